@@ -1,0 +1,25 @@
+//! Bytes <-> values: `perf_event_attr`, samples, side records, perf.data
+//! streams and hardmeter's text records. No I/O, no unsafe, nothing of ours
+//! beneath it.
+
+pub mod arch;
+pub mod attr;
+pub mod bytes;
+pub mod data_src;
+pub mod header;
+pub mod registers;
+pub mod sample;
+pub mod side;
+pub mod stream;
+pub mod text;
+pub mod units;
+
+pub use arch::Arch;
+pub use attr::{Attr, AttrFlags, EventType, ReadFormat, SampleType};
+pub use bytes::ByteOrder;
+pub use data_src::DataSrc;
+pub use header::{CpuMode, Misc, RecordHeader, RecordType};
+pub use registers::Registers;
+pub use sample::{Sample, SampleLayout};
+pub use side::{SampleId, SideRecord};
+pub use units::{Cpu, Pid, Task, Tid, Time};

@@ -1,0 +1,128 @@
+//! PERF_RECORD_SAMPLE: its fields, and the layout computed once per attr.
+
+mod layout;
+
+pub use layout::{EncodeError, LayoutError, SampleError, SampleLayout};
+
+use crate::bytes::Words;
+use crate::data_src::DataSrc;
+use crate::header::Misc;
+use crate::registers::Registers;
+use crate::units::{Cpu, Task, Time};
+
+/// One sample; a field is `Some` exactly when its bit is in the attr's
+/// `sample_type`. Order of fields = order of bytes, as perf_output_sample()
+/// (kernel/events/core.c) writes them (trap 31).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample<'a> {
+    /// Privilege level and [`Misc::EXACT_IP`].
+    pub misc: Misc,
+    /// Event id, first so that it can be found without the layout.
+    pub identifier: Option<u64>,
+    /// Instruction pointer, address in the sampled task.
+    pub ip: Option<u64>,
+    /// Process and thread.
+    pub task: Option<Task>,
+    /// When.
+    pub time: Option<Time>,
+    /// Data address (PEBS, IBS), fault address (page faults), breakpoint
+    /// address; 0 when the event has none.
+    pub addr: Option<u64>,
+    /// Event id of the group leader's child that fired.
+    pub id: Option<u64>,
+    /// Event id of this very event, children told apart.
+    pub stream_id: Option<u64>,
+    /// CPU.
+    pub cpu: Option<Cpu>,
+    /// Events this sample stands for.
+    pub period: Option<u64>,
+    /// Counter values.
+    pub read: Option<ReadValues>,
+    /// Return addresses with PERF_CONTEXT_* markers, innermost first.
+    pub callchain: Option<Words<'a>>,
+    /// Payload of a tracepoint, or IBS registers (trap 40).
+    pub raw: Option<&'a [u8]>,
+    /// Recent branches.
+    pub branch_stack: Option<BranchStack<'a>>,
+    /// User registers at the last entry to the kernel.
+    pub regs_user: Option<Registers<'a>>,
+    /// Copy of the user stack.
+    pub stack_user: Option<StackUser<'a>>,
+    /// Cost; what it counts depends on the event (trap 17).
+    pub weight: Option<Weight>,
+    /// Memory level, operation, snoop, TLB.
+    pub data_src: Option<DataSrc>,
+    /// TSX abort flags.
+    pub transaction: Option<u64>,
+    /// Registers at the interrupt, or at retirement when precise on Intel
+    /// (trap 15).
+    pub regs_intr: Option<Registers<'a>>,
+    /// Physical address of `addr`; 0 when unknown.
+    pub phys_addr: Option<u64>,
+    /// Cgroup id (inode number).
+    pub cgroup: Option<u64>,
+    /// Bytes of the page holding `addr`.
+    pub data_page_size: Option<u64>,
+    /// Bytes of the page holding `ip`.
+    pub code_page_size: Option<u64>,
+    /// Snapshot of the AUX area.
+    pub aux: Option<&'a [u8]>,
+}
+
+/// PERF_SAMPLE_WEIGHT or _WEIGHT_STRUCT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// One word.
+    Full(u64),
+    /// Three fields of `union perf_sample_weight`.
+    Struct {
+        /// `var1_dw`: cache latency on Intel, core cycles.
+        var1: u32,
+        /// `var2_w`: instruction latency, core cycles.
+        var2: u16,
+        /// `var3_w`: retire latency, core cycles.
+        var3: u16,
+    },
+}
+
+/// A copy of the user stack: `data` from the stack pointer up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackUser<'a> {
+    /// As many bytes as the attr asked for.
+    pub data: &'a [u8],
+    /// How many of them are real; absent when `data` is empty.
+    pub dyn_size: Option<u64>,
+}
+
+/// PERF_SAMPLE_BRANCH_STACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BranchStack<'a> {
+    /// Index of the newest hardware entry, with HW_INDEX.
+    pub hw_index: Option<u64>,
+    /// Three words a branch: from, to, flags.
+    pub entries: Words<'a>,
+    /// One word a branch, with COUNTERS.
+    pub counters: Option<Words<'a>>,
+}
+
+/// What read(2) gives for an event or group, and PERF_SAMPLE_READ holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadValues {
+    /// Nanoseconds the event was enabled.
+    pub time_enabled: Option<u64>,
+    /// Nanoseconds it was on a counter.
+    pub time_running: Option<u64>,
+    /// One, or one a group member.
+    pub values: Vec<ReadValue>,
+}
+
+/// One counter's value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadValue {
+    /// Events counted.
+    pub value: u64,
+    /// The event's id, with PERF_FORMAT_ID.
+    pub id: Option<u64>,
+    /// Records lost, with PERF_FORMAT_LOST.
+    pub lost: Option<u64>,
+}

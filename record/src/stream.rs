@@ -1,0 +1,1 @@
+//! perf.data in pipe form: the one stream format of hardmeter.

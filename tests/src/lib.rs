@@ -1,0 +1,1 @@
+//! Workloads and checks of the whole program.
