@@ -1,0 +1,1 @@
+//! The closed table of event types: what each counts and how it is opened.

@@ -1,0 +1,69 @@
+//! What the user asks for, before anything is known of the machine.
+
+use record::Pid;
+
+use crate::EventSpec;
+
+/// Privilege levels whose events are sampled: `-u`, `-k`, or both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Modes {
+    /// Events while the CPU runs user code.
+    pub user: bool,
+    /// Events while the CPU runs the kernel.
+    pub kernel: bool,
+}
+
+impl Modes {
+    /// User mode only.
+    pub const USER: Modes = Modes { user: true, kernel: false };
+    /// Kernel mode only.
+    pub const KERNEL: Modes = Modes { user: false, kernel: true };
+    /// Both modes.
+    pub const BOTH: Modes = Modes { user: true, kernel: true };
+}
+
+/// Whose events are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// A command that the session starts, with all threads and children it
+    /// gets; sampling begins at its exec.
+    Command,
+    /// A process that runs already, all its threads, and what they start
+    /// from now on.
+    Process(Pid),
+    /// Every task on every online CPU.
+    System,
+}
+
+/// One sampling job as asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The event as typed: a type, `mem:ADDR...` or `subsystem:name`.
+    pub event: EventSpec,
+    /// Event masks of the type (`-m NAME,...`), as typed.
+    pub masks: Vec<String>,
+    /// At least one must be set.
+    pub modes: Modes,
+    /// A sample every so many events (clocks: nanoseconds), 1 to 2^63 - 1;
+    /// None takes the type's default.
+    pub interval: Option<u64>,
+    /// Whose events.
+    pub target: Target,
+    /// Data pages of each sample ring, rounded up to a power of two; None
+    /// chooses.
+    pub ring_pages: Option<u32>,
+}
+
+impl Request {
+    /// A request with the type's default interval and rings chosen here.
+    pub fn new(event: impl Into<EventSpec>, modes: Modes, target: Target) -> Request {
+        Request {
+            event: event.into(),
+            masks: Vec::new(),
+            modes,
+            interval: None,
+            target,
+            ring_pages: None,
+        }
+    }
+}
