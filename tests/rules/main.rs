@@ -1,0 +1,19 @@
+//! Rules about the source. Each rule is a pure function from text (or from
+//! what cargo says) to a list of complaints; it is run on the real tree, and
+//! on a planted violation that it must catch.
+#![allow(clippy::unwrap_used, reason = "a test that cannot read the tree must fail")]
+
+/// Which part may use which.
+mod arrows;
+/// What every decision and every page under docs/ must hold to.
+mod docs;
+/// Sizes, names and maps of source files.
+mod files;
+/// Every dependency says what it is for.
+mod manifests;
+/// Rust text without comments and literals.
+mod source;
+/// The files of the tree the rules run on.
+mod tree;
+/// Where `unsafe` may be.
+mod unsafety;
