@@ -1,5 +1,9 @@
 //! Register files of samples: which register is which word, by name.
 
+mod names;
+
+pub use names::{name, number};
+
 use crate::arch::Arch;
 use crate::bytes::Words;
 
@@ -36,17 +40,6 @@ impl Registers<'_> {
         let below = self.mask & ((1u64 << bit) - 1);
         self.words.get(below.count_ones() as usize)
     }
-}
-
-/// The kernel's name of register number `bit`, as perf prints it in lower
-/// case: "ax", "r8"; None when the architecture has none of that number.
-pub fn name(_arch: Arch, _bit: u32) -> Option<&'static str> {
-    todo!()
-}
-
-/// Register number of a name in any usual spelling ("rax", "eax", "ax", "AX").
-pub fn number(_arch: Arch, _name: &str) -> Option<u32> {
-    todo!()
 }
 
 /// The general registers, instruction pointer and flags: what hardmeter asks
