@@ -164,9 +164,14 @@ impl<'a> Words<'a> {
     }
 
     /// All of them in order.
-    pub fn iter(&self) -> impl Iterator<Item = u64> + 'a {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + Clone + use<'a> {
         let words = *self;
-        (0..words.len()).filter_map(move |index| words.get(index))
+        (0..words.len()).map(move |index| words.get(index).unwrap_or(0))
+    }
+
+    /// The byte order they are in.
+    pub fn order(&self) -> ByteOrder {
+        self.order
     }
 }
 

@@ -1,8 +1,12 @@
 //! PERF_RECORD_SAMPLE: its fields, and the layout computed once per attr.
 
 mod layout;
+mod read;
+mod weight;
 
 pub use layout::{EncodeError, LayoutError, SampleError, SampleLayout};
+pub use read::{ReadValue, ReadValues};
+pub use weight::Weight;
 
 use crate::bytes::Words;
 use crate::data_src::DataSrc;
@@ -69,22 +73,6 @@ pub struct Sample<'a> {
     pub aux: Option<&'a [u8]>,
 }
 
-/// PERF_SAMPLE_WEIGHT or _WEIGHT_STRUCT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
-    /// One word.
-    Full(u64),
-    /// Three fields of `union perf_sample_weight`.
-    Struct {
-        /// `var1_dw`: cache latency on Intel, core cycles.
-        var1: u32,
-        /// `var2_w`: instruction latency, core cycles.
-        var2: u16,
-        /// `var3_w`: retire latency, core cycles.
-        var3: u16,
-    },
-}
-
 /// A copy of the user stack: `data` from the stack pointer up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackUser<'a> {
@@ -103,26 +91,4 @@ pub struct BranchStack<'a> {
     pub entries: Words<'a>,
     /// One word a branch, with COUNTERS.
     pub counters: Option<Words<'a>>,
-}
-
-/// What read(2) gives for an event or group, and PERF_SAMPLE_READ holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReadValues {
-    /// Nanoseconds the event was enabled.
-    pub time_enabled: Option<u64>,
-    /// Nanoseconds it was on a counter.
-    pub time_running: Option<u64>,
-    /// One, or one a group member.
-    pub values: Vec<ReadValue>,
-}
-
-/// One counter's value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReadValue {
-    /// Events counted.
-    pub value: u64,
-    /// The event's id, with PERF_FORMAT_ID.
-    pub id: Option<u64>,
-    /// Records lost, with PERF_FORMAT_LOST.
-    pub lost: Option<u64>,
 }
