@@ -1,0 +1,190 @@
+//! What was typed: the grammar of the command line, with no meaning yet.
+//!
+//! `ebs` samples when its first word is an option or a program, and does
+//! something else when its first word is the name of a subcommand. As
+//! sampling needs `-t TYPE` before the program, no line that samples starts
+//! with a program's name, and a program called `report` is never in the way.
+
+mod reading;
+
+pub use reading::{ReportArguments, ScriptArguments};
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Yellow.on_default().bold())
+    .usage(AnsiColor::Yellow.on_default().bold())
+    .literal(AnsiColor::Green.on_default())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const USAGE: &str = "\
+ebs (-u | -k) [-o OUTFILE] [-i INTERVAL] [-c COUNT] -t TYPE [-m NAME,...] EXE_OR_PID [ARGS...]
+       ebs report [OPTIONS] FILE
+       ebs script [OPTIONS] FILE
+       ebs -h [TYPE]";
+
+const EXAMPLES: &str = "\
+Examples:
+  ebs -k -t page_fault -c 50000 -- make -j     where the kernel faults while make runs
+  ebs -uk -t page_fault ./server               user and kernel code
+  ebs -u -t cpu_clock 1234                     process 1234 and the children it makes
+  ebs -u -t mem:0x404040/8:w ./server          every write to eight bytes
+  ebs -k -t page_fault -o fault.1 -c 50000 &   the whole system, as text, until SIGINT
+  grep -v '#' fault.1 | awk '{print $2}' | eip2r | sort | uniq -c | sort -nr | head
+  ebs -u -t page_fault -o fault.data ./server  the stream, for `ebs report` and perf
+  ebs report --by routine,page fault.data
+  ebs script fault.data | less                 its records, as `perf script` prints them
+  ebs completions bash, ebs man                for the shell, for man(1)
+
+A number is a PID; a program named by a number is ./NUMBER. With neither, the whole system is
+sampled until the count is reached or SIGINT comes. What follows the program belongs to it.
+
+The table, or what -o names, is the output. Notes and the last line (records, losses by cause,
+records with exact IP, seconds, who served) go to stderr.
+
+Exit status: that of the program, 128 + N when signal N killed it; 1 when sampling failed, also
+when the program could not be started; 2 for a wrong command line.";
+
+/// Shows which instruction faulted, missed or was hit, at which data
+/// address, with which register values.
+#[derive(Debug, Parser)]
+#[command(name = "ebs", version, override_usage = USAGE, after_long_help = EXAMPLES)]
+#[command(disable_help_flag = true, styles = STYLES, max_term_width = 100)]
+struct Sampling {
+    #[command(flatten)]
+    sample: SampleArguments,
+}
+
+/// `ebs` when its first word names a subcommand.
+#[derive(Debug, Parser)]
+#[command(name = "ebs", version, styles = STYLES, max_term_width = 100)]
+#[command(disable_help_subcommand = true)]
+struct Subcommands {
+    #[command(subcommand)]
+    other: Other,
+}
+
+/// A command line, parsed.
+#[derive(Debug)]
+pub enum Typed {
+    /// Sampling, or one of the helps.
+    Sample(SampleArguments),
+    /// A subcommand.
+    Other(Other),
+}
+
+/// What `ebs` does besides sampling.
+#[derive(Debug, Subcommand)]
+pub enum Other {
+    /// Prints tables from a recording.
+    Report(ReportArguments),
+    /// Prints the records of a recording as text, in order of time.
+    Script(ScriptArguments),
+    /// Prints the completions for a shell.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Prints the manual page of ebs, or writes all pages to a directory.
+    Man {
+        /// Where to write ebs.1, ebs-report.1, ebs-script.1, eip2r.1 and the rest.
+        directory: Option<PathBuf>,
+    },
+}
+
+/// The original's options, and a long name for each.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SampleArguments {
+    /// Lists the event types of this machine, or describes one.
+    #[arg(short = 'h', value_name = "TYPE", num_args = 0..=1, help_heading = "Help")]
+    pub types: Option<Option<String>>,
+    /// Prints all of this help.
+    #[arg(long, action = clap::ArgAction::HelpLong, help_heading = "Help")]
+    pub help: Option<bool>,
+    /// Samples user code.
+    #[arg(short, long)]
+    pub user: bool,
+    /// Samples kernel code.
+    #[arg(short, long)]
+    pub kernel: bool,
+    /// Event type; `ebs -h` lists them.
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    pub event: Option<String>,
+    /// Events from one record to the next [default: the type's own; 10000 for hardware types].
+    #[arg(short, long, value_name = "INTERVAL", allow_negative_numbers = true)]
+    pub interval: Option<String>,
+    /// Stops sampling after so many records; `all` never does [default: 2000].
+    #[arg(short, long, value_name = "COUNT", allow_negative_numbers = true)]
+    pub count: Option<String>,
+    /// Masks of a hardware type; `ebs -h TYPE` lists them.
+    #[arg(short, long = "mask", value_name = "NAME,...", value_delimiter = ',')]
+    pub masks: Vec<String>,
+    /// Writes records instead of a table: text, or the perf.data stream when the name ends in
+    /// .data; `-` is stdout.
+    #[arg(short, long, value_name = "OUTFILE")]
+    pub output: Option<PathBuf>,
+    /// Form of the records, whatever the name of OUTFILE; without -o they go to stdout.
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// Rows of the table.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub top: usize,
+    /// Ring buffer per CPU, in pages, a power of two [default: as the machine allows].
+    #[arg(long, value_name = "PAGES")]
+    pub ring: Option<u32>,
+    /// Program to sample with its arguments, or the PID of a process.
+    #[arg(value_name = "EXE_OR_PID", trailing_var_arg = true)]
+    #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
+    pub target: Vec<OsString>,
+}
+
+/// How records are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// One record a line, instruction pointer in column 2.
+    Text,
+    /// The perf.data stream (pipe form).
+    Perf,
+}
+
+/// Parses a command line, its program name included.
+///
+/// # Errors
+///
+/// What clap says: also for `--help` and `--version`, whose text it holds.
+pub fn parse(words: Vec<OsString>) -> Result<Typed, clap::Error> {
+    let names_subcommand = words.get(1).and_then(|word| word.to_str()).is_some_and(|word| {
+        Subcommands::command().get_subcommands().any(|other| other.get_name() == word)
+    });
+    if names_subcommand {
+        Ok(Typed::Other(Subcommands::try_parse_from(words)?.other))
+    } else {
+        Ok(Typed::Sample(Sampling::try_parse_from(words)?.sample))
+    }
+}
+
+/// The whole grammar in one tree, for manual pages and completions only:
+/// as a parser it would take a program for a subcommand.
+pub fn command() -> clap::Command {
+    let help = || {
+        clap::Arg::new("help")
+            .short('h')
+            .long("help")
+            .help("Prints help.")
+            .action(clap::ArgAction::Help)
+    };
+    let others = Subcommands::command();
+    let others = others.get_subcommands().map(|other| other.clone().arg(help()));
+    Sampling::command().disable_help_subcommand(true).subcommands(others)
+}
+
+/// The error that ends the program with a usage message and status 2.
+pub fn usage_error(message: impl std::fmt::Display) -> clap::Error {
+    Sampling::command().error(clap::error::ErrorKind::ValueValidation, message)
+}
+
+#[cfg(test)]
+mod tests;

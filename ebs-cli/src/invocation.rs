@@ -1,0 +1,213 @@
+//! What the command line means: words become a request, numbers, and
+//! places to write to. Pure.
+
+use crate::arguments::{Format, Other, ReportArguments, SampleArguments, ScriptArguments, Typed};
+use daemon::{EventSpec, Modes, Request, Target};
+use record::Pid;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Records after which sampling stops, when `-c` is not given: the
+/// original's.
+pub const DEFAULT_COUNT: u64 = 2000;
+
+/// One thing to do.
+#[derive(Clone, Debug)]
+pub enum Invocation {
+    /// List the event types of this machine.
+    Types,
+    /// Describe one event type.
+    TypeHelp(String),
+    /// Sample.
+    Sample(Job),
+    /// Tables from a recording.
+    Report(ReportArguments),
+    /// Records of a recording as text.
+    Script(ScriptArguments),
+    /// Completions for a shell.
+    Completions(clap_complete::Shell),
+    /// Manual pages: one to stdout, or all to a directory.
+    Man(Option<PathBuf>),
+}
+
+/// A sampling job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// What to ask of the machine.
+    pub request: Request,
+    /// The program and its arguments; empty unless the target is a command.
+    pub command: Vec<OsString>,
+    /// Records after which sampling stops; None: never.
+    pub count: Option<u64>,
+    /// What is written, and where.
+    pub output: Output,
+}
+
+/// What a sampling job writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A table of so many rows on stdout.
+    Table {
+        /// Rows at most.
+        top: usize,
+    },
+    /// Text records.
+    Text(Place),
+    /// The perf.data stream.
+    Stream(Place),
+}
+
+/// Where records go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// `-o -`, or `--format` alone.
+    Stdout,
+    /// `-o FILE`.
+    File(PathBuf),
+}
+
+/// Why a command line means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misuse {
+    /// No `-t`.
+    #[error("no event type: say -t TYPE (`ebs -h` lists the types)")]
+    TypeMissing,
+    /// No `-u` and no `-k`.
+    #[error("no mode: say -u (user code), -k (kernel code), or both")]
+    ModeMissing,
+    /// `-i` is no positive number.
+    #[error("interval {0:?} is no whole number from 1 to 9223372036854775807")]
+    Interval(String),
+    /// `-c` is no positive number.
+    #[error("count {0:?} is no whole number above 0 (and not the word `all`)")]
+    Count(String),
+    /// A number that no process can have.
+    #[error(
+        "{0} is no process id (1 to 2147483647); for a program of that name, say ./{0} or its path"
+    )]
+    Pid(String),
+    /// Arguments after a PID.
+    #[error(
+        "process {pid} takes no arguments ({argument:?}); for a program of that name, say ./{pid}"
+    )]
+    PidArguments {
+        /// The number.
+        pid: String,
+        /// The first word after it.
+        argument: OsString,
+    },
+    /// An empty program name.
+    #[error("the name of the program to run is empty")]
+    EmptyProgram,
+    /// An empty `-o`.
+    #[error("the output file's name is empty; `-o -` is stdout")]
+    EmptyOutput,
+}
+
+impl Invocation {
+    /// The meaning of what was typed.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse`] quotes the word that has no meaning.
+    pub fn new(typed: Typed) -> Result<Invocation, Misuse> {
+        Ok(match typed {
+            Typed::Sample(SampleArguments { types: Some(None), .. }) => Invocation::Types,
+            Typed::Sample(SampleArguments { types: Some(Some(name)), .. }) => {
+                Invocation::TypeHelp(name)
+            }
+            Typed::Sample(arguments) => Invocation::Sample(job(arguments)?),
+            Typed::Other(Other::Report(arguments)) => Invocation::Report(arguments),
+            Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
+            Typed::Other(Other::Completions { shell }) => Invocation::Completions(shell),
+            Typed::Other(Other::Man { directory }) => Invocation::Man(directory),
+        })
+    }
+}
+
+fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
+    let modes = Modes { user: arguments.user, kernel: arguments.kernel };
+    if !modes.user && !modes.kernel {
+        return Err(Misuse::ModeMissing);
+    }
+    let event = EventSpec(arguments.event.clone().ok_or(Misuse::TypeMissing)?);
+    let target = target(&arguments.target)?;
+    let command = if target == Target::Command { arguments.target.clone() } else { Vec::new() };
+    let request = Request {
+        event,
+        masks: arguments.masks.clone(),
+        modes,
+        interval: arguments.interval.as_deref().map(interval).transpose()?,
+        target,
+        ring_pages: arguments.ring,
+    };
+    let count = count(arguments.count.as_deref())?;
+    Ok(Job { request, command, count, output: output(&arguments)? })
+}
+
+/// A single number is a PID, any other word a program, no word the system.
+fn target(words: &[OsString]) -> Result<Target, Misuse> {
+    let Some(first) = words.first() else {
+        return Ok(Target::System);
+    };
+    if first.is_empty() {
+        return Err(Misuse::EmptyProgram);
+    }
+    let Some(number) = digits(first) else {
+        return Ok(Target::Command);
+    };
+    if let Some(argument) = words.get(1) {
+        return Err(Misuse::PidArguments { pid: number.to_owned(), argument: argument.clone() });
+    }
+    match number.parse() {
+        Ok(pid) if pid > 0 => Ok(Target::Process(Pid(pid))),
+        _ => Err(Misuse::Pid(number.to_owned())),
+    }
+}
+
+fn digits(word: &OsStr) -> Option<&str> {
+    word.to_str().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn interval(text: &str) -> Result<u64, Misuse> {
+    match text.parse() {
+        Ok(number) if number > 0 && number <= i64::MAX.cast_unsigned() => Ok(number),
+        _ => Err(Misuse::Interval(text.to_owned())),
+    }
+}
+
+fn count(text: Option<&str>) -> Result<Option<u64>, Misuse> {
+    match text {
+        None => Ok(Some(DEFAULT_COUNT)),
+        Some("all") => Ok(None),
+        Some(text) => match text.parse() {
+            Ok(number) if number > 0 => Ok(Some(number)),
+            _ => Err(Misuse::Count(text.to_owned())),
+        },
+    }
+}
+
+fn output(arguments: &SampleArguments) -> Result<Output, Misuse> {
+    let path = match (&arguments.output, arguments.format) {
+        (Some(path), _) => path.as_path(),
+        (None, Some(_)) => Path::new("-"),
+        (None, None) => return Ok(Output::Table { top: arguments.top }),
+    };
+    if path.as_os_str().is_empty() {
+        return Err(Misuse::EmptyOutput);
+    }
+    let place =
+        if path == Path::new("-") { Place::Stdout } else { Place::File(path.to_path_buf()) };
+    let by_name = if path.extension().is_some_and(|extension| extension == "data") {
+        Format::Perf
+    } else {
+        Format::Text
+    };
+    Ok(match arguments.format.unwrap_or(by_name) {
+        Format::Text => Output::Text(place),
+        Format::Perf => Output::Stream(place),
+    })
+}
+
+#[cfg(test)]
+mod tests;
