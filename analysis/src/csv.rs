@@ -1,0 +1,121 @@
+//! Reports as CSV (RFC 4180): a header line, then a line a row.
+
+use crate::key::Key;
+use crate::report::{Cell, EventReport, Report, hex};
+use std::io::{self, Write};
+
+const SITE_COLUMNS: [&str; 4] = ["site_address", "site_routine", "site_offset", "site_object"];
+
+/// Writes the rows of all events into one table; a report without keys gives
+/// its registers instead. Shares are fractions, addresses hex with 0x.
+pub fn write(report: &Report, out: impl Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    if report.query.by.is_empty() {
+        registers(report, &mut csv)?;
+    } else {
+        rows(report, &mut csv)?;
+    }
+    csv.flush()
+}
+
+/// What [`write`] writes.
+pub fn render(report: &Report) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    write(report, &mut bytes)?;
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> io::Result<()> {
+    for column in ["event", "count", "period", "share", "exact_ip"] {
+        csv.write_field(column)?;
+    }
+    let site = Key::Site.to_string();
+    for key in &report.query.by {
+        if *key == site {
+            for column in SITE_COLUMNS {
+                csv.write_field(column)?;
+            }
+        } else {
+            csv.write_field(key)?;
+        }
+    }
+    csv.write_record(None::<&[u8]>)?;
+    for event in &report.events {
+        for row in &event.rows {
+            csv.write_field(&event.name)?;
+            csv.write_field(row.count.to_string())?;
+            csv.write_field(row.period.to_string())?;
+            csv.write_field(format!("{:.6}", row.share))?;
+            csv.write_field(row.exact_ip.to_string())?;
+            for cell in &row.cells {
+                write_cell(cell, csv)?;
+            }
+            csv.write_record(None::<&[u8]>)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_cell<W: Write>(cell: &Cell, csv: &mut csv::Writer<W>) -> io::Result<()> {
+    match cell {
+        Cell::Number(number) => csv.write_field(number.to_string())?,
+        Cell::Address(address) => csv.write_field(hex(*address))?,
+        Cell::Text(text) => csv.write_field(&**text)?,
+        Cell::Missing(missing) => csv.write_field(format!("[{missing}]"))?,
+        Cell::Site(site) => {
+            csv.write_field(hex(site.address))?;
+            match &site.routine {
+                Ok(routine) => {
+                    csv.write_field(&*routine.name)?;
+                    csv.write_field(routine.offset.to_string())?;
+                }
+                Err(unresolved) => {
+                    csv.write_field(format!("[{}]", unresolved.reason))?;
+                    csv.write_field("")?;
+                }
+            }
+            csv.write_field(&*site.object)?;
+        }
+        Cell::SiteMissing(missing) => {
+            csv.write_field("")?;
+            csv.write_field(format!("[{missing}]"))?;
+            csv.write_field("")?;
+            csv.write_field("")?;
+        }
+    }
+    Ok(())
+}
+
+fn registers<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> io::Result<()> {
+    csv.write_record([
+        "event",
+        "register",
+        "samples",
+        "distinct",
+        "distinct_exact",
+        "min",
+        "max",
+        "low_bits",
+        "low_value",
+        "stride",
+        "finding",
+    ])?;
+    for EventReport { name, registers, .. } in &report.events {
+        for register in registers {
+            csv.write_record([
+                name.as_str(),
+                register.name.as_str(),
+                &register.samples.to_string(),
+                &register.distinct.to_string(),
+                &register.distinct_exact.to_string(),
+                &hex(register.min),
+                &hex(register.max),
+                &register.low_bits().to_string(),
+                &hex(register.low_value()),
+                &register.stride.to_string(),
+                &register.finding(),
+            ])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! Which samples are counted.
+//!
+//! ```text
+//! FILTER := TERM { " and " TERM }
+//! TERM   := routine OP GLOB | object OP GLOB | comm OP GLOB
+//!         | pid OP NUMBER | tid OP NUMBER | cpu OP NUMBER
+//!         | addr OP RANGE | ip OP RANGE
+//!         | mode OP (user | kernel | hypervisor | guest-kernel | guest-user)
+//! OP     := "=" | "!="
+//! RANGE  := HEX | HEX "-" HEX | HEX "-"
+//! ```
+//!
+//! A range holds its start and not its end, as in /proc/PID/maps. An object
+//! matches by its whole path or its file name. A sample that lacks the field
+//! passes neither `=` nor `!=`.
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+pub use parse::FilterError;
+
+use crate::glob::Glob;
+use record::CpuMode;
+use std::fmt;
+
+/// One condition; a sample is counted when it meets all.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Filter {
+    /// What must hold.
+    pub condition: Condition,
+    /// Or must not (`!=`).
+    pub negated: bool,
+}
+
+/// What a filter looks at.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// Name of the routine, demangled.
+    Routine(Glob),
+    /// Path or file name of the object.
+    Object(Glob),
+    /// Command name at the time of the sample.
+    Comm(Glob),
+    /// Process id.
+    Pid(i32),
+    /// Thread id.
+    Tid(i32),
+    /// Logical CPU.
+    Cpu(u32),
+    /// Data address.
+    Addr(AddressRange),
+    /// Instruction pointer, run-time address.
+    Ip(AddressRange),
+    /// Privilege level.
+    Mode(CpuMode),
+}
+
+/// Addresses from `start` to `last`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AddressRange {
+    /// First address.
+    pub start: u64,
+    /// Last address.
+    pub last: u64,
+}
+
+impl AddressRange {
+    /// Whether `address` is in the range.
+    pub fn contains(self, address: u64) -> bool {
+        (self.start..=self.last).contains(&address)
+    }
+}
+
+impl fmt::Display for AddressRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.last.checked_add(1) {
+            Some(end) if end == self.start + 1 => write!(f, "{:x}", self.start),
+            Some(end) => write!(f, "{:x}-{end:x}", self.start),
+            None => write!(f, "{:x}-", self.start),
+        }
+    }
+}
+
+impl Condition {
+    /// Whether the condition needs the place of the instruction looked up.
+    pub(crate) fn needs_place(&self) -> bool {
+        matches!(self, Condition::Routine(_) | Condition::Object(_))
+    }
+
+    /// The word before the operator.
+    pub fn field(&self) -> &'static str {
+        match self {
+            Condition::Routine(_) => "routine",
+            Condition::Object(_) => "object",
+            Condition::Comm(_) => "comm",
+            Condition::Pid(_) => "pid",
+            Condition::Tid(_) => "tid",
+            Condition::Cpu(_) => "cpu",
+            Condition::Addr(_) => "addr",
+            Condition::Ip(_) => "ip",
+            Condition::Mode(_) => "mode",
+        }
+    }
+}
+
+/// As it can be typed again.
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let operator = if self.negated { "!=" } else { "=" };
+        write!(f, "{}{operator}", self.condition.field())?;
+        match &self.condition {
+            Condition::Routine(glob) | Condition::Object(glob) | Condition::Comm(glob) => {
+                write!(f, "{glob}")
+            }
+            Condition::Pid(number) | Condition::Tid(number) => write!(f, "{number}"),
+            Condition::Cpu(number) => write!(f, "{number}"),
+            Condition::Addr(range) | Condition::Ip(range) => write!(f, "{range}"),
+            Condition::Mode(mode) => f.write_str(parse::mode_word(*mode)),
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What is asked of a stream.
+
+use crate::filter::Filter;
+use crate::glob::Glob;
+use crate::key::{Key, KeyError};
+use crate::site::Site;
+use std::fmt;
+use std::str::FromStr;
+
+/// A question: which samples, counted by what, shown how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// What makes a row; the columns in this order. Without keys no rows
+    /// are made, only totals and registers.
+    pub keys: Vec<Key>,
+    /// Order of the rows.
+    pub sort: Sort,
+    /// Only samples that meet all of these are counted.
+    pub filters: Vec<Filter>,
+    /// At most so many rows a table; all without.
+    pub top: Option<usize>,
+    /// Bytes of a cache line, a power of two; without it what the stream
+    /// says of its machine, else [`Query::CACHE_LINE`] with a note.
+    pub cache_line: Option<u64>,
+    /// Bytes of a page, a power of two.
+    pub page_size: u64,
+    /// Only events whose names fit.
+    pub event: Option<Glob>,
+    /// What a row's share is of; without it events in frequency mode go by
+    /// period and others by count.
+    pub weighting: Option<Weighting>,
+    /// Register histograms to make as well.
+    pub registers: Option<RegisterQuery>,
+    /// Bytes that samples may take while they wait for late side records.
+    pub held_bytes: usize,
+}
+
+impl Query {
+    /// Bytes of a cache line where the stream does not say.
+    pub const CACHE_LINE: u64 = 64;
+    /// Default of [`Query::held_bytes`]: 48 MiB, about a million samples.
+    pub const HELD_BYTES: usize = 48 << 20;
+
+    /// Sizes must be powers of two, registers need names.
+    pub fn check(&self) -> Result<(), QueryError> {
+        let line = self.cache_line.unwrap_or(Query::CACHE_LINE);
+        for (what, size) in [("cache line", line), ("page", self.page_size)] {
+            if !size.is_power_of_two() {
+                return Err(QueryError::Size { what, size });
+            }
+        }
+        match &self.sort {
+            Sort::Key(key) if !self.keys.contains(key) => {
+                Err(QueryError::SortKey { key: key.clone(), keys: list(&self.keys) })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn list(keys: &[Key]) -> String {
+    keys.iter().map(Key::to_string).collect::<Vec<_>>().join(",")
+}
+
+impl Default for Query {
+    fn default() -> Query {
+        Query {
+            keys: vec![Key::Site],
+            sort: Sort::Count,
+            filters: Vec::new(),
+            top: None,
+            cache_line: None,
+            page_size: 4096,
+            event: None,
+            weighting: None,
+            registers: None,
+            held_bytes: Query::HELD_BYTES,
+        }
+    }
+}
+
+/// Why a query cannot be answered on any stream.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// Lines and pages are powers of two.
+    #[error("a {what} of {size} bytes is not possible: the size must be a power of two")]
+    Size {
+        /// Cache line or page.
+        what: &'static str,
+        /// As given.
+        size: u64,
+    },
+    /// Only columns of the table can order it.
+    #[error("cannot sort by {key}, which is not among the columns ({keys}); add it to --by")]
+    SortKey {
+        /// The key to sort by.
+        key: Key,
+        /// The columns.
+        keys: String,
+    },
+}
+
+/// Order of rows. Ties are broken by address, then by name, ascending.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// Most samples first.
+    #[default]
+    Count,
+    /// Largest share first: by period where shares are of periods.
+    Share,
+    /// Lowest address first (the first key that has one).
+    Address,
+    /// By name (the first key that has one).
+    Name,
+    /// By the value of this key, ascending.
+    Key(Key),
+}
+
+impl FromStr for Sort {
+    type Err = KeyError;
+
+    fn from_str(word: &str) -> Result<Sort, KeyError> {
+        Ok(match word {
+            "count" => Sort::Count,
+            "share" => Sort::Share,
+            "address" => Sort::Address,
+            "name" => Sort::Name,
+            key => Sort::Key(key.parse()?),
+        })
+    }
+}
+
+impl fmt::Display for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sort::Count => f.pad("count"),
+            Sort::Share => f.pad("share"),
+            Sort::Address => f.pad("address"),
+            Sort::Name => f.pad("name"),
+            Sort::Key(key) => key.fmt(f),
+        }
+    }
+}
+
+/// What a share is a share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weighting {
+    /// Samples: right when each stands for as many events as the others.
+    Count,
+    /// Sum of periods: events that the samples stand for. In frequency mode
+    /// the kernel varies the period, so counts of samples mislead.
+    Period,
+}
+
+/// Register histograms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterQuery {
+    /// Samples at this site; all counted samples without.
+    pub site: Option<Site>,
+    /// How many of the most frequent values to give.
+    pub top_values: usize,
+    /// Distinct values counted one by one per register, memory's bound.
+    pub distinct_limit: usize,
+}
+
+impl Default for RegisterQuery {
+    fn default() -> RegisterQuery {
+        RegisterQuery { site: None, top_values: 8, distinct_limit: 1 << 16 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_sizes_and_sort_keys() {
+        let text = |query: Query| query.check().unwrap_err().to_string();
+        assert_eq!(Query::default().check(), Ok(()));
+        assert_eq!(
+            text(Query { cache_line: Some(48), ..Query::default() }),
+            "a cache line of 48 bytes is not possible: the size must be a power of two"
+        );
+        assert_eq!(
+            text(Query { page_size: 0, ..Query::default() }),
+            "a page of 0 bytes is not possible: the size must be a power of two"
+        );
+        assert_eq!(
+            text(Query { sort: Sort::Key(Key::Pid), ..Query::default() }),
+            "cannot sort by pid, which is not among the columns (site); add it to --by"
+        );
+    }
+
+    #[test]
+    fn reads_orders() {
+        for word in ["count", "share", "address", "name", "pid", "reg:cx"] {
+            assert_eq!(word.parse::<Sort>().unwrap().to_string(), word);
+        }
+        assert!("sise".parse::<Sort>().is_err());
+    }
+}

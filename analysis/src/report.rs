@@ -1,0 +1,160 @@
+//! The answer to a query, as plain data.
+
+mod cell;
+mod loss;
+
+pub(crate) use cell::hex;
+pub use cell::{Cell, Missing, Routine, SiteCell, Unresolved};
+pub use loss::{Ledger, Losses};
+
+use crate::key::Key;
+use crate::query::Weighting;
+use crate::registers::Register;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Everything that a table, JSON or CSV shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Version of this shape: [`Report::VERSION`].
+    pub hardmeter_report: u32,
+    /// The recorded machine.
+    pub machine: Machine,
+    /// The question, as understood.
+    pub query: Question,
+    /// One a sampled event, in the stream's order.
+    pub events: Vec<EventReport>,
+    /// What never became a sample here.
+    pub losses: Losses,
+    /// What the reader must know to read the numbers right, in sentences.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Counts up when a field changes its meaning or goes; new fields do
+    /// not count.
+    pub const VERSION: u32 = 1;
+}
+
+/// Where the stream was recorded, as far as it says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Machine {
+    /// Name of the host.
+    pub hostname: Option<String>,
+    /// Kernel release, `uname -r`.
+    pub os_release: Option<String>,
+    /// Machine architecture, `uname -m`.
+    pub arch: Option<String>,
+    /// The recorder's command line, words joined by spaces.
+    pub command_line: Option<String>,
+}
+
+/// The query, in words that can be typed again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Question {
+    /// Keys of a row.
+    pub by: Vec<String>,
+    /// Order of rows.
+    pub sort: String,
+    /// Conditions, all met by every counted sample.
+    pub filters: Vec<String>,
+    /// Most rows a table.
+    pub top: Option<usize>,
+    /// Site of the register histograms.
+    pub site: Option<String>,
+    /// Bytes of a cache line.
+    pub cache_line: u64,
+    /// Bytes of a page.
+    pub page_size: u64,
+}
+
+/// How an event was sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sampling {
+    /// A sample every so many events.
+    Period(u64),
+    /// The kernel aimed at so many samples a second.
+    Frequency(u64),
+}
+
+/// The samples of one event.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EventReport {
+    /// As recorded, or `type:config` in hex where the stream has no name.
+    pub name: String,
+    /// How it was sampled.
+    pub sampling: Sampling,
+    /// What `share` is a share of.
+    pub weighting: Weighting,
+    /// What the recorder promised of the event (`ip`, `addr`, `regs`, ...).
+    pub promises: BTreeMap<String, String>,
+    /// The recorder's own count of this event's records.
+    pub ledger: Option<Ledger>,
+    /// Sums over all samples.
+    pub totals: Totals,
+    /// Rows before the cut to the top ones.
+    pub rows_total: usize,
+    /// The rows, sorted.
+    pub rows: Vec<Row>,
+    /// Register histograms, when asked for.
+    pub registers: Vec<Register>,
+}
+
+/// Sums over the samples of one event. `samples` is `counted` + `filtered`
+/// + `malformed`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    /// Samples in the stream.
+    pub samples: u64,
+    /// Samples that went into the rows.
+    pub counted: u64,
+    /// Samples that a filter left out.
+    pub filtered: u64,
+    /// Samples too short for the layout that their attr promises.
+    pub malformed: u64,
+    /// Sum of the counted samples' periods: events that they stand for.
+    pub period: u64,
+    /// Counted samples whose IP the hardware or kernel calls exact
+    /// (PERF_RECORD_MISC_EXACT_IP).
+    pub exact_ip: u64,
+    /// Counted samples of the site that registers were asked for.
+    pub at_site: Option<u64>,
+    /// Counted samples without a routine name, by reason. Empty also when
+    /// no key needed names.
+    pub unresolved: BTreeMap<String, u64>,
+}
+
+/// One row. As JSON its cells are fields named after the keys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Samples.
+    pub count: u64,
+    /// Sum of their periods.
+    pub period: u64,
+    /// Part of the event's counted samples or periods (see
+    /// [`EventReport::weighting`]), 0 to 1.
+    pub share: f64,
+    /// Samples with an exact IP.
+    pub exact_ip: u64,
+    /// The table's keys, one a cell.
+    pub keys: Arc<[Key]>,
+    /// Value of each key.
+    pub cells: Vec<Cell>,
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(4 + self.cells.len()))?;
+        map.serialize_entry("count", &self.count)?;
+        map.serialize_entry("period", &self.period)?;
+        map.serialize_entry("share", &self.share)?;
+        map.serialize_entry("exact_ip", &self.exact_ip)?;
+        for (key, cell) in self.keys.iter().zip(&self.cells) {
+            map.serialize_entry(&key.to_string(), cell)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,137 @@
+//! The value of one key in one row.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::fmt;
+use std::sync::Arc;
+
+/// A value, or why there is none.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cell {
+    /// Process, thread or CPU number.
+    Number(i64),
+    /// An address, or a register's value.
+    Address(u64),
+    /// A name.
+    Text(Arc<str>),
+    /// A site.
+    Site(SiteCell),
+    /// No value.
+    Missing(Missing),
+    /// No value for a site.
+    SiteMissing(Missing),
+}
+
+/// An instruction, the same for all processes that run the object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SiteCell {
+    /// Address in the object as objdump shows it; for the kernel, for code
+    /// made at run time and where nothing is mapped, the run-time address.
+    pub address: u64,
+    /// File, kernel or module.
+    pub object: Arc<str>,
+    /// Routine and offset, or the reason why it has no name.
+    pub routine: Result<Routine, Unresolved>,
+}
+
+/// Why a place has no routine name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unresolved {
+    /// Short, in brackets, without blanks: `[no-symbols]`.
+    pub tag: &'static str,
+    /// In full: `no symbols in /bin/true`.
+    pub reason: Arc<str>,
+}
+
+/// Routine and bytes from its start.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Routine {
+    /// Demangled.
+    pub name: Arc<str>,
+    /// Bytes from the routine's first instruction.
+    pub offset: u64,
+}
+
+/// Why a sample has no value for a key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Missing {
+    /// The event was recorded without this field.
+    Field(&'static str),
+    /// The event gives an address only at times, and gave 0 here.
+    Address,
+    /// The task ran in a mode that has no registers to sample.
+    Registers,
+    /// The register is not among those recorded.
+    Register(Arc<str>),
+    /// The routine has no name; the reason is the symbolizer's.
+    Name(Arc<str>),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Missing::Field(field) => write!(f, "no {field} in this event"),
+            Missing::Address => f.write_str("no address given"),
+            Missing::Registers => f.write_str("no registers in this sample"),
+            Missing::Register(name) => write!(f, "{name} not recorded"),
+            Missing::Name(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl Cell {
+    /// The address of the cell, when it has one.
+    pub(crate) fn address(&self) -> Option<u64> {
+        match self {
+            Cell::Address(address) => Some(*address),
+            Cell::Site(site) => Some(site.address),
+            Cell::Number(_) | Cell::Text(_) | Cell::Missing(_) | Cell::SiteMissing(_) => None,
+        }
+    }
+
+    /// The name in the cell, when it has one.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            Cell::Text(text) => Some(text),
+            Cell::Site(site) => Some(match &site.routine {
+                Ok(routine) => &routine.name,
+                Err(_) => &site.object,
+            }),
+            Cell::Number(_) | Cell::Address(_) | Cell::Missing(_) | Cell::SiteMissing(_) => None,
+        }
+    }
+}
+
+/// An address as JSON and CSV have it.
+pub(crate) fn hex(address: u64) -> String {
+    format!("{address:#x}")
+}
+
+/// Numbers as numbers, addresses as hex strings (JSON numbers lose bits
+/// beyond 53), a missing value as `{"missing": REASON}`.
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Cell::Number(number) => serializer.serialize_i64(*number),
+            Cell::Address(address) => serializer.serialize_str(&hex(*address)),
+            Cell::Text(text) => serializer.serialize_str(text),
+            Cell::Site(site) => {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("address", &hex(site.address))?;
+                match &site.routine {
+                    Ok(routine) => {
+                        map.serialize_entry("routine", &*routine.name)?;
+                        map.serialize_entry("offset", &routine.offset)?;
+                    }
+                    Err(unresolved) => map.serialize_entry("unresolved", &*unresolved.reason)?,
+                }
+                map.serialize_entry("object", &*site.object)?;
+                map.end()
+            }
+            Cell::Missing(missing) | Cell::SiteMissing(missing) => {
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry("missing", &missing.to_string())?;
+                map.end()
+            }
+        }
+    }
+}

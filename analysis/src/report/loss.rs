@@ -1,0 +1,58 @@
+//! Accounts of what was lost, by cause.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What the recorder itself counted, from the stream's last note.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Ledger {
+    /// Records that the kernel counted for the event.
+    pub kernel: Option<u64>,
+    /// Records that reached the stream.
+    pub delivered: Option<u64>,
+    /// Records that did not, by cause.
+    pub lost: BTreeMap<String, u64>,
+    /// Seconds the event was on.
+    pub seconds: Option<f64>,
+}
+
+/// Records about losses that are in the stream itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Losses {
+    /// PERF_RECORD_LOST records.
+    pub lost_records: u64,
+    /// Records that these say were lost in full rings. The last losses
+    /// before the end never get such a record: see the ledger.
+    pub lost: u64,
+    /// Samples that PERF_RECORD_LOST_SAMPLES records say were lost.
+    pub lost_samples: u64,
+    /// Times the kernel throttled an event for interrupting too often.
+    pub throttled: u64,
+    /// Samples counted before the side records of their time were sure to
+    /// be in: the stream has too few round marks.
+    pub counted_early: u64,
+    /// Records of types that this version does not read.
+    pub skipped: u64,
+}
+
+impl Ledger {
+    /// Reads `key=value` pairs joined with `;`. None when the note is no
+    /// ledger (it has no `delivered`).
+    pub(crate) fn parse(note: &str) -> Option<Ledger> {
+        let pairs = crate::notes::pairs(note);
+        let number = |key: &str| pairs.get(key).and_then(|value| value.parse::<u64>().ok());
+        pairs.get("delivered")?;
+        let lost = pairs
+            .iter()
+            .filter_map(|(key, value)| {
+                Some((key.strip_prefix("lost.")?.to_owned(), value.parse::<u64>().ok()?))
+            })
+            .collect();
+        Some(Ledger {
+            kernel: number("kernel"),
+            delivered: number("delivered"),
+            lost,
+            seconds: pairs.get("seconds").and_then(|value| value.parse::<f64>().ok()),
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! Reports as text for a terminal: `#` lines that say what was counted, a
+//! header, a line a row, columns aligned.
+
+mod columns;
+mod head;
+
+use crate::key::Key;
+use crate::query::Weighting;
+use crate::report::{Cell, EventReport, Report, Row, hex};
+use columns::{Align, Columns};
+
+/// How text looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Terminal colours: bold headers, dim notes.
+    pub color: bool,
+    /// Lines are cut to so many characters; long names lose their middle.
+    /// Without it nothing is ever cut.
+    pub width: Option<usize>,
+}
+
+/// The whole report.
+pub fn render(report: &Report, style: Style) -> String {
+    let mut out = Text { text: String::new(), style };
+    head::report(report, &mut out);
+    let mut first = true;
+    for event in &report.events {
+        if !first {
+            out.text.push('\n');
+        }
+        first = false;
+        head::event(event, &mut out);
+        if !event.rows.is_empty() {
+            rows(event, &mut out);
+        }
+        if let Some(at_site) = event.totals.at_site {
+            registers(event, at_site, report, &mut out);
+        }
+    }
+    out.text
+}
+
+/// Text as it grows.
+struct Text {
+    text: String,
+    style: Style,
+}
+
+impl Text {
+    /// A line about the numbers, not of them.
+    fn note(&mut self, line: &str) {
+        let (dim, plain) = if self.style.color { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
+        self.text.push_str(dim);
+        self.text.push_str("# ");
+        self.text.push_str(line);
+        self.text.push_str(plain);
+        self.text.push('\n');
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2}%", share * 100.0)
+}
+
+fn rows(event: &EventReport, out: &mut Text) {
+    let by_period = event.weighting == Weighting::Period;
+    let mut columns = Columns::new(out.style);
+    columns.add("count", Align::Right);
+    if by_period {
+        columns.add("period", Align::Right);
+    }
+    columns.add("share", Align::Right);
+    for key in event.rows[0].keys.iter() {
+        match key {
+            Key::Site => {
+                columns.add("address", Align::Left);
+                columns.add("routine", Align::Left);
+                columns.add("object", Align::Left);
+            }
+            Key::Pid | Key::Tid | Key::Cpu => columns.add(&key.to_string(), Align::Right),
+            key => columns.add(&key.to_string(), Align::Left),
+        }
+    }
+    for row in &event.rows {
+        columns.row(line(row, by_period));
+    }
+    columns.render(&mut out.text);
+    let shown = event.rows.len();
+    if shown < event.rows_total {
+        let samples: u64 = event.rows.iter().map(|row| row.count).sum();
+        let rest = event.totals.counted - samples;
+        out.note(&format!("{} more rows, {rest} samples", event.rows_total - shown));
+    }
+}
+
+fn line(row: &Row, by_period: bool) -> Vec<String> {
+    let mut line = vec![row.count.to_string()];
+    if by_period {
+        line.push(row.period.to_string());
+    }
+    line.push(percent(row.share));
+    for cell in &row.cells {
+        match cell {
+            Cell::Number(number) => line.push(number.to_string()),
+            Cell::Address(address) => line.push(hex(*address)),
+            Cell::Text(text) => line.push(text.to_string()),
+            Cell::Missing(missing) => line.push(format!("[{missing}]")),
+            Cell::Site(site) => {
+                line.push(hex(site.address));
+                line.push(match &site.routine {
+                    Ok(routine) => format!("{}+{:#x}", routine.name, routine.offset),
+                    Err(unresolved) => unresolved.tag.to_owned(),
+                });
+                line.push(site.object.to_string());
+            }
+            Cell::SiteMissing(missing) => {
+                line.push("-".to_owned());
+                line.push(format!("[{missing}]"));
+                line.push("-".to_owned());
+            }
+        }
+    }
+    line
+}
+
+fn registers(event: &EventReport, at_site: u64, report: &Report, out: &mut Text) {
+    if !event.rows.is_empty() {
+        out.text.push('\n');
+    }
+    let site = report.query.site.as_deref().unwrap_or("all sites");
+    out.note(&format!("registers at {site}: {at_site} samples"));
+    if event.registers.is_empty() {
+        return;
+    }
+    for register in &event.registers {
+        out.text.push_str(&register.finding());
+        out.text.push('\n');
+    }
+    out.text.push('\n');
+    let mut columns = Columns::new(out.style);
+    columns.add("register", Align::Left);
+    columns.add("count", Align::Right);
+    columns.add("share", Align::Right);
+    columns.add("value", Align::Left);
+    for register in &event.registers {
+        for value in &register.top {
+            columns.row(vec![
+                register.name.clone(),
+                value.count.to_string(),
+                percent(ratio(value.count, register.samples)),
+                hex(value.value),
+            ]);
+        }
+    }
+    columns.render(&mut out.text);
+}
+
+/// `part` of `whole`, 0 of nothing.
+#[allow(clippy::cast_precision_loss, reason = "a share needs no more than 53 bits")]
+pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

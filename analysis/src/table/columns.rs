@@ -1,0 +1,148 @@
+//! Cells become aligned lines.
+
+use super::Style;
+
+/// Where a cell stands in its column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// Between columns.
+const GAP: &str = "  ";
+/// Columns are not cut below this.
+const NARROWEST: usize = 12;
+/// The end of a cut name: an offset or the last part of a path.
+const TAIL: usize = 8;
+
+/// A table that knows its widths once all rows are in.
+#[derive(Debug)]
+pub(super) struct Columns {
+    headers: Vec<(String, Align)>,
+    rows: Vec<Vec<String>>,
+    style: Style,
+}
+
+impl Columns {
+    pub(super) fn new(style: Style) -> Columns {
+        Columns { headers: Vec::new(), rows: Vec::new(), style }
+    }
+
+    pub(super) fn add(&mut self, header: &str, align: Align) {
+        self.headers.push((header.to_owned(), align));
+    }
+
+    pub(super) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    pub(super) fn render(&self, out: &mut String) {
+        let widths = self.widths();
+        let headers: Vec<String> = self.headers.iter().map(|(header, _)| header.clone()).collect();
+        if self.style.color {
+            out.push_str("\x1b[1m");
+        }
+        self.line(&headers, &widths, out);
+        if self.style.color {
+            out.push_str("\x1b[0m");
+        }
+        out.push('\n');
+        for row in &self.rows {
+            self.line(row, &widths, out);
+            out.push('\n');
+        }
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> =
+            self.headers.iter().map(|(header, _)| header.chars().count()).collect();
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let Some(limit) = self.style.width else { return widths };
+        let gaps = GAP.len() * widths.len().saturating_sub(1);
+        loop {
+            let excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(limit);
+            let names = widths.iter_mut().zip(&self.headers);
+            let names = names.filter(|(_, (_, align))| *align == Align::Left);
+            let widest = names.map(|(width, _)| width).max();
+            match widest {
+                Some(width) if excess > 0 && *width > NARROWEST => *width -= 1,
+                _ => return widths,
+            }
+        }
+    }
+
+    fn line(&self, cells: &[String], widths: &[usize], out: &mut String) {
+        let last = cells.len().saturating_sub(1);
+        for (index, (cell, &width)) in cells.iter().zip(widths).enumerate() {
+            let cell = cut(cell, width);
+            let pad = " ".repeat(width.saturating_sub(cell.chars().count()));
+            if index > 0 {
+                out.push_str(GAP);
+            }
+            match self.headers[index].1 {
+                Align::Right => {
+                    out.push_str(&pad);
+                    out.push_str(&cell);
+                }
+                Align::Left => {
+                    out.push_str(&cell);
+                    if index < last {
+                        out.push_str(&pad);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A text that is too wide loses its middle: its start names it, its end has
+/// the offset or the file.
+fn cut(cell: &str, width: usize) -> String {
+    let length = cell.chars().count();
+    if length <= width {
+        return cell.to_owned();
+    }
+    let tail = if cell.starts_with('/') { width.saturating_sub(1) } else { TAIL.min(width / 2) };
+    let head = width.saturating_sub(tail + 1);
+    let start: String = cell.chars().take(head).collect();
+    let end: String = cell.chars().skip(length - tail).collect();
+    format!("{start}…{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_names_only_when_a_width_is_given() {
+        let name = "core::iter::traits::iterator::Iterator::fold+0x1f2";
+        let mut columns = Columns::new(Style { color: false, width: Some(40) });
+        columns.add("count", Align::Right);
+        columns.add("routine", Align::Left);
+        columns.add("object", Align::Left);
+        columns.row(vec!["7".into(), name.into(), "/usr/lib/debug/libfoo.so.6".into()]);
+        let mut text = String::new();
+        columns.render(&mut text);
+        assert_eq!(
+            text,
+            "count  routine           object\n    7  core::i…ld+0x1f2  …ug/libfoo.so.6\n"
+        );
+        columns.style.width = None;
+        text.clear();
+        columns.render(&mut text);
+        assert!(text.contains(name) && text.contains("/usr/lib/debug/libfoo.so.6"));
+    }
+
+    #[test]
+    fn counts_characters_not_bytes() {
+        assert_eq!(cut("größenänderung", 14), "größenänderung");
+        assert_eq!(cut("größenänderung", 9), "größ…rung");
+    }
+}

@@ -1,0 +1,103 @@
+//! The lines above a table: what was counted, what was not, and how to read
+//! the numbers.
+
+use super::{Text, percent, ratio};
+use crate::query::Weighting;
+use crate::report::{EventReport, Ledger, Report, Sampling};
+use std::fmt::Write;
+
+/// What holds for all events.
+pub(super) fn report(report: &Report, out: &mut Text) {
+    let query = &report.query;
+    if !query.filters.is_empty() {
+        out.note(&format!("only {}", query.filters.join(" and ")));
+    }
+    let losses = &report.losses;
+    let mut parts = Vec::new();
+    if losses.lost_records > 0 {
+        parts.push(format!("{} in full rings ({} LOST records)", losses.lost, losses.lost_records));
+    }
+    if losses.lost_samples > 0 {
+        parts.push(format!("{} samples (LOST_SAMPLES records)", losses.lost_samples));
+    }
+    if !parts.is_empty() {
+        out.note(&format!("lost by the records in the stream: {}", parts.join(", ")));
+    }
+    if losses.throttled > 0 {
+        out.note(&format!(
+            "throttled {} times: the kernel paused an event that came too often",
+            losses.throttled
+        ));
+    }
+    for note in &report.notes {
+        out.note(note);
+    }
+}
+
+/// What holds for one event.
+pub(super) fn event(event: &EventReport, out: &mut Text) {
+    let totals = &event.totals;
+    let mut line = format!("{}, {}: {} samples", event.name, sampling(event), totals.samples);
+    // Writing to a String cannot fail.
+    if totals.filtered > 0 {
+        let _ = write!(line, ", {} filtered out", totals.filtered);
+    }
+    if totals.malformed > 0 {
+        let _ = write!(line, ", {} malformed", totals.malformed);
+    }
+    if totals.counted > 0 {
+        let _ = write!(line, ", exact IP {}", percent(ratio(totals.exact_ip, totals.counted)));
+    }
+    out.note(&line);
+    if event.weighting == Weighting::Period && totals.counted > 0 {
+        out.note(&format!("shares are of the sum of periods, {} events", totals.period));
+    }
+    if let Some(ledger) = &event.ledger {
+        out.note(&ledger_line(ledger));
+    }
+    let unresolved: u64 = totals.unresolved.values().sum();
+    if unresolved > 0 {
+        let share = percent(ratio(unresolved, totals.counted));
+        out.note(&format!("without a routine name {unresolved} ({share}):"));
+        let mut reasons: Vec<_> = totals.unresolved.iter().collect();
+        reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), *reason));
+        for (reason, count) in reasons {
+            out.note(&format!("  {count} {reason}"));
+        }
+    }
+}
+
+fn sampling(event: &EventReport) -> String {
+    match event.sampling {
+        Sampling::Period(0) => "counted only".to_owned(),
+        Sampling::Period(1) => "every event".to_owned(),
+        Sampling::Period(period) => format!("every {period} events"),
+        Sampling::Frequency(rate) => format!("{rate} samples a second aimed at"),
+    }
+}
+
+fn ledger_line(ledger: &Ledger) -> String {
+    let mut line = String::from("recorder:");
+    // Writing to a String cannot fail.
+    if let Some(kernel) = ledger.kernel {
+        let _ = write!(line, " {kernel} counted by the kernel,");
+    }
+    if let Some(delivered) = ledger.delivered {
+        let _ = write!(line, " {delivered} delivered,");
+    }
+    let lost: u64 = ledger.lost.values().sum();
+    let _ = write!(line, " {lost} lost");
+    let causes: Vec<String> = ledger
+        .lost
+        .iter()
+        .filter(|(_, count)| **count > 0)
+        .map(|(cause, count)| format!("{cause} {count}"))
+        .collect();
+    if !causes.is_empty() {
+        let _ = write!(line, " ({})", causes.join(", "));
+    }
+    if let Some(seconds) = ledger.seconds {
+        let _ = write!(line, ", {seconds:.3} s");
+    }
+    line
+}
