@@ -1,1 +1,28 @@
-//! perf.data in pipe form: the one stream format of hardmeter.
+//! perf.data in pipe form: the one stream format of hardmeter, on the wire,
+//! on disk and on stdin. docs/stream-format.md says what is in ours.
+//!
+//! - [`Decoder`]: bytes in pieces of any size -> records; no I/O.
+//! - [`EventDescription`], [`Features`]: what the stream says of its events
+//!   and of the machine.
+//! - [`write`](mod@write): the same, appended to a buffer.
+//! - [`note`]: hardmeter's own `key=value` notes.
+//! - [`Rounds`]: records in order of time with bounded memory.
+
+mod cpu_map;
+mod decoder;
+mod description;
+mod error;
+mod feature;
+mod features;
+pub mod note;
+mod rounds;
+mod route;
+mod update;
+pub mod write;
+
+pub use decoder::{Decoder, Step, StreamRecord, Tally};
+pub use description::EventDescription;
+pub use error::StreamError;
+pub use feature::{Cache, EventName, Feature, FeatureId};
+pub use features::Features;
+pub use rounds::Rounds;

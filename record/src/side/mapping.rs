@@ -1,0 +1,162 @@
+//! MMAP and MMAP2: what a process has mapped.
+
+use super::SideError;
+use super::fields::{Fields, put_string, put_task, put_words};
+use crate::bytes::Writer;
+use crate::header::{Misc, RecordType};
+use crate::units::Task;
+
+/// Bytes that MMAP2's union has for a build id.
+const BUILD_ID_ROOM: u8 = 20;
+
+/// Which file a mapping shows, as MMAP2's union has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileIdentity<'a> {
+    /// PERF_RECORD_MMAP: none.
+    Unknown,
+    /// Device and inode.
+    Inode {
+        /// Major device number.
+        major: u32,
+        /// Minor device number.
+        minor: u32,
+        /// Inode number.
+        inode: u64,
+        /// Inode generation.
+        generation: u64,
+    },
+    /// Under [`Misc::MMAP_BUILD_ID`]: at most 20 bytes, usually 20.
+    BuildId(&'a [u8]),
+}
+
+/// MMAP or MMAP2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping<'a> {
+    /// Whose address space; pid -1 and tid 0 for the kernel's own.
+    pub task: Task,
+    /// First address.
+    pub start: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Offset in the file, bytes.
+    pub page_offset: u64,
+    /// Which file.
+    pub file: FileIdentity<'a>,
+    /// PROT_* bits; MMAP2 only.
+    pub protection: Option<u32>,
+    /// MAP_* bits; MMAP2 only.
+    pub flags: Option<u32>,
+    /// Path, or a name in brackets; bytes as the target chose them.
+    pub path: &'a [u8],
+}
+
+impl<'a> Mapping<'a> {
+    pub(super) fn decode_mmap(fields: &mut Fields<'a>) -> Result<Mapping<'a>, SideError> {
+        Ok(Mapping {
+            task: fields.task()?,
+            start: fields.u64("addr")?,
+            length: fields.u64("len")?,
+            page_offset: fields.u64("pgoff")?,
+            file: FileIdentity::Unknown,
+            protection: None,
+            flags: None,
+            path: fields.string(),
+        })
+    }
+
+    pub(super) fn decode_mmap2(
+        fields: &mut Fields<'a>,
+        misc: Misc,
+    ) -> Result<Mapping<'a>, SideError> {
+        Ok(Mapping {
+            task: fields.task()?,
+            start: fields.u64("addr")?,
+            length: fields.u64("len")?,
+            page_offset: fields.u64("pgoff")?,
+            file: if misc.contains(Misc::MMAP_BUILD_ID) {
+                build_id(fields)?
+            } else {
+                inode(fields)?
+            },
+            protection: Some(fields.u32("prot")?),
+            flags: Some(fields.u32("flags")?),
+            path: fields.string(),
+        })
+    }
+
+    pub(super) fn encode_mmap(&self, w: &mut Writer<'_>) -> Result<(), SideError> {
+        let kind = RecordType::MMAP;
+        if self.file != FileIdentity::Unknown || self.protection.is_some() || self.flags.is_some() {
+            let problem = "it has no place for a file's identity, protection or flags; use MMAP2";
+            return Err(SideError::Unencodable { kind, problem });
+        }
+        put_task(w, self.task);
+        put_words(w, &[self.start, self.length, self.page_offset]);
+        put_string(w, kind, self.path)
+    }
+
+    pub(super) fn encode_mmap2(&self, w: &mut Writer<'_>) -> Result<(), SideError> {
+        let kind = RecordType::MMAP2;
+        let (Some(protection), Some(flags)) = (self.protection, self.flags) else {
+            let problem = "it needs protection and flags; use MMAP";
+            return Err(SideError::Unencodable { kind, problem });
+        };
+        put_task(w, self.task);
+        put_words(w, &[self.start, self.length, self.page_offset]);
+        match self.file {
+            FileIdentity::Unknown => put_words(w, &[0, 0, 0]),
+            FileIdentity::Inode { major, minor, inode, generation } => {
+                w.u32(major);
+                w.u32(minor);
+                put_words(w, &[inode, generation]);
+            }
+            FileIdentity::BuildId(id) => put_build_id(w, id)?,
+        }
+        w.u32(protection);
+        w.u32(flags);
+        put_string(w, kind, self.path)
+    }
+
+    /// `misc` with the build id bit as the union needs it.
+    pub(super) fn misc(&self, misc: Misc) -> Misc {
+        match self.file {
+            FileIdentity::BuildId(_) => Misc(misc.0 | Misc::MMAP_BUILD_ID.0),
+            _ => Misc(misc.0 & !Misc::MMAP_BUILD_ID.0),
+        }
+    }
+}
+
+fn inode<'a>(fields: &mut Fields<'a>) -> Result<FileIdentity<'a>, SideError> {
+    Ok(FileIdentity::Inode {
+        major: fields.u32("maj")?,
+        minor: fields.u32("min")?,
+        inode: fields.u64("ino")?,
+        generation: fields.u64("ino_generation")?,
+    })
+}
+
+fn build_id<'a>(fields: &mut Fields<'a>) -> Result<FileIdentity<'a>, SideError> {
+    let size = fields.u8("build_id_size")?;
+    fields.bytes("__reserved_1", 1)?;
+    fields.bytes("__reserved_2", 2)?;
+    let room = fields.bytes("build_id", usize::from(BUILD_ID_ROOM))?;
+    let id = room.get(..usize::from(size)).ok_or(SideError::BuildIdSize { size })?;
+    Ok(FileIdentity::BuildId(id))
+}
+
+fn put_build_id(w: &mut Writer<'_>, id: &[u8]) -> Result<(), SideError> {
+    let kind = RecordType::MMAP2;
+    let size = u8::try_from(id.len()).unwrap_or(u8::MAX);
+    if size > BUILD_ID_ROOM {
+        return Err(SideError::Unencodable { kind, problem: "a build id has at most 20 bytes" });
+    }
+    let start = w.len();
+    w.raw(&[size, 0, 0, 0]);
+    w.raw(id);
+    // 4 bytes of size and 20 of room: the 24 bytes of the union.
+    w.pad(start, 24);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,401 @@
+//! Bytes of a stream, in pieces of any size, to records. No I/O.
+
+mod tally;
+
+pub use tally::Tally;
+
+use super::description::EventDescription;
+use super::error::StreamError;
+use super::feature::{EventName, Feature, FeatureId};
+use super::features::Features;
+use super::route::{Route, Routed};
+use super::{update, write};
+use crate::attr::{Attr, AttrError};
+use crate::bytes::{ByteOrder, Cursor, Short};
+use crate::header::{Misc, RecordHeader, RecordType};
+use crate::sample::SampleLayout;
+use crate::side::{SampleId, SideRecord};
+
+/// Types from here on are made by recorders, never by the kernel, and have
+/// no trailer (PERF_RECORD_USER_TYPE_START).
+const USER_TYPES: u32 = 64;
+/// Bytes of the header of a perf.data file of the second version.
+const FILE_HEADER_SIZE: u64 = 104;
+/// "PERFFILE", the magic of the first version.
+const FIRST_VERSION: u64 = u64::from_le_bytes(*b"PERFFILE");
+
+/// What [`Decoder::step`] found at the front of its input.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// Call again with at least so many bytes from the same position.
+    NeedMore(usize),
+    /// A record.
+    Record {
+        /// Bytes it took; the next step wants what comes after them.
+        consumed: usize,
+        /// The record.
+        record: StreamRecord<'a>,
+    },
+}
+
+/// One record of a stream.
+#[derive(Debug, PartialEq)]
+pub enum StreamRecord<'a> {
+    /// The stream's 16 bytes of header.
+    FileHeader,
+    /// An event was described: it is now `events()[index]`.
+    Event(usize),
+    /// `features()` learned something.
+    Feature,
+    /// `events()[index]` learned something.
+    EventUpdate(usize),
+    /// A sample, to be decoded with `events()[event].layout`.
+    Sample {
+        /// Index into `events()`.
+        event: usize,
+        /// Misc of its header.
+        misc: Misc,
+        /// Bytes after its header.
+        payload: &'a [u8],
+    },
+    /// Another record of the kernel, or one that looks like it.
+    Side {
+        /// Index into `events()`.
+        event: usize,
+        /// Misc of its header.
+        misc: Misc,
+        /// Its body.
+        record: SideRecord<'a>,
+        /// Its trailer.
+        id: SampleId,
+    },
+    /// Every ring has been drained once more.
+    FinishedRound,
+    /// Descriptions of what was there before the recording have ended.
+    FinishedInit,
+    /// A record that says nothing here, or that belongs to no event; counted
+    /// in [`Decoder::tally`].
+    Skipped(RecordType),
+    /// Bytes that follow a record of this type outside its size, in as many
+    /// pieces as the input came in.
+    Payload(RecordType),
+}
+
+/// Reads one stream. Input is the caller's: see [`Decoder::step`].
+#[derive(Debug)]
+pub struct Decoder {
+    order: ByteOrder,
+    started: bool,
+    offset: u64,
+    /// Bytes still to come that belong to a record of this type.
+    follow: Option<(RecordType, u64)>,
+    /// What the last NeedMore asked for.
+    wanted: usize,
+    events: Vec<EventDescription>,
+    route: Route,
+    features: Features,
+    tally: Tally,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Decoder::new()
+    }
+}
+
+impl Decoder {
+    /// A decoder at the start of a stream.
+    pub fn new() -> Decoder {
+        Decoder {
+            order: ByteOrder::Little,
+            started: false,
+            offset: 0,
+            follow: None,
+            wanted: 0,
+            events: Vec::new(),
+            route: Route::new(),
+            features: Features::default(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// Looks at the front of `input`, which starts where the last record
+    /// ended. A record is never more than 65,535 bytes, so a buffer of that
+    /// size always gets on.
+    ///
+    /// # Errors
+    /// Bytes that are no stream, or a record that is not what it says. There
+    /// is no going on after an error: nothing says where the next record is.
+    #[inline]
+    pub fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+        if !self.started {
+            return self.start(input);
+        }
+        if self.follow.is_some() {
+            return Ok(self.pass_over(input));
+        }
+        let mut cursor = Cursor::new(input, self.order);
+        let Ok(header) = RecordHeader::decode(&mut cursor) else {
+            return Ok(self.need(RecordHeader::SIZE));
+        };
+        let size = usize::from(header.size);
+        if size < RecordHeader::SIZE {
+            return Err(self.record_size(header, RecordHeader::SIZE));
+        }
+        let Some(payload) = input.get(RecordHeader::SIZE..size) else {
+            return Ok(self.need(size));
+        };
+        let record = match header.kind {
+            RecordType::SAMPLE => self.sample(header, payload),
+            RecordType(1..USER_TYPES) => self.side(header, payload)?,
+            _ => self.own(header, payload)?,
+        };
+        self.offset += u64::from(header.size);
+        self.tally.count(header.kind);
+        Ok(Step::Record { consumed: size, record })
+    }
+
+    /// Says whether the stream may end here, `leftover` bytes after the last
+    /// record.
+    ///
+    /// # Errors
+    /// Where and how much of a record is missing. Everything read before is
+    /// good.
+    pub fn finish(&self, leftover: usize) -> Result<(), StreamError> {
+        if let Some((kind, missing)) = self.follow {
+            return Err(StreamError::PayloadTruncated { kind, offset: self.offset, missing });
+        }
+        match leftover {
+            0 if self.started => Ok(()),
+            0 => Err(StreamError::Empty),
+            left => {
+                let wanted = self.wanted.max(left + 1);
+                Err(StreamError::Truncated { left, offset: self.offset, wanted })
+            }
+        }
+    }
+
+    /// One per HEADER_ATTR, in order.
+    pub fn events(&self) -> &[EventDescription] {
+        &self.events
+    }
+
+    /// What the stream said of the machine so far.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// Bytes consumed.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The stream's byte order; little-endian before its header.
+    pub fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    /// Records seen, by type, and those that belong to no event.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    fn need<'a>(&mut self, bytes: usize) -> Step<'a> {
+        self.wanted = bytes;
+        Step::NeedMore(bytes)
+    }
+
+    fn record_size(&self, header: RecordHeader, least: usize) -> StreamError {
+        let (kind, size) = (header.kind, header.size);
+        StreamError::RecordSize { kind, offset: self.offset, size, least }
+    }
+
+    fn start<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+        let Some(front) = input.get(..8) else { return Ok(self.need(16)) };
+        let mut orders = [ByteOrder::Little, ByteOrder::Big].into_iter();
+        let magic = |order, bytes| Cursor::new(bytes, order).u64().unwrap_or(0);
+        let known =
+            |order: &ByteOrder| [write::MAGIC, FIRST_VERSION].contains(&magic(*order, front));
+        let Some(order) = orders.find(known) else {
+            return Err(StreamError::Foreign { start: front.escape_ascii().to_string() });
+        };
+        if magic(order, front) == FIRST_VERSION {
+            return Err(StreamError::FirstVersion);
+        }
+        let Some(size) = input.get(8..16) else { return Ok(self.need(16)) };
+        match magic(order, size) {
+            write::HEADER_SIZE => {}
+            FILE_HEADER_SIZE => return Err(StreamError::FileForm { size: FILE_HEADER_SIZE }),
+            size => return Err(StreamError::HeaderSize { size }),
+        }
+        self.started = true;
+        self.order = order;
+        self.offset = write::HEADER_SIZE;
+        Ok(Step::Record { consumed: 16, record: StreamRecord::FileHeader })
+    }
+
+    fn pass_over<'a>(&mut self, input: &'a [u8]) -> Step<'a> {
+        let Some((kind, left)) = self.follow else { return self.need(1) };
+        if input.is_empty() {
+            return self.need(1);
+        }
+        let consumed = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
+        let left = left - consumed as u64;
+        self.follow = (left > 0).then_some((kind, left));
+        self.offset += consumed as u64;
+        Step::Record { consumed, record: StreamRecord::Payload(kind) }
+    }
+
+    #[inline]
+    fn sample<'a>(&mut self, header: RecordHeader, payload: &'a [u8]) -> StreamRecord<'a> {
+        match self.route.sample(payload, self.order) {
+            Routed::Event(event) => StreamRecord::Sample { event, misc: header.misc, payload },
+            lost => self.unrouted(header.kind, lost),
+        }
+    }
+
+    fn side<'a>(
+        &mut self,
+        header: RecordHeader,
+        payload: &'a [u8],
+    ) -> Result<StreamRecord<'a>, StreamError> {
+        let event = match self.route.side(payload, self.order) {
+            Routed::Event(event) => event,
+            lost => return Ok(self.unrouted(header.kind, lost)),
+        };
+        let Some(description) = self.events.get(event) else {
+            return Ok(self.unrouted(header.kind, Routed::NoPlace));
+        };
+        let (kind, offset) = (header.kind, self.offset);
+        let id = description.layout.trailer(payload);
+        let id = id.map_err(|source| StreamError::Trailer { kind, offset, source })?;
+        let end = payload.len().saturating_sub(description.layout.trailer_size());
+        let record = SideRecord::decode(header, &payload[..end], self.order);
+        let record = record.map_err(|source| StreamError::Side { offset, source })?;
+        Ok(StreamRecord::Side { event, misc: header.misc, record, id })
+    }
+
+    fn unrouted<'a>(&mut self, kind: RecordType, lost: Routed) -> StreamRecord<'a> {
+        match lost {
+            Routed::UnknownId => self.tally.unknown_id += 1,
+            _ => self.tally.unplaced += 1,
+        }
+        StreamRecord::Skipped(kind)
+    }
+
+    /// Records of the stream itself.
+    fn own<'a>(
+        &mut self,
+        header: RecordHeader,
+        payload: &'a [u8],
+    ) -> Result<StreamRecord<'a>, StreamError> {
+        let (kind, offset) = (header.kind, self.offset);
+        let short = |short| StreamError::Short { kind, offset, short };
+        let mut cursor = Cursor::new(payload, self.order);
+        Ok(match kind {
+            RecordType::HEADER_ATTR => self.event(payload)?,
+            RecordType::EVENT_UPDATE => self.update(&mut cursor).map_err(short)?,
+            RecordType::HEADER_FEATURE => self.feature(&mut cursor).map_err(short)?,
+            RecordType::HEADER_EVENT_TYPE => self.event_type(&mut cursor).map_err(short)?,
+            RecordType::FINISHED_ROUND => StreamRecord::FinishedRound,
+            RecordType::FINISHED_INIT => StreamRecord::FinishedInit,
+            RecordType::COMPRESSED | RecordType::COMPRESSED2 => {
+                return Err(StreamError::Compressed { kind, offset });
+            }
+            RecordType::HEADER_TRACING_DATA => {
+                let bytes = u64::from(cursor.u32().map_err(short)?);
+                self.follow = (bytes > 0).then_some((kind, bytes));
+                StreamRecord::Skipped(kind)
+            }
+            RecordType::AUXTRACE => {
+                let bytes = cursor.u64().map_err(short)?;
+                self.follow = (bytes > 0).then_some((kind, bytes));
+                StreamRecord::Skipped(kind)
+            }
+            kind => StreamRecord::Skipped(kind),
+        })
+    }
+
+    fn event<'a>(&mut self, payload: &[u8]) -> Result<StreamRecord<'a>, StreamError> {
+        let offset = self.offset;
+        let attr_error = |source| StreamError::Attr { offset, source };
+        let attr = Attr::decode(payload, self.order).map_err(attr_error)?;
+        let size = usize::try_from(attr.size).unwrap_or(usize::MAX);
+        let Some(ids) = payload.get(size..) else {
+            let (size, available) = (attr.size, payload.len());
+            return Err(attr_error(AttrError::Size { size, available }));
+        };
+        let ids: Vec<u64> = crate::bytes::Words::new(ids, self.order).iter().collect();
+        let layout = SampleLayout::new(&attr, self.order)
+            .map_err(|source| StreamError::Layout { offset, source })?;
+        let first = self.events.first().map_or(&attr, |event| &event.attr);
+        self.route.add(&attr, &ids, first);
+        let (name, unit, scale, cpus, notes) = (None, None, None, None, Vec::new());
+        self.events.push(EventDescription { attr, ids, layout, name, unit, scale, cpus, notes });
+        Ok(StreamRecord::Event(self.events.len() - 1))
+    }
+
+    fn update<'a>(&mut self, cursor: &mut Cursor<'_>) -> Result<StreamRecord<'a>, Short> {
+        let (kind, id) = (cursor.u64()?, cursor.u64()?);
+        let index = self.route.update(id);
+        match index.and_then(|index| Some((index, self.events.get_mut(index)?))) {
+            Some((index, event)) => {
+                update::apply(event, kind, cursor)?;
+                Ok(StreamRecord::EventUpdate(index))
+            }
+            None => Ok(self.unrouted(RecordType::EVENT_UPDATE, Routed::UnknownId)),
+        }
+    }
+
+    /// A feature that cannot be decoded costs itself only.
+    fn feature<'a>(&mut self, cursor: &mut Cursor<'_>) -> Result<StreamRecord<'a>, Short> {
+        let id = FeatureId(cursor.u64()?);
+        match Feature::decode(id, cursor.rest(), self.order) {
+            Ok(Feature::EventDescriptions(names)) => self.name_events(names),
+            Ok(feature) => self.features.insert(feature),
+            Err(short) => self.features.unreadable.push((id, short)),
+        }
+        Ok(StreamRecord::Feature)
+    }
+
+    fn name_events(&mut self, names: Vec<EventName>) {
+        for (index, described) in names.into_iter().enumerate() {
+            let by_id = described.ids.first().and_then(|&id| self.route.by_id(id));
+            // Without ids, the same place in the list and the same event.
+            let same = |event: &&mut EventDescription| {
+                Attr::decode(&described.attr, self.order).is_ok_and(|attr| {
+                    (attr.kind, attr.config) == (event.attr.kind, event.attr.config)
+                })
+            };
+            let event = match by_id {
+                Some(index) => self.events.get_mut(index),
+                None => self.events.get_mut(index).filter(same),
+            };
+            if let Some(event) = event
+                && event.name.is_none()
+            {
+                event.name = Some(described.name);
+            }
+        }
+    }
+
+    /// Before Linux 3.10 names came in records of their own: a config and
+    /// 64 bytes of name.
+    fn event_type<'a>(&mut self, cursor: &mut Cursor<'_>) -> Result<StreamRecord<'a>, Short> {
+        let config = cursor.u64()?;
+        let name = update::text(cursor.rest());
+        let event = self.events.iter().position(|event| {
+            event.attr.config == config && event.name.is_none() && !name.is_empty()
+        });
+        let Some(index) = event else {
+            return Ok(StreamRecord::Skipped(RecordType::HEADER_EVENT_TYPE));
+        };
+        if let Some(event) = self.events.get_mut(index) {
+            event.name = Some(name);
+        }
+        Ok(StreamRecord::EventUpdate(index))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! One event of a stream: its attr and what the stream says of it besides.
+
+use crate::attr::Attr;
+use crate::sample::SampleLayout;
+use crate::units::Cpu;
+
+/// One HEADER_ATTR record, and the EVENT_UPDATEs that refer to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventDescription {
+    /// As the kernel was asked.
+    pub attr: Attr,
+    /// Ids that samples of this event carry: one a CPU or task it was opened
+    /// on. Empty from old recorders, which then have one event.
+    pub ids: Vec<u64>,
+    /// How its samples and trailers are laid out.
+    pub layout: SampleLayout,
+    /// Name as its user typed it, when the stream says.
+    pub name: Option<String>,
+    /// Unit of its counts, such as `Joules`.
+    pub unit: Option<String>,
+    /// What its counts are to be multiplied with to have that unit.
+    pub scale: Option<f64>,
+    /// CPUs it was restricted to, when the stream says.
+    pub cpus: Option<Vec<Cpu>>,
+    /// hardmeter's notes in the order they came; see [`super::note`].
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,320 @@
+//! HEADER_FEATURE: what a recorder says of the machine and of itself
+//! (tools/perf/util/header.c; perf.data-file-format.txt).
+
+use super::update::text;
+use crate::attr::Attr;
+use crate::bytes::{ByteOrder, Cursor, Short, Writer};
+use crate::units::Time;
+use std::fmt;
+
+/// Strings are padded so that their length is a multiple of this, and so are
+/// perf's own.
+const STRING_ALIGNMENT: usize = 64;
+
+/// `HEADER_*` of tools/perf/util/header.h; unknown ones survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FeatureId(pub u64);
+
+#[allow(missing_docs, reason = "named as in perf.data-file-format.txt")]
+impl FeatureId {
+    pub const HOSTNAME: FeatureId = FeatureId(3);
+    pub const OSRELEASE: FeatureId = FeatureId(4);
+    pub const VERSION: FeatureId = FeatureId(5);
+    pub const ARCH: FeatureId = FeatureId(6);
+    pub const NRCPUS: FeatureId = FeatureId(7);
+    pub const CPUDESC: FeatureId = FeatureId(8);
+    pub const CPUID: FeatureId = FeatureId(9);
+    pub const TOTAL_MEM: FeatureId = FeatureId(10);
+    pub const CMDLINE: FeatureId = FeatureId(11);
+    pub const EVENT_DESC: FeatureId = FeatureId(12);
+    pub const PMU_MAPPINGS: FeatureId = FeatureId(16);
+    pub const CACHE: FeatureId = FeatureId(20);
+    pub const SAMPLE_TIME: FeatureId = FeatureId(21);
+}
+
+impl fmt::Display for FeatureId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "feature {}", self.0)
+    }
+}
+
+/// One feature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// `uname -n` of the recorded machine.
+    Hostname(String),
+    /// `uname -r`.
+    OsRelease(String),
+    /// Version of the recorder.
+    Version(String),
+    /// `uname -m`.
+    Arch(String),
+    /// CPUs of the machine.
+    NrCpus {
+        /// That could be online.
+        available: u32,
+        /// That were.
+        online: u32,
+    },
+    /// Model of the CPU, for people.
+    CpuDescription(String),
+    /// Model of the CPU, for programs: vendor, family, model, stepping.
+    CpuId(String),
+    /// Memory of the machine, KiB.
+    TotalMemory(u64),
+    /// The recorder's command line.
+    CommandLine(Vec<String>),
+    /// Names of the events.
+    EventDescriptions(Vec<EventName>),
+    /// PMU names and the `perf_event_attr.type` each had.
+    PmuMappings(Vec<(u32, String)>),
+    /// Caches of the machine, each kind once.
+    Caches(Vec<Cache>),
+    /// Times of the first and last sample.
+    SampleTime {
+        /// First.
+        first: Time,
+        /// Last.
+        last: Time,
+    },
+    /// Not decoded here.
+    Other {
+        /// Which.
+        id: FeatureId,
+        /// Its bytes.
+        data: Vec<u8>,
+    },
+}
+
+/// An event and its name in EVENT_DESC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventName {
+    /// Bytes of its attr, as the recorder knew it.
+    pub attr: Vec<u8>,
+    /// Its ids.
+    pub ids: Vec<u64>,
+    /// Its name.
+    pub name: String,
+}
+
+/// One kind of cache, as /sys/devices/system/cpu/cpu*/cache/index* has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cache {
+    /// 1 is nearest to the core.
+    pub level: u32,
+    /// Bytes of a line.
+    pub line_size: u32,
+    /// Sets.
+    pub sets: u32,
+    /// Lines of a set.
+    pub ways: u32,
+    /// `Data`, `Instruction` or `Unified`.
+    pub kind: String,
+    /// Size as sysfs says it: `32K`.
+    pub size: String,
+    /// CPUs that share it: `0,4`.
+    pub cpus: String,
+}
+
+impl Feature {
+    /// Decodes a feature's bytes, those after its id.
+    ///
+    /// # Errors
+    /// A field that is cut off.
+    pub fn decode(id: FeatureId, data: &[u8], order: ByteOrder) -> Result<Feature, Short> {
+        let mut c = Cursor::new(data, order);
+        let c = &mut c;
+        Ok(match id {
+            FeatureId::HOSTNAME => Feature::Hostname(string(c)?),
+            FeatureId::OSRELEASE => Feature::OsRelease(string(c)?),
+            FeatureId::VERSION => Feature::Version(string(c)?),
+            FeatureId::ARCH => Feature::Arch(string(c)?),
+            FeatureId::NRCPUS => Feature::NrCpus { available: c.u32()?, online: c.u32()? },
+            FeatureId::CPUDESC => Feature::CpuDescription(string(c)?),
+            FeatureId::CPUID => Feature::CpuId(string(c)?),
+            FeatureId::TOTAL_MEM => Feature::TotalMemory(c.u64()?),
+            FeatureId::CMDLINE => Feature::CommandLine(list(c, string)?),
+            FeatureId::EVENT_DESC => event_descriptions(c)?,
+            FeatureId::PMU_MAPPINGS => {
+                Feature::PmuMappings(list(c, |c| Ok((c.u32()?, string(c)?)))?)
+            }
+            FeatureId::CACHE => {
+                // version, always 1
+                c.u32()?;
+                Feature::Caches(list(c, cache)?)
+            }
+            FeatureId::SAMPLE_TIME => {
+                Feature::SampleTime { first: Time(c.u64()?), last: Time(c.u64()?) }
+            }
+            id => Feature::Other { id, data: data.to_vec() },
+        })
+    }
+
+    /// Which feature this is.
+    pub fn id(&self) -> FeatureId {
+        match self {
+            Feature::Hostname(_) => FeatureId::HOSTNAME,
+            Feature::OsRelease(_) => FeatureId::OSRELEASE,
+            Feature::Version(_) => FeatureId::VERSION,
+            Feature::Arch(_) => FeatureId::ARCH,
+            Feature::NrCpus { .. } => FeatureId::NRCPUS,
+            Feature::CpuDescription(_) => FeatureId::CPUDESC,
+            Feature::CpuId(_) => FeatureId::CPUID,
+            Feature::TotalMemory(_) => FeatureId::TOTAL_MEM,
+            Feature::CommandLine(_) => FeatureId::CMDLINE,
+            Feature::EventDescriptions(_) => FeatureId::EVENT_DESC,
+            Feature::PmuMappings(_) => FeatureId::PMU_MAPPINGS,
+            Feature::Caches(_) => FeatureId::CACHE,
+            Feature::SampleTime { .. } => FeatureId::SAMPLE_TIME,
+            Feature::Other { id, .. } => *id,
+        }
+    }
+
+    /// Appends the feature's bytes, those after its id. Strings lose what
+    /// comes after a NUL.
+    pub(super) fn encode(&self, w: &mut Writer<'_>) {
+        match self {
+            Feature::Hostname(text)
+            | Feature::OsRelease(text)
+            | Feature::Version(text)
+            | Feature::Arch(text)
+            | Feature::CpuDescription(text)
+            | Feature::CpuId(text) => put_string(w, text),
+            Feature::NrCpus { available, online } => {
+                w.u32(*available);
+                w.u32(*online);
+            }
+            Feature::TotalMemory(kib) => w.u64(*kib),
+            Feature::CommandLine(words) => put_list(w, words, |w, word| put_string(w, word)),
+            Feature::EventDescriptions(events) => put_event_descriptions(w, events),
+            Feature::PmuMappings(pmus) => put_list(w, pmus, |w, (kind, name)| {
+                w.u32(*kind);
+                put_string(w, name);
+            }),
+            Feature::Caches(caches) => {
+                w.u32(1);
+                put_list(w, caches, put_cache);
+            }
+            Feature::SampleTime { first, last } => {
+                w.u64(first.0);
+                w.u64(last.0);
+            }
+            Feature::Other { data, .. } => w.raw(data),
+        }
+    }
+}
+
+/// Length, then that many bytes, NULs at their end.
+fn string(c: &mut Cursor<'_>) -> Result<String, Short> {
+    let length = c.u32()?;
+    Ok(text(c.take(usize::try_from(length).unwrap_or(usize::MAX))?))
+}
+
+fn list<T>(
+    c: &mut Cursor<'_>,
+    item: impl Fn(&mut Cursor<'_>) -> Result<T, Short>,
+) -> Result<Vec<T>, Short> {
+    let count = c.u32()?;
+    // Not collect(): it would reserve what a hostile count says.
+    let mut items = Vec::new();
+    for _ in 0..count {
+        items.push(item(c)?);
+    }
+    Ok(items)
+}
+
+fn cache(c: &mut Cursor<'_>) -> Result<Cache, Short> {
+    Ok(Cache {
+        level: c.u32()?,
+        line_size: c.u32()?,
+        sets: c.u32()?,
+        ways: c.u32()?,
+        kind: string(c)?,
+        size: string(c)?,
+        cpus: string(c)?,
+    })
+}
+
+fn event_descriptions(c: &mut Cursor<'_>) -> Result<Feature, Short> {
+    let (count, attr_size) = (c.u32()?, c.u32()?);
+    let mut events = Vec::new();
+    for _ in 0..count {
+        let attr = c.take(usize::try_from(attr_size).unwrap_or(usize::MAX))?.to_vec();
+        let ids = u64::from(c.u32()?);
+        let name = string(c)?;
+        events.push(EventName { attr, ids: c.words(ids)?.iter().collect(), name });
+    }
+    Ok(Feature::EventDescriptions(events))
+}
+
+fn put_string(w: &mut Writer<'_>, text: &str) {
+    let text = text.split('\0').next().unwrap_or_default();
+    let padded = (text.len() + 1).next_multiple_of(STRING_ALIGNMENT);
+    w.u32(count(padded));
+    let start = w.len();
+    w.raw(text.as_bytes());
+    w.u8(0);
+    w.pad(start, STRING_ALIGNMENT);
+}
+
+fn put_list<T>(w: &mut Writer<'_>, items: &[T], put: impl Fn(&mut Writer<'_>, &T)) {
+    w.u32(count(items.len()));
+    for item in items {
+        put(w, item);
+    }
+}
+
+fn put_cache(w: &mut Writer<'_>, cache: &Cache) {
+    w.u32(cache.level);
+    w.u32(cache.line_size);
+    w.u32(cache.sets);
+    w.u32(cache.ways);
+    for text in [&cache.kind, &cache.size, &cache.cpus] {
+        put_string(w, text);
+    }
+}
+
+fn put_event_descriptions(w: &mut Writer<'_>, events: &[EventName]) {
+    // One size for all attrs: shorter ones are zero-extended, as the kernel
+    // would.
+    let size = events.iter().map(|event| event.attr.len()).max().unwrap_or(0);
+    w.u32(count(events.len()));
+    w.u32(count(size));
+    for event in events {
+        let start = w.len();
+        w.raw(&event.attr);
+        while w.len() < start + size {
+            w.u8(0);
+        }
+        w.u32(count(event.ids.len()));
+        put_string(w, &event.name);
+        for &id in &event.ids {
+            w.u64(id);
+        }
+    }
+}
+
+/// Counts beyond 32 bits do not fit a record and are refused with it.
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+impl EventName {
+    /// Describes an event; its attr takes as many bytes as in HEADER_ATTR.
+    ///
+    /// # Errors
+    /// An attr that cannot be written.
+    pub fn new(
+        attr: &Attr,
+        ids: &[u64],
+        name: &str,
+        order: ByteOrder,
+    ) -> Result<EventName, crate::attr::AttrError> {
+        let mut bytes = Vec::new();
+        attr.encode(super::write::attr_size(attr), order, &mut bytes)?;
+        Ok(EventName { attr: bytes, ids: ids.to_vec(), name: name.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! All that a stream said of its machine and recorder.
+
+use super::feature::{Cache, Feature, FeatureId};
+use crate::arch::Arch;
+use crate::bytes::Short;
+use crate::units::Time;
+
+/// Features seen so far; the last of a kind counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Features {
+    /// `uname -n`.
+    pub hostname: Option<String>,
+    /// `uname -r`.
+    pub os_release: Option<String>,
+    /// Version of the recorder.
+    pub version: Option<String>,
+    /// `uname -m`.
+    pub arch: Option<String>,
+    /// CPUs that could be online, and that were.
+    pub nr_cpus: Option<(u32, u32)>,
+    /// Model of the CPU, for people.
+    pub cpu_description: Option<String>,
+    /// Model of the CPU, for programs.
+    pub cpu_id: Option<String>,
+    /// Memory of the machine, KiB.
+    pub total_memory: Option<u64>,
+    /// The recorder's command line.
+    pub command_line: Vec<String>,
+    /// PMU types and their names.
+    pub pmus: Vec<(u32, String)>,
+    /// Caches of the machine.
+    pub caches: Vec<Cache>,
+    /// Times of the first and last sample.
+    pub sample_time: Option<(Time, Time)>,
+    /// Features not decoded here, as bytes.
+    pub others: Vec<(FeatureId, Vec<u8>)>,
+    /// Features that could not be decoded, and why.
+    pub unreadable: Vec<(FeatureId, Short)>,
+}
+
+impl Features {
+    /// Architecture of the recorded machine; that of this program when the
+    /// stream does not say.
+    pub fn machine(&self) -> Arch {
+        self.arch.as_deref().map_or_else(Arch::here, Arch::from_machine)
+    }
+
+    /// Bytes of a data cache line of the recorded machine: that of the data
+    /// cache nearest to the core.
+    pub fn cache_line_size(&self) -> Option<u32> {
+        let data = self.caches.iter().filter(|cache| cache.kind != "Instruction");
+        data.min_by_key(|cache| cache.level).map(|cache| cache.line_size).filter(|&size| size > 0)
+    }
+
+    pub(super) fn insert(&mut self, feature: Feature) {
+        match feature {
+            Feature::Hostname(text) => self.hostname = Some(text),
+            Feature::OsRelease(text) => self.os_release = Some(text),
+            Feature::Version(text) => self.version = Some(text),
+            Feature::Arch(text) => self.arch = Some(text),
+            Feature::NrCpus { available, online } => self.nr_cpus = Some((available, online)),
+            Feature::CpuDescription(text) => self.cpu_description = Some(text),
+            Feature::CpuId(text) => self.cpu_id = Some(text),
+            Feature::TotalMemory(kib) => self.total_memory = Some(kib),
+            Feature::CommandLine(words) => self.command_line = words,
+            Feature::PmuMappings(pmus) => self.pmus = pmus,
+            Feature::Caches(caches) => self.caches = caches,
+            Feature::SampleTime { first, last } => self.sample_time = Some((first, last)),
+            // Names go to the events, not here.
+            Feature::EventDescriptions(_) => {}
+            Feature::Other { id, data } => {
+                self.others.retain(|(other, _)| *other != id);
+                self.others.push((id, data));
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Which event a record belongs to (trap 24).
+//!
+//! A stream of one event needs no ids. With several, all must have their id
+//! at the same place: IDENTIFIER makes it the first word of a sample and the
+//! last of another record; ID alone stands after IP, TID, TIME and ADDR, and
+//! before STREAM_ID and CPU in the trailer. Same rule as
+//! evlist__valid_sample_type() (tools/perf/util/evlist.c).
+
+use crate::attr::{Attr, AttrFlags, SampleType};
+use crate::bytes::{ByteOrder, Words};
+
+/// Where the id stands in a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// No attr seen.
+    Nothing,
+    /// One event, or several whose records look the same and have no id:
+    /// all go to the first.
+    First,
+    /// At this many bytes from the start (samples) or from the end (others).
+    At(usize),
+    /// Attrs disagree: no record can be placed.
+    Unknown,
+}
+
+/// What becomes of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Routed {
+    /// It belongs to event number so.
+    Event(usize),
+    /// Its id belongs to none.
+    UnknownId,
+    /// Where its id stands cannot be told.
+    NoPlace,
+}
+
+/// Ids of all events, and where records hold theirs.
+#[derive(Debug)]
+pub(super) struct Route {
+    events: usize,
+    sample: Place,
+    side: Place,
+    /// Sorted by id when `sorted`; the first event that claims an id has it.
+    ids: Vec<(u64, usize)>,
+    sorted: bool,
+    /// The last id looked up: records of one CPU follow each other.
+    last: Option<(u64, usize)>,
+}
+
+impl Route {
+    pub(super) fn new() -> Route {
+        Route {
+            events: 0,
+            sample: Place::Nothing,
+            side: Place::Nothing,
+            ids: Vec::new(),
+            sorted: true,
+            last: None,
+        }
+    }
+
+    /// Takes note of one more event; `first` is the attr of event 0.
+    pub(super) fn add(&mut self, attr: &Attr, ids: &[u64], first: &Attr) {
+        let event = self.events;
+        self.events += 1;
+        self.sorted = false;
+        self.last = None;
+        self.ids.extend(ids.iter().map(|&id| (id, event)));
+        let sample = (sample_place(first), sample_place(attr));
+        self.sample = agreed(self.sample, event, sample, same_samples(attr, first));
+        let side = (side_place(first), side_place(attr));
+        self.side = agreed(self.side, event, side, same_trailers(attr, first));
+    }
+
+    /// The event of a sample's payload.
+    #[inline]
+    pub(super) fn sample(&mut self, payload: &[u8], order: ByteOrder) -> Routed {
+        match self.sample {
+            Place::First => Routed::Event(0),
+            Place::At(offset) => match word(payload, Some(offset), order) {
+                Some(id) => self.by_id(id).map_or(Routed::UnknownId, Routed::Event),
+                None => Routed::NoPlace,
+            },
+            Place::Nothing | Place::Unknown => Routed::NoPlace,
+        }
+    }
+
+    /// The event of a side record's payload. Id 0 is the first event's: that
+    /// is what perf writes on records it makes itself.
+    pub(super) fn side(&mut self, payload: &[u8], order: ByteOrder) -> Routed {
+        match self.side {
+            Place::First => Routed::Event(0),
+            Place::At(back) => match word(payload, payload.len().checked_sub(back), order) {
+                Some(0) => Routed::Event(self.by_id(0).unwrap_or(0)),
+                Some(id) => self.by_id(id).map_or(Routed::UnknownId, Routed::Event),
+                None => Routed::NoPlace,
+            },
+            Place::Nothing | Place::Unknown => Routed::NoPlace,
+        }
+    }
+
+    /// The event that an EVENT_UPDATE names.
+    pub(super) fn update(&mut self, id: u64) -> Option<usize> {
+        match self.by_id(id) {
+            None if self.events == 1 || (id == 0 && self.events > 0) => Some(0),
+            found => found,
+        }
+    }
+
+    /// The event with this id.
+    #[inline]
+    pub(super) fn by_id(&mut self, id: u64) -> Option<usize> {
+        if let Some((last, event)) = self.last
+            && last == id
+        {
+            return Some(event);
+        }
+        let event = self.search(id)?;
+        self.last = Some((id, event));
+        Some(event)
+    }
+
+    fn search(&mut self, id: u64) -> Option<usize> {
+        if !self.sorted {
+            self.ids.sort();
+            self.ids.dedup_by_key(|entry| entry.0);
+            self.sorted = true;
+        }
+        let at = self.ids.binary_search_by_key(&id, |entry| entry.0).ok()?;
+        self.ids.get(at).map(|entry| entry.1)
+    }
+}
+
+fn agreed(so_far: Place, event: usize, (first, new): (Place, Place), same: bool) -> Place {
+    match so_far {
+        _ if event == 0 => Place::First,
+        Place::Unknown => Place::Unknown,
+        // The second event decides whether ids are needed.
+        Place::First | Place::Nothing if event == 1 || same => match (first, new) {
+            (Place::At(a), Place::At(b)) if a == b => Place::At(a),
+            (Place::First, Place::First) if same => Place::First,
+            _ => Place::Unknown,
+        },
+        Place::At(place) if new == Place::At(place) => so_far,
+        _ => Place::Unknown,
+    }
+}
+
+/// Where this attr's samples hold their id; First: nowhere.
+fn sample_place(attr: &Attr) -> Place {
+    let has = |bits| attr.sample_type.contains(bits);
+    if has(SampleType::IDENTIFIER) {
+        return Place::At(0);
+    }
+    if !has(SampleType::ID) {
+        return Place::First;
+    }
+    let before = [SampleType::IP, SampleType::TID, SampleType::TIME, SampleType::ADDR];
+    Place::At(8 * before.into_iter().filter(|&bits| has(bits)).count())
+}
+
+/// Where this attr's other records hold their id, from the end.
+fn side_place(attr: &Attr) -> Place {
+    let has = |bits| attr.sample_type.contains(bits);
+    if !attr.flags.contains(AttrFlags::SAMPLE_ID_ALL) {
+        return Place::First;
+    }
+    if has(SampleType::IDENTIFIER) {
+        return Place::At(8);
+    }
+    if !has(SampleType::ID) {
+        return Place::First;
+    }
+    let after = [SampleType::STREAM_ID, SampleType::CPU];
+    Place::At(8 * (1 + after.into_iter().filter(|&bits| has(bits)).count()))
+}
+
+/// Whether samples of both look the same, so that it does no harm to decode
+/// one as the other's.
+fn same_samples(a: &Attr, b: &Attr) -> bool {
+    a.sample_type == b.sample_type
+        && a.read_format == b.read_format
+        && a.branch_sample_type == b.branch_sample_type
+        && a.sample_regs_user == b.sample_regs_user
+        && a.sample_regs_intr == b.sample_regs_intr
+}
+
+/// The same of other records.
+fn same_trailers(a: &Attr, b: &Attr) -> bool {
+    let fields = SampleType::TID
+        | SampleType::TIME
+        | SampleType::ID
+        | SampleType::STREAM_ID
+        | SampleType::CPU
+        | SampleType::IDENTIFIER;
+    let trailer = |attr: &Attr| {
+        attr.flags.contains(AttrFlags::SAMPLE_ID_ALL).then_some(attr.sample_type & fields)
+    };
+    trailer(a) == trailer(b)
+}
+
+#[inline]
+fn word(payload: &[u8], offset: Option<usize>, order: ByteOrder) -> Option<u64> {
+    Words::new(payload.get(offset?..)?, order).get(0)
+}
+
+#[cfg(test)]
+mod tests;

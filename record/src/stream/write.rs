@@ -1,0 +1,165 @@
+//! Writing a stream: each function appends one record to a buffer.
+//!
+//! A stream is [`file_header`], one [`attr`] an event, then names, notes and
+//! [`feature`]s, then the kernel's records as they are, each pass over the
+//! rings ended by [`finished_round`].
+
+use super::feature::Feature;
+use super::update;
+use crate::attr::{Attr, AttrError};
+use crate::bytes::{ByteOrder, Writer};
+use crate::header::{Misc, RecordHeader, RecordType};
+
+/// "PERFILE2" as a little-endian word.
+pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"PERFILE2");
+/// Bytes of the header of a pipe stream.
+pub(super) const HEADER_SIZE: u64 = 16;
+/// Bytes of an attr in our streams, when that suffices: perf before 6.4
+/// looks for the ids at the end of ITS attr, whatever size the attr says
+/// (perf_event__process_attr() in tools/perf/util/header.c), and 128 is
+/// that of perf 5.12 to 6.2.
+const ATTR_SIZE: u32 = 128;
+
+/// Why a record cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// A record's size is 16 bits.
+    #[error("a {kind} record of {size} bytes is beyond the limit of 65,535")]
+    TooLong {
+        /// Record type.
+        kind: RecordType,
+        /// Bytes that it would take.
+        size: usize,
+    },
+    /// The attr cannot be spelled.
+    #[error(transparent)]
+    Attr(#[from] AttrError),
+}
+
+/// The 16 bytes that a stream starts with.
+pub fn file_header(order: ByteOrder, out: &mut Vec<u8>) {
+    let mut w = Writer::new(out, order);
+    w.u64(MAGIC);
+    w.u64(HEADER_SIZE);
+}
+
+/// HEADER_ATTR: describes an event and the ids its records carry.
+///
+/// # Errors
+/// More ids than fit a record (about 8,170), or an attr that cannot be
+/// written.
+pub fn attr(
+    attr: &Attr,
+    ids: &[u64],
+    order: ByteOrder,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteError> {
+    let mut bytes = Vec::new();
+    attr.encode(attr_size(attr), order, &mut bytes)?;
+    record(RecordType::HEADER_ATTR, order, out, |w| {
+        w.raw(&bytes);
+        for &id in ids {
+            w.u64(id);
+        }
+    })
+}
+
+/// Bytes that [`attr`](fn@attr) writes an attr with: 128, more only when it
+/// uses fields beyond.
+pub fn attr_size(attr: &Attr) -> u32 {
+    let mut scratch = Vec::new();
+    let fits = |size: &u32| {
+        scratch.clear();
+        attr.encode(*size, ByteOrder::Little, &mut scratch).is_ok()
+    };
+    [ATTR_SIZE, 136].into_iter().find(fits).unwrap_or(Attr::MAX_SIZE)
+}
+
+/// EVENT_UPDATE with a name: what perf and `ebs` call the event with this id.
+///
+/// # Errors
+/// A name beyond 65,500 bytes.
+pub fn event_name(
+    id: u64,
+    name: &str,
+    order: ByteOrder,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteError> {
+    event_update(update::NAME, (id, name), order, out)
+}
+
+/// EVENT_UPDATE with a unit, or with one of our notes ([`super::note`]).
+///
+/// # Errors
+/// A text beyond 65,500 bytes.
+pub fn event_unit(
+    id: u64,
+    text: &str,
+    order: ByteOrder,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteError> {
+    event_update(update::UNIT, (id, text), order, out)
+}
+
+fn event_update(
+    kind: u64,
+    (id, text): (u64, &str),
+    order: ByteOrder,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteError> {
+    record(RecordType::EVENT_UPDATE, order, out, |w| {
+        w.u64(kind);
+        w.u64(id);
+        w.raw(text.as_bytes());
+        w.u8(0);
+    })
+}
+
+/// HEADER_FEATURE.
+///
+/// # Errors
+/// A feature that does not fit a record.
+pub fn feature(feature: &Feature, order: ByteOrder, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    record(RecordType::HEADER_FEATURE, order, out, |w| {
+        w.u64(feature.id().0);
+        feature.encode(w);
+    })
+}
+
+/// FINISHED_ROUND: every ring has been drained once more; see
+/// [`super::Rounds`].
+pub fn finished_round(order: ByteOrder, out: &mut Vec<u8>) {
+    mark(RecordType::FINISHED_ROUND, order, out);
+}
+
+/// FINISHED_INIT: descriptions of what was there before the recording have
+/// ended.
+pub fn finished_init(order: ByteOrder, out: &mut Vec<u8>) {
+    mark(RecordType::FINISHED_INIT, order, out);
+}
+
+fn mark(kind: RecordType, order: ByteOrder, out: &mut Vec<u8>) {
+    RecordHeader { kind, misc: Misc(0), size: 8 }.encode(&mut Writer::new(out, order));
+}
+
+/// Appends a record padded to 8 bytes; leaves `out` as it was on error.
+fn record(
+    kind: RecordType,
+    order: ByteOrder,
+    out: &mut Vec<u8>,
+    body: impl FnOnce(&mut Writer<'_>),
+) -> Result<(), WriteError> {
+    let mut bytes = Vec::new();
+    let mut w = Writer::new(&mut bytes, order);
+    body(&mut w);
+    w.pad(0, 8);
+    let size = RecordHeader::SIZE + bytes.len();
+    let header = |size| RecordHeader { kind, misc: Misc(0), size };
+    let size = u16::try_from(size).map_err(|_| WriteError::TooLong { kind, size })?;
+    header(size).encode(&mut Writer::new(out, order));
+    out.extend_from_slice(&bytes);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
