@@ -209,6 +209,24 @@ impl SampleLayout {
         self.prefix_word(payload, 3).map(Time)
     }
 
+    /// The data address alone.
+    #[inline]
+    pub fn peek_addr(&self, payload: &[u8]) -> Option<u64> {
+        self.prefix_word(payload, 4)
+    }
+
+    /// The CPU alone.
+    #[inline]
+    pub fn peek_cpu(&self, payload: &[u8]) -> Option<Cpu> {
+        self.prefix_word(payload, 7).map(|word| cpu(word, self.order))
+    }
+
+    /// The period alone.
+    #[inline]
+    pub fn peek_period(&self, payload: &[u8]) -> Option<u64> {
+        self.prefix_word(payload, 8)
+    }
+
     /// The event id alone: IDENTIFIER if there, else ID.
     #[inline]
     pub fn peek_id(&self, payload: &[u8]) -> Option<u64> {
