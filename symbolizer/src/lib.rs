@@ -1,1 +1,33 @@
-//! placeholder
+//! Address -> routine, or the reason why not.
+//!
+//! Knows the kernel's symbols, executable files, and which process mapped
+//! what at which time. It never sees a sample: whoever counts samples asks
+//! [`Symbolizer::place`] where an instruction pointer lies, counts places,
+//! and asks [`Symbolizer::resolve`] once per distinct place.
+//!
+//! ```
+//! use record::{CpuMode, Pid, Time};
+//! use symbolizer::{KernelSource, Options, Resolution, Symbolizer};
+//!
+//! let mut symbolizer =
+//!     Symbolizer::new(Options { kernel: KernelSource::None, ..Options::default() });
+//! let place = symbolizer.place(CpuMode::User, Pid(1), 0x1000, Time(0));
+//! let Resolution::Unknown(reason) = symbolizer.resolve(place) else { panic!("no mapping was told") };
+//! assert_eq!(reason.tag(), "[unknown-process]");
+//! ```
+
+mod kernel;
+mod object;
+mod options;
+mod place;
+mod reason;
+mod symbolizer;
+mod timeline;
+
+pub use kernel::list::{ListError, SymbolList};
+pub use kernel::load::{Anchor, KernelError, Loaded, Note, load_file, load_running};
+pub use kernel::table::{KernelRoutine, KernelSymbols};
+pub use options::{KernelOffset, KernelSource, Options};
+pub use place::{ObjectId, Place, Resolution, Routine};
+pub use reason::Reason;
+pub use symbolizer::Symbolizer;

@@ -1,0 +1,232 @@
+//! The grammar that /proc/kallsyms, System.map and `nm -n` share:
+//! `ADDRESS TYPE NAME [MODULE]`, one symbol a line.
+
+use rustc_hash::FxHashMap;
+
+/// One line of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) address: u64,
+    /// Where the name starts in the list's bytes.
+    pub(crate) name: u32,
+    pub(crate) name_length: u32,
+    /// Index into [`SymbolList::modules`]; [`Entry::NO_MODULE`] for the
+    /// kernel proper.
+    pub(crate) module: u16,
+    /// nm's type letter.
+    pub(crate) kind: u8,
+}
+
+impl Entry {
+    pub(crate) const NO_MODULE: u16 = u16::MAX;
+
+    /// Whether nm's letter says code: text, or weak.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.kind, b't' | b'T' | b'w' | b'W')
+    }
+}
+
+/// A parsed list; names stay in its bytes.
+#[derive(Debug)]
+pub struct SymbolList {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) modules: Vec<Box<[u8]>>,
+}
+
+/// Why bytes are no symbol list.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ListError {
+    /// A line that does not follow the grammar.
+    #[error("line {line} is no symbol (ADDRESS TYPE NAME [MODULE]): `{text}`")]
+    Line {
+        /// Counted from 1.
+        line: usize,
+        /// The line, cut at 80 bytes.
+        text: String,
+    },
+    /// What Debian installs in place of the list.
+    #[error("it is a stub that holds no symbols; it says: {text}")]
+    Stub {
+        /// Its text.
+        text: String,
+    },
+    /// Every address is zero: kptr_restrict.
+    #[error("every address in it is 0: kptr_restrict hid the addresses from whoever read it")]
+    Hidden,
+    /// No line at all.
+    #[error("it is empty")]
+    Empty,
+    /// Offsets are kept in 32 bits.
+    #[error("it has {size} bytes; at most {} are read", u32::MAX)]
+    TooLong {
+        /// Its size.
+        size: usize,
+    },
+    /// Module numbers are kept in 16 bits.
+    #[error("line {line} names the {}th module; that many do not exist", u16::MAX)]
+    TooManyModules {
+        /// Counted from 1.
+        line: usize,
+    },
+}
+
+impl SymbolList {
+    /// Parses a whole list. Blank lines, and undefined symbols as nm prints
+    /// them (no address), are passed over.
+    pub fn parse(bytes: Vec<u8>) -> Result<SymbolList, ListError> {
+        if u32::try_from(bytes.len()).is_err() {
+            return Err(ListError::TooLong { size: bytes.len() });
+        }
+        if is_stub(&bytes) {
+            return Err(ListError::Stub { text: quote(first_line(&bytes), 200) });
+        }
+        let mut list = SymbolList {
+            entries: Vec::with_capacity(bytes.len() / 40),
+            bytes,
+            modules: Vec::new(),
+        };
+        let mut numbers = FxHashMap::default();
+        let mut seen = 0;
+        let (mut at, mut line) = (0, 0);
+        while at < list.bytes.len() {
+            line += 1;
+            let rest = &list.bytes[at..];
+            let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let text = &rest[..length];
+            if let Some((address, kind, name)) = split(text) {
+                let (name_length, module) = split_module(&text[name..]);
+                if name_length == 0 {
+                    return Err(ListError::Line { line, text: quote(text, 80) });
+                }
+                let module = match module {
+                    None => Entry::NO_MODULE,
+                    Some(range) => {
+                        let module = &rest[name + range.start..name + range.end];
+                        number(&mut list.modules, &mut numbers, module)
+                            .ok_or(ListError::TooManyModules { line })?
+                    }
+                };
+                seen |= address;
+                list.entries.push(Entry {
+                    address,
+                    name: narrow(at + name),
+                    name_length: narrow(name_length),
+                    module,
+                    kind,
+                });
+            } else if !is_undefined(text) {
+                return Err(ListError::Line { line, text: quote(text, 80) });
+            }
+            at += length + 1;
+        }
+        match (list.entries.is_empty(), seen) {
+            (true, _) => Err(ListError::Empty),
+            (false, 0) => Err(ListError::Hidden),
+            (false, _) => Ok(list),
+        }
+    }
+
+    pub(crate) fn name(&self, entry: &Entry) -> &[u8] {
+        let start = entry.name as usize;
+        &self.bytes[start..start + entry.name_length as usize]
+    }
+
+    /// The first address that a symbol of the kernel proper has.
+    pub fn address_of(&self, name: &str) -> Option<u64> {
+        self.entries
+            .iter()
+            .find(|entry| entry.module == Entry::NO_MODULE && self.name(entry) == name.as_bytes())
+            .map(|entry| entry.address)
+    }
+
+    /// Symbols in the list, of every type.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none; never so in a list that [`SymbolList::parse`]
+    /// accepted.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+/// Offsets are below 2^32: checked once for the whole list.
+fn narrow(offset: usize) -> u32 {
+    u32::try_from(offset).unwrap_or(u32::MAX)
+}
+
+/// Address, type letter, and where the name starts.
+fn split(line: &[u8]) -> Option<(u64, u8, usize)> {
+    let mut address = 0_u64;
+    let mut digits = 0;
+    for &byte in line {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
+            _ => break,
+        };
+        address = address << 4 | u64::from(digit);
+        digits += 1;
+    }
+    let [b' ', kind, b' ', ..] = *line.get(digits..)? else { return None };
+    ((1..=16).contains(&digits) && kind.is_ascii_graphic()).then_some((address, kind, digits + 3))
+}
+
+/// Length of the name, and where the module's name is if there is one.
+fn split_module(text: &[u8]) -> (usize, Option<std::ops::Range<usize>>) {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let length = text.iter().position(blank).unwrap_or(text.len());
+    let rest = &text[length..];
+    let start = rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
+    let end = rest.iter().rposition(|byte| !blank(byte)).map_or(start, |last| last + 1);
+    match &rest[start..end] {
+        [] => (length, None),
+        [b'[', .., b']'] if end - start > 2 => (length, Some(length + start + 1..length + end - 1)),
+        _ => (0, None),
+    }
+}
+
+/// A module's number. Lists name a module's symbols one after the other, so
+/// the last module is tried first.
+fn number(
+    modules: &mut Vec<Box<[u8]>>,
+    numbers: &mut FxHashMap<Box<[u8]>, u16>,
+    name: &[u8],
+) -> Option<u16> {
+    if modules.last().is_some_and(|last| **last == *name) {
+        return u16::try_from(modules.len() - 1).ok();
+    }
+    if let Some(&known) = numbers.get(name) {
+        return Some(known);
+    }
+    let new = u16::try_from(modules.len()).ok().filter(|&new| new != Entry::NO_MODULE)?;
+    modules.push(name.into());
+    numbers.insert(name.into(), new);
+    Some(new)
+}
+
+fn is_undefined(line: &[u8]) -> bool {
+    let mut words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    match words.next() {
+        None => true,
+        Some(kind) => line[0] == b' ' && matches!(kind, b"U" | b"w" | b"v") && words.count() == 1,
+    }
+}
+
+/// Debian's linux-image packages install a one-line System.map when the real
+/// one is in the -dbg package.
+fn is_stub(bytes: &[u8]) -> bool {
+    bytes.len() < 4096 && memchr::memmem::find(bytes, b"The real System.map is in").is_some()
+}
+
+fn first_line(bytes: &[u8]) -> &[u8] {
+    bytes.split(|&byte| byte == b'\n').next().unwrap_or_default()
+}
+
+fn quote(text: &[u8], limit: usize) -> String {
+    let cut = &text[..text.len().min(limit)];
+    String::from_utf8_lossy(cut).trim().escape_debug().collect()
+}

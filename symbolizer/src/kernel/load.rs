@@ -1,0 +1,317 @@
+//! Which list of kernel symbols is used, and how far the kernel lies from it.
+
+use super::list::{Entry, ListError, SymbolList};
+use super::table::{KernelSymbols, ModuleExtent};
+use crate::options::KernelOffset;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Where x86-64 kernels are linked to lie (`__START_KERNEL_map` plus
+/// CONFIG_PHYSICAL_START); KASLR moves them from there.
+const X86_64_LINKED: u64 = 0xffff_ffff_8100_0000;
+/// KASLR moves by multiples of this at least (arm64's `EFI_KIMG_ALIGN`;
+/// x86-64's CONFIG_PHYSICAL_ALIGN is 2 MiB).
+const KASLR_STEP: u64 = 0x1_0000;
+/// Start of the kernel's text; perf's mapping record names one of them.
+const ANCHORS: [&str; 2] = ["_text", "_stext"];
+/// As much of /proc/kallsyms as is read to recognise a kernel: making all of
+/// it takes the kernel 50 ms.
+const HEAD: u64 = 256 * 1024;
+
+/// A table, where it came from, and what the user should know about it.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The routines.
+    pub symbols: KernelSymbols,
+    /// The list that was read.
+    pub path: PathBuf,
+    /// `_text` and `_stext` as far as they are listed, where the kernel runs.
+    pub anchors: Vec<Anchor>,
+    /// What the user should know.
+    pub notes: Vec<Note>,
+}
+
+/// A symbol whose address tells one boot from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// `_text` or `_stext`.
+    pub symbol: String,
+    /// Its run-time address.
+    pub address: u64,
+}
+
+impl Loaded {
+    /// Run-time address of `_text` or `_stext`.
+    pub fn address_of(&self, symbol: &str) -> Option<u64> {
+        self.anchors.iter().find(|anchor| anchor.symbol == symbol).map(|anchor| anchor.address)
+    }
+}
+
+/// What the user should know about the symbols in use.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Note {
+    /// KASLR.
+    #[error("{}: the kernel runs {} from where this list says; applied", path.display(), signed(*offset))]
+    Moved {
+        /// The list.
+        path: PathBuf,
+        /// Bytes, modulo 2^64.
+        offset: u64,
+    },
+    /// The list was saved under another boot.
+    #[error("{}: saved under another boot ({symbol} at {listed:#x}; here it is at {here:#x}); used as it is", path.display())]
+    OtherBoot {
+        /// The list.
+        path: PathBuf,
+        /// `_text` or `_stext`.
+        symbol: String,
+        /// Its address in the list.
+        listed: u64,
+        /// Its address in the running kernel.
+        here: u64,
+    },
+}
+
+/// Why there is no table.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The list cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The list.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The list is none.
+    #[error("{}: {source}", path.display())]
+    List {
+        /// The list.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ListError,
+    },
+    /// The list names no code.
+    #[error("{}: none of its symbols is of type t, T, w or W", path.display())]
+    NoText {
+        /// The list.
+        path: PathBuf,
+    },
+    /// The list is of another kernel.
+    #[error("{}: it belongs to another kernel than the one running ({difference}); if the addresses come from that kernel, say how far it was moved with --kaslr-offset (0: not at all)", path.display())]
+    OtherKernel {
+        /// The list.
+        path: PathBuf,
+        /// The first difference.
+        difference: String,
+    },
+    /// The kernel may have been moved and nothing says how far.
+    #[error("{}: KASLR may have moved the kernel from where this list says, and /proc/kallsyms does not tell ({why}); be root, or say how far with --kaslr-offset (0: not at all)", path.display())]
+    OffsetUnknown {
+        /// The list.
+        path: PathBuf,
+        /// Why the running kernel gives no answer.
+        why: String,
+    },
+    /// The running kernel's symbols are nowhere.
+    #[error("{kallsyms}; {system_map}")]
+    Nowhere {
+        /// What is wrong with /proc/kallsyms.
+        kallsyms: Box<KernelError>,
+        /// What is wrong with /boot/System.map-RELEASE.
+        system_map: Box<KernelError>,
+    },
+}
+
+impl KernelError {
+    /// Whether kptr_restrict is the first cause.
+    pub fn is_hidden(&self) -> bool {
+        match self {
+            KernelError::List { source: ListError::Hidden, .. } => true,
+            KernelError::Nowhere { kallsyms, .. } => kallsyms.is_hidden(),
+            _ => false,
+        }
+    }
+}
+
+/// The running kernel's symbols: `root`/proc/kallsyms, and when that is
+/// hidden or absent `root`/boot/System.map-RELEASE.
+pub fn load_running(root: &Path) -> Result<Loaded, KernelError> {
+    let path = root.join("proc/kallsyms");
+    match read_list(&path).and_then(|list| table(&path, list, 0, &module_extents(root))) {
+        Ok(loaded) => Ok(loaded),
+        Err(kallsyms) => {
+            let path = root.join("boot").join(format!("System.map-{}", release(root)));
+            load_file(root, &path, KernelOffset::Detect).map_err(|system_map| {
+                KernelError::Nowhere {
+                    kallsyms: Box::new(kallsyms),
+                    system_map: Box::new(system_map),
+                }
+            })
+        }
+    }
+}
+
+/// The symbols of a System.map or a saved /proc/kallsyms. A list as linked
+/// must be the running kernel's, unless the offset is given.
+pub fn load_file(root: &Path, path: &Path, offset: KernelOffset) -> Result<Loaded, KernelError> {
+    let list = read_list(path)?;
+    let (offset, note) = match offset {
+        KernelOffset::Given(offset) => (offset, None),
+        KernelOffset::Detect => detect(root, path, &list)?,
+    };
+    let mut loaded = table(path, list, offset, &[])?;
+    loaded.notes.extend(note);
+    Ok(loaded)
+}
+
+/// The symbols of a list whose `anchor` is known to have run at that
+/// address: the recording says so.
+pub(crate) fn load_anchored(path: &Path, anchor: &Anchor) -> Result<Loaded, KernelError> {
+    let list = read_list(path)?;
+    let other =
+        |difference: String| KernelError::OtherKernel { path: path.to_path_buf(), difference };
+    let listed = list
+        .address_of(&anchor.symbol)
+        .ok_or_else(|| other(format!("{} is not in it", anchor.symbol)))?;
+    let offset = anchor.address.wrapping_sub(listed);
+    if !offset.is_multiple_of(KASLR_STEP) {
+        let Anchor { symbol, address } = anchor;
+        return Err(other(format!(
+            "{symbol} is at {listed:#x} in it, was recorded at {address:#x}"
+        )));
+    }
+    let mut loaded = table(path, list, offset, &[])?;
+    if offset != 0 {
+        loaded.notes.push(Note::Moved { path: path.to_path_buf(), offset });
+    }
+    Ok(loaded)
+}
+
+/// The running kernel's release, as uname -r prints it; empty when unknown.
+pub(crate) fn release(root: &Path) -> String {
+    let text = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease"));
+    text.map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+fn table(
+    path: &Path,
+    list: SymbolList,
+    offset: u64,
+    extents: &[ModuleExtent],
+) -> Result<Loaded, KernelError> {
+    let anchors = ANCHORS.into_iter().filter_map(|symbol| {
+        let address = list.address_of(symbol)?.wrapping_add(offset);
+        Some(Anchor { symbol: symbol.to_owned(), address })
+    });
+    let anchors = anchors.collect();
+    let symbols = KernelSymbols::with_modules(list, offset, extents);
+    if symbols.is_empty() {
+        return Err(KernelError::NoText { path: path.to_path_buf() });
+    }
+    Ok(Loaded { symbols, path: path.to_path_buf(), anchors, notes: Vec::new() })
+}
+
+fn detect(root: &Path, path: &Path, list: &SymbolList) -> Result<(u64, Option<Note>), KernelError> {
+    let Some((symbol, listed)) = anchor(list) else { return Ok((0, None)) };
+    let as_linked = listed == X86_64_LINKED
+        || path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"System.map"));
+    let head = match read_head(&root.join("proc/kallsyms")) {
+        Ok(head) => head,
+        Err(_) if !as_linked => return Ok((0, None)),
+        Err(_) if is_kept_in_place(root) => return Ok((0, None)),
+        Err(error) => {
+            let (path, why) = (path.to_path_buf(), error.to_string());
+            return Err(KernelError::OffsetUnknown { path, why });
+        }
+    };
+    let Some(here) = head.address_of(symbol) else { return Ok((0, None)) };
+    let offset = here.wrapping_sub(listed);
+    let path = path.to_path_buf();
+    match difference(list, &head, offset) {
+        None if offset == 0 => Ok((0, None)),
+        None if as_linked => Ok((offset, Some(Note::Moved { path, offset }))),
+        Some(difference) if as_linked || offset == 0 => {
+            Err(KernelError::OtherKernel { path, difference })
+        }
+        _ => {
+            let symbol = symbol.to_owned();
+            Ok((0, Some(Note::OtherBoot { path, symbol, listed, here })))
+        }
+    }
+}
+
+/// The first routine of the running kernel that the list does not have at
+/// the same distance from the anchor.
+fn difference(list: &SymbolList, head: &SymbolList, offset: u64) -> Option<String> {
+    let (_, first) = anchor(head)?;
+    let mut listed: Vec<&Entry> =
+        list.entries.iter().filter(|entry| entry.module == Entry::NO_MODULE).collect();
+    listed.sort_by_key(|entry| entry.address);
+    head.entries.iter().filter(|entry| entry.is_text() && entry.address >= first).find_map(
+        |entry| {
+            let address = entry.address.wrapping_sub(offset);
+            let name = head.name(entry);
+            let from = listed.partition_point(|other| other.address < address);
+            let mut same = listed[from..].iter().take_while(|other| other.address == address);
+            (!same.any(|other| list.name(other) == name)).then(|| {
+                let name = String::from_utf8_lossy(name);
+                format!(
+                    "{name} runs at {:#x}, the list has it elsewhere or not at all",
+                    entry.address
+                )
+            })
+        },
+    )
+}
+
+fn anchor(list: &SymbolList) -> Option<(&'static str, u64)> {
+    ANCHORS.into_iter().find_map(|name| Some((name, list.address_of(name)?)))
+}
+
+fn is_kept_in_place(root: &Path) -> bool {
+    std::fs::read_to_string(root.join("proc/cmdline"))
+        .is_ok_and(|line| line.split_whitespace().any(|word| word == "nokaslr"))
+}
+
+fn read_list(path: &Path) -> Result<SymbolList, KernelError> {
+    let bytes = std::fs::read(path)
+        .map_err(|source| KernelError::Read { path: path.to_path_buf(), source })?;
+    parse(path, bytes)
+}
+
+fn read_head(path: &Path) -> Result<SymbolList, KernelError> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(HEAD).read_to_end(&mut bytes))
+        .map_err(|source| KernelError::Read { path: path.to_path_buf(), source })?;
+    let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |last| last + 1);
+    bytes.truncate(whole);
+    parse(path, bytes)
+}
+
+fn parse(path: &Path, bytes: Vec<u8>) -> Result<SymbolList, KernelError> {
+    SymbolList::parse(bytes)
+        .map_err(|source| KernelError::List { path: path.to_path_buf(), source })
+}
+
+/// `NAME SIZE REFERENCES USERS STATE BASE`; lines that say less are no help
+/// and no harm.
+fn module_extents(root: &Path) -> Vec<ModuleExtent> {
+    let text = std::fs::read_to_string(root.join("proc/modules")).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let base = u64::from_str_radix(words.get(5)?.strip_prefix("0x")?, 16).ok()?;
+            let (name, size) = (words[0].as_bytes().to_vec(), words[1].parse().ok()?);
+            (base != 0).then_some(ModuleExtent { name, base, size })
+        })
+        .collect()
+}
+
+fn signed(offset: u64) -> String {
+    let value = offset.cast_signed();
+    let sign = if value < 0 { '-' } else { '+' };
+    format!("{sign}{:#x}", value.unsigned_abs())
+}

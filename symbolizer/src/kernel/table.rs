@@ -1,0 +1,230 @@
+//! Kernel address -> routine: ranges with explicit ends.
+
+use super::list::{Entry, SymbolList};
+use std::fmt;
+use std::ops::Range;
+
+/// Text memory is given out in whole pages: what a last symbol can at least
+/// reach to when nothing says where it ends.
+const PAGE: u64 = 4096;
+
+/// Where a module lies, from /proc/modules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ModuleExtent {
+    pub(crate) name: Vec<u8>,
+    pub(crate) base: u64,
+    pub(crate) size: u64,
+}
+
+/// The kernel's routines, sorted and disjoint.
+///
+/// A routine ends at the next symbol of any type, at an end mark such as
+/// `_etext`, at the end of its module, or, for a last symbol, at the end of
+/// its page. An address beyond has no name. Of several names at one address
+/// the last listed one wins, as in perf, but section marks
+/// (`__irqentry_text_end`) give way to routines.
+pub struct KernelSymbols {
+    list: SymbolList,
+    /// Added to a listed address to get the run-time address, modulo 2^64.
+    offset: u64,
+    starts: Vec<u64>,
+    rest: Vec<Rest>,
+    /// Runs of routines of one module, sorted.
+    runs: Vec<Run>,
+}
+
+struct Rest {
+    end: u64,
+    name: u32,
+    name_length: u32,
+    module: u16,
+}
+
+struct Run {
+    first: u64,
+    end: u64,
+    module: u16,
+}
+
+/// A routine of the kernel, of a module, or of a BPF program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelRoutine<'a> {
+    /// Number in address order, below [`KernelSymbols::len`].
+    pub index: usize,
+    /// Name as listed.
+    pub name: &'a [u8],
+    /// Module without brackets; `bpf` for BPF programs; none for the kernel
+    /// proper.
+    pub module: Option<&'a [u8]>,
+    /// First run-time address.
+    pub start: u64,
+    /// First run-time address beyond.
+    pub end: u64,
+}
+
+impl KernelSymbols {
+    /// Builds the table of a list whose kernel runs `offset` bytes above
+    /// where the list says (modulo 2^64).
+    pub fn new(list: SymbolList, offset: u64) -> KernelSymbols {
+        KernelSymbols::with_modules(list, offset, &[])
+    }
+
+    pub(crate) fn with_modules(
+        mut list: SymbolList,
+        offset: u64,
+        extents: &[ModuleExtent],
+    ) -> KernelSymbols {
+        let entries = std::mem::take(&mut list.entries);
+        let sorted = sort(entries);
+        let mut ends = vec![None; list.modules.len()];
+        for (index, name) in list.modules.iter().enumerate() {
+            let extent = extents.iter().find(|extent| extent.name == **name);
+            ends[index] = extent.map(|extent| extent.base..extent.base.saturating_add(extent.size));
+        }
+        let mut table =
+            KernelSymbols { list, offset, starts: Vec::new(), rest: Vec::new(), runs: Vec::new() };
+        let mut groups = sorted.chunk_by(|a, b| a.address == b.address).peekable();
+        while let Some(group) = groups.next() {
+            let Some(chosen) = choose(&table.list, group) else { continue };
+            let next = groups.peek().map(|group| (group[0].address, group[0].module));
+            let extent = ends.get(usize::from(chosen.module)).and_then(Option::as_ref);
+            table.push(chosen, end_of(chosen, next, extent));
+        }
+        table.list.entries = Vec::new();
+        table
+    }
+
+    fn push(&mut self, chosen: &Entry, end: u64) {
+        let Entry { address, name, name_length, module, .. } = *chosen;
+        match self.runs.last_mut() {
+            Some(run) if run.module == module => run.end = end,
+            _ => self.runs.push(Run { first: address, end, module }),
+        }
+        self.starts.push(address);
+        self.rest.push(Rest { end, name, name_length, module });
+    }
+
+    /// The routine that holds a run-time address.
+    pub fn find(&self, address: u64) -> Option<KernelRoutine<'_>> {
+        let listed = address.wrapping_sub(self.offset);
+        let index = self.starts.partition_point(|&start| start <= listed).checked_sub(1)?;
+        (listed < self.rest[index].end).then(|| self.routine(index))
+    }
+
+    /// The `index`-th routine in address order. Panics beyond
+    /// [`KernelSymbols::len`].
+    pub fn routine(&self, index: usize) -> KernelRoutine<'_> {
+        let rest = &self.rest[index];
+        let name = rest.name as usize;
+        KernelRoutine {
+            index,
+            name: &self.list.bytes[name..name + rest.name_length as usize],
+            module: self.list.modules.get(usize::from(rest.module)).map(|name| &**name),
+            start: self.starts[index].wrapping_add(self.offset),
+            end: rest.end.wrapping_add(self.offset),
+        }
+    }
+
+    /// Routines in the table.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Whether no symbol of the list names code.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// Whether a run-time address lies between the first and the last
+    /// routine.
+    pub fn spans(&self, address: u64) -> bool {
+        let listed = address.wrapping_sub(self.offset);
+        match (self.starts.first(), self.rest.last()) {
+            (Some(&first), Some(last)) => first <= listed && listed < last.end,
+            _ => false,
+        }
+    }
+
+    /// The module (none: the kernel proper) that a run-time address belongs
+    /// to, and the first and last address for which that holds.
+    pub(crate) fn owner(&self, address: u64) -> (Option<u16>, u64, u64) {
+        let listed = address.wrapping_sub(self.offset);
+        let after = self.runs.partition_point(|run| run.first <= listed);
+        let back = |listed: u64| listed.wrapping_add(self.offset);
+        let floor = match after.checked_sub(1).map(|index| &self.runs[index]) {
+            Some(run) if listed < run.end => {
+                let module = (run.module != Entry::NO_MODULE).then_some(run.module);
+                return (module, back(run.first), back(run.end - 1));
+            }
+            Some(run) => run.end,
+            None => 0,
+        };
+        let ceiling = self.runs.get(after).map_or(u64::MAX, |run| run.first - 1);
+        match (back(floor), back(ceiling)) {
+            (first, last) if first <= last => (None, first, last),
+            _ => (None, address, address),
+        }
+    }
+
+    /// Module names by number, without brackets.
+    pub(crate) fn modules(&self) -> &[Box<[u8]>] {
+        &self.list.modules
+    }
+
+    /// Run-time extents of the runs of routines of one module (or of the
+    /// kernel proper), in listed order.
+    pub fn extents(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        let offset = self.offset;
+        self.runs
+            .iter()
+            .map(move |run| run.first.wrapping_add(offset)..run.end.wrapping_add(offset))
+    }
+}
+
+impl fmt::Debug for KernelSymbols {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KernelSymbols")
+            .field("routines", &self.len())
+            .field("offset", &self.offset)
+            .finish_non_exhaustive()
+    }
+}
+
+/// By address, listed order kept among equals. The kernel proper comes
+/// sorted; modules do not.
+fn sort(mut entries: Vec<Entry>) -> Vec<Entry> {
+    if !entries.is_sorted_by_key(|entry| entry.address) {
+        entries.sort_by_key(|entry| entry.address);
+    }
+    entries
+}
+
+/// The name among those at one address; none when no code starts there.
+fn choose<'a>(list: &SymbolList, group: &'a [Entry]) -> Option<&'a Entry> {
+    let text = || group.iter().rev().filter(|entry| entry.is_text());
+    text()
+        .find(|entry| !is_mark(list.name(entry)))
+        .or_else(|| text().find(|entry| !is_end_mark(list.name(entry))))
+}
+
+fn end_of(chosen: &Entry, next: Option<(u64, u16)>, extent: Option<&Range<u64>>) -> u64 {
+    let page_end = (chosen.address | (PAGE - 1)).saturating_add(1);
+    let own_end = match (extent, next) {
+        (Some(extent), _) if extent.contains(&chosen.address) => extent.end,
+        (_, Some((_, module))) if module == chosen.module => u64::MAX,
+        _ => page_end,
+    };
+    next.map_or(own_end, |(address, _)| own_end.min(address))
+}
+
+/// Symbols that the linker script puts at the start or end of a section.
+fn is_mark(name: &[u8]) -> bool {
+    is_end_mark(name)
+        || matches!(name, b"_text" | b"_stext" | b"_sinittext" | b"__pi__text")
+        || (name.starts_with(b"__") && name.ends_with(b"_text_start"))
+}
+
+fn is_end_mark(name: &[u8]) -> bool {
+    matches!(name, b"_etext" | b"_einittext")
+        || (name.starts_with(b"__") && name.ends_with(b"_text_end"))
+}

@@ -1,0 +1,54 @@
+//! Where names are looked for.
+
+use std::path::PathBuf;
+
+/// How far the kernel lies from where its symbol list says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KernelOffset {
+    /// Work it out from the running kernel's /proc/kallsyms; refuse a list
+    /// of another kernel.
+    #[default]
+    Detect,
+    /// Add this, modulo 2^64, and trust the list.
+    Given(u64),
+}
+
+/// Where the kernel's symbols come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KernelSource {
+    /// /proc/kallsyms, then /boot/System.map-RELEASE.
+    #[default]
+    Running,
+    /// A System.map or a saved /proc/kallsyms.
+    File {
+        /// The list.
+        path: PathBuf,
+        /// How far the kernel lies from it.
+        offset: KernelOffset,
+    },
+    /// Kernel addresses get no names.
+    None,
+}
+
+/// Where names are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What stands for `/` in every path read: /proc, /boot, /usr/lib/debug
+    /// and the mapped files.
+    pub root: PathBuf,
+    /// The kernel's symbols.
+    pub kernel: KernelSource,
+    /// Directories of separate debug files, as gdb's debug-file-directory;
+    /// below `root`.
+    pub debug_directories: Vec<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            root: PathBuf::from("/"),
+            kernel: KernelSource::Running,
+            debug_directories: vec![PathBuf::from("/usr/lib/debug")],
+        }
+    }
+}

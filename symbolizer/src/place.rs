@@ -1,0 +1,82 @@
+//! What goes in and comes out: places, objects, routines.
+
+use crate::Reason;
+use std::borrow::Cow;
+
+/// What an address belongs to: the kernel, a module, a file, a process's
+/// anonymous memory. Numbers are given out by one [`crate::Symbolizer`] and
+/// mean nothing to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId(pub u32);
+
+impl ObjectId {
+    /// The kernel proper, modules excluded.
+    pub const KERNEL: ObjectId = ObjectId(0);
+    /// User addresses at which nothing was mapped at that time.
+    pub const UNMAPPED: ObjectId = ObjectId(1);
+    /// User addresses of processes of which no mapping is known.
+    pub const UNKNOWN_PROCESS: ObjectId = ObjectId(2);
+    /// Addresses inside a guest.
+    pub const GUEST: ObjectId = ObjectId(3);
+    /// Addresses inside the hypervisor.
+    pub const HYPERVISOR: ObjectId = ObjectId(4);
+    /// Addresses of records without a privilege level.
+    pub const UNKNOWN_MODE: ObjectId = ObjectId(5);
+    /// User addresses of processes with more mappings than are kept.
+    pub const OVERFULL: ObjectId = ObjectId(6);
+}
+
+/// An address within what it belongs to; the same for every process that
+/// maps the same file, wherever it maps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// What the address belongs to.
+    pub object: ObjectId,
+    /// As objdump shows it for ELF files (link-time virtual address); the
+    /// offset in the file when the file could not be read; the run-time
+    /// address for the kernel, anonymous memory and what is unmapped.
+    pub address: u64,
+}
+
+/// A routine's name and extent.
+///
+/// Source lines and inlined callers will come beside these fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Routine<'a> {
+    /// Name, demangled when it is a C++ or Rust name.
+    pub name: Cow<'a, str>,
+    /// First address, in the same terms as [`Place::address`].
+    pub start: u64,
+    /// First address beyond the routine.
+    pub end: u64,
+    /// Bytes from `start` to the address asked for.
+    pub offset: u64,
+}
+
+/// The answer for one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolution<'a> {
+    /// The routine that holds the address.
+    Routine(Routine<'a>),
+    /// Why there is no name.
+    Unknown(Reason),
+}
+
+impl Resolution<'_> {
+    /// The text of a routine column: the name, or the reason's tag.
+    pub fn text(&self) -> &str {
+        match self {
+            Resolution::Routine(routine) => &routine.name,
+            Resolution::Unknown(reason) => reason.tag(),
+        }
+    }
+
+    /// Bytes from the routine's start; none when there is no routine.
+    pub fn offset(&self) -> Option<u64> {
+        match self {
+            Resolution::Routine(routine) => Some(routine.offset),
+            Resolution::Unknown(_) => None,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Why an address has no name.
+
+/// Why an address has no name. Its text says what to do where something can
+/// be done; [`Reason::tag`] is the short form for a table's cell.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum Reason {
+    /// /proc/kallsyms shows zeros only.
+    #[error(
+        "kptr_restrict hides kernel addresses: be root, or set kernel.kptr_restrict=0 with sysctl, or give a System.map"
+    )]
+    KernelHidden,
+    /// No list of kernel symbols could be used.
+    #[error("no kernel symbols: {why}")]
+    KernelUnlisted {
+        /// What was tried and how it failed.
+        why: String,
+    },
+    /// The recording comes from another boot or another machine.
+    #[error(
+        "recorded under another boot: {symbol} was at {recorded:#x}, here it is at {here:#x}; give that kernel's System.map"
+    )]
+    KernelOtherBoot {
+        /// The symbol that both sides know.
+        symbol: String,
+        /// Its address in the recording.
+        recorded: u64,
+        /// Its address in the running kernel.
+        here: u64,
+    },
+    /// The recording comes from another kernel.
+    #[error("recorded under kernel {recorded}, this is {here}; give that kernel's System.map")]
+    KernelOtherRelease {
+        /// Release in the recording.
+        recorded: String,
+        /// Release of the running kernel.
+        here: String,
+    },
+    /// Symbols are known, none of them holds the address.
+    #[error("no symbol of {object} holds this address")]
+    BetweenSymbols {
+        /// Whose symbols.
+        object: String,
+    },
+    /// The address lies after the last symbol, or before the first.
+    #[error("beyond the first or last symbol of {object}")]
+    BeyondSymbols {
+        /// Whose symbols.
+        object: String,
+    },
+    /// Nothing was mapped at the address at that time.
+    #[error("not mapped at that time")]
+    NotMapped,
+    /// No mapping of the process is known.
+    #[error("no mappings of this process are known")]
+    UnknownProcess,
+    /// The process mapped more than is kept.
+    #[error("this process has more mappings than are kept")]
+    TooManyMappings,
+    /// Executable memory without a file.
+    #[error("{name}: anonymous executable memory (JIT?)")]
+    Anonymous {
+        /// `//anon`, `[heap]`, a memfd's name.
+        name: String,
+    },
+    /// The file has no symbol that names code.
+    #[error("no symbols in {file}")]
+    NoSymbols {
+        /// The file.
+        file: String,
+    },
+    /// The file is not there any more.
+    #[error("{file} is gone")]
+    FileGone {
+        /// The file.
+        file: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read {file}: {why}")]
+    FileUnreadable {
+        /// The file.
+        file: String,
+        /// What the system said.
+        why: String,
+    },
+    /// The file is no ELF file, or a damaged one.
+    #[error("{file} is not a sound ELF file: {why}")]
+    NotElf {
+        /// The file.
+        file: String,
+        /// Which structure is wrong.
+        why: String,
+    },
+    /// The file at that path is another build.
+    #[error("{file}: build id differs: {recorded} was mapped, {found} is there now")]
+    BuildIdDiffers {
+        /// The file.
+        file: String,
+        /// Build id of the mapped file, hex.
+        recorded: String,
+        /// Build id of the file at that path, hex.
+        found: String,
+    },
+    /// The file at that path is another file.
+    #[error("{file} was replaced: inode {recorded} was mapped, inode {found} is there now")]
+    FileReplaced {
+        /// The file.
+        file: String,
+        /// Inode of the mapped file.
+        recorded: u64,
+        /// Inode at that path.
+        found: u64,
+    },
+    /// The vdso of another kernel.
+    #[error("the vdso of the recorded kernel is not at hand: {why}")]
+    Vdso {
+        /// Which comparison failed.
+        why: String,
+    },
+    /// The address belongs to a guest.
+    #[error("the address belongs to a guest")]
+    Guest,
+    /// The address belongs to the hypervisor.
+    #[error("the address belongs to the hypervisor")]
+    Hypervisor,
+    /// The record carries no privilege level.
+    #[error("the record does not say whether the address is the kernel's or a user's")]
+    UnknownMode,
+}
+
+impl Reason {
+    /// One word in brackets, without blanks, so that columns stay columns.
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Reason::KernelHidden => "[kernel-hidden]",
+            Reason::KernelUnlisted { .. } => "[no-kernel-symbols]",
+            Reason::KernelOtherBoot { .. } | Reason::KernelOtherRelease { .. } => "[other-kernel]",
+            Reason::BetweenSymbols { .. } => "[between-symbols]",
+            Reason::BeyondSymbols { .. } => "[beyond-symbols]",
+            Reason::NotMapped => "[not-mapped]",
+            Reason::UnknownProcess => "[unknown-process]",
+            Reason::TooManyMappings => "[too-many-mappings]",
+            Reason::Anonymous { .. } => "[anonymous]",
+            Reason::NoSymbols { .. } => "[no-symbols]",
+            Reason::FileGone { .. } => "[file-gone]",
+            Reason::FileUnreadable { .. } => "[file-unreadable]",
+            Reason::NotElf { .. } => "[not-elf]",
+            Reason::BuildIdDiffers { .. } => "[build-id-differs]",
+            Reason::FileReplaced { .. } => "[file-replaced]",
+            Reason::Vdso { .. } => "[vdso-unknown]",
+            Reason::Guest => "[guest]",
+            Reason::Hypervisor => "[hypervisor]",
+            Reason::UnknownMode => "[unknown-mode]",
+        }
+    }
+}

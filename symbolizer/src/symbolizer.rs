@@ -1,0 +1,275 @@
+//! The one value that answers: records in, places and names out.
+
+use crate::kernel::load::{Anchor, Note};
+use crate::kernel::view::KernelView;
+use crate::object::{self, Kind, Objects};
+use crate::timeline::{Mapping, Missing, Timelines};
+use crate::{ObjectId, Options, Place, Reason, Resolution, Routine};
+use record::side::{Mapping as MappingRecord, SampleId, SideRecord};
+use record::{CpuMode, Misc, Pid, Time};
+use std::borrow::Cow;
+
+/// The kernel's own mappings come under this pid.
+const KERNEL_PID: Pid = Pid(-1);
+/// Answers remembered; a power of two.
+const MEMOS: usize = 4096;
+/// On KSYMBOL: the routine goes away (PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER).
+const KSYMBOL_UNREGISTER: u16 = 1;
+
+/// Knows the kernel's symbols, files, and every process's mappings over
+/// time.
+#[derive(Debug)]
+pub struct Symbolizer {
+    options: Options,
+    objects: Objects,
+    timelines: Timelines,
+    kernel: KernelView,
+    /// Counts what was told; an older memo is void.
+    told: u64,
+    memos: Vec<Memo>,
+}
+
+/// An answer of [`Symbolizer::place`] and where it holds.
+#[derive(Clone, Copy, Debug)]
+struct Memo {
+    pid: Pid,
+    first: u64,
+    last: u64,
+    from: Time,
+    until: Time,
+    told: u64,
+    object: ObjectId,
+    /// Added to an address, modulo 2^64.
+    delta: u64,
+}
+
+impl Symbolizer {
+    /// Knows nothing of any process yet; files are opened when needed.
+    pub fn new(options: Options) -> Symbolizer {
+        let void = Memo {
+            pid: Pid(0),
+            first: 1,
+            last: 0,
+            from: Time(0),
+            until: Time(0),
+            told: 0,
+            object: ObjectId::UNMAPPED,
+            delta: 0,
+        };
+        Symbolizer {
+            options,
+            objects: Objects::new(),
+            timelines: Timelines::default(),
+            kernel: KernelView::new(),
+            told: 1,
+            memos: vec![void; MEMOS],
+        }
+    }
+
+    /// Takes in MMAP, MMAP2, COMM by exec, FORK and KSYMBOL; others change
+    /// nothing. Records may come in any order of time. A record without time
+    /// counts as told at time 0, after those told before it.
+    pub fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
+        let time = id.time.unwrap_or_default();
+        match *record {
+            SideRecord::Mmap(ref mapping) | SideRecord::Mmap2(ref mapping) => {
+                self.mapping(mapping, time);
+            }
+            SideRecord::Comm { task, .. } if misc.contains(Misc::COMM_EXEC) => {
+                self.timelines.exec(task.pid, time);
+            }
+            SideRecord::Fork { task, parent, time }
+                if task.pid != parent.pid && !misc.contains(Misc::FORK_EXEC) =>
+            {
+                self.timelines.fork(task.pid, parent.pid, time);
+            }
+            SideRecord::Ksymbol { address, length, flags, name, .. } => {
+                let length = u64::from(length);
+                let mapping = (flags & KSYMBOL_UNREGISTER == 0).then(|| Mapping {
+                    object: self.objects.kernel_routine(name, address, length),
+                    start: address,
+                    offset: address,
+                });
+                self.timelines.map(KERNEL_PID, time, (address, length), mapping);
+            }
+            _ => return,
+        }
+        self.told += 1;
+    }
+
+    /// The release (`uname -r`) of the kernel that was recorded: names of
+    /// another one are refused.
+    pub fn recorded_release(&mut self, release: &str) {
+        self.kernel.learn_release(release);
+        self.told += 1;
+    }
+
+    fn mapping(&mut self, mapping: &MappingRecord<'_>, time: Time) {
+        let MappingRecord { task, start, length, page_offset, .. } = *mapping;
+        if task.pid != KERNEL_PID {
+            let object =
+                self.objects.mapped(mapping.path, &mapping.file, (task.pid, start, length));
+            let mapping = Some(Mapping { object, start, offset: page_offset });
+            self.timelines.map(task.pid, time, (start, length), mapping);
+        } else if let Some(rest) = mapping.path.strip_prefix(b"[kernel.kallsyms]") {
+            // The offset of this record is the address of the symbol in its
+            // name; 0 when kptr_restrict hid it from the recorder.
+            if !rest.is_empty() && page_offset != 0 {
+                let symbol = String::from_utf8_lossy(rest).into_owned();
+                self.kernel.learn(Anchor { symbol, address: page_offset });
+            }
+        } else if let Some(name) = module_name(mapping.path) {
+            let object = self.objects.module(&name);
+            let mapping = Some(Mapping { object, start, offset: start });
+            self.timelines.map(KERNEL_PID, time, (start, length), mapping);
+        }
+    }
+
+    /// Where an instruction pointer lies. Quick: the last answer for the
+    /// same page of the same process is remembered.
+    pub fn place(&mut self, mode: CpuMode, pid: Pid, ip: u64, time: Time) -> Place {
+        let pid = match mode {
+            CpuMode::User => pid,
+            CpuMode::Kernel => KERNEL_PID,
+            CpuMode::GuestKernel | CpuMode::GuestUser => {
+                return Place { object: ObjectId::GUEST, address: ip };
+            }
+            CpuMode::Hypervisor => return Place { object: ObjectId::HYPERVISOR, address: ip },
+            CpuMode::Unknown => return Place { object: ObjectId::UNKNOWN_MODE, address: ip },
+        };
+        let slot = memo_slot(pid, ip);
+        let memo = self.memos[slot];
+        if memo.told == self.told
+            && memo.pid == pid
+            && (memo.first..=memo.last).contains(&ip)
+            && (memo.from..=memo.until).contains(&time)
+        {
+            return Place { object: memo.object, address: ip.wrapping_add(memo.delta) };
+        }
+        let memo = self.look_up(pid, ip, time);
+        self.memos[slot] = memo;
+        Place { object: memo.object, address: ip.wrapping_add(memo.delta) }
+    }
+
+    fn look_up(&mut self, pid: Pid, ip: u64, time: Time) -> Memo {
+        let told = self.told;
+        let alone = |object| Memo {
+            pid,
+            first: ip,
+            last: ip,
+            from: time,
+            until: time,
+            told,
+            object,
+            delta: 0,
+        };
+        match self.timelines.find(pid, ip, time) {
+            Ok(found) => {
+                let Mapping { object, start, offset } = found.mapping;
+                let (first, last) = (found.first, found.last);
+                let (from, until) = (found.from, found.until);
+                let delta = match self.objects.kind(object) {
+                    Kind::File(_) | Kind::Vdso(_) => offset.wrapping_sub(start),
+                    _ => 0,
+                };
+                Memo { pid, first, last, from, until, told, object, delta }
+            }
+            Err(_) if pid == KERNEL_PID => {
+                let (object, first, last) =
+                    self.kernel.object(ip, &self.options, &mut self.objects);
+                match self.timelines.gap(pid, ip) {
+                    Some(gap) => Memo {
+                        first: first.max(gap.0),
+                        last: last.min(gap.1),
+                        from: Time(0),
+                        until: Time(u64::MAX),
+                        ..alone(object)
+                    },
+                    None => alone(object),
+                }
+            }
+            Err(Missing::Process) => alone(ObjectId::UNKNOWN_PROCESS),
+            Err(Missing::Mapping) => alone(ObjectId::UNMAPPED),
+            Err(Missing::Overfull) => alone(ObjectId::OVERFULL),
+        }
+    }
+
+    /// The routine at a place that [`Symbolizer::place`] gave, or why there
+    /// is no name. Ask once per distinct place: names are not remembered.
+    pub fn resolve(&mut self, place: Place) -> Resolution<'_> {
+        let Place { object, address } = place;
+        match *self.objects.kind(object) {
+            Kind::Fixed => Resolution::Unknown(object::fixed_reason(object)),
+            Kind::Kernel | Kind::Module => self.resolve_kernel(object, address),
+            Kind::KernelRoutine(start, length) => Resolution::Routine(Routine {
+                name: Cow::Borrowed(self.objects.name(object)),
+                start,
+                end: start.saturating_add(length),
+                offset: address.wrapping_sub(start),
+            }),
+            Kind::Anonymous => {
+                let name = self.objects.name(object).to_owned();
+                Resolution::Unknown(Reason::Anonymous { name })
+            }
+            Kind::Vdso(_) | Kind::File(_) => {
+                let file = self.objects.name(object).to_owned();
+                Resolution::Unknown(Reason::NoSymbols { file })
+            }
+        }
+    }
+
+    fn resolve_kernel(&mut self, object: ObjectId, address: u64) -> Resolution<'_> {
+        let symbols = match self.kernel.symbols(&self.options, &mut self.objects) {
+            Ok(symbols) => symbols,
+            Err(reason) => return Resolution::Unknown(reason),
+        };
+        match symbols.find(address) {
+            Some(routine) => Resolution::Routine(Routine {
+                name: String::from_utf8_lossy(routine.name),
+                start: routine.start,
+                end: routine.end,
+                offset: address.wrapping_sub(routine.start),
+            }),
+            None => {
+                let object = self.objects.name(object).to_owned();
+                Resolution::Unknown(match symbols.spans(address) {
+                    true => Reason::BetweenSymbols { object },
+                    false => Reason::BeyondSymbols { object },
+                })
+            }
+        }
+    }
+
+    /// What to show as the object: a path, `[kernel]`, `[MODULE]`, `[vdso]`,
+    /// `//anon`.
+    pub fn object_name(&self, object: ObjectId) -> &str {
+        match self.objects.kind(object) {
+            Kind::KernelRoutine(..) => "[bpf]",
+            _ => self.objects.name(object),
+        }
+    }
+
+    /// What the user should know about the kernel symbols in use; empty
+    /// until a kernel address was placed or resolved.
+    pub fn notes(&self) -> &[Note] {
+        self.kernel.notes()
+    }
+}
+
+/// Bits above the page number mix in the process.
+fn memo_slot(pid: Pid, ip: u64) -> usize {
+    let mixed =
+        (ip >> 12 ^ u64::from(pid.0.cast_unsigned()) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    usize::try_from(mixed >> 52).unwrap_or(0) & (MEMOS - 1)
+}
+
+/// `[NAME]`, or a path that ends in NAME.ko with or without compression; the
+/// kernel writes `_` where file names may have `-`.
+fn module_name(path: &[u8]) -> Option<Vec<u8>> {
+    if let Some(name) = path.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]")) {
+        return Some(name.to_vec());
+    }
+    let file = path.rsplit(|&byte| byte == b'/').next()?;
+    let end = memchr::memmem::find(file, b".ko")?;
+    Some(file[..end].iter().map(|&byte| if byte == b'-' { b'_' } else { byte }).collect())
+}
