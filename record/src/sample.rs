@@ -1,12 +1,14 @@
 //! PERF_RECORD_SAMPLE: its fields, and the layout computed once per attr.
 
+mod branch;
 mod layout;
 mod read;
 mod weight;
 
+pub use branch::{Branch, BranchFlags, BranchStack};
 pub use layout::{EncodeError, LayoutError, SampleError, SampleLayout};
 pub use read::{ReadValue, ReadValues};
-pub use weight::Weight;
+pub use weight::{Weight, WeightClass, WeightPart};
 
 use crate::bytes::Words;
 use crate::data_src::DataSrc;
@@ -80,15 +82,4 @@ pub struct StackUser<'a> {
     pub data: &'a [u8],
     /// How many of them are real; absent when `data` is empty.
     pub dyn_size: Option<u64>,
-}
-
-/// PERF_SAMPLE_BRANCH_STACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BranchStack<'a> {
-    /// Index of the newest hardware entry, with HW_INDEX.
-    pub hw_index: Option<u64>,
-    /// Three words a branch: from, to, flags.
-    pub entries: Words<'a>,
-    /// One word a branch, with COUNTERS.
-    pub counters: Option<Words<'a>>,
 }
