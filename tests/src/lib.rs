@@ -1,1 +1,22 @@
-//! Workloads and checks of the whole program.
+//! What the tests of the whole program stand on: the built commands, a fresh
+//! directory for each test, programs whose events are known, and what this
+//! machine lets a test do.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says on stderr why it skips"
+)]
+
+pub mod account;
+pub mod built;
+pub mod outcome;
+pub mod rights;
+pub mod running;
+pub mod scene;
+pub mod workload;
+
+pub use account::Account;
+pub use outcome::Outcome;
+pub use running::Running;
+pub use scene::Scene;
+pub use workload::{Truth, Workload};

@@ -1,0 +1,43 @@
+//! The account at the end of a stream.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+/// The ledger's note: `key=value` joined with `;`, the last note of a stream.
+#[derive(Clone, Debug)]
+pub struct Account {
+    values: BTreeMap<String, String>,
+}
+
+impl Account {
+    /// Finds the note in a stream. It is looked for as text, so that no
+    /// decoder of ours stands between the test and the file.
+    #[track_caller]
+    pub fn of_stream(path: &Path) -> Account {
+        let bytes = fs::read(path).unwrap();
+        let key = b"events=";
+        let at = bytes
+            .windows(key.len())
+            .rposition(|window| window == key)
+            .unwrap_or_else(|| panic!("{}: no ledger at its end", path.display()));
+        let end = bytes[at..].iter().position(|&byte| byte == 0).unwrap_or(bytes.len() - at);
+        let note = String::from_utf8_lossy(&bytes[at..at + end]).into_owned();
+        let pair = |text: &str| {
+            let (key, value) = text.split_once('=').unwrap_or_else(|| panic!("{note}: {text}"));
+            (key.to_owned(), value.to_owned())
+        };
+        Account { values: note.split(';').map(pair).collect() }
+    }
+
+    /// A count.
+    #[track_caller]
+    pub fn count(&self, key: &str) -> u64 {
+        let value = self.values.get(key).unwrap_or_else(|| panic!("no {key} in {self:?}"));
+        value.parse().unwrap_or_else(|error| panic!("{key}={value}: {error}"))
+    }
+
+    /// Samples lost, all causes together.
+    pub fn lost(&self) -> u64 {
+        let causes = self.values.keys().filter(|key| key.starts_with("lost."));
+        causes.filter(|key| *key != "lost.side").map(|key| self.count(key)).sum()
+    }
+}

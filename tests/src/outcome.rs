@@ -1,0 +1,70 @@
+//! What a command that has ended left behind.
+
+use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
+
+/// Exit status and both outputs of a command.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The command, for messages.
+    pub command: String,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Its stdout; bytes that are no UTF-8 are replaced.
+    pub out: String,
+    /// Its stderr, likewise.
+    pub err: String,
+}
+
+impl Outcome {
+    /// The exit status; fails when a signal ended the command.
+    #[track_caller]
+    pub fn code(&self) -> i32 {
+        match self.status.code() {
+            Some(code) => code,
+            None => panic!("signal {:?} ended {self}", self.status.signal()),
+        }
+    }
+
+    /// Fails unless the command succeeded.
+    #[track_caller]
+    pub fn success(self) -> Outcome {
+        assert!(self.status.success(), "{self}");
+        self.sane()
+    }
+
+    /// Fails unless the command refused with this status and a message that
+    /// holds each of `words`.
+    #[track_caller]
+    pub fn refused(self, code: i32, words: &[&str]) -> Outcome {
+        assert_eq!(self.code(), code, "{self}");
+        for word in words {
+            let said = self.err.to_lowercase().contains(&word.to_lowercase());
+            assert!(said, "stderr does not say {word:?}: {self}");
+        }
+        self.sane()
+    }
+
+    /// Fails if the command panicked, whatever it made of that.
+    #[track_caller]
+    pub fn sane(self) -> Outcome {
+        assert!(!self.err.contains("panicked") && self.status.code() != Some(101), "{self}");
+        self
+    }
+
+    /// The last line of stderr: what became of the records.
+    #[track_caller]
+    pub fn last_line(&self) -> &str {
+        self.err.lines().last().unwrap_or_else(|| panic!("nothing on stderr: {self}"))
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let brief = |text: &str| match text.char_indices().nth(4000) {
+            Some((end, _)) => format!("{}...", &text[..end]),
+            None => text.to_owned(),
+        };
+        writeln!(f, "{}\n{}", self.command, self.status)?;
+        writeln!(f, "--- stdout\n{}--- stderr\n{}", brief(&self.out), brief(&self.err))
+    }
+}

@@ -1,0 +1,48 @@
+//! What this machine lets a test do. A test that cannot run says why.
+
+use std::{fs, process::Command};
+
+/// Whether the tests run as root; says so when not.
+pub fn root(test: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        eprintln!("skipped {test}: needs root");
+    }
+    is_root
+}
+
+/// Whether this user may sample the kernel and processes of its own.
+pub fn sampling(test: &str) -> bool {
+    let paranoid = paranoid();
+    let allowed = rustix::process::geteuid().is_root() || paranoid <= 1;
+    if !allowed {
+        eprintln!("skipped {test}: perf_event_paranoid is {paranoid}, and this is not root");
+    }
+    allowed
+}
+
+/// Whether a program is installed.
+pub fn program(test: &str, name: &str) -> bool {
+    let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("skipped {test}: no {name} here");
+    }
+    found
+}
+
+/// Whether `perf` is installed and runs on this kernel.
+pub fn perf(test: &str) -> bool {
+    let runs = Command::new("perf").args(["stat", "-e", "page-faults", "true"]).output();
+    let runs = runs.is_ok_and(|output| output.status.success());
+    if !runs {
+        eprintln!("skipped {test}: `perf stat -e page-faults true` does not run here");
+    }
+    runs
+}
+
+/// /proc/sys/kernel/perf_event_paranoid.
+pub fn paranoid() -> i32 {
+    let text = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
+    text.trim().parse().unwrap()
+}

@@ -1,0 +1,100 @@
+//! Programs whose events are known, and the truth that they tell.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::Scene;
+
+/// A program of `tests/workloads`; its file says what it does.
+#[derive(Clone, Copy, Debug)]
+pub enum Workload {
+    /// Fresh pages touched with all registers pinned.
+    Touch,
+    /// Writes to one address.
+    Watch,
+    /// Faults as fast as they come.
+    Storm,
+    /// Threads and processes that live for a moment.
+    Threads,
+    /// Structures 8 KiB apart.
+    List,
+}
+
+impl Workload {
+    /// Compiles it into the scene, under its own name. Static and at fixed
+    /// addresses: the same instructions lie at the same places on every run.
+    pub fn build(self, scene: &Scene) -> PathBuf {
+        let name = self.to_string();
+        let source =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads").join(format!("{name}.c"));
+        let program = scene.path(&name);
+        let compiled = Command::new("gcc")
+            .args(["-O2", "-Wall", "-Wextra", "-static", "-no-pie", "-fno-pie", "-pthread", "-o"])
+            .arg(&program)
+            .arg(&source)
+            .output()
+            .expect("these tests need gcc");
+        assert!(
+            compiled.status.success(),
+            "{}: {}",
+            source.display(),
+            String::from_utf8_lossy(&compiled.stderr)
+        );
+        program
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Workload::Touch => "touch",
+            Workload::Watch => "watch",
+            Workload::Storm => "storm",
+            Workload::Threads => "threads",
+            Workload::List => "list",
+        })
+    }
+}
+
+/// What a workload told: lines of a key and values.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    rows: Vec<Vec<String>>,
+}
+
+impl Truth {
+    /// Reads the lines.
+    pub fn new(text: &str) -> Truth {
+        let row = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+        Truth { rows: text.lines().map(row).collect() }
+    }
+
+    /// The numbers of every line with this key.
+    #[track_caller]
+    pub fn rows(&self, key: &str) -> Vec<Vec<u64>> {
+        let with_key = self.rows.iter().filter(|row| row.first().is_some_and(|word| word == key));
+        with_key.map(|row| row[1..].iter().map(|word| number(word)).collect()).collect()
+    }
+
+    /// The number of the one line with this key.
+    #[track_caller]
+    pub fn number(&self, key: &str) -> u64 {
+        match self.rows(key).as_slice() {
+            [row] if row.len() == 1 => row[0],
+            other => panic!("{key}: {other:?} is not one number, in {:?}", self.rows),
+        }
+    }
+}
+
+/// A number in C's notation, or in hexadecimal digits behind `0x`.
+#[track_caller]
+pub fn number(word: &str) -> u64 {
+    let parsed = match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => word.parse(),
+    };
+    parsed.unwrap_or_else(|error| panic!("{word:?}: {error}"))
+}
