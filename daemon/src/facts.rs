@@ -2,15 +2,113 @@
 //! given root, so that tests and other machines' trees work alike.
 //!
 //! `None` means unknown: the file is missing or may not be read. A file that
-//! is there but malformed is an error.
+//! is there but malformed is an error that names path, line and word.
 
 mod access;
+mod cache;
+mod cpu;
+mod hypervisor;
+mod kernel;
+mod pmu;
+mod process;
+mod tracefs;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
 
 pub use access::{Access, Capabilities, Capability, Limit, Lockdown};
+pub use cache::{Cache, CacheKind};
+pub use cpu::Cpus;
+pub use hypervisor::Hypervisor;
+pub use kernel::{Kernel, Version};
+pub use pmu::Pmu;
+pub use process::ProcessState;
+pub use tracefs::{Tracefs, TracepointState};
+pub use tree::FactsError;
+
+use crate::event_spec::Event;
+use crate::{Request, Target};
+use tree::Tree;
 
 /// Facts about one machine at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
+    /// The running kernel.
+    pub kernel: Kernel,
+    /// The CPUs.
+    pub cpus: Cpus,
+    /// Caches of CPU 0, as the kernel numbers them.
+    pub caches: Vec<Cache>,
+    /// /sys/bus/event_source/devices, by name; None when there is no such
+    /// directory.
+    pub pmus: Option<Vec<Pmu>>,
+    /// What this machine runs under.
+    pub hypervisor: Hypervisor,
+    /// Bytes of a page (AT_PAGESZ).
+    pub page_size: Option<u64>,
+    /// MemTotal of /proc/meminfo, KiB.
+    pub memory_kib: Option<u64>,
+    /// Where tracepoints are described.
+    pub tracefs: Tracefs,
     /// Our rights and limits.
     pub access: Access,
+    /// The tracepoint of the request that [`Facts::read_for`] was given.
+    pub tracepoint: Option<TracepointState>,
+    /// The process of the request that [`Facts::read_for`] was given.
+    pub process: Option<ProcessState>,
+}
+
+impl Facts {
+    /// Reads everything that does not depend on a request. `root` holds
+    /// `proc` and `sys`: "/" for this machine.
+    pub fn read(root: &Path) -> Result<Facts, FactsError> {
+        let tree = Tree::new(root);
+        let cpus = Cpus::read(&tree)?;
+        Ok(Facts {
+            kernel: Kernel::read(&tree, &cpus)?,
+            hypervisor: Hypervisor::read(&tree, &cpus)?,
+            caches: cache::read(&tree)?,
+            pmus: pmu::read(&tree)?,
+            page_size: access::page_size(&tree)?,
+            memory_kib: access::memory_kib(&tree)?,
+            tracefs: Tracefs::read(&tree)?,
+            access: Access::read(&tree)?,
+            cpus,
+            tracepoint: None,
+            process: None,
+        })
+    }
+
+    /// [`Facts::read`], and what the request's event and target need on top:
+    /// the tracepoint's id, the process's owner and state.
+    pub fn read_for(root: &Path, request: &Request) -> Result<Facts, FactsError> {
+        let mut facts = Facts::read(root)?;
+        let tree = Tree::new(root);
+        if let Ok(Event::Tracepoint(point)) = request.event.resolve() {
+            facts.tracepoint = Some(facts.tracefs.look_up(&tree, &point)?);
+        }
+        if let Target::Process(pid) = request.target {
+            facts.process = ProcessState::read(&tree, pid)?;
+        }
+        Ok(facts)
+    }
+
+    /// Bytes of a page; 4096 when unknown.
+    pub fn page_bytes(&self) -> u64 {
+        self.page_size.unwrap_or(4096)
+    }
+
+    /// Bytes of a line of the first data cache, when known.
+    pub fn cache_line(&self) -> Option<u32> {
+        let data = self.caches.iter().find(|cache| cache.kind != CacheKind::Instruction);
+        data.and_then(|cache| cache.line_bytes)
+    }
+
+    /// Whether a PMU of a CPU core is there, one that counts cache misses.
+    pub fn has_core_pmu(&self) -> bool {
+        self.pmus.iter().flatten().any(Pmu::is_core)
+    }
 }

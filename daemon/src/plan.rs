@@ -1,22 +1,24 @@
 //! A request and the facts become attrs to open, or a refusal. Pure.
 
+mod attrs;
+mod breakpoint;
 mod fallback;
+mod rights;
+mod rings;
 
 pub use fallback::Fallback;
+pub use rings::RingPages;
 
-use record::{Attr, Cpu};
+#[cfg(test)]
+mod tests;
 
-use crate::facts::{Access, Facts};
+use record::{Arch, Attr, Cpu, EventType};
+
+use crate::catalogue::{self, Availability, EventKind, IntervalUnit};
+use crate::event_spec::{Event, Tracepoint, suggestion};
+use crate::facts::{Access, Facts, TracepointState};
+use crate::promises::RegistersPromise;
 use crate::{Promises, Refusal, Request, Target};
-
-/// Data pages of one CPU's rings; both are powers of two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RingPages {
-    /// The ring of samples.
-    pub samples: u32,
-    /// The ring of side records (mappings, forks, names).
-    pub side: u32,
-}
 
 /// What a session opens. One ring of samples and one of side records for
 /// each CPU of `cpus`.
@@ -37,6 +39,8 @@ pub struct Plan {
     pub cpus: Vec<Cpu>,
     /// Ring sizes to try first.
     pub rings: RingPages,
+    /// Bytes of a page of the rings.
+    pub page_size: u64,
     /// What the samples' fields mean.
     pub promises: Promises,
     /// Said to the user, one line each.
@@ -45,7 +49,217 @@ pub struct Plan {
     pub access: Access,
 }
 
+impl Plan {
+    /// Sets the rings' sizes, and wake-ups at a quarter of each.
+    pub fn set_rings(&mut self, rings: RingPages) {
+        self.rings = rings;
+        self.event.wakeup = attrs::quarter(rings.samples, self.page_size);
+        self.side.wakeup = attrs::quarter(rings.side, self.page_size);
+    }
+}
+
+/// What to open for one event, before target and rings are looked at.
+#[derive(Clone, Debug)]
+struct Opening {
+    name: String,
+    kind: EventType,
+    config: u64,
+    bp_type: u32,
+    config1: u64,
+    config2: u64,
+    interval: u64,
+    raw: bool,
+    registers: u64,
+    promises: Promises,
+}
+
 /// Turns a request into a plan for the machine that `facts` describes.
-pub fn plan(_request: &Request, _facts: &Facts) -> Result<Plan, Refusal> {
-    Err(Refusal::ModeMissing)
+pub fn plan(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
+    let event = request.event.resolve()?;
+    check_form(request)?;
+    let mut notes = Vec::new();
+    let mut opening = open_event(&event, request, facts, &mut notes)?;
+    rights::check_modes(request, facts)?;
+    rights::check_target(request, facts)?;
+    let cpus = facts.cpus.online.clone().filter(|cpus| !cpus.is_empty());
+    let cpus = cpus.ok_or(Refusal::NoCpus)?;
+    drop_refused_registers(&mut opening, facts, &mut notes);
+
+    let rings = rings::choose(request.ring_pages, cpus.len(), facts, &mut notes);
+    let attrs = attrs::build(&opening, request);
+    let mut plan = Plan {
+        name: opening.name,
+        fallbacks: Fallback::of(&attrs.event, &attrs.side),
+        event: attrs.event,
+        side: attrs.side,
+        target: request.target,
+        cpus,
+        rings,
+        page_size: facts.page_bytes(),
+        promises: opening.promises,
+        notes,
+        access: facts.access,
+    };
+    plan.set_rings(rings);
+    Ok(plan)
+}
+
+/// What is wrong with a request on any machine.
+fn check_form(request: &Request) -> Result<(), Refusal> {
+    if !request.masks.is_empty() {
+        let (event, masks) = (request.event.0.clone(), request.masks.join(","));
+        return Err(Refusal::Masks { event, masks });
+    }
+    if !request.modes.user && !request.modes.kernel {
+        return Err(Refusal::ModeMissing);
+    }
+    match request.interval {
+        Some(0) => return Err(Refusal::IntervalZero),
+        Some(interval) if interval > i64::MAX.cast_unsigned() => {
+            return Err(Refusal::IntervalTooLarge { interval });
+        }
+        _ => {}
+    }
+    if request.ring_pages == Some(0) {
+        return Err(Refusal::RingEmpty);
+    }
+    Ok(())
+}
+
+fn open_event(
+    event: &Event,
+    request: &Request,
+    facts: &Facts,
+    notes: &mut Vec<String>,
+) -> Result<Opening, Refusal> {
+    let form = match event {
+        Event::Type(entry) => *entry,
+        Event::Breakpoint(_) => catalogue::breakpoint(),
+        Event::Tracepoint(_) => catalogue::tracepoint(),
+    };
+    let unavailable = |why: String, nearest: &[&str], advice: String| {
+        let nearest = nearest.iter().map(|&name| name.to_owned()).collect();
+        Refusal::Unavailable { event: request.event.0.clone(), why, nearest, advice }
+    };
+    if let Availability::Unavailable { why, nearest, advice } = catalogue::availability(form, facts)
+    {
+        return Err(unavailable(why, nearest, advice));
+    }
+    let Some(promises) = form.promises else {
+        let why = "its fields have no meaning that is known here".to_owned();
+        return Err(unavailable(why, &[], "ebs -h lists the types".to_owned()));
+    };
+    let mut opening = Opening {
+        name: form.name.to_owned(),
+        kind: EventType::SOFTWARE,
+        config: 0,
+        bp_type: 0,
+        config1: 0,
+        config2: 0,
+        interval: request.interval.unwrap_or(form.default_interval),
+        raw: false,
+        registers: record::registers::general(facts.kernel.arch()),
+        promises,
+    };
+    match event {
+        Event::Type(entry) => {
+            if let EventKind::Software(software) = entry.kind {
+                opening.config = software.config;
+                if software.kernel_only && !request.modes.kernel {
+                    return Err(Refusal::KernelOnly { event: entry.name });
+                }
+                if software.never_on_x86 && facts.kernel.arch() == Arch::X86_64 {
+                    notes
+                        .push(format!("x86 kernels never count {}: expect no records", entry.name));
+                }
+            }
+            raise_clock_interval(entry.unit, &mut opening, notes);
+        }
+        Event::Breakpoint(point) => breakpoint::fill(&mut opening, point, request, facts, notes)?,
+        Event::Tracepoint(point) => fill_tracepoint(&mut opening, point, request, facts, notes)?,
+    }
+    Ok(opening)
+}
+
+/// Nanoseconds below which perf_swevent_start_hrtimer() raises a clock's
+/// period without a word, while records still show the period asked for.
+const SHORTEST_CLOCK: u64 = 10_000;
+
+fn raise_clock_interval(unit: IntervalUnit, opening: &mut Opening, notes: &mut Vec<String>) {
+    if unit == IntervalUnit::Nanoseconds && opening.interval < SHORTEST_CLOCK {
+        notes.push(format!(
+            "interval {} ns is below the kernel's shortest, {SHORTEST_CLOCK} ns: that one is used",
+            opening.interval
+        ));
+        opening.interval = SHORTEST_CLOCK;
+    }
+}
+
+fn fill_tracepoint(
+    opening: &mut Opening,
+    point: &Tracepoint,
+    request: &Request,
+    facts: &Facts,
+    notes: &mut Vec<String>,
+) -> Result<(), Refusal> {
+    opening.name = point.to_string();
+    opening.kind = EventType::TRACEPOINT;
+    opening.config = match &facts.tracepoint {
+        Some(TracepointState::Id(id)) => *id,
+        Some(TracepointState::Missing { names }) => {
+            let name = opening.name.as_str();
+            let scored = names.iter().map(|have| (catalogue::likeness(name, have), have.as_str()));
+            let nearest: Vec<_> =
+                catalogue::best_three(scored).into_iter().map(str::to_owned).collect();
+            return Err(Refusal::NoTracepoint {
+                event: opening.name.clone(),
+                suggestion: suggestion(&nearest),
+            });
+        }
+        Some(TracepointState::Forbidden(place)) => {
+            return Err(Refusal::TracefsForbidden {
+                event: opening.name.clone(),
+                place: place.clone(),
+            });
+        }
+        Some(TracepointState::NoTracefs) | None => {
+            return Err(Refusal::NoTracefs { event: opening.name.clone() });
+        }
+    };
+    let system_call = point.subsystem == "syscalls";
+    if request.modes.kernel && system_call {
+        notes.push(format!(
+            "{point}: IP and registers are the program's, at its system call, with -k as with -u"
+        ));
+    } else if !request.modes.kernel && !system_call {
+        notes.push(format!(
+            "{point}: tracepoints of the kernel fire with -k only; with -u alone only probes in \
+             programs and syscalls:* do"
+        ));
+    }
+    // perf_trace_event_perm(): raw fields of other events are for those who
+    // may trace the kernel.
+    let may_see_raw = facts.access.perfmon() != Some(false)
+        || facts.access.paranoid.is_some_and(|level| level < 0)
+        || (system_call && request.target != Target::System);
+    opening.raw = may_see_raw;
+    if !may_see_raw {
+        notes.push(format!("{point}: its own fields are left out, they need CAP_PERFMON"));
+    }
+    Ok(())
+}
+
+/// Registers that the kernel would refuse must not cost the whole session.
+fn drop_refused_registers(opening: &mut Opening, facts: &Facts, notes: &mut Vec<String>) {
+    use crate::facts::Lockdown;
+    let reason = if facts.access.lockdown == Some(Lockdown::Confidentiality) {
+        "the kernel is locked down (confidentiality) and keeps registers to itself"
+    } else if opening.registers == 0 {
+        "this architecture's registers are not known here"
+    } else {
+        return;
+    };
+    opening.registers = 0;
+    opening.promises.registers = RegistersPromise::None;
+    notes.push(format!("no registers in the records: {reason}"));
 }

@@ -44,7 +44,10 @@ pub enum AddressPromise {
 pub enum RegistersPromise {
     /// Values before the instruction at IP takes effect.
     BeforeInstruction,
-    /// Values at the reporting place.
+    /// Values after the instruction that caused the event took effect.
+    AfterInstruction,
+    /// IP and stack pointer of the reporting place; the rest is 0. (System
+    /// call tracepoints: the program's registers at its call.)
     AtReportingPlace,
     /// Not sampled.
     None,
@@ -94,6 +97,7 @@ impl fmt::Display for Promises {
         };
         let regs = match self.registers {
             RegistersPromise::BeforeInstruction => "before-instruction",
+            RegistersPromise::AfterInstruction => "after-instruction",
             RegistersPromise::AtReportingPlace => "reporting-place",
             RegistersPromise::None => "none",
         };

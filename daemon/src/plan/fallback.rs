@@ -20,6 +20,16 @@ impl Fallback {
     /// Every fallback, newest feature first.
     pub const ALL: [Fallback; 3] = [Fallback::Lost, Fallback::BuildId, Fallback::Ksymbol];
 
+    /// Those whose feature is in one of the attrs, newest first.
+    pub(super) fn of(event: &Attr, side: &Attr) -> Vec<Fallback> {
+        let changes = |fallback: &Fallback| {
+            let (mut event_without, mut side_without) = (event.clone(), side.clone());
+            fallback.apply(&mut event_without, &mut side_without);
+            event_without != *event || side_without != *side
+        };
+        Fallback::ALL.into_iter().filter(changes).collect()
+    }
+
     /// Takes the feature out of both attrs.
     pub fn apply(self, event: &mut Attr, side: &mut Attr) {
         for attr in [event, side] {
