@@ -1,0 +1,73 @@
+//! Recordings whole, cut off, empty and foreign.
+
+use super::{End, Input};
+use record::ByteOrder;
+use record::stream::{Decoder, StreamRecord, write};
+use std::io::Read;
+
+/// Gives one byte at a time, as a slow pipe may.
+struct Drop(std::io::Cursor<Vec<u8>>);
+
+impl Read for Drop {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(&mut buffer[..1])
+    }
+}
+
+fn stream() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write::file_header(ByteOrder::Little, &mut bytes);
+    for _ in 0..3 {
+        write::finished_round(ByteOrder::Little, &mut bytes);
+    }
+    bytes
+}
+
+fn rounds(source: Box<dyn Read>) -> (usize, Result<(), String>) {
+    let mut rounds = 0;
+    let end = Input::new(source, "it").read(&mut Decoder::new(), |_, record| {
+        rounds += usize::from(record == StreamRecord::FinishedRound);
+        Ok(())
+    });
+    let end = end.expect("counting cannot fail");
+    (rounds, end.into_result().map_err(|error| format!("{error:#}")))
+}
+
+#[test]
+fn every_record_is_handed_out() {
+    assert_eq!(rounds(Box::new(std::io::Cursor::new(stream()))), (3, Ok(())));
+    assert_eq!(rounds(Box::new(Drop(std::io::Cursor::new(stream())))), (3, Ok(())));
+}
+
+#[test]
+fn what_was_read_before_the_cut_is_handed_out() {
+    let mut cut = stream();
+    cut.truncate(cut.len() - 3);
+    let (rounds, end) = rounds(Box::new(std::io::Cursor::new(cut)));
+    assert_eq!(rounds, 2);
+    let said = end.expect_err("it is cut");
+    assert!(said.starts_with("it: truncated: 5 bytes of a record at offset 32"), "{said}");
+}
+
+#[test]
+fn foreign_input_is_named() {
+    let said = |bytes: &[u8]| {
+        let (_, end) = rounds(Box::new(std::io::Cursor::new(bytes.to_vec())));
+        end.expect_err("is foreign")
+    };
+    assert!(said(b"").starts_with("it: the stream is empty"), "{}", said(b""));
+    assert!(said(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0").contains("\\x7fELF"));
+    assert!(said(b"#eflags linear_ip eax\n").contains("text records"));
+}
+
+#[test]
+fn errors_of_the_reader_stop_it() {
+    let mut input = Input::new(Box::new(std::io::Cursor::new(stream())), "it");
+    let mut seen = 0;
+    let result = input.read(&mut Decoder::new(), |_, _| {
+        seen += 1;
+        anyhow::bail!("enough")
+    });
+    assert_eq!(result.map(|_: End| ()).expect_err("fails").to_string(), "enough");
+    assert_eq!(seen, 1);
+}

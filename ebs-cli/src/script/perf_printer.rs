@@ -1,0 +1,62 @@
+//! Records as `perf script` prints them.
+
+use super::field::{Field, Fields};
+use super::line::Line;
+use super::names::Names;
+use super::{About, Printer, event_name};
+use record::stream::Features;
+use record::{Misc, Sample, SampleId, SideRecord};
+use symbolizer::Symbolizer;
+
+/// Prints as `perf script` does.
+#[derive(Debug)]
+pub struct PerfPrinter {
+    fields: Fields,
+    names: Names,
+    event_width: Option<usize>,
+}
+
+impl PerfPrinter {
+    /// Prints these fields, with names from `symbolizer`.
+    pub fn new(fields: Fields, symbolizer: Symbolizer) -> PerfPrinter {
+        PerfPrinter { fields, names: Names::new(symbolizer), event_width: None }
+    }
+}
+
+impl Printer for PerfPrinter {
+    fn print(
+        &mut self,
+        sample: &Sample<'_>,
+        about: &About<'_>,
+        out: &mut Vec<u8>,
+    ) -> std::io::Result<()> {
+        let events = about.decoder.events();
+        let width = *self.event_width.get_or_insert_with(|| {
+            events.iter().map(|event| event_name(event).len()).max().unwrap_or(0)
+        });
+        let with_names = self.fields.names_addresses();
+        let addr = (with_names && self.fields.has(Field::Addr)).then(|| self.names.data(sample));
+        let ip = (with_names && self.fields.has(Field::Ip)).then(|| self.names.code(sample));
+        let event = events.get(about.event).map(event_name).unwrap_or_default();
+        let line = Line {
+            sample,
+            comm: about.comm,
+            event: &event,
+            event_width: width,
+            ip,
+            addr: addr.as_ref(),
+            arch: about.decoder.features().machine(),
+        };
+        line.write(self.fields, out)
+    }
+
+    fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
+        self.names.side(misc, record, id);
+    }
+
+    fn machine(&mut self, features: &Features) {
+        if let Some(release) = &features.os_release {
+            self.names.recorded_release(release);
+        }
+    }
+}

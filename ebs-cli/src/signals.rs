@@ -1,0 +1,60 @@
+//! SIGINT and SIGTERM: they end sampling, not the program.
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io;
+
+/// What was asked for by signals since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// SIGINT: end sampling and print. The command, in the same process
+    /// group, got its own from the terminal.
+    pub interrupt: bool,
+    /// SIGTERM: end sampling, end the command, print.
+    pub terminate: bool,
+}
+
+/// Catches both signals from now on. Made after the command is forked, so
+/// that the command's own dispositions stay as they were given to us.
+#[derive(Debug)]
+pub struct Catcher {
+    signals: Signals,
+}
+
+impl Catcher {
+    /// Starts to catch.
+    ///
+    /// # Errors
+    ///
+    /// When no pipe can be made.
+    pub fn new() -> io::Result<Catcher> {
+        Ok(Catcher { signals: Signals::new([SIGINT, SIGTERM])? })
+    }
+
+    /// Signals that came since the last call; never blocks.
+    pub fn asked(&mut self) -> Asked {
+        let mut asked = Asked::default();
+        for signal in self.signals.pending() {
+            asked.interrupt |= signal == SIGINT;
+            asked.terminate |= signal == SIGTERM;
+        }
+        asked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Signal, getpid, kill_process};
+
+    #[test]
+    fn signals_are_seen_once() {
+        let mut catcher = Catcher::new().expect("a pipe can be made");
+        assert_eq!(catcher.asked(), Asked::default());
+        kill_process(getpid(), Signal::INT).expect("we exist");
+        assert_eq!(catcher.asked(), Asked { interrupt: true, terminate: false });
+        assert_eq!(catcher.asked(), Asked::default());
+        kill_process(getpid(), Signal::TERM).expect("we exist");
+        assert_eq!(catcher.asked(), Asked { interrupt: false, terminate: true });
+    }
+}
