@@ -26,6 +26,7 @@ const FIRST_VERSION: u64 = u64::from_le_bytes(*b"PERFFILE");
 
 /// What [`Decoder::step`] found at the front of its input.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "matched at once, never kept: a box would cost more")]
 pub enum Step<'a> {
     /// Call again with at least so many bytes from the same position.
     NeedMore(usize),
