@@ -1,1 +1,31 @@
-//! The whole program end to end.
+//! The whole program end to end: the built `ebs` and `eip2r`, real kernels,
+//! programs whose events are known, and `perf` as the second witness.
+//!
+//! Each test has a directory and commands of its own. A regression gets a
+//! test in the module of its subject, named after what went wrong.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says on stderr why it skips"
+)]
+
+/// Sampling a process that already runs, and makes threads meanwhile.
+mod attach;
+/// Each mistake of a user gets a message and a status.
+mod bad_input;
+/// Hardware breakpoints.
+mod breakpoint;
+/// What a sampled command sees of us: nothing.
+mod command;
+/// Delivered and lost together are what the kernel counted.
+mod loss;
+/// Files that are no recordings, or not whole ones.
+mod recordings;
+/// Register histograms.
+mod registers;
+/// A user without rights.
+mod rights;
+/// The original's pipeline and our table tell the same.
+mod table;
+/// Every address and register, against the program's truth and against perf.
+mod witness;

@@ -1,0 +1,202 @@
+use std::{
+    fs::File,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use hardmeter_tests::{Account, Running, Scene, Workload, rights};
+use rustix::process::Signal;
+
+#[test]
+fn the_exit_status_is_the_commands() {
+    if !rights::sampling("the_exit_status_is_the_commands") {
+        return;
+    }
+    let scene = Scene::new();
+    for code in [0, 1, 7, 42, 255] {
+        let script = format!("exit {code}");
+        let outcome = Running::start(scene.command("ebs").args([
+            "-u",
+            "-t",
+            "page_fault",
+            "--",
+            "sh",
+            "-c",
+            &script,
+        ]))
+        .finish();
+        assert_eq!(outcome.sane().code(), code);
+    }
+    for (signal, code) in [("TERM", 143), ("KILL", 137), ("SEGV", 139), ("INT", 130)] {
+        let script = format!("kill -{signal} $$");
+        let outcome = Running::start(scene.command("ebs").args([
+            "-u",
+            "-t",
+            "page_fault",
+            "sh",
+            "-c",
+            &script,
+        ]))
+        .finish();
+        assert_eq!(outcome.sane().code(), code, "killed by SIG{signal}");
+    }
+}
+
+#[test]
+fn stdin_stdout_and_stderr_are_the_commands() {
+    if !rights::sampling("stdin_stdout_and_stderr_are_the_commands") {
+        return;
+    }
+    let scene = Scene::new();
+    let script = "cat; echo to-stderr >&2; test -t 0 && echo terminal; ls -l /proc/self/fd | wc -l";
+    let run = |prefix: &str| {
+        let line = format!("{prefix} sh -c '{script}' < in > out 2> err");
+        scene.write("in", "one\ntwo\n");
+        scene.shell(&line).success();
+        (scene.read("out"), scene.read("err"))
+    };
+    let (bare, _) = run("");
+    let (sampled, err) = run("ebs -u -t page_fault -o f.data --");
+    assert_eq!(sampled, bare, "the command's stdout, and its number of open files");
+    assert!(err.starts_with("to-stderr\n") || err.contains("\nto-stderr\n"), "{err}");
+}
+
+#[test]
+fn signals_reach_the_command_as_they_would_without_us() {
+    if !rights::sampling("signals_reach_the_command_as_they_would_without_us") {
+        return;
+    }
+    let scene = Scene::new();
+    // Dispositions and the blocked set are inherited over exec: they must be
+    // those of a command that nobody samples.
+    let script = "grep -E '^(SigBlk|SigIgn|SigCgt):' /proc/self/status > signals";
+    let run = |prefix: &str| {
+        scene.shell(&format!("{prefix} sh -c \"{script}\"")).success();
+        scene.read("signals")
+    };
+    let bare = run("");
+    assert_eq!(run("ebs -u -t page_fault -o f.data --"), bare);
+}
+
+/// How many children a process has.
+fn children(pid: u32) -> usize {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    std::fs::read_to_string(path).map_or(0, |text| text.split_whitespace().count())
+}
+
+#[test]
+fn a_signal_ends_the_sampling_and_prints_the_result() {
+    if !rights::sampling("a_signal_ends_the_sampling_and_prints_the_result") {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Storm.build(&scene);
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut storm = scene.start("./storm 5000 1 wait");
+        assert_eq!(storm.hear(), "ready");
+        let target = storm.pid();
+        let mut ebs = scene.start(&format!("ebs -u -t page_fault -c all {target}"));
+        ebs.wait_until("it attached", |pid| hardmeter_tests::running::has_attached(pid, target));
+        std::thread::sleep(Duration::from_millis(200));
+        storm.tell("go");
+        storm.hear();
+        std::thread::sleep(Duration::from_millis(100));
+        let start = Instant::now();
+        if !ebs.ended() {
+            ebs.signal(signal);
+        }
+        let sampled = ebs.finish().sane();
+        assert!(start.elapsed() < Duration::from_secs(10), "{signal:?} was not heard: {sampled}");
+        assert!(sampled.out.contains("storm_touch"), "no table: {sampled}");
+        assert!(sampled.last_line().contains("0 lost"), "{sampled}");
+        storm.finish().success();
+    }
+}
+
+#[test]
+fn a_signal_ends_a_system_wide_recording_that_stays_readable() {
+    let test = "a_signal_ends_a_system_wide_recording_that_stays_readable";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let mut ebs = scene.start("ebs -k -u -t page_fault -c all -o s.data");
+    ebs.wait_until("it wrote the preamble", |_| {
+        std::fs::metadata(scene.path("s.data")).is_ok_and(|file| file.len() > 0)
+    });
+    scene.shell("sleep 0.5; for i in 1 2 3; do ls -lR /usr/include | tail -1; done").success();
+    ebs.signal(Signal::INT);
+    let sampled = ebs.finish().sane();
+    let account = Account::of_stream(&scene.path("s.data"));
+    let delivered = account.count("delivered");
+    assert!(delivered > 100, "{sampled}");
+    let script = scene.run("ebs script -F comm,ip s.data").success().out;
+    assert_eq!(u64::try_from(script.lines().count()).unwrap(), delivered);
+    assert!(script.lines().any(|line| line.trim_start().starts_with("ls ")), "no ls in {script}");
+}
+
+#[test]
+fn a_count_ends_a_system_wide_recording() {
+    let test = "a_count_ends_a_system_wide_recording";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let ebs = scene.start("ebs -k -u -t page_fault -c 50 -o s.1");
+    std::thread::sleep(Duration::from_millis(300));
+    scene.shell("for i in 1 2 3; do ls -lR /usr/include | tail -1; done").success();
+    ebs.finish().success();
+    let records = scene.read("s.1").lines().filter(|line| !line.starts_with('#')).count();
+    assert_eq!(records, 50);
+}
+
+#[test]
+fn a_closed_stdout_is_no_panic() {
+    if !rights::sampling("a_closed_stdout_is_no_panic") {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Touch.build(&scene);
+    scene.run("ebs -u -t page_fault -c all -o f.data ./touch 3000").success();
+    // Nobody reads on behind the first line.
+    let piped = scene.shell(
+        "(ebs script f.data; echo $? > status) 2> err | head -1 > line
+         (ebs report --top 5000 f.data; echo $? > status2) 2>> err | true
+         (ebs -u -t page_fault -c all --format text -o - ./touch 3000; true) 2>> err | head -1",
+    );
+    piped.sane();
+    assert!(!scene.read("err").contains("panicked"), "{}", scene.read("err"));
+    assert!(!scene.read("line").trim().is_empty());
+    // No stdout at all, and one that takes nothing.
+    let none = scene.shell("ebs report f.data >&-").sane();
+    assert!(none.code() != 101, "{none}");
+    let full = scene.shell("ebs report f.data > /dev/full").sane();
+    assert_eq!(full.code(), 1, "{full}");
+    assert!(full.err.contains("No space left"), "{full}");
+}
+
+#[test]
+fn a_command_that_outlives_the_signal_keeps_its_stdout() {
+    if !rights::sampling("a_command_that_outlives_the_signal_keeps_its_stdout") {
+        return;
+    }
+    let scene = Scene::new();
+    let out = File::create(scene.path("out")).unwrap();
+    let mut command = scene.command("ebs");
+    command
+        .args(["-u", "-t", "page_fault", "-o", "f.data", "--"])
+        .args(["sh", "-c", "sleep 1; echo still here"])
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(Stdio::piped());
+    let mut ebs = Running::start_as_is(&mut command);
+    ebs.wait_until("the command ran", |pid| children(pid) > 0);
+    std::thread::sleep(Duration::from_millis(200));
+    ebs.signal(Signal::TERM);
+    ebs.finish().sane();
+    let start = Instant::now();
+    while scene.read("out") != "still here\n" && start.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(scene.read("out"), "still here\n");
+}

@@ -1,0 +1,159 @@
+use std::fs;
+
+use hardmeter_tests::{Scene, Workload, rights};
+
+/// Each way of reading a recording.
+const READERS: [&str; 3] =
+    ["ebs report f.data", "ebs script f.data", "ebs report --site main --regs f.data"];
+
+#[test]
+fn files_that_are_no_recordings_are_refused() {
+    let scene = Scene::new();
+    let foreign: [(&str, &[u8]); 5] = [
+        ("empty", b""),
+        ("text", b"#rflags linear_ip\n0 1\n"),
+        ("zeros", &[0; 4096]),
+        ("elf", b"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"),
+        ("magic only", b"PERFILE2"),
+    ];
+    for (what, bytes) in foreign {
+        scene.write("f.data", bytes);
+        for reader in READERS {
+            let outcome = scene.run(reader).refused(1, &["f.data"]);
+            assert!(outcome.out.is_empty(), "{what}: a table of nothing: {outcome}");
+        }
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let scene = Scene::new();
+    scene.run("ebs report nowhere.data").refused(1, &["nowhere.data", "No such file"]);
+    scene.run("ebs script .").refused(1, &["directory"]);
+}
+
+#[test]
+fn a_truncated_recording_gives_what_it_holds_and_says_so() {
+    if !rights::sampling("a_truncated_recording_gives_what_it_holds_and_says_so") {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Touch.build(&scene);
+    scene.run("ebs -u -t page_fault -c all -o whole.data ./touch 400").success();
+    let whole = fs::read(scene.path("whole.data")).unwrap();
+    let complete = scene.run("ebs script -F ip whole.data").success().out.lines().count();
+    for cut in [1, 7, 100, 1000, whole.len() / 3] {
+        scene.write("f.data", &whole[..whole.len() - cut]);
+        for reader in ["ebs script -F ip f.data", "ebs report f.data"] {
+            let outcome = scene.run(reader).sane();
+            assert_eq!(outcome.code(), 1, "{cut} bytes are missing: {outcome}");
+            let said = ["truncated", "cut", "ends", "incomplete"];
+            assert!(
+                said.iter().any(|word| outcome.err.contains(word)),
+                "{cut} bytes are missing and nobody says so: {outcome}"
+            );
+            assert!(outcome.out.lines().count() <= complete, "{outcome}");
+        }
+    }
+    // The samples lie before the last third.
+    scene.write("f.data", &whole[..whole.len() - whole.len() / 3]);
+    let held = scene.run("ebs script -F ip f.data").out.lines().count();
+    assert!(held > 0 && held < complete, "{held} of {complete} records");
+}
+
+#[test]
+fn a_damaged_recording_never_panics() {
+    if !rights::sampling("a_damaged_recording_never_panics") {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::List.build(&scene);
+    scene.run("ebs -u -t page_fault -c all -o whole.data ./list 50").success();
+    let whole = fs::read(scene.path("whole.data")).unwrap();
+    // Every place of the front, where the sizes and the attr are, then some.
+    let places = (0..256).step_by(4).chain((256..whole.len()).step_by(whole.len() / 60));
+    for place in places {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0xff;
+        scene.write("f.data", &damaged);
+        let outcome = scene.run("ebs report f.data").sane();
+        assert!([0, 1].contains(&outcome.code()), "byte {place}: {outcome}");
+        let silent = outcome.code() == 1 && outcome.err.trim().is_empty();
+        assert!(!silent, "byte {place}: refused without a word");
+    }
+}
+
+#[test]
+fn perf_recordings_are_read_too() {
+    let test = "perf_recordings_are_read_too";
+    if !rights::sampling(test) || !rights::perf(test) {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Touch.build(&scene);
+    scene
+        .shell("perf record -q -e page-faults -c 1 -d -o - bash -c './touch 300 >told' > f.data")
+        .success();
+    let ours = scene.run("ebs script -F ip,addr f.data").success().out;
+    let theirs = scene.run("perf script -F ip,addr -i f.data").success().out;
+    let sorted = |text: &str| {
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        let mut lines: Vec<String> =
+            lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        lines.sort();
+        lines
+    };
+    assert!(sorted(&theirs).len() > 300);
+    assert_eq!(sorted(&ours), sorted(&theirs));
+}
+
+#[test]
+fn a_system_map_of_another_kernel_is_found_out() {
+    let scene = Scene::new();
+    scene.write("eips", "ffffffff81000010\nffffffff81000110\n");
+    scene.write(
+        "System.map-stub",
+        "ffffffffffffffff B The real System.map is in the linux-image-<version>-dbg package\n",
+    );
+    scene
+        .run("eip2r -s System.map-stub eips")
+        .refused(1, &["System.map-stub", "The real System.map"]);
+    if !rights::sampling("a_system_map_of_another_kernel_is_found_out") {
+        return;
+    }
+    scene.write(
+        "System.map-other",
+        "ffffffff81000000 T _text\nffffffff81000000 T startup_64\nffffffff81000100 T other_start\n\
+         ffffffff81fffff0 T _etext\nffffffff82000000 B _end\n",
+    );
+    scene
+        .shell("ebs -k -t page_fault -c all -o f.data bash -c 'ls -lR /usr/include | tail -1'")
+        .success();
+    let outcome = scene.run("ebs report --system-map System.map-other f.data").sane();
+    let text = format!("{}{}", outcome.out, outcome.err);
+    assert!(!text.contains("other_start"), "names of another kernel: {outcome}");
+    assert!(text.contains("System.map-other"), "nobody says so: {outcome}");
+}
+
+#[test]
+fn lines_that_are_no_addresses_are_told_by_number() {
+    let scene = Scene::new();
+    scene.write("System.map", "ffffffff81000000 T _text\nffffffff81000100 T first\n");
+    scene.write("eips", "ffffffff81000110\nnot-a-number\n\n123456789012345678901234567890\n");
+    let outcome = scene.run("eip2r -s System.map eips").sane();
+    assert!(outcome.out.contains("first"), "the good lines are answered: {outcome}");
+    assert!(outcome.code() != 0, "{outcome}");
+    assert!(outcome.err.contains("not-a-number") && outcome.err.contains('2'), "{outcome}");
+    assert!(outcome.err.contains('4'), "the second bad line: {outcome}");
+}
+
+#[test]
+fn system_map_files_that_are_none_are_refused() {
+    let scene = Scene::new();
+    scene.write("eips", "ffffffff81000110\n");
+    scene.write("garbage", [0xff_u8; 300]);
+    scene.write("nothing", "");
+    for file in ["garbage", "nothing", "missing"] {
+        scene.run(&format!("eip2r -s {file} eips")).refused(1, &[file]);
+    }
+}
