@@ -149,12 +149,20 @@ pub(crate) fn best_three<'a>(scored: impl Iterator<Item = (f64, &'a str)>) -> Ve
     names
 }
 
-/// How like two names are, 0 to 1: edits per letter, or a part that is
-/// wholly there.
+/// How like two names are, 0 to 1: edits per letter, in whatever order the
+/// words stand; or a part that is wholly there.
 pub(crate) fn likeness(typed: &str, name: &str) -> f64 {
-    let typed = typed.to_ascii_lowercase().replace('-', "_");
-    let edits = strsim::normalized_damerau_levenshtein(&typed, &name.replace('-', "_"));
-    if typed.len() >= 3 && name.contains(typed.as_str()) { edits.max(0.7) } else { edits }
+    let fold = |text: &str| text.to_ascii_lowercase().replace('-', "_");
+    let (typed, name) = (fold(typed), fold(name));
+    let sorted = |text: &str| {
+        let mut words: Vec<_> = text.split(['_', ':']).collect();
+        words.sort_unstable();
+        words.join("_")
+    };
+    let edits = strsim::normalized_damerau_levenshtein(&typed, &name);
+    let reordered = strsim::normalized_damerau_levenshtein(&sorted(&typed), &sorted(&name)) * 0.95;
+    let part = if typed.len() >= 3 && name.contains(&typed) { 0.7 } else { 0.0 };
+    edits.max(reordered).max(part)
 }
 
 const fn promises(

@@ -24,7 +24,7 @@ pub enum Refusal {
     #[error("interval 0 would sample nothing; say -i 1 for every event, or more")]
     IntervalZero,
     /// An interval that no counter holds.
-    #[error("interval {interval} is too large; the largest is 9223372036854775807 (2^63 - 1)")]
+    #[error("interval {interval} is too large; say -i with at most 9223372036854775807 (2^63 - 1)")]
     IntervalTooLarge { interval: u64 },
     /// A ring of no pages.
     #[error("a ring of 0 pages holds nothing; give at least 1, or leave the size out")]

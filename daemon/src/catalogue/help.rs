@@ -8,7 +8,9 @@ use crate::facts::Facts;
 /// Everything worth knowing about one type on the machine of `facts`, as
 /// lines of text that end in a line feed.
 pub fn help(entry: &EventType, facts: &Facts) -> String {
-    let mut text = format!("{}: {}\n\n", entry.name, entry.meaning);
+    let mut text = String::new();
+    wrap(&format!("{}: {}", entry.name, entry.meaning), &mut text);
+    text.push('\n');
     for paragraph in entry.detail.lines() {
         wrap(paragraph, &mut text);
     }
