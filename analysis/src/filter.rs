@@ -83,11 +83,6 @@ impl fmt::Display for AddressRange {
 }
 
 impl Condition {
-    /// Whether the condition needs the place of the instruction looked up.
-    pub(crate) fn needs_place(&self) -> bool {
-        matches!(self, Condition::Routine(_) | Condition::Object(_))
-    }
-
     /// The word before the operator.
     pub fn field(&self) -> &'static str {
         match self {

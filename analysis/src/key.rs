@@ -99,11 +99,6 @@ impl Key {
         }
         Ok(keys)
     }
-
-    /// Whether the key needs the place of the instruction looked up.
-    pub(crate) fn needs_place(&self) -> bool {
-        matches!(self, Key::Site | Key::Routine | Key::Object)
-    }
 }
 
 impl FromStr for Key {

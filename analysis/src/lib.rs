@@ -1,5 +1,30 @@
 //! Samples -> tables: sites, registers, addresses. Plain data in, plain data
 //! and text out; never prints.
+//!
+//! ```
+//! use analysis::{Pipeline, Query, table};
+//! use record::stream::{Decoder, Step};
+//! use symbolizer::{Options, Symbolizer};
+//!
+//! fn table_of(stream: &[u8]) -> Result<String, Box<dyn std::error::Error>> {
+//!     let query = Query { keys: analysis::Key::parse_list("routine,object")?, ..Query::default() };
+//!     let mut pipeline = Pipeline::new(query, Symbolizer::new(Options::default()))?;
+//!     let (mut decoder, mut rest) = (Decoder::new(), stream);
+//!     while let Step::Record { consumed, record } = decoder.step(rest)? {
+//!         pipeline.record(&decoder, record)?;
+//!         rest = &rest[consumed..];
+//!     }
+//!     decoder.finish(rest.len())?;
+//!     Ok(table::render(&pipeline.finish(&decoder)?, table::Style::default()))
+//! }
+//! # assert!(table_of(b"no stream at all").is_err());
+//! ```
+//!
+//! - [`Query`] with its [`Key`]s, [`Filter`]s, [`Sort`] and [`Site`]: what is
+//!   asked.
+//! - [`Pipeline`]: records in, [`Report`] out.
+//! - [`table`], [`json`], [`csv`](mod@csv): a report as text; docs/report.md
+//!   says what each column and field means.
 
 pub mod csv;
 pub mod filter;
@@ -8,16 +33,29 @@ pub mod registers;
 pub mod report;
 pub mod table;
 
+mod answer;
+mod atom;
+mod comms;
+mod error;
+mod event;
+mod fields;
 mod glob;
+mod held;
 mod key;
+mod lookup;
+mod names;
 mod nearest;
-mod notes;
+mod pipeline;
 mod query;
+mod sampled;
 mod site;
+mod tally;
 
+pub use error::Error;
 pub use filter::{Filter, FilterError};
 pub use glob::Glob;
 pub use key::{Key, KeyError};
+pub use pipeline::Pipeline;
 pub use query::{Query, QueryError, RegisterQuery, Sort, Weighting};
 pub use report::Report;
 pub use site::{Site, SiteError};

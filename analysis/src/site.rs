@@ -49,10 +49,11 @@ impl FromStr for Site {
             let address = hex(digits).ok_or_else(|| SiteError::Address { text: text.into() })?;
             return Ok(Site::Address(address));
         }
-        if text.starts_with(|first: char| first.is_ascii_digit()) || text.len() == 16 {
-            if let Some(address) = hex(text) {
-                return Ok(Site::Address(address));
-            }
+        let starts_with_digit = text.starts_with(|first: char| first.is_ascii_digit());
+        if (starts_with_digit || text.len() == 16)
+            && let Some(address) = hex(text)
+        {
+            return Ok(Site::Address(address));
         }
         if let Some((name, offset)) = text.rsplit_once('+') {
             let offset = hex(offset.strip_prefix("0x").unwrap_or(offset));

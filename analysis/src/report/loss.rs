@@ -1,5 +1,6 @@
 //! Accounts of what was lost, by cause.
 
+use record::stream::note;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -31,15 +32,15 @@ pub struct Losses {
     /// Samples counted before the side records of their time were sure to
     /// be in: the stream has too few round marks.
     pub counted_early: u64,
-    /// Records of types that this version does not read.
-    pub skipped: u64,
+    /// Records whose event the stream does not describe.
+    pub unplaced: u64,
 }
 
 impl Ledger {
     /// Reads `key=value` pairs joined with `;`. None when the note is no
     /// ledger (it has no `delivered`).
     pub(crate) fn parse(note: &str) -> Option<Ledger> {
-        let pairs = crate::notes::pairs(note);
+        let pairs = note::pairs(note).collect::<BTreeMap<_, _>>();
         let number = |key: &str| pairs.get(key).and_then(|value| value.parse::<u64>().ok());
         pairs.get("delivered")?;
         let lost = pairs

@@ -1,0 +1,84 @@
+//! What a reader must know to read the numbers right.
+
+use crate::event::Event;
+use crate::filter::Condition;
+use crate::key::Key;
+use crate::query::{Query, Weighting};
+use crate::report::{Losses, Sampling};
+use record::SampleType;
+use record::stream::Decoder;
+
+/// Caveats about the stream as a whole.
+pub(super) fn of_stream(query: &Query, losses: &Losses, decoder: &Decoder) -> Vec<String> {
+    let mut notes = Vec::new();
+    let from_stream = decoder.features().cache_line_size().is_some_and(u32::is_power_of_two);
+    if query.keys.contains(&Key::Line) && query.cache_line.is_none() && !from_stream {
+        notes.push(format!(
+            "the stream does not say how long the machine's cache lines are: {} bytes are assumed",
+            Query::CACHE_LINE
+        ));
+    }
+    if losses.counted_early > 0 {
+        notes.push(format!(
+            "{} samples were counted before all side records of their time were in: \
+             the stream has too few round marks; some may have the wrong object or name",
+            losses.counted_early
+        ));
+    }
+    if losses.unplaced > 0 {
+        notes.push(format!(
+            "{} records belong to no event that the stream describes and were left out",
+            losses.unplaced
+        ));
+    }
+    notes
+}
+
+/// Caveats about one event.
+pub(super) fn of_event(query: &Query, event: &Event, notes: &mut Vec<String>) {
+    if event.samples == 0 {
+        return;
+    }
+    let name = &event.name;
+    if !event.fields.has(SampleType::TIME) {
+        notes.push(format!(
+            "{name} was recorded without times: objects and names are the newest ones of each process"
+        ));
+    }
+    if matches!(event.sampling, Sampling::Frequency(_)) && event.weighting == Weighting::Count {
+        notes.push(format!(
+            "{name} was sampled in frequency mode and shares are of samples, \
+             each of which stands for another number of events"
+        ));
+    }
+    if event.sum.period == u64::MAX {
+        notes.push(format!("the periods of {name} add up to 2^64 or more: sums stop there"));
+    }
+    for filter in &query.filters {
+        if let Some(field) = missing_field(&filter.condition, event) {
+            notes.push(format!(
+                "{name} was recorded without {field}: no sample of it passes {filter}"
+            ));
+        }
+    }
+    let registers = query.keys.iter().any(|key| matches!(key, Key::Register(_)));
+    if (registers || query.registers.is_some()) && event.fields.registers_of_user() {
+        notes.push(format!(
+            "registers of {name} are the user's at entry to the kernel, not at the event"
+        ));
+    }
+    if query.registers.is_some() && event.fields.registers().is_empty() {
+        notes.push(format!("{name} was recorded without registers"));
+    }
+}
+
+fn missing_field(condition: &Condition, event: &Event) -> Option<&'static str> {
+    let (field, word) = match condition {
+        Condition::Pid(_) | Condition::Tid(_) | Condition::Comm(_) => (SampleType::TID, "tid"),
+        Condition::Cpu(_) => (SampleType::CPU, "cpu"),
+        Condition::Addr(_) => (SampleType::ADDR, "addr"),
+        Condition::Ip(_) | Condition::Routine(_) | Condition::Object(_) => (SampleType::IP, "ip"),
+        Condition::Mode(_) => return None,
+    };
+    (!event.fields.has(field)).then_some(word)
+}

@@ -1,0 +1,164 @@
+//! Rows of one event: cut to the top ones, put in words, sorted.
+
+mod order;
+
+use crate::atom::{Atom, Lack};
+use crate::event::Event;
+use crate::key::Key;
+use crate::lookup::Lookup;
+use crate::query::{Query, Sort, Weighting};
+use crate::report::{Cell, Missing, Row, SiteCell};
+use crate::sampled::Column;
+use crate::table::ratio;
+use crate::tally::Sum;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use symbolizer::Place;
+
+/// Rows in words.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) rows_total: usize,
+    pub(super) rows: Vec<Row>,
+    pub(super) unresolved: BTreeMap<String, u64>,
+}
+
+/// Rows and the keys of their atoms.
+type Counted<'r, I> = (&'r [Column], I);
+
+pub(super) fn table<'r, I>(
+    query: &Query,
+    (columns, rows): Counted<'r, I>,
+    event: &Event,
+    lookup: &mut Lookup,
+) -> Table
+where
+    I: Iterator<Item = (&'r [Atom], Sum)>,
+{
+    let mut rows: Vec<(&[Atom], Sum)> = rows.collect();
+    let rows_total = rows.len();
+    let unresolved = unresolved(columns, &rows, lookup);
+    keep_candidates(query, event.weighting, &mut rows);
+    let keys: Arc<[Key]> = columns.iter().map(|column| column.key.clone()).collect();
+    let mut words = Words { lookup, sites: FxHashMap::default() };
+    let mut rows: Vec<Row> = rows
+        .into_iter()
+        .map(|(atoms, sum)| Row {
+            count: sum.count,
+            period: sum.period,
+            share: match event.weighting {
+                Weighting::Count => ratio(sum.count, event.sum.count),
+                Weighting::Period => ratio(sum.period, event.sum.period),
+            },
+            exact_ip: sum.exact,
+            keys: Arc::clone(&keys),
+            cells: columns.iter().zip(atoms).map(|(key, atom)| words.cell(key, *atom)).collect(),
+        })
+        .collect();
+    order::sort(&mut rows, &query.sort, event.weighting);
+    rows.truncate(query.top.unwrap_or(usize::MAX));
+    Table { rows_total, rows, unresolved }
+}
+
+/// Drops rows that cannot be among the top ones, before any of them gets
+/// names: a table by address has as many rows as there are addresses.
+fn keep_candidates(query: &Query, weighting: Weighting, rows: &mut Vec<(&[Atom], Sum)>) {
+    let Some(top) = query.top else { return };
+    let weight = |sum: &Sum| match (&query.sort, weighting) {
+        (Sort::Count, _) | (Sort::Share, Weighting::Count) => Some(sum.count),
+        (Sort::Share, Weighting::Period) => Some(sum.period),
+        _ => None,
+    };
+    if top == 0 {
+        rows.clear();
+    }
+    if top >= rows.len() || rows.first().is_none_or(|(_, sum)| weight(sum).is_none()) {
+        return;
+    }
+    let (_, least, _) =
+        rows.select_nth_unstable_by_key(top - 1, |(_, sum)| std::cmp::Reverse(weight(sum)));
+    let least = weight(&least.1);
+    // Those of equal weight stay: ties are broken by name.
+    rows.retain(|(_, sum)| weight(sum) >= least);
+}
+
+/// Samples without a routine name, by reason.
+fn unresolved(
+    columns: &[Column],
+    rows: &[(&[Atom], Sum)],
+    lookup: &mut Lookup,
+) -> BTreeMap<String, u64> {
+    let mut reasons: FxHashMap<Lack, u64> = FxHashMap::default();
+    let by = |key: Key| columns.iter().position(|column| column.key == key);
+    let Some(column) = by(Key::Routine).or_else(|| by(Key::Site)) else {
+        return BTreeMap::new();
+    };
+    let is_site = columns[column].key == Key::Site;
+    for (atoms, sum) in rows {
+        let routine = match atoms[column].as_place() {
+            Ok(place) if is_site => lookup.routine(place),
+            _ => atoms[column],
+        };
+        if let Err(lack) = routine.value() {
+            *reasons.entry(lack).or_default() += sum.count;
+        }
+    }
+    let mut unresolved = BTreeMap::new();
+    for (lack, count) in reasons {
+        *unresolved.entry(missing(lack, lookup, "").to_string()).or_default() += count;
+    }
+    unresolved
+}
+
+fn missing(lack: Lack, lookup: &Lookup, register: &str) -> Missing {
+    match lack {
+        Lack::Ip => Missing::Field("ip"),
+        Lack::Tid => Missing::Field("tid"),
+        Lack::Cpu => Missing::Field("cpu"),
+        Lack::Addr => Missing::Field("addr"),
+        Lack::Address => Missing::Address,
+        Lack::Registers => Missing::Registers,
+        Lack::Register => Missing::Register(Arc::from(register)),
+        Lack::Name(reason) => Missing::Name(lookup.name(reason)),
+    }
+}
+
+/// Atoms to cells.
+struct Words<'l> {
+    lookup: &'l mut Lookup,
+    sites: FxHashMap<Place, SiteCell>,
+}
+
+impl Words<'_> {
+    fn cell(&mut self, column: &Column, atom: Atom) -> Cell {
+        let cell = match &column.key {
+            Key::Site => atom.as_place().map(|place| Cell::Site(self.site(place))),
+            Key::Ip | Key::Addr | Key::Line | Key::Page | Key::Register(_) => {
+                atom.value().map(Cell::Address)
+            }
+            Key::Pid | Key::Tid | Key::Cpu => atom.as_signed().map(Cell::Number),
+            Key::Routine | Key::Object => {
+                atom.as_name().map(|name| Cell::Text(self.lookup.name(name)))
+            }
+            Key::Comm => atom.as_comm().map(|comm| Cell::Text(self.lookup.comms.text(comm))),
+        };
+        cell.unwrap_or_else(|lack| {
+            let register = match &column.key {
+                Key::Register(name) => name,
+                _ => "",
+            };
+            let missing = missing(lack, self.lookup, register);
+            if column.key == Key::Site {
+                Cell::SiteMissing(missing)
+            } else {
+                Cell::Missing(missing)
+            }
+        })
+    }
+
+    fn site(&mut self, place: Place) -> SiteCell {
+        let Words { lookup, sites } = self;
+        sites.entry(place).or_insert_with(|| lookup.site_cell(place)).clone()
+    }
+}

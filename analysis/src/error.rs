@@ -1,0 +1,32 @@
+//! Why a query has no answer on this stream.
+
+use crate::query::QueryError;
+
+/// Why a query has no answer on this stream.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Of no use on any stream.
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    /// The recorded machine has no such register.
+    #[error("{arch} has no register {name:?}; it has {}", .known.join(", "))]
+    Register {
+        /// As typed.
+        name: String,
+        /// Architecture of the recorded machine.
+        arch: String,
+        /// Registers that it has.
+        known: Vec<&'static str>,
+    },
+    /// No event of the stream has such a name.
+    #[error("no event of this stream is called {wanted:?}; it has {}", .have.join(", "))]
+    Event {
+        /// As typed.
+        wanted: String,
+        /// Names of the stream's events.
+        have: Vec<String>,
+    },
+    /// More distinct rows than row numbers.
+    #[error("more than 4,294,967,295 distinct rows; count by fewer keys, or filter")]
+    Rows,
+}

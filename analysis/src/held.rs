@@ -1,0 +1,126 @@
+//! Samples that wait until the side records of their time are in.
+//!
+//! Rings are drained one after the other, and side records have rings of
+//! their own: the mapping that explains a sample may come up to one round
+//! later than the sample. So samples of round N are counted when round N+1
+//! has ended.
+
+use record::{Cpu, CpuMode, Pid, Task, Tid, Time};
+
+/// What of a sample can be asked for; a field the event lacks is zero and
+/// never looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) ip: u64,
+    pub(crate) time: Time,
+    pub(crate) addr: u64,
+    pub(crate) period: u64,
+    pub(crate) task: Task,
+    pub(crate) cpu: Cpu,
+    /// Index of the event in the stream.
+    pub(crate) event: u32,
+    /// Low three bits of misc, and EXACT_IP.
+    pub(crate) misc: record::Misc,
+    /// Registers that wait with it, words in [`Batch::words`].
+    pub(crate) words: u16,
+}
+
+impl Held {
+    pub(crate) fn mode(&self) -> CpuMode {
+        self.misc.cpu_mode()
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        self.task.pid
+    }
+
+    pub(crate) fn tid(&self) -> Tid {
+        self.task.tid
+    }
+}
+
+/// Samples in the order they came, and the words of those that have any.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) samples: Vec<Held>,
+    pub(crate) words: Vec<u64>,
+}
+
+impl Batch {
+    fn bytes(&self) -> usize {
+        self.samples.len() * size_of::<Held>() + self.words.len() * size_of::<u64>()
+    }
+
+    /// Empties the batch; the memory stays for the next round.
+    pub(crate) fn clear(&mut self) {
+        self.samples.clear();
+        self.words.clear();
+    }
+}
+
+/// The samples of this round and the one before.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    before: Batch,
+    now: Batch,
+    limit: usize,
+    early: u64,
+}
+
+impl Waiting {
+    /// Room for so many bytes.
+    pub(crate) fn new(limit: usize) -> Waiting {
+        Waiting { before: Batch::default(), now: Batch::default(), limit, early: 0 }
+    }
+
+    /// Where the next sample goes.
+    pub(crate) fn now(&mut self) -> &mut Batch {
+        &mut self.now
+    }
+
+    /// Whether samples must go before their time, since they take more room
+    /// than there is.
+    pub(crate) fn is_full(&self) -> bool {
+        self.before.bytes() + self.now.bytes() > self.limit
+    }
+
+    /// Samples that went before their time.
+    pub(crate) fn early(&self) -> u64 {
+        self.early
+    }
+
+    /// A round has ended: gives the samples of the one before. The batch
+    /// comes back by [`Waiting::give_back`].
+    pub(crate) fn end_round(&mut self) -> Batch {
+        let ready = std::mem::take(&mut self.before);
+        self.before = std::mem::take(&mut self.now);
+        ready
+    }
+
+    /// Gives the older samples to make room.
+    pub(crate) fn make_room(&mut self) -> Batch {
+        let ready = self.end_round();
+        let ready = if ready.samples.is_empty() { std::mem::take(&mut self.before) } else { ready };
+        self.early += ready.samples.len() as u64;
+        ready
+    }
+
+    /// Takes back an emptied batch for its memory.
+    pub(crate) fn give_back(&mut self, mut batch: Batch) {
+        batch.clear();
+        if self.now.samples.capacity() == 0 {
+            self.now = batch;
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn capacity_bytes(&self) -> usize {
+        [&self.before, &self.now]
+            .map(|batch| {
+                batch.samples.capacity() * size_of::<Held>()
+                    + batch.words.capacity() * size_of::<u64>()
+            })
+            .into_iter()
+            .sum()
+    }
+}

@@ -1,0 +1,100 @@
+//! Names for places, threads and objects, each worked out once.
+
+use crate::atom::{Atom, Lack};
+use crate::comms::Comms;
+use crate::names::Names;
+use crate::report::{Routine, SiteCell, Unresolved};
+use crate::site::Site;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use symbolizer::{ObjectId, Place, Resolution, Symbolizer};
+
+/// Answers about places, remembered.
+#[derive(Debug)]
+pub(crate) struct Lookup {
+    pub(crate) symbolizer: Symbolizer,
+    pub(crate) comms: Comms,
+    pub(crate) names: Names,
+    routines: FxHashMap<Place, Atom>,
+    objects: FxHashMap<ObjectId, u32>,
+    sites: FxHashMap<Place, bool>,
+}
+
+impl Lookup {
+    pub(crate) fn new(symbolizer: Symbolizer) -> Lookup {
+        Lookup {
+            symbolizer,
+            comms: Comms::default(),
+            names: Names::default(),
+            routines: FxHashMap::default(),
+            objects: FxHashMap::default(),
+            sites: FxHashMap::default(),
+        }
+    }
+
+    /// The routine's name by number, or the reason's.
+    pub(crate) fn routine(&mut self, place: Place) -> Atom {
+        if let Some(atom) = self.routines.get(&place) {
+            return *atom;
+        }
+        let atom = match self.symbolizer.resolve(place) {
+            Resolution::Routine(routine) => {
+                Atom::number(u64::from(self.names.number(&routine.name)))
+            }
+            Resolution::Unknown(reason) => {
+                Atom::lack(Lack::Name(self.names.number(&reason.to_string())))
+            }
+        };
+        self.routines.insert(place, atom);
+        atom
+    }
+
+    /// The object's name by number: files replaced under one path are one.
+    pub(crate) fn object(&mut self, object: ObjectId) -> u32 {
+        let (symbolizer, names) = (&self.symbolizer, &mut self.names);
+        let number = self.objects.entry(object);
+        *number.or_insert_with(|| names.number(symbolizer.object_name(object)))
+    }
+
+    /// Whether a place is what a user meant. Addresses also fit as sampled.
+    pub(crate) fn is_at(&mut self, site: &Site, place: Place, ip: u64) -> bool {
+        let (name, wanted) = match site {
+            Site::Address(address) => return *address == place.address || *address == ip,
+            Site::Routine(name) => (name, None),
+            Site::Offset(name, offset) => (name, Some(*offset)),
+        };
+        if let Some(known) = self.sites.get(&place) {
+            return *known;
+        }
+        let fits = match self.symbolizer.resolve(place) {
+            Resolution::Routine(routine) => {
+                name.matches(&routine.name) && wanted.is_none_or(|offset| offset == routine.offset)
+            }
+            Resolution::Unknown(_) => false,
+        };
+        self.sites.insert(place, fits);
+        fits
+    }
+
+    /// A place in words.
+    pub(crate) fn site_cell(&mut self, place: Place) -> SiteCell {
+        let number = self.object(place.object);
+        let object = self.names.name(number);
+        let routine = match self.symbolizer.resolve(place) {
+            Resolution::Routine(routine) => {
+                let number = self.names.number(&routine.name);
+                Ok(Routine { name: self.names.name(number), offset: routine.offset })
+            }
+            Resolution::Unknown(reason) => {
+                let number = self.names.number(&reason.to_string());
+                Err(Unresolved { tag: reason.tag(), reason: self.names.name(number) })
+            }
+        };
+        SiteCell { address: place.address, object, routine }
+    }
+
+    /// A name by its number.
+    pub(crate) fn name(&self, number: u32) -> Arc<str> {
+        self.names.name(number)
+    }
+}

@@ -1,0 +1,249 @@
+//! Records in, report out.
+
+use crate::answer;
+use crate::atom::Atom;
+use crate::error::Error;
+use crate::event::Event;
+use crate::fields::Fields;
+use crate::held::{Batch, Held, Waiting};
+use crate::key::Key;
+use crate::lookup::Lookup;
+use crate::query::Query;
+use crate::report::{Losses, Report};
+use crate::sampled::{Column, Rounding, Sampled, Verdicts};
+use crate::tally::{Sum, Tally};
+use record::registers::{name, number};
+use record::stream::{Decoder, StreamRecord};
+use record::{Misc, SideRecord};
+use symbolizer::Symbolizer;
+
+/// Counts the samples of one stream. Memory grows with the distinct rows,
+/// processes and names, never with the samples.
+#[derive(Debug)]
+pub struct Pipeline {
+    query: Query,
+    lookup: Lookup,
+    waiting: Waiting,
+    counters: Counters,
+    losses: Losses,
+}
+
+/// What counting changes.
+#[derive(Debug)]
+struct Counters {
+    events: Vec<Event>,
+    columns: Vec<Column>,
+    round: Rounding,
+    tally: Tally,
+    atoms: Vec<Atom>,
+    verdicts: Verdicts,
+}
+
+impl Pipeline {
+    /// A pipeline for the records of one stream, first to last.
+    ///
+    /// # Errors
+    /// A query that cannot be answered on any stream.
+    pub fn new(query: Query, symbolizer: Symbolizer) -> Result<Pipeline, Error> {
+        query.check()?;
+        let line = query.cache_line.unwrap_or(Query::CACHE_LINE);
+        let counters = Counters {
+            events: Vec::new(),
+            columns: Vec::new(),
+            round: Rounding { line, page: query.page_size },
+            tally: Tally::new(query.keys.len()),
+            atoms: Vec::with_capacity(query.keys.len()),
+            verdicts: Verdicts::default(),
+        };
+        Ok(Pipeline {
+            lookup: Lookup::new(symbolizer),
+            waiting: Waiting::new(query.held_bytes),
+            counters,
+            losses: Losses::default(),
+            query,
+        })
+    }
+
+    /// Takes in the record that `decoder` just gave.
+    ///
+    /// # Errors
+    /// At the first sample, a register that the recorded machine has not; at
+    /// any, more rows than there are numbers.
+    #[inline]
+    pub fn record(&mut self, decoder: &Decoder, record: StreamRecord<'_>) -> Result<(), Error> {
+        match record {
+            StreamRecord::Sample { event, misc, payload } => {
+                if event >= self.counters.events.len() {
+                    self.learn_events(decoder)?;
+                }
+                self.sample(event, misc, payload)
+            }
+            StreamRecord::Side { misc, record, id, .. } => {
+                self.lookup.symbolizer.side(misc, &record, &id);
+                self.lookup.comms.side(&record, &id);
+                self.losses.note(&record);
+                Ok(())
+            }
+            StreamRecord::FinishedRound => {
+                let ready = self.waiting.end_round();
+                self.count(ready)
+            }
+            StreamRecord::Feature => {
+                if let Some(release) = &decoder.features().os_release {
+                    self.lookup.symbolizer.recorded_release(release);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts what still waits and answers the query.
+    ///
+    /// # Errors
+    /// An event or register that the stream does not have.
+    pub fn finish(mut self, decoder: &Decoder) -> Result<Report, Error> {
+        self.learn_events(decoder)?;
+        for _ in 0..2 {
+            let ready = self.waiting.end_round();
+            self.count(ready)?;
+        }
+        self.losses.counted_early = self.waiting.early();
+        self.losses.unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
+        let Counters { events, columns, round, tally, .. } = self.counters;
+        let counted = answer::Counted { events, columns, round, rows: tally.rows() };
+        answer::report(&self.query, counted, (self.lookup, self.losses), decoder)
+    }
+
+    #[inline]
+    fn sample(&mut self, event: usize, misc: Misc, payload: &[u8]) -> Result<(), Error> {
+        let Some(of) = self.counters.events.get_mut(event) else { return Ok(()) };
+        if !of.selected {
+            return Ok(());
+        }
+        of.samples += 1;
+        let number = u32::try_from(event).unwrap_or(u32::MAX);
+        if !of.fields.read(number, misc, payload, self.waiting.now()) {
+            of.malformed += 1;
+        }
+        if self.waiting.is_full() {
+            let ready = self.waiting.make_room();
+            return self.count(ready);
+        }
+        Ok(())
+    }
+
+    /// Prepares for the events described so far.
+    fn learn_events(&mut self, decoder: &Decoder) -> Result<(), Error> {
+        let arch = decoder.features().machine();
+        if self.counters.events.is_empty() {
+            if let (None, Some(line)) =
+                (self.query.cache_line, decoder.features().cache_line_size())
+                && line.is_power_of_two()
+            {
+                self.counters.round.line = u64::from(line);
+            }
+            self.counters.columns = columns(&self.query.keys, arch)?;
+        }
+        let mut wanted = if self.query.registers.is_some() { u64::MAX } else { 0 };
+        for bit in self.counters.columns.iter().filter_map(|column| column.register) {
+            wanted |= 1u64.checked_shl(bit).unwrap_or(0);
+        }
+        for description in decoder.events().iter().skip(self.counters.events.len()) {
+            let fields = Fields::new(description, wanted);
+            self.counters.events.push(Event::new(description, fields, &self.query, arch));
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, ready: Batch) -> Result<(), Error> {
+        let mut words = ready.words.as_slice();
+        for held in &ready.samples {
+            let (own, rest) = words.split_at(usize::from(held.words).min(words.len()));
+            words = rest;
+            self.counters.count(held, own, &mut self.lookup, &self.query)?;
+        }
+        self.waiting.give_back(ready);
+        Ok(())
+    }
+}
+
+impl Counters {
+    #[inline]
+    fn count(
+        &mut self,
+        held: &Held,
+        words: &[u64],
+        lookup: &mut Lookup,
+        query: &Query,
+    ) -> Result<(), Error> {
+        let index = usize::try_from(held.event).unwrap_or(usize::MAX);
+        let Some(event) = self.events.get_mut(index) else { return Ok(()) };
+        let mut sampled = Sampled { held, words, fields: &event.fields, place: None };
+        for filter in query.filters.iter().enumerate() {
+            if !sampled.passes(filter, lookup, &mut self.verdicts) {
+                event.filtered += 1;
+                return Ok(());
+            }
+        }
+        let period = event.fixed_period.unwrap_or(held.period);
+        let mut one = Sum::default();
+        one.add(period, held.misc.contains(Misc::EXACT_IP));
+        self.atoms.clear();
+        for column in &self.columns {
+            self.atoms.push(sampled.atom(column, lookup, self.round));
+        }
+        self.tally.add(held.event, &self.atoms, one)?;
+        event.sum.add(period, one.exact > 0);
+        if let (Some(registers), Some(histogram)) = (&query.registers, &mut event.histogram) {
+            let there = match &registers.site {
+                None => true,
+                Some(site) => {
+                    sampled.place(lookup).is_ok_and(|place| lookup.is_at(site, place, held.ip))
+                }
+            };
+            if there {
+                event.at_site += 1;
+                let address = sampled.address();
+                for (register, value) in words.iter().enumerate() {
+                    histogram.add(register, *value);
+                }
+                if let Ok(address) = address {
+                    histogram.add(event.fields.registers().len(), address);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn columns(keys: &[Key], arch: record::Arch) -> Result<Vec<Column>, Error> {
+    let column = |key: &Key| {
+        let register = match key {
+            Key::Register(wanted) => Some(number(arch, wanted).ok_or_else(|| Error::Register {
+                name: wanted.clone(),
+                arch: arch.to_string(),
+                known: (0..64).filter_map(|bit| name(arch, bit)).collect(),
+            })?),
+            _ => None,
+        };
+        Ok(Column { key: key.clone(), register })
+    };
+    keys.iter().map(column).collect()
+}
+
+impl Losses {
+    fn note(&mut self, record: &SideRecord<'_>) {
+        match record {
+            SideRecord::Lost { lost, .. } => {
+                self.lost_records += 1;
+                self.lost = self.lost.saturating_add(*lost);
+            }
+            SideRecord::LostSamples { lost } => {
+                self.lost_samples = self.lost_samples.saturating_add(*lost);
+            }
+            SideRecord::Throttle { .. } => self.throttled += 1,
+            _ => {}
+        }
+    }
+}

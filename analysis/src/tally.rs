@@ -1,0 +1,155 @@
+//! Rows and their counts.
+//!
+//! A row is a path: event, then one atom a key. Each level maps (number of
+//! the path so far, atom) to the number of the longer path, so a row of any
+//! number of keys costs one small lookup a key and no allocation.
+
+use crate::atom::Atom;
+use crate::error::Error;
+use rustc_hash::FxHashMap;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Step {
+    parent: u32,
+    atom: Atom,
+}
+
+/// What is summed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) count: u64,
+    pub(crate) period: u64,
+    pub(crate) exact: u64,
+}
+
+impl Sum {
+    #[inline]
+    pub(crate) fn add(&mut self, period: u64, exact: bool) {
+        self.count += 1;
+        // Periods are the kernel's; 2^64 events need a hostile stream.
+        self.period = self.period.saturating_add(period);
+        self.exact += u64::from(exact);
+    }
+}
+
+/// All rows of all events.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    levels: Vec<FxHashMap<Step, u32>>,
+    sums: Vec<Sum>,
+}
+
+impl Tally {
+    /// Rows of so many keys.
+    pub(crate) fn new(keys: usize) -> Tally {
+        Tally { levels: vec![FxHashMap::default(); keys], sums: Vec::new() }
+    }
+
+    /// Counts a sample in the row of these atoms, one a key.
+    #[inline]
+    pub(crate) fn add(&mut self, event: u32, atoms: &[Atom], sample: Sum) -> Result<(), Error> {
+        let mut path = event;
+        for (level, atom) in self.levels.iter_mut().zip(atoms) {
+            let next = u32::try_from(level.len()).map_err(|_| Error::Rows)?;
+            path = *level.entry(Step { parent: path, atom: *atom }).or_insert(next);
+        }
+        let row = usize::try_from(path).unwrap_or(usize::MAX);
+        if self.levels.is_empty() {
+            return Ok(());
+        }
+        if row == self.sums.len() {
+            self.sums.push(Sum::default());
+        }
+        if let Some(sum) = self.sums.get_mut(row) {
+            sum.count += sample.count;
+            sum.period = sum.period.saturating_add(sample.period);
+            sum.exact += sample.exact;
+        }
+        Ok(())
+    }
+
+    /// The rows, in the order in which their first samples came.
+    pub(crate) fn rows(self) -> Rows {
+        let keys = self.levels.len();
+        let steps: Vec<Vec<Step>> = self.levels.into_iter().map(by_number).collect();
+        let mut rows = Rows { keys, atoms: Vec::new(), sums: Vec::new() };
+        if keys == 0 {
+            return rows;
+        }
+        rows.atoms.reserve_exact(self.sums.len() * keys);
+        for (index, sum) in self.sums.iter().enumerate() {
+            let (mut path, start) = (index, rows.atoms.len());
+            for level in steps.iter().rev() {
+                let step = level[path];
+                rows.atoms.push(step.atom);
+                path = usize::try_from(step.parent).unwrap_or(usize::MAX);
+            }
+            rows.atoms[start..].reverse();
+            rows.sums.push((path, *sum));
+        }
+        rows
+    }
+}
+
+/// Counted rows.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    keys: usize,
+    atoms: Vec<Atom>,
+    /// Event and sums of each row.
+    sums: Vec<(usize, Sum)>,
+}
+
+impl Rows {
+    /// Rows of one event: atoms, one a key, and sums.
+    pub(crate) fn of(&self, event: usize) -> impl Iterator<Item = (&[Atom], Sum)> {
+        let rows = self.atoms.chunks_exact(self.keys.max(1)).zip(&self.sums);
+        rows.filter(move |(_, (of, _))| *of == event).map(|(atoms, (_, sum))| (atoms, *sum))
+    }
+}
+
+/// Steps in the order of the numbers they were given.
+fn by_number(level: FxHashMap<Step, u32>) -> Vec<Step> {
+    let mut steps: Vec<(u32, Step)> = level.into_iter().map(|(step, n)| (n, step)).collect();
+    steps.sort_unstable_by_key(|(number, _)| *number);
+    steps.into_iter().map(|(_, step)| step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{prop, prop_assert_eq, proptest};
+    use std::collections::BTreeMap;
+
+    fn atoms(values: &[u64]) -> Vec<Atom> {
+        values.iter().map(|&value| Atom::number(value)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn equals_a_naive_count(
+            keys in 1usize..4,
+            samples in prop::collection::vec((0u32..2, [0u64..3, 0..3, 0..3], 0u64..9), 0..200),
+        ) {
+            let mut tally = Tally::new(keys);
+            let mut naive: BTreeMap<(u32, Vec<Atom>), (u64, u64, u64)> = BTreeMap::new();
+            for (event, values, period) in samples {
+                let row = atoms(&values[..keys]);
+                let mut one = Sum::default();
+                one.add(period, period % 2 == 1);
+                tally.add(event, &row, one).unwrap();
+                let sum = naive.entry((event, row)).or_default();
+                *sum = (sum.0 + 1, sum.1 + period, sum.2 + period % 2);
+            }
+            let rows = tally.rows();
+            let mut counted = BTreeMap::new();
+            for event in 0..2u32 {
+                for (atoms, sum) in rows.of(usize::try_from(event).unwrap()) {
+                    let sums = (sum.count, sum.period, sum.exact);
+                    prop_assert_eq!(counted.insert((event, atoms.to_vec()), sums), None);
+                }
+            }
+            prop_assert_eq!(counted, naive);
+        }
+    }
+}
