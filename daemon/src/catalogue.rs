@@ -91,7 +91,7 @@ impl EventType {
             name.len() == typed.len()
                 && name.bytes().zip(typed.bytes()).all(|(a, b)| fold(a) == fold(b))
         };
-        std::iter::once(&self.name).chain(self.aliases).any(|name| same(&name))
+        std::iter::once(&self.name).chain(self.aliases).any(same)
     }
 }
 

@@ -115,7 +115,7 @@ pub(super) static TYPES: &[EventType] = &[
         promises: Some(SCHEDULER),
         detail: "Fires when the scheduler takes the task off its CPU, of its own will or not. It \
                  happens in the kernel: say -k.\n\
-                 IP is one place in the scheduler, the same in every record; the tasks, CPUs and \
+                 IP is a place in the scheduler, much the same in every record; the tasks, CPUs and \
                  times are what the records tell. Addr is 0. Of the registers only IP and SP \
                  hold values, the others are 0.",
         example: "ebs -k -t context_switch -- ./program",
