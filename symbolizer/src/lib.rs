@@ -16,17 +16,26 @@
 //! assert_eq!(reason.tag(), "[unknown-process]");
 //! ```
 
+mod binary;
+mod demangle;
+mod elf;
+mod file;
 mod kernel;
+mod locate;
+mod maps;
 mod object;
 mod options;
 mod place;
 mod reason;
 mod symbolizer;
 mod timeline;
+mod vdso;
 
+pub use elf::{ElfError, ElfSymbols};
 pub use kernel::list::{ListError, SymbolList};
 pub use kernel::load::{Anchor, KernelError, Loaded, Note, load_file, load_running};
 pub use kernel::table::{KernelRoutine, KernelSymbols};
+pub use maps::{MapsEntry, MapsError, parse as parse_maps};
 pub use options::{KernelOffset, KernelSource, Options};
 pub use place::{ObjectId, Place, Resolution, Routine};
 pub use reason::Reason;

@@ -14,14 +14,23 @@ pub(crate) enum Kind {
     Module,
     /// A routine that the kernel made at run time and told of: start, bytes.
     KernelRoutine(u64, u64),
-    /// The vdso, with its build id when that was recorded.
-    Vdso(Option<Box<[u8]>>),
+    /// The vdso.
+    Vdso(Vdso),
     /// A mapped file.
     File(usize),
     /// Memory of one process without a file.
     Anonymous,
     /// No object; the reason is always the same.
     Fixed,
+}
+
+/// What is known about which vdso was mapped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Vdso {
+    /// When it was recorded.
+    pub(crate) build_id: Option<Box<[u8]>>,
+    /// Bytes of the mapping.
+    pub(crate) length: u64,
 }
 
 /// What is known about which file was mapped.
@@ -133,14 +142,15 @@ impl Objects {
     ) -> ObjectId {
         let identity = Identity::from(file);
         if path == b"[vdso]" {
-            return self.vdso(identity.build_id);
+            return self.vdso(Vdso { build_id: identity.build_id, length });
         }
         if is_anonymous(path) {
             let key = (pid, path.into());
             if let Some(&known) = self.by_name.get(&key) {
                 return known;
             }
-            let id = self.add(&String::from_utf8_lossy(path), Kind::Anonymous);
+            let name = if path.is_empty() { b"//anon" } else { path };
+            let id = self.add(&String::from_utf8_lossy(name), Kind::Anonymous);
             self.by_name.insert(key, id);
             return id;
         }
@@ -155,14 +165,15 @@ impl Objects {
         id
     }
 
-    fn vdso(&mut self, build_id: Option<Box<[u8]>>) -> ObjectId {
-        let same = |objects: &Objects, id: &ObjectId| matches!(objects.kind(*id), Kind::Vdso(known) if *known == build_id);
-        let known = self.by_path.get(b"[vdso]".as_slice()).cloned().unwrap_or_default();
-        if let Some(id) = known.into_iter().find(|id| same(self, id)) {
+    fn vdso(&mut self, vdso: Vdso) -> ObjectId {
+        let name = b"[vdso]".as_slice();
+        let known = self.by_path.get(name).map_or(&[][..], Vec::as_slice);
+        let same = |id: &&ObjectId| *self.kind(**id) == Kind::Vdso(vdso.clone());
+        if let Some(&id) = known.iter().find(same) {
             return id;
         }
-        let id = self.add("[vdso]", Kind::Vdso(build_id));
-        self.by_path.entry(b"[vdso]".as_slice().into()).or_default().push(id);
+        let id = self.add("[vdso]", Kind::Vdso(vdso));
+        self.by_path.entry(name.into()).or_default().push(id);
         id
     }
 

@@ -1,11 +1,14 @@
 //! The one value that answers: records in, places and names out.
 
+use crate::binary::Binary;
+use crate::elf::{self, ranges::Ranges, segments::Translation};
 use crate::kernel::load::{Anchor, Note};
 use crate::kernel::view::KernelView;
 use crate::object::{self, Kind, Objects};
 use crate::timeline::{Mapping, Missing, Timelines};
-use crate::{ObjectId, Options, Place, Reason, Resolution, Routine};
-use record::side::{Mapping as MappingRecord, SampleId, SideRecord};
+use crate::vdso::OwnVdso;
+use crate::{MapsEntry, ObjectId, Options, Place, Reason, Resolution, Routine};
+use record::side::{FileIdentity, Mapping as MappingRecord, SampleId, SideRecord};
 use record::{CpuMode, Misc, Pid, Time};
 use std::borrow::Cow;
 
@@ -13,6 +16,8 @@ use std::borrow::Cow;
 const KERNEL_PID: Pid = Pid(-1);
 /// Answers remembered; a power of two.
 const MEMOS: usize = 4096;
+/// Files kept open until their symbols are read.
+const MOST_OPEN: usize = 128;
 /// On KSYMBOL: the routine goes away (PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER).
 const KSYMBOL_UNREGISTER: u16 = 1;
 
@@ -27,6 +32,11 @@ pub struct Symbolizer {
     /// Counts what was told; an older memo is void.
     told: u64,
     memos: Vec<Memo>,
+    /// Beside the files in `objects`.
+    binaries: Vec<Binary>,
+    /// Binaries whose file is kept open.
+    open: usize,
+    vdso: Option<Result<OwnVdso, Reason>>,
 }
 
 /// An answer of [`Symbolizer::place`] and where it holds.
@@ -63,6 +73,9 @@ impl Symbolizer {
             kernel: KernelView::new(),
             told: 1,
             memos: vec![void; MEMOS],
+            binaries: Vec::new(),
+            open: 0,
+            vdso: None,
         }
     }
 
@@ -93,6 +106,19 @@ impl Symbolizer {
                 self.timelines.map(KERNEL_PID, time, (address, length), mapping);
             }
             _ => return,
+        }
+        self.told += 1;
+    }
+
+    /// Takes in /proc/PID/maps, live or saved, as of `time`.
+    pub fn maps(&mut self, pid: Pid, entries: &[MapsEntry<'_>], time: Time) {
+        for entry in entries {
+            let MapsEntry { start, end, inode, device: (major, minor), .. } = *entry;
+            let file = FileIdentity::Inode { major, minor, inode, generation: 0 };
+            let length = end.saturating_sub(start);
+            let object = self.objects.mapped(entry.path, &file, (pid, start, length));
+            let mapping = Some(Mapping { object, start, offset: entry.offset });
+            self.timelines.map(pid, time, (start, length), mapping);
         }
         self.told += 1;
     }
@@ -168,11 +194,12 @@ impl Symbolizer {
                 let Mapping { object, start, offset } = found.mapping;
                 let (first, last) = (found.first, found.last);
                 let (from, until) = (found.from, found.until);
-                let delta = match self.objects.kind(object) {
-                    Kind::File(_) | Kind::Vdso(_) => offset.wrapping_sub(start),
-                    _ => 0,
-                };
-                Memo { pid, first, last, from, until, told, object, delta }
+                let memo = Memo { pid, first, last, from, until, told, object, delta: 0 };
+                match *self.objects.kind(object) {
+                    Kind::File(file) => self.in_file(file, memo, (ip, offset.wrapping_sub(start))),
+                    Kind::Vdso(_) => Memo { delta: offset.wrapping_sub(start), ..memo },
+                    _ => memo,
+                }
             }
             Err(_) if pid == KERNEL_PID => {
                 let (object, first, last) =
@@ -194,11 +221,47 @@ impl Symbolizer {
         }
     }
 
+    /// `shift` makes an address an offset in the file.
+    fn in_file(&mut self, file: usize, memo: Memo, (ip, shift): (u64, u64)) -> Memo {
+        let translation = self.opened(file).translate(ip.wrapping_add(shift));
+        let Some(Translation { delta, first, last }) = translation else {
+            return Memo { delta: shift, ..memo };
+        };
+        // The delta holds for the offsets of one segment only.
+        let below = ip.wrapping_add(shift) - first;
+        let above = last - ip.wrapping_add(shift);
+        Memo {
+            first: memo.first.max(ip.saturating_sub(below)),
+            last: memo.last.min(ip.saturating_add(above)),
+            delta: shift.wrapping_add(delta),
+            ..memo
+        }
+    }
+
+    fn opened(&mut self, file: usize) -> &Binary {
+        if self.binaries.len() <= file {
+            self.binaries.resize_with(file + 1, Binary::default);
+        }
+        let mapped = self.objects.file(file);
+        if self.binaries[file].open(mapped, &self.options) {
+            self.open += 1;
+        }
+        if self.open > MOST_OPEN {
+            for (index, binary) in self.binaries.iter_mut().enumerate() {
+                if matches!(binary, Binary::Opened(_)) {
+                    binary.read(self.objects.file(index), &self.options);
+                }
+            }
+            self.open = 0;
+        }
+        &self.binaries[file]
+    }
+
     /// The routine at a place that [`Symbolizer::place`] gave, or why there
     /// is no name. Ask once per distinct place: names are not remembered.
     pub fn resolve(&mut self, place: Place) -> Resolution<'_> {
         let Place { object, address } = place;
-        match *self.objects.kind(object) {
+        match self.objects.kind(object).clone() {
             Kind::Fixed => Resolution::Unknown(object::fixed_reason(object)),
             Kind::Kernel | Kind::Module => self.resolve_kernel(object, address),
             Kind::KernelRoutine(start, length) => Resolution::Routine(Routine {
@@ -211,9 +274,28 @@ impl Symbolizer {
                 let name = self.objects.name(object).to_owned();
                 Resolution::Unknown(Reason::Anonymous { name })
             }
-            Kind::Vdso(_) | Kind::File(_) => {
-                let file = self.objects.name(object).to_owned();
-                Resolution::Unknown(Reason::NoSymbols { file })
+            Kind::File(file) => {
+                self.opened(file);
+                if matches!(self.binaries[file], Binary::Opened(_)) {
+                    self.open = self.open.saturating_sub(1);
+                    self.binaries[file].read(self.objects.file(file), &self.options);
+                }
+                match self.binaries[file].ranges() {
+                    Ok(ranges) => in_ranges(ranges, address, self.objects.name(object)),
+                    Err(reason) => Resolution::Unknown(reason),
+                }
+            }
+            Kind::Vdso(ref vdso) => {
+                let own = self.vdso.get_or_insert_with(|| {
+                    OwnVdso::read(&self.options.root)
+                        .map_err(|error| Reason::Vdso { why: error.to_string() })
+                });
+                let elsewhere = self.kernel.elsewhere(&self.options, &mut self.objects);
+                match own.as_ref().map_err(Reason::clone).and_then(|own| own.check(vdso, elsewhere))
+                {
+                    Ok(ranges) => in_ranges(ranges, address, "[vdso]"),
+                    Err(reason) => Resolution::Unknown(reason),
+                }
             }
         }
     }
@@ -254,6 +336,17 @@ impl Symbolizer {
     pub fn notes(&self) -> &[Note] {
         self.kernel.notes()
     }
+}
+
+fn in_ranges<'a>(ranges: &'a Ranges, address: u64, object: &str) -> Resolution<'a> {
+    if let Some(hit) = ranges.find(address) {
+        return Resolution::Routine(elf::routine(hit, address));
+    }
+    let object = object.to_owned();
+    Resolution::Unknown(match ranges.spans(address) {
+        true => Reason::BetweenSymbols { object },
+        false => Reason::BeyondSymbols { object },
+    })
 }
 
 /// Bits above the page number mix in the process.

@@ -67,6 +67,18 @@ impl KernelView {
         (object, first, last)
     }
 
+    /// Why the recording was not made under the running kernel, if so.
+    pub(crate) fn elsewhere(&mut self, options: &Options, objects: &mut Objects) -> Option<Reason> {
+        if self.recorded.is_none() && self.release.is_none() {
+            return None;
+        }
+        match (&options.kernel, self.ready(options, objects)) {
+            (KernelSource::Running, Ok(_)) => None,
+            (_, Err(reason)) => Some(reason.clone()),
+            _ => Some(Reason::KernelUnlisted { why: "its symbols come from a file".to_owned() }),
+        }
+    }
+
     pub(crate) fn symbols(
         &mut self,
         options: &Options,

@@ -1,0 +1,112 @@
+//! ELF files: segments, identity, and the symbols that name code.
+//!
+//! Everything reads through [`object::ReadRef`], so a file is read in pieces
+//! with bounded requests and never mapped: whoever owns a sampled program
+//! may cut its file short at any moment, which would kill a reader of a
+//! mapping with SIGBUS.
+
+pub(crate) mod head;
+pub(crate) mod plt;
+pub(crate) mod ranges;
+pub(crate) mod segments;
+pub(crate) mod symbols;
+
+use crate::demangle::demangle;
+use crate::{Routine, elf::ranges::Hit};
+use head::Head;
+use object::elf::{FileHeader32, FileHeader64};
+use object::{Endianness, ReadRef};
+use ranges::Ranges;
+use std::borrow::Cow;
+
+/// What is wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ElfError {
+    /// Not an ELF file at all.
+    #[error("it does not start with the ELF magic")]
+    Magic,
+    /// A structure that does not hold together.
+    #[error("{0}")]
+    Structure(String),
+}
+
+impl From<object::Error> for ElfError {
+    fn from(error: object::Error) -> ElfError {
+        ElfError::Structure(error.to_string())
+    }
+}
+
+/// Whether the file is a 64-bit one.
+fn is_64<'data, R: ReadRef<'data>>(data: R) -> Result<bool, ElfError> {
+    let ident = data.read_bytes_at(0, 5).map_err(|()| ElfError::Magic)?;
+    match ident {
+        [0x7f, b'E', b'L', b'F', 1] => Ok(false),
+        [0x7f, b'E', b'L', b'F', 2] => Ok(true),
+        [0x7f, b'E', b'L', b'F', class] => {
+            Err(ElfError::Structure(format!("its class is {class}; 1 and 2 exist")))
+        }
+        _ => Err(ElfError::Magic),
+    }
+}
+
+/// Segments, build id and debug link.
+pub(crate) fn head<'data, R: ReadRef<'data>>(data: R) -> Result<Head, ElfError> {
+    match is_64(data)? {
+        false => head::read::<FileHeader32<Endianness>, R>(data),
+        true => head::read::<FileHeader64<Endianness>, R>(data),
+    }
+}
+
+/// The routines that the file's symbols name. `separate` is the debug file
+/// of `data`, whose full symbol table is used instead.
+pub(crate) fn ranges<'data, R: ReadRef<'data>>(
+    data: R,
+    separate: Option<R>,
+) -> Result<Ranges, ElfError> {
+    match is_64(data)? {
+        false => symbols::read::<FileHeader32<Endianness>, R>(data, separate),
+        true => symbols::read::<FileHeader64<Endianness>, R>(data, separate),
+    }
+}
+
+/// The symbols of one ELF file, from its bytes alone.
+#[derive(Debug)]
+pub struct ElfSymbols {
+    head: Head,
+    ranges: Ranges,
+}
+
+impl ElfSymbols {
+    /// Reads a whole file; `.symtab`, `.dynsym` and PLT stubs.
+    pub fn parse(bytes: &[u8]) -> Result<ElfSymbols, ElfError> {
+        Ok(ElfSymbols { head: head(bytes)?, ranges: ranges(bytes, None)? })
+    }
+
+    /// NT_GNU_BUILD_ID.
+    pub fn build_id(&self) -> Option<&[u8]> {
+        self.head.build_id.as_deref()
+    }
+
+    /// The link-time address of the code at an offset in the file.
+    pub fn translate(&self, offset: u64) -> Option<u64> {
+        let translation = self.head.segments.translate(offset)?;
+        Some(offset.wrapping_add(translation.delta))
+    }
+
+    /// The routine that holds a link-time address.
+    pub fn find(&self, address: u64) -> Option<Routine<'_>> {
+        self.ranges.find(address).map(|hit| routine(hit, address))
+    }
+
+    pub(crate) fn ranges(&self) -> &Ranges {
+        &self.ranges
+    }
+}
+
+/// What a hit looks like to the outside.
+pub(crate) fn routine(hit: Hit<'_>, address: u64) -> Routine<'_> {
+    let Hit { name, stub, start, end } = hit;
+    let name = demangle(name);
+    let name = if stub { Cow::Owned(format!("{name}@plt")) } else { name };
+    Routine { name, start, end, offset: address.wrapping_sub(start) }
+}

@@ -1,0 +1,87 @@
+//! What identifies a file and says where its parts are mapped.
+
+use super::ElfError;
+use super::segments::{Segment, Segments};
+use object::ReadRef;
+use object::elf;
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+
+/// Segments, build id and debug link of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) segments: Segments,
+    /// NT_GNU_BUILD_ID.
+    pub(crate) build_id: Option<Box<[u8]>>,
+    /// Name of the separate debug file and the CRC-32 of its bytes.
+    pub(crate) debug_link: Option<(Box<[u8]>, u32)>,
+    /// Whether it has a full symbol table of its own.
+    pub(crate) has_symbols: bool,
+}
+
+pub(super) fn read<'data, Elf, R>(data: R) -> Result<Head, ElfError>
+where
+    Elf: FileHeader,
+    R: ReadRef<'data>,
+{
+    let header = Elf::parse(data)?;
+    let endian = header.endian()?;
+    let page = match header.e_machine(endian) {
+        elf::EM_X86_64 | elf::EM_386 => 0x1000,
+        // aarch64, powerpc and others may run with pages up to this.
+        _ => 0x1_0000,
+    };
+    let mut head = Head::default();
+    head.segments.page = page;
+    for program in header.program_headers(endian, data)? {
+        if program.p_type(endian) == elf::PT_LOAD {
+            head.segments.segments.push(Segment {
+                offset: program.p_offset(endian).into(),
+                address: program.p_vaddr(endian).into(),
+                size: program.p_filesz(endian).into(),
+                executable: program.p_flags(endian).contains(elf::PF_X),
+            });
+        } else if head.build_id.is_none()
+            && let Ok(Some(notes)) = program.notes(endian, data)
+        {
+            head.build_id = build_id(endian, notes);
+        }
+    }
+    // Programs without section headers run; they just have no names.
+    let Ok(sections) = header.sections(endian, data) else { return Ok(head) };
+    for section in sections.iter() {
+        head.has_symbols |= section.sh_type(endian) == elf::SHT_SYMTAB;
+        if head.build_id.is_none()
+            && let Ok(Some(notes)) = section.notes(endian, data)
+        {
+            head.build_id = build_id(endian, notes);
+        }
+    }
+    if let Some((_, section)) = sections.section_by_name(endian, b".gnu_debuglink")
+        && let Ok(bytes) = section.data(endian, data)
+    {
+        let little = header.is_little_endian();
+        head.debug_link = debug_link(bytes, little);
+    }
+    Ok(head)
+}
+
+fn build_id<Elf: FileHeader>(
+    endian: Elf::Endian,
+    mut notes: object::read::elf::NoteIterator<'_, Elf>,
+) -> Option<Box<[u8]>> {
+    // A damaged note ends the search; the file may still have names.
+    while let Ok(Some(note)) = notes.next() {
+        if note.name() == elf::ELF_NOTE_GNU && note.n_type(endian) == elf::NT_GNU_BUILD_ID {
+            return Some(note.desc().into());
+        }
+    }
+    None
+}
+
+/// A name that ends with NUL, zeros up to a multiple of four, a CRC.
+fn debug_link(bytes: &[u8], little: bool) -> Option<(Box<[u8]>, u32)> {
+    let length = memchr::memchr(0, bytes)?;
+    let crc = bytes.get((length + 1).next_multiple_of(4)..)?.first_chunk::<4>()?;
+    let crc = if little { u32::from_le_bytes(*crc) } else { u32::from_be_bytes(*crc) };
+    (length > 0).then(|| (bytes[..length].into(), crc))
+}

@@ -1,0 +1,168 @@
+//! Symbols with all their overlaps -> sorted, disjoint ranges of addresses.
+
+use std::cmp::Ordering;
+
+/// Names are compared and shown up to this length; a hostile file could let
+/// a million symbols share a name of a megabyte.
+const NAME_LIMIT: usize = 4096;
+
+/// A symbol that names code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Symbol {
+    pub(crate) start: u64,
+    /// First address beyond; `start` when the symbol has no size.
+    pub(crate) end: u64,
+    /// What a symbol without size cannot reach beyond: its section's end.
+    pub(crate) limit: u64,
+    /// Offset in the string table.
+    pub(crate) name: u32,
+    /// Which string table.
+    pub(crate) table: u8,
+    pub(crate) binding: Binding,
+    /// Declared as a function, not just as a label.
+    pub(crate) typed: bool,
+    /// A stub in a PLT, named after the function it jumps to.
+    pub(crate) stub: bool,
+}
+
+/// ELF symbol binding as far as it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Binding {
+    Weak,
+    Local,
+    Global,
+}
+
+/// Sorted, disjoint ranges, each with its symbol.
+#[derive(Debug, Default)]
+pub(crate) struct Ranges {
+    starts: Vec<u64>,
+    rest: Vec<Rest>,
+    symbols: Vec<Symbol>,
+    strings: Vec<Box<[u8]>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    end: u64,
+    symbol: u32,
+}
+
+/// A routine of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hit<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) stub: bool,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Ranges {
+    /// Sized symbols hold their extent, the innermost wins. Symbols without
+    /// size hold what is left up to the next symbol or their section's end.
+    pub(crate) fn new(mut symbols: Vec<Symbol>, strings: Vec<Box<[u8]>>) -> Ranges {
+        let name = |symbol: &Symbol| name_in(&strings, symbol);
+        symbols.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| prefer(a, b, &name)));
+        symbols.dedup_by_key(|symbol| symbol.start);
+        let mut ranges = Ranges { symbols, strings, ..Ranges::default() };
+        ranges.flatten();
+        ranges
+    }
+
+    fn flatten(&mut self) {
+        let symbols = std::mem::take(&mut self.symbols);
+        let mut open: Vec<usize> = Vec::new();
+        let mut at = 0;
+        for (index, symbol) in symbols.iter().enumerate() {
+            at = self.close(&symbols, &mut open, at, symbol.start);
+            if symbol.end > symbol.start {
+                if let Some(&outer) = open.last() {
+                    self.push(at, symbol.start, outer);
+                }
+                open.push(index);
+                at = symbol.start;
+            } else if open.is_empty() {
+                let next = symbols.get(index + 1).map_or(u64::MAX, |next| next.start);
+                self.push(symbol.start, next.min(symbol.limit), index);
+            }
+        }
+        self.close(&symbols, &mut open, at, u64::MAX);
+        self.symbols = symbols;
+    }
+
+    /// Ends the open symbols that end at or before `until`, innermost first.
+    fn close(&mut self, symbols: &[Symbol], open: &mut Vec<usize>, at: u64, until: u64) -> u64 {
+        let mut at = at;
+        while let Some(&inner) = open.last().filter(|&&inner| symbols[inner].end <= until) {
+            self.push(at, symbols[inner].end, inner);
+            at = at.max(symbols[inner].end);
+            open.pop();
+        }
+        at
+    }
+
+    fn push(&mut self, start: u64, end: u64, symbol: usize) {
+        if let Ok(symbol) = u32::try_from(symbol)
+            && start < end
+        {
+            self.starts.push(start);
+            self.rest.push(Rest { end, symbol });
+        }
+    }
+
+    /// The routine that holds a link-time address.
+    pub(crate) fn find(&self, address: u64) -> Option<Hit<'_>> {
+        let index = self.starts.partition_point(|&start| start <= address).checked_sub(1)?;
+        let rest = self.rest[index];
+        if address >= rest.end {
+            return None;
+        }
+        let symbol = self.symbols.get(usize::try_from(rest.symbol).ok()?)?;
+        let end = if symbol.end > symbol.start { symbol.end } else { rest.end };
+        let name = name_in(&self.strings, symbol);
+        Some(Hit { name, stub: symbol.stub, start: symbol.start, end })
+    }
+
+    /// Whether an address lies between the first and the last range.
+    pub(crate) fn spans(&self, address: u64) -> bool {
+        match (self.starts.first(), self.rest.last()) {
+            (Some(&first), Some(last)) => (first..last.end).contains(&address),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// Moves every address: a debug file keeps what its program had before
+    /// prelink moved it.
+    pub(crate) fn shift(symbols: &mut [Symbol], delta: u64) {
+        for symbol in symbols {
+            symbol.start = symbol.start.wrapping_add(delta);
+            symbol.end = symbol.end.wrapping_add(delta);
+            symbol.limit = symbol.limit.wrapping_add(delta);
+        }
+    }
+}
+
+fn name_in<'a>(strings: &'a [Box<[u8]>], symbol: &Symbol) -> &'a [u8] {
+    let start = usize::try_from(symbol.name).unwrap_or(usize::MAX);
+    let table = strings.get(usize::from(symbol.table)).map_or(&[][..], |table| table);
+    let rest = table.get(start..).unwrap_or_default();
+    let rest = &rest[..rest.len().min(NAME_LIMIT)];
+    &rest[..memchr::memchr(0, rest).unwrap_or(rest.len())]
+}
+
+/// The order in which perf prefers one of several symbols at an address
+/// (`choose_best_symbol` in tools/perf/util/symbol.c): sized, typed, not
+/// weak, global, fewer leading underscores, longer.
+fn prefer<'a>(a: &Symbol, b: &Symbol, name: &dyn Fn(&Symbol) -> &'a [u8]) -> Ordering {
+    let sized = |symbol: &Symbol| symbol.end > symbol.start;
+    let key = |symbol: &Symbol| (!symbol.stub, sized(symbol), symbol.typed, symbol.binding);
+    key(b).cmp(&key(a)).then_with(|| {
+        let (a, b) = (name(a), name(b));
+        let underscores = |name: &[u8]| name.iter().take_while(|&&byte| byte == b'_').count();
+        underscores(a).cmp(&underscores(b)).then(b.len().cmp(&a.len()))
+    })
+}

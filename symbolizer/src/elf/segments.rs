@@ -1,0 +1,70 @@
+//! Offset in the file -> link-time address.
+
+/// A PT_LOAD program header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) offset: u64,
+    pub(crate) address: u64,
+    /// Bytes in the file (p_filesz, never p_memsz: what lies beyond comes
+    /// from no file).
+    pub(crate) size: u64,
+    pub(crate) executable: bool,
+}
+
+/// A translation, and the file offsets for which its delta holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Translation {
+    /// Added to an offset, modulo 2^64.
+    pub(crate) delta: u64,
+    /// First offset.
+    pub(crate) first: u64,
+    /// Last offset, inclusive.
+    pub(crate) last: u64,
+}
+
+/// All PT_LOAD program headers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Segments {
+    pub(crate) segments: Vec<Segment>,
+    /// What the kernel rounds mappings to.
+    pub(crate) page: u64,
+}
+
+impl Segments {
+    /// The address that code at `offset` was linked for.
+    ///
+    /// Linkers other than GNU's let two segments share a page of the file,
+    /// with different distances between offset and address. Code runs in an
+    /// executable segment, so those come first: by their exact extent, then
+    /// by the pages that their mapping shows.
+    pub(crate) fn translate(&self, offset: u64) -> Option<Translation> {
+        let exact =
+            |segment: &Segment| (segment.offset, segment.offset.saturating_add(segment.size));
+        let paged = |segment: &Segment| {
+            let (first, end) = exact(segment);
+            let mask = self.page.max(1) - 1;
+            (first & !mask, end.saturating_add(mask) & !mask)
+        };
+        let find = |executable: bool, extent: &dyn Fn(&Segment) -> (u64, u64)| {
+            self.segments.iter().filter(|segment| segment.executable == executable).find(
+                |segment| {
+                    let (first, end) = extent(segment);
+                    (first..end).contains(&offset)
+                },
+            )
+        };
+        let exact_hit = |executable| {
+            find(executable, &exact).map(|segment| {
+                let (first, end) = exact(segment);
+                (segment, first, end - 1)
+            })
+        };
+        let paged_hit =
+            |executable| find(executable, &paged).map(|segment| (segment, offset, offset));
+        let (segment, first, last) = exact_hit(true)
+            .or_else(|| paged_hit(true))
+            .or_else(|| exact_hit(false).map(|(segment, ..)| (segment, offset, offset)))
+            .or_else(|| paged_hit(false))?;
+        Some(Translation { delta: segment.address.wrapping_sub(segment.offset), first, last })
+    }
+}

@@ -1,0 +1,51 @@
+//! The vdso: a file that the kernel keeps in memory only.
+
+use crate::Reason;
+use crate::elf::{ElfSymbols, ranges::Ranges};
+use crate::object::Vdso;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::Path;
+
+/// The vdso of this process: the running kernel gives every process of the
+/// same word size the same one.
+#[derive(Debug)]
+pub(crate) struct OwnVdso {
+    symbols: ElfSymbols,
+    length: u64,
+}
+
+impl OwnVdso {
+    pub(crate) fn read(root: &Path) -> io::Result<OwnVdso> {
+        let process = root.join("proc/self");
+        let maps = std::fs::read(process.join("maps"))?;
+        let maps = crate::maps::parse(&maps).map_err(io::Error::other)?;
+        let vdso = maps.iter().find(|mapping| mapping.path == b"[vdso]");
+        let vdso = vdso.ok_or_else(|| io::Error::other("this process has no [vdso]"))?;
+        let length = vdso.end - vdso.start;
+        let mut bytes = vec![0; usize::try_from(length).map_err(io::Error::other)?];
+        let mut memory = File::open(process.join("mem"))?;
+        memory.seek(io::SeekFrom::Start(vdso.start))?;
+        memory.read_exact(&mut bytes)?;
+        Ok(OwnVdso { symbols: ElfSymbols::parse(&bytes).map_err(io::Error::other)?, length })
+    }
+
+    /// Its symbols, if the recorded one is the same. `elsewhere`: why the
+    /// recording is known to come from another kernel.
+    pub(crate) fn check(
+        &self,
+        recorded: &Vdso,
+        elsewhere: Option<Reason>,
+    ) -> Result<&Ranges, Reason> {
+        let differs =
+            |what: &str| Err(Reason::Vdso { why: format!("{what} differs from this process's") });
+        let ranges = self.symbols.ranges();
+        match (&recorded.build_id, elsewhere) {
+            (Some(recorded), _) if Some(&**recorded) == self.symbols.build_id() => Ok(ranges),
+            (Some(_), _) => differs("its build id"),
+            (None, Some(reason)) => Err(Reason::Vdso { why: reason.to_string() }),
+            (None, None) if recorded.length != self.length => differs("its length"),
+            (None, None) => Ok(ranges),
+        }
+    }
+}

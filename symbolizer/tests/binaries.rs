@@ -1,0 +1,343 @@
+//! Real programs, built by the C compiler of this machine in every way that
+//! moves code about: what they say of themselves must be what we say of them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot build its program must fail")]
+
+use record::side::{FileIdentity, Mapping, SideRecord};
+use record::{CpuMode, Misc, Pid, Task, Tid, Time};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use symbolizer::{KernelSource, Options, Reason, Resolution, Symbolizer, parse_maps};
+
+/// Prints the addresses of two of its routines, then its maps.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <string.h>
+__attribute__((noinline)) int first_routine(int a) { return a * 3 + 1; }
+static __attribute__((noinline, used)) int hidden_routine(int a) { return a * 5 + 2; }
+int main(void) {
+    char line[4096];
+    printf("%lx first_routine\n%lx hidden_routine\n%lx main\n",
+        (unsigned long)first_routine, (unsigned long)hidden_routine, (unsigned long)main);
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps)) fputs(line, stdout);
+    return first_routine(1) == 0;
+}
+"#;
+
+/// A program that has run: its file, what it printed.
+struct Run {
+    path: PathBuf,
+    routines: Vec<(u64, String)>,
+    maps: Vec<u8>,
+}
+
+fn has(tool: &str) -> bool {
+    Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+fn command(directory: &Path, line: &[&str]) -> bool {
+    let output = Command::new(line[0]).args(&line[1..]).current_dir(directory).output().unwrap();
+    if !output.status.success() {
+        println!("{line:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    output.status.success()
+}
+
+fn build(directory: &Path, flags: &[&str]) -> Option<PathBuf> {
+    std::fs::write(directory.join("program.c"), PROGRAM).unwrap();
+    let line = [&["gcc", "-g0", "-O1", "-o", "program", "program.c"], flags].concat();
+    command(directory, &line).then(|| directory.join("program"))
+}
+
+fn run(path: &Path) -> Run {
+    let output = Command::new(path).output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let routines = text.lines().take(3).map(|line| {
+        let (address, name) = line.split_once(' ').unwrap();
+        (u64::from_str_radix(address, 16).unwrap(), name.to_owned())
+    });
+    let routines = routines.collect();
+    let maps = text.lines().skip(3).flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect();
+    Run { path: path.to_owned(), routines, maps }
+}
+
+fn symbolizer(options: Options) -> Symbolizer {
+    Symbolizer::new(Options { kernel: KernelSource::None, ..options })
+}
+
+/// Every routine that the program printed has its name, and the address that
+/// nm shows.
+fn check(run: &Run, options: Options, nm: Option<&Path>) {
+    let mut symbolizer = symbolizer(options);
+    symbolizer.maps(Pid(7), &parse_maps(&run.maps).unwrap(), Time(0));
+    for (address, name) in &run.routines {
+        for inside in [0, 1] {
+            let place = symbolizer.place(CpuMode::User, Pid(7), address + inside, Time(1));
+            assert_eq!(symbolizer.object_name(place.object), run.path.to_str().unwrap());
+            let resolution = symbolizer.resolve(place);
+            let Resolution::Routine(routine) = &resolution else {
+                panic!("{name}: {resolution:?}");
+            };
+            assert_eq!((&*routine.name, routine.offset), (&**name, inside));
+            if let Some(nm) = nm {
+                assert_eq!(routine.start, nm_address(nm, name), "{name} of {}", nm.display());
+            }
+        }
+    }
+}
+
+fn nm_address(path: &Path, name: &str) -> u64 {
+    let output = Command::new("nm").arg(path).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = text.lines().find(|line| line.split_whitespace().nth(2) == Some(name)).unwrap();
+    u64::from_str_radix(line.split_whitespace().next().unwrap(), 16).unwrap()
+}
+
+fn skip(why: &str) -> bool {
+    println!("skipped: {why}");
+    true
+}
+
+#[test]
+fn programs_linked_in_every_way() {
+    if !has("gcc") && skip("no gcc") {
+        return;
+    }
+    for flags in [
+        &["-pie", "-fPIE"][..],
+        &["-no-pie"],
+        &["-static"],
+        &["-static-pie"],
+        &["-Wl,-z,noseparate-code"],
+        &["-no-pie", "-Wl,-z,noseparate-code"],
+        // Offsets and addresses apart, as prelink and odd linker scripts do.
+        &["-no-pie", "-Wl,-Ttext-segment=0x10000000"],
+        &["-no-pie", "-Wl,-z,max-page-size=65536"],
+        &["-fuse-ld=gold"],
+        // Segments share pages of the file at different distances.
+        &["-fuse-ld=lld"],
+        &["-fuse-ld=lld", "-no-pie"],
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        match build(directory.path(), flags) {
+            Some(path) => check(&run(&path), Options::default(), Some(&path)),
+            None => println!("skipped: {flags:?} does not link here"),
+        }
+    }
+}
+
+#[test]
+fn a_stripped_program_finds_its_debug_file_by_link() {
+    if !(has("gcc") && has("objcopy")) && skip("no gcc or no objcopy") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = build(directory.path(), &["-Wl,--build-id=none"]).unwrap();
+    let full = directory.path().join("full");
+    std::fs::copy(&path, &full).unwrap();
+    for line in [
+        &["objcopy", "--only-keep-debug", "program", "program.debug"][..],
+        &["objcopy", "--strip-all", "--add-gnu-debuglink=program.debug", "program"],
+    ] {
+        assert!(command(directory.path(), line));
+    }
+    let ran = run(&path);
+    check(&ran, Options::default(), Some(&full));
+    // In `.debug` beside it.
+    let debug = directory.path().join("program.debug");
+    std::fs::create_dir(directory.path().join(".debug")).unwrap();
+    let moved = directory.path().join(".debug/program.debug");
+    std::fs::rename(&debug, &moved).unwrap();
+    check(&ran, Options::default(), Some(&full));
+    // Another file of that name is not believed.
+    let mut bytes = std::fs::read(&moved).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&moved, bytes).unwrap();
+    assert!(matches!(
+        reason(&ran, Options::default()),
+        Reason::NoSymbols { .. } | Reason::BetweenSymbols { .. } | Reason::BeyondSymbols { .. }
+    ));
+}
+
+#[test]
+fn a_stripped_program_finds_its_debug_file_by_build_id() {
+    if !(has("gcc") && has("objcopy")) && skip("no gcc or no objcopy") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = build(directory.path(), &["-Wl,--build-id=0x0123456789abcdef"]).unwrap();
+    let full = directory.path().join("full");
+    std::fs::copy(&path, &full).unwrap();
+    let store = directory.path().join("store/.build-id/01");
+    std::fs::create_dir_all(&store).unwrap();
+    assert!(command(
+        directory.path(),
+        &["objcopy", "--only-keep-debug", "program", "store/.build-id/01/23456789abcdef.debug"]
+    ));
+    assert!(command(directory.path(), &["objcopy", "--strip-all", "program"]));
+    let ran = run(&path);
+    let options =
+        Options { debug_directories: vec![directory.path().join("store")], ..Options::default() };
+    check(&ran, options.clone(), Some(&full));
+    // The debug file of another build under that name.
+    let path = build(directory.path(), &["-Wl,--build-id=0xfedcba9876543210"]).unwrap();
+    std::fs::copy(&path, store.join("23456789abcdef.debug")).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::copy(&full, &path).unwrap();
+    assert!(command(directory.path(), &["objcopy", "--strip-all", "program"]));
+    let ran = run(&path);
+    assert!(matches!(
+        reason(&ran, options),
+        Reason::NoSymbols { .. } | Reason::BetweenSymbols { .. } | Reason::BeyondSymbols { .. }
+    ));
+}
+
+fn reason(run: &Run, options: Options) -> Reason {
+    let mut symbolizer = symbolizer(options);
+    symbolizer.maps(Pid(7), &parse_maps(&run.maps).unwrap(), Time(0));
+    let place = symbolizer.place(CpuMode::User, Pid(7), run.routines[0].0, Time(1));
+    match symbolizer.resolve(place) {
+        Resolution::Unknown(reason) => reason,
+        Resolution::Routine(routine) => panic!("{routine:?}"),
+    }
+}
+
+/// The program's text as MMAP2 with a build id would tell it.
+fn mmap2(run: &Run, build_id: &[u8]) -> Symbolizer {
+    let mut symbolizer = symbolizer(Options::default());
+    for entry in parse_maps(&run.maps).unwrap() {
+        let mapping = Mapping {
+            task: Task { pid: Pid(7), tid: Tid(7) },
+            start: entry.start,
+            length: entry.end - entry.start,
+            page_offset: entry.offset,
+            file: FileIdentity::BuildId(build_id),
+            protection: None,
+            flags: None,
+            path: entry.path,
+        };
+        symbolizer.side(Misc(2), &SideRecord::Mmap2(mapping), &Default::default());
+    }
+    symbolizer
+}
+
+#[test]
+fn a_replaced_program_gets_no_names() {
+    if !has("gcc") && skip("no gcc") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = build(directory.path(), &["-Wl,--build-id=0x0123456789abcdef"]).unwrap();
+    let ran = run(&path);
+    let ask = |symbolizer: &mut Symbolizer| {
+        let place = symbolizer.place(CpuMode::User, Pid(7), ran.routines[0].0, Time(1));
+        symbolizer.resolve(place).text().to_owned()
+    };
+    assert_eq!(ask(&mut mmap2(&ran, b"\x01\x23\x45\x67\x89\xab\xcd\xef")), "first_routine");
+    // Padded as perf pads.
+    let mut padded = *b"\x01\x23\x45\x67\x89\xab\xcd\xef\0\0\0\0\0\0\0\0\0\0\0\0";
+    assert_eq!(ask(&mut mmap2(&ran, &padded)), "first_routine");
+    padded[19] = 1;
+    assert_eq!(ask(&mut mmap2(&ran, &padded)), "[build-id-differs]");
+    // By inode where the file system has plain ones, by absence elsewhere.
+    std::fs::rename(&path, directory.path().join("old")).unwrap();
+    assert!(matches!(reason(&ran, Options::default()), Reason::FileGone { .. }));
+    std::fs::copy(directory.path().join("old"), &path).unwrap();
+    match reason_or_name(&ran) {
+        Err(Reason::FileReplaced { .. }) => {}
+        other => println!("skipped: no plain inodes on this file system ({other:?})"),
+    }
+    // Gone from the path, but a living process still has it.
+    let deleted = String::from_utf8(ran.maps.clone()).unwrap();
+    let name = path.to_str().unwrap();
+    let deleted = deleted.replace(name, &format!("{name} (deleted)"));
+    let deleted =
+        Run { maps: deleted.into_bytes(), path: path.clone(), routines: ran.routines.clone() };
+    assert!(matches!(
+        reason(&deleted, Options::default()),
+        Reason::FileGone { .. } | Reason::FileReplaced { .. }
+    ));
+}
+
+fn reason_or_name(run: &Run) -> Result<String, Reason> {
+    let mut symbolizer = symbolizer(Options::default());
+    symbolizer.maps(Pid(7), &parse_maps(&run.maps).unwrap(), Time(0));
+    let place = symbolizer.place(CpuMode::User, Pid(7), run.routines[0].0, Time(1));
+    match symbolizer.resolve(place) {
+        Resolution::Unknown(reason) => Err(reason),
+        Resolution::Routine(routine) => Ok(routine.name.into_owned()),
+    }
+}
+
+#[test]
+fn a_living_process_shows_its_deleted_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("sleeper");
+    let sleep = Path::new("/bin/sleep");
+    if !sleep.exists() && skip("no /bin/sleep") {
+        return;
+    }
+    std::fs::copy(sleep, &path).unwrap();
+    let mut child = Command::new(&path).arg("60").spawn().unwrap();
+    let pid = Pid(child.id().cast_signed());
+    std::fs::remove_file(&path).unwrap();
+    let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap();
+    let mut symbolizer = symbolizer(Options::default());
+    let entries = parse_maps(&maps).unwrap();
+    symbolizer.maps(pid, &entries, Time(0));
+    let text = entries
+        .iter()
+        .find(|entry| entry.permissions[2] == b'x' && entry.path.ends_with(b"sleeper (deleted)"))
+        .unwrap();
+    let place = symbolizer.place(CpuMode::User, pid, text.start + 0x10, Time(1));
+    let resolution = symbolizer.resolve(place);
+    // Debian's sleep is stripped: that its dynamic symbols were read shows
+    // that the file was found.
+    let found = match &resolution {
+        Resolution::Routine(_) => true,
+        Resolution::Unknown(reason) => {
+            !matches!(reason, Reason::FileGone { .. } | Reason::FileReplaced { .. })
+        }
+    };
+    let shown = format!("{resolution:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(found, "{shown}");
+}
+
+#[test]
+fn symbols_of_libraries_equal_nm() {
+    if !has("nm") && skip("no nm") {
+        return;
+    }
+    let own = std::env::current_exe().unwrap();
+    let mut files = vec![(own, "--defined-only")];
+    for library in ["/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"] {
+        if Path::new(library).exists() {
+            files.push((library.into(), "-D"));
+        }
+    }
+    for (path, flag) in files {
+        let symbols = symbolizer::ElfSymbols::parse(&std::fs::read(&path).unwrap()).unwrap();
+        let output = Command::new("nm").args([flag, "-S"]).arg(&path).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let hex = |text: &str| u64::from_str_radix(text, 16).unwrap();
+        let mut checked = 0;
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [start, size, "t" | "T" | "w" | "W" | "i", _] = words[..] else { continue };
+            let (start, size) = (hex(start), hex(size));
+            // The name may be an alias'; the extent must be that of some
+            // symbol that nm shows there.
+            let routine =
+                symbols.find(start).unwrap_or_else(|| panic!("{line} of {}", path.display()));
+            assert_eq!(routine.start, start, "{line}");
+            assert!(routine.end >= start + 1 && size > 0, "{line}");
+            checked += 1;
+        }
+        println!("{}: {checked} symbols", path.display());
+        assert!(checked > 500);
+    }
+}
