@@ -31,8 +31,8 @@ pub enum Refusal {
     RingEmpty,
     /// A type that this machine does not have.
     #[error(
-        "{event} is not to be had here: {why}. {}{advice}",
-        if nearest.is_empty() { String::new() } else { format!("Nearest: {}; ", nearest.join(", ")) }
+        "{event} is not to be had here: {why}{}; {advice}",
+        if nearest.is_empty() { String::new() } else { format!(". Nearest: {}", nearest.join(", ")) }
     )]
     Unavailable { event: String, why: String, nearest: Vec<String>, advice: String },
     /// `-u` alone on a type that fires in the kernel.

@@ -21,9 +21,9 @@ const ACCESS: Hardware = Hardware {
                  address",
 };
 const SPLIT: Hardware = Hardware {
-    nearest: &["alignment_fault", "page_fault"],
-    difference: "alignment_fault shows unaligned accesses that the kernel mends, on CPUs that \
-                 cannot do them (never x86)",
+    nearest: FAULTS,
+    difference: "page_fault shows first touches of pages; no event of the kernel shows accesses \
+                 across cache lines",
 };
 const EXECUTION: Hardware = Hardware {
     nearest: CLOCKS,
