@@ -1,2 +1,17 @@
 //! hardmeter's text records: one record a line, instruction pointer in
-//! column 2.
+//! column 2, a `#` line with the columns' names first.
+//! docs/text-records.md says what each column means.
+//!
+//! - [`Columns`]: which columns a session has, and samples to lines.
+//! - [`Parser`]: lines to values.
+
+mod column;
+mod digits;
+mod error;
+mod parser;
+mod writer;
+
+pub use column::Column;
+pub use error::TextError;
+pub use parser::{Line, Parser, Values};
+pub use writer::Columns;

@@ -87,6 +87,7 @@ fn preamble() -> Vec<u8> {
 }
 
 fn put_side(record: &SideRecord<'_>, time: u64, out: &mut Vec<u8>) {
+    let misc = Misc(if matches!(record, SideRecord::Mmap(_)) { 1 } else { 2 });
     let layout = SampleLayout::new(&side(), ORDER).unwrap();
     let id = SampleId {
         task: Some(TASK),
@@ -96,7 +97,7 @@ fn put_side(record: &SideRecord<'_>, time: u64, out: &mut Vec<u8>) {
     };
     let mut trailer = Vec::new();
     layout.encode_trailer(&id, &mut trailer).unwrap();
-    record.encode(Misc(2), &trailer, ORDER, out).unwrap();
+    record.encode(misc, &trailer, ORDER, out).unwrap();
 }
 
 fn put_sample(number: u64, out: &mut Vec<u8>) {
@@ -120,9 +121,25 @@ fn put_sample(number: u64, out: &mut Vec<u8>) {
     SampleLayout::new(&sampling(), ORDER).unwrap().encode(&sample, out).unwrap();
 }
 
-/// A stream with two samples around nothing but the usual.
+/// Where the kernel's text is: without it perf report warns.
+fn put_kernel(out: &mut Vec<u8>) {
+    let mapping = Mapping {
+        task: Task { pid: Pid(-1), tid: Tid(0) },
+        start: 0xffff_ffff_8100_0000,
+        length: 0x100_0000,
+        page_offset: 0xffff_ffff_8100_0000,
+        file: FileIdentity::Unknown,
+        protection: None,
+        flags: None,
+        path: b"[kernel.kallsyms]_text",
+    };
+    put_side(&SideRecord::Mmap(mapping), 0, out);
+}
+
+/// A stream with two samples and what a recorder writes around them.
 fn stream() -> Vec<u8> {
     let mut out = preamble();
+    put_kernel(&mut out);
     put_side(&SideRecord::Comm { task: TASK, name: b"faulty" }, 4_000_000_000, &mut out);
     let mapping = Mapping {
         task: TASK,

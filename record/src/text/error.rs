@@ -1,0 +1,22 @@
+//! Why a line is no text record.
+
+/// What is wrong with a line; lines count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what each field is")]
+pub enum TextError {
+    /// A record before any line that names the columns.
+    #[error(
+        "line {line}: no header line before it; text records start with a line such as \
+         `#rflags linear_ip ...` (was it cut off with grep -v '#'?)"
+    )]
+    NoHeader { line: u64 },
+    /// More or fewer values than the header has names.
+    #[error("line {line} has {found} values, the header line names {expected} columns")]
+    Count { line: u64, found: usize, expected: usize },
+    /// A value that is no number.
+    #[error("line {line}, column {column}: {text:?} is no {base} number")]
+    Number { line: u64, column: String, text: String, base: &'static str },
+    /// A header line that names a column twice.
+    #[error("line {line}: the header line names the column {column} twice")]
+    Twice { line: u64, column: String },
+}
