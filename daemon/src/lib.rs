@@ -3,19 +3,33 @@
 //!
 //! [`Facts::read_for`] looks, [`plan()`] decides (pure), a session acts.
 
+pub mod attach;
+mod build_id;
 pub mod catalogue;
+pub mod command;
 pub mod event_spec;
 pub mod facts;
+pub mod ledger;
+mod open_files;
 pub mod open_error;
 pub mod plan;
 pub mod promises;
 pub mod refusal;
 pub mod request;
+mod ring;
+pub mod session;
+#[allow(unsafe_code, reason = "system calls and mapped memory; each block says why it holds")]
+mod sys;
+mod synthesize;
 
+pub use attach::AttachError;
+pub use command::{Command, CommandError, CommandStatus};
 pub use event_spec::EventSpec;
 pub use facts::Facts;
+pub use ledger::{Ledger, Lost};
 pub use open_error::{Call, OpenFailure, explain};
 pub use plan::{Fallback, Plan, RingPages, plan};
 pub use promises::Promises;
 pub use refusal::Refusal;
 pub use request::{Modes, Request, Target};
+pub use session::{OpenError, Pass, Session, SessionError, Settings, Sink, TargetState, Woken};

@@ -1,0 +1,311 @@
+//! The tracer: seizes every thread, keeps clones halted until their events
+//! are in order.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use record::Tid;
+
+use super::{AttachError, Attached, Certainty, Process};
+use crate::attach::task::{self, TaskState};
+use crate::session::Retired;
+use crate::session::opener::{EventSet, Opener};
+use crate::sys::ptrace::{self, Report};
+
+/// A task that has run so long since is taken to be out of any clone that it
+/// was in: copy_process() takes tens of microseconds for a thread, and about
+/// a millisecond for a process of some hundred MiB. Nanoseconds.
+const LONG_ENOUGH: u64 = 3_000_000;
+/// Between two looks at tasks that are not proven yet.
+const PAUSE: Duration = Duration::from_micros(200);
+
+/// Where a tracee stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Halt {
+    #[default]
+    Runs,
+    /// At the end of the clone that made `child`.
+    Made { child: i32 },
+    /// Before its first instruction.
+    Born,
+}
+
+#[derive(Debug, Default)]
+struct Tracee {
+    halt: Halt,
+    events: Option<EventSet>,
+    /// Time on CPU when it was seized, or when its events were complete.
+    since: Option<u64>,
+    /// It cannot be inside a clone that began before that.
+    proven: bool,
+    /// Its birth has been dealt with; further traps mean nothing.
+    settled: bool,
+}
+
+pub(super) struct Watch<'t> {
+    target: &'t Process,
+    deadline: Instant,
+    tracees: BTreeMap<i32, Tracee>,
+    /// Events of tasks that ended meanwhile: they hold counts, and their
+    /// children's events hang on them.
+    ended: Vec<EventSet>,
+    retired: Retired,
+    opening: bool,
+}
+
+impl<'t> Watch<'t> {
+    pub(super) fn new(target: &'t Process, deadline: Instant) -> Watch<'t> {
+        Watch {
+            target,
+            deadline,
+            tracees: BTreeMap::new(),
+            ended: Vec::new(),
+            retired: Retired::default(),
+            opening: false,
+        }
+    }
+
+    /// None: the target may not be traced.
+    pub(super) fn run(mut self, opener: &mut Opener<'_>) -> Result<Option<Attached>, AttachError> {
+        if !self.seize_all(opener)? {
+            return Ok(None);
+        }
+        self.opening = true;
+        self.open_all(opener)?;
+        self.settle_down(opener)?;
+        let unproven = self.tracees.values().filter(|t| !t.proven).count();
+        let open = self.tracees.into_values().filter_map(|tracee| tracee.events);
+        let sets = open.chain(self.ended).collect();
+        let certainty = Certainty { untraced: false, unproven };
+        Ok(Some(Attached { sets, retired: self.retired, certainty }))
+    }
+
+    /// Seizes until a whole scan finds nothing that was not seized before
+    /// it; a thread made by a clone that began before its parent was seized
+    /// is listed by then, as every parent has been waited for.
+    fn seize_all(&mut self, opener: &mut Opener<'_>) -> Result<bool, AttachError> {
+        loop {
+            let mut fresh = false;
+            for tid in self.target.threads()? {
+                if self.tracees.contains_key(&tid) {
+                    continue;
+                }
+                match self.seize(tid)? {
+                    Seized::Yes => fresh = true,
+                    Seized::Gone => {}
+                    Seized::Refused => return Ok(false),
+                }
+            }
+            self.settle_down(opener)?;
+            if !fresh || self.late() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn seize(&mut self, tid: i32) -> Result<Seized, AttachError> {
+        let error = match ptrace::seize(tid) {
+            Ok(()) => {
+                let since = task::time_on_cpu(&self.target.proc, tid);
+                self.tracees.insert(tid, Tracee { since, settled: true, ..Tracee::default() });
+                return Ok(Seized::Yes);
+            }
+            Err(error) => error,
+        };
+        match error.raw_os_error() {
+            Some(libc::ESRCH) => Ok(Seized::Gone),
+            Some(libc::EPERM | libc::EACCES) => match self.look(tid)? {
+                None => Ok(Seized::Gone),
+                Some(state) if state.dead => Ok(Seized::Gone),
+                // Made by a tracee of ours; its report is still to come.
+                Some(state) if state.tracer == rustix::thread::gettid().as_raw_pid() => {
+                    self.tracees.entry(tid).or_default();
+                    Ok(Seized::Yes)
+                }
+                Some(_) => Ok(Seized::Refused),
+            },
+            _ => Err(self.error(error)),
+        }
+    }
+
+    fn open_all(&mut self, opener: &mut Opener<'_>) -> Result<(), AttachError> {
+        loop {
+            let next = self.tracees.iter().find(|(_, t)| t.settled && t.events.is_none());
+            let Some((&tid, _)) = next else { return Ok(()) };
+            self.open(tid, opener)?;
+            self.pump(opener)?;
+        }
+    }
+
+    /// Opens the events of `tid`, or forgets it when it is gone.
+    fn open(&mut self, tid: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
+        let events = opener.open(Some(Tid(tid)))?;
+        let since = task::time_on_cpu(&self.target.proc, tid);
+        if events.is_none() {
+            self.tracees.remove(&tid);
+        } else if let Some(tracee) = self.tracees.get_mut(&tid) {
+            (tracee.events, tracee.since, tracee.proven) = (events, since, false);
+        }
+        Ok(())
+    }
+
+    /// Handles reports until no task is halted and each is proven, or time
+    /// is up.
+    fn settle_down(&mut self, opener: &mut Opener<'_>) -> Result<(), AttachError> {
+        loop {
+            self.pump(opener)?;
+            let mut waiting = false;
+            let proc = &self.target.proc;
+            for (&tid, tracee) in &mut self.tracees {
+                if !tracee.proven {
+                    tracee.proven = is_quiet(proc, tid, tracee.since).map_err(|error| {
+                        AttachError::Look { pid: self.target.pid, error }
+                    })?;
+                }
+                waiting |= !tracee.proven || tracee.halt != Halt::Runs || !tracee.settled;
+            }
+            // A halt that was on its way while the states were read.
+            if !waiting && !self.pump(opener)? {
+                return Ok(());
+            }
+            if self.late() {
+                return Ok(());
+            }
+            if waiting {
+                thread::sleep(PAUSE);
+            }
+        }
+    }
+
+    /// Handles every report there is; whether there was one.
+    fn pump(&mut self, opener: &mut Opener<'_>) -> Result<bool, AttachError> {
+        let mut any = false;
+        while let Some((tid, report)) = ptrace::next_report().map_err(|e| self.error(e))? {
+            any = true;
+            match report {
+                Report::Ended => {
+                    let gone = self.tracees.remove(&tid);
+                    self.ended.extend(gone.and_then(|tracee| tracee.events));
+                    self.settle_parent_of(tid, opener)?;
+                }
+                Report::Made { child } => {
+                    self.tracees.entry(tid).or_default().halt = Halt::Made { child };
+                    if child != 0 {
+                        self.tracees.entry(child).or_default();
+                    }
+                    self.settle(tid, opener)?;
+                }
+                Report::Born => self.born(tid, opener)?,
+                Report::Exec { former } => {
+                    self.rename(former, tid);
+                    self.resume(tid, 0)?;
+                }
+                Report::GroupStop => self.tolerate(ptrace::listen(tid))?,
+                Report::Signal(signal) => self.resume(tid, signal)?,
+            }
+        }
+        Ok(any)
+    }
+
+    fn born(&mut self, tid: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
+        let tracee = self.tracees.entry(tid).or_default();
+        if tracee.settled {
+            return self.resume(tid, 0);
+        }
+        tracee.halt = Halt::Born;
+        self.settle_parent_of(tid, opener)
+    }
+
+    fn settle_parent_of(&mut self, child: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
+        let made = Halt::Made { child };
+        match self.tracees.iter().find(|(_, t)| t.halt == made).map(|(&parent, _)| parent) {
+            Some(parent) => self.settle(parent, opener),
+            None => Ok(()),
+        }
+    }
+
+    /// Once parent and child both stand still, puts their events in order
+    /// and lets them go.
+    fn settle(&mut self, parent: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
+        let Some(Halt::Made { child }) = self.tracees.get(&parent).map(|t| t.halt) else {
+            return Ok(());
+        };
+        let child_is_here = self.tracees.get(&child).is_none_or(|c| c.halt == Halt::Born);
+        if !child_is_here {
+            return Ok(());
+        }
+        if self.opening {
+            // Closing takes away what the child inherited.
+            if let Some(events) = self.tracees.get_mut(&parent).and_then(|t| t.events.take()) {
+                self.retired.add(events);
+            }
+        }
+        for tid in [parent, child] {
+            if self.opening && self.tracees.contains_key(&tid) {
+                self.open(tid, opener)?;
+            }
+            if let Some(tracee) = self.tracees.get_mut(&tid) {
+                (tracee.halt, tracee.settled, tracee.proven) = (Halt::Runs, true, true);
+            }
+            self.resume(tid, 0)?;
+        }
+        Ok(())
+    }
+
+    /// exec gave the caller its leader's id and ended all other threads.
+    fn rename(&mut self, former: i32, tid: i32) {
+        if former == tid {
+            return;
+        }
+        if let Some(caller) = self.tracees.remove(&former) {
+            let leader = self.tracees.insert(tid, caller);
+            self.ended.extend(leader.and_then(|tracee| tracee.events));
+        }
+    }
+
+    fn resume(&self, tid: i32, signal: i32) -> Result<(), AttachError> {
+        self.tolerate(ptrace::resume(tid, signal))
+    }
+
+    /// A tracee can be killed at any moment; its end is reported later.
+    fn tolerate(&self, result: io::Result<()>) -> Result<(), AttachError> {
+        match result {
+            Err(e) if e.raw_os_error() != Some(libc::ESRCH) => Err(self.error(e)),
+            _ => Ok(()),
+        }
+    }
+
+    fn look(&self, tid: i32) -> Result<Option<TaskState>, AttachError> {
+        TaskState::read(&self.target.proc, tid).map_err(|e| self.error(e))
+    }
+
+    fn late(&self) -> bool {
+        Instant::now() > self.deadline
+    }
+
+    fn error(&self, error: io::Error) -> AttachError {
+        AttachError::Look { pid: self.target.pid, error }
+    }
+}
+
+enum Seized {
+    Yes,
+    Gone,
+    Refused,
+}
+
+/// Whether the task has been seen outside of clone since it had been on a
+/// CPU for `since` nanoseconds.
+fn is_quiet(proc: &Path, tid: i32, since: Option<u64>) -> io::Result<bool> {
+    match TaskState::read(proc, tid)? {
+        None => Ok(true),
+        Some(state) if state.at_rest => Ok(true),
+        Some(_) => {
+            let now = task::time_on_cpu(proc, tid);
+            Ok(now.zip(since).is_some_and(|(now, since)| now.saturating_sub(since) >= LONG_ENOUGH))
+        }
+    }
+}

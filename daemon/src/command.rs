@@ -1,0 +1,236 @@
+//! A command that waits between fork and exec, so that events can be opened
+//! on it first.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+
+use record::Pid;
+use rustix::process::{PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, waitid};
+
+use crate::sys::spawn::{ChildPipes, Image, fork};
+
+/// Where execvp(3) looks when PATH is unset.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// Why a command did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// No word at all.
+    #[error("no command given: put one after `--`")]
+    Empty,
+    /// A word holds a zero byte.
+    #[error("{word:?} holds a zero byte, which no program can be given")]
+    ZeroByte {
+        /// The word.
+        word: OsString,
+    },
+    /// ENOENT: nowhere on PATH, or no such file. Shells exit with 127.
+    #[error("{program}: command not found{place}; check the name, or give the path", place = searched(.program))]
+    NotFound {
+        /// As typed.
+        program: String,
+    },
+    /// EACCES. Shells exit with 126.
+    #[error("{program}: found, but not executable by this user; check its mode (ls -l) and mount options")]
+    NotExecutable {
+        /// As typed.
+        program: String,
+    },
+    /// Any other errno of execve(2).
+    #[error("{program} cannot be run: {error}")]
+    Exec {
+        /// As typed.
+        program: String,
+        /// What execve(2) said.
+        error: io::Error,
+    },
+    /// fork, pipe or pidfd failed, or the child was killed before its exec.
+    #[error("no process could be started for {program}: {error}")]
+    Fork {
+        /// As typed.
+        program: String,
+        /// What the call said.
+        error: io::Error,
+    },
+}
+
+fn searched(program: &str) -> &'static str {
+    if program.contains('/') { "" } else { " in PATH" }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CommandStatus {
+    /// With this status, 0 to 255.
+    Exited(i32),
+    /// By this signal.
+    Killed(i32),
+}
+
+impl CommandStatus {
+    /// The status a shell would give: 128 + signal when killed.
+    pub fn code(self) -> i32 {
+        match self {
+            CommandStatus::Exited(status) => status,
+            CommandStatus::Killed(signal) => 128 + signal,
+        }
+    }
+}
+
+/// A command, forked and not yet its program; or running after
+/// [`Command::release`]. Dropped before that, it never runs.
+#[derive(Debug)]
+pub struct Command {
+    program: String,
+    pid: Pid,
+    pidfd: OwnedFd,
+    leave: Option<PipeWriter>,
+    failure: PipeReader,
+    status: Option<CommandStatus>,
+}
+
+impl Command {
+    /// Forks a child that waits to become `words`. Its stdin, stdout,
+    /// stderr, signal mask (the calling thread's) and ignored signals are
+    /// ours; fork before changing any of them.
+    pub fn hold(words: &[OsString]) -> Result<Command, CommandError> {
+        let (first, _) = words.split_first().ok_or(CommandError::Empty)?;
+        let arguments = words.iter().map(|w| c_string(w)).collect::<Result<Vec<_>, _>>()?;
+        let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+        let candidates = candidates(first, &path)?;
+        let program = first.to_string_lossy().into_owned();
+        let image = Image::new(candidates, arguments);
+        fork_held(&image).map_err(|error| CommandError::Fork { program: program.clone(), error }).map(
+            |(pid, pidfd, leave, failure)| Command {
+                program,
+                pid: Pid(pid),
+                pidfd,
+                leave: Some(leave),
+                failure,
+                status: None,
+            },
+        )
+    }
+
+    /// The child's process id.
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Lets the child exec, and returns once it has.
+    pub fn release(&mut self) -> Result<(), CommandError> {
+        let Some(mut leave) = self.leave.take() else { return Ok(()) };
+        // A child that is gone closes its end; its failure pipe tells more.
+        let _gone = leave.write_all(&[1]);
+        drop(leave);
+        let mut errno = [0; 4];
+        match self.failure.read_exact(&mut errno) {
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) => return Err(CommandError::Fork { program: self.program.clone(), error }),
+            Ok(()) => {}
+        }
+        self.wait().map_err(|error| CommandError::Fork { program: self.program.clone(), error })?;
+        let program = self.program.clone();
+        Err(match i32::from_ne_bytes(errno) {
+            libc::ENOENT | libc::ENOTDIR => CommandError::NotFound { program },
+            libc::EACCES => CommandError::NotExecutable { program },
+            other => CommandError::Exec { program, error: io::Error::from_raw_os_error(other) },
+        })
+    }
+
+    /// How it ended, if it has; never blocks. The child is reaped then.
+    pub fn try_wait(&mut self) -> io::Result<Option<CommandStatus>> {
+        self.reap(WaitIdOptions::EXITED | WaitIdOptions::NOHANG)
+    }
+
+    /// Waits for its end.
+    pub fn wait(&mut self) -> io::Result<CommandStatus> {
+        loop {
+            match self.reap(WaitIdOptions::EXITED) {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    fn reap(&mut self, options: WaitIdOptions) -> io::Result<Option<CommandStatus>> {
+        if self.status.is_none() {
+            self.status = waitid(WaitId::PidFd(self.pidfd.as_fd()), options)?.map(|s| status(&s));
+        }
+        Ok(self.status)
+    }
+}
+
+impl AsFd for Command {
+    /// A pidfd: readable once the command has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+}
+
+impl Drop for Command {
+    fn drop(&mut self) {
+        // Without leave the child reads end of file and exits at once.
+        if self.leave.take().is_some() {
+            let _reaped = self.wait();
+        }
+    }
+}
+
+fn status(status: &WaitIdStatus) -> CommandStatus {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => CommandStatus::Exited(code),
+        (None, Some(signal)) => CommandStatus::Killed(signal),
+        (None, None) => CommandStatus::Exited(0),
+    }
+}
+
+type Held = (i32, OwnedFd, PipeWriter, PipeReader);
+
+fn fork_held(image: &Image) -> io::Result<Held> {
+    let (leave_reader, leave) = pipe()?;
+    let (failure, failure_writer) = pipe()?;
+    let pipes = ChildPipes {
+        leave: leave_reader.into(),
+        failure: failure_writer.into(),
+        leave_writer: leave.as_raw_fd(),
+    };
+    let pid = fork(image, &pipes)?;
+    // Not reaped yet, so the number still names our child.
+    let raw = rustix::process::Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
+    let pidfd = pidfd_open(raw, PidfdFlags::empty())?;
+    Ok((pid, pidfd, leave, failure))
+}
+
+fn c_string(word: &OsStr) -> Result<CString, CommandError> {
+    CString::new(word.as_bytes()).map_err(|_| CommandError::ZeroByte { word: word.to_owned() })
+}
+
+/// The paths execvp(3) would try: the word itself when it has a slash, else
+/// one in each directory of `path`, an empty one being the current one.
+fn candidates(program: &OsStr, path: &OsStr) -> Result<Vec<CString>, CommandError> {
+    if program.is_empty() {
+        return Ok(Vec::new());
+    }
+    if program.as_bytes().contains(&b'/') {
+        return Ok(vec![c_string(program)?]);
+    }
+    path.as_bytes()
+        .split(|&b| b == b':')
+        .map(|directory| {
+            let mut full = directory.to_vec();
+            if !full.is_empty() {
+                full.push(b'/');
+            }
+            full.extend_from_slice(program.as_bytes());
+            c_string(OsStr::from_bytes(&full))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

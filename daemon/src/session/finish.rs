@@ -1,0 +1,128 @@
+//! The end of a session: the rest of the records, and the account.
+
+use std::time::Duration;
+
+use record::side::SideRecord;
+use record::stream::write;
+use record::attr::Sampling;
+use record::{AttrFlags, EventType, Misc, ReadFormat};
+
+use super::opener::{Attrs, Retired};
+use super::{Session, SessionError, Sink};
+use crate::ledger::Ledger;
+use crate::sys::event::NATIVE_ORDER;
+
+/// PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK: timers, whose count is time.
+const CLOCKS: [u64; 2] = [0, 1];
+/// PERF_COUNT_SW_DUMMY and BPF_OUTPUT: they count nothing.
+const SILENT: [u64; 2] = [9, 10];
+
+impl Session {
+    /// Stops sampling, drains every ring until it is empty, reads the
+    /// kernel's counts, ends the stream with the loss and the ledger, and
+    /// closes all events. The command, if any, runs on: ask
+    /// [`command`](Session::command). A sink that fails meanwhile is told in
+    /// [`Ledger::sink_error`], with what it cost.
+    ///
+    /// # Errors
+    /// An event's count cannot be read.
+    pub fn finish(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError> {
+        self.stop();
+        // Side events go on until the last sample is out, so that its
+        // mapping is.
+        self.pass_booked(sink);
+        for pair in self.sets.iter().flat_map(|set| &set.pairs) {
+            let _always_works = pair.side.disable();
+        }
+        while self.pass_booked(sink) {}
+        let totals = self.totals();
+        self.settle_account(&totals);
+        self.write_ending(sink)?;
+        self.sets.clear();
+        self.rings.clear();
+        if totals.unread {
+            let error = std::io::Error::other("a counter could not be read");
+            return Err(SessionError::System { call: "read", error });
+        }
+        Ok(self.ledger.clone())
+    }
+
+    /// One pass whose failure the ledger has already; whether it brought
+    /// anything.
+    fn pass_booked(&mut self, sink: &mut dyn Sink) -> bool {
+        let before = self.seen.samples + self.ledger.lost.total();
+        let side = match self.pass(sink) {
+            Ok(pass) => pass.side > 0,
+            Err(_) => true,
+        };
+        side || self.seen.samples + self.ledger.lost.total() > before
+    }
+
+    fn totals(&self) -> Retired {
+        let period = match self.attrs.event.sampling() {
+            Sampling::Period(period) => period,
+            Sampling::Frequency(_) => 0,
+        };
+        let mut totals = self.retired;
+        for set in &self.sets {
+            totals.read(set, period);
+        }
+        totals
+    }
+
+    fn settle_account(&mut self, totals: &Retired) {
+        let ledger = &mut self.ledger;
+        ledger.tail_known = self.attrs.event.read_format.contains(ReadFormat::LOST);
+        ledger.events = totals.sampled.count;
+        ledger.kernel = samples_made(&self.attrs, totals);
+        if ledger.tail_known {
+            ledger.lost.ring = totals.sampled.lost;
+            ledger.side_lost += totals.side_lost;
+        } else {
+            ledger.lost.ring = self.seen.told_lost;
+            ledger.side_lost += self.seen.told_side_lost;
+        }
+        ledger.enabled = Duration::from_nanos(totals.sampled.enabled);
+        ledger.running = Duration::from_nanos(totals.sampled.running);
+        ledger.wall = self.stopped.unwrap_or_default();
+    }
+
+    fn write_ending(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
+        // What is in the buffer has to be booked before the note says so.
+        let _booked = self.outbox.flush(sink, &mut self.ledger);
+        let id = self.ids.0.first().copied().unwrap_or(0);
+        let out = &mut self.outbox.bytes;
+        let untold = self.ledger.lost.ring.saturating_sub(self.seen.told_lost);
+        if untold > 0 {
+            let record = SideRecord::LostSamples { lost: untold };
+            let trailer = self.attrs.zero_trailer_with(id);
+            record
+                .encode(Misc(0), &trailer, NATIVE_ORDER, out)
+                .map_err(|e| SessionError::Preamble(e.to_string()))?;
+        }
+        write::event_unit(id, &self.ledger.note(), NATIVE_ORDER, out)
+            .map_err(|e| SessionError::Preamble(e.to_string()))?;
+        write::finished_round(NATIVE_ORDER, out);
+        let _booked = self.outbox.flush(sink, &mut self.ledger);
+        Ok(())
+    }
+}
+
+/// Samples that the kernel must have made, where that is certain: see
+/// [`Ledger::kernel`](crate::ledger::Ledger::kernel).
+fn samples_made(attrs: &Attrs, totals: &Retired) -> Option<u64> {
+    let event = &attrs.event;
+    let certain = match event.kind {
+        EventType::SOFTWARE => !CLOCKS.contains(&event.config) && !SILENT.contains(&event.config),
+        EventType::TRACEPOINT | EventType::BREAKPOINT => true,
+        _ => false,
+    };
+    match event.sampling() {
+        _ if !certain => None,
+        Sampling::Period(1) => Some(totals.sampled.count),
+        // Each thread's copy of an inherited event keeps a remainder of its
+        // own, and only their sum can be read.
+        Sampling::Period(2..) if !event.flags.contains(AttrFlags::INHERIT) => Some(totals.periods),
+        Sampling::Period(_) | Sampling::Frequency(_) => None,
+    }
+}

@@ -1,0 +1,212 @@
+//! Opening a task's events on every CPU, into the rings.
+
+use std::collections::VecDeque;
+use std::io;
+
+use record::{Attr, AttrFlags, Tid};
+
+use super::error::OpenError;
+use super::rings::CpuRings;
+use crate::sys::event::{Counts, EncodedAttr, Event};
+use crate::{Call, Fallback, OpenFailure, Plan, Target};
+
+/// The events of one task (or of all tasks): a sampled and a side one for
+/// each CPU.
+#[derive(Debug)]
+pub(crate) struct EventSet {
+    pub(crate) pairs: Vec<Pair>,
+}
+
+/// The two events of one task on one CPU.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    pub(crate) sampled: Event,
+    pub(crate) side: Event,
+}
+
+impl EventSet {
+    /// Starts counting; side records first, so that no mapping is missed.
+    pub(crate) fn enable(&self) -> io::Result<()> {
+        self.pairs.iter().try_for_each(|pair| pair.side.enable())?;
+        self.pairs.iter().try_for_each(|pair| pair.sampled.enable())
+    }
+}
+
+/// Opens events; knows which parts of the attrs this kernel refused.
+#[derive(Debug)]
+pub(crate) struct Opener<'s> {
+    plan: &'s Plan,
+    rings: &'s [CpuRings],
+    attrs: Attrs,
+    encoded: (EncodedAttr, EncodedAttr),
+    fallbacks: VecDeque<Fallback>,
+    given_up: Vec<Fallback>,
+    any_open: bool,
+    /// Descriptors that sets hold so far, for the text of EMFILE.
+    opened: usize,
+    limit: Option<u64>,
+}
+
+/// Both attrs as they are opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Attrs {
+    pub(crate) event: Attr,
+    pub(crate) side: Attr,
+}
+
+impl Attrs {
+    /// The plan's attrs with what the target calls for: disabled until
+    /// started, inherited by what a task starts, enabled by a command's exec.
+    pub(crate) fn of(plan: &Plan) -> Attrs {
+        let (mut event, mut side) = (plan.event.clone(), plan.side.clone());
+        for attr in [&mut event, &mut side] {
+            attr.flags.insert(AttrFlags::DISABLED);
+            attr.flags.set(AttrFlags::INHERIT, plan.target != Target::System);
+            attr.flags.set(AttrFlags::ENABLE_ON_EXEC, plan.target == Target::Command);
+        }
+        Attrs { event, side }
+    }
+
+    fn encoded(&self) -> io::Result<(EncodedAttr, EncodedAttr)> {
+        Ok((EncodedAttr::new(&self.event)?, EncodedAttr::new(&self.side)?))
+    }
+}
+
+impl<'s> Opener<'s> {
+    /// `limit`: open files allowed.
+    pub(crate) fn new(
+        plan: &'s Plan,
+        rings: &'s [CpuRings],
+        limit: Option<u64>,
+    ) -> Result<Opener<'s>, OpenError> {
+        let attrs = Attrs::of(plan);
+        let encoded = attrs.encoded().map_err(OpenError::Attr)?;
+        let fallbacks = plan.fallbacks.iter().copied().collect();
+        Ok(Opener {
+            plan,
+            rings,
+            attrs,
+            encoded,
+            fallbacks,
+            given_up: Vec::new(),
+            any_open: false,
+            opened: 0,
+            limit,
+        })
+    }
+
+    /// Opens the events of `task` (None: of all), disabled, on every CPU of
+    /// the rings. None: there is no such task any more.
+    pub(crate) fn open(&mut self, task: Option<Tid>) -> Result<Option<EventSet>, OpenError> {
+        let mut pairs = Vec::with_capacity(self.rings.len());
+        let rings = self.rings;
+        for ring in rings {
+            match self.pair(task, ring) {
+                Ok(pair) => {
+                    self.any_open = true;
+                    self.opened += 2;
+                    pairs.push(pair);
+                }
+                Err(failure) => match failure.errno {
+                    libc::ESRCH if task.is_some() => return Ok(None),
+                    // The CPU went offline since the rings were mapped.
+                    libc::ENODEV => {}
+                    libc::EMFILE | libc::ENFILE => return Err(self.too_many()),
+                    _ => return Err(OpenError::event(failure, self.plan)),
+                },
+            }
+        }
+        Ok(Some(EventSet { pairs }))
+    }
+
+    fn pair(&mut self, task: Option<Tid>, ring: &CpuRings) -> Result<Pair, OpenFailure> {
+        loop {
+            let failure = match self.try_pair(task, ring) {
+                Ok(pair) => return Ok(pair),
+                Err(failure) => failure,
+            };
+            // Only the first open of all can tell what the kernel knows.
+            if failure.errno != libc::EINVAL || self.any_open {
+                return Err(failure);
+            }
+            let Some(fallback) = self.fallbacks.pop_front() else { return Err(failure) };
+            fallback.apply(&mut self.attrs.event, &mut self.attrs.side);
+            self.given_up.push(fallback);
+            match self.attrs.encoded() {
+                Ok(encoded) => self.encoded = encoded,
+                Err(_) => return Err(failure),
+            }
+        }
+    }
+
+    fn try_pair(&mut self, task: Option<Tid>, ring: &CpuRings) -> Result<Pair, OpenFailure> {
+        let pid = task.map_or(-1, |tid| tid.0);
+        let cpu = i32::try_from(ring.cpu.0).unwrap_or(-1);
+        let fail = |call| {
+            move |error: io::Error| OpenFailure {
+                call,
+                errno: error.raw_os_error().unwrap_or(0),
+                cpu: Some(ring.cpu),
+                task,
+            }
+        };
+        let sampled = Event::open(&mut self.encoded.0, pid, cpu).map_err(fail(Call::OpenEvent))?;
+        let side = Event::open(&mut self.encoded.1, pid, cpu).map_err(fail(Call::OpenSide))?;
+        sampled.output_to(ring.samples.owner()).map_err(fail(Call::SetOutput))?;
+        side.output_to(ring.side.owner()).map_err(fail(Call::SetOutput))?;
+        Ok(Pair { sampled, side })
+    }
+
+    fn too_many(&self) -> OpenError {
+        OpenError::Descriptors {
+            opened: self.opened,
+            cpus: self.rings.len(),
+            limit: self.limit.map_or_else(|| "the system's".into(), |limit| limit.to_string()),
+        }
+    }
+
+    /// The attrs as opened, and what had to be given up for that.
+    pub(crate) fn into_outcome(self) -> (Attrs, Vec<Fallback>) {
+        (self.attrs, self.given_up)
+    }
+}
+
+/// Counts of sampled events that are closed, and records lost by side ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Retired {
+    pub(crate) sampled: Counts,
+    pub(crate) side_lost: u64,
+    /// An event's count could not be read.
+    pub(crate) unread: bool,
+    /// Full periods, summed over events.
+    pub(crate) periods: u64,
+}
+
+impl Retired {
+    /// Reads what a set counted, and closes it: events that its tasks'
+    /// children inherited go with it.
+    pub(crate) fn add(&mut self, set: EventSet) {
+        self.read(&set, 1);
+    }
+
+    /// Adds what a set has counted so far; `period` is its events'.
+    pub(crate) fn read(&mut self, set: &EventSet, period: u64) {
+        for pair in &set.pairs {
+            match pair.sampled.counts() {
+                Ok(counts) => {
+                    let sum = &mut self.sampled;
+                    sum.count += counts.count;
+                    sum.enabled += counts.enabled;
+                    sum.running += counts.running;
+                    sum.lost += counts.lost;
+                    self.periods += counts.count.checked_div(period).unwrap_or(0);
+                }
+                Err(_) => self.unread = true,
+            }
+            match pair.side.counts() {
+                Ok(counts) => self.side_lost += counts.lost,
+                Err(_) => self.unread = true,
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! One pass over the rings: side records first, samples next, a mark last.
+
+use std::io;
+
+use record::{Misc, RecordHeader, RecordType, SampleType};
+
+use super::sink::Outbox;
+use super::{Seen, Session, SessionError, Sink};
+use crate::ledger::Ledger;
+use crate::ring::{Drained, Lent};
+use crate::sys::event::NATIVE_ORDER;
+use record::stream::write;
+
+/// What one pass brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pass {
+    /// Samples handed to the sink, or to the buffer before it.
+    pub samples: u64,
+    /// Other records.
+    pub side: u64,
+    /// The count that was asked for is reached: sampling has stopped.
+    pub limit_reached: bool,
+}
+
+/// What a CPU's ring of samples gave last.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    last: Vec<u8>,
+    record: Vec<u8>,
+}
+
+impl Lane {
+    /// Whether the record is the one before it but for the id: two events on
+    /// one task record the same moment alike, registers and all (the kernel
+    /// fills perf_sample_data once for both since Linux 6.2).
+    fn is_twin(&mut self, lent: Lent<'_>) -> bool {
+        self.record.clear();
+        self.record.extend_from_slice(lent.first);
+        self.record.extend_from_slice(lent.second);
+        // Header and IDENTIFIER.
+        let body = |record: &[u8]| record.get(RecordHeader::SIZE + 8..).map(<[u8]>::to_vec);
+        let twin = body(&self.record).is_some() && body(&self.record) == body(&self.last);
+        std::mem::swap(&mut self.last, &mut self.record);
+        twin
+    }
+}
+
+impl Session {
+    /// Moves what the rings hold now to the sink. A record of one pass never
+    /// precedes one of the pass before the last.
+    ///
+    /// # Errors
+    /// The sink failed, for the first time; see [`SessionError::Sink`].
+    pub fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
+        let pass = self.pass(sink).map_err(SessionError::Sink)?;
+        self.outbox.flush(sink, &mut self.ledger).map_err(SessionError::Sink)?;
+        Ok(pass)
+    }
+
+    pub(super) fn pass(&mut self, sink: &mut dyn Sink) -> io::Result<Pass> {
+        let mut pass = Pass::default();
+        // The first failure is kept, and the rings are emptied all the same.
+        let mut result = Ok(());
+        for ring in &mut self.rings {
+            let (ledger, seen, outbox) = (&mut self.ledger, &mut self.seen, &mut self.outbox);
+            let drained = ring.side.drain(|lent| {
+                if lent.header.kind == RecordType::LOST {
+                    seen.told_side_lost += lost(lent);
+                }
+                outbox.side(lent);
+                pass.side += 1;
+            });
+            damage(drained, ledger);
+            result = result.and(outbox.flush_full(sink, ledger));
+        }
+        for index in 0..self.rings.len() {
+            let drained = self.drain_samples(index, &mut pass);
+            damage(drained, &mut self.ledger);
+            result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
+        }
+        if pass.samples + pass.side > 0 {
+            write::finished_round(NATIVE_ORDER, &mut self.outbox.bytes);
+        }
+        pass.limit_reached = self.limit_reached();
+        if pass.limit_reached {
+            self.stop();
+        }
+        result.map(|()| pass)
+    }
+
+    fn drain_samples(&mut self, index: usize, pass: &mut Pass) -> Drained {
+        let limit = self.settings.count.unwrap_or(u64::MAX);
+        let twins = self.drop_twins
+            && self.attrs.event.sample_type.contains(SampleType::IDENTIFIER | SampleType::TIME);
+        let (ring, lane) = (&mut self.rings[index].samples, &mut self.lanes[index]);
+        let (ledger, seen, outbox) = (&mut self.ledger, &mut self.seen, &mut self.outbox);
+        ring.drain(|lent| {
+            if lent.header.kind != RecordType::SAMPLE {
+                other(lent, seen, ledger);
+                outbox.side(lent);
+                pass.side += 1;
+            } else if twins && lane.is_twin(lent) {
+                ledger.lost.duplicate += 1;
+            } else if seen.samples >= limit {
+                ledger.lost.beyond_count += 1;
+            } else {
+                seen.samples += 1;
+                pass.samples += 1;
+                outbox.sample(lent);
+            }
+        })
+    }
+
+    fn limit_reached(&self) -> bool {
+        self.settings.count.is_some_and(|limit| self.seen.samples >= limit)
+    }
+}
+
+impl Outbox {
+    #[inline]
+    fn sample(&mut self, lent: Lent<'_>) {
+        self.append(lent);
+        self.samples += 1;
+        self.exact_ip += u64::from(lent.header.misc.contains(Misc::EXACT_IP));
+    }
+
+    fn side(&mut self, lent: Lent<'_>) {
+        self.append(lent);
+        self.side += 1;
+    }
+
+    #[inline]
+    fn append(&mut self, lent: Lent<'_>) {
+        self.bytes.extend_from_slice(lent.first);
+        self.bytes.extend_from_slice(lent.second);
+    }
+}
+
+fn other(lent: Lent<'_>, seen: &mut Seen, ledger: &mut Ledger) {
+    match lent.header.kind {
+        RecordType::LOST => seen.told_lost += lost(lent),
+        RecordType::THROTTLE => ledger.throttled += 1,
+        _ => {}
+    }
+}
+
+fn damage(drained: Drained, ledger: &mut Ledger) {
+    ledger.lost.parse_error += u64::from(drained.damaged);
+}
+
+/// `lost` of a LOST record: header, id, lost.
+fn lost(lent: Lent<'_>) -> u64 {
+    let mut word = [0; 8];
+    let bytes = lent.first.iter().chain(lent.second).skip(RecordHeader::SIZE + 8);
+    let mut filled = 0;
+    for (to, from) in word.iter_mut().zip(bytes) {
+        *to = *from;
+        filled += 1;
+    }
+    if filled == word.len() { u64::from_ne_bytes(word) } else { 0 }
+}

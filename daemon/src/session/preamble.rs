@@ -1,0 +1,147 @@
+//! What a stream says before its first record.
+
+use record::stream::{Cache, EventName, Feature, write};
+use record::{Attr, SampleType};
+
+use super::opener::Attrs;
+use super::{Session, SessionError, Sink};
+use crate::facts::{CacheKind, Facts};
+use crate::synthesize::{Processes, Synthesizer, kernel};
+use crate::sys::event::NATIVE_ORDER;
+use crate::Target;
+
+/// Ids in one HEADER_ATTR, whose size is 16 bits.
+const IDS_A_RECORD: usize = 8_000;
+/// The side event's name in streams, as perf calls its own.
+const SIDE_NAME: &str = "dummy:HG";
+
+impl Session {
+    /// Writes what comes before the first record: header, events, promises,
+    /// machine, the kernel's mappings. `command_line` is this program's.
+    ///
+    /// # Errors
+    /// The sink failed, or a text is too long for a record.
+    pub fn preamble(
+        &mut self,
+        facts: &Facts,
+        command_line: &[String],
+        sink: &mut dyn Sink,
+    ) -> Result<(), SessionError> {
+        let out = &mut self.outbox.bytes;
+        let wrong = |e: write::WriteError| SessionError::Preamble(e.to_string());
+        write::file_header(NATIVE_ORDER, out);
+        let events = [
+            (&self.attrs.event, &self.ids.0, self.plan.name.as_str()),
+            (&self.attrs.side, &self.ids.1, SIDE_NAME),
+        ];
+        for (attr, ids, name) in events {
+            // More ids than a record holds: the event is described again.
+            for ids in ids.chunks(IDS_A_RECORD) {
+                write::attr(attr, ids, NATIVE_ORDER, out).map_err(wrong)?;
+            }
+            for id in ids.chunks(IDS_A_RECORD).filter_map(<[u64]>::first) {
+                write::event_name(*id, name, NATIVE_ORDER, out).map_err(wrong)?;
+            }
+        }
+        let first = self.ids.0.first().copied().unwrap_or(0);
+        let note = format!("{};served=embedded", self.plan.promises);
+        write::event_unit(first, &note, NATIVE_ORDER, out).map_err(wrong)?;
+        for feature in features(facts, command_line).into_iter().chain([descriptions(&events)]) {
+            write::feature(&feature, NATIVE_ORDER, out).map_err(wrong)?;
+        }
+        let proc = self.settings.root.join("proc");
+        let mut synthesizer = Synthesizer::new(&proc, &self.attrs.side);
+        kernel(&mut synthesizer, out);
+        self.outbox.side += synthesizer.records;
+        self.outbox.flush(sink, &mut self.ledger).map_err(SessionError::Sink)
+    }
+
+    /// Writes names and mappings of processes that were there before
+    /// sampling began, then says that this is all.
+    pub(super) fn describe_processes(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
+        let proc = self.settings.root.join("proc");
+        let mut synthesizer = Synthesizer::new(&proc, &self.attrs.side);
+        let mut processes = match self.plan.target {
+            Target::Command => None,
+            Target::Process(pid) => Some(Processes::tree(&proc, pid)),
+            Target::System => Some(Processes::all(&proc)),
+        };
+        let mut result = Ok(());
+        while processes.as_mut().is_some_and(|p| p.next(&mut synthesizer, &mut self.outbox.bytes)) {
+            self.outbox.side += std::mem::take(&mut synthesizer.records);
+            self.ledger.side_lost += std::mem::take(&mut synthesizer.left_out);
+            result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
+        }
+        write::finished_init(NATIVE_ORDER, &mut self.outbox.bytes);
+        let flushed = self.outbox.flush(sink, &mut self.ledger);
+        result.and(flushed).map_err(SessionError::Sink)
+    }
+}
+
+impl Attrs {
+    /// A trailer of zeros but for IDENTIFIER, its last word.
+    pub(super) fn zero_trailer_with(&self, id: u64) -> Vec<u8> {
+        let mut trailer = Synthesizer::trailer(&self.side);
+        if self.side.sample_type.contains(SampleType::IDENTIFIER)
+            && let Some(last) = trailer.last_chunk_mut()
+        {
+            *last = id.to_ne_bytes();
+        }
+        trailer
+    }
+}
+
+fn descriptions(events: &[(&Attr, &Vec<u64>, &str)]) -> Feature {
+    let names = events.iter().map(|(attr, ids, name)| {
+        let mut bytes = Vec::new();
+        // An attr that cannot be spelled has failed before, as HEADER_ATTR.
+        let _written = attr.encode(write::attr_size(attr), NATIVE_ORDER, &mut bytes);
+        let ids = ids.iter().copied().take(IDS_A_RECORD / 4).collect();
+        EventName { attr: bytes, ids, name: (*name).to_owned() }
+    });
+    Feature::EventDescriptions(names.collect())
+}
+
+/// The machine, as far as the facts know it.
+fn features(facts: &Facts, command_line: &[String]) -> Vec<Feature> {
+    let kernel = &facts.kernel;
+    let online = facts.cpus.online.as_ref().and_then(|cpus| u32::try_from(cpus.len()).ok());
+    let cpus = &facts.cpus;
+    let model = cpus.vendor.as_ref().zip(cpus.family).zip(cpus.model).zip(cpus.stepping);
+    [
+        kernel.hostname.clone().map(Feature::Hostname),
+        kernel.release.clone().map(Feature::OsRelease),
+        Some(Feature::Version(concat!("hardmeter ", env!("CARGO_PKG_VERSION")).into())),
+        kernel.machine.clone().map(Feature::Arch),
+        online.map(|online| Feature::NrCpus { available: online, online }),
+        cpus.name.clone().map(Feature::CpuDescription),
+        model.map(|(((vendor, family), model), stepping)| {
+            Feature::CpuId(format!("{vendor},{family},{model},{stepping}"))
+        }),
+        facts.memory_kib.map(Feature::TotalMemory),
+        Some(Feature::CommandLine(command_line.to_vec())),
+        (!facts.caches.is_empty()).then(|| Feature::Caches(caches(facts))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Fields that sysfs leaves out are 0, as in perf.
+fn caches(facts: &Facts) -> Vec<Cache> {
+    let caches = facts.caches.iter().map(|cache| Cache {
+        level: cache.level,
+        line_size: cache.line_bytes.unwrap_or(0),
+        sets: cache.sets.unwrap_or(0),
+        ways: cache.ways.unwrap_or(0),
+        kind: match cache.kind {
+            CacheKind::Data => "Data",
+            CacheKind::Instruction => "Instruction",
+            CacheKind::Unified => "Unified",
+        }
+        .into(),
+        size: cache.bytes.map_or_else(String::new, |bytes| format!("{}K", bytes / 1024)),
+        cpus: cache.shared_by.clone().unwrap_or_default(),
+    });
+    caches.collect()
+}

@@ -1,0 +1,69 @@
+//! Where a session's stream goes, through a buffer that is reused.
+
+use std::io;
+
+use crate::ledger::Ledger;
+
+/// Handed on once it holds so much, bytes. A ring is always emptied into the
+/// buffer first, so it can grow by the size of one ring.
+const CHUNK: usize = 256 * 1024;
+
+/// Takes the stream's bytes: whole records, in order.
+pub trait Sink {
+    /// Takes all of `bytes` or none: after an error none of its records
+    /// counts as delivered, so a sink that writes to a file should cut off
+    /// what it wrote of them.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+}
+
+impl<F: FnMut(&[u8]) -> io::Result<()>> Sink for F {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self(bytes)
+    }
+}
+
+impl Sink for Vec<u8> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Records on their way to the sink, and how many there are.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    pub(super) bytes: Vec<u8>,
+    pub(super) samples: u64,
+    pub(super) exact_ip: u64,
+    pub(super) side: u64,
+    /// The sink has failed: nothing is written any more.
+    failed: bool,
+}
+
+impl Outbox {
+    /// Hands on a buffer that is full enough.
+    pub(super) fn flush_full(&mut self, sink: &mut dyn Sink, ledger: &mut Ledger) -> io::Result<()> {
+        if self.bytes.len() >= CHUNK { self.flush(sink, ledger) } else { Ok(()) }
+    }
+
+    /// Hands on what there is, and books it as delivered or lost. Only the
+    /// first failure is an error; the ledger keeps it.
+    pub(super) fn flush(&mut self, sink: &mut dyn Sink, ledger: &mut Ledger) -> io::Result<()> {
+        let result = if self.failed || self.bytes.is_empty() { Ok(()) } else { sink.write(&self.bytes) };
+        if let Err(error) = &result {
+            self.failed = true;
+            ledger.sink_error = Some(error.to_string());
+        }
+        if self.failed {
+            ledger.lost.sink += self.samples;
+            ledger.side_lost += self.side;
+        } else {
+            ledger.delivered += self.samples;
+            ledger.exact_ip += self.exact_ip;
+            ledger.side_delivered += self.side;
+        }
+        self.bytes.clear();
+        (self.samples, self.exact_ip, self.side) = (0, 0, 0);
+        result
+    }
+}

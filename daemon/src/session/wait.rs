@@ -1,0 +1,109 @@
+//! Waiting until there is something to do.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::{Session, SessionError};
+
+/// How long to wait at most once poll(2) cannot tell about the rings.
+const DEAF_WAIT: Duration = Duration::from_millis(10);
+
+/// Where the target is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TargetState {
+    /// It runs; the system always does.
+    #[default]
+    Running,
+    /// The command or process has ended; children that it started, and that
+    /// are sampled too, still run.
+    Left,
+    /// It and all that is sampled have ended.
+    Gone,
+}
+
+/// Why a wait ended; nothing set: time was up, or a signal came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Woken {
+    /// A ring has filled up to its mark.
+    pub records: bool,
+    /// Where the target is now.
+    pub target: TargetState,
+    /// For each extra descriptor, whether it can be read or has hung up.
+    pub extra: Vec<bool>,
+}
+
+impl Session {
+    /// Waits until a ring has filled up to a quarter, the target has ended,
+    /// an extra descriptor can be read, a signal came, or `timeout` is over.
+    /// Records below the mark do not wake: use a timeout, and drain after
+    /// each wait.
+    ///
+    /// # Errors
+    /// poll(2) failed.
+    pub fn wait(
+        &mut self,
+        timeout: Duration,
+        extra: &[BorrowedFd<'_>],
+    ) -> Result<Woken, SessionError> {
+        let timeout = if self.poll_is_deaf { timeout.min(DEAF_WAIT) } else { timeout };
+        let spec = Timespec {
+            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        };
+        let rings = if self.poll_is_deaf { &[][..] } else { &self.rings[..] };
+        let target = match self.state {
+            TargetState::Running => {
+                let command = self.command.as_ref().map(AsFd::as_fd);
+                command.or(self.pidfd.as_ref().map(AsFd::as_fd))
+            }
+            TargetState::Left | TargetState::Gone => None,
+        };
+        let ring_fds = rings.iter().flat_map(|ring| [ring.side.as_fd(), ring.samples.as_fd()]);
+        let mut fds: Vec<PollFd<'_>> = ring_fds
+            .chain(target)
+            .chain(extra.iter().copied())
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .collect();
+        match poll(&mut fds, Some(&spec)).map_err(io::Error::from) {
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {
+                let extra = vec![false; extra.len()];
+                return Ok(Woken { records: false, target: self.state, extra });
+            }
+            Err(error) => return Err(SessionError::System { call: "poll", error }),
+        }
+        let ready: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
+        let (of_rings, rest) = ready.split_at(2 * rings.len());
+        let (of_target, of_extra) = rest.split_at(usize::from(target.is_some()));
+        let records = of_rings.iter().any(|flags| flags.contains(PollFlags::IN));
+        // POLLHUP: the thread that the rings' owners were opened on has
+        // ended. Records still come, but poll would return at once for ever.
+        let deaf = of_rings.iter().any(|f| f.intersects(PollFlags::HUP | PollFlags::ERR));
+        let ended = of_target.iter().any(|flags| !flags.is_empty());
+        let extra = of_extra.iter().map(|flags| !flags.is_empty()).collect();
+        self.poll_is_deaf |= deaf;
+        if ended {
+            self.state = TargetState::Left;
+        }
+        if self.state == TargetState::Left && self.events_hung_up()? {
+            self.state = TargetState::Gone;
+        }
+        Ok(Woken { records, target: self.state, extra })
+    }
+
+    /// An event hangs up once its task and all that inherited it are gone.
+    fn events_hung_up(&self) -> Result<bool, SessionError> {
+        let pairs = self.sets.iter().flat_map(|set| &set.pairs);
+        let mut fds: Vec<PollFd<'_>> =
+            pairs.map(|pair| PollFd::new(&pair.sampled, PollFlags::IN)).collect();
+        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match poll(&mut fds, Some(&zero)).map_err(io::Error::from) {
+            Ok(_) => Ok(fds.iter().all(|fd| fd.revents().contains(PollFlags::HUP))),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(false),
+            Err(error) => Err(SessionError::System { call: "poll", error }),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! System calls and memory that Rust cannot check. The only unsafe code of
+//! the library; everything it lends out is safe to use.
+
+pub(crate) mod event;
+pub(crate) mod mapping;
+pub(crate) mod ptrace;
+pub(crate) mod spawn;

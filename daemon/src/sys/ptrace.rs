@@ -1,0 +1,106 @@
+//! ptrace(2), as far as watching clones needs it. A tracee belongs to the
+//! thread that seized it: all calls must come from that thread.
+
+use std::ffi::c_int;
+use std::io;
+use std::ptr;
+
+/// What a tracee that stopped, or ended, reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// It made `child` by clone, fork or vfork, and stands at the end of
+    /// that call.
+    Made {
+        /// The new task.
+        child: i32,
+    },
+    /// It has just been made, attached by itself, and has run nothing; or a
+    /// trap without meaning for us.
+    Born,
+    /// It replaced its program; `former` is the thread id that called exec.
+    Exec {
+        /// Thread id before exec.
+        former: i32,
+    },
+    /// Its group is stopped by SIGSTOP or a terminal's signal.
+    GroupStop,
+    /// It is about to receive a signal.
+    Signal(c_int),
+    /// It is gone.
+    Ended,
+}
+
+/// Watches task `tid` without stopping it: its clones, forks and execs will
+/// stop it, and what it makes is watched too.
+pub(crate) fn seize(tid: i32) -> io::Result<()> {
+    let options = libc::PTRACE_O_TRACECLONE
+        | libc::PTRACE_O_TRACEFORK
+        | libc::PTRACE_O_TRACEVFORK
+        | libc::PTRACE_O_TRACEEXEC;
+    let options = usize::try_from(options).map_err(io::Error::other)?;
+    request(libc::PTRACE_SEIZE, tid, options)
+}
+
+/// Lets a stopped tracee run on, with `signal` delivered unless 0.
+pub(crate) fn resume(tid: i32, signal: c_int) -> io::Result<()> {
+    request(libc::PTRACE_CONT, tid, usize::try_from(signal).map_err(io::Error::other)?)
+}
+
+/// Leaves a tracee in its group stop until SIGCONT.
+pub(crate) fn listen(tid: i32) -> io::Result<()> {
+    request(libc::PTRACE_LISTEN, tid, 0)
+}
+
+fn request(request: libc::c_uint, tid: i32, data: usize) -> io::Result<()> {
+    let none = ptr::null_mut::<libc::c_void>();
+    let data = ptr::without_provenance_mut::<libc::c_void>(data);
+    // SAFETY: none of the requests above reads or writes memory of ours.
+    let result = unsafe { libc::ptrace(request, tid, none, data) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The next report of a tracee of this thread, if there is one now.
+pub(crate) fn next_report() -> io::Result<Option<(i32, Report)>> {
+    let mut status: c_int = 0;
+    // Without __WNOTHREAD this would reap children of other threads.
+    let flags = libc::__WALL | libc::WNOHANG | libc::__WNOTHREAD;
+    // SAFETY: writes the status, to `status`.
+    let tid = unsafe { libc::waitpid(-1, &raw mut status, flags) };
+    if tid < 0 {
+        let error = io::Error::last_os_error();
+        return match error.raw_os_error() {
+            Some(libc::ECHILD | libc::EINTR) => Ok(None),
+            _ => Err(error),
+        };
+    }
+    if tid == 0 {
+        return Ok(None);
+    }
+    Ok(Some((tid, interpret(tid, status))))
+}
+
+fn interpret(tid: i32, status: c_int) -> Report {
+    if !libc::WIFSTOPPED(status) {
+        return Report::Ended;
+    }
+    let signal = libc::WSTOPSIG(status);
+    match (status >> 16) & 0xff {
+        0 => Report::Signal(signal),
+        libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
+            Report::Made { child: message(tid) }
+        }
+        libc::PTRACE_EVENT_EXEC => Report::Exec { former: message(tid) },
+        libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => Report::GroupStop,
+        _ => Report::Born,
+    }
+}
+
+/// The task id that goes with an event; 0 when the tracee was killed since.
+fn message(tid: i32) -> i32 {
+    let mut message: libc::c_ulong = 0;
+    let none = ptr::null_mut::<libc::c_void>();
+    // SAFETY: the kernel writes one unsigned long, to `message`.
+    let result =
+        unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, tid, none, &raw mut message) };
+    if result < 0 { 0 } else { i32::try_from(message).unwrap_or(0) }
+}

@@ -1,0 +1,178 @@
+//! fork(2) of a child that waits for leave, then execs.
+//!
+//! Between fork and exec the child of a process that may have threads calls
+//! only what signal-safety(7) lists; everything else is prepared before.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::ptr;
+
+/// The interpreter of scripts without `#!`, as execvp(3) has it.
+const SHELL: &CStr = c"/bin/sh";
+const LAST_SIGNAL: c_int = 64;
+
+/// A program's candidates and arguments, ready for a child that may not
+/// allocate.
+#[derive(Debug)]
+pub(crate) struct Image {
+    paths: Vec<CString>,
+    // Keeps alive what `pointers` points to.
+    arguments: Vec<CString>,
+}
+
+impl Image {
+    /// `paths` are tried in order; `arguments` start with argv[0].
+    pub(crate) fn new(paths: Vec<CString>, arguments: Vec<CString>) -> Image {
+        Image { paths, arguments }
+    }
+
+    /// argv, null at the end; with `before` it starts with two more slots.
+    fn argv(&self) -> Vec<*const c_char> {
+        self.arguments.iter().map(|a| a.as_ptr()).chain([ptr::null()]).collect()
+    }
+
+    /// argv of the shell that runs a script: its path goes to slot 1.
+    fn shell_argv(&self) -> Vec<*const c_char> {
+        let rest = self.arguments.iter().skip(1).map(|a| a.as_ptr());
+        [SHELL.as_ptr(), ptr::null()].into_iter().chain(rest).chain([ptr::null()]).collect()
+    }
+}
+
+/// The child's ends of its two pipes, and ours that it must not keep.
+#[derive(Debug)]
+pub(crate) struct ChildPipes {
+    /// One byte is leave to go; end of file: give up.
+    pub(crate) leave: OwnedFd,
+    /// Takes the errno of a failed exec; closes on exec.
+    pub(crate) failure: OwnedFd,
+    /// Our end of `leave`: held open in the child it would hide our death.
+    pub(crate) leave_writer: RawFd,
+}
+
+/// Forks. The child gets the caller's signal mask, default dispositions for
+/// what the caller handles and for SIGPIPE (which Rust ignores), and its
+/// open files; it execs `image` once a byte comes through `pipes.leave`.
+/// The caller keeps `pipes` only to drop them.
+pub(crate) fn fork(image: &Image, pipes: &ChildPipes) -> io::Result<i32> {
+    let argv = image.argv();
+    let mut shell_argv = image.shell_argv();
+    // A handler of ours that ran in the child would swallow a signal that
+    // was meant to end it.
+    let mask = block_all_signals()?;
+    // SAFETY: the child calls async-signal-safe functions only, and leaves
+    // by exec or _exit.
+    let pid = unsafe { libc::fork() };
+    let failed = io::Error::last_os_error();
+    if pid == 0 {
+        let errno = child(image, &argv, &mut shell_argv, (pipes, &mask));
+        report_and_exit(pipes.failure.as_raw_fd(), errno);
+    }
+    set_mask(&mask);
+    if pid < 0 { Err(failed) } else { Ok(pid) }
+}
+
+/// The child's life up to exec; gives the errno that exec failed with, or 0
+/// when there was no leave to go.
+fn child(
+    image: &Image,
+    argv: &[*const c_char],
+    shell_argv: &mut [*const c_char],
+    (pipes, mask): (&ChildPipes, &libc::sigset_t),
+) -> c_int {
+    // SAFETY: a plain descriptor number; the parent's copy is not affected.
+    unsafe { libc::close(pipes.leave_writer) };
+    for signal in 1..=LAST_SIGNAL {
+        reset_handler(signal);
+    }
+    set_mask(mask);
+    if !wait_for_leave(pipes.leave.as_raw_fd()) {
+        return 0;
+    }
+    // As execvp(3): go on after ENOENT and ENOTDIR, remember EACCES.
+    let mut result = libc::ENOENT;
+    for path in &image.paths {
+        // SAFETY: both are null-terminated and outlive the call.
+        unsafe { libc::execv(path.as_ptr(), argv.as_ptr()) };
+        let mut failed = errno();
+        if failed == libc::ENOEXEC {
+            shell_argv[1] = path.as_ptr();
+            // SAFETY: as above.
+            unsafe { libc::execv(SHELL.as_ptr(), shell_argv.as_ptr()) };
+            failed = libc::ENOEXEC;
+        }
+        match failed {
+            libc::ENOENT | libc::ENOTDIR => {}
+            libc::EACCES => result = libc::EACCES,
+            other => return other,
+        }
+    }
+    result
+}
+
+fn wait_for_leave(fd: RawFd) -> bool {
+    let mut byte = 0u8;
+    loop {
+        // SAFETY: one byte at most is written, to `byte`.
+        let read = unsafe { libc::read(fd, (&raw mut byte).cast(), 1) };
+        if read == 1 {
+            return true;
+        }
+        if read == 0 || errno() != libc::EINTR {
+            return false;
+        }
+    }
+}
+
+fn report_and_exit(fd: RawFd, errno: c_int) -> ! {
+    if errno != 0 {
+        let bytes = errno.to_ne_bytes();
+        // SAFETY: reads the four bytes given.
+        unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
+    }
+    // SAFETY: never returns and runs no destructors.
+    unsafe { libc::_exit(127) }
+}
+
+/// A signal that is handled goes back to its default; ignored ones stay
+/// ignored, but SIGPIPE, which Rust's runtime ignores on its own.
+fn reset_handler(signal: c_int) {
+    // SAFETY: all zero bytes are a valid sigaction: SIG_DFL, no flags.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: reads the disposition into `action`; unknown signals fail.
+    let known = unsafe { libc::sigaction(signal, ptr::null(), &raw mut action) } == 0;
+    let ours = signal == libc::SIGPIPE
+        || (action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN);
+    if known && ours {
+        action.sa_sigaction = libc::SIG_DFL;
+        action.sa_flags = 0;
+        // SAFETY: sets the default disposition.
+        unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+    }
+}
+
+fn block_all_signals() -> io::Result<libc::sigset_t> {
+    // SAFETY: a sigset is plain bits; filled next.
+    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: writes the set given.
+    unsafe { libc::sigfillset(&raw mut all) };
+    // SAFETY: reads one set and writes the other.
+    let failed =
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before) };
+    if failed == 0 { Ok(before) } else { Err(io::Error::from_raw_os_error(failed)) }
+}
+
+fn set_mask(mask: &libc::sigset_t) {
+    // SAFETY: reads the set; SIG_SETMASK with a valid set cannot fail.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, ptr::null_mut()) };
+}
+
+/// The calling thread's errno, without io::Error's detour.
+fn errno() -> c_int {
+    // SAFETY: points to the thread's errno.
+    let location = unsafe { libc::__errno_location() };
+    // SAFETY: valid as long as the thread.
+    unsafe { *location }
+}
