@@ -5,6 +5,7 @@ use crate::comms::Comms;
 use crate::names::Names;
 use crate::report::{Routine, SiteCell, Unresolved};
 use crate::site::Site;
+use record::{CpuMode, Pid, Time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use symbolizer::{ObjectId, Place, Resolution, Symbolizer};
@@ -18,6 +19,10 @@ pub(crate) struct Lookup {
     routines: FxHashMap<Place, Atom>,
     objects: FxHashMap<ObjectId, u32>,
     sites: FxHashMap<Place, bool>,
+    /// By object number: the first object of the same name, itself perhaps.
+    first_of_name: Vec<Option<ObjectId>>,
+    by_name: FxHashMap<u32, ObjectId>,
+    twins: FxHashMap<Place, Place>,
 }
 
 impl Lookup {
@@ -29,7 +34,45 @@ impl Lookup {
             routines: FxHashMap::default(),
             objects: FxHashMap::default(),
             sites: FxHashMap::default(),
+            first_of_name: Vec::new(),
+            by_name: FxHashMap::default(),
+            twins: FxHashMap::default(),
         }
+    }
+
+    /// Where an instruction pointer lies. Objects may share a name (anonymous
+    /// memory of several processes, a file and what replaced it): places that
+    /// look alike to the user, name and reason included, are one.
+    #[inline]
+    pub(crate) fn place(&mut self, mode: CpuMode, pid: Pid, (ip, time): (u64, Time)) -> Place {
+        let place = self.symbolizer.place(mode, pid, ip, time);
+        let index = usize::try_from(place.object.0).unwrap_or(usize::MAX);
+        match self.first_of_name.get(index) {
+            Some(Some(first)) if *first == place.object => place,
+            _ => self.twin(place, index),
+        }
+    }
+
+    fn twin(&mut self, place: Place, index: usize) -> Place {
+        if let Some(twin) = self.twins.get(&place) {
+            return *twin;
+        }
+        let name = self.object(place.object);
+        let first = *self.by_name.entry(name).or_insert(place.object);
+        if self.first_of_name.len() <= index {
+            self.first_of_name.resize(index.saturating_add(1), None);
+        }
+        if let Some(known) = self.first_of_name.get_mut(index) {
+            *known = Some(first);
+        }
+        if first == place.object {
+            return place;
+        }
+        let candidate = Place { object: first, ..place };
+        let alike = self.routine(candidate) == self.routine(place);
+        let twin = if alike { candidate } else { place };
+        self.twins.insert(place, twin);
+        twin
     }
 
     /// The routine's name by number, or the reason's.

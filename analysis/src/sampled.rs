@@ -43,7 +43,7 @@ impl Sampled<'_> {
             Err(Lack::Tid)
         } else {
             let Held { ip, time, .. } = *self.held;
-            Ok(lookup.symbolizer.place(self.held.mode(), self.held.pid(), ip, time))
+            Ok(lookup.place(self.held.mode(), self.held.pid(), (ip, time)))
         };
         self.place = Some(place);
         place

@@ -73,12 +73,13 @@ fn rows(event: &EventReport, out: &mut Text) {
     for key in event.rows[0].keys.iter() {
         match key {
             Key::Site => {
-                columns.add("address", Align::Left);
+                columns.add("address", Align::Whole);
                 columns.add("routine", Align::Left);
                 columns.add("object", Align::Left);
             }
             Key::Pid | Key::Tid | Key::Cpu => columns.add(&key.to_string(), Align::Right),
-            key => columns.add(&key.to_string(), Align::Left),
+            Key::Routine | Key::Object | Key::Comm => columns.add(&key.to_string(), Align::Left),
+            key => columns.add(&key.to_string(), Align::Whole),
         }
     }
     for row in &event.rows {
@@ -136,13 +137,16 @@ fn registers(event: &EventReport, at_site: u64, report: &Report, out: &mut Text)
         out.text.push_str(&register.finding());
         out.text.push('\n');
     }
-    out.text.push('\n');
     let mut columns = Columns::new(out.style);
     columns.add("register", Align::Left);
     columns.add("count", Align::Right);
     columns.add("share", Align::Right);
-    columns.add("value", Align::Left);
-    for register in &event.registers {
+    columns.add("value", Align::Whole);
+    // One value, or each value once: the finding said it all.
+    let repeats = event.registers.iter().filter(|register| {
+        register.distinct > 1 && register.top.first().is_some_and(|value| value.count > 1)
+    });
+    for register in repeats {
         for value in &register.top {
             columns.row(vec![
                 register.name.clone(),
@@ -152,7 +156,10 @@ fn registers(event: &EventReport, at_site: u64, report: &Report, out: &mut Text)
             ]);
         }
     }
-    columns.render(&mut out.text);
+    if !columns.is_empty() {
+        out.text.push('\n');
+        columns.render(&mut out.text);
+    }
 }
 
 /// `part` of `whole`, 0 of nothing.

@@ -5,8 +5,10 @@ use super::Style;
 /// Where a cell stands in its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
-    /// Words.
+    /// Names; these may be cut.
     Left,
+    /// Addresses.
+    Whole,
     /// Numbers.
     Right,
 }
@@ -37,6 +39,10 @@ impl Columns {
 
     pub(super) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
 
     pub(super) fn render(&self, out: &mut String) {
@@ -91,7 +97,7 @@ impl Columns {
                     out.push_str(&pad);
                     out.push_str(&cell);
                 }
-                Align::Left => {
+                Align::Left | Align::Whole => {
                     out.push_str(&cell);
                     if index < last {
                         out.push_str(&pad);

@@ -15,17 +15,17 @@ pub(super) fn report(report: &Report, out: &mut Text) {
     let losses = &report.losses;
     let mut parts = Vec::new();
     if losses.lost_records > 0 {
-        parts.push(format!("{} in full rings ({} LOST records)", losses.lost, losses.lost_records));
+        parts.push(format!("{} in full rings (LOST: {})", losses.lost, losses.lost_records));
     }
     if losses.lost_samples > 0 {
-        parts.push(format!("{} samples (LOST_SAMPLES records)", losses.lost_samples));
+        parts.push(format!("{} samples (LOST_SAMPLES)", losses.lost_samples));
     }
     if !parts.is_empty() {
         out.note(&format!("lost by the records in the stream: {}", parts.join(", ")));
     }
     if losses.throttled > 0 {
         out.note(&format!(
-            "throttled {} times: the kernel paused an event that came too often",
+            "times throttled: {} (the kernel paused an event that came too often)",
             losses.throttled
         ));
     }
@@ -46,7 +46,7 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         let _ = write!(line, ", {} malformed", totals.malformed);
     }
     if totals.counted > 0 {
-        let _ = write!(line, ", exact IP {}", percent(ratio(totals.exact_ip, totals.counted)));
+        let _ = write!(line, ", EXACT_IP on {}", percent(ratio(totals.exact_ip, totals.counted)));
     }
     out.note(&line);
     if event.weighting == Weighting::Period && totals.counted > 0 {

@@ -1,0 +1,35 @@
+//! Streams in, reports out: what the library promises as a whole.
+
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests")]
+
+mod aggregation;
+mod bounds;
+mod filters;
+mod recording;
+mod registers;
+mod tables;
+
+use analysis::{Pipeline, Query, Report};
+use record::stream::{Decoder, Step};
+use std::path::Path;
+use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer};
+
+/// A symbolizer that sees a small kernel and no files.
+fn symbolizer() -> Symbolizer {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let kernel =
+        KernelSource::File { path: data.join("System.map"), offset: KernelOffset::Given(0) };
+    Symbolizer::new(Options { root: data, kernel, ..Options::default() })
+}
+
+/// Feeds a whole stream, in one piece.
+fn report(query: Query, stream: &[u8]) -> Result<Report, analysis::Error> {
+    let mut pipeline = Pipeline::new(query, symbolizer())?;
+    let (mut decoder, mut rest) = (Decoder::new(), stream);
+    while let Step::Record { consumed, record } = decoder.step(rest).unwrap() {
+        pipeline.record(&decoder, record)?;
+        rest = &rest[consumed..];
+    }
+    decoder.finish(rest.len()).unwrap();
+    pipeline.finish(&decoder)
+}

@@ -1,0 +1,200 @@
+//! A small recording as a user sees it.
+
+use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
+use crate::report;
+use analysis::{Error, Glob, Key, Query, RegisterQuery, Sort, Weighting, csv, json, table};
+use record::attr::EventType;
+use record::stream::{Cache, Feature};
+use record::{Attr, AttrFlags, Misc, SampleType, SideRecord};
+
+const COPY: u64 = 0xffff_ffff_8100_1010;
+
+/// Two processes, three rounds, a throttle, a lost record, a ledger.
+fn recording() -> Recording {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    stream.feature(&Feature::Hostname("box".into()));
+    stream.feature(&Feature::OsRelease("6.1.0".into()));
+    stream.feature(&Feature::CommandLine(vec!["ebs".into(), "-t".into(), "page_fault".into()]));
+    stream.feature(&Feature::Caches(vec![Cache {
+        level: 1,
+        line_size: 128,
+        kind: "Data".into(),
+        ..Cache::default()
+    }]));
+    stream.note(0, "source=kernel-software;ip=exact;addr=fault;regs=interrupt");
+    let (make, cc) = (task(100, 100), task(200, 201));
+    stream.comm(make, 1, "make", true);
+    stream.comm(cc, 1, "cc1", true);
+    stream.map(cc, 2, (0x7000_0000, 0x1000), "//anon");
+    let registers: Vec<u64> = (0..18).map(|number| number * 0x1_0000).collect();
+    let mut at = |misc: Misc, ip, task, time, addr| {
+        let mut registers = registers.clone();
+        registers[1] += time / 14;
+        stream.hit(&Hit { addr, registers, ..Hit::new(misc, ip, task, time) });
+    };
+    let exact = Misc(KERNEL.0 | Misc::EXACT_IP.0);
+    for fault in 0..5 {
+        at(exact, COPY, make, 10 + fault, 0x5000_0000 + fault * 64);
+    }
+    at(KERNEL, COPY, cc, 15, 0x5000_1000);
+    at(KERNEL, 0xffff_ffff_8100_1100, cc, 16, 0);
+    at(USER, 0x7000_0123, cc, 17, 0x7000_0123);
+    at(USER, 0x10, cc, 18, 0x10);
+    at(USER, 0x4000, make, 19, 0x4000);
+    stream.round();
+    stream.side(KERNEL, &SideRecord::Lost { id: 1, lost: 7 }, cc, 20);
+    let throttle = SideRecord::Throttle { time: record::Time(21), id: 1, stream_id: 1 };
+    stream.side(KERNEL, &throttle, cc, 21);
+    stream.round();
+    stream.note(0, "kernel=17;delivered=10;lost.ring=7;lost.throttle=0;seconds=1.250");
+    stream
+}
+
+fn by(keys: &str) -> Query {
+    Query { keys: Key::parse_list(keys).unwrap(), ..Query::default() }
+}
+
+fn rendered(query: Query) -> String {
+    table::render(&report(query, &recording().bytes).unwrap(), table::Style::default())
+}
+
+#[test]
+fn the_site_table() {
+    insta::assert_snapshot!(rendered(Query::default()));
+}
+
+#[test]
+fn several_keys_cut_to_the_top() {
+    insta::assert_snapshot!(rendered(Query { top: Some(3), ..by("comm,routine,line") }));
+}
+
+#[test]
+fn colours_and_a_width_change_only_looks() {
+    let style = table::Style { color: true, width: Some(60) };
+    let report = report(Query::default(), &recording().bytes).unwrap();
+    insta::assert_snapshot!(table::render(&report, style).replace('\x1b', "ESC"));
+}
+
+#[test]
+fn registers_of_a_site() {
+    let registers =
+        RegisterQuery { site: Some("copy_page".parse().unwrap()), ..Default::default() };
+    let query = Query { keys: vec![], registers: Some(registers), ..Query::default() };
+    insta::assert_snapshot!("registers_table", rendered(query.clone()));
+    let report = report(query, &recording().bytes).unwrap();
+    insta::assert_snapshot!("registers_csv", csv::render(&report).unwrap());
+}
+
+#[test]
+fn json_names_every_number() {
+    let query = Query { top: Some(4), ..by("site,addr,pid,reg:rbx") };
+    insta::assert_snapshot!(json::render(&report(query, &recording().bytes).unwrap()).unwrap());
+}
+
+#[test]
+fn csv_has_a_column_a_key() {
+    let query = by("site,comm,tid,cpu,page");
+    insta::assert_snapshot!(csv::render(&report(query, &recording().bytes).unwrap()).unwrap());
+}
+
+#[test]
+fn frequency_mode_goes_by_period() {
+    let attr = Attr {
+        sample_period: 4000,
+        flags: page_faults(usual_fields()).flags | AttrFlags::FREQ,
+        kind: EventType::HARDWARE,
+        config: 0,
+        ..page_faults(usual_fields())
+    };
+    let mut stream = Recording::new(&[(attr, "cycles")]);
+    for (ip, periods) in [(COPY, &[1, 1, 11][..]), (COPY + 0x100, &[177_987])] {
+        for &period in periods {
+            stream.hit(&Hit { period, ..Hit::new(KERNEL, ip, task(1, 1), 5) });
+        }
+    }
+    let render = |query| table::render(&report(query, &stream.bytes).unwrap(), Default::default());
+    insta::assert_snapshot!("by_period", render(Query { sort: Sort::Share, ..by("routine") }));
+    let counted = Query { weighting: Some(Weighting::Count), ..by("routine") };
+    insta::assert_snapshot!("by_count", render(counted));
+}
+
+#[test]
+fn events_have_tables_of_their_own() {
+    let fields = usual_fields() - SampleType::ADDR - SampleType::REGS_INTR;
+    let dummy = Attr { config: 9, ..page_faults(usual_fields() - SampleType::REGS_INTR) };
+    let clock = Attr { config: 1, sample_period: 1_000_000, ..page_faults(fields) };
+    let names = [
+        (page_faults(usual_fields() - SampleType::REGS_INTR), "page_fault"),
+        (dummy, "dummy"),
+        (clock, "task_clock"),
+    ];
+    let mut stream = Recording::new(&names);
+    for event in [0, 2, 2] {
+        let hit = Hit { event, addr: 0x1234, ..Hit::new(KERNEL, COPY, task(1, 1), 5) };
+        stream.hit(&Hit { period: [1, 0, 1_000_000][event], ..hit });
+    }
+    let render = |query| table::render(&report(query, &stream.bytes).unwrap(), Default::default());
+    insta::assert_snapshot!("two_events", render(by("addr,reg:ax")));
+    let one = Query { event: Some(Glob::new("task*")), ..by("comm,cpu") };
+    insta::assert_snapshot!("one_event", render(one));
+    let none = Query { event: Some(Glob::new("cycles")), ..Query::default() };
+    assert_eq!(
+        report(none, &stream.bytes).unwrap_err().to_string(),
+        "no event of this stream is called \"cycles\"; it has page_fault, dummy, task_clock"
+    );
+}
+
+#[test]
+fn a_register_the_machine_has_not_is_an_error() {
+    let error = report(by("reg:x29"), &recording().bytes).unwrap_err();
+    assert!(matches!(&error, Error::Register { name, .. } if name == "x29"), "{error}");
+    let text = error.to_string();
+    assert!(text.starts_with("x86_64 has no register \"x29\"; it has ax, bx, cx, dx"), "{text}");
+}
+
+#[test]
+fn an_empty_recording_says_so() {
+    let stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    let report = report(Query::default(), &stream.bytes).unwrap();
+    assert_eq!(
+        table::render(&report, Default::default()),
+        "# page_fault, every event: 0 samples\n"
+    );
+}
+
+#[test]
+fn samples_cut_short_are_counted_apart() {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    stream.hit(&Hit::new(KERNEL, COPY, task(1, 1), 5));
+    let start = stream.bytes.len();
+    stream.hit(&Hit::new(KERNEL, COPY, task(1, 1), 6));
+    // Header and the first three fields are left of the second one.
+    stream.bytes.truncate(start + 8 + 24);
+    stream.bytes[start + 6..start + 8].copy_from_slice(&32u16.to_le_bytes());
+    let report = report(Query::default(), &stream.bytes).unwrap();
+    let totals = &report.events[0].totals;
+    assert_eq!((totals.samples, totals.counted, totals.malformed), (2, 1, 1));
+    let text = table::render(&report, Default::default());
+    assert!(text.starts_with("# page_fault, every event: 2 samples, 1 malformed"), "{text}");
+}
+
+#[test]
+fn rows_are_the_same_in_every_order_of_ties() {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    for ip in [0x300, 0x100, 0x200] {
+        stream.hit(&Hit::new(KERNEL, 0xffff_ffff_8100_1000 + ip, task(1, 1), 5));
+    }
+    for (sort, first) in [
+        (Sort::Count, "0xffffffff81001100"),
+        (Sort::Address, "0xffffffff81001100"),
+        (Sort::Name, "0xffffffff81001200"),
+        (Sort::Key(Key::Site), "0xffffffff81001100"),
+    ] {
+        for top in [None, Some(1)] {
+            let query = Query { sort: sort.clone(), top, ..Query::default() };
+            let text = csv::render(&report(query, &stream.bytes).unwrap()).unwrap();
+            let row = text.lines().nth(1).unwrap();
+            assert!(row.contains(first), "{sort}: {row}");
+        }
+    }
+}
