@@ -1,1 +1,310 @@
+use super::*;
+use crate::attr::{AttrFlags, EventType, SampleType};
+use crate::bytes::Writer;
+use crate::sample::Sample;
+use crate::side::SideError;
+use crate::units::{Pid, Task, Tid, Time};
+use proptest::prelude::*;
 
+const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
+const TASK: Task = Task { pid: Pid(4), tid: Tid(5) };
+
+fn sampling() -> Attr {
+    Attr {
+        kind: EventType::SOFTWARE,
+        config: 2,
+        sample_type: SampleType::IDENTIFIER | SampleType::IP | SampleType::TIME,
+        flags: AttrFlags::SAMPLE_ID_ALL,
+        ..Attr::default()
+    }
+}
+
+fn side() -> Attr {
+    Attr { config: 9, sample_type: SampleType::IDENTIFIER | SampleType::TID, ..sampling() }
+}
+
+fn start(order: ByteOrder) -> Vec<u8> {
+    let mut out = Vec::new();
+    write::file_header(order, &mut out);
+    write::attr(&sampling(), &[1, 2], order, &mut out).unwrap();
+    write::attr(&side(), &[3], order, &mut out).unwrap();
+    out
+}
+
+fn put_sample(id: u64, ip: u64, order: ByteOrder, out: &mut Vec<u8>) {
+    let sample = Sample {
+        misc: Misc(2),
+        identifier: Some(id),
+        ip: Some(ip),
+        time: Some(Time(ip)),
+        ..Sample::default()
+    };
+    SampleLayout::new(&sampling(), order).unwrap().encode(&sample, out).unwrap();
+}
+
+fn put_comm(id: u64, name: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
+    let layout = SampleLayout::new(&side(), order).unwrap();
+    let mut trailer = Vec::new();
+    let id = SampleId { task: Some(TASK), identifier: Some(id), ..SampleId::default() };
+    layout.encode_trailer(&id, &mut trailer).unwrap();
+    SideRecord::Comm { task: TASK, name }.encode(Misc(0), &trailer, order, out).unwrap();
+}
+
+fn put(kind: RecordType, body: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
+    let size = u16::try_from(8 + body.len()).unwrap();
+    RecordHeader { kind, misc: Misc(0), size }.encode(&mut Writer::new(out, order));
+    out.extend_from_slice(body);
+}
+
+/// A bit of everything, with bytes outside records.
+fn mixed(order: ByteOrder) -> Vec<u8> {
+    let mut out = start(order);
+    write::event_name(2, "page_fault", order, &mut out).unwrap();
+    write::event_unit(1, "a=1;b=2", order, &mut out).unwrap();
+    write::event_unit(1, "Joules", order, &mut out).unwrap();
+    write::event_unit(1, "end=1", order, &mut out).unwrap();
+    write::feature(&Feature::Arch("aarch64".into()), order, &mut out).unwrap();
+    put_comm(3, b"name", order, &mut out);
+    let mut body = Vec::new();
+    Writer::new(&mut body, order).u32(24);
+    put(RecordType::HEADER_TRACING_DATA, &body, order, &mut out);
+    out.extend([0xff; 24]);
+    put_sample(1, 100, order, &mut out);
+    put_sample(2, 101, order, &mut out);
+    write::finished_round(order, &mut out);
+    let mut body = Vec::new();
+    Writer::new(&mut body, order).u64(100);
+    body.extend([0; 32]);
+    put(RecordType::AUXTRACE, &body, order, &mut out);
+    out.extend([0xee; 100]);
+    put(RecordType::ID_INDEX, &[0; 16], order, &mut out);
+    put_sample(77, 102, order, &mut out);
+    put_comm(0, b"made up", order, &mut out);
+    put(RecordType(95), &[], order, &mut out);
+    put(RecordType(5000), &[], order, &mut out);
+    out
+}
+
+/// Feeds `bytes` in pieces: what the decoder saw, payload pieces joined.
+fn read(bytes: &[u8], pieces: &[usize]) -> Result<(Vec<String>, Decoder), StreamError> {
+    let mut decoder = Decoder::new();
+    let mut seen: Vec<String> = Vec::new();
+    let mut pieces = pieces.iter().copied().chain(std::iter::repeat(bytes.len()));
+    let (mut at, mut end) = (0, 0);
+    loop {
+        match decoder.step(&bytes[at..end])? {
+            Step::NeedMore(wanted) => {
+                assert!(wanted > end - at, "asked for {wanted}, has {}", end - at);
+                if end == bytes.len() {
+                    return decoder.finish(end - at).map(|()| (seen, decoder));
+                }
+                end = (end + pieces.next().unwrap().max(1)).min(bytes.len());
+            }
+            Step::Record { consumed, record } => {
+                at += consumed;
+                let text = format!("{record:?}");
+                if seen.last() != Some(&text) || !matches!(record, StreamRecord::Payload(_)) {
+                    seen.push(text);
+                }
+                assert_eq!(decoder.offset(), at as u64);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_of_everything_in_both_orders() {
+    for order in ORDERS {
+        let (seen, decoder) = read(&mixed(order), &[]).unwrap();
+        assert_eq!(decoder.order(), order);
+        let kinds: Vec<_> =
+            seen.iter().map(|text| text.split([' ', '{']).next().unwrap()).collect();
+        let expected = [
+            "FileHeader",
+            "Event(0)",
+            "Event(1)",
+            "EventUpdate(0)",
+            "EventUpdate(0)",
+            "EventUpdate(0)",
+            "EventUpdate(0)",
+            "Feature",
+            "Side",
+            "Skipped(HEADER_TRACING_DATA)",
+            "Payload(HEADER_TRACING_DATA)",
+            "Sample",
+            "Sample",
+            "FinishedRound",
+            "Skipped(AUXTRACE)",
+            "Payload(AUXTRACE)",
+            "Skipped(ID_INDEX)",
+            "Skipped(SAMPLE)",
+            "Side",
+            "Skipped(record",
+            "Skipped(record",
+        ];
+        assert_eq!(kinds, expected);
+        let event = &decoder.events()[0];
+        assert_eq!(event.ids, [1, 2]);
+        assert_eq!(event.name.as_deref(), Some("page_fault"));
+        assert_eq!(event.unit.as_deref(), Some("Joules"));
+        assert_eq!(event.notes, ["a=1;b=2", "end=1"]);
+        assert_eq!(decoder.features().machine(), crate::Arch::Aarch64);
+        let tally = decoder.tally();
+        assert_eq!((tally.unknown_id, tally.unplaced), (1, 0));
+        assert_eq!(tally.of(RecordType::SAMPLE), 3);
+        assert_eq!((tally.of(RecordType(95)), tally.of(RecordType(5000))), (1, 1));
+    }
+}
+
+#[test]
+fn samples_and_side_records_are_what_was_written() {
+    for order in ORDERS {
+        let bytes = mixed(order);
+        let mut decoder = Decoder::new();
+        let (mut at, mut ips, mut names) = (0, Vec::new(), Vec::new());
+        while let Step::Record { consumed, record } = decoder.step(&bytes[at..]).unwrap() {
+            at += consumed;
+            match record {
+                StreamRecord::Sample { event, misc, payload } => {
+                    let sample = decoder.events()[event].layout.decode(misc, payload).unwrap();
+                    ips.push((event, sample.ip, sample.identifier));
+                }
+                StreamRecord::Side { event, record: SideRecord::Comm { name, .. }, id, .. } => {
+                    names.push((event, name.to_vec(), id.identifier));
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(ips, [(0, Some(100), Some(1)), (0, Some(101), Some(2))]);
+        // Id 0 is the first event's, and read as that event's trailers are.
+        let expected = [(1, b"name".to_vec(), Some(3)), (0, b"made up".to_vec(), Some(0))];
+        assert_eq!(names, expected);
+    }
+}
+
+#[test]
+fn what_is_no_pipe_stream_is_refused_by_name() {
+    let refusal = |bytes: &[u8]| read(bytes, &[]).unwrap_err().to_string();
+    assert_eq!(
+        refusal(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0"),
+        r#"not a perf.data stream: it starts with "\\x7fELF\\x02\\x01\\x01\\x00", not with PERFILE2"#
+    );
+    assert!(refusal(b"PERFILE2\x68\0\0\0\0\0\0\0").contains("file form"));
+    assert!(refusal(b"PERFFILE\x68\0\0\0\0\0\0\0").contains("first version"));
+    assert!(refusal(b"PERFILE2\x11\0\0\0\0\0\0\0").contains("17 bytes"));
+    assert!(refusal(b"").contains("empty"));
+    assert_eq!(
+        refusal(b"PERF"),
+        "truncated: 4 bytes of a record at offset 0, which should have 16"
+    );
+}
+
+#[test]
+fn records_that_cannot_be_are_errors_with_their_offset() {
+    for order in ORDERS {
+        let start = start(order);
+        let at = start.len() as u64;
+        let fail = |kind, body: &[u8]| {
+            let mut bytes = start.clone();
+            put(kind, body, order, &mut bytes);
+            read(&bytes, &[]).unwrap_err()
+        };
+        let compressed = fail(RecordType::COMPRESSED2, &[0; 8]);
+        assert_eq!(
+            compressed,
+            StreamError::Compressed { kind: RecordType::COMPRESSED2, offset: at }
+        );
+        assert!(
+            matches!(fail(RecordType::HEADER_ATTR, &[0; 8]), StreamError::Attr { offset, .. } if offset == at)
+        );
+        assert!(
+            matches!(fail(RecordType::EVENT_UPDATE, &[0; 8]), StreamError::Short { offset, .. } if offset == at)
+        );
+        let mut comm = Vec::new();
+        put_comm(3, b"", order, &mut comm);
+        let cut = comm[16..].to_vec();
+        let error = fail(RecordType::FORK, &cut);
+        let StreamError::Side { source: SideError::Short { field, .. }, .. } = error else {
+            panic!("{error}")
+        };
+        assert_eq!(field, "tid");
+        let mut id = Vec::new();
+        Writer::new(&mut id, order).u64(3);
+        let error = fail(RecordType::LOST, &id);
+        assert!(matches!(error, StreamError::Trailer { offset, .. } if offset == at), "{error}");
+    }
+}
+
+#[test]
+fn records_before_any_event_have_no_place() {
+    let order = ByteOrder::Little;
+    let mut bytes = Vec::new();
+    write::file_header(order, &mut bytes);
+    put_sample(1, 1, order, &mut bytes);
+    put_comm(1, b"x", order, &mut bytes);
+    let (seen, decoder) = read(&bytes, &[]).unwrap();
+    assert_eq!(seen[1..], ["Skipped(SAMPLE)", "Skipped(COMM)"]);
+    assert_eq!(decoder.tally().unplaced, 2);
+}
+
+#[test]
+fn a_cut_inside_skipped_bytes_is_noticed() {
+    let order = ByteOrder::Little;
+    let mut bytes = start(order);
+    put(RecordType::HEADER_TRACING_DATA, &24u32.to_le_bytes(), order, &mut bytes);
+    bytes.extend([0; 10]);
+    let error = read(&bytes, &[]).unwrap_err();
+    let (kind, offset) = (RecordType::HEADER_TRACING_DATA, bytes.len() as u64);
+    assert_eq!(error, StreamError::PayloadTruncated { kind, offset, missing: 14 });
+}
+
+#[test]
+fn names_come_from_old_records_and_from_event_desc() {
+    let order = ByteOrder::Little;
+    let mut bytes = start(order);
+    let mut body = 2u64.to_le_bytes().to_vec();
+    body.extend(b"faults\0\0");
+    put(RecordType::HEADER_EVENT_TYPE, &body, order, &mut bytes);
+    let names = [(sampling(), 2, "late"), (side(), 3, "dummy")];
+    let names = names.map(|(attr, id, name)| EventName::new(&attr, &[id], name, order).unwrap());
+    write::feature(&Feature::EventDescriptions(names.to_vec()), order, &mut bytes).unwrap();
+    let (_, decoder) = read(&bytes, &[]).unwrap();
+    let names: Vec<_> = decoder.events().iter().map(|event| event.name.as_deref()).collect();
+    assert_eq!(names, [Some("faults"), Some("dummy")]);
+}
+
+#[test]
+fn a_feature_that_cannot_be_read_costs_itself_only() {
+    let order = ByteOrder::Little;
+    let mut bytes = start(order);
+    let mut body = FeatureId::HOSTNAME.0.to_le_bytes().to_vec();
+    body.extend([0xff; 4]);
+    put(RecordType::HEADER_FEATURE, &body, order, &mut bytes);
+    put_sample(1, 1, order, &mut bytes);
+    let (seen, decoder) = read(&bytes, &[]).unwrap();
+    assert!(seen[4].starts_with("Sample"), "{seen:?}");
+    assert_eq!(decoder.features().unreadable[0].0, FeatureId::HOSTNAME);
+}
+
+proptest! {
+    #[test]
+    fn any_cutting_gives_the_same_records(
+        pieces in prop::collection::vec(1usize..40, 0..200),
+        big in any::<bool>(),
+    ) {
+        let bytes = mixed(ORDERS[usize::from(big)]);
+        let (whole, _) = read(&bytes, &[]).unwrap();
+        let (cut, _) = read(&bytes, &pieces).unwrap();
+        prop_assert_eq!(whole, cut);
+    }
+
+    #[test]
+    fn a_flipped_byte_is_read_or_refused(at in 0usize..1000, value in any::<u8>()) {
+        for order in ORDERS {
+            let mut bytes = mixed(order);
+            let at = at % bytes.len();
+            bytes[at] = value;
+            let _ = read(&bytes, &[]);
+        }
+    }
+}

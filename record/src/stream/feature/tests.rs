@@ -1,1 +1,109 @@
+use super::*;
+use crate::attr::EventType;
 
+const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
+
+fn bytes(feature: &Feature, order: ByteOrder) -> Vec<u8> {
+    let mut out = Vec::new();
+    feature.encode(&mut Writer::new(&mut out, order));
+    out
+}
+
+fn all(order: ByteOrder) -> Vec<Feature> {
+    let attr = Attr { kind: EventType::SOFTWARE, config: 2, ..Attr::default() };
+    let cache = Cache {
+        level: 1,
+        line_size: 64,
+        sets: 64,
+        ways: 8,
+        kind: "Data".into(),
+        size: "32K".into(),
+        cpus: "0".into(),
+    };
+    vec![
+        Feature::Hostname("a host".into()),
+        Feature::OsRelease(String::new()),
+        Feature::Version("6.1".into()),
+        Feature::Arch("aarch64".into()),
+        Feature::NrCpus { available: 8, online: 3 },
+        // A name of exactly the alignment needs room for its NUL.
+        Feature::CpuDescription("x".repeat(64)),
+        Feature::CpuId("AuthenticAMD,25,1,1".into()),
+        Feature::TotalMemory(1 << 40),
+        Feature::CommandLine(vec!["ebs".into(), "-k".into(), String::new()]),
+        Feature::EventDescriptions(vec![
+            EventName::new(&attr, &[1, 2], "page_fault", order).unwrap(),
+            EventName::new(&attr, &[], "other", order).unwrap(),
+        ]),
+        Feature::PmuMappings(vec![(4, "cpu".into()), (1, "software".into())]),
+        Feature::Caches(vec![cache.clone(), Cache { kind: "Instruction".into(), ..cache }]),
+        Feature::SampleTime { first: Time(1), last: Time(u64::MAX) },
+        Feature::Other { id: FeatureId(22), data: vec![1, 2, 3] },
+    ]
+}
+
+#[test]
+fn what_is_written_is_read() {
+    for order in ORDERS {
+        for feature in all(order) {
+            let data = bytes(&feature, order);
+            assert_eq!(Feature::decode(feature.id(), &data, order), Ok(feature));
+        }
+    }
+}
+
+/// The first bytes of the CACHE section that perf 6.1 wrote on an AMD EPYC.
+#[test]
+fn a_cache_as_perf_writes_it() {
+    let mut data = Vec::new();
+    for word in [1u32, 1, 1, 64, 64, 8] {
+        data.extend(word.to_le_bytes());
+    }
+    for text in ["Data", "32K", "0"] {
+        data.extend(64u32.to_le_bytes());
+        let mut padded = [0; 64];
+        padded[..text.len()].copy_from_slice(text.as_bytes());
+        data.extend(padded);
+    }
+    let Ok(Feature::Caches(caches)) = Feature::decode(FeatureId::CACHE, &data, ByteOrder::Little)
+    else {
+        panic!("no caches")
+    };
+    let cache = &caches[0];
+    assert_eq!((cache.level, cache.line_size, cache.sets, cache.ways), (1, 64, 64, 8));
+    assert_eq!((&*cache.kind, &*cache.size, &*cache.cpus), ("Data", "32K", "0"));
+    assert_eq!(bytes(&Feature::Caches(caches), ByteOrder::Little), data);
+}
+
+#[test]
+fn every_cut_is_an_error_and_no_count_reserves_memory() {
+    for feature in all(ByteOrder::Little) {
+        let data = bytes(&feature, ByteOrder::Little);
+        if matches!(feature, Feature::Other { .. }) {
+            continue;
+        }
+        for cut in 0..data.len() {
+            let result = Feature::decode(feature.id(), &data[..cut], ByteOrder::Little);
+            assert!(result.is_err(), "{feature:?} cut to {cut}");
+        }
+    }
+    let hostile = [0xff; 16];
+    for id in [FeatureId::HOSTNAME, FeatureId::CMDLINE, FeatureId::EVENT_DESC, FeatureId::CACHE] {
+        assert!(Feature::decode(id, &hostile, ByteOrder::Little).is_err(), "{id}");
+    }
+}
+
+#[test]
+fn the_line_size_is_that_of_the_nearest_data_cache() {
+    let mut features = crate::stream::Features::default();
+    assert_eq!(features.cache_line_size(), None);
+    let cache = |level, kind: &str, line_size| Cache {
+        level,
+        line_size,
+        kind: kind.into(),
+        ..Cache::default()
+    };
+    let caches = vec![cache(2, "Unified", 128), cache(1, "Instruction", 32), cache(1, "Data", 64)];
+    features.insert(Feature::Caches(caches));
+    assert_eq!(features.cache_line_size(), Some(64));
+}

@@ -1,1 +1,87 @@
+use super::*;
+use proptest::prelude::*;
 
+fn drain(rounds: &mut Rounds<u64>) -> Vec<u64> {
+    std::iter::from_fn(|| rounds.pop()).collect()
+}
+
+fn pass(rounds: &mut Rounds<u64>, times: &[u64]) -> Vec<u64> {
+    for &time in times {
+        rounds.push(Time(time), time);
+    }
+    rounds.finish_round();
+    drain(rounds)
+}
+
+/// The example beside process_finished_round() in tools/perf: two CPUs,
+/// three passes.
+#[test]
+fn the_example_of_the_specification() {
+    let mut rounds = Rounds::new();
+    assert_eq!(pass(&mut rounds, &[1, 2, 2, 3, 4]), []);
+    assert_eq!(pass(&mut rounds, &[3, 4, 5, 5, 6, 7]), [1, 2, 2, 3, 3, 4, 4]);
+    assert_eq!(pass(&mut rounds, &[6, 7, 8, 9, 10]), [5, 5, 6, 6, 7, 7]);
+    rounds.finish();
+    assert_eq!(drain(&mut rounds), [8, 9, 10]);
+    assert_eq!((rounds.late(), rounds.is_empty()), (0, true));
+}
+
+#[test]
+fn records_of_one_time_keep_their_order() {
+    let mut rounds = Rounds::new();
+    for name in ["first", "second", "third"] {
+        rounds.push(Time(7), name);
+    }
+    rounds.finish();
+    assert_eq!(
+        std::iter::from_fn(|| rounds.pop()).collect::<Vec<_>>(),
+        ["first", "second", "third"]
+    );
+}
+
+#[test]
+fn an_empty_round_lets_the_one_before_go() {
+    let mut rounds = Rounds::new();
+    assert_eq!(pass(&mut rounds, &[1, 2]), []);
+    assert_eq!(pass(&mut rounds, &[]), [1, 2]);
+}
+
+#[test]
+fn a_broken_rule_is_counted_and_nothing_is_lost() {
+    let mut rounds = Rounds::new();
+    pass(&mut rounds, &[10, 20]);
+    assert_eq!(pass(&mut rounds, &[30]), [10, 20]);
+    rounds.push(Time(5), 5);
+    assert_eq!(rounds.late(), 1);
+    assert_eq!(drain(&mut rounds), [5]);
+}
+
+proptest! {
+    /// Passes that obey the rule come out sorted, whatever the order within;
+    /// and never more than two rounds are held.
+    #[test]
+    fn passes_that_obey_come_out_in_order(
+        steps in prop::collection::vec(prop::collection::vec(0u64..100, 0..20), 0..20),
+    ) {
+        let mut rounds = Rounds::new();
+        let mut out = Vec::new();
+        let mut pushed = 0;
+        let mut last = 0;
+        for (number, offsets) in (0u64..).zip(&steps) {
+            for offset in offsets {
+                // Pass n has times from 50 n to 50 n + 99: n and n+2 do not meet.
+                rounds.push(Time(number * 50 + offset), number * 50 + offset);
+                pushed += 1;
+            }
+            rounds.finish_round();
+            out.extend(drain(&mut rounds));
+            prop_assert!(rounds.len() <= offsets.len() + last);
+            last = offsets.len();
+        }
+        rounds.finish();
+        out.extend(drain(&mut rounds));
+        prop_assert_eq!(out.len(), pushed);
+        prop_assert!(out.is_sorted());
+        prop_assert_eq!(rounds.late(), 0);
+    }
+}
