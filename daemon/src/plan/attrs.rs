@@ -8,6 +8,9 @@ use crate::{Request, Target};
 /// PERF_COUNT_SW_DUMMY: counts nothing, carries side records.
 const DUMMY: u64 = 9;
 
+/// PERF_COUNT_SW_TASK_CLOCK, which a timer drives as it does CPU_CLOCK, 0.
+const LAST_CLOCK: u64 = 1;
+
 /// Bytes of attr to open with and to store: all fields used here lie within
 /// (`sample_regs_intr` ends at 104), and perf since 4.1 reads that size.
 pub(super) const SIZE: u32 = 112;
@@ -27,8 +30,10 @@ pub(super) fn build(opening: &Opening, request: &Request) -> Attrs {
         | SampleType::TID
         | SampleType::TIME
         | SampleType::ADDR
-        | SampleType::CPU
-        | SampleType::PERIOD;
+        | SampleType::CPU;
+    if !(opening.interval > 1 && fires_by_count(opening)) {
+        sample_type |= SampleType::PERIOD;
+    }
     if opening.registers != 0 {
         sample_type |= SampleType::REGS_INTR;
     }
@@ -81,6 +86,17 @@ pub(super) fn build(opening: &Opening, request: &Request) -> Attrs {
         | AttrFlags::BUILD_ID;
     side.flags.set(AttrFlags::KSYMBOL, request.modes.kernel);
     Attrs { event, side }
+}
+
+/// Whether the kernel counts the event in software, at every happening.
+/// Such an event makes a sample of every happening, whatever its period, when
+/// samples carry PERIOD (perf_swevent_event, kernel/events/core.c); without
+/// it the attr says what a sample stands for.
+fn fires_by_count(opening: &Opening) -> bool {
+    match opening.kind {
+        EventType::SOFTWARE => opening.config > LAST_CLOCK,
+        kind => kind == EventType::TRACEPOINT || kind == EventType::BREAKPOINT,
+    }
 }
 
 /// A quarter of a ring, bytes: the watermark of wake-ups.

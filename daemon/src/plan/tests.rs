@@ -103,6 +103,21 @@ fn page_faults_of_a_command() {
 }
 
 #[test]
+fn software_events_with_an_interval_carry_no_period() {
+    let sample_type = |event: &str, interval| {
+        let request = Request { interval: Some(interval), ..request(event, Modes::BOTH) };
+        let plan = plan(&request, &root()).unwrap();
+        assert_eq!(plan.event.sample_type, plan.side.sample_type);
+        plan.event.sample_type
+    };
+    for event in ["page_fault", "context_switch", "mem:0x4040c0:w"] {
+        assert!(!sample_type(event, 100).contains(SampleType::PERIOD), "{event}");
+        assert!(sample_type(event, 1).contains(SampleType::PERIOD), "{event}");
+    }
+    assert!(sample_type("task_clock", 1_000_000).contains(SampleType::PERIOD));
+}
+
+#[test]
 fn side_events_carry_what_symbolizing_needs() {
     let plan = planned("page_fault", Modes::BOTH);
     let side = &plan.side;
