@@ -7,7 +7,7 @@
 
 mod reading;
 
-pub use reading::{ReportArguments, ScriptArguments};
+pub use reading::{ReportArguments, ScriptArguments, ScriptFormat, SymbolArguments};
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, CommandFactory, Parser, Subcommand};

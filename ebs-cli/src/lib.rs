@@ -1,11 +1,21 @@
 //! The commands `ebs` and `eip2r`.
 //!
-//! [`arguments`] is what was typed, [`invocation`] what it means. Sampling
-//! runs in a session of the daemon library; [`input`] reads what was
-//! recorded, [`script`] prints it.
+//! `ebs`: [`arguments`] is what was typed, [`invocation`] what it means,
+//! [`run`] does it. [`sample`] drives a session of the daemon library into
+//! an [`output`]; [`input`] reads what was recorded for [`report`] and
+//! [`script`]; [`types`] and [`pages`] are the helps.
 
 pub mod arguments;
+pub mod exit_status;
 pub mod input;
 pub mod invocation;
+pub mod last_line;
+pub mod output;
+pub mod pages;
+pub mod report;
+pub mod run;
+pub mod sample;
 pub mod script;
 pub mod signals;
+pub mod terminal;
+pub mod types;

@@ -6,11 +6,13 @@ mod line;
 mod names;
 mod order;
 mod perf_printer;
+mod text_printer;
 
 pub use field::{Field, FieldError, Fields};
 pub use perf_printer::PerfPrinter;
+pub use text_printer::TextPrinter;
 
-use crate::input::{End, Input};
+use crate::input::Input;
 use anyhow::{Result, anyhow};
 use order::Order;
 use record::stream::{Decoder, EventDescription, Features, StreamRecord};
@@ -23,23 +25,17 @@ const CHUNK: usize = 1 << 16;
 
 /// Turns one record into text.
 pub trait Printer {
-    /// Appends the lines of a record; `comm` is its thread's name.
-    ///
-    /// # Errors
-    ///
-    /// A record that this form cannot show.
-    fn print(
-        &mut self,
-        sample: &Sample<'_>,
-        about: &About<'_>,
-        out: &mut Vec<u8>,
-    ) -> std::io::Result<()>;
+    /// Appends the lines of a record.
+    fn print(&mut self, sample: &Sample<'_>, about: &About<'_>, out: &mut Vec<u8>);
 
     /// Sees every side record, before the records of its time are printed.
     fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId);
 
     /// Sees what the stream says of its machine, whenever it says more.
     fn machine(&mut self, features: &Features);
+
+    /// The last record is printed.
+    fn end(&mut self, decoder: &Decoder, out: &mut Vec<u8>);
 }
 
 /// An event's name as its user typed it, or its numbers when the stream has
@@ -62,41 +58,78 @@ pub struct About<'a> {
     pub comm: Option<&'a [u8]>,
 }
 
+/// A stream's records becoming lines, whoever reads the stream.
+#[derive(Debug)]
+pub struct Lines<P> {
+    order: Order,
+    printer: P,
+    /// Finished lines, for the owner to take.
+    pub text: Vec<u8>,
+}
+
+impl<P: Printer> Lines<P> {
+    /// No record yet.
+    pub fn new(printer: P) -> Lines<P> {
+        Lines { order: Order::default(), printer, text: Vec::new() }
+    }
+
+    /// Takes the record that `decoder` just gave. Records wait for the end
+    /// of the round after theirs before they become lines.
+    pub fn record(&mut self, decoder: &Decoder, record: StreamRecord<'_>) {
+        match record {
+            StreamRecord::Sample { event, misc, payload } => {
+                self.order.sample(decoder, event, misc, payload);
+            }
+            StreamRecord::Side { misc, record, id, .. } => {
+                self.printer.side(misc, &record, &id);
+                self.order.side(&record, id.time);
+            }
+            StreamRecord::Feature => self.printer.machine(decoder.features()),
+            StreamRecord::FinishedRound => {
+                self.order.finish_round();
+                self.order.print(decoder, &mut self.printer, &mut self.text);
+            }
+            _ => {}
+        }
+    }
+
+    /// The stream has ended: whatever waits becomes lines.
+    pub fn finish(&mut self, decoder: &Decoder) {
+        self.order.finish();
+        self.order.print(decoder, &mut self.printer, &mut self.text);
+        self.printer.end(decoder, &mut self.text);
+    }
+
+    /// Records that became lines, and records too short for their event's
+    /// fields, which did not.
+    pub fn counts(&self) -> (u64, u64) {
+        self.order.counts()
+    }
+}
+
 /// Prints all records of `input` in order of time.
 ///
 /// # Errors
 ///
 /// Those of `out`; damage of the recording after all that could be read was
 /// printed.
-pub fn script(input: &mut Input, printer: &mut dyn Printer, out: &mut dyn Write) -> Result<()> {
+pub fn script(input: &mut Input, printer: impl Printer, out: &mut dyn Write) -> Result<()> {
     let mut decoder = Decoder::new();
-    let mut order = Order::default();
-    let mut text = Vec::with_capacity(2 * CHUNK);
+    let mut lines = Lines::new(printer);
     let end = input.read(&mut decoder, |decoder, record| {
-        match record {
-            StreamRecord::Sample { event, misc, payload } => {
-                order.sample(decoder, event, misc, payload)
-            }
-            StreamRecord::Side { misc, record, id, .. } => {
-                printer.side(misc, &record, &id);
-                order.side(&record, id.time);
-            }
-            StreamRecord::Feature => printer.machine(decoder.features()),
-            StreamRecord::FinishedRound => {
-                order.finish_round();
-                order.print(decoder, printer, &mut text, out)?;
-            }
-            _ => {}
+        lines.record(decoder, record);
+        if lines.text.len() >= CHUNK {
+            out.write_all(&lines.text)?;
+            lines.text.clear();
         }
         Ok(())
     })?;
-    order.finish();
-    order.print(&decoder, printer, &mut text, out)?;
-    out.write_all(&text)?;
+    lines.finish(&decoder);
+    out.write_all(&lines.text)?;
     out.flush()?;
-    match (end, order.undecodable()) {
-        (End::Damaged(error), _) => Err(error),
-        (End::Whole, 0) => Ok(()),
-        (End::Whole, bad) => Err(anyhow!("{bad} records were too short for their event's fields")),
+    end.into_result()?;
+    match lines.counts().1 {
+        0 => Ok(()),
+        bad => Err(anyhow!("{bad} records were too short for their event's fields")),
     }
 }

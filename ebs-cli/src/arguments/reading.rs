@@ -20,17 +20,20 @@ pub struct SymbolArguments {
 pub struct ReportArguments {
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
     pub file: PathBuf,
-    /// Keys of a row: ip, routine, object, comm, pid, tid, cpu, addr, line, page, reg:NAME
-    /// [default: the site, routine and address in one].
+    /// Keys of a row: site, ip, routine, object, comm, pid, tid, cpu, addr, line, page, reg:NAME
+    /// [default: site, which is address, routine and object].
     #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
     pub by: Vec<String>,
-    /// Column to sort by; a leading `-` reverses [default: count].
-    #[arg(long, value_name = "KEY", allow_hyphen_values = true)]
+    /// Order of the rows: count, share, address, name, or a key of --by [default: count].
+    #[arg(long, value_name = "ORDER")]
     pub sort: Option<String>,
-    /// Counts only records that match: routine=NAME, object=NAME, pid=N, addr=FROM-TO. Several
-    /// must all match.
+    /// Counts only records that match, such as routine=GLOB, object!=GLOB, comm=GLOB, pid=N,
+    /// tid=N, cpu=N, addr=FROM-TO, ip=FROM-TO, mode=kernel. Several must all match.
     #[arg(short, long, value_name = "KEY=VALUE")]
     pub filter: Vec<String>,
+    /// Looks only at events whose names match.
+    #[arg(short, long, value_name = "GLOB")]
+    pub event: Option<String>,
     /// Rows to print [default: 20 on a table, all otherwise].
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
@@ -40,12 +43,16 @@ pub struct ReportArguments {
     /// Prints comma-separated values.
     #[arg(long)]
     pub csv: bool,
-    /// Looks at one site only: an address, or a routine.
-    #[arg(long, value_name = "ADDR_OR_ROUTINE")]
+    /// Instruction to look at with --regs: an address, a routine, or ROUTINE+OFFSET.
+    #[arg(long, value_name = "ADDR_OR_ROUTINE", requires = "regs")]
     pub site: Option<String>,
-    /// Prints what each register held at the site instead of the sites.
-    #[arg(long, requires = "site")]
+    /// Prints what each register held, at the site or in all records, instead of rows; with --by
+    /// beside them.
+    #[arg(long)]
     pub regs: bool,
+    /// Bytes of a cache line, for --by line [default: as the recorded machine had].
+    #[arg(long, value_name = "BYTES")]
+    pub line_size: Option<u64>,
     /// Where names come from.
     #[command(flatten)]
     pub symbols: SymbolArguments,
@@ -74,5 +81,6 @@ pub enum ScriptFormat {
     #[default]
     Perf,
     /// As `ebs -o FILE` writes them: instruction pointer in column 2.
-    Hardmeter,
+    #[value(alias = "hardmeter")]
+    Text,
 }

@@ -1,1 +1,7 @@
-fn main() {}
+//! `ebs`: samples events, and prints what was sampled.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(ebs_cli::run::run(std::env::args_os().collect()))
+}

@@ -94,11 +94,11 @@ impl FromStr for Field {
 pub struct Fields(u32);
 
 impl Fields {
-    /// What is printed when nothing is asked for; perf's choice for events
-    /// with addresses.
+    /// What is printed when nothing is asked for; perf's choice for software
+    /// events.
     pub fn usual() -> Fields {
-        use Field::{Addr, Comm, Cpu, Dso, Event, Ip, Period, Sym, Symoff, Tid, Time};
-        Fields::of([Comm, Tid, Cpu, Time, Period, Event, Addr, Ip, Sym, Symoff, Dso])
+        use Field::{Comm, Cpu, Dso, Event, Ip, Period, Sym, Symoff, Tid, Time};
+        Fields::of([Comm, Tid, Cpu, Time, Period, Event, Ip, Sym, Symoff, Dso])
     }
 
     /// These fields.

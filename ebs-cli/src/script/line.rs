@@ -28,7 +28,7 @@ pub(super) struct Line<'a> {
     pub(super) event_width: usize,
     /// At the instruction pointer.
     pub(super) ip: Option<&'a Named>,
-    /// At the data address.
+    /// At the data address; None prints nothing.
     pub(super) addr: Option<&'a Named>,
     /// Names of the registers.
     pub(super) arch: Arch,
@@ -36,11 +36,12 @@ pub(super) struct Line<'a> {
 
 impl Line<'_> {
     /// Appends the line and its end.
-    ///
-    /// # Errors
-    ///
-    /// None on a vector; the signature is [`Write`]'s.
-    pub(super) fn write(&self, fields: Fields, out: &mut Vec<u8>) -> std::io::Result<()> {
+    pub(super) fn write(&self, fields: Fields, out: &mut Vec<u8>) {
+        // Writing to a vector cannot fail.
+        let _ = self.try_write(fields, out);
+    }
+
+    fn try_write(&self, fields: Fields, out: &mut Vec<u8>) -> std::io::Result<()> {
         self.write_task(fields, out)?;
         let sample = self.sample;
         if let (true, Some(cpu)) = (fields.has(Field::Cpu), sample.cpu) {
@@ -58,7 +59,9 @@ impl Line<'_> {
         }
         if let (true, Some(addr)) = (fields.has(Field::Addr), sample.addr) {
             write!(out, "{addr:16x}")?;
-            write_names(self.addr, fields, out)?;
+            if let Some(named) = self.addr {
+                write_names(Some(named), fields, out)?;
+            }
         }
         if let (true, Some(source)) = (fields.has(Field::DataSrc), sample.data_src) {
             write!(out, " {:16x}", source.0)?;

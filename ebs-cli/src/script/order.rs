@@ -1,11 +1,9 @@
 //! Puts samples, and the names of their threads, in order of time.
 
 use super::comms::Comms;
-use super::{About, CHUNK, Printer};
-use anyhow::{Context, Result};
+use super::{About, Printer};
 use record::stream::{Decoder, Rounds};
 use record::{Misc, SideRecord, Task, Tid, Time};
-use std::io::Write;
 
 /// A record on its way to its place in time.
 #[derive(Debug)]
@@ -20,6 +18,7 @@ enum Held {
 pub(super) struct Order {
     rounds: Rounds<Held>,
     comms: Comms,
+    printed: u64,
     /// Samples that could not be decoded.
     bad: u64,
 }
@@ -35,9 +34,9 @@ impl Order {
         self.rounds.finish();
     }
 
-    /// Samples too short for their event's fields.
-    pub(super) fn undecodable(&self) -> u64 {
-        self.bad
+    /// Samples printed, and samples too short for their event's fields.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.printed, self.bad)
     }
 
     /// Takes a sample.
@@ -61,29 +60,25 @@ impl Order {
     pub(super) fn print(
         &mut self,
         decoder: &Decoder,
-        printer: &mut dyn Printer,
+        printer: &mut impl Printer,
         text: &mut Vec<u8>,
-        out: &mut dyn Write,
-    ) -> Result<()> {
+    ) {
         while let Some(held) = self.rounds.pop() {
             match held {
                 Held::Comm { tid, name } => self.comms.named(tid, name),
                 Held::Fork { tid, parent } => self.comms.forked(tid, parent),
                 Held::Sample { event, misc, payload } => {
-                    let description = decoder.events().get(event).context("event vanished")?;
-                    let Ok(sample) = description.layout.decode(misc, &payload) else {
+                    let description = decoder.events().get(event);
+                    let sample = description.map(|it| it.layout.decode(misc, &payload));
+                    let Some(Ok(sample)) = sample else {
                         self.bad += 1;
                         continue;
                     };
                     let comm = sample.task.and_then(|task| self.comms.of(task.tid));
-                    printer.print(&sample, &About { decoder, event, comm }, text)?;
-                    if text.len() >= CHUNK {
-                        out.write_all(text)?;
-                        text.clear();
-                    }
+                    printer.print(&sample, &About { decoder, event, comm }, text);
+                    self.printed += 1;
                 }
             }
         }
-        Ok(())
     }
 }

@@ -4,8 +4,8 @@ use super::field::{Field, Fields};
 use super::line::Line;
 use super::names::Names;
 use super::{About, Printer, event_name};
-use record::stream::Features;
-use record::{Misc, Sample, SampleId, SideRecord};
+use record::stream::{Decoder, EventDescription, Features};
+use record::{EventType, Misc, Sample, SampleId, SideRecord};
 use symbolizer::Symbolizer;
 
 /// Prints as `perf script` does.
@@ -24,18 +24,14 @@ impl PerfPrinter {
 }
 
 impl Printer for PerfPrinter {
-    fn print(
-        &mut self,
-        sample: &Sample<'_>,
-        about: &About<'_>,
-        out: &mut Vec<u8>,
-    ) -> std::io::Result<()> {
+    fn print(&mut self, sample: &Sample<'_>, about: &About<'_>, out: &mut Vec<u8>) {
         let events = about.decoder.events();
         let width = *self.event_width.get_or_insert_with(|| {
             events.iter().map(|event| event_name(event).len()).max().unwrap_or(0)
         });
         let with_names = self.fields.names_addresses();
-        let addr = (with_names && self.fields.has(Field::Addr)).then(|| self.names.data(sample));
+        let addr = self.fields.has(Field::Addr) && events.get(about.event).is_some_and(names_data);
+        let addr = (with_names && addr).then(|| self.names.data(sample));
         let ip = (with_names && self.fields.has(Field::Ip)).then(|| self.names.code(sample));
         let event = events.get(about.event).map(event_name).unwrap_or_default();
         let line = Line {
@@ -47,7 +43,7 @@ impl Printer for PerfPrinter {
             addr: addr.as_ref(),
             arch: about.decoder.features().machine(),
         };
-        line.write(self.fields, out)
+        line.write(self.fields, out);
     }
 
     fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
@@ -59,4 +55,13 @@ impl Printer for PerfPrinter {
             self.names.recorded_release(release);
         }
     }
+
+    fn end(&mut self, _decoder: &Decoder, _out: &mut Vec<u8>) {}
+}
+
+/// Whether perf names the data addresses of an event: those of page faults
+/// (sample_addr_correlates_sym(), tools/perf/util/event.c).
+fn names_data(event: &EventDescription) -> bool {
+    const PAGE_FAULTS: [u64; 3] = [2, 5, 6];
+    event.attr.kind == EventType::SOFTWARE && PAGE_FAULTS.contains(&event.attr.config)
 }

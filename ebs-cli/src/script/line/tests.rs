@@ -40,7 +40,7 @@ fn line(fields: Fields) -> String {
         arch: Arch::X86_64,
     };
     let mut out = Vec::new();
-    line.write(fields, &mut out).expect("memory takes all");
+    line.write(fields, &mut out);
     String::from_utf8(out).expect("is text")
 }
 
@@ -52,7 +52,7 @@ fn columns_are_perfs() {
         (vec![Ip, Sym, Symoff], " ffffffff81752b6a elf_load+0x28a\n"),
         (vec![Ip, Dso], " ffffffff81752b6a ([kernel.kallsyms])\n"),
         (vec![Addr, Ip], "    562e20f1f018 ffffffff81752b6a\n"),
-        (vec![Addr, Sym, Dso], "    562e20f1f018 [unknown] ([unknown])\n"),
+        (vec![Addr, Sym, Dso], "    562e20f1f018\n"),
         (vec![Comm, Event, Ip], "               t page-faults:  ffffffff81752b6a\n"),
         (vec![Comm, Tid, Cpu], "               t 20258 [000] \n"),
         (vec![Pid, Tid], "20257/20258 \n"),
@@ -77,10 +77,10 @@ fn names_that_would_break_the_line_are_masked() {
         addr: None,
         arch: Arch::X86_64,
     };
-    line.write(Fields::of([Field::Comm]), &mut out).expect("memory takes all");
+    line.write(Fields::of([Field::Comm]), &mut out);
     assert_eq!(out, b"        a?b?[31m \n");
     out.clear();
     line.comm = None;
-    line.write(Fields::of([Field::Comm]), &mut out).expect("memory takes all");
+    line.write(Fields::of([Field::Comm]), &mut out);
     assert_eq!(out, b"              :7 \n");
 }

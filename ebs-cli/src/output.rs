@@ -1,0 +1,108 @@
+//! Where a session's stream goes while it samples, and what becomes of it
+//! at the end.
+
+mod destination;
+mod text;
+
+pub use destination::Destination;
+
+use crate::input::Input;
+use crate::invocation::Output as Wanted;
+use crate::report::answer;
+use crate::terminal;
+use analysis::{Query, table};
+use anyhow::{Context, Result, bail};
+use daemon::ledger::Ledger;
+use daemon::session::Sink;
+use std::io::{self, Write};
+use text::TextRecords;
+
+/// Takes the stream of one session.
+#[derive(Debug)]
+pub struct Output {
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    /// Kept until the end, then counted: nothing that costs time is done
+    /// while records come.
+    Table { spool: Option<Destination>, top: usize },
+    /// Written as it comes.
+    Stream(Destination),
+    /// Written as lines, as soon as their order is sure.
+    Text(Box<TextRecords>),
+}
+
+impl Output {
+    /// Opens what is to be written. Files are made anew.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be made.
+    pub fn open(wanted: &Wanted) -> Result<Output> {
+        let form = match wanted {
+            Wanted::Table { top } => Form::Table { spool: Some(Destination::spool()?), top: *top },
+            Wanted::Stream(place) => {
+                let destination = Destination::create(place)?;
+                if destination.is_terminal() {
+                    bail!("the stream is no text for a terminal: pipe it on, or say -o FILE.data");
+                }
+                Form::Stream(destination)
+            }
+            Wanted::Text(place) => {
+                Form::Text(Box::new(TextRecords::new(Destination::create(place)?)))
+            }
+        };
+        Ok(Output { form })
+    }
+
+    /// The session has ended: what waited is written now. Records that
+    /// could not be written after the session took them for delivered are
+    /// booked as lost.
+    pub fn close(&mut self, ledger: &mut Ledger) {
+        if let Form::Text(text) = &mut self.form {
+            let failed = text.close().err();
+            let missing = ledger.delivered.saturating_sub(text.written());
+            ledger.delivered -= missing;
+            ledger.exact_ip -= ledger.exact_ip.min(missing);
+            ledger.lost.sink += missing;
+            if let (Some(error), None) = (failed, &ledger.sink_error) {
+                ledger.sink_error = Some(error.to_string());
+            }
+        }
+    }
+
+    /// Prints the table, if that is what was wanted, and not twice.
+    ///
+    /// # Errors
+    ///
+    /// The kept stream cannot be read, or the table not be written.
+    pub fn show(&mut self) -> Result<()> {
+        let Form::Table { spool, top } = &mut self.form else {
+            return Ok(());
+        };
+        let (Some(spool), top) = (spool.take(), *top) else {
+            return Ok(());
+        };
+        let mut input = Input::new(Box::new(spool.reread()?), "the kept stream");
+        let query = Query { top: Some(top), ..Query::default() };
+        let (report, end) = answer(&mut input, query, symbolizer::Options::default())?;
+        let text = table::render(&report, terminal::style());
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("stdout")?;
+        end.into_result()
+    }
+}
+
+impl Sink for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.form {
+            Form::Table { spool: Some(destination), .. } | Form::Stream(destination) => {
+                destination.write_whole(bytes)
+            }
+            Form::Table { spool: None, .. } => Err(io::ErrorKind::NotConnected.into()),
+            Form::Text(text) => text.stream(bytes),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A file or pipe that takes whole pieces or nothing.
+
+use crate::invocation::Place;
+use anyhow::{Context, Result};
+use std::fs::File;
+use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
+
+/// Something to write to. On a file, a piece that did not fit is cut off
+/// again, so that a full disk leaves whole records behind.
+#[derive(Debug)]
+pub struct Destination {
+    file: File,
+    /// Where the last whole piece ends; None for what has no length.
+    end: Option<u64>,
+}
+
+impl Destination {
+    /// A file made anew, or stdout.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be made.
+    pub fn create(place: &Place) -> Result<Destination> {
+        match place {
+            Place::Stdout => {
+                let stdout = io::stdout().as_fd().try_clone_to_owned().context("stdout")?;
+                Ok(Destination { file: File::from(stdout), end: None })
+            }
+            Place::File(path) => {
+                let file = File::create(path)
+                    .with_context(|| format!("cannot write to {}", path.display()))?;
+                let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
+                Ok(Destination { file, end: regular.then_some(0) })
+            }
+        }
+    }
+
+    /// A file without a name in TMPDIR, else /tmp; gone when it is closed.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be made there.
+    pub fn spool() -> Result<Destination> {
+        let file = tempfile::tempfile().with_context(|| {
+            let place = std::env::temp_dir();
+            format!(
+                "records are kept in {} until the table is made, and no file can be made there; \
+                 set TMPDIR to another directory, or use -o",
+                place.display()
+            )
+        })?;
+        Ok(Destination { file, end: Some(0) })
+    }
+
+    /// Whether a person would see what is written.
+    pub fn is_terminal(&self) -> bool {
+        self.file.is_terminal()
+    }
+
+    /// Writes all of `bytes`, or leaves a file as it was.
+    ///
+    /// # Errors
+    ///
+    /// A full disk, a closed pipe.
+    pub fn write_whole(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let written = self.file.write_all(bytes);
+        if let Some(end) = &mut self.end {
+            match &written {
+                Ok(()) => *end += bytes.len() as u64,
+                Err(_) => {
+                    self.file.set_len(*end)?;
+                    self.file.seek(SeekFrom::Start(*end))?;
+                }
+            }
+        }
+        written
+    }
+
+    /// The same bytes from the start.
+    ///
+    /// # Errors
+    ///
+    /// What was written to cannot be read: a pipe.
+    pub fn reread(mut self) -> io::Result<File> {
+        self.file.rewind()?;
+        Ok(self.file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn a_spool_gives_back_what_it_took() {
+        let mut spool = Destination::spool().expect("TMPDIR is there");
+        spool.write_whole(b"one").expect("there is room");
+        spool.write_whole(b"two").expect("there is room");
+        let mut back = String::new();
+        spool.reread().expect("is a file").read_to_string(&mut back).expect("is text");
+        assert_eq!(back, "onetwo");
+    }
+
+    #[test]
+    fn a_full_device_takes_nothing() {
+        let place = Place::File("/dev/full".into());
+        let mut full = Destination::create(&place).expect("Linux has it");
+        let error = full.write_whole(b"x").expect_err("is full");
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_named() {
+        let place = Place::File("/nonexistent/file".into());
+        let error = Destination::create(&place).expect_err("cannot be made");
+        assert!(format!("{error:#}").starts_with("cannot write to /nonexistent/file: "));
+    }
+}

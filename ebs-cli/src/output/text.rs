@@ -1,0 +1,140 @@
+//! Text records, written while the session runs.
+
+use super::Destination;
+use crate::script::{Lines, TextPrinter};
+use record::stream::{Decoder, Step};
+use std::io;
+
+/// Turns the session's stream into lines as soon as their order is sure.
+#[derive(Debug)]
+pub(super) struct TextRecords {
+    decoder: Decoder,
+    lines: Lines<TextPrinter>,
+    destination: Destination,
+    /// Lines that the destination took.
+    written: u64,
+    failed: bool,
+}
+
+impl TextRecords {
+    pub(super) fn new(destination: Destination) -> TextRecords {
+        TextRecords {
+            decoder: Decoder::new(),
+            lines: Lines::new(TextPrinter::default()),
+            destination,
+            written: 0,
+            failed: false,
+        }
+    }
+
+    /// Takes whole records of the stream.
+    ///
+    /// # Errors
+    ///
+    /// The destination takes no more, or the bytes are no stream.
+    pub(super) fn stream(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.decoder.step(bytes).map_err(io::Error::other)? {
+                Step::Record { consumed, record } => {
+                    bytes = &bytes[consumed..];
+                    self.lines.record(&self.decoder, record);
+                }
+                Step::NeedMore(_) => {
+                    return Err(io::Error::other("the session cut a record in two"));
+                }
+            }
+        }
+        self.write()
+    }
+
+    /// Writes the lines that still waited for others.
+    ///
+    /// # Errors
+    ///
+    /// The destination takes no more.
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        self.lines.finish(&self.decoder);
+        self.write()
+    }
+
+    /// Lines that were written: all others are lost.
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        if self.failed || self.lines.text.is_empty() {
+            return Ok(());
+        }
+        let result = self.destination.write_whole(&self.lines.text);
+        self.lines.text.clear();
+        match &result {
+            Ok(()) => self.written = self.lines.counts().0,
+            Err(_) => self.failed = true,
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::invocation::Place;
+    use record::stream::write;
+    use record::{Attr, ByteOrder, Sample, SampleLayout, SampleType, Time};
+
+    fn stream(samples: u64) -> Vec<u8> {
+        let order = ByteOrder::Little;
+        let sample_type = SampleType::IP | SampleType::TIME;
+        let attr = Attr { size: 136, sample_type, ..Attr::default() };
+        let layout = SampleLayout::new(&attr, order).expect("bits are known");
+        let mut bytes = Vec::new();
+        write::file_header(order, &mut bytes);
+        write::attr(&attr, &[1], order, &mut bytes).expect("fits");
+        for number in 0..samples {
+            // Youngest first: lines must come oldest first.
+            let time = Some(Time(samples - number));
+            let sample = Sample { ip: Some(number), time, ..Sample::default() };
+            layout.encode(&sample, &mut bytes).expect("fields fit");
+        }
+        write::finished_round(order, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn lines_come_in_order_of_time_under_a_header() {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let path = directory.path().join("records");
+        let destination = Destination::create(&Place::File(path.clone())).expect("can be made");
+        let mut records = TextRecords::new(destination);
+        records.stream(&stream(3)).expect("there is room");
+        records.close().expect("there is room");
+        assert_eq!(records.written(), 3);
+        let text = std::fs::read_to_string(path).expect("is text");
+        let ips: Vec<&str> =
+            text.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+        assert_eq!(ips, ["linear_ip", "0000000000000002", "0000000000000001", "0000000000000000"]);
+        assert!(text.starts_with('#'), "{text}");
+    }
+
+    #[test]
+    fn lines_that_find_no_room_are_not_counted() {
+        let place = Place::File("/dev/full".into());
+        let mut records = TextRecords::new(Destination::create(&place).expect("Linux has it"));
+        records.stream(&stream(3)).expect("nothing is written yet");
+        assert!(records.close().is_err());
+        assert_eq!(records.written(), 0);
+    }
+
+    #[test]
+    fn no_record_is_a_header_alone() {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let path = directory.path().join("records");
+        let destination = Destination::create(&Place::File(path.clone())).expect("can be made");
+        let mut records = TextRecords::new(destination);
+        records.stream(&stream(0)).expect("there is room");
+        records.close().expect("there is room");
+        let text = std::fs::read_to_string(path).expect("is text");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
+}

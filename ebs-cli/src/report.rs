@@ -1,0 +1,94 @@
+//! `ebs report`: tables from a recording.
+
+use crate::arguments::{ReportArguments, SymbolArguments};
+use crate::input::{End, Input};
+use crate::terminal;
+use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
+use anyhow::{Context, Result};
+use record::stream::Decoder;
+use std::io::Write;
+use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer};
+
+/// Rows of a table when nothing is said.
+const ROWS: usize = 20;
+
+/// The question that was typed.
+///
+/// # Errors
+///
+/// Words that are no key, filter, order or site; each error quotes the word.
+pub fn query(arguments: &ReportArguments) -> Result<Query> {
+    let mut filters = Vec::new();
+    for text in &arguments.filter {
+        filters.extend(Filter::parse_all(text)?);
+    }
+    let keys = match (arguments.by.is_empty(), arguments.regs) {
+        (true, true) => Vec::new(),
+        (true, false) => vec![Key::Site],
+        (false, _) => Key::parse_list(&arguments.by.join(","))?,
+    };
+    let site = arguments.site.as_deref().map(str::parse).transpose()?;
+    let machine_read = arguments.json || arguments.csv;
+    let query = Query {
+        keys,
+        sort: arguments.sort.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
+        filters,
+        top: arguments.top.or((!machine_read).then_some(ROWS)),
+        cache_line: arguments.line_size,
+        event: arguments.event.as_deref().map(Glob::new),
+        registers: arguments.regs.then(|| RegisterQuery { site, ..RegisterQuery::default() }),
+        ..Query::default()
+    };
+    query.check()?;
+    Ok(query)
+}
+
+/// Where names come from, as typed.
+pub fn symbols(arguments: &SymbolArguments) -> Options {
+    let kernel = match &arguments.system_map {
+        Some(path) => KernelSource::File { path: path.clone(), offset: KernelOffset::Detect },
+        None => KernelSource::Running,
+    };
+    Options { root: arguments.root.clone(), kernel, ..Options::default() }
+}
+
+/// Answers `query` from a recording; how the recording ended comes with it.
+///
+/// # Errors
+///
+/// A query that this recording cannot answer.
+pub fn answer(input: &mut Input, query: Query, symbols: Options) -> Result<(Report, End)> {
+    let mut decoder = Decoder::new();
+    let mut pipeline = Pipeline::new(query, Symbolizer::new(symbols))?;
+    let end = input.read(&mut decoder, |decoder, record| {
+        pipeline.record(decoder, record)?;
+        Ok(())
+    })?;
+    // Nothing was described: the damage says more than an empty table.
+    if decoder.events().is_empty() {
+        end.into_result()?;
+        anyhow::bail!("the recording describes no event");
+    }
+    Ok((pipeline.finish(&decoder)?, end))
+}
+
+/// Reads, counts, and prints what can be counted even when the recording is
+/// damaged.
+///
+/// # Errors
+///
+/// A question without meaning, damage of the recording, those of `out`.
+pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
+    let query = query(arguments)?;
+    let mut input = Input::open(&arguments.file)?;
+    let (report, end) = answer(&mut input, query, symbols(&arguments.symbols))?;
+    if arguments.json {
+        json::write(&report, &mut *out)?;
+    } else if arguments.csv {
+        csv::write(&report, &mut *out)?;
+    } else {
+        out.write_all(table::render(&report, terminal::style()).as_bytes())?;
+    }
+    out.flush()?;
+    end.into_result().context("the table shows what came before the damage")
+}

@@ -1,0 +1,83 @@
+//! From the words of a command line to an exit status.
+
+use crate::arguments::{self, ScriptArguments, ScriptFormat};
+use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
+use crate::input::Input;
+use crate::invocation::{Invocation, Misuse};
+use crate::script::{Fields, PerfPrinter, TextPrinter, script};
+use crate::{pages, report, sample, types};
+use anyhow::Result;
+use daemon::Facts;
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use symbolizer::Symbolizer;
+
+/// Runs `ebs`; gives the status to exit with.
+pub fn run(words: Vec<OsString>) -> u8 {
+    let invocation = match arguments::parse(words) {
+        Ok(typed) => Invocation::new(typed),
+        Err(error) => return clap_says(&error),
+    };
+    let result = match invocation {
+        Ok(invocation) => perform(invocation),
+        Err(misuse @ (Misuse::TypeMissing | Misuse::ModeMissing)) => {
+            return clap_says(&arguments::usage_error(misuse));
+        }
+        Err(misuse) => Err(misuse.into()),
+    };
+    match result {
+        Ok(status) => status,
+        Err(error) => {
+            let (status, tell) = of_error(&error);
+            if tell {
+                let _ = writeln!(io::stderr(), "ebs: {error:#}");
+            }
+            status
+        }
+    }
+}
+
+/// Help and version go to stdout, misuse to stderr, each as clap renders it.
+fn clap_says(error: &clap::Error) -> u8 {
+    match error.print() {
+        Err(io) if io.kind() != io::ErrorKind::BrokenPipe => FAILURE,
+        Ok(()) | Err(_) => u8::try_from(error.exit_code()).unwrap_or(USAGE),
+    }
+}
+
+fn perform(invocation: Invocation) -> Result<u8> {
+    if let Invocation::Sample(job) = invocation {
+        return sample::sample(&job);
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    let here = Path::new("/");
+    match invocation {
+        Invocation::Types => out.write_all(types::list(&Facts::read(here)?).as_bytes())?,
+        Invocation::TypeHelp(name) => {
+            out.write_all(types::describe(&name, &Facts::read(here)?)?.as_bytes())?;
+        }
+        Invocation::Report(arguments) => report::run(&arguments, &mut out)?,
+        Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
+        Invocation::Completions(shell) => pages::completions(shell, &mut out)?,
+        Invocation::Man(None) => pages::page(&mut out)?,
+        Invocation::Man(Some(directory)) => {
+            pages::pages(&directory, [arguments::command()])?
+        }
+        Invocation::Sample(_) => {}
+    }
+    out.flush()?;
+    Ok(SUCCESS)
+}
+
+fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()> {
+    let fields = Fields::parse(&arguments.fields)?;
+    let mut input = Input::open(&arguments.file)?;
+    match arguments.format {
+        ScriptFormat::Perf => {
+            let symbolizer = Symbolizer::new(report::symbols(&arguments.symbols));
+            script(&mut input, PerfPrinter::new(fields, symbolizer), out)
+        }
+        ScriptFormat::Text => script(&mut input, TextPrinter::default(), out),
+    }
+}

@@ -1,0 +1,179 @@
+//! Sampling: a session from its plan to its last line.
+
+use crate::exit_status::{self, FAILURE, SUCCESS};
+use crate::invocation::Job;
+use crate::last_line::last_line;
+use crate::output::Output;
+use crate::signals::{Asked, Catcher};
+use anyhow::{Context, Result};
+use daemon::command::Command;
+use daemon::session::{Session, SessionError, Settings, TargetState};
+use daemon::{Facts, Target, plan};
+use rustix::process::{Signal, kill_process};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Rings are looked at at least so often.
+const LOOK: Duration = Duration::from_millis(100);
+/// Status of a program that SIGINT ended.
+const INTERRUPTED: u8 = 130;
+
+/// Why sampling ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// The count was reached, or the target has ended.
+    Done,
+    /// SIGINT.
+    Interrupted,
+    /// SIGTERM.
+    Terminated,
+    /// The output took no more.
+    OutputFailed,
+    /// The reader of the output has gone.
+    ReaderGone,
+}
+
+/// Does the job; gives the status to exit with.
+///
+/// # Errors
+///
+/// What cannot be sampled, and why; a command that cannot be started.
+pub fn sample(job: &Job) -> Result<u8> {
+    let facts = Facts::read_for(Path::new("/"), &job.request)?;
+    let plan = plan(&job.request, &facts)?;
+    let mut output = Output::open(&job.output)?;
+    let settings =
+        Settings { command: job.command.clone(), count: job.count, root: PathBuf::from("/") };
+    let mut session = Session::open(plan, settings)?;
+    // After the fork: the command keeps the signals as we got them.
+    let mut catcher = Catcher::new().context("signals cannot be caught")?;
+    for note in session.plan().notes.iter().chain(session.notes()) {
+        say(&format!("ebs: {note}"));
+    }
+    let begun = begin(&mut session, &facts, &mut output);
+    let ending = match begun {
+        Ok(()) => follow(&mut session, &mut output, &mut catcher)?,
+        Err(SessionError::Sink(error)) => output_failure(&error),
+        Err(error) => return Err(error.into()),
+    };
+    let mut ledger = session.finish(&mut output)?;
+    output.close(&mut ledger);
+    if ending == Ending::Terminated {
+        end_command(session.command());
+    }
+    let mut status = SUCCESS;
+    let mut shown = Ok(());
+    if let Some(command) = session.command() {
+        // A command's own output must not be cut in two by the table, so
+        // that waits for the command; who interrupts wants it now.
+        if ending == Ending::Interrupted {
+            shown = output.show();
+        }
+        let interrupts = u32::from(ending == Ending::Interrupted);
+        status = outlive(command, &mut catcher, interrupts, &mut || {
+            shown = output.show();
+        })?;
+    }
+    let shown = shown.and_then(|()| output.show());
+    let plan = session.plan();
+    if ending == Ending::ReaderGone {
+        ledger.sink_error = None;
+    }
+    say(&last_line(&ledger, &plan.name, &plan.promises));
+    match shown {
+        Err(error) if !exit_status::is_closed_pipe(&error) => return Err(error),
+        Err(_) | Ok(()) => {}
+    }
+    Ok(if ledger.sink_error.is_some() { FAILURE } else { status })
+}
+
+fn begin(session: &mut Session, facts: &Facts, output: &mut Output) -> Result<(), SessionError> {
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    session.preamble(facts, &words, output)?;
+    session.start(output)
+}
+
+/// Moves records until there is a reason to end.
+fn follow(session: &mut Session, output: &mut Output, catcher: &mut Catcher) -> Result<Ending> {
+    let is_command = session.plan().target == Target::Command;
+    loop {
+        let woken = session.wait(LOOK, &[])?;
+        match session.drain(output) {
+            Ok(pass) if pass.limit_reached => return Ok(Ending::Done),
+            Ok(_) => {}
+            Err(SessionError::Sink(error)) => return Ok(output_failure(&error)),
+            Err(error) => return Err(error.into()),
+        }
+        match catcher.asked() {
+            Asked { terminate: true, .. } => return Ok(Ending::Terminated),
+            Asked { interrupt: true, .. } => return Ok(Ending::Interrupted),
+            Asked { .. } => {}
+        }
+        match woken.target {
+            TargetState::Gone => return Ok(Ending::Done),
+            // What a command leaves behind in the background is not waited
+            // for: the caller waits for the command.
+            TargetState::Left if is_command => return Ok(Ending::Done),
+            TargetState::Left | TargetState::Running => {}
+        }
+    }
+}
+
+fn output_failure(error: &io::Error) -> Ending {
+    if error.kind() == ErrorKind::BrokenPipe { Ending::ReaderGone } else { Ending::OutputFailed }
+}
+
+/// SIGTERM is passed on to a command that still runs.
+fn end_command(command: Option<&mut Command>) {
+    let Some(command) = command else { return };
+    if let (Ok(None), Some(pid)) =
+        (command.try_wait(), rustix::process::Pid::from_raw(command.pid().0))
+    {
+        // It may have ended since; there is nothing to do then.
+        let _gone = kill_process(pid, Signal::TERM);
+    }
+}
+
+/// Waits for the command. The first SIGINT of all shows what there is, the
+/// next one gives up the wait; SIGTERM ends the command.
+fn outlive(
+    command: &mut Command,
+    catcher: &mut Catcher,
+    mut interrupts: u32,
+    show: &mut dyn FnMut(),
+) -> Result<u8> {
+    loop {
+        if let Some(status) = command.try_wait().context("waiting for the command")? {
+            return Ok(u8::try_from(status.code()).unwrap_or(FAILURE));
+        }
+        let asked = catcher.asked();
+        if asked.terminate {
+            end_command(Some(command));
+        } else if asked.interrupt {
+            interrupts += 1;
+            match interrupts {
+                1 => show(),
+                _ => return Ok(INTERRUPTED),
+            }
+        }
+        pause(command)?;
+    }
+}
+
+/// Until the command has ended, a signal came, or a while is over.
+fn pause(command: &Command) -> Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut fds = [PollFd::new(command, PollFlags::IN)];
+    let a_while = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
+    match poll(&mut fds, Some(&a_while)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(errno) => Err(errno).context("waiting for the command"),
+    }
+}
+
+/// A line for the user; a closed stderr is no reason to stop.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
