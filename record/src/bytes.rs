@@ -252,8 +252,8 @@ impl<'b> Writer<'b> {
 
     /// Zeroes up to a multiple of `alignment` bytes from `start`.
     pub fn pad(&mut self, start: usize, alignment: usize) {
-        while (self.bytes.len() - start) % alignment != 0 {
-            self.bytes.push(0);
-        }
+        let written = self.bytes.len().saturating_sub(start);
+        let padded = written.next_multiple_of(alignment.max(1));
+        self.bytes.resize(self.bytes.len() + padded - written, 0);
     }
 }

@@ -72,7 +72,7 @@ impl SampleLayout {
             let offset = c.offset();
             let size = c.u32().map_err(within("RAW"))?;
             // The kernel rounds the size up so that what follows is aligned.
-            if (u64::from(size) + 4) % 8 != 0 && self.after_raw() {
+            if !(u64::from(size) + 4).is_multiple_of(8) && self.after_raw() {
                 return Err(SampleError::Value { field: "RAW", value: size.into(), offset });
             }
             sample.raw = Some(take(c, size.into()).map_err(within("RAW"))?);
@@ -229,7 +229,7 @@ fn registers<'a>(
 fn stack_user<'a>(c: &mut Cursor<'a>) -> Result<StackUser<'a>, SampleError> {
     let offset = c.offset();
     let value = c.u64().map_err(within("STACK_USER"))?;
-    if value % 8 != 0 {
+    if !value.is_multiple_of(8) {
         return Err(SampleError::Value { field: "STACK_USER", value, offset });
     }
     let data = take(c, value).map_err(within("STACK_USER"))?;

@@ -85,7 +85,7 @@ impl SampleLayout {
             chain.iter().for_each(|word| w.u64(word));
         }
         if let Some(raw) = self.field(SampleType::RAW, "RAW", s.raw)? {
-            if (raw.len() + 4) % 8 != 0 && self.after_raw() {
+            if !(raw.len() + 4).is_multiple_of(8) && self.after_raw() {
                 return Err(EncodeError::Field { field: "RAW" });
             }
             let size = raw.len();
@@ -110,7 +110,7 @@ impl SampleLayout {
             Some(counters) => counted && counters.len() == count,
             None => !counted,
         };
-        if b.entries.len() % 3 != 0 || !index_fits || !counters_fit {
+        if !b.entries.len().is_multiple_of(3) || !index_fits || !counters_fit {
             return Err(EncodeError::Field { field: "BRANCH_STACK" });
         }
         w.u64(length(count));
@@ -185,7 +185,7 @@ fn write_registers(
 
 fn write_stack(stack: &StackUser<'_>, w: &mut Writer<'_>) -> Result<(), EncodeError> {
     let size = stack.data.len();
-    if size % 8 != 0 || stack.dyn_size.is_some() != (size != 0) {
+    if !size.is_multiple_of(8) || stack.dyn_size.is_some() != (size != 0) {
         return Err(EncodeError::Field { field: "STACK_USER" });
     }
     w.u64(length(size));

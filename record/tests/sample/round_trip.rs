@@ -1,10 +1,7 @@
 //! Every sample_type bit, every pair and random sets, with every form of READ
 //! and of branch stacks, in both byte orders: bytes <-> sample.
-#![allow(clippy::cast_possible_truncation, reason = "the generator cuts random words")]
 
-mod generate;
-
-use generate::{FIELDS, Values, attr, layout, values};
+use crate::generate::{FIELDS, Values, attr, layout, values};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
