@@ -138,10 +138,6 @@ impl fmt::Display for Ledger {
         if self.throttled > 0 {
             write!(f, ", throttled {} times", self.throttled)?;
         }
-        if self.running < self.enabled {
-            let share = self.running.as_secs_f64() / self.enabled.as_secs_f64() * 100.0;
-            write!(f, ", counting {share:.1} % of the time")?;
-        }
         Ok(())
     }
 }
