@@ -6,6 +6,7 @@
 //! [`script`]; [`types`] and [`pages`] are the helps.
 
 pub mod arguments;
+pub mod eip2r;
 pub mod exit_status;
 pub mod input;
 pub mod invocation;

@@ -5,7 +5,7 @@ use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
 use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
 use crate::script::{Fields, PerfPrinter, TextPrinter, script};
-use crate::{pages, report, sample, types};
+use crate::{eip2r, pages, report, sample, types};
 use anyhow::Result;
 use daemon::Facts;
 use std::ffi::OsString;
@@ -62,7 +62,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Completions(shell) => pages::completions(shell, &mut out)?,
         Invocation::Man(None) => pages::page(&mut out)?,
         Invocation::Man(Some(directory)) => {
-            pages::pages(&directory, [arguments::command()])?
+            pages::pages(&directory, [arguments::command(), eip2r::command()])?
         }
         Invocation::Sample(_) => {}
     }

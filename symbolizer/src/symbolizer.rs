@@ -11,6 +11,7 @@ use crate::{MapsEntry, ObjectId, Options, Place, Reason, Resolution, Routine};
 use record::side::{FileIdentity, Mapping as MappingRecord, SampleId, SideRecord};
 use record::{CpuMode, Misc, Pid, Time};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The kernel's own mappings come under this pid.
 const KERNEL_PID: Pid = Pid(-1);
@@ -329,6 +330,13 @@ impl Symbolizer {
             Kind::KernelRoutine(..) => "[bpf]",
             _ => self.objects.name(object),
         }
+    }
+
+    /// Where the kernel's routines lie, in address order: a stretch for the
+    /// kernel proper, one for each module. Or why they are not known.
+    pub fn kernel_extents(&mut self) -> Result<Vec<Range<u64>>, Reason> {
+        let symbols = self.kernel.symbols(&self.options, &mut self.objects)?;
+        Ok(symbols.extents().collect())
     }
 
     /// What the user should know about the kernel symbols in use; empty

@@ -1,0 +1,149 @@
+//! What was typed.
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{CommandFactory, Parser, ValueEnum};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Yellow.on_default().bold())
+    .usage(AnsiColor::Yellow.on_default().bold())
+    .literal(AnsiColor::Green.on_default())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const USAGE: &str =
+    "eip2r [-p POSITION] [-m PROCESS_MAP] [-s SYSTEM_MAP] [-o OUTPUT_FILE] [OPTIONS] [EIP_FILE]";
+
+const EXAMPLES: &str = "\
+Examples:
+  grep -v '#' fault.1 | awk '{print $2}' | eip2r | sort | uniq -c | sort -nr | head
+  eip2r -p 2 fault.1                        the same column, comment lines kept
+  eip2r -p 2 --count fault.1 | head         the histogram without sort and uniq
+  eip2r -p 2 --count --by routine fault.1   one line a routine, at its first address
+  eip2r -s /boot/System.map-6.1.0 eips      names of that kernel
+  eip2r -s kallsyms.saved eips              a copy of /proc/kallsyms serves as well
+  eip2r -m 1234 eips                        user addresses of the running process 1234
+  eip2r -m maps.saved eips                  ... of a copy of its /proc/PID/maps
+
+A line of input is a hexadecimal number, with or without 0x; what follows it is ignored. Lines that
+start with # and blank lines are passed on. A line of output is the address in 16 digits and the
+routine, or in brackets why there is none; how often each reason occurred is said on stderr.
+
+Without -s the names of the running kernel's /proc/kallsyms are used, and if kptr_restrict hides
+them those of /boot/System.map-RELEASE. When KASLR moved the kernel away from where a System.map
+says, the distance is worked out and said; a System.map of another kernel is refused.
+
+Exit status: 0; 1 when something could not be read or written, or a line held no number; 2 for a
+wrong command line.";
+
+/// Turns instruction pointers into routines.
+#[derive(Debug, Parser)]
+#[command(name = "eip2r", version, override_usage = USAGE, after_long_help = EXAMPLES)]
+#[command(styles = STYLES, max_term_width = 100)]
+pub struct Arguments {
+    /// Column of the instruction pointer, counted from 1.
+    #[arg(short, long, value_name = "POSITION", default_value = "1")]
+    pub position: NonZeroUsize,
+
+    /// Where a process's code lies: a PID, or a copy of its /proc/PID/maps.
+    #[arg(short = 'm', long = "maps", value_name = "PROCESS_MAP")]
+    pub maps: Option<PathBuf>,
+
+    /// The kernel's symbols: a System.map, or a copy of /proc/kallsyms.
+    #[arg(short, long, value_name = "SYSTEM_MAP")]
+    pub system_map: Option<PathBuf>,
+
+    /// How far the kernel ran from where SYSTEM_MAP says, in hexadecimal; believed without a check.
+    #[arg(long, value_name = "OFFSET", requires = "system_map", allow_hyphen_values = true)]
+    #[arg(value_parser = parse_offset)]
+    pub kaslr_offset: Option<u64>,
+
+    /// Where the output goes instead of stdout.
+    #[arg(short, long, value_name = "OUTPUT_FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Add to each routine how far in it the address lies: ROUTINE+0x1f.
+    #[arg(long)]
+    pub offset: bool,
+
+    /// Print how often each address occurs, most often first.
+    #[arg(long)]
+    pub count: bool,
+
+    /// What --count counts.
+    #[arg(long, value_enum, value_name = "KEY", default_value = "address", requires = "count")]
+    pub by: By,
+
+    /// File of instruction pointers; stdin when absent or -.
+    #[arg(value_name = "EIP_FILE")]
+    pub eip_file: Option<PathBuf>,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// Each address by itself.
+    Address,
+    /// All addresses of a routine together, shown at its first address.
+    Routine,
+}
+
+/// The command's definition: help, man page and completions come from it.
+pub fn command() -> clap::Command {
+    Arguments::command()
+}
+
+/// A distance: hexadecimal, with or without 0x, with or without a sign.
+fn parse_offset(text: &str) -> Result<u64, String> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+    let sound = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match u64::from_str_radix(digits, 16) {
+        Ok(distance) if sound && sign < 0 => Ok(distance.wrapping_neg()),
+        Ok(distance) if sound => Ok(distance),
+        _ => Err("not a hexadecimal number of at most 16 digits".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn distances() {
+        for (text, distance) in [
+            ("0", 0),
+            ("0x1e000000", 0x1e00_0000),
+            ("+1f", 0x1f),
+            ("-0x10", 0x10_u64.wrapping_neg()),
+            ("ffffffffffffffff", u64::MAX),
+        ] {
+            assert_eq!(parse_offset(text), Ok(distance));
+        }
+        for text in ["", "-", "0x", "12g", "+-1", "10000000000000000"] {
+            assert!(parse_offset(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_original_grammar() {
+        let line = "eip2r -p 2 -m maps -s /boot/System.map -o out eips".split(' ');
+        let arguments = Arguments::try_parse_from(line).unwrap();
+        assert_eq!(arguments.position.get(), 2);
+        assert_eq!(arguments.maps, Some("maps".into()));
+        assert_eq!(arguments.eip_file, Some("eips".into()));
+        for wrong in
+            [&["eip2r", "-p", "0"][..], &["eip2r", "--by", "routine"], &["eip2r", "a", "b"]]
+        {
+            assert_eq!(Arguments::try_parse_from(wrong).unwrap_err().exit_code(), 2);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The number in a line.
+
+use super::input::LONGEST;
+
+/// What a line holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    /// An address.
+    Address(u64),
+    /// A comment, or blank: passed on.
+    Comment(&'a [u8]),
+    /// No number in the column.
+    Bad(&'a [u8]),
+}
+
+/// Cuts a block of whole lines. `position` counts columns from 0.
+pub(super) struct Lines<'a> {
+    block: &'a [u8],
+    position: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// `block` ends with a newline.
+    pub(super) fn new(block: &'a [u8], position: usize) -> Lines<'a> {
+        Lines { block, position }
+    }
+
+    /// As many addresses as come one after the other as 16 digits and a
+    /// newline each, at most `addresses.len()`: the way most lines are, and
+    /// cheap to read.
+    #[inline]
+    pub(super) fn plain(&mut self, addresses: &mut [u64]) -> usize {
+        let mut count = 0;
+        if self.position != 0 {
+            return 0;
+        }
+        while let (Some(line), Some(address)) =
+            (self.block.first_chunk::<17>(), addresses.get_mut(count))
+        {
+            let Some(number) = sixteen_digits(line) else { break };
+            *address = number;
+            count += 1;
+            self.block = &self.block[17..];
+        }
+        count
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        if self.block.is_empty() {
+            return None;
+        }
+        let length = memchr::memchr(b'\n', self.block).unwrap_or(self.block.len());
+        let line = &self.block[..length.min(LONGEST)];
+        self.block = self.block.get(length + 1..).unwrap_or_default();
+        Some(read(line, self.position))
+    }
+}
+
+fn read(line: &[u8], position: usize) -> Line<'_> {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    match words.clone().next() {
+        None | Some([b'#', ..]) => Line::Comment(line),
+        Some(_) => words.nth(position).and_then(number).map_or(Line::Bad(line), Line::Address),
+    }
+}
+
+/// A hexadecimal number below 2^64, with or without 0x.
+fn number(word: &[u8]) -> Option<u64> {
+    let digits = match word {
+        [b'0', b'x' | b'X', digits @ ..] => digits,
+        digits => digits,
+    };
+    let significant = digits.iter().position(|&byte| byte != b'0').unwrap_or(digits.len());
+    if digits.is_empty() || digits.len() - significant > 16 {
+        return None;
+    }
+    digits.iter().try_fold(0, |number: u64, &byte| {
+        Some(number << 4 | u64::from(char::from(byte).to_digit(16)?))
+    })
+}
+
+/// Sixteen hexadecimal digits and a newline.
+#[inline]
+fn sixteen_digits(line: &[u8; 17]) -> Option<u64> {
+    let (high, rest) = line.split_first_chunk::<8>()?;
+    let (low, rest) = rest.split_first_chunk::<8>()?;
+    let (high, high_sound) = eight_digits(*high);
+    let (low, low_sound) = eight_digits(*low);
+    (high_sound & low_sound & (rest == b"\n")).then_some(high << 32 | low)
+}
+
+/// Eight digits at once, each in a byte of a word; and whether all are
+/// digits.
+#[inline]
+fn eight_digits(text: [u8; 8]) -> (u64, bool) {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let word = u64::from_le_bytes(text);
+    // Letters become small; nothing that is no digit becomes one but the
+    // control characters, which have neither of the bits that 0x60 names.
+    let small = word | (0x20 * EACH);
+    let at_least = |byte: u8| (small & (0x7f * EACH)) + EACH * u64::from(0x80 - byte);
+    let digit = at_least(b'0') & !at_least(b'9' + 1);
+    let letter = at_least(b'a') & !at_least(b'f' + 1);
+    let printable = (word << 1) | (word << 2);
+    let sound = (digit | letter) & printable & !word & (0x80 * EACH);
+    let value = (small & (0x0f * EACH)) + 9 * ((letter >> 7) & EACH);
+    let pairs = (value << 4 | value >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs << 8 | pairs >> 16) & 0x0000_ffff_0000_ffff;
+    ((fours << 16 | fours >> 32) & 0xffff_ffff, sound == 0x80 * EACH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_and_what_is_none() {
+        for (text, number) in [
+            ("0", Some(0)),
+            ("ffffffff81000000", Some(0xffff_ffff_8100_0000)),
+            ("FFFFFFFF81abcDEF", Some(0xffff_ffff_81ab_cdef)),
+            ("0x7f", Some(0x7f)),
+            ("0X7F", Some(0x7f)),
+            ("00000000000000000000007f", Some(0x7f)),
+            ("10000000000000000", None),
+            ("0x", None),
+            ("x7f", None),
+            ("-7f", None),
+            ("7f:", None),
+            ("main", None),
+        ] {
+            let line = text.as_bytes();
+            assert_eq!(read(line, 0), number.map_or(Line::Bad(line), Line::Address), "{text}");
+        }
+    }
+
+    #[test]
+    fn columns_comments_and_blanks() {
+        assert_eq!(read(b"  12\t34 56\r", 1), Line::Address(0x34));
+        assert_eq!(read(b"12 34\r", 1), Line::Address(0x34));
+        assert_eq!(read(b"12", 1), Line::Bad(b"12"));
+        for comment in [&b""[..], b" \t\r", b"#eflags linear_ip", b"  # x"] {
+            assert_eq!(read(comment, 0), Line::Comment(comment));
+        }
+    }
+
+    #[test]
+    fn every_byte_at_every_place_of_a_plain_line() {
+        let line = *b"0123456789abcdef\n";
+        for place in 0..17 {
+            for byte in 0..=255 {
+                let mut line = line;
+                line[place] = byte;
+                let digits = line[..16].iter().all(u8::is_ascii_hexdigit);
+                let expected = (digits && line[16] == b'\n').then(|| {
+                    u64::from_str_radix(std::str::from_utf8(&line[..16]).unwrap(), 16).unwrap()
+                });
+                assert_eq!(sixteen_digits(&line), expected, "{byte} at {place}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_quick_way_equals_the_slow_one(bytes: [u8; 16], upper: bool, number: u64) {
+            let mut line = [b'\n'; 17];
+            line[..16].copy_from_slice(&bytes);
+            let slow = bytes.iter().all(u8::is_ascii_hexdigit).then(|| super::number(&bytes)).flatten();
+            prop_assert_eq!(sixteen_digits(&line), slow);
+            let text = if upper { format!("{number:016X}") } else { format!("{number:016x}") };
+            line[..16].copy_from_slice(text.as_bytes());
+            prop_assert_eq!(sixteen_digits(&line), Some(number));
+        }
+    }
+}
