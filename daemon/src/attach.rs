@@ -7,11 +7,16 @@
 //!
 //! 1. Watch. PTRACE_SEIZE every thread, which stops none of them. From then
 //!    on each clone and fork halts parent and child until we let them go.
-//! 2. Open. All events are opened disabled. Where a thread cloned meanwhile,
+//! 2. Open all events, then enable them. Where a thread clones meanwhile,
 //!    both stand still: its events are closed, which takes away what the
 //!    child inherited, and opened anew on both.
 //! 3. Wait until no thread can be inside a clone that began before its
-//!    events were complete. Then the tracer ends; the kernel sets all free.
+//!    events were enabled. Then the tracer ends; the kernel sets all free.
+//!
+//! Enabling later, with the target free, would lose threads: a clone whose
+//! context the scheduler has swapped (perf_event_context_sched_out(),
+//! kernel/events/core.c) copies a disabled event while ENABLE walks the list
+//! that the copy is not on yet.
 //!
 //! Nothing is interrupted, so no system call of the target returns EINTR.
 
@@ -32,7 +37,8 @@ use watch::Watch;
 
 /// An attach may take so long. Opening 2,400 events took 13.6 s while 1,200
 /// busy threads shared 2 CPUs, so there must be an end.
-const DEADLINE: Duration = Duration::from_secs(2);
+/// Waiting costs the target nothing but the halts at its clones.
+const DEADLINE: Duration = Duration::from_secs(5);
 
 /// Why a process was not attached to.
 #[derive(Debug, thiserror::Error)]
@@ -111,7 +117,7 @@ impl Certainty {
     }
 }
 
-/// The events of a process, all disabled.
+/// The events of a process, enabled.
 #[derive(Debug, Default)]
 pub(crate) struct Attached {
     pub(crate) sets: Vec<EventSet>,
@@ -120,7 +126,7 @@ pub(crate) struct Attached {
     pub(crate) certainty: Certainty,
 }
 
-/// Opens the events of `pid` on each of its threads. Runs on a thread of
+/// Opens and enables the events of `pid` on each of its threads. Runs on a thread of
 /// its own, which must end afterwards to let the target go.
 pub(crate) fn attach(
     pid: Pid,
@@ -139,16 +145,13 @@ pub(crate) fn attach(
     }
     let deadline = Instant::now() + DEADLINE;
     // A kernel thread cannot be traced, and has no threads.
-    let traced = if state.kernel_thread {
-        None
-    } else {
-        Watch::new(&target, deadline).run(opener)?
-    };
+    let traced =
+        if state.kernel_thread { None } else { Watch::new(&target, deadline).run(opener)? };
     let attached = match traced {
         Some(attached) => attached,
         None => untraced(&target, opener, (deadline, !state.kernel_thread))?,
     };
-    if attached.sets.is_empty() {
+    if attached.sets.is_empty() && attached.retired.ids.is_empty() {
         return Err(AttachError::Gone { pid });
     }
     Ok(attached)
@@ -174,7 +177,11 @@ fn untraced(
         }
         for tid in fresh {
             seen.insert(tid);
-            sets.extend(opener.open(Some(Tid(tid)))?);
+            let set = opener.open(Some(Tid(tid)))?;
+            if let Some(set) = &set {
+                set.enable().map_err(|error| AttachError::Look { pid: target.pid, error })?;
+            }
+            sets.extend(set);
         }
     }
     let certainty = Certainty { untraced: may_clone, unproven: late };

@@ -90,7 +90,10 @@ fn in_notes(notes: &[u8], order: ByteOrder) -> Option<Vec<u8>> {
         let padded = size.checked_next_multiple_of(4)?;
         let id = cursor.take(padded.min(cursor.left())).ok()?;
         if kind == BUILD_ID && name == b"GNU\0" {
-            return id.get(..size).filter(|id| (1..=MAX_ID).contains(&id.len())).map(<[u8]>::to_vec);
+            return id
+                .get(..size)
+                .filter(|id| (1..=MAX_ID).contains(&id.len()))
+                .map(<[u8]>::to_vec);
         }
         if id.len() < padded {
             return None;

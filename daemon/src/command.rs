@@ -33,7 +33,9 @@ pub enum CommandError {
         program: String,
     },
     /// EACCES. Shells exit with 126.
-    #[error("{program}: found, but not executable by this user; check its mode (ls -l) and mount options")]
+    #[error(
+        "{program}: found, but not executable by this user; check its mode (ls -l) and mount options"
+    )]
     NotExecutable {
         /// As typed.
         program: String,
@@ -102,16 +104,16 @@ impl Command {
         let candidates = candidates(first, &path)?;
         let program = first.to_string_lossy().into_owned();
         let image = Image::new(candidates, arguments);
-        fork_held(&image).map_err(|error| CommandError::Fork { program: program.clone(), error }).map(
-            |(pid, pidfd, leave, failure)| Command {
+        fork_held(&image)
+            .map_err(|error| CommandError::Fork { program: program.clone(), error })
+            .map(|(pid, pidfd, leave, failure)| Command {
                 program,
                 pid: Pid(pid),
                 pidfd,
                 leave: Some(leave),
                 failure,
                 status: None,
-            },
-        )
+            })
     }
 
     /// The child's process id.

@@ -64,7 +64,8 @@ pub struct Ledger {
     pub throttled: u64,
     /// Whether losses at the very end of a ring are known (Linux 6.0).
     pub tail_known: bool,
-    /// Time events were enabled, summed over CPUs and threads.
+    /// Time events were enabled, summed over threads, or over CPUs for the
+    /// system.
     pub enabled: Duration,
     /// Of it, time that they were on a counter.
     pub running: Duration,

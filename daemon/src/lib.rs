@@ -10,17 +10,17 @@ pub mod command;
 pub mod event_spec;
 pub mod facts;
 pub mod ledger;
-mod open_files;
 pub mod open_error;
+mod open_files;
 pub mod plan;
 pub mod promises;
 pub mod refusal;
 pub mod request;
 mod ring;
 pub mod session;
+mod synthesize;
 #[allow(unsafe_code, reason = "system calls and mapped memory; each block says why it holds")]
 mod sys;
-mod synthesize;
 
 pub use attach::AttachError;
 pub use command::{Command, CommandError, CommandStatus};

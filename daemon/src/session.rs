@@ -25,13 +25,13 @@ use crate::command::Command;
 use crate::ledger::Ledger;
 use crate::{Plan, Target, open_files};
 pub use error::{OpenError, SessionError};
-use opener::{Attrs, EventSet, Opener};
 pub(crate) use opener::Retired;
+use opener::{Attrs, EventSet, Opener};
 use pass::Lane;
 pub use pass::Pass;
 use rings::CpuRings;
-pub use sink::Sink;
 use sink::Outbox;
+pub use sink::Sink;
 pub use wait::{TargetState, Woken};
 
 /// What a session is told beside its plan.
@@ -96,9 +96,11 @@ struct Seen {
 }
 
 impl Session {
-    /// Opens everything, disabled: rings, and the events of the plan's
-    /// target. A command is forked and waits; its files, signal mask and
-    /// limits are the caller's as they are now. The session must stay with
+    /// Opens everything: rings, and the events of the plan's target. A
+    /// command is forked and waits; its files, signal mask and limits are the
+    /// caller's as they are now. A process is sampled from here on, as only
+    /// the attach can enable events without missing a thread; the others from
+    /// [`start`](Session::start) on. The session must stay with
     /// threads of this process, best the calling one: the rings wake only
     /// while that lives.
     ///
@@ -130,7 +132,8 @@ impl Session {
         let (attrs, given_up) = opener.into_outcome();
         notes.extend(given_up.iter().map(ToString::to_string));
         notes.extend(attached.certainty.notes());
-        let ids = ids(&attached.sets)?;
+        let ids = ids(&attached)?;
+        let is_sampled = matches!(plan.target, Target::Process(_));
         let lanes = rings.iter().map(|_| Lane::default()).collect();
         Ok(Session {
             plan,
@@ -150,25 +153,27 @@ impl Session {
             outbox: Outbox::default(),
             ledger: Ledger::default(),
             seen: Seen::default(),
-            started: None,
+            started: is_sampled.then(Instant::now),
             stopped: None,
         })
     }
 
-    /// Starts sampling, then describes the processes that run already: lets
-    /// the command exec, or enables the events.
+    /// Lets the command exec, or enables the system's events; then describes
+    /// the processes that run already.
     ///
     /// # Errors
     /// A command that cannot be executed; a sink that fails.
     pub fn start(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
-        self.started = Some(Instant::now());
-        match &mut self.command {
-            Some(command) => command.release()?,
-            None => {
+        let now = Instant::now();
+        match (&mut self.command, self.plan.target) {
+            (Some(command), _) => command.release()?,
+            (None, Target::System) => {
                 let enabled = self.sets.iter().try_for_each(EventSet::enable);
                 enabled.map_err(SessionError::system("PERF_EVENT_IOC_ENABLE"))?;
             }
+            (None, _) => {}
         }
+        self.started.get_or_insert(now);
         self.describe_processes(sink)
     }
 
@@ -235,14 +240,11 @@ fn open_pidfd(pid: Pid) -> Result<OwnedFd, AttachError> {
     })
 }
 
-/// Ids of all sampled and of all side events.
-fn ids(sets: &[EventSet]) -> Result<(Vec<u64>, Vec<u64>), SessionError> {
-    let mut ids = (Vec::new(), Vec::new());
-    for pair in sets.iter().flat_map(|set| &set.pairs) {
-        let id = SessionError::system("PERF_EVENT_IOC_ID");
-        ids.0.push(pair.sampled.id().map_err(id)?);
-        let id = SessionError::system("PERF_EVENT_IOC_ID");
-        ids.1.push(pair.side.id().map_err(id)?);
+/// Ids of all sampled and of all side events, closed ones included.
+fn ids(attached: &Attached) -> Result<(Vec<u64>, Vec<u64>), SessionError> {
+    let mut ids: (Vec<u64>, Vec<u64>) = attached.retired.ids.iter().copied().unzip();
+    for set in &attached.sets {
+        ids.extend(set.ids().map_err(SessionError::system("PERF_EVENT_IOC_ID"))?);
     }
     Ok(ids)
 }

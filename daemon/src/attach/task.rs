@@ -13,9 +13,6 @@ pub(super) struct TaskState {
     pub(super) leader: i32,
     /// Zombie, or gone further.
     pub(super) dead: bool,
-    /// It sleeps where signals reach it, is stopped, or idles: copy_process()
-    /// (kernel/fork.c) does none of these.
-    pub(super) at_rest: bool,
     /// It is a thread of the kernel.
     pub(super) kernel_thread: bool,
     /// Thread id of its tracer, 0: none.
@@ -45,10 +42,22 @@ fn parse(stat: &str, status: &str) -> Option<TaskState> {
     Some(TaskState {
         leader: number("Tgid:")?,
         dead: matches!(letter, 'Z' | 'X' | 'x'),
-        at_rest: matches!(letter, 'S' | 'T' | 't' | 'I' | 'Z' | 'X' | 'x'),
         kernel_thread: flags & KERNEL_THREAD != 0,
         tracer: number("TracerPid:").unwrap_or(0),
     })
+}
+
+/// Whether the task sleeps where signals reach it, is stopped, or has ended:
+/// copy_process() (kernel/fork.c) does none of these. A tracing stop does not
+/// count: it may be the one at a clone's end.
+pub(super) fn is_at_rest(proc: &Path, tid: i32) -> io::Result<bool> {
+    let Some(stat) = text(&proc.join(tid.to_string()).join("stat"))? else { return Ok(true) };
+    Ok(rests(&stat))
+}
+
+fn rests(stat: &str) -> bool {
+    let letter = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    letter.is_some_and(|letter| matches!(letter, 'S' | 'T' | 'I' | 'Z' | 'X' | 'x'))
 }
 
 /// Nanoseconds that the task has been on a CPU, as far as the scheduler has
@@ -68,7 +77,9 @@ pub(super) fn list(directory: &Path) -> io::Result<Vec<i32>> {
     let mut tids = Vec::new();
     for entry in entries {
         match entry {
-            Ok(entry) => tids.extend(entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok())),
+            Ok(entry) => {
+                tids.extend(entry.file_name().to_str().and_then(|n| n.parse::<i32>().ok()))
+            }
             Err(e) if is_gone(&e) => break,
             Err(e) => return Err(e),
         }
@@ -97,15 +108,16 @@ mod tests {
         let stat = "12 (a) R (b) S 1 12 12 0 -1 4194560 100 0 0 0 0 0 0 0 20 0 1 0 5 0 0";
         let status = "Name:\ta) R (b\nTgid:\t12\nTracerPid:\t7\n";
         let state = parse(stat, status).unwrap();
-        assert_eq!((state.leader, state.tracer, state.at_rest), (12, 7, true));
-        assert!(!state.dead && !state.kernel_thread);
+        assert_eq!((state.leader, state.tracer), (12, 7));
+        assert!(rests(stat) && !state.dead && !state.kernel_thread);
     }
 
     #[test]
     fn a_running_task_and_a_kernel_thread_are_told_apart() {
         let stat = "2 (kthreadd) R 0 0 0 0 -1 2129984 0 0";
         let state = parse(stat, "Tgid: 2\n").unwrap();
-        assert!(state.kernel_thread && !state.at_rest);
+        assert!(state.kernel_thread && !rests(stat));
+        assert!(!rests("5 (x) t 1"), "a tracing stop may end a clone");
         assert_eq!(parse("2 (x", ""), None);
     }
 

@@ -20,7 +20,7 @@ use crate::sys::ptrace::{self, Report};
 /// a millisecond for a process of some hundred MiB. Nanoseconds.
 const LONG_ENOUGH: u64 = 3_000_000;
 /// Between two looks at tasks that are not proven yet.
-const PAUSE: Duration = Duration::from_micros(200);
+const PAUSE: Duration = Duration::from_micros(100);
 
 /// Where a tracee stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,10 @@ pub(super) struct Watch<'t> {
     /// children's events hang on them.
     ended: Vec<EventSet>,
     retired: Retired,
+    /// Events are being opened: a clone must be put in order.
     opening: bool,
+    /// Events that are opened now are to count at once.
+    enabled: bool,
 }
 
 impl<'t> Watch<'t> {
@@ -65,6 +68,7 @@ impl<'t> Watch<'t> {
             ended: Vec::new(),
             retired: Retired::default(),
             opening: false,
+            enabled: false,
         }
     }
 
@@ -75,8 +79,9 @@ impl<'t> Watch<'t> {
         }
         self.opening = true;
         self.open_all(opener)?;
-        self.settle_down(opener)?;
-        let unproven = self.tracees.values().filter(|t| !t.proven).count();
+        self.enable_all()?;
+        self.wait_until_proven(opener)?;
+        let unproven = self.tracees.values().filter(|t| t.settled && !t.proven).count();
         let open = self.tracees.into_values().filter_map(|tracee| tracee.events);
         let sets = open.chain(self.ended).collect();
         let certainty = Certainty { untraced: false, unproven };
@@ -99,7 +104,7 @@ impl<'t> Watch<'t> {
                     Seized::Refused => return Ok(false),
                 }
             }
-            self.settle_down(opener)?;
+            self.wait_until_proven(opener)?;
             if !fresh || self.late() {
                 return Ok(true);
             }
@@ -143,6 +148,9 @@ impl<'t> Watch<'t> {
     /// Opens the events of `tid`, or forgets it when it is gone.
     fn open(&mut self, tid: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
         let events = opener.open(Some(Tid(tid)))?;
+        if let Some(events) = events.as_ref().filter(|_| self.enabled) {
+            events.enable().map_err(|e| self.error(e))?;
+        }
         let since = task::time_on_cpu(&self.target.proc, tid);
         if events.is_none() {
             self.tracees.remove(&tid);
@@ -152,31 +160,39 @@ impl<'t> Watch<'t> {
         Ok(())
     }
 
-    /// Handles reports until no task is halted and each is proven, or time
-    /// is up.
-    fn settle_down(&mut self, opener: &mut Opener<'_>) -> Result<(), AttachError> {
+    /// Starts counting. A clone meanwhile may pass on events of which some
+    /// are disabled still; so nothing is proven any more, and the clone is
+    /// put in order when it halts.
+    fn enable_all(&mut self) -> Result<(), AttachError> {
+        self.enabled = true;
+        for (&tid, tracee) in &mut self.tracees {
+            if let Some(events) = &tracee.events {
+                let look = |error| AttachError::Look { pid: self.target.pid, error };
+                events.enable().map_err(look)?;
+                tracee.since = task::time_on_cpu(&self.target.proc, tid);
+                tracee.proven = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles reports until each task is proven, or time is up. Tasks whose
+    /// birth is not settled need no proof: if their parent has one, they
+    /// inherited everything, else it is waited for.
+    fn wait_until_proven(&mut self, opener: &mut Opener<'_>) -> Result<(), AttachError> {
         loop {
             self.pump(opener)?;
-            let mut waiting = false;
             let proc = &self.target.proc;
-            for (&tid, tracee) in &mut self.tracees {
-                if !tracee.proven {
-                    tracee.proven = is_quiet(proc, tid, tracee.since).map_err(|error| {
-                        AttachError::Look { pid: self.target.pid, error }
-                    })?;
-                }
-                waiting |= !tracee.proven || tracee.halt != Halt::Runs || !tracee.settled;
+            let mut waiting = false;
+            for (&tid, tracee) in self.tracees.iter_mut().filter(|(_, t)| t.settled && !t.proven) {
+                tracee.proven = is_quiet(proc, tid, tracee.since)
+                    .map_err(|error| AttachError::Look { pid: self.target.pid, error })?;
+                waiting |= !tracee.proven;
             }
-            // A halt that was on its way while the states were read.
-            if !waiting && !self.pump(opener)? {
+            if !waiting || self.late() {
                 return Ok(());
             }
-            if self.late() {
-                return Ok(());
-            }
-            if waiting {
-                thread::sleep(PAUSE);
-            }
+            thread::sleep(PAUSE);
         }
     }
 
@@ -203,11 +219,24 @@ impl<'t> Watch<'t> {
                     self.rename(former, tid);
                     self.resume(tid, 0)?;
                 }
-                Report::GroupStop => self.tolerate(ptrace::listen(tid))?,
-                Report::Signal(signal) => self.resume(tid, signal)?,
+                Report::GroupStop => {
+                    self.prove(tid);
+                    self.tolerate(ptrace::listen(tid))?;
+                }
+                Report::Signal(signal) => {
+                    self.prove(tid);
+                    self.resume(tid, signal)?;
+                }
             }
         }
         Ok(any)
+    }
+
+    /// It stands where no clone is: at the delivery of a signal.
+    fn prove(&mut self, tid: i32) {
+        if let Some(tracee) = self.tracees.get_mut(&tid) {
+            tracee.proven = true;
+        }
     }
 
     fn born(&mut self, tid: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
@@ -240,7 +269,7 @@ impl<'t> Watch<'t> {
         if self.opening {
             // Closing takes away what the child inherited.
             if let Some(events) = self.tracees.get_mut(&parent).and_then(|t| t.events.take()) {
-                self.retired.add(events);
+                self.retired.add(events, opener.period());
             }
         }
         for tid in [parent, child] {
@@ -300,12 +329,9 @@ enum Seized {
 /// Whether the task has been seen outside of clone since it had been on a
 /// CPU for `since` nanoseconds.
 fn is_quiet(proc: &Path, tid: i32, since: Option<u64>) -> io::Result<bool> {
-    match TaskState::read(proc, tid)? {
-        None => Ok(true),
-        Some(state) if state.at_rest => Ok(true),
-        Some(_) => {
-            let now = task::time_on_cpu(proc, tid);
-            Ok(now.zip(since).is_some_and(|(now, since)| now.saturating_sub(since) >= LONG_ENOUGH))
-        }
+    if task::is_at_rest(proc, tid)? {
+        return Ok(true);
     }
+    let now = task::time_on_cpu(proc, tid);
+    Ok(now.zip(since).is_some_and(|(now, since)| now.saturating_sub(since) >= LONG_ENOUGH))
 }

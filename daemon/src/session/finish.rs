@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use record::attr::Sampling;
 use record::side::SideRecord;
 use record::stream::write;
-use record::attr::Sampling;
 use record::{AttrFlags, EventType, Misc, ReadFormat};
 
 use super::opener::{Attrs, Retired};
@@ -59,11 +59,8 @@ impl Session {
     }
 
     fn totals(&self) -> Retired {
-        let period = match self.attrs.event.sampling() {
-            Sampling::Period(period) => period,
-            Sampling::Frequency(_) => 0,
-        };
-        let mut totals = self.retired;
+        let period = self.attrs.period();
+        let mut totals = self.retired.clone();
         for set in &self.sets {
             totals.read(set, period);
         }
@@ -82,7 +79,11 @@ impl Session {
             ledger.lost.ring = self.seen.told_lost;
             ledger.side_lost += self.seen.told_side_lost;
         }
-        ledger.enabled = Duration::from_nanos(totals.sampled.enabled);
+        // A task's event for one CPU is enabled, and does not run, while the
+        // task is on another.
+        let by_task = self.attrs.event.flags.contains(AttrFlags::INHERIT);
+        let cpus = if by_task { self.rings.len().max(1) as u64 } else { 1 };
+        ledger.enabled = Duration::from_nanos(totals.sampled.enabled / cpus);
         ledger.running = Duration::from_nanos(totals.sampled.running);
         ledger.wall = self.stopped.unwrap_or_default();
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
+use record::attr::Sampling;
 use record::{Attr, AttrFlags, Tid};
 
 use super::error::OpenError;
@@ -29,6 +30,11 @@ impl EventSet {
     pub(crate) fn enable(&self) -> io::Result<()> {
         self.pairs.iter().try_for_each(|pair| pair.side.enable())?;
         self.pairs.iter().try_for_each(|pair| pair.sampled.enable())
+    }
+
+    /// Ids of the pairs, sampled and side.
+    pub(crate) fn ids(&self) -> io::Result<Vec<(u64, u64)>> {
+        self.pairs.iter().map(|pair| Ok((pair.sampled.id()?, pair.side.id()?))).collect()
     }
 }
 
@@ -65,6 +71,14 @@ impl Attrs {
             attr.flags.set(AttrFlags::ENABLE_ON_EXEC, plan.target == Target::Command);
         }
         Attrs { event, side }
+    }
+
+    /// The sample period; 0: it varies.
+    pub(crate) fn period(&self) -> u64 {
+        match self.event.sampling() {
+            Sampling::Period(period) => period,
+            Sampling::Frequency(_) => 0,
+        }
     }
 
     fn encoded(&self) -> io::Result<(EncodedAttr, EncodedAttr)> {
@@ -165,14 +179,19 @@ impl<'s> Opener<'s> {
         }
     }
 
+    /// The sample period; 0: it varies.
+    pub(crate) fn period(&self) -> u64 {
+        self.attrs.period()
+    }
+
     /// The attrs as opened, and what had to be given up for that.
     pub(crate) fn into_outcome(self) -> (Attrs, Vec<Fallback>) {
         (self.attrs, self.given_up)
     }
 }
 
-/// Counts of sampled events that are closed, and records lost by side ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What events have counted: those that are closed, then all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Retired {
     pub(crate) sampled: Counts,
     pub(crate) side_lost: u64,
@@ -180,16 +199,24 @@ pub(crate) struct Retired {
     pub(crate) unread: bool,
     /// Full periods, summed over events.
     pub(crate) periods: u64,
+    /// Ids of closed events, sampled and side: their records may be in the
+    /// rings still.
+    pub(crate) ids: Vec<(u64, u64)>,
 }
 
 impl Retired {
     /// Reads what a set counted, and closes it: events that its tasks'
     /// children inherited go with it.
-    pub(crate) fn add(&mut self, set: EventSet) {
-        self.read(&set, 1);
+    pub(crate) fn add(&mut self, set: EventSet, period: u64) {
+        self.read(&set, period);
+        match set.ids() {
+            Ok(ids) => self.ids.extend(ids),
+            Err(_) => self.unread = true,
+        }
     }
 
-    /// Adds what a set has counted so far; `period` is its events'.
+    /// Adds what a set has counted so far; `period` is its events', 0 where
+    /// it varies.
     pub(crate) fn read(&mut self, set: &EventSet, period: u64) {
         for pair in &set.pairs {
             match pair.sampled.counts() {

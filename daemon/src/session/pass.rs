@@ -92,6 +92,8 @@ impl Session {
         let limit = self.settings.count.unwrap_or(u64::MAX);
         let twins = self.drop_twins
             && self.attrs.event.sample_type.contains(SampleType::IDENTIFIER | SampleType::TIME);
+        let identified = self.attrs.event.sample_type.contains(SampleType::IDENTIFIER);
+        let id = self.ids.0.first().copied().filter(|_| identified);
         let (ring, lane) = (&mut self.rings[index].samples, &mut self.lanes[index]);
         let (ledger, seen, outbox) = (&mut self.ledger, &mut self.seen, &mut self.outbox);
         ring.drain(|lent| {
@@ -106,7 +108,7 @@ impl Session {
             } else {
                 seen.samples += 1;
                 pass.samples += 1;
-                outbox.sample(lent);
+                outbox.sample(lent, id);
             }
         })
     }
@@ -117,9 +119,19 @@ impl Session {
 }
 
 impl Outbox {
+    /// A sample of the session's event, under this id. A software event
+    /// that somebody else samples too has the id of whoever comes first in
+    /// the kernel's list (it fills perf_sample_data once for all): with that,
+    /// readers take the record for no event's.
     #[inline]
-    fn sample(&mut self, lent: Lent<'_>) {
+    fn sample(&mut self, lent: Lent<'_>, id: Option<u64>) {
+        let at = self.bytes.len() + RecordHeader::SIZE;
         self.append(lent);
+        if let Some(id) = id
+            && let Some(place) = self.bytes.get_mut(at..at + size_of::<u64>())
+        {
+            place.copy_from_slice(&id.to_ne_bytes());
+        }
         self.samples += 1;
         self.exact_ip += u64::from(lent.header.misc.contains(Misc::EXACT_IP));
     }

@@ -5,10 +5,10 @@ use record::{Attr, SampleType};
 
 use super::opener::Attrs;
 use super::{Session, SessionError, Sink};
+use crate::Target;
 use crate::facts::{CacheKind, Facts};
 use crate::synthesize::{Processes, Synthesizer, kernel};
 use crate::sys::event::NATIVE_ORDER;
-use crate::Target;
 
 /// Ids in one HEADER_ATTR, whose size is 16 bits.
 const IDS_A_RECORD: usize = 8_000;

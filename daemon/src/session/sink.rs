@@ -42,14 +42,19 @@ pub(super) struct Outbox {
 
 impl Outbox {
     /// Hands on a buffer that is full enough.
-    pub(super) fn flush_full(&mut self, sink: &mut dyn Sink, ledger: &mut Ledger) -> io::Result<()> {
+    pub(super) fn flush_full(
+        &mut self,
+        sink: &mut dyn Sink,
+        ledger: &mut Ledger,
+    ) -> io::Result<()> {
         if self.bytes.len() >= CHUNK { self.flush(sink, ledger) } else { Ok(()) }
     }
 
     /// Hands on what there is, and books it as delivered or lost. Only the
     /// first failure is an error; the ledger keeps it.
     pub(super) fn flush(&mut self, sink: &mut dyn Sink, ledger: &mut Ledger) -> io::Result<()> {
-        let result = if self.failed || self.bytes.is_empty() { Ok(()) } else { sink.write(&self.bytes) };
+        let result =
+            if self.failed || self.bytes.is_empty() { Ok(()) } else { sink.write(&self.bytes) };
         if let Err(error) = &result {
             self.failed = true;
             ledger.sink_error = Some(error.to_string());

@@ -1,5 +1,6 @@
 //! Sessions on this machine's real events. Where the kernel refuses them the
 //! tests print why and pass.
+#![allow(clippy::print_stderr, reason = "a test that skips says why")]
 
 use std::path::Path;
 use std::process::{Child, Command as StdCommand, Stdio};
@@ -12,9 +13,9 @@ use crate::facts::Facts;
 use crate::promises::{AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise};
 use crate::{CommandError, CommandStatus, Promises, RingPages};
 
-
-
-
+mod attached;
+mod loss;
+mod running;
 
 const PAGE_FAULTS: (EventType, u64) = (EventType::SOFTWARE, 2);
 
@@ -70,6 +71,7 @@ fn plan_of((kind, config): (EventType, u64), target: Target, pages: u32) -> Plan
             weight: WeightPromise::None,
         },
         notes: vec![],
+        page_size: facts.page_bytes(),
         access: facts.access,
     }
 }
@@ -148,11 +150,8 @@ fn decode(mut bytes: &[u8]) -> Content {
 fn program(name: &str, directory: &Path) -> Option<std::path::PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
     let binary = directory.join("program");
-    let built = StdCommand::new("cc")
-        .args(["-O1", "-pthread", "-o"])
-        .arg(&binary)
-        .arg(source)
-        .status();
+    let built =
+        StdCommand::new("cc").args(["-O1", "-pthread", "-o"]).arg(&binary).arg(source).status();
     match built {
         Ok(status) => {
             assert!(status.success(), "cc fails on {name}");

@@ -109,8 +109,12 @@ mod tests {
 
     #[test]
     fn a_module_is_its_line() {
-        let wanted =
-            Code { name: "[ext4]".into(), start: 0xffff_ffff_c010_0000, length: 4096, page_offset: 0 };
+        let wanted = Code {
+            name: "[ext4]".into(),
+            start: 0xffff_ffff_c010_0000,
+            length: 4096,
+            page_offset: 0,
+        };
         assert_eq!(module("ext4 4096 1 a,b, Live 0xffffffffc0100000 (E)"), Some(wanted));
         assert_eq!(module("ext4 many 1 - Live 0xffffffffc0100000"), None);
     }

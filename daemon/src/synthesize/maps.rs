@@ -65,7 +65,10 @@ mod tests {
             b"7f4c3994c000-7f4c39972000 r-xp 00001000 fe:00 325843                     /usr/lib/a b",
         )
         .unwrap();
-        assert_eq!((line.start, line.end, line.offset), (0x7f4c_3994_c000, 0x7f4c_3997_2000, 0x1000));
+        assert_eq!(
+            (line.start, line.end, line.offset),
+            (0x7f4c_3994_c000, 0x7f4c_3997_2000, 0x1000)
+        );
         assert_eq!((line.protection, line.flags), (5, 2));
         assert_eq!((line.major, line.minor, line.inode), (0xfe, 0, 325_843));
         assert_eq!(line.path, b"/usr/lib/a b");

@@ -41,7 +41,9 @@ impl Processes {
         // Parents can have higher numbers than their children: repeat.
         loop {
             let before = tree.len();
-            tree.extend(all.iter().filter(|(_, p)| tree.contains(p)).map(|(c, _)| *c).collect::<Vec<_>>());
+            tree.extend(
+                all.iter().filter(|(_, p)| tree.contains(p)).map(|(c, _)| *c).collect::<Vec<_>>(),
+            );
             if tree.len() == before {
                 break;
             }
@@ -108,10 +110,7 @@ impl Processes {
             return None;
         }
         let key = (line.major, line.minor, line.inode);
-        self.build_ids
-            .entry(key)
-            .or_insert_with(|| build_id::read(&open(directory, line)?))
-            .clone()
+        self.build_ids.entry(key).or_insert_with(|| build_id::read(&open(directory, line)?)).clone()
     }
 }
 

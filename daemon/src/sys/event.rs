@@ -104,6 +104,12 @@ impl Event {
     pub(crate) fn counts(&self) -> io::Result<Counts> {
         let mut bytes = [0u8; 40];
         let read = rustix::io::read(&self.fd, &mut bytes)?;
+        let wanted = 8 + 8 * self.read_format.bits().count_ones();
+        if u32::try_from(read) != Ok(wanted) {
+            return Err(io::Error::other(format!(
+                "an event's count has {read} bytes, not {wanted}"
+            )));
+        }
         let mut words = bytes[..read].chunks_exact(8).map(|chunk| {
             let mut word = [0; 8];
             word.copy_from_slice(chunk);

@@ -34,7 +34,8 @@ impl Mapping {
         let memory = MmapOptions::new().len(length).map_raw(event.as_fd().as_raw_fd())?;
         let mut mapping = Mapping { memory, data: page, size, tail: 0 };
         let word = |offset| mapping.word(offset).load(Ordering::Relaxed);
-        let (offset, told) = (word(offset_of!(Page, data_offset)), word(offset_of!(Page, data_size)));
+        let (offset, told) =
+            (word(offset_of!(Page, data_offset)), word(offset_of!(Page, data_size)));
         let tail = word(offset_of!(Page, data_tail));
         // Zero before Linux 4.1; then the layout is the one assumed above.
         if told != 0 {

@@ -100,7 +100,6 @@ fn message(tid: i32) -> i32 {
     let mut message: libc::c_ulong = 0;
     let none = ptr::null_mut::<libc::c_void>();
     // SAFETY: the kernel writes one unsigned long, to `message`.
-    let result =
-        unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, tid, none, &raw mut message) };
+    let result = unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, tid, none, &raw mut message) };
     if result < 0 { 0 } else { i32::try_from(message).unwrap_or(0) }
 }

@@ -1,0 +1,133 @@
+//! Attaching to a process that makes threads and children all the time: no
+//! fault is counted twice, none is missed.
+
+use std::collections::HashMap;
+
+use super::running::Watched;
+use super::*;
+
+// As in tests/programs/births.c.
+const EARLY: u64 = 100;
+const LATE: u64 = 100;
+const FORKS: u64 = 25;
+const PAGES: u64 = 5;
+
+#[derive(Debug)]
+struct Births {
+    /// Records of each page, by its number.
+    hits: HashMap<u64, u32>,
+    early_threads: u64,
+    ledger: Ledger,
+    notes: Vec<String>,
+}
+
+impl Births {
+    /// Hits of the pages of one task.
+    fn of_task(&self, task: u64) -> Vec<u32> {
+        let pages = task * PAGES..(task + 1) * PAGES;
+        pages.map(|page| self.hits.get(&page).copied().unwrap_or(0)).collect()
+    }
+}
+
+/// Attaches after `delay`, then lets the program go on to its end.
+fn births(binary: &Path, mode: &str, delay: Duration) -> Births {
+    let mut child = Watched::spawn(binary, mode);
+    let line = child.line();
+    let (base, size) = line.split_once(' ').unwrap();
+    let base = u64::from_str_radix(base.trim_start_matches("0x"), 16).unwrap();
+    let size: u64 = size.parse().unwrap();
+    std::thread::sleep(delay);
+    let mut sink = Vec::new();
+    let plan = plan_of(PAGE_FAULTS, Target::Process(child.pid()), 1024);
+    let mut session = started(plan, Settings::default(), &mut sink);
+    child.go();
+    run_to_end(&mut session, &mut sink);
+    let early_threads = child.line().split(' ').next().unwrap().parse().unwrap();
+    let notes = session.notes().to_vec();
+    let ledger = session.finish(&mut sink).unwrap();
+    let mut hits = HashMap::new();
+    let end = base + (EARLY + LATE + 2 * FORKS) * PAGES * size;
+    for address in decode(&sink).addresses {
+        if (base..end).contains(&address) {
+            *hits.entry((address - base) / size).or_insert(0) += 1;
+        }
+    }
+    Births { hits, early_threads, ledger, notes }
+}
+
+/// Whether the attach was certain; if so, all counts must be right.
+fn check(births: &Births, delay: Duration) -> bool {
+    if !births.notes.is_empty() {
+        eprintln!("skipped one attach, this machine is too busy for it: {:?}", births.notes);
+        return false;
+    }
+    let once = vec![1; usize::try_from(PAGES).unwrap()];
+    let never = vec![0; once.len()];
+    assert_eq!(births.ledger.unaccounted(), Some(0), "{:?}", births.ledger);
+    assert_eq!(births.ledger.lost.total(), 0, "{:?}", births.ledger);
+    for task in (0..births.early_threads).chain(EARLY..EARLY + LATE) {
+        assert_eq!(births.of_task(task), once, "thread {task}, attached after {delay:?}");
+    }
+    // Children made before the attach are not followed; made during it,
+    // they are followed whole or not at all.
+    for task in EARLY + LATE..EARLY + LATE + FORKS {
+        let hits = births.of_task(task);
+        assert!(hits == once || hits == never, "early child {task}: {hits:?}, {delay:?}");
+    }
+    for task in EARLY + LATE + FORKS..EARLY + LATE + 2 * FORKS {
+        assert_eq!(births.of_task(task), once, "late child {task}, {delay:?}");
+    }
+    true
+}
+
+/// None, and why, where it cannot run.
+fn prepare(directory: &tempfile::TempDir) -> Option<std::path::PathBuf> {
+    let binary = program("births.c", directory.path())?;
+    (!events_refused()).then_some(binary)
+}
+
+#[test]
+fn no_fault_is_counted_twice_and_none_missed_after_attach() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(binary) = prepare(&directory) else { return };
+    let certain = (0..16).filter(|&step| {
+        let delay = Duration::from_micros(step * 700);
+        check(&births(&binary, "sleepy", delay), delay)
+    });
+    assert!(certain.count() > 0, "not one certain attach");
+}
+
+#[test]
+fn threads_that_never_sleep_are_attached_to_as_surely() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(binary) = prepare(&directory) else { return };
+    let certain = (1..5).filter(|&step| {
+        let delay = Duration::from_millis(step * 3);
+        check(&births(&binary, "busy", delay), delay)
+    });
+    assert!(certain.count() > 0, "not one certain attach");
+}
+
+#[test]
+fn a_stopped_process_stays_stopped_and_is_sampled_when_it_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(binary) = prepare(&directory) else { return };
+    let mut child = Watched::spawn(&binary, "sleepy");
+    child.line();
+    let raw = rustix::process::Pid::from_raw(child.pid().0).unwrap();
+    rustix::process::kill_process(raw, rustix::process::Signal::STOP).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    let mut sink = Vec::new();
+    let plan = plan_of(PAGE_FAULTS, Target::Process(child.pid()), 1024);
+    let mut session = started(plan, Settings::default(), &mut sink);
+    std::thread::sleep(Duration::from_millis(20));
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", raw.as_raw_pid())).unwrap();
+    let state = stat.rsplit_once(") ").unwrap().1.chars().next().unwrap();
+    assert_eq!(state, 'T', "still stopped, and not traced");
+    rustix::process::kill_process(raw, rustix::process::Signal::CONT).unwrap();
+    child.go();
+    run_to_end(&mut session, &mut sink);
+    let ledger = session.finish(&mut sink).unwrap();
+    assert!(ledger.delivered >= LATE * PAGES, "{ledger:?}");
+    assert_eq!(ledger.unaccounted(), Some(0), "{ledger:?}");
+}

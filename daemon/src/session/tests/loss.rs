@@ -1,0 +1,91 @@
+//! Nothing is lost without being counted.
+
+use super::*;
+
+/// Pages that the storm touches: many times what one page of ring holds.
+const STORM: u64 = 3_000;
+
+struct Storm {
+    _directory: tempfile::TempDir,
+    words: Vec<OsString>,
+}
+
+impl Storm {
+    /// None, and why, where it cannot run.
+    fn prepare() -> Option<Storm> {
+        let directory = tempfile::tempdir().unwrap();
+        let binary = program("storm.c", directory.path())?;
+        let words = vec![binary.into_os_string(), STORM.to_string().into()];
+        (!events_refused()).then_some(Storm { _directory: directory, words })
+    }
+
+    fn settings(&self, count: Option<u64>) -> Settings {
+        Settings { command: self.words.clone(), count, ..Settings::default() }
+    }
+
+    /// One run; the reader drains only if told to.
+    fn run(&self, pages: u32, drains: bool, count: Option<u64>) -> (Ledger, Content) {
+        let mut sink = Vec::new();
+        let plan = plan_of(PAGE_FAULTS, Target::Command, pages);
+        let mut session = started(plan, self.settings(count), &mut sink);
+        if drains {
+            run_to_end(&mut session, &mut sink);
+        } else {
+            session.command().unwrap().wait().unwrap();
+        }
+        let ledger = session.finish(&mut sink).unwrap();
+        assert_eq!(session.command().unwrap().wait().unwrap(), CommandStatus::Exited(0));
+        (ledger, decode(&sink))
+    }
+}
+
+#[test]
+fn with_a_ring_of_one_page_and_no_reader_the_account_is_exact_20_times() {
+    let Some(storm) = Storm::prepare() else { return };
+    for run in 0..20 {
+        let (ledger, content) = storm.run(1, false, None);
+        assert_eq!(ledger.unaccounted(), Some(0), "run {run}: {ledger:?}");
+        assert!(ledger.kernel.unwrap() >= STORM, "run {run}: {ledger:?}");
+        assert!(ledger.lost.ring > STORM / 2, "run {run}: {ledger:?}");
+        assert_eq!(ledger.delivered, content.addresses.len() as u64);
+        assert_eq!(content.lost + content.lost_samples, ledger.lost.ring, "told in the stream");
+        assert_eq!(ledger.side_lost, 0, "side records have rings of their own");
+    }
+}
+
+#[test]
+fn with_the_default_ring_nothing_is_lost() {
+    let Some(storm) = Storm::prepare() else { return };
+    let (ledger, content) = storm.run(1024, true, None);
+    assert_eq!((ledger.lost.total(), ledger.unaccounted()), (0, Some(0)), "{ledger:?}");
+    assert_eq!(ledger.delivered, content.addresses.len() as u64);
+    assert!(content.notes[0].starts_with("source=kernel-software;"));
+    assert!(content.notes[0].ends_with(";served=embedded"));
+    assert_eq!(content.notes[1], ledger.note());
+    assert!(content.sides.iter().any(|s| s.starts_with("Mmap(")), "the kernel's text");
+    assert!(content.sides.iter().any(|s| s.starts_with("Mmap2(")));
+}
+
+#[test]
+fn sampling_stops_at_the_count_and_the_command_runs_on() {
+    let Some(storm) = Storm::prepare() else { return };
+    let (ledger, content) = storm.run(1024, true, Some(100));
+    assert_eq!((ledger.delivered, content.addresses.len()), (100, 100));
+    assert!(ledger.lost.beyond_count > 0, "{ledger:?}");
+    assert_eq!(ledger.unaccounted(), Some(0), "{ledger:?}");
+}
+
+#[test]
+fn what_a_failing_sink_does_not_take_is_counted() {
+    let Some(storm) = Storm::prepare() else { return };
+    let plan = plan_of(PAGE_FAULTS, Target::Command, 1024);
+    let mut session = started(plan, storm.settings(None), &mut Vec::new());
+    session.command().unwrap().wait().unwrap();
+    let mut full = |_: &[u8]| Err(std::io::Error::from_raw_os_error(libc::ENOSPC));
+    assert!(matches!(session.drain(&mut full), Err(SessionError::Sink(_))));
+    assert_eq!(session.drain(&mut full).unwrap(), Pass::default(), "told once");
+    let ledger = session.finish(&mut full).unwrap();
+    assert!(ledger.sink_error.as_ref().unwrap().contains("No space left"));
+    assert_eq!((ledger.delivered, ledger.unaccounted()), (0, Some(0)), "{ledger:?}");
+    assert!(ledger.lost.sink >= STORM);
+}
