@@ -14,13 +14,18 @@ use analysis::{Query, table};
 use anyhow::{Context, Result, bail};
 use daemon::ledger::Ledger;
 use daemon::session::Sink;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use text::TextRecords;
 
 /// Takes the stream of one session.
 #[derive(Debug)]
 pub struct Output {
     form: Form,
+    /// The output is a pipe that nobody reads any more.
+    reader_gone: bool,
+    /// Samples that were written of a piece that did not fit as a whole,
+    /// which the session books as lost.
+    kept: u64,
 }
 
 #[derive(Debug)]
@@ -54,13 +59,16 @@ impl Output {
                 Form::Text(Box::new(TextRecords::new(Destination::create(place)?)))
             }
         };
-        Ok(Output { form })
+        Ok(Output { form, reader_gone: false, kept: 0 })
     }
 
-    /// The session has ended: what waited is written now. Records that
-    /// could not be written after the session took them for delivered are
-    /// booked as lost.
+    /// The session has ended: what waited is written now, and the account
+    /// is set right. The session books whole pieces; here is known which
+    /// records of the last one were written.
     pub fn close(&mut self, ledger: &mut Ledger) {
+        let kept = self.kept.min(ledger.lost.sink);
+        ledger.delivered += kept;
+        ledger.lost.sink -= kept;
         if let Form::Text(text) = &mut self.form {
             let failed = text.close().err();
             let missing = ledger.delivered.saturating_sub(text.written());
@@ -68,8 +76,13 @@ impl Output {
             ledger.exact_ip -= ledger.exact_ip.min(missing);
             ledger.lost.sink += missing;
             if let (Some(error), None) = (failed, &ledger.sink_error) {
+                self.reader_gone |= error.kind() == ErrorKind::BrokenPipe;
                 ledger.sink_error = Some(error.to_string());
             }
+        }
+        // A reader that has seen enough is no failure.
+        if self.reader_gone {
+            ledger.sink_error = None;
         }
     }
 
@@ -97,12 +110,17 @@ impl Output {
 
 impl Sink for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.form {
+        let result = match &mut self.form {
             Form::Table { spool: Some(destination), .. } | Form::Stream(destination) => {
-                destination.write_whole(bytes)
+                let (kept, result) = destination.write_records(bytes);
+                self.kept += kept;
+                result
             }
-            Form::Table { spool: None, .. } => Err(io::ErrorKind::NotConnected.into()),
+            Form::Table { spool: None, .. } => Err(ErrorKind::NotConnected.into()),
             Form::Text(text) => text.stream(bytes),
-        }
+        };
+        let closed = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
+        self.reader_gone |= result.as_ref().is_err_and(closed);
+        result
     }
 }

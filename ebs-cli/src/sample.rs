@@ -8,9 +8,9 @@ use crate::signals::{Asked, Catcher};
 use anyhow::{Context, Result};
 use daemon::command::Command;
 use daemon::session::{Session, SessionError, Settings, TargetState};
-use daemon::{Facts, Target, plan};
+use daemon::{Facts, Modes, Target, plan};
 use rustix::process::{Signal, kill_process};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,10 +28,8 @@ enum Ending {
     Interrupted,
     /// SIGTERM.
     Terminated,
-    /// The output took no more.
+    /// The output takes no more.
     OutputFailed,
-    /// The reader of the output has gone.
-    ReaderGone,
 }
 
 /// Does the job; gives the status to exit with.
@@ -54,7 +52,7 @@ pub fn sample(job: &Job) -> Result<u8> {
     let begun = begin(&mut session, &facts, &mut output);
     let ending = match begun {
         Ok(()) => follow(&mut session, &mut output, &mut catcher)?,
-        Err(SessionError::Sink(error)) => output_failure(&error),
+        Err(SessionError::Sink(_)) => Ending::OutputFailed,
         Err(error) => return Err(error.into()),
     };
     let mut ledger = session.finish(&mut output)?;
@@ -77,10 +75,8 @@ pub fn sample(job: &Job) -> Result<u8> {
     }
     let shown = shown.and_then(|()| output.show());
     let plan = session.plan();
-    if ending == Ending::ReaderGone {
-        ledger.sink_error = None;
-    }
-    say(&last_line(&ledger, &plan.name, &plan.promises));
+    let event = format!("{}:{}", plan.name, modes(job.request.modes));
+    say(&last_line(&ledger, &event, &plan.promises));
     match shown {
         Err(error) if !exit_status::is_closed_pipe(&error) => return Err(error),
         Err(_) | Ok(()) => {}
@@ -103,7 +99,7 @@ fn follow(session: &mut Session, output: &mut Output, catcher: &mut Catcher) -> 
         match session.drain(output) {
             Ok(pass) if pass.limit_reached => return Ok(Ending::Done),
             Ok(_) => {}
-            Err(SessionError::Sink(error)) => return Ok(output_failure(&error)),
+            Err(SessionError::Sink(_)) => return Ok(Ending::OutputFailed),
             Err(error) => return Err(error.into()),
         }
         match catcher.asked() {
@@ -119,10 +115,6 @@ fn follow(session: &mut Session, output: &mut Output, catcher: &mut Catcher) -> 
             TargetState::Left | TargetState::Running => {}
         }
     }
-}
-
-fn output_failure(error: &io::Error) -> Ending {
-    if error.kind() == ErrorKind::BrokenPipe { Ending::ReaderGone } else { Ending::OutputFailed }
 }
 
 /// SIGTERM is passed on to a command that still runs.
@@ -170,6 +162,15 @@ fn pause(command: &Command) -> Result<()> {
     match poll(&mut fds, Some(&a_while)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(errno) => Err(errno).context("waiting for the command"),
+    }
+}
+
+/// As perf writes them behind an event's name.
+fn modes(modes: Modes) -> &'static str {
+    match (modes.user, modes.kernel) {
+        (true, false) => "u",
+        (false, true) => "k",
+        _ => "uk",
     }
 }
 

@@ -2,9 +2,18 @@
 
 use crate::invocation::Place;
 use anyhow::{Context, Result};
+use record::bytes::Cursor;
+use record::{ByteOrder, RecordHeader, RecordType};
 use std::fs::File;
 use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
+
+/// Of the records of a session on this machine.
+const NATIVE_ORDER: ByteOrder =
+    if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+
+/// Bytes tried at once on a disk that is nearly full: its usual block.
+const PIECE: usize = 4096;
 
 /// Something to write to. On a file, a piece that did not fit is cut off
 /// again, so that a full disk leaves whole records behind.
@@ -77,6 +86,27 @@ impl Destination {
         written
     }
 
+    /// Writes records of a stream: all of them; or, on a file, as many as fit,
+    /// and then the error that stopped it comes with the number of samples
+    /// among those.
+    pub fn write_records(&mut self, records: &[u8]) -> (u64, io::Result<()>) {
+        let error = match self.write_whole(records) {
+            Ok(()) => return (0, Ok(())),
+            Err(error) if self.end.is_none() => return (0, Err(error)),
+            Err(error) => error,
+        };
+        let mut kept = 0;
+        let mut rest = records;
+        while let Some((piece, samples)) = front(rest) {
+            if self.write_whole(piece).is_err() {
+                break;
+            }
+            kept += samples;
+            rest = &rest[piece.len()..];
+        }
+        (kept, Err(error))
+    }
+
     /// The same bytes from the start.
     ///
     /// # Errors
@@ -88,9 +118,27 @@ impl Destination {
     }
 }
 
+/// Some whole records at the front, and how many of them are samples.
+fn front(records: &[u8]) -> Option<(&[u8], u64)> {
+    let (mut end, mut samples) = (0, 0);
+    while end < PIECE {
+        let mut cursor = Cursor::new(records.get(end..)?, NATIVE_ORDER);
+        let Ok(header) = RecordHeader::decode(&mut cursor) else { break };
+        let size = usize::from(header.size);
+        if size < RecordHeader::SIZE || size > records.len() - end {
+            break;
+        }
+        samples += u64::from(header.kind == RecordType::SAMPLE);
+        end += size;
+    }
+    (end > 0).then(|| (&records[..end], samples))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::Misc;
+    use record::bytes::Writer;
     use std::io::Read;
 
     #[test]
@@ -109,6 +157,24 @@ mod tests {
         let mut full = Destination::create(&place).expect("Linux has it");
         let error = full.write_whole(b"x").expect_err("is full");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn records_are_never_cut() {
+        let header = |kind, size| RecordHeader { kind, misc: Misc(0), size };
+        let mut records = Vec::new();
+        for number in 0..1000 {
+            let kind = if number % 2 == 0 { RecordType::SAMPLE } else { RecordType::COMM };
+            header(kind, 24).encode(&mut Writer::new(&mut records, NATIVE_ORDER));
+            records.extend_from_slice(&[0xff; 16]);
+        }
+        let (piece, samples) = front(&records).expect("records are whole");
+        assert_eq!((piece.len(), samples), (171 * 24, 86));
+        let (last, samples) = front(&records[999 * 24..]).expect("one is left");
+        assert_eq!((last.len(), samples), (24, 0));
+        assert!(front(&records[..23]).is_none());
+        assert!(front(&[]).is_none());
+        assert!(front(&[0; 64]).is_none(), "a size of 0 leads nowhere");
     }
 
     #[test]

@@ -5,6 +5,9 @@ use crate::script::{Lines, TextPrinter};
 use record::stream::{Decoder, Step};
 use std::io;
 
+/// Bytes written at once: a line is far shorter.
+const PIECE: usize = 1 << 16;
+
 /// Turns the session's stream into lines as soon as their order is sure.
 #[derive(Debug)]
 pub(super) struct TextRecords {
@@ -62,18 +65,35 @@ impl TextRecords {
         self.written
     }
 
+    /// In pieces, so that a disk that fills up keeps what fits.
     fn write(&mut self) -> io::Result<()> {
-        if self.failed || self.lines.text.is_empty() {
-            return Ok(());
+        let mut rest = self.lines.text.as_slice();
+        while !self.failed && !rest.is_empty() {
+            let (piece, after) = rest.split_at(piece(rest));
+            let result = self.destination.write_whole(piece);
+            if result.is_err() {
+                self.failed = true;
+                self.lines.text.clear();
+                return result;
+            }
+            self.written += records(piece);
+            rest = after;
         }
-        let result = self.destination.write_whole(&self.lines.text);
         self.lines.text.clear();
-        match &result {
-            Ok(()) => self.written = self.lines.counts().0,
-            Err(_) => self.failed = true,
-        }
-        result
+        Ok(())
     }
+}
+
+/// Bytes of the whole lines at the front of `text` that are written at once.
+fn piece(text: &[u8]) -> usize {
+    let front = &text[..text.len().min(PIECE)];
+    front.iter().rposition(|byte| *byte == b'\n').map_or(text.len(), |last| last + 1)
+}
+
+/// Lines but headers.
+fn records(piece: &[u8]) -> u64 {
+    let lines = piece.split_inclusive(|byte| *byte == b'\n');
+    lines.filter(|line| !line.starts_with(b"#")).map(|_| 1).sum()
 }
 
 #[cfg(test)]
@@ -124,6 +144,16 @@ mod tests {
         records.stream(&stream(3)).expect("nothing is written yet");
         assert!(records.close().is_err());
         assert_eq!(records.written(), 0);
+    }
+
+    #[test]
+    fn pieces_end_with_lines() {
+        assert_eq!(piece(b"one\ntwo\n"), 8);
+        let mut long = vec![b'a'; PIECE - 4];
+        long.extend_from_slice(b"\nbbbbbbbb\n");
+        assert_eq!(piece(&long), PIECE - 3);
+        assert_eq!(piece(&vec![b'a'; 2 * PIECE]), 2 * PIECE, "no line ends in the first piece");
+        assert_eq!(records(b"#rflags\n1\n2\n"), 2);
     }
 
     #[test]
