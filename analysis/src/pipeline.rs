@@ -71,31 +71,35 @@ impl Pipeline {
     /// any, more rows than there are numbers.
     #[inline]
     pub fn record(&mut self, decoder: &Decoder, record: StreamRecord<'_>) -> Result<(), Error> {
-        match record {
-            StreamRecord::Sample { event, misc, payload } => {
-                if event >= self.counters.events.len() {
-                    self.learn_events(decoder)?;
-                }
-                self.sample(event, misc, payload)
+        // Inlined apart from the rest: a record is large to hand on.
+        if let StreamRecord::Sample { event, misc, payload } = record {
+            if event >= self.counters.events.len() {
+                self.learn_events(decoder)?;
             }
+            return self.sample(event, misc, payload);
+        }
+        self.other(decoder, &record)
+    }
+
+    fn other(&mut self, decoder: &Decoder, record: &StreamRecord<'_>) -> Result<(), Error> {
+        match record {
             StreamRecord::Side { misc, record, id, .. } => {
-                self.lookup.symbolizer.side(misc, &record, &id);
-                self.lookup.comms.side(&record, &id);
-                self.losses.note(&record);
-                Ok(())
+                self.lookup.symbolizer.side(*misc, record, id);
+                self.lookup.comms.side(record, id);
+                self.losses.note(record);
             }
             StreamRecord::FinishedRound => {
                 let ready = self.waiting.end_round();
-                self.count(ready)
+                self.count(ready)?;
             }
             StreamRecord::Feature => {
                 if let Some(release) = &decoder.features().os_release {
                     self.lookup.symbolizer.recorded_release(release);
                 }
-                Ok(())
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
     /// Counts what still waits and answers the query.

@@ -35,57 +35,53 @@ impl Sum {
 /// All rows of all events.
 #[derive(Debug)]
 pub(crate) struct Tally {
+    /// Paths to all keys but the last.
     levels: Vec<FxHashMap<Step, u32>>,
-    sums: Vec<Sum>,
+    /// Whole paths.
+    rows: FxHashMap<Step, Sum>,
 }
 
 impl Tally {
-    /// Rows of so many keys.
+    /// Rows of so many keys; without keys nothing is kept.
     pub(crate) fn new(keys: usize) -> Tally {
-        Tally { levels: vec![FxHashMap::default(); keys], sums: Vec::new() }
+        let levels = vec![FxHashMap::default(); keys.saturating_sub(1)];
+        Tally { levels, rows: FxHashMap::default() }
     }
 
     /// Counts a sample in the row of these atoms, one a key.
     #[inline]
     pub(crate) fn add(&mut self, event: u32, atoms: &[Atom], sample: Sum) -> Result<(), Error> {
-        let mut path = event;
-        for (level, atom) in self.levels.iter_mut().zip(atoms) {
+        let Some((last, first)) = atoms.split_last() else { return Ok(()) };
+        let mut parent = event;
+        for (level, atom) in self.levels.iter_mut().zip(first) {
             let next = u32::try_from(level.len()).map_err(|_| Error::Rows)?;
-            path = *level.entry(Step { parent: path, atom: *atom }).or_insert(next);
+            parent = *level.entry(Step { parent, atom: *atom }).or_insert(next);
         }
-        let row = usize::try_from(path).unwrap_or(usize::MAX);
-        if self.levels.is_empty() {
-            return Ok(());
-        }
-        if row == self.sums.len() {
-            self.sums.push(Sum::default());
-        }
-        if let Some(sum) = self.sums.get_mut(row) {
-            sum.count += sample.count;
-            sum.period = sum.period.saturating_add(sample.period);
-            sum.exact += sample.exact;
-        }
+        let sum = self.rows.entry(Step { parent, atom: *last }).or_default();
+        sum.count += sample.count;
+        sum.period = sum.period.saturating_add(sample.period);
+        sum.exact += sample.exact;
         Ok(())
     }
 
-    /// The rows, in the order in which their first samples came.
+    /// The rows, in no order.
     pub(crate) fn rows(self) -> Rows {
-        let keys = self.levels.len();
+        let keys = self.levels.len() + 1;
         let steps: Vec<Vec<Step>> = self.levels.into_iter().map(by_number).collect();
         let mut rows = Rows { keys, atoms: Vec::new(), sums: Vec::new() };
-        if keys == 0 {
-            return rows;
-        }
-        rows.atoms.reserve_exact(self.sums.len() * keys);
-        for (index, sum) in self.sums.iter().enumerate() {
-            let (mut path, start) = (index, rows.atoms.len());
+        rows.atoms.reserve_exact(self.rows.len() * keys);
+        rows.sums.reserve_exact(self.rows.len());
+        for (step, sum) in self.rows {
+            let start = rows.atoms.len();
+            rows.atoms.push(step.atom);
+            let mut path = usize::try_from(step.parent).unwrap_or(usize::MAX);
             for level in steps.iter().rev() {
                 let step = level[path];
                 rows.atoms.push(step.atom);
                 path = usize::try_from(step.parent).unwrap_or(usize::MAX);
             }
             rows.atoms[start..].reverse();
-            rows.sums.push((path, *sum));
+            rows.sums.push((path, sum));
         }
         rows
     }
@@ -103,7 +99,7 @@ pub(crate) struct Rows {
 impl Rows {
     /// Rows of one event: atoms, one a key, and sums.
     pub(crate) fn of(&self, event: usize) -> impl Iterator<Item = (&[Atom], Sum)> {
-        let rows = self.atoms.chunks_exact(self.keys.max(1)).zip(&self.sums);
+        let rows = self.atoms.chunks_exact(self.keys).zip(&self.sums);
         rows.filter(move |(_, (of, _))| *of == event).map(|(atoms, (_, sum))| (atoms, *sum))
     }
 }
