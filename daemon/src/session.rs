@@ -29,6 +29,7 @@ pub(crate) use opener::Retired;
 use opener::{Attrs, EventSet, Opener};
 use pass::Lane;
 pub use pass::Pass;
+use preamble::Described;
 use rings::CpuRings;
 use sink::Outbox;
 pub use sink::Sink;
@@ -77,6 +78,9 @@ pub struct Session {
     /// Records that are alike are one event seen twice.
     drop_twins: bool,
     ids: (Vec<u64>, Vec<u64>),
+    /// The attached process and its children, read at once: they may end
+    /// before the preamble is written.
+    described: Described,
     outbox: Outbox,
     ledger: Ledger,
     seen: Seen,
@@ -134,6 +138,10 @@ impl Session {
         notes.extend(attached.certainty.notes());
         let ids = ids(&attached)?;
         let is_sampled = matches!(plan.target, Target::Process(_));
+        let described = match plan.target {
+            Target::Process(pid) => Described::tree(&settings.root.join("proc"), &attrs.side, pid),
+            Target::Command | Target::System => Described::default(),
+        };
         let lanes = rings.iter().map(|_| Lane::default()).collect();
         Ok(Session {
             plan,
@@ -150,6 +158,7 @@ impl Session {
             poll_is_deaf: false,
             drop_twins: attached.certainty.untraced,
             ids,
+            described,
             outbox: Outbox::default(),
             ledger: Ledger::default(),
             seen: Seen::default(),

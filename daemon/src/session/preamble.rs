@@ -1,7 +1,10 @@
 //! What a stream says before its first record.
 
+use std::io;
+use std::path::Path;
+
 use record::stream::{Cache, EventName, Feature, write};
-use record::{Attr, SampleType};
+use record::{Attr, Pid, SampleType};
 
 use super::opener::Attrs;
 use super::{Session, SessionError, Sink};
@@ -59,22 +62,53 @@ impl Session {
     /// Writes names and mappings of processes that were there before
     /// sampling began, then says that this is all.
     pub(super) fn describe_processes(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
-        let proc = self.settings.root.join("proc");
-        let mut synthesizer = Synthesizer::new(&proc, &self.attrs.side);
-        let mut processes = match self.plan.target {
-            Target::Command => None,
-            Target::Process(pid) => Some(Processes::tree(&proc, pid)),
-            Target::System => Some(Processes::all(&proc)),
-        };
-        let mut result = Ok(());
-        while processes.as_mut().is_some_and(|p| p.next(&mut synthesizer, &mut self.outbox.bytes)) {
-            self.outbox.side += std::mem::take(&mut synthesizer.records);
-            self.ledger.side_lost += std::mem::take(&mut synthesizer.left_out);
-            result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
+        let mut described = std::mem::take(&mut self.described);
+        let mut result = self.describe(&mut described, sink);
+        if self.plan.target == Target::System {
+            let proc = self.settings.root.join("proc");
+            let side = self.attrs.side.clone();
+            let mut synthesizer = Synthesizer::new(&proc, &side);
+            let mut processes = Processes::all(&proc);
+            while processes.next(&mut synthesizer, &mut described.bytes) {
+                described.take_counts(&mut synthesizer);
+                result = result.and(self.describe(&mut described, sink));
+            }
         }
         write::finished_init(NATIVE_ORDER, &mut self.outbox.bytes);
         let flushed = self.outbox.flush(sink, &mut self.ledger);
         result.and(flushed).map_err(SessionError::Sink)
+    }
+
+    fn describe(&mut self, described: &mut Described, sink: &mut dyn Sink) -> io::Result<()> {
+        self.outbox.bytes.append(&mut described.bytes);
+        self.outbox.side += std::mem::take(&mut described.records);
+        self.ledger.side_lost += std::mem::take(&mut described.left_out);
+        self.outbox.flush_full(sink, &mut self.ledger)
+    }
+}
+
+/// Records of names and mappings, made but not handed on.
+#[derive(Debug, Default)]
+pub(super) struct Described {
+    bytes: Vec<u8>,
+    records: u64,
+    left_out: u64,
+}
+
+impl Described {
+    /// `pid` and what descends from it, as they are now.
+    pub(super) fn tree(proc: &Path, side: &Attr, pid: Pid) -> Described {
+        let mut described = Described::default();
+        let mut synthesizer = Synthesizer::new(proc, side);
+        let mut processes = Processes::tree(proc, pid);
+        while processes.next(&mut synthesizer, &mut described.bytes) {}
+        described.take_counts(&mut synthesizer);
+        described
+    }
+
+    fn take_counts(&mut self, synthesizer: &mut Synthesizer<'_>) {
+        self.records += std::mem::take(&mut synthesizer.records);
+        self.left_out += std::mem::take(&mut synthesizer.left_out);
     }
 }
 
