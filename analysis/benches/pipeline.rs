@@ -3,8 +3,15 @@
 //! The stream is as hardmeter writes it: samples of 210 bytes with all
 //! registers, from 64 processes, a round mark every 4096 samples.
 
-#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, missing_docs, reason = "benchmark")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    missing_docs,
+    reason = "benchmark"
+)]
 
+#[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/suite/recording.rs"]
 mod recording;
 

@@ -18,7 +18,7 @@ pub fn write(report: &Report, out: impl Write) -> io::Result<()> {
     csv.flush()
 }
 
-/// What [`write`] writes.
+/// What [`write()`] writes.
 pub fn render(report: &Report) -> io::Result<String> {
     let mut bytes = Vec::new();
     write(report, &mut bytes)?;

@@ -112,15 +112,52 @@ impl Waiting {
             self.now = batch;
         }
     }
+}
 
-    #[cfg(test)]
-    pub(crate) fn capacity_bytes(&self) -> usize {
-        [&self.before, &self.now]
-            .map(|batch| {
-                batch.samples.capacity() * size_of::<Held>()
-                    + batch.words.capacity() * size_of::<u64>()
-            })
-            .into_iter()
-            .sum()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capacity(waiting: &Waiting) -> usize {
+        let bytes = |batch: &Batch| {
+            batch.samples.capacity() * size_of::<Held>() + batch.words.capacity() * size_of::<u64>()
+        };
+        bytes(&waiting.before) + bytes(&waiting.now)
+    }
+
+    /// Feeds samples with two words each; a round mark every `round` ones.
+    fn feed(limit: usize, round: usize) -> (Waiting, Vec<u64>, usize) {
+        let (mut waiting, mut out, mut most) = (Waiting::new(limit), Vec::new(), 0);
+        for ip in 0..20_000u64 {
+            let batch = waiting.now();
+            batch.samples.push(Held { ip, words: 2, ..Held::default() });
+            batch.words.extend([ip, ip]);
+            let mut ready = Batch::default();
+            if waiting.is_full() {
+                ready = waiting.make_room();
+            } else if usize::try_from(ip).unwrap() % round == round - 1 {
+                ready = waiting.end_round();
+            }
+            out.extend(ready.samples.iter().map(|held| held.ip));
+            assert_eq!(ready.words.len(), ready.samples.len() * 2);
+            waiting.give_back(ready);
+            most = most.max(capacity(&waiting));
+        }
+        (waiting, out, most)
+    }
+
+    #[test]
+    fn memory_is_bounded_with_and_without_round_marks() {
+        let limit = 100 * (size_of::<Held>() + 16);
+        for round in [7, 49, 50, 300, usize::MAX] {
+            let (mut waiting, mut out, most) = feed(limit, round);
+            // A Vec grows to at most twice of what is in it.
+            assert!(most <= 4 * limit, "{most} bytes at a limit of {limit}");
+            assert_eq!(waiting.early() > 0, round > 50, "{round}");
+            for _ in 0..2 {
+                out.extend(waiting.end_round().samples.iter().map(|held| held.ip));
+            }
+            assert_eq!(out, (0..20_000).collect::<Vec<u64>>(), "each once, in order");
+        }
     }
 }

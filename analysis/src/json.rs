@@ -9,7 +9,7 @@ pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// What [`write`] writes.
+/// What [`write()`] writes.
 pub fn render(report: &Report) -> io::Result<String> {
     let mut bytes = Vec::new();
     write(report, &mut bytes)?;

@@ -1,6 +1,11 @@
 //! Streams in, reports out: what the library promises as a whole.
 
-#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "tests with small numbers"
+)]
 
 mod aggregation;
 mod bounds;
