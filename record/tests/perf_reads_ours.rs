@@ -1,5 +1,7 @@
 //! Streams written here, read by the perf of this machine: every field of
 //! every sample as it was put in, no complaint.
+#![allow(clippy::unwrap_used, reason = "helpers of tests, outside #[test] functions")]
+#![allow(clippy::print_stdout, reason = "says why it skips")]
 
 use record::attr::{Attr, AttrFlags, EventType, SampleType, Sampling};
 use record::bytes::Words;

@@ -1,5 +1,6 @@
 //! Streams that perf wrote, read here: every record of every type, the
 //! machine's features, and the same as another reader sees.
+#![allow(clippy::unwrap_used, reason = "helpers of tests, outside #[test] functions")]
 
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
 use record::stream::{Decoder, Step, StreamError, StreamRecord};

@@ -1,19 +1,17 @@
 //! Bytes of a stream, in pieces of any size, to records. No I/O.
 
+mod describe;
 mod tally;
 
 pub use tally::Tally;
 
 use super::description::EventDescription;
 use super::error::StreamError;
-use super::feature::{EventName, Feature, FeatureId};
 use super::features::Features;
 use super::route::{Route, Routed};
-use super::{update, write};
-use crate::attr::{Attr, AttrError};
-use crate::bytes::{ByteOrder, Cursor, Short};
+use super::write;
+use crate::bytes::{ByteOrder, Cursor};
 use crate::header::{Misc, RecordHeader, RecordType};
-use crate::sample::SampleLayout;
 use crate::side::{SampleId, SideRecord};
 
 /// Types from here on are made by recorders, never by the kernel, and have
@@ -82,14 +80,23 @@ pub enum StreamRecord<'a> {
     Payload(RecordType),
 }
 
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Position {
+    /// The stream's header.
+    Start,
+    /// A record.
+    Record,
+    /// Bytes outside records, at least one, that belong to the one before.
+    Payload { kind: RecordType, left: u64 },
+}
+
 /// Reads one stream. Input is the caller's: see [`Decoder::step`].
 #[derive(Debug)]
 pub struct Decoder {
     order: ByteOrder,
-    started: bool,
+    position: Position,
     offset: u64,
-    /// Bytes still to come that belong to a record of this type.
-    follow: Option<(RecordType, u64)>,
     /// What the last NeedMore asked for.
     wanted: usize,
     events: Vec<EventDescription>,
@@ -109,9 +116,8 @@ impl Decoder {
     pub fn new() -> Decoder {
         Decoder {
             order: ByteOrder::Little,
-            started: false,
+            position: Position::Start,
             offset: 0,
-            follow: None,
             wanted: 0,
             events: Vec::new(),
             route: Route::new(),
@@ -129,27 +135,18 @@ impl Decoder {
     /// is no going on after an error: nothing says where the next record is.
     #[inline]
     pub fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
-        if !self.started {
-            return self.start(input);
+        if self.position != Position::Record {
+            return self.between_records(input);
         }
-        if self.follow.is_some() {
-            return Ok(self.pass_over(input));
-        }
-        let mut cursor = Cursor::new(input, self.order);
-        let Ok(header) = RecordHeader::decode(&mut cursor) else {
-            return Ok(self.need(RecordHeader::SIZE));
-        };
+        let Some(front) = input.first_chunk() else { return Ok(self.need(RecordHeader::SIZE)) };
+        let header = self.header(*front);
         let size = usize::from(header.size);
-        if size < RecordHeader::SIZE {
-            return Err(self.record_size(header, RecordHeader::SIZE));
-        }
         let Some(payload) = input.get(RecordHeader::SIZE..size) else {
-            return Ok(self.need(size));
+            return self.incomplete(header);
         };
         let record = match header.kind {
             RecordType::SAMPLE => self.sample(header, payload),
-            RecordType(1..USER_TYPES) => self.side(header, payload)?,
-            _ => self.own(header, payload)?,
+            _ => self.other(header, payload)?,
         };
         self.offset += u64::from(header.size);
         self.tally.count(header.kind);
@@ -163,15 +160,16 @@ impl Decoder {
     /// Where and how much of a record is missing. Everything read before is
     /// good.
     pub fn finish(&self, leftover: usize) -> Result<(), StreamError> {
-        if let Some((kind, missing)) = self.follow {
-            return Err(StreamError::PayloadTruncated { kind, offset: self.offset, missing });
-        }
-        match leftover {
-            0 if self.started => Ok(()),
-            0 => Err(StreamError::Empty),
-            left => {
+        let offset = self.offset;
+        match (self.position, leftover) {
+            (Position::Payload { kind, left: missing }, _) => {
+                Err(StreamError::PayloadTruncated { kind, offset, missing })
+            }
+            (Position::Start, 0) => Err(StreamError::Empty),
+            (Position::Record, 0) => Ok(()),
+            (_, left) => {
                 let wanted = self.wanted.max(left + 1);
-                Err(StreamError::Truncated { left, offset: self.offset, wanted })
+                Err(StreamError::Truncated { left, offset, wanted })
             }
         }
     }
@@ -201,6 +199,61 @@ impl Decoder {
         &self.tally
     }
 
+    #[inline]
+    fn header(&self, front: [u8; RecordHeader::SIZE]) -> RecordHeader {
+        let [a, b, c, d, e, f, g, h] = front;
+        let (kind, misc, size) = match self.order {
+            ByteOrder::Little => (
+                u32::from_le_bytes([a, b, c, d]),
+                u16::from_le_bytes([e, f]),
+                u16::from_le_bytes([g, h]),
+            ),
+            ByteOrder::Big => (
+                u32::from_be_bytes([a, b, c, d]),
+                u16::from_be_bytes([e, f]),
+                u16::from_be_bytes([g, h]),
+            ),
+        };
+        RecordHeader { kind: RecordType(kind), misc: Misc(misc), size }
+    }
+
+    /// A record whose end is not in the input, or before its start.
+    #[cold]
+    fn incomplete<'a>(&mut self, header: RecordHeader) -> Result<Step<'a>, StreamError> {
+        if usize::from(header.size) < RecordHeader::SIZE {
+            return Err(self.record_size(header, RecordHeader::SIZE));
+        }
+        Ok(self.need(usize::from(header.size)))
+    }
+
+    #[cold]
+    fn between_records<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+        match self.position {
+            Position::Payload { kind, left } if !input.is_empty() => {
+                let consumed = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
+                self.offset += consumed as u64;
+                self.follow_with(kind, left - consumed as u64);
+                Ok(Step::Record { consumed, record: StreamRecord::Payload(kind) })
+            }
+            Position::Payload { .. } => Ok(self.need(1)),
+            Position::Start | Position::Record => self.start(input),
+        }
+    }
+
+    /// Anything but a sample.
+    #[inline(never)]
+    fn other<'a>(
+        &mut self,
+        header: RecordHeader,
+        payload: &'a [u8],
+    ) -> Result<StreamRecord<'a>, StreamError> {
+        match header.kind {
+            RecordType(1..USER_TYPES) => self.side(header, payload),
+            _ => self.own(header, payload),
+        }
+    }
+
+    #[cold]
     fn need<'a>(&mut self, bytes: usize) -> Step<'a> {
         self.wanted = bytes;
         Step::NeedMore(bytes)
@@ -229,22 +282,17 @@ impl Decoder {
             FILE_HEADER_SIZE => return Err(StreamError::FileForm { size: FILE_HEADER_SIZE }),
             size => return Err(StreamError::HeaderSize { size }),
         }
-        self.started = true;
+        self.position = Position::Record;
         self.order = order;
         self.offset = write::HEADER_SIZE;
         Ok(Step::Record { consumed: 16, record: StreamRecord::FileHeader })
     }
 
-    fn pass_over<'a>(&mut self, input: &'a [u8]) -> Step<'a> {
-        let Some((kind, left)) = self.follow else { return self.need(1) };
-        if input.is_empty() {
-            return self.need(1);
-        }
-        let consumed = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
-        let left = left - consumed as u64;
-        self.follow = (left > 0).then_some((kind, left));
-        self.offset += consumed as u64;
-        Step::Record { consumed, record: StreamRecord::Payload(kind) }
+    fn follow_with(&mut self, kind: RecordType, bytes: u64) {
+        self.position = match bytes {
+            0 => Position::Record,
+            left => Position::Payload { kind, left },
+        };
     }
 
     #[inline]
@@ -276,6 +324,7 @@ impl Decoder {
         Ok(StreamRecord::Side { event, misc: header.misc, record, id })
     }
 
+    #[cold]
     fn unrouted<'a>(&mut self, kind: RecordType, lost: Routed) -> StreamRecord<'a> {
         match lost {
             Routed::UnknownId => self.tally.unknown_id += 1,
@@ -305,96 +354,16 @@ impl Decoder {
             }
             RecordType::HEADER_TRACING_DATA => {
                 let bytes = u64::from(cursor.u32().map_err(short)?);
-                self.follow = (bytes > 0).then_some((kind, bytes));
+                self.follow_with(kind, bytes);
                 StreamRecord::Skipped(kind)
             }
             RecordType::AUXTRACE => {
                 let bytes = cursor.u64().map_err(short)?;
-                self.follow = (bytes > 0).then_some((kind, bytes));
+                self.follow_with(kind, bytes);
                 StreamRecord::Skipped(kind)
             }
             kind => StreamRecord::Skipped(kind),
         })
-    }
-
-    fn event<'a>(&mut self, payload: &[u8]) -> Result<StreamRecord<'a>, StreamError> {
-        let offset = self.offset;
-        let attr_error = |source| StreamError::Attr { offset, source };
-        let attr = Attr::decode(payload, self.order).map_err(attr_error)?;
-        let size = usize::try_from(attr.size).unwrap_or(usize::MAX);
-        let Some(ids) = payload.get(size..) else {
-            let (size, available) = (attr.size, payload.len());
-            return Err(attr_error(AttrError::Size { size, available }));
-        };
-        let ids: Vec<u64> = crate::bytes::Words::new(ids, self.order).iter().collect();
-        let layout = SampleLayout::new(&attr, self.order)
-            .map_err(|source| StreamError::Layout { offset, source })?;
-        let first = self.events.first().map_or(&attr, |event| &event.attr);
-        self.route.add(&attr, &ids, first);
-        let (name, unit, scale, cpus, notes) = (None, None, None, None, Vec::new());
-        self.events.push(EventDescription { attr, ids, layout, name, unit, scale, cpus, notes });
-        Ok(StreamRecord::Event(self.events.len() - 1))
-    }
-
-    fn update<'a>(&mut self, cursor: &mut Cursor<'_>) -> Result<StreamRecord<'a>, Short> {
-        let (kind, id) = (cursor.u64()?, cursor.u64()?);
-        let index = self.route.update(id);
-        match index.and_then(|index| Some((index, self.events.get_mut(index)?))) {
-            Some((index, event)) => {
-                update::apply(event, kind, cursor)?;
-                Ok(StreamRecord::EventUpdate(index))
-            }
-            None => Ok(self.unrouted(RecordType::EVENT_UPDATE, Routed::UnknownId)),
-        }
-    }
-
-    /// A feature that cannot be decoded costs itself only.
-    fn feature<'a>(&mut self, cursor: &mut Cursor<'_>) -> Result<StreamRecord<'a>, Short> {
-        let id = FeatureId(cursor.u64()?);
-        match Feature::decode(id, cursor.rest(), self.order) {
-            Ok(Feature::EventDescriptions(names)) => self.name_events(names),
-            Ok(feature) => self.features.insert(feature),
-            Err(short) => self.features.unreadable.push((id, short)),
-        }
-        Ok(StreamRecord::Feature)
-    }
-
-    fn name_events(&mut self, names: Vec<EventName>) {
-        for (index, described) in names.into_iter().enumerate() {
-            let by_id = described.ids.first().and_then(|&id| self.route.by_id(id));
-            // Without ids, the same place in the list and the same event.
-            let same = |event: &&mut EventDescription| {
-                Attr::decode(&described.attr, self.order).is_ok_and(|attr| {
-                    (attr.kind, attr.config) == (event.attr.kind, event.attr.config)
-                })
-            };
-            let event = match by_id {
-                Some(index) => self.events.get_mut(index),
-                None => self.events.get_mut(index).filter(same),
-            };
-            if let Some(event) = event
-                && event.name.is_none()
-            {
-                event.name = Some(described.name);
-            }
-        }
-    }
-
-    /// Before Linux 3.10 names came in records of their own: a config and
-    /// 64 bytes of name.
-    fn event_type<'a>(&mut self, cursor: &mut Cursor<'_>) -> Result<StreamRecord<'a>, Short> {
-        let config = cursor.u64()?;
-        let name = update::text(cursor.rest());
-        let event = self.events.iter().position(|event| {
-            event.attr.config == config && event.name.is_none() && !name.is_empty()
-        });
-        let Some(index) = event else {
-            return Ok(StreamRecord::Skipped(RecordType::HEADER_EVENT_TYPE));
-        };
-        if let Some(event) = self.events.get_mut(index) {
-            event.name = Some(name);
-        }
-        Ok(StreamRecord::EventUpdate(index))
     }
 }
 

@@ -1,8 +1,9 @@
 use super::*;
-use crate::attr::{AttrFlags, EventType, SampleType};
+use crate::attr::{Attr, AttrFlags, EventType, SampleType};
 use crate::bytes::Writer;
-use crate::sample::Sample;
+use crate::sample::{Sample, SampleLayout};
 use crate::side::SideError;
+use crate::stream::feature::{EventName, Feature, FeatureId};
 use crate::units::{Pid, Task, Tid, Time};
 use proptest::prelude::*;
 

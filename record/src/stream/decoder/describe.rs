@@ -1,0 +1,103 @@
+//! Records that describe: events, their names and notes, the machine.
+
+use super::{Decoder, StreamRecord};
+use crate::attr::{Attr, AttrError};
+use crate::bytes::{Cursor, Short, Words};
+use crate::header::RecordType;
+use crate::sample::SampleLayout;
+use crate::stream::description::EventDescription;
+use crate::stream::error::StreamError;
+use crate::stream::feature::{EventName, Feature, FeatureId};
+use crate::stream::route::Routed;
+use crate::stream::update;
+
+impl Decoder {
+    pub(super) fn event<'a>(&mut self, payload: &[u8]) -> Result<StreamRecord<'a>, StreamError> {
+        let offset = self.offset;
+        let attr_error = |source| StreamError::Attr { offset, source };
+        let attr = Attr::decode(payload, self.order).map_err(attr_error)?;
+        let size = usize::try_from(attr.size).unwrap_or(usize::MAX);
+        let Some(ids) = payload.get(size..) else {
+            let (size, available) = (attr.size, payload.len());
+            return Err(attr_error(AttrError::Size { size, available }));
+        };
+        let ids: Vec<u64> = Words::new(ids, self.order).iter().collect();
+        let layout = SampleLayout::new(&attr, self.order)
+            .map_err(|source| StreamError::Layout { offset, source })?;
+        let first = self.events.first().map_or(&attr, |event| &event.attr);
+        self.route.add(&attr, &ids, first);
+        let (name, unit, scale, cpus, notes) = (None, None, None, None, Vec::new());
+        self.events.push(EventDescription { attr, ids, layout, name, unit, scale, cpus, notes });
+        Ok(StreamRecord::Event(self.events.len() - 1))
+    }
+
+    pub(super) fn update<'a>(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<StreamRecord<'a>, Short> {
+        let (kind, id) = (cursor.u64()?, cursor.u64()?);
+        let index = self.route.update(id);
+        match index.and_then(|index| Some((index, self.events.get_mut(index)?))) {
+            Some((index, event)) => {
+                update::apply(event, kind, cursor)?;
+                Ok(StreamRecord::EventUpdate(index))
+            }
+            None => Ok(self.unrouted(RecordType::EVENT_UPDATE, Routed::UnknownId)),
+        }
+    }
+
+    /// A feature that cannot be decoded costs itself only.
+    pub(super) fn feature<'a>(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<StreamRecord<'a>, Short> {
+        let id = FeatureId(cursor.u64()?);
+        match Feature::decode(id, cursor.rest(), self.order) {
+            Ok(Feature::EventDescriptions(names)) => self.name_events(names),
+            Ok(feature) => self.features.insert(feature),
+            Err(short) => self.features.unreadable.push((id, short)),
+        }
+        Ok(StreamRecord::Feature)
+    }
+
+    fn name_events(&mut self, names: Vec<EventName>) {
+        for (index, described) in names.into_iter().enumerate() {
+            let by_id = described.ids.first().and_then(|&id| self.route.by_id(id));
+            // Without ids, the same place in the list and the same event.
+            let same = |event: &&mut EventDescription| {
+                Attr::decode(&described.attr, self.order).is_ok_and(|attr| {
+                    (attr.kind, attr.config) == (event.attr.kind, event.attr.config)
+                })
+            };
+            let event = match by_id {
+                Some(index) => self.events.get_mut(index),
+                None => self.events.get_mut(index).filter(same),
+            };
+            if let Some(event) = event
+                && event.name.is_none()
+            {
+                event.name = Some(described.name);
+            }
+        }
+    }
+
+    /// Before Linux 3.10 names came in records of their own: a config and
+    /// 64 bytes of name.
+    pub(super) fn event_type<'a>(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<StreamRecord<'a>, Short> {
+        let config = cursor.u64()?;
+        let name = update::text(cursor.rest());
+        let event = self.events.iter().position(|event| {
+            event.attr.config == config && event.name.is_none() && !name.is_empty()
+        });
+        let Some(index) = event else {
+            return Ok(StreamRecord::Skipped(RecordType::HEADER_EVENT_TYPE));
+        };
+        if let Some(event) = self.events.get_mut(index) {
+            event.name = Some(name);
+        }
+        Ok(StreamRecord::EventUpdate(index))
+    }
+}
