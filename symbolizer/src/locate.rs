@@ -35,8 +35,14 @@ pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, 
     {
         Ok((file, head)) => Some(Located { file, head, root }),
         Err(reason) => {
-            let gone = matches!(against, None | Some(Reason::FileGone { .. }));
-            against = if gone { Some(reason) } else { against.take() };
+            // A file that was found and refused says more than one that is
+            // not there; /proc of a process that ended says nothing.
+            against = match (against.take(), reason) {
+                (None, reason) => Some(reason),
+                (Some(gone @ Reason::FileGone { .. }), Reason::FileUnreadable { .. }) => Some(gone),
+                (Some(Reason::FileGone { .. }), reason) => Some(reason),
+                (first, _) => first,
+            };
             None
         }
     };

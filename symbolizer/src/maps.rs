@@ -82,3 +82,6 @@ fn hex_until(text: &[u8], delimiter: u8) -> Option<(u64, &[u8])> {
     let number = u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
     sound.then_some((number, &text[length + 1..]))
 }
+
+#[cfg(test)]
+mod tests;

@@ -374,3 +374,6 @@ fn module_name(path: &[u8]) -> Option<Vec<u8>> {
     let end = memchr::memmem::find(file, b".ko")?;
     Some(file[..end].iter().map(|&byte| if byte == b'-' { b'_' } else { byte }).collect())
 }
+
+#[cfg(test)]
+mod tests;

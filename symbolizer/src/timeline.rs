@@ -244,3 +244,6 @@ impl Timeline {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -166,3 +166,6 @@ fn prefer<'a>(a: &Symbol, b: &Symbol, name: &dyn Fn(&Symbol) -> &'a [u8]) -> Ord
         underscores(a).cmp(&underscores(b)).then(b.len().cmp(&a.len()))
     })
 }
+
+#[cfg(test)]
+mod tests;

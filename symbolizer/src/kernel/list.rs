@@ -230,3 +230,6 @@ fn quote(text: &[u8], limit: usize) -> String {
     let cut = &text[..text.len().min(limit)];
     String::from_utf8_lossy(cut).trim().escape_debug().collect()
 }
+
+#[cfg(test)]
+mod tests;

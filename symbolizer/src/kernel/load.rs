@@ -315,3 +315,6 @@ fn signed(offset: u64) -> String {
     let sign = if value < 0 { '-' } else { '+' };
     format!("{sign}{:#x}", value.unsigned_abs())
 }
+
+#[cfg(test)]
+mod tests;

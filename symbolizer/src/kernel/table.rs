@@ -228,3 +228,6 @@ fn is_end_mark(name: &[u8]) -> bool {
     matches!(name, b"_etext" | b"_einittext")
         || (name.starts_with(b"__") && name.ends_with(b"_text_end"))
 }
+
+#[cfg(test)]
+mod tests;

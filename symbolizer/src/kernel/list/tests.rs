@@ -1,0 +1,84 @@
+use super::*;
+
+fn parse(text: &str) -> Result<SymbolList, ListError> {
+    SymbolList::parse(text.as_bytes().to_vec())
+}
+
+#[test]
+fn the_grammar() {
+    let list = parse(concat!(
+        "ffffffff81000000 T _text\n",
+        "\n",
+        "                 U undefined\n",
+        "c0100000 t short.constprop.0\n",
+        "ffffffffc0000000 t init_module\t[nf_tables]\n",
+        "ffffffffc0000010 T other [x y]\r\n",
+        "FFFFFFFFC0201000 t ftrace_trampoline\t[__builtin__ftrace]\n",
+        "0000000000000001 A last_without_newline",
+    ))
+    .unwrap();
+    let module = |entry: &Entry| {
+        list.modules.get(usize::from(entry.module)).map(|name| String::from_utf8_lossy(name))
+    };
+    let seen: Vec<_> = list
+        .entries
+        .iter()
+        .map(|entry| {
+            let name = String::from_utf8_lossy(list.name(entry));
+            (entry.address, char::from(entry.kind), name, module(entry))
+        })
+        .collect();
+    let expected = [
+        (0xffff_ffff_8100_0000, 'T', "_text", None),
+        (0xc010_0000, 't', "short.constprop.0", None),
+        (0xffff_ffff_c000_0000, 't', "init_module", Some("nf_tables")),
+        (0xffff_ffff_c000_0010, 'T', "other", Some("x y")),
+        (0xffff_ffff_c020_1000, 't', "ftrace_trampoline", Some("__builtin__ftrace")),
+        (1, 'A', "last_without_newline", None),
+    ];
+    let expected = expected.map(|(address, kind, name, module)| {
+        (address, kind, name.into(), module.map(std::borrow::Cow::from))
+    });
+    assert_eq!(seen, expected);
+    assert_eq!(list.address_of("short.constprop.0"), Some(0xc010_0000));
+    assert_eq!(list.address_of("init_module"), None);
+}
+
+#[test]
+fn lines_that_are_none_are_quoted_with_their_number() {
+    for line in [
+        "hello",
+        "ffffffff81000000",
+        "ffffffff81000000 T",
+        "ffffffff81000000 T ",
+        "ffffffff81000000  name",
+        "fffffffff81000000 T name",
+        "ffffffff81000000 T name module",
+        "ffffffff81000000 T name []",
+        "ffffffff81000000 T\tname",
+        " T name x",
+        "g T name",
+    ] {
+        let error = parse(&format!("ffffffff81000000 T _text\n{line}\n")).unwrap_err();
+        assert_eq!(
+            error,
+            ListError::Line { line: 2, text: line.trim().escape_debug().to_string() }
+        );
+    }
+}
+
+#[test]
+fn lists_without_addresses() {
+    assert_eq!(parse("").unwrap_err(), ListError::Empty);
+    assert_eq!(parse("\n\n").unwrap_err(), ListError::Empty);
+    assert_eq!(parse("0000000000000000 T _text\n0 t x\n").unwrap_err(), ListError::Hidden);
+}
+
+#[test]
+fn more_modules_than_numbers() {
+    let text: String = (0..=u32::from(u16::MAX)).map(|n| format!("{n:x} t a [m{n}]\n")).collect();
+    assert_eq!(parse(&text).unwrap_err(), ListError::TooManyModules { line: 65536 });
+    // Alternating names take no time.
+    let text: String = (0..200_000).map(|n| format!("1 t a [m{}]\n", n % 60_000)).collect();
+    assert_eq!(parse(&text).unwrap().modules.len(), 60_000);
+}

@@ -1,0 +1,181 @@
+//! Against a resolver that scans the list line by line.
+
+#![allow(clippy::print_stderr, reason = "a test that skips says why")]
+
+use super::*;
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+struct Line {
+    address: u64,
+    kind: char,
+    name: &'static str,
+    module: Option<&'static str>,
+}
+
+const NAMES: [&str; 12] = [
+    "alpha",
+    "beta",
+    "__gamma",
+    "delta.cold",
+    "_etext",
+    "_einittext",
+    "__sched_text_end",
+    "__sched_text_start",
+    "_text",
+    "_stext",
+    "x",
+    "__pfx_alpha",
+];
+
+fn text(lines: &[Line]) -> Vec<u8> {
+    let mut text = String::new();
+    for Line { address, kind, name, module } in lines {
+        text.push_str(&format!("{address:016x} {kind} {name}"));
+        if let Some(module) = module {
+            text.push_str(&format!("\t[{module}]"));
+        }
+        text.push('\n');
+    }
+    text.into_bytes()
+}
+
+/// Name and start of the routine at `address`, by the rules in words.
+fn scan(lines: &[Line], address: u64) -> Option<(&'static str, u64)> {
+    let is_end = |line: &&Line| ["_etext", "_einittext", "__sched_text_end"].contains(&line.name);
+    let is_mark = |line: &&Line| {
+        is_end(line) || ["_text", "_stext", "__sched_text_start"].contains(&line.name)
+    };
+    let code = |line: &&Line| "tTwW".contains(line.kind);
+    // The nearest lower address at which anything is listed.
+    let start = lines.iter().map(|line| line.address).filter(|&start| start <= address).max()?;
+    let here: Vec<&Line> =
+        lines.iter().filter(|line| line.address == start && code(line)).collect();
+    let chosen = here
+        .iter()
+        .rfind(|line| !is_mark(line))
+        .or_else(|| here.iter().rfind(|line| !is_end(line)))?;
+    // Only a following symbol of the same module lets it reach beyond its page.
+    let next = lines.iter().filter(|line| line.address > start).min_by_key(|line| line.address);
+    let reaches = next.is_some_and(|next| next.module == chosen.module);
+    (reaches || address / 4096 == start / 4096).then_some((chosen.name, start))
+}
+
+fn line() -> impl Strategy<Value = Line> {
+    let address = prop_oneof![
+        0_u64..64,
+        0x1000_u64..0x1040,
+        4090_u64..4100,
+        any::<u64>(),
+        u64::MAX - 40..=u64::MAX,
+    ];
+    let kind =
+        prop_oneof![3 => Just('t'), 3 => Just('T'), 1 => Just('W'), 2 => Just('d'), 1 => Just('A')];
+    let module = prop_oneof![4 => Just(None), 1 => Just(Some("one")), 1 => Just(Some("two"))];
+    (address, kind, prop::sample::select(&NAMES[..]), module)
+        .prop_map(|(address, kind, name, module)| Line { address, kind, name, module })
+}
+
+proptest! {
+    #[test]
+    fn equals_the_scan(
+        mut lines in prop::collection::vec(line(), 1..40),
+        asked in prop::collection::vec(any::<u64>(), 0..8),
+        offset in prop_oneof![Just(0_u64), any::<u64>()],
+        sorted: bool,
+    ) {
+        prop_assume!(lines.iter().any(|line| line.address != 0));
+        if sorted {
+            lines.sort_by_key(|line| line.address);
+        }
+        // At one address the order of the list decides; which module's symbol
+        // comes first among equals must be the same for both.
+        let mut seen = std::collections::HashMap::new();
+        lines.retain(|line| *seen.entry(line.address).or_insert(line.module) == line.module);
+        let table = KernelSymbols::new(SymbolList::parse(text(&lines)).unwrap(), offset);
+        let near = lines.iter().flat_map(|line| {
+            [-1_i64, 0, 1, 7, 4095, 4096].map(|step| line.address.wrapping_add_signed(step))
+        });
+        for address in near.chain(asked).chain([0, u64::MAX]) {
+            let found = table.find(address.wrapping_add(offset));
+            let found = found.map(|routine| {
+                (std::str::from_utf8(routine.name).unwrap(), routine.start.wrapping_sub(offset))
+            });
+            let expected = scan(&lines, address);
+            // The very last address cannot be below an end.
+            if address != u64::MAX {
+                prop_assert_eq!(found, expected, "{:#x}", address);
+            }
+        }
+    }
+}
+
+#[test]
+fn modules_end_where_proc_modules_says() {
+    let lines = b"ffffffff81000000 T _text\nffffffff81000000 T start\nffffffff81000100 T _etext\n\
+        ffffffffc0000000 t one_a\t[one]\nffffffffc0000040 t one_b\t[one]\n\
+        ffffffffc0002000 t two_a\t[two]\nffffffffc0800000 t bpf_prog_1\t[bpf]\n";
+    let list = || SymbolList::parse(lines.to_vec()).unwrap();
+    let extents =
+        [ModuleExtent { name: b"one".to_vec(), base: 0xffff_ffff_c000_0000, size: 0x1080 }];
+    let name = |table: &KernelSymbols, address| {
+        table.find(address).map(|routine| {
+            (String::from_utf8_lossy(routine.name).into_owned(), routine.module.map(<[u8]>::to_vec))
+        })
+    };
+    let one = |name: &str| Some((name.to_owned(), Some(b"one".to_vec())));
+    let known = KernelSymbols::with_modules(list(), 0, &extents);
+    assert_eq!(name(&known, 0xffff_ffff_c000_107f), one("one_b"));
+    assert_eq!(name(&known, 0xffff_ffff_c000_1080), None);
+    let unknown = KernelSymbols::new(list(), 0);
+    assert_eq!(name(&unknown, 0xffff_ffff_c000_0fff), one("one_b"));
+    assert_eq!(name(&unknown, 0xffff_ffff_c000_1000), None);
+    assert_eq!(name(&unknown, 0xffff_ffff_8100_0100), None);
+    assert_eq!(
+        name(&unknown, 0xffff_ffff_c080_0fff),
+        Some(("bpf_prog_1".to_owned(), Some(b"bpf".to_vec())))
+    );
+    let extents: Vec<_> = unknown.extents().collect();
+    assert_eq!(extents.len(), 4);
+    assert_eq!(unknown.owner(0xffff_ffff_c000_0041).0, Some(0));
+    assert_eq!(unknown.owner(0xffff_ffff_8100_0041).0, None);
+}
+
+/// The running kernel's own list, every symbol of it.
+#[test]
+fn this_machines_kallsyms() {
+    let Ok(bytes) = std::fs::read("/proc/kallsyms") else {
+        eprintln!("skipped: no /proc/kallsyms");
+        return;
+    };
+    let list = match SymbolList::parse(bytes) {
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            return;
+        }
+        Ok(list) => list,
+    };
+    let mut sorted: Vec<(u64, bool, String)> = list
+        .entries
+        .iter()
+        .map(|entry| {
+            let name = String::from_utf8_lossy(list.name(entry)).into_owned();
+            (entry.address, entry.is_text(), name)
+        })
+        .collect();
+    sorted.sort_by_key(|entry| entry.0);
+    let table = KernelSymbols::new(list, 0);
+    for group in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let (address, names) =
+            (group[0].0, group.iter().filter(|entry| entry.1).map(|entry| entry.2.as_bytes()));
+        let names: Vec<_> = names.collect();
+        match table.find(address) {
+            Some(routine) if routine.start == address => assert!(names.contains(&routine.name)),
+            // Only data, or only an end mark, begins here.
+            found => {
+                assert!(found.is_none(), "{address:#x}");
+                assert!(names.iter().all(|name| is_end_mark(name)), "{address:#x} {names:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Against a model that keeps the records and searches them backwards.
+
+use super::*;
+use proptest::prelude::*;
+
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    Map { start: u64, length: u64, object: Option<u32> },
+    Exec,
+    Fork { parent: i32 },
+}
+
+/// What process `pid` had at `address`, of records sorted by time of which
+/// the first `count` have happened.
+fn model(told: &[(i32, Told)], count: usize, pid: i32, address: u64) -> Option<u32> {
+    for (index, (_, record)) in
+        told.iter().enumerate().take(count).rev().filter(|(_, (other, _))| *other == pid)
+    {
+        match *record {
+            Told::Map { start, length, object } if (start..start + length).contains(&address) => {
+                return object;
+            }
+            Told::Map { .. } => {}
+            Told::Exec => return None,
+            Told::Fork { parent } => return model(told, index, parent, address),
+        }
+    }
+    None
+}
+
+fn tell(timelines: &mut Timelines, time: u64, (pid, record): (i32, Told)) {
+    let (pid, time) = (Pid(pid), Time(time));
+    match record {
+        Told::Map { start, length, object } => {
+            let mapping =
+                object.map(|object| Mapping { object: ObjectId(object), start, offset: 0 });
+            timelines.map(pid, time, (start, length), mapping);
+        }
+        Told::Exec => timelines.exec(pid, time),
+        Told::Fork { parent } => timelines.fork(pid, Pid(parent), time),
+    }
+}
+
+fn record() -> impl Strategy<Value = (i32, Told)> {
+    let map = (0_u64..32, 1_u64..16, prop::option::weighted(0.8, 0_u32..1000))
+        .prop_map(|(start, length, object)| Told::Map { start, length, object });
+    let told = prop_oneof![6 => map, 1 => Just(Told::Exec), 1 => (1..4).prop_map(|parent| Told::Fork { parent })];
+    (1..4_i32, told)
+}
+
+proptest! {
+    #[test]
+    fn any_order_of_telling_answers_as_the_model(
+        told in prop::collection::vec(record(), 0..24),
+        order in any::<u64>(),
+    ) {
+        // Record k happens at time 10 (k + 1).
+        let time = |index: usize| 10 * (index as u64 + 1);
+        let mut shuffled: Vec<usize> = (0..told.len()).collect();
+        shuffled.sort_by_key(|&index| (index as u64 + 1).wrapping_mul(order | 1));
+        let mut timelines = Timelines::default();
+        for index in shuffled {
+            tell(&mut timelines, time(index), told[index]);
+        }
+        for pid in 1..4 {
+            for count in 0..=told.len() {
+                for address in 0..50 {
+                    let now = Time(time(count) - 3);
+                    let found = timelines.find(Pid(pid), address, now);
+                    let expected = model(&told, count, pid, address);
+                    prop_assert_eq!(found.ok().map(|found| found.mapping.object.0), expected);
+                    let Ok(found) = found else { continue };
+                    prop_assert!(found.first <= address && address <= found.last);
+                    prop_assert!(found.from <= now && now <= found.until);
+                    // Where and while the answer is said to hold, it does.
+                    for other in found.first..=found.last.min(60) {
+                        prop_assert_eq!(model(&told, count, pid, other), expected);
+                    }
+                    for other in 0..=told.len() {
+                        if (found.from..=found.until).contains(&Time(time(other) - 3)) {
+                            prop_assert_eq!(model(&told, other, pid, address), expected);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn records_without_time_count_in_their_order() {
+    let mut timelines = Timelines::default();
+    let map = |object| Told::Map { start: 0, length: 10, object: Some(object) };
+    for record in [(1, map(1)), (2, Told::Fork { parent: 1 }), (1, Told::Exec), (1, map(2))] {
+        tell(&mut timelines, 0, record);
+    }
+    let object = |pid| timelines.find(Pid(pid), 5, Time(0)).map(|found| found.mapping.object.0);
+    assert_eq!((object(1), object(2), object(3)), (Ok(2), Ok(1), Err(Missing::Process)));
+}
+
+#[test]
+fn forks_in_a_circle_end() {
+    let mut timelines = Timelines::default();
+    for record in [(1, Told::Fork { parent: 2 }), (2, Told::Fork { parent: 1 })] {
+        tell(&mut timelines, 7, record);
+    }
+    assert_eq!(timelines.find(Pid(1), 5, Time(9)), Err(Missing::Mapping));
+}
+
+#[test]
+fn the_last_address_there_is() {
+    let mut timelines = Timelines::default();
+    tell(&mut timelines, 1, (1, Told::Map { start: u64::MAX - 3, length: 4, object: Some(1) }));
+    timelines.map(Pid(1), Time(2), (u64::MAX, u64::MAX), None);
+    assert!(timelines.find(Pid(1), u64::MAX - 1, Time(2)).is_ok());
+    assert_eq!(timelines.find(Pid(1), u64::MAX, Time(2)), Err(Missing::Mapping));
+    assert!(timelines.find(Pid(1), u64::MAX, Time(1)).is_ok());
+}
+
+#[test]
+fn a_flood_of_mappings_is_bounded_and_said() {
+    let mut timelines = Timelines::default();
+    for index in 0..3000 {
+        timelines.map(Pid(1), Time(index), (index * 10, 5), None);
+    }
+    for index in 0..2000 {
+        timelines.map(Pid(1), Time(9000 + index), (0, 1 << 30), None);
+    }
+    assert_eq!(timelines.find(Pid(1), 5, Time(99999)), Err(Missing::Overfull));
+}
