@@ -45,16 +45,16 @@ impl Catcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::process::{Signal, getpid, kill_process};
+    use signal_hook::low_level::raise;
 
     #[test]
     fn signals_are_seen_once() {
         let mut catcher = Catcher::new().expect("a pipe can be made");
         assert_eq!(catcher.asked(), Asked::default());
-        kill_process(getpid(), Signal::INT).expect("we exist");
+        raise(SIGINT).expect("we exist");
         assert_eq!(catcher.asked(), Asked { interrupt: true, terminate: false });
         assert_eq!(catcher.asked(), Asked::default());
-        kill_process(getpid(), Signal::TERM).expect("we exist");
+        raise(SIGTERM).expect("we exist");
         assert_eq!(catcher.asked(), Asked { interrupt: false, terminate: true });
     }
 }

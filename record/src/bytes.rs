@@ -250,6 +250,15 @@ impl<'b> Writer<'b> {
         }
     }
 
+    /// Words, turned into this writer's byte order.
+    pub fn words(&mut self, words: Words<'_>) {
+        if words.order == self.order {
+            self.raw(&words.bytes[..words.len() * 8]);
+        } else {
+            words.iter().for_each(|word| self.u64(word));
+        }
+    }
+
     /// Zeroes up to a multiple of `alignment` bytes from `start`.
     pub fn pad(&mut self, start: usize, alignment: usize) {
         let written = self.bytes.len().saturating_sub(start);

@@ -354,3 +354,68 @@ fn symbols_of_libraries_equal_nm() {
         assert!(checked > 500);
     }
 }
+
+#[test]
+fn a_program_inside_another_root_is_found_through_its_process() {
+    if !has("gcc") && skip("no gcc") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(
+        directory.path().join("program.c"),
+        "#include <unistd.h>\nint first_routine(void) { return 1; }\nint main(void) { pause(); return first_routine(); }\n",
+    )
+    .unwrap();
+    let inside = directory.path().join("root");
+    std::fs::create_dir(&inside).unwrap();
+    let line = ["gcc", "-static", "-O1", "-Wl,--build-id", "-o", "root/only-inside", "program.c"];
+    if !command(directory.path(), &line) && skip("no static libc") {
+        return;
+    }
+    let chroot = Command::new("chroot").arg(&inside).arg("/only-inside").spawn();
+    let Ok(mut child) = chroot else {
+        skip("no chroot command");
+        return;
+    };
+    let pid = Pid(child.id().cast_signed());
+    let is_inside = || {
+        std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe.ends_with("only-inside"))
+    };
+    let waited = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        is_inside()
+    });
+    if !waited {
+        let status = child.try_wait().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(status.is_some(), "the program did not start");
+        skip("chroot needs root");
+        return;
+    }
+    let file = inside.join("only-inside");
+    let bytes = std::fs::read(&file).unwrap();
+    let symbols = symbolizer::ElfSymbols::parse(&bytes).unwrap();
+    let id = symbols.build_id().unwrap().to_vec();
+    let address = nm_address(&file, "first_routine");
+    // As the kernel tells it: the path as the program's own root has it.
+    let mapping = Mapping {
+        task: Task { pid, tid: Tid(pid.0) },
+        start: 0x10000,
+        length: bytes.len() as u64,
+        page_offset: 0,
+        file: FileIdentity::BuildId(&id),
+        protection: None,
+        flags: None,
+        path: b"/only-inside",
+    };
+    let mut symbolizer = symbolizer(Options::default());
+    symbolizer.side(Misc(2), &SideRecord::Mmap2(mapping), &Default::default());
+    let offset =
+        (0..bytes.len() as u64).find(|&offset| symbols.translate(offset) == Some(address)).unwrap();
+    let place = symbolizer.place(CpuMode::User, pid, 0x10000 + offset, Time(1));
+    let named = symbolizer.resolve(place).text().to_owned();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!((place.address, &*named), (address, "first_routine"));
+}

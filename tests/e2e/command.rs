@@ -78,12 +78,6 @@ fn signals_reach_the_command_as_they_would_without_us() {
     assert_eq!(run("ebs -u -t page_fault -o f.data --"), bare);
 }
 
-/// How many children a process has.
-fn children(pid: u32) -> usize {
-    let path = format!("/proc/{pid}/task/{pid}/children");
-    std::fs::read_to_string(path).map_or(0, |text| text.split_whitespace().count())
-}
-
 #[test]
 fn a_signal_ends_the_sampling_and_prints_the_result() {
     if !rights::sampling("a_signal_ends_the_sampling_and_prints_the_result") {
@@ -175,28 +169,44 @@ fn a_closed_stdout_is_no_panic() {
     assert!(full.err.contains("No space left"), "{full}");
 }
 
-#[test]
-fn a_command_that_outlives_the_signal_keeps_its_stdout() {
-    if !rights::sampling("a_command_that_outlives_the_signal_keeps_its_stdout") {
-        return;
-    }
-    let scene = Scene::new();
+/// What a command and `ebs` leave when a signal comes to `ebs` alone.
+fn signalled(scene: &Scene, signal: Signal) -> (hardmeter_tests::Outcome, String) {
     let out = File::create(scene.path("out")).unwrap();
     let mut command = scene.command("ebs");
     command
         .args(["-u", "-t", "page_fault", "-o", "f.data", "--"])
-        .args(["sh", "-c", "sleep 1; echo still here"])
+        .args(["sh", "-c", "echo begun; sleep 1; echo still here; exit 5"])
         .stdin(Stdio::null())
         .stdout(out)
         .stderr(Stdio::piped());
     let mut ebs = Running::start_as_is(&mut command);
-    ebs.wait_until("the command ran", |pid| children(pid) > 0);
-    std::thread::sleep(Duration::from_millis(200));
-    ebs.signal(Signal::TERM);
-    ebs.finish().sane();
-    let start = Instant::now();
-    while scene.read("out") != "still here\n" && start.elapsed() < Duration::from_secs(5) {
-        std::thread::sleep(Duration::from_millis(50));
+    ebs.wait_until("the command ran", |_| scene.read("out") == "begun\n");
+    ebs.signal(signal);
+    let outcome = ebs.finish().sane();
+    (outcome, scene.read("out"))
+}
+
+#[test]
+fn an_interrupt_ends_the_sampling_and_not_the_command() {
+    if !rights::sampling("an_interrupt_ends_the_sampling_and_not_the_command") {
+        return;
     }
-    assert_eq!(scene.read("out"), "still here\n");
+    let scene = Scene::new();
+    let (outcome, out) = signalled(&scene, Signal::INT);
+    assert_eq!(out, "begun\nstill here\n", "{outcome}");
+    assert_eq!(outcome.code(), 5, "{outcome}");
+    assert!(outcome.last_line().contains("0 lost"), "{outcome}");
+}
+
+#[test]
+fn a_termination_is_passed_on() {
+    if !rights::sampling("a_termination_is_passed_on") {
+        return;
+    }
+    let scene = Scene::new();
+    let (outcome, out) = signalled(&scene, Signal::TERM);
+    assert_eq!(out, "begun\n", "{outcome}");
+    assert_eq!(outcome.code(), 143, "{outcome}");
+    assert!(outcome.last_line().contains("0 lost"), "{outcome}");
+    scene.run("ebs script -F ip f.data").success();
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use hardmeter_tests::{Scene, Truth, Workload, rights, workload::number};
+use hardmeter_tests::{Account, Scene, Truth, Workload, rights, workload::number};
 
 /// The registers that `ebs` samples, in the order and spelling of perf.
 const REGISTERS: [&str; 18] = [
@@ -217,4 +217,28 @@ fn text_records_hold_every_register() {
     faults.sort();
     let faults = with_status_flags_only(faults);
     assert!(faults == expected, "{}", first_difference(&faults, &expected));
+}
+
+/// The kernel fills a sample once for all who listen to a software event, so
+/// records came under the id of another profiler and readers dropped them.
+#[test]
+fn another_profiler_of_the_same_event_takes_nothing() {
+    let test = "another_profiler_of_the_same_event_takes_nothing";
+    if !rights::root(test) || !rights::perf(test) {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Storm.build(&scene);
+    let mut other = scene.start("perf record -q -a -g -e page-faults -c 1 -o other.data sleep 20");
+    other.wait_until("it samples", |_| {
+        std::fs::metadata(scene.path("other.data")).is_ok_and(|file| file.len() > 0)
+    });
+    let sampled = scene.run("ebs -u -t page_fault -c all -o s.data ./storm 30000").success();
+    drop(other);
+    let delivered = Account::of_stream(&scene.path("s.data")).count("delivered");
+    assert!(delivered >= 30_000, "{sampled}");
+    for script in ["ebs script -F comm,ip s.data", "perf script -F comm,ip -i s.data"] {
+        let lines = scene.run(script).success().out.lines().count();
+        assert_eq!(u64::try_from(lines).unwrap(), delivered, "{script}");
+    }
 }

@@ -4,7 +4,9 @@
  * each touching one fresh page at `early`, until a line comes on stdin. Then
  * come THREADS threads and FORKS children, each touching PAGES fresh pages at
  * `late`. No page is ever touched twice, in whatever process, so a record
- * counted twice shows as an address that comes twice.
+ * counted twice shows as an address that comes twice. In the first part a
+ * fork may protect a page between its fault and the write, which then faults
+ * again, at another time; in the second no thread runs beside a fork.
  * Before and behind the second part, the main thread touches a page each at
  * `mark`. What the kernel counted between is told, with the truth:
  *   early ADDRESS / late ADDRESS / mark ADDRESS / base ADDRESS
@@ -120,14 +122,14 @@ int main(int argc, char **argv)
         uint64_t now = threads - done < AT_ONCE ? threads - done : AT_ONCE;
         for (uint64_t i = 0; i < now; i++, next += pages_each * 4096)
             in_thread(&alive[i], late, next);
+        for (uint64_t i = 0; i < now; i++)
+            pthread_join(alive[i], NULL);
+        done += now;
         if (forks) {
             in_child(late, next);
             next += pages_each * 4096;
             forks--;
         }
-        for (uint64_t i = 0; i < now; i++)
-            pthread_join(alive[i], NULL);
-        done += now;
     }
     for (; forks; forks--, next += pages_each * 4096)
         in_child(late, next);

@@ -3,7 +3,7 @@
 use super::comms::Comms;
 use super::{About, Printer};
 use record::stream::{Decoder, Rounds};
-use record::{Misc, SideRecord, Task, Tid, Time};
+use record::{AttrFlags, Misc, SideRecord, Task, Tid, Time};
 
 /// A record on its way to its place in time.
 #[derive(Debug)]
@@ -70,10 +70,15 @@ impl Order {
                 Held::Sample { event, misc, payload } => {
                     let description = decoder.events().get(event);
                     let sample = description.map(|it| it.layout.decode(misc, &payload));
-                    let Some(Ok(sample)) = sample else {
+                    let Some((Ok(mut sample), description)) = sample.zip(description) else {
                         self.bad += 1;
                         continue;
                     };
+                    let attr = &description.attr;
+                    if !attr.flags.contains(AttrFlags::FREQ) {
+                        // Software events with an interval leave it to the attr.
+                        sample.period = sample.period.or(Some(attr.sample_period));
+                    }
                     let comm = sample.task.and_then(|task| self.comms.of(task.tid));
                     printer.print(&sample, &About { decoder, event, comm }, text);
                     self.printed += 1;

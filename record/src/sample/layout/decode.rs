@@ -23,7 +23,8 @@ impl SampleLayout {
             return Err(self.prefix_short(payload));
         }
         let word = |field| self.prefix_word(payload, field);
-        let mut sample = Sample {
+        // Filled in place: a sample is large, and this is the hot path.
+        let mut decoded = Ok(Sample {
             misc,
             identifier: word(0),
             ip: word(1),
@@ -35,13 +36,22 @@ impl SampleLayout {
             cpu: word(7).map(|word| cpu(word, self.order)),
             period: word(8),
             ..Sample::default()
-        };
+        });
+        if let Ok(sample) = &mut decoded
+            && let Err(error) = self.variable(sample, payload)
+        {
+            decoded = Err(error);
+        }
+        decoded
+    }
 
+    /// All that follows the prefix.
+    #[inline]
+    fn variable<'a>(&self, sample: &mut Sample<'a>, payload: &'a [u8]) -> Result<(), SampleError> {
         let mut cursor = Cursor::new(payload, self.order);
-        cursor.take(prefix_size).map_err(|short| SampleError::Short { field: "IP", short })?;
-        self.middle(&mut sample, &mut cursor)?;
-        self.branches_and_rest(&mut sample, &mut cursor)?;
-        Ok(sample)
+        cursor.take(self.prefix_size.into()).map_err(within("IP"))?;
+        self.middle(sample, &mut cursor)?;
+        self.branches_and_rest(sample, &mut cursor)
     }
 
     #[cold]

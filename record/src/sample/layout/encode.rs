@@ -2,7 +2,7 @@
 
 use super::{EncodeError, PREFIX, SampleLayout, cpu_word, task_word};
 use crate::attr::{BranchSampleType, SampleType};
-use crate::bytes::Writer;
+use crate::bytes::{ByteOrder, Writer};
 use crate::header::{RecordHeader, RecordType};
 use crate::registers::{Registers, RegsAbi};
 use crate::sample::{BranchStack, Sample, StackUser, Weight};
@@ -26,8 +26,8 @@ impl SampleLayout {
 
     fn write(&self, s: &Sample<'_>, out: &mut Vec<u8>, start: usize) -> Result<(), EncodeError> {
         let mut w = Writer::new(out, self.order);
-        let header = |size| RecordHeader { kind: RecordType::SAMPLE, misc: s.misc, size };
-        header(0).encode(&mut w);
+        // The size, the last two bytes of the header, is known at the end.
+        RecordHeader { kind: RecordType::SAMPLE, misc: s.misc, size: 0 }.encode(&mut w);
         self.write_prefix(s, &mut w)?;
         self.write_middle(s, &mut w)?;
         self.write_rest(s, &mut w)?;
@@ -37,9 +37,11 @@ impl SampleLayout {
         let Ok(short) = u16::try_from(size) else {
             return Err(EncodeError::TooLong { size });
         };
-        let mut image = Vec::with_capacity(RecordHeader::SIZE);
-        header(short).encode(&mut Writer::new(&mut image, self.order));
-        out[start..start + image.len()].copy_from_slice(&image);
+        let size_field = match self.order {
+            ByteOrder::Little => short.to_le_bytes(),
+            ByteOrder::Big => short.to_be_bytes(),
+        };
+        out[start + 6..start + RecordHeader::SIZE].copy_from_slice(&size_field);
         Ok(())
     }
 
@@ -82,7 +84,7 @@ impl SampleLayout {
         }
         if let Some(chain) = self.field(SampleType::CALLCHAIN, "CALLCHAIN", s.callchain)? {
             w.u64(length(chain.len()));
-            chain.iter().for_each(|word| w.u64(word));
+            w.words(chain);
         }
         if let Some(raw) = self.field(SampleType::RAW, "RAW", s.raw)? {
             if !(raw.len() + 4).is_multiple_of(8) && self.after_raw() {
@@ -115,8 +117,8 @@ impl SampleLayout {
         }
         w.u64(length(count));
         b.hw_index.into_iter().for_each(|index| w.u64(index));
-        b.entries.iter().for_each(|word| w.u64(word));
-        b.counters.into_iter().flat_map(|words| words.iter()).for_each(|word| w.u64(word));
+        w.words(b.entries);
+        b.counters.into_iter().for_each(|words| w.words(words));
         Ok(())
     }
 
@@ -179,7 +181,7 @@ fn write_registers(
         return Err(EncodeError::Field { field });
     }
     w.u64(abi);
-    registers.words.iter().for_each(|word| w.u64(word));
+    w.words(registers.words);
     Ok(())
 }
 
