@@ -6,6 +6,7 @@
 //! mapping with SIGBUS.
 
 pub(crate) mod head;
+mod headers;
 pub(crate) mod plt;
 pub(crate) mod ranges;
 pub(crate) mod segments;
@@ -15,9 +16,11 @@ use crate::demangle::demangle;
 use crate::{Routine, elf::ranges::Hit};
 use head::Head;
 use object::elf::{FileHeader32, FileHeader64};
-use object::{Endianness, ReadRef};
+use object::{Endianness, ReadCache, ReadRef};
 use ranges::Ranges;
 use std::borrow::Cow;
+use std::io::{Read, Seek};
+use std::ops::Range;
 
 /// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,6 +85,14 @@ impl ElfSymbols {
         Ok(ElfSymbols { head: head(bytes)?, ranges: ranges(bytes, None)? })
     }
 
+    /// Reads what is needed of a file, a piece at a time, as the symbolizer
+    /// reads mapped files. What it takes is bounded by a small multiple of
+    /// the file's length.
+    pub fn read<F: Read + Seek>(file: F) -> Result<ElfSymbols, ElfError> {
+        let file = ReadCache::new(file);
+        Ok(ElfSymbols { head: head(&file)?, ranges: ranges(&file, None)? })
+    }
+
     /// NT_GNU_BUILD_ID.
     pub fn build_id(&self) -> Option<&[u8]> {
         self.head.build_id.as_deref()
@@ -96,6 +107,17 @@ impl ElfSymbols {
     /// The routine that holds a link-time address.
     pub fn find(&self, address: u64) -> Option<Routine<'_>> {
         self.ranges.find(address).map(|hit| routine(hit, address))
+    }
+
+    /// Which link-time addresses belong to which routine: stretches in
+    /// address order, none overlapping another. A routine within which
+    /// others lie has several stretches, or none. Offsets are those of the
+    /// stretches' first addresses.
+    pub fn routines(&self) -> impl Iterator<Item = (Range<u64>, Routine<'_>)> {
+        self.ranges.iter().map(|(stretch, hit)| {
+            let start = stretch.start;
+            (stretch, routine(hit, start))
+        })
     }
 
     pub(crate) fn ranges(&self) -> &Ranges {

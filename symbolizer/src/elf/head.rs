@@ -1,10 +1,13 @@
 //! What identifies a file and says where its parts are mapped.
 
-use super::ElfError;
 use super::segments::{Segment, Segments};
+use super::{ElfError, headers};
 use object::ReadRef;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+
+/// PATH_MAX and the CRC, more than any debug link has.
+const LONGEST_LINK: u64 = 4096 + 8;
 
 /// Segments, build id and debug link of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +35,10 @@ where
     };
     let mut head = Head::default();
     head.segments.page = page;
-    for program in header.program_headers(endian, data)? {
+    // Notes of a sound file do not overlap; those of a hostile one are not
+    // read more than once or twice.
+    let mut notes_left = headers::allowance(data);
+    for program in headers::programs(header, endian, data)? {
         if program.p_type(endian) == elf::PT_LOAD {
             head.segments.segments.push(Segment {
                 offset: program.p_offset(endian).into(),
@@ -41,13 +47,16 @@ where
                 executable: program.p_flags(endian).contains(elf::PF_X),
             });
         } else if head.build_id.is_none()
+            && program.p_type(endian) == elf::PT_NOTE
+            && let Some(left) = notes_left.checked_sub(program.p_filesz(endian).into())
             && let Ok(Some(notes)) = program.notes(endian, data)
         {
+            notes_left = left;
             head.build_id = build_id(endian, notes);
         }
     }
     // Programs without section headers run; they just have no names.
-    let Ok(sections) = header.sections(endian, data) else { return Ok(head) };
+    let Ok(sections) = headers::sections(header, endian, data) else { return Ok(head) };
     for section in sections.iter() {
         head.has_symbols |= section.sh_type(endian) == elf::SHT_SYMTAB;
         if head.build_id.is_none()
@@ -57,6 +66,7 @@ where
         }
     }
     if let Some((_, section)) = sections.section_by_name(endian, b".gnu_debuglink")
+        && section.sh_size(endian).into() <= LONGEST_LINK
         && let Ok(bytes) = section.data(endian, data)
     {
         let little = header.is_little_endian();

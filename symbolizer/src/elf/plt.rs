@@ -1,8 +1,8 @@
 //! PLT stubs: small jumps through the GOT, named after where they lead.
 
-use super::ElfError;
 use super::ranges::{Binding, Symbol};
 use super::symbols::{Tables, add_strings};
+use super::{ElfError, headers};
 use object::ReadRef;
 use object::elf;
 use object::read::elf::{FileHeader, Rela, SectionHeader, SectionTable, Sym};
@@ -22,7 +22,7 @@ where
     if header.e_machine(endian) != elf::EM_X86_64 {
         return Ok(());
     }
-    let sections = header.sections(endian, data)?;
+    let sections = headers::sections(header, endian, data)?;
     let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM)?;
     if symbols.is_empty() {
         return Ok(());
@@ -35,6 +35,9 @@ where
             8 => 8,
             _ => 16,
         };
+        if section.sh_size(endian).into() > headers::allowance(data) {
+            continue;
+        }
         let start: u64 = section.sh_addr(endian).into();
         for (index, stub) in (0_u64..).zip(section.data(endian, data)?.chunks_exact(entry)) {
             let start = start.wrapping_add(index * entry as u64);

@@ -1,6 +1,7 @@
 //! Symbols with all their overlaps -> sorted, disjoint ranges of addresses.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Names are compared and shown up to this length; a hostile file could let
 /// a million symbols share a name of a megabyte.
@@ -114,9 +115,16 @@ impl Ranges {
     pub(crate) fn find(&self, address: u64) -> Option<Hit<'_>> {
         let index = self.starts.partition_point(|&start| start <= address).checked_sub(1)?;
         let rest = self.rest[index];
-        if address >= rest.end {
-            return None;
-        }
+        (address < rest.end).then(|| self.hit(rest))?
+    }
+
+    /// All ranges in address order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Range<u64>, Hit<'_>)> {
+        let ranges = self.starts.iter().zip(&self.rest);
+        ranges.filter_map(|(&start, &rest)| Some((start..rest.end, self.hit(rest)?)))
+    }
+
+    fn hit(&self, rest: Rest) -> Option<Hit<'_>> {
         let symbol = self.symbols.get(usize::try_from(rest.symbol).ok()?)?;
         let end = if symbol.end > symbol.start { symbol.end } else { rest.end };
         let name = name_in(&self.strings, symbol);

@@ -43,7 +43,7 @@ impl Segments {
         let paged = |segment: &Segment| {
             let (first, end) = exact(segment);
             let mask = self.page.max(1) - 1;
-            (first & !mask, end.saturating_add(mask) & !mask)
+            (first & !mask, end.checked_add(mask).map_or(u64::MAX, |end| end & !mask))
         };
         let find = |executable: bool, extent: &dyn Fn(&Segment) -> (u64, u64)| {
             self.segments.iter().filter(|segment| segment.executable == executable).find(

@@ -1,8 +1,8 @@
 //! `.symtab`, `.dynsym` and PLT stubs of one file.
 
-use super::ElfError;
 use super::plt;
 use super::ranges::{Binding, Ranges, Symbol};
+use super::{ElfError, headers};
 use object::ReadRef;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
@@ -43,7 +43,7 @@ where
 {
     let header = Elf::parse(data)?;
     let endian = header.endian()?;
-    let loads = header.program_headers(endian, data)?.iter();
+    let loads = headers::programs(header, endian, data)?.iter();
     Ok(loads
         .filter(|program| program.p_type(endian) == elf::PT_LOAD)
         .map(|program| program.p_vaddr(endian).into())
@@ -57,7 +57,7 @@ where
 {
     let header = Elf::parse(data)?;
     let endian = header.endian()?;
-    let sections = header.sections(endian, data)?;
+    let sections = headers::sections(header, endian, data)?;
     let symbols = sections.symbols(endian, data, kind)?;
     if symbols.is_empty() {
         return Ok(());
