@@ -55,7 +55,7 @@ fn entry(line: &[u8]) -> Option<MapsEntry<'_>> {
     let (major, rest) = hex_until(rest, b':')?;
     let (minor, rest) = hex_until(rest, b' ')?;
     let length = memchr(b' ', rest).unwrap_or(rest.len());
-    let inode = std::str::from_utf8(&rest[..length]).ok()?.parse().ok()?;
+    let inode = decimal(&rest[..length])?;
     let path = rest[length..].trim_ascii_start();
     let device = (u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
     (start < end && is_permissions(*permissions)).then_some(MapsEntry {
@@ -81,6 +81,12 @@ fn hex_until(text: &[u8], delimiter: u8) -> Option<(u64, &[u8])> {
     let sound = (1..=16).contains(&length) && digits.iter().all(u8::is_ascii_hexdigit);
     let number = u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
     sound.then_some((number, &text[length + 1..]))
+}
+
+/// Digits only: `parse` alone would take a sign.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    let sound = digits.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(digits).ok().filter(|_| sound)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -88,7 +88,11 @@ impl KernelSymbols {
             let Some(chosen) = choose(&table.list, group) else { continue };
             let next = groups.peek().map(|group| (group[0].address, group[0].module));
             let extent = ends.get(usize::from(chosen.module)).and_then(Option::as_ref);
-            table.push(chosen, end_of(chosen, next, extent));
+            let end = end_of(chosen, next, extent);
+            // Nothing is below the end of what starts at the last address.
+            if chosen.address < end {
+                table.push(chosen, end);
+            }
         }
         table.list.entries = Vec::new();
         table

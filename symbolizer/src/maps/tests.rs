@@ -33,6 +33,8 @@ fn lines_of_none() {
         "+1000-2000 r-xp 00000000 00:00 0",
         "10000000000000000-2000 r-xp 00000000 00:00 0",
         "1000-2000 r-xp 00000000 00:00 x",
+        "1000-2000 r-xp 00000000 00:00 +5",
+        "1000-2000 r-xp 00000000 00:00 ",
     ] {
         let error = parse(format!("\n{line}\n").as_bytes()).unwrap_err();
         assert_eq!(error, MapsError { line: 2, text: line.to_owned() });

@@ -141,6 +141,14 @@ fn modules_end_where_proc_modules_says() {
     assert_eq!(unknown.owner(0xffff_ffff_8100_0041).0, None);
 }
 
+#[test]
+fn nothing_holds_the_last_address() {
+    let lines = b"fffffffffffffff0 T almost\nffffffffffffffff T last\n";
+    let table = KernelSymbols::new(SymbolList::parse(lines.to_vec()).unwrap(), 0);
+    assert_eq!((table.len(), table.find(u64::MAX)), (1, None));
+    assert_eq!(table.routine(0).end, u64::MAX);
+}
+
 /// The running kernel's own list, every symbol of it.
 #[test]
 fn this_machines_kallsyms() {
