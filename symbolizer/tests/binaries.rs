@@ -296,7 +296,15 @@ fn a_living_process_shows_its_deleted_program() {
     let mut child = Command::new(&path).arg("60").spawn().unwrap();
     let pid = Pid(child.id().cast_signed());
     std::fs::remove_file(&path).unwrap();
-    let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap();
+    // exec is known to have succeeded before the program is mapped.
+    let mut maps = Vec::new();
+    for _ in 0..500 {
+        maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap();
+        if String::from_utf8_lossy(&maps).contains("sleeper (deleted)") {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     let mut symbolizer = symbolizer(Options::default());
     let entries = parse_maps(&maps).unwrap();
     symbolizer.maps(pid, &entries, Time(0));
