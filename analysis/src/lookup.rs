@@ -42,7 +42,7 @@ impl Lookup {
 
     /// Where an instruction pointer lies. Objects may share a name (anonymous
     /// memory of several processes, a file and what replaced it): places that
-    /// look alike to the user, name and reason included, are one.
+    /// look alike to the user, name, offset and reason included, are one.
     #[inline]
     pub(crate) fn place(&mut self, mode: CpuMode, pid: Pid, (ip, time): (u64, Time)) -> Place {
         let place = self.symbolizer.place(mode, pid, ip, time);
@@ -69,7 +69,9 @@ impl Lookup {
             return place;
         }
         let candidate = Place { object: first, ..place };
-        let alike = self.routine(candidate) == self.routine(place);
+        // The routine's name alone does not do: BPF programs of one name lie
+        // at several addresses, and a new build may move its routines.
+        let alike = self.site_cell(candidate) == self.site_cell(place);
         let twin = if alike { candidate } else { place };
         self.twins.insert(place, twin);
         twin

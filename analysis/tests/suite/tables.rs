@@ -163,6 +163,29 @@ fn an_empty_recording_says_so() {
 }
 
 #[test]
+fn routines_of_one_name_stay_apart() {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    let programs = [0xffff_ffff_c000_1000, 0xffff_ffff_c000_3000];
+    for (address, time) in programs.into_iter().zip(1..) {
+        let record =
+            SideRecord::Ksymbol { address, length: 0x80, kind: 1, flags: 0, name: b"bpf_prog_x" };
+        stream.side(KERNEL, &record, task(1, 1), time);
+    }
+    for ip in [programs[0] + 4, programs[1] + 8, programs[1] + 8] {
+        stream.hit(&Hit::new(KERNEL, ip, task(1, 1), 5));
+    }
+    let text = csv::render(&report(Query::default(), &stream.bytes).unwrap()).unwrap();
+    let rows: Vec<_> = text.lines().skip(1).collect();
+    assert_eq!(
+        rows,
+        [
+            "page_fault,2,2,0.666667,0,0xffffffffc0003008,bpf_prog_x,8,[bpf]",
+            "page_fault,1,1,0.333333,0,0xffffffffc0001004,bpf_prog_x,4,[bpf]",
+        ]
+    );
+}
+
+#[test]
 fn samples_cut_short_are_counted_apart() {
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
     stream.hit(&Hit::new(KERNEL, COPY, task(1, 1), 5));
