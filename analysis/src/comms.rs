@@ -12,16 +12,18 @@ use record::{SampleId, SideRecord, Tid, Time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Forks in a row, none of them named, that are followed back.
-const GENERATIONS: usize = 4096;
+/// Generations that may be walked through before any record, and for each
+/// one more. In a stream whose records come by rounds, each fork is walked
+/// through once; a hostile one could have long lines walked for each sample.
+const STEPS: u64 = 1 << 20;
+const STEPS_A_RECORD: u64 = 64;
 
 /// Where a thread's name comes from, from a time on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// From the parent as it was at that time.
     Fork(Tid),
-    /// A name of its own. Greater than a fork, since a synthesized fork and
-    /// name share the time 0.
+    /// A name of its own.
     Name(u32),
 }
 
@@ -34,34 +36,74 @@ pub(crate) enum Comm {
     Unnamed(Tid),
 }
 
+/// A thread gets a name.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    time: Time,
+    origin: Origin,
+    /// What a fork's name was found to be, none included, and in which era.
+    known: (u64, Option<Comm>),
+}
+
+impl Change {
+    /// Among changes of one time the last told counts, but a name comes
+    /// after a fork: synthesized ones share the time 0 in either order.
+    fn order(&self) -> (Time, bool) {
+        (self.time, matches!(self.origin, Origin::Name(_)))
+    }
+}
+
 #[derive(Debug, Default)]
 struct Timeline {
-    changes: Vec<(Time, Origin)>,
+    changes: Vec<Change>,
     unsorted: bool,
 }
 
 impl Timeline {
     fn add(&mut self, time: Time, origin: Origin) {
-        let change = (time, origin);
-        self.unsorted |= self.changes.last().is_some_and(|last| *last > change);
+        let change = Change { time, origin, known: (0, None) };
+        self.unsorted |= self.changes.last().is_some_and(|last| last.order() > change.order());
         self.changes.push(change);
     }
 
-    fn at(&mut self, time: Time) -> Option<(Time, Origin)> {
+    /// The last change up to `time`, by its place.
+    fn at(&mut self, time: Time) -> Option<(usize, &mut Change)> {
         if self.unsorted {
-            self.changes.sort();
+            // Stable: what was told later stays behind its equals.
+            self.changes.sort_by_key(Change::order);
             self.unsorted = false;
         }
-        let later = self.changes.partition_point(|(from, _)| *from <= time);
-        self.changes[..later].last().copied()
+        let later = self.changes.partition_point(|change| change.time <= time);
+        let last = later.checked_sub(1)?;
+        Some((last, self.changes.get_mut(last)?))
     }
 }
 
 /// All threads' names.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Comms {
     timelines: FxHashMap<Tid, Timeline>,
     names: Names,
+    /// Counts up when what was found for forks may hold no more.
+    era: u64,
+    /// Changes up to this time have been looked at for forks.
+    settled: Option<Time>,
+    steps: u64,
+    /// Forks on the way to a name, by thread and place.
+    walked: Vec<(Tid, usize)>,
+}
+
+impl Default for Comms {
+    fn default() -> Comms {
+        Comms {
+            timelines: FxHashMap::default(),
+            names: Names::default(),
+            era: 1,
+            settled: None,
+            steps: STEPS,
+            walked: Vec::new(),
+        }
+    }
 }
 
 impl Comms {
@@ -70,32 +112,58 @@ impl Comms {
         match record {
             SideRecord::Comm { task, name } => {
                 let name = self.names.number(&String::from_utf8_lossy(name));
-                let time = id.time.unwrap_or_default();
-                self.timelines.entry(task.tid).or_default().add(time, Origin::Name(name));
+                self.add(task.tid, id.time.unwrap_or_default(), Origin::Name(name));
             }
             SideRecord::Fork { task, parent, time } if task.tid != parent.tid => {
                 // The trailer has the time also where old kernels wrote none
                 // into the body; both are of the same clock.
-                let time = id.time.unwrap_or(*time);
-                self.timelines.entry(task.tid).or_default().add(time, Origin::Fork(parent.tid));
+                self.add(task.tid, id.time.unwrap_or(*time), Origin::Fork(parent.tid));
             }
             _ => {}
         }
     }
 
+    fn add(&mut self, tid: Tid, time: Time, origin: Origin) {
+        if self.settled.is_some_and(|settled| time <= settled) {
+            self.era += 1;
+            self.settled = None;
+        }
+        self.steps = self.steps.saturating_add(STEPS_A_RECORD);
+        self.timelines.entry(tid).or_default().add(time, origin);
+    }
+
     /// What a thread was called at a time.
     pub(crate) fn at(&mut self, tid: Tid, time: Time) -> Comm {
+        self.walked.clear();
         let (mut thread, mut until) = (tid, time);
-        for _ in 0..GENERATIONS {
-            let change = self.timelines.get_mut(&thread).and_then(|timeline| timeline.at(until));
-            match change {
-                Some((_, Origin::Name(name))) => return Comm::Named(name),
-                Some((from, Origin::Fork(parent))) => (thread, until) = (parent, from),
-                None if thread == Tid(0) => return Comm::Unnamed(thread),
-                None => return Comm::Unnamed(tid),
+        let found = loop {
+            let timeline = self.timelines.get_mut(&thread);
+            let Some((place, change)) = timeline.and_then(|timeline| timeline.at(until)) else {
+                break (thread == Tid(0)).then_some(Comm::Unnamed(thread));
+            };
+            match change.origin {
+                Origin::Name(name) => break Some(Comm::Named(name)),
+                Origin::Fork(_) if change.known.0 == self.era => break change.known.1,
+                Origin::Fork(parent) => {
+                    // Forks in a circle come back here, and find no name.
+                    change.known = (self.era, None);
+                    self.settled = self.settled.max(Some(change.time));
+                    self.walked.push((thread, place));
+                    (thread, until) = (parent, change.time);
+                }
+            }
+            self.steps = self.steps.saturating_sub(1);
+            if self.steps == 0 {
+                break None;
+            }
+        };
+        for (thread, place) in self.walked.drain(..) {
+            let timeline = self.timelines.get_mut(&thread);
+            if let Some(change) = timeline.and_then(|it| it.changes.get_mut(place)) {
+                change.known.1 = found;
             }
         }
-        Comm::Unnamed(tid)
+        found.unwrap_or(Comm::Unnamed(tid))
     }
 
     /// The name as it is shown: the idle task is `swapper`, a thread without

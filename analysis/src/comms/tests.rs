@@ -1,6 +1,6 @@
 //! Names through fork, exec and thread naming, in any order of records.
 
-use super::Comms;
+use super::{Comms, STEPS, STEPS_A_RECORD};
 use record::{Pid, SampleId, SideRecord, Task, Tid, Time};
 
 fn task(pid: i32, tid: i32) -> Task {
@@ -87,6 +87,56 @@ fn circles_of_forks_end() {
 #[test]
 fn long_lines_of_forks_keep_the_name() {
     let mut records = vec![name(1, 0, "first")];
-    records.extend((1..1000).map(|tid| fork(tid + 1, tid, u64::from(tid.unsigned_abs()))));
-    assert_eq!(text(&mut comms(&records), 1000, 5000), "first");
+    records.extend((1..9000).map(|tid| fork(tid + 1, tid, u64::from(tid.unsigned_abs()))));
+    assert_eq!(text(&mut comms(&records), 9000, 50_000), "first");
+}
+
+#[test]
+fn the_last_of_names_of_one_time_counts() {
+    let mut comms = comms(&[name(1, 0, "z"), name(1, 0, "a"), name(2, 0, "a"), name(2, 0, "z")]);
+    assert_eq!((text(&mut comms, 1, 5), text(&mut comms, 2, 5)), ("a".into(), "z".into()));
+    // A late one, and one of before it.
+    for (record, id) in [name(1, 9, "later"), name(1, 0, "z")] {
+        comms.side(&record, &id);
+    }
+    assert_eq!((text(&mut comms, 1, 5), text(&mut comms, 1, 9)), ("z".into(), "later".into()));
+}
+
+#[test]
+fn what_was_found_is_found_anew_after_a_late_record() {
+    let mut comms = comms(&[fork(2, 1, 10), fork(3, 2, 20), name(9, 50, "other")]);
+    assert_eq!((text(&mut comms, 3, 30), text(&mut comms, 2, 30)), (":3".into(), ":2".into()));
+    for (time, late) in [(15, "a"), (5, "b"), (10, "c")] {
+        let (record, id) = name(1, time, late);
+        comms.side(&record, &id);
+        let expected = if time == 15 { ":3" } else { late };
+        assert_eq!(text(&mut comms, 3, 30), expected);
+    }
+    assert_eq!(text(&mut comms, 1, 30), "a");
+}
+
+#[test]
+fn a_long_line_is_not_walked_for_each_sample() {
+    // Unnamed: each walk goes to the end.
+    let records: Vec<_> = (1..20_000).map(|tid| fork(tid + 1, tid, 1)).collect();
+    let mut comms = comms(&records);
+    for time in 0..20_000 {
+        assert_eq!(text(&mut comms, 20_000, 2 + time), ":20000");
+        assert_eq!(text(&mut comms, 19_999, 2 + time), ":19999");
+    }
+    let spent = STEPS + STEPS_A_RECORD * 19_999 - comms.steps;
+    assert_eq!(spent, 19_999);
+}
+
+#[test]
+fn a_hostile_order_of_records_does_not_take_for_ever() {
+    let records: Vec<_> = (1..20_000).map(|tid| fork(tid + 1, tid, 1)).collect();
+    let mut comms = comms(&records);
+    for number in 0..20_000_u64 {
+        let (record, id) = name(30_000, 0, "x");
+        comms.side(&record, &id);
+        assert_eq!(text(&mut comms, 20_000, 2 + number), ":20000");
+    }
+    // 400 million to walk all of them each time.
+    assert!(comms.steps <= STEPS_A_RECORD, "{} steps of {STEPS} are left", comms.steps);
 }
