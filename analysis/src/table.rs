@@ -3,11 +3,13 @@
 
 mod columns;
 mod head;
+mod printable;
 
 use crate::key::Key;
 use crate::query::Weighting;
 use crate::report::{Cell, EventReport, Report, Row, hex};
 use columns::{Align, Columns};
+use printable::printable;
 
 /// How text looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,10 +54,16 @@ impl Text {
         let (dim, plain) = if self.style.color { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
         self.text.push_str(dim);
         self.text.push_str("# ");
-        self.text.push_str(line);
+        self.text.push_str(&printable(line));
         self.text.push_str(plain);
         self.text.push('\n');
     }
+}
+
+/// A number of things.
+fn number_of(count: u64, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
 }
 
 fn percent(share: f64) -> String {
@@ -90,7 +98,9 @@ fn rows(event: &EventReport, out: &mut Text) {
     if shown < event.rows_total {
         let samples: u64 = event.rows.iter().map(|row| row.count).sum();
         let rest = event.totals.counted - samples;
-        out.note(&format!("{} more rows, {rest} samples", event.rows_total - shown));
+        let rows = u64::try_from(event.rows_total - shown).unwrap_or(u64::MAX);
+        let (rows, rest) = (number_of(rows, "more row"), number_of(rest, "sample"));
+        out.note(&format!("{rows}, {rest}"));
     }
 }
 
@@ -129,7 +139,7 @@ fn registers(event: &EventReport, at_site: u64, report: &Report, out: &mut Text)
         out.text.push('\n');
     }
     let site = report.query.site.as_deref().unwrap_or("all sites");
-    out.note(&format!("registers at {site}: {at_site} samples"));
+    out.note(&format!("registers at {site}: {}", number_of(at_site, "sample")));
     if event.registers.is_empty() {
         return;
     }

@@ -1,6 +1,6 @@
 //! Cells become aligned lines.
 
-use super::Style;
+use super::{Style, printable};
 
 /// Where a cell stands in its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Columns {
     }
 
     pub(super) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows.push(cells.iter().map(|cell| printable(cell).into_owned()).collect());
     }
 
     pub(super) fn is_empty(&self) -> bool {

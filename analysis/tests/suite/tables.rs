@@ -163,6 +163,42 @@ fn an_empty_recording_says_so() {
 }
 
 #[test]
+fn names_cannot_command_the_terminal() {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page\x1bfault")]);
+    let odd = task(1, 1);
+    stream.comm(odd, 1, "a\nb\x1b[2J", true);
+    stream.map(odd, 1, (0x10_0000, 0x1000), "/tmp/x\ny\u{9b}");
+    let name = b"bpf\x07";
+    let record =
+        SideRecord::Ksymbol { address: 0xffff_ffff_c000_1000, length: 8, kind: 1, flags: 0, name };
+    stream.side(KERNEL, &record, odd, 1);
+    stream.hit(&Hit::new(USER, 0x10_0005, odd, 2));
+    stream.hit(&Hit::new(KERNEL, 0xffff_ffff_c000_1001, odd, 2));
+    let report = report(by("comm,site,object,routine"), &stream.bytes).unwrap();
+    let text = table::render(&report, Default::default());
+    let raw: Vec<_> = text.chars().filter(|c| c.is_control() && *c != '\n').collect();
+    assert!(raw.is_empty(), "{raw:?} in {text}");
+    assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 3, "{text}");
+    for said in ["page\\u{1b}fault", "a\\nb\\u{1b}[2J", "/tmp/x\\ny\\u{9b}", "bpf\\u{7}"] {
+        assert!(text.contains(said), "{said} is not in {text}");
+    }
+    // Readers of CSV and JSON get the names as they are.
+    assert!(csv::render(&report).unwrap().contains("\"a\nb\x1b[2J\""));
+    assert!(json::render(&report).unwrap().contains(r#""a\nb\u001b[2J""#));
+}
+
+#[test]
+fn one_thing_is_no_plural() {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    for ip in [COPY, COPY, COPY + 0x100] {
+        stream.hit(&Hit::new(KERNEL, ip, task(1, 1), 5));
+    }
+    let query = Query { top: Some(1), ..Query::default() };
+    let text = table::render(&report(query, &stream.bytes).unwrap(), Default::default());
+    assert!(text.ends_with("\n# 1 more row, 1 sample\n"), "{text}");
+}
+
+#[test]
 fn routines_of_one_name_stay_apart() {
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
     let programs = [0xffff_ffff_c000_1000, 0xffff_ffff_c000_3000];
