@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::key::Key;
 use crate::lookup::Lookup;
+use crate::nearest::nearest;
 use crate::query::Query;
 use crate::report::{EventReport, Ledger, Losses, Machine, Question, Report, Totals};
 use crate::sampled::{Column, Rounding};
@@ -36,7 +37,18 @@ pub(crate) fn report(
         let have = events.iter().map(|event| event.name.clone()).collect();
         return Err(Error::Event { wanted: wanted.to_string(), have });
     }
+    if let Some(site) = query.registers.as_ref().and_then(|registers| registers.site.as_ref())
+        && events.iter().all(|event| event.at_site == 0)
+    {
+        let compared = lookup.compared(site);
+        let wanted = site.to_string();
+        let near = nearest(&wanted, compared.iter().map(String::as_str));
+        let near = near.into_iter().map(str::to_owned).collect();
+        let counted = events.iter().map(|event| event.sum.count).sum();
+        return Err(Error::Site { wanted, counted, near });
+    }
     let mut notes = caveats::of_stream(query, &losses, decoder);
+    notes.extend(caveats::of_site(query, &lookup));
     let mut reports = Vec::new();
     for (index, (event, described)) in events.into_iter().zip(decoder.events()).enumerate() {
         if !event.selected || (event.is_dummy && event.samples == 0) {

@@ -26,6 +26,23 @@ pub enum Error {
         /// Names of the stream's events.
         have: Vec<String>,
     },
+    /// No counted sample lies at the site.
+    #[error(
+        "{}{}",
+        match counted {
+            0 => format!("no sample lies at {wanted:?}: none was counted"),
+            _ => format!("no sample lies at {wanted:?}, of {counted} counted"),
+        },
+        if near.is_empty() { String::new() } else { format!("; some lie at {}", near.join(", ")) }
+    )]
+    Site {
+        /// As typed.
+        wanted: String,
+        /// Samples that passed the filters.
+        counted: u64,
+        /// Routines with samples that are called alike, nearest first.
+        near: Vec<String>,
+    },
     /// More distinct rows than row numbers.
     #[error("more than 4,294,967,295 distinct rows; count by fewer keys, or filter")]
     Rows,

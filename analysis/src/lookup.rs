@@ -7,6 +7,7 @@ use crate::report::{Routine, SiteCell, Unresolved};
 use crate::site::Site;
 use record::{CpuMode, Pid, Time};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use symbolizer::{ObjectId, Place, Resolution, Symbolizer};
 
@@ -19,6 +20,8 @@ pub(crate) struct Lookup {
     routines: FxHashMap<Place, Atom>,
     objects: FxHashMap<ObjectId, u32>,
     sites: FxHashMap<Place, bool>,
+    /// Names of the objects that samples at the site lie in.
+    pub(crate) site_objects: BTreeSet<u32>,
     /// By object number: the first object of the same name, itself perhaps.
     first_of_name: Vec<Option<ObjectId>>,
     by_name: FxHashMap<u32, ObjectId>,
@@ -34,6 +37,7 @@ impl Lookup {
             routines: FxHashMap::default(),
             objects: FxHashMap::default(),
             sites: FxHashMap::default(),
+            site_objects: BTreeSet::new(),
             first_of_name: Vec::new(),
             by_name: FxHashMap::default(),
             twins: FxHashMap::default(),
@@ -103,6 +107,31 @@ impl Lookup {
 
     /// Whether a place is what a user meant. Addresses also fit as sampled.
     pub(crate) fn is_at(&mut self, site: &Site, place: Place, ip: u64) -> bool {
+        let fits = self.fits(site, place, ip);
+        if fits {
+            let object = self.object(place.object);
+            self.site_objects.insert(object);
+        }
+        fits
+    }
+
+    /// Routines of the places that were compared with a site, as the site
+    /// names them: with offsets if it has one.
+    pub(crate) fn compared(&mut self, site: &Site) -> BTreeSet<String> {
+        let places: Vec<Place> = self.sites.keys().copied().collect();
+        let mut names = BTreeSet::new();
+        for place in places {
+            if let Resolution::Routine(routine) = self.symbolizer.resolve(place) {
+                names.insert(match site {
+                    Site::Offset(..) => format!("{}+{:#x}", routine.name, routine.offset),
+                    Site::Address(_) | Site::Routine(_) => routine.name.into_owned(),
+                });
+            }
+        }
+        names
+    }
+
+    fn fits(&mut self, site: &Site, place: Place, ip: u64) -> bool {
         let (name, wanted) = match site {
             Site::Address(address) => return *address == place.address || *address == ip,
             Site::Routine(name) => (name, None),

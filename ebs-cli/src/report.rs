@@ -69,7 +69,11 @@ pub fn answer(input: &mut Input, query: Query, symbols: Options) -> Result<(Repo
         end.into_result()?;
         anyhow::bail!("the recording describes no event");
     }
-    Ok((pipeline.finish(&decoder)?, end))
+    match (pipeline.finish(&decoder), end) {
+        // What is not there may have been in the part that is missing.
+        (Err(error), End::Damaged(damage)) => Err(damage.context(error)),
+        (answer, end) => Ok((answer?, end)),
+    }
 }
 
 /// Reads, counts, and prints what can be counted even when the recording is

@@ -3,6 +3,7 @@
 use crate::event::Event;
 use crate::filter::Condition;
 use crate::key::Key;
+use crate::lookup::Lookup;
 use crate::query::{Query, Weighting};
 use crate::report::{Losses, Sampling};
 use record::SampleType;
@@ -32,6 +33,29 @@ pub(super) fn of_stream(query: &Query, losses: &Losses, decoder: &Decoder) -> Ve
         ));
     }
     notes
+}
+
+/// A site that several objects have: an address in one file is an address in
+/// others, and a name may be common.
+pub(super) fn of_site(query: &Query, lookup: &Lookup) -> Option<String> {
+    let site = query.registers.as_ref()?.site.as_ref()?;
+    let (objects, shown) = (&lookup.site_objects, 4);
+    if objects.len() < 2 {
+        return None;
+    }
+    let mut names: Vec<_> = objects.iter().map(|number| lookup.name(*number)).collect();
+    names.sort_unstable();
+    names.truncate(shown);
+    let more = match objects.len().saturating_sub(shown) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "{site} is in {} objects, whose registers are counted together: {}{more}; \
+         for one of them say --filter object=NAME",
+        objects.len(),
+        names.join(", ")
+    ))
 }
 
 /// Caveats about one event.

@@ -1,8 +1,8 @@
 //! Register histograms from whole recordings.
 
-use crate::recording::{Hit, KERNEL, Recording, page_faults, task, usual_fields};
+use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
 use crate::report;
-use analysis::{Query, RegisterQuery, Report};
+use analysis::{Error, Filter, Query, RegisterQuery, Report};
 
 const COPY: u64 = 0xffff_ffff_8100_1010;
 const CX: usize = 2;
@@ -20,10 +20,13 @@ fn walk() -> Recording {
     stream
 }
 
-fn at(site: &str, stream: &Recording) -> Report {
+fn query(site: &str) -> Query {
     let registers = RegisterQuery { site: Some(site.parse().unwrap()), ..Default::default() };
-    let query = Query { keys: vec![], registers: Some(registers), ..Query::default() };
-    report(query, &stream.bytes).unwrap()
+    Query { keys: vec![], registers: Some(registers), ..Query::default() }
+}
+
+fn at(site: &str, stream: &Recording) -> Report {
+    report(query(site), &stream.bytes).unwrap()
 }
 
 fn finding(report: &Report, name: &str) -> String {
@@ -53,10 +56,40 @@ fn a_walk_over_8_kib_structures_is_one_line() {
 }
 
 #[test]
-fn a_site_without_samples_has_no_registers() {
-    let report = at("copy_page+0x11", &walk());
-    assert_eq!(report.events[0].totals.at_site, Some(0));
-    assert!(report.events[0].registers.is_empty());
+fn a_site_without_samples_is_an_error_that_names_the_nearest() {
+    let stream = walk();
+    for (site, said) in [
+        ("copy_page+0x11", "of 8192 counted; some lie at copy_page+0x10"),
+        ("copy_pge", "no sample lies at \"copy_pge\", of 8192 counted; some lie at copy_page"),
+        ("zzz", "no sample lies at \"zzz\", of 8192 counted"),
+        ("0x1234", "no sample lies at \"0x1234\", of 8192 counted"),
+    ] {
+        let error = report(query(site), &stream.bytes).unwrap_err();
+        assert!(
+            matches!(error, Error::Site { .. }) && error.to_string().ends_with(said),
+            "{error}"
+        );
+    }
+    let nobody = Query { filters: Filter::parse_all("pid=2").unwrap(), ..query("copy_page") };
+    let error = report(nobody, &stream.bytes).unwrap_err().to_string();
+    assert_eq!(error, "no sample lies at \"copy_page\": none was counted");
+}
+
+#[test]
+fn an_address_of_several_objects_is_said_to_be_one() {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    let (one, two) = (task(1, 1), task(2, 2));
+    for (task, path) in [(one, "/nowhere/a"), (two, "/nowhere/b")] {
+        stream.map(task, 1, (0x10_0000, 0x2000), path);
+        stream.hit(&Hit::new(USER, 0x10_1130, task, 2));
+    }
+    let said = "0x1130 is in 2 objects, whose registers are counted together: /nowhere/a, \
+                /nowhere/b; for one of them say --filter object=NAME";
+    let both = at("0x1130", &stream);
+    assert_eq!((both.events[0].totals.at_site, &both.notes[..]), (Some(2), &[said.into()][..]));
+    let filters = Filter::parse_all("object=b").unwrap();
+    let single = report(Query { filters, ..query("0x1130") }, &stream.bytes).unwrap();
+    assert_eq!((single.events[0].totals.at_site, single.notes.len()), (Some(1), 0));
 }
 
 #[test]
