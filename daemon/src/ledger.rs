@@ -10,7 +10,8 @@ pub struct Lost {
     /// No room in a ring: PERF_FORMAT_LOST of every sampled event, or the
     /// LOST records where the kernel has no such count.
     pub ring: u64,
-    /// Made after the count that was asked for was reached.
+    /// Made after the count that was asked for was reached: left out on
+    /// purpose, and accounted for.
     pub beyond_count: u64,
     /// The same event seen twice, by two events on one thread.
     pub duplicate: u64,
@@ -24,6 +25,12 @@ impl Lost {
     /// All causes together.
     pub fn total(&self) -> u64 {
         self.ring + self.beyond_count + self.duplicate + self.parse_error + self.sink
+    }
+
+    /// What somebody wanted and did not get: all causes but
+    /// [`beyond_count`](Lost::beyond_count).
+    pub fn unwanted(&self) -> u64 {
+        self.total() - self.beyond_count
     }
 
     fn causes(&self) -> [(&'static str, u64); 5] {
@@ -114,17 +121,25 @@ impl Ledger {
 }
 
 impl fmt::Display for Ledger {
-    /// `N records, M lost (ring R, ...)`, and what is unusual after it.
+    /// `N records, M lost (ring R, ...)`, and what is unusual after it. What
+    /// came after the count was reached is told apart: nobody misses it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.delivered == 1 { "" } else { "s" };
-        write!(f, "{} record{plural}, {} lost", self.delivered, self.lost.total())?;
+        write!(f, "{} record{plural}, {} lost", self.delivered, self.lost.unwanted())?;
         let mut separator = " (";
+        let told_apart = ("count", self.lost.beyond_count);
         for (cause, count) in self.lost.causes().into_iter().filter(|c| c.1 > 0) {
+            if (cause, count) == told_apart {
+                continue;
+            }
             write!(f, "{separator}{cause} {count}")?;
             separator = ", ";
         }
         if separator == ", " {
             f.write_str(")")?;
+        }
+        if self.lost.beyond_count > 0 {
+            write!(f, ", {} more left out after the count was reached", self.lost.beyond_count)?;
         }
         match self.unaccounted() {
             Some(0) | None => {}
@@ -161,7 +176,10 @@ mod tests {
     #[test]
     fn a_sound_account_has_nothing_left_over() {
         assert_eq!(ledger().unaccounted(), Some(0));
-        assert_eq!(ledger().to_string(), "100 records, 10 lost (ring 7, count 3)");
+        assert_eq!(
+            ledger().to_string(),
+            "100 records, 7 lost (ring 7), 3 more left out after the count was reached"
+        );
     }
 
     #[test]

@@ -85,16 +85,26 @@ fn ledger_line(ledger: &Ledger) -> String {
     if let Some(delivered) = ledger.delivered {
         let _ = write!(line, " {delivered} delivered,");
     }
-    let lost: u64 = ledger.lost.values().sum();
-    let _ = write!(line, " {lost} lost");
-    let causes: Vec<String> = ledger
+    // Side records are no samples; what came after the count nobody misses.
+    let count = |cause: &str| ledger.lost.get(cause).copied().unwrap_or(0);
+    let told_apart = ["side", "count"];
+    let causes: Vec<_> = ledger
         .lost
         .iter()
-        .filter(|(_, count)| **count > 0)
-        .map(|(cause, count)| format!("{cause} {count}"))
+        .filter(|(cause, count)| **count > 0 && !told_apart.contains(&cause.as_str()))
         .collect();
+    let lost = causes.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(**count));
+    let _ = write!(line, " {lost} lost");
     if !causes.is_empty() {
+        let causes: Vec<_> =
+            causes.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
         let _ = write!(line, " ({})", causes.join(", "));
+    }
+    if count("count") > 0 {
+        let _ = write!(line, ", {} more left out after the count was reached", count("count"));
+    }
+    if count("side") > 0 {
+        let _ = write!(line, ", {} mapping or task records lost", count("side"));
     }
     if let Some(seconds) = ledger.seconds {
         let _ = write!(line, ", {seconds:.3} s");
