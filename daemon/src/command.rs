@@ -1,7 +1,7 @@
 //! A command that waits between fork and exec, so that events can be opened
 //! on it first.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -32,6 +32,21 @@ pub enum CommandError {
         /// As typed.
         program: String,
     },
+    /// ENOENT of a file that is there.
+    #[error(
+        "{program}: its interpreter is missing: see its first line (#!), or `file` for the loader of \
+         a binary"
+    )]
+    NoInterpreter {
+        /// As typed.
+        program: String,
+    },
+    /// It names a directory.
+    #[error("{program} is a directory: give the program in it")]
+    Directory {
+        /// As typed.
+        program: String,
+    },
     /// EACCES. Shells exit with 126.
     #[error(
         "{program}: found, but not executable by this user; check its mode (ls -l) and mount options"
@@ -49,7 +64,7 @@ pub enum CommandError {
         error: io::Error,
     },
     /// fork, pipe or pidfd failed, or the child was killed before its exec.
-    #[error("no process could be started for {program}: {error}")]
+    #[error("no process could be started for {program}: {error}{advice}", advice = raise_limit(.error))]
     Fork {
         /// As typed.
         program: String,
@@ -60,6 +75,14 @@ pub enum CommandError {
 
 fn searched(program: &str) -> &'static str {
     if program.contains('/') { "" } else { " in PATH" }
+}
+
+/// EMFILE has a way out.
+fn raise_limit(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => ": raise the limit with `ulimit -n`",
+        _ => "",
+    }
 }
 
 /// How a command ended.
@@ -96,13 +119,23 @@ pub struct Command {
 impl Command {
     /// Forks a child that waits to become `words`. Its stdin, stdout,
     /// stderr, signal mask (the calling thread's) and ignored signals are
-    /// ours; fork before changing any of them.
+    /// ours; fork before changing any of them. What is plainly no program is
+    /// refused here, before anything is written in its name; execve(2) has
+    /// the last word in [`release`](Command::release).
     pub fn hold(words: &[OsString]) -> Result<Command, CommandError> {
         let (first, _) = words.split_first().ok_or(CommandError::Empty)?;
         let arguments = words.iter().map(|w| c_string(w)).collect::<Result<Vec<_>, _>>()?;
         let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
         let candidates = candidates(first, &path)?;
         let program = first.to_string_lossy().into_owned();
+        match candidates.iter().filter_map(|path| mode(path)).reduce(|one, other| one | other) {
+            None => return Err(CommandError::NotFound { program }),
+            Some(mode) if mode & libc::S_IFMT == libc::S_IFDIR => {
+                return Err(CommandError::Directory { program });
+            }
+            Some(mode) if mode & 0o111 == 0 => return Err(CommandError::NotExecutable { program }),
+            Some(_) => {}
+        }
         let image = Image::new(candidates, arguments);
         fork_held(&image)
             .map_err(|error| CommandError::Fork { program: program.clone(), error })
@@ -136,7 +169,9 @@ impl Command {
         self.wait().map_err(|error| CommandError::Fork { program: self.program.clone(), error })?;
         let program = self.program.clone();
         Err(match i32::from_ne_bytes(errno) {
-            libc::ENOENT | libc::ENOTDIR => CommandError::NotFound { program },
+            // That it is there was looked at before.
+            libc::ENOENT => CommandError::NoInterpreter { program },
+            libc::ENOTDIR => CommandError::NotFound { program },
             libc::EACCES => CommandError::NotExecutable { program },
             other => CommandError::Exec { program, error: io::Error::from_raw_os_error(other) },
         })
@@ -232,6 +267,16 @@ fn candidates(program: &OsStr, path: &OsStr) -> Result<Vec<CString>, CommandErro
             c_string(OsStr::from_bytes(&full))
         })
         .collect()
+}
+
+/// The mode of a file that is there, or may be: a path that cannot be looked
+/// at is for execve(2) to judge.
+fn mode(path: &CStr) -> Option<u32> {
+    match rustix::fs::stat(path) {
+        Ok(stat) => Some(stat.st_mode),
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => None,
+        Err(_) => Some(u32::MAX),
+    }
 }
 
 #[cfg(test)]

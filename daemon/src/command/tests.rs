@@ -32,7 +32,7 @@ fn a_missing_program_is_said_to_be_missing() {
 #[test]
 fn a_file_without_the_right_is_not_executable() {
     assert!(matches!(run(&["/etc/passwd"]), Err(CommandError::NotExecutable { .. })));
-    assert!(matches!(run(&["/"]), Err(CommandError::NotExecutable { .. })));
+    assert!(matches!(run(&["/"]), Err(CommandError::Directory { .. })));
 }
 
 #[test]

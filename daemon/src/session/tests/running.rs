@@ -6,14 +6,25 @@ use std::os::fd::AsFd;
 use super::*;
 
 #[test]
-fn a_command_that_cannot_be_run_is_said_at_start() {
+fn a_command_that_cannot_be_run_is_said_at_the_latest_at_start() {
     if events_refused() {
         return;
     }
     let plan = plan_of(PAGE_FAULTS, Target::Command, 8);
-    let mut session = Session::open(plan, command(&["/no/such"], None)).unwrap();
-    let error = session.start(&mut Vec::new()).unwrap_err();
+    let error = Session::open(plan.clone(), command(&["/no/such"], None)).unwrap_err();
     assert!(matches!(error, SessionError::Command(CommandError::NotFound { .. })), "{error}");
+
+    // Only execve(2) finds that the interpreter is not there.
+    let script = tempfile::Builder::new()
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .tempfile()
+        .unwrap();
+    script.as_file().write_all(b"#!/no/such\n").unwrap();
+    let path = script.into_temp_path();
+    let words = [path.to_str().unwrap()];
+    let mut session = Session::open(plan, command(&words, None)).unwrap();
+    let error = session.start(&mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("its interpreter is missing"), "{error}");
 }
 
 #[test]
