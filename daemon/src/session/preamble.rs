@@ -15,6 +15,8 @@ use crate::sys::event::NATIVE_ORDER;
 
 /// Ids in one HEADER_ATTR, whose size is 16 bits.
 const IDS_A_RECORD: usize = 8_000;
+/// Bytes kept of a word whose command line does not fit a record.
+const LONG_WORD: usize = 4096;
 /// The side event's name in streams, as perf calls its own.
 const SIDE_NAME: &str = "dummy:HG";
 
@@ -50,7 +52,7 @@ impl Session {
         let note = format!("{};served=embedded", self.plan.promises);
         write::event_unit(first, &note, NATIVE_ORDER, out).map_err(wrong)?;
         for feature in features(facts, command_line).into_iter().chain([descriptions(&events)]) {
-            write::feature(&feature, NATIVE_ORDER, out).map_err(wrong)?;
+            fitting(feature, out).map_err(wrong)?;
         }
         let proc = self.settings.root.join("proc");
         let mut synthesizer = Synthesizer::new(&proc, &self.attrs.side);
@@ -125,6 +127,40 @@ impl Attrs {
     }
 }
 
+/// Appends a feature, of a list as much as a record holds: of a command line
+/// the first words and `...`, of the caches of a large machine the first.
+fn fitting(mut feature: Feature, out: &mut Vec<u8>) -> Result<(), write::WriteError> {
+    loop {
+        let result = write::feature(&feature, NATIVE_ORDER, out);
+        let shorter = result.is_err() && shorten(&mut feature);
+        if !shorter {
+            return result;
+        }
+    }
+}
+
+/// Halves what can be halved; false: there is nothing left to leave out.
+fn shorten(feature: &mut Feature) -> bool {
+    match feature {
+        Feature::CommandLine(words) if words.len() > 2 => {
+            words.truncate(words.len() / 2);
+            words.push("...".into());
+            true
+        }
+        Feature::CommandLine(words) => words.iter_mut().fold(false, |any, word| {
+            let cut = word.floor_char_boundary(LONG_WORD);
+            let long = cut < word.len();
+            word.truncate(cut);
+            any || long
+        }),
+        Feature::Caches(caches) if caches.len() > 1 => {
+            caches.truncate(caches.len() / 2);
+            true
+        }
+        _ => false,
+    }
+}
+
 fn descriptions(events: &[(&Attr, &Vec<u64>, &str)]) -> Feature {
     let names = events.iter().map(|(attr, ids, name)| {
         let mut bytes = Vec::new();
@@ -178,4 +214,41 @@ fn caches(facts: &Facts) -> Vec<Cache> {
         cpus: cache.shared_by.clone().unwrap_or_default(),
     });
     caches.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(feature: Feature) -> Result<usize, write::WriteError> {
+        let mut out = Vec::new();
+        fitting(feature, &mut out).map(|()| out.len())
+    }
+
+    #[test]
+    fn long_command_lines_and_large_machines_fit() {
+        let words = |count: usize, bytes: usize| {
+            Feature::CommandLine((0..count).map(|_| "\u{e9}".repeat(bytes / 2)).collect())
+        };
+        for (count, bytes) in [(10_000, 2), (1, 200_000), (2, 70_000), (100_000, 3_000), (3, 9)] {
+            let size = written(words(count, bytes)).unwrap();
+            assert!(size <= 65_535, "{count} words of {bytes} bytes: {size}");
+        }
+        let cache = Cache {
+            level: 1,
+            line_size: 64,
+            sets: 64,
+            ways: 8,
+            kind: "Data".into(),
+            size: "32K".into(),
+            cpus: "0-1".into(),
+        };
+        let size = written(Feature::Caches(vec![cache; 5000])).unwrap();
+        assert!((20_000..=65_535).contains(&size), "{size}");
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_when_too_long() {
+        written(Feature::Hostname("x".repeat(70_000))).unwrap_err();
+    }
 }
