@@ -154,6 +154,9 @@ fn advice(failure: &OpenFailure, plan: &Plan) -> String {
     }
 }
 
+/// HW_BREAKPOINT_X.
+const EXECUTION: u32 = 4;
+
 /// EACCES: paranoid, or somebody else's task.
 fn access_advice(failure: &OpenFailure, plan: &Plan) -> String {
     let access = &plan.access;
@@ -260,6 +263,15 @@ fn invalid_advice(failure: &OpenFailure, plan: &Plan) -> String {
         _ => {}
     }
     match plan.event.kind {
+        EventType::BREAKPOINT
+            if plan.event.bp_type == EXECUTION && plan.event.config1 > i64::MAX.cast_unsigned() =>
+        {
+            // arch_build_bp_info(), arch/x86/kernel/hw_breakpoint.c.
+            "this kernel takes no execution breakpoint in its own code (one built without \
+             CONFIG_KPROBES takes none at all, others none where no kprobe may be): sample a \
+             tracepoint of that place instead"
+                .to_owned()
+        }
         EventType::BREAKPOINT => format!(
             "this CPU's debug registers cannot watch {:#x} that way: try another length (1, 2, 4, \
              8), an aligned address, rw instead of r, or an address outside the kernel's entry \

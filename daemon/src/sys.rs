@@ -2,6 +2,7 @@
 //! the library; everything it lends out is safe to use.
 
 pub(crate) mod event;
+pub(crate) mod grace;
 pub(crate) mod mapping;
 pub(crate) mod ptrace;
 pub(crate) mod spawn;

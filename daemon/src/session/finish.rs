@@ -8,14 +8,17 @@ use record::stream::write;
 use record::{AttrFlags, EventType, Misc, ReadFormat};
 
 use super::opener::{Attrs, Retired};
-use super::{Session, SessionError, Sink};
+use super::{Session, SessionError, Sink, TargetState};
 use crate::ledger::Ledger;
 use crate::sys::event::NATIVE_ORDER;
+use crate::sys::grace;
 
 /// PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK: timers, whose count is time.
 const CLOCKS: [u64; 2] = [0, 1];
 /// PERF_COUNT_SW_DUMMY and BPF_OUTPUT: they count nothing.
 const SILENT: [u64; 2] = [9, 10];
+/// For handlers to end where the kernel cannot be asked whether they have.
+const A_MOMENT: Duration = Duration::from_millis(20);
 
 impl Session {
     /// Stops sampling, drains every ring until it is empty, reads the
@@ -33,6 +36,13 @@ impl Session {
         self.pass_booked(sink);
         for pair in self.sets.iter().flat_map(|set| &set.pairs) {
             let _always_works = pair.side.disable();
+        }
+        if self.state != TargetState::Gone {
+            // A CPU may still be writing the record of an event that it has
+            // counted, the more so a virtual one that its host has paused.
+            if grace::wait_for_handlers().is_err() {
+                std::thread::sleep(A_MOMENT);
+            }
         }
         while self.pass_booked(sink) {}
         let totals = self.totals();
