@@ -10,7 +10,7 @@ use daemon::command::Command;
 use daemon::session::{Session, SessionError, Settings, TargetState};
 use daemon::{Facts, Modes, Target, plan};
 use rustix::process::{Signal, kill_process};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,20 +40,20 @@ enum Ending {
 pub fn sample(job: &Job) -> Result<u8> {
     let facts = Facts::read_for(Path::new("/"), &job.request)?;
     let plan = plan(&job.request, &facts)?;
-    let mut output = Output::open(&job.output)?;
     let settings =
         Settings { command: job.command.clone(), count: job.count, root: PathBuf::from("/") };
     let mut session = Session::open(plan, settings)?;
+    // What cannot be sampled costs no earlier recording of that name.
+    let mut output = Output::open(&job.output)?;
     // After the fork: the command keeps the signals as we got them.
-    let mut catcher = Catcher::new().context("signals cannot be caught")?;
+    let mut catcher = Catcher::new()
+        .context("signals cannot be caught; with too many open files raise `ulimit -n`")?;
     for note in session.plan().notes.iter().chain(session.notes()) {
         say(&format!("ebs: {note}"));
     }
-    let begun = begin(&mut session, &facts, &mut output);
-    let ending = match begun {
-        Ok(()) => follow(&mut session, &mut output, &mut catcher)?,
-        Err(SessionError::Sink(_)) => Ending::OutputFailed,
-        Err(error) => return Err(error.into()),
+    let ending = match begin(&mut session, &facts, &mut output)? {
+        Begun::Sampling => follow(&mut session, &mut output, &mut catcher)?,
+        Begun::OutputFailed => Ending::OutputFailed,
     };
     let mut ledger = session.finish(&mut output)?;
     output.close(&mut ledger);
@@ -84,11 +84,32 @@ pub fn sample(job: &Job) -> Result<u8> {
     Ok(if ledger.sink_error.is_some() { FAILURE } else { status })
 }
 
-fn begin(session: &mut Session, facts: &Facts, output: &mut Output) -> Result<(), SessionError> {
+/// How sampling began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begun {
+    Sampling,
+    /// The target runs, but the output took no more already then.
+    OutputFailed,
+}
+
+/// Says what comes, and lets the target go. An output that is full before
+/// the first record keeps a command from running at all; one whose reader
+/// has left already does not, as it would not a moment later.
+fn begin(session: &mut Session, facts: &Facts, output: &mut Output) -> Result<Begun> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    session.preamble(facts, &words, output)?;
-    session.start(output)
+    let mut begun = Begun::Sampling;
+    match session.preamble(facts, &words, output) {
+        Err(SessionError::Sink(error)) if error.kind() == ErrorKind::BrokenPipe => {
+            begun = Begun::OutputFailed;
+        }
+        result => result?,
+    }
+    match session.start(output) {
+        Err(SessionError::Sink(_)) => begun = Begun::OutputFailed,
+        result => result?,
+    }
+    Ok(begun)
 }
 
 /// Moves records until there is a reason to end.
