@@ -2,5 +2,6 @@
 
 pub(crate) mod list;
 pub(crate) mod load;
+pub(crate) mod recorded;
 pub(crate) mod table;
 pub(crate) mod view;

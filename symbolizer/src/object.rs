@@ -12,8 +12,15 @@ pub(crate) enum Kind {
     Kernel,
     /// A kernel module, by name without brackets.
     Module,
-    /// A routine that the kernel made at run time and told of: start, bytes.
-    KernelRoutine(u64, u64),
+    /// A routine that the kernel made at run time and told of.
+    KernelRoutine {
+        /// First address.
+        start: u64,
+        /// Bytes.
+        length: u64,
+        /// `perf_record_ksymbol_type`.
+        kind: u16,
+    },
     /// The vdso.
     Vdso(Vdso),
     /// A mapped file.
@@ -73,7 +80,8 @@ pub(crate) struct Objects {
     objects: Vec<Object>,
     files: Vec<MappedFile>,
     by_path: FxHashMap<Box<[u8]>, Vec<ObjectId>>,
-    by_name: FxHashMap<(Pid, Box<[u8]>), ObjectId>,
+    /// Memory of a process, or (none) modules.
+    by_name: FxHashMap<(Option<Pid>, Box<[u8]>), ObjectId>,
 }
 
 impl Objects {
@@ -118,19 +126,25 @@ impl Objects {
 
     /// The module of that name (without brackets).
     pub(crate) fn module(&mut self, name: &[u8]) -> ObjectId {
-        let key = (Pid(-1), name.into());
+        let key = (None, name.into());
         if let Some(&known) = self.by_name.get(&key) {
             return known;
         }
-        let id = self.add(&format!("[{}]", String::from_utf8_lossy(name)), Kind::Module);
+        let id = self.add(&module_object(name), Kind::Module);
         self.by_name.insert(key, id);
         id
     }
 
     /// A routine that the kernel told of by itself; every telling makes a
     /// new one, because addresses are used again.
-    pub(crate) fn kernel_routine(&mut self, name: &[u8], start: u64, length: u64) -> ObjectId {
-        self.add(&String::from_utf8_lossy(name), Kind::KernelRoutine(start, length))
+    pub(crate) fn kernel_routine(
+        &mut self,
+        name: &[u8],
+        (start, length): (u64, u64),
+        kind: u16,
+    ) -> ObjectId {
+        let kind = Kind::KernelRoutine { start, length, kind };
+        self.add(&String::from_utf8_lossy(name), kind)
     }
 
     /// What a user mapping of that path shows.
@@ -145,7 +159,7 @@ impl Objects {
             return self.vdso(Vdso { build_id: identity.build_id, length });
         }
         if is_anonymous(path) {
-            let key = (pid, path.into());
+            let key = (Some(pid), path.into());
             if let Some(&known) = self.by_name.get(&key) {
                 return known;
             }
@@ -226,6 +240,11 @@ impl From<&FileIdentity<'_>> for Identity {
             _ => Identity::default(),
         }
     }
+}
+
+/// A module's name as an object's.
+pub(crate) fn module_object(name: &[u8]) -> String {
+    format!("[{}]", String::from_utf8_lossy(name))
 }
 
 /// Names that mmap events give to memory without a file that could be read

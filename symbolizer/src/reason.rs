@@ -4,9 +4,9 @@
 /// be done; [`Reason::tag`] is the short form for a table's cell.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Reason {
-    /// /proc/kallsyms shows zeros only.
+    /// /proc/kallsyms shows zeros only (`kallsyms_show_value`).
     #[error(
-        "kptr_restrict hides kernel addresses: be root, or set kernel.kptr_restrict=0 with sysctl, or give a System.map"
+        "the kernel hides its addresses from this user: be root, or give CAP_SYSLOG, or set kernel.kptr_restrict=0 and kernel.perf_event_paranoid to at most 1 with sysctl"
     )]
     KernelHidden,
     /// No list of kernel symbols could be used.
@@ -28,12 +28,26 @@ pub enum Reason {
         here: u64,
     },
     /// The recording comes from another kernel.
-    #[error("recorded under kernel {recorded}, this is {here}; give that kernel's System.map")]
+    #[error("recorded under kernel {recorded}, {}; give that kernel's System.map", shown(here))]
     KernelOtherRelease {
         /// Release in the recording.
         recorded: String,
-        /// Release of the running kernel.
+        /// Release of the running kernel; empty when unknown.
         here: String,
+    },
+    /// The list that was given is not the recorded kernel's.
+    #[error("{why}")]
+    KernelOtherList {
+        /// The list, and how it differs.
+        why: String,
+    },
+    /// Nothing tells where the recorded kernel lay.
+    #[error(
+        "where the recorded kernel lay is not known: {why}; record as root, or with kernel.kptr_restrict=0"
+    )]
+    KernelUnplaced {
+        /// What is missing.
+        why: String,
     },
     /// Symbols are known, none of them holds the address.
     #[error("no symbol of {object} holds this address")]
@@ -133,7 +147,10 @@ impl Reason {
         match self {
             Reason::KernelHidden => "[kernel-hidden]",
             Reason::KernelUnlisted { .. } => "[no-kernel-symbols]",
-            Reason::KernelOtherBoot { .. } | Reason::KernelOtherRelease { .. } => "[other-kernel]",
+            Reason::KernelOtherBoot { .. }
+            | Reason::KernelOtherRelease { .. }
+            | Reason::KernelOtherList { .. } => "[other-kernel]",
+            Reason::KernelUnplaced { .. } => "[kernel-unplaced]",
             Reason::BetweenSymbols { .. } => "[between-symbols]",
             Reason::BeyondSymbols { .. } => "[beyond-symbols]",
             Reason::NotMapped => "[not-mapped]",
@@ -151,5 +168,12 @@ impl Reason {
             Reason::Hypervisor => "[hypervisor]",
             Reason::UnknownMode => "[unknown-mode]",
         }
+    }
+}
+
+fn shown(here: &str) -> String {
+    match here {
+        "" => "which one this is is not known (no proc/sys/kernel/osrelease)".to_owned(),
+        here => format!("this is {here}"),
     }
 }

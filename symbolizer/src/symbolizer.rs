@@ -13,12 +13,17 @@ use record::{CpuMode, Misc, Pid, Time};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The kernel's own mappings come under this pid.
+/// The kernel's own mappings come under this pid, those of some dead tasks
+/// too.
 const KERNEL_PID: Pid = Pid(-1);
 /// Answers remembered; a power of two.
 const MEMOS: usize = 4096;
 /// Files kept open until their symbols are read.
 const MOST_OPEN: usize = 128;
+/// Kinds of KSYMBOL (`perf_record_ksymbol_type`): a BPF program, and the
+/// trampolines of ftrace and kprobes.
+const KSYMBOL_BPF: u16 = 1;
+const KSYMBOL_OUT_OF_LINE: u16 = 2;
 /// On KSYMBOL: the routine goes away (PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER).
 const KSYMBOL_UNREGISTER: u16 = 1;
 
@@ -29,6 +34,8 @@ pub struct Symbolizer {
     options: Options,
     objects: Objects,
     timelines: Timelines,
+    /// What the kernel maps for itself, as if it were one process.
+    kernel_timeline: Timelines,
     kernel: KernelView,
     /// Counts what was told; an older memo is void.
     told: u64,
@@ -43,7 +50,8 @@ pub struct Symbolizer {
 /// An answer of [`Symbolizer::place`] and where it holds.
 #[derive(Clone, Copy, Debug)]
 struct Memo {
-    pid: Pid,
+    /// None: the kernel.
+    pid: Option<Pid>,
     first: u64,
     last: u64,
     from: Time,
@@ -58,7 +66,7 @@ impl Symbolizer {
     /// Knows nothing of any process yet; files are opened when needed.
     pub fn new(options: Options) -> Symbolizer {
         let void = Memo {
-            pid: Pid(0),
+            pid: None,
             first: 1,
             last: 0,
             from: Time(0),
@@ -71,6 +79,7 @@ impl Symbolizer {
             options,
             objects: Objects::new(),
             timelines: Timelines::default(),
+            kernel_timeline: Timelines::default(),
             kernel: KernelView::new(),
             told: 1,
             memos: vec![void; MEMOS],
@@ -85,9 +94,10 @@ impl Symbolizer {
     /// counts as told at time 0, after those told before it.
     pub fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
         let time = id.time.unwrap_or_default();
+        self.kernel.learn_recording();
         match *record {
             SideRecord::Mmap(ref mapping) | SideRecord::Mmap2(ref mapping) => {
-                self.mapping(mapping, time);
+                self.mapping(mapping, misc, time);
             }
             SideRecord::Comm { task, .. } if misc.contains(Misc::COMM_EXEC) => {
                 self.timelines.exec(task.pid, time);
@@ -97,14 +107,14 @@ impl Symbolizer {
             {
                 self.timelines.fork(task.pid, parent.pid, time);
             }
-            SideRecord::Ksymbol { address, length, flags, name, .. } => {
+            SideRecord::Ksymbol { address, length, kind, flags, name } => {
                 let length = u64::from(length);
                 let mapping = (flags & KSYMBOL_UNREGISTER == 0).then(|| Mapping {
-                    object: self.objects.kernel_routine(name, address, length),
+                    object: self.objects.kernel_routine(name, (address, length), kind),
                     start: address,
                     offset: address,
                 });
-                self.timelines.map(KERNEL_PID, time, (address, length), mapping);
+                self.kernel_timeline.map(KERNEL_PID, time, (address, length), mapping);
             }
             _ => return,
         }
@@ -131,9 +141,9 @@ impl Symbolizer {
         self.told += 1;
     }
 
-    fn mapping(&mut self, mapping: &MappingRecord<'_>, time: Time) {
+    fn mapping(&mut self, mapping: &MappingRecord<'_>, misc: Misc, time: Time) {
         let MappingRecord { task, start, length, page_offset, .. } = *mapping;
-        if task.pid != KERNEL_PID {
+        if task.pid != KERNEL_PID || misc.cpu_mode() == CpuMode::User {
             let object =
                 self.objects.mapped(mapping.path, &mapping.file, (task.pid, start, length));
             let mapping = Some(Mapping { object, start, offset: page_offset });
@@ -148,7 +158,7 @@ impl Symbolizer {
         } else if let Some(name) = module_name(mapping.path) {
             let object = self.objects.module(&name);
             let mapping = Some(Mapping { object, start, offset: start });
-            self.timelines.map(KERNEL_PID, time, (start, length), mapping);
+            self.kernel_timeline.map(KERNEL_PID, time, (start, length), mapping);
         }
     }
 
@@ -156,8 +166,8 @@ impl Symbolizer {
     /// same page of the same process is remembered.
     pub fn place(&mut self, mode: CpuMode, pid: Pid, ip: u64, time: Time) -> Place {
         let pid = match mode {
-            CpuMode::User => pid,
-            CpuMode::Kernel => KERNEL_PID,
+            CpuMode::User => Some(pid),
+            CpuMode::Kernel => None,
             CpuMode::GuestKernel | CpuMode::GuestUser => {
                 return Place { object: ObjectId::GUEST, address: ip };
             }
@@ -178,7 +188,7 @@ impl Symbolizer {
         Place { object: memo.object, address: ip.wrapping_add(memo.delta) }
     }
 
-    fn look_up(&mut self, pid: Pid, ip: u64, time: Time) -> Memo {
+    fn look_up(&mut self, pid: Option<Pid>, ip: u64, time: Time) -> Memo {
         let told = self.told;
         let alone = |object| Memo {
             pid,
@@ -190,7 +200,11 @@ impl Symbolizer {
             object,
             delta: 0,
         };
-        match self.timelines.find(pid, ip, time) {
+        let found = match pid {
+            Some(pid) => self.timelines.find(pid, ip, time),
+            None => self.kernel_timeline.find(KERNEL_PID, ip, time),
+        };
+        match found {
             Ok(found) => {
                 let Mapping { object, start, offset } = found.mapping;
                 let (first, last) = (found.first, found.last);
@@ -202,10 +216,10 @@ impl Symbolizer {
                     _ => memo,
                 }
             }
-            Err(_) if pid == KERNEL_PID => {
+            Err(_) if pid.is_none() => {
                 let (object, first, last) =
                     self.kernel.object(ip, &self.options, &mut self.objects);
-                match self.timelines.gap(pid, ip) {
+                match self.kernel_timeline.gap(KERNEL_PID, ip) {
                     Some(gap) => Memo {
                         first: first.max(gap.0),
                         last: last.min(gap.1),
@@ -265,12 +279,18 @@ impl Symbolizer {
         match self.objects.kind(object).clone() {
             Kind::Fixed => Resolution::Unknown(object::fixed_reason(object)),
             Kind::Kernel | Kind::Module => self.resolve_kernel(object, address),
-            Kind::KernelRoutine(start, length) => Resolution::Routine(Routine {
-                name: Cow::Borrowed(self.objects.name(object)),
-                start,
-                end: start.saturating_add(length),
-                offset: address.wrapping_sub(start),
-            }),
+            Kind::KernelRoutine { start, length, .. } => match address.checked_sub(start) {
+                Some(offset) if offset < length => Resolution::Routine(Routine {
+                    name: Cow::Borrowed(self.objects.name(object)),
+                    start,
+                    end: start.saturating_add(length),
+                    offset,
+                }),
+                _ => {
+                    let object = self.object_name(object).to_owned();
+                    Resolution::Unknown(Reason::BetweenSymbols { object })
+                }
+            },
             Kind::Anonymous => {
                 let name = self.objects.name(object).to_owned();
                 Resolution::Unknown(Reason::Anonymous { name })
@@ -306,7 +326,16 @@ impl Symbolizer {
             Ok(symbols) => symbols,
             Err(reason) => return Resolution::Unknown(reason),
         };
+        // The recording may know of a module that lay where another lies now.
+        let own = |module: Option<&[u8]>| {
+            *self.objects.kind(object) != Kind::Module
+                || module.map(object::module_object).as_deref() == Some(self.objects.name(object))
+        };
         match symbols.find(address) {
+            Some(routine) if !own(routine.module) => {
+                let object = self.objects.name(object).to_owned();
+                Resolution::Unknown(Reason::BetweenSymbols { object })
+            }
             Some(routine) => Resolution::Routine(Routine {
                 name: String::from_utf8_lossy(routine.name),
                 start: routine.start,
@@ -323,11 +352,13 @@ impl Symbolizer {
         }
     }
 
-    /// What to show as the object: a path, `[kernel]`, `[MODULE]`, `[vdso]`,
-    /// `//anon`.
+    /// What to show as the object: a path, `[kernel]`, `[MODULE]`, `[bpf]`,
+    /// `[ool]` (ftrace and kprobes), `[vdso]`, `//anon`.
     pub fn object_name(&self, object: ObjectId) -> &str {
         match self.objects.kind(object) {
-            Kind::KernelRoutine(..) => "[bpf]",
+            Kind::KernelRoutine { kind: KSYMBOL_BPF, .. } => "[bpf]",
+            Kind::KernelRoutine { kind: KSYMBOL_OUT_OF_LINE, .. } => "[ool]",
+            Kind::KernelRoutine { .. } => "[ksymbol]",
             _ => self.objects.name(object),
         }
     }
@@ -358,9 +389,9 @@ fn in_ranges<'a>(ranges: &'a Ranges, address: u64, object: &str) -> Resolution<'
 }
 
 /// Bits above the page number mix in the process.
-fn memo_slot(pid: Pid, ip: u64) -> usize {
-    let mixed =
-        (ip >> 12 ^ u64::from(pid.0.cast_unsigned()) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+fn memo_slot(pid: Option<Pid>, ip: u64) -> usize {
+    let pid = pid.unwrap_or(KERNEL_PID).0.cast_unsigned();
+    let mixed = (ip >> 12 ^ u64::from(pid) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     usize::try_from(mixed >> 52).unwrap_or(0) & (MEMOS - 1)
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const X86_64_LINKED: u64 = 0xffff_ffff_8100_0000;
 /// KASLR moves by multiples of this at least (arm64's `EFI_KIMG_ALIGN`;
 /// x86-64's CONFIG_PHYSICAL_ALIGN is 2 MiB).
-const KASLR_STEP: u64 = 0x1_0000;
+pub(super) const KASLR_STEP: u64 = 0x1_0000;
 /// Start of the kernel's text; perf's mapping record names one of them.
 const ANCHORS: [&str; 2] = ["_text", "_stext"];
 /// As much of /proc/kallsyms as is read to recognise a kernel: making all of
@@ -59,6 +59,22 @@ pub enum Note {
         /// Bytes, modulo 2^64.
         offset: u64,
     },
+    /// A module lies where it was loaded, not at a distance from the kernel.
+    #[error("{}: {count} symbols of modules and BPF programs left out: they do not move with the kernel", path.display())]
+    ModulesLeftOut {
+        /// The list.
+        path: PathBuf,
+        /// Symbols, of every type.
+        count: usize,
+    },
+    /// Nothing tells whether the list is the recorded kernel's.
+    #[error("{}: nothing could be compared with the recorded kernel{}; its names are right only if it is that kernel's", path.display(), release.as_ref().map_or(String::new(), |release| format!(" ({release})")))]
+    Unchecked {
+        /// The list.
+        path: PathBuf,
+        /// Release of the recorded kernel.
+        release: Option<String>,
+    },
     /// The list was saved under another boot.
     #[error("{}: saved under another boot ({symbol} at {listed:#x}; here it is at {here:#x}); used as it is", path.display())]
     OtherBoot {
@@ -99,7 +115,7 @@ pub enum KernelError {
         path: PathBuf,
     },
     /// The list is of another kernel.
-    #[error("{}: it belongs to another kernel than the one running ({difference}); if the addresses come from that kernel, say how far it was moved with --kaslr-offset (0: not at all)", path.display())]
+    #[error("{}: it belongs to another kernel than the one running ({difference}); if the addresses come from that kernel, tell eip2r how far it was moved with -s and --kaslr-offset (0: not at all)", path.display())]
     OtherKernel {
         /// The list.
         path: PathBuf,
@@ -107,12 +123,20 @@ pub enum KernelError {
         difference: String,
     },
     /// The kernel may have been moved and nothing says how far.
-    #[error("{}: KASLR may have moved the kernel from where this list says, and /proc/kallsyms does not tell ({why}); be root, or say how far with --kaslr-offset (0: not at all)", path.display())]
+    #[error("{}: KASLR may have moved the kernel from where this list says, and /proc/kallsyms does not tell ({why}); be root, or tell eip2r how far with -s and --kaslr-offset (0: not at all)", path.display())]
     OffsetUnknown {
         /// The list.
         path: PathBuf,
         /// Why the running kernel gives no answer.
         why: String,
+    },
+    /// The list is not of the kernel that was recorded.
+    #[error("{}: it does not fit the recorded kernel ({difference}); give the list of that very kernel", path.display())]
+    NotRecorded {
+        /// The list.
+        path: PathBuf,
+        /// The first difference.
+        difference: String,
     },
     /// The running kernel's symbols are nowhere.
     #[error("{kallsyms}; {system_map}")]
@@ -166,38 +190,15 @@ pub fn load_file(root: &Path, path: &Path, offset: KernelOffset) -> Result<Loade
     Ok(loaded)
 }
 
-/// The symbols of a list whose `anchor` is known to have run at that
-/// address: the recording says so.
-pub(crate) fn load_anchored(path: &Path, anchor: &Anchor) -> Result<Loaded, KernelError> {
-    let list = read_list(path)?;
-    let other =
-        |difference: String| KernelError::OtherKernel { path: path.to_path_buf(), difference };
-    let listed = list
-        .address_of(&anchor.symbol)
-        .ok_or_else(|| other(format!("{} is not in it", anchor.symbol)))?;
-    let offset = anchor.address.wrapping_sub(listed);
-    if !offset.is_multiple_of(KASLR_STEP) {
-        let Anchor { symbol, address } = anchor;
-        return Err(other(format!(
-            "{symbol} is at {listed:#x} in it, was recorded at {address:#x}"
-        )));
-    }
-    let mut loaded = table(path, list, offset, &[])?;
-    if offset != 0 {
-        loaded.notes.push(Note::Moved { path: path.to_path_buf(), offset });
-    }
-    Ok(loaded)
-}
-
 /// The running kernel's release, as uname -r prints it; empty when unknown.
 pub(crate) fn release(root: &Path) -> String {
     let text = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease"));
     text.map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 
-fn table(
+pub(super) fn table(
     path: &Path,
-    list: SymbolList,
+    mut list: SymbolList,
     offset: u64,
     extents: &[ModuleExtent],
 ) -> Result<Loaded, KernelError> {
@@ -206,17 +207,25 @@ fn table(
         Some(Anchor { symbol: symbol.to_owned(), address })
     });
     let anchors = anchors.collect();
+    let listed = list.len();
+    if offset != 0 {
+        list.entries.retain(|entry| entry.module == Entry::NO_MODULE);
+    }
+    let path = path.to_path_buf();
+    let notes = match listed - list.len() {
+        0 => Vec::new(),
+        count => vec![Note::ModulesLeftOut { path: path.clone(), count }],
+    };
     let symbols = KernelSymbols::with_modules(list, offset, extents);
     if symbols.is_empty() {
-        return Err(KernelError::NoText { path: path.to_path_buf() });
+        return Err(KernelError::NoText { path });
     }
-    Ok(Loaded { symbols, path: path.to_path_buf(), anchors, notes: Vec::new() })
+    Ok(Loaded { symbols, path, anchors, notes })
 }
 
 fn detect(root: &Path, path: &Path, list: &SymbolList) -> Result<(u64, Option<Note>), KernelError> {
     let Some((symbol, listed)) = anchor(list) else { return Ok((0, None)) };
-    let as_linked = listed == X86_64_LINKED
-        || path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"System.map"));
+    let as_linked = is_as_linked(path, listed);
     let head = match read_head(&root.join("proc/kallsyms")) {
         Ok(head) => head,
         Err(_) if !as_linked => return Ok((0, None)),
@@ -242,31 +251,33 @@ fn detect(root: &Path, path: &Path, list: &SymbolList) -> Result<(u64, Option<No
     }
 }
 
+/// Whether a list shows the kernel where it was linked to lie.
+pub(super) fn is_as_linked(path: &Path, anchor: u64) -> bool {
+    anchor == X86_64_LINKED
+        || path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"System.map"))
+}
+
 /// The first routine of the running kernel that the list does not have at
 /// the same distance from the anchor.
-fn difference(list: &SymbolList, head: &SymbolList, offset: u64) -> Option<String> {
+pub(super) fn difference(list: &SymbolList, head: &SymbolList, offset: u64) -> Option<String> {
     let (_, first) = anchor(head)?;
     let mut listed: Vec<&Entry> =
         list.entries.iter().filter(|entry| entry.module == Entry::NO_MODULE).collect();
     listed.sort_by_key(|entry| entry.address);
-    head.entries.iter().filter(|entry| entry.is_text() && entry.address >= first).find_map(
-        |entry| {
-            let address = entry.address.wrapping_sub(offset);
-            let name = head.name(entry);
-            let from = listed.partition_point(|other| other.address < address);
-            let mut same = listed[from..].iter().take_while(|other| other.address == address);
-            (!same.any(|other| list.name(other) == name)).then(|| {
-                let name = String::from_utf8_lossy(name);
-                format!(
-                    "{name} runs at {:#x}, the list has it elsewhere or not at all",
-                    entry.address
-                )
-            })
-        },
-    )
+    let own = head.entries.iter().filter(|entry| entry.module == Entry::NO_MODULE);
+    own.filter(|entry| entry.is_text() && entry.address >= first).find_map(|entry| {
+        let address = entry.address.wrapping_sub(offset);
+        let name = head.name(entry);
+        let from = listed.partition_point(|other| other.address < address);
+        let mut same = listed[from..].iter().take_while(|other| other.address == address);
+        (!same.any(|other| list.name(other) == name)).then(|| {
+            let name = String::from_utf8_lossy(name);
+            format!("{name} runs at {:#x}, the list has it elsewhere or not at all", entry.address)
+        })
+    })
 }
 
-fn anchor(list: &SymbolList) -> Option<(&'static str, u64)> {
+pub(super) fn anchor(list: &SymbolList) -> Option<(&'static str, u64)> {
     ANCHORS.into_iter().find_map(|name| Some((name, list.address_of(name)?)))
 }
 
@@ -275,13 +286,13 @@ fn is_kept_in_place(root: &Path) -> bool {
         .is_ok_and(|line| line.split_whitespace().any(|word| word == "nokaslr"))
 }
 
-fn read_list(path: &Path) -> Result<SymbolList, KernelError> {
+pub(super) fn read_list(path: &Path) -> Result<SymbolList, KernelError> {
     let bytes = std::fs::read(path)
         .map_err(|source| KernelError::Read { path: path.to_path_buf(), source })?;
     parse(path, bytes)
 }
 
-fn read_head(path: &Path) -> Result<SymbolList, KernelError> {
+pub(super) fn read_head(path: &Path) -> Result<SymbolList, KernelError> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(HEAD).read_to_end(&mut bytes))

@@ -2,17 +2,17 @@
 //! does.
 
 use super::load::{self, Anchor, KernelError, Loaded, Note};
+use super::recorded::{self, Recording};
 use super::table::KernelSymbols;
 use crate::options::{KernelOffset, KernelSource};
 use crate::{ObjectId, Options, Reason, object::Objects};
+use std::path::Path;
 
 /// The kernel's symbols, read when first needed.
 #[derive(Debug)]
 pub(crate) struct KernelView {
-    /// Where the recording says that `_text` was.
-    pub(crate) recorded: Option<Anchor>,
-    /// Release of the recorded kernel.
-    pub(crate) release: Option<String>,
+    /// None: addresses are the running kernel's.
+    recording: Option<Recording>,
     state: Option<Result<Ready, Reason>>,
 }
 
@@ -26,20 +26,34 @@ struct Ready {
 
 impl KernelView {
     pub(crate) fn new() -> KernelView {
-        KernelView { recorded: None, release: None, state: None }
+        KernelView { recording: None, state: None }
     }
 
-    /// What the recording says about its kernel has changed: look again.
-    pub(crate) fn learn(&mut self, anchor: Anchor) {
-        if self.recorded.as_ref() != Some(&anchor) {
-            self.recorded = Some(anchor);
+    /// Addresses come from a recording: without more, nothing tells where
+    /// its kernel lay.
+    pub(crate) fn learn_recording(&mut self) {
+        if self.recording.is_none() {
+            self.recording = Some(Recording::default());
             self.state = None;
         }
     }
 
+    /// What the recording says about its kernel has changed: look again.
+    pub(crate) fn learn(&mut self, anchor: Anchor) {
+        self.change(|recording| &mut recording.anchor, anchor);
+    }
+
     pub(crate) fn learn_release(&mut self, release: &str) {
-        self.release = Some(release.to_owned());
-        self.state = None;
+        self.change(|recording| &mut recording.release, release.to_owned());
+    }
+
+    fn change<T: PartialEq>(&mut self, part: fn(&mut Recording) -> &mut Option<T>, told: T) {
+        self.learn_recording();
+        let known = self.recording.as_mut().map(part);
+        if let Some(known) = known.filter(|known| known.as_ref() != Some(&told)) {
+            *known = Some(told);
+            self.state = None;
+        }
     }
 
     pub(crate) fn notes(&self) -> &[Note] {
@@ -67,15 +81,19 @@ impl KernelView {
         (object, first, last)
     }
 
-    /// Why the recording was not made under the running kernel, if so.
+    /// Why the recording was not made under the running kernel, if that is
+    /// known. That this kernel's symbols cannot be read says nothing.
     pub(crate) fn elsewhere(&mut self, options: &Options, objects: &mut Objects) -> Option<Reason> {
-        if self.recorded.is_none() && self.release.is_none() {
-            return None;
+        self.recording.as_ref()?;
+        if let KernelSource::File { .. } = options.kernel {
+            let why = "its symbols come from a file".to_owned();
+            return Some(Reason::KernelUnlisted { why });
         }
-        match (&options.kernel, self.ready(options, objects)) {
-            (KernelSource::Running, Ok(_)) => None,
-            (_, Err(reason)) => Some(reason.clone()),
-            _ => Some(Reason::KernelUnlisted { why: "its symbols come from a file".to_owned() }),
+        match self.ready(options, objects) {
+            Err(reason @ (Reason::KernelOtherBoot { .. } | Reason::KernelOtherRelease { .. })) => {
+                Some(reason.clone())
+            }
+            _ => None,
         }
     }
 
@@ -91,10 +109,10 @@ impl KernelView {
     }
 
     fn ready(&mut self, options: &Options, objects: &mut Objects) -> Result<&Ready, &Reason> {
-        let (recorded, release) = (self.recorded.as_ref(), self.release.as_deref());
+        let recording = self.recording.as_ref();
         self.state
             .get_or_insert_with(|| {
-                let loaded = load(options, recorded, release)?;
+                let loaded = load(options, recording)?;
                 let modules =
                     loaded.symbols.modules().iter().map(|name| objects.module(name)).collect();
                 Ok(Ready { symbols: loaded.symbols, modules, notes: loaded.notes })
@@ -103,46 +121,57 @@ impl KernelView {
     }
 }
 
-fn load(
-    options: &Options,
-    recorded: Option<&Anchor>,
-    release: Option<&str>,
-) -> Result<Loaded, Reason> {
-    let failed = |error: KernelError| match error.is_hidden() {
-        true => Reason::KernelHidden,
-        false => Reason::KernelUnlisted { why: error.to_string() },
-    };
-    match (&options.kernel, recorded) {
+fn load(options: &Options, recording: Option<&Recording>) -> Result<Loaded, Reason> {
+    let root = &options.root;
+    match (&options.kernel, recording) {
         (KernelSource::None, _) => Err(Reason::KernelUnlisted { why: "not asked for".to_owned() }),
-        (KernelSource::File { path, offset: KernelOffset::Detect }, Some(anchor)) => {
-            load::load_anchored(path, anchor).map_err(failed)
+        (KernelSource::File { path, offset: KernelOffset::Detect }, Some(recording)) => {
+            recorded::load(root, path, recording).map_err(failed)
         }
         (KernelSource::File { path, offset }, _) => {
-            load::load_file(&options.root, path, *offset).map_err(failed)
+            load::load_file(root, path, *offset).map_err(failed)
         }
-        (KernelSource::Running, _) => {
-            let here = load::release(&options.root);
-            if let Some(recorded) = release.filter(|&recorded| recorded != here) {
-                return Err(Reason::KernelOtherRelease { recorded: recorded.to_owned(), here });
+        (KernelSource::Running, None) => running(root),
+        (KernelSource::Running, Some(Recording { anchor, release })) => {
+            let here = load::release(root);
+            if let Some(recorded) = release.as_ref().filter(|&recorded| *recorded != here) {
+                return Err(Reason::KernelOtherRelease { recorded: recorded.clone(), here });
             }
-            let loaded = load::load_running(&options.root).map_err(failed)?;
-            match recorded {
-                Some(anchor) => check(&loaded, anchor).map(|()| loaded),
-                None => Ok(loaded),
-            }
+            let loaded = running(root)?;
+            check(&loaded, anchor.as_ref()).map(|()| loaded)
         }
     }
 }
 
+fn running(root: &Path) -> Result<Loaded, Reason> {
+    load::load_running(root).map_err(|error| match error.is_hidden() {
+        true => Reason::KernelHidden,
+        false => failed(error),
+    })
+}
+
+fn failed(error: KernelError) -> Reason {
+    let why = error.to_string();
+    match error {
+        KernelError::NotRecorded { .. } => Reason::KernelOtherList { why },
+        _ => Reason::KernelUnlisted { why },
+    }
+}
+
 /// Whether the running kernel lies where the recording says its kernel lay.
-fn check(loaded: &Loaded, recorded: &Anchor) -> Result<(), Reason> {
-    let here = loaded.address_of(&recorded.symbol);
-    match here {
-        Some(here) if here != recorded.address => Err(Reason::KernelOtherBoot {
-            symbol: recorded.symbol.clone(),
-            recorded: recorded.address,
-            here,
-        }),
-        _ => Ok(()),
+fn check(loaded: &Loaded, recorded: Option<&Anchor>) -> Result<(), Reason> {
+    let Some(Anchor { symbol, address }) = recorded else {
+        let why = "its addresses were hidden from the recorder (kptr_restrict)".to_owned();
+        return Err(Reason::KernelUnplaced { why });
+    };
+    match loaded.address_of(symbol) {
+        Some(here) if here == *address => Ok(()),
+        Some(here) => {
+            Err(Reason::KernelOtherBoot { symbol: symbol.clone(), recorded: *address, here })
+        }
+        None => {
+            let why = format!("it told the address of {symbol}, which is not listed here");
+            Err(Reason::KernelUnplaced { why })
+        }
     }
 }

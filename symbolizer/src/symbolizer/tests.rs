@@ -126,16 +126,60 @@ fn build_ids_and_inodes_of_one_file_are_one_object() {
     assert_ne!(object(6, FileIdentity::BuildId(b"xyz")), first);
 }
 
+fn ksymbol(address: u64, kind: u16, flags: u16, name: &[u8]) -> SideRecord<'_> {
+    SideRecord::Ksymbol { address, length: 0x40, kind, flags, name }
+}
+
+#[test]
+fn routines_of_one_name_hold_their_own_addresses_only() {
+    let mut symbolizer = silent();
+    for (address, name) in [(0x1000, b"prog"), (0x2000, b"prog")] {
+        let address = 0xffff_ffff_c000_0000 + address;
+        symbolizer.side(NONE, &ksymbol(address, 1, 0, name), &at(1));
+    }
+    let mut place =
+        |ip: u64| symbolizer.place(CpuMode::Kernel, Pid(1), 0xffff_ffff_c000_0000 + ip, Time(2));
+    let (first, second) = (place(0x1008), place(0x2008));
+    for place in [first, second] {
+        let Resolution::Routine(routine) = symbolizer.resolve(place) else { panic!("no routine") };
+        assert_eq!((&*routine.name, routine.offset), ("prog", 8));
+    }
+    for address in [second.address, first.address - 9, first.address + 0x38] {
+        let crossed = Place { object: first.object, address };
+        assert_eq!(symbolizer.resolve(crossed).text(), "[between-symbols]", "{address:#x}");
+    }
+}
+
+#[test]
+fn routines_that_the_kernel_made_say_what_they_are() {
+    let mut symbolizer = silent();
+    for (kind, object) in [(0, "[ksymbol]"), (1, "[bpf]"), (2, "[ool]"), (9, "[ksymbol]")] {
+        let address = 0xffff_ffff_c000_0000 + u64::from(kind) * 0x1000;
+        symbolizer.side(NONE, &ksymbol(address, kind, 0, b"made"), &at(1));
+        let named = text(&mut symbolizer, CpuMode::Kernel, 1, (address, 2));
+        assert_eq!(named, format!("{object} {address:#x} made"));
+    }
+}
+
+#[test]
+fn a_task_of_pid_minus_one_is_no_kernel() {
+    let mut symbolizer = silent();
+    symbolizer.side(NONE, &ksymbol(0x5000, 1, 0, b"made"), &at(1));
+    symbolizer.side(NONE, &mapping(-1, (0x6000, 0x1000), 0, b"[module]"), &at(1));
+    let mut user = |ip| text(&mut symbolizer, CpuMode::User, -1, (ip, 2));
+    assert_eq!(user(0x5008), "[unknown-process] 0x5008 [unknown-process]");
+    assert_eq!(user(0x6008), "[unknown-process] 0x6008 [unknown-process]");
+    // The kernel marks mappings that a task made as a user's.
+    symbolizer.side(Misc(2), &mapping(-1, (0x6000, 0x1000), 0, b"module"), &at(1));
+    let mut at = |mode| text(&mut symbolizer, mode, -1, (0x6008, 2));
+    assert_eq!(at(CpuMode::User), "module 0x6008 [anonymous]");
+    assert_eq!(at(CpuMode::Kernel), "[module] 0x6008 [no-kernel-symbols]");
+}
+
 #[test]
 fn routines_that_the_kernel_made_come_and_go() {
     let mut symbolizer = silent();
-    let told = |name: &'static [u8], flags| SideRecord::Ksymbol {
-        address: 0xffff_ffff_c000_0000,
-        length: 0x40,
-        kind: 1,
-        flags,
-        name,
-    };
+    let told = |name: &'static [u8], flags| ksymbol(0xffff_ffff_c000_0000, 1, flags, name);
     symbolizer.side(NONE, &told(b"bpf_prog_1", 0), &at(10));
     symbolizer.side(NONE, &told(b"bpf_prog_1", 1), &at(20));
     symbolizer.side(NONE, &told(b"bpf_prog_2", 0), &at(30));
@@ -157,6 +201,12 @@ fn machine() -> tempfile::TempDir {
     root
 }
 
+/// As the recorder tells where that kernel lies.
+fn anchor() -> SideRecord<'static> {
+    let address = 0xffff_ffff_9100_0000;
+    mapping(-1, (address, 0x100), address, b"[kernel.kallsyms]_text")
+}
+
 #[test]
 fn a_recording_of_another_boot_gets_no_names_of_this_one() {
     let root = machine();
@@ -175,13 +225,67 @@ fn a_recording_of_another_boot_gets_no_names_of_this_one() {
     assert_eq!(kernel(&mut symbolizer), "[kernel] 0xffffffff91000008 [other-kernel]");
     let mut symbolizer = Symbolizer::new(options.clone());
     symbolizer.recorded_release("6.1.0");
+    symbolizer.side(NONE, &told(0xffff_ffff_9100_0000), &at(0));
     assert_eq!(kernel(&mut symbolizer), "[kernel] 0xffffffff91000008 first");
     symbolizer.recorded_release("6.2.0");
     assert_eq!(kernel(&mut symbolizer), "[kernel] 0xffffffff91000008 [other-kernel]");
-    // kptr_restrict hid the address from the recorder: nothing to compare.
+}
+
+#[test]
+fn a_recording_without_an_anchor_gets_no_names_of_any_boot() {
+    let root = machine();
+    let options = Options { root: root.path().to_owned(), ..Options::default() };
+    let place = (0xffff_ffff_9100_0008, 1);
+    let range = (0xffff_ffff_9000_0000, 0x100_0000);
+    // kptr_restrict hid the address from the recorder, or its kernel has a
+    // symbol that this one's list has not.
+    let told = [
+        mapping(-1, range, 0, b"[kernel.kallsyms]_text"),
+        mapping(-1, range, place.0, b"[kernel.kallsyms]_stext"),
+        mapping(1, (0x1000, 0x1000), 0, b"/file"),
+    ];
+    for told in told {
+        let mut symbolizer = Symbolizer::new(options.clone());
+        symbolizer.recorded_release("6.1.0");
+        symbolizer.side(NONE, &told, &at(0));
+        let named = text(&mut symbolizer, CpuMode::Kernel, 1, place);
+        assert_eq!(named, "[kernel] 0xffffffff91000008 [kernel-unplaced]", "{told:?}");
+    }
+    // This kernel's list, given as a file, of addresses that were not moved.
+    let file = KernelSource::File {
+        path: root.path().join("proc/kallsyms"),
+        offset: crate::KernelOffset::Detect,
+    };
+    let mut symbolizer = Symbolizer::new(Options { kernel: file, ..options });
+    symbolizer.recorded_release("6.1.0");
+    let named = text(&mut symbolizer, CpuMode::Kernel, 1, place);
+    assert_eq!(named, "[kernel] 0xffffffff91000008 first");
+}
+
+#[test]
+fn a_root_without_a_release_is_said_to_have_none() {
+    let root = tempfile::tempdir().unwrap();
+    let options = Options { root: root.path().to_owned(), ..Options::default() };
     let mut symbolizer = Symbolizer::new(options);
-    symbolizer.side(NONE, &told(0), &at(0));
-    assert_eq!(kernel(&mut symbolizer), "[kernel] 0xffffffff91000008 first");
+    symbolizer.recorded_release("6.1.0");
+    let Err(reason) = symbolizer.kernel_extents() else { panic!("there is no list") };
+    let said = reason.to_string();
+    assert!(said.contains("not known") && !said.contains("this is ;"), "{said}");
+}
+
+/// What hides addresses is kptr_restrict or, at 0, perf_event_paranoid.
+#[test]
+fn hidden_addresses_name_every_way_out() {
+    let root = machine();
+    std::fs::write(root.path().join("proc/kallsyms"), "0000000000000000 T _text\n").unwrap();
+    let options = Options { root: root.path().to_owned(), ..Options::default() };
+    let mut symbolizer = Symbolizer::new(options);
+    symbolizer.recorded_release("6.1.0");
+    let Err(reason) = symbolizer.kernel_extents() else { panic!("the list is hidden") };
+    assert_eq!(reason, Reason::KernelHidden);
+    for way in ["root", "CAP_SYSLOG", "kernel.kptr_restrict=0", "kernel.perf_event_paranoid"] {
+        assert!(reason.to_string().contains(way), "{reason}");
+    }
 }
 
 #[test]
@@ -197,7 +301,15 @@ fn modules_by_list_and_by_record_are_one_object() {
     let before = symbolizer.place(CpuMode::Kernel, Pid(1), ip, Time(1));
     let path = b"/lib/modules/6.1.0/kernel/net/nf-tables.ko.xz";
     symbolizer.side(NONE, &mapping(-1, (0xffff_ffff_c000_0000, 0x1000), 0, path), &at(0));
+    symbolizer.side(NONE, &anchor(), &at(0));
     assert_eq!(symbolizer.place(CpuMode::Kernel, Pid(1), ip, Time(1)), before);
+    assert_eq!(symbolizer.resolve(before).text(), "probe");
+    // Recorded while another module lay there.
+    symbolizer.side(NONE, &mapping(-1, (0xffff_ffff_c000_0000, 0x1000), 0, b"[other]"), &at(5));
+    assert_eq!(
+        text(&mut symbolizer, CpuMode::Kernel, 1, (ip, 9)),
+        format!("[other] {ip:#x} [between-symbols]")
+    );
 }
 
 #[test]
@@ -211,22 +323,73 @@ fn the_vdso_of_this_process() {
     let own = OwnVdso::read(std::path::Path::new("/")).unwrap();
     let mut symbolizer = silent();
     symbolizer.maps(Pid(1), &entries, Time(0));
+    // What the vdsos of x86-64 and arm64 export (vdso(7)).
+    let known = ["clock_gettime", "clock_getres", "gettimeofday", "time", "getcpu", "getrandom"];
+    let known = known.map(|call| [format!("__vdso_{call}"), format!("__kernel_{call}")]).concat();
+    let more = ["__vdso_sgx_enter_enclave", "__kernel_rt_sigreturn"].map(str::to_owned);
+    let known: Vec<&str> = known.iter().chain(&more).map(String::as_str).collect();
     let mut named = 0;
     for step in (0..vdso.end - vdso.start).step_by(16) {
         let place = symbolizer.place(CpuMode::User, Pid(1), vdso.start + step, Time(1));
         assert_eq!(place.address, step);
-        let name = symbolizer.resolve(place).text().to_owned();
-        assert!(
-            name.contains("vdso_")
-                || name.starts_with("__")
-                || name.starts_with('[')
-                || !name.is_empty()
-        );
-        named += usize::from(
-            name.contains("vdso_clock_gettime") || name.contains("kernel_clock_gettime"),
-        );
+        match symbolizer.resolve(place) {
+            Resolution::Routine(routine) => {
+                assert!((routine.start..routine.end).contains(&step), "{routine:?}");
+                assert!(known.contains(&&*routine.name), "{routine:?}");
+                named += usize::from(routine.name.ends_with("clock_gettime"));
+            }
+            Resolution::Unknown(reason) => assert!(
+                matches!(reason, Reason::BetweenSymbols { .. } | Reason::BeyondSymbols { .. }),
+                "{reason:?}"
+            ),
+        }
     }
     assert!(named > 0, "clock_gettime is in every vdso");
     let another = crate::object::Vdso { build_id: None, length: vdso.end - vdso.start + 4096 };
     assert!(matches!(own.check(&another, None), Err(Reason::Vdso { .. })));
+}
+
+/// Users without rights have vdso names: that kernel symbols are hidden from
+/// them says nothing about where they recorded.
+#[test]
+fn the_vdso_of_a_user_without_rights() {
+    let maps = std::fs::read("/proc/self/maps").unwrap();
+    let entries = crate::parse_maps(&maps).unwrap();
+    let Some(vdso) = entries.iter().find(|entry| entry.path == b"[vdso]") else {
+        eprintln!("skipped: this process has no vdso");
+        return;
+    };
+    let root = machine();
+    std::os::unix::fs::symlink("/proc/self", root.path().join("proc/self")).unwrap();
+    let list = "0000000000000000 T _text\n0000000000000000 T first\n";
+    std::fs::write(root.path().join("proc/kallsyms"), list).unwrap();
+    let options = Options { root: root.path().to_owned(), ..Options::default() };
+    let named = |release, told: &[SideRecord<'_>]| {
+        let mut symbolizer = Symbolizer::new(options.clone());
+        symbolizer.recorded_release(release);
+        for record in told {
+            symbolizer.side(NONE, record, &at(0));
+        }
+        symbolizer.maps(Pid(1), &entries, Time(0));
+        let names = (0..vdso.end - vdso.start).step_by(16).map(|step| {
+            let place = symbolizer.place(CpuMode::User, Pid(1), vdso.start + step, Time(1));
+            symbolizer.resolve(place).text().to_owned()
+        });
+        let names: Vec<String> = names.collect();
+        assert!(
+            names.iter().any(|name| name == "[vdso-unknown]")
+                != names.iter().any(|name| name.ends_with("clock_gettime")),
+            "{names:?}"
+        );
+        names.iter().any(|name| name.ends_with("clock_gettime"))
+    };
+    assert!(named("6.1.0", &[]));
+    assert!(!named("6.2.0", &[]));
+    // Readable, and no anchor: nothing says elsewhere. Then another boot.
+    let list = "ffffffff91000000 T _text\nffffffff91000000 T first\n";
+    std::fs::write(root.path().join("proc/kallsyms"), list).unwrap();
+    assert!(named("6.1.0", &[]));
+    assert!(named("6.1.0", &[anchor()]));
+    let address = 0xffff_ffff_9200_0000;
+    assert!(!named("6.1.0", &[mapping(-1, (address, 0x100), address, b"[kernel.kallsyms]_text")]));
 }

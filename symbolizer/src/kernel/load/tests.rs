@@ -136,11 +136,16 @@ fn what_is_no_list_is_said_to_be_none() {
 }
 
 #[test]
-fn a_recordings_anchor_moves_a_list_or_refuses_it() {
-    let machine = Machine::new("").write("map", &kernel(LINKED, 0));
-    let anchor = |address| Anchor { symbol: "_text".to_owned(), address };
-    let loaded = load_anchored(&machine.path("map"), &anchor(LINKED + MOVED)).unwrap();
+fn what_is_loaded_elsewhere_does_not_move_with_the_kernel() {
+    let saved = kernel(LINKED, 0) + "ffffffffc0000000 t probe\t[nf_tables]\n";
+    let machine = Machine::new("").write("saved", &saved);
+    let loaded = machine.file("saved", KernelOffset::Given(0)).unwrap();
+    assert_eq!(name(&loaded, 0xffff_ffff_c000_0008).as_deref(), Some("probe"));
+    assert!(loaded.notes.is_empty());
+    let loaded = machine.file("saved", KernelOffset::Given(MOVED)).unwrap();
     assert_eq!(name(&loaded, LINKED + MOVED + 0x101).as_deref(), Some("alpha"));
-    let error = load_anchored(&machine.path("map"), &anchor(LINKED + 0x1234)).unwrap_err();
-    assert!(matches!(error, KernelError::OtherKernel { .. }));
+    for address in [0xffff_ffff_c000_0008, 0xffff_ffff_c000_0008 + MOVED] {
+        assert_eq!(name(&loaded, address), None);
+    }
+    assert!(matches!(loaded.notes[..], [Note::ModulesLeftOut { count: 1, .. }]));
 }

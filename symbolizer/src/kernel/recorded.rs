@@ -1,0 +1,104 @@
+//! A list for the kernel that a recording was made under.
+
+use super::list::SymbolList;
+use super::load::{self, Anchor, KernelError, Loaded, Note};
+use std::path::Path;
+
+/// What a recording says about its kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Recording {
+    /// Where `_text` was; none when kptr_restrict hid it from the recorder.
+    pub(crate) anchor: Option<Anchor>,
+    /// `uname -r`.
+    pub(crate) release: Option<String>,
+}
+
+/// The symbols of a System.map or a saved /proc/kallsyms, moved to where the
+/// recorded kernel lay. The list must be that kernel's as far as can be told.
+pub(crate) fn load(root: &Path, path: &Path, recording: &Recording) -> Result<Loaded, KernelError> {
+    let list = load::read_list(path)?;
+    let (offset, moved) = distance(path, &list, recording)?;
+    let unchecked = check(root, path, &list, recording)?;
+    let mut loaded = load::table(path, list, offset, &[])?;
+    loaded.notes.extend(moved.into_iter().chain(unchecked));
+    Ok(loaded)
+}
+
+fn distance(
+    path: &Path,
+    list: &SymbolList,
+    recording: &Recording,
+) -> Result<(u64, Option<Note>), KernelError> {
+    let differs = |difference| not_recorded(path, difference);
+    let Some(Anchor { symbol, address }) = &recording.anchor else {
+        let linked =
+            load::anchor(list).is_none_or(|(_, address)| load::is_as_linked(path, address));
+        return match linked {
+            true => Err(differs("the recording does not say where its kernel lay".to_owned())),
+            false => Ok((0, None)),
+        };
+    };
+    let listed =
+        list.address_of(symbol).ok_or_else(|| differs(format!("{symbol} is not in it")))?;
+    let offset = address.wrapping_sub(listed);
+    if !offset.is_multiple_of(load::KASLR_STEP) {
+        return Err(differs(format!(
+            "{symbol} is at {listed:#x} in it, was recorded at {address:#x}"
+        )));
+    }
+    let path = path.to_path_buf();
+    Ok((offset, (offset != 0).then_some(Note::Moved { path, offset })))
+}
+
+/// Refuses a list that is known to be another kernel's: by the running
+/// kernel's routines if that one was recorded, else by the list's own name.
+fn check(
+    root: &Path,
+    path: &Path,
+    list: &SymbolList,
+    recording: &Recording,
+) -> Result<Option<Note>, KernelError> {
+    let head = load::read_head(&root.join("proc/kallsyms")).ok();
+    let running = head.filter(|head| is_recorded(root, head, recording));
+    let compared = running.and_then(|head| {
+        let (symbol, listed) = load::anchor(list)?;
+        let offset = head.address_of(symbol)?.wrapping_sub(listed);
+        Some(load::difference(list, &head, offset))
+    });
+    let release = recording.release.as_deref();
+    match (compared, named_release(path).zip(release)) {
+        (Some(Some(difference)), _) => Err(not_recorded(path, difference)),
+        (Some(None), _) => Ok(None),
+        (None, Some((named, recorded))) if named != recorded => {
+            Err(not_recorded(path, format!("recorded was {recorded}, its name says {named}")))
+        }
+        (None, Some(_)) => Ok(None),
+        (None, None) => {
+            let (path, release) = (path.to_path_buf(), recording.release.clone());
+            Ok(Some(Note::Unchecked { path, release }))
+        }
+    }
+}
+
+/// Whether the running kernel is the recorded one, of this boot or another.
+fn is_recorded(root: &Path, head: &SymbolList, recording: &Recording) -> bool {
+    let here = load::release(root);
+    match (&recording.release, &recording.anchor) {
+        (Some(recorded), _) if !here.is_empty() => *recorded == here,
+        (_, Some(Anchor { symbol, address })) => head.address_of(symbol) == Some(*address),
+        (_, None) => false,
+    }
+}
+
+/// RELEASE of a file called System.map-RELEASE; releases begin with a digit.
+fn named_release(path: &Path) -> Option<&str> {
+    let release = path.file_name()?.to_str()?.strip_prefix("System.map-")?;
+    release.starts_with(|first: char| first.is_ascii_digit()).then_some(release)
+}
+
+fn not_recorded(path: &Path, difference: String) -> KernelError {
+    KernelError::NotRecorded { path: path.to_path_buf(), difference }
+}
+
+#[cfg(test)]
+mod tests;
