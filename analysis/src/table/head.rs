@@ -1,7 +1,7 @@
 //! The lines above a table: what was counted, what was not, and how to read
 //! the numbers.
 
-use super::{Text, percent, ratio};
+use super::{Text, number_of, percent, ratio};
 use crate::query::Weighting;
 use crate::report::{EventReport, Ledger, Report, Sampling};
 use std::fmt::Write;
@@ -18,7 +18,8 @@ pub(super) fn report(report: &Report, out: &mut Text) {
         parts.push(format!("{} in full rings (LOST: {})", losses.lost, losses.lost_records));
     }
     if losses.lost_samples > 0 {
-        parts.push(format!("{} samples (LOST_SAMPLES)", losses.lost_samples));
+        let samples = number_of(losses.lost_samples, "sample");
+        parts.push(format!("{samples} (LOST_SAMPLES)"));
     }
     if !parts.is_empty() {
         out.note(&format!("lost by the records in the stream: {}", parts.join(", ")));
@@ -37,7 +38,8 @@ pub(super) fn report(report: &Report, out: &mut Text) {
 /// What holds for one event.
 pub(super) fn event(event: &EventReport, out: &mut Text) {
     let totals = &event.totals;
-    let mut line = format!("{}, {}: {} samples", event.name, sampling(event), totals.samples);
+    let samples = number_of(totals.samples, "sample");
+    let mut line = format!("{}, {}: {samples}", event.name, sampling(event));
     // Writing to a String cannot fail.
     if totals.filtered > 0 {
         let _ = write!(line, ", {} filtered out", totals.filtered);
