@@ -7,7 +7,7 @@ use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, j
 use anyhow::{Context, Result};
 use record::stream::Decoder;
 use std::io::Write;
-use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer};
+use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer, load_file};
 
 /// Rows of a table when nothing is said.
 const ROWS: usize = 20;
@@ -44,12 +44,22 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
 }
 
 /// Where names come from, as typed.
-pub fn symbols(arguments: &SymbolArguments) -> Options {
+///
+/// # Errors
+///
+/// A list of kernel symbols that cannot be read or is none: who names one
+/// does not want a table without names. Whether it is the recorded kernel's
+/// only the recording can tell.
+pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
+    let root = arguments.root.clone();
     let kernel = match &arguments.system_map {
-        Some(path) => KernelSource::File { path: path.clone(), offset: KernelOffset::Detect },
+        Some(path) => {
+            load_file(&root, path, KernelOffset::Given(0))?;
+            KernelSource::File { path: path.clone(), offset: KernelOffset::Detect }
+        }
         None => KernelSource::Running,
     };
-    Options { root: arguments.root.clone(), kernel, ..Options::default() }
+    Ok(Options { root, kernel, ..Options::default() })
 }
 
 /// Answers `query` from a recording; how the recording ended comes with it.
@@ -85,7 +95,7 @@ pub fn answer(input: &mut Input, query: Query, symbols: Options) -> Result<(Repo
 pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let query = query(arguments)?;
     let mut input = Input::open(&arguments.file)?;
-    let (report, end) = answer(&mut input, query, symbols(&arguments.symbols))?;
+    let (report, end) = answer(&mut input, query, symbols(&arguments.symbols)?)?;
     if arguments.json {
         json::write(&report, &mut *out)?;
     } else if arguments.csv {

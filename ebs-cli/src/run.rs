@@ -75,7 +75,7 @@ fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()>
     let mut input = Input::open(&arguments.file)?;
     match arguments.format {
         ScriptFormat::Perf => {
-            let symbolizer = Symbolizer::new(report::symbols(&arguments.symbols));
+            let symbolizer = Symbolizer::new(report::symbols(&arguments.symbols)?);
             script(&mut input, PerfPrinter::new(fields, symbolizer), out)
         }
         ScriptFormat::Text => script(&mut input, TextPrinter::default(), out),
