@@ -81,6 +81,12 @@ pub enum Misuse {
     /// `-c` is no positive number.
     #[error("count {0:?} is no whole number above 0 (and not the word `all`)")]
     Count(String),
+    /// `--ring` is no power of two.
+    #[error("a ring of {pages} pages is not possible: say {}", nearest(*pages))]
+    Ring {
+        /// As given.
+        pages: u32,
+    },
     /// A number that no process can have.
     #[error(
         "{0} is no process id (1 to 2147483647); for a program of that name, say ./{0} or its path"
@@ -139,7 +145,7 @@ fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
         modes,
         interval: arguments.interval.as_deref().map(interval).transpose()?,
         target,
-        ring_pages: arguments.ring,
+        ring_pages: arguments.ring.map(ring).transpose()?,
     };
     let count = count(arguments.count.as_deref())?;
     Ok(Job { request, command, count, output: output(&arguments)? })
@@ -173,6 +179,20 @@ fn interval(text: &str) -> Result<u64, Misuse> {
     match text.parse() {
         Ok(number) if number > 0 && number <= i64::MAX.cast_unsigned() => Ok(number),
         _ => Err(Misuse::Interval(text.to_owned())),
+    }
+}
+
+/// 0 is for the plan to refuse.
+fn ring(pages: u32) -> Result<u32, Misuse> {
+    if pages == 0 || pages.is_power_of_two() { Ok(pages) } else { Err(Misuse::Ring { pages }) }
+}
+
+/// Which sizes there are, in words.
+fn nearest(pages: u32) -> String {
+    let below = pages.checked_ilog2().map_or(1, |bit| 1_u32 << bit);
+    match pages.checked_next_power_of_two() {
+        Some(above) => format!("a power of two, such as {below} or {above}"),
+        None => format!("a power of two, {below} at most"),
     }
 }
 

@@ -12,7 +12,7 @@ pub fn last_line(ledger: &Ledger, event: &str, promises: &Promises) -> String {
         Source::KernelSoftware => "the kernel's software event",
         Source::KernelTimer => "a timer of the kernel",
         Source::Breakpoint => "a debug register",
-        Source::Tracepoint => "a trace point of the kernel",
+        Source::Tracepoint => "a tracepoint of the kernel",
     };
     let mut line = format!(
         "ebs: {ledger}, {} with exact IP, {:.3} seconds, {event} by {who}, in process (no daemon)",

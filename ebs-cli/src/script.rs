@@ -36,6 +36,11 @@ pub trait Printer {
 
     /// The last record is printed.
     fn end(&mut self, decoder: &Decoder, out: &mut Vec<u8>);
+
+    /// What a reader must know to read the lines right, in sentences.
+    fn notes(&self) -> &[String] {
+        &[]
+    }
 }
 
 /// An event's name as its user typed it, or its numbers when the stream has
@@ -127,6 +132,10 @@ pub fn script(input: &mut Input, printer: impl Printer, out: &mut dyn Write) -> 
     lines.finish(&decoder);
     out.write_all(&lines.text)?;
     out.flush()?;
+    for note in lines.printer.notes() {
+        // A closed stderr is no reason to fail.
+        let _ = writeln!(std::io::stderr(), "ebs: {note}");
+    }
     end.into_result()?;
     match lines.counts().1 {
         0 => Ok(()),

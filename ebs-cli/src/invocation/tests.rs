@@ -144,6 +144,20 @@ fn a_type_is_needed() {
 }
 
 #[test]
+fn rings_are_powers_of_two() {
+    assert_eq!(job("ebs -u -t x").request.ring_pages, None);
+    assert_eq!(job("ebs -u -t x --ring 1").request.ring_pages, Some(1));
+    assert_eq!(job("ebs -u -t x --ring 2147483648").request.ring_pages, Some(1 << 31));
+    assert_eq!(
+        complaint("ebs -u -t x --ring 3"),
+        "a ring of 3 pages is not possible: say a power of two, such as 2 or 4"
+    );
+    assert!(
+        complaint("ebs -u -t x --ring 4294967295").ends_with("a power of two, 2147483648 at most")
+    );
+}
+
+#[test]
 fn masks_are_a_list() {
     assert_eq!(job("ebs -u -t x -m A,B -m C ls").request.masks, ["A", "B", "C"]);
 }

@@ -1,5 +1,6 @@
 //! Fields of a line of `ebs script`, named as `perf script -F` names them.
 
+use record::{Attr, AttrFlags, SampleType};
 use std::str::FromStr;
 
 /// One field. The order here is the order on a line, whatever order they
@@ -136,6 +137,29 @@ impl Fields {
         self.0 >> field as u32 & 1 == 1
     }
 
+    /// The fields among them that records of an event cannot have, by name:
+    /// nothing is printed for these.
+    pub fn lacking(self, attr: &Attr) -> Vec<&'static str> {
+        let has = |any: SampleType| attr.sample_type.intersects(any);
+        let recorded = |field: Field| match field {
+            Field::Comm | Field::Pid | Field::Tid => has(SampleType::TID),
+            Field::Cpu => has(SampleType::CPU),
+            Field::Time => has(SampleType::TIME),
+            // Without frequency mode the attr says it.
+            Field::Period => has(SampleType::PERIOD) || !attr.flags.contains(AttrFlags::FREQ),
+            Field::Addr => has(SampleType::ADDR),
+            Field::DataSrc => has(SampleType::DATA_SRC),
+            Field::Weight => has(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT),
+            Field::Ip => has(SampleType::IP),
+            Field::Iregs => has(SampleType::REGS_INTR),
+            Field::PhysAddr => has(SampleType::PHYS_ADDR),
+            // They belong to an address, which is looked at by itself.
+            Field::Event | Field::Sym | Field::Symoff | Field::Dso => true,
+        };
+        let absent = NAMES.iter().filter(|(_, field)| self.has(*field) && !recorded(*field));
+        absent.map(|(name, _)| *name).collect()
+    }
+
     /// Whether any address gets a name or an object.
     pub fn names_addresses(self) -> bool {
         self.has(Field::Sym) || self.has(Field::Dso)
@@ -164,6 +188,19 @@ mod tests {
         assert_eq!(parse("ip,sym"), Ok(Fields::of([Field::Sym, Field::Ip])));
         assert_eq!(parse("ip, ip"), Ok(Fields::of([Field::Ip])));
         assert_eq!(Fields::parse(&[]), Ok(Fields::usual()));
+    }
+
+    #[test]
+    fn fields_that_were_not_recorded_are_named() {
+        let sample_type = SampleType::IP | SampleType::TID | SampleType::WEIGHT_STRUCT;
+        let attr = Attr { sample_type, ..Attr::default() };
+        let all = Fields::of(NAMES.map(|(_, field)| field));
+        assert_eq!(all.lacking(&attr), ["cpu", "time", "addr", "data_src", "iregs", "phys_addr"]);
+        let frequency = Attr { flags: AttrFlags::FREQ, ..attr };
+        assert_eq!(Fields::of([Field::Period, Field::Ip]).lacking(&frequency), ["period"]);
+        let everything = Attr { sample_type: SampleType::all(), ..Attr::default() };
+        assert_eq!(all.lacking(&everything), [""; 0]);
+        assert_eq!(Fields::of([Field::Ip, Field::Sym]).lacking(&Attr::default()), ["ip"]);
     }
 
     #[test]

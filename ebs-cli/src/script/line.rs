@@ -55,7 +55,9 @@ impl Line<'_> {
             write!(out, "{period:10} ")?;
         }
         if fields.has(Field::Event) {
-            write!(out, "{:>1$}: ", self.event, self.event_width)?;
+            out.resize(out.len() + self.event_width.saturating_sub(self.event.len()), b' ');
+            clean(self.event.as_bytes(), out);
+            out.extend(b": ");
         }
         if let (true, Some(addr)) = (fields.has(Field::Addr), sample.addr) {
             write!(out, "{addr:16x}")?;
@@ -100,7 +102,7 @@ impl Line<'_> {
                 (None, None) => b":-1",
             };
             out.resize(out.len() + 16_usize.saturating_sub(comm.len()), b' ');
-            out.extend(comm.iter().map(|byte| if byte.is_ascii_control() { b'?' } else { *byte }));
+            clean(comm, out);
             out.push(b' ');
         }
         let Some(task) = task else {
@@ -118,16 +120,39 @@ impl Line<'_> {
 fn write_names(named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) -> std::io::Result<()> {
     if fields.has(Field::Sym) {
         match named.and_then(|named| named.symbol.as_ref()) {
-            Some((name, offset)) if fields.has(Field::Symoff) => write!(out, " {name}+{offset:#x}"),
-            Some((name, _)) => write!(out, " {name}"),
-            None => write!(out, " [unknown]"),
-        }?;
+            Some((name, offset)) => {
+                out.push(b' ');
+                clean(name.as_bytes(), out);
+                if fields.has(Field::Symoff) {
+                    write!(out, "+{offset:#x}")?;
+                }
+            }
+            None => write!(out, " [unknown]")?,
+        }
     }
     if fields.has(Field::Dso) {
         let object = named.and_then(|named| named.object.as_deref());
-        write!(out, " ({})", object.unwrap_or("[unknown]"))?;
+        out.extend(b" (");
+        clean(object.unwrap_or("[unknown]").as_bytes(), out);
+        out.push(b')');
     }
     Ok(())
+}
+
+/// Appends a name, which neither ends a line nor commands the terminal:
+/// `?` stands for each control character. Other bytes stay as they are.
+fn clean(name: &[u8], out: &mut Vec<u8>) {
+    if name.iter().all(|byte| (b' '..=b'~').contains(byte)) {
+        return out.extend(name);
+    }
+    for chunk in name.utf8_chunks() {
+        let mut bytes = [0; 4];
+        for character in chunk.valid().chars() {
+            let shown = if character.is_control() { '?' } else { character };
+            out.extend(shown.encode_utf8(&mut bytes).as_bytes());
+        }
+        out.extend(chunk.invalid());
+    }
 }
 
 /// Nothing for a task that has no registers.

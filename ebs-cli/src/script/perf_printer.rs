@@ -14,18 +14,45 @@ pub struct PerfPrinter {
     fields: Fields,
     names: Names,
     event_width: Option<usize>,
+    /// Events of which a record was printed.
+    seen: Vec<bool>,
+    notes: Vec<String>,
 }
 
 impl PerfPrinter {
     /// Prints these fields, with names from `symbolizer`.
     pub fn new(fields: Fields, symbolizer: Symbolizer) -> PerfPrinter {
-        PerfPrinter { fields, names: Names::new(symbolizer), event_width: None }
+        PerfPrinter {
+            fields,
+            names: Names::new(symbolizer),
+            event_width: None,
+            seen: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Notes, once an event, which fields its records do not have.
+    fn see(&mut self, index: usize, event: &EventDescription) {
+        if self.seen.len() <= index {
+            self.seen.resize(index + 1, false);
+        }
+        if !std::mem::replace(&mut self.seen[index], true) && self.fields != Fields::usual() {
+            // The usual fields are those that there are.
+            let lacking = self.fields.lacking(&event.attr);
+            if !lacking.is_empty() {
+                let (name, lacking) = (event_name(event), lacking.join(", "));
+                self.notes.push(format!("{name} was recorded without {lacking}"));
+            }
+        }
     }
 }
 
 impl Printer for PerfPrinter {
     fn print(&mut self, sample: &Sample<'_>, about: &About<'_>, out: &mut Vec<u8>) {
         let events = about.decoder.events();
+        if let Some(event) = events.get(about.event) {
+            self.see(about.event, event);
+        }
         let width = *self.event_width.get_or_insert_with(|| {
             events.iter().map(|event| event_name(event).len()).max().unwrap_or(0)
         });
@@ -57,6 +84,10 @@ impl Printer for PerfPrinter {
     }
 
     fn end(&mut self, _decoder: &Decoder, _out: &mut Vec<u8>) {}
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
 }
 
 /// Whether perf names the data addresses of an event: those of page faults

@@ -45,6 +45,37 @@ fn line(fields: Fields) -> String {
 }
 
 #[test]
+fn names_neither_end_the_line_nor_command_the_terminal() {
+    for (name, shown) in [
+        (&b"kworker/0:1"[..], &b"kworker/0:1"[..]),
+        ("größe".as_bytes(), "größe".as_bytes()),
+        (b"a\nb\x1b[2J\x7f", b"a?b?[2J?"),
+        (b"\xc2\x9b0m \xff\n", b"?0m \xff?"),
+    ] {
+        let mut out = Vec::new();
+        super::clean(name, &mut out);
+        assert_eq!(out, shown);
+    }
+    let ip = Named { symbol: Some(("f\n".to_owned(), 1)), object: Some("/tmp/\x1bc".to_owned()) };
+    let line = Line {
+        sample: &Sample { ip: Some(0x10), ..Sample::default() },
+        comm: Some(b"\t"),
+        event: "x\ry",
+        event_width: 4,
+        ip: Some(&ip),
+        addr: None,
+        arch: Arch::X86_64,
+    };
+    let mut out = Vec::new();
+    line.write(
+        Fields::of([Field::Comm, Field::Event, Field::Ip, Field::Sym, Field::Dso]),
+        &mut out,
+    );
+    let text = String::from_utf8(out).expect("is text");
+    assert_eq!(text, "               ?  x?y:                10 f? (/tmp/?c)\n");
+}
+
+#[test]
 fn columns_are_perfs() {
     use Field::{Addr, Comm, Cpu, Dso, Event, Ip, Iregs, Period, Pid, Sym, Symoff, Tid, Time};
     for (fields, expected) in [
