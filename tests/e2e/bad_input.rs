@@ -35,6 +35,7 @@ fn numbers_that_are_none_are_quoted() {
     refused("-u -t page_fault -c 0 true", 2, &["count", "\"0\""]);
     refused("-u -t page_fault -c -5 true", 2, &["count", "\"-5\""]);
     refused("-u -t page_fault --ring 0 true", 2, &["0"]);
+    refused("-u -t page_fault --ring 3 true", 2, &["ring of 3", "2 or 4"]);
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn a_process_may_end_while_it_is_attached() {
         let target = scene.start(&format!("sleep 0.0{tenths:02}"));
         let outcome = scene.run(&format!("ebs -u -t page_fault {}", target.pid())).sane();
         match outcome.code() {
-            0 => assert!(outcome.last_line().contains("0 lost"), "{outcome}"),
+            0 => assert!(outcome.last_line().contains(", 0 lost"), "{outcome}"),
             1 => assert!(outcome.err.contains(&target.pid().to_string()), "{outcome}"),
             _ => panic!("neither attached nor refused: {outcome}"),
         }

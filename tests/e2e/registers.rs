@@ -28,4 +28,7 @@ fn the_histogram_finds_the_bits_that_never_change() {
         assert!(si.contains("600 values") && !si.contains("same"), "nothing is in common: {si}");
         assert!(line("addr").contains("same 13 low bits (0x0a40)"), "{found}");
     }
+    let said = ["list_insrt", "of ", "list_insert"];
+    let nowhere = scene.run("ebs report l.data --site list_insrt --regs").refused(1, &said);
+    assert!(nowhere.out.is_empty(), "registers of nothing: {nowhere}");
 }

@@ -68,7 +68,7 @@ fn the_table_names_the_sites_of_the_program() {
         assert!(row.contains(&format!("{address:x}")), "{row} is not at {address:x}");
         assert!(row.trim_end().ends_with("touch"), "{row} does not end in its object");
     }
-    assert!(sampled.last_line().contains("0 lost"), "{sampled}");
+    assert!(sampled.last_line().contains(", 0 lost"), "{sampled}");
 }
 
 #[test]
