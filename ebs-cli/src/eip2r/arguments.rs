@@ -2,7 +2,7 @@
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{CommandFactory, Parser, ValueEnum};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroUsize, ParseIntError};
 use std::path::PathBuf;
 
 const STYLES: Styles = Styles::styled()
@@ -43,6 +43,7 @@ wrong command line.";
 pub struct Arguments {
     /// Column of the instruction pointer, counted from 1.
     #[arg(short, long, value_name = "POSITION", default_value = "1")]
+    #[arg(value_parser = parse_position)]
     pub position: NonZeroUsize,
 
     /// Where a process's code lies: a PID, or a copy of its /proc/PID/maps.
@@ -91,6 +92,11 @@ pub enum By {
 /// The command's definition: help, man page and completions come from it.
 pub fn command() -> clap::Command {
     Arguments::command()
+}
+
+fn parse_position(text: &str) -> Result<NonZeroUsize, String> {
+    let position: usize = text.parse().map_err(|error: ParseIntError| error.to_string())?;
+    NonZeroUsize::new(position).ok_or_else(|| "-p counts columns from 1".to_owned())
 }
 
 /// A distance: hexadecimal, with or without 0x, with or without a sign.

@@ -47,6 +47,11 @@ pub(super) fn open(path: Option<&Path>) -> io::Result<Input<File>> {
 }
 
 impl<R: Read> Input<R> {
+    /// What is read from.
+    pub(super) fn source(&self) -> &R {
+        &self.source
+    }
+
     pub(super) fn new(source: R) -> Input<R> {
         let buffer = vec![0; CARRY + PAGE + READ];
         let landing = CARRY + buffer[CARRY..].as_ptr().align_offset(PAGE).min(PAGE);

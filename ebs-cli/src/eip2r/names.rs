@@ -12,8 +12,9 @@ use symbolizer::{
     KernelOffset, KernelSource, ObjectId, Options, Reason, Resolution, Symbolizer, parse_maps,
 };
 
-/// The process that -m describes; the number itself means nothing.
-const PROCESS: Pid = Pid(0);
+/// The process of saved maps: of no living one, so that none is asked for
+/// its files.
+const SAVED: Pid = Pid(0);
 /// Addresses from here on are a 64-bit kernel's.
 const UPPER_HALF: u64 = 1 << 63;
 
@@ -43,10 +44,11 @@ pub(super) struct Names {
     names: Vec<Name>,
     known: FxHashMap<(ObjectId, u64), NameId>,
     reasons: FxHashMap<Reason, NameId>,
-    /// Addresses of one routine that shows its addresses as they are: the
-    /// kernel's do.
+    /// Addresses of one routine of the kernel. Those of files may have others
+    /// inside.
     last: (Range<u64>, NameId),
-    has_maps: bool,
+    /// What -m describes.
+    process: Option<Pid>,
     /// First and last address of the kernel's routines.
     kernel: Option<(u64, u64)>,
     dense: Vec<Range<u64>>,
@@ -58,14 +60,13 @@ impl Names {
     pub(super) fn new(arguments: &Arguments) -> anyhow::Result<Names> {
         let mut symbolizer =
             Symbolizer::new(Options { kernel: kernel_source(arguments), ..Options::default() });
-        if let Some(maps) = &arguments.maps {
-            add_maps(&mut symbolizer, maps)?;
-        }
-        let has_maps = arguments.maps.is_some();
-        let dense = match symbolizer.kernel_extents() {
-            Ok(extents) => extents,
+        let maps = arguments.maps.as_deref();
+        let process = maps.map(|maps| add_maps(&mut symbolizer, maps)).transpose()?;
+        let dense: Vec<Range<u64>> = match symbolizer.kernel_extents() {
+            // What the distance moves across the last address is nowhere.
+            Ok(extents) => extents.into_iter().filter(|range| range.start < range.end).collect(),
             // User addresses can do without, unless a list was asked for.
-            Err(_) if has_maps && arguments.system_map.is_none() => Vec::new(),
+            Err(_) if process.is_some() && arguments.system_map.is_none() => Vec::new(),
             Err(reason) => bail!("{reason}"),
         };
         let kernel = dense
@@ -82,7 +83,7 @@ impl Names {
             known: FxHashMap::default(),
             reasons: FxHashMap::default(),
             last: (0..0, NameId(0)),
-            has_maps,
+            process,
             kernel,
             dense,
             without: BTreeMap::new(),
@@ -112,7 +113,7 @@ impl Names {
         let is_kernel = address >= UPPER_HALF
             || self.kernel.is_some_and(|(first, last)| (first..=last).contains(&address));
         let mode = if is_kernel { CpuMode::Kernel } else { CpuMode::User };
-        let place = self.symbolizer.place(mode, PROCESS, address, Time(0));
+        let place = self.symbolizer.place(mode, self.process.unwrap_or(SAVED), address, Time(0));
         let next = NameId(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
         match self.symbolizer.resolve(place) {
             Resolution::Routine(routine) => {
@@ -121,7 +122,7 @@ impl Names {
                     self.names.push(Name { text: (&*routine.name).into(), start: Some(start) });
                     next
                 });
-                if place.address == address {
+                if is_kernel {
                     self.last = (start..routine.end, name);
                 }
                 Named { name, offset }
@@ -155,7 +156,7 @@ impl Names {
         let reason =
             self.reasons.iter().find(|(_, known)| **known == name).map(|(reason, _)| reason);
         match reason {
-            Some(Reason::UnknownProcess) if !self.has_maps => {
+            Some(Reason::UnknownProcess) if self.process.is_none() => {
                 "user address; say where the process's code lies with -m".to_owned()
             }
             Some(reason) => reason.to_string(),
@@ -183,13 +184,14 @@ fn kernel_source(arguments: &Arguments) -> KernelSource {
     }
 }
 
-/// A number is a PID, unless a file has that name and no process has.
-fn add_maps(symbolizer: &mut Symbolizer, maps: &Path) -> anyhow::Result<()> {
+/// A number is a PID, unless a file has that name and no process has. Gives
+/// the process that the mappings were told of.
+fn add_maps(symbolizer: &mut Symbolizer, maps: &Path) -> anyhow::Result<Pid> {
     let number = maps.to_str().and_then(|text| text.parse::<u32>().ok());
     let live = number.map(|pid| PathBuf::from(format!("/proc/{pid}/maps")));
-    let path = match live {
-        Some(live) if live.exists() || !maps.exists() => live,
-        _ => maps.to_path_buf(),
+    let (path, pid) = match live {
+        Some(live) if live.exists() || !maps.exists() => (live, number),
+        _ => (maps.to_path_buf(), None),
     };
     let bytes = std::fs::read(&path).with_context(|| match number {
         Some(pid) => format!("no process {pid} whose maps could be read ({})", path.display()),
@@ -199,6 +201,7 @@ fn add_maps(symbolizer: &mut Symbolizer, maps: &Path) -> anyhow::Result<()> {
     if entries.is_empty() {
         bail!("{}: it holds no mappings; a kernel thread has none", path.display());
     }
-    symbolizer.maps(PROCESS, &entries, Time(0));
-    Ok(())
+    let pid = pid.and_then(|pid| i32::try_from(pid).ok()).map_or(SAVED, Pid);
+    symbolizer.maps(pid, &entries, Time(0));
+    Ok(pid)
 }

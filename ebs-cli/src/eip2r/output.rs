@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Bytes kept before they are written.
@@ -15,12 +16,32 @@ pub(super) struct Output {
     pub(super) buffer: Vec<u8>,
 }
 
+/// Why there is no output.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OutputError {
+    /// Writing would destroy what is to be read, or never end.
+    #[error("the output is the input file; give another one with -o")]
+    IsInput,
+    #[error(transparent)]
+    Open(#[from] io::Error),
+}
+
 impl Output {
-    pub(super) fn open(path: Option<&Path>) -> io::Result<Output> {
+    /// Opens `path`, or stdout for none and for `-`, and empties it unless it
+    /// is what `input` reads.
+    pub(super) fn open(path: Option<&Path>, input: &File) -> Result<Output, OutputError> {
+        let path = path.filter(|path| path.as_os_str() != "-");
         let file = match path {
-            Some(path) if path.as_os_str() != "-" => File::create(path)?,
-            _ => File::from(io::stdout().as_fd().try_clone_to_owned()?),
+            Some(path) => File::options().write(true).create(true).truncate(false).open(path)?,
+            None => File::from(io::stdout().as_fd().try_clone_to_owned()?),
         };
+        let (own, other) = (file.metadata()?, input.metadata()?);
+        if own.is_file() && (own.dev(), own.ino()) == (other.dev(), other.ino()) {
+            return Err(OutputError::IsInput);
+        }
+        if path.is_some() && own.is_file() {
+            file.set_len(0)?;
+        }
         Ok(Output { file, buffer: Vec::with_capacity(2 * PIECE) })
     }
 

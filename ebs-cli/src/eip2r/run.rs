@@ -2,7 +2,7 @@
 
 use super::arguments::Arguments;
 use super::names::Names;
-use super::output::Output;
+use super::output::{Output, OutputError};
 use super::{histogram, input, listing};
 use anyhow::Context;
 use clap::Parser;
@@ -61,7 +61,10 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             // Nowhere is left to say that stderr is closed.
             let _ = writeln!(io::stderr(), "eip2r: {error:#}");
-            ExitCode::FAILURE
+            match error.downcast_ref::<OutputError>() {
+                Some(OutputError::IsInput) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }
@@ -78,8 +81,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let mut input = input::open(file).with_context(|| format!("cannot open {shown}"))?;
     let mut names = Names::new(arguments)?;
     let path = arguments.output.as_deref();
-    let mut output = Output::open(path).with_context(|| {
-        format!("cannot create {}", path.map_or("stdout".into(), |path| path.display().to_string()))
+    let mut output = Output::open(path, input.source()).with_context(|| {
+        let path = path.map_or("stdout".into(), |path| path.display().to_string());
+        format!("cannot write {path}")
     })?;
     let format = Format { position: arguments.position.get() - 1, offset: arguments.offset };
     let bad = match arguments.count {
