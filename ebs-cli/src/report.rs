@@ -4,7 +4,7 @@ use crate::arguments::{ReportArguments, SymbolArguments};
 use crate::input::{End, Input};
 use crate::terminal;
 use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use record::stream::Decoder;
 use std::io::Write;
 use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer, load_file};
@@ -54,7 +54,8 @@ pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
     let root = arguments.root.clone();
     let kernel = match &arguments.system_map {
         Some(path) => {
-            load_file(&root, path, KernelOffset::Given(0))?;
+            // The text of the error ends with that of its source.
+            load_file(&root, path, KernelOffset::Given(0)).map_err(|error| anyhow!("{error}"))?;
             KernelSource::File { path: path.clone(), offset: KernelOffset::Detect }
         }
         None => KernelSource::Running,
@@ -104,5 +105,5 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
         out.write_all(table::render(&report, terminal::style()).as_bytes())?;
     }
     out.flush()?;
-    end.into_result().context("the table shows what came before the damage")
+    end.into_result().context("the table shows what could be read")
 }
