@@ -114,6 +114,7 @@ impl Pipeline {
         }
         self.losses.counted_early = self.waiting.early();
         self.losses.unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
+        self.losses.unreadable = decoder.tally().unreadable().map_or(0, |bad| bad.count);
         let Counters { events, columns, round, tally, .. } = self.counters;
         let counted = answer::Counted { events, columns, round, rows: tally.rows() };
         answer::report(&self.query, counted, (self.lookup, self.losses), decoder)

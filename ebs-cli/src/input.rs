@@ -17,7 +17,8 @@ const LARGE: u64 = 64 << 20;
 pub enum End {
     /// As it should.
     Whole,
-    /// Not as it should; every record before that was handed out.
+    /// Not as it should, or with records that cannot be read; all others
+    /// before that were handed out.
     Damaged(anyhow::Error),
 }
 
@@ -100,14 +101,25 @@ impl Input {
                     Ok(true) => {}
                     Ok(false) => {
                         let end = decoder.finish(self.end - self.start);
-                        return Ok(end.map_or_else(|error| self.damaged(error), |()| End::Whole));
+                        return Ok(self.end_of(decoder, end));
                     }
                     Err(error) => {
                         let error = anyhow::Error::new(error);
                         return Ok(End::Damaged(error.context(format!("reading {}", self.name))));
                     }
                 },
-                Err(error) => return Ok(self.damaged(error)),
+                Err(error) => return Ok(self.end_of(decoder, Err(error))),
+            }
+        }
+    }
+
+    fn end_of(&self, decoder: &Decoder, end: Result<(), StreamError>) -> End {
+        match (end, decoder.tally().unreadable()) {
+            (Ok(()), None) => End::Whole,
+            (Ok(()), Some(unreadable)) => End::Damaged(anyhow!("{}: {unreadable}", self.name)),
+            (Err(error), None) => self.damaged(error),
+            (Err(error), Some(unreadable)) => {
+                End::Damaged(anyhow!("{}: {error}; besides, {unreadable}", self.name))
             }
         }
     }

@@ -20,7 +20,7 @@ mod route;
 mod update;
 pub mod write;
 
-pub use decoder::{Decoder, Step, StreamRecord, Tally};
+pub use decoder::{Decoder, Step, StreamRecord, Tally, Unreadable};
 pub use description::EventDescription;
 pub use error::StreamError;
 pub use feature::{Cache, EventName, Feature, FeatureId};

@@ -32,6 +32,7 @@ pub(super) fn of_stream(query: &Query, losses: &Losses, decoder: &Decoder) -> Ve
             losses.unplaced
         ));
     }
+    notes.extend(decoder.tally().unreadable().map(ToString::to_string));
     notes
 }
 

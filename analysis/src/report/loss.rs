@@ -34,6 +34,8 @@ pub struct Losses {
     pub counted_early: u64,
     /// Records whose event the stream does not describe.
     pub unplaced: u64,
+    /// Records that are not what they say; a note says where the first is.
+    pub unreadable: u64,
 }
 
 impl Ledger {

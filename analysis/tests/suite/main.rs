@@ -9,6 +9,7 @@
 
 mod aggregation;
 mod bounds;
+mod damage;
 mod filters;
 mod recording;
 mod registers;

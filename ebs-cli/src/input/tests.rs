@@ -50,6 +50,23 @@ fn what_was_read_before_the_cut_is_handed_out() {
 }
 
 #[test]
+fn records_that_cannot_be_read_are_damage_after_all_others() {
+    let mut holed = stream();
+    // A feature without an id.
+    holed.splice(16..16, [80, 0, 0, 0, 0, 0, 8, 0]);
+    let unreadable = "1 record could not be read and was left out: HEADER_FEATURE at offset 16: \
+                      needs 8 bytes at offset 0, 0 are left";
+    let (found, end) = rounds(Box::new(std::io::Cursor::new(holed.clone())));
+    assert_eq!((found, end), (3, Err(format!("it: {unreadable}"))));
+    holed.pop();
+    let (found, end) = rounds(Box::new(std::io::Cursor::new(holed)));
+    let said = end.expect_err("it is cut, too");
+    assert_eq!(found, 2);
+    assert!(said.starts_with("it: truncated: 7 bytes"), "{said}");
+    assert!(said.ends_with(&format!("; besides, {unreadable}")), "{said}");
+}
+
+#[test]
 fn foreign_input_is_named() {
     let said = |bytes: &[u8]| {
         let (_, end) = rounds(Box::new(std::io::Cursor::new(bytes.to_vec())));

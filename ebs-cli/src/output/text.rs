@@ -54,10 +54,12 @@ impl TextRecords {
     ///
     /// # Errors
     ///
-    /// The destination takes no more.
+    /// The destination takes no more, or records could not be read.
     pub(super) fn close(&mut self) -> io::Result<()> {
         self.lines.finish(&self.decoder);
-        self.write()
+        self.write()?;
+        let unreadable = self.decoder.tally().unreadable();
+        unreadable.map_or(Ok(()), |bad| Err(io::Error::other(bad.to_string())))
     }
 
     /// Lines that were written: all others are lost.

@@ -3,7 +3,7 @@
 mod describe;
 mod tally;
 
-pub use tally::Tally;
+pub use tally::{Tally, Unreadable};
 
 use super::description::EventDescription;
 use super::error::StreamError;
@@ -75,6 +75,14 @@ pub enum StreamRecord<'a> {
     /// A record that says nothing here, or that belongs to no event; counted
     /// in [`Decoder::tally`].
     Skipped(RecordType),
+    /// A record whose fields cannot be read though its size is good: the
+    /// next one can be. Counted in [`Tally::unreadable`].
+    Unreadable {
+        /// Its type.
+        kind: RecordType,
+        /// Where it is and why.
+        error: StreamError,
+    },
     /// Bytes that follow a record of this type outside its size, in as many
     /// pieces as the input came in.
     Payload(RecordType),
@@ -131,8 +139,10 @@ impl Decoder {
     /// size always gets on.
     ///
     /// # Errors
-    /// Bytes that are no stream, or a record that is not what it says. There
-    /// is no going on after an error: nothing says where the next record is.
+    /// Bytes that are no stream, a record shorter than it can be, an event
+    /// that is not understood, compression. There is no going on after an
+    /// error: nothing says where or what the next record is. A record that
+    /// costs only itself is [`StreamRecord::Unreadable`].
     #[inline]
     pub fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
         if self.position != Position::Record {
@@ -247,9 +257,17 @@ impl Decoder {
         header: RecordHeader,
         payload: &'a [u8],
     ) -> Result<StreamRecord<'a>, StreamError> {
-        match header.kind {
+        let kind = header.kind;
+        let result = match kind {
             RecordType(1..USER_TYPES) => self.side(header, payload),
             _ => self.own(header, payload),
+        };
+        match result {
+            Err(error) if error.costs_one_record() => {
+                self.tally.note_unreadable(&error);
+                Ok(StreamRecord::Unreadable { kind, error })
+            }
+            result => result,
         }
     }
 
@@ -317,10 +335,10 @@ impl Decoder {
         };
         let (kind, offset) = (header.kind, self.offset);
         let id = description.layout.trailer(payload);
-        let id = id.map_err(|source| StreamError::Trailer { kind, offset, source })?;
+        let id = id.map_err(|reason| StreamError::Trailer { kind, offset, reason })?;
         let end = payload.len().saturating_sub(description.layout.trailer_size());
         let record = SideRecord::decode(header, &payload[..end], self.order);
-        let record = record.map_err(|source| StreamError::Side { offset, source })?;
+        let record = record.map_err(|reason| StreamError::Side { offset, reason })?;
         Ok(StreamRecord::Side { event, misc: header.misc, record, id })
     }
 
@@ -341,11 +359,13 @@ impl Decoder {
     ) -> Result<StreamRecord<'a>, StreamError> {
         let (kind, offset) = (header.kind, self.offset);
         let short = |short| StreamError::Short { kind, offset, short };
+        // Without it nothing says how many bytes follow the record.
+        let least = |size: usize| self.record_size(header, RecordHeader::SIZE + size);
         let mut cursor = Cursor::new(payload, self.order);
         Ok(match kind {
             RecordType::HEADER_ATTR => self.event(payload)?,
             RecordType::EVENT_UPDATE => self.update(&mut cursor).map_err(short)?,
-            RecordType::HEADER_FEATURE => self.feature(&mut cursor).map_err(short)?,
+            RecordType::HEADER_FEATURE => self.feature(&mut cursor)?,
             RecordType::HEADER_EVENT_TYPE => self.event_type(&mut cursor).map_err(short)?,
             RecordType::FINISHED_ROUND => StreamRecord::FinishedRound,
             RecordType::FINISHED_INIT => StreamRecord::FinishedInit,
@@ -353,12 +373,12 @@ impl Decoder {
                 return Err(StreamError::Compressed { kind, offset });
             }
             RecordType::HEADER_TRACING_DATA => {
-                let bytes = u64::from(cursor.u32().map_err(short)?);
+                let bytes = u64::from(cursor.u32().map_err(|_| least(4))?);
                 self.follow_with(kind, bytes);
                 StreamRecord::Skipped(kind)
             }
             RecordType::AUXTRACE => {
-                let bytes = cursor.u64().map_err(short)?;
+                let bytes = cursor.u64().map_err(|_| least(8))?;
                 self.follow_with(kind, bytes);
                 StreamRecord::Skipped(kind)
             }

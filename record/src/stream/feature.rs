@@ -30,6 +30,9 @@ impl FeatureId {
     pub const PMU_MAPPINGS: FeatureId = FeatureId(16);
     pub const CACHE: FeatureId = FeatureId(20);
     pub const SAMPLE_TIME: FeatureId = FeatureId(21);
+    /// The header of a file has a bit for each of 256 (HEADER_FEAT_BITS):
+    /// records with an id beyond say nothing.
+    pub const LAST: FeatureId = FeatureId(255);
 }
 
 impl fmt::Display for FeatureId {

@@ -2,8 +2,8 @@
 
 use super::feature::{Cache, Feature, FeatureId};
 use crate::arch::Arch;
-use crate::bytes::Short;
 use crate::units::Time;
+use std::collections::BTreeMap;
 
 /// Features seen so far; the last of a kind counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,10 +32,8 @@ pub struct Features {
     pub caches: Vec<Cache>,
     /// Times of the first and last sample.
     pub sample_time: Option<(Time, Time)>,
-    /// Features not decoded here, as bytes.
-    pub others: Vec<(FeatureId, Vec<u8>)>,
-    /// Features that could not be decoded, and why.
-    pub unreadable: Vec<(FeatureId, Short)>,
+    /// Features not decoded here, as bytes; up to [`FeatureId::LAST`].
+    pub others: BTreeMap<FeatureId, Vec<u8>>,
 }
 
 impl Features {
@@ -69,8 +67,7 @@ impl Features {
             // Names go to the events, not here.
             Feature::EventDescriptions(_) => {}
             Feature::Other { id, data } => {
-                self.others.retain(|(other, _)| *other != id);
-                self.others.push((id, data));
+                self.others.insert(id, data);
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::stream::update;
 impl Decoder {
     pub(super) fn event<'a>(&mut self, payload: &[u8]) -> Result<StreamRecord<'a>, StreamError> {
         let offset = self.offset;
-        let attr_error = |source| StreamError::Attr { offset, source };
+        let attr_error = |reason| StreamError::Attr { offset, reason };
         let attr = Attr::decode(payload, self.order).map_err(attr_error)?;
         let size = usize::try_from(attr.size).unwrap_or(usize::MAX);
         let Some(ids) = payload.get(size..) else {
@@ -23,7 +23,7 @@ impl Decoder {
         };
         let ids: Vec<u64> = Words::new(ids, self.order).iter().collect();
         let layout = SampleLayout::new(&attr, self.order)
-            .map_err(|source| StreamError::Layout { offset, source })?;
+            .map_err(|reason| StreamError::Layout { offset, reason })?;
         let first = self.events.first().map_or(&attr, |event| &event.attr);
         self.route.add(&attr, &ids, first);
         let (name, unit, scale, cpus, notes) = (None, None, None, None, Vec::new());
@@ -46,16 +46,20 @@ impl Decoder {
         }
     }
 
-    /// A feature that cannot be decoded costs itself only.
     pub(super) fn feature<'a>(
         &mut self,
         cursor: &mut Cursor<'_>,
-    ) -> Result<StreamRecord<'a>, Short> {
-        let id = FeatureId(cursor.u64()?);
-        match Feature::decode(id, cursor.rest(), self.order) {
-            Ok(Feature::EventDescriptions(names)) => self.name_events(names),
-            Ok(feature) => self.features.insert(feature),
-            Err(short) => self.features.unreadable.push((id, short)),
+    ) -> Result<StreamRecord<'a>, StreamError> {
+        let (kind, offset) = (RecordType::HEADER_FEATURE, self.offset);
+        let id = cursor.u64().map_err(|short| StreamError::Short { kind, offset, short })?;
+        let id = FeatureId(id);
+        let feature = Feature::decode(id, cursor.rest(), self.order);
+        match feature.map_err(|short| StreamError::Feature { offset, id, short })? {
+            Feature::EventDescriptions(names) => self.name_events(names),
+            Feature::Other { id, .. } if id > FeatureId::LAST => {
+                return Ok(StreamRecord::Skipped(kind));
+            }
+            feature => self.features.insert(feature),
         }
         Ok(StreamRecord::Feature)
     }

@@ -218,22 +218,80 @@ fn records_that_cannot_be_are_errors_with_their_offset() {
         assert!(
             matches!(fail(RecordType::HEADER_ATTR, &[0; 8]), StreamError::Attr { offset, .. } if offset == at)
         );
-        assert!(
-            matches!(fail(RecordType::EVENT_UPDATE, &[0; 8]), StreamError::Short { offset, .. } if offset == at)
-        );
+        // How many bytes follow these is not in them.
+        for (kind, least) in [(RecordType::HEADER_TRACING_DATA, 12), (RecordType::AUXTRACE, 16)] {
+            assert_eq!(
+                fail(kind, &[]),
+                StreamError::RecordSize { kind, offset: at, size: 8, least }
+            );
+        }
+        let mut bytes = start.clone();
+        RecordHeader { kind: RecordType::COMM, misc: Misc(0), size: 7 }
+            .encode(&mut Writer::new(&mut bytes, order));
+        let (kind, offset) = (RecordType::COMM, at);
+        let error = StreamError::RecordSize { kind, offset, size: 7, least: 8 };
+        assert_eq!(read(&bytes, &[]).unwrap_err(), error);
+    }
+}
+
+#[test]
+fn a_record_that_cannot_be_read_costs_itself_only() {
+    for order in ORDERS {
+        let mut bytes = start(order);
+        let first = bytes.len();
         let mut comm = Vec::new();
         put_comm(3, b"", order, &mut comm);
         let cut = comm[16..].to_vec();
-        let error = fail(RecordType::FORK, &cut);
-        let StreamError::Side { source: SideError::Short { field, .. }, .. } = error else {
-            panic!("{error}")
-        };
-        assert_eq!(field, "tid");
         let mut id = Vec::new();
         Writer::new(&mut id, order).u64(3);
-        let error = fail(RecordType::LOST, &id);
-        assert!(matches!(error, StreamError::Trailer { offset, .. } if offset == at), "{error}");
+        let mut hostname = Vec::new();
+        Writer::new(&mut hostname, order).u64(FeatureId::HOSTNAME.0);
+        hostname.extend([0xff; 4]);
+        let mut update = Vec::new();
+        Writer::new(&mut update, order).u64(1);
+        for (kind, body) in [
+            (RecordType::FORK, &cut),
+            (RecordType::LOST, &id),
+            (RecordType::EVENT_UPDATE, &update),
+            (RecordType::HEADER_FEATURE, &hostname),
+            (RecordType::HEADER_FEATURE, &Vec::new()),
+            (RecordType::HEADER_EVENT_TYPE, &Vec::new()),
+        ] {
+            put(kind, body, order, &mut bytes);
+            put_sample(1, 1, order, &mut bytes);
+        }
+        let (seen, decoder) = read(&bytes, &[]).unwrap();
+        let (bad, good): (Vec<_>, Vec<_>) = (3..seen.len()).partition(|at| at % 2 == 1);
+        assert_eq!((bad.len(), good.len()), (6, 6));
+        assert!(bad.iter().all(|&at| seen[at].starts_with("Unreadable")), "{seen:?}");
+        assert!(good.iter().all(|&at| seen[at].starts_with("Sample")), "{seen:?}");
+        let unreadable = decoder.tally().unreadable().unwrap();
+        assert_eq!(unreadable.count, 6);
+        let field_tid = matches!(
+            unreadable.first,
+            StreamError::Side { offset, reason: SideError::Short { field: "tid", .. } }
+                if offset == first as u64
+        );
+        assert!(field_tid, "{unreadable}");
+        assert_eq!(
+            unreadable.to_string(),
+            format!(
+                "6 records could not be read and were left out; the first: at offset {first}: \
+                 FORK record, field tid: needs 4 bytes at offset 8, 0 are left"
+            )
+        );
+        assert_eq!(decoder.features().hostname, None);
     }
+}
+
+#[test]
+fn reasons_are_said_once_in_a_chain() {
+    let mut bytes = start(ByteOrder::Little);
+    put(RecordType::LOST, &3u64.to_le_bytes(), ByteOrder::Little, &mut bytes);
+    let (_, decoder) = read(&bytes, &[]).unwrap();
+    let first = &decoder.tally().unreadable().unwrap().first;
+    assert!(first.to_string().contains("needs 16 bytes"), "{first}");
+    assert!(std::error::Error::source(first).is_none());
 }
 
 #[test]
@@ -275,16 +333,18 @@ fn names_come_from_old_records_and_from_event_desc() {
 }
 
 #[test]
-fn a_feature_that_cannot_be_read_costs_itself_only() {
+fn the_last_feature_of_an_id_counts_and_ids_beyond_say_nothing() {
     let order = ByteOrder::Little;
     let mut bytes = start(order);
-    let mut body = FeatureId::HOSTNAME.0.to_le_bytes().to_vec();
-    body.extend([0xff; 4]);
-    put(RecordType::HEADER_FEATURE, &body, order, &mut bytes);
-    put_sample(1, 1, order, &mut bytes);
+    for (id, byte) in [(200u64, 1), (255, 2), (200, 3), (256, 4), (u64::MAX, 5)] {
+        let mut body = id.to_le_bytes().to_vec();
+        body.push(byte);
+        put(RecordType::HEADER_FEATURE, &body, order, &mut bytes);
+    }
     let (seen, decoder) = read(&bytes, &[]).unwrap();
-    assert!(seen[4].starts_with("Sample"), "{seen:?}");
-    assert_eq!(decoder.features().unreadable[0].0, FeatureId::HOSTNAME);
+    assert_eq!(seen[6..], ["Skipped(HEADER_FEATURE)", "Skipped(HEADER_FEATURE)"]);
+    let others: Vec<_> = decoder.features().others.iter().collect();
+    assert_eq!(others, [(&FeatureId(200), &vec![3]), (&FeatureId(255), &vec![2])]);
 }
 
 proptest! {
