@@ -31,11 +31,13 @@ fn attr() -> Attr {
     }
 }
 
-fn sample(number: u64, registers: &[u8]) -> Sample<'_> {
+/// Runs of one CPU's ring, as a recorder writes them.
+const RUN: u64 = 500;
+
+fn sample(number: u64, registers: &[u8], run: u64) -> Sample<'_> {
     Sample {
         misc: Misc(2),
-        // Runs of one CPU's ring, as a recorder writes them.
-        identifier: Some(1 + number / 500 % 64),
+        identifier: Some(1 + number / run * 37 % 64),
         ip: Some(0x40_1136 + number),
         task: Some(Task { pid: Pid(4000), tid: Tid(4001) }),
         time: Some(Time(123_456_789_000 + number)),
@@ -51,7 +53,7 @@ fn sample(number: u64, registers: &[u8]) -> Sample<'_> {
     }
 }
 
-fn stream() -> Vec<u8> {
+fn stream(run: u64) -> Vec<u8> {
     let ids: Vec<u64> = (1..=64).collect();
     let mut out = Vec::new();
     write::file_header(ORDER, &mut out);
@@ -61,33 +63,36 @@ fn stream() -> Vec<u8> {
     let layout = SampleLayout::new(&attr(), ORDER).unwrap();
     let registers = [0x5a; 144];
     for number in 0..SAMPLES {
-        layout.encode(&sample(number, &registers), &mut out).unwrap();
+        layout.encode(&sample(number, &registers, run), &mut out).unwrap();
     }
     out
 }
 
 fn steps(criterion: &mut Criterion) {
-    let bytes = stream();
     let mut group = criterion.benchmark_group("stream");
     group.throughput(Throughput::Elements(SAMPLES));
-    group.bench_function("step", |bencher| {
-        bencher.iter(|| {
-            let (mut decoder, mut at, mut found) = (Decoder::new(), 0, 0u64);
-            while let Step::Record { consumed, record } = decoder.step(&bytes[at..]).unwrap() {
-                at += consumed;
-                if let StreamRecord::Sample { payload, .. } = record {
-                    found += u64::from(!black_box(payload).is_empty());
+    // Sorted by time, every sample may be of another CPU than the last.
+    for (name, run) in [("step", RUN), ("step, ids mixed", 1)] {
+        let bytes = stream(run);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let (mut decoder, mut at, mut found) = (Decoder::new(), 0, 0u64);
+                while let Step::Record { consumed, record } = decoder.step(&bytes[at..]).unwrap() {
+                    at += consumed;
+                    if let StreamRecord::Sample { payload, .. } = record {
+                        found += u64::from(!black_box(payload).is_empty());
+                    }
                 }
-            }
-            assert_eq!(found, SAMPLES);
+                assert_eq!(found, SAMPLES);
+            });
         });
-    });
+    }
     group.finish();
 }
 
 fn lines(criterion: &mut Criterion) {
     let registers: Vec<u8> = (0..144).collect();
-    let sample = sample(1, &registers);
+    let sample = sample(1, &registers, RUN);
     let columns = Columns::of(&attr(), Arch::X86_64);
     let mut out = Vec::new();
     let mut group = criterion.benchmark_group("text");

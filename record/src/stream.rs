@@ -14,6 +14,7 @@ mod description;
 mod error;
 mod feature;
 mod features;
+mod ids;
 pub mod note;
 mod rounds;
 mod route;

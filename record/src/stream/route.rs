@@ -6,6 +6,7 @@
 //! before STREAM_ID and CPU in the trailer. Same rule as
 //! evlist__valid_sample_type() (tools/perf/util/evlist.c).
 
+use super::ids::Ids;
 use crate::attr::{Attr, AttrFlags, SampleType};
 use crate::bytes::{ByteOrder, Words};
 
@@ -40,9 +41,8 @@ pub(super) struct Route {
     events: usize,
     sample: Place,
     side: Place,
-    /// Sorted by id when `sorted`; the first event that claims an id has it.
-    ids: Vec<(u64, usize)>,
-    sorted: bool,
+    /// The first event that claims an id has it.
+    ids: Ids,
     /// The last id looked up: records of one CPU follow each other.
     last: Option<(u64, usize)>,
 }
@@ -53,8 +53,7 @@ impl Route {
             events: 0,
             sample: Place::Nothing,
             side: Place::Nothing,
-            ids: Vec::new(),
-            sorted: true,
+            ids: Ids::default(),
             last: None,
         }
     }
@@ -63,13 +62,18 @@ impl Route {
     pub(super) fn add(&mut self, attr: &Attr, ids: &[u64], first: &Attr) {
         let event = self.events;
         self.events += 1;
-        self.sorted = false;
-        self.last = None;
-        self.ids.extend(ids.iter().map(|&id| (id, event)));
+        self.claim(event, ids);
         let sample = (sample_place(first), sample_place(attr));
         self.sample = agreed(self.sample, event, sample, same_samples(attr, first));
         let side = (side_place(first), side_place(attr));
         self.side = agreed(self.side, event, side, same_trailers(attr, first));
+    }
+
+    /// Takes note of more ids of an event.
+    pub(super) fn claim(&mut self, event: usize, ids: &[u64]) {
+        for &id in ids {
+            self.ids.claim(id, event);
+        }
     }
 
     /// The event of a sample's payload.
@@ -115,19 +119,9 @@ impl Route {
         {
             return Some(event);
         }
-        let event = self.search(id)?;
+        let event = self.ids.event(id)?;
         self.last = Some((id, event));
         Some(event)
-    }
-
-    fn search(&mut self, id: u64) -> Option<usize> {
-        if !self.sorted {
-            self.ids.sort();
-            self.ids.dedup_by_key(|entry| entry.0);
-            self.sorted = true;
-        }
-        let at = self.ids.binary_search_by_key(&id, |entry| entry.0).ok()?;
-        self.ids.get(at).map(|entry| entry.1)
     }
 }
 
