@@ -3,8 +3,9 @@
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use record::Pid;
 use rustix::process::{PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, waitid};
@@ -111,7 +112,7 @@ pub struct Command {
     program: String,
     pid: Pid,
     pidfd: OwnedFd,
-    leave: Option<PipeWriter>,
+    leave: Option<Leave>,
     failure: PipeReader,
     status: Option<CommandStatus>,
 }
@@ -156,10 +157,8 @@ impl Command {
 
     /// Lets the child exec, and returns once it has.
     pub fn release(&mut self) -> Result<(), CommandError> {
-        let Some(mut leave) = self.leave.take() else { return Ok(()) };
-        // A child that is gone closes its end; its failure pipe tells more.
-        let _gone = leave.write_all(&[1]);
-        drop(leave);
+        let Some(leave) = self.leave.take() else { return Ok(()) };
+        leave.give();
         let mut errno = [0; 4];
         match self.failure.read_exact(&mut errno) {
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
@@ -226,17 +225,54 @@ fn status(status: &WaitIdStatus) -> CommandStatus {
     }
 }
 
-type Held = (i32, OwnedFd, PipeWriter, PipeReader);
+/// Our ends of the leave pipes of all commands that wait. A child that is
+/// forked meanwhile must not keep any: its sibling would never see the end
+/// of file.
+static LEAVES: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
+
+fn leaves() -> MutexGuard<'static, Vec<RawFd>> {
+    LEAVES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Our end of one leave pipe, listed in [`LEAVES`] while it is open.
+#[derive(Debug)]
+struct Leave(Option<PipeWriter>);
+
+impl Leave {
+    fn give(mut self) {
+        if let Some(pipe) = &mut self.0 {
+            // A child that is gone closed its end; its failure pipe tells.
+            let _gone = pipe.write_all(&[1]);
+        }
+    }
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        let mut leaves = leaves();
+        if let Some(pipe) = self.0.take() {
+            leaves.retain(|&fd| fd != pipe.as_raw_fd());
+            drop(pipe);
+        }
+    }
+}
+
+type Held = (i32, OwnedFd, Leave, PipeReader);
 
 fn fork_held(image: &Image) -> io::Result<Held> {
+    // Held until the child's ends are closed here: another child that keeps
+    // a `failure` would hide that this one has exec'd.
+    let mut leaves = leaves();
     let (leave_reader, leave) = pipe()?;
     let (failure, failure_writer) = pipe()?;
-    let pipes = ChildPipes {
-        leave: leave_reader.into(),
-        failure: failure_writer.into(),
-        leave_writer: leave.as_raw_fd(),
-    };
+    let leave_writers = leaves.iter().copied().chain([leave.as_raw_fd()]).collect();
+    let pipes =
+        ChildPipes { leave: leave_reader.into(), failure: failure_writer.into(), leave_writers };
     let pid = fork(image, &pipes)?;
+    drop(pipes);
+    leaves.push(leave.as_raw_fd());
+    drop(leaves);
+    let leave = Leave(Some(leave));
     // Not reaped yet, so the number still names our child.
     let raw = rustix::process::Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
     let pidfd = pidfd_open(raw, PidfdFlags::empty())?;

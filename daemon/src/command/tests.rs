@@ -73,6 +73,22 @@ fn a_command_that_is_dropped_never_runs() {
 }
 
 #[test]
+fn commands_that_wait_beside_each_other_do_not_hold_each_other_up() {
+    let words = words(&["true"]);
+    let (mut first, mut second) = (Command::hold(&words).unwrap(), Command::hold(&words).unwrap());
+    let third = Command::hold(&words).unwrap();
+    first.release().unwrap();
+    assert_eq!(first.wait().unwrap(), CommandStatus::Exited(0));
+    drop(third);
+    second.release().unwrap();
+    assert_eq!(second.wait().unwrap(), CommandStatus::Exited(0));
+
+    let (early, late) = (Command::hold(&words).unwrap(), Command::hold(&words).unwrap());
+    drop(early);
+    drop(late);
+}
+
+#[test]
 fn candidates_are_those_of_execvp() {
     let list = |path: &str| {
         candidates(OsStr::new("x"), OsStr::new(path))

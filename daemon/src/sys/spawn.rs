@@ -46,8 +46,9 @@ pub(crate) struct ChildPipes {
     pub(crate) leave: OwnedFd,
     /// Takes the errno of a failed exec; closes on exec.
     pub(crate) failure: OwnedFd,
-    /// Our end of `leave`: held open in the child it would hide our death.
-    pub(crate) leave_writer: RawFd,
+    /// Our ends of all leave pipes: held open in the child they would hide
+    /// our death, from it and from its siblings.
+    pub(crate) leave_writers: Vec<RawFd>,
 }
 
 /// Forks. The child gets the caller's signal mask, default dispositions for
@@ -80,8 +81,10 @@ fn child(
     shell_argv: &mut [*const c_char],
     (pipes, mask): (&ChildPipes, &libc::sigset_t),
 ) -> c_int {
-    // SAFETY: a plain descriptor number; the parent's copy is not affected.
-    unsafe { libc::close(pipes.leave_writer) };
+    for &fd in &pipes.leave_writers {
+        // SAFETY: a plain descriptor number; the parent's is not affected.
+        unsafe { libc::close(fd) };
+    }
     for signal in 1..=LAST_SIGNAL {
         reset_handler(signal);
     }
