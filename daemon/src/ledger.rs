@@ -52,8 +52,9 @@ pub struct Ledger {
     /// Samples that the kernel must have made of them. Some only where that
     /// is certain: software events, tracepoints and breakpoints make one for
     /// every event at period 1, and one for every full period of each event
-    /// without children. Timers skip ticks, and each thread keeps a
-    /// remainder of its own at longer periods, so these say None.
+    /// without children. Timers skip ticks, each thread keeps a remainder
+    /// of its own at longer periods, and tracepoints of the scheduler may
+    /// count more than one for a sample, so these say None.
     pub kernel: Option<u64>,
     /// Samples that the sink took.
     pub delivered: u64,

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use record::{AttrFlags, Cpu, EventType, SampleType, Tid};
+use record::{AttrFlags, Cpu, EventType, Tid};
 
 use crate::facts::{Capability, Limit};
 use crate::{Plan, Target};
@@ -214,12 +214,6 @@ fn permission_advice(failure: &OpenFailure, plan: &Plan) -> String {
              shared by all of the user's profilers, and RLIMIT_MEMLOCK is {limit}: give smaller \
              rings, raise the limit (ulimit -l), or have CAP_IPC_LOCK"
         );
-    }
-    if plan.event.kind == EventType::TRACEPOINT && plan.event.sample_type.contains(SampleType::RAW)
-    {
-        return "the fields of a tracepoint are for those who may trace the kernel: be root, have \
-                CAP_PERFMON, or as root: sysctl kernel.perf_event_paranoid=-1"
-            .to_owned();
     }
     if plan.event.kind == EventType::BREAKPOINT && access.has(Capability::SysAdmin) != Some(true) {
         return "a breakpoint on an address of the kernel needs CAP_SYS_ADMIN: be root, or watch \

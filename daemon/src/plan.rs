@@ -68,7 +68,6 @@ struct Opening {
     config1: u64,
     config2: u64,
     interval: u64,
-    raw: bool,
     registers: u64,
     promises: Promises,
 }
@@ -157,7 +156,6 @@ fn open_event(
         config1: 0,
         config2: 0,
         interval: request.interval.unwrap_or(form.default_interval),
-        raw: false,
         registers: record::registers::general(facts.kernel.arch()),
         promises,
     };
@@ -236,15 +234,6 @@ fn fill_tracepoint(
             "{point}: tracepoints of the kernel fire with -k only; with -u alone only probes in \
              programs and syscalls:* do"
         ));
-    }
-    // perf_trace_event_perm(): raw fields of other events are for those who
-    // may trace the kernel.
-    let may_see_raw = facts.access.perfmon() != Some(false)
-        || facts.access.paranoid.is_some_and(|level| level < 0)
-        || (system_call && request.target != Target::System);
-    opening.raw = may_see_raw;
-    if !may_see_raw {
-        notes.push(format!("{point}: its own fields are left out, they need CAP_PERFMON"));
     }
     Ok(())
 }

@@ -203,8 +203,8 @@ pub(super) static TRACEPOINT: EventType = EventType {
              must be mounted. Tracepoints happen in the kernel: say -k. (syscalls:* and \
              probes in programs carry the program's state, and fire with -u too.)\n\
              IP is the place in the kernel; of the registers only IP and SP hold values. \
-             syscalls:*: IP and registers of the program at its system call. Addr is 0. The \
-             tracepoint's own fields are in the record's raw part, where rights allow.",
+             syscalls:*: IP and registers of the program at its system call. Addr is 0; the \
+             tracepoint's own fields are not recorded.",
     example: "ebs -k -t kmem:mm_page_alloc -- ./program",
     kind: EventKind::Tracepoint,
 };

@@ -67,9 +67,6 @@ pub(super) fn build(opening: &Opening, request: &Request) -> Attrs {
         config2: opening.config2,
         ..common.clone()
     };
-    if opening.raw {
-        event.sample_type |= SampleType::RAW;
-    }
     event.flags.set(AttrFlags::EXCLUDE_USER, !request.modes.user);
     event.flags.set(AttrFlags::EXCLUDE_KERNEL, !request.modes.kernel);
 

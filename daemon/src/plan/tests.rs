@@ -260,8 +260,8 @@ fn tracepoints() {
     facts.tracepoint = Some(TracepointState::Id(372));
     let found = plan(&switch, &facts).unwrap();
     assert_eq!((found.event.kind, found.event.config), (EventType::TRACEPOINT, 372));
-    assert!(found.event.sample_type.contains(SampleType::RAW));
-    assert!(!found.side.sample_type.contains(SampleType::RAW));
+    // perf script 6.1 crashes on raw fields that no stream describes.
+    assert!(!found.event.sample_type.contains(SampleType::RAW));
     let quiet = plan(&request("sched:sched_switch", Modes::USER), &facts).unwrap();
     assert!(quiet.notes[0].contains("-k only"), "{:?}", quiet.notes);
 
@@ -271,13 +271,6 @@ fn tracepoints() {
     assert!(text.contains("did you mean sched:sched_switch?"), "{text}");
     facts.tracepoint = Some(TracepointState::Forbidden("/sys/kernel/tracing".into()));
     assert!(refused(&switch, &facts).0.contains("/sys/kernel/tracing"));
-
-    facts = Facts { tracefs: facts.tracefs, ..user() };
-    facts.tracepoint = Some(TracepointState::Id(5));
-    let write = plan(&request("syscalls:sys_enter_write", Modes::USER), &facts).unwrap();
-    assert!(write.event.sample_type.contains(SampleType::RAW), "open to all (CAP_ANY)");
-    let probe = plan(&request("probe_x:main", Modes::USER), &facts).unwrap();
-    assert!(!probe.event.sample_type.contains(SampleType::RAW));
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl Session {
         let ledger = &mut self.ledger;
         ledger.tail_known = self.attrs.event.read_format.contains(ReadFormat::LOST);
         ledger.events = totals.sampled.count;
-        ledger.kernel = samples_made(&self.attrs, totals);
+        ledger.kernel = samples_made(&self.attrs, &self.plan.name, totals);
         if ledger.tail_known {
             ledger.lost.ring = totals.sampled.lost;
             ledger.side_lost += totals.side_lost;
@@ -121,11 +121,14 @@ impl Session {
 
 /// Samples that the kernel must have made, where that is certain: see
 /// [`Ledger::kernel`](crate::ledger::Ledger::kernel).
-fn samples_made(attrs: &Attrs, totals: &Retired) -> Option<u64> {
+fn samples_made(attrs: &Attrs, name: &str, totals: &Retired) -> Option<u64> {
     let event = &attrs.event;
     let certain = match event.kind {
         EventType::SOFTWARE => !CLOCKS.contains(&event.config) && !SILENT.contains(&event.config),
-        EventType::TRACEPOINT | EventType::BREAKPOINT => true,
+        // The scheduler's may count more than one for a record
+        // (__perf_count, __perf_task in include/trace/events/sched.h).
+        EventType::TRACEPOINT => !name.starts_with("sched:"),
+        EventType::BREAKPOINT => true,
         _ => false,
     };
     match event.sampling() {
