@@ -115,10 +115,20 @@ pub(crate) struct Drained {
 /// Lends every record between tail and head to `each`, then releases the
 /// tail once; also when `each` panics. A record whose size is below 8 or
 /// beyond the head makes all that follows unreadable: it is dropped.
-pub(crate) fn drain<R: Region>(region: &mut R, mut each: impl FnMut(Lent<'_>)) -> Drained {
+pub(crate) fn drain<R: Region>(region: &mut R, each: impl FnMut(Lent<'_>)) -> Drained {
     let mut guard = Release { end: None, region };
     let window = guard.region.window();
     guard.end = Some(window.end);
+    walk(window, each)
+}
+
+/// Lends the same records, and leaves them in the ring.
+pub(crate) fn look<R: Region>(region: &R, each: impl FnMut(Lent<'_>)) {
+    // What is wrong with them the drain will say.
+    let _same_as_drained = walk(region.window(), each);
+}
+
+fn walk(window: Window<'_>, mut each: impl FnMut(Lent<'_>)) -> Drained {
     let mut drained = Drained { records: 0, damaged: window.torn };
     let (mut first, mut second) = (window.first, window.second);
     while !(first.is_empty() && second.is_empty()) {

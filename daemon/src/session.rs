@@ -3,6 +3,7 @@
 //! Everything runs on the caller's thread: [`Session::wait`] until a ring
 //! has filled up somewhat, [`Session::drain`] what there is into the sink.
 
+mod cutoff;
 pub(crate) mod error;
 mod finish;
 pub(crate) mod opener;
@@ -177,8 +178,8 @@ impl Session {
         match (&mut self.command, self.plan.target) {
             (Some(command), _) => command.release()?,
             (None, Target::System) => {
-                let enabled = self.sets.iter().try_for_each(EventSet::enable);
-                enabled.map_err(SessionError::system("PERF_EVENT_IOC_ENABLE"))?;
+                let enabled = self.sets.iter().try_for_each(|set| set.enable(None));
+                enabled.map_err(|failure| OpenError::event(failure, &self.plan))?;
             }
             (None, _) => {}
         }

@@ -4,6 +4,7 @@ use std::io;
 
 use record::{Misc, RecordHeader, RecordType, SampleType};
 
+use super::cutoff::{time, time_offset};
 use super::sink::Outbox;
 use super::{Seen, Session, SessionError, Sink};
 use crate::ledger::Ledger;
@@ -73,8 +74,9 @@ impl Session {
             damage(drained, ledger);
             result = result.and(outbox.flush_full(sink, ledger));
         }
+        let cutoff = self.cutoff();
         for index in 0..self.rings.len() {
-            let drained = self.drain_samples(index, &mut pass);
+            let drained = self.drain_samples(index, cutoff, &mut pass);
             damage(drained, &mut self.ledger);
             result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
         }
@@ -88,10 +90,15 @@ impl Session {
         result.map(|()| pass)
     }
 
-    fn drain_samples(&mut self, index: usize, pass: &mut Pass) -> Drained {
+    /// `cutoff`: the time of the last sample that is wanted.
+    fn drain_samples(&mut self, index: usize, cutoff: Option<u64>, pass: &mut Pass) -> Drained {
         let limit = self.settings.count.unwrap_or(u64::MAX);
         let twins = self.drop_twins
             && self.attrs.event.sample_type.contains(SampleType::IDENTIFIER | SampleType::TIME);
+        let offset = time_offset(self.attrs.event.sample_type);
+        let late = move |lent: Lent<'_>| {
+            cutoff.zip(offset).is_some_and(|(last, offset)| time(lent, offset) > Some(last))
+        };
         let identified = self.attrs.event.sample_type.contains(SampleType::IDENTIFIER);
         let id = self.ids.0.first().copied().filter(|_| identified);
         let (ring, lane) = (&mut self.rings[index].samples, &mut self.lanes[index]);
@@ -103,7 +110,7 @@ impl Session {
                 pass.side += 1;
             } else if twins && lane.is_twin(lent) {
                 ledger.lost.duplicate += 1;
-            } else if seen.samples >= limit {
+            } else if seen.samples >= limit || late(lent) {
                 ledger.lost.beyond_count += 1;
             } else {
                 seen.samples += 1;

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use record::{Attr, AttrFlags, Cpu, EventType};
 
 use super::error::OpenError;
-use crate::ring::{Drained, Lent, drain};
+use crate::ring::{Drained, Lent, Region, drain, look};
 use crate::sys::event::{EncodedAttr, Event};
 use crate::sys::mapping::Mapping;
 use crate::{Call, OpenFailure, Plan};
@@ -37,6 +37,17 @@ impl Ring {
     /// Lends what the ring holds now, then releases it.
     pub(crate) fn drain(&mut self, each: impl FnMut(Lent<'_>)) -> Drained {
         drain(&mut self.mapping, each)
+    }
+
+    /// Lends what the ring holds now, and leaves it there.
+    pub(crate) fn look(&self, each: impl FnMut(Lent<'_>)) {
+        look(&self.mapping, each);
+    }
+
+    /// Bytes that the ring holds now.
+    pub(crate) fn filled(&self) -> usize {
+        let window = self.mapping.window();
+        window.first.len() + window.second.len()
     }
 
     /// Data bytes.

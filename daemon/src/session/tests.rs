@@ -111,6 +111,7 @@ fn run_to_end(session: &mut Session, sink: &mut dyn Sink) {
 #[derive(Debug, Default)]
 struct Content {
     addresses: Vec<u64>,
+    cpus: Vec<Cpu>,
     sides: Vec<String>,
     notes: Vec<String>,
     lost_samples: u64,
@@ -129,6 +130,7 @@ fn decode(mut bytes: &[u8]) -> Content {
                         let layout = decoder.events()[event].layout.clone();
                         let sample = layout.decode(misc, payload).unwrap();
                         content.addresses.push(sample.addr.unwrap());
+                        content.cpus.extend(sample.cpu);
                     }
                     StreamRecord::Side { record, .. } => match record {
                         record::SideRecord::Lost { lost, .. } => content.lost += lost,

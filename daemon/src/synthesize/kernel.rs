@@ -69,7 +69,7 @@ fn text(proc: &Path) -> Option<Code> {
     }
     let start = text.or(stext).filter(|&address| address != 0)?;
     let length = match (etext, known_length) {
-        (Some(end), _) => end.checked_sub(start).unwrap_or(0),
+        (Some(end), _) => end.saturating_sub(start),
         (None, length) => length.unwrap_or(0),
     };
     let name = if text.is_some() { "[kernel.kallsyms]_text" } else { "[kernel.kallsyms]_stext" };

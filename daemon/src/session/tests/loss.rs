@@ -89,3 +89,29 @@ fn what_a_failing_sink_does_not_take_is_counted() {
     assert_eq!((ledger.delivered, ledger.unaccounted()), (0, Some(0)), "{ledger:?}");
     assert!(ledger.lost.sink >= STORM);
 }
+
+#[test]
+fn a_count_is_of_the_first_samples_whichever_cpu_they_are_of() {
+    const COUNT: u64 = 1_000;
+    let Some(storm) = Storm::prepare() else { return };
+    let cpus = facts().cpus.online.unwrap_or_default();
+    let [one, other, ..] = cpus[..] else {
+        return eprintln!("skipped: needs two CPUs");
+    };
+    let binary = storm.words[0].to_str().unwrap();
+    let script = format!(
+        "taskset -c {one} {binary} {STORM} >&2 & taskset -c {other} {binary} {STORM} >&2; wait"
+    );
+    let mut sink = Vec::new();
+    let plan = plan_of(PAGE_FAULTS, Target::Command, 1024);
+    let mut session = started(plan, command(&["sh", "-c", &script], Some(COUNT)), &mut sink);
+    session.command().unwrap().wait().unwrap();
+    let ledger = session.finish(&mut sink).unwrap();
+    let content = decode(&sink);
+    assert_eq!((ledger.delivered, ledger.unaccounted()), (COUNT, Some(0)), "{ledger:?}");
+    assert!(ledger.lost.beyond_count > STORM, "{ledger:?}");
+    for cpu in [one, other] {
+        let of_it = content.cpus.iter().filter(|&&at| at == cpu).count() as u64;
+        assert!(of_it > COUNT / 20, "CPU {cpu} has {of_it} of {COUNT}");
+    }
+}

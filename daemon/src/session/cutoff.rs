@@ -1,0 +1,88 @@
+//! Which samples the count that was asked for has room for.
+//!
+//! The rings are drained one after the other, so taking the first that come
+//! would take the first CPU's only. The count is of the first in time.
+
+use record::{RecordHeader, RecordType, SampleType};
+
+use super::Session;
+use super::rings::CpuRings;
+use crate::ring::Lent;
+
+/// IDENTIFIER, IP, TID, TIME and 8 bytes of whatever else is asked for.
+const SMALLEST_SAMPLE: usize = RecordHeader::SIZE + 4 * 8;
+
+impl Session {
+    /// The time of the last sample that there is room for; None: room for
+    /// all that the rings hold, or samples without a time.
+    pub(super) fn cutoff(&self) -> Option<u64> {
+        let room = self.settings.count?.saturating_sub(self.seen.samples);
+        let offset = time_offset(self.attrs.event.sample_type)?;
+        let held: usize = self.rings.iter().map(|ring| ring.samples.filled()).sum();
+        if u64::try_from(held / SMALLEST_SAMPLE).is_ok_and(|most| most <= room) {
+            return None;
+        }
+        let mut times = times(&self.rings, offset);
+        let room = usize::try_from(room).ok().filter(|&room| room < times.len())?;
+        match room.checked_sub(1) {
+            Some(last) => Some(*times.select_nth_unstable(last).1),
+            None => Some(0),
+        }
+    }
+}
+
+fn times(rings: &[CpuRings], offset: usize) -> Vec<u64> {
+    let mut times = Vec::new();
+    for ring in rings {
+        ring.samples.look(|lent| times.extend(time(lent, offset)));
+    }
+    times
+}
+
+/// When a sample was taken; None: no sample, or too short for a time.
+pub(super) fn time(lent: Lent<'_>, offset: usize) -> Option<u64> {
+    if lent.header.kind != RecordType::SAMPLE {
+        return None;
+    }
+    let mut word = [0; 8];
+    for (to, at) in word.iter_mut().zip(offset..) {
+        let in_second = |at: usize| lent.second.get(at.checked_sub(lent.first.len())?);
+        *to = *lent.first.get(at).or_else(|| in_second(at))?;
+    }
+    Some(u64::from_ne_bytes(word))
+}
+
+/// Where TIME lies in a sample, from the record's start.
+pub(super) fn time_offset(sample_type: SampleType) -> Option<usize> {
+    let before = [SampleType::IDENTIFIER, SampleType::IP, SampleType::TID];
+    let words = before.into_iter().filter(|&field| sample_type.contains(field)).count();
+    sample_type.contains(SampleType::TIME).then_some(RecordHeader::SIZE + 8 * words)
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Misc;
+
+    use super::*;
+
+    #[test]
+    fn the_time_is_found_wherever_the_record_wraps() {
+        let fields = SampleType::IDENTIFIER | SampleType::IP | SampleType::TID | SampleType::TIME;
+        let offset = time_offset(fields).unwrap();
+        assert_eq!(offset, 32);
+        assert_eq!(time_offset(SampleType::TIME | SampleType::TID), Some(16));
+        assert_eq!(time_offset(SampleType::IP), None);
+
+        let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(0), size: 48 };
+        let bytes: Vec<u8> = (0..48).collect();
+        let wanted = u64::from_ne_bytes([32, 33, 34, 35, 36, 37, 38, 39]);
+        for cut in 0..=bytes.len() {
+            let (first, second) = bytes.split_at(cut);
+            assert_eq!(time(Lent { header, first, second }, offset), Some(wanted), "{cut}");
+        }
+        let short = Lent { header, first: &bytes[..36], second: &[] };
+        assert_eq!(time(short, offset), None);
+        let other = RecordHeader { kind: RecordType::LOST, ..header };
+        assert_eq!(time(Lent { header: other, first: &bytes, second: &[] }, offset), None);
+    }
+}
