@@ -37,6 +37,11 @@ impl Binary {
         matches!(self, Binary::Opened(_))
     }
 
+    /// Whether it turned out that the file cannot be used.
+    pub(crate) fn is_failed(&self) -> bool {
+        matches!(self, Binary::Failed(_))
+    }
+
     /// Link-time address of the code at an offset in the file, if the file
     /// is open.
     pub(crate) fn translate(&self, offset: u64) -> Option<Translation> {

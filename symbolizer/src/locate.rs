@@ -25,7 +25,8 @@ pub(crate) struct Located {
 /// Looks at the recorded path, then at it as the processes saw it, then at
 /// what /proc keeps of files without a name, then in the build-id
 /// directories. The first that is the mapped file wins; the first reason
-/// against is reported otherwise.
+/// against is reported otherwise. A memfd that no process shows any more is
+/// anonymous memory, as one that holds no program is.
 pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, Reason> {
     let shown = || String::from_utf8_lossy(&mapped.path).into_owned();
     let mut against = None;
@@ -46,15 +47,18 @@ pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, 
             None
         }
     };
-    if let Some(found) =
-        attempt(open_within(&options.root, &mapped.path), options.root.clone(), false)
+    if !mapped.in_memory
+        && let Some(found) =
+            attempt(open_within(&options.root, &mapped.path), options.root.clone(), false)
     {
         return Ok(found);
     }
     for &(pid, start, end) in mapped.seen.iter().rev() {
         let process = process(&options.root, pid);
         let root = process.join("root");
-        if let Some(found) = attempt(open_within(&root, &mapped.path), root.clone(), false) {
+        if !mapped.in_memory
+            && let Some(found) = attempt(open_within(&root, &mapped.path), root.clone(), false)
+        {
             return Ok(found);
         }
         for link in
@@ -77,7 +81,11 @@ pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, 
             }
         }
     }
-    Err(against.unwrap_or_else(|| Reason::FileGone { file: shown() }))
+    Err(match against {
+        _ if mapped.in_memory => Reason::Anonymous { name: shown() },
+        Some(reason) => reason,
+        None => Reason::FileGone { file: shown() },
+    })
 }
 
 /// The separate debug file of a program without symbols of its own: by build

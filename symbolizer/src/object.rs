@@ -4,6 +4,7 @@ use crate::{ObjectId, Reason};
 use record::Pid;
 use record::side::FileIdentity;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 
 /// What an object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub(crate) enum Kind {
 }
 
 /// What is known about which vdso was mapped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Vdso {
     /// When it was recorded.
     pub(crate) build_id: Option<Box<[u8]>>,
@@ -47,7 +48,7 @@ pub(crate) struct Identity {
     pub(crate) inode: Option<Inode>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Inode {
     pub(crate) major: u32,
     pub(crate) minor: u32,
@@ -60,6 +61,8 @@ pub(crate) struct MappedFile {
     /// Path as the target saw it, ` (deleted)` cut off.
     pub(crate) path: Box<[u8]>,
     pub(crate) deleted: bool,
+    /// A memfd: its path leads nowhere.
+    pub(crate) in_memory: bool,
     pub(crate) identity: Identity,
     /// Some of the processes that mapped it, with one address range each.
     pub(crate) seen: Vec<(Pid, u64, u64)>,
@@ -74,12 +77,34 @@ struct Object {
     kind: Kind,
 }
 
+/// What a record says about which file was mapped: the kernel tells a build
+/// id when it can read one and the inode otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    BuildId(Box<[u8]>),
+    Inode(Inode),
+    Nothing,
+}
+
+/// The files of one path. One file may come with build id or inode, so what
+/// is known by one alone is taken for the first that comes with the other.
+#[derive(Debug, Default)]
+struct Versions {
+    first: Option<ObjectId>,
+    by_build_id: FxHashMap<Box<[u8]>, ObjectId>,
+    by_inode: FxHashMap<Inode, ObjectId>,
+    without_build_id: VecDeque<ObjectId>,
+    without_inode: VecDeque<ObjectId>,
+}
+
 /// All objects.
 #[derive(Debug)]
 pub(crate) struct Objects {
     objects: Vec<Object>,
     files: Vec<MappedFile>,
-    by_path: FxHashMap<Box<[u8]>, Vec<ObjectId>>,
+    /// A memfd's name is its process's own affair.
+    by_path: FxHashMap<(Option<Pid>, Box<[u8]>), Versions>,
+    vdsos: FxHashMap<Vdso, ObjectId>,
     /// Memory of a process, or (none) modules.
     by_name: FxHashMap<(Option<Pid>, Box<[u8]>), ObjectId>,
 }
@@ -90,6 +115,7 @@ impl Objects {
             objects: Vec::new(),
             files: Vec::new(),
             by_path: FxHashMap::default(),
+            vdsos: FxHashMap::default(),
             by_name: FxHashMap::default(),
         };
         objects.add("[kernel]", Kind::Kernel);
@@ -154,11 +180,13 @@ impl Objects {
         file: &FileIdentity<'_>,
         (pid, start, length): (Pid, u64, u64),
     ) -> ObjectId {
-        let identity = Identity::from(file);
+        let told = Told::from(file);
         if path == b"[vdso]" {
-            return self.vdso(Vdso { build_id: identity.build_id, length });
+            let build_id = if let Told::BuildId(id) = told { Some(id) } else { None };
+            return self.vdso(Vdso { build_id, length });
         }
-        if is_anonymous(path) {
+        let in_memory = path.starts_with(b"/memfd:") && told != Told::Nothing;
+        if is_anonymous(path) && !in_memory {
             let key = (Some(pid), path.into());
             if let Some(&known) = self.by_name.get(&key) {
                 return known;
@@ -168,7 +196,7 @@ impl Objects {
             self.by_name.insert(key, id);
             return id;
         }
-        let id = self.mapped_file(path, identity);
+        let id = self.mapped_file(in_memory.then_some(pid), path, told);
         if let Kind::File(index) = *self.kind(id) {
             let seen = &mut self.files[index].seen;
             if seen.len() == MOST_SEEN {
@@ -180,64 +208,98 @@ impl Objects {
     }
 
     fn vdso(&mut self, vdso: Vdso) -> ObjectId {
-        let name = b"[vdso]".as_slice();
-        let known = self.by_path.get(name).map_or(&[][..], Vec::as_slice);
-        let same = |id: &&ObjectId| *self.kind(**id) == Kind::Vdso(vdso.clone());
-        if let Some(&id) = known.iter().find(same) {
-            return id;
+        if let Some(&known) = self.vdsos.get(&vdso) {
+            return known;
         }
-        let id = self.add("[vdso]", Kind::Vdso(vdso));
-        self.by_path.entry(name.into()).or_default().push(id);
+        let id = self.add("[vdso]", Kind::Vdso(vdso.clone()));
+        self.vdsos.insert(vdso, id);
         id
     }
 
-    fn mapped_file(&mut self, recorded: &[u8], identity: Identity) -> ObjectId {
+    /// `owner`: the process whose memfd it is.
+    fn mapped_file(&mut self, owner: Option<Pid>, recorded: &[u8], told: Told) -> ObjectId {
         let (path, deleted) = match recorded.strip_suffix(b" (deleted)") {
             Some(path) => (path, true),
             None => (recorded, false),
         };
-        for &id in self.by_path.get(path).map_or(&[][..], Vec::as_slice) {
-            let Kind::File(index) = *self.kind(id) else { continue };
+        let key = (owner, path.into());
+        let known = self.by_path.get(&key).and_then(|versions| versions.find(&told));
+        let id = known.unwrap_or_else(|| {
+            let shown = if owner.is_some() { recorded } else { path };
+            let id = self.add(&String::from_utf8_lossy(shown), Kind::File(self.files.len()));
+            self.files.push(MappedFile {
+                path: path.into(),
+                deleted,
+                in_memory: owner.is_some(),
+                identity: Identity::default(),
+                seen: Vec::new(),
+            });
+            id
+        });
+        if let Kind::File(index) = *self.kind(id) {
             let file = &mut self.files[index];
-            if file.identity.agrees(&identity) {
-                file.identity.learn(identity);
-                file.deleted |= deleted;
-                return id;
-            }
+            file.deleted |= deleted;
+            file.identity.learn(&told);
         }
-        let id = self.add(&String::from_utf8_lossy(path), Kind::File(self.files.len()));
-        self.files.push(MappedFile { path: path.into(), deleted, identity, seen: Vec::new() });
-        self.by_path.entry(path.into()).or_default().push(id);
+        self.by_path.entry(key).or_default().learn(id, told, known.is_none());
         id
     }
 }
 
-impl Identity {
-    /// The kernel tells a build id when it can read one and the inode
-    /// otherwise, so one file may come with either.
-    fn agrees(&self, other: &Identity) -> bool {
-        let differ = |a: &Option<_>, b: &Option<_>| matches!((a, b), (Some(a), Some(b)) if a != b);
-        !differ(&self.build_id, &other.build_id)
-            && !matches!((self.inode, other.inode), (Some(a), Some(b)) if a != b)
+impl Versions {
+    fn find(&self, told: &Told) -> Option<ObjectId> {
+        match told {
+            Told::BuildId(id) => {
+                self.by_build_id.get(id).or(self.without_build_id.front()).copied()
+            }
+            Told::Inode(inode) => self.by_inode.get(inode).or(self.without_inode.front()).copied(),
+            Told::Nothing => self.first,
+        }
     }
 
-    fn learn(&mut self, other: Identity) {
-        self.build_id = self.build_id.take().or(other.build_id);
-        self.inode = self.inode.or(other.inode);
+    /// `id` is what [`Versions::find`] gave for `told`, or new.
+    fn learn(&mut self, id: ObjectId, told: Told, is_new: bool) {
+        if is_new {
+            self.first.get_or_insert(id);
+            self.without_build_id.push_back(id);
+            self.without_inode.push_back(id);
+        }
+        let (is_first_told, without) = match told {
+            Told::BuildId(build_id) => {
+                (self.by_build_id.insert(build_id, id).is_none(), &mut self.without_build_id)
+            }
+            Told::Inode(inode) => {
+                (self.by_inode.insert(inode, id).is_none(), &mut self.without_inode)
+            }
+            Told::Nothing => return,
+        };
+        if is_first_told {
+            without.pop_front();
+        }
     }
 }
 
-impl From<&FileIdentity<'_>> for Identity {
-    fn from(file: &FileIdentity<'_>) -> Identity {
+impl Identity {
+    fn learn(&mut self, told: &Told) {
+        match told {
+            Told::BuildId(id) => self.build_id = Some(id.clone()),
+            Told::Inode(inode) => self.inode = Some(*inode),
+            Told::Nothing => {}
+        }
+    }
+}
+
+impl From<&FileIdentity<'_>> for Told {
+    fn from(file: &FileIdentity<'_>) -> Told {
         match *file {
             // A build id of zeros is one that could not be read.
             FileIdentity::BuildId(id) if id.iter().any(|&byte| byte != 0) => {
-                Identity { build_id: Some(id.into()), inode: None }
+                Told::BuildId(id.into())
             }
             FileIdentity::Inode { major, minor, inode, .. } if inode != 0 => {
-                Identity { build_id: None, inode: Some(Inode { major, minor, inode }) }
+                Told::Inode(Inode { major, minor, inode })
             }
-            _ => Identity::default(),
+            _ => Told::Nothing,
         }
     }
 }

@@ -68,7 +68,7 @@ pub enum Reason {
     #[error("no mappings of this process are known")]
     UnknownProcess,
     /// The process mapped more than is kept.
-    #[error("this process has more mappings than are kept")]
+    #[error("this process has more mappings than are kept, or more forks behind it")]
     TooManyMappings,
     /// Executable memory without a file.
     #[error("{name}: anonymous executable memory (JIT?)")]

@@ -5,7 +5,7 @@ use crate::elf::{self, ranges::Ranges, segments::Translation};
 use crate::kernel::load::{Anchor, Note};
 use crate::kernel::view::KernelView;
 use crate::object::{self, Kind, Objects};
-use crate::timeline::{Mapping, Missing, Timelines};
+use crate::timeline::{Found, Mapping, Missing, Timelines};
 use crate::vdso::OwnVdso;
 use crate::{MapsEntry, ObjectId, Options, Place, Reason, Resolution, Routine};
 use record::side::{FileIdentity, Mapping as MappingRecord, SampleId, SideRecord};
@@ -190,57 +190,39 @@ impl Symbolizer {
 
     fn look_up(&mut self, pid: Option<Pid>, ip: u64, time: Time) -> Memo {
         let told = self.told;
-        let alone = |object| Memo {
-            pid,
-            first: ip,
-            last: ip,
-            from: time,
-            until: time,
-            told,
-            object,
-            delta: 0,
-        };
-        let found = match pid {
+        let Found { what, first, last, from, until } = match pid {
             Some(pid) => self.timelines.find(pid, ip, time),
             None => self.kernel_timeline.find(KERNEL_PID, ip, time),
         };
-        match found {
-            Ok(found) => {
-                let Mapping { object, start, offset } = found.mapping;
-                let (first, last) = (found.first, found.last);
-                let (from, until) = (found.from, found.until);
-                let memo = Memo { pid, first, last, from, until, told, object, delta: 0 };
-                match *self.objects.kind(object) {
-                    Kind::File(file) => self.in_file(file, memo, (ip, offset.wrapping_sub(start))),
-                    Kind::Vdso(_) => Memo { delta: offset.wrapping_sub(start), ..memo },
-                    _ => memo,
+        let memo = |object| Memo { pid, first, last, from, until, told, object, delta: 0 };
+        match what {
+            Ok(Mapping { object, start, offset }) => match *self.objects.kind(object) {
+                Kind::File(file) => {
+                    self.in_file(file, memo(object), (ip, offset.wrapping_sub(start)))
                 }
-            }
+                Kind::Vdso(_) => Memo { delta: offset.wrapping_sub(start), ..memo(object) },
+                _ => memo(object),
+            },
             Err(_) if pid.is_none() => {
                 let (object, first, last) =
                     self.kernel.object(ip, &self.options, &mut self.objects);
-                match self.kernel_timeline.gap(KERNEL_PID, ip) {
-                    Some(gap) => Memo {
-                        first: first.max(gap.0),
-                        last: last.min(gap.1),
-                        from: Time(0),
-                        until: Time(u64::MAX),
-                        ..alone(object)
-                    },
-                    None => alone(object),
-                }
+                let memo = memo(object);
+                Memo { first: first.max(memo.first), last: last.min(memo.last), ..memo }
             }
-            Err(Missing::Process) => alone(ObjectId::UNKNOWN_PROCESS),
-            Err(Missing::Mapping) => alone(ObjectId::UNMAPPED),
-            Err(Missing::Overfull) => alone(ObjectId::OVERFULL),
+            Err(Missing::Process) => memo(ObjectId::UNKNOWN_PROCESS),
+            Err(Missing::Mapping) => memo(ObjectId::UNMAPPED),
+            Err(Missing::Overfull) => memo(ObjectId::OVERFULL),
         }
     }
 
     /// `shift` makes an address an offset in the file.
     fn in_file(&mut self, file: usize, memo: Memo, (ip, shift): (u64, u64)) -> Memo {
-        let translation = self.opened(file).translate(ip.wrapping_add(shift));
+        let binary = self.opened(file);
+        let (translation, is_failed) =
+            (binary.translate(ip.wrapping_add(shift)), binary.is_failed());
         let Some(Translation { delta, first, last }) = translation else {
-            return Memo { delta: shift, ..memo };
+            let anonymous = is_failed && self.objects.file(file).in_memory;
+            return Memo { delta: if anonymous { 0 } else { shift }, ..memo };
         };
         // The delta holds for the offsets of one segment only.
         let below = ip.wrapping_add(shift) - first;

@@ -13,9 +13,10 @@ use std::collections::BTreeMap;
 /// Mappings of one process that are kept; a hostile recording could make
 /// each overlay cut and copy all earlier ones.
 const MOST_ENTRIES: usize = 1 << 20;
-/// Forks without exec between a process and the ancestor that made the
-/// mapping.
-const MOST_FORKS: usize = 4096;
+/// Address spaces that are looked at for one address: a process's own and
+/// its ancestors', from fork to fork without exec. A hostile recording could
+/// make every look-up walk through all of them.
+const MOST_FORKS: usize = 256;
 
 /// A point in time; what was told first comes first among equals, so that
 /// streams without times still work in their order.
@@ -39,7 +40,7 @@ pub(crate) struct Mapping {
 /// An answer, and the addresses and times for which it is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    pub(crate) mapping: Mapping,
+    pub(crate) what: Result<Mapping, Missing>,
     /// First address.
     pub(crate) first: u64,
     /// Last address, inclusive.
@@ -53,8 +54,11 @@ pub(crate) struct Found {
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
+    /// Nothing was told of the process.
     Process,
+    /// Nothing was mapped there.
     Mapping,
+    /// More was told than is kept or followed.
     Overfull,
 }
 
@@ -62,14 +66,19 @@ pub(crate) enum Missing {
 #[derive(Debug, Default)]
 pub(crate) struct Timelines {
     processes: FxHashMap<Pid, Timeline>,
+    /// Counts what was told.
     arrivals: u64,
+    /// The last answer that a process's ancestors gave, and what was told by
+    /// then.
+    inherited: FxHashMap<Pid, (u64, Found)>,
 }
 
 #[derive(Debug, Default)]
 struct Timeline {
     /// By first address; disjoint.
     pieces: BTreeMap<u64, Piece>,
-    beginnings: Vec<(Moment, Beginning)>,
+    beginnings: History<Beginning>,
+    /// In `beginnings` and in all pieces.
     entries: usize,
     overfull: bool,
 }
@@ -77,8 +86,27 @@ struct Timeline {
 #[derive(Clone, Debug)]
 struct Piece {
     last: u64,
-    /// Sorted by moment; none where something was unmapped.
-    history: Vec<(Moment, Option<Mapping>)>,
+    /// None where something was unmapped.
+    history: History<Option<Mapping>>,
+}
+
+/// Values by the moment from which each holds. Told backwards in time, each
+/// would push all others aside: so they are sorted when first asked for.
+#[derive(Clone, Debug)]
+struct History<T> {
+    entries: Vec<(Moment, T)>,
+    is_unsorted: bool,
+}
+
+/// What one address space says about an address.
+struct Answer {
+    what: Result<Option<Mapping>, Beginning>,
+    /// Addresses for which it says the same.
+    stretch: (u64, u64),
+    /// From when on.
+    since: Moment,
+    /// Until before what.
+    change: Option<Moment>,
 }
 
 /// How an address space began.
@@ -120,60 +148,66 @@ impl Timelines {
     }
 
     /// What the process had at `address` at `time`.
-    pub(crate) fn find(&self, pid: Pid, address: u64, time: Time) -> Result<Found, Missing> {
-        let mut until = Moment { time: time.0, arrival: u64::MAX };
-        let mut timeline = self.processes.get(&pid).ok_or(Missing::Process)?;
-        // What the first process of the chain says about how long the answer holds.
-        let mut window: Option<(Moment, Option<Moment>)> = None;
-        let mut stretch = (0, u64::MAX);
-        for _ in 0..MOST_FORKS {
-            if timeline.overfull {
-                return Err(Missing::Overfull);
-            }
-            let begun = timeline.beginnings.partition_point(|(moment, _)| *moment <= until);
-            let beginning = begun.checked_sub(1).map(|index| timeline.beginnings[index]);
-            let next_beginning = timeline.beginnings.get(begun).map(|(moment, _)| *moment);
-            let floor = beginning.map_or(Moment { time: 0, arrival: 0 }, |(moment, _)| moment);
-            let (piece_stretch, piece) = timeline.piece(address);
-            stretch = (stretch.0.max(piece_stretch.0), stretch.1.min(piece_stretch.1));
-            let told = piece
-                .map_or(0, |piece| piece.history.partition_point(|(moment, _)| *moment <= until));
-            let next_entry = piece.and_then(|piece| piece.history.get(told)).map(|entry| entry.0);
-            let change = [next_beginning, next_entry].into_iter().flatten().min();
-            let entry = piece
-                .zip(told.checked_sub(1))
-                .map(|(piece, index)| piece.history[index])
-                .filter(|(moment, _)| *moment >= floor);
-            if let Some((since, mapping)) = entry {
-                let (from, to) = window.unwrap_or((since, change));
-                return mapping.ok_or(Missing::Mapping).map(|mapping| Found {
-                    mapping,
-                    first: stretch.0,
-                    last: stretch.1,
-                    from: Time(from.time),
-                    until: to.map_or(Time(u64::MAX), |to| Time(to.time.saturating_sub(1))),
-                });
-            }
-            let Some((forked, Beginning::Fork(parent))) = beginning else {
-                return Err(Missing::Mapping);
-            };
-            window = window.or(Some((forked, change)));
-            // Strictly before the fork: a cycle of forks told by a damaged
-            // stream ends here.
-            until = Moment { time: forked.time, arrival: forked.arrival.saturating_sub(1) };
-            timeline = self.processes.get(&parent).ok_or(Missing::Mapping)?;
+    pub(crate) fn find(&mut self, pid: Pid, address: u64, time: Time) -> Found {
+        if let Some((told, found)) = self.inherited.get(&pid)
+            && *told == self.arrivals
+            && (found.first..=found.last).contains(&address)
+            && (found.from..=found.until).contains(&time)
+        {
+            return *found;
         }
-        Err(Missing::Mapping)
+        let (found, generation) = self.walk(pid, address, time);
+        if generation > 0 {
+            self.inherited.insert(pid, (self.arrivals, found));
+        }
+        found
     }
 
-    /// The stretch around `address` over which the process never had
-    /// anything by itself; none when it once had.
-    pub(crate) fn gap(&self, pid: Pid, address: u64) -> Option<(u64, u64)> {
-        match self.processes.get(&pid).map(|timeline| timeline.piece(address)) {
-            None => Some((0, u64::MAX)),
-            Some((stretch, None)) => Some(stretch),
-            Some((_, Some(_))) => None,
+    /// The answer, and how many forks back it was found.
+    fn walk(&mut self, pid: Pid, address: u64, time: Time) -> (Found, usize) {
+        let mut found = Found {
+            what: Err(Missing::Process),
+            first: 0,
+            last: u64::MAX,
+            from: Time(0),
+            until: Time(u64::MAX),
+        };
+        let (mut pid, mut until) = (pid, Moment { time: time.0, arrival: u64::MAX });
+        for generation in 0..MOST_FORKS {
+            let Some(timeline) = self.processes.get_mut(&pid) else {
+                return (found, generation);
+            };
+            if timeline.overfull {
+                return (Found { what: Err(Missing::Overfull), ..found }, generation);
+            }
+            let Answer { what, stretch, since, change } = timeline.find(address, until);
+            found.first = found.first.max(stretch.0);
+            found.last = found.last.min(stretch.1);
+            // The address space at the fork does not change any more.
+            if generation == 0 {
+                found.from = Time(since.time);
+                found.until =
+                    change.map_or(found.until, |change| Time(change.time.saturating_sub(1)));
+            }
+            found.what = Err(Missing::Mapping);
+            match what {
+                Ok(mapping) => {
+                    let what = mapping.ok_or(Missing::Mapping);
+                    return (Found { what, ..found }, generation);
+                }
+                Err(Beginning::Exec) => return (found, generation),
+                Err(Beginning::Fork(parent)) => {
+                    pid = parent;
+                    // Strictly before the fork: a cycle of forks told by a
+                    // damaged stream ends here.
+                    let Some(arrival) = since.arrival.checked_sub(1) else {
+                        return (found, generation);
+                    };
+                    until = Moment { arrival, ..since };
+                }
+            }
         }
+        (Found { what: Err(Missing::Overfull), ..found }, MOST_FORKS)
     }
 
     fn moment(&mut self, time: Time) -> Moment {
@@ -182,13 +216,38 @@ impl Timelines {
     }
 }
 
-impl Timeline {
-    fn begin(&mut self, moment: Moment, beginning: Beginning) {
-        let at = self.beginnings.partition_point(|(other, _)| *other <= moment);
-        self.beginnings.insert(at, (moment, beginning));
+impl<T> Default for History<T> {
+    fn default() -> History<T> {
+        History { entries: Vec::new(), is_unsorted: false }
+    }
+}
+
+impl<T: Copy> History<T> {
+    fn push(&mut self, moment: Moment, value: T) {
+        self.is_unsorted |= self.entries.last().is_some_and(|(last, _)| *last > moment);
+        self.entries.push((moment, value));
     }
 
-    fn map(&mut self, first: u64, last: u64, entry: (Moment, Option<Mapping>)) {
+    /// What holds at a moment and since when, and when something else does.
+    fn at(&mut self, moment: Moment) -> (Option<(Moment, T)>, Option<Moment>) {
+        if std::mem::take(&mut self.is_unsorted) {
+            self.entries.sort_by_key(|&(moment, _)| moment);
+        }
+        let told = self.entries.partition_point(|&(other, _)| other <= moment);
+        let last = told.checked_sub(1).map(|index| self.entries[index]);
+        (last, self.entries.get(told).map(|&(next, _)| next))
+    }
+}
+
+impl Timeline {
+    fn begin(&mut self, moment: Moment, beginning: Beginning) {
+        if !self.overfull {
+            self.beginnings.push(moment, beginning);
+            self.count(1);
+        }
+    }
+
+    fn map(&mut self, first: u64, last: u64, (moment, mapping): (Moment, Option<Mapping>)) {
         if self.overfull {
             return;
         }
@@ -196,22 +255,28 @@ impl Timeline {
         if let Some(next) = last.checked_add(1) {
             self.cut(next);
         }
-        let mut gaps = Vec::new();
+        let (mut gaps, mut more) = (Vec::new(), 0);
         let mut at = Some(first);
         for (&start, piece) in self.pieces.range_mut(first..=last) {
             if let Some(gap) = at.filter(|&at| at < start) {
                 gaps.push((gap, start - 1));
             }
-            let index = piece.history.partition_point(|(moment, _)| *moment <= entry.0);
-            piece.history.insert(index, entry);
-            self.entries += 1;
+            piece.history.push(moment, mapping);
+            more += 1;
             at = piece.last.checked_add(1);
         }
         gaps.extend(at.filter(|&at| at <= last).map(|at| (at, last)));
-        self.entries += gaps.len();
+        more += gaps.len();
         for (start, last) in gaps {
-            self.pieces.insert(start, Piece { last, history: vec![entry] });
+            let mut history = History::default();
+            history.push(moment, mapping);
+            self.pieces.insert(start, Piece { last, history });
         }
+        self.count(more);
+    }
+
+    fn count(&mut self, more: usize) {
+        self.entries += more;
         if self.entries > MOST_ENTRIES {
             *self = Timeline { overfull: true, ..Timeline::default() };
         }
@@ -225,21 +290,36 @@ impl Timeline {
         }
         let upper = Piece { last: piece.last, history: piece.history.clone() };
         piece.last = at - 1;
-        self.entries += upper.history.len();
+        self.entries += upper.history.entries.len();
         self.pieces.insert(at, upper);
+    }
+
+    /// What lies at `address` at a moment, or how the address space began
+    /// that has nothing there.
+    fn find(&mut self, address: u64, moment: Moment) -> Answer {
+        let (beginning, next_beginning) = self.beginnings.at(moment);
+        // What nothing was told of began empty.
+        let floor = beginning.map_or(Moment { time: 0, arrival: 0 }, |(moment, _)| moment);
+        let (stretch, piece) = self.piece(address);
+        let (entry, next_entry) = piece.map_or((None, None), |piece| piece.history.at(moment));
+        let change = [next_beginning, next_entry].into_iter().flatten().min();
+        let (what, since) = match entry.filter(|(moment, _)| *moment >= floor) {
+            Some((since, mapping)) => (Ok(mapping), since),
+            None => (Err(beginning.map_or(Beginning::Exec, |(_, beginning)| beginning)), floor),
+        };
+        Answer { what, stretch, since, change }
     }
 
     /// The piece that holds `address` if there is one, and the stretch over
     /// which that answer is the same.
-    fn piece(&self, address: u64) -> ((u64, u64), Option<&Piece>) {
-        let before = self.pieces.range(..=address).next_back();
-        match before {
+    fn piece(&mut self, address: u64) -> ((u64, u64), Option<&mut Piece>) {
+        let next = self.pieces.range(address..).next();
+        let ceiling = next.map_or(u64::MAX, |(&start, _)| start.saturating_sub(1));
+        match self.pieces.range_mut(..=address).next_back() {
             Some((&start, piece)) if address <= piece.last => ((start, piece.last), Some(piece)),
-            _ => {
+            before => {
                 let first = before.map_or(0, |(_, piece)| piece.last.saturating_add(1));
-                let next = self.pieces.range(address..).next();
-                let last = next.map_or(u64::MAX, |(&start, _)| start - 1);
-                ((first, last), None)
+                ((first, ceiling), None)
             }
         }
     }

@@ -6,6 +6,8 @@
 
 use record::side::{FileIdentity, Mapping, SideRecord};
 use record::{CpuMode, Misc, Pid, Task, Tid, Time};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use symbolizer::{KernelSource, Options, Reason, Resolution, Symbolizer, parse_maps};
@@ -328,6 +330,74 @@ fn a_living_process_shows_its_deleted_program() {
     assert!(found, "{shown}");
 }
 
+fn demangled(name: &str) -> String {
+    match rustc_demangle::try_demangle(name) {
+        Ok(rust) => format!("{rust:#}"),
+        Err(_) => name.to_owned(),
+    }
+}
+
+#[test]
+fn a_living_process_shows_its_memfd_program() {
+    const PROGRAM: &str = r#"
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((noinline)) int first_routine(int a) { return a * 3 + 1; }
+int main(int argc, char **argv) {
+    if (argc > 1) {
+        printf("%lx\n", (unsigned long)first_routine);
+        fflush(stdout);
+        pause();
+    }
+    struct stat stat;
+    int own = open("/proc/self/exe", O_RDONLY), memory = memfd_create("prog", 0);
+    fstat(own, &stat);
+    while (sendfile(memory, own, 0, stat.st_size) > 0) {}
+    char path[64];
+    sprintf(path, "/proc/self/fd/%d", memory);
+    char *words[] = {"prog", "again", 0}, *none[] = {0};
+    execve(path, words, none);
+    return 1;
+}
+"#;
+    if !has("gcc") && skip("no gcc") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("memory.c"), PROGRAM).unwrap();
+    assert!(command(directory.path(), &["gcc", "-O1", "-o", "memory", "memory.c"]));
+    let mut child = Command::new(directory.path().join("memory"))
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = u64::from_str_radix(line.trim(), 16).unwrap();
+    let pid = Pid(child.id().cast_signed());
+    let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap();
+    let ask = |asked: Pid| {
+        let mut symbolizer = symbolizer(Options::default());
+        symbolizer.maps(asked, &parse_maps(&maps).unwrap(), Time(0));
+        let place = symbolizer.place(CpuMode::User, asked, address, Time(1));
+        let name = symbolizer.resolve(place).text().to_owned();
+        (name, symbolizer.object_name(place.object).to_owned(), place.address)
+    };
+    let (alive, gone) = (ask(pid), ask(Pid(0)));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let object = "/memfd:prog (deleted)".to_owned();
+    let linked = nm_address(&directory.path().join("memory"), "first_routine");
+    assert_eq!(alive, ("first_routine".to_owned(), object.clone(), linked));
+    // Nobody shows it any more: memory as any other, at its address.
+    assert_eq!(gone, ("[anonymous]".to_owned(), object, address));
+}
+
 #[test]
 fn symbols_of_libraries_equal_nm() {
     if !has("nm") && skip("no nm") {
@@ -345,19 +415,30 @@ fn symbols_of_libraries_equal_nm() {
         let output = Command::new("nm").args([flag, "-S"]).arg(&path).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let hex = |text: &str| u64::from_str_radix(text, 16).unwrap();
-        let mut checked = 0;
-        for line in text.lines() {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let [start, size, "t" | "T" | "w" | "W" | "i", _] = words[..] else { continue };
-            let (start, size) = (hex(start), hex(size));
-            // The name may be an alias'; the extent must be that of some
-            // symbol that nm shows there.
-            let routine =
-                symbols.find(start).unwrap_or_else(|| panic!("{line} of {}", path.display()));
-            assert_eq!(routine.start, start, "{line}");
-            assert!(routine.end > start && size > 0, "{line}");
-            checked += 1;
+        let lines: Vec<(u64, u64, &str)> = text
+            .lines()
+            .filter_map(|line| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let [start, size, "t" | "T" | "w" | "W" | "i", name] = words[..] else {
+                    return None;
+                };
+                // Without the version of a dynamic symbol.
+                Some((hex(start), hex(size), name.split('@').next()?))
+            })
+            .collect();
+        let mut there: HashMap<u64, Vec<(u64, String)>> = HashMap::new();
+        for &(start, size, name) in &lines {
+            there.entry(start).or_default().push((size, demangled(name)));
         }
+        for (start, names) in &there {
+            let routine =
+                symbols.find(*start).unwrap_or_else(|| panic!("{names:?} of {}", path.display()));
+            // Of aliases one is taken, with its own extent.
+            let found = (routine.end - routine.start, routine.name.to_string());
+            assert_eq!(routine.start, *start, "{names:?}");
+            assert!(names.contains(&found), "{found:?} at {start:#x} is none of {names:?}");
+        }
+        let checked = lines.len();
         eprintln!("{}: {checked} symbols", path.display());
         assert!(checked > 500);
     }

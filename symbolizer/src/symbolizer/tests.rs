@@ -131,6 +131,28 @@ fn ksymbol(address: u64, kind: u16, flags: u16, name: &[u8]) -> SideRecord<'_> {
 }
 
 #[test]
+fn many_files_of_one_path_cost_no_more() {
+    let begun = std::time::Instant::now();
+    let mut symbolizer = silent();
+    let SideRecord::Mmap2(record) = mapping(1, (0x1000, 0x1000), 0, b"/file") else {
+        unreachable!("it is made as one")
+    };
+    let vdso = MappingRecord { path: b"[vdso]", ..record };
+    for inode in 1..100_000_u64 {
+        let id = inode.to_le_bytes();
+        let identity = match inode % 2 {
+            0 => FileIdentity::BuildId(&id),
+            _ => FileIdentity::Inode { major: 8, minor: 1, inode, generation: 0 },
+        };
+        for record in [record, vdso] {
+            let record = MappingRecord { file: identity, ..record };
+            symbolizer.side(NONE, &SideRecord::Mmap2(record), &at(inode));
+        }
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[test]
 fn routines_of_one_name_hold_their_own_addresses_only() {
     let mut symbolizer = silent();
     for (address, name) in [(0x1000, b"prog"), (0x2000, b"prog")] {

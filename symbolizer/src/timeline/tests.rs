@@ -68,8 +68,8 @@ proptest! {
                     let now = Time(time(count) - 3);
                     let found = timelines.find(Pid(pid), address, now);
                     let expected = model(&told, count, pid, address);
-                    prop_assert_eq!(found.ok().map(|found| found.mapping.object.0), expected);
-                    let Ok(found) = found else { continue };
+                    let object = |found: Found| found.what.ok().map(|mapping| mapping.object.0);
+                    prop_assert_eq!(object(found), expected);
                     prop_assert!(found.first <= address && address <= found.last);
                     prop_assert!(found.from <= now && now <= found.until);
                     // Where and while the answer is said to hold, it does.
@@ -94,7 +94,8 @@ fn records_without_time_count_in_their_order() {
     for record in [(1, map(1)), (2, Told::Fork { parent: 1 }), (1, Told::Exec), (1, map(2))] {
         tell(&mut timelines, 0, record);
     }
-    let object = |pid| timelines.find(Pid(pid), 5, Time(0)).map(|found| found.mapping.object.0);
+    let mut object =
+        |pid| timelines.find(Pid(pid), 5, Time(0)).what.map(|mapping| mapping.object.0);
     assert_eq!((object(1), object(2), object(3)), (Ok(2), Ok(1), Err(Missing::Process)));
 }
 
@@ -104,7 +105,7 @@ fn forks_in_a_circle_end() {
     for record in [(1, Told::Fork { parent: 2 }), (2, Told::Fork { parent: 1 })] {
         tell(&mut timelines, 7, record);
     }
-    assert_eq!(timelines.find(Pid(1), 5, Time(9)), Err(Missing::Mapping));
+    assert_eq!(timelines.find(Pid(1), 5, Time(9)).what, Err(Missing::Mapping));
 }
 
 #[test]
@@ -112,9 +113,9 @@ fn the_last_address_there_is() {
     let mut timelines = Timelines::default();
     tell(&mut timelines, 1, (1, Told::Map { start: u64::MAX - 3, length: 4, object: Some(1) }));
     timelines.map(Pid(1), Time(2), (u64::MAX, u64::MAX), None);
-    assert!(timelines.find(Pid(1), u64::MAX - 1, Time(2)).is_ok());
-    assert_eq!(timelines.find(Pid(1), u64::MAX, Time(2)), Err(Missing::Mapping));
-    assert!(timelines.find(Pid(1), u64::MAX, Time(1)).is_ok());
+    assert!(timelines.find(Pid(1), u64::MAX - 1, Time(2)).what.is_ok());
+    assert_eq!(timelines.find(Pid(1), u64::MAX, Time(2)).what, Err(Missing::Mapping));
+    assert!(timelines.find(Pid(1), u64::MAX, Time(1)).what.is_ok());
 }
 
 #[test]
@@ -126,5 +127,79 @@ fn a_flood_of_mappings_is_bounded_and_said() {
     for index in 0..2000 {
         timelines.map(Pid(1), Time(9000 + index), (0, 1 << 30), None);
     }
-    assert_eq!(timelines.find(Pid(1), 5, Time(99999)), Err(Missing::Overfull));
+    assert_eq!(timelines.find(Pid(1), 5, Time(99999)).what, Err(Missing::Overfull));
+}
+
+/// Quadratic work would take minutes.
+fn soon(work: impl FnOnce()) {
+    let begun = std::time::Instant::now();
+    work();
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn records_told_backwards_cost_no_more() {
+    soon(|| {
+        let mut timelines = Timelines::default();
+        for time in (1..300_000).rev() {
+            timelines.exec(Pid(1), Time(2 * time));
+            timelines.map(Pid(1), Time(2 * time + 1), (0, 10), None);
+        }
+        let found = timelines.find(Pid(1), 5, Time(7));
+        assert_eq!(
+            (found.what, found.from, found.until),
+            (Err(Missing::Mapping), Time(7), Time(7))
+        );
+    });
+}
+
+#[test]
+fn a_flood_of_beginnings_is_bounded_and_said() {
+    let mut timelines = Timelines::default();
+    for time in 0..=MOST_ENTRIES as u64 {
+        timelines.exec(Pid(1), Time(time));
+    }
+    assert_eq!(timelines.find(Pid(1), 5, Time(9)).what, Err(Missing::Overfull));
+    assert_eq!(timelines.processes[&Pid(1)].beginnings.entries.len(), 0);
+}
+
+#[test]
+fn a_long_line_of_forks_costs_little_and_is_said() {
+    let mut timelines = Timelines::default();
+    tell(&mut timelines, 0, (0, Told::Map { start: 0, length: 10, object: Some(7) }));
+    for child in 1..5000 {
+        timelines.fork(Pid(child), Pid(child - 1), Time(child.unsigned_abs().into()));
+    }
+    soon(|| {
+        for address in 0..200_000 {
+            let found = timelines.find(Pid(4999), address << 12, Time(9999));
+            assert_eq!(found.what, Err(Missing::Overfull));
+        }
+    });
+    // Where everybody mapped something, the line is cut at last.
+    for child in 1..5000_i32 {
+        let time = Time(child.unsigned_abs().into());
+        for piece in 0..4 {
+            timelines.map(Pid(child), time, (1 << 30 | piece << 20, 1 << 12), None);
+        }
+    }
+    soon(|| {
+        for step in 0..20_000 {
+            let address = (step % 5) << 20 | 1 << 29;
+            assert_eq!(timelines.find(Pid(4999), address, Time(9999)).what, Err(Missing::Overfull));
+            timelines.exec(Pid(-7), Time(9999));
+        }
+    });
+    let mut timelines = Timelines::default();
+    tell(&mut timelines, 0, (0, Told::Map { start: 0, length: 10, object: Some(7) }));
+    for child in 1..5000 {
+        timelines.fork(Pid(child), Pid(child - 1), Time(child.unsigned_abs().into()));
+    }
+    // Not so long a line is followed, and holds wherever nobody mapped more.
+    let found = timelines.find(Pid(200), 5, Time(300));
+    assert_eq!(found.what.map(|mapping| mapping.object.0), Ok(7));
+    let found = timelines.find(Pid(200), 50, Time(300));
+    let window = (found.first, found.last, found.from, found.until);
+    assert_eq!(found.what, Err(Missing::Mapping));
+    assert_eq!(window, (10, u64::MAX, Time(200), Time(u64::MAX)));
 }
