@@ -16,8 +16,8 @@ use std::process::Command;
 
 const ORDER: ByteOrder = ByteOrder::Little;
 const GENERAL: u64 = 0x00ff_03ff;
-const SAMPLING_ID: u64 = 1001;
-const SIDE_ID: u64 = 2001;
+const SAMPLING_ID: u64 = 10_001;
+const SIDE_ID: u64 = 20_001;
 const TASK: Task = Task { pid: Pid(4242), tid: Tid(4243) };
 const NAMES: [&str; 18] = [
     "AX", "BX", "CX", "DX", "SI", "DI", "BP", "SP", "IP", "FLAGS", "R8", "R9", "R10", "R11", "R12",
@@ -102,11 +102,11 @@ fn put_side(record: &SideRecord<'_>, time: u64, out: &mut Vec<u8>) {
     record.encode(misc, &trailer, ORDER, out).unwrap();
 }
 
-fn put_sample(number: u64, out: &mut Vec<u8>) {
+fn put_sample(id: u64, number: u64, out: &mut Vec<u8>) {
     let words: Vec<u8> = (0..18u64).flat_map(|at| (number << 8 | at).to_le_bytes()).collect();
     let sample = Sample {
         misc: Misc(2),
-        identifier: Some(SAMPLING_ID),
+        identifier: Some(id),
         ip: Some(0x40_1000 + number),
         task: Some(TASK),
         time: Some(Time(5_000_000_000 + number * 1_000)),
@@ -156,8 +156,8 @@ fn stream() -> Vec<u8> {
     put_side(&SideRecord::Mmap2(mapping), 4_000_000_001, &mut out);
     write::finished_init(ORDER, &mut out);
     // The second is older: perf sorts within rounds.
-    put_sample(1, &mut out);
-    put_sample(0, &mut out);
+    put_sample(SAMPLING_ID, 1, &mut out);
+    put_sample(SAMPLING_ID, 0, &mut out);
     write::finished_round(ORDER, &mut out);
     let ledger = note::from_pairs([("kernel", "2"), ("delivered", "2")]).unwrap();
     write::event_unit(SAMPLING_ID, &ledger, ORDER, &mut out).unwrap();
@@ -245,6 +245,24 @@ fn perf_prints_the_features() {
 }
 
 #[test]
+fn perf_shows_samples_of_an_event_in_two_records() {
+    let mut out = Vec::new();
+    write::file_header(ORDER, &mut out);
+    let ids: Vec<u64> = (SAMPLING_ID - 8_000..=SAMPLING_ID).collect();
+    for ids in ids.chunks(write::IDS_A_RECORD) {
+        write::attr(&sampling(), ids, ORDER, &mut out).unwrap();
+        write::event_name(ids[0], "page_fault", ORDER, &mut out).unwrap();
+    }
+    for id in [ids[0], SAMPLING_ID] {
+        put_sample(id, 0, &mut out);
+    }
+    write::finished_round(ORDER, &mut out);
+    let Some((text, err)) = perf(&["script", "-F", "event,ip"], &out, "ids.data") else { return };
+    assert_eq!(squeezed(&text), ["page_fault: 401000", "page_fault: 401000"]);
+    assert_eq!(err, "");
+}
+
+#[test]
 fn records_of_65528_bytes_pass() {
     let mut out = stream();
     let path = vec![b'p'; 65_528 - 8 - 64 - 8 - 24];
@@ -261,7 +279,7 @@ fn records_of_65528_bytes_pass() {
     let before = out.len();
     put_side(&SideRecord::Mmap2(mapping), 6_000_000_000, &mut out);
     assert_eq!(out.len() - before, 65_528);
-    put_sample(2, &mut out);
+    put_sample(SAMPLING_ID, 2, &mut out);
     write::finished_round(ORDER, &mut out);
     let Some((text, _)) = perf(&["script", "-F", "ip"], &out, "long.data") else { return };
     assert_eq!(squeezed(&text), ["401000", "401001", "401002"]);

@@ -13,8 +13,6 @@ use crate::facts::{CacheKind, Facts};
 use crate::synthesize::{Processes, Synthesizer, kernel};
 use crate::sys::event::NATIVE_ORDER;
 
-/// Ids in one HEADER_ATTR, whose size is 16 bits.
-const IDS_A_RECORD: usize = 8_000;
 /// Bytes kept of a word whose command line does not fit a record.
 const LONG_WORD: usize = 4096;
 /// The side event's name in streams, as perf calls its own.
@@ -41,10 +39,10 @@ impl Session {
         ];
         for (attr, ids, name) in events {
             // More ids than a record holds: the event is described again.
-            for ids in ids.chunks(IDS_A_RECORD) {
+            for ids in ids.chunks(write::IDS_A_RECORD) {
                 write::attr(attr, ids, NATIVE_ORDER, out).map_err(wrong)?;
             }
-            for id in ids.chunks(IDS_A_RECORD).filter_map(<[u64]>::first) {
+            for id in ids.chunks(write::IDS_A_RECORD).filter_map(<[u64]>::first) {
                 write::event_name(*id, name, NATIVE_ORDER, out).map_err(wrong)?;
             }
         }
@@ -166,7 +164,7 @@ fn descriptions(events: &[(&Attr, &Vec<u64>, &str)]) -> Feature {
         let mut bytes = Vec::new();
         // An attr that cannot be spelled has failed before, as HEADER_ATTR.
         let _written = attr.encode(write::attr_size(attr), NATIVE_ORDER, &mut bytes);
-        let ids = ids.iter().copied().take(IDS_A_RECORD / 4).collect();
+        let ids = ids.iter().copied().take(write::IDS_A_RECORD / 4).collect();
         EventName { attr: bytes, ids, name: (*name).to_owned() }
     });
     Feature::EventDescriptions(names.collect())

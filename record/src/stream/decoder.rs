@@ -13,6 +13,7 @@ use super::write;
 use crate::bytes::{ByteOrder, Cursor};
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::side::{SampleId, SideRecord};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Types from here on are made by recorders, never by the kernel, and have
 /// no trailer (PERF_RECORD_USER_TYPE_START).
@@ -109,6 +110,8 @@ pub struct Decoder {
     wanted: usize,
     events: Vec<EventDescription>,
     route: Route,
+    /// By config, events that had no name when they were described.
+    unnamed: BTreeMap<u64, VecDeque<usize>>,
     features: Features,
     tally: Tally,
 }
@@ -129,6 +132,7 @@ impl Decoder {
             wanted: 0,
             events: Vec::new(),
             route: Route::new(),
+            unnamed: BTreeMap::new(),
             features: Features::default(),
             tally: Tally::default(),
         }
@@ -184,7 +188,8 @@ impl Decoder {
         }
     }
 
-    /// One per HEADER_ATTR, in order.
+    /// One per HEADER_ATTR, in order; one for several that only list more
+    /// ids of it ([`write::IDS_A_RECORD`]).
     pub fn events(&self) -> &[EventDescription] {
         &self.events
     }

@@ -4,7 +4,8 @@ use crate::attr::Attr;
 use crate::sample::SampleLayout;
 use crate::units::Cpu;
 
-/// One HEADER_ATTR record, and the EVENT_UPDATEs that refer to it.
+/// One HEADER_ATTR record, those that list more of its ids, and the
+/// EVENT_UPDATEs that refer to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventDescription {
     /// As the kernel was asked.

@@ -78,7 +78,8 @@ mod tests {
     #[test]
     fn claims_and_lookups_in_turn_take_no_square() {
         let started = Instant::now();
-        for next in [|at: u64| u64::MAX - at, |at: u64| at, |at: u64| at.wrapping_mul(0x9e37_79b9)] {
+        for next in [|at: u64| u64::MAX - at, |at: u64| at, |at: u64| at.wrapping_mul(0x9e37_79b9)]
+        {
             let mut ids = Ids::default();
             for at in 0..200_000 {
                 ids.claim(next(at), 7);

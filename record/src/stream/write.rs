@@ -20,6 +20,11 @@ pub(super) const HEADER_SIZE: u64 = 16;
 /// that of perf 5.12 to 6.2.
 const ATTR_SIZE: u32 = 128;
 
+/// Ids that a HEADER_ATTR of ours has at most. An event with more goes on in
+/// the next HEADER_ATTR, with the same attr: [`super::Decoder`] makes one event
+/// of them, perf takes them for several of one name.
+pub const IDS_A_RECORD: usize = 8_000;
+
 /// Why a record cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
@@ -46,8 +51,8 @@ pub fn file_header(order: ByteOrder, out: &mut Vec<u8>) {
 /// HEADER_ATTR: describes an event and the ids its records carry.
 ///
 /// # Errors
-/// More ids than fit a record (about 8,170), or an attr that cannot be
-/// written.
+/// More ids than fit a record (about 8,170; see [`IDS_A_RECORD`]), or an attr
+/// that cannot be written.
 pub fn attr(
     attr: &Attr,
     ids: &[u64],

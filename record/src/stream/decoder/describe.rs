@@ -9,7 +9,8 @@ use crate::stream::description::EventDescription;
 use crate::stream::error::StreamError;
 use crate::stream::feature::{EventName, Feature, FeatureId};
 use crate::stream::route::Routed;
-use crate::stream::update;
+use crate::stream::{update, write};
+use std::collections::VecDeque;
 
 impl Decoder {
     pub(super) fn event<'a>(&mut self, payload: &[u8]) -> Result<StreamRecord<'a>, StreamError> {
@@ -22,10 +23,19 @@ impl Decoder {
             return Err(attr_error(AttrError::Size { size, available }));
         };
         let ids: Vec<u64> = Words::new(ids, self.order).iter().collect();
+        if let Some(index) = self.events.len().checked_sub(1)
+            && let Some(event) = self.events.get_mut(index)
+            && goes_on(event, &attr)
+        {
+            self.route.claim(index, &ids);
+            event.ids.extend(ids);
+            return Ok(StreamRecord::EventUpdate(index));
+        }
         let layout = SampleLayout::new(&attr, self.order)
             .map_err(|reason| StreamError::Layout { offset, reason })?;
         let first = self.events.first().map_or(&attr, |event| &event.attr);
         self.route.add(&attr, &ids, first);
+        self.unnamed.entry(attr.config).or_default().push_back(self.events.len());
         let (name, unit, scale, cpus, notes) = (None, None, None, None, Vec::new());
         self.events.push(EventDescription { attr, ids, layout, name, unit, scale, cpus, notes });
         Ok(StreamRecord::Event(self.events.len() - 1))
@@ -93,15 +103,25 @@ impl Decoder {
     ) -> Result<StreamRecord<'a>, Short> {
         let config = cursor.u64()?;
         let name = update::text(cursor.rest());
-        let event = self.events.iter().position(|event| {
-            event.attr.config == config && event.name.is_none() && !name.is_empty()
-        });
-        let Some(index) = event else {
+        if name.is_empty() {
             return Ok(StreamRecord::Skipped(RecordType::HEADER_EVENT_TYPE));
-        };
-        if let Some(event) = self.events.get_mut(index) {
-            event.name = Some(name);
         }
-        Ok(StreamRecord::EventUpdate(index))
+        while let Some(index) = self.unnamed.get_mut(&config).and_then(VecDeque::pop_front) {
+            if let Some(event) = self.events.get_mut(index)
+                && event.name.is_none()
+            {
+                event.name = Some(name);
+                return Ok(StreamRecord::EventUpdate(index));
+            }
+        }
+        Ok(StreamRecord::Skipped(RecordType::HEADER_EVENT_TYPE))
     }
+}
+
+/// Whether a HEADER_ATTR with this attr brings more ids of the event before:
+/// records up to there were full. Equal attrs alone do not say so: an event
+/// may be recorded twice.
+fn goes_on(event: &EventDescription, attr: &Attr) -> bool {
+    let ids = event.ids.len();
+    ids > 0 && ids.is_multiple_of(write::IDS_A_RECORD) && event.attr == *attr
 }

@@ -347,6 +347,56 @@ fn the_last_feature_of_an_id_counts_and_ids_beyond_say_nothing() {
     assert_eq!(others, [(&FeatureId(200), &vec![3]), (&FeatureId(255), &vec![2])]);
 }
 
+#[test]
+fn an_event_with_more_ids_than_a_record_holds_is_one() {
+    let full = u64::try_from(write::IDS_A_RECORD).unwrap();
+    for order in ORDERS {
+        let mut bytes = Vec::new();
+        write::file_header(order, &mut bytes);
+        let ids: Vec<u64> = (1..=2 * full + 1).collect();
+        for ids in ids.chunks(write::IDS_A_RECORD) {
+            write::attr(&sampling(), ids, order, &mut bytes).unwrap();
+        }
+        // Recorded twice: another event, and so is one with another attr.
+        write::attr(&sampling(), &[100_001], order, &mut bytes).unwrap();
+        write::attr(&side(), &ids[..write::IDS_A_RECORD], order, &mut bytes).unwrap();
+        write::attr(&Attr { config: 8, ..side() }, &[100_002], order, &mut bytes).unwrap();
+        write::event_name(2 * full + 1, "wide", order, &mut bytes).unwrap();
+        for id in [1, full, full + 1, 2 * full + 1, 100_001] {
+            put_sample(id, 1, order, &mut bytes);
+        }
+        let (seen, decoder) = read(&bytes, &[]).unwrap();
+        let described =
+            ["Event(0)", "EventUpdate(0)", "EventUpdate(0)", "Event(1)", "Event(2)", "Event(3)"];
+        assert_eq!(seen[1..7], described);
+        assert_eq!(decoder.events()[0].ids, ids);
+        assert_eq!(decoder.events()[0].name.as_deref(), Some("wide"));
+        let of_first = seen.iter().filter(|text| text.starts_with("Sample { event: 0"));
+        assert_eq!(of_first.count(), 4);
+        assert!(seen[12].starts_with("Sample { event: 1"), "{seen:?}");
+    }
+}
+
+/// A walk over all events for each name takes minutes.
+#[test]
+fn old_names_of_many_events_take_no_square() {
+    let order = ByteOrder::Little;
+    let mut bytes = Vec::new();
+    write::file_header(order, &mut bytes);
+    for config in 0..60_000u64 {
+        write::attr(&Attr { config, ..sampling() }, &[], order, &mut bytes).unwrap();
+    }
+    for config in 30_000..150_000u64 {
+        let body: Vec<u8> = config.to_le_bytes().into_iter().chain(*b"an event").collect();
+        put(RecordType::HEADER_EVENT_TYPE, &body, order, &mut bytes);
+    }
+    let started = std::time::Instant::now();
+    let (_, decoder) = read(&bytes, &[]).unwrap();
+    assert!(started.elapsed().as_secs() < 15, "{:?}", started.elapsed());
+    let named = |event: &&EventDescription| event.name.as_deref() == Some("an event");
+    assert_eq!(decoder.events().iter().filter(named).count(), 30_000);
+}
+
 proptest! {
     #[test]
     fn any_cutting_gives_the_same_records(
