@@ -5,6 +5,7 @@ use super::digits::{parse_decimal, parse_hexadecimal};
 use super::error::TextError;
 use super::writer::is_signed;
 use crate::arch::Arch;
+use std::collections::HashSet;
 
 /// Reads text records line by line.
 #[derive(Clone, Debug)]
@@ -102,13 +103,14 @@ impl Parser {
         if known(&text) != Some(Column::Flags) {
             return Ok(Line::Comment);
         }
+        let mut names = HashSet::new();
+        let mut columns = HashSet::from([Column::Flags]);
         let mut header = vec![Named { name: text.into_owned(), column: Some(Column::Flags) }];
         for word in rest {
             let name = String::from_utf8_lossy(word).into_owned();
             let column = known(&name);
-            let same =
-                |named: &Named| named.name == name || (column.is_some() && named.column == column);
-            if header.iter().any(same) {
+            let known_before = column.is_some_and(|column| !columns.insert(column));
+            if known_before || !names.insert(word) {
                 return Err(TextError::Twice { line: self.line, column: name });
             }
             header.push(Named { name, column });
