@@ -35,10 +35,12 @@ use crate::session::{OpenError, Retired};
 use task::TaskState;
 use watch::Watch;
 
-/// An attach may take so long. Opening 2,400 events took 13.6 s while 1,200
-/// busy threads shared 2 CPUs, so there must be an end.
+/// So long it may take to seize all threads, and as long to become certain.
 /// Waiting costs the target nothing but the halts at its clones.
 const DEADLINE: Duration = Duration::from_secs(5);
+/// So long it may take to open all events: 2,400 took 13.6 s while 1,200 busy
+/// threads shared 2 CPUs.
+const OPEN_DEADLINE: Duration = Duration::from_secs(20);
 
 /// Why a process was not attached to.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +93,8 @@ pub(crate) struct Certainty {
     pub(crate) untraced: bool,
     /// Threads not shown to be outside a clone when time was up.
     pub(crate) unproven: usize,
+    /// Threads without events when time was up.
+    pub(crate) unopened: usize,
 }
 
 impl Certainty {
@@ -111,6 +115,14 @@ impl Certainty {
                  meanwhile may be counted in part",
                 self.unproven,
                 DEADLINE.as_secs()
+            ));
+        }
+        if self.unopened > 0 {
+            notes.push(format!(
+                "{} threads are not sampled: the process is too busy to attach to all within \
+                 {} s; attach again when it does less",
+                self.unopened,
+                (DEADLINE + OPEN_DEADLINE).as_secs()
             ));
         }
         notes
@@ -143,13 +155,11 @@ pub(crate) fn attach(
     if state.dead && target.threads()?.len() <= 1 {
         return Err(AttachError::Zombie { pid });
     }
-    let deadline = Instant::now() + DEADLINE;
     // A kernel thread cannot be traced, and has no threads.
-    let traced =
-        if state.kernel_thread { None } else { Watch::new(&target, deadline).run(opener)? };
+    let traced = if state.kernel_thread { None } else { Watch::new(&target).run(opener)? };
     let attached = match traced {
         Some(attached) => attached,
-        None => untraced(&target, opener, (deadline, !state.kernel_thread))?,
+        None => untraced(&target, opener, !state.kernel_thread)?,
     };
     if attached.sets.is_empty() && attached.retired.ids.is_empty() {
         return Err(AttachError::Gone { pid });
@@ -161,8 +171,9 @@ pub(crate) fn attach(
 fn untraced(
     target: &Process,
     opener: &mut Opener<'_>,
-    (deadline, may_clone): (Instant, bool),
+    may_clone: bool,
 ) -> Result<Attached, AttachError> {
+    let deadline = Instant::now() + OPEN_DEADLINE;
     let mut seen = BTreeSet::new();
     let mut sets = Vec::new();
     let mut late = 0;
@@ -179,12 +190,12 @@ fn untraced(
             seen.insert(tid);
             let set = opener.open(Some(Tid(tid)))?;
             if let Some(set) = &set {
-                set.enable().map_err(|error| AttachError::Look { pid: target.pid, error })?;
+                opener.enable(set, Tid(tid))?;
             }
             sets.extend(set);
         }
     }
-    let certainty = Certainty { untraced: may_clone, unproven: late };
+    let certainty = Certainty { untraced: may_clone, unproven: 0, unopened: late };
     Ok(Attached { sets, retired: Retired::default(), certainty })
 }
 

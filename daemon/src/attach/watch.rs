@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use record::Tid;
 
-use super::{AttachError, Attached, Certainty, Process};
+use super::{AttachError, Attached, Certainty, DEADLINE, OPEN_DEADLINE, Process};
 use crate::attach::task::{self, TaskState};
 use crate::session::Retired;
 use crate::session::opener::{EventSet, Opener};
@@ -47,12 +47,14 @@ struct Tracee {
 
 pub(super) struct Watch<'t> {
     target: &'t Process,
+    /// Of the present phase.
     deadline: Instant,
     tracees: BTreeMap<i32, Tracee>,
-    /// Events of tasks that ended meanwhile: they hold counts, and their
-    /// children's events hang on them.
+    /// Events of tasks that ended, on which events of children hang.
     ended: Vec<EventSet>,
     retired: Retired,
+    /// Threads that were listed and not seized when time was up.
+    unseized: usize,
     /// Events are being opened: a clone must be put in order.
     opening: bool,
     /// Events that are opened now are to count at once.
@@ -60,13 +62,14 @@ pub(super) struct Watch<'t> {
 }
 
 impl<'t> Watch<'t> {
-    pub(super) fn new(target: &'t Process, deadline: Instant) -> Watch<'t> {
+    pub(super) fn new(target: &'t Process) -> Watch<'t> {
         Watch {
             target,
-            deadline,
+            deadline: Instant::now() + DEADLINE,
             tracees: BTreeMap::new(),
             ended: Vec::new(),
             retired: Retired::default(),
+            unseized: 0,
             opening: false,
             enabled: false,
         }
@@ -78,13 +81,17 @@ impl<'t> Watch<'t> {
             return Ok(None);
         }
         self.opening = true;
+        self.deadline = Instant::now() + OPEN_DEADLINE;
         self.open_all(opener)?;
-        self.enable_all()?;
+        self.enable_all(opener)?;
+        self.deadline = Instant::now() + DEADLINE;
         self.wait_until_proven(opener)?;
-        let unproven = self.tracees.values().filter(|t| t.settled && !t.proven).count();
+        let settled = || self.tracees.values().filter(|t| t.settled);
+        let unopened = self.unseized + settled().filter(|t| t.events.is_none()).count();
+        let unproven = settled().filter(|t| t.events.is_some() && !t.proven).count();
         let open = self.tracees.into_values().filter_map(|tracee| tracee.events);
         let sets = open.chain(self.ended).collect();
-        let certainty = Certainty { untraced: false, unproven };
+        let certainty = Certainty { untraced: false, unproven, unopened };
         Ok(Some(Attached { sets, retired: self.retired, certainty }))
     }
 
@@ -100,15 +107,30 @@ impl<'t> Watch<'t> {
                 }
                 match self.seize(tid)? {
                     Seized::Yes => fresh = true,
-                    Seized::Gone => {}
+                    Seized::Born | Seized::Gone => {}
                     Seized::Refused => return Ok(false),
                 }
             }
             self.wait_until_proven(opener)?;
-            if !fresh || self.late() {
+            if !fresh {
+                return Ok(true);
+            }
+            if self.late() {
+                self.unseized = self.strangers()?;
                 return Ok(true);
             }
         }
+    }
+
+    /// How many threads there are that no seizing has reached.
+    fn strangers(&self) -> Result<usize, AttachError> {
+        let mut count = 0;
+        for tid in self.target.threads()? {
+            let known = self.tracees.contains_key(&tid);
+            let is_stranger = |state: TaskState| !state.dead && state.tracer != tracer();
+            count += usize::from(!known && self.look(tid)?.is_some_and(is_stranger));
+        }
+        Ok(count)
     }
 
     fn seize(&mut self, tid: i32) -> Result<Seized, AttachError> {
@@ -126,9 +148,9 @@ impl<'t> Watch<'t> {
                 None => Ok(Seized::Gone),
                 Some(state) if state.dead => Ok(Seized::Gone),
                 // Made by a tracee of ours; its report is still to come.
-                Some(state) if state.tracer == rustix::thread::gettid().as_raw_pid() => {
+                Some(state) if state.tracer == tracer() => {
                     self.tracees.entry(tid).or_default();
-                    Ok(Seized::Yes)
+                    Ok(Seized::Born)
                 }
                 Some(_) => Ok(Seized::Refused),
             },
@@ -136,12 +158,16 @@ impl<'t> Watch<'t> {
         }
     }
 
+    /// Opens the events of each task, of one at least however late it is.
     fn open_all(&mut self, opener: &mut Opener<'_>) -> Result<(), AttachError> {
         loop {
             let next = self.tracees.iter().find(|(_, t)| t.settled && t.events.is_none());
             let Some((&tid, _)) = next else { return Ok(()) };
             self.open(tid, opener)?;
             self.pump(opener)?;
+            if self.late() {
+                return Ok(());
+            }
         }
     }
 
@@ -149,7 +175,7 @@ impl<'t> Watch<'t> {
     fn open(&mut self, tid: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
         let events = opener.open(Some(Tid(tid)))?;
         if let Some(events) = events.as_ref().filter(|_| self.enabled) {
-            events.enable().map_err(|e| self.error(e))?;
+            opener.enable(events, Tid(tid))?;
         }
         let since = task::time_on_cpu(&self.target.proc, tid);
         if events.is_none() {
@@ -163,12 +189,11 @@ impl<'t> Watch<'t> {
     /// Starts counting. A clone meanwhile may pass on events of which some
     /// are disabled still; so nothing is proven any more, and the clone is
     /// put in order when it halts.
-    fn enable_all(&mut self) -> Result<(), AttachError> {
+    fn enable_all(&mut self, opener: &Opener<'_>) -> Result<(), AttachError> {
         self.enabled = true;
         for (&tid, tracee) in &mut self.tracees {
             if let Some(events) = &tracee.events {
-                let look = |error| AttachError::Look { pid: self.target.pid, error };
-                events.enable().map_err(look)?;
+                opener.enable(events, Tid(tid))?;
                 tracee.since = task::time_on_cpu(&self.target.proc, tid);
                 tracee.proven = false;
             }
@@ -196,40 +221,72 @@ impl<'t> Watch<'t> {
         }
     }
 
-    /// Handles every report there is; whether there was one.
-    fn pump(&mut self, opener: &mut Opener<'_>) -> Result<bool, AttachError> {
-        let mut any = false;
-        while let Some((tid, report)) = ptrace::next_report().map_err(|e| self.error(e))? {
-            any = true;
-            match report {
-                Report::Ended => {
-                    let gone = self.tracees.remove(&tid);
-                    self.ended.extend(gone.and_then(|tracee| tracee.events));
-                    self.settle_parent_of(tid, opener)?;
+    /// Handles every report there is. All are taken before the first task is
+    /// let go: the kernel gives the youngest task's first, so makers of
+    /// threads would starve the others, and never let the reports end. As it
+    /// is, each task stands still after its one.
+    fn pump(&mut self, opener: &mut Opener<'_>) -> Result<(), AttachError> {
+        let mut reports = Vec::new();
+        while let Some(report) = ptrace::next_report().map_err(|e| self.error(e))? {
+            reports.push(report);
+        }
+        for (tid, report) in reports {
+            self.handle(tid, report, opener)?;
+        }
+        Ok(())
+    }
+
+    fn handle(
+        &mut self,
+        tid: i32,
+        report: Report,
+        opener: &mut Opener<'_>,
+    ) -> Result<(), AttachError> {
+        match report {
+            Report::Ended => {
+                let gone = self.tracees.remove(&tid);
+                self.part_with(gone, opener)?;
+                self.settle_parent_of(tid, opener)
+            }
+            Report::Made { child } => {
+                self.tracees.entry(tid).or_default().halt = Halt::Made { child };
+                if child != 0 {
+                    self.tracees.entry(child).or_default();
                 }
-                Report::Made { child } => {
-                    self.tracees.entry(tid).or_default().halt = Halt::Made { child };
-                    if child != 0 {
-                        self.tracees.entry(child).or_default();
-                    }
-                    self.settle(tid, opener)?;
-                }
-                Report::Born => self.born(tid, opener)?,
-                Report::Exec { former } => {
-                    self.rename(former, tid);
-                    self.resume(tid, 0)?;
-                }
-                Report::GroupStop => {
-                    self.prove(tid);
-                    self.tolerate(ptrace::listen(tid))?;
-                }
-                Report::Signal(signal) => {
-                    self.prove(tid);
-                    self.resume(tid, signal)?;
-                }
+                self.settle(tid, opener)
+            }
+            Report::Born => self.born(tid, opener),
+            Report::Exec { former } => {
+                self.rename((former, tid), opener)?;
+                self.resume(tid, 0)
+            }
+            Report::GroupStop => {
+                self.prove(tid);
+                self.tolerate(ptrace::listen(tid))
+            }
+            Report::Signal(signal) => {
+                self.prove(tid);
+                self.resume(tid, signal)
             }
         }
-        Ok(any)
+    }
+
+    /// Closes the events of a task that has ended, which have counted all
+    /// they will: its children have events of their own, as each clone was
+    /// put in order. But where the task was killed before it could report a
+    /// clone, the child's events hang on its own, and end when they do.
+    fn part_with(
+        &mut self,
+        gone: Option<Tracee>,
+        opener: &mut Opener<'_>,
+    ) -> Result<(), AttachError> {
+        let Some(events) = gone.and_then(|tracee| tracee.events) else { return Ok(()) };
+        if events.hung_up().map_err(|e| self.error(e))? {
+            opener.retire(events, &mut self.retired);
+        } else {
+            self.ended.push(events);
+        }
+        Ok(())
     }
 
     /// It stands where no clone is: at the delivery of a signal.
@@ -269,7 +326,7 @@ impl<'t> Watch<'t> {
         if self.opening {
             // Closing takes away what the child inherited.
             if let Some(events) = self.tracees.get_mut(&parent).and_then(|t| t.events.take()) {
-                self.retired.add(events, opener.period());
+                opener.retire(events, &mut self.retired);
             }
         }
         for tid in [parent, child] {
@@ -284,15 +341,28 @@ impl<'t> Watch<'t> {
         Ok(())
     }
 
-    /// exec gave the caller its leader's id and ended all other threads.
-    fn rename(&mut self, former: i32, tid: i32) {
+    /// exec gave the caller its leader's id and ended all other threads. It
+    /// stands still, and gets new events: those under the leader's id may be
+    /// the caller's too, if the id had passed over when they were opened.
+    fn rename(
+        &mut self,
+        (former, tid): (i32, i32),
+        opener: &mut Opener<'_>,
+    ) -> Result<(), AttachError> {
         if former == tid {
-            return;
+            return Ok(());
         }
-        if let Some(caller) = self.tracees.remove(&former) {
-            let leader = self.tracees.insert(tid, caller);
-            self.ended.extend(leader.and_then(|tracee| tracee.events));
+        let old = [self.tracees.remove(&former), self.tracees.remove(&tid)];
+        for events in old.into_iter().flatten().filter_map(|tracee| tracee.events) {
+            opener.retire(events, &mut self.retired);
         }
+        let caller = Tracee { settled: true, proven: true, ..Tracee::default() };
+        self.tracees.insert(tid, caller);
+        if self.opening {
+            self.open(tid, opener)?;
+            self.prove(tid);
+        }
+        Ok(())
     }
 
     fn resume(&self, tid: i32, signal: i32) -> Result<(), AttachError> {
@@ -320,8 +390,15 @@ impl<'t> Watch<'t> {
     }
 }
 
+/// Thread id of the caller, as its tracees' /proc files give it.
+fn tracer() -> i32 {
+    rustix::thread::gettid().as_raw_pid()
+}
+
 enum Seized {
     Yes,
+    /// Not needed: a tracee has made it since.
+    Born,
     Gone,
     Refused,
 }

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::io;
 
 use record::attr::Sampling;
-use record::{Attr, AttrFlags, Tid};
+use record::{Attr, AttrFlags, Cpu, Tid};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use super::error::OpenError;
 use super::rings::CpuRings;
@@ -21,20 +23,48 @@ pub(crate) struct EventSet {
 /// The two events of one task on one CPU.
 #[derive(Debug)]
 pub(crate) struct Pair {
+    pub(crate) cpu: Cpu,
     pub(crate) sampled: Event,
     pub(crate) side: Event,
 }
 
 impl EventSet {
     /// Starts counting; side records first, so that no mapping is missed.
-    pub(crate) fn enable(&self) -> io::Result<()> {
-        self.pairs.iter().try_for_each(|pair| pair.side.enable())?;
-        self.pairs.iter().try_for_each(|pair| pair.sampled.enable())
+    /// `task` is whose events these are.
+    pub(crate) fn enable(&self, task: Option<Tid>) -> Result<(), OpenFailure> {
+        let enable = |pair: &Pair, event: &Event| {
+            event.enable().map_err(|error| OpenFailure {
+                call: Call::Enable,
+                errno: error.raw_os_error().unwrap_or(0),
+                cpu: Some(pair.cpu),
+                task,
+            })
+        };
+        self.pairs.iter().try_for_each(|pair| enable(pair, &pair.side))?;
+        self.pairs.iter().try_for_each(|pair| enable(pair, &pair.sampled))
+    }
+
+    /// Whether its task has ended and no child's events hang on these: their
+    /// counts are final (is_event_hup(), kernel/events/core.c).
+    pub(crate) fn hung_up(&self) -> io::Result<bool> {
+        all_hung_up(&self.pairs)
     }
 
     /// Ids of the pairs, sampled and side.
     pub(crate) fn ids(&self) -> io::Result<Vec<(u64, u64)>> {
         self.pairs.iter().map(|pair| Ok((pair.sampled.id()?, pair.side.id()?))).collect()
+    }
+}
+
+/// Whether the task of each pair has ended, with all that inherited it.
+pub(crate) fn all_hung_up<'p>(pairs: impl IntoIterator<Item = &'p Pair>) -> io::Result<bool> {
+    let sampled = pairs.into_iter().map(|pair| PollFd::new(&pair.sampled, PollFlags::IN));
+    let mut fds: Vec<PollFd<'_>> = sampled.collect();
+    let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match poll(&mut fds, Some(&zero)) {
+        Ok(_) => Ok(fds.iter().all(|fd| fd.revents().contains(PollFlags::HUP))),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
     }
 }
 
@@ -48,7 +78,7 @@ pub(crate) struct Opener<'s> {
     fallbacks: VecDeque<Fallback>,
     given_up: Vec<Fallback>,
     any_open: bool,
-    /// Descriptors that sets hold so far, for the text of EMFILE.
+    /// Events that are open now, for the text of EMFILE.
     opened: usize,
     limit: Option<u64>,
 }
@@ -122,7 +152,10 @@ impl<'s> Opener<'s> {
                     pairs.push(pair);
                 }
                 Err(failure) => match failure.errno {
-                    libc::ESRCH if task.is_some() => return Ok(None),
+                    libc::ESRCH if task.is_some() => {
+                        self.opened = self.opened.saturating_sub(2 * pairs.len());
+                        return Ok(None);
+                    }
                     // The CPU went offline since the rings were mapped.
                     libc::ENODEV => {}
                     libc::EMFILE | libc::ENFILE => return Err(self.too_many()),
@@ -168,7 +201,7 @@ impl<'s> Opener<'s> {
         let side = Event::open(&mut self.encoded.1, pid, cpu).map_err(fail(Call::OpenSide))?;
         sampled.output_to(ring.samples.owner()).map_err(fail(Call::SetOutput))?;
         side.output_to(ring.side.owner()).map_err(fail(Call::SetOutput))?;
-        Ok(Pair { sampled, side })
+        Ok(Pair { cpu: ring.cpu, sampled, side })
     }
 
     fn too_many(&self) -> OpenError {
@@ -179,9 +212,15 @@ impl<'s> Opener<'s> {
         }
     }
 
-    /// The sample period; 0: it varies.
-    pub(crate) fn period(&self) -> u64 {
-        self.attrs.period()
+    /// Enables a set that was opened here for `task`.
+    pub(crate) fn enable(&self, set: &EventSet, task: Tid) -> Result<(), OpenError> {
+        set.enable(Some(task)).map_err(|failure| OpenError::event(failure, self.plan))
+    }
+
+    /// Closes a set that was opened here, and keeps its counts in `retired`.
+    pub(crate) fn retire(&mut self, set: EventSet, retired: &mut Retired) {
+        self.opened = self.opened.saturating_sub(2 * set.pairs.len());
+        retired.add(set, self.attrs.period());
     }
 
     /// The attrs as opened, and what had to be given up for that.
@@ -207,7 +246,7 @@ pub(crate) struct Retired {
 impl Retired {
     /// Reads what a set counted, and closes it: events that its tasks'
     /// children inherited go with it.
-    pub(crate) fn add(&mut self, set: EventSet, period: u64) {
+    fn add(&mut self, set: EventSet, period: u64) {
         self.read(&set, period);
         match set.ids() {
             Ok(ids) => self.ids.extend(ids),

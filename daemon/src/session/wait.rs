@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::opener::all_hung_up;
 use super::{Session, SessionError};
 
 /// How long to wait at most once poll(2) cannot tell about the rings.
@@ -97,13 +98,6 @@ impl Session {
     /// An event hangs up once its task and all that inherited it are gone.
     fn events_hung_up(&self) -> Result<bool, SessionError> {
         let pairs = self.sets.iter().flat_map(|set| &set.pairs);
-        let mut fds: Vec<PollFd<'_>> =
-            pairs.map(|pair| PollFd::new(&pair.sampled, PollFlags::IN)).collect();
-        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-        match poll(&mut fds, Some(&zero)).map_err(io::Error::from) {
-            Ok(_) => Ok(fds.iter().all(|fd| fd.revents().contains(PollFlags::HUP))),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(false),
-            Err(error) => Err(SessionError::System { call: "poll", error }),
-        }
+        all_hung_up(pairs).map_err(|error| SessionError::System { call: "poll", error })
     }
 }

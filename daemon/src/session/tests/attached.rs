@@ -131,3 +131,35 @@ fn a_stopped_process_stays_stopped_and_is_sampled_when_it_goes_on() {
     assert!(ledger.delivered >= LATE * PAGES, "{ledger:?}");
     assert_eq!(ledger.unaccounted(), Some(0), "{ledger:?}");
 }
+
+fn attached(child: &Watched) -> (Session, Duration) {
+    let plan = plan_of(PAGE_FAULTS, Target::Process(child.pid()), 256);
+    let begun = Instant::now();
+    let session = started(plan, Settings::default(), &mut Vec::new());
+    (session, begun.elapsed())
+}
+
+#[test]
+fn threads_that_end_during_the_attach_hold_no_descriptors() {
+    const MAKERS: usize = 8;
+    let directory = tempfile::tempdir().unwrap();
+    let Some(binary) = program("makers.c", directory.path()) else { return };
+    if events_refused() {
+        return;
+    }
+    let mut most = 0;
+    for _ in 0..8 {
+        let mut child = Watched::spawn(&binary, &MAKERS.to_string());
+        child.line();
+        let (mut session, took) = attached(&child);
+        assert_eq!(session.notes(), [""; 0], "attached in {took:?}");
+        // The main thread, the makers, and one brief thread of each.
+        assert!(session.sets.len() <= 1 + 2 * MAKERS, "{} sets", session.sets.len());
+        most = most.max(session.retired.ids.len());
+        child.go();
+        run_to_end(&mut session, &mut Vec::new());
+        let ledger = session.finish(&mut Vec::new()).unwrap();
+        assert_eq!(ledger.unaccounted(), Some(0), "{ledger:?}");
+    }
+    assert!(most > MAKERS, "no thread was made during any attach");
+}
