@@ -250,8 +250,8 @@ impl<'t> Watch<'t> {
             }
             Report::Made { child } => {
                 self.tracees.entry(tid).or_default().halt = Halt::Made { child };
-                if child != 0 {
-                    self.tracees.entry(child).or_default();
+                if child != 0 && !self.tracees.contains_key(&child) && self.is_mine(child)? {
+                    self.tracees.insert(child, Tracee::default());
                 }
                 self.settle(tid, opener)
             }
@@ -269,6 +269,13 @@ impl<'t> Watch<'t> {
                 self.resume(tid, signal)
             }
         }
+    }
+
+    /// Whether a child that was made is there still: its end may have been
+    /// reported before its making.
+    fn is_mine(&self, child: i32) -> Result<bool, AttachError> {
+        let is_mine = |state: TaskState| !state.dead && state.tracer == tracer();
+        Ok(self.look(child)?.is_some_and(is_mine))
     }
 
     /// Closes the events of a task that has ended, which have counted all

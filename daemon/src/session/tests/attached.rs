@@ -163,3 +163,23 @@ fn threads_that_end_during_the_attach_hold_no_descriptors() {
     }
     assert!(most > MAKERS, "no thread was made during any attach");
 }
+
+#[test]
+fn children_killed_at_birth_do_not_delay_the_attach() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(binary) = program("stillborn.c", directory.path()) else { return };
+    if events_refused() {
+        return;
+    }
+    for run in 0..8 {
+        let mut child = Watched::spawn(&binary, "");
+        child.line();
+        let (mut session, took) = attached(&child);
+        assert!(took < Duration::from_secs(2), "run {run}: {took:?}, {:?}", session.notes());
+        assert_eq!(session.notes(), [""; 0], "run {run}");
+        child.go();
+        run_to_end(&mut session, &mut Vec::new());
+        let ledger = session.finish(&mut Vec::new()).unwrap();
+        assert_eq!(ledger.unaccounted(), Some(0), "{ledger:?}");
+    }
+}
