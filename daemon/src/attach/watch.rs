@@ -41,6 +41,9 @@ struct Tracee {
     since: Option<u64>,
     /// It cannot be inside a clone that began before that.
     proven: bool,
+    /// It is left in its group's stop, and runs nothing before it reports
+    /// again.
+    stopped: bool,
     /// Its birth has been dealt with; further traps mean nothing.
     settled: bool,
 }
@@ -88,7 +91,7 @@ impl<'t> Watch<'t> {
         self.wait_until_proven(opener)?;
         let settled = || self.tracees.values().filter(|t| t.settled);
         let unopened = self.unseized + settled().filter(|t| t.events.is_none()).count();
-        let unproven = settled().filter(|t| t.events.is_some() && !t.proven).count();
+        let unproven = settled().filter(|t| t.events.is_some() && !t.proven && !t.stopped).count();
         let open = self.tracees.into_values().filter_map(|tracee| tracee.events);
         let sets = open.chain(self.ended).collect();
         let certainty = Certainty { untraced: false, unproven, unopened };
@@ -210,8 +213,9 @@ impl<'t> Watch<'t> {
             let proc = &self.target.proc;
             let mut waiting = false;
             for (&tid, tracee) in self.tracees.iter_mut().filter(|(_, t)| t.settled && !t.proven) {
-                tracee.proven = is_quiet(proc, tid, tracee.since)
-                    .map_err(|error| AttachError::Look { pid: self.target.pid, error })?;
+                tracee.proven = tracee.stopped
+                    || is_quiet(proc, tid, tracee.since)
+                        .map_err(|error| AttachError::Look { pid: self.target.pid, error })?;
                 waiting |= !tracee.proven;
             }
             if !waiting || self.late() {
@@ -231,6 +235,9 @@ impl<'t> Watch<'t> {
             reports.push(report);
         }
         for (tid, report) in reports {
+            if let Some(tracee) = self.tracees.get_mut(&tid) {
+                tracee.stopped = false;
+            }
             self.handle(tid, report, opener)?;
         }
         Ok(())
@@ -261,8 +268,15 @@ impl<'t> Watch<'t> {
                 self.resume(tid, 0)
             }
             Report::GroupStop => {
-                self.prove(tid);
-                self.tolerate(ptrace::listen(tid))
+                let tracee = self.tracees.entry(tid).or_default();
+                tracee.stopped = true;
+                // A thread that is born while its group stops reports this
+                // instead (do_jobctl_trap(), kernel/signal.c).
+                if !tracee.settled {
+                    return self.born(tid, opener);
+                }
+                tracee.proven = true;
+                self.let_go(tid)
             }
             Report::Signal(signal) => {
                 self.prove(tid);
@@ -306,7 +320,7 @@ impl<'t> Watch<'t> {
     fn born(&mut self, tid: i32, opener: &mut Opener<'_>) -> Result<(), AttachError> {
         let tracee = self.tracees.entry(tid).or_default();
         if tracee.settled {
-            return self.resume(tid, 0);
+            return self.let_go(tid);
         }
         tracee.halt = Halt::Born;
         self.settle_parent_of(tid, opener)
@@ -343,7 +357,7 @@ impl<'t> Watch<'t> {
             if let Some(tracee) = self.tracees.get_mut(&tid) {
                 (tracee.halt, tracee.settled, tracee.proven) = (Halt::Runs, true, true);
             }
-            self.resume(tid, 0)?;
+            self.let_go(tid)?;
         }
         Ok(())
     }
@@ -370,6 +384,14 @@ impl<'t> Watch<'t> {
             self.prove(tid);
         }
         Ok(())
+    }
+
+    /// Lets a task run on, or stay in its group's stop.
+    fn let_go(&self, tid: i32) -> Result<(), AttachError> {
+        match self.tracees.get(&tid) {
+            Some(tracee) if tracee.stopped => self.tolerate(ptrace::listen(tid)),
+            _ => self.resume(tid, 0),
+        }
     }
 
     fn resume(&self, tid: i32, signal: i32) -> Result<(), AttachError> {

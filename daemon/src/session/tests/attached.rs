@@ -119,7 +119,10 @@ fn a_stopped_process_stays_stopped_and_is_sampled_when_it_goes_on() {
     std::thread::sleep(Duration::from_millis(20));
     let mut sink = Vec::new();
     let plan = plan_of(PAGE_FAULTS, Target::Process(child.pid()), 1024);
+    let begun = Instant::now();
     let mut session = started(plan, Settings::default(), &mut sink);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!(session.notes(), [""; 0]);
     std::thread::sleep(Duration::from_millis(20));
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", raw.as_raw_pid())).unwrap();
     let state = stat.rsplit_once(") ").unwrap().1.chars().next().unwrap();
@@ -162,6 +165,33 @@ fn threads_that_end_during_the_attach_hold_no_descriptors() {
         assert_eq!(ledger.unaccounted(), Some(0), "{ledger:?}");
     }
     assert!(most > MAKERS, "no thread was made during any attach");
+}
+
+#[test]
+fn a_process_that_is_stopped_during_the_attach_does_not_delay_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(binary) = program("makers.c", directory.path()) else { return };
+    if events_refused() {
+        return;
+    }
+    for step in 0..24 {
+        let mut child = Watched::spawn(&binary, "8");
+        child.line();
+        let raw = rustix::process::Pid::from_raw(child.pid().0).unwrap();
+        let stopper = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_micros(step * 500));
+            rustix::process::kill_process(raw, rustix::process::Signal::STOP).unwrap();
+        });
+        let (mut session, took) = attached(&child);
+        stopper.join().unwrap();
+        assert!(took < Duration::from_secs(2), "step {step}: {took:?}, {:?}", session.notes());
+        assert_eq!(session.notes(), [""; 0], "step {step}");
+        rustix::process::kill_process(raw, rustix::process::Signal::CONT).unwrap();
+        child.go();
+        run_to_end(&mut session, &mut Vec::new());
+        let ledger = session.finish(&mut Vec::new()).unwrap();
+        assert_eq!(ledger.unaccounted(), Some(0), "{ledger:?}");
+    }
 }
 
 #[test]
