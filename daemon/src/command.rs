@@ -64,7 +64,8 @@ pub enum CommandError {
         /// What execve(2) said.
         error: io::Error,
     },
-    /// fork, pipe or pidfd failed, or the child was killed before its exec.
+    /// fork, pipe or pidfd failed. A child that is killed before its exec is
+    /// no such error: its [`CommandStatus`] tells.
     #[error("no process could be started for {program}: {error}{advice}", advice = raise_limit(.error))]
     Fork {
         /// As typed.
@@ -115,6 +116,7 @@ pub struct Command {
     leave: Option<Leave>,
     failure: PipeReader,
     status: Option<CommandStatus>,
+    changes_user: bool,
 }
 
 impl Command {
@@ -137,6 +139,7 @@ impl Command {
             Some(mode) if mode & 0o111 == 0 => return Err(CommandError::NotExecutable { program }),
             Some(_) => {}
         }
+        let changes_user = candidates.iter().find_map(|path| changes_user(path)).unwrap_or(false);
         let image = Image::new(candidates, arguments);
         fork_held(&image)
             .map_err(|error| CommandError::Fork { program: program.clone(), error })
@@ -147,12 +150,20 @@ impl Command {
                 leave: Some(leave),
                 failure,
                 status: None,
+                changes_user,
             })
     }
 
     /// The child's process id.
     pub fn pid(&self) -> Pid {
         self.pid
+    }
+
+    /// Whether the program is set-user-ID or set-group-ID of somebody else:
+    /// the kernel ends all sampling of a task that executes such a file
+    /// (begin_new_exec(), fs/exec.c).
+    pub fn changes_user(&self) -> bool {
+        self.changes_user
     }
 
     /// Lets the child exec, and returns once it has.
@@ -313,6 +324,17 @@ fn mode(path: &CStr) -> Option<u32> {
         Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => None,
         Err(_) => Some(u32::MAX),
     }
+}
+
+/// None: there is no such file.
+fn changes_user(path: &CStr) -> Option<bool> {
+    use rustix::process::{getegid, geteuid};
+    let stat = rustix::fs::stat(path).ok()?;
+    let set = |bit: u32| stat.st_mode & bit != 0;
+    let user = set(libc::S_ISUID) && stat.st_uid != geteuid().as_raw();
+    // Without the right to execute it marks mandatory locks.
+    let group = set(libc::S_ISGID) && set(libc::S_IXGRP) && stat.st_gid != getegid().as_raw();
+    Some(user || group)
 }
 
 #[cfg(test)]

@@ -36,6 +36,11 @@ use sink::Outbox;
 pub use sink::Sink;
 pub use wait::{TargetState, Woken};
 
+/// Said of a program that the kernel lets nobody sample from its start on.
+const SET_USER_ID: &str = "the command is a set-user-ID or set-group-ID program of another user: \
+                           the kernel ends sampling when it starts; run ebs as that user, or \
+                           attach to its PID as root";
+
 /// What a session is told beside its plan.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -137,6 +142,9 @@ impl Session {
         let (attrs, given_up) = opener.into_outcome();
         notes.extend(given_up.iter().map(ToString::to_string));
         notes.extend(attached.certainty.notes());
+        if command.as_ref().is_some_and(Command::changes_user) {
+            notes.push(SET_USER_ID.into());
+        }
         let ids = ids(&attached)?;
         let is_sampled = matches!(plan.target, Target::Process(_));
         let described = match plan.target {
@@ -216,11 +224,6 @@ impl Session {
     /// The command, for its status; None for other targets.
     pub fn command(&mut self) -> Option<&mut Command> {
         self.command.as_mut()
-    }
-
-    /// Data bytes of each CPU's ring of samples.
-    pub fn ring_bytes(&self) -> usize {
-        self.rings.first().map_or(0, |ring| ring.samples.size())
     }
 
     /// The account so far; complete only after [`finish`](Session::finish).

@@ -3,6 +3,7 @@
 
 pub(crate) mod event;
 pub(crate) mod grace;
+pub(crate) mod inherited;
 pub(crate) mod mapping;
 pub(crate) mod ptrace;
 pub(crate) mod spawn;

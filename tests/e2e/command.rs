@@ -43,6 +43,25 @@ fn the_exit_status_is_the_commands() {
 }
 
 #[test]
+fn ignored_signals_stay_ignored_and_others_are_not() {
+    if !rights::sampling("ignored_signals_stay_ignored_and_others_are_not") {
+        return;
+    }
+    let scene = Scene::new();
+    for ignored in ["PIPE INT CHLD", "HUP"] {
+        let run = |prefix: &str| {
+            let line = format!(
+                "trap '' {ignored}; {prefix} grep -E 'Sig(Ign|Blk)' /proc/self/status > out"
+            );
+            scene.shell(&line).success();
+            scene.read("out")
+        };
+        let bare = run("");
+        assert_eq!(run("ebs -u -t page_fault -o f.data --"), bare, "trap '' {ignored}");
+    }
+}
+
+#[test]
 fn stdin_stdout_and_stderr_are_the_commands() {
     if !rights::sampling("stdin_stdout_and_stderr_are_the_commands") {
         return;

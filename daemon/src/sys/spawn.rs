@@ -8,6 +8,8 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
+use super::inherited;
+
 /// The interpreter of scripts without `#!`, as execvp(3) has it.
 const SHELL: &CStr = c"/bin/sh";
 const LAST_SIGNAL: c_int = 64;
@@ -52,12 +54,16 @@ pub(crate) struct ChildPipes {
 }
 
 /// Forks. The child gets the caller's signal mask, default dispositions for
-/// what the caller handles and for SIGPIPE (which Rust ignores), and its
-/// open files; it execs `image` once a byte comes through `pipes.leave`.
+/// what the caller handles, those of its start for SIGPIPE and SIGCHLD, and
+/// its open files; it execs `image` once a byte comes through `pipes.leave`.
 /// The caller keeps `pipes` only to drop them.
 pub(crate) fn fork(image: &Image, pipes: &ChildPipes) -> io::Result<i32> {
     let argv = image.argv();
     let mut shell_argv = image.shell_argv();
+    // The kernel throws the status of children away while it is ignored.
+    if inherited::is_ignored(libc::SIGCHLD) {
+        inherited::ignore(libc::SIGCHLD, false);
+    }
     // A handler of ours that ran in the child would swallow a signal that
     // was meant to end it.
     let mask = block_all_signals()?;
@@ -138,19 +144,17 @@ fn report_and_exit(fd: RawFd, errno: c_int) -> ! {
 }
 
 /// A signal that is handled goes back to its default; ignored ones stay
-/// ignored, but SIGPIPE, which Rust's runtime ignores on its own.
+/// ignored. SIGPIPE, which Rust's runtime ignores on its own, and SIGCHLD,
+/// which must not be while we wait for a child, become what they were.
 fn reset_handler(signal: c_int) {
     // SAFETY: all zero bytes are a valid sigaction: SIG_DFL, no flags.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: reads the disposition into `action`; unknown signals fail.
     let known = unsafe { libc::sigaction(signal, ptr::null(), &raw mut action) } == 0;
-    let ours = signal == libc::SIGPIPE
+    let ours = matches!(signal, libc::SIGPIPE | libc::SIGCHLD)
         || (action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN);
     if known && ours {
-        action.sa_sigaction = libc::SIG_DFL;
-        action.sa_flags = 0;
-        // SAFETY: sets the default disposition.
-        unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+        inherited::ignore(signal, inherited::was_ignored(signal));
     }
 }
 
