@@ -14,7 +14,7 @@ use super::error::OpenError;
 use crate::ring::{Drained, Lent, Region, drain, look};
 use crate::sys::event::{EncodedAttr, Event};
 use crate::sys::mapping::Mapping;
-use crate::{Call, OpenFailure, Plan};
+use crate::{Call, OpenFailure, Plan, RingPages};
 
 /// PERF_COUNT_SW_DUMMY.
 const DUMMY: u64 = 9;
@@ -49,11 +49,6 @@ impl Ring {
         let window = self.mapping.window();
         window.first.len() + window.second.len()
     }
-
-    /// Data bytes.
-    pub(crate) fn size(&self) -> usize {
-        self.mapping.size()
-    }
 }
 
 impl AsFd for Ring {
@@ -72,54 +67,59 @@ pub(crate) struct CpuRings {
 }
 
 /// Maps the rings of every CPU of the plan; CPUs that are offline are left
-/// out and named. Rings that the kernel has no locked memory for are halved
-/// until they fit (trap 21); all sample rings are of one size.
+/// out and named. All sample rings are of one size, and all side rings.
 pub(crate) fn map(plan: &Plan) -> Result<(Vec<CpuRings>, Vec<String>), OpenError> {
-    let mut sizes = (plan.rings.samples.max(1), plan.rings.side.max(1));
+    let RingPages { samples, side } = plan.rings;
+    let wanted = RingPages { samples: samples.max(1), side: side.max(1) };
+    let ((rings, mut notes), got) = largest(wanted, |sizes| map_all(plan, sizes))
+        .map_err(|failure| OpenError::event(failure, plan))?;
+    if rings.is_empty() {
+        return Err(OpenError::NoCpu { cpus: plan.cpus.len() });
+    }
+    notes.extend((got != wanted).then(|| smaller(got, wanted)));
+    Ok((rings, notes))
+}
+
+/// Maps with smaller and smaller sizes while the kernel has no locked memory
+/// for them (trap 21), or none in one piece (ENOMEM).
+fn largest<T>(
+    wanted: RingPages,
+    mut map: impl FnMut(RingPages) -> Result<T, OpenFailure>,
+) -> Result<(T, RingPages), OpenFailure> {
+    let mut sizes = wanted;
     loop {
-        match map_all(plan, sizes) {
-            Ok((rings, offline)) => {
-                let mut notes = offline;
-                if sizes.0 < plan.rings.samples {
-                    notes.push(smaller(sizes.0, plan.rings.samples));
-                }
-                if rings.is_empty() {
-                    return Err(OpenError::NoCpu { cpus: plan.cpus.len() });
-                }
-                return Ok((rings, notes));
-            }
-            // Too little locked memory; ENOMEM: too little contiguous.
-            Err(failure)
-                if matches!(failure.errno, libc::EPERM | libc::ENOMEM)
-                    && matches!(failure.call, Call::Map { .. })
-                    && sizes != (1, 1) =>
-            {
-                sizes = ((sizes.0 / 2).max(1), sizes.1.min(sizes.0 / 2).max(1));
-            }
-            Err(failure) => return Err(OpenError::event(failure, plan)),
-        }
+        let failure = match map(sizes) {
+            Ok(mapped) => return Ok((mapped, sizes)),
+            Err(failure) => failure,
+        };
+        let no_room = matches!(failure.errno, libc::EPERM | libc::ENOMEM)
+            && matches!(failure.call, Call::Map { .. });
+        sizes = sizes.smaller().filter(|_| no_room).ok_or(failure)?;
     }
 }
 
-fn smaller(got: u32, wanted: u32) -> String {
+fn smaller(got: RingPages, wanted: RingPages) -> String {
     let kib = |pages: u32| u64::from(pages) * rustix::param::page_size() as u64 / 1024;
     format!(
-        "smaller rings: {} KiB a CPU instead of {} KiB, as locked memory is limited; raise \
-         kernel.perf_event_mlock_kb or `ulimit -l`, or run with CAP_IPC_LOCK",
-        kib(got),
-        kib(wanted)
+        "smaller rings: {} KiB a CPU instead of {} KiB, and {} KiB instead of {} KiB for mappings \
+         and tasks, as locked memory is limited; raise kernel.perf_event_mlock_kb or `ulimit \
+         -l`, or run with CAP_IPC_LOCK",
+        kib(got.samples),
+        kib(wanted.samples),
+        kib(got.side),
+        kib(wanted.side)
     )
 }
 
 type Mapped = (Vec<CpuRings>, Vec<String>);
 
-fn map_all(plan: &Plan, (samples, side): (u32, u32)) -> Result<Mapped, OpenFailure> {
+fn map_all(plan: &Plan, sizes: RingPages) -> Result<Mapped, OpenFailure> {
     let mut rings = Vec::with_capacity(plan.cpus.len());
     let mut offline = Vec::new();
     for &cpu in &plan.cpus {
-        match map_ring(plan, cpu, samples) {
+        match map_ring(plan, cpu, sizes.samples) {
             Ok(samples) => {
-                let side = map_ring(plan, cpu, side)?;
+                let side = map_ring(plan, cpu, sizes.side)?;
                 rings.push(CpuRings { cpu, samples, side });
             }
             Err(failure) if failure.errno == libc::ENODEV => {
@@ -163,5 +163,53 @@ fn owner(plan: &Plan, pages: u32) -> Attr {
         wakeup: u32::try_from(bytes / WAKE_AT).unwrap_or(u32::MAX),
         clockid: plan.event.clockid,
         ..Attr::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn no_room(errno: i32, call: Call) -> OpenFailure {
+        OpenFailure { call, errno, cpu: None, task: None }
+    }
+
+    /// Sizes got where both rings may have so many pages together.
+    fn got(samples: u32, side: u32, room: u32) -> Option<(u32, u32)> {
+        let map = |sizes: RingPages| match sizes.samples + sizes.side <= room {
+            true => Ok(()),
+            false => Err(no_room(libc::EPERM, Call::Map { pages: sizes.samples })),
+        };
+        largest(RingPages { samples, side }, map).ok().map(|((), got)| (got.samples, got.side))
+    }
+
+    #[test]
+    fn the_side_ring_gives_way_as_slowly_as_the_ring_of_samples() {
+        assert_eq!(got(2048, 256, 4000), Some((2048, 256)));
+        assert_eq!(got(2048, 256, 600), Some((256, 256)));
+        assert_eq!(got(2, 64, 40), Some((2, 32)), "not to one page at once");
+        assert_eq!(got(1, 8, 5), Some((1, 4)));
+        assert_eq!((got(2, 64, 2), got(2, 64, 1)), (Some((1, 1)), None));
+    }
+
+    #[test]
+    fn other_failures_are_not_tried_again() {
+        let sizes = RingPages { samples: 8, side: 8 };
+        for failure in [no_room(libc::EINVAL, Call::Map { pages: 8 }), no_room(1, Call::OpenSide)] {
+            let mut tries = 0;
+            let result = largest::<()>(sizes, |_| {
+                tries += 1;
+                Err(failure)
+            });
+            assert_eq!((result.unwrap_err(), tries), (failure, 1));
+        }
+    }
+
+    #[test]
+    fn the_note_tells_both_rings() {
+        let page = rustix::param::page_size() / 1024;
+        let (got, wanted) = (RingPages { samples: 4, side: 2 }, RingPages { samples: 4, side: 64 });
+        let note = smaller(got, wanted);
+        assert!(note.contains(&format!("{} KiB instead of {} KiB for", 2 * page, 64 * page)));
     }
 }

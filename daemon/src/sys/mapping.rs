@@ -53,11 +53,6 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Data bytes.
-    pub(crate) fn size(&self) -> usize {
-        self.size
-    }
-
     /// A word of the control page at byte `offset`.
     fn word(&self, offset: usize) -> &AtomicU64 {
         debug_assert!(offset + 8 <= size_of::<Page>());
