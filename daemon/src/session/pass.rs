@@ -33,17 +33,21 @@ pub(super) struct Lane {
 impl Lane {
     /// Whether the record is the one before it but for the id: two events on
     /// one task record the same moment alike, registers and all (the kernel
-    /// fills perf_sample_data once for both since Linux 6.2).
+    /// fills perf_sample_data once for both since Linux 6.2). The reader of
+    /// the ring calls it: nothing is allocated once the longest record was.
     fn is_twin(&mut self, lent: Lent<'_>) -> bool {
         self.record.clear();
         self.record.extend_from_slice(lent.first);
         self.record.extend_from_slice(lent.second);
-        // Header and IDENTIFIER.
-        let body = |record: &[u8]| record.get(RecordHeader::SIZE + 8..).map(<[u8]>::to_vec);
-        let twin = body(&self.record).is_some() && body(&self.record) == body(&self.last);
+        let twin = body(&self.record).is_some_and(|this| Some(this) == body(&self.last));
         std::mem::swap(&mut self.last, &mut self.record);
         twin
     }
+}
+
+/// What follows header and IDENTIFIER.
+fn body(record: &[u8]) -> Option<&[u8]> {
+    record.get(RecordHeader::SIZE + size_of::<u64>()..)
 }
 
 impl Session {
@@ -177,4 +181,28 @@ fn lost(lent: Lent<'_>) -> u64 {
         filled += 1;
     }
     if filled == word.len() { u64::from_ne_bytes(word) } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sample of this id and time; `split` bytes of it end the ring.
+    fn lend(lane: &mut Lane, (id, time): (u64, u64), split: usize) -> bool {
+        let mut bytes = vec![9, 0, 0, 0, 1, 0, 24, 0];
+        bytes.extend([id, time].iter().flat_map(|word| word.to_ne_bytes()));
+        let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(1), size: 24 };
+        let (first, second) = bytes.split_at(split);
+        lane.is_twin(Lent { header, first, second })
+    }
+
+    #[test]
+    fn only_a_neighbour_that_differs_by_its_id_alone_is_a_twin() {
+        let mut lane = Lane::default();
+        assert!(!lend(&mut lane, (1, 100), 24), "the first");
+        assert!(lend(&mut lane, (2, 100), 24));
+        assert!(lend(&mut lane, (3, 100), 8), "split at the ring's end");
+        assert!(!lend(&mut lane, (3, 101), 16), "another time");
+        assert!(!lend(&mut lane, (3, 100), 0), "not the neighbour");
+    }
 }
