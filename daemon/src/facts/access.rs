@@ -78,8 +78,6 @@ pub struct Access {
     /// sysctl kernel.perf_event_mlock_kb: KiB of ring for each CPU that a
     /// user may map without charge.
     pub mlock_kb: Option<u64>,
-    /// sysctl kernel.perf_event_max_sample_rate, samples a second.
-    pub max_sample_rate: Option<u64>,
     /// sysctl kernel.kptr_restrict, 0 to 2.
     pub kptr_restrict: Option<i32>,
     /// Lockdown state.
@@ -104,7 +102,6 @@ impl Access {
             },
             paranoid: tree.number(sysctl("perf_event_paranoid"))?,
             mlock_kb: tree.number(sysctl("perf_event_mlock_kb"))?,
-            max_sample_rate: tree.number(sysctl("perf_event_max_sample_rate"))?,
             kptr_restrict: tree.number(sysctl("kptr_restrict"))?,
             lockdown: read_lockdown(tree)?,
             memlock,
