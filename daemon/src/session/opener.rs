@@ -276,3 +276,17 @@ impl Retired {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_enable_says_where() {
+        let no_event = || Event::from(std::os::fd::OwnedFd::from(std::io::pipe().unwrap().0));
+        let pair = Pair { cpu: Cpu(3), sampled: no_event(), side: no_event() };
+        let failure = EventSet { pairs: vec![pair] }.enable(Some(Tid(7))).unwrap_err();
+        let (cpu, task) = (Some(Cpu(3)), Some(Tid(7)));
+        assert_eq!(failure, OpenFailure { call: Call::Enable, errno: libc::ENOTTY, cpu, task });
+    }
+}

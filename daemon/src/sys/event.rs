@@ -127,6 +127,14 @@ impl Event {
     }
 }
 
+/// Any descriptor, for tests of calls that fail.
+#[cfg(test)]
+impl From<OwnedFd> for Event {
+    fn from(fd: OwnedFd) -> Event {
+        Event { fd, read_format: ReadFormat::empty() }
+    }
+}
+
 impl AsFd for Event {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
