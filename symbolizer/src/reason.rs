@@ -173,7 +173,7 @@ impl Reason {
 
 fn shown(here: &str) -> String {
     match here {
-        "" => "which one this is is not known (no proc/sys/kernel/osrelease)".to_owned(),
+        "" => "the running kernel's release is not known (no proc/sys/kernel/osrelease)".to_owned(),
         here => format!("this is {here}"),
     }
 }
