@@ -10,12 +10,22 @@ const SITE_COLUMNS: [&str; 4] = ["site_address", "site_routine", "site_offset", 
 /// its registers instead. Shares are fractions, addresses hex with 0x.
 pub fn write(report: &Report, out: impl Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    if report.query.by.is_empty() {
-        registers(report, &mut csv)?;
+    let written = if report.query.by.is_empty() {
+        registers(report, &mut csv)
     } else {
-        rows(report, &mut csv)?;
-    }
+        rows(report, &mut csv)
+    };
+    written.map_err(as_io)?;
     csv.flush()
+}
+
+/// The error of `out` as it was: `csv` itself would make it one of kind
+/// `Other`, and a closed pipe would be a failure.
+fn as_io(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// What [`write()`] writes.
@@ -25,7 +35,7 @@ pub fn render(report: &Report) -> io::Result<String> {
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> io::Result<()> {
+fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result<()> {
     for column in ["event", "count", "period", "share", "exact_ip"] {
         csv.write_field(column)?;
     }
@@ -56,7 +66,7 @@ fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> io::Result<()> {
     Ok(())
 }
 
-fn write_cell<W: Write>(cell: &Cell, csv: &mut csv::Writer<W>) -> io::Result<()> {
+fn write_cell<W: Write>(cell: &Cell, csv: &mut csv::Writer<W>) -> csv::Result<()> {
     match cell {
         Cell::Number(number) => csv.write_field(number.to_string())?,
         Cell::Address(address) => csv.write_field(hex(*address))?,
@@ -86,7 +96,7 @@ fn write_cell<W: Write>(cell: &Cell, csv: &mut csv::Writer<W>) -> io::Result<()>
     Ok(())
 }
 
-fn registers<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> io::Result<()> {
+fn registers<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result<()> {
     csv.write_record([
         "event",
         "register",
