@@ -54,6 +54,7 @@ pub(crate) fn report(
         if !event.selected || (event.is_dummy && event.samples == 0) {
             continue;
         }
+        notes.extend(caveats::of_end(described));
         caveats::of_event(query, &event, &mut notes);
         let table = rows::table(query, (&columns, rows.of(index)), &event, &mut lookup);
         reports.push(event_report(query, event, described, table));
@@ -90,6 +91,7 @@ fn event_report(
     EventReport {
         name: event.name,
         sampling: event.sampling,
+        unit: event.unit,
         weighting: event.weighting,
         promises: promises(&described.notes),
         ledger: described.notes.iter().rev().find(is_ledger).and_then(|text| Ledger::parse(text)),

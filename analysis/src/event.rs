@@ -3,13 +3,15 @@
 use crate::fields::{Fields, register_name};
 use crate::query::{Query, Weighting};
 use crate::registers::Histogram;
-use crate::report::Sampling;
+use crate::report::{Sampling, Unit};
 use crate::tally::Sum;
 use record::stream::EventDescription;
 use record::{Arch, EventType, SampleType};
 
 /// Software event 9 counts nothing; recorders open it for side records.
 const DUMMY: u64 = 9;
+/// Software events 0 and 1: the CPU's clock and the task's.
+const CLOCKS: [u64; 2] = [0, 1];
 
 /// How to read an event's samples, and their sums.
 #[derive(Debug)]
@@ -19,6 +21,7 @@ pub(crate) struct Event {
     pub(crate) selected: bool,
     pub(crate) fields: Fields,
     pub(crate) sampling: Sampling,
+    pub(crate) unit: Unit,
     pub(crate) weighting: Weighting,
     /// Every sample's period, where samples have none of their own.
     pub(crate) fixed_period: Option<u64>,
@@ -57,9 +60,12 @@ impl Event {
             let names = fields.registers().iter().map(|bit| register_name(arch, *bit));
             Histogram::new(names.chain(["addr".to_owned()]), registers.distinct_limit)
         });
+        let is_software = attr.kind == EventType::SOFTWARE;
+        let is_clock = is_software && CLOCKS.contains(&attr.config);
         Event {
+            unit: if is_clock { Unit::Nanoseconds } else { Unit::Events },
             selected: query.event.as_ref().is_none_or(|glob| glob.matches(&name)),
-            is_dummy: attr.kind == EventType::SOFTWARE && attr.config == DUMMY,
+            is_dummy: is_software && attr.config == DUMMY,
             weighting: query.weighting.unwrap_or(by_nature),
             fixed_period: (!has_period).then_some(fixed),
             name,

@@ -80,6 +80,17 @@ pub enum Sampling {
     Frequency(u64),
 }
 
+/// What an event's periods count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Occurrences.
+    Events,
+    /// Time: the kernel's clocks, whose period is an interval
+    /// (perf_swevent_init_hrtimer(), kernel/events/core.c).
+    Nanoseconds,
+}
+
 /// The samples of one event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EventReport {
@@ -87,6 +98,8 @@ pub struct EventReport {
     pub name: String,
     /// How it was sampled.
     pub sampling: Sampling,
+    /// What periods count.
+    pub unit: Unit,
     /// What `share` is a share of.
     pub weighting: Weighting,
     /// What the recorder promised of the event (`ip`, `addr`, `regs`, ...).

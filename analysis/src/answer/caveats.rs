@@ -7,7 +7,7 @@ use crate::lookup::Lookup;
 use crate::query::{Query, Weighting};
 use crate::report::{Losses, Sampling};
 use record::SampleType;
-use record::stream::Decoder;
+use record::stream::{Decoder, EventDescription, note};
 
 /// Caveats about the stream as a whole.
 pub(super) fn of_stream(query: &Query, losses: &Losses, decoder: &Decoder) -> Vec<String> {
@@ -57,6 +57,16 @@ pub(super) fn of_site(query: &Query, lookup: &Lookup) -> Option<String> {
         objects.len(),
         names.join(", ")
     ))
+}
+
+/// A recorder of ours writes promises first and its ledger last.
+pub(super) fn of_end(described: &EventDescription) -> Option<String> {
+    let says = |key| described.notes.iter().any(|text| note::value(text, key).is_some());
+    (says("source") && !says("delivered")).then(|| {
+        "the recording has no end: the recorder was killed or its output took no more; \
+         what was lost, and what would have followed, is not known"
+            .to_owned()
+    })
 }
 
 /// Caveats about one event.

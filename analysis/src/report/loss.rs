@@ -13,6 +13,12 @@ pub struct Ledger {
     pub delivered: Option<u64>,
     /// Records that did not, by cause.
     pub lost: BTreeMap<String, u64>,
+    /// Whether losses at the very end of a ring are among them: kernels
+    /// before 6.0 do not tell.
+    pub tail_known: bool,
+    /// What the kernel counted and was neither delivered nor lost; negative
+    /// when more arrived than it counted.
+    pub unaccounted: Option<i128>,
     /// Seconds the event was on.
     pub seconds: Option<f64>,
 }
@@ -43,8 +49,8 @@ impl Ledger {
     /// ledger (it has no `delivered`).
     pub(crate) fn parse(note: &str) -> Option<Ledger> {
         let pairs = note::pairs(note).collect::<BTreeMap<_, _>>();
-        let number = |key: &str| pairs.get(key).and_then(|value| value.parse::<u64>().ok());
         pairs.get("delivered")?;
+        let number = |key: &str| pairs.get(key).and_then(|value| value.parse::<u64>().ok());
         let lost = pairs
             .iter()
             .filter_map(|(key, value)| {
@@ -55,6 +61,8 @@ impl Ledger {
             kernel: number("kernel"),
             delivered: number("delivered"),
             lost,
+            tail_known: pairs.get("lost.tail").is_none(),
+            unaccounted: pairs.get("unaccounted").and_then(|value| value.parse().ok()),
             seconds: pairs.get("seconds").and_then(|value| value.parse::<f64>().ok()),
         })
     }

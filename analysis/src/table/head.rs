@@ -3,7 +3,7 @@
 
 use super::{Text, number_of, percent, ratio};
 use crate::query::Weighting;
-use crate::report::{EventReport, Ledger, Report, Sampling};
+use crate::report::{EventReport, Ledger, Report, Sampling, Unit};
 use std::fmt::Write;
 
 /// What holds for all events.
@@ -52,7 +52,11 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     }
     out.note(&line);
     if event.weighting == Weighting::Period && totals.counted > 0 {
-        out.note(&format!("shares are of the sum of periods, {} events", totals.period));
+        let unit = match event.unit {
+            Unit::Events => "events",
+            Unit::Nanoseconds => "ns",
+        };
+        out.note(&format!("shares are of the sum of periods, {} {unit}", totals.period));
     }
     if let Some(ledger) = &event.ledger {
         out.note(&ledger_line(ledger));
@@ -72,9 +76,21 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
 fn sampling(event: &EventReport) -> String {
     match event.sampling {
         Sampling::Period(0) => "counted only".to_owned(),
-        Sampling::Period(1) => "every event".to_owned(),
-        Sampling::Period(period) => format!("every {period} events"),
+        Sampling::Period(period) => match event.unit {
+            Unit::Nanoseconds => format!("every {}", span(period)),
+            Unit::Events if period == 1 => "every event".to_owned(),
+            Unit::Events => format!("every {period} events"),
+        },
         Sampling::Frequency(rate) => format!("{rate} samples a second aimed at"),
+    }
+}
+
+/// Nanoseconds in the largest unit that has no fraction.
+fn span(nanoseconds: u64) -> String {
+    match (nanoseconds % 1_000_000, nanoseconds % 1_000) {
+        (0, _) => format!("{} ms", nanoseconds / 1_000_000),
+        (_, 0) => format!("{} us", nanoseconds / 1_000),
+        _ => format!("{nanoseconds} ns"),
     }
 }
 
@@ -104,6 +120,12 @@ fn ledger_line(ledger: &Ledger) -> String {
     }
     if count("count") > 0 {
         let _ = write!(line, ", {} more left out after the count was reached", count("count"));
+    }
+    if let Some(unaccounted) = ledger.unaccounted.filter(|count| *count != 0) {
+        let _ = write!(line, ", {unaccounted} unaccounted for");
+    }
+    if !ledger.tail_known {
+        line.push_str(", losses at the end unknown");
     }
     if count("side") > 0 {
         let _ = write!(line, ", {} mapping or task records lost", count("side"));

@@ -6,6 +6,7 @@ use analysis::{Error, Glob, Key, Query, RegisterQuery, Sort, Weighting, csv, jso
 use record::attr::EventType;
 use record::stream::{Cache, Feature};
 use record::{Attr, AttrFlags, Misc, SampleType, SideRecord};
+use std::io::ErrorKind;
 
 const COPY: u64 = 0xffff_ffff_8100_1010;
 
@@ -95,6 +96,107 @@ fn json_names_every_number() {
 fn csv_has_a_column_a_key() {
     let query = by("site,comm,tid,cpu,page");
     insta::assert_snapshot!(csv::render(&report(query, &recording().bytes).unwrap()).unwrap());
+}
+
+#[test]
+fn a_recording_without_an_end_says_so() {
+    let says = |notes: &[&str]| {
+        let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+        for note in notes {
+            stream.note(0, note);
+        }
+        let report = report(Query::default(), &stream.bytes).unwrap();
+        let text = table::render(&report, Default::default());
+        let json = json::render(&report).unwrap();
+        let note = report.notes.iter().find(|note| note.contains("has no end"));
+        for shown in [text, json] {
+            assert_eq!(note.is_some_and(|note| shown.contains(note)), note.is_some(), "{shown}");
+        }
+        note.is_some()
+    };
+    let promises = "source=kernel-software;ip=causing";
+    assert!(says(&[promises]));
+    assert!(!says(&[promises, "events=0;delivered=0;seconds=0.1"]));
+    assert!(!says(&[]), "perf promises nothing and keeps no ledger");
+}
+
+#[test]
+fn the_ledger_says_what_is_unaccounted_for() {
+    let line = |note: &str| {
+        let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+        stream.note(0, note);
+        let report = report(Query::default(), &stream.bytes).unwrap();
+        let text = table::render(&report, Default::default());
+        let recorder = text.lines().find(|line| line.starts_with("# recorder")).unwrap().to_owned();
+        let json: serde_json::Value =
+            serde_json::from_str(&json::render(&report).unwrap()).unwrap();
+        (recorder, json["events"][0]["ledger"]["unaccounted"].clone())
+    };
+    assert_eq!(
+        line("kernel=35;delivered=10;lost.ring=0;lost.side=1;unaccounted=25;lost.tail=unknown"),
+        (
+            "# recorder: 35 counted by the kernel, 10 delivered, 0 lost, 25 unaccounted for, \
+             losses at the end unknown, 1 mapping or task records lost"
+                .into(),
+            25.into()
+        )
+    );
+    let (text, json) = line("kernel=8;delivered=10;unaccounted=-2");
+    assert_eq!(
+        text,
+        "# recorder: 8 counted by the kernel, 10 delivered, 0 lost, -2 unaccounted for"
+    );
+    assert_eq!(json, -2);
+    let (text, json) = line("kernel=10;delivered=10;unaccounted=0");
+    assert_eq!(text, "# recorder: 10 counted by the kernel, 10 delivered, 0 lost");
+    assert_eq!(json, 0);
+    assert!(line("delivered=10").1.is_null());
+}
+
+#[test]
+fn clocks_count_time() {
+    let head = |config, sample_period, kind| {
+        let attr = Attr { config, sample_period, kind, ..page_faults(usual_fields()) };
+        let stream = Recording::new(&[(attr, "it")]);
+        let report = report(Query::default(), &stream.bytes).unwrap();
+        table::render(&report, Default::default())
+    };
+    for (config, period, said) in [
+        (0, 1_000_000, "every 1 ms"),
+        (1, 250_000, "every 250 us"),
+        (1, 1_234_567, "every 1234567 ns"),
+        (0, 1, "every 1 ns"),
+        (2, 1_000_000, "every 1000000 events"),
+        (2, 1, "every event"),
+    ] {
+        assert_eq!(
+            head(config, period, EventType::SOFTWARE),
+            format!("# it, {said}: 0 samples\n"),
+            "{config}"
+        );
+    }
+    assert_eq!(head(0, 10, EventType::HARDWARE), "# it, every 10 events: 0 samples\n");
+}
+
+#[test]
+fn a_closed_pipe_stays_one() {
+    struct Closed;
+    impl std::io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    // More than the writer holds back, so that a row fails and no flush.
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    for time in 0..1000 {
+        stream.hit(&Hit { addr: time, ..Hit::new(KERNEL, COPY, task(1, 1), time) });
+    }
+    let report = report(by("addr,site"), &stream.bytes).unwrap();
+    assert_eq!(csv::write(&report, Closed).unwrap_err().kind(), ErrorKind::BrokenPipe);
+    assert_eq!(json::write(&report, Closed).unwrap_err().kind(), ErrorKind::BrokenPipe);
 }
 
 #[test]
