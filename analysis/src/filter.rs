@@ -36,7 +36,7 @@ pub struct Filter {
 /// What a filter looks at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
-    /// Name of the routine, demangled.
+    /// Name of the routine, demangled, with its parameters or without.
     Routine(Glob),
     /// Path or file name of the object.
     Object(Glob),

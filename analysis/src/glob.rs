@@ -1,5 +1,6 @@
 //! Names with `*` and `?`.
 
+use crate::parameters::without_parameters;
 use std::fmt;
 
 /// A pattern over a whole name: `*` stands for any run of characters, `?`
@@ -36,6 +37,14 @@ impl Glob {
             }
         }
         pattern[p..].iter().all(|c| *c == '*')
+    }
+}
+
+impl Glob {
+    /// Whether a routine's name fits, with its parameters or without.
+    pub fn matches_routine(&self, name: &str) -> bool {
+        let short = without_parameters(name);
+        self.matches(name) || (short.len() < name.len() && self.matches(short))
     }
 }
 

@@ -23,6 +23,7 @@
 //! - [`Query`] with its [`Key`]s, [`Filter`]s, [`Sort`] and [`Site`]: what is
 //!   asked.
 //! - [`Pipeline`]: records in, [`Report`] out.
+//! - [`without_parameters`]: C++ names as filters and sites may give them.
 //! - [`table`], [`json`], [`csv`](mod@csv): a report as text; docs/report.md
 //!   says what each column and field means.
 
@@ -45,6 +46,7 @@ mod key;
 mod lookup;
 mod names;
 mod nearest;
+mod parameters;
 mod pipeline;
 mod query;
 mod sampled;
@@ -55,6 +57,7 @@ pub use error::Error;
 pub use filter::{Filter, FilterError};
 pub use glob::Glob;
 pub use key::{Key, KeyError};
+pub use parameters::without_parameters;
 pub use pipeline::Pipeline;
 pub use query::{Query, QueryError, RegisterQuery, Sort, Weighting};
 pub use report::Report;

@@ -142,7 +142,8 @@ impl Lookup {
         }
         let fits = match self.symbolizer.resolve(place) {
             Resolution::Routine(routine) => {
-                name.matches(&routine.name) && wanted.is_none_or(|offset| offset == routine.offset)
+                name.matches_routine(&routine.name)
+                    && wanted.is_none_or(|offset| offset == routine.offset)
             }
             Resolution::Unknown(_) => false,
         };

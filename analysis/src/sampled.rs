@@ -141,7 +141,7 @@ impl Sampled<'_> {
                 let name = routine.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
                 name.map(|(atom, number)| {
                     let verdict = verdicts.entry((index, atom));
-                    *verdict.or_insert_with(|| glob.matches(&lookup.name(number)))
+                    *verdict.or_insert_with(|| glob.matches_routine(&lookup.name(number)))
                 })
             }
             Condition::Object(glob) => self.place(lookup).ok().map(|place| {

@@ -10,7 +10,8 @@ pub enum Site {
     /// Address as the table shows it (in the object, or the kernel's), or
     /// as sampled.
     Address(u64),
-    /// Every instruction of the routines whose names fit.
+    /// Every instruction of the routines whose names fit, with their
+    /// parameters or without.
     Routine(Glob),
     /// One instruction: routine and bytes from its start.
     Offset(Glob, u64),
@@ -28,6 +29,24 @@ pub enum SiteError {
         /// As typed.
         text: String,
     },
+    /// A `+` that no offset follows.
+    #[error(
+        "site {text:?}: {offset:?} is no offset: up to 16 hex digits are expected after the +, \
+         as in ROUTINE+0x1f"
+    )]
+    Offset {
+        /// As typed.
+        text: String,
+        /// What stands after the `+`.
+        offset: String,
+    },
+}
+
+/// Whether a `+` belongs to a routine's name: `operator+` and its kin, bounds
+/// of Rust traits, sums in arguments of templates, patterns.
+fn is_of_name(before: &str, after: &str) -> bool {
+    let operator = ["operator", "operator+"].iter().any(|word| before.ends_with(word));
+    operator || after.contains(['(', ')', '<', '>', '=', '*', '?'])
 }
 
 fn hex(digits: &str) -> Option<u64> {
@@ -56,9 +75,12 @@ impl FromStr for Site {
             return Ok(Site::Address(address));
         }
         if let Some((name, offset)) = text.rsplit_once('+') {
-            let offset = hex(offset.strip_prefix("0x").unwrap_or(offset));
-            if let (false, Some(offset)) = (name.is_empty(), offset) {
-                return Ok(Site::Offset(Glob::new(name), offset));
+            match hex(offset.strip_prefix("0x").unwrap_or(offset)) {
+                Some(offset) if !name.is_empty() => {
+                    return Ok(Site::Offset(Glob::new(name), offset));
+                }
+                _ if is_of_name(name, offset) => {}
+                _ => return Err(SiteError::Offset { text: text.into(), offset: offset.into() }),
             }
         }
         Ok(Site::Routine(Glob::new(text)))
@@ -92,7 +114,11 @@ mod tests {
             ("copy_page+1f", Site::Offset(Glob::new("copy_page"), 0x1f)),
             ("V::operator+", routine("V::operator+")),
             ("V::operator++0x4", Site::Offset(Glob::new("V::operator+"), 4)),
-            ("a+zz", routine("a+zz")),
+            ("V::operator++", routine("V::operator++")),
+            ("V::operator+=", routine("V::operator+=")),
+            ("V::operator+(V const&)", routine("V::operator+(V const&)")),
+            ("<dyn A + Send>::call", routine("<dyn A + Send>::call")),
+            ("a+*", routine("a+*")),
         ] {
             assert_eq!(text.parse::<Site>(), Ok(site), "{text}");
         }
@@ -107,5 +133,13 @@ mod tests {
             "site \"0x12g\" is no address: 0x and 1 to 16 hex digits are expected"
         );
         assert!("0x10000000000000000".parse::<Site>().is_err());
+        assert_eq!(
+            "main+0xzz".parse::<Site>().unwrap_err().to_string(),
+            "site \"main+0xzz\": \"0xzz\" is no offset: up to 16 hex digits are expected after \
+             the +, as in ROUTINE+0x1f"
+        );
+        for text in ["a+zz", "main+", "main+-5", "main+0x10000000000000000", "+5", "+"] {
+            assert!(matches!(text.parse::<Site>(), Err(SiteError::Offset { .. })), "{text}");
+        }
     }
 }

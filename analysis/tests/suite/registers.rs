@@ -3,6 +3,7 @@
 use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
 use crate::report;
 use analysis::{Error, Filter, Query, RegisterQuery, Report};
+use record::SideRecord;
 
 const COPY: u64 = 0xffff_ffff_8100_1010;
 const CX: usize = 2;
@@ -53,6 +54,38 @@ fn a_walk_over_8_kib_structures_is_one_line() {
         assert_eq!(finding(&report, "bx"), "bx: always 0x0");
         assert_eq!(report.events[0].registers.len(), 19);
     }
+}
+
+/// `add(int, int)` and `add(long)`, 3 and 2 samples at the first's offset 4.
+fn overloads() -> Recording {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    let base = 0xffff_ffff_c000_1000;
+    for (name, address, count) in [("add(int, int)", base, 3), ("add(long)", base + 0x100, 2)] {
+        let name = name.as_bytes();
+        let record = SideRecord::Ksymbol { address, length: 0x80, kind: 1, flags: 0, name };
+        stream.side(KERNEL, &record, task(1, 1), 1);
+        for time in 2..2 + count {
+            stream.hit(&Hit::new(KERNEL, address + 4, task(1, 1), time));
+        }
+    }
+    stream
+}
+
+#[test]
+fn parameters_of_a_routine_may_be_left_out() {
+    let stream = overloads();
+    for (name, samples) in [("add", 5), ("add(int, int)", 3), ("add(long)", 2), ("a?d", 5)] {
+        for site in [name.to_owned(), format!("{name}+0x4")] {
+            assert_eq!(at(&site, &stream).events[0].totals.at_site, Some(samples), "{site}");
+        }
+        for (operator, counted) in [("=", samples), ("!=", 5 - samples)] {
+            let text = format!("routine{operator}{name}");
+            let filters = vec![text.parse::<Filter>().unwrap()];
+            let report = report(Query { filters, ..Query::default() }, &stream.bytes).unwrap();
+            assert_eq!(report.events[0].totals.counted, counted, "{text}");
+        }
+    }
+    assert!(report(query("add(char)"), &stream.bytes).is_err());
 }
 
 #[test]
