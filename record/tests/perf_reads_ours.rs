@@ -7,7 +7,7 @@ use record::attr::{Attr, AttrFlags, EventType, SampleType, Sampling};
 use record::bytes::Words;
 use record::registers::{Registers, RegsAbi};
 use record::side::{FileIdentity, Mapping};
-use record::stream::{Cache, EventName, Feature, note, write};
+use record::stream::{Cache, EventName, Feature, write};
 use record::{
     ByteOrder, Cpu, Misc, Pid, Sample, SampleId, SampleLayout, SideRecord, Task, Tid, Time,
 };
@@ -83,7 +83,7 @@ fn preamble() -> Vec<u8> {
     write::event_name(SAMPLING_ID, "page_fault", ORDER, &mut out).unwrap();
     write::event_name(SIDE_ID, "side", ORDER, &mut out).unwrap();
     let long = "x".repeat(500);
-    let promises = note::from_pairs([("source", "kernel-software"), ("pad", &long)]).unwrap();
+    let promises = format!("source=kernel-software;pad={long}");
     write::event_unit(SAMPLING_ID, &promises, ORDER, &mut out).unwrap();
     out
 }
@@ -159,8 +159,7 @@ fn stream() -> Vec<u8> {
     put_sample(SAMPLING_ID, 1, &mut out);
     put_sample(SAMPLING_ID, 0, &mut out);
     write::finished_round(ORDER, &mut out);
-    let ledger = note::from_pairs([("kernel", "2"), ("delivered", "2")]).unwrap();
-    write::event_unit(SAMPLING_ID, &ledger, ORDER, &mut out).unwrap();
+    write::event_unit(SAMPLING_ID, "kernel=2;delivered=2", ORDER, &mut out).unwrap();
     out
 }
 

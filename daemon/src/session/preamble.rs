@@ -49,7 +49,8 @@ impl Session {
         let first = self.ids.0.first().copied().unwrap_or(0);
         let note = format!("{};served=embedded", self.plan.promises);
         write::event_unit(first, &note, NATIVE_ORDER, out).map_err(wrong)?;
-        for feature in features(facts, command_line).into_iter().chain([descriptions(&events)]) {
+        let names = descriptions(&events).map_err(wrong)?;
+        for feature in features(facts, command_line).into_iter().chain([names]) {
             fitting(feature, out).map_err(wrong)?;
         }
         let proc = self.settings.root.join("proc");
@@ -159,15 +160,12 @@ fn shorten(feature: &mut Feature) -> bool {
     }
 }
 
-fn descriptions(events: &[(&Attr, &Vec<u64>, &str)]) -> Feature {
+fn descriptions(events: &[(&Attr, &Vec<u64>, &str)]) -> Result<Feature, write::WriteError> {
     let names = events.iter().map(|(attr, ids, name)| {
-        let mut bytes = Vec::new();
-        // An attr that cannot be spelled has failed before, as HEADER_ATTR.
-        let _written = attr.encode(write::attr_size(attr), NATIVE_ORDER, &mut bytes);
-        let ids = ids.iter().copied().take(write::IDS_A_RECORD / 4).collect();
-        EventName { attr: bytes, ids, name: (*name).to_owned() }
+        let ids = &ids[..ids.len().min(write::IDS_A_RECORD / 4)];
+        EventName::new(attr, ids, name, NATIVE_ORDER)
     });
-    Feature::EventDescriptions(names.collect())
+    Ok(Feature::EventDescriptions(names.collect::<Result<_, _>>()?))
 }
 
 /// The machine, as far as the facts know it.
