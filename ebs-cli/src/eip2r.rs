@@ -1,8 +1,8 @@
 //! The command `eip2r`: instruction pointers in, routines out.
 //!
-//! [`arguments`] is what was typed. [`input`] cuts what is read into lines,
-//! [`line`] finds the number in each, [`names`] knows the routines;
-//! [`listing`] prints a line for each line, [`histogram`] counts.
+//! `arguments` is what was typed. `input` cuts what is read into lines,
+//! `line` finds the number in each, `names` knows the routines;
+//! `listing` prints a line for each line, `histogram` counts.
 
 pub mod arguments;
 mod counts;

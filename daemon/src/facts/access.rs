@@ -183,7 +183,7 @@ fn read_limits(tree: &Tree<'_>) -> Result<(Option<Limit>, Option<Limit>), FactsE
     Ok((memlock, nofile))
 }
 
-/// "none [integrity] confidentiality": the bracketed word counts.
+/// `none [integrity] confidentiality`: the bracketed word counts.
 fn read_lockdown(tree: &Tree<'_>) -> Result<Option<Lockdown>, FactsError> {
     let file = "sys/kernel/security/lockdown";
     let Some(text) = tree.word(file)? else { return Ok(None) };

@@ -24,7 +24,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// `paths` are tried in order; `arguments` start with argv[0].
+    /// `paths` are tried in order; `arguments` start with the program.
     pub(crate) fn new(paths: Vec<CString>, arguments: Vec<CString>) -> Image {
         Image { paths, arguments }
     }
