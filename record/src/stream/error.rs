@@ -14,7 +14,7 @@ use crate::side::SideError;
 #[allow(missing_docs, reason = "the messages say what each field is")]
 pub enum StreamError {
     /// Another kind of file.
-    #[error("not a perf.data stream: it starts with {start:?}, not with PERFILE2")]
+    #[error("not a perf.data stream: it starts with \"{start}\", not with PERFILE2")]
     Foreign { start: String },
     /// perf.data as `perf record -o FILE` writes it.
     #[error(

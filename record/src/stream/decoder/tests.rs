@@ -188,7 +188,7 @@ fn what_is_no_pipe_stream_is_refused_by_name() {
     let refusal = |bytes: &[u8]| read(bytes, &[]).unwrap_err().to_string();
     assert_eq!(
         refusal(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0"),
-        r#"not a perf.data stream: it starts with "\\x7fELF\\x02\\x01\\x01\\x00", not with PERFILE2"#
+        r#"not a perf.data stream: it starts with "\x7fELF\x02\x01\x01\x00", not with PERFILE2"#
     );
     assert!(refusal(b"PERFILE2\x68\0\0\0\0\0\0\0").contains("file form"));
     assert!(refusal(b"PERFFILE\x68\0\0\0\0\0\0\0").contains("first version"));
