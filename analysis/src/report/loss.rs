@@ -61,7 +61,7 @@ impl Ledger {
             kernel: number("kernel"),
             delivered: number("delivered"),
             lost,
-            tail_known: pairs.get("lost.tail").is_none(),
+            tail_known: !pairs.contains_key("lost.tail"),
             unaccounted: pairs.get("unaccounted").and_then(|value| value.parse().ok()),
             seconds: pairs.get("seconds").and_then(|value| value.parse::<f64>().ok()),
         })
