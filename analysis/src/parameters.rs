@@ -1,7 +1,8 @@
-//! C++ names without their parameters.
+//! C++ names without their parameters and return types.
 
-/// The name as perf prints it and as one types it: parameters, and what may
-/// follow them, are left out. Parentheses inside the name (a conversion's
+/// The name as perf prints it and as one types it: parameters, what may
+/// follow them, and the return type that functions of templates have, are
+/// left out. Parentheses inside the name (a conversion's
 /// type, an anonymous namespace, an argument of a template) stay.
 pub fn without_parameters(name: &str) -> &str {
     let tail = [" const", " volatile", " &", " &&"];
@@ -25,11 +26,38 @@ pub fn without_parameters(name: &str) -> &str {
             return if before.is_empty() || before.ends_with("operator") || before.ends_with("::") {
                 name
             } else {
-                before
+                without_return_type(before)
             };
         }
     }
     name
+}
+
+/// `before` without what stands before its last blank that is in no bracket.
+/// What follows `operator` may have blanks and brackets of its own.
+fn without_return_type(before: &str) -> &str {
+    let mut depth = 0_usize;
+    let mut start = 0;
+    let mut last = b' ';
+    for (at, byte) in before.bytes().enumerate() {
+        match byte {
+            b'<' | b'(' | b'{' | b'[' => depth += 1,
+            b'>' if last == b'-' => {}
+            b'>' | b')' | b'}' | b']' => depth = depth.saturating_sub(1),
+            b' ' if depth == 0 => start = at + 1,
+            b'o' if !last.is_ascii_alphanumeric() && last != b'_' => {
+                let rest = before[at..].strip_prefix("operator");
+                let is_whole = |byte: u8| !byte.is_ascii_alphanumeric() && byte != b'_';
+                if rest.is_some_and(|rest| rest.bytes().next().is_none_or(is_whole)) {
+                    // In brackets, where they end can no longer be told.
+                    return if depth == 0 { &before[start..] } else { before };
+                }
+            }
+            _ => {}
+        }
+        last = byte;
+    }
+    &before[start..]
 }
 
 #[cfg(test)]
@@ -51,6 +79,17 @@ mod tests {
             ("__x64_sys_read", "__x64_sys_read"),
             ("A::operator()", "A::operator()"),
             ("f(int) && ", "f(int) && "),
+            ("char touch<char>(char*, long)", "touch<char>"),
+            ("unsigned long A::f<(B)1>(int) const", "A::f<(B)1>"),
+            ("std::map<int, A b>* g<int>()", "g<int>"),
+            ("decltype (x()) h<int>(int)", "h<int>"),
+            ("bool operator< <int>(A<int>, A<int>)", "operator< <int>"),
+            ("A::operator unsigned long<int>()", "A::operator unsigned long<int>"),
+            ("void f<&(A::operator<)>(int)", "void f<&(A::operator<)>"),
+            ("void each<main::{lambda(int, A b)#1}>(int)", "each<main::{lambda(int, A b)#1}>"),
+            ("void (anonymous namespace)::f<int>(int)", "(anonymous namespace)::f<int>"),
+            ("void my_operator<int>(int)", "my_operator<int>"),
+            ("void f<fn(u8) -> A>(int)", "f<fn(u8) -> A>"),
             (")(", ")("),
         ] {
             assert_eq!(without_parameters(name), short);
