@@ -41,7 +41,8 @@ pub fn list(facts: &Facts) -> String {
 }
 
 fn row(text: &mut String, name: &str, interval: &str, meaning: &str) {
-    let _ = writeln!(text, "  {name:<24} {interval:>9}  {meaning}");
+    let width = all().map(|entry| entry.name.len()).max().unwrap_or(0);
+    let _ = writeln!(text, "  {name:<width$} {interval:>9}  {meaning}");
 }
 
 fn interval(entry: &EventType, interval: u64) -> String {
@@ -85,6 +86,19 @@ mod tests {
         }
         assert!(bare.contains("\nNot to be had here: "), "{bare}");
         assert!(bare.contains("nearest: page_fault"), "{bare}");
+    }
+
+    #[test]
+    fn intervals_end_in_one_column() {
+        let bare = list(&Facts::default());
+        let rows = bare.lines().filter(|line| line.starts_with("  "));
+        let ends = rows.map(|line| {
+            let name = line.trim_start();
+            let interval = name[name.find(' ').expect("a name")..].trim_start();
+            line.len() - interval[interval.find("  ").expect("an interval")..].len()
+        });
+        let ends: Vec<usize> = ends.collect();
+        assert!(ends.len() > 10 && ends.iter().all(|end| *end == ends[0]), "{bare}");
     }
 
     #[test]
