@@ -9,6 +9,7 @@ mod reading;
 
 pub use reading::{ReportArguments, ScriptArguments, ScriptFormat, SymbolArguments};
 
+use crate::completions::Program;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -83,10 +84,13 @@ pub enum Other {
     Report(ReportArguments),
     /// Prints the records of a recording as text, in order of time.
     Script(ScriptArguments),
-    /// Prints the completions for a shell.
+    /// Prints the completions of a command for a shell.
     Completions {
         /// Which shell.
         shell: clap_complete::Shell,
+        /// Of which command.
+        #[arg(default_value = "ebs")]
+        program: Program,
     },
     /// Prints the manual page of ebs, or writes all pages to a directory.
     Man {
@@ -130,15 +134,21 @@ pub struct SampleArguments {
     #[arg(long, value_enum)]
     pub format: Option<Format>,
     /// Rows of the table.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::<usize>)]
     pub top: usize,
     /// Ring buffer per CPU, in pages, a power of two [default: as the machine allows].
-    #[arg(long, value_name = "PAGES")]
+    #[arg(long, value_name = "PAGES", value_parser = number::<u32>)]
     pub ring: Option<u32>,
     /// Program to sample with its arguments, or the PID of a process.
     #[arg(value_name = "EXE_OR_PID", trailing_var_arg = true)]
     #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
     pub target: Vec<OsString>,
+}
+
+/// A number in words that a user understands when it is none.
+fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+    let most = 8 * size_of::<N>();
+    text.parse().map_err(|_| format!("not a whole number from 0 to 2^{most} - 1"))
 }
 
 /// How records are written.

@@ -2,6 +2,7 @@
 //! places to write to. Pure.
 
 use crate::arguments::{Format, Other, ReportArguments, SampleArguments, ScriptArguments, Typed};
+use crate::completions::Program;
 use daemon::{EventSpec, Modes, Request, Target};
 use record::Pid;
 use std::ffi::{OsStr, OsString};
@@ -24,8 +25,8 @@ pub enum Invocation {
     Report(ReportArguments),
     /// Records of a recording as text.
     Script(ScriptArguments),
-    /// Completions for a shell.
-    Completions(clap_complete::Shell),
+    /// Completions for a shell, of a command.
+    Completions(clap_complete::Shell, Program),
     /// Manual pages: one to stdout, or all to a directory.
     Man(Option<PathBuf>),
 }
@@ -125,7 +126,9 @@ impl Invocation {
             Typed::Sample(arguments) => Invocation::Sample(job(arguments)?),
             Typed::Other(Other::Report(arguments)) => Invocation::Report(arguments),
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
-            Typed::Other(Other::Completions { shell }) => Invocation::Completions(shell),
+            Typed::Other(Other::Completions { shell, program }) => {
+                Invocation::Completions(shell, program)
+            }
             Typed::Other(Other::Man { directory }) => Invocation::Man(directory),
         })
     }

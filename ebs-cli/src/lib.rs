@@ -3,9 +3,10 @@
 //! `ebs`: [`arguments`] is what was typed, [`invocation`] what it means,
 //! [`run`] does it. [`sample`] drives a session of the daemon library into
 //! an [`output`]; [`input`] reads what was recorded for [`report`] and
-//! [`script`]; [`types`] and [`pages`] are the helps.
+//! [`script`]; [`types`], [`pages`] and [`completions`] are the helps.
 
 pub mod arguments;
+pub mod completions;
 pub mod eip2r;
 pub mod exit_status;
 pub mod input;

@@ -1,6 +1,7 @@
 //! From the words of a command line to an exit status.
 
 use crate::arguments::{self, ScriptArguments, ScriptFormat};
+use crate::completions::completions;
 use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
 use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
@@ -59,8 +60,8 @@ fn perform(invocation: Invocation) -> Result<u8> {
         }
         Invocation::Report(arguments) => report::run(&arguments, &mut out)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
-        Invocation::Completions(shell) => pages::completions(shell, &mut out)?,
-        Invocation::Man(None) => pages::page(&mut out)?,
+        Invocation::Completions(shell, of) => completions(shell, of, &mut out)?,
+        Invocation::Man(None) => pages::page(arguments::command(), &mut out)?,
         Invocation::Man(Some(directory)) => {
             pages::pages(&directory, [arguments::command(), eip2r::command()])?
         }

@@ -2,6 +2,7 @@
 
 use super::{Invocation, Job, Output, Place};
 use crate::arguments;
+use crate::completions::Program;
 use daemon::{Modes, Target};
 use proptest::prelude::*;
 use record::Pid;
@@ -82,7 +83,12 @@ fn first_words_that_are_subcommands_are_subcommands() {
     assert!(matches!(meaning("ebs report f.data"), Ok(Invocation::Report(_))));
     assert!(matches!(meaning("ebs report -"), Ok(Invocation::Report(_))));
     assert!(matches!(meaning("ebs script -F ip,sym f"), Ok(Invocation::Script(_))));
-    assert!(matches!(meaning("ebs completions bash"), Ok(Invocation::Completions(_))));
+    for (line, program) in
+        [("ebs completions bash", Program::Ebs), ("ebs completions zsh eip2r", Program::Eip2r)]
+    {
+        let meant = meaning(line);
+        assert!(matches!(meant, Ok(Invocation::Completions(_, of)) if of == program), "{line}");
+    }
     assert!(matches!(meaning("ebs man"), Ok(Invocation::Man(None))));
     assert!(matches!(meaning("ebs man pages"), Ok(Invocation::Man(Some(_)))));
     assert!(complaint("ebs report").contains("<FILE>"));
