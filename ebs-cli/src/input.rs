@@ -20,6 +20,8 @@ pub enum End {
     /// Not as it should, or with records that cannot be read; all others
     /// before that were handed out.
     Damaged(anyhow::Error),
+    /// In a form that is not read here, for all that is known of it.
+    Unread(anyhow::Error),
 }
 
 impl End {
@@ -27,11 +29,11 @@ impl End {
     ///
     /// # Errors
     ///
-    /// The damage.
+    /// The damage, or that the recording's form is not read.
     pub fn into_result(self) -> Result<()> {
         match self {
             End::Whole => Ok(()),
-            End::Damaged(error) => Err(error),
+            End::Damaged(error) | End::Unread(error) => Err(error),
         }
     }
 }
@@ -80,6 +82,11 @@ impl Input {
         Input { source, name: name.to_owned(), buffer: vec![0; BUFFER], start: 0, end: 0 }
     }
 
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Hands every record to `each`, until the recording ends or `each`
     /// fails.
     ///
@@ -114,6 +121,12 @@ impl Input {
     }
 
     fn end_of(&self, decoder: &Decoder, end: Result<(), StreamError>) -> End {
+        if let Err(StreamError::Compressed { .. }) = end {
+            return End::Unread(anyhow!(
+                "{}: compressed (perf record -z), which is not read yet; record without -z",
+                self.name
+            ));
+        }
         match (end, decoder.tally().unreadable()) {
             (Ok(()), None) => End::Whole,
             (Ok(()), Some(unreadable)) => End::Damaged(anyhow!("{}: {unreadable}", self.name)),

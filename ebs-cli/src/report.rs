@@ -78,8 +78,14 @@ pub fn answer(input: &mut Input, query: Query, symbols: Options) -> Result<(Repo
     // Nothing was described: the damage says more than an empty table.
     if decoder.events().is_empty() {
         end.into_result()?;
-        anyhow::bail!("the recording describes no event");
+        anyhow::bail!("{}: the recording describes no event", input.name());
     }
+    // What is in there is sound, and all that is missing is there: a table
+    // of the rest would mislead.
+    let end = match end {
+        End::Unread(error) => return Err(error),
+        end => end,
+    };
     match (pipeline.finish(&decoder), end) {
         // What is not there may have been in the part that is missing.
         (Err(error), End::Damaged(damage)) => Err(damage.context(error)),

@@ -129,6 +129,10 @@ pub fn script(input: &mut Input, printer: impl Printer, out: &mut dyn Write) -> 
         }
         Ok(())
     })?;
+    if decoder.events().is_empty() {
+        end.into_result()?;
+        return Err(anyhow!("{}: the recording describes no event", input.name()));
+    }
     lines.finish(&decoder);
     out.write_all(&lines.text)?;
     out.flush()?;

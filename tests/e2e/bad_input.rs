@@ -36,6 +36,20 @@ fn numbers_that_are_none_are_quoted() {
     refused("-u -t page_fault -c -5 true", 2, &["count", "\"-5\""]);
     refused("-u -t page_fault --ring 0 true", 2, &["0"]);
     refused("-u -t page_fault --ring 3 true", 2, &["ring of 3", "2 or 4"]);
+    for arguments in [
+        "-u -t page_fault --top abc true",
+        "-u -t page_fault --ring abc true",
+        "report --top abc f.data",
+        "report --line-size abc f.data",
+    ] {
+        let outcome = refused(arguments, 2, &["abc", "not a whole number"]);
+        assert!(!outcome.err.contains("invalid digit"), "{outcome}");
+    }
+}
+
+#[test]
+fn offsets_that_are_none_are_quoted() {
+    refused("report --regs --site main+0xzz f.data", 2, &["main+0xzz", "hex digits"]);
 }
 
 #[test]

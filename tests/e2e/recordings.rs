@@ -9,12 +9,13 @@ const READERS: [&str; 3] =
 #[test]
 fn files_that_are_no_recordings_are_refused() {
     let scene = Scene::new();
-    let foreign: [(&str, &[u8]); 5] = [
+    let foreign: [(&str, &[u8]); 6] = [
         ("empty", b""),
         ("text", b"#rflags linear_ip\n0 1\n"),
         ("zeros", &[0; 4096]),
         ("elf", b"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"),
         ("magic only", b"PERFILE2"),
+        ("header only", b"PERFILE2\x10\0\0\0\0\0\0\0"),
     ];
     for (what, bytes) in foreign {
         scene.write("f.data", bytes);

@@ -1,5 +1,6 @@
 //! Options of the subcommands that read recordings.
 
+use super::number;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -35,7 +36,7 @@ pub struct ReportArguments {
     #[arg(short, long, value_name = "GLOB")]
     pub event: Option<String>,
     /// Rows to print [default: 20 on a table, all otherwise].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
     pub top: Option<usize>,
     /// Prints JSON.
     #[arg(long, conflicts_with = "csv")]
@@ -51,7 +52,7 @@ pub struct ReportArguments {
     #[arg(long)]
     pub regs: bool,
     /// Bytes of a cache line, for --by line [default: as the recorded machine had].
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = number::<u64>)]
     pub line_size: Option<u64>,
     /// Where names come from.
     #[command(flatten)]

@@ -67,6 +67,20 @@ fn records_that_cannot_be_read_are_damage_after_all_others() {
 }
 
 #[test]
+fn compressed_streams_are_not_damaged() {
+    let mut compressed = stream();
+    // COMPRESSED, as perf record -z writes it.
+    compressed.extend([81, 0, 0, 0, 0, 0, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let source = std::io::Cursor::new(compressed);
+    let end = Input::new(Box::new(source), "it").read(&mut Decoder::new(), |_, _| Ok(()));
+    let End::Unread(error) = end.expect("reads") else { panic!("is not told apart") };
+    assert_eq!(
+        format!("{error:#}"),
+        "it: compressed (perf record -z), which is not read yet; record without -z"
+    );
+}
+
+#[test]
 fn foreign_input_is_named() {
     let said = |bytes: &[u8]| {
         let (_, end) = rounds(Box::new(std::io::Cursor::new(bytes.to_vec())));
@@ -74,6 +88,8 @@ fn foreign_input_is_named() {
     };
     assert!(said(b"").starts_with("it: the stream is empty"), "{}", said(b""));
     assert!(said(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0").contains("\\x7fELF"));
+    let gzip = said(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\0\0\0\0\0\0");
+    assert!(gzip.contains(r#"starts with "\x1f\x8b\x08\x00"#), "escaped once: {gzip}");
     assert!(said(b"#eflags linear_ip eax\n").contains("text records"));
 }
 
