@@ -100,15 +100,21 @@ impl Column {
 
     /// The column of a name: any spelling of a register, "eax" too.
     pub fn from_name(name: &str, arch: Arch) -> Option<Column> {
-        let fixed = [Column::Flags, Column::Ip, Column::Misc];
-        let mut fixed = fixed.into_iter().chain(AFTER_REGISTERS.map(|(column, _)| column));
         if ["rflags", "eflags"].contains(&name) {
             return Some(Column::Flags);
         }
-        fixed.find(|column| column.fixed_name() == Some(name)).or_else(|| {
+        Column::fixed(name).or_else(|| {
             let numbered = || name.strip_prefix("reg")?.parse().ok().filter(|bit| *bit < 64);
-            registers::number(arch, name).or_else(numbered).map(Column::Register)
+            let bit = registers::number(arch, name).or_else(numbered)?;
+            // "reg9" of x86 is the flags, which have a column of their own.
+            Column::fixed(&register_name(arch, bit)).or(Some(Column::Register(bit)))
         })
+    }
+
+    fn fixed(name: &str) -> Option<Column> {
+        let first = [Column::Flags, Column::Ip, Column::Misc];
+        let mut fixed = first.into_iter().chain(AFTER_REGISTERS.map(|(column, _)| column));
+        fixed.find(|column| column.fixed_name() == Some(name))
     }
 
     fn fixed_name(self) -> Option<&'static str> {
@@ -211,5 +217,13 @@ mod tests {
         assert_eq!(Column::from_name("eflags", Arch::X86_64), Some(Column::Flags));
         assert_eq!(Column::from_name("ecx", Arch::X86_64), Some(Column::Register(2)));
         assert_eq!(Column::from_name("nonsense", Arch::X86_64), None);
+    }
+
+    #[test]
+    fn numbers_of_registers_are_their_columns_too() {
+        assert_eq!(Column::from_name("reg9", Arch::X86_64), Some(Column::Flags));
+        assert_eq!(Column::from_name("reg2", Arch::X86_64), Some(Column::Register(2)));
+        assert_eq!(Column::from_name("reg9", Arch::Other), Some(Column::Register(9)));
+        assert_eq!(Column::from_name("reg64", Arch::Other), None);
     }
 }
