@@ -222,6 +222,7 @@ fn a_full_disk_keeps_what_was_written() {
     assert!(outcome.last_line().contains("sink "), "the loss is counted: {outcome}");
     let report = scene.run("ebs report --by routine kept.data").sane();
     assert!(report.out.contains("storm_touch"), "what was written stays readable: {report}");
+    assert!(report.out.contains("the recording has no end"), "{report}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
-use std::fs;
+use std::{fs, os::unix::process::ExitStatusExt};
 
 use hardmeter_tests::{Scene, Workload, rights};
+use rustix::process::Signal;
 
 /// Each way of reading a recording.
 const READERS: [&str; 3] =
@@ -60,6 +61,26 @@ fn a_truncated_recording_gives_what_it_holds_and_says_so() {
     scene.write("f.data", &whole[..whole.len() - whole.len() / 3]);
     let held = scene.run("ebs script -F ip f.data").out.lines().count();
     assert!(held > 0 && held < complete, "{held} of {complete} records");
+}
+
+#[test]
+fn a_recording_whose_recorder_was_killed_says_so() {
+    if !rights::sampling("a_recording_whose_recorder_was_killed_says_so") {
+        return;
+    }
+    let scene = Scene::new();
+    let target = scene.start("sleep 60");
+    let mut ebs = scene.start(&format!("ebs -u -t page_fault -c all -o f.data {}", target.pid()));
+    let written = || fs::metadata(scene.path("f.data")).map_or(0, |file| file.len());
+    ebs.wait_until("it wrote the preamble", |_| written() > 0);
+    ebs.signal(Signal::KILL);
+    assert_eq!(ebs.finish().status.signal(), Some(Signal::KILL.as_raw()));
+    target.signal(Signal::KILL);
+    target.finish();
+    for reader in ["ebs report f.data", "ebs report --json f.data"] {
+        let report = scene.run(reader).success();
+        assert!(report.out.contains("the recording has no end"), "{report}");
+    }
 }
 
 #[test]
