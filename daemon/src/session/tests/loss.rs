@@ -99,9 +99,9 @@ fn a_count_is_of_the_first_samples_whichever_cpu_they_are_of() {
         return eprintln!("skipped: needs two CPUs");
     };
     let binary = storm.words[0].to_str().unwrap();
-    let script = format!(
-        "taskset -c {one} {binary} {STORM} >&2 & taskset -c {other} {binary} {STORM} >&2; wait"
-    );
+    // The ring that is drained last has the samples that came first.
+    let script =
+        format!("taskset -c {other} {binary} {STORM} >&2; taskset -c {one} {binary} {STORM} >&2");
     let mut sink = Vec::new();
     let plan = plan_of(PAGE_FAULTS, Target::Command, 1024);
     let mut session = started(plan, command(&["sh", "-c", &script], Some(COUNT)), &mut sink);
@@ -110,8 +110,6 @@ fn a_count_is_of_the_first_samples_whichever_cpu_they_are_of() {
     let content = decode(&sink);
     assert_eq!((ledger.delivered, ledger.unaccounted()), (COUNT, Some(0)), "{ledger:?}");
     assert!(ledger.lost.beyond_count > STORM, "{ledger:?}");
-    for cpu in [one, other] {
-        let of_it = content.cpus.iter().filter(|&&at| at == cpu).count() as u64;
-        assert!(of_it > COUNT / 20, "CPU {cpu} has {of_it} of {COUNT}");
-    }
+    let of_other = content.cpus.iter().filter(|&&cpu| cpu == other).count() as u64;
+    assert!(of_other > COUNT / 2, "CPU {other} has {of_other} of {COUNT}, and ran first");
 }
