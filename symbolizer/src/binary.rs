@@ -15,8 +15,9 @@ pub(crate) enum Binary {
     /// Segments are known, symbols are not; the file is kept open, because
     /// its name may go away.
     Opened(Box<Located>),
-    /// Everything is known.
-    Read(elf::segments::Segments, Ranges),
+    /// Everything is known. `stripped`: the file has no symbol table of its
+    /// own, and no debug file was found; the text says how it is known.
+    Read { segments: elf::segments::Segments, ranges: Ranges, stripped: Option<String> },
     /// It cannot be used.
     Failed(Reason),
     /// Segments are known, symbols cannot be had.
@@ -48,7 +49,9 @@ impl Binary {
         match self {
             Binary::Unopened | Binary::Failed(_) => None,
             Binary::Opened(located) => located.head.segments.translate(offset),
-            Binary::Read(segments, _) | Binary::Nameless(segments, _) => segments.translate(offset),
+            Binary::Read { segments, .. } | Binary::Nameless(segments, _) => {
+                segments.translate(offset)
+            }
         }
     }
 
@@ -61,13 +64,15 @@ impl Binary {
                 true => None,
                 false => locate_debug(located, &mapped.path, options),
             };
+            let stripped = (!located.head.has_symbols && separate.is_none())
+                .then(|| build_id(located.head.build_id.as_deref()));
             let ranges = elf::ranges(&located.file, separate.as_ref());
             let segments = std::mem::take(&mut located.head.segments);
             *self = match ranges {
                 Ok(ranges) if ranges.is_empty() => {
                     Binary::Nameless(segments, Reason::NoSymbols { file })
                 }
-                Ok(ranges) => Binary::Read(segments, ranges),
+                Ok(ranges) => Binary::Read { segments, ranges, stripped },
                 Err(error) => {
                     Binary::Nameless(segments, Reason::NotElf { file, why: error.to_string() })
                 }
@@ -78,9 +83,28 @@ impl Binary {
     /// The symbols, once [`Binary::read`] was called.
     pub(crate) fn ranges(&self) -> Result<&Ranges, Reason> {
         match self {
-            Binary::Read(_, ranges) => Ok(ranges),
+            Binary::Read { ranges, .. } => Ok(ranges),
             Binary::Failed(reason) | Binary::Nameless(_, reason) => Err(reason.clone()),
             Binary::Unopened | Binary::Opened(_) => Err(Reason::NotMapped),
         }
+    }
+
+    /// Whether exported routines are all that has names: then its build id,
+    /// or a word that it has none.
+    pub(crate) fn stripped(&self) -> Option<&str> {
+        match self {
+            Binary::Read { stripped, .. } => stripped.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+fn build_id(id: Option<&[u8]>) -> String {
+    match id {
+        Some(id) => {
+            let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("build id {digits}")
+        }
+        None => "no build id".to_owned(),
     }
 }

@@ -82,8 +82,20 @@ pub enum Reason {
         /// The file.
         file: String,
     },
+    /// Only routines that the file exports have names, and this is none.
+    #[error(
+        "{file} is stripped ({id}): its own routines have no names here; install its debug symbols (Debian: PACKAGE-dbgsym)"
+    )]
+    Stripped {
+        /// The file.
+        file: String,
+        /// Its build id, in words.
+        id: String,
+    },
     /// The file is not there any more.
-    #[error("{file} is gone")]
+    #[error(
+        "{file} is not there (any more); if it lies in a container or chroot, name that with --root"
+    )]
     FileGone {
         /// The file.
         file: String,
@@ -158,6 +170,7 @@ impl Reason {
             Reason::TooManyMappings => "[too-many-mappings]",
             Reason::Anonymous { .. } => "[anonymous]",
             Reason::NoSymbols { .. } => "[no-symbols]",
+            Reason::Stripped { .. } => "[stripped]",
             Reason::FileGone { .. } => "[file-gone]",
             Reason::FileUnreadable { .. } => "[file-unreadable]",
             Reason::NotElf { .. } => "[not-elf]",

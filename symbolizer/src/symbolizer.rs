@@ -283,8 +283,18 @@ impl Symbolizer {
                     self.open = self.open.saturating_sub(1);
                     self.binaries[file].read(self.objects.file(file), &self.options);
                 }
-                match self.binaries[file].ranges() {
-                    Ok(ranges) => in_ranges(ranges, address, self.objects.name(object)),
+                let binary = &self.binaries[file];
+                match binary.ranges() {
+                    Ok(ranges) => {
+                        let name = self.objects.name(object);
+                        match (in_ranges(ranges, address, name), binary.stripped()) {
+                            (Resolution::Unknown(_), Some(id)) => {
+                                let (file, id) = (name.to_owned(), id.to_owned());
+                                Resolution::Unknown(Reason::Stripped { file, id })
+                            }
+                            (resolution, _) => resolution,
+                        }
+                    }
                     Err(reason) => Resolution::Unknown(reason),
                 }
             }
