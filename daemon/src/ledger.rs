@@ -19,12 +19,17 @@ pub struct Lost {
     pub parse_error: u64,
     /// The sink failed: a full disk, a closed pipe.
     pub sink: u64,
+    /// In the moment of stopping, one a CPU at most: the kernel had counted
+    /// the event, and was told to stop before it wrote the record
+    /// (perf_swevent_event() looks at the event's state after counting,
+    /// Linux 6.18.y). Concluded from the kernel's count.
+    pub stop: u64,
 }
 
 impl Lost {
     /// All causes together.
     pub fn total(&self) -> u64 {
-        self.ring + self.beyond_count + self.duplicate + self.parse_error + self.sink
+        self.ring + self.beyond_count + self.duplicate + self.parse_error + self.sink + self.stop
     }
 
     /// What somebody wanted and did not get: all causes but
@@ -33,13 +38,14 @@ impl Lost {
         self.total() - self.beyond_count
     }
 
-    fn causes(&self) -> [(&'static str, u64); 5] {
+    fn causes(&self) -> [(&'static str, u64); 6] {
         [
             ("ring", self.ring),
             ("count", self.beyond_count),
             ("duplicate", self.duplicate),
             ("parse", self.parse_error),
             ("sink", self.sink),
+            ("stop", self.stop),
         ]
     }
 }
@@ -84,6 +90,15 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// Books what is missing as lost in the moment of stopping, where it is
+    /// no more than that can explain: one record for each of `cpus`.
+    pub(crate) fn book_stop(&mut self, cpus: usize) {
+        let missing = self.unaccounted().and_then(|missing| u64::try_from(missing).ok());
+        if let Some(missing) = missing.filter(|&missing| missing <= cpus as u64) {
+            self.lost.stop = missing;
+        }
+    }
+
     /// What neither arrived nor has a cause: 0 in a sound account; None when
     /// the kernel's count does not tell (see [`Ledger::kernel`]). Negative:
     /// more than the kernel counted.
@@ -190,6 +205,21 @@ mod tests {
         let over = Ledger { kernel: Some(108), ..ledger() };
         assert_eq!(over.unaccounted(), Some(-2));
         assert_eq!(Ledger { kernel: None, ..ledger() }.unaccounted(), None);
+    }
+
+    #[test]
+    fn a_stop_explains_one_record_a_cpu_and_no_more() {
+        let missing = |count: u64| {
+            let mut ledger = Ledger { kernel: Some(110 + count), ..ledger() };
+            ledger.book_stop(2);
+            (ledger.lost.stop, ledger.unaccounted())
+        };
+        assert_eq!(missing(0), (0, Some(0)));
+        assert_eq!(missing(2), (2, Some(0)));
+        assert_eq!(missing(3), (0, Some(3)));
+        let mut over = Ledger { kernel: Some(108), ..ledger() };
+        over.book_stop(2);
+        assert_eq!(over.unaccounted(), Some(-2));
     }
 
     #[test]

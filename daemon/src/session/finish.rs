@@ -47,6 +47,11 @@ impl Session {
         while self.pass_booked(sink) {}
         let totals = self.totals();
         self.settle_account(&totals);
+        // What is in the buffer has to be booked before anything is concluded.
+        let _booked = self.outbox.flush(sink, &mut self.ledger);
+        if self.state != TargetState::Gone {
+            self.ledger.book_stop(self.rings.len());
+        }
         self.write_ending(sink)?;
         self.sets.clear();
         self.rings.clear();
@@ -99,8 +104,6 @@ impl Session {
     }
 
     fn write_ending(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
-        // What is in the buffer has to be booked before the note says so.
-        let _booked = self.outbox.flush(sink, &mut self.ledger);
         let id = self.ids.0.first().copied().unwrap_or(0);
         let out = &mut self.outbox.bytes;
         let untold = self.ledger.lost.ring.saturating_sub(self.seen.told_lost);
