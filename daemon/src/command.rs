@@ -1,16 +1,20 @@
 //! A command that waits between fork and exec, so that events can be opened
 //! on it first.
 
-use std::ffi::{CStr, CString, OsStr, OsString};
-use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+mod found;
+mod leave;
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io::{self, PipeReader, Read, pipe};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use record::Pid;
 use rustix::process::{PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, waitid};
 
 use crate::sys::spawn::{ChildPipes, Image, fork};
+use found::Found;
+use leave::{Leave, leaves};
 
 /// Where execvp(3) looks when PATH is unset.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -131,7 +135,8 @@ impl Command {
         let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
         let candidates = candidates(first, &path)?;
         let program = first.to_string_lossy().into_owned();
-        match candidates.iter().filter_map(|path| mode(path)).reduce(|one, other| one | other) {
+        let files: Vec<Found> = candidates.iter().filter_map(|path| Found::at(path)).collect();
+        match files.iter().map(|file| file.mode).reduce(|one, other| one | other) {
             None => return Err(CommandError::NotFound { program }),
             Some(mode) if mode & libc::S_IFMT == libc::S_IFDIR => {
                 return Err(CommandError::Directory { program });
@@ -139,7 +144,7 @@ impl Command {
             Some(mode) if mode & 0o111 == 0 => return Err(CommandError::NotExecutable { program }),
             Some(_) => {}
         }
-        let changes_user = candidates.iter().find_map(|path| changes_user(path)).unwrap_or(false);
+        let changes_user = files.iter().find_map(|file| file.changes_user).unwrap_or(false);
         let image = Image::new(candidates, arguments);
         fork_held(&image)
             .map_err(|error| CommandError::Fork { program: program.clone(), error })
@@ -236,38 +241,6 @@ fn status(status: &WaitIdStatus) -> CommandStatus {
     }
 }
 
-/// Our ends of the leave pipes of all commands that wait. A child that is
-/// forked meanwhile must not keep any: its sibling would never see the end
-/// of file.
-static LEAVES: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
-
-fn leaves() -> MutexGuard<'static, Vec<RawFd>> {
-    LEAVES.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Our end of one leave pipe, listed in [`LEAVES`] while it is open.
-#[derive(Debug)]
-struct Leave(Option<PipeWriter>);
-
-impl Leave {
-    fn give(mut self) {
-        if let Some(pipe) = &mut self.0 {
-            // A child that is gone closed its end; its failure pipe tells.
-            let _gone = pipe.write_all(&[1]);
-        }
-    }
-}
-
-impl Drop for Leave {
-    fn drop(&mut self) {
-        let mut leaves = leaves();
-        if let Some(pipe) = self.0.take() {
-            leaves.retain(|&fd| fd != pipe.as_raw_fd());
-            drop(pipe);
-        }
-    }
-}
-
 type Held = (i32, OwnedFd, Leave, PipeReader);
 
 fn fork_held(image: &Image) -> io::Result<Held> {
@@ -283,7 +256,7 @@ fn fork_held(image: &Image) -> io::Result<Held> {
     drop(pipes);
     leaves.push(leave.as_raw_fd());
     drop(leaves);
-    let leave = Leave(Some(leave));
+    let leave = Leave::listed(leave);
     // Not reaped yet, so the number still names our child.
     let raw = rustix::process::Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
     let pidfd = pidfd_open(raw, PidfdFlags::empty())?;
@@ -314,27 +287,6 @@ fn candidates(program: &OsStr, path: &OsStr) -> Result<Vec<CString>, CommandErro
             c_string(OsStr::from_bytes(&full))
         })
         .collect()
-}
-
-/// The mode of a file that is there, or may be: a path that cannot be looked
-/// at is for execve(2) to judge.
-fn mode(path: &CStr) -> Option<u32> {
-    match rustix::fs::stat(path) {
-        Ok(stat) => Some(stat.st_mode),
-        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => None,
-        Err(_) => Some(u32::MAX),
-    }
-}
-
-/// None: there is no such file.
-fn changes_user(path: &CStr) -> Option<bool> {
-    use rustix::process::{getegid, geteuid};
-    let stat = rustix::fs::stat(path).ok()?;
-    let set = |bit: u32| stat.st_mode & bit != 0;
-    let user = set(libc::S_ISUID) && stat.st_uid != geteuid().as_raw();
-    // Without the right to execute it marks mandatory locks.
-    let group = set(libc::S_ISGID) && set(libc::S_IXGRP) && stat.st_gid != getegid().as_raw();
-    Some(user || group)
 }
 
 #[cfg(test)]

@@ -1,0 +1,43 @@
+//! The pipes by which commands that wait are given leave to run.
+
+use std::io::{PipeWriter, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Our ends of the leave pipes of all commands that wait. A child that is
+/// forked meanwhile must not keep any: its sibling would never see the end
+/// of file.
+static LEAVES: Mutex<Vec<RawFd>> = Mutex::new(Vec::new());
+
+pub(super) fn leaves() -> MutexGuard<'static, Vec<RawFd>> {
+    LEAVES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Our end of one leave pipe, listed in [`LEAVES`] while it is open.
+#[derive(Debug)]
+pub(super) struct Leave(Option<PipeWriter>);
+
+impl Leave {
+    /// `pipe` is in the list already.
+    pub(super) fn listed(pipe: PipeWriter) -> Leave {
+        Leave(Some(pipe))
+    }
+
+    /// Lets the child go.
+    pub(super) fn give(mut self) {
+        if let Some(pipe) = &mut self.0 {
+            // A child that is gone closed its end; its failure pipe tells.
+            let _gone = pipe.write_all(&[1]);
+        }
+    }
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        let mut leaves = leaves();
+        if let Some(pipe) = self.0.take() {
+            leaves.retain(|&fd| fd != pipe.as_raw_fd());
+            drop(pipe);
+        }
+    }
+}
