@@ -35,11 +35,17 @@ pub(crate) fn was_ignored(signal: c_int) -> bool {
 
 /// Whether `signal` is ignored now.
 pub(crate) fn is_ignored(signal: c_int) -> bool {
+    disposition(signal) == Some(libc::SIG_IGN)
+}
+
+/// What happens on `signal`: a handler, SIG_DFL or SIG_IGN. None: there is
+/// no such signal.
+pub(crate) fn disposition(signal: c_int) -> Option<libc::sighandler_t> {
     // SAFETY: all zero bytes are a valid sigaction.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: reads the disposition into `action`.
     let known = unsafe { libc::sigaction(signal, ptr::null(), &raw mut action) } == 0;
-    known && action.sa_sigaction == libc::SIG_IGN
+    known.then_some(action.sa_sigaction)
 }
 
 /// Ignores `signal`, or gives it its default action.

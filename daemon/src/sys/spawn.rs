@@ -147,13 +147,10 @@ fn report_and_exit(fd: RawFd, errno: c_int) -> ! {
 /// ignored. SIGPIPE, which Rust's runtime ignores on its own, and SIGCHLD,
 /// which must not be while we wait for a child, become what they were.
 fn reset_handler(signal: c_int) {
-    // SAFETY: all zero bytes are a valid sigaction: SIG_DFL, no flags.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: reads the disposition into `action`; unknown signals fail.
-    let known = unsafe { libc::sigaction(signal, ptr::null(), &raw mut action) } == 0;
+    let Some(disposition) = inherited::disposition(signal) else { return };
     let ours = matches!(signal, libc::SIGPIPE | libc::SIGCHLD)
-        || (action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN);
-    if known && ours {
+        || !matches!(disposition, libc::SIG_DFL | libc::SIG_IGN);
+    if ours {
         inherited::ignore(signal, inherited::was_ignored(signal));
     }
 }
