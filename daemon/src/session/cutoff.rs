@@ -12,10 +12,25 @@ use crate::ring::Lent;
 /// IDENTIFIER, IP, TID, TIME and 8 bytes of whatever else is asked for.
 const SMALLEST_SAMPLE: usize = RecordHeader::SIZE + 4 * 8;
 
+/// The last sample that there is room for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cutoff {
+    /// Its time.
+    last: u64,
+    /// Where samples have their time, from the record's start.
+    offset: usize,
+}
+
+impl Cutoff {
+    /// Whether a sample comes after it.
+    pub(super) fn excludes(self, lent: Lent<'_>) -> bool {
+        time(lent, self.offset) > Some(self.last)
+    }
+}
+
 impl Session {
-    /// The time of the last sample that there is room for; None: room for
-    /// all that the rings hold, or samples without a time.
-    pub(super) fn cutoff(&self) -> Option<u64> {
+    /// None: room for all that the rings hold, or samples without a time.
+    pub(super) fn cutoff(&self) -> Option<Cutoff> {
         let room = self.settings.count?.saturating_sub(self.seen.samples);
         let offset = time_offset(self.attrs.event.sample_type)?;
         let held: usize = self.rings.iter().map(|ring| ring.samples.filled()).sum();
@@ -24,10 +39,11 @@ impl Session {
         }
         let mut times = times(&self.rings, offset);
         let room = usize::try_from(room).ok().filter(|&room| room < times.len())?;
-        match room.checked_sub(1) {
-            Some(last) => Some(*times.select_nth_unstable(last).1),
-            None => Some(0),
-        }
+        let last = match room.checked_sub(1) {
+            Some(last) => *times.select_nth_unstable(last).1,
+            None => 0,
+        };
+        Some(Cutoff { last, offset })
     }
 }
 
@@ -40,7 +56,7 @@ fn times(rings: &[CpuRings], offset: usize) -> Vec<u64> {
 }
 
 /// When a sample was taken; None: no sample, or too short for a time.
-pub(super) fn time(lent: Lent<'_>, offset: usize) -> Option<u64> {
+fn time(lent: Lent<'_>, offset: usize) -> Option<u64> {
     if lent.header.kind != RecordType::SAMPLE {
         return None;
     }
@@ -53,7 +69,7 @@ pub(super) fn time(lent: Lent<'_>, offset: usize) -> Option<u64> {
 }
 
 /// Where TIME lies in a sample, from the record's start.
-pub(super) fn time_offset(sample_type: SampleType) -> Option<usize> {
+fn time_offset(sample_type: SampleType) -> Option<usize> {
     let before = [SampleType::IDENTIFIER, SampleType::IP, SampleType::TID];
     let words = before.into_iter().filter(|&field| sample_type.contains(field)).count();
     sample_type.contains(SampleType::TIME).then_some(RecordHeader::SIZE + 8 * words)

@@ -4,7 +4,7 @@ use std::io;
 
 use record::{Misc, RecordHeader, RecordType, SampleType};
 
-use super::cutoff::{time, time_offset};
+use super::cutoff::Cutoff;
 use super::sink::Outbox;
 use super::{Seen, Session, SessionError, Sink};
 use crate::ledger::Ledger;
@@ -94,15 +94,11 @@ impl Session {
         result.map(|()| pass)
     }
 
-    /// `cutoff`: the time of the last sample that is wanted.
-    fn drain_samples(&mut self, index: usize, cutoff: Option<u64>, pass: &mut Pass) -> Drained {
+    fn drain_samples(&mut self, index: usize, cutoff: Option<Cutoff>, pass: &mut Pass) -> Drained {
         let limit = self.settings.count.unwrap_or(u64::MAX);
         let twins = self.drop_twins
             && self.attrs.event.sample_type.contains(SampleType::IDENTIFIER | SampleType::TIME);
-        let offset = time_offset(self.attrs.event.sample_type);
-        let late = move |lent: Lent<'_>| {
-            cutoff.zip(offset).is_some_and(|(last, offset)| time(lent, offset) > Some(last))
-        };
+        let late = move |lent: Lent<'_>| cutoff.is_some_and(|cutoff| cutoff.excludes(lent));
         let identified = self.attrs.event.sample_type.contains(SampleType::IDENTIFIER);
         let id = self.ids.0.first().copied().filter(|_| identified);
         let (ring, lane) = (&mut self.rings[index].samples, &mut self.lanes[index]);
