@@ -2,7 +2,7 @@
 //! needed.
 
 use crate::elf::{self, ranges::Ranges, segments::Translation};
-use crate::locate::{Located, locate, locate_debug};
+use crate::locate::{Located, hex, locate, locate_debug};
 use crate::object::MappedFile;
 use crate::{Options, Reason};
 
@@ -101,10 +101,7 @@ impl Binary {
 
 fn build_id(id: Option<&[u8]>) -> String {
     match id {
-        Some(id) => {
-            let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("build id {digits}")
-        }
+        Some(id) => format!("build id {}", hex(id)),
         None => "no build id".to_owned(),
     }
 }

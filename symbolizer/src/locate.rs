@@ -232,7 +232,8 @@ fn unreadable(file: String, error: &io::Error) -> Reason {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// A build id as it is written everywhere.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
