@@ -145,8 +145,8 @@ pub struct SampleArguments {
     pub target: Vec<OsString>,
 }
 
-/// A number in words that a user understands when it is none.
-fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+/// A number; an error in words that a user understands when it is none.
+pub(crate) fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
     let most = 8 * size_of::<N>();
     text.parse().map_err(|_| format!("not a whole number from 0 to 2^{most} - 1"))
 }

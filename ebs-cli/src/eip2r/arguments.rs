@@ -1,8 +1,9 @@
 //! What was typed.
 
+use crate::arguments::number;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{CommandFactory, Parser, ValueEnum};
-use std::num::{NonZeroUsize, ParseIntError};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 const STYLES: Styles = Styles::styled()
@@ -95,8 +96,7 @@ pub fn command() -> clap::Command {
 }
 
 fn parse_position(text: &str) -> Result<NonZeroUsize, String> {
-    let position: usize = text.parse().map_err(|error: ParseIntError| error.to_string())?;
-    NonZeroUsize::new(position).ok_or_else(|| "-p counts columns from 1".to_owned())
+    NonZeroUsize::new(number(text)?).ok_or_else(|| "-p counts columns from 1".to_owned())
 }
 
 /// A distance: hexadecimal, with or without 0x, with or without a sign.
