@@ -28,7 +28,7 @@ pub use event_spec::EventSpec;
 pub use facts::Facts;
 pub use ledger::{Ledger, Lost};
 pub use open_error::{Call, OpenFailure, explain};
-pub use plan::{Fallback, Plan, RingPages, plan};
+pub use plan::{Fallback, Plan, PlannedEvent, RingPages, plan};
 pub use promises::Promises;
 pub use refusal::Refusal;
 pub use request::{Modes, Request, Target};

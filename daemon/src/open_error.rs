@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use record::{AttrFlags, Cpu, EventType, Tid};
+use record::{Attr, AttrFlags, Cpu, EventType, Tid};
 
 use crate::facts::{Capability, Limit};
 use crate::{Plan, Target};
@@ -50,6 +50,9 @@ pub fn explain(failure: &OpenFailure, plan: &Plan) -> String {
         Target::Process(pid) => format!("process {pid}"),
         Target::System => "the whole system".to_owned(),
     };
+    let Some(event) = plan.events.first() else {
+        return format!("{} for {target}: the plan has no event", plan.name);
+    };
     let call = match failure.call {
         Call::OpenEvent => "opening it".to_owned(),
         Call::OpenSide => "opening its side event".to_owned(),
@@ -61,7 +64,7 @@ pub fn explain(failure: &OpenFailure, plan: &Plan) -> String {
         "{} for {target}{task}{cpu}: {call} failed with {}: {}",
         plan.name,
         errno_name(failure.errno),
-        advice(failure, plan)
+        advice(failure, plan, &event.attr)
     )
 }
 
@@ -94,11 +97,11 @@ fn errno_name(errno: i32) -> String {
     name.to_owned()
 }
 
-fn advice(failure: &OpenFailure, plan: &Plan) -> String {
+fn advice(failure: &OpenFailure, plan: &Plan, event: &Attr) -> String {
     match failure.errno {
-        libc::EACCES => access_advice(failure, plan),
-        libc::EPERM => permission_advice(failure, plan),
-        libc::ENOENT => missing_advice(failure, plan),
+        libc::EACCES => access_advice(failure, plan, event),
+        libc::EPERM => permission_advice(failure, plan, event),
+        libc::ENOENT => missing_advice(failure, event),
         libc::ENODEV => match failure.cpu {
             Some(cpu) => format!(
                 "CPU {cpu} went offline; try again, or bring it back: \
@@ -128,7 +131,7 @@ fn advice(failure: &OpenFailure, plan: &Plan) -> String {
                          sysctl fs.file-max"
             .to_owned(),
         libc::ESRCH => "it has exited meanwhile; choose another target".to_owned(),
-        libc::ENOSPC if plan.event.kind == EventType::BREAKPOINT => {
+        libc::ENOSPC if event.kind == EventType::BREAKPOINT => {
             "all of the CPU's debug registers are taken (x86 has four), by other breakpoints or a \
              debugger: end one of those and try again"
                 .to_owned()
@@ -139,7 +142,7 @@ fn advice(failure: &OpenFailure, plan: &Plan) -> String {
         libc::EOVERFLOW => "call chains deeper than sysctl kernel.perf_event_max_stack were asked \
                             for: raise it"
             .to_owned(),
-        libc::EINVAL => invalid_advice(failure, plan),
+        libc::EINVAL => invalid_advice(failure, event),
         libc::E2BIG => "this kernel knows no event description of that size; it is older than any \
                         that hardmeter was made for (Linux 4.1): use a newer kernel"
             .to_owned(),
@@ -158,7 +161,7 @@ fn advice(failure: &OpenFailure, plan: &Plan) -> String {
 const EXECUTION: u32 = 4;
 
 /// EACCES: paranoid, or somebody else's task.
-fn access_advice(failure: &OpenFailure, plan: &Plan) -> String {
+fn access_advice(failure: &OpenFailure, plan: &Plan, event: &Attr) -> String {
     let access = &plan.access;
     let level = access.paranoid.map_or_else(|| "unknown".to_owned(), |level| level.to_string());
     let sysctl = |allowed: i32| {
@@ -182,7 +185,7 @@ fn access_advice(failure: &OpenFailure, plan: &Plan) -> String {
         if plan.target == Target::System {
             return sysctl(0);
         }
-        let kernel = !plan.event.flags.contains(AttrFlags::EXCLUDE_KERNEL);
+        let kernel = !event.flags.contains(AttrFlags::EXCLUDE_KERNEL);
         if kernel && failure.call == Call::OpenEvent {
             return format!("kernel mode is closed to this user; {}", sysctl(1));
         }
@@ -200,7 +203,7 @@ fn access_advice(failure: &OpenFailure, plan: &Plan) -> String {
 }
 
 /// EPERM: the memory for rings, lockdown, a security module.
-fn permission_advice(failure: &OpenFailure, plan: &Plan) -> String {
+fn permission_advice(failure: &OpenFailure, plan: &Plan, event: &Attr) -> String {
     let access = &plan.access;
     if let Call::Map { .. } = failure.call {
         let free = access.mlock_kb.map_or_else(|| "unknown".to_owned(), |kib| format!("{kib} KiB"));
@@ -215,7 +218,7 @@ fn permission_advice(failure: &OpenFailure, plan: &Plan) -> String {
              rings, raise the limit (ulimit -l), or have CAP_IPC_LOCK"
         );
     }
-    if plan.event.kind == EventType::BREAKPOINT && access.has(Capability::SysAdmin) != Some(true) {
+    if event.kind == EventType::BREAKPOINT && access.has(Capability::SysAdmin) != Some(true) {
         return "a breakpoint on an address of the kernel needs CAP_SYS_ADMIN: be root, or watch \
                 an address of the program"
             .to_owned();
@@ -227,24 +230,24 @@ fn permission_advice(failure: &OpenFailure, plan: &Plan) -> String {
 }
 
 /// ENOENT: no such PMU, event, or tracepoint.
-fn missing_advice(failure: &OpenFailure, plan: &Plan) -> String {
-    if plan.event.kind == EventType::TRACEPOINT && failure.call == Call::OpenEvent {
+fn missing_advice(failure: &OpenFailure, event: &Attr) -> String {
+    if event.kind == EventType::TRACEPOINT && failure.call == Call::OpenEvent {
         return format!(
             "tracepoint number {} is gone: its module was unloaded, or the probe deleted; define \
              it anew and try again",
-            plan.event.config
+            event.config
         );
     }
     format!(
         "no PMU of this kernel has that event (type {}, config {:#x}); ebs -h lists the types that \
          can be had here",
-        plan.event.kind.0, plan.event.config
+        event.kind.0, event.config
     )
 }
 
 /// EINVAL: everything else. The attr is ours, so what is left depends on
 /// the event and the machine.
-fn invalid_advice(failure: &OpenFailure, plan: &Plan) -> String {
+fn invalid_advice(failure: &OpenFailure, event: &Attr) -> String {
     match failure.call {
         Call::Map { pages } => {
             return format!(
@@ -256,9 +259,9 @@ fn invalid_advice(failure: &OpenFailure, plan: &Plan) -> String {
         }
         _ => {}
     }
-    match plan.event.kind {
+    match event.kind {
         EventType::BREAKPOINT
-            if plan.event.bp_type == EXECUTION && plan.event.config1 > i64::MAX.cast_unsigned() =>
+            if event.bp_type == EXECUTION && event.config1 > i64::MAX.cast_unsigned() =>
         {
             // arch_build_bp_info(), arch/x86/kernel/hw_breakpoint.c.
             "this kernel takes no execution breakpoint in its own code (one built without \
@@ -270,11 +273,11 @@ fn invalid_advice(failure: &OpenFailure, plan: &Plan) -> String {
             "this CPU's debug registers cannot watch {:#x} that way: try another length (1, 2, 4, \
              8), an aligned address, rw instead of r, or an address outside the kernel's entry \
              code",
-            plan.event.config1
+            event.config1
         ),
         EventType::TRACEPOINT => format!(
             "tracepoint number {} does not exist (any more); look its name up again",
-            plan.event.config
+            event.config
         ),
         _ => "this kernel does not know a part of the event's description, even with newer parts \
               left out; ebs -h lists the types that can be had here, and a newer kernel may help"

@@ -3,10 +3,12 @@
 mod attrs;
 mod breakpoint;
 mod fallback;
+mod planned_event;
 mod rights;
 mod rings;
 
 pub use fallback::Fallback;
+pub use planned_event::PlannedEvent;
 pub use rings::RingPages;
 
 #[cfg(test)]
@@ -24,10 +26,10 @@ use crate::{Promises, Refusal, Request, Target};
 /// each CPU of `cpus`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The event's name as shown to users and written to streams.
+    /// What was asked for, as shown to users.
     pub name: String,
-    /// The sampled event. `size` is the size to encode with.
-    pub event: Attr,
+    /// The sampled events, at least one that is no carrier.
+    pub events: Vec<PlannedEvent>,
     /// A software dummy that carries side records.
     pub side: Attr,
     /// What to give up, one at a time from the front (newest first), when
@@ -35,14 +37,12 @@ pub struct Plan {
     pub fallbacks: Vec<Fallback>,
     /// Whose events.
     pub target: Target,
-    /// CPUs to open on, ascending.
+    /// CPUs to open on, ascending: all that any event needs.
     pub cpus: Vec<Cpu>,
     /// Ring sizes to try first.
     pub rings: RingPages,
     /// Bytes of a page of the rings.
     pub page_size: u64,
-    /// What the samples' fields mean.
-    pub promises: Promises,
     /// Said to the user, one line each.
     pub notes: Vec<String>,
     /// Rights and limits of this process, for explaining errors.
@@ -53,7 +53,9 @@ impl Plan {
     /// Sets the rings' sizes, and wake-ups at a quarter of each.
     pub fn set_rings(&mut self, rings: RingPages) {
         self.rings = rings;
-        self.event.wakeup = attrs::quarter(rings.samples, self.page_size);
+        for event in &mut self.events {
+            event.attr.wakeup = attrs::quarter(rings.samples, self.page_size);
+        }
         self.side.wakeup = attrs::quarter(rings.side, self.page_size);
     }
 }
@@ -86,21 +88,39 @@ pub fn plan(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
 
     let rings = rings::choose(request.ring_pages, cpus.len(), facts, &mut notes);
     let attrs = attrs::build(&opening, request);
+    let event = PlannedEvent {
+        name: opening.name.clone(),
+        pmu: pmu_of(opening.kind).to_owned(),
+        attr: attrs.event,
+        cpus: None,
+        leader: None,
+        carrier: false,
+        least_precise: 0,
+        promises: opening.promises,
+    };
     let mut plan = Plan {
         name: opening.name,
-        fallbacks: Fallback::of(&attrs.event, &attrs.side),
-        event: attrs.event,
+        fallbacks: Fallback::of([&event.attr, &attrs.side]),
+        events: vec![event],
         side: attrs.side,
         target: request.target,
         cpus,
         rings,
         page_size: facts.page_bytes(),
-        promises: opening.promises,
         notes,
         access: facts.access,
     };
     plan.set_rings(rings);
     Ok(plan)
+}
+
+/// The kernel's name for what counts events of this type.
+fn pmu_of(kind: EventType) -> &'static str {
+    match kind {
+        EventType::TRACEPOINT => "tracepoint",
+        EventType::BREAKPOINT => "breakpoint",
+        _ => "software",
+    }
 }
 
 /// What is wrong with a request on any machine.

@@ -1,18 +1,18 @@
 //! The last line of every sampling: what became of the records, and who
 //! served.
 
-use daemon::Promises;
 use daemon::ledger::Ledger;
 use daemon::promises::Source;
 use std::fmt::Write;
 
 /// The line, without its end.
-pub fn last_line(ledger: &Ledger, event: &str, promises: &Promises) -> String {
-    let who = match promises.source {
-        Source::KernelSoftware => "the kernel's software event",
-        Source::KernelTimer => "a timer of the kernel",
-        Source::Breakpoint => "a debug register",
-        Source::Tracepoint => "a tracepoint of the kernel",
+pub fn last_line(ledger: &Ledger, event: &str, source: Option<Source>) -> String {
+    let who = match source {
+        Some(Source::KernelSoftware) => "the kernel's software event",
+        Some(Source::KernelTimer) => "a timer of the kernel",
+        Some(Source::Breakpoint) => "a debug register",
+        Some(Source::Tracepoint) => "a tracepoint of the kernel",
+        None => "nobody",
     };
     let mut line = format!(
         "ebs: {ledger}, {} with exact IP, {:.3} seconds, {event} by {who}, in process (no daemon)",
@@ -30,18 +30,11 @@ pub fn last_line(ledger: &Ledger, event: &str, promises: &Promises) -> String {
 mod tests {
     use super::*;
     use daemon::ledger::Lost;
-    use daemon::promises::{AddressPromise, IpPromise, RegistersPromise, WeightPromise};
     use std::time::Duration;
 
     #[test]
     fn the_line_says_records_losses_precision_time_and_source() {
-        let promises = Promises {
-            source: Source::KernelSoftware,
-            ip: IpPromise::Causing,
-            address: AddressPromise::Faulting,
-            registers: RegistersPromise::BeforeInstruction,
-            weight: WeightPromise::None,
-        };
+        let source = Some(Source::KernelSoftware);
         let mut ledger = Ledger {
             delivered: 5,
             exact_ip: 2,
@@ -51,12 +44,12 @@ mod tests {
             ..Ledger::default()
         };
         assert_eq!(
-            last_line(&ledger, "page_fault:k", &promises),
+            last_line(&ledger, "page_fault:k", source),
             "ebs: 5 records, 3 lost (ring 3), 2 with exact IP, 1.500 seconds, page_fault:k by the \
              kernel's software event, in process (no daemon)"
         );
         ledger.sink_error = Some("No space left on device".into());
-        let line = last_line(&ledger, "page_fault:k", &promises);
+        let line = last_line(&ledger, "page_fault:k", source);
         assert!(line.ends_with("; the output took no more: No space left on device"), "{line}");
     }
 }

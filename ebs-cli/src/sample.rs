@@ -76,7 +76,8 @@ pub fn sample(job: &Job) -> Result<u8> {
     let shown = shown.and_then(|()| output.show());
     let plan = session.plan();
     let event = format!("{}:{}", plan.name, modes(job.request.modes));
-    say(&last_line(&ledger, &event, &plan.promises));
+    let source = plan.events.first().map(|event| event.promises.source);
+    say(&last_line(&ledger, &event, source));
     match shown {
         Err(error) if !exit_status::is_closed_pipe(&error) => return Err(error),
         Err(_) | Ok(()) => {}

@@ -82,7 +82,7 @@ fn eacces_names_the_sysctl_that_is_in_the_way() {
     plan.access.paranoid = Some(3);
     assert!(said(&plan, Call::OpenEvent, libc::EACCES).contains("paranoid=2"));
     plan.access.paranoid = Some(2);
-    plan.event.flags.remove(AttrFlags::EXCLUDE_KERNEL);
+    plan.events[0].attr.flags.remove(AttrFlags::EXCLUDE_KERNEL);
     assert!(said(&plan, Call::OpenEvent, libc::EACCES).contains("paranoid=1"));
     plan.target = Target::System;
     assert!(said(&plan, Call::OpenEvent, libc::EACCES).contains("paranoid=0"));

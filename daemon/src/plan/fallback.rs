@@ -21,23 +21,24 @@ impl Fallback {
     pub const ALL: [Fallback; 3] = [Fallback::Lost, Fallback::BuildId, Fallback::Ksymbol];
 
     /// Those whose feature is in one of the attrs, newest first.
-    pub(super) fn of(event: &Attr, side: &Attr) -> Vec<Fallback> {
+    pub fn of<'a>(attrs: impl IntoIterator<Item = &'a Attr>) -> Vec<Fallback> {
+        let attrs: Vec<&Attr> = attrs.into_iter().collect();
         let changes = |fallback: &Fallback| {
-            let (mut event_without, mut side_without) = (event.clone(), side.clone());
-            fallback.apply(&mut event_without, &mut side_without);
-            event_without != *event || side_without != *side
+            attrs.iter().any(|&attr| {
+                let mut without = attr.clone();
+                fallback.apply(&mut without);
+                without != *attr
+            })
         };
         Fallback::ALL.into_iter().filter(changes).collect()
     }
 
-    /// Takes the feature out of both attrs.
-    pub fn apply(self, event: &mut Attr, side: &mut Attr) {
-        for attr in [event, side] {
-            match self {
-                Fallback::Lost => attr.read_format.remove(ReadFormat::LOST),
-                Fallback::BuildId => attr.flags.remove(AttrFlags::BUILD_ID),
-                Fallback::Ksymbol => attr.flags.remove(AttrFlags::KSYMBOL),
-            }
+    /// Takes the feature out of an attr.
+    pub fn apply(self, attr: &mut Attr) {
+        match self {
+            Fallback::Lost => attr.read_format.remove(ReadFormat::LOST),
+            Fallback::BuildId => attr.flags.remove(AttrFlags::BUILD_ID),
+            Fallback::Ksymbol => attr.flags.remove(AttrFlags::KSYMBOL),
         }
     }
 }

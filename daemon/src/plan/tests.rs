@@ -59,7 +59,7 @@ fn refused(request: &Request, facts: &Facts) -> (String, bool) {
 fn page_faults_of_a_command() {
     let plan = planned("page-faults", Modes::KERNEL);
     assert_eq!(plan.name, "page_fault");
-    let event = &plan.event;
+    let event = &plan.events[0].attr;
     assert_eq!((event.kind, event.config), (EventType::SOFTWARE, 2));
     assert_eq!((event.size, event.sample_period), (112, 1));
     assert_eq!(
@@ -96,7 +96,7 @@ fn page_faults_of_a_command() {
     assert_eq!(plan.cpus, [Cpu(0), Cpu(1)]);
     assert!(plan.notes.is_empty(), "{:?}", plan.notes);
     assert_eq!(
-        plan.promises.to_string(),
+        plan.events[0].promises.to_string(),
         "source=kernel-software;ip=causing-instruction;addr=faulting;regs=before-instruction;\
          weight=none"
     );
@@ -107,8 +107,8 @@ fn software_events_with_an_interval_carry_no_period() {
     let sample_type = |event: &str, interval| {
         let request = Request { interval: Some(interval), ..request(event, Modes::BOTH) };
         let plan = plan(&request, &root()).unwrap();
-        assert_eq!(plan.event.sample_type, plan.side.sample_type);
-        plan.event.sample_type
+        assert_eq!(plan.events[0].attr.sample_type, plan.side.sample_type);
+        plan.events[0].attr.sample_type
     };
     for event in ["page_fault", "context_switch", "mem:0x4040c0:w"] {
         assert!(!sample_type(event, 100).contains(SampleType::PERIOD), "{event}");
@@ -135,7 +135,7 @@ fn side_events_carry_what_symbolizing_needs() {
     ] {
         assert!(side.flags.contains(flag), "{flag:?}");
     }
-    assert_eq!(side.sample_type, plan.event.sample_type);
+    assert_eq!(side.sample_type, plan.events[0].attr.sample_type);
     assert_eq!(plan.fallbacks, [Fallback::Lost, Fallback::BuildId, Fallback::Ksymbol]);
     let user = planned("page_fault", Modes::USER);
     assert!(!user.side.flags.contains(AttrFlags::KSYMBOL));
@@ -146,30 +146,31 @@ fn side_events_carry_what_symbolizing_needs() {
 fn fallbacks_take_one_feature_out_of_both() {
     let mut plan = planned("page_fault", Modes::BOTH);
     for fallback in plan.fallbacks.clone() {
-        let before = (plan.event.clone(), plan.side.clone());
-        fallback.apply(&mut plan.event, &mut plan.side);
-        assert_ne!(before, (plan.event.clone(), plan.side.clone()), "{fallback}");
+        let before = (plan.events[0].attr.clone(), plan.side.clone());
+        fallback.apply(&mut plan.events[0].attr);
+        fallback.apply(&mut plan.side);
+        assert_ne!(before, (plan.events[0].attr.clone(), plan.side.clone()), "{fallback}");
     }
     assert!(!plan.side.flags.intersects(AttrFlags::BUILD_ID | AttrFlags::KSYMBOL));
-    assert!(!plan.event.read_format.contains(ReadFormat::LOST));
+    assert!(!plan.events[0].attr.read_format.contains(ReadFormat::LOST));
 }
 
 #[test]
 fn targets_decide_inheritance() {
     let flags = |target| plan(&Request::new("page_fault", Modes::USER, target), &root()).unwrap();
-    let process = flags(Target::Process(Pid(7))).event.flags;
+    let process = flags(Target::Process(Pid(7))).events[0].attr.flags;
     assert!(process.contains(AttrFlags::INHERIT) && !process.contains(AttrFlags::ENABLE_ON_EXEC));
-    let system = flags(Target::System).event.flags;
+    let system = flags(Target::System).events[0].attr.flags;
     assert!(!system.intersects(AttrFlags::INHERIT | AttrFlags::ENABLE_ON_EXEC));
 }
 
 #[test]
 fn clocks_keep_the_kernels_shortest_interval() {
-    assert_eq!(planned("cpu_clock", Modes::BOTH).event.sample_period, 1_000_000);
+    assert_eq!(planned("cpu_clock", Modes::BOTH).events[0].attr.sample_period, 1_000_000);
     let mut short = request("task_clock", Modes::USER);
     short.interval = Some(100);
     let plan = plan(&short, &root()).unwrap();
-    assert_eq!(plan.event.sample_period, 10_000);
+    assert_eq!(plan.events[0].attr.sample_period, 10_000);
     assert!(plan.notes[0].contains("100 ns"), "{:?}", plan.notes);
 }
 
@@ -222,18 +223,18 @@ fn hardware_types_are_refused_in_one_line() {
 #[test]
 fn breakpoints() {
     let plan = planned("mem:0x4040c0/8:w", Modes::USER);
-    let event = &plan.event;
+    let event = &plan.events[0].attr;
     assert_eq!(event.kind, EventType::BREAKPOINT);
     assert_eq!((event.bp_type, event.config1, event.config2), (2, 0x40_40c0, 8));
-    assert_eq!(plan.promises.ip, IpPromise::AfterCausing);
+    assert_eq!(plan.events[0].promises.ip, IpPromise::AfterCausing);
 
     let read = planned("mem:0x4040c0:r", Modes::USER);
-    assert_eq!((read.name.as_str(), read.event.bp_type), ("mem:0x4040c0/4:rw", 3));
+    assert_eq!((read.name.as_str(), read.events[0].attr.bp_type), ("mem:0x4040c0/4:rw", 3));
     assert!(read.notes[0].contains("loads alone"), "{:?}", read.notes);
 
     let execute = planned("mem:0x401001:x", Modes::USER);
-    assert_eq!((execute.event.bp_type, execute.event.config2), (4, 8));
-    assert_eq!(execute.promises.ip, IpPromise::Causing);
+    assert_eq!((execute.events[0].attr.bp_type, execute.events[0].attr.config2), (4, 8));
+    assert_eq!(execute.events[0].promises.ip, IpPromise::Causing);
 }
 
 #[test]
@@ -259,9 +260,12 @@ fn tracepoints() {
     facts.tracefs = Tracefs::At("/sys/kernel/tracing".into());
     facts.tracepoint = Some(TracepointState::Id(372));
     let found = plan(&switch, &facts).unwrap();
-    assert_eq!((found.event.kind, found.event.config), (EventType::TRACEPOINT, 372));
+    assert_eq!(
+        (found.events[0].attr.kind, found.events[0].attr.config),
+        (EventType::TRACEPOINT, 372)
+    );
     // perf script 6.1 crashes on raw fields that no stream describes.
-    assert!(!found.event.sample_type.contains(SampleType::RAW));
+    assert!(!found.events[0].attr.sample_type.contains(SampleType::RAW));
     let quiet = plan(&request("sched:sched_switch", Modes::USER), &facts).unwrap();
     assert!(quiet.notes[0].contains("-k only"), "{:?}", quiet.notes);
 
@@ -360,9 +364,9 @@ fn registers_go_when_the_kernel_would_refuse_them() {
     let mut facts = root();
     facts.access.lockdown = Some(Lockdown::Confidentiality);
     let locked = plan(&request("page_fault", Modes::USER), &facts).unwrap();
-    assert!(!locked.event.sample_type.contains(SampleType::REGS_INTR));
-    assert_eq!(locked.event.sample_regs_intr, 0);
-    assert!(locked.promises.to_string().contains("regs=none"));
+    assert!(!locked.events[0].attr.sample_type.contains(SampleType::REGS_INTR));
+    assert_eq!(locked.events[0].attr.sample_regs_intr, 0);
+    assert!(locked.events[0].promises.to_string().contains("regs=none"));
     assert!(locked.notes[0].contains("locked down"));
 
     facts.access.lockdown = None;

@@ -94,7 +94,8 @@ impl Attrs {
     /// The plan's attrs with what the target calls for: disabled until
     /// started, inherited by what a task starts, enabled by a command's exec.
     pub(crate) fn of(plan: &Plan) -> Attrs {
-        let (mut event, mut side) = (plan.event.clone(), plan.side.clone());
+        let mut event = plan.events.first().map(|event| event.attr.clone()).unwrap_or_default();
+        let mut side = plan.side.clone();
         for attr in [&mut event, &mut side] {
             attr.flags.insert(AttrFlags::DISABLED);
             attr.flags.set(AttrFlags::INHERIT, plan.target != Target::System);
@@ -177,7 +178,8 @@ impl<'s> Opener<'s> {
                 return Err(failure);
             }
             let Some(fallback) = self.fallbacks.pop_front() else { return Err(failure) };
-            fallback.apply(&mut self.attrs.event, &mut self.attrs.side);
+            fallback.apply(&mut self.attrs.event);
+            fallback.apply(&mut self.attrs.side);
             self.given_up.push(fallback);
             match self.attrs.encoded() {
                 Ok(encoded) => self.encoded = encoded,

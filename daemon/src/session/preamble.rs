@@ -47,8 +47,10 @@ impl Session {
             }
         }
         let first = self.ids.0.first().copied().unwrap_or(0);
-        let note = format!("{};served=embedded", self.plan.promises);
-        write::event_unit(first, &note, NATIVE_ORDER, out).map_err(wrong)?;
+        if let Some(event) = self.plan.events.first() {
+            let note = format!("{};served=embedded", event.promises);
+            write::event_unit(first, &note, NATIVE_ORDER, out).map_err(wrong)?;
+        }
         let names = descriptions(&events).map_err(wrong)?;
         for feature in features(facts, command_line).into_iter().chain([names]) {
             fitting(feature, out).map_err(wrong)?;

@@ -151,7 +151,8 @@ fn map_ring(plan: &Plan, cpu: Cpu, pages: u32) -> Result<Ring, OpenFailure> {
 /// of a ring is its owner's.
 fn owner(plan: &Plan, pages: u32) -> Attr {
     let bytes = rustix::param::page_size().saturating_mul(usize::try_from(pages).unwrap_or(1));
-    let clock = plan.event.flags & AttrFlags::USE_CLOCKID;
+    let event = plan.events.first().map(|event| event.attr.clone()).unwrap_or_default();
+    let clock = event.flags & AttrFlags::USE_CLOCKID;
     Attr {
         kind: EventType::SOFTWARE,
         config: DUMMY,
@@ -161,7 +162,7 @@ fn owner(plan: &Plan, pages: u32) -> Attr {
             | AttrFlags::WATERMARK
             | clock,
         wakeup: u32::try_from(bytes / WAKE_AT).unwrap_or(u32::MAX),
-        clockid: plan.event.clockid,
+        clockid: event.clockid,
         ..Attr::default()
     }
 }

@@ -11,7 +11,7 @@ use record::{Attr, AttrFlags, Cpu, EventType, ReadFormat, SampleType};
 use super::*;
 use crate::facts::Facts;
 use crate::promises::{AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise};
-use crate::{CommandError, CommandStatus, Promises, RingPages};
+use crate::{CommandError, CommandStatus, PlannedEvent, Promises, RingPages};
 
 mod attached;
 mod loss;
@@ -55,21 +55,30 @@ fn plan_of((kind, config): (EventType, u64), target: Target, pages: u32) -> Plan
             | AttrFlags::BUILD_ID,
         ..Attr::default()
     };
+    let promises = Promises {
+        source: Source::KernelSoftware,
+        ip: IpPromise::Causing,
+        address: AddressPromise::Faulting,
+        registers: RegistersPromise::None,
+        weight: WeightPromise::None,
+    };
     Plan {
         name: "test_event".into(),
-        event,
+        events: vec![PlannedEvent {
+            name: "test_event".into(),
+            pmu: "software".into(),
+            attr: event,
+            cpus: None,
+            leader: None,
+            carrier: false,
+            least_precise: 0,
+            promises,
+        }],
         side,
         fallbacks: crate::Fallback::ALL.to_vec(),
         target,
         cpus: facts.cpus.online.clone().unwrap_or_else(|| vec![Cpu(0)]),
         rings: RingPages { samples: pages, side: 64 },
-        promises: Promises {
-            source: Source::KernelSoftware,
-            ip: IpPromise::Causing,
-            address: AddressPromise::Faulting,
-            registers: RegistersPromise::None,
-            weight: WeightPromise::None,
-        },
         notes: vec![],
         page_size: facts.page_bytes(),
         access: facts.access,

@@ -135,7 +135,7 @@ proptest! {
     fn plans_are_safe_and_refusals_help(request in any_request(), facts in any_facts()) {
         match plan(&request, &facts) {
             Ok(plan) => {
-                for attr in [&plan.event, &plan.side] {
+                for attr in [&plan.events[0].attr, &plan.side] {
                     prop_assert!(!attr.flags.intersects(FORBIDDEN), "{:?}", attr.flags);
                     prop_assert_eq!(attr.branch_sample_type.bits(), 0);
                     prop_assert_eq!((attr.sig_data, attr.aux_sample_size), (0, 0));
@@ -143,10 +143,10 @@ proptest! {
                     let registers = attr.sample_type.contains(SampleType::REGS_INTR);
                     prop_assert_eq!(registers, attr.sample_regs_intr != 0);
                 }
-                let flags = plan.event.flags;
+                let flags = plan.events[0].attr.flags;
                 prop_assert_eq!(flags.contains(AttrFlags::EXCLUDE_USER), !request.modes.user);
                 prop_assert_eq!(flags.contains(AttrFlags::EXCLUDE_KERNEL), !request.modes.kernel);
-                prop_assert!(!plan.event.flags.contains(AttrFlags::MMAP));
+                prop_assert!(!plan.events[0].attr.flags.contains(AttrFlags::MMAP));
                 prop_assert!(plan.rings.samples.is_power_of_two());
                 prop_assert!(plan.rings.side.is_power_of_two());
                 prop_assert!(!plan.cpus.is_empty() && !plan.name.is_empty());
