@@ -13,6 +13,13 @@ pub enum Source {
     Breakpoint,
     /// A static trace point in the kernel's code.
     Tracepoint,
+    /// A counter of the CPU whose overflow the CPU itself records (Intel
+    /// PEBS).
+    Pebs,
+    /// AMD's instruction-based sampling of ops.
+    Ibs,
+    /// A counter of the CPU whose overflow interrupts.
+    Counter,
 }
 
 /// What the instruction pointer is.
@@ -26,6 +33,18 @@ pub enum IpPromise {
     Interrupted,
     /// A fixed place in the kernel that reports the event.
     ReportingPlace,
+    /// The instruction that caused the event, as the CPU recorded it. Each
+    /// record's EXACT_IP is the proof.
+    Exact,
+    /// Some instructions after the one that caused the event.
+    Skid,
+}
+
+impl IpPromise {
+    /// Whether the IP is that of the instruction which caused the event.
+    pub fn is_exact(self) -> bool {
+        matches!(self, IpPromise::Causing | IpPromise::Exact)
+    }
 }
 
 /// What the data address is.
@@ -35,6 +54,8 @@ pub enum AddressPromise {
     Faulting,
     /// The address of the breakpoint that was hit.
     Watched,
+    /// The linear address of the access.
+    Data,
     /// There is none: the field is 0.
     None,
 }
@@ -49,6 +70,11 @@ pub enum RegistersPromise {
     /// IP and stack pointer of the reporting place; the rest is 0. (System
     /// call tracepoints: the program's registers at its call.)
     AtReportingPlace,
+    /// Values when the sampled instruction retired: a load has overwritten
+    /// its destination already (trap 15).
+    AfterRetirement,
+    /// Values when the interrupt came, some instructions later (trap 15).
+    AtInterrupt,
     /// Not sampled.
     None,
 }
@@ -56,8 +82,15 @@ pub enum RegistersPromise {
 /// What the weight is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WeightPromise {
-    /// Not sampled.
+    /// Not sampled, or without meaning for the event.
     None,
+    /// Core cycles from the load's dispatch until its data was used.
+    LoadLatency,
+    /// Core cycles from the store's retirement until it was globally seen.
+    StoreLatency,
+    /// Core cycles from a load's first-level miss to its data; 0 for loads
+    /// that hit, which must not be averaged in (trap 17).
+    MissLatency,
 }
 
 /// What the user may conclude from each field of a sample.
@@ -75,35 +108,59 @@ pub struct Promises {
     pub weight: WeightPromise,
 }
 
+macro_rules! words {
+    ($type:ty { $($value:pat => $word:literal),+ $(,)? }) => {
+        impl fmt::Display for $type {
+            /// The word in notes of streams.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $($value => $word),+ })
+            }
+        }
+    };
+}
+
+words!(Source {
+    Source::KernelSoftware => "kernel-software",
+    Source::KernelTimer => "kernel-timer",
+    Source::Breakpoint => "breakpoint",
+    Source::Tracepoint => "tracepoint",
+    Source::Pebs => "pebs",
+    Source::Ibs => "ibs",
+    Source::Counter => "counter",
+});
+words!(IpPromise {
+    IpPromise::Causing => "causing-instruction",
+    IpPromise::AfterCausing => "after-causing-instruction",
+    IpPromise::Interrupted => "interrupted",
+    IpPromise::ReportingPlace => "reporting-place",
+    IpPromise::Exact => "exact",
+    IpPromise::Skid => "skid",
+});
+words!(AddressPromise {
+    AddressPromise::Faulting => "faulting",
+    AddressPromise::Watched => "watched",
+    AddressPromise::Data => "data",
+    AddressPromise::None => "none",
+});
+words!(RegistersPromise {
+    RegistersPromise::BeforeInstruction => "before-instruction",
+    RegistersPromise::AfterInstruction => "after-instruction",
+    RegistersPromise::AtReportingPlace => "reporting-place",
+    RegistersPromise::AfterRetirement => "after-retirement",
+    RegistersPromise::AtInterrupt => "interrupt-time",
+    RegistersPromise::None => "none",
+});
+words!(WeightPromise {
+    WeightPromise::None => "none",
+    WeightPromise::LoadLatency => "load-latency-cycles",
+    WeightPromise::StoreLatency => "store-latency-cycles",
+    WeightPromise::MissLatency => "miss-latency-cycles",
+});
+
 impl fmt::Display for Promises {
     /// The note in the stream: `source=...;ip=...;addr=...;regs=...;weight=...`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let source = match self.source {
-            Source::KernelSoftware => "kernel-software",
-            Source::KernelTimer => "kernel-timer",
-            Source::Breakpoint => "breakpoint",
-            Source::Tracepoint => "tracepoint",
-        };
-        let ip = match self.ip {
-            IpPromise::Causing => "causing-instruction",
-            IpPromise::AfterCausing => "after-causing-instruction",
-            IpPromise::Interrupted => "interrupted",
-            IpPromise::ReportingPlace => "reporting-place",
-        };
-        let addr = match self.address {
-            AddressPromise::Faulting => "faulting",
-            AddressPromise::Watched => "watched",
-            AddressPromise::None => "none",
-        };
-        let regs = match self.registers {
-            RegistersPromise::BeforeInstruction => "before-instruction",
-            RegistersPromise::AfterInstruction => "after-instruction",
-            RegistersPromise::AtReportingPlace => "reporting-place",
-            RegistersPromise::None => "none",
-        };
-        let weight = match self.weight {
-            WeightPromise::None => "none",
-        };
-        write!(f, "source={source};ip={ip};addr={addr};regs={regs};weight={weight}")
+        let Promises { source, ip, address, registers, weight } = self;
+        write!(f, "source={source};ip={ip};addr={address};regs={registers};weight={weight}")
     }
 }

@@ -42,11 +42,14 @@ pub struct Request {
     pub event: EventSpec,
     /// Event masks of the type (`-m NAME,...`), as typed.
     pub masks: Vec<String>,
-    /// At least one must be set.
+    /// At least one must be set, unless the event's modifiers say.
     pub modes: Modes,
     /// A sample every so many events (clocks: nanoseconds), 1 to 2^63 - 1;
     /// None takes the type's default.
     pub interval: Option<u64>,
+    /// Whether samples with skid will do where exact ones are promised and
+    /// not to be had.
+    pub allow_skid: bool,
     /// Whose events.
     pub target: Target,
     /// Data pages of each sample ring, rounded up to a power of two; None
@@ -62,6 +65,7 @@ impl Request {
             masks: Vec::new(),
             modes,
             interval: None,
+            allow_skid: false,
             target,
             ring_pages: None,
         }
