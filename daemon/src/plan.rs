@@ -14,7 +14,7 @@ pub use rings::RingPages;
 #[cfg(test)]
 mod tests;
 
-use record::{Arch, Attr, Cpu, EventType};
+use record::{Arch, Attr, Cpu, EventType, SampleFilter};
 
 use crate::catalogue::{self, Availability, EventKind, IntervalUnit};
 use crate::event_spec::{Event, Tracepoint, suggestion};
@@ -97,6 +97,7 @@ pub fn plan(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
         carrier: false,
         least_precise: 0,
         promises: opening.promises,
+        filter: SampleFilter::ALL,
     };
     let mut plan = Plan {
         name: opening.name,

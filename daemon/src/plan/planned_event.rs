@@ -1,6 +1,6 @@
 //! One sampled event of a plan.
 
-use record::{Attr, Cpu};
+use record::{Attr, Cpu, SampleFilter};
 
 use crate::Promises;
 
@@ -27,6 +27,8 @@ pub struct PlannedEvent {
     pub least_precise: u8,
     /// What its samples' fields mean.
     pub promises: Promises,
+    /// Which of its samples are meant.
+    pub filter: SampleFilter,
 }
 
 impl PlannedEvent {

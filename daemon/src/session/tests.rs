@@ -73,6 +73,7 @@ fn plan_of((kind, config): (EventType, u64), target: Target, pages: u32) -> Plan
             carrier: false,
             least_precise: 0,
             promises,
+            filter: record::SampleFilter::ALL,
         }],
         side,
         fallbacks: crate::Fallback::ALL.to_vec(),
