@@ -12,6 +12,9 @@ pub fn last_line(ledger: &Ledger, event: &str, source: Option<Source>) -> String
         Some(Source::KernelTimer) => "a timer of the kernel",
         Some(Source::Breakpoint) => "a debug register",
         Some(Source::Tracepoint) => "a tracepoint of the kernel",
+        Some(Source::Pebs) => "the CPU (PEBS)",
+        Some(Source::Ibs) => "the CPU (IBS)",
+        Some(Source::Counter) => "a counter of the CPU",
         None => "nobody",
     };
     let mut line = format!(
