@@ -7,6 +7,7 @@
 //! counts the same ones.
 
 mod condition;
+mod source;
 mod text;
 
 pub use condition::{Condition, IbsCondition, Mode, SourceCondition};
