@@ -1,14 +1,17 @@
 //! The text that names an event, as typed after `-t`, and what it names.
 
 mod breakpoint;
+mod modifiers;
 mod tracepoint;
 
 use std::fmt;
 
 pub use breakpoint::{Access, Breakpoint, BreakpointError};
+pub use modifiers::{ModifierError, Modifiers, Precise};
 pub use tracepoint::Tracepoint;
 
 use crate::catalogue::{self, EventKind, EventType};
+use crate::pmu_format::Terms;
 
 /// An event as the user typed it; [`EventSpec::resolve`] finds out what it
 /// means.
@@ -24,6 +27,44 @@ pub enum Event {
     Breakpoint(Breakpoint),
     /// `SUBSYSTEM:NAME`.
     Tracepoint(Tracepoint),
+    /// `PMU/TERMS/MODIFIERS`.
+    Pmu {
+        /// The PMU's name in sysfs.
+        pmu: String,
+        /// Formats, `config=N` and kin, an alias or a maker's event.
+        terms: Terms,
+        /// Levels and precision.
+        modifiers: Modifiers,
+    },
+    /// `rN`: the config word of a raw event of the core's PMU.
+    Raw {
+        /// The word, without `stripped`.
+        config: u64,
+        /// Levels and precision, those of `stripped` included.
+        modifiers: Modifiers,
+        /// The bits of the counter's control register that were typed and
+        /// are the kernel's to set: USR 16, OS 17, INT 20, EN 22.
+        stripped: u64,
+    },
+    /// A name that the kernel itself gives a meaning on each CPU.
+    Generic {
+        /// PERF_TYPE_HARDWARE or PERF_TYPE_HW_CACHE.
+        kind: record::EventType,
+        /// PERF_COUNT_HW_*, or cache, operation and result.
+        config: u64,
+        /// The name perf gives it.
+        name: String,
+        /// Levels and precision.
+        modifiers: Modifiers,
+    },
+    /// What may be an alias of the core's PMU or a maker's name; the machine
+    /// decides.
+    Named {
+        /// As typed, `EVENT:UMASK` as `EVENT.UMASK`.
+        name: String,
+        /// Levels and precision.
+        modifiers: Modifiers,
+    },
 }
 
 /// Text that names no event.
@@ -65,6 +106,23 @@ pub enum EventSpecError {
     Breakpoint(#[from] BreakpointError),
 }
 
+impl EventSpecError {
+    /// The error for a name that neither the catalogue nor `names` (those
+    /// that the machine has) know.
+    pub fn unknown<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> EventSpecError {
+        let types = catalogue::all().flat_map(|entry| {
+            let spellings = std::iter::once(&entry.name).chain(entry.aliases);
+            spellings.map(|name| (catalogue::likeness(typed, name), entry.name))
+        });
+        let others = names.map(|name| (catalogue::likeness(typed, name), name));
+        let nearest = catalogue::best_three(types.chain(others));
+        EventSpecError::Unknown {
+            typed: typed.to_owned(),
+            nearest: nearest.into_iter().map(str::to_owned).collect(),
+        }
+    }
+}
+
 impl EventSpec {
     /// Finds the event that the text names, without a look at the machine.
     pub fn resolve(&self) -> Result<Event, EventSpecError> {
@@ -94,10 +152,7 @@ impl EventSpec {
                 Err(EventSpecError::Tracepoint { typed: typed.to_owned() })
             }
             Some(found) => Ok(Event::Type(found)),
-            None => Err(EventSpecError::Unknown {
-                typed: typed.to_owned(),
-                nearest: catalogue::nearest(typed).into_iter().map(str::to_owned).collect(),
-            }),
+            None => Err(EventSpecError::unknown(typed, std::iter::empty())),
         }
     }
 }

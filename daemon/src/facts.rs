@@ -10,6 +10,7 @@ mod cpu;
 mod hypervisor;
 mod kernel;
 mod pmu;
+mod pmu_description;
 mod process;
 mod tracefs;
 mod tree;
@@ -25,6 +26,7 @@ pub use cpu::Cpus;
 pub use hypervisor::Hypervisor;
 pub use kernel::{Kernel, Version};
 pub use pmu::Pmu;
+pub use pmu_description::{NamedTerm, PackedTerms, PmuDescription};
 pub use process::ProcessState;
 pub use tracefs::{Tracefs, TracepointState};
 pub use tree::FactsError;
@@ -63,15 +65,19 @@ pub struct Facts {
 
 impl Facts {
     /// Reads everything that does not depend on a request. `root` holds
-    /// `proc` and `sys`: "/" for this machine.
+    /// `proc` and `sys`: "/" for this machine. Of the PMUs, those of the
+    /// cores are described.
     pub fn read(root: &Path) -> Result<Facts, FactsError> {
         let tree = Tree::new(root);
-        let cpus = Cpus::read(&tree)?;
-        Ok(Facts {
+        let mut cpus = Cpus::read(&tree)?;
+        if root == Path::new("/") {
+            cpus.ask_cpu();
+        }
+        let mut facts = Facts {
             kernel: Kernel::read(&tree, &cpus)?,
             hypervisor: Hypervisor::read(&tree, &cpus)?,
             caches: cache::read(&tree)?,
-            pmus: pmu::read(&tree)?,
+            pmus: pmu::read(&tree, pmu::DEVICES)?,
             page_size: access::page_size(&tree)?,
             memory_kib: access::memory_kib(&tree)?,
             tracefs: Tracefs::read(&tree)?,
@@ -79,21 +85,81 @@ impl Facts {
             cpus,
             tracepoint: None,
             process: None,
-        })
+        };
+        facts.describe(&tree, pmu::DEVICES, Pmu::is_core)?;
+        Ok(facts)
     }
 
     /// [`Facts::read`], and what the request's event and target need on top:
-    /// the tracepoint's id, the process's owner and state.
+    /// the tracepoint's id, the PMU's description, the process's owner and
+    /// state.
     pub fn read_for(root: &Path, request: &Request) -> Result<Facts, FactsError> {
         let mut facts = Facts::read(root)?;
         let tree = Tree::new(root);
-        if let Ok(Event::Tracepoint(point)) = request.event.resolve() {
-            facts.tracepoint = Some(facts.tracefs.look_up(&tree, &point)?);
+        match request.event.resolve() {
+            Ok(Event::Tracepoint(point)) => {
+                facts.tracepoint = Some(facts.tracefs.look_up(&tree, &point)?);
+            }
+            Ok(Event::Pmu { pmu, .. }) => {
+                facts.describe(&tree, pmu::DEVICES, |have| have.name == pmu)?;
+            }
+            _ => {}
         }
         if let Target::Process(pid) = request.target {
             facts.process = ProcessState::read(&tree, pid)?;
         }
         Ok(facts)
+    }
+
+    /// Describes the PMUs that [`Facts::read`] left out; `root` as there.
+    pub fn read_all_pmus(&mut self, root: &Path) -> Result<(), FactsError> {
+        self.describe(&Tree::new(root), pmu::DEVICES, |_| true)
+    }
+
+    /// What a copy of another machine shows: `dir/devices` is its
+    /// /sys/bus/event_source/devices, `dir/cpuinfo` (if any) its
+    /// /proc/cpuinfo. All PMUs are described, all else is unknown.
+    pub fn read_tree(dir: &Path, kernel: Option<Version>) -> Result<Facts, FactsError> {
+        const DEVICES: &str = "devices";
+        let tree = Tree::new(dir);
+        for path in [dir.to_owned(), tree.path(DEVICES)] {
+            if !path.is_dir() {
+                return Err(FactsError::NoTree { path });
+            }
+        }
+        let cpus = Cpus::read_identity(&tree, "cpuinfo")?;
+        let Some(pmus) = pmu::read(&tree, DEVICES)? else {
+            return Err(FactsError::NoTree { path: tree.path(DEVICES) });
+        };
+        let mut facts = Facts { pmus: Some(pmus), ..Facts::default() };
+        facts.describe(&tree, DEVICES, |_| true)?;
+        facts.kernel = Kernel {
+            release: kernel.map(|version| version.to_string()),
+            version: kernel,
+            machine: kernel::machine_of(&cpus, facts.pmus.as_deref().unwrap_or_default()),
+            ..Kernel::default()
+        };
+        facts.hypervisor = Hypervisor::of(&cpus);
+        facts.cpus = cpus;
+        Ok(facts)
+    }
+
+    fn describe(
+        &mut self,
+        tree: &Tree<'_>,
+        devices: &str,
+        which: impl Fn(&Pmu) -> bool,
+    ) -> Result<(), FactsError> {
+        let chosen = self.pmus.iter_mut().flatten().filter(|pmu| which(pmu));
+        for pmu in chosen {
+            pmu.describe(tree, devices)?;
+        }
+        Ok(())
+    }
+
+    /// The PMU of that name.
+    pub fn pmu(&self, name: &str) -> Option<&Pmu> {
+        self.pmus.iter().flatten().find(|pmu| pmu.name == name)
     }
 
     /// Bytes of a page; 4096 when unknown.

@@ -13,6 +13,7 @@ pub mod ledger;
 pub mod open_error;
 mod open_files;
 pub mod plan;
+pub mod pmu_format;
 pub mod promises;
 pub mod refusal;
 pub mod request;

@@ -156,6 +156,14 @@ fn open_event(
         Event::Type(entry) => *entry,
         Event::Breakpoint(_) => catalogue::breakpoint(),
         Event::Tracepoint(_) => catalogue::tracepoint(),
+        Event::Pmu { .. } | Event::Raw { .. } | Event::Generic { .. } | Event::Named { .. } => {
+            return Err(Refusal::Unavailable {
+                event: request.event.0.clone(),
+                why: "events of PMUs are not planned yet".to_owned(),
+                nearest: Vec::new(),
+                advice: "ebs -h lists the types".to_owned(),
+            });
+        }
     };
     let unavailable = |why: String, nearest: &[&str], advice: String| {
         let nearest = nearest.iter().map(|&name| name.to_owned()).collect();
@@ -196,6 +204,7 @@ fn open_event(
         }
         Event::Breakpoint(point) => breakpoint::fill(&mut opening, point, request, facts, notes)?,
         Event::Tracepoint(point) => fill_tracepoint(&mut opening, point, request, facts, notes)?,
+        Event::Pmu { .. } | Event::Raw { .. } | Event::Generic { .. } | Event::Named { .. } => {}
     }
     Ok(opening)
 }

@@ -69,6 +69,9 @@ pub fn describe(typed: &str, facts: &Facts) -> Result<String, EventSpecError> {
         Event::Type(entry) => return Ok(help(entry, facts)),
         Event::Breakpoint(_) => EventKind::Breakpoint,
         Event::Tracepoint(_) => EventKind::Tracepoint,
+        Event::Pmu { .. } | Event::Raw { .. } | Event::Generic { .. } | Event::Named { .. } => {
+            return Err(EventSpecError::unknown(typed, std::iter::empty()));
+        }
     };
     let forms = all().filter(|entry| entry.kind == kind);
     Ok(forms.map(|entry| help(entry, facts)).collect())

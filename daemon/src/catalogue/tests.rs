@@ -8,7 +8,7 @@ use super::*;
 use crate::facts::{Facts, Hypervisor, Pmu, Tracefs};
 
 fn machine(pmus: &[&str]) -> Facts {
-    let pmu = |name: &&str| Pmu { name: (*name).to_owned(), kind: Some(PmuType(1)) };
+    let pmu = |name: &&str| Pmu { name: (*name).to_owned(), kind: Some(PmuType(1)), ..Pmu::default() };
     Facts {
         pmus: Some(pmus.iter().map(pmu).collect()),
         hypervisor: Hypervisor::Guest("KVM".to_owned()),

@@ -7,6 +7,10 @@ use super::tree::{FactsError, Tree};
 const ONLINE: &str = "sys/devices/system/cpu/online";
 const CPUINFO: &str = "proc/cpuinfo";
 
+/// Bytes that hold the first CPU's part of /proc/cpuinfo many times over;
+/// the whole of it takes milliseconds on a machine of hundreds of CPUs.
+const FRONT: usize = 1 << 16;
+
 /// The machine's CPUs. Identity is that of the first one in /proc/cpuinfo.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpus {
@@ -28,10 +32,7 @@ pub struct Cpus {
 
 impl Cpus {
     pub(super) fn read(tree: &Tree<'_>) -> Result<Cpus, FactsError> {
-        let mut cpus = Cpus::default();
-        if let Some(text) = tree.text(CPUINFO)? {
-            cpus.identify(tree, &text)?;
-        }
+        let mut cpus = Cpus::read_identity(tree, CPUINFO)?;
         if let Some(list) = tree.word(ONLINE)? {
             let parsed = parse_list(&list)
                 .map_err(|token| tree.malformed(ONLINE, 1, &token, "CPU or range of CPUs"))?;
@@ -40,13 +41,47 @@ impl Cpus {
         Ok(cpus)
     }
 
-    fn identify(&mut self, tree: &Tree<'_>, cpuinfo: &str) -> Result<(), FactsError> {
+    /// What the first CPU in `file`, of the form of /proc/cpuinfo, calls
+    /// itself; everything unknown when there is no such file.
+    pub(super) fn read_identity(tree: &Tree<'_>, file: &str) -> Result<Cpus, FactsError> {
+        let mut cpus = Cpus::default();
+        let Some(text) = tree.front(file, FRONT)? else { return Ok(cpus) };
+        if text.len() >= FRONT && !text.contains("\n\n") {
+            return Err(tree.malformed(file, 1, &text, "description of CPUs"));
+        }
+        cpus.identify(tree, file, &text)?;
+        Ok(cpus)
+    }
+
+    /// Takes what is unknown from the CPUID instruction. [SDM CPUID]
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn ask_cpu(&mut self) {
+        let cpuid = raw_cpuid::CpuId::new();
+        if self.vendor.is_none() {
+            self.vendor = cpuid.get_vendor_info().map(|vendor| vendor.as_str().to_owned());
+        }
+        if let Some(features) = cpuid.get_feature_info() {
+            self.family = self.family.or_else(|| Some(features.family_id().into()));
+            self.model = self.model.or_else(|| Some(features.model_id().into()));
+            self.stepping = self.stepping.or_else(|| Some(features.stepping_id().into()));
+        }
+        if self.name.is_none() {
+            let name = cpuid.get_processor_brand_string();
+            self.name = name.map(|name| name.as_str().trim().to_owned());
+        }
+    }
+
+    /// Only x86 tells a program which CPU it runs on.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) fn ask_cpu(&mut self) {}
+
+    fn identify(&mut self, tree: &Tree<'_>, file: &str, cpuinfo: &str) -> Result<(), FactsError> {
         let first = cpuinfo.lines().take_while(|line| !line.trim().is_empty());
         for (index, line) in first.enumerate() {
             let Some((key, value)) = line.split_once(':') else { continue };
             let value = value.trim();
             let number = || {
-                let error = || tree.malformed(CPUINFO, index + 1, value, "number");
+                let error = || tree.malformed(file, index + 1, value, "number");
                 value.parse::<u32>().map_err(|_| error()).map(Some)
             };
             match key.trim() {

@@ -62,9 +62,16 @@ impl Hypervisor {
         let known = FIRMWARE.iter().find(|(start, _)| vendor.starts_with(start));
         Ok(match known {
             Some((_, name)) if guest => Hypervisor::Guest((*name).to_owned()),
-            _ if guest => Hypervisor::Unnamed,
-            _ if cpus.flags.is_empty() || !cpus.has("lm") => Hypervisor::Unknown,
-            _ => Hypervisor::None,
+            _ => Hypervisor::of(cpus),
         })
+    }
+
+    /// What the CPU alone shows.
+    pub(super) fn of(cpus: &Cpus) -> Hypervisor {
+        match (cpus.has("hypervisor"), cpus.has("lm")) {
+            (true, _) => Hypervisor::Unnamed,
+            (false, true) => Hypervisor::None,
+            (false, false) => Hypervisor::Unknown,
+        }
     }
 }

@@ -4,8 +4,9 @@ use std::fmt;
 
 use record::Arch;
 
-use super::Cpus;
 use super::tree::{FactsError, Tree};
+use super::{Cpus, Pmu};
+use crate::pmu_format::{BitField, ConfigWord};
 
 /// First three numbers of a release; missing ones are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,6 +67,43 @@ fn machine(cpus: &Cpus) -> Option<String> {
         Some("aarch64".to_owned())
     } else {
         None
+    }
+}
+
+/// What machine a copy of its PMUs and of the first lines of its
+/// /proc/cpuinfo shows.
+pub(super) fn machine_of(cpus: &Cpus, pmus: &[Pmu]) -> Option<String> {
+    const X86: [&str; 5] =
+        ["GenuineIntel", "AuthenticAMD", "HygonGenuine", "CentaurHauls", "  Shanghai  "];
+    let starts = |prefix: &str| pmus.iter().any(|pmu| pmu.name.starts_with(prefix));
+    let vendor = cpus.vendor.as_deref().unwrap_or("");
+    let name = if let Some(name) = machine(cpus) {
+        return Some(name);
+    } else if X86.iter().any(|maker| maker.trim() == vendor) || pmus.iter().any(is_x86) {
+        "x86_64"
+    } else if ["armv8", "armv9", "arm_spe", "apple_"].into_iter().any(starts) {
+        "aarch64"
+    } else if starts("cpum_") {
+        "s390x"
+    } else {
+        return None;
+    };
+    Some(name.to_owned())
+}
+
+/// AMD's IBS, Intel's hybrids, or a `cpu` with the event selector of x86.
+fn is_x86(pmu: &Pmu) -> bool {
+    let bits = |name| {
+        let formats = pmu.description.as_ref().map(|description| &description.formats)?;
+        formats.bits(name).filter(|bits| bits.word() == ConfigWord::Config).map(BitField::mask)
+    };
+    match pmu.name.as_str() {
+        "cpu_core" | "cpu_atom" | "cpu_lowpower" | "ibs_op" | "ibs_fetch" => true,
+        "cpu" => {
+            let starts_with = |name, low| bits(name).is_some_and(|mask| mask & 0xffff == low);
+            starts_with("event", 0xff) && starts_with("umask", 0xff00)
+        }
+        _ => false,
     }
 }
 

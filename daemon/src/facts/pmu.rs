@@ -1,18 +1,27 @@
 //! PMUs that the kernel offers: /sys/bus/event_source/devices.
 
-use record::EventType;
+use record::{Cpu, EventType};
 
+use super::PmuDescription;
+use super::cpu::parse_list;
 use super::tree::{FactsError, Tree};
 
-const DEVICES: &str = "sys/bus/event_source/devices";
+/// Where the kernel lists its PMUs.
+pub(super) const DEVICES: &str = "sys/bus/event_source/devices";
 
 /// One PMU.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pmu {
     /// Its directory's name: "cpu", "cpu_core", "ibs_op", "software".
     pub name: String,
     /// The number for `perf_event_attr.type`; None when it has none.
     pub kind: Option<EventType>,
+    /// CPUs to open its events on, ascending: `cpus` (those it belongs to)
+    /// or `cpumask` (one of each group that shares it). None when the PMU
+    /// has neither file, or was not described.
+    pub cpus: Option<Vec<Cpu>>,
+    /// What it says of itself; None when that was not read.
+    pub description: Option<PmuDescription>,
 }
 
 impl Pmu {
@@ -25,13 +34,52 @@ impl Pmu {
                 .iter()
                 .any(|start| self.name.starts_with(start))
     }
+
+    /// Reads CPUs and description, unless that was done.
+    pub(super) fn describe(&mut self, tree: &Tree<'_>, devices: &str) -> Result<(), FactsError> {
+        if self.description.is_none() {
+            let directory = format!("{devices}/{}", self.name);
+            self.cpus = match read_cpus(tree, &format!("{directory}/cpus"))? {
+                None => read_cpus(tree, &format!("{directory}/cpumask"))?,
+                cpus => cpus,
+            };
+            self.description = Some(PmuDescription::read(tree, &directory)?);
+        }
+        Ok(())
+    }
 }
 
-pub(super) fn read(tree: &Tree<'_>) -> Result<Option<Vec<Pmu>>, FactsError> {
-    let Some(names) = tree.names(DEVICES)? else { return Ok(None) };
-    let read_one = |name: String| {
-        let kind = tree.number(format!("{DEVICES}/{name}/type"))?.map(EventType);
-        Ok(Pmu { name, kind })
-    };
-    names.into_iter().map(read_one).collect::<Result<_, _>>().map(Some)
+/// A list of CPUs; an empty one when all of the PMU's are offline.
+fn read_cpus(tree: &Tree<'_>, file: &str) -> Result<Option<Vec<Cpu>>, FactsError> {
+    let Some(text) = tree.attribute(file)? else { return Ok(None) };
+    if text.trim().is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    let wrong = |token: String| tree.malformed(file, 1, &token, "CPU or range of CPUs");
+    parse_list(&text).map(Some).map_err(wrong)
+}
+
+/// Name and number of every PMU in `devices`; None when there is no such
+/// directory. Servers have hundreds, most of them outside the cores: those
+/// are described on demand.
+pub(super) fn read(tree: &Tree<'_>, devices: &str) -> Result<Option<Vec<Pmu>>, FactsError> {
+    let Some(names) = tree.names(devices)? else { return Ok(None) };
+    let mut pmus = Vec::new();
+    for name in names {
+        let directory = format!("{devices}/{name}");
+        if name.bytes().any(|byte| byte.is_ascii_control() || byte >= 0x80) {
+            return Err(tree.malformed(devices, 1, &name, "name of a PMU"));
+        }
+        let file = format!("{directory}/type");
+        let kind = match tree.attribute(&file)?.as_deref().map(str::trim) {
+            None | Some("") if tree.path(&directory).is_dir() => None,
+            None | Some("") => continue,
+            Some(word) => {
+                let number = word.parse();
+                Some(number.map_err(|_| tree.malformed(&file, 1, word, "number in range"))?)
+            }
+        };
+        pmus.push(Pmu { name, kind: kind.map(EventType), ..Pmu::default() });
+    }
+    Ok(Some(pmus))
 }

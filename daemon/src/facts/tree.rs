@@ -1,6 +1,8 @@
 //! Reading small text files below a root.
 
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -17,18 +19,54 @@ pub enum FactsError {
         source: io::Error,
     },
     /// A word is not what that file has there.
-    #[error("{}:{line}: \"{token}\" is no {expected}", path.display())]
+    #[error("{}:{line}: {token:?} is no {expected}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// What stands there.
+        /// What stands there; a long one is cut.
         token: String,
         /// What should.
         expected: &'static str,
     },
+    /// A directory, a pipe or a device where a file should be.
+    #[error("{} is no regular file", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
+    /// More than any kernel writes there.
+    #[error("{} is too large: more than {most} {unit}", path.display())]
+    TooLarge {
+        /// The file or directory.
+        path: PathBuf,
+        /// The most that is read.
+        most: usize,
+        /// Of what.
+        unit: &'static str,
+    },
+    /// The directory to take facts from has none.
+    #[error(
+        "{} is no directory that can be read; give one that holds devices/ (a copy of \
+         /sys/bus/event_source/devices) and, when there is one, cpuinfo (of /proc/cpuinfo)",
+        path.display()
+    )]
+    NoTree {
+        /// What is missing.
+        path: PathBuf,
+    },
 }
+
+/// Bytes of the largest file that is read whole: lists of tracepoints,
+/// mounts and mappings are far shorter.
+const MOST_BYTES: usize = 16 << 20;
+/// Bytes of a file of sysfs: its kernel buffer is a page. [sysfs.rst]
+const MOST_ATTRIBUTE: usize = 4096;
+/// Files in a directory; the fullest `events` have some thousands.
+const MOST_NAMES: usize = 1 << 14;
+/// Characters of a word that an error quotes.
+const MOST_QUOTED: usize = 60;
 
 /// A directory that holds `proc` and `sys`.
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +88,32 @@ impl<'a> Tree<'a> {
     /// The bytes of a file, or None when it is not there for us.
     pub(super) fn bytes(&self, file: impl AsRef<Path>) -> Result<Option<Vec<u8>>, FactsError> {
         let path = self.path(file);
-        match std::fs::read(&path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if is_absent(&error) => Ok(None),
-            Err(source) => Err(FactsError::Read { path, source }),
+        let Some(bytes) = read_front(&path, MOST_BYTES + 1)? else { return Ok(None) };
+        if bytes.len() > MOST_BYTES {
+            return Err(FactsError::TooLarge { path, most: MOST_BYTES, unit: "bytes" });
         }
+        Ok(Some(bytes))
+    }
+
+    /// The first `most` bytes of a file as text, for files whose length
+    /// grows with the machine and whose front is enough.
+    pub(super) fn front(
+        &self,
+        file: impl AsRef<Path>,
+        most: usize,
+    ) -> Result<Option<String>, FactsError> {
+        let bytes = read_front(&self.path(file), most)?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// The text of a file of sysfs, as it stands there.
+    pub(super) fn attribute(&self, file: impl AsRef<Path>) -> Result<Option<String>, FactsError> {
+        let path = self.path(file);
+        let Some(bytes) = read_front(&path, MOST_ATTRIBUTE + 1)? else { return Ok(None) };
+        if bytes.len() > MOST_ATTRIBUTE {
+            return Err(FactsError::TooLarge { path, most: MOST_ATTRIBUTE, unit: "bytes" });
+        }
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
 
     /// The text of a file; bytes that are no UTF-8 become U+FFFD.
@@ -88,6 +147,9 @@ impl<'a> Tree<'a> {
         };
         let mut names = Vec::new();
         for entry in entries {
+            if names.len() == MOST_NAMES {
+                return Err(FactsError::TooLarge { path, most: MOST_NAMES, unit: "files" });
+            }
             let entry = entry.map_err(|source| FactsError::Read { path: path.clone(), source })?;
             names.push(entry.file_name().to_string_lossy().into_owned());
         }
@@ -102,8 +164,32 @@ impl<'a> Tree<'a> {
         token: &str,
         expected: &'static str,
     ) -> FactsError {
-        let token = token.to_owned();
+        let token = match token.char_indices().nth(MOST_QUOTED) {
+            Some((end, _)) => format!("{}...", &token[..end]),
+            None => token.to_owned(),
+        };
         FactsError::Malformed { path: self.path(file), line, token, expected }
+    }
+}
+
+/// At most `most` bytes from the front of a regular file; None when it is
+/// not there for us. A pipe or a device is refused before it is read: it
+/// could wait for ever.
+fn read_front(path: &Path, most: usize) -> Result<Option<Vec<u8>>, FactsError> {
+    let failed = |source| FactsError::Read { path: path.to_owned(), source };
+    let file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
+        Ok(file) => file,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(source) => return Err(failed(source)),
+    };
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(FactsError::NotAFile { path: path.to_owned() });
+    }
+    let mut bytes = Vec::new();
+    match Read::take(file, u64::try_from(most).unwrap_or(u64::MAX)).read_to_end(&mut bytes) {
+        Ok(_) => Ok(Some(bytes)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(source) => Err(failed(source)),
     }
 }
 

@@ -23,7 +23,7 @@ fn root() -> Facts {
         ..Facts::default()
     };
     let pmu =
-        |(name, kind): (&str, u32)| Pmu { name: name.to_owned(), kind: Some(EventType(kind)) };
+        |(name, kind): (&str, u32)| Pmu { name: name.to_owned(), kind: Some(EventType(kind)), ..Pmu::default() };
     facts.pmus = Some([("breakpoint", 5), ("software", 1), ("tracepoint", 2)].map(pmu).to_vec());
     facts.cpus.online = Some(vec![Cpu(0), Cpu(1)]);
     facts.kernel.machine = Some("x86_64".to_owned());

@@ -1,0 +1,122 @@
+//! How a PMU's terms become the config words of its events: what
+//! /sys/bus/event_source/devices/PMU/format and events hold.
+
+mod alias;
+mod bit_field;
+mod pack;
+mod terms;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub use alias::Alias;
+pub(crate) use alias::{Companion, companion};
+pub use bit_field::{BitField, ConfigWord};
+pub use pack::PackError;
+pub(crate) use pack::unknown;
+pub use terms::{Term, TermValue, Terms, TermsError};
+
+#[cfg(test)]
+mod tests;
+
+/// `config` and `config1` to `config4` of an attr.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// By [`ConfigWord`]: `words[0]` is `config`.
+    pub words: [u64; 5],
+}
+
+impl Config {
+    /// One word.
+    pub fn get(&self, word: ConfigWord) -> u64 {
+        self.words[word.index()]
+    }
+
+    /// One word, to change.
+    pub fn get_mut(&mut self, word: ConfigWord) -> &mut u64 {
+        &mut self.words[word.index()]
+    }
+
+    /// Whether no bit is set.
+    pub fn is_zero(&self) -> bool {
+        self.words == [0; 5]
+    }
+}
+
+impl fmt::Display for Config {
+    /// The words that are not 0, as terms: "config=0x1cd,config1=0x1e".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let set = ConfigWord::ALL.into_iter().filter(|&word| self.get(word) != 0);
+        for (index, word) in set.enumerate() {
+            write!(f, "{}{word}={:#x}", if index == 0 { "" } else { "," }, self.get(word))?;
+        }
+        if self.is_zero() { f.write_str("config=0x0") } else { Ok(()) }
+    }
+}
+
+/// What one file of a PMU's `format` directory says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Bits of a config word.
+    Bits(BitField),
+    /// Something else, verbatim: a newer kernel's word. Terms of that name
+    /// are refused.
+    Unknown(String),
+    /// The file is there and cannot be read, for this reason.
+    Unreadable(String),
+}
+
+impl Format {
+    /// Reads the text of a format file.
+    pub fn parse(text: &str) -> Format {
+        let text = text.trim();
+        BitField::parse(text).map_or_else(|| Format::Unknown(text.to_owned()), Format::Bits)
+    }
+}
+
+/// The terms that a PMU takes: its `format` directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Formats(BTreeMap<String, Format>);
+
+impl Formats {
+    /// The format of that name; case counts, as in sysfs.
+    pub fn get(&self, name: &str) -> Option<&Format> {
+        self.0.get(name)
+    }
+
+    /// The bits of that name, when they are known.
+    pub fn bits(&self, name: &str) -> Option<&BitField> {
+        match self.0.get(name) {
+            Some(Format::Bits(bits)) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// Every format, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Format)> {
+        self.0.iter().map(|(name, format)| (name.as_str(), format))
+    }
+
+    /// Whether the PMU takes no terms.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The set bits of `config` that no format describes: a kernel or a CPU
+    /// with these formats cannot take them.
+    pub fn uncovered(&self, config: &Config) -> Config {
+        let mut left = *config;
+        for (_, format) in self.iter() {
+            if let Format::Bits(bits) = format {
+                *left.get_mut(bits.word()) &= !bits.mask();
+            }
+        }
+        left
+    }
+}
+
+impl<N: Into<String>> FromIterator<(N, Format)> for Formats {
+    fn from_iter<I: IntoIterator<Item = (N, Format)>>(formats: I) -> Formats {
+        Formats(formats.into_iter().map(|(name, format)| (name.into(), format)).collect())
+    }
+}

@@ -1,0 +1,176 @@
+//! `event=0xc5,umask=0x1,inv`: terms as typed, or as an alias file has them.
+
+use std::fmt;
+
+/// What stands behind a term's name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TermValue {
+    /// Nothing: a flag to set, an alias, or a maker's name for an event.
+    Bare,
+    /// `=N`: decimal, or hexadecimal with 0x. A leading 0 does not make it
+    /// octal, as it does not in the kernel's perf.
+    Number(u64),
+    /// `=?`, in alias files only: the user must say.
+    Required,
+    /// `=TEXT`, without the quotes that may stand around it.
+    Text(String),
+}
+
+/// One term.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Term {
+    /// As typed.
+    pub name: String,
+    /// Its value.
+    pub value: TermValue,
+}
+
+/// Terms in the order typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Terms(pub Vec<Term>);
+
+/// Text that is no list of terms.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TermsError {
+    /// Nothing between two commas, or before an equals sign.
+    #[error("a term without a name in {text:?}; write NAME=VALUE or NAME, with commas between")]
+    NoName {
+        /// The whole list.
+        text: String,
+    },
+    /// Nothing behind an equals sign.
+    #[error("term {name}= has no value; write {name}=VALUE, or {name} alone for {name}=1")]
+    NoValue {
+        /// The term's name.
+        name: String,
+    },
+    /// A character that no term has.
+    #[error(
+        "{name:?} is no name of a term; names are of letters, digits, \"_\", \"-\", \".\" and \":\""
+    )]
+    Name {
+        /// As typed.
+        name: String,
+    },
+    /// A number of more than 64 bits, or 0x without digits.
+    #[error("{name}={value}: no number of at most 64 bits; write decimal, or hexadecimal with 0x")]
+    Number {
+        /// The term's name.
+        name: String,
+        /// As typed.
+        value: String,
+    },
+    /// A quote that opens and does not close.
+    #[error("a quote is not closed in {text:?}")]
+    Quote {
+        /// The whole list.
+        text: String,
+    },
+    /// Not text but a file that could not be read, for this reason.
+    #[error("{reason}")]
+    Unreadable {
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl Terms {
+    /// Reads terms. White space around a term does not count; text that is
+    /// all white space is no terms, which some PMUs want.
+    pub fn parse(text: &str) -> Result<Terms, TermsError> {
+        if text.trim().is_empty() {
+            return Ok(Terms::default());
+        }
+        let words = split(text).ok_or_else(|| TermsError::Quote { text: text.to_owned() })?;
+        words
+            .into_iter()
+            .map(|word| parse_term(word.trim(), text))
+            .collect::<Result<_, _>>()
+            .map(Terms)
+    }
+
+    /// The last value of that name.
+    pub fn get(&self, name: &str) -> Option<&TermValue> {
+        self.0.iter().rev().find(|term| term.name == name).map(|term| &term.value)
+    }
+}
+
+/// The pieces between commas outside quotes; None when a quote stays open.
+fn split(text: &str) -> Option<Vec<&str>> {
+    let mut quote = None;
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            (',', None) => {
+                pieces.push(&text[from..at]);
+                from = at + 1;
+            }
+            ('"' | '\'', None) => quote = Some(c),
+            (_, Some(open)) if c == open => quote = None,
+            _ => {}
+        }
+    }
+    pieces.push(&text[from..]);
+    quote.is_none().then_some(pieces)
+}
+
+fn parse_term(word: &str, text: &str) -> Result<Term, TermsError> {
+    let (name, value) = match word.split_once('=') {
+        Some((name, value)) => (name.trim(), Some(value.trim())),
+        None => (word, None),
+    };
+    if name.is_empty() {
+        return Err(TermsError::NoName { text: text.to_owned() });
+    }
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte)) {
+        return Err(TermsError::Name { name: name.to_owned() });
+    }
+    let value = match value {
+        None => TermValue::Bare,
+        Some("") => return Err(TermsError::NoValue { name: name.to_owned() }),
+        Some("?") => TermValue::Required,
+        Some(value) if value.starts_with(|c: char| c.is_ascii_digit()) => {
+            let error = || TermsError::Number { name: name.to_owned(), value: value.to_owned() };
+            parse_number(value).map(TermValue::Number).ok_or_else(error)?
+        }
+        Some(value) => TermValue::Text(unquote(value).to_owned()),
+    };
+    Ok(Term { name: name.to_owned(), value })
+}
+
+fn unquote(value: &str) -> &str {
+    let inner = |quote| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    inner('"').or_else(|| inner('\'')).unwrap_or(value)
+}
+
+fn parse_number(word: &str) -> Option<u64> {
+    match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+        Some(hex) if !hex.starts_with('+') => u64::from_str_radix(hex, 16).ok(),
+        Some(_) => None,
+        None => word.parse().ok(),
+    }
+}
+
+impl fmt::Display for Term {
+    /// Numbers in hexadecimal, texts in double quotes when they need some.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Term { name, value } = self;
+        match value {
+            TermValue::Bare => f.write_str(name),
+            TermValue::Number(number) => write!(f, "{name}={number:#x}"),
+            TermValue::Required => write!(f, "{name}=?"),
+            TermValue::Text(text) if text.contains('"') => write!(f, "{name}='{text}'"),
+            TermValue::Text(text) => write!(f, "{name}=\"{text}\""),
+        }
+    }
+}
+
+impl fmt::Display for Terms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, term) in self.0.iter().enumerate() {
+            write!(f, "{}{term}", if index == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
