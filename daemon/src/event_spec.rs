@@ -1,12 +1,19 @@
 //! The text that names an event, as typed after `-t`, and what it names.
 
 mod breakpoint;
+mod error;
+mod generic;
 mod modifiers;
+mod pmu;
+mod raw;
 mod tracepoint;
 
 use std::fmt;
 
 pub use breakpoint::{Access, Breakpoint, BreakpointError};
+pub use error::EventSpecError;
+pub(crate) use error::suggestion;
+pub use generic::{Generic, generic, generic_names};
 pub use modifiers::{ModifierError, Modifiers, Precise};
 pub use tracepoint::Tracepoint;
 
@@ -67,64 +74,10 @@ pub enum Event {
     },
 }
 
-/// Text that names no event.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EventSpecError {
-    /// Nothing was typed.
-    #[error("no event type given: say -t TYPE; ebs -h lists the types")]
-    Empty,
-    /// No type has that name.
-    #[error("unknown event type \"{typed}\"{}; ebs -h lists the types", suggestion(nearest))]
-    Unknown {
-        /// As typed.
-        typed: String,
-        /// Names like it, best first; may be empty.
-        nearest: Vec<String>,
-    },
-    /// perf's `:u` and `:k` behind a type of ours.
-    #[error(
-        "\"{typed}\": modifiers are not part of a type here; say -t {name} with -u (user mode), \
-         -k (kernel mode), or both"
-    )]
-    Modifier {
-        /// As typed.
-        typed: String,
-        /// The type without its modifiers.
-        name: &'static str,
-    },
-    /// Not `SUBSYSTEM:NAME`.
-    #[error(
-        "\"{typed}\" is no tracepoint name: write SUBSYSTEM:NAME, each of letters, digits, \
-         \"_\", \"-\" and \".\", as in sched:sched_switch"
-    )]
-    Tracepoint {
-        /// As typed.
-        typed: String,
-    },
-    /// Not a breakpoint that can be.
-    #[error(transparent)]
-    Breakpoint(#[from] BreakpointError),
-}
-
-impl EventSpecError {
-    /// The error for a name that neither the catalogue nor `names` (those
-    /// that the machine has) know.
-    pub fn unknown<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> EventSpecError {
-        let types = catalogue::all().flat_map(|entry| {
-            let spellings = std::iter::once(&entry.name).chain(entry.aliases);
-            spellings.map(|name| (catalogue::likeness(typed, name), entry.name))
-        });
-        let others = names.map(|name| (catalogue::likeness(typed, name), name));
-        let nearest = catalogue::best_three(types.chain(others));
-        EventSpecError::Unknown {
-            typed: typed.to_owned(),
-            nearest: nearest.into_iter().map(str::to_owned).collect(),
-        }
-    }
-}
-
 impl EventSpec {
     /// Finds the event that the text names, without a look at the machine.
+    /// In this order: `mem:`, a form with slashes, a type, `rN`, a generic
+    /// name, a maker's name or an alias, a tracepoint.
     pub fn resolve(&self) -> Result<Event, EventSpecError> {
         let typed = self.0.trim();
         if typed.is_empty() {
@@ -133,40 +86,102 @@ impl EventSpec {
         if let Some(rest) = typed.strip_prefix("mem:") {
             return Ok(Event::Breakpoint(Breakpoint::parse(typed, rest)?));
         }
-        if let Some((before, after)) = typed.split_once(':') {
-            return match catalogue::find(before) {
-                Some(found) if is_modifier(after) => {
-                    Err(EventSpecError::Modifier { typed: typed.to_owned(), name: found.name })
+        if typed.contains('/') {
+            return pmu::parse(typed);
+        }
+        if let Some(entry) = find_type(typed) {
+            return match entry.kind {
+                EventKind::Breakpoint => {
+                    let (typed, word) = (typed.to_owned(), String::new());
+                    Err(BreakpointError::Address { typed, word }.into())
                 }
-                _ => Tracepoint::parse(before, after)
-                    .map(Event::Tracepoint)
-                    .ok_or_else(|| EventSpecError::Tracepoint { typed: typed.to_owned() }),
+                EventKind::Tracepoint => {
+                    Err(EventSpecError::Tracepoint { typed: typed.to_owned() })
+                }
+                _ => Ok(Event::Type(entry)),
             };
         }
-        match catalogue::find(typed) {
-            Some(found) if matches!(found.kind, EventKind::Breakpoint) => {
-                Err(BreakpointError::Address { typed: typed.to_owned(), word: String::new() }
-                    .into())
+        let (name, letters) = match typed.rsplit_once(':') {
+            Some((name, letters)) if !letters.is_empty() && Modifiers::are(letters) => {
+                (name, letters)
             }
-            Some(found) if matches!(found.kind, EventKind::Tracepoint) => {
-                Err(EventSpecError::Tracepoint { typed: typed.to_owned() })
+            _ => (typed, ""),
+        };
+        if let Some(entry) = find_type(name) {
+            return Err(modified_type(typed, entry, letters));
+        }
+        let modifiers = Modifiers::parse(letters)
+            .map_err(|source| EventSpecError::Letters { typed: typed.to_owned(), source });
+        if let Some(config) = raw::parse(name) {
+            let (config, modifiers, stripped) = raw::strip(config, modifiers?);
+            return Ok(Event::Raw { config, modifiers, stripped });
+        }
+        if let Some(Generic { kind, config, name }) = generic(name) {
+            return Ok(Event::Generic { kind, config, name, modifiers: modifiers? });
+        }
+        if is_event_name(name) {
+            let name = name.replace(':', ".");
+            return Ok(Event::Named { name, modifiers: modifiers? });
+        }
+        match name.split_once(':').map(|(before, after)| Tracepoint::parse(before, after)) {
+            Some(Some(point)) if name == typed => Ok(Event::Tracepoint(point)),
+            Some(Some(point)) => {
+                Err(EventSpecError::Modifier { typed: typed.to_owned(), name: point.to_string() })
             }
-            Some(found) => Ok(Event::Type(found)),
+            Some(None) => Err(EventSpecError::Tracepoint { typed: typed.to_owned() }),
             None => Err(EventSpecError::unknown(typed, std::iter::empty())),
         }
     }
 }
 
-fn is_modifier(text: &str) -> bool {
-    text.bytes().all(|byte| b"ukhpPGHSDIWeb".contains(&byte))
+/// The type of that name. Where a generic event has the name of a type's
+/// other spelling, the generic event is meant.
+fn find_type(name: &str) -> Option<&'static EventType> {
+    let entry = catalogue::find(name)?;
+    (entry.name == name || generic(name).is_none()).then_some(entry)
 }
 
-/// "; did you mean a, b or c?", or nothing.
-pub(crate) fn suggestion(nearest: &[String]) -> String {
-    match nearest {
-        [] => String::new(),
-        [only] => format!("; did you mean {only}?"),
-        [most @ .., last] => format!("; did you mean {} or {last}?", most.join(", ")),
+fn modified_type(typed: &str, entry: &EventType, letters: &str) -> EventSpecError {
+    let (typed, name) = (typed.to_owned(), entry.name.to_owned());
+    match letters.contains(['p', 'P']) {
+        true => EventSpecError::Precision { typed, name },
+        false => EventSpecError::Modifier { typed, name },
+    }
+}
+
+/// Whether a maker or a kernel could call an event that. With a colon only
+/// names in capitals are: tracepoints have none in their group's name.
+fn is_event_name(name: &str) -> bool {
+    let mut parts = name.split(':');
+    let first = parts.next().unwrap_or_default();
+    let is_part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
+    };
+    let capital = first.bytes().any(|byte| byte.is_ascii_uppercase());
+    let letter = first.starts_with(|c: char| c.is_ascii_alphabetic());
+    letter && is_part(first) && (parts.clone().next().is_none() || capital) && parts.all(is_part)
+}
+
+impl Event {
+    /// Levels and precision that were typed with the event; None for types,
+    /// breakpoints and tracepoints, which have none.
+    pub fn modifiers(&self) -> Option<Modifiers> {
+        match self {
+            Event::Type(_) | Event::Breakpoint(_) | Event::Tracepoint(_) => None,
+            Event::Pmu { modifiers, .. }
+            | Event::Raw { modifiers, .. }
+            | Event::Generic { modifiers, .. }
+            | Event::Named { modifiers, .. } => Some(*modifiers),
+        }
+    }
+
+    /// What the user should know of how the text was read.
+    pub fn note(&self) -> Option<String> {
+        match self {
+            Event::Raw { config, modifiers, stripped } => raw::note(*config, *stripped, *modifiers),
+            _ => None,
+        }
     }
 }
 

@@ -17,7 +17,7 @@ mod tests;
 use record::{Arch, Attr, Cpu, EventType, SampleFilter};
 
 use crate::catalogue::{self, Availability, EventKind, IntervalUnit};
-use crate::event_spec::{Event, Tracepoint, suggestion};
+use crate::event_spec::{Event, EventSpecError, Tracepoint, suggestion};
 use crate::facts::{Access, Facts, TracepointState};
 use crate::promises::RegistersPromise;
 use crate::{Promises, Refusal, Request, Target};
@@ -156,7 +156,10 @@ fn open_event(
         Event::Type(entry) => *entry,
         Event::Breakpoint(_) => catalogue::breakpoint(),
         Event::Tracepoint(_) => catalogue::tracepoint(),
-        Event::Pmu { .. } | Event::Raw { .. } | Event::Generic { .. } | Event::Named { .. } => {
+        Event::Named { name, .. } => {
+            return Err(EventSpecError::unknown(name, std::iter::empty()).into());
+        }
+        Event::Pmu { .. } | Event::Raw { .. } | Event::Generic { .. } => {
             return Err(Refusal::Unavailable {
                 event: request.event.0.clone(),
                 why: "events of PMUs are not planned yet".to_owned(),
