@@ -7,6 +7,8 @@
 mod access;
 mod cache;
 mod cpu;
+#[cfg(test)]
+mod fixture_trees;
 mod hypervisor;
 mod kernel;
 mod pmu;
@@ -23,6 +25,8 @@ use std::path::Path;
 pub use access::{Access, Capabilities, Capability, Limit, Lockdown};
 pub use cache::{Cache, CacheKind};
 pub use cpu::Cpus;
+#[cfg(test)]
+pub(crate) use fixture_trees::FixtureTrees;
 pub use hypervisor::Hypervisor;
 pub use kernel::{Kernel, Version};
 pub use pmu::Pmu;

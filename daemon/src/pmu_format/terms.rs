@@ -66,6 +66,17 @@ pub enum TermsError {
         /// The whole list.
         text: String,
     },
+    /// Quotes elsewhere than around the whole text, or a control character.
+    #[error(
+        "{name}={value:?} is no text; it has no control characters, and quotes only around the \
+         whole of it"
+    )]
+    Text {
+        /// The term's name.
+        name: String,
+        /// As typed.
+        value: String,
+    },
     /// Not text but a file that could not be read, for this reason.
     #[error("{reason}")]
     Unreadable {
@@ -134,14 +145,23 @@ fn parse_term(word: &str, text: &str) -> Result<Term, TermsError> {
             let error = || TermsError::Number { name: name.to_owned(), value: value.to_owned() };
             parse_number(value).map(TermValue::Number).ok_or_else(error)?
         }
-        Some(value) => TermValue::Text(unquote(value).to_owned()),
+        Some(value) => {
+            let error = || TermsError::Text { name: name.to_owned(), value: value.to_owned() };
+            TermValue::Text(unquote(value).ok_or_else(error)?.to_owned())
+        }
     };
     Ok(Term { name: name.to_owned(), value })
 }
 
-fn unquote(value: &str) -> &str {
-    let inner = |quote| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-    inner('"').or_else(|| inner('\'')).unwrap_or(value)
+/// The text without the quotes around it; None when there are others.
+fn unquote(value: &str) -> Option<&str> {
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let (text, bad) = match quote {
+        Some(quote) => (value.strip_prefix(quote)?.strip_suffix(quote)?, &[quote][..]),
+        None => (value, &['"', '\''][..]),
+    };
+    let is_text = |c: char| !c.is_control() && !bad.contains(&c);
+    text.chars().all(is_text).then_some(text)
 }
 
 fn parse_number(word: &str) -> Option<u64> {

@@ -1,0 +1,42 @@
+//! The trees of `fixtures/sysfs`, for tests.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use tempfile::TempDir;
+
+use super::Facts;
+
+/// Every tree, unpacked until dropped.
+pub(crate) struct FixtureTrees(TempDir);
+
+impl FixtureTrees {
+    pub(crate) fn unpack() -> FixtureTrees {
+        let archive =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join("sysfs/trees.tar.gz");
+        let file = File::open(&archive).unwrap_or_else(|error| panic!("{archive:?}: {error}"));
+        let dir = tempfile::tempdir().unwrap();
+        tar::Archive::new(GzDecoder::new(file)).unpack(dir.path()).unwrap();
+        FixtureTrees(dir)
+    }
+
+    pub(crate) fn path(&self, machine: &str) -> PathBuf {
+        self.0.path().join("sysfs").join(machine)
+    }
+
+    pub(crate) fn facts(&self, machine: &str) -> Facts {
+        Facts::read_tree(&self.path(machine), None)
+            .unwrap_or_else(|error| panic!("{machine}: {error}"))
+    }
+
+    pub(crate) fn machines(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path("")).unwrap().map(Result::unwrap);
+        let trees = entries.filter(|entry| entry.path().is_dir());
+        let mut names: Vec<_> =
+            trees.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.sort();
+        assert!(names.len() >= 22, "{names:?}");
+        names
+    }
+}
