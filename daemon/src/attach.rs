@@ -30,8 +30,10 @@ use std::time::{Duration, Instant};
 
 use record::{Pid, Tid};
 
-use crate::session::opener::{EventSet, Opener};
-use crate::session::{OpenError, Retired};
+use crate::session::OpenError;
+use crate::session::event_set::EventSet;
+use crate::session::opener::Opener;
+use crate::session::retired::Retired;
 use task::TaskState;
 use watch::Watch;
 
@@ -161,7 +163,7 @@ pub(crate) fn attach(
         Some(attached) => attached,
         None => untraced(&target, opener, !state.kernel_thread)?,
     };
-    if attached.sets.is_empty() && attached.retired.ids.is_empty() {
+    if attached.sets.is_empty() && attached.retired.ids.side.is_empty() {
         return Err(AttachError::Gone { pid });
     }
     Ok(attached)

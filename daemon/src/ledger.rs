@@ -1,57 +1,19 @@
 //! Every record accounted for: what the kernel counted is delivered or lost,
 //! and the loss has a cause.
 
+mod event_account;
+mod lost;
+mod note;
+
 use std::fmt;
 use std::time::Duration;
 
-/// Records that did not reach the sink, by cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
-    /// No room in a ring: PERF_FORMAT_LOST of every sampled event, or the
-    /// LOST records where the kernel has no such count.
-    pub ring: u64,
-    /// Made after the count that was asked for was reached: left out on
-    /// purpose, and accounted for.
-    pub beyond_count: u64,
-    /// The same event seen twice, by two events on one thread.
-    pub duplicate: u64,
-    /// Times that bytes in a ring were no record; each may hide several.
-    pub parse_error: u64,
-    /// The sink failed: a full disk, a closed pipe.
-    pub sink: u64,
-    /// In the moment of stopping, one a CPU at most: the kernel had counted
-    /// the event, and was told to stop before it wrote the record
-    /// (perf_swevent_event() looks at the event's state after counting,
-    /// Linux 6.18.y). Concluded from the kernel's count.
-    pub stop: u64,
-}
-
-impl Lost {
-    /// All causes together.
-    pub fn total(&self) -> u64 {
-        self.ring + self.beyond_count + self.duplicate + self.parse_error + self.sink + self.stop
-    }
-
-    /// What somebody wanted and did not get: all causes but
-    /// [`beyond_count`](Lost::beyond_count).
-    pub fn unwanted(&self) -> u64 {
-        self.total() - self.beyond_count
-    }
-
-    fn causes(&self) -> [(&'static str, u64); 6] {
-        [
-            ("ring", self.ring),
-            ("count", self.beyond_count),
-            ("duplicate", self.duplicate),
-            ("parse", self.parse_error),
-            ("sink", self.sink),
-            ("stop", self.stop),
-        ]
-    }
-}
+pub use event_account::EventAccount;
+pub use lost::Lost;
+use note::Note;
 
 /// The account of one session; complete after `Session::finish`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledger {
     /// Events that the kernel counted (clocks: nanoseconds).
     pub events: u64,
@@ -73,13 +35,17 @@ pub struct Ledger {
     pub side_delivered: u64,
     /// Side records that found no room in their ring.
     pub side_lost: u64,
-    /// THROTTLE records: times that the kernel paused the event until the
+    /// THROTTLE records: times that the kernel paused an event until the
     /// next tick.
     pub throttled: u64,
+    /// kernel.perf_event_max_sample_rate at the start and at the end, where
+    /// the kernel has lowered it meanwhile: interrupts took too long, and it
+    /// throttles sooner from then on (trap 28).
+    pub rate_lowered: Option<(u64, u64)>,
     /// Whether losses at the very end of a ring are known (Linux 6.0).
     pub tail_known: bool,
-    /// Time events were enabled, summed over threads, or over CPUs for the
-    /// system.
+    /// Time events were enabled, summed over events and threads, or over CPUs
+    /// for the system.
     pub enabled: Duration,
     /// Of it, time that they were on a counter.
     pub running: Duration,
@@ -87,53 +53,122 @@ pub struct Ledger {
     pub wall: Duration,
     /// Why the sink stopped taking records.
     pub sink_error: Option<String>,
+    /// The account of each sampled event, in the order of the plan. What no
+    /// single event can be charged with (foreign, parse_error, and what was
+    /// lost in rings where the kernel has no PERF_FORMAT_LOST) is in the sums
+    /// above only, where there are several.
+    pub by_event: Vec<EventAccount>,
 }
 
 impl Ledger {
-    /// Books what is missing as lost in the moment of stopping, where it is
-    /// no more than that can explain: one record for each of `cpus`.
-    pub(crate) fn book_stop(&mut self, cpus: usize) {
-        let missing = self.unaccounted().and_then(|missing| u64::try_from(missing).ok());
-        if let Some(missing) = missing.filter(|&missing| missing <= cpus as u64) {
-            self.lost.stop = missing;
+    /// One for events of these names.
+    pub(crate) fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Ledger {
+        let account = |name: &str| EventAccount { name: name.to_owned(), ..Default::default() };
+        Ledger { by_event: names.into_iter().map(account).collect(), ..Ledger::default() }
+    }
+
+    /// Books a loss of an event, by its place in
+    /// [`by_event`](Ledger::by_event).
+    #[inline]
+    pub(crate) fn lose(&mut self, event: usize, count: u64, cause: fn(&mut Lost) -> &mut u64) {
+        *cause(&mut self.lost) += count;
+        if let Some(account) = self.by_event.get_mut(event) {
+            *cause(&mut account.lost) += count;
         }
+    }
+
+    /// Books samples of an event as delivered.
+    pub(crate) fn deliver(&mut self, event: usize, samples: u64, exact_ip: u64) {
+        self.delivered += samples;
+        self.exact_ip += exact_ip;
+        if let Some(account) = self.by_event.get_mut(event) {
+            account.delivered += samples;
+            account.exact_ip += exact_ip;
+        }
+    }
+
+    /// Takes over what the kernel says of an event. `lost`: records that
+    /// found no room, where it counts them.
+    pub(crate) fn settle(&mut self, event: usize, said: EventAccount, lost: Option<u64>) {
+        self.events += said.events;
+        self.kernel = match event {
+            0 => said.kernel,
+            _ => self.kernel.zip(said.kernel).map(|(sum, more)| sum + more),
+        };
+        self.enabled += said.enabled;
+        self.running += said.running;
+        self.lose(event, lost.unwrap_or(0), |lost| &mut lost.ring);
+        if let Some(account) = self.by_event.get_mut(event) {
+            let EventAccount { events, kernel, enabled, running, on_counter, .. } = said;
+            *account =
+                EventAccount { events, kernel, enabled, running, on_counter, ..account.clone() };
+        }
+    }
+
+    /// Books what is missing as lost in the moment of stopping, where it is
+    /// no more than that can explain: one record for each event on each of
+    /// `cpus`.
+    pub(crate) fn book_stop(&mut self, cpus: usize) {
+        if let [account] = &mut self.by_event[..] {
+            // What no event could be charged with is this one's.
+            account.lost = self.lost;
+        } else if self.lost.foreign + self.lost.parse_error > 0 || !self.tail_known {
+            // Nobody knows which event these were of.
+            return;
+        }
+        self.by_event.iter_mut().for_each(|account| account.book_stop(cpus));
+        self.lost.stop = self.by_event.iter().map(|account| account.lost.stop).sum();
     }
 
     /// What neither arrived nor has a cause: 0 in a sound account; None when
     /// the kernel's count does not tell (see [`Ledger::kernel`]). Negative:
     /// more than the kernel counted.
     pub fn unaccounted(&self) -> Option<i128> {
-        let explained = i128::from(self.delivered) + i128::from(self.lost.total());
-        self.kernel.map(|kernel| i128::from(kernel) - explained)
+        missing(self.kernel, self.delivered, &self.lost)
     }
 
-    /// The note at the end of a stream: `key=value` joined with `;`.
-    pub fn note(&self) -> String {
-        let mut note = format!("events={}", self.events);
-        let mut add = |key: &str, value: String| {
-            note.push_str(&format!(";{key}={value}"));
-        };
-        if let Some(kernel) = self.kernel {
-            add("kernel", kernel.to_string());
+    /// The note at the end of a stream, for an event by its place in
+    /// [`by_event`](Ledger::by_event): `key=value` joined with `;`. What is
+    /// of the whole session is in the first event's.
+    pub fn note(&self, event: usize) -> String {
+        let mut note = Note::default();
+        let Some(account) = self.by_event.get(event) else { return note.into_text() };
+        account.write(&mut note);
+        if event == 0 {
+            note.add("lost.side", self.side_lost);
+            note.add("throttled", self.throttled);
+            if let Some((before, after)) = self.rate_lowered {
+                note.add("max_sample_rate.before", before);
+                note.add("max_sample_rate.after", after);
+            }
         }
-        add("delivered", self.delivered.to_string());
-        add("exact_ip", self.exact_ip.to_string());
-        for (cause, count) in self.lost.causes() {
-            add(&format!("lost.{cause}"), count.to_string());
-        }
-        add("lost.side", self.side_lost.to_string());
-        add("throttled", self.throttled.to_string());
-        if let Some(unaccounted) = self.unaccounted() {
-            add("unaccounted", unaccounted.to_string());
+        let unaccounted = missing(account.kernel, account.delivered, &account.lost);
+        if let Some(unaccounted) = unaccounted {
+            note.add("unaccounted", unaccounted);
         }
         if !self.tail_known {
-            add("lost.tail", "unknown".into());
+            note.add("lost.tail", "unknown");
         }
-        add("enabled", format!("{:.6}", self.enabled.as_secs_f64()));
-        add("running", format!("{:.6}", self.running.as_secs_f64()));
-        add("seconds", format!("{:.6}", self.wall.as_secs_f64()));
-        note
+        account.write_times(&mut note);
+        note.add("seconds", format_args!("{:.6}", self.wall.as_secs_f64()));
+        note.into_text()
     }
+
+    /// `N, M of each event`, where there are several and their counts are
+    /// those of the sum: a text output may have lost lines of either.
+    fn each(&self) -> Option<String> {
+        let sum: u64 = self.by_event.iter().map(|account| account.delivered).sum();
+        (self.by_event.len() > 1 && sum == self.delivered).then(|| {
+            let each = self.by_event.iter();
+            let each = each.map(|account| format!("{} {}", account.name, account.delivered));
+            each.collect::<Vec<_>>().join(", ")
+        })
+    }
+}
+
+fn missing(kernel: Option<u64>, delivered: u64, lost: &Lost) -> Option<i128> {
+    let explained = i128::from(delivered) + i128::from(lost.total());
+    kernel.map(|kernel| i128::from(kernel) - explained)
 }
 
 impl fmt::Display for Ledger {
@@ -141,7 +176,11 @@ impl fmt::Display for Ledger {
     /// came after the count was reached is told apart: nobody misses it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.delivered == 1 { "" } else { "s" };
-        write!(f, "{} record{plural}, {} lost", self.delivered, self.lost.unwanted())?;
+        write!(f, "{} record{plural}", self.delivered)?;
+        if let Some(each) = self.each() {
+            write!(f, " ({each})")?;
+        }
+        write!(f, ", {} lost", self.lost.unwanted())?;
         let mut separator = " (";
         let told_apart = ("count", self.lost.beyond_count);
         for (cause, count) in self.lost.causes().into_iter().filter(|c| c.1 > 0) {
@@ -170,63 +209,19 @@ impl fmt::Display for Ledger {
         if self.throttled > 0 {
             write!(f, ", throttled {} times", self.throttled)?;
         }
-        Ok(())
+        if let Some((before, after)) = self.rate_lowered {
+            write!(
+                f,
+                ", the kernel lowered perf_event_max_sample_rate from {before} to {after}: give a \
+                 larger interval"
+            )?;
+        }
+        self.by_event
+            .iter()
+            .filter_map(EventAccount::multiplexed)
+            .try_for_each(|multiplexed| write!(f, ", {multiplexed}"))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ledger() -> Ledger {
-        Ledger {
-            events: 110,
-            kernel: Some(110),
-            delivered: 100,
-            lost: Lost { ring: 7, beyond_count: 3, ..Lost::default() },
-            tail_known: true,
-            ..Ledger::default()
-        }
-    }
-
-    #[test]
-    fn a_sound_account_has_nothing_left_over() {
-        assert_eq!(ledger().unaccounted(), Some(0));
-        assert_eq!(
-            ledger().to_string(),
-            "100 records, 7 lost (ring 7), 3 more left out after the count was reached"
-        );
-    }
-
-    #[test]
-    fn what_has_no_cause_is_said_with_its_sign() {
-        let short = Ledger { kernel: Some(120), ..ledger() };
-        assert!(short.to_string().ends_with(", 10 unaccounted for"), "{short}");
-        let over = Ledger { kernel: Some(108), ..ledger() };
-        assert_eq!(over.unaccounted(), Some(-2));
-        assert_eq!(Ledger { kernel: None, ..ledger() }.unaccounted(), None);
-    }
-
-    #[test]
-    fn a_stop_explains_one_record_a_cpu_and_no_more() {
-        let missing = |count: u64| {
-            let mut ledger = Ledger { kernel: Some(110 + count), ..ledger() };
-            ledger.book_stop(2);
-            (ledger.lost.stop, ledger.unaccounted())
-        };
-        assert_eq!(missing(0), (0, Some(0)));
-        assert_eq!(missing(2), (2, Some(0)));
-        assert_eq!(missing(3), (0, Some(3)));
-        let mut over = Ledger { kernel: Some(108), ..ledger() };
-        over.book_stop(2);
-        assert_eq!(over.unaccounted(), Some(-2));
-    }
-
-    #[test]
-    fn the_note_is_pairs() {
-        let note = Ledger { wall: Duration::from_millis(1500), ..ledger() }.note();
-        assert!(note.starts_with("events=110;kernel=110;delivered=100;exact_ip=0;lost.ring=7;"));
-        assert!(note.ends_with(";seconds=1.500000"), "{note}");
-        assert!(note.split(';').all(|pair| pair.split('=').count() == 2));
-    }
-}
+mod tests;

@@ -27,7 +27,7 @@ pub use attach::AttachError;
 pub use command::{Command, CommandError, CommandStatus};
 pub use event_spec::EventSpec;
 pub use facts::Facts;
-pub use ledger::{Ledger, Lost};
+pub use ledger::{EventAccount, Ledger, Lost};
 pub use open_error::{Call, OpenFailure, explain};
 pub use plan::{Fallback, Plan, PlannedEvent, RingPages, plan};
 pub use promises::Promises;

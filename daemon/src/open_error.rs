@@ -1,13 +1,16 @@
 //! An errno of perf_event_open(2), mmap(2) or an ioctl, in words: what
 //! failed, why, and what to change (trap 5).
 
+mod advice;
+mod hardware;
+
 #[cfg(test)]
 mod tests;
 
-use record::{Attr, AttrFlags, Cpu, EventType, Tid};
+use record::{Cpu, Tid};
 
-use crate::facts::{Capability, Limit};
-use crate::{Plan, Target};
+use crate::{Plan, PlannedEvent, Target};
+use advice::advice;
 
 /// The call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +30,7 @@ pub enum Call {
     Enable,
 }
 
-/// One failed call, as the session saw it.
+/// One failed call, as the session saw it. Made by [`OpenFailure::of`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OpenFailure {
     /// The call.
@@ -38,20 +41,26 @@ pub struct OpenFailure {
     pub cpu: Option<Cpu>,
     /// The thread it was for; None: all of them on that CPU.
     pub task: Option<Tid>,
+    /// The event it was for, an index into [`Plan::events`]; None: the side
+    /// event, or a ring.
+    pub event: Option<usize>,
+    /// With E2BIG: how many bytes of perf_event_attr the kernel knows, if it
+    /// said so (trap 1).
+    pub kernel_size: Option<u32>,
+}
+
+impl OpenFailure {
+    /// A failure of this call of which nothing else is known.
+    pub fn of(call: Call) -> OpenFailure {
+        OpenFailure { call, errno: 0, cpu: None, task: None, event: None, kernel_size: None }
+    }
 }
 
 /// Says what failed, on which event, target and CPU, and what to change. One
 /// line, for the user.
 pub fn explain(failure: &OpenFailure, plan: &Plan) -> String {
-    let cpu = failure.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-    let task = failure.task.map_or_else(String::new, |tid| format!(" (thread {tid})"));
-    let target = match plan.target {
-        Target::Command => "the command".to_owned(),
-        Target::Process(pid) => format!("process {pid}"),
-        Target::System => "the whole system".to_owned(),
-    };
-    let Some(event) = plan.events.first() else {
-        return format!("{} for {target}: the plan has no event", plan.name);
+    let Some(event) = event_of(failure, plan) else {
+        return format!("{}: the plan has no event", plan.name);
     };
     let call = match failure.call {
         Call::OpenEvent => "opening it".to_owned(),
@@ -61,11 +70,49 @@ pub fn explain(failure: &OpenFailure, plan: &Plan) -> String {
         Call::Enable => "enabling it".to_owned(),
     };
     format!(
-        "{} for {target}{task}{cpu}: {call} failed with {}: {}",
-        plan.name,
+        "{}: {call} failed with {}: {}",
+        subject(failure, plan),
         errno_name(failure.errno),
-        advice(failure, plan, &event.attr)
+        advice(failure, plan, event)
     )
+}
+
+/// Says that an event which promises exact IPs can be had here only without:
+/// the levels of precise_ip that were refused, and how.
+pub(crate) fn explain_imprecise(
+    failure: &OpenFailure,
+    plan: &Plan,
+    refused: &[(u8, i32)],
+) -> String {
+    let refused = refused.iter().map(|(level, errno)| format!("{} at {level}", errno_name(*errno)));
+    format!(
+        "{}: it promises exact IPs, and the kernel gives none here (precise_ip: {}; a virtual \
+         machine often has no PEBS): --allow-skid samples with skid, ebs -h lists what is exact \
+         here",
+        subject(failure, plan),
+        refused.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// Event, target and place of a failure.
+fn subject(failure: &OpenFailure, plan: &Plan) -> String {
+    let event = failure.event.and_then(|index| plan.events.get(index));
+    let name = event.map_or(plan.name.as_str(), |event| &event.name);
+    let target = match plan.target {
+        Target::Command => "the command".to_owned(),
+        Target::Process(pid) => format!("process {pid}"),
+        Target::System => "the whole system".to_owned(),
+    };
+    let task = failure.task.map_or_else(String::new, |tid| format!(" (thread {tid})"));
+    let cpu = failure.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    format!("{name} for {target}{task}{cpu}")
+}
+
+/// The event that a failure is about: of a ring or side event, the first that
+/// gives samples.
+fn event_of<'p>(failure: &OpenFailure, plan: &'p Plan) -> Option<&'p PlannedEvent> {
+    let own = failure.event.and_then(|index| plan.events.get(index));
+    own.or_else(|| plan.events.iter().find(|event| !event.carrier))
 }
 
 /// "EACCES", or the number.
@@ -95,192 +142,4 @@ fn errno_name(errno: i32) -> String {
         _ => return format!("errno {errno}"),
     };
     name.to_owned()
-}
-
-fn advice(failure: &OpenFailure, plan: &Plan, event: &Attr) -> String {
-    match failure.errno {
-        libc::EACCES => access_advice(failure, plan, event),
-        libc::EPERM => permission_advice(failure, plan, event),
-        libc::ENOENT => missing_advice(failure, event),
-        libc::ENODEV => match failure.cpu {
-            Some(cpu) => format!(
-                "CPU {cpu} went offline; try again, or bring it back: \
-                 echo 1 > /sys/devices/system/cpu/cpu{cpu}/online"
-            ),
-            None => "a CPU went offline; try again".to_owned(),
-        },
-        libc::EOPNOTSUPP => format!(
-            "this kernel or CPU cannot sample {} with these fields; ebs -h lists the types that \
-             can be had here",
-            plan.name
-        ),
-        libc::EBUSY => "somebody else holds it exclusively (another profiler, the NMI watchdog); \
-                        end that one, or wait, and try again"
-            .to_owned(),
-        libc::EMFILE => {
-            let limit = match plan.access.nofile {
-                Some(Limit::At(limit)) => format!(", {limit} here"),
-                _ => String::new(),
-            };
-            format!(
-                "this process has no file descriptor left (RLIMIT_NOFILE{limit}; one is needed \
-                 for each thread and CPU): raise it with ulimit -n"
-            )
-        }
-        libc::ENFILE => "the system has no file descriptor left: end some programs, or raise \
-                         sysctl fs.file-max"
-            .to_owned(),
-        libc::ESRCH => "it has exited meanwhile; choose another target".to_owned(),
-        libc::ENOSPC if event.kind == EventType::BREAKPOINT => {
-            "all of the CPU's debug registers are taken (x86 has four), by other breakpoints or a \
-             debugger: end one of those and try again"
-                .to_owned()
-        }
-        libc::ENOSPC => {
-            "the CPU has no counter left for it: end other profilers and try again".to_owned()
-        }
-        libc::EOVERFLOW => "call chains deeper than sysctl kernel.perf_event_max_stack were asked \
-                            for: raise it"
-            .to_owned(),
-        libc::EINVAL => invalid_advice(failure, event),
-        libc::E2BIG => "this kernel knows no event description of that size; it is older than any \
-                        that hardmeter was made for (Linux 4.1): use a newer kernel"
-            .to_owned(),
-        libc::ENOMEM => "the kernel has no memory left for it: give smaller rings, end other \
-                         programs, or sample fewer CPUs"
-            .to_owned(),
-        libc::ENOSYS => "this kernel was built without perf events, or a seccomp filter (a \
-                         container's) hides them: allow perf_event_open(2) there, or run outside"
-            .to_owned(),
-        libc::EINTR | libc::EAGAIN => "the kernel was interrupted; try again".to_owned(),
-        _ => "perf_event_open(2) gives no reason for that; dmesg may say more".to_owned(),
-    }
-}
-
-/// HW_BREAKPOINT_X.
-const EXECUTION: u32 = 4;
-
-/// EACCES: paranoid, or somebody else's task.
-fn access_advice(failure: &OpenFailure, plan: &Plan, event: &Attr) -> String {
-    let access = &plan.access;
-    let level = access.paranoid.map_or_else(|| "unknown".to_owned(), |level| level.to_string());
-    let sysctl = |allowed: i32| {
-        format!(
-            "kernel.perf_event_paranoid is {level}: be root, have CAP_PERFMON, or as root: sysctl \
-             kernel.perf_event_paranoid={allowed}"
-        )
-    };
-    // Debian and Ubuntu patch level 3 and up to ask for CAP_SYS_ADMIN
-    // whatever else is held (trap 19).
-    if access.paranoid.is_some_and(|level| level > 2)
-        && access.has(Capability::SysAdmin) != Some(true)
-    {
-        return format!(
-            "kernel.perf_event_paranoid is {level}, which on Debian and Ubuntu kernels forbids perf \
-             events to all without CAP_SYS_ADMIN (CAP_PERFMON does not help): be root, or as \
-             root: sysctl kernel.perf_event_paranoid=2"
-        );
-    }
-    if access.perfmon() != Some(true) {
-        if plan.target == Target::System {
-            return sysctl(0);
-        }
-        let kernel = !event.flags.contains(AttrFlags::EXCLUDE_KERNEL);
-        if kernel && failure.call == Call::OpenEvent {
-            return format!("kernel mode is closed to this user; {}", sysctl(1));
-        }
-    }
-    match plan.target {
-        Target::Process(pid) => format!(
-            "process {pid} is not this user's, or guards itself (setuid, or not dumpable): be its \
-             owner or root, or have CAP_PERFMON or CAP_SYS_PTRACE"
-        ),
-        Target::Command if failure.call == Call::Enable => {
-            "the command became another user's program (setuid): be root".to_owned()
-        }
-        Target::Command | Target::System => sysctl(-1),
-    }
-}
-
-/// EPERM: the memory for rings, lockdown, a security module.
-fn permission_advice(failure: &OpenFailure, plan: &Plan, event: &Attr) -> String {
-    let access = &plan.access;
-    if let Call::Map { .. } = failure.call {
-        let free = access.mlock_kb.map_or_else(|| "unknown".to_owned(), |kib| format!("{kib} KiB"));
-        let limit = match access.memlock {
-            Some(Limit::Unlimited) => "unlimited".to_owned(),
-            Some(Limit::At(bytes)) => format!("{} KiB", bytes / 1024),
-            None => "unknown".to_owned(),
-        };
-        return format!(
-            "this user's locked memory is used up: kernel.perf_event_mlock_kb is {free} a CPU, \
-             shared by all of the user's profilers, and RLIMIT_MEMLOCK is {limit}: give smaller \
-             rings, raise the limit (ulimit -l), or have CAP_IPC_LOCK"
-        );
-    }
-    if event.kind == EventType::BREAKPOINT && access.has(Capability::SysAdmin) != Some(true) {
-        return "a breakpoint on an address of the kernel needs CAP_SYS_ADMIN: be root, or watch \
-                an address of the program"
-            .to_owned();
-    }
-    "a security module, a seccomp filter (a container's) or kernel lockdown forbids it: allow \
-     perf_event_open(2) there (SELinux class perf_event, docker --cap-add PERFMON with a seccomp \
-     profile), or run outside"
-        .to_owned()
-}
-
-/// ENOENT: no such PMU, event, or tracepoint.
-fn missing_advice(failure: &OpenFailure, event: &Attr) -> String {
-    if event.kind == EventType::TRACEPOINT && failure.call == Call::OpenEvent {
-        return format!(
-            "tracepoint number {} is gone: its module was unloaded, or the probe deleted; define \
-             it anew and try again",
-            event.config
-        );
-    }
-    format!(
-        "no PMU of this kernel has that event (type {}, config {:#x}); ebs -h lists the types that \
-         can be had here",
-        event.kind.0, event.config
-    )
-}
-
-/// EINVAL: everything else. The attr is ours, so what is left depends on
-/// the event and the machine.
-fn invalid_advice(failure: &OpenFailure, event: &Attr) -> String {
-    match failure.call {
-        Call::Map { pages } => {
-            return format!(
-                "the kernel takes no ring of {pages} pages here: give another power of two"
-            );
-        }
-        Call::SetOutput => {
-            return "that ring has gone, or belongs to another CPU; try again".to_owned();
-        }
-        _ => {}
-    }
-    match event.kind {
-        EventType::BREAKPOINT
-            if event.bp_type == EXECUTION && event.config1 > i64::MAX.cast_unsigned() =>
-        {
-            // arch_build_bp_info(), arch/x86/kernel/hw_breakpoint.c.
-            "this kernel takes no execution breakpoint in its own code (one built without \
-             CONFIG_KPROBES takes none at all, others none where no kprobe may be): sample a \
-             tracepoint of that place instead"
-                .to_owned()
-        }
-        EventType::BREAKPOINT => format!(
-            "this CPU's debug registers cannot watch {:#x} that way: try another length (1, 2, 4, \
-             8), an aligned address, rw instead of r, or an address outside the kernel's entry \
-             code",
-            event.config1
-        ),
-        EventType::TRACEPOINT => format!(
-            "tracepoint number {} does not exist (any more); look its name up again",
-            event.config
-        ),
-        _ => "this kernel does not know a part of the event's description, even with newer parts \
-              left out; ebs -h lists the types that can be had here, and a newer kernel may help"
-            .to_owned(),
-    }
 }

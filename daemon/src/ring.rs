@@ -103,6 +103,19 @@ pub(crate) struct Lent<'a> {
     pub(crate) second: &'a [u8],
 }
 
+impl Lent<'_> {
+    /// The word at an offset from the record's start; None: beyond its end.
+    #[inline]
+    pub(crate) fn word(&self, offset: usize) -> Option<u64> {
+        let mut word = [0; 8];
+        for (to, at) in word.iter_mut().zip(offset..) {
+            let in_second = |at: usize| self.second.get(at.checked_sub(self.first.len())?);
+            *to = *self.first.get(at).or_else(|| in_second(at))?;
+        }
+        Some(u64::from_ne_bytes(word))
+    }
+}
+
 /// What one drain saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drained {

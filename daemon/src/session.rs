@@ -3,19 +3,25 @@
 //! Everything runs on the caller's thread: [`Session::wait`] until a ring
 //! has filled up somewhat, [`Session::drain`] what there is into the sink.
 
+pub(crate) mod attrs;
 mod cutoff;
 pub(crate) mod error;
+pub(crate) mod event_set;
 mod finish;
+pub(crate) mod kernel;
+mod negotiation;
 pub(crate) mod opener;
+mod owner;
 mod pass;
 mod preamble;
+pub(crate) mod retired;
 mod rings;
 mod sink;
 mod wait;
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use record::{Pid, Tid};
@@ -24,13 +30,18 @@ use rustix::process::{PidfdFlags, pidfd_open};
 use crate::attach::{AttachError, Attached, attach};
 use crate::command::Command;
 use crate::ledger::Ledger;
-use crate::{Plan, Target, open_files};
+use crate::{Fallback, Plan, PlannedEvent, Target, open_files};
+use attrs::Attrs;
 pub use error::{OpenError, SessionError};
-pub(crate) use opener::Retired;
-use opener::{Attrs, EventSet, Opener};
+use event_set::{EventSet, Ids};
+use kernel::{Kernel, Linux};
+use negotiation::Outcome;
+use opener::Opener;
+use owner::{Owner, Owners};
 use pass::Lane;
 pub use pass::Pass;
 use preamble::Described;
+use retired::Retired;
 use rings::CpuRings;
 use sink::Outbox;
 pub use sink::Sink;
@@ -68,6 +79,7 @@ impl Default for Settings {
 pub struct Session {
     plan: Plan,
     attrs: Attrs,
+    given_up: Vec<Fallback>,
     settings: Settings,
     notes: Vec<String>,
     // Events before rings: what writes goes before what is written to.
@@ -83,7 +95,8 @@ pub struct Session {
     poll_is_deaf: bool,
     /// Records that are alike are one event seen twice.
     drop_twins: bool,
-    ids: (Vec<u64>, Vec<u64>),
+    ids: Ids,
+    owners: Owners,
     /// The attached process and its children, read at once: they may end
     /// before the preamble is written.
     described: Described,
@@ -92,6 +105,8 @@ pub struct Session {
     seen: Seen,
     started: Option<Instant>,
     stopped: Option<Duration>,
+    /// kernel.perf_event_max_sample_rate when the session opened.
+    sample_rate: Option<u64>,
 }
 
 /// What the rings have given so far.
@@ -117,6 +132,14 @@ impl Session {
     /// # Errors
     /// What the kernel refused, in words; a target that is not there.
     pub fn open(plan: Plan, settings: Settings) -> Result<Session, SessionError> {
+        Session::open_on(&Linux, plan, settings)
+    }
+
+    fn open_on(
+        kernel: &dyn Kernel,
+        plan: Plan,
+        settings: Settings,
+    ) -> Result<Session, SessionError> {
         let command = match plan.target {
             Target::Command => Some(Command::hold(&settings.command)?),
             Target::Process(_) | Target::System => None,
@@ -124,7 +147,8 @@ impl Session {
         // After the fork: the command keeps the limit it was given.
         let limit = open_files::raise();
         let (rings, mut notes) = rings::map(&plan)?;
-        let mut opener = Opener::new(&plan, &rings, limit)?;
+        let outlets = rings.iter().map(Into::into).collect();
+        let mut opener = Opener::new(&plan, kernel, outlets, limit)?;
         let mut attached = Attached::default();
         let mut pidfd = None;
         match plan.target {
@@ -139,8 +163,8 @@ impl Session {
                 pidfd = Some(open_pidfd(pid)?);
             }
         }
-        let (attrs, given_up) = opener.into_outcome();
-        notes.extend(given_up.iter().map(ToString::to_string));
+        let Outcome { attrs, given_up, notes: lessons } = opener.into_outcome();
+        notes.extend(lessons);
         notes.extend(attached.certainty.notes());
         if command.as_ref().is_some_and(Command::changes_user) {
             notes.push(SET_USER_ID.into());
@@ -151,10 +175,16 @@ impl Session {
             Target::Process(pid) => Described::tree(&settings.root.join("proc"), &attrs.side, pid),
             Target::Command | Target::System => Described::default(),
         };
-        let lanes = rings.iter().map(|_| Lane::default()).collect();
+        let owner = |ring| Lane::new(Owner::of(ring, &attrs, &ids));
+        let lanes = rings.iter().map(owner).collect();
+        let owners = Owners::new(&attrs, &ids);
+        let ledger = Ledger::of(attrs.sampled().map(|(_, event)| event.name.as_str()));
+        let sample_rate = sample_rate(&settings.root);
         Ok(Session {
             plan,
+            outbox: Outbox::new(ledger.by_event.len()),
             attrs,
+            given_up,
             settings,
             notes,
             sets: attached.sets,
@@ -167,12 +197,13 @@ impl Session {
             poll_is_deaf: false,
             drop_twins: attached.certainty.untraced,
             ids,
+            owners,
             described,
-            outbox: Outbox::default(),
-            ledger: Ledger::default(),
+            ledger,
             seen: Seen::default(),
             started: is_sampled.then(Instant::now),
             stopped: None,
+            sample_rate,
         })
     }
 
@@ -201,18 +232,25 @@ impl Session {
         if self.stopped.is_some() {
             return;
         }
-        for set in &self.sets {
-            for pair in &set.pairs {
-                // Fails for no open event (perf_ioctl(), kernel/events/core.c).
-                let _always_works = pair.sampled.disable();
-            }
-        }
+        self.sets.iter().for_each(EventSet::disable);
         self.stopped = Some(self.started.map_or(Duration::ZERO, |at| at.elapsed()));
     }
 
     /// What was asked for and planned.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The plan's events as they were opened: with the attr that the kernel
+    /// took and the promises that hold for that.
+    pub fn events(&self) -> &[PlannedEvent] {
+        &self.attrs.events
+    }
+
+    /// What had to be given up of all events, as this kernel does not know
+    /// it. Lower precision is in [`events`](Session::events).
+    pub fn given_up(&self) -> &[Fallback] {
+        &self.given_up
     }
 
     /// Said to the user, beside the plan's own notes: smaller rings, older
@@ -253,13 +291,19 @@ fn open_pidfd(pid: Pid) -> Result<OwnedFd, AttachError> {
     })
 }
 
-/// Ids of all sampled and of all side events, closed ones included.
-fn ids(attached: &Attached) -> Result<(Vec<u64>, Vec<u64>), SessionError> {
-    let mut ids: (Vec<u64>, Vec<u64>) = attached.retired.ids.iter().copied().unzip();
+/// Ids of all events, closed ones included.
+fn ids(attached: &Attached) -> Result<Ids, SessionError> {
+    let mut ids = attached.retired.ids.clone();
     for set in &attached.sets {
-        ids.extend(set.ids().map_err(SessionError::system("PERF_EVENT_IOC_ID"))?);
+        ids.add(set).map_err(SessionError::system("PERF_EVENT_IOC_ID"))?;
     }
     Ok(ids)
+}
+
+/// kernel.perf_event_max_sample_rate now, samples a second on each CPU.
+fn sample_rate(root: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(root.join("proc/sys/kernel/perf_event_max_sample_rate"));
+    text.ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -11,8 +11,9 @@ use record::Tid;
 
 use super::{AttachError, Attached, Certainty, DEADLINE, OPEN_DEADLINE, Process};
 use crate::attach::task::{self, TaskState};
-use crate::session::Retired;
-use crate::session::opener::{EventSet, Opener};
+use crate::session::event_set::EventSet;
+use crate::session::opener::Opener;
+use crate::session::retired::Retired;
 use crate::sys::ptrace::{self, Report};
 
 /// A task that has run so long since is taken to be out of any clone that it

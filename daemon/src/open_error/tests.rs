@@ -4,8 +4,10 @@ use std::path::Path;
 
 use record::{Cpu, Pid, Tid};
 
+use record::AttrFlags;
+
 use super::*;
-use crate::facts::{Capabilities, Facts, Tracefs, TracepointState};
+use crate::facts::{Capabilities, Facts, Limit, Tracefs, TracepointState};
 use crate::{Modes, Request, plan};
 
 fn unprivileged() -> Facts {
@@ -29,7 +31,7 @@ fn planned(event: &str, target: Target) -> Plan {
 
 fn said(plan: &Plan, call: Call, errno: i32) -> String {
     let task = Some(Tid(4712));
-    explain(&OpenFailure { call, errno, cpu: Some(Cpu(3)), task }, plan)
+    explain(&OpenFailure { errno, cpu: Some(Cpu(3)), task, ..OpenFailure::of(call) }, plan)
 }
 
 #[test]
@@ -61,7 +63,7 @@ fn each_errno_says_what_to_change() {
         (&fault, open, libc::EBUSY, "exclusively"),
         (&fault, open, libc::EOPNOTSUPP, "ebs -h"),
         (&fault, open, libc::EOVERFLOW, "kernel.perf_event_max_stack"),
-        (&fault, open, libc::E2BIG, "newer kernel"),
+        (&fault, open, libc::E2BIG, "16 KiB"),
         (&fault, open, libc::ENOENT, "type 1, config 0x2"),
         (&point, open, libc::ENOSPC, "debug registers"),
         (&fault, open, libc::ENOSPC, "counter"),

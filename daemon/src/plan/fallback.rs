@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use record::{Attr, AttrFlags, ReadFormat};
+use record::{Attr, AttrFlags, ReadFormat, SampleType};
 
 /// One thing that a kernel too old for it answers with EINVAL (trap 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,6 +10,9 @@ pub enum Fallback {
     /// Without PERF_FORMAT_LOST (Linux 6.0): losses at the very end of a
     /// ring are then unseen (trap 26).
     Lost,
+    /// PERF_SAMPLE_WEIGHT instead of WEIGHT_STRUCT (Linux 5.12): one latency
+    /// in place of up to three.
+    WeightStruct,
     /// Without build ids in MMAP2 records (Linux 5.12).
     BuildId,
     /// Without KSYMBOL records (Linux 5.1).
@@ -18,7 +21,18 @@ pub enum Fallback {
 
 impl Fallback {
     /// Every fallback, newest feature first.
-    pub const ALL: [Fallback; 3] = [Fallback::Lost, Fallback::BuildId, Fallback::Ksymbol];
+    pub const ALL: [Fallback; 4] =
+        [Fallback::Lost, Fallback::WeightStruct, Fallback::BuildId, Fallback::Ksymbol];
+
+    /// Its name in notes of streams.
+    pub fn key(self) -> &'static str {
+        match self {
+            Fallback::Lost => "lost",
+            Fallback::WeightStruct => "weight-struct",
+            Fallback::BuildId => "build-id",
+            Fallback::Ksymbol => "ksymbol",
+        }
+    }
 
     /// Those whose feature is in one of the attrs, newest first.
     pub fn of<'a>(attrs: impl IntoIterator<Item = &'a Attr>) -> Vec<Fallback> {
@@ -37,6 +51,12 @@ impl Fallback {
     pub fn apply(self, attr: &mut Attr) {
         match self {
             Fallback::Lost => attr.read_format.remove(ReadFormat::LOST),
+            Fallback::WeightStruct => {
+                if attr.sample_type.contains(SampleType::WEIGHT_STRUCT) {
+                    attr.sample_type.remove(SampleType::WEIGHT_STRUCT);
+                    attr.sample_type.insert(SampleType::WEIGHT);
+                }
+            }
             Fallback::BuildId => attr.flags.remove(AttrFlags::BUILD_ID),
             Fallback::Ksymbol => attr.flags.remove(AttrFlags::KSYMBOL),
         }
@@ -50,6 +70,10 @@ impl fmt::Display for Fallback {
             Fallback::Lost => {
                 "this kernel has no PERF_FORMAT_LOST (Linux 6.0): records lost at the end of a \
                  ring cannot be counted"
+            }
+            Fallback::WeightStruct => {
+                "this kernel gives one latency a sample (before Linux 5.12): without the \
+                 instruction's beside the cache's"
             }
             Fallback::BuildId => {
                 "this kernel puts no build ids into mappings (Linux 5.12): replaced files may \

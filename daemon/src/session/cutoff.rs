@@ -32,7 +32,7 @@ impl Session {
     /// None: room for all that the rings hold, or samples without a time.
     pub(super) fn cutoff(&self) -> Option<Cutoff> {
         let room = self.settings.count?.saturating_sub(self.seen.samples);
-        let offset = time_offset(self.attrs.event.sample_type)?;
+        let offset = self.time_offset()?;
         let held: usize = self.rings.iter().map(|ring| ring.samples.filled()).sum();
         if u64::try_from(held / SMALLEST_SAMPLE).is_ok_and(|most| most <= room) {
             return None;
@@ -44,6 +44,13 @@ impl Session {
             None => 0,
         };
         Some(Cutoff { last, offset })
+    }
+
+    /// Where all samples have their time.
+    fn time_offset(&self) -> Option<usize> {
+        let mut offsets = self.attrs.sampled().map(|(_, e)| time_offset(e.attr.sample_type));
+        let offset = offsets.next()??;
+        offsets.all(|other| other == Some(offset)).then_some(offset)
     }
 }
 
@@ -60,12 +67,7 @@ fn time(lent: Lent<'_>, offset: usize) -> Option<u64> {
     if lent.header.kind != RecordType::SAMPLE {
         return None;
     }
-    let mut word = [0; 8];
-    for (to, at) in word.iter_mut().zip(offset..) {
-        let in_second = |at: usize| lent.second.get(at.checked_sub(lent.first.len())?);
-        *to = *lent.first.get(at).or_else(|| in_second(at))?;
-    }
-    Some(u64::from_ne_bytes(word))
+    lent.word(offset)
 }
 
 /// Where TIME lies in a sample, from the record's start.

@@ -20,11 +20,13 @@ pub enum OpenError {
     /// EMFILE.
     #[error(
         "the limit of open files ({limit}) is reached after {opened} events on {cpus} CPUs; each \
-         thread needs two a CPU: raise it with `ulimit -n`"
+         thread needs {each}: raise it with `ulimit -n`"
     )]
     Descriptors {
         /// Events opened by then.
         opened: usize,
+        /// Events of one thread, on all CPUs together.
+        each: usize,
         /// CPUs sampled.
         cpus: usize,
         /// The limit, after raising it as far as this process may.

@@ -1,70 +1,31 @@
 //! Opening a task's events on every CPU, into the rings.
 
-use std::collections::VecDeque;
 use std::io;
 
-use record::attr::Sampling;
-use record::{Attr, AttrFlags, Cpu, Tid};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use record::{Cpu, Tid};
 
 use super::error::OpenError;
+use super::event_set::{CpuEvents, EventSet, Sampled};
+use super::kernel::Kernel;
+use super::negotiation::{Negotiation, Outcome};
+use super::retired::Retired;
 use super::rings::CpuRings;
-use crate::sys::event::{Counts, EncodedAttr, Event};
-use crate::{Call, Fallback, OpenFailure, Plan, Target};
+use crate::open_error::explain_imprecise;
+use crate::sys::event::{EncodedAttr, Event, Place};
+use crate::{Call, OpenFailure, Plan, PlannedEvent};
 
-/// The events of one task (or of all tasks): a sampled and a side one for
-/// each CPU.
-#[derive(Debug)]
-pub(crate) struct EventSet {
-    pub(crate) pairs: Vec<Pair>,
-}
-
-/// The two events of one task on one CPU.
-#[derive(Debug)]
-pub(crate) struct Pair {
+/// Where records of one CPU go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outlet<'s> {
     pub(crate) cpu: Cpu,
-    pub(crate) sampled: Event,
-    pub(crate) side: Event,
+    /// Owners of the rings.
+    pub(crate) samples: &'s Event,
+    pub(crate) side: &'s Event,
 }
 
-impl EventSet {
-    /// Starts counting; side records first, so that no mapping is missed.
-    /// `task` is whose events these are.
-    pub(crate) fn enable(&self, task: Option<Tid>) -> Result<(), OpenFailure> {
-        let enable = |pair: &Pair, event: &Event| {
-            event.enable().map_err(|error| OpenFailure {
-                call: Call::Enable,
-                errno: error.raw_os_error().unwrap_or(0),
-                cpu: Some(pair.cpu),
-                task,
-            })
-        };
-        self.pairs.iter().try_for_each(|pair| enable(pair, &pair.side))?;
-        self.pairs.iter().try_for_each(|pair| enable(pair, &pair.sampled))
-    }
-
-    /// Whether its task has ended and no child's events hang on these: their
-    /// counts are final (is_event_hup(), kernel/events/core.c).
-    pub(crate) fn hung_up(&self) -> io::Result<bool> {
-        all_hung_up(&self.pairs)
-    }
-
-    /// Ids of the pairs, sampled and side.
-    pub(crate) fn ids(&self) -> io::Result<Vec<(u64, u64)>> {
-        self.pairs.iter().map(|pair| Ok((pair.sampled.id()?, pair.side.id()?))).collect()
-    }
-}
-
-/// Whether the task of each pair has ended, with all that inherited it.
-pub(crate) fn all_hung_up<'p>(pairs: impl IntoIterator<Item = &'p Pair>) -> io::Result<bool> {
-    let sampled = pairs.into_iter().map(|pair| PollFd::new(&pair.sampled, PollFlags::IN));
-    let mut fds: Vec<PollFd<'_>> = sampled.collect();
-    let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-    match poll(&mut fds, Some(&zero)) {
-        Ok(_) => Ok(fds.iter().all(|fd| fd.revents().contains(PollFlags::HUP))),
-        Err(Errno::INTR) => Ok(false),
-        Err(errno) => Err(errno.into()),
+impl<'s> From<&'s CpuRings> for Outlet<'s> {
+    fn from(rings: &'s CpuRings) -> Outlet<'s> {
+        Outlet { cpu: rings.cpu, samples: rings.samples.owner(), side: rings.side.owner() }
     }
 }
 
@@ -72,144 +33,145 @@ pub(crate) fn all_hung_up<'p>(pairs: impl IntoIterator<Item = &'p Pair>) -> io::
 #[derive(Debug)]
 pub(crate) struct Opener<'s> {
     plan: &'s Plan,
-    rings: &'s [CpuRings],
-    attrs: Attrs,
-    encoded: (EncodedAttr, EncodedAttr),
-    fallbacks: VecDeque<Fallback>,
-    given_up: Vec<Fallback>,
-    any_open: bool,
+    kernel: &'s dyn Kernel,
+    outlets: Vec<Outlet<'s>>,
+    negotiation: Negotiation<'s>,
     /// Events that are open now, for the text of EMFILE.
     opened: usize,
+    /// Open files allowed.
     limit: Option<u64>,
 }
 
-/// Both attrs as they are opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Attrs {
-    pub(crate) event: Attr,
-    pub(crate) side: Attr,
-}
-
-impl Attrs {
-    /// The plan's attrs with what the target calls for: disabled until
-    /// started, inherited by what a task starts, enabled by a command's exec.
-    pub(crate) fn of(plan: &Plan) -> Attrs {
-        let mut event = plan.events.first().map(|event| event.attr.clone()).unwrap_or_default();
-        let mut side = plan.side.clone();
-        for attr in [&mut event, &mut side] {
-            attr.flags.insert(AttrFlags::DISABLED);
-            attr.flags.set(AttrFlags::INHERIT, plan.target != Target::System);
-            attr.flags.set(AttrFlags::ENABLE_ON_EXEC, plan.target == Target::Command);
-        }
-        Attrs { event, side }
-    }
-
-    /// The sample period; 0: it varies.
-    pub(crate) fn period(&self) -> u64 {
-        match self.event.sampling() {
-            Sampling::Period(period) => period,
-            Sampling::Frequency(_) => 0,
-        }
-    }
-
-    fn encoded(&self) -> io::Result<(EncodedAttr, EncodedAttr)> {
-        Ok((EncodedAttr::new(&self.event)?, EncodedAttr::new(&self.side)?))
-    }
-}
-
 impl<'s> Opener<'s> {
-    /// `limit`: open files allowed.
+    /// Opens into these outlets.
     pub(crate) fn new(
         plan: &'s Plan,
-        rings: &'s [CpuRings],
+        kernel: &'s dyn Kernel,
+        outlets: Vec<Outlet<'s>>,
         limit: Option<u64>,
     ) -> Result<Opener<'s>, OpenError> {
-        let attrs = Attrs::of(plan);
-        let encoded = attrs.encoded().map_err(OpenError::Attr)?;
-        let fallbacks = plan.fallbacks.iter().copied().collect();
-        Ok(Opener {
-            plan,
-            rings,
-            attrs,
-            encoded,
-            fallbacks,
-            given_up: Vec::new(),
-            any_open: false,
-            opened: 0,
-            limit,
-        })
+        let negotiation = Negotiation::new(plan, kernel)?;
+        let is_open = |event: &PlannedEvent| outlets.iter().any(|outlet| event.is_on(outlet.cpu));
+        if !plan.events.iter().any(|event| !event.carrier && is_open(event)) {
+            return Err(OpenError::NoCpu { cpus: plan.cpus.len() });
+        }
+        Ok(Opener { plan, kernel, outlets, negotiation, opened: 0, limit })
     }
 
-    /// Opens the events of `task` (None: of all), disabled, on every CPU of
-    /// the rings. None: there is no such task any more.
+    /// Opens the events of `task` (None: of all), disabled, each on those of
+    /// its CPUs that have an outlet. None: there is no such task any more.
     pub(crate) fn open(&mut self, task: Option<Tid>) -> Result<Option<EventSet>, OpenError> {
-        let mut pairs = Vec::with_capacity(self.rings.len());
-        let rings = self.rings;
-        for ring in rings {
-            match self.pair(task, ring) {
-                Ok(pair) => {
-                    self.any_open = true;
-                    self.opened += 2;
-                    pairs.push(pair);
+        let mut set = EventSet { cpus: Vec::with_capacity(self.outlets.len()) };
+        for index in 0..self.outlets.len() {
+            let outlet = self.outlets[index];
+            match self.on_cpu(task, outlet) {
+                Ok(on_cpu) => {
+                    self.opened += on_cpu.sampled.len() + 1;
+                    set.cpus.push(on_cpu);
                 }
                 Err(failure) => match failure.errno {
                     libc::ESRCH if task.is_some() => {
-                        self.opened = self.opened.saturating_sub(2 * pairs.len());
+                        self.opened = self.opened.saturating_sub(set.count());
                         return Ok(None);
                     }
                     // The CPU went offline since the rings were mapped.
                     libc::ENODEV => {}
                     libc::EMFILE | libc::ENFILE => return Err(self.too_many()),
-                    _ => return Err(OpenError::event(failure, self.plan)),
+                    _ => return Err(self.verdict(failure, outlet)),
                 },
             }
         }
-        Ok(Some(EventSet { pairs }))
+        Ok(Some(set))
     }
 
-    fn pair(&mut self, task: Option<Tid>, ring: &CpuRings) -> Result<Pair, OpenFailure> {
+    fn on_cpu(&mut self, task: Option<Tid>, outlet: Outlet<'_>) -> Result<CpuEvents, OpenFailure> {
         loop {
-            let failure = match self.try_pair(task, ring) {
-                Ok(pair) => return Ok(pair),
+            let failure = match self.try_on_cpu(task, outlet) {
+                Ok(on_cpu) => {
+                    for sampled in &on_cpu.sampled {
+                        self.negotiation.settle(sampled.index);
+                    }
+                    return Ok(on_cpu);
+                }
                 Err(failure) => failure,
             };
-            // Only the first open of all can tell what the kernel knows.
-            if failure.errno != libc::EINVAL || self.any_open {
+            if !self.negotiation.adapt(&failure) {
                 return Err(failure);
-            }
-            let Some(fallback) = self.fallbacks.pop_front() else { return Err(failure) };
-            fallback.apply(&mut self.attrs.event);
-            fallback.apply(&mut self.attrs.side);
-            self.given_up.push(fallback);
-            match self.attrs.encoded() {
-                Ok(encoded) => self.encoded = encoded,
-                Err(_) => return Err(failure),
             }
         }
     }
 
-    fn try_pair(&mut self, task: Option<Tid>, ring: &CpuRings) -> Result<Pair, OpenFailure> {
-        let pid = task.map_or(-1, |tid| tid.0);
-        let cpu = i32::try_from(ring.cpu.0).unwrap_or(-1);
-        let fail = |call| {
-            move |error: io::Error| OpenFailure {
-                call,
-                errno: error.raw_os_error().unwrap_or(0),
-                cpu: Some(ring.cpu),
-                task,
-            }
+    /// All of one CPU or nothing: a group is worth nothing in part.
+    fn try_on_cpu(
+        &mut self,
+        task: Option<Tid>,
+        outlet: Outlet<'_>,
+    ) -> Result<CpuEvents, OpenFailure> {
+        let fail = |call, event, error: &io::Error| OpenFailure {
+            errno: error.raw_os_error().unwrap_or(0),
+            cpu: Some(outlet.cpu),
+            task,
+            event,
+            ..OpenFailure::of(call)
         };
-        let sampled = Event::open(&mut self.encoded.0, pid, cpu).map_err(fail(Call::OpenEvent))?;
-        let side = Event::open(&mut self.encoded.1, pid, cpu).map_err(fail(Call::OpenSide))?;
-        sampled.output_to(ring.samples.owner()).map_err(fail(Call::SetOutput))?;
-        side.output_to(ring.side.owner()).map_err(fail(Call::SetOutput))?;
-        Ok(Pair { cpu: ring.cpu, sampled, side })
+        let pid = task.map_or(-1, |tid| tid.0);
+        let cpu = i32::try_from(outlet.cpu.0).unwrap_or(-1);
+        let encoded = self.negotiation.encoded();
+        let mut sampled: Vec<Sampled> = Vec::new();
+        for (index, (event, attr)) in self.plan.events.iter().zip(&mut encoded.events).enumerate() {
+            if !event.is_on(outlet.cpu) {
+                continue;
+            }
+            let leader = event.leader.filter(|&leader| leader != index);
+            let leader = leader.and_then(|leader| sampled.iter().find(|open| open.index == leader));
+            let place = Place { pid, cpu, leader: leader.map(|leader| &leader.event) };
+            let opened = open(self.kernel, attr, place).map_err(|(error, kernel_size)| {
+                OpenFailure { kernel_size, ..fail(Call::OpenEvent, Some(index), &error) }
+            })?;
+            if !event.carrier {
+                self.kernel
+                    .share(&opened, outlet.samples)
+                    .map_err(|error| fail(Call::SetOutput, Some(index), &error))?;
+            }
+            sampled.push(Sampled { index, event: opened });
+        }
+        let place = Place { pid, cpu, leader: None };
+        let side =
+            open(self.kernel, &mut encoded.side, place).map_err(|(error, kernel_size)| {
+                OpenFailure { kernel_size, ..fail(Call::OpenSide, None, &error) }
+            })?;
+        self.kernel
+            .share(&side, outlet.side)
+            .map_err(|error| fail(Call::SetOutput, None, &error))?;
+        Ok(CpuEvents { cpu: outlet.cpu, sampled, side })
+    }
+
+    /// The error for a refusal that nothing helps against. Where precision
+    /// was asked for, opening without tells whether that is why.
+    fn verdict(&mut self, failure: OpenFailure, outlet: Outlet<'_>) -> OpenError {
+        if !self.negotiation.forgo_precision(&failure) {
+            return OpenError::event(failure, self.plan);
+        }
+        match self.try_on_cpu(failure.task, outlet) {
+            Err(plain) if plain.event == failure.event => OpenError::event(plain, self.plan),
+            Ok(_) | Err(_) => {
+                let refused = failure.event.map_or(&[][..], |i| self.negotiation.refused(i));
+                OpenError::Refused {
+                    text: explain_imprecise(&failure, self.plan, refused),
+                    failure,
+                }
+            }
+        }
     }
 
     fn too_many(&self) -> OpenError {
+        let each = self.outlets.iter().map(|outlet| {
+            1 + self.plan.events.iter().filter(|event| event.is_on(outlet.cpu)).count()
+        });
         OpenError::Descriptors {
             opened: self.opened,
-            cpus: self.rings.len(),
+            each: each.sum(),
+            cpus: self.outlets.len(),
             limit: self.limit.map_or_else(|| "the system's".into(), |limit| limit.to_string()),
         }
     }
@@ -221,74 +183,28 @@ impl<'s> Opener<'s> {
 
     /// Closes a set that was opened here, and keeps its counts in `retired`.
     pub(crate) fn retire(&mut self, set: EventSet, retired: &mut Retired) {
-        self.opened = self.opened.saturating_sub(2 * set.pairs.len());
-        retired.add(set, self.attrs.period());
+        self.opened = self.opened.saturating_sub(set.count());
+        retired.add(set, &self.negotiation.attrs().periods());
     }
 
     /// The attrs as opened, and what had to be given up for that.
-    pub(crate) fn into_outcome(self) -> (Attrs, Vec<Fallback>) {
-        (self.attrs, self.given_up)
+    pub(crate) fn into_outcome(self) -> Outcome {
+        self.negotiation.into_outcome()
     }
 }
 
-/// What events have counted: those that are closed, then all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Retired {
-    pub(crate) sampled: Counts,
-    pub(crate) side_lost: u64,
-    /// An event's count could not be read.
-    pub(crate) unread: bool,
-    /// Full periods, summed over events.
-    pub(crate) periods: u64,
-    /// Ids of closed events, sampled and side: their records may be in the
-    /// rings still.
-    pub(crate) ids: Vec<(u64, u64)>,
-}
-
-impl Retired {
-    /// Reads what a set counted, and closes it: events that its tasks'
-    /// children inherited go with it.
-    fn add(&mut self, set: EventSet, period: u64) {
-        self.read(&set, period);
-        match set.ids() {
-            Ok(ids) => self.ids.extend(ids),
-            Err(_) => self.unread = true,
-        }
-    }
-
-    /// Adds what a set has counted so far; `period` is its events', 0 where
-    /// it varies.
-    pub(crate) fn read(&mut self, set: &EventSet, period: u64) {
-        for pair in &set.pairs {
-            match pair.sampled.counts() {
-                Ok(counts) => {
-                    let sum = &mut self.sampled;
-                    sum.count += counts.count;
-                    sum.enabled += counts.enabled;
-                    sum.running += counts.running;
-                    sum.lost += counts.lost;
-                    self.periods += counts.count.checked_div(period).unwrap_or(0);
-                }
-                Err(_) => self.unread = true,
-            }
-            match pair.side.counts() {
-                Ok(counts) => self.side_lost += counts.lost,
-                Err(_) => self.unread = true,
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_enable_says_where() {
-        let no_event = || Event::from(std::os::fd::OwnedFd::from(std::io::pipe().unwrap().0));
-        let pair = Pair { cpu: Cpu(3), sampled: no_event(), side: no_event() };
-        let failure = EventSet { pairs: vec![pair] }.enable(Some(Tid(7))).unwrap_err();
-        let (cpu, task) = (Some(Cpu(3)), Some(Tid(7)));
-        assert_eq!(failure, OpenFailure { call: Call::Enable, errno: libc::ENOTTY, cpu, task });
-    }
+/// Opens an event; with E2BIG comes the size that the kernel wrote back, if
+/// it did (trap 1).
+fn open(
+    kernel: &dyn Kernel,
+    attr: &mut EncodedAttr,
+    place: Place<'_>,
+) -> Result<Event, (io::Error, Option<u32>)> {
+    let sent = attr.size();
+    kernel.open(attr, place).map_err(|error| {
+        let known = attr.size();
+        attr.set_size(sent);
+        let too_big = error.raw_os_error() == Some(libc::E2BIG) && known != sent;
+        (error, too_big.then_some(known))
+    })
 }

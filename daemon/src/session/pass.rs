@@ -5,6 +5,7 @@ use std::io;
 use record::{Misc, RecordHeader, RecordType, SampleType};
 
 use super::cutoff::Cutoff;
+use super::owner::{Claim, Owned, Owner};
 use super::sink::Outbox;
 use super::{Seen, Session, SessionError, Sink};
 use crate::ledger::Ledger;
@@ -23,25 +24,33 @@ pub struct Pass {
     pub limit_reached: bool,
 }
 
-/// What a CPU's ring of samples gave last.
-#[derive(Debug, Default)]
+/// A CPU's ring of samples: whose they are, and what it gave last.
+#[derive(Debug)]
 pub(super) struct Lane {
+    owner: Owner,
     last: Vec<u8>,
+    last_event: usize,
     record: Vec<u8>,
 }
 
 impl Lane {
-    /// Whether the record is the one before it but for the id: two events on
-    /// one task record the same moment alike, registers and all (the kernel
-    /// fills perf_sample_data once for both since Linux 6.2). The reader of
-    /// the ring calls it: nothing is allocated once the longest record was.
-    fn is_twin(&mut self, lent: Lent<'_>) -> bool {
+    pub(super) fn new(owner: Owner) -> Lane {
+        Lane { owner, last: Vec::new(), last_event: 0, record: Vec::new() }
+    }
+
+    /// Whether the record is the one before it but for the id: two openings
+    /// of one event on one task record the same moment alike, registers and
+    /// all (the kernel fills perf_sample_data once for both since Linux 6.2).
+    /// The reader of the ring calls it: nothing is allocated once the longest
+    /// record was.
+    fn is_twin(&mut self, event: usize, lent: Lent<'_>) -> bool {
         self.record.clear();
         self.record.extend_from_slice(lent.first);
         self.record.extend_from_slice(lent.second);
+        let same_event = std::mem::replace(&mut self.last_event, event) == event;
         let twin = body(&self.record).is_some_and(|this| Some(this) == body(&self.last));
         std::mem::swap(&mut self.last, &mut self.record);
-        twin
+        twin && same_event
     }
 }
 
@@ -96,26 +105,32 @@ impl Session {
 
     fn drain_samples(&mut self, index: usize, cutoff: Option<Cutoff>, pass: &mut Pass) -> Drained {
         let limit = self.settings.count.unwrap_or(u64::MAX);
+        let comparable = SampleType::IDENTIFIER | SampleType::TIME;
         let twins = self.drop_twins
-            && self.attrs.event.sample_type.contains(SampleType::IDENTIFIER | SampleType::TIME);
+            && self.attrs.sampled().all(|(_, event)| event.attr.sample_type.contains(comparable));
         let late = move |lent: Lent<'_>| cutoff.is_some_and(|cutoff| cutoff.excludes(lent));
-        let identified = self.attrs.event.sample_type.contains(SampleType::IDENTIFIER);
-        let id = self.ids.0.first().copied().filter(|_| identified);
         let (ring, lane) = (&mut self.rings[index].samples, &mut self.lanes[index]);
         let (ledger, seen, outbox) = (&mut self.ledger, &mut self.seen, &mut self.outbox);
+        let (owners, owner) = (&self.owners, lane.owner);
         ring.drain(|lent| {
             if lent.header.kind != RecordType::SAMPLE {
                 other(lent, seen, ledger);
                 outbox.side(lent);
                 pass.side += 1;
-            } else if twins && lane.is_twin(lent) {
-                ledger.lost.duplicate += 1;
+                return;
+            }
+            let Owned::By(Claim { event, id }) = owners.of(owner, lent) else {
+                ledger.lost.foreign += 1;
+                return;
+            };
+            if twins && lane.is_twin(event, lent) {
+                ledger.lose(event, 1, |lost| &mut lost.duplicate);
             } else if seen.samples >= limit || late(lent) {
-                ledger.lost.beyond_count += 1;
+                ledger.lose(event, 1, |lost| &mut lost.beyond_count);
             } else {
                 seen.samples += 1;
                 pass.samples += 1;
-                outbox.sample(lent, id);
+                outbox.sample(lent, Claim { event, id });
             }
         })
     }
@@ -126,21 +141,20 @@ impl Session {
 }
 
 impl Outbox {
-    /// A sample of the session's event, under this id. A software event
-    /// that somebody else samples too has the id of whoever comes first in
-    /// the kernel's list (it fills perf_sample_data once for all): with that,
-    /// readers take the record for no event's.
+    /// A sample of an event, under the id that this claims it with.
     #[inline]
-    fn sample(&mut self, lent: Lent<'_>, id: Option<u64>) {
+    fn sample(&mut self, lent: Lent<'_>, claim: Claim) {
         let at = self.bytes.len() + RecordHeader::SIZE;
         self.append(lent);
-        if let Some(id) = id
+        if let Some(id) = claim.id
             && let Some(place) = self.bytes.get_mut(at..at + size_of::<u64>())
         {
             place.copy_from_slice(&id.to_ne_bytes());
         }
-        self.samples += 1;
-        self.exact_ip += u64::from(lent.header.misc.contains(Misc::EXACT_IP));
+        if let Some(buffered) = self.samples.get_mut(claim.event) {
+            buffered.samples += 1;
+            buffered.exact_ip += u64::from(lent.header.misc.contains(Misc::EXACT_IP));
+        }
     }
 
     fn side(&mut self, lent: Lent<'_>) {
@@ -169,14 +183,7 @@ fn damage(drained: Drained, ledger: &mut Ledger) {
 
 /// `lost` of a LOST record: header, id, lost.
 fn lost(lent: Lent<'_>) -> u64 {
-    let mut word = [0; 8];
-    let bytes = lent.first.iter().chain(lent.second).skip(RecordHeader::SIZE + 8);
-    let mut filled = 0;
-    for (to, from) in word.iter_mut().zip(bytes) {
-        *to = *from;
-        filled += 1;
-    }
-    if filled == word.len() { u64::from_ne_bytes(word) } else { 0 }
+    lent.word(RecordHeader::SIZE + 8).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -189,16 +196,18 @@ mod tests {
         bytes.extend([id, time].iter().flat_map(|word| word.to_ne_bytes()));
         let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(1), size: 24 };
         let (first, second) = bytes.split_at(split);
-        lane.is_twin(Lent { header, first, second })
+        lane.is_twin(0, Lent { header, first, second })
     }
 
     #[test]
     fn only_a_neighbour_that_differs_by_its_id_alone_is_a_twin() {
-        let mut lane = Lane::default();
+        let mut lane = Lane::new(Owner::Several(None));
         assert!(!lend(&mut lane, (1, 100), 24), "the first");
         assert!(lend(&mut lane, (2, 100), 24));
         assert!(lend(&mut lane, (3, 100), 8), "split at the ring's end");
         assert!(!lend(&mut lane, (3, 101), 16), "another time");
         assert!(!lend(&mut lane, (3, 100), 0), "not the neighbour");
+        lane.last_event = 1;
+        assert!(!lend(&mut lane, (4, 100), 24), "of another event");
     }
 }

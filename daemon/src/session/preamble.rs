@@ -4,14 +4,14 @@ use std::io;
 use std::path::Path;
 
 use record::stream::{Cache, EventName, Feature, write};
-use record::{Attr, Pid, SampleType};
+use record::{Attr, Pid, SampleFilter, SampleType};
 
-use super::opener::Attrs;
+use super::attrs::Attrs;
 use super::{Session, SessionError, Sink};
-use crate::Target;
 use crate::facts::{CacheKind, Facts};
 use crate::synthesize::{Processes, Synthesizer, kernel};
 use crate::sys::event::NATIVE_ORDER;
+use crate::{Fallback, PlannedEvent, Target};
 
 /// Bytes kept of a word whose command line does not fit a record.
 const LONG_WORD: usize = 4096;
@@ -33,11 +33,19 @@ impl Session {
         let out = &mut self.outbox.bytes;
         let wrong = |e: write::WriteError| SessionError::Preamble(e.to_string());
         write::file_header(NATIVE_ORDER, out);
-        let events = [
-            (&self.attrs.event, &self.ids.0, self.plan.name.as_str()),
-            (&self.attrs.side, &self.ids.1, SIDE_NAME),
-        ];
-        for (attr, ids, name) in events {
+        // An event without ids, its CPUs offline, has no records.
+        let open = self.attrs.sampled().filter(|(index, _)| !self.ids.of(*index).is_empty());
+        let open = open.filter_map(|(index, event)| {
+            let asked = self.plan.events.get(index)?;
+            Some((event, asked, self.ids.of(index)))
+        });
+        let sampled: Vec<_> = open.collect();
+        let mut events: Vec<(&Attr, &[u64], &str)> = sampled
+            .iter()
+            .map(|(event, _, ids)| (&event.attr, *ids, event.name.as_str()))
+            .collect();
+        events.push((&self.attrs.side, &self.ids.side, SIDE_NAME));
+        for &(attr, ids, name) in &events {
             // More ids than a record holds: the event is described again.
             for ids in ids.chunks(write::IDS_A_RECORD) {
                 write::attr(attr, ids, NATIVE_ORDER, out).map_err(wrong)?;
@@ -46,10 +54,11 @@ impl Session {
                 write::event_name(*id, name, NATIVE_ORDER, out).map_err(wrong)?;
             }
         }
-        let first = self.ids.0.first().copied().unwrap_or(0);
-        if let Some(event) = self.plan.events.first() {
-            let note = format!("{};served=embedded", event.promises);
-            write::event_unit(first, &note, NATIVE_ORDER, out).map_err(wrong)?;
+        for (event, asked, ids) in &sampled {
+            let note = promises_note(event, asked, &self.given_up);
+            if let Some(&first) = ids.first() {
+                write::event_unit(first, &note, NATIVE_ORDER, out).map_err(wrong)?;
+            }
         }
         let names = descriptions(&events).map_err(wrong)?;
         for feature in features(facts, command_line).into_iter().chain([names]) {
@@ -162,7 +171,26 @@ fn shorten(feature: &mut Feature) -> bool {
     }
 }
 
-fn descriptions(events: &[(&Attr, &Vec<u64>, &str)]) -> Result<Feature, write::WriteError> {
+/// What the samples of an event as opened are worth, which of them are meant,
+/// and what of the event as planned had to be given up.
+fn promises_note(event: &PlannedEvent, asked: &PlannedEvent, given_up: &[Fallback]) -> String {
+    let mut note = event.promises.to_string();
+    if !event.filter.is_all() {
+        note.push_str(&format!(";{}={}", SampleFilter::KEY, event.filter));
+    }
+    let (got, wanted) = (event.attr.precise_ip(), asked.attr.precise_ip());
+    if got < wanted {
+        note.push_str(&format!(";precise_ip={got} of {wanted}"));
+    }
+    if !given_up.is_empty() {
+        let keys: Vec<&str> = given_up.iter().map(|fallback| fallback.key()).collect();
+        note.push_str(&format!(";given_up={}", keys.join("+")));
+    }
+    note.push_str(";served=embedded");
+    note
+}
+
+fn descriptions(events: &[(&Attr, &[u64], &str)]) -> Result<Feature, write::WriteError> {
     let names = events.iter().map(|(attr, ids, name)| {
         let ids = &ids[..ids.len().min(write::IDS_A_RECORD / 4)];
         EventName::new(attr, ids, name, NATIVE_ORDER)

@@ -12,7 +12,7 @@ use record::{Attr, AttrFlags, Cpu, EventType};
 
 use super::error::OpenError;
 use crate::ring::{Drained, Lent, Region, drain, look};
-use crate::sys::event::{EncodedAttr, Event};
+use crate::sys::event::{EncodedAttr, Event, Place};
 use crate::sys::mapping::Mapping;
 use crate::{Call, OpenFailure, Plan, RingPages};
 
@@ -134,15 +134,15 @@ fn map_all(plan: &Plan, sizes: RingPages) -> Result<Mapped, OpenFailure> {
 fn map_ring(plan: &Plan, cpu: Cpu, pages: u32) -> Result<Ring, OpenFailure> {
     let fail = |call| {
         move |error: io::Error| OpenFailure {
-            call,
             errno: error.raw_os_error().unwrap_or(0),
             cpu: Some(cpu),
-            task: None,
+            ..OpenFailure::of(call)
         }
     };
     let mut attr = EncodedAttr::new(&owner(plan, pages)).map_err(fail(Call::OpenSide))?;
     let number = i32::try_from(cpu.0).map_err(|e| fail(Call::OpenSide)(io::Error::other(e)))?;
-    let owner = Event::open(&mut attr, 0, number).map_err(fail(Call::OpenSide))?;
+    let place = Place { pid: 0, cpu: number, leader: None };
+    let owner = Event::open(&mut attr, place).map_err(fail(Call::OpenSide))?;
     let mapping = Mapping::new(&owner, pages).map_err(fail(Call::Map { pages }))?;
     Ok(Ring { mapping, owner })
 }
@@ -151,8 +151,7 @@ fn map_ring(plan: &Plan, cpu: Cpu, pages: u32) -> Result<Ring, OpenFailure> {
 /// of a ring is its owner's.
 fn owner(plan: &Plan, pages: u32) -> Attr {
     let bytes = rustix::param::page_size().saturating_mul(usize::try_from(pages).unwrap_or(1));
-    let event = plan.events.first().map(|event| event.attr.clone()).unwrap_or_default();
-    let clock = event.flags & AttrFlags::USE_CLOCKID;
+    let clock = plan.side.flags & AttrFlags::USE_CLOCKID;
     Attr {
         kind: EventType::SOFTWARE,
         config: DUMMY,
@@ -162,7 +161,7 @@ fn owner(plan: &Plan, pages: u32) -> Attr {
             | AttrFlags::WATERMARK
             | clock,
         wakeup: u32::try_from(bytes / WAKE_AT).unwrap_or(u32::MAX),
-        clockid: event.clockid,
+        clockid: plan.side.clockid,
         ..Attr::default()
     }
 }
@@ -172,7 +171,7 @@ mod tests {
     use super::*;
 
     fn no_room(errno: i32, call: Call) -> OpenFailure {
-        OpenFailure { call, errno, cpu: None, task: None }
+        OpenFailure { errno, ..OpenFailure::of(call) }
     }
 
     /// Sizes got where both rings may have so many pages together.

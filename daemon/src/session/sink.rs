@@ -33,14 +33,26 @@ impl Sink for Vec<u8> {
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     pub(super) bytes: Vec<u8>,
-    pub(super) samples: u64,
-    pub(super) exact_ip: u64,
+    /// Of each event, by its place in the ledger.
+    pub(super) samples: Vec<Buffered>,
     pub(super) side: u64,
     /// The sink has failed: nothing is written any more.
     failed: bool,
 }
 
+/// Samples of one event in the buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Buffered {
+    pub(super) samples: u64,
+    pub(super) exact_ip: u64,
+}
+
 impl Outbox {
+    /// For so many events.
+    pub(super) fn new(events: usize) -> Outbox {
+        Outbox { samples: vec![Buffered::default(); events], ..Outbox::default() }
+    }
+
     /// Hands on a buffer that is full enough.
     pub(super) fn flush_full(
         &mut self,
@@ -59,16 +71,19 @@ impl Outbox {
             self.failed = true;
             ledger.sink_error = Some(error.to_string());
         }
-        if self.failed {
-            ledger.lost.sink += self.samples;
-            ledger.side_lost += self.side;
-        } else {
-            ledger.delivered += self.samples;
-            ledger.exact_ip += self.exact_ip;
-            ledger.side_delivered += self.side;
+        for (event, buffered) in self.samples.iter_mut().enumerate() {
+            let Buffered { samples, exact_ip } = std::mem::take(buffered);
+            match self.failed {
+                true => ledger.lose(event, samples, |lost| &mut lost.sink),
+                false => ledger.deliver(event, samples, exact_ip),
+            }
+        }
+        match self.failed {
+            true => ledger.side_lost += self.side,
+            false => ledger.side_delivered += self.side,
         }
         self.bytes.clear();
-        (self.samples, self.exact_ip, self.side) = (0, 0, 0);
+        self.side = 0;
         result
     }
 }

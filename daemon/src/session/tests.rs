@@ -16,6 +16,7 @@ use crate::{CommandError, CommandStatus, PlannedEvent, Promises, RingPages};
 mod attached;
 mod loss;
 mod running;
+mod several;
 
 const PAGE_FAULTS: (EventType, u64) = (EventType::SOFTWARE, 2);
 

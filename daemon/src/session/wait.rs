@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::opener::all_hung_up;
+use super::event_set::all_hung_up;
 use super::{Session, SessionError};
 
 /// How long to wait at most once poll(2) cannot tell about the rings.
@@ -97,7 +97,6 @@ impl Session {
 
     /// An event hangs up once its task and all that inherited it are gone.
     fn events_hung_up(&self) -> Result<bool, SessionError> {
-        let pairs = self.sets.iter().flat_map(|set| &set.pairs);
-        all_hung_up(pairs).map_err(|error| SessionError::System { call: "poll", error })
+        all_hung_up(&self.sets).map_err(|error| SessionError::System { call: "poll", error })
     }
 }

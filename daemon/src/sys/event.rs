@@ -18,11 +18,16 @@ pub(crate) struct EncodedAttr {
 }
 
 impl EncodedAttr {
-    /// Always [`Attr::MAX_SIZE`] bytes: a kernel that knows fewer accepts a
-    /// tail of zeros (trap 1).
+    /// In [`Attr::MAX_SIZE`] bytes: a kernel that knows fewer accepts a tail
+    /// of zeros (trap 1).
     pub(crate) fn new(attr: &Attr) -> io::Result<EncodedAttr> {
+        EncodedAttr::in_size(attr, Attr::MAX_SIZE)
+    }
+
+    /// In so many bytes; an error when a field lies beyond.
+    pub(crate) fn in_size(attr: &Attr, size: u32) -> io::Result<EncodedAttr> {
         let mut bytes = Vec::new();
-        attr.encode(Attr::MAX_SIZE, NATIVE_ORDER, &mut bytes).map_err(io::Error::other)?;
+        attr.encode(size, NATIVE_ORDER, &mut bytes).map_err(io::Error::other)?;
         let words = bytes
             .chunks(8)
             .map(|chunk| {
@@ -33,6 +38,33 @@ impl EncodedAttr {
             .collect();
         Ok(EncodedAttr { words, read_format: attr.read_format })
     }
+
+    /// The size field: where the kernel writes how many bytes it knows, when
+    /// these are too many.
+    pub(crate) fn size(&self) -> u32 {
+        let halves = self.words.first().map(|word| word.to_ne_bytes());
+        halves.map_or(0, |[_, _, _, _, size @ ..]| u32::from_ne_bytes(size))
+    }
+
+    /// Writes the size field.
+    pub(crate) fn set_size(&mut self, size: u32) {
+        if let Some(word) = self.words.first_mut() {
+            let mut bytes = word.to_ne_bytes();
+            bytes[4..].copy_from_slice(&size.to_ne_bytes());
+            *word = u64::from_ne_bytes(bytes);
+        }
+    }
+}
+
+/// Where an event is opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'e> {
+    /// A task; 0: the calling thread, -1: any.
+    pub(crate) pid: i32,
+    /// A CPU; -1: any.
+    pub(crate) cpu: i32,
+    /// The leader of the group to join, open in the same place.
+    pub(crate) leader: Option<&'e Event>,
 }
 
 /// What read(2) of one event gives; nanoseconds.
@@ -56,15 +88,16 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Opens `attr` on task `pid` (0: the calling thread, -1: any) and
-    /// `cpu`, close-on-exec.
-    pub(crate) fn open(attr: &mut EncodedAttr, pid: i32, cpu: i32) -> io::Result<Event> {
+    /// Opens `attr`, close-on-exec. After E2BIG, where the kernel knows
+    /// fewer bytes, the size field holds how many (trap 1).
+    pub(crate) fn open(attr: &mut EncodedAttr, place: Place<'_>) -> io::Result<Event> {
+        let leader = place.leader.map_or(-1, |leader| leader.fd.as_raw_fd());
         let pointer = attr.words.as_mut_ptr().cast();
         let flags = libc::c_ulong::from(perf::bindings::PERF_FLAG_FD_CLOEXEC);
-        // SAFETY: `pointer` is to MAX_SIZE initialised bytes that outlive the
-        // call; their size field says so, and the kernel writes to no more
+        // SAFETY: `pointer` is to as many initialised bytes as their size
+        // field says, which outlive the call; the kernel writes to no more
         // than that field.
-        let fd = unsafe { perf::perf_event_open(pointer, pid, cpu, -1, flags) };
+        let fd = unsafe { perf::perf_event_open(pointer, place.pid, place.cpu, leader, flags) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }

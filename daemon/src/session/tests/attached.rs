@@ -13,7 +13,7 @@ const FORKS: u64 = 25;
 const PAGES: u64 = 5;
 
 #[derive(Debug)]
-struct Births {
+pub(super) struct Births {
     /// Records of each page, by its number.
     hits: HashMap<u64, u32>,
     early_threads: u64,
@@ -31,6 +31,16 @@ impl Births {
 
 /// Attaches after `delay`, then lets the program go on to its end.
 fn births(binary: &Path, mode: &str, delay: Duration) -> Births {
+    births_with(binary, mode, delay, |plan| plan)
+}
+
+/// The same with another plan.
+pub(super) fn births_with(
+    binary: &Path,
+    mode: &str,
+    delay: Duration,
+    change: impl FnOnce(Plan) -> Plan,
+) -> Births {
     let mut child = Watched::spawn(binary, mode);
     let line = child.line();
     let (base, size) = line.split_once(' ').unwrap();
@@ -38,7 +48,7 @@ fn births(binary: &Path, mode: &str, delay: Duration) -> Births {
     let size: u64 = size.parse().unwrap();
     std::thread::sleep(delay);
     let mut sink = Vec::new();
-    let plan = plan_of(PAGE_FAULTS, Target::Process(child.pid()), 1024);
+    let plan = change(plan_of(PAGE_FAULTS, Target::Process(child.pid()), 1024));
     let mut session = started(plan, Settings::default(), &mut sink);
     child.go();
     run_to_end(&mut session, &mut sink);
@@ -56,7 +66,7 @@ fn births(binary: &Path, mode: &str, delay: Duration) -> Births {
 }
 
 /// Whether the attach was certain; if so, all counts must be right.
-fn check(births: &Births, delay: Duration) -> bool {
+pub(super) fn check(births: &Births, delay: Duration) -> bool {
     if !births.notes.is_empty() {
         eprintln!("skipped one attach, this machine is too busy for it: {:?}", births.notes);
         return false;
@@ -158,7 +168,7 @@ fn threads_that_end_during_the_attach_hold_no_descriptors() {
         assert_eq!(session.notes(), [""; 0], "attached in {took:?}");
         // The main thread, the makers, and one brief thread of each.
         assert!(session.sets.len() <= 1 + 2 * MAKERS, "{} sets", session.sets.len());
-        most = most.max(session.retired.ids.len());
+        most = most.max(session.retired.ids.side.len());
         child.go();
         run_to_end(&mut session, &mut Vec::new());
         let ledger = session.finish(&mut Vec::new()).unwrap();

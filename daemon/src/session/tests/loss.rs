@@ -61,7 +61,7 @@ fn with_the_default_ring_nothing_is_lost() {
     assert_eq!(ledger.delivered, content.addresses.len() as u64);
     assert!(content.notes[0].starts_with("source=kernel-software;"));
     assert!(content.notes[0].ends_with(";served=embedded"));
-    assert_eq!(content.notes[1], ledger.note());
+    assert_eq!(content.notes[1], ledger.note(0));
     assert!(content.sides.iter().any(|s| s.starts_with("Mmap(")), "the kernel's text");
     assert!(content.sides.iter().any(|s| s.starts_with("Mmap2(")));
 }

@@ -1,0 +1,52 @@
+//! Records that did not reach the sink.
+
+/// How many, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// No room in a ring: PERF_FORMAT_LOST of every sampled event, or the
+    /// LOST records where the kernel has no such count.
+    pub ring: u64,
+    /// Made after the count that was asked for was reached: left out on
+    /// purpose, and accounted for.
+    pub beyond_count: u64,
+    /// The same event seen twice, by two events on one thread.
+    pub duplicate: u64,
+    /// Samples under the id of somebody else's event, where several of this
+    /// session's may be meant: of a software event that two sessions sample,
+    /// the kernel fills one record for both (Linux 6.2).
+    pub foreign: u64,
+    /// Times that bytes in a ring were no record; each may hide several.
+    pub parse_error: u64,
+    /// The sink failed: a full disk, a closed pipe.
+    pub sink: u64,
+    /// In the moment of stopping, one a CPU at most: the kernel had counted
+    /// the event, and was told to stop before it wrote the record
+    /// (perf_swevent_event() looks at the event's state after counting,
+    /// Linux 6.18.y). Concluded from the kernel's count.
+    pub stop: u64,
+}
+
+impl Lost {
+    /// All causes together.
+    pub fn total(&self) -> u64 {
+        self.causes().iter().map(|(_, count)| count).sum()
+    }
+
+    /// What somebody wanted and did not get: all causes but
+    /// [`beyond_count`](Lost::beyond_count).
+    pub fn unwanted(&self) -> u64 {
+        self.total() - self.beyond_count
+    }
+
+    pub(super) fn causes(&self) -> [(&'static str, u64); 7] {
+        [
+            ("ring", self.ring),
+            ("count", self.beyond_count),
+            ("duplicate", self.duplicate),
+            ("foreign", self.foreign),
+            ("parse", self.parse_error),
+            ("sink", self.sink),
+            ("stop", self.stop),
+        ]
+    }
+}

@@ -1,0 +1,145 @@
+//! Accounts of one event, and of several.
+
+use super::*;
+
+/// Of one event: 100 delivered of 110.
+fn ledger() -> Ledger {
+    let mut ledger = Ledger::of(["event"]);
+    ledger.tail_known = true;
+    ledger.deliver(0, 100, 0);
+    ledger.lose(0, 3, |lost| &mut lost.beyond_count);
+    ledger.settle(0, counted(110), Some(7));
+    ledger
+}
+
+fn counted(events: u64) -> EventAccount {
+    EventAccount { events, kernel: Some(events), ..EventAccount::default() }
+}
+
+/// One event, of which the kernel counted so many.
+fn with_kernel(kernel: Option<u64>) -> Ledger {
+    let mut ledger = ledger();
+    ledger.kernel = kernel;
+    ledger.by_event[0].kernel = kernel;
+    ledger
+}
+
+#[test]
+fn a_sound_account_has_nothing_left_over() {
+    assert_eq!(ledger().unaccounted(), Some(0));
+    assert_eq!(
+        ledger().to_string(),
+        "100 records, 7 lost (ring 7), 3 more left out after the count was reached"
+    );
+}
+
+#[test]
+fn what_has_no_cause_is_said_with_its_sign() {
+    let short = with_kernel(Some(120));
+    assert!(short.to_string().ends_with(", 10 unaccounted for"), "{short}");
+    assert_eq!(with_kernel(Some(108)).unaccounted(), Some(-2));
+    assert_eq!(with_kernel(None).unaccounted(), None);
+}
+
+#[test]
+fn a_stop_explains_one_record_a_cpu_and_no_more() {
+    let missing = |count: u64| {
+        let mut ledger = with_kernel(Some(110 + count));
+        ledger.book_stop(2);
+        assert_eq!(ledger.by_event[0].lost, ledger.lost);
+        (ledger.lost.stop, ledger.unaccounted())
+    };
+    assert_eq!(missing(0), (0, Some(0)));
+    assert_eq!(missing(2), (2, Some(0)));
+    assert_eq!(missing(3), (0, Some(3)));
+    let mut over = with_kernel(Some(108));
+    over.book_stop(2);
+    assert_eq!(over.unaccounted(), Some(-2));
+}
+
+#[test]
+fn the_note_is_pairs() {
+    let mut ledger = Ledger { wall: Duration::from_millis(1500), ..ledger() };
+    ledger.rate_lowered = Some((100_000, 50_000));
+    let note = ledger.note(0);
+    assert!(note.starts_with("events=110;kernel=110;delivered=100;exact_ip=0;lost.ring=7;"));
+    assert!(note.contains(";max_sample_rate.before=100000;max_sample_rate.after=50000;"));
+    assert!(note.ends_with(";seconds=1.500000"), "{note}");
+    assert!(note.split(';').all(|pair| pair.split('=').count() == 2));
+}
+
+fn two() -> Ledger {
+    let mut ledger = Ledger::of(["fast", "slow"]);
+    ledger.tail_known = true;
+    ledger.deliver(0, 90, 9);
+    ledger.deliver(1, 10, 10);
+    ledger.settle(0, counted(100), Some(8));
+    ledger.settle(1, counted(11), Some(0));
+    ledger
+}
+
+#[test]
+fn several_events_have_accounts_of_their_own_and_a_sum() {
+    let mut ledger = two();
+    ledger.book_stop(2);
+    assert_eq!((ledger.events, ledger.kernel, ledger.delivered), (111, Some(111), 100));
+    assert_eq!((ledger.lost.ring, ledger.lost.stop, ledger.unaccounted()), (8, 3, Some(0)));
+    assert_eq!(ledger.to_string(), "100 records (fast 90, slow 10), 11 lost (ring 8, stop 3)");
+    assert!(ledger.note(0).starts_with("events=100;kernel=100;delivered=90;exact_ip=9;"));
+    assert!(ledger.note(1).starts_with("events=11;kernel=11;delivered=10;exact_ip=10;"));
+    assert!(ledger.note(1).contains("lost.stop=1;unaccounted=0;"), "{}", ledger.note(1));
+    assert!(!ledger.note(1).contains("throttled"), "told once");
+    assert_eq!(ledger.note(2), "");
+}
+
+#[test]
+fn one_count_that_does_not_tell_makes_the_sum_not_tell() {
+    for unsure in [0, 1] {
+        let mut ledger = Ledger::of(["fast", "slow"]);
+        for event in 0..2 {
+            let kernel = (event != unsure).then_some(5);
+            ledger.settle(event, EventAccount { kernel, ..counted(5) }, Some(0));
+        }
+        assert_eq!((ledger.kernel, ledger.events), (None, 10));
+    }
+}
+
+#[test]
+fn what_is_of_no_known_event_is_booked_once_and_blamed_on_none() {
+    let mut ledger = two();
+    ledger.lost.foreign = 2;
+    ledger.book_stop(2);
+    assert_eq!((ledger.lost.stop, ledger.unaccounted()), (0, Some(1)));
+    assert!(ledger.to_string().contains("(ring 8, foreign 2), 1 unaccounted for"), "{ledger}");
+}
+
+#[test]
+fn lines_lost_by_a_text_output_leave_the_split_unsaid() {
+    let mut ledger = two();
+    ledger.delivered -= 1;
+    ledger.lost.sink += 1;
+    assert!(ledger.to_string().starts_with("99 records, 9 lost"), "{ledger}");
+}
+
+#[test]
+fn an_event_that_shared_its_counter_says_so() {
+    let said = |on_counter| {
+        let mut ledger = Ledger::of(["loads", "stores"]);
+        ledger.tail_known = true;
+        ledger.settle(1, EventAccount { on_counter, ..EventAccount::default() }, None);
+        ledger.to_string()
+    };
+    let plain = said(None);
+    assert_eq!((said(Some(1.0)), said(Some(0.996))), (plain.clone(), plain));
+    assert!(said(Some(0.433)).contains(", stores had a counter 43.3 % of the time"));
+    assert!(said(Some(0.0)).contains(", stores never got a counter ("));
+}
+
+#[test]
+fn a_lowered_sample_rate_is_told() {
+    let ledger = Ledger { rate_lowered: Some((100_000, 25_000)), throttled: 3, ..ledger() };
+    let text = ledger.to_string();
+    assert!(text.contains(
+        ", throttled 3 times, the kernel lowered perf_event_max_sample_rate from 100000 to 25000"
+    ));
+}

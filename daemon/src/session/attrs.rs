@@ -1,0 +1,70 @@
+//! The plan's events as they are opened.
+
+use record::attr::Sampling;
+use record::{Attr, AttrFlags, SampleType};
+
+use crate::{Fallback, Plan, PlannedEvent, Target};
+
+/// What is opened on each CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Attrs {
+    /// In the order of the plan; once open, with the attr that the kernel
+    /// took and what that is worth.
+    pub(crate) events: Vec<PlannedEvent>,
+    pub(crate) side: Attr,
+}
+
+impl Attrs {
+    /// The plan's attrs with what target and company call for: disabled until
+    /// started, inherited by what a task starts, enabled by a command's exec;
+    /// told apart by IDENTIFIER where one ring takes the samples of several
+    /// (trap 24).
+    pub(crate) fn of(plan: &Plan) -> Attrs {
+        let mut attrs = Attrs { events: plan.events.clone(), side: plan.side.clone() };
+        let several = attrs.sampled().count() > 1;
+        for attr in attrs.all_mut() {
+            attr.flags.insert(AttrFlags::DISABLED);
+            attr.flags.set(AttrFlags::INHERIT, plan.target != Target::System);
+            attr.flags.set(AttrFlags::ENABLE_ON_EXEC, plan.target == Target::Command);
+            if several {
+                attr.sample_type.insert(SampleType::IDENTIFIER);
+            }
+        }
+        for carrier in attrs.events.iter_mut().filter(|event| event.carrier) {
+            carrier.attr.sample_period = 0;
+        }
+        attrs
+    }
+
+    /// Events that give samples, with their index in the plan.
+    pub(crate) fn sampled(&self) -> impl Iterator<Item = (usize, &PlannedEvent)> {
+        self.events.iter().enumerate().filter(|(_, event)| !event.carrier)
+    }
+
+    /// The sample period of an event; 0: it varies, or gives no samples.
+    fn period(&self, index: usize) -> u64 {
+        match self.events.get(index).map(|event| event.attr.sampling()) {
+            Some(Sampling::Period(period)) => period,
+            Some(Sampling::Frequency(_)) | None => 0,
+        }
+    }
+
+    /// The sample periods of all events.
+    pub(crate) fn periods(&self) -> Vec<u64> {
+        (0..self.events.len()).map(|index| self.period(index)).collect()
+    }
+
+    /// Takes a feature out of all attrs.
+    pub(crate) fn give_up(&mut self, fallback: Fallback) {
+        self.all_mut().for_each(|attr| fallback.apply(attr));
+    }
+
+    /// Every attr.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Attr> {
+        self.events.iter().map(|event| &event.attr).chain([&self.side])
+    }
+
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Attr> {
+        self.events.iter_mut().map(|event| &mut event.attr).chain([&mut self.side])
+    }
+}
