@@ -8,16 +8,33 @@ use tempfile::TempDir;
 
 use super::Facts;
 
-/// Every tree, unpacked until dropped.
+/// Trees, unpacked until dropped.
 pub(crate) struct FixtureTrees(TempDir);
 
 impl FixtureTrees {
+    /// All of them, which takes about a second.
     pub(crate) fn unpack() -> FixtureTrees {
+        FixtureTrees::unpack_if(|_| true)
+    }
+
+    /// Those of some machines.
+    pub(crate) fn of(machines: &[&str]) -> FixtureTrees {
+        FixtureTrees::unpack_if(|machine| machines.contains(&machine))
+    }
+
+    fn unpack_if(wanted: impl Fn(&str) -> bool) -> FixtureTrees {
         let archive =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join("sysfs/trees.tar.gz");
         let file = File::open(&archive).unwrap_or_else(|error| panic!("{archive:?}: {error}"));
         let dir = tempfile::tempdir().unwrap();
-        tar::Archive::new(GzDecoder::new(file)).unpack(dir.path()).unwrap();
+        let mut archive = tar::Archive::new(GzDecoder::new(file));
+        for entry in archive.entries().unwrap() {
+            let mut entry = entry.unwrap();
+            let path = entry.path().unwrap().into_owned();
+            if path.iter().nth(1).is_some_and(|machine| wanted(machine.to_str().unwrap())) {
+                assert!(entry.unpack_in(dir.path()).unwrap(), "{path:?}");
+            }
+        }
         FixtureTrees(dir)
     }
 

@@ -83,3 +83,6 @@ pub(super) fn read(tree: &Tree<'_>, devices: &str) -> Result<Option<Vec<Pmu>>, F
     }
     Ok(Some(pmus))
 }
+
+#[cfg(test)]
+mod tests;

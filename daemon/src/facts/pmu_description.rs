@@ -167,3 +167,6 @@ impl PmuDescription {
         Ok(description)
     }
 }
+
+#[cfg(test)]
+mod tests;
