@@ -2,13 +2,28 @@
 //! whether this machine has it.
 
 mod availability;
+mod encoding;
+mod equivalence;
 mod hardware;
 mod help;
+mod masks;
+mod microarchitecture;
+mod named;
+mod no_encoding;
+mod on_machine;
 mod software;
+mod table;
 
 pub(crate) use availability::MOUNT_TRACEFS;
 pub use availability::{Availability, availability};
+pub use encoding::{Encoding, Latency, encodings, generic_encodings, ibs_encodings};
+pub use equivalence::{Equivalence, UnknownEquivalence};
 pub use help::help;
+pub use masks::{Composed, Mask, MaskError, MaskRole, compose, masks};
+pub use microarchitecture::{Identified, Microarchitecture, identify};
+pub use named::{NamedEvent, named, names, nearest_names};
+pub use no_encoding::NoEncoding;
+pub use on_machine::{NotOnMachine, OnCore, OnMachine, on_machine};
 
 #[cfg(test)]
 mod tests;
@@ -54,6 +69,8 @@ pub struct Software {
 /// What can stand in for a PMU's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
+    /// Types of the same kind, best first: not every CPU has each.
+    pub kin: &'static [&'static str],
     /// Types that every kernel has, best first.
     pub nearest: &'static [&'static str],
     /// How far off they are, in one phrase.

@@ -174,7 +174,7 @@ fn open_event(
     };
     if let Availability::Unavailable { why, nearest, advice } = catalogue::availability(form, facts)
     {
-        return Err(unavailable(why, nearest, advice));
+        return Err(unavailable(why, &nearest, advice));
     }
     let Some(promises) = form.promises else {
         let why = "its fields have no meaning that is known here".to_owned();

@@ -1,6 +1,6 @@
 //! Whether a machine has a type, and why not.
 
-use super::{EventKind, EventType, Hardware};
+use super::{EventKind, EventType, Hardware, OnMachine, find, on_machine};
 use crate::facts::{Facts, Tracefs};
 
 /// Whether a type can be sampled on the machine of some facts. Rights are
@@ -11,13 +11,15 @@ pub enum Availability {
     Available {
         /// Events or nanoseconds between samples, unless asked otherwise.
         default_interval: u64,
+        /// What the CPU's cores have for it; None for types of the kernel.
+        hardware: Option<OnMachine>,
     },
     /// It cannot.
     Unavailable {
         /// The reason, from the facts.
         why: String,
         /// Types that this machine has, best first.
-        nearest: &'static [&'static str],
+        nearest: Vec<&'static str>,
         /// How the nearest types differ, or what to do to get the type.
         advice: String,
     },
@@ -26,18 +28,18 @@ pub enum Availability {
 /// Looks a type up in the facts.
 pub fn availability(entry: &EventType, facts: &Facts) -> Availability {
     match entry.kind {
-        EventKind::Hardware(hardware) => refuse_hardware(hardware, facts),
+        EventKind::Hardware(hardware) => of_hardware(entry, hardware, facts),
         EventKind::Tracepoint if facts.tracefs == Tracefs::Absent => Availability::Unavailable {
             why: "tracefs is not mounted".to_owned(),
-            nearest: &[],
+            nearest: Vec::new(),
             advice: MOUNT_TRACEFS.to_owned(),
         },
         EventKind::Breakpoint if lacks_pmu(facts, "breakpoint") => Availability::Unavailable {
             why: "this kernel was built without hardware breakpoints".to_owned(),
-            nearest: &["page_fault"],
+            nearest: vec!["page_fault"],
             advice: "page_fault shows first touches of a page".to_owned(),
         },
-        _ => Availability::Available { default_interval: entry.default_interval },
+        _ => Availability::Available { default_interval: entry.default_interval, hardware: None },
     }
 }
 
@@ -51,19 +53,31 @@ fn lacks_pmu(facts: &Facts, name: &str) -> bool {
     has("software") && !has(name)
 }
 
-fn refuse_hardware(hardware: Hardware, facts: &Facts) -> Availability {
-    let why = if facts.has_core_pmu() {
-        "this version has no table of precise events for CPUs yet, and a guess would count \
-         something else"
-            .to_owned()
-    } else if facts.pmus.is_none() {
-        format!("no hardware PMU: {}, nothing under /sys/bus/event_source", facts.hypervisor)
-    } else {
-        format!("no hardware PMU: {}, no cpu device under /sys/bus/event_source", facts.hypervisor)
+fn of_hardware(entry: &EventType, hardware: Hardware, facts: &Facts) -> Availability {
+    let why = match on_machine(entry, facts) {
+        Ok(found) => {
+            let first = found.cores.iter().flat_map(|core| &core.encodings).next();
+            let default_interval =
+                first.map_or(entry.default_interval, |encoding| encoding.default_interval);
+            return Availability::Available { default_interval, hardware: Some(found) };
+        }
+        Err(why) => why.to_string(),
     };
-    Availability::Unavailable {
-        why,
-        nearest: hardware.nearest,
-        advice: hardware.difference.to_owned(),
-    }
+    let here = |name: &&&str| {
+        **name != entry.name && find(name).is_some_and(|kin| on_machine(kin, facts).is_ok())
+    };
+    let kin: Vec<_> = hardware.kin.iter().filter(here).take(2).copied().collect();
+    let (nearest, advice) = if kin.is_empty() {
+        let has = |name: &&&str| {
+            find(name).is_some_and(|entry| {
+                matches!(availability(entry, facts), Availability::Available { .. })
+            })
+        };
+        let software = hardware.nearest.iter().filter(has).copied().collect();
+        (software, hardware.difference.to_owned())
+    } else {
+        let advice = format!("{} can be sampled here; ebs -h TYPE says what it is", kin.join(", "));
+        (kin, advice)
+    };
+    Availability::Unavailable { why, nearest, advice }
 }

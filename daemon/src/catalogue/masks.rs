@@ -1,0 +1,207 @@
+//! `-m NAME,...`: which part of an event is meant.
+
+mod layout;
+
+use std::fmt;
+
+use super::{EventType, Microarchitecture, best_three, likeness};
+use layout::{Layout, layout};
+
+/// What a mask chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MaskRole {
+    /// Whose requests.
+    Origin,
+    /// How they ended.
+    Result,
+    /// What of the event.
+    Part,
+    /// A number, typed as NAME=N.
+    Parameter,
+}
+
+impl fmt::Display for MaskRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            MaskRole::Origin => "origin",
+            MaskRole::Result => "result",
+            MaskRole::Part => "part",
+            MaskRole::Parameter => "parameter",
+        })
+    }
+}
+
+/// One mask of a type on a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mask {
+    /// What to type; "ldlat=N" for a number.
+    pub name: &'static str,
+    /// Bits of `config`; 0 for numbers, and where origin and result together
+    /// choose a bit.
+    pub bits: u64,
+    /// What it chooses.
+    pub role: MaskRole,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// What the masks come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Composed {
+    /// Bits to set in the encoding's `config`.
+    pub bits: u64,
+    /// Cycles to put in the place of the encoding's latency threshold.
+    pub ldlat: Option<u16>,
+}
+
+/// Masks that make no sense together, or none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MaskError {
+    /// The type takes none here.
+    #[error("{name} has no masks on this CPU; leave out -m")]
+    None {
+        /// The type.
+        name: &'static str,
+    },
+    /// No mask has that name.
+    #[error("{name} has no mask \"{typed}\" on this CPU{}; it has {all}", suggestion(nearest))]
+    Unknown {
+        /// The type.
+        name: &'static str,
+        /// As typed.
+        typed: String,
+        /// Names like it, best first; may be empty.
+        nearest: Vec<&'static str>,
+        /// Names there are.
+        all: String,
+    },
+    /// Not one mask of a kind.
+    #[error("{name} wants at least one {role}: -m {example}; {role}s are {all}")]
+    Missing {
+        /// The type.
+        name: &'static str,
+        /// What is missing.
+        role: MaskRole,
+        /// Masks that would do.
+        example: String,
+        /// Names of that kind.
+        all: String,
+    },
+    /// A number is missing, is none, or cannot be.
+    #[error("{name}: \"{typed}\": {wanted}")]
+    Number {
+        /// The type.
+        name: &'static str,
+        /// As typed.
+        typed: String,
+        /// What it has to be.
+        wanted: &'static str,
+    },
+    /// A number twice.
+    #[error("{name}: ldlat is given twice")]
+    Twice {
+        /// The type.
+        name: &'static str,
+    },
+}
+
+fn suggestion(nearest: &[&str]) -> String {
+    if nearest.is_empty() {
+        String::new()
+    } else {
+        format!("; did you mean {}?", nearest.join(" or "))
+    }
+}
+
+/// Every mask of the type on that core, in the order to show them.
+pub fn masks(core: Microarchitecture, _pmu: &str, entry: &EventType) -> Vec<Mask> {
+    layout(core, entry.name).map_or_else(Vec::new, Layout::masks)
+}
+
+/// Turns mask names, as typed after `-m`, into bits for the type's encoding.
+/// Letter case and `-` or `_` make no difference. Without masks: what the
+/// type means by itself, where it means anything.
+pub fn compose(
+    core: Microarchitecture,
+    pmu: &str,
+    entry: &EventType,
+    typed: &[String],
+) -> Result<Composed, MaskError> {
+    let name = entry.name;
+    let typed: Vec<&str> =
+        typed.iter().map(|word| word.trim()).filter(|word| !word.is_empty()).collect();
+    let Some(layout) = layout(core, name) else {
+        return if typed.is_empty() {
+            Ok(Composed::default())
+        } else {
+            Err(MaskError::None { name })
+        };
+    };
+    let all = masks(core, pmu, entry);
+    let mut chosen = Vec::new();
+    let mut ldlat = None;
+    for word in typed {
+        if let Layout::Latency { least, most, wanted } = layout
+            && word.split('=').next().is_some_and(|key| key.eq_ignore_ascii_case("ldlat"))
+        {
+            let number = word.split_once('=').and_then(|(_, number)| number.parse::<u16>().ok());
+            let number = number.filter(|number| (least..=most).contains(number));
+            let error = || MaskError::Number { name, typed: word.to_owned(), wanted };
+            if ldlat.replace(number.ok_or_else(error)?).is_some() {
+                return Err(MaskError::Twice { name });
+            }
+            continue;
+        }
+        let found =
+            all.iter().find(|mask| same(mask.name, word) && mask.role != MaskRole::Parameter);
+        chosen.push(*found.ok_or_else(|| unknown(name, word, &all))?);
+    }
+    let bits = match layout {
+        Layout::Latency { .. } => 0,
+        Layout::Parts { usual, .. } if chosen.is_empty() => usual,
+        Layout::Parts { .. } => any(&chosen),
+        Layout::Product { .. } | Layout::Pairs { .. } => {
+            for role in layout.wanted() {
+                if !chosen.iter().any(|mask| mask.role == *role) {
+                    return Err(missing(name, *role, layout.wanted(), &all));
+                }
+            }
+            layout.bits(&chosen)
+        }
+    };
+    Ok(Composed { bits, ldlat })
+}
+
+fn any(chosen: &[Mask]) -> u64 {
+    chosen.iter().fold(0, |bits, mask| bits | mask.bits)
+}
+
+fn same(name: &str, typed: &str) -> bool {
+    let fold = |byte: u8| if byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
+    name.len() == typed.len() && name.bytes().zip(typed.bytes()).all(|(a, b)| fold(a) == fold(b))
+}
+
+fn listed(all: &[Mask], role: Option<MaskRole>) -> String {
+    let names = all.iter().filter(|mask| role.is_none_or(|role| mask.role == role));
+    names.map(|mask| mask.name).collect::<Vec<_>>().join(", ")
+}
+
+fn unknown(name: &'static str, typed: &str, all: &[Mask]) -> MaskError {
+    let nearest = best_three(all.iter().map(|mask| (likeness(typed, mask.name), mask.name)));
+    MaskError::Unknown { name, typed: typed.to_owned(), nearest, all: listed(all, None) }
+}
+
+fn missing(name: &'static str, role: MaskRole, wanted: &[MaskRole], all: &[Mask]) -> MaskError {
+    let last = |role: &MaskRole| {
+        let mut of_role = all.iter().filter(|mask| mask.role == *role);
+        match role {
+            MaskRole::Origin => of_role.next(),
+            _ => of_role.find(|mask| mask.name == "miss"),
+        }
+    };
+    let example: Vec<_> = wanted.iter().filter_map(last).map(|mask| mask.name).collect();
+    MaskError::Missing { name, role, example: example.join(","), all: listed(all, Some(role)) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! Why a core has no event for a type.
+
+use super::Microarchitecture;
+
+/// Why there is nothing to open for a type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoEncoding {
+    /// It is not counted by CPUs.
+    #[error("{name} is not an event of CPUs")]
+    NotHardware {
+        /// The type.
+        name: &'static str,
+    },
+    /// That PMU counts no core's events.
+    #[error("the PMU {pmu} does not belong to a core")]
+    NotCore {
+        /// Its name.
+        pmu: String,
+    },
+    /// The core has no such event.
+    #[error("this core ({core}) has no event for it: {because}")]
+    NoEvent {
+        /// The core.
+        core: Microarchitecture,
+        /// What is known of the reason.
+        because: &'static str,
+    },
+    /// The tables do not know the CPU, and the kernel has no generic event
+    /// for the type.
+    #[error("this CPU is not in the tables, and the kernel has no generic event for {name}")]
+    Generic {
+        /// The type.
+        name: &'static str,
+    },
+}
+
+impl NoEncoding {
+    pub(super) fn of(core: Microarchitecture, name: &str) -> NoEncoding {
+        NoEncoding::NoEvent { core, because: because(core, name) }
+    }
+}
+
+fn because(core: Microarchitecture, name: &str) -> &'static str {
+    match name {
+        "remote_dram" if !core.is_amd() => {
+            "no event of it tells memory of another socket from its own"
+        }
+        "store_latency" if core.is_amd() => "IBS measures the latency of loads only",
+        "store_latency" => "stores are not timed before Sapphire Rapids and Alder Lake",
+        "load_latency" => "it has no load latency facility",
+        "fb_full" | "fb_alloc" => "fill buffers are counted by big cores of Intel only",
+        "l2_rqsts" => "requests to its second-level cache are not counted by origin and result",
+        "mob_load_replay_retired" => "blocked store forwarding is not counted",
+        _ if core.0 == "silvermont" => {
+            "it is not counted, and retired instructions are not sampled precisely, from which \
+             to choose"
+        }
+        _ if core.0 == "novalake_arcticwolf" => "its maker has not published its memory events yet",
+        _ => "its maker lists none",
+    }
+}

@@ -1,0 +1,33 @@
+//! The embedded tables: text of tab-separated columns, read when asked for.
+//!
+//! tables/generate.py makes them; tables/NOTICE says from what.
+
+pub(super) const TYPES: &str = include_str!("../../tables/types.tsv");
+pub(super) const EXTRA: &str = include_str!("../../tables/extra.tsv");
+pub(super) const CPUS: &str = include_str!("../../tables/cpus.tsv");
+pub(super) const NAMES: &str = include_str!("../../tables/names.tsv");
+
+/// The rows of a table, without its head. Rows of another number of columns
+/// are left out: a test finds that there are none.
+pub(super) fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; N]> {
+    table.lines().filter(|line| !line.starts_with('#')).filter_map(columns)
+}
+
+pub(super) fn columns<const N: usize>(line: &'static str) -> Option<[&'static str; N]> {
+    let mut columns = [""; N];
+    let mut words = line.split('\t');
+    for column in &mut columns {
+        *column = words.next()?;
+    }
+    words.next().is_none().then_some(columns)
+}
+
+/// A hexadecimal number; nothing is 0.
+pub(super) fn hex(word: &str) -> Option<u64> {
+    if word.is_empty() { Some(0) } else { u64::from_str_radix(word, 16).ok() }
+}
+
+/// Whether a list with commas has the word.
+pub(super) fn lists(list: &str, word: &str) -> bool {
+    list.split(',').any(|have| have == word)
+}
