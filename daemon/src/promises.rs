@@ -38,6 +38,9 @@ pub enum IpPromise {
     Exact,
     /// Some instructions after the one that caused the event.
     Skid,
+    /// Precision was asked for, and no table says that the event has it: the
+    /// kernel's consent proves nothing (trap 4), EXACT_IP of each record does.
+    AsEachRecordSays,
 }
 
 impl IpPromise {
@@ -135,6 +138,7 @@ words!(IpPromise {
     IpPromise::ReportingPlace => "reporting-place",
     IpPromise::Exact => "exact",
     IpPromise::Skid => "skid",
+    IpPromise::AsEachRecordSays => "as-each-record-says",
 });
 words!(AddressPromise {
     AddressPromise::Faulting => "faulting",

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use record::Pid;
 
-use crate::catalogue::MOUNT_TRACEFS;
+use crate::catalogue::{MOUNT_TRACEFS, MaskError};
 use crate::event_spec::EventSpecError;
+use crate::facts::Version;
 
 /// A request that cannot be served here. Every text says what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +36,84 @@ pub enum Refusal {
         if nearest.is_empty() { String::new() } else { format!(". Nearest: {}", nearest.join(", ")) }
     )]
     Unavailable { event: String, why: String, nearest: Vec<String>, advice: String },
+    /// A kind of core that has no such event.
+    #[error("{event}: {why}")]
+    NoEncoding { event: String, why: String },
+    /// Masks that the type does not have, or that make no event.
+    #[error(transparent)]
+    Mask(#[from] MaskError),
+    /// An event of a PMU that the kernel does not offer.
+    #[error(
+        "{event} is an event of {pmu}, and /sys/bus/event_source/devices has none: {}",
+        device_advice(pmu)
+    )]
+    NoDevice { event: String, pmu: String },
+    /// More precision than the event has.
+    #[error("{event} has precise_ip {most} at most, not {asked}: say :{}", "p".repeat((*most).into()))]
+    TooPrecise { event: String, asked: u8, most: u8 },
+    /// A precise event of AMD that IBS does not stand in for.
+    #[error(
+        "{event}: AMD samples precisely by IBS only, which stands in for cycles, r076 and r0c1 and \
+         nothing else: leave :p out (the IP then has skid), or say -t l1_cache_miss or another type"
+    )]
+    NotForwarded { event: String },
+    /// A PMU that is not there.
+    #[error("{event}: this machine has no PMU {pmu}{suggestion}")]
+    NoPmu { event: String, pmu: String, suggestion: String },
+    /// A PMU outside the cores.
+    #[error(
+        "{event}: {pmu} counts for many CPUs at once and cannot say which instruction caused an \
+         event: it has no samples (perf stat counts with it)"
+    )]
+    CountsOnly { event: String, pmu: String },
+    /// A bare code where kinds of cores differ.
+    #[error(
+        "{event}: this CPU has several kinds of cores, and a code means something else on each: say \
+         PMU/config={config:#x}/ with one of {pmus}"
+    )]
+    CodeOfManyCores { event: String, config: u64, pmus: String },
+    /// A PMU without a number.
+    #[error("{event}: the kernel gives {pmu} no number (no file `type` in its directory)")]
+    NoPmuType { event: String, pmu: String },
+    /// A term that an encoding needs and this kernel's PMU lacks.
+    #[error(
+        "{event}: {pmu} has no term {term} here (no such file under \
+         /sys/bus/event_source/devices/{pmu}/format): a newer kernel may have it"
+    )]
+    NoTerm { event: String, pmu: String, term: &'static str },
+    /// Bits of an encoding that the PMU has no field for.
+    #[error(
+        "{event}: {pmu} has no field for the bits {bits:#x} of {word} (see the files under \
+         /sys/bus/event_source/devices/{pmu}/format): a newer kernel may have it, or this CPU does \
+         not"
+    )]
+    FormatLacks { event: String, pmu: String, word: String, bits: u64 },
+    /// Terms that a PMU does not take.
+    #[error("{event}: {pmu}: {error}")]
+    Terms { event: String, pmu: String, error: String },
+    /// No precise sampling, for a type that promises it.
+    #[error(
+        "{event} promises exact IPs, and {pmu} samples nothing precisely here (its caps/max_precise \
+         is 0: a guest whose host keeps PEBS to itself, or PEBS is switched off); --allow-skid \
+         samples with skid"
+    )]
+    NotPrecise { event: String, pmu: String },
+    /// An interval that the kernel would raise, and so refuses.
+    #[error("{event}: interval {interval} is too short for this CPU; say -i {least} or more")]
+    IntervalTooShort { event: String, interval: u64, least: u64 },
+    /// AMD IBS on a task, before the kernel could.
+    #[error(
+        "{event} needs AMD IBS, which follows a process only since Linux 6.2 (this is {version}): \
+         leave the command or PID out to sample the whole system"
+    )]
+    IbsOnTask { event: String, version: Version },
+    /// AMD IBS samples both modes, and the kernel's is closed to the user.
+    #[error(
+        "{event} needs AMD IBS, which on this kernel samples user and kernel mode together \
+         (swfilt, about Linux 6.14, tells them apart), and kernel.perf_event_paranoid is \
+         {paranoid}: be root, have CAP_PERFMON, or as root: sysctl kernel.perf_event_paranoid=1"
+    )]
+    IbsSeesKernel { event: String, paranoid: i32 },
     /// `-u` alone on a type that fires in the kernel.
     #[error("{event} happens in the kernel and would give no record with -u alone: use -k")]
     KernelOnly { event: &'static str },
@@ -109,13 +188,38 @@ pub enum Refusal {
     NoCpus,
 }
 
+/// What to do about a PMU that is not there.
+fn device_advice(pmu: &str) -> &'static str {
+    match pmu {
+        "ibs_op" => {
+            "switch IBS on in the firmware's setup, load the kernel's amd_ibs, or leave the \
+                     guest"
+        }
+        _ => "ebs list names the PMUs there are",
+    }
+}
+
 impl Refusal {
+    /// Types or events that come near and are to be had, best first.
+    pub fn nearest(&self) -> &[String] {
+        match self {
+            Refusal::Unavailable { nearest, .. }
+            | Refusal::Event(EventSpecError::Unknown { nearest, .. }) => nearest,
+            _ => &[],
+        }
+    }
+
     /// Whether the request itself is malformed (exit status 2), rather than
     /// not to be had on this machine (exit status 1).
     pub fn is_usage(&self) -> bool {
         match self {
             Refusal::Event(_)
             | Refusal::Masks { .. }
+            | Refusal::Mask(_)
+            | Refusal::Terms { .. }
+            | Refusal::CodeOfManyCores { .. }
+            | Refusal::TooPrecise { .. }
+            | Refusal::IntervalTooShort { .. }
             | Refusal::ModeMissing
             | Refusal::IntervalZero
             | Refusal::IntervalTooLarge { .. }
@@ -125,6 +229,17 @@ impl Refusal {
             | Refusal::AddressOutside { .. }
             | Refusal::PidOutside { .. } => true,
             Refusal::Unavailable { .. }
+            | Refusal::NoEncoding { .. }
+            | Refusal::NoDevice { .. }
+            | Refusal::NotForwarded { .. }
+            | Refusal::NoPmu { .. }
+            | Refusal::CountsOnly { .. }
+            | Refusal::NoPmuType { .. }
+            | Refusal::FormatLacks { .. }
+            | Refusal::NoTerm { .. }
+            | Refusal::NotPrecise { .. }
+            | Refusal::IbsOnTask { .. }
+            | Refusal::IbsSeesKernel { .. }
             | Refusal::NoTracefs { .. }
             | Refusal::TracefsForbidden { .. }
             | Refusal::NoTracepoint { .. }

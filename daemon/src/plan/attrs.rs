@@ -1,9 +1,9 @@
-//! The two attrs of a session. The only place that sets an attr's bits.
+//! The attrs of a session. The only place that sets an attr's bits.
 
 use record::{Attr, AttrFlags, EventType, ReadFormat, SampleType};
 
-use super::Opening;
-use crate::{Request, Target};
+use super::opening::Opening;
+use crate::{Modes, Target};
 
 /// PERF_COUNT_SW_DUMMY: counts nothing, carries side records.
 const DUMMY: u64 = 9;
@@ -15,74 +15,94 @@ const LAST_CLOCK: u64 = 1;
 /// (`sample_regs_intr` ends at 104), and perf since 4.1 reads that size.
 pub(super) const SIZE: u32 = 112;
 
-/// The sampled event and the carrier of side records.
-#[derive(Clone, Debug)]
-pub(super) struct Attrs {
-    pub(super) event: Attr,
-    pub(super) side: Attr,
-}
+/// The same with `config3` (Linux 6.3) and with `config4` (6.18).
+const WITH_CONFIG3: u32 = 136;
+const WITH_CONFIG4: u32 = 144;
 
-pub(super) fn build(opening: &Opening, request: &Request) -> Attrs {
+/// The attr of an event.
+pub(super) fn sampled(opening: &Opening, target: Target) -> Attr {
     // Large PEBS needs exactly this kind of attr: fixed period, watermark,
     // default clock, registers within 0xff03ff (trap 16).
-    let mut sample_type = SampleType::IDENTIFIER
-        | SampleType::IP
-        | SampleType::TID
-        | SampleType::TIME
-        | SampleType::ADDR
-        | SampleType::CPU;
+    let mut attr = common(target);
+    attr.sample_type |= opening.fields;
     if !(opening.interval > 1 && fires_by_count(opening)) {
-        sample_type |= SampleType::PERIOD;
+        attr.sample_type |= SampleType::PERIOD;
     }
     if opening.registers != 0 {
-        sample_type |= SampleType::REGS_INTR;
+        attr.sample_type |= SampleType::REGS_INTR;
     }
-    let mut flags = AttrFlags::DISABLED
-        | AttrFlags::SAMPLE_ID_ALL
-        | AttrFlags::WATERMARK
-        | AttrFlags::EXCLUDE_HV;
-    match request.target {
-        Target::Command => flags |= AttrFlags::INHERIT | AttrFlags::ENABLE_ON_EXEC,
-        Target::Process(_) => flags |= AttrFlags::INHERIT,
-        Target::System => {}
-    }
-    let common = Attr {
-        size: SIZE,
-        sample_type,
-        sample_regs_intr: opening.registers,
-        read_format: ReadFormat::ID
-            | ReadFormat::TOTAL_TIME_ENABLED
-            | ReadFormat::TOTAL_TIME_RUNNING
-            | ReadFormat::LOST,
-        flags,
-        ..Attr::default()
-    };
+    attr.sample_regs_intr = opening.registers;
+    attr.kind = opening.kind;
+    [attr.config, attr.config1, attr.config2, attr.config3, attr.config4] = opening.words;
+    attr.size = size(&attr);
+    attr.sample_period = opening.interval;
+    attr.bp_type = opening.bp_type;
+    attr.set_precise_ip(opening.precision.wanted);
+    let excludes = opening.excludes;
+    attr.flags.set(AttrFlags::EXCLUDE_USER, excludes.user);
+    attr.flags.set(AttrFlags::EXCLUDE_KERNEL, excludes.kernel);
+    attr.flags.set(AttrFlags::EXCLUDE_HV, excludes.hypervisor);
+    attr.flags.set(AttrFlags::EXCLUDE_GUEST, excludes.guest);
+    attr
+}
 
-    let mut event = Attr {
-        kind: opening.kind,
-        config: opening.config,
-        sample_period: opening.interval,
-        bp_type: opening.bp_type,
-        config1: opening.config1,
-        config2: opening.config2,
-        ..common.clone()
-    };
-    event.flags.set(AttrFlags::EXCLUDE_USER, !request.modes.user);
-    event.flags.set(AttrFlags::EXCLUDE_KERNEL, !request.modes.kernel);
-
+/// The carrier of side records beside an event.
+pub(super) fn side(event: &Attr, modes: Modes, target: Target) -> Attr {
     // The same sample_type as the event, so that readers which look at one
     // attr only (perf script) find every field in either. Side records do
     // not ask for a mode; without the kernel's, anyone may open it.
-    let mut side = Attr { kind: EventType::SOFTWARE, config: DUMMY, sample_period: 1, ..common };
+    let mut side = Attr {
+        kind: EventType::SOFTWARE,
+        config: DUMMY,
+        sample_period: 1,
+        sample_type: event.sample_type,
+        sample_regs_intr: event.sample_regs_intr,
+        ..common(target)
+    };
     side.flags |= AttrFlags::EXCLUDE_KERNEL
+        | AttrFlags::EXCLUDE_HV
         | AttrFlags::MMAP
         | AttrFlags::MMAP2
         | AttrFlags::COMM
         | AttrFlags::COMM_EXEC
         | AttrFlags::TASK
         | AttrFlags::BUILD_ID;
-    side.flags.set(AttrFlags::KSYMBOL, request.modes.kernel);
-    Attrs { event, side }
+    side.flags.set(AttrFlags::KSYMBOL, modes.kernel);
+    side
+}
+
+/// What all events of a session have.
+fn common(target: Target) -> Attr {
+    let mut flags = AttrFlags::DISABLED | AttrFlags::SAMPLE_ID_ALL | AttrFlags::WATERMARK;
+    match target {
+        Target::Command => flags |= AttrFlags::INHERIT | AttrFlags::ENABLE_ON_EXEC,
+        Target::Process(_) => flags |= AttrFlags::INHERIT,
+        Target::System => {}
+    }
+    Attr {
+        size: SIZE,
+        sample_type: SampleType::IDENTIFIER
+            | SampleType::IP
+            | SampleType::TID
+            | SampleType::TIME
+            | SampleType::ADDR
+            | SampleType::CPU,
+        read_format: ReadFormat::ID
+            | ReadFormat::TOTAL_TIME_ENABLED
+            | ReadFormat::TOTAL_TIME_RUNNING
+            | ReadFormat::LOST,
+        flags,
+        ..Attr::default()
+    }
+}
+
+/// Bytes that hold every field in use.
+fn size(attr: &Attr) -> u32 {
+    match (attr.config3, attr.config4) {
+        (0, 0) => SIZE,
+        (_, 0) => WITH_CONFIG3,
+        _ => WITH_CONFIG4,
+    }
 }
 
 /// Whether the kernel counts the event in software, at every happening.
@@ -91,7 +111,7 @@ pub(super) fn build(opening: &Opening, request: &Request) -> Attrs {
 /// it the attr says what a sample stands for.
 fn fires_by_count(opening: &Opening) -> bool {
     match opening.kind {
-        EventType::SOFTWARE => opening.config > LAST_CLOCK,
+        EventType::SOFTWARE => opening.words[0] > LAST_CLOCK,
         kind => kind == EventType::TRACEPOINT || kind == EventType::BREAKPOINT,
     }
 }

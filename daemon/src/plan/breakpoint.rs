@@ -1,8 +1,8 @@
 //! A breakpoint's part of the plan, checked against the machine.
 
-use record::{Arch, EventType};
+use record::Arch;
 
-use super::Opening;
+use super::opening::Opening;
 use crate::event_spec::{Access, Breakpoint};
 use crate::facts::{Capability, Facts};
 use crate::promises::{IpPromise, RegistersPromise};
@@ -42,9 +42,8 @@ pub(super) fn fill(
         point.access = Access::ReadWrite;
     }
     opening.name = point.to_string();
-    opening.kind = EventType::BREAKPOINT;
-    opening.config1 = point.address;
-    opening.config2 = u64::from(point.len);
+    opening.words[1] = point.address;
+    opening.words[2] = u64::from(point.len);
     opening.bp_type = match point.access {
         Access::Read => 1,
         Access::Write => 2,
@@ -54,7 +53,7 @@ pub(super) fn fill(
     if point.access == Access::Execute {
         // arch_build_bp_info(): x86 wants the size of a long here, arm64
         // that of an instruction.
-        opening.config2 = if facts.kernel.arch() == Arch::Aarch64 { 4 } else { 8 };
+        opening.words[2] = if facts.kernel.arch() == Arch::Aarch64 { 4 } else { 8 };
     }
     // x86 reports data after the access, code before it runs (measured);
     // arm64 reports both before.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use record::{Attr, AttrFlags, ReadFormat, SampleType};
 
+use crate::facts::Version;
+
 /// One thing that a kernel too old for it answers with EINVAL (trap 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fallback {
@@ -45,6 +47,15 @@ impl Fallback {
             })
         };
         Fallback::ALL.into_iter().filter(changes).collect()
+    }
+
+    /// The first Linux that has the feature.
+    pub fn since(self) -> Version {
+        match self {
+            Fallback::Lost => Version(6, 0, 0),
+            Fallback::WeightStruct | Fallback::BuildId => Version(5, 12, 0),
+            Fallback::Ksymbol => Version(5, 1, 0),
+        }
     }
 
     /// Takes the feature out of an attr.

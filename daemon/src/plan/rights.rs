@@ -1,12 +1,21 @@
 //! Refusals that are certain before the kernel is asked. Where a fact is
 //! unknown the kernel decides, and [`crate::explain`] says why.
 
-use record::Pid;
+use record::{AttrFlags, Pid};
 
-use crate::facts::{Capability, Facts, ProcessState};
+use super::PlannedEvent;
+use crate::facts::{Capability, Facts, ProcessState, Version};
+use crate::promises::Source;
 use crate::{Modes, Refusal, Request, Target};
 
-pub(super) fn check_modes(request: &Request, facts: &Facts) -> Result<(), Refusal> {
+/// The first Linux whose IBS follows tasks (trap 7).
+const IBS_ON_TASKS: Version = Version(6, 2, 0);
+
+pub(super) fn check_modes(
+    request: &Request,
+    events: &[PlannedEvent],
+    facts: &Facts,
+) -> Result<(), Refusal> {
     let access = &facts.access;
     let paranoid = access.paranoid.unwrap_or_default();
     if request.modes.kernel && access.kernel_denied() {
@@ -14,6 +23,20 @@ pub(super) fn check_modes(request: &Request, facts: &Facts) -> Result<(), Refusa
     }
     if request.target == Target::System && access.system_denied() {
         return Err(Refusal::SystemDenied { paranoid });
+    }
+    let event = || request.event.0.clone();
+    let ibs = events.iter().find(|event| event.promises.source == Source::Ibs);
+    if let Some(ibs) = ibs {
+        let sees_kernel = !ibs.attr.flags.contains(AttrFlags::EXCLUDE_KERNEL);
+        if sees_kernel && access.kernel_denied() {
+            return Err(Refusal::IbsSeesKernel { event: event(), paranoid });
+        }
+        if let Some(version) = facts.kernel.version
+            && request.target != Target::System
+            && version < IBS_ON_TASKS
+        {
+            return Err(Refusal::IbsOnTask { event: event(), version });
+        }
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 mod property;
 
-use record::{Arch, AttrFlags, Pid, ReadFormat, SampleType};
+use record::{Arch, AttrFlags, EventType, Pid, ReadFormat, SampleType};
 
 use super::*;
 use crate::facts::{
@@ -22,8 +22,11 @@ fn root() -> Facts {
         tracefs: Tracefs::Absent,
         ..Facts::default()
     };
-    let pmu =
-        |(name, kind): (&str, u32)| Pmu { name: name.to_owned(), kind: Some(EventType(kind)), ..Pmu::default() };
+    let pmu = |(name, kind): (&str, u32)| Pmu {
+        name: name.to_owned(),
+        kind: Some(EventType(kind)),
+        ..Pmu::default()
+    };
     facts.pmus = Some([("breakpoint", 5), ("software", 1), ("tracepoint", 2)].map(pmu).to_vec());
     facts.cpus.online = Some(vec![Cpu(0), Cpu(1)]);
     facts.kernel.machine = Some("x86_64".to_owned());

@@ -1,0 +1,421 @@
+//! Events named by terms, codes, perf's generic names and their makers'.
+
+use record::{EventType, SampleType};
+
+use super::hardware::{self, Core};
+use super::opening::{Opening, Precision};
+use super::{ibs, load_latency};
+use crate::catalogue::{self, Microarchitecture, NamedEvent};
+use crate::event_spec::{Event, EventSpecError, Modifiers, Precise, suggestion};
+use crate::facts::{Facts, NamedTerm, Pmu, PmuDescription};
+use crate::pmu_format::{Config, Terms};
+use crate::promises::{AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise};
+use crate::{Promises, Refusal, Request};
+
+/// Events between samples where nothing says better: the original's.
+const INTERVAL: u64 = 10_000;
+
+/// Umask and event code: what the tables know an event by.
+const CODE: u64 = 0xff00_0000_ffff;
+
+pub(super) fn open(
+    event: &Event,
+    request: &Request,
+    facts: &Facts,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Opening>, Refusal> {
+    let mut asked = Asked { request, facts, notes };
+    match event {
+        Event::Pmu { pmu, terms, modifiers } => asked.terms(pmu, terms, modifiers),
+        Event::Raw { config, modifiers, .. } => asked.raw(*config, modifiers),
+        Event::Generic { kind, config, name, modifiers } => {
+            asked.generic(*kind, *config, name, modifiers)
+        }
+        Event::Named { name, modifiers } => asked.named(name, modifiers),
+        Event::Type(_) | Event::Breakpoint(_) | Event::Tracepoint(_) => Ok(Vec::new()),
+    }
+}
+
+/// A request for an event by its name, code or terms.
+struct Asked<'a> {
+    request: &'a Request,
+    facts: &'a Facts,
+    notes: &'a mut Vec<String>,
+}
+
+/// An event on one PMU.
+struct Found {
+    config: Config,
+    /// As its maker, the kernel or the user calls it.
+    event: String,
+    known: Option<NamedEvent>,
+    interval: Option<u64>,
+    /// `name=TEXT`.
+    label: Option<String>,
+}
+
+impl<'a> Asked<'a> {
+    fn terms(
+        &mut self,
+        name: &str,
+        terms: &Terms,
+        modifiers: &Modifiers,
+    ) -> Result<Vec<Opening>, Refusal> {
+        let facts = self.facts;
+        let pmus = || facts.pmus.iter().flatten();
+        let core = hardware::cores(facts).into_iter().find(|core| core.pmu.name == name);
+        let Some(pmu) = pmus().find(|pmu| pmu.name == name) else {
+            let scored =
+                pmus().map(|pmu| (catalogue::likeness(name, &pmu.name), pmu.name.as_str()));
+            let nearest: Vec<_> =
+                catalogue::best_three(scored).into_iter().map(str::to_owned).collect();
+            return Err(Refusal::NoPmu {
+                event: self.request.event.0.clone(),
+                pmu: name.to_owned(),
+                suggestion: suggestion(&nearest),
+            });
+        };
+        let core = core.unwrap_or(Core { pmu, uarch: None });
+        let description = self.describe(pmu)?;
+        if !pmu.is_core() && pmu.cpus.is_some() {
+            return Err(Refusal::CountsOnly {
+                event: self.request.event.0.clone(),
+                pmu: name.to_owned(),
+            });
+        }
+        let look_up = |event: &str| {
+            let named = catalogue::named(core.uarch?, &pmu.name, event)?;
+            Some(Config { words: [named.config, named.config1, 0, 0, 0] })
+        };
+        let packed = description.pack(terms, look_up).map_err(|error| Refusal::Terms {
+            event: self.request.event.0.clone(),
+            pmu: name.to_owned(),
+            error: error.to_string(),
+        })?;
+        let event = match packed.event {
+            Some(NamedTerm::Alias(alias)) => alias,
+            Some(NamedTerm::Event(event)) => event,
+            None => format!("{name}/{terms}/"),
+        };
+        let found = Found {
+            config: packed.config,
+            event,
+            known: known(core, &packed.config),
+            interval: packed.period,
+            label: packed.label,
+        };
+        self.on(core, found, modifiers)
+    }
+
+    fn raw(&mut self, config: u64, modifiers: &Modifiers) -> Result<Vec<Opening>, Refusal> {
+        let cores = self.cores()?;
+        let [core] = cores.as_slice() else {
+            return Err(Refusal::CodeOfManyCores {
+                event: self.request.event.0.clone(),
+                config,
+                pmus: cores
+                    .iter()
+                    .map(|core| core.pmu.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            });
+        };
+        let config = Config { words: [config, 0, 0, 0, 0] };
+        let known = known(*core, &config);
+        let event = self.request.event.0.clone();
+        let named = known.as_ref().map(|known| format!("{event} is {}", known.name));
+        let found = Found { config, event, known, interval: None, label: None };
+        let core = *core;
+        self.notes.extend(named);
+        self.on(core, found, modifiers)
+    }
+
+    fn generic(
+        &mut self,
+        kind: EventType,
+        config: u64,
+        name: &str,
+        modifiers: &Modifiers,
+    ) -> Result<Vec<Opening>, Refusal> {
+        let cores = self.cores()?;
+        let hybrid = cores.len() > 1;
+        let openings = cores.iter().map(|core| {
+            let mut opening = Opening::new(&core.pmu.name, kind, self.request.modes, counter());
+            opening.words[0] = config;
+            name.clone_into(&mut opening.name);
+            name.clone_into(&mut opening.event);
+            opening.uarch = core.uarch;
+            opening.excludes.guest = hardware::is_intel(core.uarch);
+            if hybrid {
+                opening.words[0] |= core.pmu.kind.map_or(0, |kind| u64::from(kind.0) << 32);
+                opening.name = format!("{}/{name}/", core.pmu.name);
+                opening.cpus.clone_from(&core.pmu.cpus);
+            }
+            self.finish(&mut opening, None, modifiers, core.pmu)?;
+            Ok(opening)
+        });
+        openings.collect()
+    }
+
+    fn named(&mut self, name: &str, modifiers: &Modifiers) -> Result<Vec<Opening>, Refusal> {
+        if hardware::cores(self.facts).is_empty() && !is_of_some_core(name) {
+            let nearest = self.nearest(name, &[]);
+            return Err(EventSpecError::Unknown { typed: name.to_owned(), nearest }.into());
+        }
+        let cores = self.cores()?;
+        let hybrid = cores.len() > 1;
+        let mut openings = Vec::new();
+        let mut lacking = Vec::new();
+        for core in &cores {
+            let Some(found) = self.find(name, *core)? else {
+                lacking.push(core.pmu.name.as_str());
+                continue;
+            };
+            let first = openings.len();
+            for mut opening in self.on(*core, found, modifiers)? {
+                opening.leader = opening.leader.map(|leader| first + leader);
+                if hybrid {
+                    opening.name = format!("{}/{}/", core.pmu.name, opening.name);
+                    opening.cpus.clone_from(&core.pmu.cpus);
+                }
+                openings.push(opening);
+            }
+        }
+        if openings.is_empty() {
+            let nearest = self.nearest(name, &cores);
+            return Err(EventSpecError::Unknown { typed: name.to_owned(), nearest }.into());
+        }
+        if !lacking.is_empty() {
+            self.notes.push(format!("{} has no {name}: not sampled there", lacking.join(", ")));
+        }
+        Ok(openings)
+    }
+
+    /// An alias of the kernel, or an event of the tables.
+    fn find(&self, name: &str, core: Core<'_>) -> Result<Option<Found>, Refusal> {
+        let alias = core.pmu.description.as_ref().and_then(|description| {
+            let (alias, _) = description.alias(name)?;
+            Some((alias, description.alias_config(alias)?))
+        });
+        if let Some((alias, packed)) = alias {
+            let config = packed.map_err(|error| Refusal::Terms {
+                event: alias.to_owned(),
+                pmu: core.pmu.name.clone(),
+                error: error.to_string(),
+            })?;
+            let (event, known) = (alias.to_owned(), known(core, &config));
+            return Ok(Some(Found { config, event, known, interval: None, label: None }));
+        }
+        let named = core.uarch.and_then(|uarch| catalogue::named(uarch, &core.pmu.name, name));
+        Ok(named.map(|named| Found {
+            config: Config { words: [named.config, named.config1, 0, 0, 0] },
+            event: named.name.to_owned(),
+            known: Some(named),
+            interval: None,
+            label: None,
+        }))
+    }
+
+    /// An event of one core, with the helper that it may need before it.
+    fn on(
+        &mut self,
+        core: Core<'_>,
+        found: Found,
+        modifiers: &Modifiers,
+    ) -> Result<Vec<Opening>, Refusal> {
+        let event = || self.request.event.0.clone();
+        let kind = hardware::pmu_type(core.pmu, self.notes)
+            .ok_or_else(|| Refusal::NoPmuType { event: event(), pmu: core.pmu.name.clone() })?;
+        let mut opening = Opening::new(&core.pmu.name, kind, self.request.modes, counter());
+        opening.words = found.config.words;
+        opening.name = found.label.unwrap_or_else(|| found.event.clone());
+        opening.event = found.event;
+        opening.uarch = core.uarch;
+        opening.interval = found.interval.unwrap_or_default();
+        opening.excludes.guest = hardware::is_intel(core.uarch);
+        if core.pmu.cpus.is_some() && core.pmu.name != "cpu" {
+            opening.cpus.clone_from(&core.pmu.cpus);
+        }
+        if core.pmu.name == hardware::IBS {
+            opening.promises = Promises {
+                source: Source::Ibs,
+                ip: IpPromise::Exact,
+                address: AddressPromise::Data,
+                registers: RegistersPromise::AtInterrupt,
+                weight: WeightPromise::MissLatency,
+            };
+            opening.fields = SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
+            opening.interval = self.request.interval.or(found.interval).unwrap_or(INTERVAL);
+            opening.registers = record::registers::general(self.facts.kernel.arch());
+            ibs::choose_modes(&mut opening, core.pmu, self.request.modes, self.notes)?;
+            ibs::round_interval(&mut opening, self.notes);
+            return Ok(vec![opening]);
+        }
+        self.finish(&mut opening, found.known.as_ref(), modifiers, core.pmu)?;
+        let leader = load_latency::leader(&opening, core.pmu)?;
+        if leader.is_some() {
+            opening.leader = Some(0);
+        }
+        Ok(leader.into_iter().chain([opening]).collect())
+    }
+
+    /// Interval, registers and precision.
+    fn finish(
+        &mut self,
+        opening: &mut Opening,
+        known: Option<&NamedEvent>,
+        modifiers: &Modifiers,
+        pmu: &Pmu,
+    ) -> Result<(), Refusal> {
+        let own = Some(opening.interval).filter(|&interval| interval > 0);
+        let table = known.map(|known| known.default_interval);
+        opening.interval = self.request.interval.or(own).or(table).unwrap_or(INTERVAL);
+        opening.registers = record::registers::general(self.facts.kernel.arch());
+        let most = max_precise(pmu);
+        let table = known.map_or(0, |known| known.most_precise);
+        let (wanted, least) = match modifiers.precise {
+            Some(Precise::Level(level)) => (level, if self.request.allow_skid { 0 } else { level }),
+            Some(Precise::Highest) => {
+                let known = if table > 0 { table } else { 3 };
+                (most.map_or(known, |most| most.min(known)), 0)
+            }
+            None => (table.min(most.unwrap_or(3)), u8::from(!self.request.allow_skid)),
+        };
+        opening.precision = Precision { wanted, least: least.min(wanted) };
+        if wanted > 0 && self.is_amd(opening) {
+            return self.forward(opening, wanted);
+        }
+        if table > 0 && wanted > table {
+            return Err(Refusal::TooPrecise {
+                event: opening.event.clone(),
+                asked: wanted,
+                most: table,
+            });
+        }
+        if wanted == 0 {
+            return Ok(());
+        }
+        opening.promises.source = Source::Pebs;
+        opening.promises.registers = RegistersPromise::AfterRetirement;
+        opening.promises.ip =
+            if table > 0 { IpPromise::Exact } else { IpPromise::AsEachRecordSays };
+        if known.is_some_and(|known| known.data_address) {
+            opening.promises.address = AddressPromise::Data;
+            opening.fields |= SampleType::DATA_SRC;
+        }
+        if is_load_latency(opening) {
+            opening.promises.address = AddressPromise::Data;
+            opening.promises.weight = WeightPromise::LoadLatency;
+            opening.fields |= SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
+        }
+        Ok(())
+    }
+
+    fn is_amd(&self, opening: &Opening) -> bool {
+        let vendor = self.facts.cpus.vendor.as_deref();
+        opening.uarch.map_or(vendor == Some("AuthenticAMD"), Microarchitecture::is_amd)
+    }
+
+    /// AMD's kernel hands precise cycles and micro-operations on to IBS, and
+    /// refuses all else (forward_event_to_ibs(), trap 7).
+    fn forward(&mut self, opening: &mut Opening, wanted: u8) -> Result<(), Refusal> {
+        let event = || opening.event.clone();
+        let (kind, code) = (opening.kind, opening.words[0] & u64::from(u32::MAX));
+        let forwarded = match kind {
+            EventType::HARDWARE => code == 0,
+            EventType::HW_CACHE => false,
+            _ => matches!(code, 0x76 | 0xc1),
+        };
+        if !forwarded {
+            return Err(Refusal::NotForwarded { event: event() });
+        }
+        if wanted > 2 {
+            return Err(Refusal::TooPrecise { event: event(), asked: wanted, most: 2 });
+        }
+        if !self.facts.pmus.iter().flatten().any(|pmu| pmu.name == hardware::IBS) {
+            return Err(Refusal::NoDevice { event: event(), pmu: hardware::IBS.to_owned() });
+        }
+        opening.promises.source = Source::Ibs;
+        opening.promises.ip = IpPromise::Exact;
+        // IBS's own filter of modes has no bit in the event handed on.
+        ibs::keep_modes(opening, self.request.modes, self.notes)?;
+        ibs::round_interval(opening, self.notes);
+        Ok(())
+    }
+
+    /// The kinds of cores; refused when there is none.
+    fn cores(&self) -> Result<Vec<Core<'a>>, Refusal> {
+        let cores = hardware::cores(self.facts);
+        if cores.is_empty()
+            && let Some(entry) = catalogue::find("instr_retired")
+        {
+            hardware::look_up(entry, self.request, self.facts)?;
+        }
+        Ok(cores)
+    }
+
+    fn describe<'p>(&self, pmu: &'p Pmu) -> Result<&'p PmuDescription, Refusal> {
+        pmu.description.as_ref().ok_or_else(|| Refusal::Terms {
+            event: self.request.event.0.clone(),
+            pmu: pmu.name.clone(),
+            error: "its description in sysfs was not read".to_owned(),
+        })
+    }
+
+    fn nearest(&self, name: &str, cores: &[Core<'_>]) -> Vec<String> {
+        let mut scored: Vec<(f64, String)> = Vec::new();
+        for core in cores {
+            let aliases = core.pmu.description.iter().flat_map(|pmu| pmu.aliases.keys());
+            scored.extend(aliases.map(|alias| (catalogue::likeness(name, alias), alias.clone())));
+            if let Some(uarch) = core.uarch {
+                let names = catalogue::nearest_names(uarch, &core.pmu.name, name);
+                scored.extend(
+                    names
+                        .into_iter()
+                        .map(|near: &str| (catalogue::likeness(name, near), near.to_owned())),
+                );
+            }
+        }
+        let types = catalogue::nearest(name).into_iter();
+        scored.extend(types.map(|near| (catalogue::likeness(name, near), near.to_owned())));
+        let scored = scored.iter().map(|(score, name)| (*score, name.as_str()));
+        catalogue::best_three(scored).into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// Whether any CPU of the tables has an event of that name.
+fn is_of_some_core(name: &str) -> bool {
+    let mut cores = Microarchitecture::all().into_iter();
+    cores.any(|core| catalogue::named(core, core.pmu().unwrap_or("cpu"), name).is_some())
+}
+
+fn known(core: Core<'_>, config: &Config) -> Option<NamedEvent> {
+    let code = config.words[0];
+    if code & !CODE != 0 {
+        return None;
+    }
+    catalogue::names(core.uarch?, &core.pmu.name)
+        .find(|named| named.config == code && !named.deprecated)
+}
+
+fn is_load_latency(opening: &Opening) -> bool {
+    // Nehalem, Sandy Bridge on, E-cores (trap 10).
+    matches!((opening.words[0] & 0xffff, opening.words[1]), (0x100b | 0x1cd | 0x5d0, 1..))
+}
+
+/// `caps/max_precise`; None: unknown.
+fn max_precise(pmu: &Pmu) -> Option<u8> {
+    let caps = &pmu.description.as_ref()?.caps;
+    caps.get("max_precise")?.trim().parse().ok()
+}
+
+/// A counter that interrupts.
+fn counter() -> Promises {
+    Promises {
+        source: Source::Counter,
+        ip: IpPromise::Skid,
+        address: AddressPromise::None,
+        registers: RegistersPromise::AtInterrupt,
+        weight: WeightPromise::None,
+    }
+}
