@@ -19,6 +19,8 @@ mod breakpoint;
 mod command;
 /// Delivered and lost together are what the kernel counted.
 mod loss;
+/// Types of a CPU's PMU, where there is one and where not.
+mod pmu;
 /// Files that are no recordings, or not whole ones.
 mod recordings;
 /// Register histograms.

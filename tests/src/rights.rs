@@ -46,3 +46,9 @@ pub fn paranoid() -> i32 {
     let text = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
     text.trim().parse().unwrap()
 }
+
+/// Whether the kernel offers the PMU of a CPU core.
+pub fn core_pmu() -> bool {
+    let devices = std::path::Path::new("/sys/bus/event_source/devices");
+    ["cpu", "cpu_core", "armv8_pmuv3_0"].iter().any(|name| devices.join(name).exists())
+}
