@@ -5,8 +5,10 @@
 //! sampling needs `-t TYPE` before the program, no line that samples starts
 //! with a program's name, and a program called `report` is never in the way.
 
+mod planning;
 mod reading;
 
+pub use planning::{EventArguments, PlanArguments};
 pub use reading::{ReportArguments, ScriptArguments, ScriptFormat, SymbolArguments};
 
 use crate::completions::Program;
@@ -25,6 +27,7 @@ const USAGE: &str = "\
 ebs (-u | -k) [-o OUTFILE] [-i INTERVAL] [-c COUNT] -t TYPE [-m NAME,...] EXE_OR_PID [ARGS...]
        ebs report [OPTIONS] FILE
        ebs script [OPTIONS] FILE
+       ebs plan -t TYPE [OPTIONS]
        ebs -h [TYPE]";
 
 const EXAMPLES: &str = "\
@@ -84,6 +87,8 @@ pub enum Other {
     Report(ReportArguments),
     /// Prints the records of a recording as text, in order of time.
     Script(ScriptArguments),
+    /// Prints what would be opened for an event, without opening it.
+    Plan(PlanArguments),
     /// Prints the completions of a command for a shell.
     Completions {
         /// Which shell.
@@ -114,18 +119,12 @@ pub struct SampleArguments {
     /// Samples kernel code.
     #[arg(short, long)]
     pub kernel: bool,
-    /// Event type; `ebs -h` lists them.
-    #[arg(short = 't', long = "type", value_name = "TYPE")]
-    pub event: Option<String>,
-    /// Events from one record to the next [default: the type's own; 10000 for hardware types].
-    #[arg(short, long, value_name = "INTERVAL", allow_negative_numbers = true)]
-    pub interval: Option<String>,
+    /// The event.
+    #[command(flatten)]
+    pub event: EventArguments,
     /// Stops sampling after so many records; `all` never does [default: 2000].
     #[arg(short, long, value_name = "COUNT", allow_negative_numbers = true)]
     pub count: Option<String>,
-    /// Masks of a hardware type; `ebs -h TYPE` lists them.
-    #[arg(short, long = "mask", value_name = "NAME,...", value_delimiter = ',')]
-    pub masks: Vec<String>,
     /// Writes records instead of a table: text, or the perf.data stream when the name ends in
     /// .data; `-` is stdout.
     #[arg(short, long, value_name = "OUTFILE")]

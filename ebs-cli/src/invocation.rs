@@ -1,7 +1,10 @@
 //! What the command line means: words become a request, numbers, and
 //! places to write to. Pure.
 
-use crate::arguments::{Format, Other, ReportArguments, SampleArguments, ScriptArguments, Typed};
+use crate::arguments::{
+    EventArguments, Format, Other, PlanArguments, ReportArguments, SampleArguments,
+    ScriptArguments, Typed,
+};
 use crate::completions::Program;
 use daemon::{EventSpec, Modes, Request, Target};
 use record::Pid;
@@ -25,6 +28,8 @@ pub enum Invocation {
     Report(ReportArguments),
     /// Records of a recording as text.
     Script(ScriptArguments),
+    /// What would be opened.
+    Plan(PlanJob),
     /// Completions for a shell, of a command.
     Completions(clap_complete::Shell, Program),
     /// Manual pages: one to stdout, or all to a directory.
@@ -42,6 +47,19 @@ pub struct Job {
     pub count: Option<u64>,
     /// What is written, and where.
     pub output: Output,
+}
+
+/// A plan to print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanJob {
+    /// What would be asked of the machine.
+    pub request: Request,
+    /// A description of another machine.
+    pub root: Option<PathBuf>,
+    /// Another Linux version: major, minor.
+    pub version: Option<(u32, u32)>,
+    /// JSON rather than text.
+    pub json: bool,
 }
 
 /// What a sampling job writes.
@@ -79,6 +97,9 @@ pub enum Misuse {
     /// `-i` is no positive number.
     #[error("interval {0:?} is no whole number from 1 to 9223372036854775807")]
     Interval(String),
+    /// `--kernel` is no version.
+    #[error("kernel version {0:?} is no X.Y, such as 6.12")]
+    Version(String),
     /// `-c` is no positive number.
     #[error("count {0:?} is no whole number above 0 (and not the word `all`)")]
     Count(String),
@@ -126,6 +147,7 @@ impl Invocation {
             Typed::Sample(arguments) => Invocation::Sample(job(arguments)?),
             Typed::Other(Other::Report(arguments)) => Invocation::Report(arguments),
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
+            Typed::Other(Other::Plan(arguments)) => Invocation::Plan(plan(&arguments)?),
             Typed::Other(Other::Completions { shell, program }) => {
                 Invocation::Completions(shell, program)
             }
@@ -136,22 +158,50 @@ impl Invocation {
 
 fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
     let modes = Modes { user: arguments.user, kernel: arguments.kernel };
-    if !modes.user && !modes.kernel {
-        return Err(Misuse::ModeMissing);
-    }
-    let event = EventSpec(arguments.event.clone().ok_or(Misuse::TypeMissing)?);
     let target = target(&arguments.target)?;
     let command = if target == Target::Command { arguments.target.clone() } else { Vec::new() };
-    let request = Request {
-        event,
+    let mut request = request(&arguments.event, modes, target)?;
+    request.ring_pages = arguments.ring.map(ring).transpose()?;
+    if request.modes == Modes::default() && !names_modes(&request.event) {
+        return Err(Misuse::ModeMissing);
+    }
+    let count = count(arguments.count.as_deref())?;
+    Ok(Job { request, command, count, output: output(&arguments)? })
+}
+
+fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
+    let modes = Modes { user: arguments.user, kernel: arguments.kernel };
+    let mut request = request(&arguments.event, modes, Target::Command)?;
+    if request.modes == Modes::default() && !names_modes(&request.event) {
+        request.modes = Modes::BOTH;
+    }
+    let version = arguments.version.as_deref().map(version).transpose()?;
+    Ok(PlanJob { request, root: arguments.root.clone(), version, json: arguments.json })
+}
+
+fn request(arguments: &EventArguments, modes: Modes, target: Target) -> Result<Request, Misuse> {
+    Ok(Request {
+        event: EventSpec(arguments.event.clone().ok_or(Misuse::TypeMissing)?),
         masks: arguments.masks.clone(),
         modes,
         interval: arguments.interval.as_deref().map(interval).transpose()?,
+        allow_skid: arguments.allow_skid,
         target,
-        ring_pages: arguments.ring.map(ring).transpose()?,
-    };
-    let count = count(arguments.count.as_deref())?;
-    Ok(Job { request, command, count, output: output(&arguments)? })
+        ring_pages: None,
+    })
+}
+
+/// Whether the event's own modifiers (`:u`, `:k`) say what is sampled.
+fn names_modes(event: &EventSpec) -> bool {
+    event.resolve().is_ok_and(|event| daemon::plan::modes(&event).is_some())
+}
+
+fn version(text: &str) -> Result<(u32, u32), Misuse> {
+    let numbers = text.split_once('.').and_then(|(major, rest)| {
+        let minor = rest.split('.').next()?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    });
+    numbers.ok_or_else(|| Misuse::Version(text.to_owned()))
 }
 
 /// A single number is a PID, any other word a program, no word the system.

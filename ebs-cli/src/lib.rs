@@ -3,7 +3,7 @@
 //! `ebs`: [`arguments`] is what was typed, [`invocation`] what it means,
 //! [`run`] does it. [`sample`] drives a session of the daemon library into
 //! an [`output`]; [`input`] reads what was recorded for [`report`] and
-//! [`script`]; [`types`], [`pages`] and [`completions`] are the helps.
+//! [`script`]; [`plan`] shows what would be opened; [`types`], [`pages`] and [`completions`] are the helps.
 
 pub mod arguments;
 pub mod completions;
@@ -14,6 +14,7 @@ pub mod invocation;
 pub mod last_line;
 pub mod output;
 pub mod pages;
+pub mod plan;
 pub mod report;
 pub mod run;
 pub mod sample;

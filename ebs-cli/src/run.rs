@@ -6,7 +6,7 @@ use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
 use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
 use crate::script::{Fields, PerfPrinter, TextPrinter, script};
-use crate::{eip2r, pages, report, sample, types};
+use crate::{eip2r, pages, plan, report, sample, types};
 use anyhow::Result;
 use daemon::Facts;
 use std::ffi::OsString;
@@ -53,6 +53,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
     }
     let mut out = BufWriter::new(io::stdout().lock());
     let here = Path::new("/");
+    let mut status = SUCCESS;
     match invocation {
         Invocation::Types => out.write_all(types::list(&Facts::read(here)?).as_bytes())?,
         Invocation::TypeHelp(name) => {
@@ -60,6 +61,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         }
         Invocation::Report(arguments) => report::run(&arguments, &mut out)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
+        Invocation::Plan(job) => status = plan::run(&job, &mut out)?,
         Invocation::Completions(shell, of) => completions(shell, of, &mut out)?,
         Invocation::Man(None) => pages::page(arguments::command(), &mut out)?,
         Invocation::Man(Some(directory)) => {
@@ -68,7 +70,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Sample(_) => {}
     }
     out.flush()?;
-    Ok(SUCCESS)
+    Ok(status)
 }
 
 fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()> {

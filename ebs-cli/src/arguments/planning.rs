@@ -1,0 +1,59 @@
+//! What names an event, for sampling and for plans alike.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// The event, and how it is sampled.
+#[derive(Clone, Debug, Default, Args)]
+pub struct EventArguments {
+    /// Event type (`ebs -h` lists them), or an event by its name (`ebs list`), code (r81d0) or terms
+    /// (cpu/event=0xd0,umask=0x81/pp).
+    #[arg(short = 't', long = "type", value_name = "TYPE")]
+    pub event: Option<String>,
+    /// Events from one record to the next [default: the type's own].
+    #[arg(short, long, value_name = "INTERVAL", allow_negative_numbers = true)]
+    pub interval: Option<String>,
+    /// Masks of a type; `ebs -h TYPE` lists them.
+    #[arg(short, long = "mask", value_name = "NAME,...", value_delimiter = ',')]
+    pub masks: Vec<String>,
+    /// Takes samples whose instruction is not the one that caused the event, where this machine
+    /// gives no better.
+    #[arg(long)]
+    pub allow_skid: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ebs plan -u -t l1_cache_miss                   what `ebs` would open here
+  ebs plan -t load_latency -m ldlat=30 --json    the same for a script
+  ebs plan -u -t hitm --root skylake/ --kernel 5.10
+                                                 for another machine: skylake/cpuinfo is a copy of
+                                                 /proc/cpuinfo, skylake/devices one of
+                                                 /sys/bus/event_source/devices
+
+Without -u and -k, both are planned. Exit status 1: refused; stderr (with --json stdout) says why.";
+
+/// `ebs plan`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct PlanArguments {
+    /// User code.
+    #[arg(short, long)]
+    pub user: bool,
+    /// Kernel code.
+    #[arg(short)]
+    pub kernel: bool,
+    /// The event.
+    #[command(flatten)]
+    pub event: EventArguments,
+    /// Plans for the machine described in DIR: its `devices` is a copy of
+    /// /sys/bus/event_source/devices, its `cpuinfo` of /proc/cpuinfo.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub root: Option<PathBuf>,
+    /// Plans for that Linux version; what it is too old for is left out.
+    #[arg(long = "kernel", value_name = "X.Y")]
+    pub version: Option<String>,
+    /// Prints JSON.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,81 @@
+//! A plan for people.
+
+use super::json::{cpus, sample_type, uarch};
+use daemon::Request;
+use daemon::plan::{Outline, OutlinedEvent};
+use std::fmt::Write;
+
+/// What would be opened, a paragraph an event, then the notes.
+pub(super) fn render(outline: &Outline, request: &Request) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write!(text, "{}", outline.name);
+    if !request.masks.is_empty() {
+        let _ = write!(text, " -m {}", request.masks.join(","));
+    }
+    let cpu = uarch(outline).map_or_else(String::new, |name| format!(" on {name}"));
+    let _ = writeln!(text, "{cpu}: {}", outline.equivalence());
+    for (index, event) in outline.events.iter().enumerate() {
+        let _ = writeln!(text, "\n  event {index}: {}", event.planned.name);
+        for (key, value) in rows(event) {
+            let _ = writeln!(text, "    {key:<14} {value}");
+        }
+    }
+    if !outline.notes.is_empty() {
+        text.push('\n');
+    }
+    for note in &outline.notes {
+        let _ = writeln!(text, "  note: {note}");
+    }
+    text
+}
+
+fn rows(outlined: &OutlinedEvent) -> Vec<(&'static str, String)> {
+    let planned = &outlined.planned;
+    let attr = &planned.attr;
+    let promises = &planned.promises;
+    let excluded: Vec<_> = attr
+        .flags
+        .iter_names()
+        .filter_map(|(name, _)| name.strip_prefix("EXCLUDE_"))
+        .map(str::to_lowercase)
+        .collect();
+    let mut rows = vec![
+        ("is", format!("{} ({})", outlined.event, outlined.equivalence)),
+        (
+            "pmu",
+            format!(
+                "{} (type {}), CPUs {}",
+                planned.pmu,
+                attr.kind.0,
+                cpus(planned.cpus.as_deref())
+            ),
+        ),
+        (
+            "config",
+            format!("{:#x}, config1 {:#x}, config2 {:#x}", attr.config, attr.config1, attr.config2),
+        ),
+    ];
+    if planned.carrier {
+        rows.push((
+            "helps",
+            "the kernel wants it ahead of the next; it samples nothing".to_owned(),
+        ));
+        return rows;
+    }
+    rows.push(("interval", attr.sample_period.to_string()));
+    rows.push(("precise_ip", format!("{}, {} at least", attr.precise_ip(), planned.least_precise)));
+    rows.push(("excluded", if excluded.is_empty() { "-".to_owned() } else { excluded.join(" ") }));
+    rows.push(("fields", sample_type(attr.sample_type).join(" ")));
+    rows.push(("registers", format!("{:#x}, {}", attr.sample_regs_intr, promises.registers)));
+    rows.push(("ip", promises.ip.to_string()));
+    rows.push(("address", promises.address.to_string()));
+    rows.push(("weight", promises.weight.to_string()));
+    if let Some(leader) = planned.leader {
+        rows.push(("leader", format!("event {leader}")));
+    }
+    if !planned.filter.is_all() {
+        rows.push(("kept", planned.filter.to_string()));
+    }
+    rows
+}
