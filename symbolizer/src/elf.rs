@@ -120,6 +120,11 @@ impl ElfSymbols {
         })
     }
 
+    /// Width of its code; None when it is no x86 code.
+    pub(crate) fn bits(&self) -> Option<u32> {
+        self.head.bits()
+    }
+
     pub(crate) fn ranges(&self) -> &Ranges {
         &self.ranges
     }

@@ -17,6 +17,7 @@
 //! ```
 
 mod binary;
+mod code;
 mod demangle;
 mod elf;
 mod file;
@@ -31,6 +32,7 @@ mod symbolizer;
 mod timeline;
 mod vdso;
 
+pub use code::{Code, CodeError};
 pub use elf::{ElfError, ElfSymbols};
 pub use kernel::list::{ListError, SymbolList};
 pub use kernel::load::{Anchor, KernelError, Loaded, Note, load_file, load_running};

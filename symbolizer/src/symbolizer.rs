@@ -1,6 +1,7 @@
 //! The one value that answers: records in, places and names out.
 
 use crate::binary::Binary;
+use crate::code::Sources;
 use crate::elf::{self, ranges::Ranges, segments::Translation};
 use crate::kernel::load::{Anchor, Note};
 use crate::kernel::view::KernelView;
@@ -31,12 +32,12 @@ const KSYMBOL_UNREGISTER: u16 = 1;
 /// time.
 #[derive(Debug)]
 pub struct Symbolizer {
-    options: Options,
-    objects: Objects,
+    pub(crate) options: Options,
+    pub(crate) objects: Objects,
     timelines: Timelines,
     /// What the kernel maps for itself, as if it were one process.
     kernel_timeline: Timelines,
-    kernel: KernelView,
+    pub(crate) kernel: KernelView,
     /// Counts what was told; an older memo is void.
     told: u64,
     memos: Vec<Memo>,
@@ -44,7 +45,8 @@ pub struct Symbolizer {
     binaries: Vec<Binary>,
     /// Binaries whose file is kept open.
     open: usize,
-    vdso: Option<Result<OwnVdso, Reason>>,
+    pub(crate) vdso: Option<Result<OwnVdso, Reason>>,
+    pub(crate) sources: Sources,
 }
 
 /// An answer of [`Symbolizer::place`] and where it holds.
@@ -86,6 +88,7 @@ impl Symbolizer {
             binaries: Vec::new(),
             open: 0,
             vdso: None,
+            sources: Sources::default(),
         }
     }
 
@@ -299,10 +302,7 @@ impl Symbolizer {
                 }
             }
             Kind::Vdso(ref vdso) => {
-                let own = self.vdso.get_or_insert_with(|| {
-                    OwnVdso::read(&self.options.root)
-                        .map_err(|error| Reason::Vdso { why: error.to_string() })
-                });
+                let own = self.vdso.get_or_insert_with(|| OwnVdso::of(&self.options.root));
                 let elsewhere = self.kernel.elsewhere(&self.options, &mut self.objects);
                 match own.as_ref().map_err(Reason::clone).and_then(|own| own.check(vdso, elsewhere))
                 {

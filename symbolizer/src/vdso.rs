@@ -1,8 +1,8 @@
 //! The vdso: a file that the kernel keeps in memory only.
 
-use crate::Reason;
 use crate::elf::{ElfSymbols, ranges::Ranges};
 use crate::object::Vdso;
+use crate::{Code, Reason};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::Path;
@@ -12,11 +12,16 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct OwnVdso {
     symbols: ElfSymbols,
+    bytes: Vec<u8>,
     length: u64,
 }
 
 impl OwnVdso {
-    pub(crate) fn read(root: &Path) -> io::Result<OwnVdso> {
+    pub(crate) fn of(root: &Path) -> Result<OwnVdso, Reason> {
+        OwnVdso::read(root).map_err(|error| Reason::Vdso { why: error.to_string() })
+    }
+
+    fn read(root: &Path) -> io::Result<OwnVdso> {
         let process = root.join("proc/self");
         let maps = std::fs::read(process.join("maps"))?;
         let maps = crate::maps::parse(&maps).map_err(io::Error::other)?;
@@ -27,7 +32,14 @@ impl OwnVdso {
         let mut memory = File::open(process.join("mem"))?;
         memory.seek(io::SeekFrom::Start(vdso.start))?;
         memory.read_exact(&mut bytes)?;
-        Ok(OwnVdso { symbols: ElfSymbols::parse(&bytes).map_err(io::Error::other)?, length })
+        let symbols = ElfSymbols::parse(&bytes).map_err(io::Error::other)?;
+        Ok(OwnVdso { symbols, bytes, length })
+    }
+
+    /// Its code at an address of its own.
+    pub(crate) fn code(&self, address: u64) -> Option<Code> {
+        let start = usize::try_from(address).ok()?;
+        Code::new(self.bytes.get(start..)?, self.symbols.bits()?)
     }
 
     /// Its symbols, if the recorded one is the same. `elsewhere`: why the

@@ -13,12 +13,30 @@ const LONGEST_LINK: u64 = 4096 + 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) segments: Segments,
+    /// `e_machine`.
+    pub(crate) machine: u16,
     /// NT_GNU_BUILD_ID.
     pub(crate) build_id: Option<Box<[u8]>>,
     /// Name of the separate debug file and the CRC-32 of its bytes.
     pub(crate) debug_link: Option<(Box<[u8]>, u32)>,
     /// Whether it has a full symbol table of its own.
     pub(crate) has_symbols: bool,
+}
+
+impl Head {
+    /// Width of the file's code, 32 or 64; None when it is no x86 code.
+    pub(crate) fn bits(&self) -> Option<u32> {
+        bits_of(self.machine)
+    }
+}
+
+/// Width of the code that files of this `e_machine` hold.
+pub(crate) fn bits_of(machine: u16) -> Option<u32> {
+    match elf::Machine(machine) {
+        elf::EM_X86_64 => Some(64),
+        elf::EM_386 => Some(32),
+        _ => None,
+    }
 }
 
 pub(super) fn read<'data, Elf, R>(data: R) -> Result<Head, ElfError>
@@ -33,7 +51,7 @@ where
         // aarch64, powerpc and others may run with pages up to this.
         _ => 0x1_0000,
     };
-    let mut head = Head::default();
+    let mut head = Head { machine: header.e_machine(endian).0, ..Head::default() };
     head.segments.page = page;
     // Notes of a sound file do not overlap; those of a hostile one are not
     // read more than once or twice.

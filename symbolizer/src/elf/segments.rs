@@ -31,6 +31,19 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
+    /// The offset in the file of what was linked for `address`, and how many
+    /// bytes of the segment follow from there, at least one.
+    pub(crate) fn offset_of(&self, address: u64) -> Option<(u64, u64)> {
+        let holds = |segment: &&Segment| {
+            address.checked_sub(segment.address).is_some_and(|into| into < segment.size)
+        };
+        let mut holding = self.segments.iter().filter(holds);
+        let first = holding.clone().find(|segment| segment.executable);
+        let segment = first.or_else(|| holding.next())?;
+        let into = address - segment.address;
+        Some((segment.offset.checked_add(into)?, segment.size - into))
+    }
+
     /// The address that code at `offset` was linked for.
     ///
     /// Linkers other than GNU's let two segments share a page of the file,

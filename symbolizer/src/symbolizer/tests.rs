@@ -342,7 +342,7 @@ fn the_vdso_of_this_process() {
         eprintln!("skipped: this process has no vdso");
         return;
     };
-    let own = OwnVdso::read(std::path::Path::new("/")).unwrap();
+    let own = OwnVdso::of(std::path::Path::new("/")).unwrap();
     let mut symbolizer = silent();
     symbolizer.maps(Pid(1), &entries, Time(0));
     // What the vdsos of x86-64 and arm64 export (vdso(7)).

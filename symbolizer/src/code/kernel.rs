@@ -1,0 +1,107 @@
+//! The running kernel's code.
+
+use super::{Code, CodeError, LONGEST};
+use crate::elf::{self, head::Head};
+use crate::file::open_within;
+use object::{ReadCache, ReadRef};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// /proc/kcore: the kernel's memory as an ELF core file.
+#[derive(Debug)]
+pub(super) struct KernelMemory {
+    core: ReadCache<File>,
+    head: Head,
+}
+
+impl KernelMemory {
+    pub(super) fn open(root: &Path) -> Result<KernelMemory, CodeError> {
+        let unreadable =
+            |why: String| CodeError::Unreadable { what: "/proc/kcore".to_owned(), why };
+        let core = open_within(root, b"/proc/kcore").map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => {
+                unreadable(format!("{error}: it takes CAP_SYS_RAWIO, and a kernel not locked down"))
+            }
+            _ => unreadable(error.to_string()),
+        })?;
+        let core = ReadCache::new(core);
+        let head = elf::head(&core).map_err(|error| unreadable(error.to_string()))?;
+        Ok(KernelMemory { core, head })
+    }
+
+    /// The code at a run-time address.
+    pub(super) fn code(&self, ip: u64) -> Result<Code, CodeError> {
+        let bits = self.head.bits().ok_or_else(|| CodeError::Machine {
+            file: "/proc/kcore".to_owned(),
+            machine: self.head.machine,
+        })?;
+        let (offset, left) = self.head.segments.offset_of(ip).ok_or(CodeError::KernelGone)?;
+        let bytes = (&self.core)
+            .read_bytes_at(offset, left.min(LONGEST as u64))
+            .map_err(|()| CodeError::KernelGone)?;
+        // read_kcore_iter() (fs/proc/kcore.c) gives zeros for what is not
+        // mapped; no routine has 15 of them in a row.
+        if bytes.iter().all(|&byte| byte == 0) {
+            return Err(CodeError::KernelGone);
+        }
+        Code::new(bytes, bits).ok_or(CodeError::KernelGone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A core file of one loaded stretch, as /proc/kcore is built.
+    fn core(address: u64, bytes: &[u8]) -> Vec<u8> {
+        let mut core = b"\x7fELF\x02\x01\x01".to_vec();
+        core.resize(16, 0);
+        let word = |core: &mut Vec<u8>, value: u64| core.extend(value.to_le_bytes());
+        // e_type ET_CORE, e_machine EM_X86_64, e_version
+        word(&mut core, 1 << 32 | 62 << 16 | 4);
+        for value in [0, 64, 0] {
+            word(&mut core, value);
+        }
+        // e_flags, e_ehsize 64, e_phentsize 56, e_phnum 1, no sections
+        word(&mut core, 56 << 48 | 64 << 32);
+        word(&mut core, 1);
+        // PT_LOAD, read, write, execute
+        word(&mut core, 7 << 32 | 1);
+        for value in [4096, address, 0, bytes.len() as u64, bytes.len() as u64, 4096] {
+            word(&mut core, value);
+        }
+        core.resize(4096, 0);
+        core.extend_from_slice(bytes);
+        core
+    }
+
+    #[test]
+    fn code_is_read_by_its_address() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("proc")).unwrap();
+        let at = 0xffff_ffff_8100_0000;
+        let mut bytes: Vec<u8> = (1..=60).collect();
+        bytes.resize(100, 0);
+        std::fs::write(root.path().join("proc/kcore"), core(at, &bytes)).unwrap();
+        let memory = KernelMemory::open(root.path()).unwrap();
+        let code = memory.code(at + 3).unwrap();
+        assert_eq!((code.bytes(), code.bits), (&bytes[3..18], 64));
+        assert_eq!(memory.code(at + 55).unwrap().bytes()[..5], [56, 57, 58, 59, 60]);
+        // Zeros are what the kernel shows where nothing is.
+        for nothing in [at + 60, at + 99, at + 100, at - 1, 0] {
+            assert_eq!(memory.code(nothing), Err(CodeError::KernelGone), "{nothing:x}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_without_kcore_says_so() {
+        let root = tempfile::tempdir().unwrap();
+        let error = KernelMemory::open(root.path()).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read /proc/kcore: No such file"), "{error}");
+        std::fs::create_dir(root.path().join("proc")).unwrap();
+        std::fs::write(root.path().join("proc/kcore"), "no core").unwrap();
+        let error = KernelMemory::open(root.path()).unwrap_err().to_string();
+        assert!(error.contains("ELF magic"), "{error}");
+    }
+}

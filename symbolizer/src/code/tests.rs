@@ -1,0 +1,171 @@
+//! The bytes that are read against those that run.
+
+#![allow(clippy::print_stderr, reason = "a test that skips says why")]
+
+use super::*;
+use crate::{KernelSource, Options, parse_maps};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+const ALWAYS: Time = Time(u64::MAX);
+
+/// A symbolizer that knows the mappings of a living process.
+fn knowing(pid: Pid, kernel: KernelSource) -> Symbolizer {
+    let mut symbolizer = Symbolizer::new(Options { kernel, ..Options::default() });
+    let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap();
+    symbolizer.maps(pid, &parse_maps(&maps).unwrap(), Time(0));
+    symbolizer
+}
+
+/// The first executable mapping whose path ends so, and what is in it.
+fn text_of(pid: Pid, ending: &str) -> (u64, Vec<u8>) {
+    use std::os::unix::fs::FileExt;
+    let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap();
+    let entries = parse_maps(&maps).unwrap();
+    let found = entries
+        .iter()
+        .find(|entry| entry.permissions[2] == b'x' && entry.path.ends_with(ending.as_bytes()));
+    let entry = found.unwrap_or_else(|| panic!("no text of {ending}"));
+    let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
+    let mut bytes = vec![0; usize::try_from(entry.end - entry.start).unwrap()];
+    memory.read_exact_at(&mut bytes, entry.start).unwrap();
+    (entry.start, bytes)
+}
+
+/// Compares the code at places all over a mapping with the memory there.
+fn compare(symbolizer: &mut Symbolizer, pid: Pid, (start, bytes): &(u64, Vec<u8>)) {
+    for at in (64..bytes.len() - LONGEST).step_by(997) {
+        let code = symbolizer.code(CpuMode::User, pid, (start + at as u64, ALWAYS));
+        // First and last page show more of the file than its text.
+        if (at < 4096 || at + 4096 > bytes.len()) && code.is_err() {
+            continue;
+        }
+        let code = code.unwrap();
+        assert_eq!(code.bits, 64);
+        assert_eq!(code.bytes(), &bytes[at..at + code.bytes().len()]);
+        assert!(code.bytes().len() == LONGEST || at + 4096 > bytes.len());
+    }
+}
+
+fn own_pid() -> Pid {
+    Pid(std::process::id().cast_signed())
+}
+
+#[test]
+fn code_of_files_is_what_runs() {
+    let mut symbolizer = knowing(own_pid(), KernelSource::None);
+    let program = std::env::current_exe().unwrap();
+    compare(&mut symbolizer, own_pid(), &text_of(own_pid(), program.to_str().unwrap()));
+    compare(&mut symbolizer, own_pid(), &text_of(own_pid(), "libc.so.6"));
+}
+
+#[test]
+fn code_of_the_vdso_is_what_runs() {
+    let mut symbolizer = knowing(own_pid(), KernelSource::None);
+    let (start, bytes) = text_of(own_pid(), "[vdso]");
+    let at = bytes.len() / 2;
+    let code = symbolizer.code(CpuMode::User, own_pid(), (start + at as u64, ALWAYS)).unwrap();
+    assert_eq!(code.bytes(), &bytes[at..at + LONGEST]);
+}
+
+/// Ends with the test.
+struct Sleeper(Child);
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Sleeper {
+    fn run(directory: &Path) -> (Sleeper, PathBuf) {
+        let copy = directory.join("sleeper");
+        std::fs::copy("/bin/sleep", &copy).unwrap();
+        let sleeper = Sleeper(Command::new(&copy).arg("600").spawn().unwrap());
+        // It has mapped its text before it sleeps.
+        let maps = format!("/proc/{}/maps", sleeper.0.id());
+        while !std::fs::read_to_string(&maps).unwrap().contains("libc.so.6") {
+            std::thread::yield_now();
+        }
+        (sleeper, copy)
+    }
+
+    fn pid(&self) -> Pid {
+        Pid(self.0.id().cast_signed())
+    }
+}
+
+#[test]
+fn a_file_that_was_replaced_is_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut sleeper, copy) = Sleeper::run(directory.path());
+    let text = text_of(sleeper.pid(), "/sleeper");
+    let mut symbolizer = knowing(sleeper.pid(), KernelSource::None);
+    std::fs::remove_file(&copy).unwrap();
+    std::fs::write(&copy, "something else").unwrap();
+    let place = (text.0 + 64, ALWAYS);
+    // The process still runs what it mapped.
+    let code = symbolizer.code(CpuMode::User, sleeper.pid(), place).unwrap();
+    assert_eq!(code.bytes(), &text.1[64..64 + LONGEST]);
+    // Who only comes when it has ended finds the other file.
+    let mut late = knowing(sleeper.pid(), KernelSource::None);
+    sleeper.0.kill().unwrap();
+    sleeper.0.wait().unwrap();
+    let error = late.code(CpuMode::User, sleeper.pid(), place).unwrap_err();
+    assert!(matches!(error, CodeError::Place(_)), "{error}");
+}
+
+#[test]
+fn memory_without_a_file_is_read_from_the_living_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut sleeper, _) = Sleeper::run(directory.path());
+    let text = text_of(sleeper.pid(), "/sleeper");
+    let (pid, ip) = (sleeper.pid(), text.0 + 64);
+    let root = Path::new("/");
+    let mut processes = Processes::default();
+    let code = processes.code(root, pid, (ip, ALWAYS), None).unwrap();
+    assert_eq!(code.bytes(), &text.1[64..64 + LONGEST]);
+    // The last instruction of a mapping is not read beyond it.
+    let last = text.0 + text.1.len() as u64 - 1;
+    assert_eq!(processes.code(root, pid, (last, ALWAYS), None).unwrap().bytes().len(), 1);
+    let gone = Err(CodeError::Gone);
+    assert_eq!(processes.code(root, pid, (0x1000, ALWAYS), None), gone, "nothing is there");
+    assert_eq!(processes.code(root, pid, (ip, ALWAYS), Some(b"/other")), gone, "another file");
+    assert_eq!(processes.code(root, pid, (ip, Time(5)), None), gone, "a process before it");
+    sleeper.0.kill().unwrap();
+    sleeper.0.wait().unwrap();
+    assert_eq!(processes.code(root, pid, (ip, ALWAYS), None), gone);
+    assert_eq!(Processes::default().code(root, pid, (ip, ALWAYS), None), gone);
+}
+
+#[test]
+fn what_has_no_place_has_no_code() {
+    let mut symbolizer = knowing(own_pid(), KernelSource::None);
+    for mode in [CpuMode::User, CpuMode::GuestUser, CpuMode::Hypervisor, CpuMode::Unknown] {
+        let error = symbolizer.code(mode, own_pid(), (16, ALWAYS)).unwrap_err();
+        assert!(matches!(error, CodeError::Place(_)), "{error}");
+    }
+    let error = symbolizer.code(CpuMode::Kernel, own_pid(), (u64::MAX - 4096, ALWAYS));
+    assert!(matches!(error, Err(CodeError::Place(Reason::KernelUnlisted { .. }))), "{error:?}");
+}
+
+/// Every kernel starts its system calls somewhere, with code.
+#[test]
+fn code_of_the_kernel_comes_from_kcore() {
+    let mut symbolizer = knowing(own_pid(), KernelSource::Running);
+    let Ok(extents) = symbolizer.kernel_extents() else {
+        eprintln!("skipped: the kernel's symbols are hidden here");
+        return;
+    };
+    let start = extents[0].start;
+    match symbolizer.code(CpuMode::Kernel, own_pid(), (start, ALWAYS)) {
+        Ok(code) => {
+            assert_eq!((code.bytes().len(), code.bits), (LONGEST, 64));
+            let beyond = symbolizer.code(CpuMode::Kernel, own_pid(), (u64::MAX - 4096, ALWAYS));
+            assert_eq!(beyond, Err(CodeError::KernelGone));
+        }
+        Err(error @ CodeError::Unreadable { .. }) => eprintln!("skipped: {error}"),
+        Err(error) => panic!("{error}"),
+    }
+}
