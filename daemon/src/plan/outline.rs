@@ -4,7 +4,7 @@
 use record::{Attr, SampleFilter, SampleType};
 
 use super::opening::Opening;
-use super::{Fallback, PlannedEvent, attrs, hardware, named, software};
+use super::{Fallback, PlannedEvent, attrs, hardware, named, precision, software};
 use crate::catalogue::{self, Equivalence, EventKind, Microarchitecture};
 use crate::event_spec::Event;
 use crate::facts::{Facts, Lockdown, Version};
@@ -80,6 +80,7 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     let mut openings = open(&event, request, facts, &mut notes)?;
     drop_refused_registers(&mut openings, facts, &mut notes);
     share_interval(&mut openings);
+    precision::share_distribution(&mut openings, &mut notes);
     let events: Vec<_> = openings.into_iter().map(|opening| planned(opening, request)).collect();
     let sampled = events.iter().find(|event: &&OutlinedEvent| !event.planned.carrier);
     let sampled = sampled.map(|event| event.planned.attr.clone()).unwrap_or_default();

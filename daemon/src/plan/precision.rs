@@ -39,6 +39,26 @@ pub(super) fn fill(
     check_interval(opening)
 }
 
+/// Evenly spread samples (precise_ip 3) of these cores come from one general
+/// counter: several such events would take turns on it.
+pub(super) fn share_distribution(openings: &mut [Opening], notes: &mut Vec<String>) {
+    let spread = |opening: &Opening| opening.precision.wanted == 3 && limits_distribution(opening);
+    let crowded: Vec<String> = openings
+        .iter()
+        .filter(|opening| spread(opening))
+        .map(|opening| opening.pmu.clone())
+        .collect();
+    for opening in openings.iter_mut().filter(|opening| spread(opening)) {
+        if crowded.iter().filter(|pmu| **pmu == opening.pmu).count() > 1 {
+            opening.precision.wanted = 2;
+            notes.push(format!(
+                "{}: precise_ip 2, as at 3 the events would take turns on one counter",
+                opening.event
+            ));
+        }
+    }
+}
+
 /// The event as a plain counter gives it.
 fn skid(opening: &mut Opening) {
     opening.promises.source = Source::Counter;

@@ -364,6 +364,18 @@ fn events_of_one_request_have_one_interval() {
 }
 
 #[test]
+fn events_that_need_one_counter_do_not_take_turns_on_it() {
+    let precise = |tree: &str, kind: &str| -> Vec<u64> {
+        let plan = Machine::like(tree).plan(&["-u", "-t", kind]);
+        let events = plan["events"].as_array().unwrap();
+        events.iter().map(|event| event["precise_ip"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(precise("sapphirerapids-rtm", "hitm"), [2, 2]);
+    assert_eq!(precise("sapphirerapids-rtm", "l1_cache_miss"), [3]);
+    assert_eq!(precise("alderlake-hybrid", "hitm"), [3, 2]);
+}
+
+#[test]
 fn generic_events_of_a_hybrid_name_each_pmu() {
     let plan = Machine::like("alderlake-hybrid").plan(&["-t", "cycles"]);
     let configs: Vec<_> = plan["events"].as_array().unwrap().iter().map(|e| &e["config"]).collect();
