@@ -116,7 +116,7 @@ fn event_of<'p>(failure: &OpenFailure, plan: &'p Plan) -> Option<&'p PlannedEven
 }
 
 /// "EACCES", or the number.
-fn errno_name(errno: i32) -> String {
+pub(crate) fn errno_name(errno: i32) -> String {
     let name = match errno {
         libc::EPERM => "EPERM",
         libc::ENOENT => "ENOENT",

@@ -175,8 +175,8 @@ impl Session {
             Target::Process(pid) => Described::tree(&settings.root.join("proc"), &attrs.side, pid),
             Target::Command | Target::System => Described::default(),
         };
-        let owner = |ring| Lane::new(Owner::of(ring, &attrs, &ids));
-        let lanes = rings.iter().map(owner).collect();
+        let lane = |ring: &CpuRings| Lane::new(Owner::of(ring.cpu, &attrs, &ids));
+        let lanes = rings.iter().map(lane).collect();
         let owners = Owners::new(&attrs, &ids);
         let ledger = Ledger::of(attrs.sampled().map(|(_, event)| event.name.as_str()));
         let sample_rate = sample_rate(&settings.root);

@@ -83,8 +83,8 @@ impl fmt::Display for Fallback {
                  ring cannot be counted"
             }
             Fallback::WeightStruct => {
-                "this kernel gives one latency a sample (before Linux 5.12): without the \
-                 instruction's beside the cache's"
+                "this kernel has no PERF_SAMPLE_WEIGHT_STRUCT (Linux 5.12): samples carry one \
+                 latency, not the instruction's beside the cache's"
             }
             Fallback::BuildId => {
                 "this kernel puts no build ids into mappings (Linux 5.12): replaced files may \

@@ -81,6 +81,9 @@ impl<'s> Opener<'s> {
                 },
             }
         }
+        if set.cpus.is_empty() {
+            return Err(OpenError::NoCpu { cpus: self.plan.cpus.len() });
+        }
         Ok(Some(set))
     }
 
@@ -208,3 +211,6 @@ fn open(
         (error, too_big.then_some(known))
     })
 }
+
+#[cfg(test)]
+mod tests;

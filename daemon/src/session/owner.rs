@@ -1,11 +1,10 @@
 //! Which event a sample is of.
 
-use record::{EventType, RecordHeader, SampleType};
+use record::{Cpu, EventType, RecordHeader, SampleType};
 use rustc_hash::FxHashMap;
 
 use super::attrs::Attrs;
 use super::event_set::Ids;
-use super::rings::CpuRings;
 use crate::ring::Lent;
 
 /// PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK: timers of their own.
@@ -69,9 +68,9 @@ impl Owners {
 }
 
 impl Owner {
-    /// The owner of this CPU's ring.
-    pub(super) fn of(ring: &CpuRings, attrs: &Attrs, ids: &Ids) -> Owner {
-        let here = attrs.sampled().enumerate().filter(|(_, (_, event))| event.is_on(ring.cpu));
+    /// The owner of the ring of this CPU.
+    pub(super) fn of(cpu: Cpu, attrs: &Attrs, ids: &Ids) -> Owner {
+        let here = attrs.sampled().enumerate().filter(|(_, (_, event))| event.is_on(cpu));
         let claims: Vec<(Claim, bool)> = here
             .map(|(event, (index, planned))| {
                 let attr = &planned.attr;
@@ -99,5 +98,88 @@ fn may_be_foreign(kind: EventType, config: u64) -> bool {
         EventType::SOFTWARE => !CLOCKS.contains(&config),
         EventType::TRACEPOINT | EventType::BREAKPOINT => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Attr, Misc, RecordType, SampleFilter};
+
+    use super::*;
+    use crate::promises::{AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise};
+    use crate::{PlannedEvent, Promises};
+
+    const FAULTS: (EventType, u64) = (EventType::SOFTWARE, 2);
+    const SWITCHES: (EventType, u64) = (EventType::SOFTWARE, 3);
+    const CLOCK: (EventType, u64) = (EventType::SOFTWARE, 0);
+    const LOADS: (EventType, u64) = (EventType::RAW, 0x1cd);
+
+    /// Events with ids 10, 11, then 20, 21 and so on, each on all CPUs.
+    fn session(kinds: &[(EventType, u64)]) -> (Attrs, Ids) {
+        let event = |&(kind, config): &(EventType, u64)| PlannedEvent {
+            name: String::new(),
+            pmu: String::new(),
+            attr: Attr { kind, config, sample_type: SampleType::IDENTIFIER, ..Attr::default() },
+            cpus: None,
+            leader: None,
+            carrier: false,
+            least_precise: 0,
+            promises: Promises {
+                source: Source::Counter,
+                ip: IpPromise::Skid,
+                address: AddressPromise::None,
+                registers: RegistersPromise::None,
+                weight: WeightPromise::None,
+            },
+            filter: SampleFilter::ALL,
+        };
+        let events: Vec<_> = kinds.iter().map(event).collect();
+        let ids = (1..).take(events.len()).map(|tens| vec![tens * 10, tens * 10 + 1]).collect();
+        (Attrs { events, side: Attr::default() }, Ids { events: ids, side: vec![5] })
+    }
+
+    /// Whose a sample with this id is: place and id to give, or nobody's.
+    fn owned(attrs: &Attrs, ids: &Ids, id: u64) -> Option<(usize, Option<u64>)> {
+        let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(0), size: 16 };
+        let mut bytes = vec![9, 0, 0, 0, 0, 0, 16, 0];
+        bytes.extend(id.to_ne_bytes());
+        let owner = Owner::of(Cpu(0), attrs, ids);
+        let lent = Lent { header, first: &bytes, second: &[] };
+        match Owners::new(attrs, ids).of(owner, lent) {
+            Owned::By(claim) => Some((claim.event, claim.id)),
+            Owned::Foreign => None,
+        }
+    }
+
+    #[test]
+    fn the_only_event_of_a_ring_has_all_its_samples() {
+        let (attrs, ids) = session(&[FAULTS]);
+        for id in [10, 11, 99] {
+            assert_eq!(owned(&attrs, &ids, id), Some((0, Some(10))), "{id}");
+        }
+        let (mut attrs, ids) = session(&[FAULTS, LOADS]);
+        attrs.events[0].cpus = Some(vec![Cpu(1)]);
+        assert_eq!(owned(&attrs, &ids, 99), Some((1, Some(20))), "the other is on CPU 1");
+        attrs.events[0].cpus = None;
+        attrs.events[0].carrier = true;
+        assert_eq!(owned(&attrs, &ids, 20), Some((0, Some(20))), "the first that is sampled");
+    }
+
+    #[test]
+    fn several_are_told_apart_by_id() {
+        let (attrs, ids) = session(&[FAULTS, LOADS, CLOCK]);
+        for (id, event) in [(10, 0), (11, 0), (20, 1), (21, 1), (31, 2)] {
+            assert_eq!(owned(&attrs, &ids, id), Some((event, None)), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_foreign_id_is_of_the_one_event_that_can_have_one() {
+        let (attrs, ids) = session(&[LOADS, FAULTS, CLOCK]);
+        assert_eq!(owned(&attrs, &ids, 99), Some((1, Some(20))));
+        let (attrs, ids) = session(&[LOADS, FAULTS, SWITCHES]);
+        assert_eq!(owned(&attrs, &ids, 99), None, "of either");
+        let (attrs, ids) = session(&[LOADS, CLOCK]);
+        assert_eq!(owned(&attrs, &ids, 99), None, "of neither");
     }
 }

@@ -15,6 +15,7 @@ use crate::{CommandError, CommandStatus, PlannedEvent, Promises, RingPages};
 
 mod attached;
 mod loss;
+mod older;
 mod running;
 mod several;
 

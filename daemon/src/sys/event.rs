@@ -54,6 +54,13 @@ impl EncodedAttr {
             *word = u64::from_ne_bytes(bytes);
         }
     }
+
+    /// What a kernel reads in it.
+    #[cfg(test)]
+    pub(crate) fn attr(&self) -> Attr {
+        let bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        Attr::decode(&bytes, NATIVE_ORDER).unwrap_or_default()
+    }
 }
 
 /// Where an event is opened.
