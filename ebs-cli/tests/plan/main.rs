@@ -1,5 +1,6 @@
 //! `ebs plan` on machines that are described, not there.
 
+mod by_cpu;
 mod odd_trees;
 mod review;
 mod snapshots;
