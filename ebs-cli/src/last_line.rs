@@ -3,27 +3,75 @@
 
 use daemon::ledger::Ledger;
 use daemon::promises::Source;
+use daemon::{Fallback, PlannedEvent};
 use std::fmt::Write;
 
+/// What was sampled, and how it was opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampled<'a> {
+    /// What was asked for, with its modes: `page_fault:k`.
+    pub event: &'a str,
+    /// The plan's events.
+    pub planned: &'a [PlannedEvent],
+    /// The same as the kernel took them.
+    pub opened: &'a [PlannedEvent],
+    /// What had to be given up for that.
+    pub given_up: &'a [Fallback],
+}
+
+impl Sampled<'_> {
+    /// Who counts, each once.
+    fn who(&self) -> String {
+        let mut who: Vec<&str> = Vec::new();
+        for event in self.opened.iter().filter(|event| !event.carrier) {
+            let name = name(event.promises.source);
+            if !who.contains(&name) {
+                who.push(name);
+            }
+        }
+        who.join(" and ")
+    }
+
+    /// What is less than planned, each once.
+    fn less(&self) -> Vec<String> {
+        let levels = self.planned.iter().zip(self.opened).filter_map(|(planned, opened)| {
+            let (wanted, got) = (planned.attr.precise_ip(), opened.attr.precise_ip());
+            (got < wanted).then(|| format!("{} with precise_ip {got} of {wanted}", opened.name))
+        });
+        let without =
+            self.given_up.iter().map(|fallback| format!("without {}", fallback.feature()));
+        levels.chain(without).collect()
+    }
+}
+
+fn name(source: Source) -> &'static str {
+    match source {
+        Source::KernelSoftware => "the kernel's software event",
+        Source::KernelTimer => "a timer of the kernel",
+        Source::Breakpoint => "a debug register",
+        Source::Tracepoint => "a tracepoint of the kernel",
+        Source::Pebs => "the CPU (PEBS)",
+        Source::Ibs => "the CPU (IBS)",
+        Source::Counter => "a counter of the CPU",
+    }
+}
+
 /// The line, without its end.
-pub fn last_line(ledger: &Ledger, event: &str, source: Option<Source>) -> String {
-    let who = match source {
-        Some(Source::KernelSoftware) => "the kernel's software event",
-        Some(Source::KernelTimer) => "a timer of the kernel",
-        Some(Source::Breakpoint) => "a debug register",
-        Some(Source::Tracepoint) => "a tracepoint of the kernel",
-        Some(Source::Pebs) => "the CPU (PEBS)",
-        Some(Source::Ibs) => "the CPU (IBS)",
-        Some(Source::Counter) => "a counter of the CPU",
-        None => "nobody",
-    };
+pub fn last_line(ledger: &Ledger, sampled: &Sampled<'_>) -> String {
     let mut line = format!(
-        "ebs: {ledger}, {} with exact IP, {:.3} seconds, {event} by {who}, in process (no daemon)",
+        "ebs: {ledger}, {} with exact IP, {:.3} seconds, {} by {}",
         ledger.exact_ip,
         ledger.wall.as_secs_f64(),
+        sampled.event,
+        sampled.who(),
     );
+    let less = sampled.less();
+    // Writing to a string cannot fail.
+    if !less.is_empty() {
+        let _ = write!(line, " ({})", less.join(", "));
+    }
+    line.push_str(", in process (no daemon)");
     if let Some(error) = &ledger.sink_error {
-        // Writing to a string cannot fail.
         let _ = write!(line, "; the output took no more: {error}");
     }
     line
@@ -33,11 +81,37 @@ pub fn last_line(ledger: &Ledger, event: &str, source: Option<Source>) -> String
 mod tests {
     use super::*;
     use daemon::ledger::Lost;
+    use daemon::promises::{AddressPromise, IpPromise, Promises, RegistersPromise, WeightPromise};
+    use record::{Attr, SampleFilter};
     use std::time::Duration;
+
+    fn event(name: &str, source: Source, precise: u8) -> PlannedEvent {
+        let mut attr = Attr::default();
+        attr.set_precise_ip(precise);
+        PlannedEvent {
+            name: name.into(),
+            pmu: "cpu".into(),
+            attr,
+            cpus: None,
+            leader: None,
+            carrier: false,
+            least_precise: 0,
+            promises: Promises {
+                source,
+                ip: IpPromise::Causing,
+                address: AddressPromise::None,
+                registers: RegistersPromise::None,
+                weight: WeightPromise::None,
+            },
+            filter: SampleFilter::ALL,
+        }
+    }
 
     #[test]
     fn the_line_says_records_losses_precision_time_and_source() {
-        let source = Some(Source::KernelSoftware);
+        let events = [event("page_fault", Source::KernelSoftware, 0)];
+        let sampled =
+            Sampled { event: "page_fault:k", planned: &events, opened: &events, given_up: &[] };
         let mut ledger = Ledger {
             delivered: 5,
             exact_ip: 2,
@@ -47,12 +121,39 @@ mod tests {
             ..Ledger::default()
         };
         assert_eq!(
-            last_line(&ledger, "page_fault:k", source),
+            last_line(&ledger, &sampled),
             "ebs: 5 records, 3 lost (ring 3), 2 with exact IP, 1.500 seconds, page_fault:k by the \
              kernel's software event, in process (no daemon)"
         );
         ledger.sink_error = Some("No space left on device".into());
-        let line = last_line(&ledger, "page_fault:k", source);
+        let line = last_line(&ledger, &sampled);
         assert!(line.ends_with("; the output took no more: No space left on device"), "{line}");
+    }
+
+    #[test]
+    fn what_is_less_than_planned_is_said() {
+        let names = ["cpu_core/loads/", "cpu_atom/loads/"];
+        let with = |source: [Source; 2], levels: [u8; 2]| {
+            [0, 1].map(|i| event(names[i], source[i], levels[i]))
+        };
+        let planned = with([Source::Pebs; 2], [3, 3]);
+        let opened = with([Source::Pebs, Source::Counter], [3, 0]);
+        let mut aux = event("mem-loads-aux", Source::Tracepoint, 0);
+        aux.carrier = true;
+        let [planned, opened] =
+            [planned, opened].map(|events| [&[aux.clone()], &events[..]].concat());
+        let sampled = Sampled {
+            event: "load_latency:u",
+            planned: &planned,
+            opened: &opened,
+            given_up: &[Fallback::Lost, Fallback::BuildId],
+        };
+        let ledger = Ledger { tail_known: true, ..Ledger::default() };
+        assert_eq!(
+            last_line(&ledger, &sampled),
+            "ebs: 0 records, 0 lost, 0 with exact IP, 0.000 seconds, load_latency:u by the CPU \
+             (PEBS) and a counter of the CPU (cpu_atom/loads/ with precise_ip 0 of 3, without \
+             PERF_FORMAT_LOST, without build ids of mappings), in process (no daemon)"
+        );
     }
 }

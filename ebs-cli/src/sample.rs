@@ -2,7 +2,7 @@
 
 use crate::exit_status::{self, FAILURE, SUCCESS};
 use crate::invocation::Job;
-use crate::last_line::last_line;
+use crate::last_line::{Sampled, last_line};
 use crate::output::Output;
 use crate::signals::{Asked, Catcher};
 use anyhow::{Context, Result};
@@ -76,8 +76,13 @@ pub fn sample(job: &Job) -> Result<u8> {
     let shown = shown.and_then(|()| output.show());
     let plan = session.plan();
     let event = format!("{}:{}", plan.name, modes(job.request.modes));
-    let source = plan.events.first().map(|event| event.promises.source);
-    say(&last_line(&ledger, &event, source));
+    let sampled = Sampled {
+        event: &event,
+        planned: &plan.events,
+        opened: session.events(),
+        given_up: session.given_up(),
+    };
+    say(&last_line(&ledger, &sampled));
     match shown {
         Err(error) if !exit_status::is_closed_pipe(&error) => return Err(error),
         Err(_) | Ok(()) => {}

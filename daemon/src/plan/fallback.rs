@@ -36,6 +36,16 @@ impl Fallback {
         }
     }
 
+    /// What is given up, in a word or two.
+    pub fn feature(self) -> &'static str {
+        match self {
+            Fallback::Lost => "PERF_FORMAT_LOST",
+            Fallback::WeightStruct => "PERF_SAMPLE_WEIGHT_STRUCT",
+            Fallback::BuildId => "build ids of mappings",
+            Fallback::Ksymbol => "BPF symbols",
+        }
+    }
+
     /// Those whose feature is in one of the attrs, newest first.
     pub fn of<'a>(attrs: impl IntoIterator<Item = &'a Attr>) -> Vec<Fallback> {
         let attrs: Vec<&Attr> = attrs.into_iter().collect();
