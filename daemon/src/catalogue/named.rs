@@ -86,6 +86,12 @@ pub fn named(core: Microarchitecture, pmu: &str, name: &str) -> Option<NamedEven
     same.filter(|row| is_of(row, &sets)).find_map(parse)
 }
 
+/// Whether some core has an event of that name, written as for [`named`].
+pub(crate) fn is_named(name: &str) -> bool {
+    let wanted = name.to_ascii_lowercase().replace(':', ".");
+    NAMES.rows.binary_search_by_key(&wanted.as_str(), |row| row[0]).is_ok()
+}
+
 /// Every named event of the core, sorted by name.
 pub fn names(core: Microarchitecture, pmu: &str) -> impl Iterator<Item = NamedEvent> {
     let own = encoding::static_pmu(pmu) == Some(pmu);

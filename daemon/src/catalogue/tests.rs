@@ -194,9 +194,32 @@ fn help_says_all_there_is() {
         if entry.promises.is_some() {
             assert!(text.contains("ip="), "{text}");
         }
-        let prose = text.lines().take_while(|line| !line.starts_with("  interval"));
-        for line in prose {
-            assert!(line.len() <= 79, "{line}");
+        for line in text.lines() {
+            assert!(line.len() <= 79 || !line.trim().contains(' '), "{line}");
         }
     }
+}
+
+#[test]
+fn help_says_what_the_cores_have() {
+    let hybrid = intel(6, 0x97, &["cpu_atom", "cpu_core", "software"]);
+    let text = help(find("load_latency").unwrap(), &hybrid);
+    for part in [
+        "alderlake_goldencove",
+        "MEM_TRANS_RETIRED.LOAD_LATENCY_GT_4 (cpu_core, config 0x1cd, config1 0x3): exact",
+        "alderlake_gracemont",
+        "address: of the data",
+        "weight: cycles until the data could be used",
+        "ldlat=N (parameter)",
+    ] {
+        let whole = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(whole.contains(part), "{part} in {text}");
+    }
+    let text = help(find("fb_full").unwrap(), &hybrid);
+    assert!(text.contains("\n  cpu_atom   this core (alderlake_gracemont) has no event"), "{text}");
+    let skylake = intel(6, 0x5e, &["cpu", "software"]);
+    let text = help(find("l2_rqsts").unwrap(), &skylake);
+    assert!(text.contains("demand_rd (origin, 0x01)") && text.contains("miss (result, 0x20)"));
+    let text = help(find("packed_sp_retired").unwrap(), &skylake);
+    assert!(text.contains("of the samples are kept: class:packed_sp"), "{text}");
 }
