@@ -28,6 +28,7 @@ ebs (-u | -k) [-o OUTFILE] [-i INTERVAL] [-c COUNT] -t TYPE [-m NAME,...] EXE_OR
        ebs report [OPTIONS] FILE
        ebs script [OPTIONS] FILE
        ebs plan -t TYPE [OPTIONS]
+       ebs list [PATTERN]
        ebs -h [TYPE]";
 
 const EXAMPLES: &str = "\
@@ -89,6 +90,8 @@ pub enum Other {
     Script(ScriptArguments),
     /// Prints what would be opened for an event, without opening it.
     Plan(PlanArguments),
+    /// Lists every event that can be named on this machine.
+    List(ListArguments),
     /// Prints the completions of a command for a shell.
     Completions {
         /// Which shell.
@@ -102,6 +105,20 @@ pub enum Other {
         /// Where to write ebs.1, ebs-report.1, ebs-script.1, eip2r.1 and the rest.
         directory: Option<PathBuf>,
     },
+}
+
+/// What to list, and of which machine.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ListArguments {
+    /// Names that hold this text; a pattern with `*` or `?` has to match the whole name.
+    pub pattern: Option<String>,
+    /// Prints JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Another machine: DIR/devices is its /sys/bus/event_source/devices, DIR/cpuinfo its
+    /// /proc/cpuinfo.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
 }
 
 /// The original's options, and a long name for each.

@@ -2,7 +2,7 @@
 //! places to write to. Pure.
 
 use crate::arguments::{
-    EventArguments, Format, Other, PlanArguments, ReportArguments, SampleArguments,
+    EventArguments, Format, ListArguments, Other, PlanArguments, ReportArguments, SampleArguments,
     ScriptArguments, Typed,
 };
 use crate::completions::Program;
@@ -30,6 +30,8 @@ pub enum Invocation {
     Script(ScriptArguments),
     /// What would be opened.
     Plan(PlanJob),
+    /// The events of a machine.
+    List(ListArguments),
     /// Completions for a shell, of a command.
     Completions(clap_complete::Shell, Program),
     /// Manual pages: one to stdout, or all to a directory.
@@ -148,6 +150,7 @@ impl Invocation {
             Typed::Other(Other::Report(arguments)) => Invocation::Report(arguments),
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
             Typed::Other(Other::Plan(arguments)) => Invocation::Plan(plan(&arguments)?),
+            Typed::Other(Other::List(arguments)) => Invocation::List(arguments),
             Typed::Other(Other::Completions { shell, program }) => {
                 Invocation::Completions(shell, program)
             }

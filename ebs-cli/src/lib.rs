@@ -3,7 +3,8 @@
 //! `ebs`: [`arguments`] is what was typed, [`invocation`] what it means,
 //! [`run`] does it. [`sample`] drives a session of the daemon library into
 //! an [`output`]; [`input`] reads what was recorded for [`report`] and
-//! [`script`]; [`plan`] shows what would be opened; [`types`], [`pages`] and [`completions`] are the helps.
+//! [`script`]; [`plan`] shows what would be opened; [`types`], [`list`],
+//! [`pages`] and [`completions`] are the helps.
 
 pub mod arguments;
 pub mod completions;
@@ -12,6 +13,7 @@ pub mod exit_status;
 pub mod input;
 pub mod invocation;
 pub mod last_line;
+pub mod list;
 pub mod output;
 pub mod pages;
 pub mod plan;

@@ -6,7 +6,7 @@ use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
 use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
 use crate::script::{Fields, PerfPrinter, TextPrinter, script};
-use crate::{eip2r, pages, plan, report, sample, types};
+use crate::{eip2r, list, pages, plan, report, sample, types};
 use anyhow::Result;
 use daemon::Facts;
 use std::ffi::OsString;
@@ -62,6 +62,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Report(arguments) => report::run(&arguments, &mut out)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
         Invocation::Plan(job) => status = plan::run(&job, &mut out)?,
+        Invocation::List(arguments) => list::run(&arguments, &mut out)?,
         Invocation::Completions(shell, of) => completions(shell, of, &mut out)?,
         Invocation::Man(None) => pages::page(arguments::command(), &mut out)?,
         Invocation::Man(Some(directory)) => {

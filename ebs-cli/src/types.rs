@@ -1,9 +1,12 @@
 //! `ebs -h`: the event types, and what this machine has of them.
 
+use crate::list::Listing;
 use daemon::catalogue::{
-    Availability, EventKind, EventType, IntervalUnit, all, availability, find, help,
+    Availability, Encoding, EventKind, EventType, IntervalUnit, OnMachine, all, availability, find,
+    help,
 };
 use daemon::event_spec::{Event, EventSpecError};
+use daemon::promises::{AddressPromise, IpPromise};
 use daemon::{EventSpec, Facts};
 use std::fmt::Write;
 
@@ -12,11 +15,14 @@ use std::fmt::Write;
 pub fn list(facts: &Facts) -> String {
     let mut text = String::from("Event types of this machine (ebs -h TYPE says more):\n\n");
     let mut lacking: Vec<(String, String, Vec<String>)> = Vec::new();
-    row(&mut text, "type", "interval", "what is counted");
+    row(&mut text, ["type", "interval", "IP", "address"], "what is counted");
     for entry in all() {
         match availability(entry, facts) {
-            Availability::Available { default_interval } => {
-                row(&mut text, entry.name, &interval(entry, default_interval), entry.meaning);
+            Availability::Available { default_interval, hardware } => {
+                let interval = interval(entry, default_interval);
+                let (ip, address) = fields(entry, hardware.as_ref());
+                let meaning = entry.meaning.to_owned() + &only_on(hardware.as_ref());
+                row(&mut text, [entry.name, &interval, ip, address], &meaning);
             }
             Availability::Unavailable { why, nearest, advice } => {
                 let mut line = String::new();
@@ -25,7 +31,7 @@ pub fn list(facts: &Facts) -> String {
                 } else {
                     format!("{} (nearest: {})", entry.meaning, nearest.join(", "))
                 };
-                row(&mut line, entry.name, &interval(entry, entry.default_interval), &meaning);
+                row(&mut line, [entry.name, "-", "-", "-"], &meaning);
                 match lacking.iter_mut().find(|(reason, way, _)| (reason, way) == (&why, &advice)) {
                     Some((_, _, lines)) => lines.push(line),
                     None => lacking.push((why, advice, vec![line])),
@@ -40,9 +46,49 @@ pub fn list(facts: &Facts) -> String {
     text
 }
 
-fn row(text: &mut String, name: &str, interval: &str, meaning: &str) {
+fn row(text: &mut String, [name, interval, ip, address]: [&str; 4], meaning: &str) {
     let width = all().map(|entry| entry.name.len()).max().unwrap_or(0);
-    let _ = writeln!(text, "  {name:<width$} {interval:>9}  {meaning}");
+    let _ = writeln!(text, "  {name:<width$} {interval:>9}  {ip:<5} {address:<7} {meaning}");
+}
+
+/// Whether samples name the instruction, and the data.
+fn fields(entry: &EventType, hardware: Option<&OnMachine>) -> (&'static str, &'static str) {
+    if let Some(found) = hardware {
+        let all = || found.cores.iter().flat_map(|core| &core.encodings);
+        let of = |has: fn(&Encoding) -> bool| (all().any(has), all().all(has));
+        let ip = match of(Encoding::is_exact_ip) {
+            (_, true) => "exact",
+            (true, false) => "some",
+            (false, false) => "skid",
+        };
+        let address = match of(|encoding| encoding.data_address) {
+            (_, true) => "yes",
+            (true, false) => "some",
+            (false, false) => "-",
+        };
+        return (ip, address);
+    }
+    let Some(promises) = entry.promises else { return ("-", "-") };
+    let ip = match promises.ip {
+        IpPromise::Causing | IpPromise::Exact => "exact",
+        IpPromise::AfterCausing => "next",
+        IpPromise::Interrupted => "timer",
+        IpPromise::ReportingPlace => "place",
+        IpPromise::Skid => "skid",
+        IpPromise::AsEachRecordSays => "varies",
+    };
+    (ip, if promises.address == AddressPromise::None { "-" } else { "yes" })
+}
+
+/// On a hybrid CPU the cores that have the type, when not all do.
+fn only_on(hardware: Option<&OnMachine>) -> String {
+    match hardware {
+        Some(found) if !found.lacking.is_empty() => {
+            let pmus: Vec<_> = found.cores.iter().map(|core| core.pmu.as_str()).collect();
+            format!(" (only on {})", pmus.join(", "))
+        }
+        _ => String::new(),
+    }
 }
 
 fn interval(entry: &EventType, interval: u64) -> String {
@@ -56,7 +102,8 @@ fn interval(entry: &EventType, interval: u64) -> String {
     }
 }
 
-/// The help of one type, by any of its names or by an event of its form.
+/// The help of one type, by any of its names or by an event of its form; of
+/// another event what `ebs list` says of it.
 ///
 /// # Errors
 ///
@@ -69,8 +116,18 @@ pub fn describe(typed: &str, facts: &Facts) -> Result<String, EventSpecError> {
         Event::Type(entry) => return Ok(help(entry, facts)),
         Event::Breakpoint(_) => EventKind::Breakpoint,
         Event::Tracepoint(_) => EventKind::Tracepoint,
-        Event::Pmu { .. } | Event::Raw { .. } | Event::Generic { .. } | Event::Named { .. } => {
-            return Err(EventSpecError::unknown(typed, std::iter::empty()));
+        Event::Generic { name, .. } | Event::Named { name, .. } => {
+            let found = Listing::new(facts).called(&name);
+            return if found.is_empty() {
+                Err(Listing::new(facts).unknown(typed))
+            } else {
+                Ok(found.text())
+            };
+        }
+        Event::Pmu { .. } | Event::Raw { .. } => {
+            return Ok(format!(
+                "{typed}: an event by its number; ebs plan -t {typed} shows what it would open\n"
+            ));
         }
     };
     let forms = all().filter(|entry| entry.kind == kind);
@@ -113,5 +170,23 @@ mod tests {
         assert!(said("sched:sched_switch").starts_with("SUBSYSTEM:NAME"));
         let error = describe("page_fualt", &facts).expect_err("is none").to_string();
         assert!(error.contains("page_fault"), "{error}");
+    }
+
+    #[test]
+    fn a_machine_with_a_pmu_shows_what_its_samples_carry() {
+        let facts = crate::list::tests::machine(0x55, 4, &["cpu", "software"]);
+        let text = list(&facts);
+        let line = |name: &str| {
+            let line = text.lines().find(|line| line.split_whitespace().next() == Some(name));
+            line.expect("is listed").split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(line("l1_cache_miss").starts_with("l1_cache_miss 100003 exact yes loads"));
+        assert!(line("fb_full").starts_with("fb_full 2000003 skid - cycles"));
+        assert!(line("page_fault").starts_with("page_fault 1 exact yes"));
+        assert!(text.contains("Not to be had here: this core (skylakex)"), "{text}");
+        let text = describe("MEM_LOAD_RETIRED.L1_MISS", &facts).expect("is an event here");
+        assert!(text.contains("0x8d1") && text.contains("exact"), "{text}");
+        let error = describe("mem_load_retired.l1_mis", &facts).expect_err("is none").to_string();
+        assert!(error.contains("mem_load_retired.l1_miss"), "{error}");
     }
 }

@@ -1,0 +1,339 @@
+//! `ebs list`: every event that can be named on this machine.
+
+use crate::arguments::ListArguments;
+use anyhow::{Result, anyhow};
+use daemon::Facts;
+use daemon::catalogue::{Availability, Encoding, all, availability, find, identify, names};
+use daemon::event_spec::{EventSpecError, generic, generic_names};
+use record::EventType;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+
+/// Prints the events of a machine.
+///
+/// # Errors
+///
+/// A machine that cannot be read, a pattern that nothing matches, and those
+/// of `out`.
+pub fn run(arguments: &ListArguments, out: &mut dyn Write) -> Result<()> {
+    let facts = match &arguments.root {
+        Some(root) => Facts::read_tree(root, None)?,
+        None => {
+            let here = Path::new("/");
+            let mut facts = Facts::read(here)?;
+            facts.read_all_pmus(here)?;
+            facts
+        }
+    };
+    let all = Listing::new(&facts);
+    let found = match &arguments.pattern {
+        Some(pattern) => {
+            let found = all.clone().matching(pattern);
+            if found.is_empty() {
+                return Err(nothing(pattern, &facts, &all));
+            }
+            found
+        }
+        None => all,
+    };
+    let text = if arguments.json { found.json()? } else { found.text() };
+    out.write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Why a pattern matches nothing, with what is like it.
+fn nothing(pattern: &str, facts: &Facts, all: &Listing) -> anyhow::Error {
+    if let Some(Availability::Unavailable { why, nearest, .. }) =
+        find(pattern).map(|entry| availability(entry, facts))
+    {
+        let nearest = match nearest.join(", ") {
+            none if none.is_empty() => String::new(),
+            names => format!("; nearest: {names}"),
+        };
+        return anyhow!("{pattern} is not to be had here: {why}{nearest}");
+    }
+    let like = match all.unknown(pattern) {
+        EventSpecError::Unknown { nearest, .. } if !nearest.is_empty() => {
+            format!("; did you mean {}?", nearest.join(" or "))
+        }
+        _ => String::new(),
+    };
+    anyhow!("no event that can be named here matches \"{pattern}\"{like}")
+}
+
+/// Who gave an event its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Namer {
+    /// Types of ours.
+    Hardmeter,
+    /// The kernel, on every CPU.
+    Kernel,
+    /// The kernel, for one PMU: its `events` directory.
+    Alias,
+    /// The maker of the CPU.
+    Maker,
+}
+
+impl Namer {
+    const ALL: [Namer; 4] = [Namer::Hardmeter, Namer::Kernel, Namer::Alias, Namer::Maker];
+
+    fn heading(self) -> &'static str {
+        match self {
+            Namer::Hardmeter => "Types (ebs -h TYPE says more)",
+            Namer::Kernel => "The kernel's names",
+            Namer::Alias => "Aliases of PMUs",
+            Namer::Maker => "The makers' names",
+        }
+    }
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// What to say after -t.
+    pub name: String,
+    /// Who calls it so.
+    pub namer: Namer,
+    /// PMUs that count it; empty when no PMU does.
+    pub pmus: Vec<String>,
+    /// Numbers or terms that the PMU takes for it; what is counted, for a
+    /// type.
+    pub what: String,
+    /// Whether samples name the instruction, as far as that is known.
+    pub exact: Option<bool>,
+    /// Whether samples carry a data address, as far as that is known.
+    pub address: Option<bool>,
+    /// Events between samples unless said otherwise, where there is a usual.
+    pub interval: Option<u64>,
+    /// Its namer advises another event.
+    pub deprecated: bool,
+}
+
+/// Events of a machine, in the order to show them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing(Vec<Named>);
+
+impl Listing {
+    /// Everything that can be named on the machine.
+    pub fn new(facts: &Facts) -> Listing {
+        let mut all: Vec<Named> = types(facts).chain(kernel(facts)).chain(aliases(facts)).collect();
+        all.extend(makers(facts));
+        Listing(all)
+    }
+
+    /// Those whose name matches: a pattern with `*` and `?` the whole name,
+    /// other text a part of it. Letter case makes no difference.
+    pub fn matching(self, pattern: &str) -> Listing {
+        let pattern = pattern.to_lowercase();
+        let is_glob = pattern.contains(['*', '?']);
+        let matches = |name: &str| {
+            let name = name.to_lowercase();
+            if is_glob {
+                glob(pattern.as_bytes(), name.as_bytes())
+            } else {
+                name.contains(&pattern)
+            }
+        };
+        Listing(self.0.into_iter().filter(|event| matches(&event.name)).collect())
+    }
+
+    /// Those of that name.
+    pub fn called(self, name: &str) -> Listing {
+        let inner = |event: &Named| event.name.split('/').nth(1).map(str::to_owned);
+        let is = |event: &Named| {
+            event.name.eq_ignore_ascii_case(name)
+                || inner(event).is_some_and(|inner| inner.eq_ignore_ascii_case(name))
+        };
+        Listing(self.0.into_iter().filter(is).collect())
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The error for a name that is none of these.
+    pub fn unknown(&self, typed: &str) -> EventSpecError {
+        EventSpecError::unknown(typed, self.0.iter().map(|event| event.name.as_str()))
+    }
+
+    /// As text, each line an event, under headings.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let widest = |length: fn(&Named) -> usize| self.0.iter().map(length).max().unwrap_or(0);
+        let widths = [widest(|event| event.name.len()).min(50), widest(|event| event.pmus().len())];
+        for namer in Namer::ALL {
+            let mut events = self.0.iter().filter(|event| event.namer == namer).peekable();
+            if events.peek().is_none() {
+                continue;
+            }
+            let start = if text.is_empty() { "" } else { "\n" };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{start}{}:\n", namer.heading());
+            for event in events {
+                let _ = writeln!(text, "{}", event.line(widths));
+            }
+        }
+        text
+    }
+
+    /// As JSON: an array of objects, one a line.
+    ///
+    /// # Errors
+    ///
+    /// Those of the serializer, which has none for these.
+    pub fn json(&self) -> serde_json::Result<String> {
+        let mut text = String::from("[");
+        for (place, event) in self.0.iter().enumerate() {
+            text.push_str(if place == 0 { "\n" } else { ",\n" });
+            text.push_str(&serde_json::to_string(event)?);
+        }
+        text.push_str("\n]\n");
+        Ok(text)
+    }
+}
+
+impl Named {
+    fn pmus(&self) -> String {
+        self.pmus.join(",")
+    }
+
+    fn line(&self, [name, pmu]: [usize; 2]) -> String {
+        let mut said = Vec::new();
+        said.extend(self.exact.map(|exact| if exact { "exact" } else { "skid" }));
+        said.extend(self.address.filter(|has| *has).map(|_| "address"));
+        said.extend(self.deprecated.then_some("deprecated"));
+        let fields = said.join(", ");
+        let (pmus, what) = (self.pmus(), self.what.as_str());
+        let line = format!("  {:<name$} {pmus:<pmu$} {fields:<14} {what}", self.name);
+        line.trim_end().to_owned()
+    }
+}
+
+fn types(facts: &Facts) -> impl Iterator<Item = Named> {
+    all().filter_map(|entry| {
+        let Availability::Available { default_interval, hardware } = availability(entry, facts)
+        else {
+            return None;
+        };
+        let encodings =
+            || hardware.iter().flat_map(|found| &found.cores).flat_map(|core| &core.encodings);
+        let mut pmus: Vec<_> = encodings().map(|encoding| encoding.pmu.to_owned()).collect();
+        pmus.dedup();
+        let (exact, address) = match entry.promises {
+            Some(promises) => {
+                let address = promises.address != daemon::promises::AddressPromise::None;
+                (promises.ip.is_exact(), address)
+            }
+            None => {
+                let address = encodings().all(|encoding| encoding.data_address);
+                (encodings().all(Encoding::is_exact_ip), address)
+            }
+        };
+        Some(Named {
+            name: entry.name.to_owned(),
+            namer: Namer::Hardmeter,
+            pmus,
+            what: entry.meaning.to_owned(),
+            exact: Some(exact),
+            address: Some(address),
+            interval: Some(default_interval),
+            deprecated: false,
+        })
+    })
+}
+
+/// The kernel's names mean something only where a core has a PMU.
+fn kernel(facts: &Facts) -> impl Iterator<Item = Named> {
+    let names = facts.has_core_pmu().then(generic_names).into_iter().flatten();
+    names.filter_map(|name| {
+        let event = generic(&name)?;
+        let kind = if event.kind == EventType::HARDWARE { "hardware" } else { "hw_cache" };
+        Some(Named {
+            namer: Namer::Kernel,
+            pmus: vec![kind.to_owned()],
+            what: format!("config={:#x}", event.config),
+            exact: None,
+            address: None,
+            interval: None,
+            deprecated: false,
+            name,
+        })
+    })
+}
+
+fn aliases(facts: &Facts) -> impl Iterator<Item = Named> {
+    facts.pmus.iter().flatten().flat_map(|pmu| {
+        let aliases = pmu.description.iter().flat_map(|description| &description.aliases);
+        aliases.map(|(name, alias)| Named {
+            name: format!("{}/{name}/", pmu.name),
+            namer: Namer::Alias,
+            pmus: vec![pmu.name.clone()],
+            what: match &alias.terms {
+                Ok(terms) => terms.to_string(),
+                Err(error) => format!("unusable: {error}"),
+            },
+            exact: None,
+            address: None,
+            interval: None,
+            deprecated: false,
+        })
+    })
+}
+
+/// The names of the tables; those that several kinds of core have in common
+/// stand once for each.
+fn makers(facts: &Facts) -> Vec<Named> {
+    let mut found = Vec::new();
+    for pmu in facts.pmus.iter().flatten() {
+        let Some(core) = identify(&facts.cpus, pmu).core() else { continue };
+        found.extend(names(core, &pmu.name).map(|event| Named {
+            name: event.name.to_owned(),
+            namer: Namer::Maker,
+            pmus: vec![pmu.name.clone()],
+            what: match event.config1 {
+                0 => format!("config={:#x}", event.config),
+                config1 => format!("config={:#x},config1={config1:#x}", event.config),
+            },
+            exact: Some(event.precise),
+            address: Some(event.data_address),
+            interval: Some(event.default_interval),
+            deprecated: event.deprecated,
+        }));
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+/// Whether a pattern of letters, `*` (any letters) and `?` (one letter)
+/// matches the whole name. Goes back to the last `*` only: each letter is
+/// looked at a bounded number of times.
+fn glob(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut place) = (0, 0);
+    let mut star = None;
+    while place < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, place));
+                at += 1;
+            }
+            Some(letter) if *letter == b'?' || *letter == name[place] => {
+                at += 1;
+                place += 1;
+            }
+            _ => {
+                let Some((back, taken)) = star else { return false };
+                star = Some((back, taken + 1));
+                at = back + 1;
+                place = taken + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(|letter| *letter == b'*')
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
