@@ -21,6 +21,7 @@ pub use equivalence::{Equivalence, UnknownEquivalence};
 pub use help::help;
 pub use masks::{Composed, Mask, MaskError, MaskRole, compose, masks};
 pub use microarchitecture::{Identified, Microarchitecture, identify};
+pub(crate) use named::is_named;
 pub use named::{NamedEvent, named, names, nearest_names};
 pub use no_encoding::NoEncoding;
 pub use on_machine::{NotOnMachine, OnCore, OnMachine, on_machine};

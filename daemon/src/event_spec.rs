@@ -134,11 +134,15 @@ impl EventSpec {
     }
 }
 
-/// The type of that name. Where a generic event has the name of a type's
-/// other spelling, the generic event is meant.
+/// The type of that name. Its other spellings give way to names of the
+/// kernel: to generic events, and, dashes being the kernel's style, to what
+/// may be an alias ("mem-loads" is not the type that is also "mem_loads").
 fn find_type(name: &str) -> Option<&'static EventType> {
     let entry = catalogue::find(name)?;
-    (entry.name == name || generic(name).is_none()).then_some(entry)
+    let is = |spelling: &str| spelling.eq_ignore_ascii_case(name);
+    let own = entry.name.eq_ignore_ascii_case(&name.replace('-', "_"));
+    let other = generic(name).is_none() && entry.aliases.iter().any(|alias| is(alias));
+    (own || other).then_some(entry)
 }
 
 fn modified_type(typed: &str, entry: &EventType, letters: &str) -> EventSpecError {
@@ -149,18 +153,19 @@ fn modified_type(typed: &str, entry: &EventType, letters: &str) -> EventSpecErro
     }
 }
 
-/// Whether a maker or a kernel could call an event that. With a colon only
-/// names in capitals are: tracepoints have none in their group's name.
+/// Whether a maker or a kernel could call an event that. With a colon the
+/// name is in capitals, as no group of tracepoints is, or some core has it.
 fn is_event_name(name: &str) -> bool {
-    let mut parts = name.split(':');
-    let first = parts.next().unwrap_or_default();
     let is_part = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphanumeric())
             && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
     };
-    let capital = first.bytes().any(|byte| byte.is_ascii_uppercase());
-    let letter = first.starts_with(|c: char| c.is_ascii_alphabetic());
-    letter && is_part(first) && (parts.clone().next().is_none() || capital) && parts.all(is_part)
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.split(':').all(is_part) {
+        return false;
+    }
+    name.split_once(':').is_none_or(|(first, _)| {
+        first.bytes().any(|byte| byte.is_ascii_uppercase()) || catalogue::is_named(name)
+    })
 }
 
 impl Event {

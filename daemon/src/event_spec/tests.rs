@@ -225,6 +225,10 @@ fn makers_names() {
     assert_eq!(named("MEM_LOAD_RETIRED:L3_MISS"), is("MEM_LOAD_RETIRED.L3_MISS", ""));
     assert_eq!(named("mem_load_retired.l3_miss:Pu"), is("mem_load_retired.l3_miss", "uP"));
     assert_eq!(named("OFFCORE:DMND:L3:k"), is("OFFCORE.DMND.L3", "k"));
+    assert_eq!(named("mem_load_retired:l3_miss:p"), is("mem_load_retired.l3_miss", "p"));
+    assert_eq!(named("mem-loads:P"), is("mem-loads", "P"), "the kernel's, not a type");
+    assert_eq!(type_name("mem_loads"), "memory_loads");
+    assert_eq!(type_name("Memory-Loads"), "memory_loads");
     assert_eq!(named("topdown-retiring"), is("topdown-retiring", ""));
 }
 
