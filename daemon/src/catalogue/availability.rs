@@ -1,6 +1,8 @@
 //! Whether a machine has a type, and why not.
 
-use super::{EventKind, EventType, Hardware, OnMachine, find, on_machine};
+use super::{
+    EventKind, EventType, Hardware, NotOnMachine, OnMachine, find, generic_encodings, on_machine,
+};
 use crate::facts::{Facts, Tracefs};
 
 /// Whether a type can be sampled on the machine of some facts. Rights are
@@ -61,7 +63,7 @@ fn of_hardware(entry: &EventType, hardware: Hardware, facts: &Facts) -> Availabi
                 first.map_or(entry.default_interval, |encoding| encoding.default_interval);
             return Availability::Available { default_interval, hardware: Some(found) };
         }
-        Err(why) => why.to_string(),
+        Err(why) => why,
     };
     let here = |name: &&&str| {
         **name != entry.name && find(name).is_some_and(|kin| on_machine(kin, facts).is_ok())
@@ -74,10 +76,23 @@ fn of_hardware(entry: &EventType, hardware: Hardware, facts: &Facts) -> Availabi
             })
         };
         let software = hardware.nearest.iter().filter(has).copied().collect();
-        (software, hardware.difference.to_owned())
+        (software, with_skid(entry, &why) + hardware.difference)
     } else {
         let advice = format!("{} can be sampled here; ebs -h TYPE says what it is", kin.join(", "));
         (kin, advice)
     };
-    Availability::Unavailable { why, nearest, advice }
+    Availability::Unavailable { why: why.to_string(), nearest, advice }
+}
+
+/// What the kernel counts in the type's place where a core has a PMU and no
+/// way to be precise.
+fn with_skid(entry: &EventType, why: &NotOnMachine) -> String {
+    let generic = match why {
+        NotOnMachine::NoIbs(_) => generic_encodings(entry).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    match generic.iter().find(|encoding| encoding.pmu == "hw_cache") {
+        Some(encoding) => format!("{} counts something near, with skid; ", encoding.event),
+        None => String::new(),
+    }
 }

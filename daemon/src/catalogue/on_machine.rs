@@ -46,12 +46,6 @@ pub enum NotOnMachine {
         /// The unit's device.
         pmu: String,
     },
-    /// A PMU of another architecture.
-    #[error("the PMU {pmu} samples nothing precisely, and no table has its events")]
-    OtherArchitecture {
-        /// The PMU.
-        pmu: String,
-    },
     /// IBS would do it.
     #[error(
         "no ibs_op under /sys/bus/event_source: precise events of AMD need IBS, which {0} does \
@@ -72,7 +66,7 @@ pub fn on_machine(entry: &EventType, facts: &Facts) -> Result<OnMachine, NotOnMa
     let all = || facts.pmus.iter().flatten();
     let core_pmus: Vec<&Pmu> = all().filter(|pmu| is_x86_core(pmu)).collect();
     if core_pmus.is_empty() {
-        return Err(without_core(all(), facts));
+        return of_other_architecture(entry, facts);
     }
     let mut found = OnMachine { cores: Vec::new(), lacking: Vec::new() };
     let mut without_ibs = false;
@@ -121,13 +115,19 @@ fn of_pmu(
     }
 }
 
-fn without_core<'a>(mut all: impl Iterator<Item = &'a Pmu> + Clone, facts: &Facts) -> NotOnMachine {
-    let mut others = all.clone().filter(|pmu| pmu.is_core());
-    if let Some(spe) = all.find(|pmu| pmu.name.starts_with("arm_spe")) {
-        NotOnMachine::ArmSpe { pmu: spe.name.clone() }
-    } else if let Some(other) = others.next() {
-        NotOnMachine::OtherArchitecture { pmu: other.name.clone() }
-    } else {
-        NotOnMachine::NoPmu(facts.hypervisor.to_string(), facts.pmus.is_some())
+/// Without sampling units of their own, other architectures have the
+/// kernel's generic events.
+fn of_other_architecture(entry: &EventType, facts: &Facts) -> Result<OnMachine, NotOnMachine> {
+    let all = || facts.pmus.iter().flatten();
+    if let Some(spe) = all().find(|pmu| pmu.name.starts_with("arm_spe")) {
+        return Err(NotOnMachine::ArmSpe { pmu: spe.name.clone() });
     }
+    let counts = |pmu: &&Pmu| pmu.is_core() && !pmu.name.starts_with("ibs_");
+    let pmus: Vec<_> = all().filter(counts).collect();
+    if pmus.is_empty() {
+        return Err(NotOnMachine::NoPmu(facts.hypervisor.to_string(), facts.pmus.is_some()));
+    }
+    let encodings = generic_encodings(entry)?;
+    let of = |pmu: &Pmu| OnCore { pmu: pmu.name.clone(), core: None, encodings: encodings.clone() };
+    Ok(OnMachine { cores: pmus.into_iter().map(of).collect(), lacking: Vec::new() })
 }

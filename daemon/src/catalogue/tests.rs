@@ -150,6 +150,12 @@ fn amd_needs_ibs() {
     zen.cpus.vendor = Some("AuthenticAMD".to_owned());
     (zen.cpus.family, zen.cpus.model) = (Some(0x19), Some(0x11));
     assert!(why("l1_cache_miss", &zen).0.contains("no ibs_op"));
+    match availability(find("l1_cache_miss").unwrap(), &zen) {
+        Availability::Unavailable { advice, .. } => {
+            assert!(advice.starts_with("L1-dcache-load-misses counts"), "{advice}");
+        }
+        Availability::Available { .. } => panic!("it needs IBS"),
+    }
     assert!(on_machine(find("mob_load_replay_retired").unwrap(), &zen).is_ok(), "a core event");
     zen.pmus = machine(&["cpu", "ibs_op", "software"]).pmus;
     let found = on_machine(find("l1_cache_miss").unwrap(), &zen).unwrap();
@@ -164,9 +170,10 @@ fn arm_is_told_apart() {
     let arm = machine(&["armv8_pmuv3_0", "arm_spe_0", "software"]);
     assert!(why("l1_cache_miss", &arm).0.contains("Arm SPE is not supported yet: arm_spe_0"));
     let arm = machine(&["armv8_pmuv3_0", "software"]);
-    let (why, nearest) = why("l1_cache_miss", &arm);
-    assert!(why.contains("armv8_pmuv3_0"), "{why}");
-    assert_eq!(nearest, ["page_fault", "minor_fault"]);
+    let found = on_machine(find("l1_cache_miss").unwrap(), &arm).unwrap();
+    assert_eq!(found.cores[0].pmu, "armv8_pmuv3_0");
+    assert_eq!(found.cores[0].encodings[0].event, "L1-dcache-load-misses");
+    assert!(why("hitm", &arm).0.contains("no generic event"));
 }
 
 #[test]
