@@ -1,6 +1,7 @@
 //! The table is closed, unambiguous and honest.
 
 mod facts;
+mod identity;
 mod names;
 mod review;
 
