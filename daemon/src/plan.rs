@@ -44,7 +44,8 @@ pub struct Plan {
     pub fallbacks: Vec<Fallback>,
     /// Whose events.
     pub target: Target,
-    /// CPUs to open on, ascending: all that any event needs.
+    /// CPUs to open on, ascending: all that are online, as side records are
+    /// of interest wherever a task runs.
     pub cpus: Vec<Cpu>,
     /// Ring sizes to try first.
     pub rings: RingPages,
@@ -75,9 +76,8 @@ pub fn plan(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
     rights::check_modes(request, &events, facts)?;
     rights::check_target(request, facts)?;
     let online = facts.cpus.online.clone().filter(|cpus| !cpus.is_empty());
-    let mut cpus = online.ok_or(Refusal::NoCpus)?;
-    cpus.retain(|cpu| events.iter().any(|event| event.is_on(*cpu)));
-    if cpus.is_empty() {
+    let cpus = online.ok_or(Refusal::NoCpus)?;
+    if !cpus.iter().any(|cpu| events.iter().any(|event| event.is_on(*cpu))) {
         return Err(Refusal::NoCpus);
     }
     let rings = rings::choose(request.ring_pages, cpus.len(), facts, &mut notes);

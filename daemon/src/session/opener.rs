@@ -14,6 +14,9 @@ use crate::open_error::explain_imprecise;
 use crate::sys::event::{EncodedAttr, Event, Place};
 use crate::{Call, OpenFailure, Plan, PlannedEvent};
 
+/// So often a group is opened anew because its leader may have moved.
+const MOST_MOVES: u32 = 20;
+
 /// Where records of one CPU go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outlet<'s> {
@@ -81,13 +84,17 @@ impl<'s> Opener<'s> {
                 },
             }
         }
-        if set.cpus.is_empty() {
-            return Err(OpenError::NoCpu { cpus: self.plan.cpus.len() });
+        match task {
+            _ if !set.cpus.is_empty() => Ok(Some(set)),
+            // ENODEV everywhere is also said of the group of a task that is
+            // ending (trap 5).
+            Some(_) => Ok(None),
+            None => Err(OpenError::NoCpu { cpus: self.plan.cpus.len() }),
         }
-        Ok(Some(set))
     }
 
     fn on_cpu(&mut self, task: Option<Tid>, outlet: Outlet<'_>) -> Result<CpuEvents, OpenFailure> {
+        let mut moves = 0;
         loop {
             let failure = match self.try_on_cpu(task, outlet) {
                 Ok(on_cpu) => {
@@ -98,10 +105,27 @@ impl<'s> Opener<'s> {
                 }
                 Err(failure) => failure,
             };
-            if !self.negotiation.adapt(&failure) {
+            if moves < MOST_MOVES && self.may_have_moved(&failure) {
+                moves += 1;
+            } else if !self.negotiation.adapt(&failure) {
                 return Err(failure);
             }
         }
+    }
+
+    /// Whether the leader may have left its task before the member came. A
+    /// task that makes a thread in between has a copy of its events there;
+    /// as the two look alike, the scheduler swaps them instead of their
+    /// events (perf_event_context_sched_out(), kernel/events/core.c), and
+    /// the kernel answers a member that is not where its leader is with
+    /// EINVAL.
+    fn may_have_moved(&self, failure: &OpenFailure) -> bool {
+        let event = failure.event.and_then(|index| self.plan.events.get(index));
+        let is_member = event.is_some_and(|event| event.leader.is_some());
+        failure.errno == libc::EINVAL
+            && failure.call == Call::OpenEvent
+            && failure.task.is_some()
+            && is_member
     }
 
     /// All of one CPU or nothing: a group is worth nothing in part.

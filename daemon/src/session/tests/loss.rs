@@ -91,6 +91,30 @@ fn what_a_failing_sink_does_not_take_is_counted() {
 }
 
 #[test]
+fn a_sample_rate_that_the_kernel_lowers_meanwhile_is_told() {
+    let Some(storm) = Storm::prepare() else { return };
+    let root = tempfile::tempdir().unwrap();
+    let directory = root.path().join("proc/sys/kernel");
+    std::fs::create_dir_all(&directory).unwrap();
+    let rate = |text: &str| {
+        std::fs::write(directory.join("perf_event_max_sample_rate"), text).unwrap();
+    };
+    for (after, lowered) in [("25000\n", Some((100_000, 25_000))), ("100000\n", None)] {
+        rate("100000\n");
+        let settings = Settings { root: root.path().to_owned(), ..storm.settings(None) };
+        let plan = plan_of(PAGE_FAULTS, Target::Command, 1024);
+        let mut sink = Vec::new();
+        let mut session = started(plan, settings, &mut sink);
+        run_to_end(&mut session, &mut sink);
+        rate(after);
+        let ledger = session.finish(&mut sink).unwrap();
+        assert_eq!(ledger.rate_lowered, lowered);
+        let told = decode(&sink).notes[1].contains(";max_sample_rate.after=25000;");
+        assert_eq!(told, lowered.is_some());
+    }
+}
+
+#[test]
 fn a_count_is_of_the_first_samples_whichever_cpu_they_are_of() {
     const COUNT: u64 = 1_000;
     let Some(storm) = Storm::prepare() else { return };

@@ -9,8 +9,10 @@ use super::attached::{births_with, check};
 use super::*;
 use crate::ledger::EventAccount;
 
-const CONTEXT_SWITCHES: (EventType, u64) = (EventType::SOFTWARE, 3);
+// Not context switches: this kernel loses records of those, untold, while
+// anybody opens events (6.18).
 const MINOR_FAULTS: (EventType, u64) = (EventType::SOFTWARE, 5);
+const MAJOR_FAULTS: (EventType, u64) = (EventType::SOFTWARE, 6);
 const PAGES: u64 = 2_000;
 
 /// A plan of several events, as named.
@@ -98,16 +100,16 @@ fn agree(ledger: &Ledger, stream: &[u8]) {
     }
 }
 
-/// Touches pages, and gives up the CPU many times; None where it cannot run.
+/// A shell's script that touches pages; None where it cannot run.
 fn busy_command(directory: &Path) -> Option<String> {
     let binary = program("storm.c", directory)?;
     let binary = binary.to_str()?;
-    let script = format!("{binary} {PAGES}; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.001; done");
+    let script = format!("{binary} {PAGES}; {binary} 10");
     (!events_refused()).then_some(script)
 }
 
 const TWO: [(&str, (EventType, u64)); 2] =
-    [("page_fault", PAGE_FAULTS), ("context_switch", CONTEXT_SWITCHES)];
+    [("page_fault", PAGE_FAULTS), ("page_fault_minor", MINOR_FAULTS)];
 
 #[test]
 fn two_events_of_a_command() {
@@ -115,13 +117,13 @@ fn two_events_of_a_command() {
     let Some(script) = busy_command(directory.path()) else { return };
     let (ledger, stream) = run(plan_of_all(&TWO, Target::Command), &["sh", "-c", &script], None);
     agree(&ledger, &stream);
-    let [faults, switches] = &ledger.by_event[..] else { panic!("{ledger:?}") };
-    assert!(faults.delivered >= PAGES, "{faults:?}");
-    assert!((10..PAGES).contains(&switches.delivered), "{switches:?}");
+    let [faults, minor] = &ledger.by_event[..] else { panic!("{ledger:?}") };
+    assert!(minor.delivered >= PAGES, "{minor:?}");
+    assert!(minor.delivered <= faults.delivered, "some faults are retried: {ledger:?}");
     let text = ledger.to_string();
-    let each = format!("(page_fault {}, context_switch {})", faults.delivered, switches.delivered);
+    let each = format!("(page_fault {}, page_fault_minor {})", faults.delivered, minor.delivered);
     assert!(text.contains(&each), "{text}");
-    assert_eq!((faults.on_counter, switches.on_counter), (Some(1.0), Some(1.0)));
+    assert_eq!((faults.on_counter, minor.on_counter), (Some(1.0), Some(1.0)));
 }
 
 #[test]
@@ -132,7 +134,7 @@ fn a_group_of_a_command() {
     plan.events[1].leader = Some(0);
     let (ledger, stream) = run(plan, &["sh", "-c", &script], None);
     agree(&ledger, &stream);
-    assert!(ledger.by_event.iter().all(|account| account.delivered >= 10), "{ledger:?}");
+    assert!(ledger.by_event.iter().all(|account| account.delivered >= PAGES), "{ledger:?}");
 }
 
 #[test]
@@ -150,7 +152,7 @@ fn two_events_of_the_system_and_a_group() {
         assert_eq!(ledger.unaccounted(), Some(0), "{ledger:?}");
         let decoded = by_event(&sink);
         for account in &ledger.by_event {
-            assert!(account.delivered >= 10, "{account:?}");
+            assert!(account.delivered + ledger.lost.foreign >= PAGES, "{ledger:?}");
             assert_eq!(decoded[&account.name].0, account.delivered);
         }
     }
@@ -160,14 +162,14 @@ fn two_events_of_the_system_and_a_group() {
 fn a_carrier_leads_and_leaves_no_trace() {
     let directory = tempfile::tempdir().unwrap();
     let Some(script) = busy_command(directory.path()) else { return };
-    let events = [("helper", MINOR_FAULTS), TWO[0], TWO[1]];
+    let events = [("helper", MAJOR_FAULTS), TWO[0], TWO[1]];
     let mut plan = plan_of_all(&events, Target::Command);
     plan.events[0].carrier = true;
     plan.events[1].leader = Some(0);
     let (ledger, stream) = run(plan, &["sh", "-c", &script], None);
     agree(&ledger, &stream);
     let names: Vec<&str> = ledger.by_event.iter().map(|account| account.name.as_str()).collect();
-    assert_eq!(names, ["page_fault", "context_switch"]);
+    assert_eq!(names, ["page_fault", "page_fault_minor"]);
     assert!(ledger.by_event[0].delivered >= PAGES, "the helper enables its group: {ledger:?}");
 }
 
@@ -239,7 +241,7 @@ fn a_filter_travels_with_its_event() {
     plan.events[1].filter = filter;
     let (_, stream) = run(plan, &["true"], None);
     let decoded = by_event(&stream);
-    assert!(decoded["context_switch"].2[0].contains(";filter=mode:user;served="));
+    assert!(decoded["page_fault_minor"].2[0].contains(";filter=mode:user;served="));
     assert!(!decoded["page_fault"].2[0].contains("filter"));
 }
 
@@ -252,15 +254,16 @@ fn a_group_is_attached_to_each_thread_once() {
     }
     // The helper's faults are the same ones: it must add no records.
     let group = |mut plan: Plan| {
-        let events = [("helper", MINOR_FAULTS), TWO[0], TWO[1]];
+        let events = [("helper", MINOR_FAULTS), TWO[0], ("page_fault_major", MAJOR_FAULTS)];
         plan.events = plan_of_all(&events, plan.target).events;
         plan.events[0].carrier = true;
         (plan.events[1].leader, plan.events[2].leader) = (Some(0), Some(0));
         plan
     };
-    let certain = [0, 3, 20].into_iter().filter(|&delay| {
-        let delay = Duration::from_millis(delay);
-        check(&births_with(&binary, "sleepy", delay, group), delay)
+    let certain = (0..16).filter(|&step| {
+        let delay = Duration::from_micros(step * 700);
+        let mode = if step % 4 == 3 { "busy" } else { "sleepy" };
+        check(&births_with(&binary, mode, delay, group), delay)
     });
     assert!(certain.count() > 0, "not one certain attach");
 }

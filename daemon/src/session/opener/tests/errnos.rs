@@ -214,6 +214,14 @@ fn refusals_of_what_is_not_the_hardwares() {
     }
 }
 
+/// The text of the error that opening the whole system's events ends with.
+fn refused_of_all(plan: &Plan, kernel: &Scripted) -> String {
+    let (samples, side) = (nothing(), nothing());
+    let outlets = vec![Outlet { cpu: Cpu(0), samples: &samples, side: &side }];
+    let mut opener = Opener::new(plan, kernel, outlets, None).unwrap();
+    opener.open(None).unwrap_err().to_string()
+}
+
 #[test]
 fn a_thread_that_is_gone_is_no_error_at_any_step() {
     for step in Step::ALL {
@@ -222,12 +230,8 @@ fn a_thread_that_is_gone_is_no_error_at_any_step() {
     }
     // Of the whole system there is no thread to be gone.
     let plan = Plan { target: Target::System, ..Step::First.plan() };
-    let kernel = Step::First.kernel(libc::ESRCH);
-    let (samples, side) = (nothing(), nothing());
-    let outlets = vec![Outlet { cpu: Cpu(0), samples: &samples, side: &side }];
-    let mut opener = Opener::new(&plan, &kernel, outlets, None).unwrap();
     assert_eq!(
-        opener.open(None).unwrap_err().to_string(),
+        refused_of_all(&plan, &Step::First.kernel(libc::ESRCH)),
         "loads for the whole system on CPU 0: opening it failed with ESRCH: it has exited \
          meanwhile; choose another target"
     );
@@ -239,8 +243,14 @@ fn a_cpu_that_goes_offline_is_left_out_and_the_last_one_is_an_error() {
     let cpus: Vec<u32> = opened.set.unwrap().into_iter().map(|(cpu, _)| cpu).collect();
     assert_eq!(cpus, [0, 1, 3]);
     for step in Step::ALL.into_iter().filter(|&step| step != Step::LaterCpu) {
-        let text = refused(&step.plan(), &step.kernel(libc::ENODEV));
-        assert_eq!(text, "none of the 4 CPUs to be sampled is online", "{step:?}");
+        let opened = open_all(&step.plan(), &step.kernel(libc::ENODEV)).unwrap();
+        assert_eq!(opened.set, None, "{step:?}: the task is ending");
+        let plan = Plan { target: Target::System, ..step.plan() };
+        assert_eq!(
+            refused_of_all(&plan, &step.kernel(libc::ENODEV)),
+            "none of the 4 CPUs to be sampled is online",
+            "{step:?}"
+        );
     }
 }
 

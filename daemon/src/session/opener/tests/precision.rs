@@ -167,3 +167,22 @@ fn members_are_opened_in_their_leaders_group_and_carriers_count_nothing() {
     let text = refused(&plan_of(vec![loads]), &kernel);
     assert!(text.contains("ENODATA: this CPU tells latencies of loads only in a group"), "{text}");
 }
+
+#[test]
+fn a_leader_that_has_moved_costs_neither_features_nor_precision() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    let moves = AtomicU32::new(0);
+    // The first thread that it makes takes the leader away, three times.
+    let kernel = Scripted::new(move |asked| match asked.in_group {
+        true if moves.fetch_add(1, Ordering::Relaxed) < 3 => Answer::No(libc::EINVAL),
+        _ => Answer::Yes,
+    });
+    let mut member = hardware("stores", 3);
+    member.leader = Some(0);
+    let plan = plan_of(vec![hardware("loads", 3), member]);
+    let opened = open_all(&plan, &kernel).unwrap();
+    assert_eq!((opened.outcome.notes.len(), opened.set.unwrap().len()), (0, 4));
+    assert!(kernel.levels().iter().all(|&level| level == 3), "{:?}", kernel.levels());
+    let leaders = kernel.asked().iter().filter(|a| a.hardware() && !a.in_group).count();
+    assert_eq!(leaders, 3 + 4, "opened anew with its member");
+}
