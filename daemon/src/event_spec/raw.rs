@@ -43,11 +43,12 @@ pub(super) fn note(config: u64, stripped: u64, modifiers: Modifiers) -> Option<S
         .filter(|(bit, _)| stripped >> bit & 1 == 1)
         .map(|(bit, name)| format!("{bit} ({name})"))
         .collect();
-    let levels = match (modifiers.user, modifiers.kernel) {
-        (true, true) => "; user and kernel mode are sampled",
-        (true, false) => "; user mode is sampled",
-        (false, true) => "; kernel mode is sampled",
-        (false, false) => "",
+    let asked = (stripped & USER != 0, stripped & SYSTEM != 0);
+    let levels = match asked == (modifiers.user, modifiers.kernel) {
+        true if asked == (true, true) => "; they ask for user and kernel mode",
+        true if asked.0 => "; they ask for user mode",
+        true if asked.1 => "; they ask for kernel mode",
+        _ => "",
     };
     Some(format!(
         "r{:x}: bits {} are the kernel's to set, the event is r{config:x}{levels}",

@@ -128,7 +128,7 @@ fn raw_codes_lose_the_kernels_bits() {
     assert_eq!(
         note,
         "r5301c4: bits 16 (USR), 17 (OS), 20 (INT), 22 (EN) are the kernel's to set, the event is \
-         r1c4; user and kernel mode are sampled"
+         r1c4; they ask for user and kernel mode"
     );
     // More than a word, or not hexadecimal: a name, for the tables to know.
     for text in ["r11111111111111111", "rx", "r", "r0x"] {

@@ -53,6 +53,20 @@ fn this_machine_is_known() {
     assert_eq!(facts.access.nofile, Some(expected));
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_cpu_tells_what_cpuinfo_tells() {
+    let facts = Facts::read(Path::new("/")).unwrap();
+    let mut asked = Cpus::default();
+    asked.ask_cpu();
+    let identity = |cpus: &Cpus| (cpus.vendor.clone(), cpus.family, cpus.model, cpus.stepping);
+    assert!(asked.vendor.is_some() && asked.family > Some(0), "{asked:?}");
+    assert_eq!(identity(&asked), identity(&facts.cpus));
+    let mut known = Cpus { vendor: Some("Other".to_owned()), model: Some(7), ..asked.clone() };
+    known.ask_cpu();
+    assert_eq!((known.vendor.as_deref(), known.model), (Some("Other"), Some(7)));
+}
+
 #[test]
 fn cpu_lists() {
     let list = |text| cpu::parse_list(text).map(|cpus| cpus.into_iter().map(|Cpu(n)| n).collect());
