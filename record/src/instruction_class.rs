@@ -4,6 +4,7 @@
 //! where instructions are decoded (hardmeter-analysis).
 
 use std::fmt;
+use std::str::FromStr;
 
 /// One class. An instruction can be of several: `addps xmm0, [rax]` is
 /// [`PackedSp`](InstructionClass::PackedSp), and reads memory.
@@ -78,6 +79,27 @@ impl fmt::Display for InstructionClass {
     }
 }
 
+/// A word that names no class.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no class of instructions is called `{word}`; there are {}", names())]
+pub struct UnknownClass {
+    /// As typed.
+    pub word: String,
+}
+
+fn names() -> String {
+    InstructionClass::ALL.map(InstructionClass::name).join(", ")
+}
+
+impl FromStr for InstructionClass {
+    type Err = UnknownClass;
+
+    fn from_str(word: &str) -> Result<InstructionClass, UnknownClass> {
+        let found = InstructionClass::ALL.into_iter().find(|class| class.name() == word);
+        found.ok_or_else(|| UnknownClass { word: word.to_owned() })
+    }
+}
+
 /// A set of classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct InstructionClasses(u16);
@@ -111,6 +133,15 @@ impl FromIterator<InstructionClass> for InstructionClasses {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn classes_are_read_by_name() {
+        for class in InstructionClass::ALL {
+            assert_eq!(class.name().parse(), Ok(class));
+        }
+        let error = "packed".parse::<InstructionClass>().unwrap_err().to_string();
+        assert!(error.contains("`packed`") && error.ends_with("accesses_memory, split_load"));
+    }
 
     #[test]
     fn a_set_holds_what_was_put_in() {

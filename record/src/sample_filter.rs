@@ -18,9 +18,8 @@ use crate::instruction_class::InstructionClass;
 /// All conditions of a clause are of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SampleFilter {
-    /// A bit a condition. Sorted from the greatest down, each once, 0 at the
-    /// end: equal filters are equal values, and classes, which are the
-    /// dearest to tell, come last.
+    /// A bit a condition. Sorted, each once, 0 at the end: equal filters are
+    /// equal values. Classes, which are the dearest to tell, come last.
     clauses: [u64; SampleFilter::CLAUSES],
 }
 
@@ -125,6 +124,19 @@ impl SampleFilter {
         self.clauses[0] == 0
     }
 
+    /// The filter in two: all that is not about classes of instructions, and
+    /// all that is. Both together keep what this one keeps.
+    pub fn split(&self) -> (SampleFilter, SampleFilter) {
+        let (mut fields, mut classes) = (SampleFilter::ALL, SampleFilter::ALL);
+        for &clause in self.clauses.iter().take_while(|&&clause| clause != 0) {
+            let is_class = clause & condition::CLASSES != 0;
+            let part = if is_class { &mut classes } else { &mut fields };
+            // A part has no more clauses than the whole.
+            *part = part.with(clause).unwrap_or(*part);
+        }
+        (fields, classes)
+    }
+
     /// Whether some condition of the filter is like this.
     pub fn asks(&self, like: impl Fn(Condition) -> bool) -> bool {
         self.clauses().flatten().any(like)
@@ -185,7 +197,7 @@ impl SampleFilter {
             if clauses[index] == carried {
                 return Some(SampleFilter { clauses });
             }
-            if clauses[index] < carried {
+            if comes_after(clauses[index], carried) {
                 let moved = clauses[index];
                 clauses[index] = carried;
                 carried = moved;
@@ -194,6 +206,12 @@ impl SampleFilter {
         }
         if carried == 0 { Some(SampleFilter { clauses }) } else { None }
     }
+}
+
+/// The order of clauses.
+const fn comes_after(clause: u64, other: u64) -> bool {
+    let (is_class, is_other) = (clause & condition::CLASSES != 0, other & condition::CLASSES != 0);
+    clause == 0 || is_class && !is_other || is_class == is_other && clause > other
 }
 
 #[cfg(test)]

@@ -100,6 +100,9 @@ pub(super) const ALL: [Condition; 29] = [
     Condition::Source(SourceCondition::Hitm),
 ];
 
+/// Bits of the conditions on classes; no clause has others besides.
+pub(super) const CLASSES: u64 = (1 << InstructionClass::ALL.len()) - 1;
+
 impl Condition {
     /// Its bit in a clause.
     pub(super) const fn bit(self) -> u64 {

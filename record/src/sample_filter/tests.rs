@@ -91,6 +91,14 @@ proptest! {
         }
     }
 
+    #[test]
+    fn the_parts_keep_what_the_whole_keeps(filter in filters()) {
+        let (fields, classes) = filter.split();
+        prop_assert!(!fields.asks(|condition| condition.kind() == "class"));
+        prop_assert!(!classes.asks(|condition| condition.kind() != "class"));
+        prop_assert_eq!(fields.and(classes), Some(filter));
+    }
+
     /// A verdict is the one that every way of filling in the unknown answers
     /// leads to; undecided when they disagree.
     #[test]
@@ -117,5 +125,6 @@ fn classes_are_asked_for_last() {
         asked.push(condition.kind());
         Some(condition.kind() != "ibs")
     });
-    assert_eq!((verdict, asked), (Verdict::Drop, vec!["mode", "ibs"]));
+    assert_eq!((verdict, asked), (Verdict::Drop, vec!["ibs"]));
+    assert_eq!(filter.to_string(), "ibs:ld_op+mode:user+class:x87");
 }
