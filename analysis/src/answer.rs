@@ -1,6 +1,7 @@
 //! Counted rows become a report.
 
 mod caveats;
+mod merged;
 mod rows;
 
 use crate::error::Error;
@@ -9,11 +10,12 @@ use crate::key::Key;
 use crate::lookup::Lookup;
 use crate::nearest::nearest;
 use crate::query::Query;
-use crate::report::{EventReport, Ledger, Losses, Machine, Question, Report, Totals};
+use crate::report::{Losses, Machine, Question, Report};
 use crate::sampled::{Column, Rounding};
+use crate::sieve::Sieve;
 use crate::tally::Rows;
-use record::stream::{Decoder, EventDescription, note};
-use std::collections::BTreeMap;
+use merged::Merged;
+use record::stream::{Decoder, EventDescription};
 
 /// Everything that was counted.
 #[derive(Debug)]
@@ -22,6 +24,7 @@ pub(crate) struct Counted {
     pub(crate) columns: Vec<Column>,
     pub(crate) round: Rounding,
     pub(crate) rows: Rows,
+    pub(crate) sieve: Sieve,
 }
 
 pub(crate) fn report(
@@ -30,7 +33,7 @@ pub(crate) fn report(
     (mut lookup, losses): (Lookup, Losses),
     decoder: &Decoder,
 ) -> Result<Report, Error> {
-    let Counted { events, columns, round, rows } = counted;
+    let Counted { events, columns, round, rows, sieve } = counted;
     if let Some(wanted) = &query.event
         && !events.iter().any(|event| event.selected)
     {
@@ -50,14 +53,26 @@ pub(crate) fn report(
     let mut notes = caveats::of_stream(query, &losses, decoder);
     notes.extend(caveats::of_site(query, &lookup));
     let mut reports = Vec::new();
-    for (index, (event, described)) in events.into_iter().zip(decoder.events()).enumerate() {
-        if !event.selected || (event.is_dummy && event.samples == 0) {
+    for (leader, together) in requests(&events, decoder) {
+        if together
+            .iter()
+            .all(|of| !of.event.selected || (of.event.is_dummy && of.event.samples == 0))
+        {
             continue;
         }
-        notes.extend(caveats::of_end(described));
-        caveats::of_event(query, &event, &mut notes);
-        let table = rows::table(query, (&columns, rows.of(index)), &event, &mut lookup);
-        reports.push(event_report(query, event, described, table));
+        notes.extend(caveats::of_end(together.iter().map(|of| of.described)));
+        for of in &together {
+            caveats::of_event(query, of.event, &mut notes);
+            caveats::of_promises(
+                query,
+                (of.event, of.described),
+                sieve.filter(of.index),
+                &mut notes,
+            );
+        }
+        let merged = Merged::of(&together, &sieve);
+        let table = rows::table(query, (&columns, rows.of(leader)), &merged, &mut lookup);
+        reports.push(merged.report(query, table));
     }
     notes.extend(lookup.symbolizer.notes().iter().map(ToString::to_string));
     Ok(Report {
@@ -70,43 +85,26 @@ pub(crate) fn report(
     })
 }
 
-fn event_report(
-    query: &Query,
-    event: Event,
-    described: &EventDescription,
-    table: rows::Table,
-) -> EventReport {
-    let top_values = query.registers.as_ref().map_or(0, |registers| registers.top_values);
-    let totals = Totals {
-        samples: event.samples,
-        counted: event.sum.count,
-        filtered: event.filtered,
-        malformed: event.malformed,
-        period: event.sum.period,
-        exact_ip: event.sum.exact,
-        at_site: query.registers.as_ref().map(|_| event.at_site),
-        unresolved: table.unresolved,
-    };
-    let is_ledger = |text: &&String| note::value(text, "delivered").is_some();
-    EventReport {
-        name: event.name,
-        sampling: event.sampling,
-        unit: event.unit,
-        weighting: event.weighting,
-        promises: promises(&described.notes),
-        ledger: described.notes.iter().rev().find(is_ledger).and_then(|text| Ledger::parse(text)),
-        totals,
-        rows_total: table.rows_total,
-        rows: table.rows,
-        registers: event.histogram.map_or_else(Vec::new, |all| all.finish(top_values)),
-    }
+/// An event and what the stream says of it.
+#[derive(Clone, Copy, Debug)]
+struct Of<'e> {
+    index: usize,
+    event: &'e Event,
+    described: &'e EventDescription,
 }
 
-/// All pairs of the notes that are no ledger.
-fn promises(notes: &[String]) -> BTreeMap<String, String> {
-    let promises = notes.iter().filter(|text| note::value(text, "delivered").is_none());
-    let pairs = promises.flat_map(|text| note::pairs(text));
-    pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+/// Events by the request that they were opened for, each with the index that
+/// its rows are counted under.
+fn requests<'e>(events: &'e [Event], decoder: &'e Decoder) -> Vec<(usize, Vec<Of<'e>>)> {
+    let mut requests: Vec<(usize, Vec<Of<'e>>)> = Vec::new();
+    for (index, (event, described)) in events.iter().zip(decoder.events()).enumerate() {
+        let of = Of { index, event, described };
+        match requests.iter_mut().find(|(leader, _)| *leader == event.leader) {
+            Some((_, together)) => together.push(of),
+            None => requests.push((event.leader, vec![of])),
+        }
+    }
+    requests
 }
 
 fn machine(decoder: &Decoder) -> Machine {

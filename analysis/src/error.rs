@@ -18,6 +18,14 @@ pub enum Error {
         /// Registers that it has.
         known: Vec<&'static str>,
     },
+    /// The filter of an event cannot be followed.
+    #[error("{event}: {why}")]
+    Filter {
+        /// Name of the event.
+        event: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// No event of the stream has such a name.
     #[error("no event of this stream is called {wanted:?}; it has {}", .have.join(", "))]
     Event {

@@ -4,9 +4,11 @@ use crate::fields::{Fields, register_name};
 use crate::query::{Query, Weighting};
 use crate::registers::Histogram;
 use crate::report::{Sampling, Unit};
+use crate::sieve::{Doubt, Sifted};
 use crate::tally::Sum;
-use record::stream::EventDescription;
+use record::stream::{EventDescription, note};
 use record::{Arch, EventType, SampleType};
+use std::collections::BTreeMap;
 
 /// Software event 9 counts nothing; recorders open it for side records.
 const DUMMY: u64 = 9;
@@ -17,8 +19,12 @@ const CLOCKS: [u64; 2] = [0, 1];
 #[derive(Debug)]
 pub(crate) struct Event {
     pub(crate) name: String,
+    /// Index of the first event of the same request: they make one table.
+    pub(crate) leader: usize,
     /// Whether the query asks for this event.
     pub(crate) selected: bool,
+    /// What the recorder of ours promised of it: others promise nothing.
+    is_ours: bool,
     pub(crate) fields: Fields,
     pub(crate) sampling: Sampling,
     pub(crate) unit: Unit,
@@ -28,6 +34,10 @@ pub(crate) struct Event {
     pub(crate) histogram: Option<Histogram>,
     pub(crate) samples: u64,
     pub(crate) malformed: u64,
+    /// Samples that its type does not mean.
+    pub(crate) others: u64,
+    /// Samples that could not be judged, by why.
+    pub(crate) undecided: BTreeMap<Doubt, u64>,
     pub(crate) filtered: u64,
     pub(crate) at_site: u64,
     pub(crate) sum: Sum,
@@ -43,10 +53,7 @@ impl Event {
         arch: Arch,
     ) -> Event {
         let attr = &description.attr;
-        let name = description
-            .name
-            .clone()
-            .unwrap_or_else(|| format!("event of type {} config {:#x}", attr.kind.0, attr.config));
+        let name = name(description);
         let has_period = fields.has(SampleType::PERIOD);
         let (sampling, fixed) = match attr.sampling() {
             record::attr::Sampling::Period(period) => (Sampling::Period(period), period),
@@ -63,6 +70,8 @@ impl Event {
         let is_software = attr.kind == EventType::SOFTWARE;
         let is_clock = is_software && CLOCKS.contains(&attr.config);
         Event {
+            leader: usize::MAX,
+            is_ours: description.notes.iter().any(|text| note::value(text, "source").is_some()),
             unit: if is_clock { Unit::Nanoseconds } else { Unit::Events },
             selected: query.event.as_ref().is_none_or(|glob| glob.matches(&name)),
             is_dummy: is_software && attr.config == DUMMY,
@@ -74,9 +83,77 @@ impl Event {
             histogram,
             samples: 0,
             malformed: 0,
+            others: 0,
+            undecided: BTreeMap::new(),
             filtered: 0,
             at_site: 0,
             sum: Sum::default(),
+        }
+    }
+}
+
+impl Event {
+    /// The name of the request that it was opened for.
+    pub(crate) fn request(&self) -> &str {
+        request(&self.name)
+    }
+
+    /// Whether both were opened for one request, and their samples can be
+    /// counted together.
+    pub(crate) fn joins(&self, first: &Event) -> bool {
+        self.is_ours
+            && first.is_ours
+            && self.selected
+            && first.selected
+            && self.is_dummy == first.is_dummy
+            && self.request() == first.request()
+            && self.unit == first.unit
+            && self.fields.registers() == first.fields.registers()
+    }
+
+    /// Books what the sieve leaves out; true when it leaves the sample in.
+    #[inline]
+    pub(crate) fn keeps(&mut self, sifted: Sifted) -> bool {
+        match sifted {
+            Sifted::Kept => return true,
+            Sifted::Other => self.others += 1,
+            Sifted::Undecided(doubt) => *self.undecided.entry(doubt).or_default() += 1,
+        }
+        false
+    }
+}
+
+/// What an event is called.
+pub(crate) fn name(description: &EventDescription) -> String {
+    let attr = &description.attr;
+    let numbers = || format!("event of type {} config {:#x}", attr.kind.0, attr.config);
+    description.name.clone().unwrap_or_else(numbers)
+}
+
+/// `l1_cache_miss` of `cpu_atom/l1_cache_miss/`: a hybrid machine has an event
+/// for each kind of core.
+fn request(name: &str) -> &str {
+    match name.split_once('/').map(|(pmu, rest)| (pmu, rest.split_once('/'))) {
+        Some((pmu, Some((request, _)))) if !pmu.is_empty() && !request.is_empty() => request,
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::request;
+
+    #[test]
+    fn a_request_is_what_was_typed() {
+        for (name, typed) in [
+            ("l1_cache_miss", "l1_cache_miss"),
+            ("cpu_atom/l1_cache_miss/", "l1_cache_miss"),
+            ("cpu_core/cycles/pp", "cycles"),
+            ("mem:0x1000/8:rw", "mem:0x1000/8:rw"),
+            ("//", "//"),
+            ("", ""),
+        ] {
+            assert_eq!(request(name), typed);
         }
     }
 }

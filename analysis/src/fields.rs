@@ -2,6 +2,7 @@
 
 use crate::atom::TIMELESS;
 use crate::held::{Batch, Held};
+use crate::sieve::Doubt;
 use record::registers::{RegsAbi, name};
 use record::stream::EventDescription;
 use record::{Arch, EventType, Misc, SampleLayout, SampleType};
@@ -9,6 +10,14 @@ use record::{Arch, EventType, Misc, SampleLayout, SampleType};
 /// Software events whose address means something: 0 is then an address
 /// (page_fault, minor_fault, major_fault, alignment_fault, emulation_fault).
 const SOFTWARE_WITH_ADDRESS: [u64; 5] = [2, 5, 6, 7, 8];
+
+/// What is known of a sample before its fields are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) event: u32,
+    pub(crate) misc: Misc,
+    pub(crate) doubt: Option<Doubt>,
+}
 
 /// Reads the fields of one event's samples.
 #[derive(Clone, Debug)]
@@ -63,10 +72,12 @@ impl Fields {
     /// Adds a sample to a batch; false when it is too short for the layout
     /// or does not follow it.
     #[inline]
-    pub(crate) fn read(&self, event: u32, misc: Misc, payload: &[u8], into: &mut Batch) -> bool {
+    pub(crate) fn read(&self, origin: Origin, payload: &[u8], into: &mut Batch) -> bool {
         let Some(mut held) = self.peek(payload) else { return false };
+        let Origin { event, misc, doubt } = origin;
         held.event = event;
         held.misc = misc;
+        held.doubt = doubt;
         if !self.kept.is_empty() {
             let Some(words) = self.read_registers(misc, payload, &mut into.words) else {
                 return false;

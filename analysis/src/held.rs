@@ -5,6 +5,7 @@
 //! later than the sample. So samples of round N are counted when round N+1
 //! has ended.
 
+use crate::sieve::Doubt;
 use record::{Cpu, CpuMode, Pid, Task, Tid, Time};
 
 /// What of a sample can be asked for; a field the event lacks is zero and
@@ -23,6 +24,8 @@ pub(crate) struct Held {
     pub(crate) misc: record::Misc,
     /// Registers that wait with it, words in [`Batch::words`].
     pub(crate) words: u16,
+    /// What of its event's filter could not be told from its fields.
+    pub(crate) doubt: Option<Doubt>,
 }
 
 impl Held {

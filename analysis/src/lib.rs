@@ -23,6 +23,7 @@
 //! - [`Query`] with its [`Key`]s, [`Filter`]s, [`Sort`] and [`Site`]: what is
 //!   asked.
 //! - [`Pipeline`]: records in, [`Report`] out.
+//! - [`Sieve`]: which samples of an event its type means.
 //! - [`without_parameters`]: C++ names as filters and sites may give them.
 //! - [`table`], [`json`], [`csv`](mod@csv): a report as text; docs/report.md
 //!   says what each column and field means.
@@ -42,6 +43,7 @@ mod event;
 mod fields;
 mod glob;
 mod held;
+mod instruction_class;
 mod key;
 mod lookup;
 mod names;
@@ -50,6 +52,7 @@ mod parameters;
 mod pipeline;
 mod query;
 mod sampled;
+mod sieve;
 mod site;
 mod tally;
 
@@ -61,4 +64,5 @@ pub use parameters::without_parameters;
 pub use pipeline::Pipeline;
 pub use query::{Query, QueryError, RegisterQuery, Sort, Weighting};
 pub use report::Report;
+pub use sieve::{Doubt, Sieve, Sifted};
 pub use site::{Site, SiteError};

@@ -4,13 +4,14 @@ use crate::answer;
 use crate::atom::Atom;
 use crate::error::Error;
 use crate::event::Event;
-use crate::fields::Fields;
+use crate::fields::{Fields, Origin};
 use crate::held::{Batch, Held, Waiting};
 use crate::key::Key;
 use crate::lookup::Lookup;
 use crate::query::Query;
 use crate::report::{Losses, Report};
 use crate::sampled::{Column, Rounding, Sampled, Verdicts};
+use crate::sieve::{Operands, Sampled as Judged, Sieve, Sifted};
 use crate::tally::{Sum, Tally};
 use record::registers::{name, number};
 use record::stream::{Decoder, StreamRecord};
@@ -26,6 +27,8 @@ pub struct Pipeline {
     waiting: Waiting,
     counters: Counters,
     losses: Losses,
+    /// Whether some event's samples are not all meant.
+    sifts: bool,
 }
 
 /// What counting changes.
@@ -37,6 +40,7 @@ struct Counters {
     tally: Tally,
     atoms: Vec<Atom>,
     verdicts: Verdicts,
+    sieve: Sieve,
 }
 
 impl Pipeline {
@@ -54,8 +58,10 @@ impl Pipeline {
             tally: Tally::new(query.keys.len()),
             atoms: Vec::with_capacity(query.keys.len()),
             verdicts: Verdicts::default(),
+            sieve: Sieve::new(query.class),
         };
         Ok(Pipeline {
+            sifts: false,
             lookup: Lookup::new(symbolizer),
             waiting: Waiting::new(query.held_bytes),
             counters,
@@ -76,7 +82,7 @@ impl Pipeline {
             if event >= self.counters.events.len() {
                 self.learn_events(decoder)?;
             }
-            return self.sample(event, misc, payload);
+            return self.sample(decoder, event, (misc, payload));
         }
         self.other(decoder, &record)
     }
@@ -115,20 +121,35 @@ impl Pipeline {
         self.losses.counted_early = self.waiting.early();
         self.losses.unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
         self.losses.unreadable = decoder.tally().unreadable().map_or(0, |bad| bad.count);
-        let Counters { events, columns, round, tally, .. } = self.counters;
-        let counted = answer::Counted { events, columns, round, rows: tally.rows() };
+        let Counters { events, columns, round, tally, sieve, .. } = self.counters;
+        let counted = answer::Counted { events, columns, round, rows: tally.rows(), sieve };
         answer::report(&self.query, counted, (self.lookup, self.losses), decoder)
     }
 
     #[inline]
-    fn sample(&mut self, event: usize, misc: Misc, payload: &[u8]) -> Result<(), Error> {
+    fn sample(
+        &mut self,
+        decoder: &Decoder,
+        event: usize,
+        (misc, payload): (Misc, &[u8]),
+    ) -> Result<(), Error> {
         let Some(of) = self.counters.events.get_mut(event) else { return Ok(()) };
         if !of.selected {
             return Ok(());
         }
         of.samples += 1;
+        let mut doubt = None;
+        if self.sifts {
+            match self.counters.sift(decoder, event, (misc, payload)) {
+                Some(Sifted::Other) => return Ok(()),
+                Some(Sifted::Undecided(why)) => doubt = Some(why),
+                Some(Sifted::Kept) | None => {}
+            }
+        }
+        let Some(of) = self.counters.events.get_mut(event) else { return Ok(()) };
         let number = u32::try_from(event).unwrap_or(u32::MAX);
-        if !of.fields.read(number, misc, payload, self.waiting.now()) {
+        let origin = Origin { event: number, misc, doubt };
+        if !of.fields.read(origin, payload, self.waiting.now()) {
             of.malformed += 1;
         }
         if self.waiting.is_full() {
@@ -150,13 +171,21 @@ impl Pipeline {
             }
             self.counters.columns = columns(&self.query.keys, arch)?;
         }
+        self.counters.sieve.learn(decoder)?;
         let mut wanted = if self.query.registers.is_some() { u64::MAX } else { 0 };
         for bit in self.counters.columns.iter().filter_map(|column| column.register) {
             wanted |= 1u64.checked_shl(bit).unwrap_or(0);
         }
-        for description in decoder.events().iter().skip(self.counters.events.len()) {
+        let known = self.counters.events.len();
+        for (index, description) in decoder.events().iter().enumerate().skip(known) {
+            let sieve = &self.counters.sieve;
+            self.sifts |= !sieve.filter(index).is_all();
+            let wanted = if sieve.needs_registers(index) { u64::MAX } else { wanted };
             let fields = Fields::new(description, wanted);
-            self.counters.events.push(Event::new(description, fields, &self.query, arch));
+            let mut event = Event::new(description, fields, &self.query, arch);
+            let first = self.counters.events.iter().position(|first| event.joins(first));
+            event.leader = first.unwrap_or(index);
+            self.counters.events.push(event);
         }
         Ok(())
     }
@@ -174,6 +203,29 @@ impl Pipeline {
 }
 
 impl Counters {
+    /// Judges a sample by its fields, and books it when it is out. None: it
+    /// cannot be decoded, which is booked later.
+    fn sift(
+        &mut self,
+        decoder: &Decoder,
+        event: usize,
+        (misc, payload): (Misc, &[u8]),
+    ) -> Option<Sifted> {
+        let of = self.events.get_mut(event)?;
+        let sifted = if self.sieve.needs_fields(event) {
+            let layout = &decoder.events().get(event)?.layout;
+            let sample = layout.decode(misc, payload).ok()?;
+            self.sieve.by_fields(decoder, event, (misc, Some(&sample)))
+        } else {
+            self.sieve.by_fields(decoder, event, (misc, None))
+        };
+        // One in doubt may still turn out to be of another class.
+        if sifted == Sifted::Other {
+            of.keeps(sifted);
+        }
+        Some(sifted)
+    }
+
     #[inline]
     fn count(
         &mut self,
@@ -184,6 +236,12 @@ impl Counters {
     ) -> Result<(), Error> {
         let index = usize::try_from(held.event).unwrap_or(usize::MAX);
         let Some(event) = self.events.get_mut(index) else { return Ok(()) };
+        if !self.sieve.filter(index).is_all() {
+            let sifted = judge(&mut self.sieve, event, (held, words), lookup);
+            if !event.keeps(sifted) {
+                return Ok(());
+            }
+        }
         let mut sampled = Sampled { held, words, fields: &event.fields, place: None };
         for filter in query.filters.iter().enumerate() {
             if !sampled.passes(filter, lookup, &mut self.verdicts) {
@@ -198,27 +256,59 @@ impl Counters {
         for column in &self.columns {
             self.atoms.push(sampled.atom(column, lookup, self.round));
         }
-        self.tally.add(held.event, &self.atoms, one)?;
+        let leader = event.leader;
+        self.tally.add(u32::try_from(leader).unwrap_or(u32::MAX), &self.atoms, one)?;
         event.sum.add(period, one.exact > 0);
-        if let (Some(registers), Some(histogram)) = (&query.registers, &mut event.histogram) {
-            let there = match &registers.site {
-                None => true,
-                Some(site) => {
-                    sampled.place(lookup).is_ok_and(|place| lookup.is_at(site, place, held.ip))
-                }
-            };
-            if there {
-                event.at_site += 1;
-                let address = sampled.address();
-                for (register, value) in words.iter().enumerate() {
-                    histogram.add(register, *value);
-                }
-                if let Ok(address) = address {
-                    histogram.add(event.fields.registers().len(), address);
-                }
+        let Some(registers) = &query.registers else { return Ok(()) };
+        let there = match &registers.site {
+            None => true,
+            Some(site) => {
+                sampled.place(lookup).is_ok_and(|place| lookup.is_at(site, place, held.ip))
             }
+        };
+        if !there {
+            return Ok(());
+        }
+        let (address, kept) = (sampled.address(), event.fields.registers().len());
+        event.at_site += 1;
+        let first = self.events.get_mut(leader);
+        let Some(histogram) = first.and_then(|first| first.histogram.as_mut()) else {
+            return Ok(());
+        };
+        for (register, value) in words.iter().enumerate() {
+            histogram.add(register, *value);
+        }
+        if let Ok(address) = address {
+            histogram.add(kept, address);
         }
         Ok(())
+    }
+}
+
+/// Judges a sample whose side records are in: by its instruction, unless its
+/// fields left it in doubt and the instruction does not decide.
+fn judge(
+    sieve: &mut Sieve,
+    event: &Event,
+    (held, words): (&Held, &[u64]),
+    lookup: &mut Lookup,
+) -> Sifted {
+    let kept = event.fields.registers();
+    let register = |number: u32| {
+        let index = kept.iter().position(|bit| *bit == number)?;
+        words.get(index).copied()
+    };
+    let judged = Judged {
+        misc: held.misc,
+        pid: held.pid(),
+        ip: held.ip,
+        time: held.time,
+        operands: Operands { address: held.addr, register: &register },
+    };
+    let index = usize::try_from(held.event).unwrap_or(usize::MAX);
+    match (sieve.by_class(&mut lookup.symbolizer, index, &judged), held.doubt) {
+        (Sifted::Kept, Some(doubt)) => Sifted::Undecided(doubt),
+        (sifted, _) => sifted,
     }
 }
 

@@ -4,6 +4,7 @@ use crate::filter::Filter;
 use crate::glob::Glob;
 use crate::key::{Key, KeyError};
 use crate::site::Site;
+use record::InstructionClass;
 use std::fmt;
 use std::str::FromStr;
 
@@ -17,6 +18,9 @@ pub struct Query {
     pub sort: Sort,
     /// Only samples that meet all of these are counted.
     pub filters: Vec<Filter>,
+    /// Only samples of instructions of this class are counted, besides what
+    /// the stream says of its events.
+    pub class: Option<InstructionClass>,
     /// At most so many rows a table; all without.
     pub top: Option<usize>,
     /// Bytes of a cache line, a power of two; without it what the stream
@@ -68,6 +72,7 @@ impl Default for Query {
             keys: vec![Key::Site],
             sort: Sort::Count,
             filters: Vec::new(),
+            class: None,
             top: None,
             cache_line: None,
             page_size: 4096,

@@ -2,10 +2,12 @@
 
 mod cell;
 mod loss;
+mod sieved;
 
 pub(crate) use cell::hex;
 pub use cell::{Cell, Missing, Routine, SiteCell, Unresolved};
 pub use loss::{Ledger, Losses};
+pub use sieved::Sieved;
 
 use crate::key::Key;
 use crate::query::Weighting;
@@ -24,7 +26,8 @@ pub struct Report {
     pub machine: Machine,
     /// The question, as understood.
     pub query: Question,
-    /// One a sampled event, in the stream's order.
+    /// One a sampled event, or a request that took several, in the stream's
+    /// order.
     pub events: Vec<EventReport>,
     /// What never became a sample here.
     pub losses: Losses,
@@ -108,6 +111,12 @@ pub struct EventReport {
     pub ledger: Option<Ledger>,
     /// Sums over all samples.
     pub totals: Totals,
+    /// What the event's filter, and the class asked for, made of its samples;
+    /// None when all are meant.
+    pub filter: Option<Sieved>,
+    /// The events that the request took, when it took several: one for each
+    /// kind of core, or one for loads and one for stores.
+    pub members: Vec<Member>,
     /// Rows before the cut to the top ones.
     pub rows_total: usize,
     /// The rows, sorted.
@@ -116,16 +125,35 @@ pub struct EventReport {
     pub registers: Vec<Register>,
 }
 
+/// One of several events of a request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Member {
+    /// As recorded: `cpu_atom/l1_cache_miss/`.
+    pub name: String,
+    /// `perf_event_attr.config`, hex: events of one PMU may share a name.
+    pub config: String,
+    /// Samples in the stream.
+    pub samples: u64,
+    /// Samples that went into the rows.
+    pub counted: u64,
+    /// The recorder's own count of this event's records.
+    pub ledger: Option<Ledger>,
+}
+
 /// Sums over the samples of one event. `samples` is `counted` + `filtered`
-/// + `malformed`.
+/// + `others` + `undecided` + `malformed`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
     /// Samples in the stream.
     pub samples: u64,
     /// Samples that went into the rows.
     pub counted: u64,
-    /// Samples that a filter left out.
+    /// Samples that a filter of the query left out.
     pub filtered: u64,
+    /// Samples that the event's type, or the class asked for, does not mean.
+    pub others: u64,
+    /// Samples of which that could not be told.
+    pub undecided: u64,
     /// Samples too short for the layout that their attr promises.
     pub malformed: u64,
     /// Sum of the counted samples' periods: events that they stand for.

@@ -30,6 +30,13 @@ impl Sum {
         self.period = self.period.saturating_add(period);
         self.exact += u64::from(exact);
     }
+
+    /// Adds another's samples.
+    pub(crate) fn join(&mut self, other: Sum) {
+        self.count += other.count;
+        self.period = self.period.saturating_add(other.period);
+        self.exact += other.exact;
+    }
 }
 
 /// All rows of all events.
@@ -58,9 +65,7 @@ impl Tally {
             parent = *level.entry(Step { parent, atom: *atom }).or_insert(next);
         }
         let sum = self.rows.entry(Step { parent, atom: *last }).or_default();
-        sum.count += sample.count;
-        sum.period = sum.period.saturating_add(sample.period);
-        sum.exact += sample.exact;
+        sum.join(sample);
         Ok(())
     }
 

@@ -6,8 +6,8 @@ use crate::key::Key;
 use crate::lookup::Lookup;
 use crate::query::{Query, Weighting};
 use crate::report::{Losses, Sampling};
-use record::SampleType;
 use record::stream::{Decoder, EventDescription, note};
+use record::{EventType, SampleFilter, SampleType};
 
 /// Caveats about the stream as a whole.
 pub(super) fn of_stream(query: &Query, losses: &Losses, decoder: &Decoder) -> Vec<String> {
@@ -60,9 +60,14 @@ pub(super) fn of_site(query: &Query, lookup: &Lookup) -> Option<String> {
 }
 
 /// A recorder of ours writes promises first and its ledger last.
-pub(super) fn of_end(described: &EventDescription) -> Option<String> {
-    let says = |key| described.notes.iter().any(|text| note::value(text, key).is_some());
-    (says("source") && !says("delivered")).then(|| {
+pub(super) fn of_end<'d>(
+    mut together: impl Iterator<Item = &'d EventDescription>,
+) -> Option<String> {
+    let endless = together.any(|described| {
+        let says = |key| described.notes.iter().any(|text| note::value(text, key).is_some());
+        says("source") && !says("delivered")
+    });
+    endless.then(|| {
         "the recording has no end: the recorder was killed or its output took no more; \
          what was lost, and what would have followed, is not known"
             .to_owned()
@@ -104,6 +109,47 @@ pub(super) fn of_event(query: &Query, event: &Event, notes: &mut Vec<String>) {
     }
     if query.registers.is_some() && event.fields.registers().is_empty() {
         notes.push(format!("{name} was recorded without registers"));
+    }
+}
+
+/// Caveats that follow from what the recorder promised of an event.
+pub(super) fn of_promises(
+    query: &Query,
+    (event, described): (&Event, &EventDescription),
+    filter: SampleFilter,
+    notes: &mut Vec<String>,
+) {
+    if event.samples == 0 {
+        return;
+    }
+    let name = &event.name;
+    let says = |key| described.notes.iter().find_map(|text| note::value(text, key));
+    let registers = query.keys.iter().any(|key| matches!(key, Key::Register(_)));
+    if (registers || query.registers.is_some()) && says("regs") == Some("interrupt-time") {
+        notes.push(format!(
+            "registers of {name} are those of the interrupt: they belong to a later instruction \
+             than the one they stand beside"
+        ));
+    }
+    if filter.asks(|condition| matches!(condition, record::sample_filter::Condition::Class(_))) {
+        let of = match says("ip") {
+            Some("after-causing-instruction") => "of the instruction after the causing one",
+            Some("skid" | "interrupted") => "of an instruction some way after the causing one",
+            Some("reporting-place") => "of the instruction that reports the event",
+            None if event.sum.exact == 0 && described.attr.kind != EventType::SOFTWARE => {
+                "of an instruction that may be some way after the causing one"
+            }
+            _ => "",
+        };
+        if !of.is_empty() {
+            notes.push(format!("{name} does not point at its instruction: classes are {of}"));
+        }
+    }
+    let limited = says("lost.count").is_some_and(|count| count != "0");
+    if limited && !filter.is_all() {
+        notes.push(format!(
+            "the count that sampling ended at is of samples of {name}, not of those kept"
+        ));
     }
 }
 

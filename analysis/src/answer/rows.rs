@@ -2,8 +2,8 @@
 
 mod order;
 
+use super::merged::Merged;
 use crate::atom::{Atom, Lack};
-use crate::event::Event;
 use crate::key::Key;
 use crate::lookup::Lookup;
 use crate::query::{Query, Sort, Weighting};
@@ -30,7 +30,7 @@ type Counted<'r, I> = (&'r [Column], I);
 pub(super) fn table<'r, I>(
     query: &Query,
     (columns, rows): Counted<'r, I>,
-    event: &Event,
+    event: &Merged,
     lookup: &mut Lookup,
 ) -> Table
 where

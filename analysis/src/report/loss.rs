@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 /// What the recorder itself counted, from the stream's last note.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Ledger {
+    /// Events that the kernel counted (clocks: nanoseconds).
+    pub events: Option<u64>,
     /// Records that the kernel counted for the event.
     pub kernel: Option<u64>,
     /// Records that reached the stream.
@@ -58,12 +60,33 @@ impl Ledger {
             })
             .collect();
         Some(Ledger {
+            events: number("events"),
             kernel: number("kernel"),
             delivered: number("delivered"),
             lost,
             tail_known: !pairs.contains_key("lost.tail"),
             unaccounted: pairs.get("unaccounted").and_then(|value| value.parse().ok()),
             seconds: pairs.get("seconds").and_then(|value| value.parse::<f64>().ok()),
+        })
+    }
+
+    /// The account of several events together; None of none. What one of them
+    /// does not tell, all together do not.
+    pub(crate) fn sum(ledgers: impl Iterator<Item = Ledger>) -> Option<Ledger> {
+        ledgers.reduce(|mut sum, one| {
+            let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+            sum.events = add(sum.events, one.events);
+            sum.kernel = add(sum.kernel, one.kernel);
+            sum.delivered = add(sum.delivered, one.delivered);
+            for (cause, count) in one.lost {
+                let total = sum.lost.entry(cause).or_default();
+                *total = total.saturating_add(count);
+            }
+            sum.tail_known &= one.tail_known;
+            sum.unaccounted =
+                sum.unaccounted.zip(one.unaccounted).map(|(a, b)| a.saturating_add(b));
+            sum.seconds = [sum.seconds, one.seconds].into_iter().flatten().reduce(f64::max);
+            sum
         })
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Text, number_of, percent, ratio};
 use crate::query::Weighting;
-use crate::report::{EventReport, Ledger, Report, Sampling, Unit};
+use crate::report::{EventReport, Ledger, Member, Report, Sampling, Sieved, Unit};
 use std::fmt::Write;
 
 /// What holds for all events.
@@ -51,6 +51,10 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         let _ = write!(line, ", EXACT_IP on {}", percent(ratio(totals.exact_ip, totals.counted)));
     }
     out.note(&line);
+    members(event, out);
+    if let Some(sieved) = &event.filter {
+        filter(sieved, event.unit, out);
+    }
     if event.weighting == Weighting::Period && totals.counted > 0 {
         let unit = match event.unit {
             Unit::Events => "events",
@@ -70,6 +74,37 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         for (reason, count) in reasons {
             out.note(&format!("  {count} {reason}"));
         }
+    }
+}
+
+/// What each event of a request contributed.
+fn members(event: &EventReport, out: &mut Text) {
+    for member in &event.members {
+        let Member { name, config, samples, counted, .. } = member;
+        let samples = number_of(*samples, "sample");
+        out.note(&format!("  {name} (config {config}): {samples}, {counted} counted"));
+    }
+}
+
+/// What the event's type means of what was sampled.
+fn filter(sieved: &Sieved, unit: Unit, out: &mut Text) {
+    let Sieved { filter, sampled, kept, undecided, share, events, estimate } = sieved;
+    let open: u64 = undecided.values().sum();
+    let mut line = format!("only {filter}: {kept} of {sampled} samples ({})", percent(*share));
+    // Writing to a String cannot fail.
+    let _ = write!(line, ", {open} undecided");
+    if let (Some(events), Some(estimate)) = (events, estimate) {
+        let unit = match unit {
+            Unit::Events => "events",
+            Unit::Nanoseconds => "ns",
+        };
+        let _ = write!(line, "; about {estimate} of {events} {unit} counted");
+    }
+    out.note(&line);
+    let mut reasons: Vec<_> = undecided.iter().collect();
+    reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), *reason));
+    for (reason, count) in reasons {
+        out.note(&format!("  {count} undecided: {reason}"));
     }
 }
 

@@ -13,6 +13,8 @@ mod damage;
 mod filters;
 mod recording;
 mod registers;
+mod requests;
+mod sieve;
 mod tables;
 
 use analysis::{Pipeline, Query, Report};
@@ -30,7 +32,15 @@ fn symbolizer() -> Symbolizer {
 
 /// Feeds a whole stream, in one piece.
 fn report(query: Query, stream: &[u8]) -> Result<Report, analysis::Error> {
-    let mut pipeline = Pipeline::new(query, symbolizer())?;
+    report_with(symbolizer(), query, stream)
+}
+
+fn report_with(
+    symbolizer: Symbolizer,
+    query: Query,
+    stream: &[u8],
+) -> Result<Report, analysis::Error> {
+    let mut pipeline = Pipeline::new(query, symbolizer)?;
     let (mut decoder, mut rest) = (Decoder::new(), stream);
     while let Step::Record { consumed, record } = decoder.step(rest).unwrap() {
         pipeline.record(&decoder, record)?;

@@ -7,8 +7,8 @@ use record::side::{FileIdentity, Mapping};
 use record::stream::Feature;
 use record::stream::write::{attr, event_name, event_unit, feature, file_header, finished_round};
 use record::{
-    Attr, AttrFlags, ByteOrder, Cpu, Misc, Pid, Sample, SampleId, SampleLayout, SampleType,
-    SideRecord, Task, Tid, Time,
+    Attr, AttrFlags, ByteOrder, Cpu, DataSrc, Misc, Pid, Sample, SampleId, SampleLayout,
+    SampleType, SideRecord, Task, Tid, Time,
 };
 
 /// What hardmeter asks for on x86-64.
@@ -57,12 +57,27 @@ pub(crate) struct Hit {
     pub(crate) period: u64,
     /// Register words; empty for a task without registers.
     pub(crate) registers: Vec<u64>,
+    /// Raw data, of 8 * n + 4 bytes.
+    pub(crate) raw: Vec<u8>,
+    pub(crate) data_src: u64,
 }
 
 impl Hit {
     pub(crate) fn new(misc: Misc, ip: u64, task: Task, time: u64) -> Hit {
         let registers = vec![0; REGISTER_COUNT];
-        Hit { event: 0, misc, ip, task, time, addr: 0, cpu: 0, period: 1, registers }
+        Hit {
+            event: 0,
+            misc,
+            ip,
+            task,
+            time,
+            addr: 0,
+            cpu: 0,
+            period: 1,
+            registers,
+            raw: Vec::new(),
+            data_src: 0,
+        }
     }
 }
 
@@ -124,6 +139,8 @@ impl Recording {
             cpu: has(SampleType::CPU).then_some(Cpu(hit.cpu)),
             period: has(SampleType::PERIOD).then_some(hit.period),
             regs_intr: has(SampleType::REGS_INTR).then_some(registers),
+            raw: has(SampleType::RAW).then_some(hit.raw.as_slice()),
+            data_src: has(SampleType::DATA_SRC).then_some(DataSrc(hit.data_src)),
             ..Sample::default()
         };
         layout.encode(&sample, &mut self.bytes).unwrap();

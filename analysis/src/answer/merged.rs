@@ -1,0 +1,144 @@
+//! Events of one request as the one that the user asked for.
+
+use super::{Of, rows};
+use crate::event::Event;
+use crate::query::{Query, Weighting};
+use crate::registers::Histogram;
+use crate::report::{EventReport, Ledger, Member, Sampling, Sieved, Totals};
+use crate::sieve::Sieve;
+use crate::tally::Sum;
+use record::stream::{EventDescription, note};
+use std::collections::BTreeMap;
+
+/// What a table is of.
+#[derive(Debug)]
+pub(super) struct Merged {
+    name: String,
+    sampling: Sampling,
+    unit: crate::report::Unit,
+    pub(super) weighting: Weighting,
+    promises: BTreeMap<String, String>,
+    ledger: Option<Ledger>,
+    totals: Totals,
+    pub(super) sum: Sum,
+    sieved: Option<Sieved>,
+    members: Vec<Member>,
+    histogram: Option<Histogram>,
+}
+
+impl Merged {
+    /// Of events of one request, at least one.
+    pub(super) fn of(together: &[Of<'_>], sieve: &Sieve) -> Merged {
+        let first = together[0].event;
+        let several = together.len() > 1;
+        let mut sum = Sum::default();
+        let mut totals = Totals::default();
+        for Of { event, .. } in together {
+            sum.join(event.sum);
+            totals.samples += event.samples;
+            totals.filtered += event.filtered;
+            totals.malformed += event.malformed;
+            totals.others += event.others;
+            totals.undecided += event.undecided.values().sum::<u64>();
+        }
+        totals.counted = sum.count;
+        totals.period = sum.period;
+        totals.exact_ip = sum.exact;
+        let at_site = together.iter().map(|of| of.event.at_site).sum();
+        totals.at_site = first.histogram.as_ref().map(|_| at_site);
+        let same = together.iter().all(|of| of.event.sampling == first.sampling);
+        let ledger = Ledger::sum(together.iter().filter_map(|of| ledger(of.described)));
+        Merged {
+            name: if several { first.request().to_owned() } else { first.name.clone() },
+            sampling: first.sampling,
+            unit: first.unit,
+            // Samples that stand for different numbers of events.
+            weighting: if same { first.weighting } else { Weighting::Period },
+            promises: promises(together),
+            sieved: sieved(together, sieve, (&totals, ledger.as_ref())),
+            ledger,
+            totals,
+            sum,
+            members: if several { members(together) } else { Vec::new() },
+            histogram: first.histogram.clone(),
+        }
+    }
+
+    pub(super) fn report(self, query: &Query, table: rows::Table) -> EventReport {
+        let top_values = query.registers.as_ref().map_or(0, |registers| registers.top_values);
+        EventReport {
+            name: self.name,
+            sampling: self.sampling,
+            unit: self.unit,
+            weighting: self.weighting,
+            promises: self.promises,
+            ledger: self.ledger,
+            totals: Totals { unresolved: table.unresolved, ..self.totals },
+            filter: self.sieved,
+            members: self.members,
+            rows_total: table.rows_total,
+            rows: table.rows,
+            registers: self.histogram.map_or_else(Vec::new, |all| all.finish(top_values)),
+        }
+    }
+}
+
+fn ledger(described: &EventDescription) -> Option<Ledger> {
+    described.notes.iter().rev().find_map(|text| Ledger::parse(text))
+}
+
+fn members(together: &[Of<'_>]) -> Vec<Member> {
+    let member = |of: &Of<'_>| {
+        let Event { name, samples, sum, .. } = of.event;
+        Member {
+            name: name.clone(),
+            config: format!("{:#x}", of.described.attr.config),
+            samples: *samples,
+            counted: sum.count,
+            ledger: ledger(of.described),
+        }
+    };
+    together.iter().map(member).collect()
+}
+
+/// All pairs of the notes that are no ledger. What events promise differently
+/// has all that they promise, joined by ` | `.
+fn promises(together: &[Of<'_>]) -> BTreeMap<String, String> {
+    let mut promises: BTreeMap<String, String> = BTreeMap::new();
+    for Of { described, .. } in together {
+        let own = described.notes.iter().filter(|text| note::value(text, "delivered").is_none());
+        for (key, value) in own.flat_map(|text| note::pairs(text)) {
+            let known = promises.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+            if known.split(" | ").all(|known| known != value) {
+                known.push_str(" | ");
+                known.push_str(value);
+            }
+        }
+    }
+    promises
+}
+
+/// What the filters of the events made of their samples; None without any.
+fn sieved(
+    together: &[Of<'_>],
+    sieve: &Sieve,
+    (totals, ledger): (&Totals, Option<&Ledger>),
+) -> Option<Sieved> {
+    let mut filters: Vec<String> = Vec::new();
+    let mut undecided: BTreeMap<String, u64> = BTreeMap::new();
+    for Of { index, event, .. } in together {
+        let filter = sieve.filter(*index).to_string();
+        if !filters.contains(&filter) {
+            filters.push(filter);
+        }
+        for (doubt, count) in &event.undecided {
+            *undecided.entry(sieve.reason(*doubt).to_owned()).or_default() += count;
+        }
+    }
+    if together.iter().all(|of| sieve.filter(of.index).is_all()) {
+        return None;
+    }
+    let left = totals.others + totals.undecided + totals.malformed;
+    let kept = totals.samples.saturating_sub(left);
+    Some(Sieved::new(filters.join(" | "), (totals.samples, kept), undecided, ledger))
+}

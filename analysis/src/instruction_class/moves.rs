@@ -1,0 +1,130 @@
+//! Instructions that move vector registers without looking at what is in
+//! them.
+
+use iced_x86::Mnemonic;
+
+/// Whether it loads, stores or copies, given that an operand is an MMX or
+/// vector register (`movsd` also names a copy of strings).
+pub(super) fn moves(mnemonic: Mnemonic) -> bool {
+    matches!(
+        mnemonic,
+        Mnemonic::Movaps
+            | Mnemonic::Movups
+            | Mnemonic::Movapd
+            | Mnemonic::Movupd
+            | Mnemonic::Movdqa
+            | Mnemonic::Movdqu
+            | Mnemonic::Movq
+            | Mnemonic::Movd
+            | Mnemonic::Movss
+            | Mnemonic::Movsd
+            | Mnemonic::Movlps
+            | Mnemonic::Movhps
+            | Mnemonic::Movlpd
+            | Mnemonic::Movhpd
+            | Mnemonic::Movlhps
+            | Mnemonic::Movhlps
+            | Mnemonic::Movntps
+            | Mnemonic::Movntpd
+            | Mnemonic::Movntdq
+            | Mnemonic::Movntdqa
+            | Mnemonic::Movntq
+            | Mnemonic::Movntss
+            | Mnemonic::Movntsd
+            | Mnemonic::Movdq2q
+            | Mnemonic::Movq2dq
+            | Mnemonic::Lddqu
+            | Mnemonic::Maskmovq
+            | Mnemonic::Maskmovdqu
+            | Mnemonic::Extractps
+            | Mnemonic::Vmovaps
+            | Mnemonic::Vmovups
+            | Mnemonic::Vmovapd
+            | Mnemonic::Vmovupd
+            | Mnemonic::Vmovdqa
+            | Mnemonic::Vmovdqu
+            | Mnemonic::Vmovq
+            | Mnemonic::Vmovd
+            | Mnemonic::Vmovss
+            | Mnemonic::Vmovsd
+            | Mnemonic::Vmovlps
+            | Mnemonic::Vmovhps
+            | Mnemonic::Vmovlpd
+            | Mnemonic::Vmovhpd
+            | Mnemonic::Vmovlhps
+            | Mnemonic::Vmovhlps
+            | Mnemonic::Vmovntps
+            | Mnemonic::Vmovntpd
+            | Mnemonic::Vmovntdq
+            | Mnemonic::Vmovntdqa
+            | Mnemonic::Vlddqu
+            | Mnemonic::Vmaskmovdqu
+            | Mnemonic::Vextractps
+            | Mnemonic::Vmovsh
+            | Mnemonic::Vmovw
+            | Mnemonic::Vmovdqa32
+            | Mnemonic::Vmovdqa64
+            | Mnemonic::Vmovdqu8
+            | Mnemonic::Vmovdqu16
+            | Mnemonic::Vmovdqu32
+            | Mnemonic::Vmovdqu64
+            | Mnemonic::Vmaskmovps
+            | Mnemonic::Vmaskmovpd
+            | Mnemonic::Vpmaskmovd
+            | Mnemonic::Vpmaskmovq
+            | Mnemonic::Vbroadcastss
+            | Mnemonic::Vbroadcastsd
+            | Mnemonic::Vbroadcastf128
+            | Mnemonic::Vbroadcasti128
+            | Mnemonic::Vbroadcastf32x2
+            | Mnemonic::Vbroadcastf32x4
+            | Mnemonic::Vbroadcastf32x8
+            | Mnemonic::Vbroadcastf64x2
+            | Mnemonic::Vbroadcastf64x4
+            | Mnemonic::Vbroadcasti32x2
+            | Mnemonic::Vbroadcasti32x4
+            | Mnemonic::Vbroadcasti32x8
+            | Mnemonic::Vbroadcasti64x2
+            | Mnemonic::Vbroadcasti64x4
+            | Mnemonic::Vpbroadcastb
+            | Mnemonic::Vpbroadcastw
+            | Mnemonic::Vpbroadcastd
+            | Mnemonic::Vpbroadcastq
+            | Mnemonic::Vinsertf128
+            | Mnemonic::Vinserti128
+            | Mnemonic::Vinsertf32x4
+            | Mnemonic::Vinsertf32x8
+            | Mnemonic::Vinsertf64x2
+            | Mnemonic::Vinsertf64x4
+            | Mnemonic::Vinserti32x4
+            | Mnemonic::Vinserti32x8
+            | Mnemonic::Vinserti64x2
+            | Mnemonic::Vinserti64x4
+            | Mnemonic::Vextractf128
+            | Mnemonic::Vextracti128
+            | Mnemonic::Vextractf32x4
+            | Mnemonic::Vextractf32x8
+            | Mnemonic::Vextractf64x2
+            | Mnemonic::Vextractf64x4
+            | Mnemonic::Vextracti32x4
+            | Mnemonic::Vextracti32x8
+            | Mnemonic::Vextracti64x2
+            | Mnemonic::Vextracti64x4
+            | Mnemonic::Vgatherdps
+            | Mnemonic::Vgatherdpd
+            | Mnemonic::Vgatherqps
+            | Mnemonic::Vgatherqpd
+            | Mnemonic::Vpgatherdd
+            | Mnemonic::Vpgatherdq
+            | Mnemonic::Vpgatherqd
+            | Mnemonic::Vpgatherqq
+            | Mnemonic::Vscatterdps
+            | Mnemonic::Vscatterdpd
+            | Mnemonic::Vscatterqps
+            | Mnemonic::Vscatterqpd
+            | Mnemonic::Vpscatterdd
+            | Mnemonic::Vpscatterdq
+            | Mnemonic::Vpscatterqd
+            | Mnemonic::Vpscatterqq
+    )
+}

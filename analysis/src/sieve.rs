@@ -1,0 +1,267 @@
+//! Which samples of an event are meant.
+//!
+//! An event may sample more than its type means: the stream then carries a
+//! filter ([`SampleFilter`]), and a user can ask for a class of instructions
+//! besides. What cannot be decided is told apart, never counted as either.
+
+mod doubts;
+mod rule;
+mod split;
+
+pub use doubts::Doubt;
+
+use crate::error::Error;
+use crate::instruction_class::{classes, decode};
+use doubts::Doubts;
+use iced_x86::Instruction;
+use record::ibs::{IbsCaps, IbsOp, Quirks};
+use record::sample_filter::{Condition, Mode, Verdict};
+use record::stream::Decoder;
+use record::{
+    CpuMode, InstructionClass, InstructionClasses, Misc, Pid, Sample, SampleFilter, Time,
+};
+use rule::Rule;
+use rustc_hash::FxHashMap;
+pub(crate) use split::Operands;
+use symbolizer::{Place, Symbolizer};
+
+/// What becomes of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sifted {
+    /// It is meant.
+    Kept,
+    /// The event sampled it, the type does not mean it.
+    Other,
+    /// It cannot be told; why is [`Sieve::reason`]'s to say.
+    Undecided(Doubt),
+}
+
+/// Judges samples by the filters of their events.
+#[derive(Debug)]
+pub struct Sieve {
+    /// Asked for besides what the stream says.
+    asked: SampleFilter,
+    rules: Vec<Rule>,
+    quirks: FxHashMap<IbsCaps, Quirks>,
+    instructions: FxHashMap<Place, Result<Known, Doubt>>,
+    doubts: Doubts,
+}
+
+/// An instruction, decoded once.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    instruction: Instruction,
+    classes: InstructionClasses,
+}
+
+/// What of a sample tells its instruction and its data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sampled<'s> {
+    pub(crate) misc: Misc,
+    pub(crate) pid: Pid,
+    pub(crate) ip: u64,
+    pub(crate) time: Time,
+    pub(crate) operands: Operands<'s>,
+}
+
+impl Sieve {
+    /// Asks for `class` besides what streams say of their events.
+    pub fn new(class: Option<InstructionClass>) -> Sieve {
+        Sieve {
+            asked: class.map_or(SampleFilter::ALL, SampleFilter::class),
+            rules: Vec::new(),
+            quirks: FxHashMap::default(),
+            instructions: FxHashMap::default(),
+            doubts: Doubts::default(),
+        }
+    }
+
+    /// Takes note of the events that the stream has described by now.
+    ///
+    /// # Errors
+    /// A filter that is not known here, or that needs a decoder for the
+    /// recorded machine's instructions: samples would be counted wrongly.
+    pub fn learn(&mut self, decoder: &Decoder) -> Result<(), Error> {
+        for description in decoder.events().iter().skip(self.rules.len()) {
+            self.rules.push(Rule::new(description, self.asked, decoder.features())?);
+        }
+        Ok(())
+    }
+
+    /// The filter of an event and the user's together.
+    pub fn filter(&self, event: usize) -> SampleFilter {
+        self.rules.get(event).map_or(SampleFilter::ALL, |rule| rule.filter)
+    }
+
+    /// Whether judging takes more of a sample than its privilege level and
+    /// its instruction.
+    pub(crate) fn needs_fields(&self, event: usize) -> bool {
+        self.rules.get(event).is_some_and(|rule| rule.needs_fields)
+    }
+
+    /// Whether it takes registers.
+    pub(crate) fn needs_registers(&self, event: usize) -> bool {
+        self.rules.get(event).is_some_and(|rule| rule.needs_operands)
+    }
+
+    /// Why a sample could not be judged.
+    pub fn reason(&self, doubt: Doubt) -> &str {
+        self.doubts.text(doubt)
+    }
+
+    /// Judges a sample.
+    pub fn judge(
+        &mut self,
+        symbolizer: &mut Symbolizer,
+        decoder: &Decoder,
+        event: usize,
+        sample: &Sample<'_>,
+    ) -> Sifted {
+        if self.filter(event).is_all() {
+            return Sifted::Kept;
+        }
+        let early = self.by_fields(decoder, event, (sample.misc, Some(sample)));
+        if early == Sifted::Other {
+            return early;
+        }
+        let registers = sample.regs_intr.unwrap_or_default();
+        let register = |number| registers.get(number);
+        let sampled = Sampled {
+            misc: sample.misc,
+            pid: sample.task.unwrap_or_default().pid,
+            ip: sample.ip.unwrap_or_default(),
+            time: sample.time.unwrap_or(crate::atom::TIMELESS),
+            operands: Operands { address: sample.addr.unwrap_or(0), register: &register },
+        };
+        match self.by_class(symbolizer, event, &sampled) {
+            Sifted::Kept => early,
+            late => late,
+        }
+    }
+
+    /// Judges by all that is not the instruction. `sample` is needed where
+    /// [`Sieve::needs_fields`] says so.
+    pub(crate) fn by_fields(
+        &mut self,
+        decoder: &Decoder,
+        event: usize,
+        (misc, sample): (Misc, Option<&Sample<'_>>),
+    ) -> Sifted {
+        let Some(rule) = self.rules.get(event) else { return Sifted::Kept };
+        let mut why = None;
+        let mut op = None;
+        let verdict = rule.fields.judge(|condition| {
+            let answer = match condition {
+                Condition::Mode(mode) => is_of(misc.cpu_mode(), mode),
+                Condition::Source(source) => {
+                    let told = sample.and_then(|sample| sample.data_src);
+                    told.and_then(|told| source.holds(told)).or_else(|| {
+                        let op = op.get_or_insert_with(|| registers_of(rule, sample)).ok()?;
+                        op.served(source, quirks(&mut self.quirks, decoder, op.caps))
+                    })
+                }
+                Condition::Ibs(ibs) => match op.get_or_insert_with(|| registers_of(rule, sample)) {
+                    Ok(op) => op.holds(ibs, quirks(&mut self.quirks, decoder, op.caps)),
+                    Err(error) => {
+                        why.get_or_insert(*error);
+                        None
+                    }
+                },
+                // Not among these clauses.
+                Condition::Class(_) => None,
+            };
+            if answer.is_none() {
+                why.get_or_insert(doubts::untold(condition));
+            }
+            answer
+        });
+        match verdict {
+            Verdict::Keep => Sifted::Kept,
+            Verdict::Drop => Sifted::Other,
+            Verdict::Undecided(condition) => {
+                let why = why.unwrap_or(doubts::untold(condition));
+                Sifted::Undecided(self.doubts.number(why))
+            }
+        }
+    }
+
+    /// Judges by the instruction.
+    pub(crate) fn by_class(
+        &mut self,
+        symbolizer: &mut Symbolizer,
+        event: usize,
+        sampled: &Sampled<'_>,
+    ) -> Sifted {
+        let Some(rule) = self.rules.get(event) else { return Sifted::Kept };
+        if rule.classes.is_all() {
+            return Sifted::Kept;
+        }
+        if rule.exact_or_none && !sampled.misc.contains(Misc::EXACT_IP) {
+            return Sifted::Undecided(self.doubts.number(doubts::INEXACT));
+        }
+        let (classes, registers) = (rule.classes, rule.registers);
+        let address = if rule.data_address { sampled.operands.address } else { 0 };
+        let operands = Operands { address, ..sampled.operands };
+        let known = match self.instruction(symbolizer, sampled) {
+            Ok(known) => known,
+            Err(doubt) => return Sifted::Undecided(doubt),
+        };
+        let verdict = classes.judge(|condition| match condition {
+            Condition::Class(InstructionClass::SplitLoad) => {
+                split::is_split_load(&known.instruction, &operands, registers)
+            }
+            Condition::Class(class) => Some(known.classes.contains(class)),
+            _ => None,
+        });
+        match verdict {
+            Verdict::Keep => Sifted::Kept,
+            Verdict::Drop => Sifted::Other,
+            Verdict::Undecided(_) => Sifted::Undecided(self.doubts.number(doubts::NO_ADDRESS)),
+        }
+    }
+
+    fn instruction(
+        &mut self,
+        symbolizer: &mut Symbolizer,
+        sampled: &Sampled<'_>,
+    ) -> Result<Known, Doubt> {
+        let Sampled { misc, pid, ip, time, .. } = *sampled;
+        let place = symbolizer.place(misc.cpu_mode(), pid, ip, time);
+        if let Some(known) = self.instructions.get(&place) {
+            return *known;
+        }
+        let known = match symbolizer.code(misc.cpu_mode(), pid, (ip, time)) {
+            Ok(code) => match decode(code.bytes(), code.bits, ip) {
+                Some(instruction) => Ok(Known { instruction, classes: classes(&instruction) }),
+                None => Err(self.doubts.number(doubts::NO_INSTRUCTION)),
+            },
+            Err(error) => Err(self.doubts.number(&error.to_string())),
+        };
+        self.instructions.insert(place, known);
+        known
+    }
+}
+
+fn quirks(known: &mut FxHashMap<IbsCaps, Quirks>, decoder: &Decoder, caps: IbsCaps) -> Quirks {
+    let of = || Quirks::of(decoder.features().cpu_id.as_deref(), caps);
+    *known.entry(caps).or_insert_with(of)
+}
+
+fn registers_of(rule: &Rule, sample: Option<&Sample<'_>>) -> Result<IbsOp, &'static str> {
+    let raw = sample.and_then(|sample| sample.raw).filter(|_| rule.may_be_ibs);
+    let raw = raw.ok_or(doubts::NO_RAW)?;
+    IbsOp::decode(raw, rule.order).map_err(|_| doubts::BAD_RAW)
+}
+
+fn is_of(cpu_mode: CpuMode, mode: Mode) -> Option<bool> {
+    let user = match cpu_mode {
+        CpuMode::User | CpuMode::GuestUser => true,
+        CpuMode::Kernel | CpuMode::GuestKernel => false,
+        CpuMode::Hypervisor => return Some(false),
+        CpuMode::Unknown => return None,
+    };
+    Some(user == (mode == Mode::User))
+}
+
+#[cfg(test)]
+mod tests;

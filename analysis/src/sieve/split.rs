@@ -1,0 +1,101 @@
+//! Loads that cross the border of a 64-byte line.
+
+use super::rule::RegistersOf;
+use crate::instruction_class::reads;
+use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, Register, UsedMemory};
+
+/// Bytes of a cache line on every x86 CPU with 64-bit code.
+const LINE: u64 = 64;
+
+/// What tells where an instruction's data lies.
+#[derive(Clone, Copy)]
+pub(crate) struct Operands<'s> {
+    /// The sampled data address; 0: none.
+    pub(crate) address: u64,
+    /// Sampled registers by the kernel's number.
+    pub(crate) register: &'s dyn Fn(u32) -> Option<u64>,
+}
+
+impl std::fmt::Debug for Operands<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Operands").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// Whether the instruction loads across the border of a line; None: where it
+/// loads from cannot be told.
+pub(super) fn is_split_load(
+    instruction: &Instruction,
+    operands: &Operands<'_>,
+    registers: RegistersOf,
+) -> Option<bool> {
+    let mut factory = InstructionInfoFactory::new();
+    let info = factory.info(instruction);
+    let loads: Vec<&UsedMemory> =
+        info.used_memory().iter().filter(|memory| reads(memory.access())).collect();
+    if operands.address != 0
+        && let [load] = loads.as_slice()
+    {
+        return crosses(operands.address, load);
+    }
+    let written: Vec<Register> = info
+        .used_registers()
+        .iter()
+        .filter(|used| !matches!(used.access(), OpAccess::Read | OpAccess::CondRead))
+        .map(|used| used.register().full_register())
+        .collect();
+    let value = |register: Register| {
+        let full = register.full_register();
+        let kept = match registers {
+            RegistersOf::Before => true,
+            RegistersOf::After => !written.contains(&full),
+            RegistersOf::Other => false,
+        };
+        let value = (operands.register)(number(full)?).filter(|_| kept)?;
+        Some(if register.size() == 4 { value & 0xffff_ffff } else { value })
+    };
+    let mut split = Some(false);
+    for load in loads {
+        let address = load.virtual_address(0, |register, _, _| match register {
+            // Bases that are not 0 are not sampled.
+            Register::ES | Register::CS | Register::SS | Register::DS => Some(0),
+            Register::FS | Register::GS => None,
+            register => value(register),
+        });
+        match address.filter(|_| load.vsib_size() == 0).and_then(|it| crosses(it, load)) {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => split = None,
+        }
+    }
+    split
+}
+
+/// None: how much is loaded depends on more than the instruction.
+fn crosses(address: u64, load: &UsedMemory) -> Option<bool> {
+    let size = u64::try_from(load.memory_size().size()).ok().filter(|&size| size > 0)?;
+    Some(address % LINE + size > LINE)
+}
+
+/// `enum perf_event_x86_regs` (trap 14).
+fn number(register: Register) -> Option<u32> {
+    Some(match register {
+        Register::RAX => 0,
+        Register::RBX => 1,
+        Register::RCX => 2,
+        Register::RDX => 3,
+        Register::RSI => 4,
+        Register::RDI => 5,
+        Register::RBP => 6,
+        Register::RSP => 7,
+        Register::R8 => 16,
+        Register::R9 => 17,
+        Register::R10 => 18,
+        Register::R11 => 19,
+        Register::R12 => 20,
+        Register::R13 => 21,
+        Register::R14 => 22,
+        Register::R15 => 23,
+        _ => return None,
+    })
+}

@@ -1,0 +1,348 @@
+//! Which samples are meant: classes of instructions, IBS registers, data
+//! sources.
+
+use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
+use crate::report_with;
+use analysis::{Query, Report, table};
+use record::attr::EventType;
+use record::stream::Feature;
+use record::{Attr, InstructionClass, Misc, SampleType};
+use symbolizer::{KernelSource, Options, Symbolizer};
+
+/// Where the code below is mapped.
+const TEXT: u64 = 0x40_0000;
+/// Bytes between two instructions.
+const STEP: usize = 16;
+const EXACT: Misc = Misc(2 | 1 << 14);
+
+/// Instructions, [`STEP`] bytes apart.
+const CODE: [(&str, &[u8]); 10] = [
+    ("addps (%rax),%xmm0", &[0x0f, 0x58, 0x00]),
+    ("mulpd (%rax),%xmm0", &[0x66, 0x0f, 0x59, 0x00]),
+    ("movaps %xmm0,(%rax)", &[0x0f, 0x29, 0x00]),
+    ("fldl (%rax)", &[0xdd, 0x00]),
+    ("fadds (%rax)", &[0xd8, 0x00]),
+    ("mov %ecx,(%rax)", &[0x89, 0x08]),
+    ("paddd (%rax),%mm0", &[0x0f, 0xfe, 0x00]),
+    ("mov 8(%rbx,%rcx,4),%rax", &[0x48, 0x8b, 0x44, 0x8b, 0x08]),
+    ("mov (%rax),%rax", &[0x48, 0x8b, 0x00]),
+    ("add %r16,%rax (APX)", &[0xd5, 0x48, 0x01, 0xc0]),
+];
+
+fn at(name: &str) -> u64 {
+    let index = CODE.iter().position(|(known, _)| known.starts_with(name)).unwrap();
+    TEXT + (index * STEP) as u64
+}
+
+/// An x86-64 program of the code, as small as one can be.
+fn program() -> Vec<u8> {
+    let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+    file.resize(16, 0);
+    // ET_EXEC, EM_X86_64; entry, program headers at 64, no sections.
+    let words: [u64; 13] = [
+        1 << 32 | 62 << 16 | 2,
+        TEXT,
+        64,
+        0,
+        56 << 48 | 64 << 32,
+        1,
+        5 << 32 | 1,
+        0x1000,
+        TEXT,
+        TEXT,
+        (CODE.len() * STEP) as u64,
+        (CODE.len() * STEP) as u64,
+        0x1000,
+    ];
+    file.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    file.resize(0x1000, 0);
+    for (_, bytes) in CODE {
+        file.extend_from_slice(bytes);
+        file.resize(file.len().next_multiple_of(STEP), 0x90);
+    }
+    file
+}
+
+/// Counts a stream of a process that runs the program, which maps it from
+/// offset 0 on.
+fn count(query: Query, recording: &Recording) -> Result<Report, analysis::Error> {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("program"), program()).unwrap();
+    let options =
+        Options { root: root.path().to_owned(), kernel: KernelSource::None, ..Options::default() };
+    report_with(Symbolizer::new(options), query, &recording.bytes)
+}
+
+fn recording(events: &[(Attr, &str)], notes: &[&str]) -> Recording {
+    let mut recording = Recording::new(events);
+    for (event, text) in (0..).zip(notes) {
+        recording.note(event, text);
+    }
+    recording.map(task(7, 7), 0, (TEXT - 0x1000, 0x2000), "/program");
+    recording.map(task(7, 7), 0, (0x7000_0000, 0x1000), "//anon");
+    recording
+}
+
+fn of(class: InstructionClass) -> Query {
+    Query { class: Some(class), ..Query::default() }
+}
+
+/// Instruction number n is hit n + 1 times.
+fn each_often(recording: &mut Recording, misc: Misc) {
+    let mut time = 0;
+    for (index, (name, _)) in CODE.iter().enumerate() {
+        for _ in 0..=index {
+            time += 1;
+            recording.hit(&Hit::new(misc, at(name), task(7, 7), time));
+        }
+    }
+}
+
+#[test]
+fn a_class_counts_its_instructions_and_no_others() {
+    let mut recording = recording(&[(page_faults(usual_fields()), "page_fault")], &[]);
+    each_often(&mut recording, USER);
+    recording.round();
+    for (class, instructions) in [
+        (InstructionClass::PackedSp, vec!["addps"]),
+        (InstructionClass::PackedDp, vec!["mulpd"]),
+        (InstructionClass::ScalarSp, vec![]),
+        (InstructionClass::Mmx64, vec!["paddd"]),
+        (InstructionClass::Mmx128, vec![]),
+        (InstructionClass::X87, vec!["fadds"]),
+        (InstructionClass::X87SimdMoves, vec!["movaps", "fldl"]),
+        (InstructionClass::WritesMemory, vec!["movaps", "mov %ecx"]),
+        (
+            InstructionClass::ReadsMemory,
+            vec!["addps", "mulpd", "fldl", "fadds", "paddd", "mov 8", "mov (%rax)"],
+        ),
+    ] {
+        let report = count(of(class), &recording).unwrap();
+        let event = &report.events[0];
+        let times = |name: &&str| (at(name) - TEXT) / STEP as u64 + 1;
+        let kept: u64 = instructions.iter().map(times).sum();
+        assert_eq!((event.totals.samples, event.totals.counted), (55, kept), "{class}");
+        assert_eq!(event.totals.others, 45 - kept, "{class}");
+        // The last one is no instruction that is known here.
+        let sieved = event.filter.as_ref().unwrap();
+        assert_eq!((sieved.sampled, sieved.kept, sieved.undecided.len()), (55, kept, 1));
+        assert!((sieved.share - kept as f64 / 45.0).abs() < 1e-9);
+        assert_eq!(event.totals.undecided, 10);
+        let mut rows: Vec<_> = event.rows.iter().map(|row| row.count).collect();
+        rows.sort_unstable();
+        let mut expected: Vec<_> = instructions.iter().map(times).collect();
+        expected.sort_unstable();
+        assert_eq!(rows, expected, "{class}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_told_apart() {
+    let mut recording = recording(&[(page_faults(usual_fields()), "page_fault")], &[]);
+    for (misc, ip, pid) in [
+        (USER, at("addps"), 7),
+        (USER, at("mulpd"), 7),
+        (USER, 0x7000_0010, 7),
+        (USER, 0x9000_0000, 7),
+        (USER, at("addps"), 8),
+        (KERNEL, 0xffff_ffff_8100_0000, 7),
+    ] {
+        recording.hit(&Hit::new(misc, ip, task(pid, pid), 5));
+    }
+    let report = count(of(InstructionClass::PackedSp), &recording).unwrap();
+    let totals = &report.events[0].totals;
+    assert_eq!((totals.samples, totals.counted, totals.others, totals.undecided), (6, 1, 1, 4));
+    let sieved = report.events[0].filter.as_ref().unwrap();
+    assert!((sieved.share - 0.5).abs() < 1e-9, "{sieved:?}");
+    assert_eq!(sieved.undecided.values().sum::<u64>(), 4);
+    let reasons: Vec<_> = sieved.undecided.keys().map(String::as_str).collect();
+    for reason in
+        ["processes that have ended", "not mapped", "no mappings of this process", "not asked for"]
+    {
+        assert!(reasons.iter().any(|it| it.contains(reason)), "{reason}: {reasons:#?}");
+    }
+    let text = table::render(&report, table::Style::default());
+    assert!(
+        text.contains("# only class:packed_sp: 1 of 6 samples (50.00%), 4 undecided\n"),
+        "{text}"
+    );
+    assert!(text.contains("#   1 undecided: no mappings of this process are known\n"), "{text}");
+}
+
+fn ibs_event() -> Attr {
+    Attr {
+        kind: EventType(11),
+        config: 1 << 19,
+        sample_period: 160,
+        ..page_faults(usual_fields() | SampleType::RAW)
+    }
+}
+
+/// Registers of an op with this IBS_OP_DATA3.
+fn raw(data3: u64) -> Vec<u8> {
+    let registers: [u64; 8] = [1 << 18, 0, 0, 3, data3, 0, 0, 0];
+    let words = registers.iter().flat_map(|register| register.to_le_bytes());
+    0x3ff_u32.to_le_bytes().into_iter().chain(words).collect()
+}
+
+const KEPT: (u64, u64, u64) = (1, 0, 0);
+const OTHER: (u64, u64, u64) = (0, 1, 0);
+const OPEN: (u64, u64, u64) = (0, 0, 1);
+const LOAD: u64 = 1;
+const DC_MISS: u64 = 1 << 7;
+const L2_MISS: u64 = 1 << 20;
+const PREFETCH: u64 = 1 << 21;
+
+#[test]
+fn the_filter_of_the_stream_is_followed() {
+    let note = "source=ibs;ip=exact;addr=data;regs=interrupt-time;weight=none;\
+                filter=ibs:ld_op+ibs:dc_miss+ibs:l2_miss";
+    let mut recording = recording(&[(ibs_event(), "l2_cache_miss")], &[note]);
+    recording.feature(&Feature::CpuId("AuthenticAMD,25,1,1".into()));
+    for (data3, times) in [
+        (LOAD | DC_MISS | L2_MISS, 3),
+        (LOAD | DC_MISS, 5),
+        (LOAD, 7),
+        (2 | DC_MISS | L2_MISS, 11),
+        // Zen 3 does not tell L2 misses of these; that one hit L1 it does.
+        (LOAD | DC_MISS | PREFETCH, 13),
+        (LOAD | PREFETCH, 17),
+    ] {
+        for time in 0..times {
+            let mut hit = Hit::new(EXACT, at("addps"), task(7, 7), time);
+            hit.raw = raw(data3);
+            recording.hit(&hit);
+        }
+    }
+    let mut bare = Hit::new(EXACT, at("addps"), task(7, 7), 50);
+    bare.raw = vec![0; 4];
+    recording.hit(&bare);
+    recording.note(0, "events=9120;kernel=57;delivered=57;lost.ring=0;unaccounted=0;seconds=1.0");
+    let query = Query { registers: Some(analysis::RegisterQuery::default()), ..Query::default() };
+    let report = count(query, &recording).unwrap();
+    let totals = &report.events[0].totals;
+    assert_eq!((totals.samples, totals.counted), (57, 3));
+    assert_eq!((totals.others, totals.undecided), (5 + 7 + 11 + 17, 14));
+    let sieved = report.events[0].filter.as_ref().unwrap();
+    assert_eq!(sieved.events, Some(9120));
+    // 3 of the 43 that could be told, of 9120
+    assert_eq!(sieved.estimate, Some(636));
+    assert_eq!(
+        sieved.undecided.iter().map(|(why, count)| (why.as_str(), *count)).collect::<Vec<_>>(),
+        [
+            ("ops of which this CPU does not tell it (IBS erratum 1293)", 13),
+            ("records whose raw data are no IBS registers", 1),
+        ]
+    );
+    assert!(
+        report.notes.iter().any(|note| note.contains("belong to a later instruction")),
+        "{:?}",
+        report.notes
+    );
+    let text = table::render(&report, table::Style::default());
+    let line = "# only ibs:ld_op+ibs:dc_miss+ibs:l2_miss: 3 of 57 samples (6.98%), 14 undecided; \
+                about 636 of 9120 events counted\n";
+    assert!(text.contains(line), "{text}");
+}
+
+/// The instruction decides when the registers leave it open, if it can.
+#[test]
+fn doubts_about_fields_and_classes_meet() {
+    let note = "source=ibs;ip=exact;filter=ibs:ld_op+class:packed_sp";
+    let mut recording = recording(&[(ibs_event(), "packed")], &[note]);
+    for (misc, name, raw) in [
+        (EXACT, "addps", raw(LOAD)),
+        (EXACT, "addps", raw(0)),
+        (EXACT, "mulpd", raw(LOAD)),
+        (EXACT, "addps", vec![0; 4]),
+        (EXACT, "mulpd", vec![0; 4]),
+        (USER, "addps", raw(LOAD)),
+        (USER, "addps", raw(0)),
+    ] {
+        let mut hit = Hit::new(misc, at(name), task(7, 7), 5);
+        hit.raw = raw;
+        recording.hit(&hit);
+    }
+    let report = count(Query::default(), &recording).unwrap();
+    let totals = &report.events[0].totals;
+    assert_eq!((totals.counted, totals.others, totals.undecided), (1, 4, 2));
+    let sieved = report.events[0].filter.as_ref().unwrap();
+    assert!(sieved.undecided.keys().any(|why| why.contains("is not exact")), "{sieved:?}");
+}
+
+#[test]
+fn a_filter_of_a_newer_recorder_is_refused() {
+    let recording = recording(
+        &[(page_faults(usual_fields()), "page_fault")],
+        &["source=kernel-software;filter=class:packed_hp"],
+    );
+    let error = count(Query::default(), &recording).unwrap_err().to_string();
+    assert!(error.starts_with("page_fault: filter term `class:packed_hp`"), "{error}");
+}
+
+#[test]
+fn classes_of_other_machines_are_refused() {
+    let mut recording = recording(&[(page_faults(usual_fields()), "page_fault")], &[]);
+    recording.feature(&Feature::Arch("aarch64".into()));
+    let error = count(of(InstructionClass::X87), &recording).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "page_fault: class:x87 needs the instructions of aarch64 to be decoded; only those of \
+         x86 are"
+    );
+    assert!(count(Query::default(), &recording).is_ok());
+}
+
+#[test]
+fn data_sources_are_asked_too() {
+    let attr = Attr {
+        kind: EventType::RAW,
+        config: 0x1cd,
+        ..page_faults(usual_fields() | SampleType::DATA_SRC)
+    };
+    let mut recording = recording(&[(attr, "hitm")], &["source=pebs;filter=src:hitm+mode:user"]);
+    let l3 = 1 << 1 | 1 << 11 | 3 << 33;
+    for (misc, data_src) in
+        [(USER, l3 | 1 << 23), (USER, l3 | 1 << 21), (KERNEL, l3 | 1 << 23), (USER, 0)]
+    {
+        let mut hit = Hit::new(misc, at("addps"), task(7, 7), 5);
+        hit.data_src = data_src;
+        recording.hit(&hit);
+    }
+    let totals = count(Query::default(), &recording).unwrap().events.remove(0).totals;
+    assert_eq!((totals.counted, totals.others, totals.undecided), (1, 2, 1));
+}
+
+/// Split loads by the sampled address, else by registers that still hold
+/// what the instruction used.
+#[test]
+fn split_loads_need_to_know_where_the_data_lies() {
+    let pebs = |fields| Attr { kind: EventType::RAW, config: 0xc0, ..page_faults(fields) };
+    let after = "source=pebs;regs=after-retirement;addr=none;ip=exact;filter=class:split_load";
+    let before = "source=pebs;regs=before-instruction;addr=none;filter=class:split_load";
+    let address = "source=pebs;regs=after-retirement;addr=data;filter=class:split_load";
+    let judged = |note: &str, name: &str, addr: u64, registers: &[(usize, u64)]| {
+        let mut recording = recording(&[(pebs(usual_fields()), "split")], &[note]);
+        let mut hit = Hit::new(EXACT, at(name), task(7, 7), 5);
+        hit.addr = addr;
+        for (index, value) in registers {
+            hit.registers[*index] = *value;
+        }
+        recording.hit(&hit);
+        let totals = count(Query::default(), &recording).unwrap().events.remove(0).totals;
+        (totals.counted, totals.others, totals.undecided)
+    };
+    // rbx is word 1 and rcx word 2: 0x1000 + 4 * 13 + 8 = 0x103c
+    assert_eq!(judged(after, "mov 8", 0, &[(1, 0x1000), (2, 13)]), KEPT);
+    assert_eq!(judged(after, "mov 8", 0, &[(1, 0x1000), (2, 12)]), OTHER);
+    // The load has overwritten its own base.
+    assert_eq!(judged(after, "mov (%rax)", 0, &[(0, 0x103c)]), OPEN);
+    assert_eq!(judged(before, "mov (%rax)", 0, &[(0, 0x103c)]), KEPT);
+    assert_eq!(judged(address, "mov (%rax)", 0x103c, &[]), KEPT);
+    assert_eq!(judged(address, "mov (%rax)", 0x1038, &[]), OTHER);
+    // 16 bytes
+    assert_eq!(judged(address, "addps", 0x1031, &[]), KEPT);
+    assert_eq!(judged(address, "addps", 0x1030, &[]), OTHER);
+    // Stores are no loads.
+    assert_eq!(judged(address, "mov %ecx", 0x103f, &[]), OTHER);
+}
