@@ -147,6 +147,15 @@ impl Session {
         // After the fork: the command keeps the limit it was given.
         let limit = open_files::raise();
         let (rings, mut notes) = rings::map(&plan)?;
+        let offline = |event: &&PlannedEvent| {
+            !event.carrier && !rings.iter().any(|ring| event.is_on(ring.cpu))
+        };
+        notes.extend(
+            plan.events
+                .iter()
+                .filter(offline)
+                .map(|event| format!("{} is not sampled: none of its CPUs is online", event.name)),
+        );
         let outlets = rings.iter().map(Into::into).collect();
         let mut opener = Opener::new(&plan, kernel, outlets, limit)?;
         let mut attached = Attached::default();

@@ -210,6 +210,9 @@ fn an_event_whose_cpus_are_all_offline_is_not_described() {
     }
     let mut plan = plan_of_all(&[("core", PAGE_FAULTS), ("atom", PAGE_FAULTS)], Target::Command);
     plan.events[1].cpus = Some(vec![Cpu(4000)]);
+    let session = Session::open(plan.clone(), command(&["true"], None)).unwrap();
+    assert_eq!(session.notes(), ["atom is not sampled: none of its CPUs is online"]);
+    drop(session);
     let (ledger, stream) = run(plan.clone(), &["true"], None);
     assert_eq!((ledger.unaccounted(), ledger.by_event[1].events), (Some(0), 0), "{ledger:?}");
     assert_eq!(by_event(&stream).into_keys().collect::<Vec<_>>(), ["core", "dummy:HG"]);
