@@ -163,6 +163,9 @@ fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
     let modes = Modes { user: arguments.user, kernel: arguments.kernel };
     let target = target(&arguments.target)?;
     let command = if target == Target::Command { arguments.target.clone() } else { Vec::new() };
+    if modes == Modes::default() && arguments.event.event.is_none() {
+        return Err(Misuse::ModeMissing);
+    }
     let mut request = request(&arguments.event, modes, target)?;
     request.ring_pages = arguments.ring.map(ring).transpose()?;
     if request.modes == Modes::default() && !names_modes(&request.event) {
