@@ -93,6 +93,12 @@ impl Sieve {
         self.rules.get(event).map_or(SampleFilter::ALL, |rule| rule.filter)
     }
 
+    /// Whether some event's samples are judged by their instructions: the
+    /// symbolizer must then know the mappings.
+    pub fn needs_code(&self) -> bool {
+        self.rules.iter().any(|rule| !rule.classes.is_all())
+    }
+
     /// Whether judging takes more of a sample than its privilege level and
     /// its instruction.
     pub(crate) fn needs_fields(&self, event: usize) -> bool {

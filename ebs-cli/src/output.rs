@@ -71,7 +71,7 @@ impl Output {
         ledger.lost.sink -= kept;
         if let Form::Text(text) = &mut self.form {
             let failed = text.close().err();
-            let missing = ledger.delivered.saturating_sub(text.written());
+            let missing = ledger.delivered.saturating_sub(text.written() + text.left_out());
             ledger.delivered -= missing;
             ledger.exact_ip -= ledger.exact_ip.min(missing);
             ledger.lost.sink += missing;
@@ -83,6 +83,14 @@ impl Output {
         // A reader that has seen enough is no failure.
         if self.reader_gone {
             ledger.sink_error = None;
+        }
+    }
+
+    /// What the user should know of what was written, once it is closed.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.form {
+            Form::Text(text) => text.notes(),
+            Form::Table { .. } | Form::Stream(_) => Vec::new(),
         }
     }
 

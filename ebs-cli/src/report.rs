@@ -33,6 +33,7 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
         keys,
         sort: arguments.sort.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
         filters,
+        class: arguments.class,
         top: arguments.top.or((!machine_read).then_some(ROWS)),
         cache_line: arguments.line_size,
         event: arguments.event.as_deref().map(Glob::new),

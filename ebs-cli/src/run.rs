@@ -5,7 +5,7 @@ use crate::completions::completions;
 use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
 use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
-use crate::script::{Fields, PerfPrinter, TextPrinter, script};
+use crate::script::{Fields, Lines, PerfPrinter, Sifter, TextPrinter, script};
 use crate::{eip2r, list, pages, plan, report, sample, types};
 use anyhow::Result;
 use daemon::Facts;
@@ -76,12 +76,14 @@ fn perform(invocation: Invocation) -> Result<u8> {
 
 fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()> {
     let fields = Fields::parse(&arguments.fields)?;
+    let symbols = report::symbols(&arguments.symbols)?;
     let mut input = Input::open(&arguments.file)?;
+    let sifter = (!arguments.all_samples).then(|| Sifter::new(arguments.class, symbols.clone()));
     match arguments.format {
         ScriptFormat::Perf => {
-            let symbolizer = Symbolizer::new(report::symbols(&arguments.symbols)?);
-            script(&mut input, PerfPrinter::new(fields, symbolizer), out)
+            let printer = PerfPrinter::new(fields, Symbolizer::new(symbols));
+            script(&mut input, Lines::new(printer, sifter), out)
         }
-        ScriptFormat::Text => script(&mut input, TextPrinter::default(), out),
+        ScriptFormat::Text => script(&mut input, Lines::new(TextPrinter::default(), sifter), out),
     }
 }

@@ -74,6 +74,9 @@ pub fn sample(job: &Job) -> Result<u8> {
         })?;
     }
     let shown = shown.and_then(|()| output.show());
+    for note in output.notes() {
+        say(&format!("ebs: {note}"));
+    }
     let plan = session.plan();
     let event = format!("{}:{}", plan.name, modes(job.request.modes));
     let sampled = Sampled {

@@ -6,10 +6,12 @@ mod line;
 mod names;
 mod order;
 mod perf_printer;
+mod sifter;
 mod text_printer;
 
 pub use field::{Field, FieldError, Fields};
 pub use perf_printer::PerfPrinter;
+pub use sifter::Sifter;
 pub use text_printer::TextPrinter;
 
 use crate::input::Input;
@@ -68,41 +70,76 @@ pub struct About<'a> {
 pub struct Lines<P> {
     order: Order,
     printer: P,
+    /// None: all records are printed.
+    sifter: Option<Sifter>,
     /// Finished lines, for the owner to take.
     pub text: Vec<u8>,
 }
 
 impl<P: Printer> Lines<P> {
-    /// No record yet.
-    pub fn new(printer: P) -> Lines<P> {
-        Lines { order: Order::default(), printer, text: Vec::new() }
+    /// No record yet. Without a sifter all become lines.
+    pub fn new(printer: P, sifter: Option<Sifter>) -> Lines<P> {
+        Lines { order: Order::default(), printer, sifter, text: Vec::new() }
     }
 
     /// Takes the record that `decoder` just gave. Records wait for the end
     /// of the round after theirs before they become lines.
-    pub fn record(&mut self, decoder: &Decoder, record: StreamRecord<'_>) {
+    ///
+    /// # Errors
+    ///
+    /// An event whose filter is not known here.
+    pub fn record(
+        &mut self,
+        decoder: &Decoder,
+        record: StreamRecord<'_>,
+    ) -> Result<(), analysis::Error> {
         match record {
             StreamRecord::Sample { event, misc, payload } => {
+                self.learn(decoder)?;
                 self.order.sample(decoder, event, misc, payload);
             }
             StreamRecord::Side { misc, record, id, .. } => {
+                self.learn(decoder)?;
+                if let Some(sifter) = &mut self.sifter {
+                    sifter.side(misc, &record, &id);
+                }
                 self.printer.side(misc, &record, &id);
                 self.order.side(&record, id.time);
             }
-            StreamRecord::Feature => self.printer.machine(decoder.features()),
+            StreamRecord::Feature => {
+                if let Some(sifter) = &mut self.sifter {
+                    sifter.machine(decoder.features());
+                }
+                self.printer.machine(decoder.features());
+            }
             StreamRecord::FinishedRound => {
                 self.order.finish_round();
-                self.order.print(decoder, &mut self.printer, &mut self.text);
+                self.print(decoder);
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// The stream has ended: whatever waits becomes lines.
     pub fn finish(&mut self, decoder: &Decoder) {
         self.order.finish();
-        self.order.print(decoder, &mut self.printer, &mut self.text);
+        self.print(decoder);
         self.printer.end(decoder, &mut self.text);
+    }
+
+    fn learn(&mut self, decoder: &Decoder) -> Result<(), analysis::Error> {
+        self.sifter.as_mut().map_or(Ok(()), |sifter| sifter.learn(decoder))
+    }
+
+    fn print(&mut self, decoder: &Decoder) {
+        let sifter = self.sifter.as_mut();
+        self.order.print(decoder, (&mut self.printer, sifter), &mut self.text);
+    }
+
+    /// What decided which records became lines.
+    pub fn sifter(&self) -> Option<&Sifter> {
+        self.sifter.as_ref()
     }
 
     /// Records that became lines, and records too short for their event's
@@ -112,17 +149,20 @@ impl<P: Printer> Lines<P> {
     }
 }
 
-/// Prints all records of `input` in order of time.
+/// Prints the records of `input` in order of time.
 ///
 /// # Errors
 ///
 /// Those of `out`; damage of the recording after all that could be read was
 /// printed.
-pub fn script(input: &mut Input, printer: impl Printer, out: &mut dyn Write) -> Result<()> {
+pub fn script(
+    input: &mut Input,
+    mut lines: Lines<impl Printer>,
+    out: &mut dyn Write,
+) -> Result<()> {
     let mut decoder = Decoder::new();
-    let mut lines = Lines::new(printer);
     let end = input.read(&mut decoder, |decoder, record| {
-        lines.record(decoder, record);
+        lines.record(decoder, record)?;
         if lines.text.len() >= CHUNK {
             out.write_all(&lines.text)?;
             lines.text.clear();
@@ -136,7 +176,8 @@ pub fn script(input: &mut Input, printer: impl Printer, out: &mut dyn Write) -> 
     lines.finish(&decoder);
     out.write_all(&lines.text)?;
     out.flush()?;
-    for note in lines.printer.notes() {
+    let left_out = lines.sifter().map(Sifter::notes).unwrap_or_default();
+    for note in lines.printer.notes().iter().chain(&left_out) {
         // A closed stderr is no reason to fail.
         let _ = writeln!(std::io::stderr(), "ebs: {note}");
     }

@@ -2,6 +2,7 @@
 
 use super::number;
 use clap::Args;
+use record::InstructionClass;
 use std::path::PathBuf;
 
 /// Where names of kernel routines and files come from.
@@ -32,6 +33,11 @@ pub struct ReportArguments {
     /// tid=N, cpu=N, addr=FROM-TO, ip=FROM-TO, mode=kernel. Several must all match.
     #[arg(short, long, value_name = "KEY=VALUE")]
     pub filter: Vec<String>,
+    /// Counts only records of instructions of this class: packed_sp, packed_dp, scalar_sp,
+    /// scalar_dp, mmx64, mmx128, x87, x87_simd_moves, reads_memory, writes_memory,
+    /// accesses_memory, split_load.
+    #[arg(long, value_name = "CLASS")]
+    pub class: Option<InstructionClass>,
     /// Looks only at events whose names match.
     #[arg(short, long, value_name = "GLOB")]
     pub event: Option<String>,
@@ -67,6 +73,12 @@ pub struct ScriptArguments {
     /// Fields of a line, as `perf script -F` names them.
     #[arg(short = 'F', long, value_name = "FIELD,...", value_delimiter = ',')]
     pub fields: Vec<String>,
+    /// Prints only records of instructions of this class; see `ebs report --help`.
+    #[arg(long, value_name = "CLASS", conflicts_with = "all_samples")]
+    pub class: Option<InstructionClass>,
+    /// Prints also the records that the event's type does not mean.
+    #[arg(long)]
+    pub all_samples: bool,
     /// Form of the lines.
     #[arg(long, value_enum, default_value_t = ScriptFormat::Perf)]
     pub format: ScriptFormat,

@@ -1,7 +1,7 @@
 //! Text records, written while the session runs.
 
 use super::Destination;
-use crate::script::{Lines, TextPrinter};
+use crate::script::{Lines, Sifter, TextPrinter};
 use record::stream::{Decoder, Step};
 use std::io;
 
@@ -23,7 +23,10 @@ impl TextRecords {
     pub(super) fn new(destination: Destination) -> TextRecords {
         TextRecords {
             decoder: Decoder::new(),
-            lines: Lines::new(TextPrinter::default()),
+            lines: Lines::new(
+                TextPrinter::default(),
+                Some(Sifter::new(None, symbolizer::Options::default())),
+            ),
             destination,
             written: 0,
             failed: false,
@@ -40,7 +43,7 @@ impl TextRecords {
             match self.decoder.step(bytes).map_err(io::Error::other)? {
                 Step::Record { consumed, record } => {
                     bytes = &bytes[consumed..];
-                    self.lines.record(&self.decoder, record);
+                    self.lines.record(&self.decoder, record).map_err(io::Error::other)?;
                 }
                 Step::NeedMore(_) => {
                     return Err(io::Error::other("the session cut a record in two"));
@@ -65,6 +68,16 @@ impl TextRecords {
     /// Lines that were written: all others are lost.
     pub(super) fn written(&self) -> u64 {
         self.written
+    }
+
+    /// Records that the event sampled and does not mean, or perhaps not.
+    pub(super) fn left_out(&self) -> u64 {
+        self.lines.sifter().map_or(0, Sifter::left_out)
+    }
+
+    /// What the user should know of those.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.lines.sifter().map(Sifter::notes).unwrap_or_default()
     }
 
     /// In pieces, so that a disk that fills up keeps what fits.

@@ -1,7 +1,7 @@
 //! Puts samples, and the names of their threads, in order of time.
 
 use super::comms::Comms;
-use super::{About, Printer};
+use super::{About, Printer, Sifter};
 use record::stream::{Decoder, Rounds};
 use record::{AttrFlags, Misc, SideRecord, Task, Tid, Time};
 
@@ -60,7 +60,7 @@ impl Order {
     pub(super) fn print(
         &mut self,
         decoder: &Decoder,
-        printer: &mut impl Printer,
+        (printer, mut sifter): (&mut impl Printer, Option<&mut Sifter>),
         text: &mut Vec<u8>,
     ) {
         while let Some(held) = self.rounds.pop() {
@@ -78,6 +78,9 @@ impl Order {
                     if !attr.flags.contains(AttrFlags::FREQ) {
                         // Software events with an interval leave it to the attr.
                         sample.period = sample.period.or(Some(attr.sample_period));
+                    }
+                    if sifter.as_mut().is_some_and(|it| !it.keeps(decoder, event, &sample)) {
+                        continue;
                     }
                     let comm = sample.task.and_then(|task| self.comms.of(task.tid));
                     printer.print(&sample, &About { decoder, event, comm }, text);

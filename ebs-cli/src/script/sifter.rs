@@ -1,0 +1,96 @@
+//! Which records are printed: those that their event means.
+
+use analysis::{Doubt, Error, Sieve, Sifted};
+use record::stream::{Decoder, Features};
+use record::{InstructionClass, Misc, Sample, SampleId, SideRecord};
+use std::collections::BTreeMap;
+use symbolizer::{Options, Symbolizer};
+
+/// Judges records, and counts what becomes of them.
+#[derive(Debug)]
+pub struct Sifter {
+    sieve: Sieve,
+    symbolizer: Symbolizer,
+    kept: u64,
+    others: u64,
+    undecided: BTreeMap<Doubt, u64>,
+    filters: Vec<String>,
+}
+
+impl Sifter {
+    /// Follows the filters of the stream, and asks for `class` besides.
+    pub fn new(class: Option<InstructionClass>, symbols: Options) -> Sifter {
+        Sifter {
+            sieve: Sieve::new(class),
+            symbolizer: Symbolizer::new(symbols),
+            kept: 0,
+            others: 0,
+            undecided: BTreeMap::new(),
+            filters: Vec::new(),
+        }
+    }
+
+    /// Takes note of the events described so far.
+    ///
+    /// # Errors
+    ///
+    /// A filter that is not known here.
+    pub(super) fn learn(&mut self, decoder: &Decoder) -> Result<(), Error> {
+        self.sieve.learn(decoder)
+    }
+
+    pub(super) fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
+        if self.sieve.needs_code() {
+            self.symbolizer.side(misc, record, id);
+        }
+    }
+
+    pub(super) fn machine(&mut self, features: &Features) {
+        if let Some(release) = &features.os_release {
+            self.symbolizer.recorded_release(release);
+        }
+    }
+
+    /// Whether a record is to be printed.
+    pub(super) fn keeps(&mut self, decoder: &Decoder, event: usize, sample: &Sample<'_>) -> bool {
+        let filter = self.sieve.filter(event);
+        if filter.is_all() {
+            return true;
+        }
+        let text = filter.to_string();
+        if !self.filters.contains(&text) {
+            self.filters.push(text);
+        }
+        match self.sieve.judge(&mut self.symbolizer, decoder, event, sample) {
+            Sifted::Kept => {
+                self.kept += 1;
+                return true;
+            }
+            Sifted::Other => self.others += 1,
+            Sifted::Undecided(doubt) => *self.undecided.entry(doubt).or_default() += 1,
+        }
+        false
+    }
+
+    /// Records that were not to be printed.
+    pub fn left_out(&self) -> u64 {
+        self.others + self.undecided.values().sum::<u64>()
+    }
+
+    /// What was left out, and why, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        if self.filters.is_empty() {
+            return Vec::new();
+        }
+        let filters = self.filters.join(" | ");
+        let all = self.kept + self.left_out();
+        let kept = self.kept;
+        let mut notes =
+            vec![format!("{kept} of {all} records are of {filters}; the others are left out")];
+        for (doubt, count) in &self.undecided {
+            let why = self.sieve.reason(*doubt);
+            notes.push(format!("{count} records left out could not be decided: {why}"));
+        }
+        notes
+    }
+}
