@@ -21,6 +21,9 @@ pub enum Refusal {
     /// Neither user nor kernel mode was asked for.
     #[error("no mode given: say -u (user), -k (kernel), or both")]
     ModeMissing,
+    /// `-u` with `:k`, or the other way round.
+    #[error("{event}: its modifiers and -u or -k exclude each other; say the mode once")]
+    ModesExclude { event: String },
     /// An interval of 0.
     #[error("interval 0 would sample nothing; say -i 1 for every event, or more")]
     IntervalZero,
@@ -221,6 +224,7 @@ impl Refusal {
             | Refusal::TooPrecise { .. }
             | Refusal::IntervalTooShort { .. }
             | Refusal::ModeMissing
+            | Refusal::ModesExclude { .. }
             | Refusal::IntervalZero
             | Refusal::IntervalTooLarge { .. }
             | Refusal::RingEmpty

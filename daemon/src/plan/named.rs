@@ -1,19 +1,20 @@
 //! Events named by terms, codes, perf's generic names and their makers'.
 
+mod precise;
+
 use record::{EventType, SampleType};
 
 use super::hardware::{self, Core};
-use super::opening::{Opening, Precision};
+use super::opening::Opening;
 use super::{ibs, load_latency};
 use crate::catalogue::{self, Microarchitecture, NamedEvent};
-use crate::event_spec::{Event, EventSpecError, Modifiers, Precise, suggestion};
+use crate::event_spec::{
+    Event, EventSpecError, Generic, Modifiers, generic, generic_names, suggestion,
+};
 use crate::facts::{Facts, NamedTerm, Pmu, PmuDescription};
-use crate::pmu_format::{Config, Terms};
+use crate::pmu_format::{Config, Term, TermValue, Terms};
 use crate::promises::{AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise};
 use crate::{Promises, Refusal, Request};
-
-/// Events between samples where nothing says better: the original's.
-const INTERVAL: u64 = 10_000;
 
 /// Umask and event code: what the tables know an event by.
 const CODE: u64 = 0xff00_0000_ffff;
@@ -29,7 +30,7 @@ pub(super) fn open(
         Event::Pmu { pmu, terms, modifiers } => asked.terms(pmu, terms, modifiers),
         Event::Raw { config, modifiers, .. } => asked.raw(*config, modifiers),
         Event::Generic { kind, config, name, modifiers } => {
-            asked.generic(*kind, *config, name, modifiers)
+            asked.generic((*kind, *config, name), modifiers)
         }
         Event::Named { name, modifiers } => asked.named(name, modifiers),
         Event::Type(_) | Event::Breakpoint(_) | Event::Tracepoint(_) => Ok(Vec::new()),
@@ -83,6 +84,13 @@ impl<'a> Asked<'a> {
                 pmu: name.to_owned(),
             });
         }
+        if let [Term { name: event, value: TermValue::Bare }] = terms.0.as_slice()
+            && description.formats.get(event).is_none()
+            && description.alias(event).is_none()
+            && let Some(Generic { kind, config, name }) = generic(event)
+        {
+            return self.generic_on(&[core], (kind, config, &name), modifiers);
+        }
         let look_up = |event: &str| {
             let named = catalogue::named(core.uarch?, &pmu.name, event)?;
             Some(Config { words: [named.config, named.config1, 0, 0, 0] })
@@ -132,13 +140,20 @@ impl<'a> Asked<'a> {
 
     fn generic(
         &mut self,
-        kind: EventType,
-        config: u64,
-        name: &str,
+        event: (EventType, u64, &str),
         modifiers: &Modifiers,
     ) -> Result<Vec<Opening>, Refusal> {
         let cores = self.cores()?;
-        let hybrid = cores.len() > 1;
+        self.generic_on(&cores, event, modifiers)
+    }
+
+    /// An event of the kernel's own numbering, on some kinds of cores.
+    fn generic_on(
+        &mut self,
+        cores: &[Core<'_>],
+        (kind, config, name): (EventType, u64, &str),
+        modifiers: &Modifiers,
+    ) -> Result<Vec<Opening>, Refusal> {
         let openings = cores.iter().map(|core| {
             let mut opening = Opening::new(&core.pmu.name, kind, self.request.modes, counter());
             opening.words[0] = config;
@@ -146,7 +161,7 @@ impl<'a> Asked<'a> {
             name.clone_into(&mut opening.event);
             opening.uarch = core.uarch;
             opening.excludes.guest = hardware::is_intel(core.uarch);
-            if hybrid {
+            if core.pmu.name != "cpu" {
                 opening.words[0] |= core.pmu.kind.map_or(0, |kind| u64::from(kind.0) << 32);
                 opening.name = format!("{}/{name}/", core.pmu.name);
                 opening.cpus.clone_from(&core.pmu.cpus);
@@ -245,7 +260,8 @@ impl<'a> Asked<'a> {
                 weight: WeightPromise::MissLatency,
             };
             opening.fields = SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
-            opening.interval = self.request.interval.or(found.interval).unwrap_or(INTERVAL);
+            opening.interval =
+                self.request.interval.or(found.interval).unwrap_or(precise::INTERVAL);
             opening.registers = record::registers::general(self.facts.kernel.arch());
             ibs::choose_modes(&mut opening, core.pmu, self.request.modes, self.notes)?;
             ibs::round_interval(&mut opening, self.notes);
@@ -257,90 +273,6 @@ impl<'a> Asked<'a> {
             opening.leader = Some(0);
         }
         Ok(leader.into_iter().chain([opening]).collect())
-    }
-
-    /// Interval, registers and precision.
-    fn finish(
-        &mut self,
-        opening: &mut Opening,
-        known: Option<&NamedEvent>,
-        modifiers: &Modifiers,
-        pmu: &Pmu,
-    ) -> Result<(), Refusal> {
-        let own = Some(opening.interval).filter(|&interval| interval > 0);
-        let table = known.map(|known| known.default_interval);
-        opening.interval = self.request.interval.or(own).or(table).unwrap_or(INTERVAL);
-        opening.registers = record::registers::general(self.facts.kernel.arch());
-        let most = max_precise(pmu);
-        let table = known.map_or(0, |known| known.most_precise);
-        let (wanted, least) = match modifiers.precise {
-            Some(Precise::Level(level)) => (level, if self.request.allow_skid { 0 } else { level }),
-            Some(Precise::Highest) => {
-                let known = if table > 0 { table } else { 3 };
-                (most.map_or(known, |most| most.min(known)), 0)
-            }
-            None => (table.min(most.unwrap_or(3)), u8::from(!self.request.allow_skid)),
-        };
-        opening.precision = Precision { wanted, least: least.min(wanted) };
-        if wanted > 0 && self.is_amd(opening) {
-            return self.forward(opening, wanted);
-        }
-        if table > 0 && wanted > table {
-            return Err(Refusal::TooPrecise {
-                event: opening.event.clone(),
-                asked: wanted,
-                most: table,
-            });
-        }
-        if wanted == 0 {
-            return Ok(());
-        }
-        opening.promises.source = Source::Pebs;
-        opening.promises.registers = RegistersPromise::AfterRetirement;
-        opening.promises.ip =
-            if table > 0 { IpPromise::Exact } else { IpPromise::AsEachRecordSays };
-        if known.is_some_and(|known| known.data_address) {
-            opening.promises.address = AddressPromise::Data;
-            opening.fields |= SampleType::DATA_SRC;
-        }
-        if is_load_latency(opening) {
-            opening.promises.address = AddressPromise::Data;
-            opening.promises.weight = WeightPromise::LoadLatency;
-            opening.fields |= SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
-        }
-        Ok(())
-    }
-
-    fn is_amd(&self, opening: &Opening) -> bool {
-        let vendor = self.facts.cpus.vendor.as_deref();
-        opening.uarch.map_or(vendor == Some("AuthenticAMD"), Microarchitecture::is_amd)
-    }
-
-    /// AMD's kernel hands precise cycles and micro-operations on to IBS, and
-    /// refuses all else (forward_event_to_ibs(), trap 7).
-    fn forward(&mut self, opening: &mut Opening, wanted: u8) -> Result<(), Refusal> {
-        let event = || opening.event.clone();
-        let (kind, code) = (opening.kind, opening.words[0] & u64::from(u32::MAX));
-        let forwarded = match kind {
-            EventType::HARDWARE => code == 0,
-            EventType::HW_CACHE => false,
-            _ => matches!(code, 0x76 | 0xc1),
-        };
-        if !forwarded {
-            return Err(Refusal::NotForwarded { event: event() });
-        }
-        if wanted > 2 {
-            return Err(Refusal::TooPrecise { event: event(), asked: wanted, most: 2 });
-        }
-        if !self.facts.pmus.iter().flatten().any(|pmu| pmu.name == hardware::IBS) {
-            return Err(Refusal::NoDevice { event: event(), pmu: hardware::IBS.to_owned() });
-        }
-        opening.promises.source = Source::Ibs;
-        opening.promises.ip = IpPromise::Exact;
-        // IBS's own filter of modes has no bit in the event handed on.
-        ibs::keep_modes(opening, self.request.modes, self.notes)?;
-        ibs::round_interval(opening, self.notes);
-        Ok(())
     }
 
     /// The kinds of cores; refused when there is none.
@@ -376,6 +308,8 @@ impl<'a> Asked<'a> {
                 );
             }
         }
+        let generic = generic_names().map(|near| (catalogue::likeness(name, &near), near));
+        scored.extend(generic);
         let types = catalogue::nearest(name).into_iter();
         scored.extend(types.map(|near| (catalogue::likeness(name, near), near.to_owned())));
         let scored = scored.iter().map(|(score, name)| (*score, name.as_str()));
@@ -396,17 +330,6 @@ fn known(core: Core<'_>, config: &Config) -> Option<NamedEvent> {
     }
     catalogue::names(core.uarch?, &core.pmu.name)
         .find(|named| named.config == code && !named.deprecated)
-}
-
-fn is_load_latency(opening: &Opening) -> bool {
-    // Nehalem, Sandy Bridge on, E-cores (trap 10).
-    matches!((opening.words[0] & 0xffff, opening.words[1]), (0x100b | 0x1cd | 0x5d0, 1..))
-}
-
-/// `caps/max_precise`; None: unknown.
-fn max_precise(pmu: &Pmu) -> Option<u8> {
-    let caps = &pmu.description.as_ref()?.caps;
-    caps.get("max_precise")?.trim().parse().ok()
 }
 
 /// A counter that interrupts.

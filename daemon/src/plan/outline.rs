@@ -106,6 +106,9 @@ pub(super) fn with_modifiers(request: &Request) -> Result<Request, Refusal> {
             (false, false) => modes,
             (user, kernel) => Modes { user: user && modes.user, kernel: kernel && modes.kernel },
         };
+        if request.modes == Modes::default() {
+            return Err(Refusal::ModesExclude { event: request.event.0 });
+        }
     }
     Ok(request)
 }

@@ -130,7 +130,7 @@ fn a_newer_amd_cpu_is_sampled_by_ibs() {
     let machine = Machine::like("zen5").family(31);
     let plan = machine.plan(&["-u", "-t", "l1_cache_miss"]);
     assert_eq!((&plan["uarch"], &plan["events"][0]["pmu"]), (&json!("unknown"), &json!("ibs_op")));
-    assert_eq!(plan["filter"], "mode:user+ibs:dc_miss+ibs:ld_op");
+    assert_eq!(plan["filter"], "ibs:ld_op+ibs:dc_miss+mode:user");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn ibs_with_a_software_filter_leaves_the_kernel_out() {
     assert_eq!((&event["exclude_kernel"], &event["exclude_user"]), (&json!(true), &json!(false)));
     assert_eq!(
         (&event["config2"], &plan["filter"]),
-        (&json!("0x1"), &json!("ibs:dc_miss+ibs:ld_op"))
+        (&json!("0x1"), &json!("ibs:ld_op+ibs:dc_miss"))
     );
     let both = machine.plan(&["-uk", "-t", "l1_cache_miss"]);
     assert_eq!(both["events"][0]["config2"], "0x0");
@@ -331,6 +331,10 @@ fn events_that_are_not_there_name_their_neighbours() {
     assert!(text.contains("event"), "{text}");
     let text = machine.refusal(&["-t", "cpu/event=0x1d1/"]);
     assert!(text.contains("too wide") && text.contains("8 bits"), "{text}");
+    let text = machine.refusal(&["-u", "-t", "cycles:k"]);
+    assert!(text.contains("exclude each other"), "{text}");
+    let text = machine.refusal(&["-t", "L1-dcache-laod-misses"]);
+    assert!(text.contains("L1-dcache-load-misses"), "{text}");
     let text = machine.refusal(&["-t", "cpux/event=0xd1/"]);
     assert!(text.contains("cpux"), "{text}");
     let text = Machine::like("alderlake-hybrid").refusal(&["-t", "r8d1"]);
