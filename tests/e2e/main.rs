@@ -15,6 +15,8 @@ mod attach;
 mod bad_input;
 /// Hardware breakpoints.
 mod breakpoint;
+/// Records by the class of their instruction.
+mod class;
 /// What a sampled command sees of us: nothing.
 mod command;
 /// Delivered and lost together are what the kernel counted.

@@ -21,6 +21,8 @@ pub enum Workload {
     Threads,
     /// Structures 8 KiB apart.
     List,
+    /// Fresh pages touched by instructions of known classes.
+    Classes,
 }
 
 impl Workload {
@@ -55,6 +57,7 @@ impl fmt::Display for Workload {
             Workload::Storm => "storm",
             Workload::Threads => "threads",
             Workload::List => "list",
+            Workload::Classes => "classes",
         })
     }
 }
