@@ -268,16 +268,13 @@ fn dummy_like(attr: &Attr) -> Attr {
     dummy
 }
 
-/// What samples of a PEBS event are worth at a lower precise_ip: 2 has exact
+/// What samples are worth at a lower precise_ip: of a PEBS event, 2 has exact
 /// IPs too, 1 those of the instruction after
-/// (setup_pebs_fixed_sample_data(), arch/x86/events/intel/ds.c), 0 is a plain
-/// counter.
+/// (setup_pebs_fixed_sample_data(), arch/x86/events/intel/ds.c); at 0 that is
+/// a plain counter, and so is what AMD handed on to IBS.
 fn lowered(promises: Promises, precise: u8) -> Promises {
-    if promises.source != Source::Pebs {
-        return promises;
-    }
-    match precise {
-        0 => Promises {
+    match (promises.source, precise) {
+        (Source::Pebs | Source::Ibs, 0) => Promises {
             source: Source::Counter,
             ip: IpPromise::Skid,
             address: AddressPromise::None,
@@ -287,7 +284,7 @@ fn lowered(promises: Promises, precise: u8) -> Promises {
             },
             weight: WeightPromise::None,
         },
-        1 => Promises { ip: IpPromise::AfterCausing, ..promises },
+        (Source::Pebs, 1) => Promises { ip: IpPromise::AfterCausing, ..promises },
         _ => promises,
     }
 }
@@ -295,7 +292,7 @@ fn lowered(promises: Promises, precise: u8) -> Promises {
 fn lowered_note(event: &PlannedEvent, level: &Level) -> String {
     let got = event.attr.precise_ip();
     let costs = match (event.promises.source, got) {
-        (Source::Pebs, 0) => "IPs skid, and there is no data address",
+        (Source::Pebs | Source::Ibs, 0) => "IPs skid, and there is no data address",
         (Source::Pebs, 1) => "IPs are of the instruction after the one that caused the event",
         (Source::Pebs, _) => "IPs are exact, but not as evenly distributed",
         _ => "IPs may be less exact",

@@ -186,3 +186,14 @@ fn a_leader_that_has_moved_costs_neither_features_nor_precision() {
     let leaders = kernel.asked().iter().filter(|a| a.hardware() && !a.in_group).count();
     assert_eq!(leaders, 3 + 4, "opened anew with its member");
 }
+
+#[test]
+fn what_ibs_does_not_take_over_is_promised_as_a_counters() {
+    // AMD without its IBS driver: precise cycles are not there.
+    let mut event = hardware("cycles", 2);
+    event.promises.source = crate::promises::Source::Ibs;
+    let opened = open_all(&plan_of(vec![event]), &up_to(0, libc::ENOENT)).unwrap().outcome;
+    let promises = opened.attrs.events[0].promises.to_string();
+    assert_eq!(promises, "source=counter;ip=skid;addr=none;regs=interrupt-time;weight=none");
+    assert!(opened.notes[0].contains("IPs skid"), "{:?}", opened.notes);
+}
