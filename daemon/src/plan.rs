@@ -78,7 +78,9 @@ pub fn plan(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
     let online = facts.cpus.online.clone().filter(|cpus| !cpus.is_empty());
     let cpus = online.ok_or(Refusal::NoCpus)?;
     if !cpus.iter().any(|cpu| events.iter().any(|event| event.is_on(*cpu))) {
-        return Err(Refusal::NoCpus);
+        let mut pmus: Vec<&str> = events.iter().map(|event| event.pmu.as_str()).collect();
+        pmus.dedup();
+        return Err(Refusal::Offline { event: name, pmus: pmus.join(", ") });
     }
     let rings = rings::choose(request.ring_pages, cpus.len(), facts, &mut notes);
     let mut plan = Plan {

@@ -102,6 +102,11 @@ impl Formats {
         self.0.is_empty()
     }
 
+    /// Whether there are formats and each tells its bits.
+    pub fn are_known(&self) -> bool {
+        !self.0.is_empty() && self.0.values().all(|format| matches!(format, Format::Bits(_)))
+    }
+
     /// The set bits of `config` that no format describes: a kernel or a CPU
     /// with these formats cannot take them.
     pub fn uncovered(&self, config: &Config) -> Config {

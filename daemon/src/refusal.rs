@@ -63,12 +63,9 @@ pub enum Refusal {
     /// A PMU that is not there.
     #[error("{event}: this machine has no PMU {pmu}{suggestion}")]
     NoPmu { event: String, pmu: String, suggestion: String },
-    /// A PMU outside the cores.
-    #[error(
-        "{event}: {pmu} counts for many CPUs at once and cannot say which instruction caused an \
-         event: it has no samples (perf stat counts with it)"
-    )]
-    CountsOnly { event: String, pmu: String },
+    /// A PMU whose events give no samples here.
+    #[error("{event}: {pmu} is not sampled: {why}")]
+    Unsampled { event: String, pmu: String, why: &'static str },
     /// A bare code where kinds of cores differ.
     #[error(
         "{event}: this CPU has several kinds of cores, and a code means something else on each: say \
@@ -110,6 +107,12 @@ pub enum Refusal {
          leave the command or PID out to sample the whole system"
     )]
     IbsOnTask { event: String, version: Version },
+    /// Latencies and sources of data, before the kernel took them from AMD IBS.
+    #[error(
+        "{event} needs latencies and sources of data, which AMD IBS gives since Linux 6.1 (this is \
+         {version}): use l2_cache_miss, or a newer kernel"
+    )]
+    IbsMemory { event: String, version: Version },
     /// AMD IBS samples both modes, and the kernel's is closed to the user.
     #[error(
         "{event} needs AMD IBS, which on this kernel samples user and kernel mode together \
@@ -183,6 +186,9 @@ pub enum Refusal {
          that user or root, or have CAP_PERFMON"
     )]
     OtherUser { pid: Pid, theirs: u32, ours: u32 },
+    /// No CPU that counts the event is online.
+    #[error("{event}: no CPU of {pmus} is online; bring one online, or name another event")]
+    Offline { event: String, pmus: String },
     /// The list of CPUs is unknown.
     #[error(
         "cannot tell which CPUs are online: /sys/devices/system/cpu/online is not readable; mount \
@@ -237,13 +243,14 @@ impl Refusal {
             | Refusal::NoDevice { .. }
             | Refusal::NotForwarded { .. }
             | Refusal::NoPmu { .. }
-            | Refusal::CountsOnly { .. }
+            | Refusal::Unsampled { .. }
             | Refusal::NoPmuType { .. }
             | Refusal::FormatLacks { .. }
             | Refusal::NoTerm { .. }
             | Refusal::NotPrecise { .. }
             | Refusal::IbsOnTask { .. }
             | Refusal::IbsSeesKernel { .. }
+            | Refusal::IbsMemory { .. }
             | Refusal::NoTracefs { .. }
             | Refusal::TracefsForbidden { .. }
             | Refusal::NoTracepoint { .. }
@@ -255,6 +262,7 @@ impl Refusal {
             | Refusal::Thread { .. }
             | Refusal::KernelThread { .. }
             | Refusal::OtherUser { .. }
+            | Refusal::Offline { .. }
             | Refusal::NoCpus => false,
         }
     }

@@ -173,19 +173,25 @@ impl Asked<'_> {
         if encoding.pmu == IBS {
             ibs::fill(
                 &mut opening,
-                &ibs::Asked { entry, request, pmu, ldlat: masks.ldlat },
+                &ibs::Asked {
+                    entry,
+                    request,
+                    pmu,
+                    ldlat: masks.ldlat,
+                    version: facts.kernel.version,
+                },
                 notes,
             )?;
         } else {
             if let Some(ldlat) = masks.ldlat {
                 opening.words[1] = ldlat.into();
             }
-            opening.excludes.guest = is_intel(core.uarch);
-            precision::fill(&mut opening, encoding.precise, request, core.pmu)?;
+            opening.excludes.guest = is_intel(core.uarch, facts);
+            precision::fill(&mut opening, encoding.precise, request, core.pmu, notes)?;
         }
         self.tell(encoding, &opening, notes);
         if matches!(kind, EventType::HARDWARE | EventType::HW_CACHE) {
-            self.name_core(&mut opening);
+            name_core(&mut opening, core.pmu);
         } else {
             check_format(&opening, encoding, pmu)?;
         }
@@ -241,14 +247,15 @@ impl Asked<'_> {
             .ok_or_else(|| Refusal::NoPmuType { event: event(), pmu: pmu.name.clone() })?;
         Ok((pmu, kind))
     }
+}
 
-    /// A generic event of a hybrid's core names its PMU (trap 11).
-    fn name_core(&self, opening: &mut Opening) {
-        if let Some(kind) = self.core.pmu.kind
-            && self.core.pmu.name != "cpu"
-        {
-            opening.words[0] |= u64::from(kind.0) << PMU_SHIFT;
-        }
+/// A generic event of a hybrid's core names its PMU (trap 11). Of Arm's
+/// kinds of cores the CPU decides, on older kernels alone.
+pub(super) fn name_core(opening: &mut Opening, pmu: &Pmu) {
+    if let Some(kind) = pmu.kind
+        && pmu.name.starts_with("cpu_")
+    {
+        opening.words[0] |= u64::from(kind.0) << PMU_SHIFT;
     }
 }
 
@@ -266,8 +273,7 @@ pub(super) fn pmu_type(pmu: &Pmu, notes: &mut Vec<String>) -> Option<EventType> 
     pmu.kind
 }
 
-/// Bits that the PMU's `format` has no field for are bits that this kernel
-/// or CPU does not take.
+/// Refuses an encoding that the PMU's `format` does not describe.
 fn check_format(opening: &Opening, encoding: &Encoding, pmu: &Pmu) -> Result<(), Refusal> {
     let Some(description) = &pmu.description else { return Ok(()) };
     if description.formats.is_empty() {
@@ -285,11 +291,21 @@ fn check_format(opening: &Opening, encoding: &Encoding, pmu: &Pmu) -> Result<(),
             term: LDLAT,
         });
     }
+    check_bits(opening, pmu)
+}
+
+/// Bits that the PMU's `format` has no field for are bits that this kernel
+/// or CPU does not take: some PMUs leave them out without a word.
+pub(super) fn check_bits(opening: &Opening, pmu: &Pmu) -> Result<(), Refusal> {
+    let Some(description) = &pmu.description else { return Ok(()) };
+    if !description.formats.are_known() {
+        return Ok(());
+    }
     let uncovered = description.formats.uncovered(&Config { words: opening.words });
     match uncovered.words.iter().position(|&word| word != 0) {
         None => Ok(()),
         Some(word) => Err(Refusal::FormatLacks {
-            event: encoding.event.to_owned(),
+            event: opening.event.clone(),
             pmu: pmu.name.clone(),
             word: if word == 0 { "config".to_owned() } else { format!("config{word}") },
             bits: uncovered.words[word],
@@ -330,6 +346,7 @@ fn promises(encoding: &Encoding) -> Promises {
 
 /// Guests keep their IPs to themselves on Intel (trap 8); IBS refuses the
 /// bit (trap 7), and AMD's counters are the host's.
-pub(super) fn is_intel(uarch: Option<Microarchitecture>) -> bool {
-    uarch.is_some_and(|uarch| !uarch.is_amd())
+pub(super) fn is_intel(uarch: Option<Microarchitecture>, facts: &Facts) -> bool {
+    let vendor = facts.cpus.vendor.as_deref();
+    uarch.map_or(vendor == Some("GenuineIntel"), |uarch| !uarch.is_amd())
 }

@@ -6,8 +6,9 @@ use record::sample_filter::{Condition, Mode};
 
 use super::opening::{Excludes, Opening};
 use crate::catalogue::EventType as Type;
-use crate::facts::Pmu;
+use crate::facts::{Pmu, Version};
 use crate::pmu_format::Terms;
+use crate::promises::WeightPromise;
 use crate::{Modes, Refusal, Request};
 
 /// The counter's lowest bits do not exist.
@@ -16,7 +17,9 @@ const STEP: u64 = 16;
 const LEAST: u64 = 0x90;
 /// The greatest multiple that fits a sample period.
 const MOST: u64 = i64::MAX.cast_unsigned() / STEP * STEP;
-/// Thresholds that the hardware has, cycles, in steps of 128.
+/// The first Linux whose IBS fills in latencies and sources of data.
+const MEMORY_FIELDS: Version = Version(6, 1, 0);
+/// Thresholds that the kernel takes, cycles.
 const LATENCIES: std::ops::RangeInclusive<u16> = 128..=2048;
 
 /// A type asked for on IBS.
@@ -26,6 +29,7 @@ pub(super) struct Asked<'a> {
     pub(super) request: &'a Request,
     pub(super) pmu: &'a Pmu,
     pub(super) ldlat: Option<u16>,
+    pub(super) version: Option<Version>,
 }
 
 pub(super) fn fill(
@@ -39,6 +43,7 @@ pub(super) fn fill(
     if opening.filter.asks(|condition| matches!(condition, Condition::Source(_))) {
         opening.fields |= SampleType::DATA_SRC;
     }
+    fit_memory_fields(opening, asked.version, notes)?;
     choose_modes(opening, asked.pmu, asked.request.modes, notes)?;
     if asked.entry.name == "l3_cache_miss" && has(asked.pmu, "l3missonly") {
         set(opening, asked.pmu, "l3missonly=1")?;
@@ -49,9 +54,38 @@ pub(super) fn fill(
         );
     }
     if let Some(ldlat) = asked.ldlat {
-        choose_latency(opening, asked, ldlat, has(asked.pmu, "ldlat"))?;
+        choose_latency(opening, asked, ldlat)?;
+        notes.push(
+            "with a threshold Zen 5 leaves out loads that miss no L3, and restarts its count at \
+             each of those it leaves out: samples stand for more ops than the interval says"
+                .to_owned(),
+        );
     }
     round_interval(opening, notes);
+    Ok(())
+}
+
+/// Takes out the fields that kernels before 6.1 leave empty: latencies and
+/// where data came from. [perf_ibs_parse_ld_st_data(), arch/x86/events/amd/ibs.c]
+pub(super) fn fit_memory_fields(
+    opening: &mut Opening,
+    version: Option<Version>,
+    notes: &mut Vec<String>,
+) -> Result<(), Refusal> {
+    let memory = SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
+    let Some(version) = version.filter(|version| *version < MEMORY_FIELDS) else { return Ok(()) };
+    let is_source = |condition| matches!(condition, Condition::Source(_));
+    if opening.filter.asks(is_source) || opening.name == "load_latency" {
+        return Err(Refusal::IbsMemory { event: opening.name.clone(), version });
+    }
+    if opening.fields.intersects(memory) {
+        opening.fields.remove(memory);
+        opening.promises.weight = WeightPromise::None;
+        notes.push(format!(
+            "IBS tells latencies and where data came from since Linux 6.1 (this is {version}): left \
+             out"
+        ));
+    }
     Ok(())
 }
 
@@ -112,18 +146,13 @@ pub(super) fn keep_modes(
     Ok(())
 }
 
-fn choose_latency(
-    opening: &mut Opening,
-    asked: &Asked<'_>,
-    ldlat: u16,
-    filters: bool,
-) -> Result<(), Refusal> {
+fn choose_latency(opening: &mut Opening, asked: &Asked<'_>, ldlat: u16) -> Result<(), Refusal> {
     let refuse = |error: &str| Refusal::Terms {
         event: format!("ldlat={ldlat}"),
         pmu: asked.pmu.name.clone(),
         error: error.to_owned(),
     };
-    if !filters {
+    if !has(asked.pmu, "ldlat") {
         return Err(refuse(
             "only Zen 5 has a latency threshold in IBS, from about Linux 6.15 on: leave ldlat out, \
              every load comes with its latency",

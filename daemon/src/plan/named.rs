@@ -2,6 +2,8 @@
 
 mod precise;
 
+use std::cmp::Reverse;
+
 use record::{EventType, SampleType};
 
 use super::hardware::{self, Core};
@@ -78,13 +80,13 @@ impl<'a> Asked<'a> {
         };
         let core = core.unwrap_or(Core { pmu, uarch: None });
         let description = self.describe(pmu)?;
-        if !pmu.is_core() && pmu.cpus.is_some() {
-            return Err(Refusal::CountsOnly {
-                event: self.request.event.0.clone(),
-                pmu: name.to_owned(),
-            });
+        if let Some(why) = unsampled(pmu) {
+            let (event, pmu) = (self.request.event.0.clone(), name.to_owned());
+            return Err(Refusal::Unsampled { event, pmu, why });
         }
-        if let [Term { name: event, value: TermValue::Bare }] = terms.0.as_slice()
+        if !is_ibs(pmu)
+            && pmu.is_core()
+            && let [Term { name: event, value: TermValue::Bare }] = terms.0.as_slice()
             && description.formats.get(event).is_none()
             && description.alias(event).is_none()
             && let Some(Generic { kind, config, name }) = generic(event)
@@ -131,7 +133,8 @@ impl<'a> Asked<'a> {
         let config = Config { words: [config, 0, 0, 0, 0] };
         let known = known(*core, &config);
         let event = self.request.event.0.clone();
-        let named = known.as_ref().map(|known| format!("{event} is {}", known.name));
+        let same = known.as_ref().filter(|known| known.config1 == 0);
+        let named = same.map(|known| format!("{event} is {}", known.name));
         let found = Found { config, event, known, interval: None, label: None };
         let core = *core;
         self.notes.extend(named);
@@ -160,9 +163,9 @@ impl<'a> Asked<'a> {
             name.clone_into(&mut opening.name);
             name.clone_into(&mut opening.event);
             opening.uarch = core.uarch;
-            opening.excludes.guest = hardware::is_intel(core.uarch);
+            opening.excludes.guest = hardware::is_intel(core.uarch, self.facts);
+            hardware::name_core(&mut opening, core.pmu);
             if core.pmu.name != "cpu" {
-                opening.words[0] |= core.pmu.kind.map_or(0, |kind| u64::from(kind.0) << 32);
                 opening.name = format!("{}/{name}/", core.pmu.name);
                 opening.cpus.clone_from(&core.pmu.cpus);
             }
@@ -247,25 +250,28 @@ impl<'a> Asked<'a> {
         opening.event = found.event;
         opening.uarch = core.uarch;
         opening.interval = found.interval.unwrap_or_default();
-        opening.excludes.guest = hardware::is_intel(core.uarch);
+        opening.excludes.guest = hardware::is_intel(core.uarch, self.facts);
         if core.pmu.cpus.is_some() && core.pmu.name != "cpu" {
             opening.cpus.clone_from(&core.pmu.cpus);
         }
-        if core.pmu.name == hardware::IBS {
-            opening.promises = Promises {
-                source: Source::Ibs,
-                ip: IpPromise::Exact,
-                address: AddressPromise::Data,
-                registers: RegistersPromise::AtInterrupt,
-                weight: WeightPromise::MissLatency,
-            };
-            opening.fields = SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
+        if is_ibs(core.pmu) {
+            opening.promises =
+                Promises { source: Source::Ibs, ip: IpPromise::Exact, ..opening.promises };
+            if core.pmu.name == hardware::IBS {
+                opening.promises.address = AddressPromise::Data;
+                opening.promises.weight = WeightPromise::MissLatency;
+                opening.fields = SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
+            }
             opening.interval =
                 self.request.interval.or(found.interval).unwrap_or(precise::INTERVAL);
             opening.registers = record::registers::general(self.facts.kernel.arch());
+            ibs::fit_memory_fields(&mut opening, self.facts.kernel.version, self.notes)?;
             ibs::choose_modes(&mut opening, core.pmu, self.request.modes, self.notes)?;
             ibs::round_interval(&mut opening, self.notes);
             return Ok(vec![opening]);
+        }
+        if core.pmu.is_core() {
+            hardware::check_bits(&opening, core.pmu)?;
         }
         self.finish(&mut opening, found.known.as_ref(), modifiers, core.pmu)?;
         let leader = load_latency::leader(&opening, core.pmu)?;
@@ -324,12 +330,47 @@ fn is_of_some_core(name: &str) -> bool {
 }
 
 fn known(core: Core<'_>, config: &Config) -> Option<NamedEvent> {
-    let code = config.words[0];
+    let [code, second, ..] = config.words;
     if code & !CODE != 0 {
         return None;
     }
-    catalogue::names(core.uarch?, &core.pmu.name)
-        .find(|named| named.config == code && !named.deprecated)
+    let named = || {
+        let names = catalogue::names(core.uarch?, &core.pmu.name);
+        Some(names.filter(|named| named.config == code && !named.deprecated))
+    };
+    // Latencies have names for some thresholds only.
+    let below = named()?.filter(|named| named.config1 <= second);
+    below
+        .min_by_key(|named| Reverse(named.config1))
+        .or_else(|| named()?.min_by_key(|named| named.config1))
+}
+
+/// AMD's sampling units.
+fn is_ibs(pmu: &Pmu) -> bool {
+    pmu.name.starts_with("ibs_")
+}
+
+/// Why a PMU's events give no records that can be read here; None: they do,
+/// as far as is known.
+fn unsampled(pmu: &Pmu) -> Option<&'static str> {
+    let starts = |names: &[&str]| names.iter().any(|name| pmu.name.starts_with(name));
+    if starts(&["arm_spe", "intel_pt", "intel_bts", "cs_etm", "hisi_ptt"]) {
+        Some(
+            "its records come as packets of their own kind, which this version does not read \
+             (perf record does)",
+        )
+    } else if starts(&["software", "tracepoint", "breakpoint"]) {
+        Some("its events have names here: ebs -h lists them")
+    } else if starts(&["msr"]) {
+        Some("its counters never interrupt (perf stat reads them)")
+    } else if !pmu.is_core() && pmu.cpus.is_some() {
+        Some(
+            "it counts for many CPUs at once and cannot say which instruction caused an event: it \
+             has no samples (perf stat counts with it)",
+        )
+    } else {
+        None
+    }
 }
 
 /// A counter that interrupts.

@@ -9,19 +9,24 @@ use crate::{Refusal, Request};
 /// (glc_limit_period(), trap 6).
 const LEAST_DISTRIBUTED: u64 = 128;
 
+/// The highest `precise_ip` that the PMU says it takes (caps/max_precise);
+/// None: it does not say.
+pub(super) fn most(pmu: &Pmu) -> Option<u8> {
+    pmu.description.as_ref()?.caps.get("max_precise")?.trim().parse().ok()
+}
+
 /// Sets the precision of an event whose table knows this much of it.
 pub(super) fn fill(
     opening: &mut Opening,
     known: u8,
     request: &Request,
     pmu: &Pmu,
+    notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     if known == 0 {
-        return check_interval(opening);
+        return fit_interval(opening, notes);
     }
-    let offered = pmu.description.as_ref().and_then(|pmu| pmu.caps.get("max_precise"));
-    let offered = offered.and_then(|text| text.trim().parse::<u8>().ok());
-    let mut wanted = offered.map_or(known, |most| known.min(most));
+    let wanted = most(pmu).map_or(known, |most| known.min(most));
     if wanted == 0 {
         if !request.allow_skid {
             return Err(Refusal::NotPrecise {
@@ -31,18 +36,15 @@ pub(super) fn fill(
         }
         skid(opening);
     }
-    if wanted == 3 && opening.interval < LEAST_DISTRIBUTED && limits_distribution(opening) {
-        wanted = 2;
-    }
     let least = if request.allow_skid { 0 } else { wanted.min(1) };
     opening.precision = Precision { wanted, least };
-    check_interval(opening)
+    fit_interval(opening, notes)
 }
 
 /// Evenly spread samples (precise_ip 3) of these cores come from one general
 /// counter: several such events would take turns on it.
 pub(super) fn share_distribution(openings: &mut [Opening], notes: &mut Vec<String>) {
-    let spread = |opening: &Opening| opening.precision.wanted == 3 && limits_distribution(opening);
+    let spread = |opening: &Opening| opening.precision.wanted == 3 && takes_turns(opening);
     let crowded: Vec<String> = openings
         .iter()
         .filter(|opening| spread(opening))
@@ -73,7 +75,7 @@ fn family(opening: &Opening) -> &'static str {
     opening.uarch.map_or("", |uarch| uarch.0)
 }
 
-/// Cores whose limit_period is glc_limit_period() or lnc's.
+/// Cores whose limit_period is glc_limit_period().
 fn limits_distribution(opening: &Opening) -> bool {
     let cores = [
         "sapphirerapids",
@@ -85,27 +87,48 @@ fn limits_distribution(opening: &Opening) -> bool {
         "lunarlake",
         "pantherlake",
         "novalake",
+        "sierraforest",
+        "grandridge",
+        "clearwaterforest",
     ];
     cores.iter().any(|core| family(opening).starts_with(core))
 }
 
-/// Refuses what limit_period() would raise, as the kernel does (trap 6).
-fn check_interval(opening: &Opening) -> Result<(), Refusal> {
+/// Cores that have one or two counters for events at `precise_ip` 3: those,
+/// and Tremont (tnt_get_event_constraints()).
+fn takes_turns(opening: &Opening) -> bool {
+    limits_distribution(opening) || matches!(family(opening), "elkhartlake" | "snowridgex")
+}
+
+/// Refuses an interval that limit_period() would raise, as the kernel does
+/// (trap 6); where less precision takes it, that is used.
+pub(super) fn fit_interval(opening: &mut Opening, notes: &mut Vec<String>) -> Result<(), Refusal> {
+    let interval = opening.interval;
+    let too_short =
+        |least| Refusal::IntervalTooShort { event: opening.event.clone(), interval, least };
     let is = |cores: &[&str]| cores.iter().any(|core| family(opening).starts_with(core));
     let counts_instructions = opening.words[0] & 0xffff == 0x1c0;
     let least = if is(&["haswell", "broadwell"]) && counts_instructions {
         128
-    } else if is(&["nehalem", "westmere", "haswell"]) {
+    } else if is(&["nehalem", "haswell"]) {
         32
     } else {
         1
     };
-    if opening.interval < least {
-        return Err(Refusal::IntervalTooShort {
-            event: opening.event.clone(),
-            interval: opening.interval,
-            least,
-        });
+    if interval < least {
+        return Err(too_short(least));
+    }
+    let Precision { wanted, least } = opening.precision;
+    if wanted == 3 && interval < LEAST_DISTRIBUTED && limits_distribution(opening) {
+        if least == 3 {
+            return Err(too_short(LEAST_DISTRIBUTED));
+        }
+        opening.precision.wanted = 2;
+        notes.push(format!(
+            "{}: precise_ip 2, as 3 (samples spread evenly) takes intervals of {LEAST_DISTRIBUTED} \
+             or more",
+            opening.event
+        ));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Requests and facts to attrs or refusals.
 
+mod named;
 mod property;
 
 use record::{Arch, AttrFlags, EventType, Pid, ReadFormat, SampleType};

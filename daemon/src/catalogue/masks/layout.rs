@@ -168,8 +168,8 @@ const LATENCY: Layout = Layout::Latency {
 const LATENCY_ZEN5: Layout = Layout::Latency {
     least: 128,
     most: 2048,
-    wanted: "ldlat=N keeps loads whose miss took at least N core cycles; N is 128 to 2048, in \
-             steps of 128",
+    wanted: "ldlat=N keeps loads that missed the L3 and took at least N core cycles; N is 128 to \
+             2048",
 };
 
 pub(super) fn layout(core: Microarchitecture, name: &str) -> Option<Layout> {

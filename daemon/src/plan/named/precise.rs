@@ -8,8 +8,12 @@ use crate::catalogue::{Microarchitecture, NamedEvent};
 use crate::event_spec::{Modifiers, Precise};
 use crate::facts::Pmu;
 use crate::plan::opening::{Opening, Precision};
-use crate::plan::{hardware, ibs};
+use crate::plan::{hardware, ibs, precision};
 use crate::promises::{AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise};
+
+/// Of the makers' intervals for rare events some are so short that kernels
+/// refuse them (trap 6).
+const SHORTEST_USUAL: u64 = 128;
 
 /// Events between samples where nothing says better: the original's.
 pub(super) const INTERVAL: u64 = 10_000;
@@ -24,13 +28,21 @@ impl Asked<'_> {
         pmu: &Pmu,
     ) -> Result<(), Refusal> {
         let own = Some(opening.interval).filter(|&interval| interval > 0);
-        let table = known.map(|known| known.default_interval);
+        let table = known.map(|known| known.default_interval.max(SHORTEST_USUAL));
         opening.interval = self.request.interval.or(own).or(table).unwrap_or(INTERVAL);
+        if opening.interval > i64::MAX.cast_unsigned() {
+            return Err(Refusal::IntervalTooLarge { interval: opening.interval });
+        }
         opening.registers = record::registers::general(self.facts.kernel.arch());
-        let most = max_precise(pmu);
+        opening.excludes.hypervisor &= !modifiers.hypervisor;
+        let most = precision::most(pmu);
         let table = known.map_or(0, |known| known.most_precise);
         let (wanted, least) = match modifiers.precise {
             Some(Precise::Level(level)) => (level, if self.request.allow_skid { 0 } else { level }),
+            // AMD's caps/max_precise is 0 with IBS too.
+            Some(Precise::Highest) if self.is_amd(opening) => {
+                (if self.may_forward(opening) { 2 } else { 0 }, 0)
+            }
             Some(Precise::Highest) => {
                 let known = if table > 0 { table } else { 3 };
                 (most.map_or(known, |most| most.min(known)), 0)
@@ -48,7 +60,11 @@ impl Asked<'_> {
                 most: table,
             });
         }
+        precision::fit_interval(opening, self.notes)?;
         if wanted == 0 {
+            if modifiers.precise.is_some() {
+                self.notes.push(format!("{}: nothing precise here, IPs have skid", opening.event));
+            }
             return Ok(());
         }
         opening.promises.source = Source::Pebs;
@@ -72,23 +88,24 @@ impl Asked<'_> {
         opening.uarch.map_or(vendor == Some("AuthenticAMD"), Microarchitecture::is_amd)
     }
 
+    /// Whether this user gets the event from IBS, which has both modes.
+    fn may_forward(&self, opening: &Opening) -> bool {
+        is_forwarded(opening)
+            && self.facts.pmu(hardware::IBS).is_some()
+            && !self.facts.access.kernel_denied()
+    }
+
     /// AMD's kernel hands precise cycles and micro-operations on to IBS, and
     /// refuses all else (forward_event_to_ibs(), trap 7).
     fn forward(&mut self, opening: &mut Opening, wanted: u8) -> Result<(), Refusal> {
         let event = || opening.event.clone();
-        let (kind, code) = (opening.kind, opening.words[0] & u64::from(u32::MAX));
-        let forwarded = match kind {
-            EventType::HARDWARE => code == 0,
-            EventType::HW_CACHE => false,
-            _ => matches!(code, 0x76 | 0xc1),
-        };
-        if !forwarded {
+        if !is_forwarded(opening) {
             return Err(Refusal::NotForwarded { event: event() });
         }
         if wanted > 2 {
             return Err(Refusal::TooPrecise { event: event(), asked: wanted, most: 2 });
         }
-        if !self.facts.pmus.iter().flatten().any(|pmu| pmu.name == hardware::IBS) {
+        if self.facts.pmu(hardware::IBS).is_none() {
             return Err(Refusal::NoDevice { event: event(), pmu: hardware::IBS.to_owned() });
         }
         opening.promises.source = Source::Ibs;
@@ -105,8 +122,11 @@ fn is_load_latency(opening: &Opening) -> bool {
     matches!((opening.words[0] & 0xffff, opening.words[1]), (0x100b | 0x1cd | 0x5d0, 1..))
 }
 
-/// `caps/max_precise`; None: unknown.
-fn max_precise(pmu: &Pmu) -> Option<u8> {
-    let caps = &pmu.description.as_ref()?.caps;
-    caps.get("max_precise")?.trim().parse().ok()
+/// Cycles and micro-operations, with no bit more: core_pmu_ibs_config().
+fn is_forwarded(opening: &Opening) -> bool {
+    match opening.kind {
+        EventType::HARDWARE => opening.words[0] == 0,
+        EventType::HW_CACHE => false,
+        _ => matches!(opening.words[0], 0x76 | 0xc1),
+    }
 }
