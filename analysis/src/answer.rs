@@ -16,6 +16,7 @@ use crate::sieve::Sieve;
 use crate::tally::Rows;
 use merged::Merged;
 use record::stream::{Decoder, EventDescription};
+use std::collections::BTreeSet;
 
 /// Everything that was counted.
 #[derive(Debug)]
@@ -74,6 +75,9 @@ pub(crate) fn report(
         let table = rows::table(query, (&columns, rows.of(leader)), &merged, &mut lookup);
         reports.push(merged.report(query, table));
     }
+    // Events of one request share their caveats, and at times their name.
+    let mut said = BTreeSet::new();
+    notes.retain(|note| said.insert(note.clone()));
     notes.extend(lookup.symbolizer.notes().iter().map(ToString::to_string));
     Ok(Report {
         hardmeter_report: Report::VERSION,

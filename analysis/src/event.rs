@@ -26,6 +26,8 @@ pub(crate) struct Event {
     /// What the recorder of ours promised of it: others promise nothing.
     is_ours: bool,
     pub(crate) fields: Fields,
+    /// Whether not all of its samples are meant.
+    pub(crate) is_sifted: bool,
     pub(crate) sampling: Sampling,
     pub(crate) unit: Unit,
     pub(crate) weighting: Weighting,
@@ -71,6 +73,7 @@ impl Event {
         let is_clock = is_software && CLOCKS.contains(&attr.config);
         Event {
             leader: usize::MAX,
+            is_sifted: false,
             is_ours: description.notes.iter().any(|text| note::value(text, "source").is_some()),
             unit: if is_clock { Unit::Nanoseconds } else { Unit::Events },
             selected: query.event.as_ref().is_none_or(|glob| glob.matches(&name)),

@@ -27,8 +27,6 @@ pub struct Pipeline {
     waiting: Waiting,
     counters: Counters,
     losses: Losses,
-    /// Whether some event's samples are not all meant.
-    sifts: bool,
 }
 
 /// What counting changes.
@@ -61,7 +59,6 @@ impl Pipeline {
             sieve: Sieve::new(query.class),
         };
         Ok(Pipeline {
-            sifts: false,
             lookup: Lookup::new(symbolizer),
             waiting: Waiting::new(query.held_bytes),
             counters,
@@ -138,17 +135,16 @@ impl Pipeline {
             return Ok(());
         }
         of.samples += 1;
-        let mut doubt = None;
-        if self.sifts {
+        let number = u32::try_from(event).unwrap_or(u32::MAX);
+        let mut origin = Origin { event: number, misc, doubt: None };
+        if of.is_sifted {
             match self.counters.sift(decoder, event, (misc, payload)) {
                 Some(Sifted::Other) => return Ok(()),
-                Some(Sifted::Undecided(why)) => doubt = Some(why),
+                Some(Sifted::Undecided(why)) => origin.doubt = Some(why),
                 Some(Sifted::Kept) | None => {}
             }
         }
         let Some(of) = self.counters.events.get_mut(event) else { return Ok(()) };
-        let number = u32::try_from(event).unwrap_or(u32::MAX);
-        let origin = Origin { event: number, misc, doubt };
         if !of.fields.read(origin, payload, self.waiting.now()) {
             of.malformed += 1;
         }
@@ -179,12 +175,12 @@ impl Pipeline {
         let known = self.counters.events.len();
         for (index, description) in decoder.events().iter().enumerate().skip(known) {
             let sieve = &self.counters.sieve;
-            self.sifts |= !sieve.filter(index).is_all();
             let wanted = if sieve.needs_registers(index) { u64::MAX } else { wanted };
             let fields = Fields::new(description, wanted);
             let mut event = Event::new(description, fields, &self.query, arch);
             let first = self.counters.events.iter().position(|first| event.joins(first));
             event.leader = first.unwrap_or(index);
+            event.is_sifted = !sieve.filter(index).is_all();
             self.counters.events.push(event);
         }
         Ok(())
@@ -205,6 +201,7 @@ impl Pipeline {
 impl Counters {
     /// Judges a sample by its fields, and books it when it is out. None: it
     /// cannot be decoded, which is booked later.
+    #[inline(never)]
     fn sift(
         &mut self,
         decoder: &Decoder,
@@ -236,7 +233,7 @@ impl Counters {
     ) -> Result<(), Error> {
         let index = usize::try_from(held.event).unwrap_or(usize::MAX);
         let Some(event) = self.events.get_mut(index) else { return Ok(()) };
-        if !self.sieve.filter(index).is_all() {
+        if event.is_sifted {
             let sifted = judge(&mut self.sieve, event, (held, words), lookup);
             if !event.keeps(sifted) {
                 return Ok(());
@@ -287,6 +284,7 @@ impl Counters {
 
 /// Judges a sample whose side records are in: by its instruction, unless its
 /// fields left it in doubt and the instruction does not decide.
+#[inline(never)]
 fn judge(
     sieve: &mut Sieve,
     event: &Event,

@@ -1,6 +1,7 @@
 //! The classes against rules that look at objdump's text alone.
 
 use super::{InstructionClass, InstructionClasses, classes, decode};
+use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -403,4 +404,31 @@ fn memory_classes_are_those_that_the_text_tells() {
     }
     assert!(wrong.is_empty(), "{} {:#?}", wrong.len(), wrong);
     assert!(told > 4_500, "{told}");
+}
+
+proptest! {
+    /// Sampled bytes may be data, or start amid an instruction.
+    #[test]
+    fn any_bytes_have_classes_or_are_no_instruction(
+        bytes in prop::collection::vec(any::<u8>(), 0..=15),
+        bits in prop::sample::select(vec![16, 32, 64]),
+    ) {
+        if let Some(instruction) = decode(&bytes, bits, 0x1000) {
+            prop_assert!((1..=bytes.len()).contains(&instruction.len()));
+            let classes = classes(&instruction);
+            prop_assert!(classes.iter().filter(|class| COMPUTING.contains(class)).count() <= 1);
+            let reads = classes.contains(InstructionClass::ReadsMemory);
+            let writes = classes.contains(InstructionClass::WritesMemory);
+            prop_assert_eq!(classes.contains(InstructionClass::AccessesMemory), reads || writes);
+            prop_assert!(!classes.contains(InstructionClass::SplitLoad));
+        }
+    }
+}
+
+#[test]
+fn code_of_another_width_is_not_guessed() {
+    assert!(decode(&[0x90], 8, 0).is_none());
+    // One byte: `dec` in 32-bit code, a prefix without its instruction in 64.
+    assert!(decode(&[0x48], 32, 0).is_some());
+    assert!(decode(&[0x48], 64, 0).is_none());
 }

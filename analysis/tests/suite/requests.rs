@@ -109,11 +109,14 @@ fn shares_of_unlike_intervals_are_of_periods() {
 /// Register histograms are of both as well.
 #[test]
 fn registers_are_counted_together() {
-    let recording = two(["memory_moves"; 2], [100; 2], [OURS; 2]);
+    let ibs = "source=ibs;regs=interrupt-time";
+    let recording = two(["memory_moves"; 2], [100; 2], [ibs; 2]);
     let query = Query { registers: Some(analysis::RegisterQuery::default()), ..Query::default() };
     let report = report(query, &recording.bytes).unwrap();
     let event = &report.events[0];
     assert_eq!(event.totals.at_site, Some(7));
     assert!(event.registers.iter().any(|register| register.name == "rax" || register.name == "ax"));
     assert!(event.registers.iter().all(|register| register.samples == 7), "{:?}", event.registers);
+    let caveats = report.notes.iter().filter(|note| note.contains("belong to a later instruction"));
+    assert_eq!(caveats.count(), 1, "{:?}", report.notes);
 }

@@ -152,6 +152,59 @@ mod tests {
         assert!(text.starts_with('#'), "{text}");
     }
 
+    /// What the event samples besides what it means is no loss.
+    #[test]
+    fn lines_are_of_records_that_the_event_means() {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let path = directory.path().join("records");
+        let destination = Destination::create(&Place::File(path.clone())).expect("can be made");
+        let mut records = TextRecords::new(destination);
+        let order = ByteOrder::Little;
+        let sample_type = SampleType::IP | SampleType::TIME;
+        let attr = Attr { size: 136, sample_type, ..Attr::default() };
+        let layout = SampleLayout::new(&attr, order).expect("bits are known");
+        let mut bytes = Vec::new();
+        write::file_header(order, &mut bytes);
+        write::attr(&attr, &[1], order, &mut bytes).expect("fits");
+        write::event_unit(1, "source=ibs;filter=mode:user", order, &mut bytes).expect("fits");
+        // The privilege level of each record: two users', one kernel's, one
+        // that does not say.
+        for (ip, misc) in [2, 1, 2, 0].into_iter().enumerate() {
+            let sample = Sample {
+                misc: record::Misc(misc),
+                ip: Some(ip as u64),
+                time: Some(Time(0)),
+                ..Sample::default()
+            };
+            layout.encode(&sample, &mut bytes).expect("fields fit");
+        }
+        records.stream(&bytes).expect("there is room");
+        records.close().expect("there is room");
+        assert_eq!((records.written(), records.left_out()), (2, 2));
+        assert_eq!(
+            records.notes(),
+            [
+                "2 of 4 records are of mode:user; the others are left out",
+                "1 of those left out could not be decided: records that do not say whether the \
+                 user or the kernel ran",
+            ]
+        );
+        let text = std::fs::read_to_string(path).expect("is text");
+        assert_eq!(text.lines().count(), 3, "{text}");
+    }
+
+    #[test]
+    fn a_filter_that_is_not_known_ends_the_session() {
+        let place = Place::File("/dev/null".into());
+        let mut records = TextRecords::new(Destination::create(&place).expect("Linux has it"));
+        let mut bytes = stream(1);
+        let samples = bytes.split_off(bytes.len() - 8 - 24);
+        write::event_unit(1, "filter=ibs:warp", ByteOrder::Little, &mut bytes).expect("fits");
+        bytes.extend_from_slice(&samples);
+        let error = records.stream(&bytes).expect_err("cannot be followed").to_string();
+        assert!(error.contains("`ibs:warp`"), "{error}");
+    }
+
     #[test]
     fn lines_that_find_no_room_are_not_counted() {
         let place = Place::File("/dev/full".into());

@@ -89,7 +89,7 @@ impl Sifter {
             vec![format!("{kept} of {all} records are of {filters}; the others are left out")];
         for (doubt, count) in &self.undecided {
             let why = self.sieve.reason(*doubt);
-            notes.push(format!("{count} records left out could not be decided: {why}"));
+            notes.push(format!("{count} of those left out could not be decided: {why}"));
         }
         notes
     }
