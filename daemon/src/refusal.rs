@@ -54,6 +54,12 @@ pub enum Refusal {
     /// More precision than the event has.
     #[error("{event} has precise_ip {most} at most, not {asked}: say :{}", "p".repeat((*most).into()))]
     TooPrecise { event: String, asked: u8, most: u8 },
+    /// Precision where no CPU has any.
+    #[error(
+        "{event}: {pmu} takes :p and gives IPs with skid all the same (Intel's and AMD's CPUs alone \
+         sample precisely): leave it out"
+    )]
+    NoPrecision { event: String, pmu: String },
     /// A precise event of AMD that IBS does not stand in for.
     #[error(
         "{event}: AMD samples precisely by IBS only, which stands in for cycles, r076 and r0c1 and \
@@ -242,6 +248,7 @@ impl Refusal {
             | Refusal::NoEncoding { .. }
             | Refusal::NoDevice { .. }
             | Refusal::NotForwarded { .. }
+            | Refusal::NoPrecision { .. }
             | Refusal::NoPmu { .. }
             | Refusal::Unsampled { .. }
             | Refusal::NoPmuType { .. }

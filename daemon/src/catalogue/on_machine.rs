@@ -122,8 +122,7 @@ fn of_other_architecture(entry: &EventType, facts: &Facts) -> Result<OnMachine, 
     if let Some(spe) = all().find(|pmu| pmu.name.starts_with("arm_spe")) {
         return Err(NotOnMachine::ArmSpe { pmu: spe.name.clone() });
     }
-    let counts = |pmu: &&Pmu| pmu.is_core() && !pmu.name.starts_with("ibs_");
-    let pmus: Vec<_> = all().filter(counts).collect();
+    let pmus: Vec<_> = all().filter(|pmu| pmu.counts_events()).collect();
     if pmus.is_empty() {
         return Err(NotOnMachine::NoPmu(facts.hypervisor.to_string(), facts.pmus.is_some()));
     }

@@ -35,6 +35,13 @@ impl Pmu {
                 .any(|start| self.name.starts_with(start))
     }
 
+    /// Whether this PMU has counters of a CPU core: no sampling unit beside
+    /// them.
+    pub fn counts_events(&self) -> bool {
+        self.is_core()
+            && !["ibs_", "arm_spe", "cpum_cf"].iter().any(|start| self.name.starts_with(start))
+    }
+
     /// Reads CPUs and description, unless that was done.
     pub(super) fn describe(&mut self, tree: &Tree<'_>, devices: &str) -> Result<(), FactsError> {
         if self.description.is_none() {

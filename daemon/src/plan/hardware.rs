@@ -3,7 +3,7 @@
 use record::{EventType, SampleType};
 
 use super::opening::Opening;
-use super::{ibs, load_latency, precision};
+use super::{ibs, large_pebs, load_latency, precision};
 use crate::catalogue::{
     self, Availability, Composed, Encoding, EventType as Type, Latency, MaskError,
     Microarchitecture, OnCore, OnMachine,
@@ -29,8 +29,7 @@ pub(super) struct Core<'f> {
 
 /// The kinds of cores of the machine.
 pub(super) fn cores(facts: &Facts) -> Vec<Core<'_>> {
-    let pmus = facts.pmus.iter().flatten();
-    let cores = pmus.filter(|pmu| pmu.name == "cpu" || pmu.name.starts_with("cpu_"));
+    let cores = facts.pmus.iter().flatten().filter(|pmu| pmu.counts_events());
     let core = |pmu| Core { pmu, uarch: catalogue::identify(&facts.cpus, pmu).core() };
     let mut cores: Vec<_> = cores.map(core).collect();
     // The large cores' PMU has the lowest number: users know it best.
@@ -208,18 +207,7 @@ impl Asked<'_> {
         if !encoding.errata.is_empty() {
             notes.push(format!("{event}: see the maker's errata {}", encoding.errata));
         }
-        if let Some(uarch) = self.core.uarch
-            && opening.promises.source == Source::Pebs
-        {
-            let attr = super::attrs::sampled(opening, self.request.target);
-            let reasons = super::large_pebs::forfeits(&attr, uarch);
-            if !reasons.is_empty() {
-                notes.push(format!(
-                    "{event}: an interrupt for each record instead of one for many (large PEBS): {}",
-                    reasons.join(", ")
-                ));
-            }
-        }
+        large_pebs::tell(opening, self.request.target, notes);
     }
 
     /// The device that an encoding is an event of, and its number.

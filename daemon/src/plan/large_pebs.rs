@@ -3,7 +3,11 @@
 
 use record::{Attr, SampleType};
 
+use super::attrs;
+use super::opening::Opening;
+use crate::Target;
 use crate::catalogue::Microarchitecture;
+use crate::promises::Source;
 
 /// Registers that large PEBS can give: PEBS_GP_REGS.
 const REGISTERS: u64 = 0xff_03ff;
@@ -40,8 +44,23 @@ const ALLOWED: SampleType = SampleType::IP
     .union(SampleType::WEIGHT)
     .union(SampleType::WEIGHT_STRUCT);
 
+/// Notes what makes the CPU interrupt at every record of an event.
+pub(super) fn tell(opening: &Opening, target: Target, notes: &mut Vec<String>) {
+    let Some(uarch) = opening.uarch.filter(|_| opening.promises.source == Source::Pebs) else {
+        return;
+    };
+    let reasons = forfeits(&attrs::sampled(opening, target), uarch);
+    if !reasons.is_empty() {
+        notes.push(format!(
+            "{}: an interrupt for each record instead of one for many (large PEBS): {}",
+            opening.event,
+            reasons.join(", ")
+        ));
+    }
+}
+
 /// What makes the CPU interrupt at every record; empty: nothing does.
-pub(super) fn forfeits(attr: &Attr, uarch: Microarchitecture) -> Vec<String> {
+fn forfeits(attr: &Attr, uarch: Microarchitecture) -> Vec<String> {
     let mut reasons = Vec::new();
     let timeless = TIMELESS.iter().any(|core| uarch.0.starts_with(core));
     let mut allowed = ALLOWED;

@@ -8,7 +8,7 @@ use record::{EventType, SampleType};
 
 use super::hardware::{self, Core};
 use super::opening::Opening;
-use super::{ibs, load_latency};
+use super::{ibs, large_pebs, load_latency};
 use crate::catalogue::{self, Microarchitecture, NamedEvent};
 use crate::event_spec::{
     Event, EventSpecError, Generic, Modifiers, generic, generic_names, suggestion,
@@ -170,6 +170,7 @@ impl<'a> Asked<'a> {
                 opening.cpus.clone_from(&core.pmu.cpus);
             }
             self.finish(&mut opening, None, modifiers, core.pmu)?;
+            large_pebs::tell(&opening, self.request.target, self.notes);
             Ok(opening)
         });
         openings.collect()
@@ -274,6 +275,7 @@ impl<'a> Asked<'a> {
             hardware::check_bits(&opening, core.pmu)?;
         }
         self.finish(&mut opening, found.known.as_ref(), modifiers, core.pmu)?;
+        large_pebs::tell(&opening, self.request.target, self.notes);
         let leader = load_latency::leader(&opening, core.pmu)?;
         if leader.is_some() {
             opening.leader = Some(0);

@@ -83,11 +83,13 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     precision::share_distribution(&mut openings, &mut notes);
     let events: Vec<_> = openings.into_iter().map(|opening| planned(opening, request)).collect();
     let sampled = events.iter().find(|event: &&OutlinedEvent| !event.planned.carrier);
-    let sampled = sampled.map(|event| event.planned.attr.clone()).unwrap_or_default();
-    let side = attrs::side(&sampled, request.modes, request.target);
+    let (first, attr) = sampled
+        .map(|event| (event.planned.name.clone(), event.planned.attr.clone()))
+        .unwrap_or_default();
+    let side = attrs::side(&attr, request.modes, request.target);
     let name = match &event {
         Event::Type(entry) => entry.name.to_owned(),
-        _ => events.first().map(|event| event.planned.name.clone()).unwrap_or_default(),
+        _ => first,
     };
     Ok(Outline { name, events, side, notes })
 }

@@ -1,6 +1,6 @@
 //! What modifiers and tables make of a named event's precision.
 
-use record::{EventType, SampleType};
+use record::{Arch, EventType, SampleType};
 
 use super::Asked;
 use crate::Refusal;
@@ -35,9 +35,16 @@ impl Asked<'_> {
         }
         opening.registers = record::registers::general(self.facts.kernel.arch());
         opening.excludes.hypervisor &= !modifiers.hypervisor;
+        let is_x86 = self.facts.kernel.arch() == Arch::X86_64;
         let most = precision::most(pmu);
         let table = known.map_or(0, |known| known.most_precise);
         let (wanted, least) = match modifiers.precise {
+            // Other architectures' kernels take precise_ip and ignore it (trap 4).
+            Some(Precise::Level(_)) if !is_x86 && !self.request.allow_skid => {
+                let (event, pmu) = (opening.event.clone(), pmu.name.clone());
+                return Err(Refusal::NoPrecision { event, pmu });
+            }
+            Some(_) if !is_x86 => (0, 0),
             Some(Precise::Level(level)) => (level, if self.request.allow_skid { 0 } else { level }),
             // AMD's caps/max_precise is 0 with IBS too.
             Some(Precise::Highest) if self.is_amd(opening) => {

@@ -192,3 +192,37 @@ fn every_named_event_of_a_core_can_be_had_there() {
         }
     }
 }
+
+#[test]
+fn cores_of_other_makers_count_with_skid() {
+    let without_spe = |facts: &mut Facts| {
+        facts.pmus.iter_mut().for_each(|pmus| pmus.retain(|pmu| pmu.name != "arm_spe_0"));
+    };
+    for change in [without_spe, same] {
+        for event in ["cycles", "r08", "inst_retired", "inst_retired:P", "armv8_pmuv3_0/cycles/"] {
+            let (event, _) = first("neoverse-n1-spe", event, change);
+            assert_eq!((event.pmu.as_str(), event.attr.precise_ip()), ("armv8_pmuv3_0", 0));
+            let kind = if event.attr.config == 8 { 8 } else { 0 };
+            assert_eq!(event.attr.kind, EventType(kind), "not the PMU's number in config");
+            assert_eq!((event.promises.source, event.attr.config >> 32), (Source::Counter, 0));
+        }
+    }
+    let text = refusal("neoverse-n1-spe", "inst_retired:pp");
+    assert!(text.contains("with skid all the same"), "{text}");
+}
+
+#[test]
+fn a_plan_is_called_by_what_it_samples() {
+    let facts = FixtureTrees::of(&["sapphirerapids-rtm"]).facts("sapphirerapids-rtm");
+    let outline = outline(&request("mem-loads", Modes::USER), &facts).unwrap();
+    assert_eq!((outline.name.as_str(), outline.events.len()), ("mem-loads", 2));
+    assert!(outline.events[0].planned.carrier);
+}
+
+#[test]
+fn what_forfeits_large_pebs_is_said_of_named_events_too() {
+    let told = |machine: &str| first(machine, "mem_load_uops_retired.l1_miss:pp", same).1.concat();
+    assert!(told("haswell-rtm").contains("(large PEBS): TIME"), "no time in its records");
+    let (_, notes) = first("skylake-client", "mem_load_retired.l1_miss", same);
+    assert_eq!(notes, [""; 0]);
+}
