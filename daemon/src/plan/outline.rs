@@ -81,6 +81,7 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     drop_refused_registers(&mut openings, facts, &mut notes);
     share_interval(&mut openings);
     precision::share_distribution(&mut openings, &mut notes);
+    tell_of_filter(&openings, &mut notes);
     let events: Vec<_> = openings.into_iter().map(|opening| planned(opening, request)).collect();
     let sampled = events.iter().find(|event: &&OutlinedEvent| !event.planned.carrier);
     let (first, attr) = sampled
@@ -149,6 +150,17 @@ fn planned(opening: Opening, request: &Request) -> OutlinedEvent {
     let planned =
         PlannedEvent { name, pmu, attr, cpus, leader, carrier, least_precise, promises, filter };
     OutlinedEvent { planned, event, uarch: opening.uarch, equivalence: opening.equivalence }
+}
+
+/// More is sampled than is meant: a count of samples is one of all.
+fn tell_of_filter(openings: &[Opening], notes: &mut Vec<String>) {
+    let filtered = openings.iter().find(|opening| !opening.filter.is_all());
+    if let Some(opening) = filtered {
+        notes.push(format!(
+            "more is sampled than is meant; readers keep {}; -c counts all samples",
+            opening.filter
+        ));
+    }
 }
 
 /// Samples of all events of a request stand for as many events each, so
