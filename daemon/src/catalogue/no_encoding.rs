@@ -48,6 +48,12 @@ fn because(core: Microarchitecture, name: &str) -> &'static str {
         "store_latency" if core.is_amd() => "IBS measures the latency of loads only",
         "store_latency" => "stores are not timed before Sapphire Rapids and Alder Lake",
         "load_latency" => "it has no load latency facility",
+        "fb_alloc"
+            if ["lioncove", "cougarcove", "coyotecove"].iter().any(|big| core.0.ends_with(big)) =>
+        {
+            "its event 48 counts misses under way and nothing else (L1D_PENDING.LOAD); fb_full \
+             counts full fill buffers"
+        }
         "fb_full" | "fb_alloc" => "fill buffers are counted by big cores of Intel only",
         "l2_rqsts" => "requests to its second-level cache are not counted by origin and result",
         "mob_load_replay_retired" => "blocked store forwarding is not counted",

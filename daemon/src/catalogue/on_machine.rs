@@ -92,7 +92,11 @@ pub fn on_machine(entry: &EventType, facts: &Facts) -> Result<OnMachine, NotOnMa
     if without_ibs {
         return Err(NotOnMachine::NoIbs(facts.hypervisor.to_string()));
     }
-    let reason = found.lacking.into_iter().next().map(|(_, reason)| reason);
+    // Of several kinds of cores the largest speaks for all: its PMU's number
+    // is the lowest.
+    let number = |name: &str| all().find(|pmu| pmu.name == name).and_then(|pmu| pmu.kind);
+    let largest = found.lacking.into_iter().min_by_key(|(pmu, _)| number(pmu).map(|kind| kind.0));
+    let reason = largest.map(|(_, reason)| reason);
     Err(reason.unwrap_or(NoEncoding::Generic { name: entry.name }).into())
 }
 

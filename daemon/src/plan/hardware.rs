@@ -75,6 +75,10 @@ pub(super) fn open(
                 for mut opening in found {
                     if hybrid {
                         opening.name = format!("{}/{}/", pmu.name, opening.name);
+                    }
+                    // Also where it is the only kind: the other one's CPUs
+                    // may be there without a PMU, and refuse the event.
+                    if pmu.name != "cpu" {
                         opening.cpus.clone_from(&pmu.cpus);
                     }
                     opening.leader = opening.leader.map(|leader| first + leader);
@@ -83,7 +87,7 @@ pub(super) fn open(
             }
             Err(refusal) if hybrid => {
                 notes.push(format!("{} is not sampled: {refusal}", core.pmu));
-                refused = Some(refusal);
+                refused.get_or_insert(refusal);
             }
             Err(refusal) => return Err(refusal),
         }
