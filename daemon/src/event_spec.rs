@@ -123,6 +123,13 @@ impl EventSpec {
             let name = name.replace(':', ".");
             return Ok(Event::Named { name, modifiers: modifiers? });
         }
+        if let Some((before, letters)) = name.split_once(':')
+            && generic(before).is_some()
+        {
+            let typed = typed.to_owned();
+            Modifiers::parse(letters)
+                .map_err(|source| EventSpecError::Letters { typed, source })?;
+        }
         match name.split_once(':').map(|(before, after)| Tracepoint::parse(before, after)) {
             Some(Some(point)) if name == typed => Ok(Event::Tracepoint(point)),
             Some(Some(point)) => {

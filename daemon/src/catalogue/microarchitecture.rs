@@ -81,9 +81,10 @@ fn cpu_rows() -> impl Iterator<Item = CpuRow> {
 
 /// Which core `pmu` counts. A hybrid CPU has a PMU for each kind of core:
 /// "cpu_core", "cpu_atom", "cpu_lowpower"; others have "cpu", to which AMD's
-/// "ibs_op" belongs.
+/// "ibs_op" and "ibs_fetch" belong.
 pub fn identify(cpus: &Cpus, pmu: &Pmu) -> Identified {
-    let name = if pmu.name == "ibs_op" { "cpu" } else { pmu.name.as_str() };
+    let ibs = matches!(pmu.name.as_str(), "ibs_op" | "ibs_fetch");
+    let name = if ibs { "cpu" } else { pmu.name.as_str() };
     if !matches!(name, "cpu" | "cpu_core" | "cpu_atom" | "cpu_lowpower") {
         return Identified::Unknown;
     }

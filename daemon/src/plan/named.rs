@@ -68,6 +68,10 @@ impl<'a> Asked<'a> {
         let pmus = || facts.pmus.iter().flatten();
         let core = hardware::cores(facts).into_iter().find(|core| core.pmu.name == name);
         let Some(pmu) = pmus().find(|pmu| pmu.name == name) else {
+            if name.starts_with("cpu") {
+                // Without any core's PMU the reason is the machine's.
+                self.cores()?;
+            }
             let scored =
                 pmus().map(|pmu| (catalogue::likeness(name, &pmu.name), pmu.name.as_str()));
             let nearest: Vec<_> =
@@ -78,7 +82,8 @@ impl<'a> Asked<'a> {
                 suggestion: suggestion(&nearest),
             });
         };
-        let core = core.unwrap_or(Core { pmu, uarch: None });
+        let uarch = catalogue::identify(&facts.cpus, pmu).core();
+        let core = core.unwrap_or(Core { pmu, uarch });
         let description = self.describe(pmu)?;
         if let Some(why) = unsampled(pmu) {
             let (event, pmu) = (self.request.event.0.clone(), name.to_owned());

@@ -83,9 +83,16 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     precision::share_distribution(&mut openings, &mut notes);
     tell_of_filter(&openings, &mut notes);
     let events: Vec<_> = openings.into_iter().map(|opening| planned(opening, request)).collect();
-    let sampled = events.iter().find(|event: &&OutlinedEvent| !event.planned.carrier);
-    let (first, attr) = sampled
-        .map(|event| (event.planned.name.clone(), event.planned.attr.clone()))
+    let mut sampled = events.iter().filter(|event: &&OutlinedEvent| !event.planned.carrier);
+    let first = sampled.next();
+    // Events of several kinds of cores have each core's name.
+    let of_several = sampled.next().is_some();
+    let (first, attr) = first
+        .map(|event| {
+            let planned = &event.planned;
+            let name = if of_several { &event.event } else { &planned.name };
+            (name.clone(), planned.attr.clone())
+        })
         .unwrap_or_default();
     let side = attrs::side(&attr, request.modes, request.target);
     let name = match &event {
