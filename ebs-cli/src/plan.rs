@@ -6,7 +6,9 @@ mod text;
 use crate::exit_status::{FAILURE, SUCCESS};
 use crate::invocation::PlanJob;
 use anyhow::Result;
-use daemon::facts::{Facts, Version};
+use daemon::catalogue::{EventKind, EventType};
+use daemon::event_spec::Event;
+use daemon::facts::{Facts, FactsError, Version};
 use daemon::plan::{Outline, outline};
 use daemon::{Refusal, Request};
 use std::io::Write;
@@ -18,23 +20,54 @@ use std::path::Path;
 ///
 /// Facts that make no sense, a refusal (without `--json`), a failing output.
 pub fn run(job: &PlanJob, out: &mut dyn Write) -> Result<u8> {
-    let facts = facts(job)?;
-    let outline = outlined(&job.request, &facts, job.version);
-    if job.json {
-        let (value, status) = match &outline {
-            Ok(outline) => {
-                (serde_json::to_string(&json::Plan::new(outline, &job.request))?, SUCCESS)
-            }
-            Err(refusal) => (serde_json::to_string(&json::Refused::new(refusal))?, FAILURE),
-        };
-        writeln!(out, "{value}")?;
-        return Ok(status);
+    let facts = facts(job);
+    if !job.json {
+        let outline = outlined(&job.request, &facts?, job.version)?;
+        out.write_all(text::render(&outline, &job.request).as_bytes())?;
+        return Ok(SUCCESS);
     }
-    out.write_all(text::render(&outline?, &job.request).as_bytes())?;
-    Ok(SUCCESS)
+    let refused = match facts {
+        Err(error) => json::Refused::unread(&error),
+        Ok(facts) => match outlined(&job.request, &facts, job.version) {
+            Ok(outline) => {
+                let plan = serde_json::to_string(&json::Plan::new(&outline, &job.request))?;
+                writeln!(out, "{plan}")?;
+                return Ok(SUCCESS);
+            }
+            Err(refusal) => json::Refused::new(&refusal, nearest(&refusal, &job.request, &facts)),
+        },
+    };
+    writeln!(out, "{}", serde_json::to_string(&refused)?)?;
+    Ok(FAILURE)
 }
 
-fn facts(job: &PlanJob) -> Result<Facts> {
+/// What a script may try instead: what the refusal names; for a type that
+/// the machine has in its tables and yet cannot sample, its kin that it can.
+fn nearest(refusal: &Refusal, request: &Request, facts: &Facts) -> Vec<String> {
+    let named = refusal.nearest();
+    if !named.is_empty() || refusal.is_usage() {
+        return named.to_vec();
+    }
+    let Ok(Event::Type(EventType { kind: EventKind::Hardware(hardware), .. })) =
+        request.event.resolve()
+    else {
+        return Vec::new();
+    };
+    let can = |name: &&&str| {
+        let request = Request { event: (**name).into(), masks: Vec::new(), ..request.clone() };
+        outline(&request, facts).is_ok()
+    };
+    hardware
+        .kin
+        .iter()
+        .chain(hardware.nearest)
+        .filter(can)
+        .take(2)
+        .map(|&name| name.into())
+        .collect()
+}
+
+fn facts(job: &PlanJob) -> Result<Facts, FactsError> {
     let version = job.version.map(|(major, minor)| Version(major, minor, 0));
     Ok(match &job.root {
         Some(root) => Facts::read_tree(root, version)?,

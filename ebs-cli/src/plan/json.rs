@@ -2,6 +2,7 @@
 
 use daemon::Refusal;
 use daemon::Request;
+use daemon::facts::FactsError;
 use daemon::plan::{Outline, OutlinedEvent};
 use daemon::promises::{AddressPromise, Promises};
 use record::{AttrFlags, Cpu, SampleType};
@@ -72,8 +73,13 @@ struct Told {
 }
 
 impl Refused {
-    pub(super) fn new(refusal: &Refusal) -> Refused {
-        Refused { refused: refusal.to_string(), nearest: refusal.nearest().to_vec() }
+    pub(super) fn new(refusal: &Refusal, nearest: Vec<String>) -> Refused {
+        Refused { refused: refusal.to_string(), nearest }
+    }
+
+    /// The machine's description makes no sense.
+    pub(super) fn unread(error: &FactsError) -> Refused {
+        Refused { refused: error.to_string(), nearest: Vec::new() }
     }
 }
 

@@ -40,17 +40,13 @@ fn rows(outlined: &OutlinedEvent) -> Vec<(&'static str, String)> {
         .filter_map(|(name, _)| name.strip_prefix("EXCLUDE_"))
         .map(str::to_lowercase)
         .collect();
+    let on = match cpus(planned.cpus.as_deref()) {
+        none if none.is_empty() => "none online".to_owned(),
+        some => some,
+    };
     let mut rows = vec![
         ("is", format!("{} ({})", outlined.event, outlined.equivalence)),
-        (
-            "pmu",
-            format!(
-                "{} (type {}), CPUs {}",
-                planned.pmu,
-                attr.kind.0,
-                cpus(planned.cpus.as_deref())
-            ),
-        ),
+        ("pmu", format!("{} (type {}), CPUs {on}", planned.pmu, attr.kind.0)),
         (
             "config",
             format!("{:#x}, config1 {:#x}, config2 {:#x}", attr.config, attr.config1, attr.config2),

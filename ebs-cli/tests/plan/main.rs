@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod by_cpu;
+mod corners;
+mod machine;
 mod odd_trees;
 mod review;
 mod snapshots;

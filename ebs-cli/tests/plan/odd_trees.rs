@@ -1,85 +1,11 @@
 //! Machines that are in no archive: trees changed by hand, as other kernels,
 //! firmware and hypervisors have them.
 
+use crate::machine::Machine;
 use crate::trees;
 use serde_json::{Value, json};
-use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
-
-/// A copy of a tree, to change.
-struct Machine(TempDir);
-
-impl Machine {
-    fn like(tree: &str) -> Machine {
-        let dir = TempDir::new().unwrap();
-        copy(&trees::path(tree), dir.path());
-        Machine(dir)
-    }
-
-    fn with(self, file: &str, text: &str) -> Machine {
-        let path = self.0.path().join(file);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-        self
-    }
-
-    fn without(self, file: &str) -> Machine {
-        let path = self.0.path().join(file);
-        if path.is_dir() {
-            fs::remove_dir_all(path).unwrap()
-        } else {
-            fs::remove_file(path).unwrap()
-        }
-        self
-    }
-
-    /// /proc/cpuinfo with another model number.
-    fn model(self, number: u32) -> Machine {
-        let text = fs::read_to_string(self.0.path().join("cpuinfo")).unwrap();
-        let lines = text.lines().map(|line| match line.starts_with("model\t") {
-            true => format!("model\t\t: {number}"),
-            false => line.to_owned(),
-        });
-        let text = lines.collect::<Vec<_>>().join("\n");
-        self.with("cpuinfo", &text)
-    }
-
-    fn family(self, number: u32) -> Machine {
-        let text = fs::read_to_string(self.0.path().join("cpuinfo")).unwrap();
-        let lines = text.lines().map(|line| match line.starts_with("cpu family") {
-            true => format!("cpu family\t: {number}"),
-            false => line.to_owned(),
-        });
-        let text = lines.collect::<Vec<_>>().join("\n");
-        self.with("cpuinfo", &text)
-    }
-
-    fn plan(&self, words: &[&str]) -> Value {
-        let (value, status) = trees::plan_at(self.0.path(), words);
-        assert_eq!(status, 0, "{words:?}: {value}");
-        value
-    }
-
-    fn refusal(&self, words: &[&str]) -> String {
-        let (value, status) = trees::plan_at(self.0.path(), words);
-        assert_eq!(status, 1, "{words:?}: {value}");
-        value["refused"].as_str().unwrap_or_else(|| panic!("{value}")).to_owned()
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::write(target, fs::read(entry.path()).unwrap()).unwrap();
-        }
-    }
-}
 
 fn notes(plan: &Value) -> String {
     plan["notes"].to_string()
