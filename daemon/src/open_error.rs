@@ -7,6 +7,7 @@ mod hardware;
 #[cfg(test)]
 mod tests;
 
+use record::sample_filter::Condition;
 use record::{Cpu, Tid};
 
 use crate::{Plan, PlannedEvent, Target};
@@ -84,11 +85,16 @@ pub(crate) fn explain_imprecise(
     plan: &Plan,
     refused: &[(u8, i32)],
 ) -> String {
+    let event = failure.event.and_then(|index| plan.events.get(index));
+    let is_class = |condition| matches!(condition, Condition::Class(_));
+    let way_out = match event.is_some_and(|event| event.filter.asks(is_class)) {
+        true => "with skid its instructions cannot be told; ebs -h lists",
+        false => "--allow-skid samples with skid, ebs -h lists",
+    };
     let refused = refused.iter().map(|(level, errno)| format!("{} at {level}", errno_name(*errno)));
     format!(
         "{}: it promises exact IPs, and the kernel gives none here (precise_ip: {}; a virtual \
-         machine often has no PEBS): --allow-skid samples with skid, ebs -h lists what is exact \
-         here",
+         machine often has no PEBS): {way_out} what is exact here",
         subject(failure, plan),
         refused.collect::<Vec<_>>().join(", ")
     )

@@ -104,6 +104,12 @@ pub enum Refusal {
          samples with skid"
     )]
     NotPrecise { event: String, pmu: String },
+    /// No precise sampling, for a type that is told by the instruction at IP.
+    #[error(
+        "{event} is told here by the instruction at each sample's IP, and {pmu} has no exact IPs \
+         (its caps/max_precise): with skid it would be another instruction"
+    )]
+    NeedsExactIp { event: String, pmu: String },
     /// An interval that the kernel would raise, and so refuses.
     #[error("{event}: interval {interval} is too short for this CPU; say -i {least} or more")]
     IntervalTooShort { event: String, interval: u64, least: u64 },
@@ -255,6 +261,7 @@ impl Refusal {
             | Refusal::FormatLacks { .. }
             | Refusal::NoTerm { .. }
             | Refusal::NotPrecise { .. }
+            | Refusal::NeedsExactIp { .. }
             | Refusal::IbsOnTask { .. }
             | Refusal::IbsSeesKernel { .. }
             | Refusal::IbsMemory { .. }

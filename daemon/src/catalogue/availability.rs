@@ -1,9 +1,10 @@
 //! Whether a machine has a type, and why not.
 
 use super::{
-    EventKind, EventType, Hardware, NotOnMachine, OnMachine, find, generic_encodings, on_machine,
+    Encoding, EventKind, EventType, Hardware, NotOnMachine, OnMachine, find, generic_encodings,
+    on_machine,
 };
-use crate::facts::{Facts, Tracefs};
+use crate::facts::{Facts, Pmu, Tracefs};
 
 /// Whether a type can be sampled on the machine of some facts. Rights are
 /// not looked at: those depend on the request.
@@ -57,6 +58,12 @@ fn lacks_pmu(facts: &Facts, name: &str) -> bool {
 
 fn of_hardware(entry: &EventType, hardware: Hardware, facts: &Facts) -> Availability {
     let why = match on_machine(entry, facts) {
+        Ok(found) if is_imprecise(&found, facts) => {
+            let mut encodings = found.cores.iter().flat_map(|core| &core.encodings);
+            let with_skid = !encodings.any(Encoding::is_told_by_instruction);
+            let pmus: Vec<_> = found.cores.into_iter().map(|core| core.pmu).collect();
+            NotOnMachine::NoPrecision { pmus: pmus.join(", "), with_skid }
+        }
         Ok(found) => {
             let first = found.cores.iter().flat_map(|core| &core.encodings).next();
             let default_interval =
@@ -66,7 +73,9 @@ fn of_hardware(entry: &EventType, hardware: Hardware, facts: &Facts) -> Availabi
         Err(why) => why,
     };
     let here = |name: &&&str| {
-        **name != entry.name && find(name).is_some_and(|kin| on_machine(kin, facts).is_ok())
+        let kin = find(name).filter(|kin| kin.name != entry.name);
+        let found = kin.and_then(|kin| on_machine(kin, facts).ok());
+        found.is_some_and(|found| !is_imprecise(&found, facts))
     };
     let kin: Vec<_> = hardware.kin.iter().filter(here).take(2).copied().collect();
     let (nearest, advice) = if kin.is_empty() {
@@ -78,16 +87,28 @@ fn of_hardware(entry: &EventType, hardware: Hardware, facts: &Facts) -> Availabi
         let software = hardware.nearest.iter().filter(has).copied().collect();
         (software, with_skid(entry, &why) + hardware.difference)
     } else {
-        let advice = format!("{} can be sampled here; ebs -h TYPE says what it is", kin.join(", "));
-        (kin, advice)
+        let skid = with_skid(entry, &why);
+        let kin_here = kin.join(", ");
+        (kin, format!("{skid}{kin_here} can be sampled here; ebs -h TYPE says what it is"))
     };
     Availability::Unavailable { why: why.to_string(), nearest, advice }
+}
+
+/// Whether every core promises precise events and its PMU takes none.
+fn is_imprecise(found: &OnMachine, facts: &Facts) -> bool {
+    found.cores.iter().all(|core| {
+        core.encodings.iter().any(|encoding| encoding.precise > 0)
+            && facts.pmu(&core.pmu).and_then(Pmu::most_precise) == Some(0)
+    })
 }
 
 /// What the kernel counts in the type's place where a core has a PMU and no
 /// way to be precise.
 fn with_skid(entry: &EventType, why: &NotOnMachine) -> String {
     let generic = match why {
+        NotOnMachine::NoPrecision { with_skid: true, .. } => {
+            return "--allow-skid samples it with skid; ".to_owned();
+        }
         NotOnMachine::NoIbs(_) => generic_encodings(entry).unwrap_or_default(),
         _ => Vec::new(),
     };

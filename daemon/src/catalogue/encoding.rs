@@ -1,6 +1,7 @@
 //! What to open for a type on a core.
 
 use record::SampleFilter;
+use record::sample_filter::Condition;
 
 use super::no_encoding::NoEncoding;
 use super::table::{self, hex, lists, rows};
@@ -60,6 +61,12 @@ impl Encoding {
     /// Whether samples name the instruction that caused the event.
     pub fn is_exact_ip(&self) -> bool {
         self.precise > 0 || self.pmu == "ibs_op"
+    }
+
+    /// Whether the instruction at a sample's IP says if it is of the type:
+    /// with skid that would be another instruction.
+    pub fn is_told_by_instruction(&self) -> bool {
+        self.filter.asks(|condition| matches!(condition, Condition::Class(_)))
     }
 }
 

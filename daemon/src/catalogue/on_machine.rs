@@ -46,6 +46,18 @@ pub enum NotOnMachine {
         /// The unit's device.
         pmu: String,
     },
+    /// The PMU of each core that has it takes no precise event.
+    #[error(
+        "{pmus} samples nothing precisely here (its caps/max_precise is 0: a guest whose host keeps \
+         PEBS to itself, or PEBS is switched off)"
+    )]
+    NoPrecision {
+        /// The PMUs.
+        pmus: String,
+        /// Whether the type can be had with skid: it is not told by the
+        /// instruction at the IP.
+        with_skid: bool,
+    },
     /// IBS would do it.
     #[error(
         "no ibs_op under /sys/bus/event_source: precise events of AMD need IBS, which {0} does \

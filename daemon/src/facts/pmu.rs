@@ -42,6 +42,12 @@ impl Pmu {
             && !["ibs_", "arm_spe", "cpum_cf"].iter().any(|start| self.name.starts_with(start))
     }
 
+    /// The highest `precise_ip` that it says it takes (caps/max_precise; 0 on
+    /// every AMD, IBS or not); None: it does not say.
+    pub fn most_precise(&self) -> Option<u8> {
+        self.description.as_ref()?.caps.get("max_precise")?.trim().parse().ok()
+    }
+
     /// Reads CPUs and description, unless that was done.
     pub(super) fn describe(&mut self, tree: &Tree<'_>, devices: &str) -> Result<(), FactsError> {
         if self.description.is_none() {

@@ -44,6 +44,12 @@ pub(super) fn look_up(
     request: &Request,
     facts: &Facts,
 ) -> Result<Option<OnMachine>, Refusal> {
+    // With skid more is to be had than is called available.
+    if request.allow_skid
+        && let Ok(found) = catalogue::on_machine(entry, facts)
+    {
+        return Ok(Some(found));
+    }
     match catalogue::availability(entry, facts) {
         Availability::Available { hardware, .. } => Ok(hardware),
         Availability::Unavailable { why, nearest, advice } => {

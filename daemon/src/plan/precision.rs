@@ -1,5 +1,7 @@
 //! How exact an event's IP can be had, and which intervals that takes.
 
+use record::sample_filter::Condition;
+
 use super::opening::{Opening, Precision};
 use crate::facts::Pmu;
 use crate::promises::{AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise};
@@ -9,11 +11,8 @@ use crate::{Refusal, Request};
 /// (glc_limit_period(), trap 6).
 const LEAST_DISTRIBUTED: u64 = 128;
 
-/// The highest `precise_ip` that the PMU says it takes (caps/max_precise);
-/// None: it does not say.
-pub(super) fn most(pmu: &Pmu) -> Option<u8> {
-    pmu.description.as_ref()?.caps.get("max_precise")?.trim().parse().ok()
-}
+/// Least `precise_ip` at which IP is the instruction's own, not the next's.
+const LEAST_EXACT: u8 = 2;
 
 /// Sets the precision of an event whose table knows this much of it.
 pub(super) fn fill(
@@ -26,7 +25,12 @@ pub(super) fn fill(
     if known == 0 {
         return fit_interval(opening, notes);
     }
-    let wanted = most(pmu).map_or(known, |most| known.min(most));
+    let wanted = pmu.most_precise().map_or(known, |most| known.min(most));
+    let by_instruction = opening.filter.asks(|condition| matches!(condition, Condition::Class(_)));
+    if by_instruction && wanted < LEAST_EXACT {
+        let (event, pmu) = (request.event.0.clone(), pmu.name.clone());
+        return Err(Refusal::NeedsExactIp { event, pmu });
+    }
     if wanted == 0 {
         if !request.allow_skid {
             return Err(Refusal::NotPrecise {
@@ -36,7 +40,11 @@ pub(super) fn fill(
         }
         skid(opening);
     }
-    let least = if request.allow_skid { 0 } else { wanted.min(1) };
+    let least = match request.allow_skid {
+        _ if by_instruction => LEAST_EXACT,
+        true => 0,
+        false => wanted.min(1),
+    };
     opening.precision = Precision { wanted, least };
     fit_interval(opening, notes)
 }

@@ -36,7 +36,7 @@ impl Asked<'_> {
         opening.registers = record::registers::general(self.facts.kernel.arch());
         opening.excludes.hypervisor &= !modifiers.hypervisor;
         let is_x86 = self.facts.kernel.arch() == Arch::X86_64;
-        let most = precision::most(pmu);
+        let most = pmu.most_precise();
         let table = known.map_or(0, |known| known.most_precise);
         let (wanted, least) = match modifiers.precise {
             // Other architectures' kernels take precise_ip and ignore it (trap 4).

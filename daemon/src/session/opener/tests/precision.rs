@@ -75,6 +75,15 @@ fn a_promise_of_exact_ips_is_not_broken_but_told() {
 }
 
 #[test]
+fn what_is_told_by_the_instruction_is_not_to_be_had_with_skid() {
+    let mut event = hardware("x87_fp_retired", 3);
+    event.least_precise = 2;
+    event.filter = "class:x87".parse().unwrap();
+    let text = refused(&plan_of(vec![event]), &up_to(1, libc::EOPNOTSUPP));
+    assert!(text.contains("promises exact IPs") && !text.contains("--allow-skid"), "{text}");
+}
+
+#[test]
 fn levels_may_be_refused_each_in_its_own_way() {
     let kernel = Scripted::new(|asked| match asked.attr.precise_ip() {
         3 => Answer::No(libc::EOPNOTSUPP),
