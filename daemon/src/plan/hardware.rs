@@ -44,11 +44,14 @@ pub(super) fn look_up(
     request: &Request,
     facts: &Facts,
 ) -> Result<Option<OnMachine>, Refusal> {
-    // With skid more is to be had than is called available.
-    if request.allow_skid
-        && let Ok(found) = catalogue::on_machine(entry, facts)
-    {
-        return Ok(Some(found));
+    if let Ok(found) = catalogue::on_machine(entry, facts) {
+        // With skid more is to be had than is called available.
+        if request.allow_skid {
+            return Ok(Some(found));
+        }
+        // What is wrong on any machine is said first.
+        let composed = found.cores.iter().map(|core| masks(entry, core, request));
+        composed.reduce(Result::or).transpose()?;
     }
     match catalogue::availability(entry, facts) {
         Availability::Available { hardware, .. } => Ok(hardware),
@@ -117,11 +120,7 @@ fn on_core<'f>(
     let missing = || Refusal::NoDevice { event: request.event.0.clone(), pmu: found.pmu.clone() };
     let pmu = facts.pmus.iter().flatten().find(|pmu| pmu.name == found.pmu).ok_or_else(missing)?;
     let core = Core { pmu, uarch: found.core };
-    let masks = match core.uarch {
-        Some(uarch) => catalogue::compose(uarch, &pmu.name, entry, &request.masks)?,
-        None if request.masks.is_empty() => Composed::default(),
-        None => return Err(MaskError::None { name: entry.name }.into()),
-    };
+    let masks = masks(entry, found, request)?;
     if core.uarch.is_none() {
         notes.push(unknown_cpu(entry, &found.encodings));
     }
@@ -136,6 +135,15 @@ fn on_core<'f>(
         openings.push(opening);
     }
     Ok((pmu, openings))
+}
+
+/// What the request's masks come to on a kind of core.
+fn masks(entry: &Type, core: &OnCore, request: &Request) -> Result<Composed, MaskError> {
+    match core.core {
+        Some(uarch) => catalogue::compose(uarch, &core.pmu, entry, &request.masks),
+        None if request.masks.is_empty() => Ok(Composed::default()),
+        None => Err(MaskError::None { name: entry.name }),
+    }
 }
 
 fn unknown_cpu(entry: &Type, encodings: &[Encoding]) -> String {
