@@ -1,6 +1,7 @@
 //! One sampled event while its samples are counted.
 
 use crate::fields::{Fields, register_name};
+use crate::glob::Glob;
 use crate::query::{Query, Weighting};
 use crate::registers::Histogram;
 use crate::report::{Sampling, Unit};
@@ -71,12 +72,15 @@ impl Event {
         });
         let is_software = attr.kind == EventType::SOFTWARE;
         let is_clock = is_software && CLOCKS.contains(&attr.config);
+        let is_ours = description.notes.iter().any(|text| note::value(text, "source").is_some());
+        let is_called =
+            |glob: &Glob| glob.matches(&name) || is_ours && glob.matches(request(&name));
         Event {
             leader: usize::MAX,
             is_sifted: false,
-            is_ours: description.notes.iter().any(|text| note::value(text, "source").is_some()),
+            is_ours,
             unit: if is_clock { Unit::Nanoseconds } else { Unit::Events },
-            selected: query.event.as_ref().is_none_or(|glob| glob.matches(&name)),
+            selected: query.event.as_ref().is_none_or(is_called),
             is_dummy: is_software && attr.config == DUMMY,
             weighting: query.weighting.unwrap_or(by_nature),
             fixed_period: (!has_period).then_some(fixed),

@@ -82,6 +82,20 @@ fn one_of_them_can_be_looked_at() {
     assert!(report.events[0].members.is_empty());
 }
 
+/// The name that was typed names all of them.
+#[test]
+fn they_can_be_looked_at_by_what_was_asked_for() {
+    let recording = two(["cpu_core/memory_loads/", "cpu_atom/memory_loads/"], [100; 2], [OURS; 2]);
+    let query = |glob| Query { event: Some(Glob::new(glob)), ..Query::default() };
+    let both = report(query("memory_loads"), &recording.bytes).unwrap();
+    let counted: Vec<_> = both.events.iter().map(|event| event.totals.counted).collect();
+    assert_eq!(counted, [7]);
+    assert!(report(query("memory_stores"), &recording.bytes).is_err());
+    // Another recorder's event is called as it says.
+    let recording = two(["cpu_core/cycles/", "cpu_atom/cycles/"], [100; 2], [""; 2]);
+    assert!(report(query("cycles"), &recording.bytes).is_err());
+}
+
 #[test]
 fn other_events_stay_apart() {
     for (names, notes) in [
