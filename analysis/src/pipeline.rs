@@ -139,9 +139,9 @@ impl Pipeline {
         let mut origin = Origin { event: number, misc, doubt: None };
         if of.is_sifted {
             match self.counters.sift(decoder, event, (misc, payload)) {
-                Some(Sifted::Other) => return Ok(()),
+                Some(Sifted::Kept) => {}
                 Some(Sifted::Undecided(why)) => origin.doubt = Some(why),
-                Some(Sifted::Kept) | None => {}
+                Some(Sifted::Other) | None => return Ok(()),
             }
         }
         let Some(of) = self.counters.events.get_mut(event) else { return Ok(()) };
@@ -200,7 +200,7 @@ impl Pipeline {
 
 impl Counters {
     /// Judges a sample by its fields, and books it when it is out. None: it
-    /// cannot be decoded, which is booked later.
+    /// cannot be decoded, which is booked too.
     #[inline(never)]
     fn sift(
         &mut self,
@@ -211,7 +211,10 @@ impl Counters {
         let of = self.events.get_mut(event)?;
         let sifted = if self.sieve.needs_fields(event) {
             let layout = &decoder.events().get(event)?.layout;
-            let sample = layout.decode(misc, payload).ok()?;
+            let Ok(sample) = layout.decode(misc, payload) else {
+                of.malformed += 1;
+                return None;
+            };
             self.sieve.by_fields(decoder, event, (misc, Some(&sample)))
         } else {
             self.sieve.by_fields(decoder, event, (misc, None))

@@ -7,6 +7,7 @@ mod sieved;
 pub(crate) use cell::hex;
 pub use cell::{Cell, Missing, Routine, SiteCell, Unresolved};
 pub use loss::{Ledger, Losses};
+pub(crate) use sieved::Part;
 pub use sieved::Sieved;
 
 use crate::key::Key;

@@ -4,7 +4,7 @@ use super::{Of, rows};
 use crate::event::Event;
 use crate::query::{Query, Weighting};
 use crate::registers::Histogram;
-use crate::report::{EventReport, Ledger, Member, Sampling, Sieved, Totals};
+use crate::report::{EventReport, Ledger, Member, Part, Sampling, Sieved, Totals};
 use crate::sieve::Sieve;
 use crate::tally::Sum;
 use record::stream::{EventDescription, note};
@@ -55,7 +55,7 @@ impl Merged {
             // Samples that stand for different numbers of events.
             weighting: if same { first.weighting } else { Weighting::Period },
             promises: promises(together),
-            sieved: sieved(together, sieve, (&totals, ledger.as_ref())),
+            sieved: sieved(together, sieve, totals.samples),
             ledger,
             totals,
             sum,
@@ -119,11 +119,10 @@ fn promises(together: &[Of<'_>]) -> BTreeMap<String, String> {
 }
 
 /// What the filters of the events made of their samples; None without any.
-fn sieved(
-    together: &[Of<'_>],
-    sieve: &Sieve,
-    (totals, ledger): (&Totals, Option<&Ledger>),
-) -> Option<Sieved> {
+fn sieved(together: &[Of<'_>], sieve: &Sieve, samples: u64) -> Option<Sieved> {
+    if together.iter().all(|of| sieve.filter(of.index).is_all()) {
+        return None;
+    }
     let mut filters: Vec<String> = Vec::new();
     let mut undecided: BTreeMap<String, u64> = BTreeMap::new();
     for Of { index, event, .. } in together {
@@ -135,10 +134,22 @@ fn sieved(
             *undecided.entry(sieve.reason(*doubt).to_owned()).or_default() += count;
         }
     }
-    if together.iter().all(|of| sieve.filter(of.index).is_all()) {
-        return None;
+    let parts: Vec<Part> = together.iter().map(|of| part(of, sieve)).collect();
+    Some(Sieved::new(filters.join(" | "), samples, undecided, &parts))
+}
+
+fn part(of: &Of<'_>, sieve: &Sieve) -> Part {
+    let event = of.event;
+    let open = event.undecided.values().sum::<u64>() + event.malformed;
+    let told = event.samples.saturating_sub(open);
+    Part {
+        events: ledger(of.described).and_then(|ledger| ledger.events),
+        interval: match event.sampling {
+            Sampling::Period(period) => period,
+            Sampling::Frequency(_) => 0,
+        },
+        is_all: sieve.filter(of.index).is_all(),
+        kept: told.saturating_sub(event.others),
+        told,
     }
-    let left = totals.others + totals.undecided + totals.malformed;
-    let kept = totals.samples.saturating_sub(left);
-    Some(Sieved::new(filters.join(" | "), (totals.samples, kept), undecided, ledger))
 }

@@ -1,6 +1,5 @@
 //! Which of an event's samples its type means.
 
-use super::Ledger;
 use crate::table::ratio;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -18,25 +17,63 @@ pub struct Sieved {
     pub undecided: BTreeMap<String, u64>,
     /// `kept` as a part of those that could be told, 0 to 1.
     pub share: f64,
-    /// What the recorder's kernel counted of the event as sampled.
+    /// What the recorder's kernel counted of the events as sampled.
     pub events: Option<u64>,
-    /// `events` times `share`: about so many were meant.
+    /// About so many were meant: of each event its `events` times its share.
+    /// None when that is not known of one that counted an interval or more.
     pub estimate: Option<u64>,
+}
+
+/// One event's part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    /// What the recorder's kernel counted of it.
+    pub(crate) events: Option<u64>,
+    /// Events between two samples; 0: that varies.
+    pub(crate) interval: u64,
+    /// Whether it has no filter: all of it is meant.
+    pub(crate) is_all: bool,
+    /// Samples that are meant.
+    pub(crate) kept: u64,
+    /// Samples that could be told, those included.
+    pub(crate) told: u64,
 }
 
 impl Sieved {
     pub(crate) fn new(
         filter: String,
-        (sampled, kept): (u64, u64),
+        sampled: u64,
         undecided: BTreeMap<String, u64>,
-        ledger: Option<&Ledger>,
+        parts: &[Part],
     ) -> Sieved {
-        let told = sampled.saturating_sub(undecided.values().sum());
-        let events = ledger.and_then(|ledger| ledger.events.or(ledger.kernel));
-        let estimate = events.filter(|_| told > 0).and_then(|events| {
-            let (events, kept, told) = (u128::from(events), u128::from(kept), u128::from(told));
-            u64::try_from((events * kept + told / 2) / told).ok()
-        });
-        Sieved { filter, sampled, kept, undecided, share: ratio(kept, told), events, estimate }
+        let sum = |of: fn(&Part) -> Option<u64>| {
+            parts.iter().map(of).try_fold(0, |sum: u64, one| Some(sum.saturating_add(one?)))
+        };
+        let kept = parts.iter().map(|part| part.kept).sum();
+        let told = parts.iter().map(|part| part.told).sum();
+        Sieved {
+            filter,
+            sampled,
+            kept,
+            undecided,
+            share: ratio(kept, told),
+            events: sum(|part| part.events),
+            estimate: sum(Part::estimate).filter(|_| told > 0),
+        }
+    }
+}
+
+impl Part {
+    fn estimate(&self) -> Option<u64> {
+        let events = self.events?;
+        if self.is_all {
+            return Some(events);
+        }
+        if self.told == 0 {
+            // Too few for a sample.
+            return (events < self.interval.max(1)).then_some(0);
+        }
+        let [events, kept, told] = [events, self.kept, self.told].map(u128::from);
+        u64::try_from((events * kept + told / 2) / told).ok()
     }
 }

@@ -245,6 +245,76 @@ fn the_filter_of_the_stream_is_followed() {
     assert!(text.contains(line), "{text}");
 }
 
+/// What cannot be decoded was not judged: nothing is known to be meant.
+#[test]
+fn records_that_are_cut_off_are_not_kept() {
+    let mut fields = usual_fields() | SampleType::RAW;
+    fields.remove(SampleType::REGS_INTR);
+    let attr = Attr { sample_regs_intr: 0, sample_type: fields, ..ibs_event() };
+    let mut recording = recording(&[(attr, "loads")], &["source=ibs;filter=ibs:ld_op"]);
+    recording.note(0, "events=480;kernel=3;delivered=3");
+    for data3 in [LOAD, 0] {
+        let mut hit = Hit::new(EXACT, at("addps"), task(7, 7), 5);
+        hit.raw = raw(data3);
+        recording.hit(&hit);
+    }
+    let whole = recording.bytes.len();
+    let mut hit = Hit::new(EXACT, at("addps"), task(7, 7), 6);
+    hit.raw = raw(LOAD);
+    recording.hit(&hit);
+    // The last record loses its last eight bytes.
+    let size = u16::try_from(recording.bytes.len() - whole - 8).unwrap();
+    recording.bytes[whole + 6..whole + 8].copy_from_slice(&size.to_le_bytes());
+    recording.bytes.truncate(whole + usize::from(size));
+    let event = count(Query::default(), &recording).unwrap().events.remove(0);
+    let totals = &event.totals;
+    assert_eq!((totals.samples, totals.counted, totals.others), (3, 1, 1));
+    assert_eq!((totals.undecided, totals.malformed), (0, 1));
+    let sieved = event.filter.as_ref().unwrap();
+    assert!((sieved.share - 0.5).abs() < 1e-9, "{sieved:?}");
+    assert_eq!(sieved.estimate, Some(240));
+}
+
+/// A hybrid CPU may sample instructions on one kind of core and the meant
+/// ones on the other: each share is of its own count.
+#[test]
+fn each_event_of_a_request_is_estimated_by_itself() {
+    let event = |period| Attr {
+        kind: EventType::RAW,
+        config: 0xc0,
+        sample_period: period,
+        ..page_faults(usual_fields())
+    };
+    let core = "source=pebs;ip=exact;filter=class:packed_sp";
+    let estimate = |hits: &[(usize, &str)], ledgers: [&str; 2]| {
+        let names = ["cpu_core/packed_sp_retired/", "cpu_atom/packed_sp_retired/"];
+        let events = [(event(1000), names[0]), (event(10), names[1])];
+        let mut recording = recording(&events, &[core, "source=pebs;ip=exact"]);
+        for (event, name) in hits {
+            let mut hit = Hit::new(EXACT, at(name), task(7, 7), 5);
+            hit.event = *event;
+            recording.hit(&hit);
+        }
+        for (event, ledger) in (0..).zip(ledgers) {
+            recording.note(event, &format!("{ledger};delivered=1"));
+        }
+        let report = count(Query::default(), &recording).unwrap();
+        assert_eq!(report.events.len(), 1);
+        let sieved = report.events[0].filter.clone().unwrap();
+        (sieved.events, sieved.estimate)
+    };
+    let hits = [(0, "addps"), (0, "mulpd"), (0, "mulpd"), (0, "mulpd"), (1, "addps"), (1, "addps")];
+    // A quarter of 4000, and all of 25
+    assert_eq!(estimate(&hits, ["events=4000", "events=25"]), (Some(4025), Some(1025)));
+    // One kind of core ran for less than an interval.
+    assert_eq!(estimate(&hits[4..], ["events=999", "events=25"]), (Some(1024), Some(25)));
+    assert_eq!(estimate(&hits[..4], ["events=4000", "events=9"]), (Some(4009), Some(1009)));
+    // Its samples were lost: nothing tells what they were of.
+    assert_eq!(estimate(&hits[4..], ["events=9000", "events=25"]), (Some(9025), None));
+    // Records are no events.
+    assert_eq!(estimate(&hits, ["kernel=4", "kernel=2"]), (None, None));
+}
+
 /// The instruction decides when the registers leave it open, if it can.
 #[test]
 fn doubts_about_fields_and_classes_meet() {
