@@ -6,8 +6,8 @@ use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
 use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
 use crate::script::{Fields, Lines, PerfPrinter, Sifter, TextPrinter, script};
-use crate::{eip2r, list, pages, plan, report, sample, types};
-use anyhow::Result;
+use crate::{causes, eip2r, list, pages, plan, report, sample, types};
+use anyhow::{Context, Result};
 use daemon::Facts;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -32,7 +32,7 @@ pub fn run(words: Vec<OsString>) -> u8 {
         Err(error) => {
             let (status, tell) = of_error(&error);
             if tell {
-                let _ = writeln!(io::stderr(), "ebs: {error:#}");
+                let _ = writeln!(io::stderr(), "ebs: {}", causes::told(&error));
             }
             status
         }
@@ -70,7 +70,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         }
         Invocation::Sample(_) => {}
     }
-    out.flush()?;
+    out.flush().context("cannot write to stdout")?;
     Ok(status)
 }
 

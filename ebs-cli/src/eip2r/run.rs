@@ -4,6 +4,7 @@ use super::arguments::Arguments;
 use super::names::Names;
 use super::output::{Output, OutputError};
 use super::{histogram, input, listing};
+use crate::causes;
 use anyhow::Context;
 use clap::Parser;
 use std::ffi::OsString;
@@ -60,7 +61,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // Nowhere is left to say that stderr is closed.
-            let _ = writeln!(io::stderr(), "eip2r: {error:#}");
+            let _ = writeln!(io::stderr(), "eip2r: {}", causes::told(&error));
             match error.downcast_ref::<OutputError>() {
                 Some(OutputError::IsInput) => ExitCode::from(2),
                 _ => ExitCode::FAILURE,

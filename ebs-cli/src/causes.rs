@@ -1,0 +1,38 @@
+//! An error with its causes, in one line.
+
+/// The error, then each cause behind a colon. Some errors quote their cause
+/// already: what the words before end with is not said again.
+pub fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read a: {source}")]
+    struct Quotes {
+        source: io::Error,
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let source = || io::Error::from_raw_os_error(libc::ELOOP);
+        let error = anyhow::Error::new(Quotes { source: source() }).context("planning");
+        let wanted = format!("planning: cannot read a: {}", source());
+        assert_eq!(told(&error), wanted);
+        let error = anyhow::Error::new(source()).context("cannot read a");
+        assert_eq!(told(&error), format!("cannot read a: {}", source()));
+    }
+}
