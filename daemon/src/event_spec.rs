@@ -12,7 +12,7 @@ use std::fmt;
 
 pub use breakpoint::{Access, Breakpoint, BreakpointError};
 pub use error::EventSpecError;
-pub(crate) use error::{LONGEST_LIKE, suggestion};
+pub(crate) use error::suggestion;
 pub use generic::{Generic, generic, generic_names};
 pub use modifiers::{ModifierError, Modifiers, Precise};
 pub use tracepoint::Tracepoint;

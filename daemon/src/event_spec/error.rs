@@ -78,9 +78,6 @@ pub enum EventSpecError {
     Breakpoint(#[from] BreakpointError),
 }
 
-/// Bytes of typed text that names are compared with.
-pub(crate) const LONGEST_LIKE: usize = 100;
-
 impl EventSpecError {
     /// The error for a name that neither the catalogue nor `names` (those
     /// that the machine has) know.
@@ -89,10 +86,6 @@ impl EventSpecError {
             let spellings = std::iter::once(&entry.name).chain(entry.aliases);
             spellings.map(|name| (catalogue::likeness(typed, name), entry.name))
         });
-        // No name is nearly as long, and likeness costs its square.
-        if typed.len() > LONGEST_LIKE {
-            return EventSpecError::Unknown { typed: typed.to_owned(), nearest: Vec::new() };
-        }
         let others = names.map(|name| (catalogue::likeness(typed, name), name));
         let nearest = catalogue::best_three(types.chain(others));
         EventSpecError::Unknown {

@@ -2,7 +2,7 @@
 
 use super::{Config, ConfigWord, Format, Formats, Term, TermValue, Terms};
 use crate::catalogue::{best_three, likeness};
-use crate::event_spec::{LONGEST_LIKE, suggestion};
+use crate::event_spec::suggestion;
 
 /// Terms that a PMU does not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -227,9 +227,6 @@ impl Terms {
 }
 
 pub(crate) fn unknown<'a>(name: String, names: impl Iterator<Item = &'a str>) -> PackError {
-    if name.len() > LONGEST_LIKE {
-        return PackError::Unknown { name, nearest: Vec::new() };
-    }
     let names = names.chain(ConfigWord::ALL.map(ConfigWord::name));
     let scored = names.map(|have| (likeness(&name, have), have));
     let nearest = best_three(scored).into_iter().map(str::to_owned).collect();

@@ -226,3 +226,17 @@ fn what_forfeits_large_pebs_is_said_of_named_events_too() {
     let (_, notes) = first("skylake-client", "mem_load_retired.l1_miss", same);
     assert_eq!(notes, [""; 0]);
 }
+
+#[test]
+fn long_texts_are_refused_at_once() {
+    let facts = FixtureTrees::of(&["skylake-x-rtm"]).facts("skylake-x-rtm");
+    let long = "x".repeat(100_000);
+    let texts =
+        [&*long, &format!("A:{long}"), &format!("{long}/event=1/"), &format!("cpu/{long}/")];
+    let start = std::time::Instant::now();
+    for text in texts {
+        outline(&request(text, Modes::USER), &facts).unwrap_err();
+    }
+    // Compared with every name it took minutes.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
