@@ -14,7 +14,7 @@ pub use error::CodeError;
 
 use crate::object::{self, Kind};
 use crate::vdso::OwnVdso;
-use crate::{Place, Reason, Symbolizer};
+use crate::{ObjectId, Place, Reason, Symbolizer};
 use files::Files;
 use kernel::KernelMemory;
 use process::Processes;
@@ -71,7 +71,9 @@ impl Symbolizer {
         let place = self.place(mode, pid, ip, time);
         match self.objects.kind(place.object).clone() {
             Kind::Fixed => Err(CodeError::Place(object::fixed_reason(place.object))),
-            Kind::Kernel | Kind::Module | Kind::KernelRoutine { .. } => self.kernel_code(ip),
+            Kind::Kernel | Kind::Module | Kind::KernelRoutine { .. } => {
+                self.kernel_code(place.object, ip)
+            }
             Kind::Vdso(vdso) => {
                 let elsewhere = self.kernel.elsewhere(&self.options, &mut self.objects);
                 let own = self.vdso.get_or_insert_with(|| OwnVdso::of(&self.options.root));
@@ -110,12 +112,25 @@ impl Symbolizer {
         self.sources.processes.code(&self.options.root, pid, (ip, time), path)
     }
 
-    fn kernel_code(&mut self, ip: u64) -> Result<Code, CodeError> {
+    fn kernel_code(&mut self, object: ObjectId, ip: u64) -> Result<Code, CodeError> {
         // Symbols that fit prove that the recorded kernel is the running one.
         if let Some(reason) = self.kernel.elsewhere(&self.options, &mut self.objects) {
             return Err(CodeError::Place(reason));
         }
-        self.kernel.symbols(&self.options, &mut self.objects).map_err(CodeError::Place)?;
+        let symbols =
+            self.kernel.symbols(&self.options, &mut self.objects).map_err(CodeError::Place)?;
+        // Others may lie by now where a module or a BPF program lay then.
+        let name = self.objects.name(object);
+        let is_there = match *self.objects.kind(object) {
+            Kind::Module => symbols.module(ip).is_some_and(|it| object::module_object(it) == name),
+            Kind::KernelRoutine { start, .. } => symbols.find(ip).is_some_and(|found| {
+                found.start == start && String::from_utf8_lossy(found.name) == name
+            }),
+            _ => true,
+        };
+        if !is_there {
+            return Err(CodeError::KernelGone);
+        }
         let root = &self.options.root;
         let memory = self.sources.kernel.get_or_insert_with(|| KernelMemory::open(root));
         memory.as_ref().map_err(Clone::clone)?.code(ip)

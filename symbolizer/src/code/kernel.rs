@@ -52,6 +52,9 @@ impl KernelMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Options, Symbolizer};
+    use record::side::{FileIdentity, Mapping};
+    use record::{CpuMode, Misc, Pid, SampleId, SideRecord, Task, Tid, Time};
 
     /// A core file of one loaded stretch, as /proc/kcore is built.
     fn core(address: u64, bytes: &[u8]) -> Vec<u8> {
@@ -92,6 +95,56 @@ mod tests {
         for nothing in [at + 60, at + 99, at + 100, at - 1, 0] {
             assert_eq!(memory.code(nothing), Err(CodeError::KernelGone), "{nothing:x}");
         }
+    }
+
+    /// Modules and BPF programs come and go; others take their addresses.
+    #[test]
+    fn code_that_the_kernel_has_replaced_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let proc = root.path().join("proc");
+        std::fs::create_dir_all(proc.join("sys/kernel")).unwrap();
+        std::fs::write(proc.join("sys/kernel/osrelease"), "6.1.0\n").unwrap();
+        let list = "ffffffff81000000 T _text\nffffffff81000000 T _stext\n\
+                    ffffffff81001000 T late\nffffffffc0000000 t probe\t[own]\n\
+                    ffffffffc0000020 t bpf_prog_1\t[bpf]\nffffffffc0000030 t next\t[own]\n";
+        std::fs::write(proc.join("kallsyms"), list).unwrap();
+        let bytes = [0x90; 64];
+        let at = 0xffff_ffff_c000_0000;
+        std::fs::write(proc.join("kcore"), core(at, &bytes)).unwrap();
+        let task = Task { pid: Pid(-1), tid: Tid(-1) };
+        let mapping = |(start, page_offset), path| {
+            SideRecord::Mmap(Mapping {
+                task,
+                start,
+                length: 0x1000,
+                page_offset,
+                file: FileIdentity::Unknown,
+                protection: None,
+                flags: None,
+                path,
+            })
+        };
+        let text = 0xffff_ffff_8100_0000;
+        let anchor = mapping((text, text), b"[kernel.kallsyms]_text");
+        let module = |path| mapping((at, 0), path);
+        let routine =
+            |name| SideRecord::Ksymbol { address: at + 32, length: 16, kind: 1, flags: 0, name };
+        let code = |told: &[SideRecord<'_>], ip| {
+            let options = Options { root: root.path().to_owned(), ..Options::default() };
+            let mut symbolizer = Symbolizer::new(options);
+            for record in [&anchor].into_iter().chain(told) {
+                symbolizer.side(Misc(0), record, &SampleId::default());
+            }
+            symbolizer.recorded_release("6.1.0");
+            let read = symbolizer.code(CpuMode::Kernel, Pid(1), (ip, Time(9)));
+            read.map(|code| code.bytes().len())
+        };
+        let gone = Err(CodeError::KernelGone);
+        assert_eq!(code(&[module(b"[own]")], at + 4), Ok(15));
+        assert_eq!(code(&[module(b"[other]")], at + 4), gone);
+        assert_eq!(code(&[routine(b"bpf_prog_1")], at + 36), Ok(15));
+        assert_eq!(code(&[routine(b"bpf_prog_2")], at + 36), gone);
+        assert_eq!(code(&[module(b"[own]"), routine(b"bpf_prog_1")], at + 4), Ok(15));
     }
 
     #[test]

@@ -170,6 +170,13 @@ impl KernelSymbols {
         }
     }
 
+    /// Name of the module that a run-time address belongs to, without
+    /// brackets; `bpf` for BPF programs, None for the kernel proper.
+    pub(crate) fn module(&self, address: u64) -> Option<&[u8]> {
+        let (module, ..) = self.owner(address);
+        self.modules().get(usize::from(module?)).map(|name| &**name)
+    }
+
     /// Module names by number, without brackets.
     pub(crate) fn modules(&self) -> &[Box<[u8]>] {
         &self.list.modules
