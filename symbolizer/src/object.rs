@@ -312,7 +312,7 @@ pub(crate) fn module_object(name: &[u8]) -> String {
 /// Names that mmap events give to memory without a file that could be read
 /// (`perf_event_mmap_event` and the file systems behind SysV shared memory,
 /// memfd and huge pages).
-fn is_anonymous(path: &[u8]) -> bool {
+pub(crate) fn is_anonymous(path: &[u8]) -> bool {
     path.is_empty()
         || !path.starts_with(b"/")
         || [b"//".as_slice(), b"/memfd:", b"/dev/zero", b"/SYSV", b"/anon_hugepage", b"/[aio]"]

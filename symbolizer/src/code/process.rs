@@ -4,6 +4,7 @@ use super::{Code, CodeError, LONGEST};
 use crate::elf::head::bits_of;
 use crate::file::{open_link, process};
 use crate::maps;
+use crate::object::is_anonymous;
 use record::{Pid, Time};
 use rustc_hash::FxHashMap;
 use std::fs::File;
@@ -120,7 +121,8 @@ impl Process {
         let found = self.executable.iter().find(|it| (it.start..it.end).contains(&ip))?;
         let shown = found.path.strip_suffix(b" (deleted)").unwrap_or(&found.path);
         // Memory without a file goes by many names; a file by its own only.
-        (path.is_none() || path == Some(shown)).then_some(found.end)
+        let is_same = path.map_or_else(|| is_anonymous(shown), |path| path == shown);
+        is_same.then_some(found.end)
     }
 }
 

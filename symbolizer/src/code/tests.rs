@@ -117,26 +117,28 @@ fn a_file_that_was_replaced_is_not_read() {
 }
 
 #[test]
-fn memory_without_a_file_is_read_from_the_living_only() {
+fn memory_is_read_from_the_living_only() {
     let directory = tempfile::tempdir().unwrap();
-    let (mut sleeper, _) = Sleeper::run(directory.path());
+    let (mut sleeper, copy) = Sleeper::run(directory.path());
     let text = text_of(sleeper.pid(), "/sleeper");
     let (pid, ip) = (sleeper.pid(), text.0 + 64);
     let root = Path::new("/");
+    let own = copy.to_str().map(str::as_bytes);
     let mut processes = Processes::default();
-    let code = processes.code(root, pid, (ip, ALWAYS), None).unwrap();
+    let code = processes.code(root, pid, (ip, ALWAYS), own).unwrap();
     assert_eq!(code.bytes(), &text.1[64..64 + LONGEST]);
     // The last instruction of a mapping is not read beyond it.
     let last = text.0 + text.1.len() as u64 - 1;
-    assert_eq!(processes.code(root, pid, (last, ALWAYS), None).unwrap().bytes().len(), 1);
+    assert_eq!(processes.code(root, pid, (last, ALWAYS), own).unwrap().bytes().len(), 1);
     let gone = Err(CodeError::Gone);
-    assert_eq!(processes.code(root, pid, (0x1000, ALWAYS), None), gone, "nothing is there");
+    assert_eq!(processes.code(root, pid, (0x1000, ALWAYS), own), gone, "nothing is there");
     assert_eq!(processes.code(root, pid, (ip, ALWAYS), Some(b"/other")), gone, "another file");
-    assert_eq!(processes.code(root, pid, (ip, Time(5)), None), gone, "a process before it");
+    assert_eq!(processes.code(root, pid, (ip, Time(5)), own), gone, "a process before it");
+    assert_eq!(processes.code(root, pid, (ip, ALWAYS), None), gone, "a file by now");
     sleeper.0.kill().unwrap();
     sleeper.0.wait().unwrap();
-    assert_eq!(processes.code(root, pid, (ip, ALWAYS), None), gone);
-    assert_eq!(Processes::default().code(root, pid, (ip, ALWAYS), None), gone);
+    assert_eq!(processes.code(root, pid, (ip, ALWAYS), own), gone);
+    assert_eq!(Processes::default().code(root, pid, (ip, ALWAYS), own), gone);
 }
 
 #[test]
