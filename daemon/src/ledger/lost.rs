@@ -6,6 +6,10 @@ pub struct Lost {
     /// No room in a ring: PERF_FORMAT_LOST of every sampled event, or the
     /// LOST records where the kernel has no such count.
     pub ring: u64,
+    /// Records that the CPU wrote for several events at once, so that the
+    /// kernel could not tell whose they were: LOST_SAMPLES, of PEBS before
+    /// Skylake (trap 27).
+    pub collision: u64,
     /// Made after the count that was asked for was reached: left out on
     /// purpose, and accounted for.
     pub beyond_count: u64,
@@ -38,9 +42,10 @@ impl Lost {
         self.total() - self.beyond_count
     }
 
-    pub(super) fn causes(&self) -> [(&'static str, u64); 7] {
+    pub(super) fn causes(&self) -> [(&'static str, u64); 8] {
         [
             ("ring", self.ring),
+            ("collision", self.collision),
             ("count", self.beyond_count),
             ("duplicate", self.duplicate),
             ("foreign", self.foreign),

@@ -67,6 +67,20 @@ impl Owners {
     }
 }
 
+impl Owners {
+    /// Which event a record other than a sample is about: its trailer's last
+    /// word is the id. None: nobody can tell.
+    pub(super) fn of_other(&self, owner: Owner, lent: Lent<'_>) -> Option<usize> {
+        match owner {
+            Owner::One(claim) => Some(claim.event),
+            Owner::Several(_) => {
+                let last = usize::from(lent.header.size).checked_sub(size_of::<u64>())?;
+                self.by_id.get(&lent.word(last)?).copied()
+            }
+        }
+    }
+}
+
 impl Owner {
     /// The owner of the ring of this CPU.
     pub(super) fn of(cpu: Cpu, attrs: &Attrs, ids: &Ids) -> Owner {
@@ -181,5 +195,21 @@ mod tests {
         assert_eq!(owned(&attrs, &ids, 99), None, "of either");
         let (attrs, ids) = session(&[LOADS, CLOCK]);
         assert_eq!(owned(&attrs, &ids, 99), None, "of neither");
+    }
+
+    #[test]
+    fn collisions_are_of_the_event_in_the_trailer() {
+        // LOST_SAMPLES: header, how many, a trailer that ends in the id.
+        let whose = |kinds: &[(EventType, u64)], id: u64| {
+            let (attrs, ids) = session(kinds);
+            let header = RecordHeader { kind: RecordType::LOST_SAMPLES, misc: Misc(0), size: 32 };
+            let mut bytes = vec![13, 0, 0, 0, 0, 0, 32, 0];
+            bytes.extend([4, 7, id].iter().flat_map(|word: &u64| word.to_ne_bytes()));
+            let lent = Lent { header, first: &bytes[..20], second: &bytes[20..] };
+            Owners::new(&attrs, &ids).of_other(Owner::of(Cpu(0), &attrs, &ids), lent)
+        };
+        let several = [LOADS, CLOCK];
+        assert_eq!([10, 21, 99].map(|id| whose(&several, id)), [Some(0), Some(1), None]);
+        assert_eq!(whose(&[LOADS], 99), Some(0));
     }
 }

@@ -115,6 +115,13 @@ impl Session {
         ring.drain(|lent| {
             if lent.header.kind != RecordType::SAMPLE {
                 other(lent, seen, ledger);
+                if lent.header.kind == RecordType::LOST_SAMPLES {
+                    let lost = lent.word(RecordHeader::SIZE).unwrap_or(0);
+                    match owners.of_other(owner, lent) {
+                        Some(event) => ledger.lose(event, lost, |lost| &mut lost.collision),
+                        None => ledger.lost.collision += lost,
+                    }
+                }
                 outbox.side(lent);
                 pass.side += 1;
                 return;
