@@ -21,7 +21,8 @@ pub(super) fn advice(failure: &OpenFailure, event: &PlannedEvent) -> Option<Stri
         )),
         libc::ENODATA => Some(format!(
             "this CPU tells latencies of loads only in a group that mem-loads-aux leads (event \
-             0x8203): sample the type load_latency, or {}/mem-loads-aux/ ahead of it",
+             0x8203), and /sys/bus/event_source/devices/{}/events does not name that one: mount \
+             sysfs at /sys, or sample l1_cache_miss, which needs none",
             event.pmu
         )),
         libc::EBUSY => Some(format!(

@@ -149,7 +149,8 @@ fn of_hardware(config: u64, cpu: u32) -> [(i32, &'static str, String); 6] {
             libc::ENODATA,
             "ENODATA",
             "this CPU tells latencies of loads only in a group that mem-loads-aux leads (event \
-             0x8203): sample the type load_latency, or cpu/mem-loads-aux/ ahead of it"
+             0x8203), and /sys/bus/event_source/devices/cpu/events does not name that one: mount \
+             sysfs at /sys, or sample l1_cache_miss, which needs none"
                 .into(),
         ),
         (
