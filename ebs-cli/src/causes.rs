@@ -1,7 +1,8 @@
 //! An error with its causes, in one line.
 
 /// The error, then each cause behind a colon. Some errors quote their cause
-/// already: what the words before end with is not said again.
+/// already: what the words before end with is not said again. Control
+/// characters, which names that were typed may have, become `?`.
 pub fn told(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
@@ -12,7 +13,7 @@ pub fn told(error: &anyhow::Error) -> String {
             text = format!("{text}: {cause}");
         }
     }
-    text
+    text.replace(char::is_control, "?")
 }
 
 #[cfg(test)]
@@ -34,5 +35,11 @@ mod tests {
         assert_eq!(told(&error), wanted);
         let error = anyhow::Error::new(source()).context("cannot read a");
         assert_eq!(told(&error), format!("cannot read a: {}", source()));
+    }
+
+    #[test]
+    fn an_error_is_one_line_whatever_was_typed() {
+        let error = anyhow::anyhow!("no event \"a\nb\x1b[31m\"");
+        assert_eq!(told(&error), "no event \"a?b?[31m\"");
     }
 }
