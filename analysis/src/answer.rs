@@ -128,6 +128,7 @@ fn question(query: &Query, round: Rounding) -> Question {
         by: query.keys.iter().map(Key::to_string).collect(),
         sort: query.sort.to_string(),
         filters: query.filters.iter().map(ToString::to_string).collect(),
+        class: query.class.map(|class| class.to_string()),
         top: query.top,
         site: site.map(ToString::to_string),
         cache_line: round.line,

@@ -64,6 +64,8 @@ pub struct Question {
     pub sort: String,
     /// Conditions, all met by every counted sample.
     pub filters: Vec<String>,
+    /// Class of instructions, asked for besides what events mean.
+    pub class: Option<String>,
     /// Most rows a table.
     pub top: Option<usize>,
     /// Site of the register histograms.

@@ -150,6 +150,7 @@ fn what_cannot_be_read_is_told_apart() {
         recording.hit(&Hit::new(misc, ip, task(pid, pid), 5));
     }
     let report = count(of(InstructionClass::PackedSp), &recording).unwrap();
+    assert_eq!(report.query.class.as_deref(), Some("packed_sp"));
     let totals = &report.events[0].totals;
     assert_eq!((totals.samples, totals.counted, totals.others, totals.undecided), (6, 1, 1, 4));
     let sieved = report.events[0].filter.as_ref().unwrap();
