@@ -3,6 +3,7 @@
 mod caveats;
 mod merged;
 mod rows;
+mod sieved;
 
 use crate::error::Error;
 use crate::event::Event;

@@ -1,10 +1,11 @@
 //! Events of one request as the one that the user asked for.
 
+use super::sieved::sieved;
 use super::{Of, rows};
 use crate::event::Event;
 use crate::query::{Query, Weighting};
 use crate::registers::Histogram;
-use crate::report::{EventReport, Ledger, Member, Part, Sampling, Sieved, Totals};
+use crate::report::{EventReport, Ledger, Member, Sampling, Sieved, Totals};
 use crate::sieve::Sieve;
 use crate::tally::Sum;
 use record::stream::{EventDescription, note};
@@ -83,7 +84,7 @@ impl Merged {
     }
 }
 
-fn ledger(described: &EventDescription) -> Option<Ledger> {
+pub(super) fn ledger(described: &EventDescription) -> Option<Ledger> {
     described.notes.iter().rev().find_map(|text| Ledger::parse(text))
 }
 
@@ -116,40 +117,4 @@ fn promises(together: &[Of<'_>]) -> BTreeMap<String, String> {
         }
     }
     promises
-}
-
-/// What the filters of the events made of their samples; None without any.
-fn sieved(together: &[Of<'_>], sieve: &Sieve, samples: u64) -> Option<Sieved> {
-    if together.iter().all(|of| sieve.filter(of.index).is_all()) {
-        return None;
-    }
-    let mut filters: Vec<String> = Vec::new();
-    let mut undecided: BTreeMap<String, u64> = BTreeMap::new();
-    for Of { index, event, .. } in together {
-        let filter = sieve.filter(*index).to_string();
-        if !filters.contains(&filter) {
-            filters.push(filter);
-        }
-        for (doubt, count) in &event.undecided {
-            *undecided.entry(sieve.reason(*doubt).to_owned()).or_default() += count;
-        }
-    }
-    let parts: Vec<Part> = together.iter().map(|of| part(of, sieve)).collect();
-    Some(Sieved::new(filters.join(" | "), samples, undecided, &parts))
-}
-
-fn part(of: &Of<'_>, sieve: &Sieve) -> Part {
-    let event = of.event;
-    let open = event.undecided.values().sum::<u64>() + event.malformed;
-    let told = event.samples.saturating_sub(open);
-    Part {
-        events: ledger(of.described).and_then(|ledger| ledger.events),
-        interval: match event.sampling {
-            Sampling::Period(period) => period,
-            Sampling::Frequency(_) => 0,
-        },
-        is_all: sieve.filter(of.index).is_all(),
-        kept: told.saturating_sub(event.others),
-        told,
-    }
 }

@@ -70,6 +70,13 @@ impl Ledger {
         })
     }
 
+    /// Samples that the kernel made: those that arrived, and those that did
+    /// not though they were of this event.
+    pub(crate) fn made(&self) -> Option<u64> {
+        let lost = ["ring", "sink", "count"].iter().filter_map(|cause| self.lost.get(*cause));
+        Some(lost.fold(self.delivered?, |made, count| made.saturating_add(*count)))
+    }
+
     /// The account of several events together; None of none. What one of them
     /// does not tell, all together do not.
     pub(crate) fn sum(ledgers: impl Iterator<Item = Ledger>) -> Option<Ledger> {

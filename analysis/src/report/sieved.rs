@@ -17,7 +17,8 @@ pub struct Sieved {
     pub undecided: BTreeMap<String, u64>,
     /// `kept` as a part of those that could be told, 0 to 1.
     pub share: f64,
-    /// What the recorder's kernel counted of the events as sampled.
+    /// Events that were sampled from, as the recorder's kernel counted them;
+    /// by the samples that it made, where it counts what it leaves out.
     pub events: Option<u64>,
     /// About so many were meant: of each event its `events` times its share.
     /// None when that is not known of one that counted an interval or more.
@@ -27,7 +28,7 @@ pub struct Sieved {
 /// One event's part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// What the recorder's kernel counted of it.
+    /// Events that its samples stand for.
     pub(crate) events: Option<u64>,
     /// Events between two samples; 0: that varies.
     pub(crate) interval: u64,

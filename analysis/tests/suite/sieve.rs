@@ -6,7 +6,7 @@ use crate::report_with;
 use analysis::{Query, Report, table};
 use record::attr::EventType;
 use record::stream::Feature;
-use record::{Attr, InstructionClass, Misc, SampleType};
+use record::{Attr, AttrFlags, InstructionClass, Misc, SampleType};
 use symbolizer::{KernelSource, Options, Symbolizer};
 
 /// Where the code below is mapped.
@@ -244,6 +244,36 @@ fn the_filter_of_the_stream_is_followed() {
     let line = "# only ibs:ld_op+ibs:dc_miss+ibs:l2_miss: 3 of 57 samples (6.98%), 14 undecided; \
                 about 636 of 9120 events counted\n";
     assert!(text.contains(line), "{text}");
+}
+
+/// The kernel counts ops, then leaves out samples of the other mode (swfilt);
+/// CPUs leave out ops before they are sampled (l3missonly, ldlat).
+#[test]
+fn ops_that_ibs_leaves_out_are_not_estimated() {
+    let estimate = |attr: Attr| {
+        let mut recording = recording(&[(attr, "loads")], &["source=ibs;filter=ibs:ld_op"]);
+        let ledger = "events=8000;delivered=4;lost.ring=3;lost.count=2;lost.sink=1;lost.side=9";
+        recording.note(0, ledger);
+        for data3 in [LOAD, 0, 0, 0] {
+            let mut hit = Hit::new(EXACT, at("addps"), task(7, 7), 5);
+            hit.raw = raw(data3);
+            recording.hit(&hit);
+        }
+        let sieved = count(Query::default(), &recording).unwrap().events.remove(0).filter.unwrap();
+        (sieved.events, sieved.estimate)
+    };
+    let with = |config, config1, mode| {
+        let event = ibs_event();
+        let (config, flags) = (event.config | config, event.flags | mode);
+        estimate(Attr { config, config1, config2: u64::from(!mode.is_empty()), flags, ..event })
+    };
+    assert_eq!(with(0, 0, AttrFlags::empty()), (Some(8000), Some(2000)));
+    // Ten samples were made, one in 160 ops of that mode.
+    for mode in [AttrFlags::EXCLUDE_KERNEL, AttrFlags::EXCLUDE_USER] {
+        assert_eq!(with(0, 0, mode), (Some(1600), Some(400)), "{mode:?}");
+    }
+    assert_eq!(with(1 << 16, 0, AttrFlags::empty()), (None, None));
+    assert_eq!(with(0, 128, AttrFlags::EXCLUDE_KERNEL), (None, None));
 }
 
 /// What cannot be decoded was not judged: nothing is known to be meant.

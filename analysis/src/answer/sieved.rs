@@ -1,0 +1,72 @@
+//! What filters made of the samples of a request.
+
+use super::Of;
+use super::merged::ledger;
+use crate::report::{Ledger, Part, Sampling, Sieved};
+use crate::sieve::Sieve;
+use record::AttrFlags;
+use record::stream::{EventDescription, note};
+use std::collections::BTreeMap;
+
+/// `config` of `ibs_op`: only ops that missed the L3 cache are sampled.
+const L3_MISS_ONLY: u64 = 1 << 16;
+/// Its `config1`: only loads of at least so many cycles are.
+const LEAST_LATENCY: u64 = 0xfff;
+
+/// What the filters of the events made of their samples; None without any.
+pub(super) fn sieved(together: &[Of<'_>], sieve: &Sieve, samples: u64) -> Option<Sieved> {
+    if together.iter().all(|of| sieve.filter(of.index).is_all()) {
+        return None;
+    }
+    let mut filters: Vec<String> = Vec::new();
+    let mut undecided: BTreeMap<String, u64> = BTreeMap::new();
+    for Of { index, event, .. } in together {
+        let filter = sieve.filter(*index).to_string();
+        if !filters.contains(&filter) {
+            filters.push(filter);
+        }
+        for (doubt, count) in &event.undecided {
+            *undecided.entry(sieve.reason(*doubt).to_owned()).or_default() += count;
+        }
+    }
+    let parts: Vec<Part> = together.iter().map(|of| part(of, sieve)).collect();
+    Some(Sieved::new(filters.join(" | "), samples, undecided, &parts))
+}
+
+fn part(of: &Of<'_>, sieve: &Sieve) -> Part {
+    let event = of.event;
+    let open = event.undecided.values().sum::<u64>() + event.malformed;
+    let told = event.samples.saturating_sub(open);
+    let interval = match event.sampling {
+        Sampling::Period(period) => period,
+        Sampling::Frequency(_) => 0,
+    };
+    Part {
+        events: ledger(of.described).and_then(|ledger| events(of.described, &ledger, interval)),
+        interval,
+        is_all: sieve.filter(of.index).is_all(),
+        kept: told.saturating_sub(event.others),
+        told,
+    }
+}
+
+/// How many events the samples stand for, where that is known.
+///
+/// IBS counts ops of both modes: the kernel drops samples of the one that is
+/// excluded after it has counted them (perf_ibs_handle_irq(),
+/// arch/x86/events/amd/ibs.c), so the samples that were made have to tell.
+/// What the CPU drops itself restarts its count, and nothing tells.
+fn events(described: &EventDescription, ledger: &Ledger, interval: u64) -> Option<u64> {
+    let attr = &described.attr;
+    let is_ibs = described.notes.iter().any(|text| note::value(text, "source") == Some("ibs"));
+    if !is_ibs {
+        return ledger.events;
+    }
+    if attr.config & L3_MISS_ONLY != 0 || attr.config1 & LEAST_LATENCY != 0 {
+        return None;
+    }
+    if attr.flags.intersects(AttrFlags::EXCLUDE_USER | AttrFlags::EXCLUDE_KERNEL) {
+        return ledger.made()?.checked_mul(interval);
+    }
+    ledger.events
+}
