@@ -1,6 +1,7 @@
 //! `ebs list`: every event that can be named on this machine.
 
 use crate::arguments::ListArguments;
+use analysis::Glob;
 use anyhow::{Result, anyhow};
 use daemon::Facts;
 use daemon::catalogue::{Availability, Encoding, all, availability, find, identify, names};
@@ -128,14 +129,10 @@ impl Listing {
     /// other text a part of it. Letter case makes no difference.
     pub fn matching(self, pattern: &str) -> Listing {
         let pattern = pattern.to_lowercase();
-        let is_glob = pattern.contains(['*', '?']);
+        let glob = pattern.contains(['*', '?']).then(|| Glob::new(&*pattern));
         let matches = |name: &str| {
             let name = name.to_lowercase();
-            if is_glob {
-                glob(pattern.as_bytes(), name.as_bytes())
-            } else {
-                name.contains(&pattern)
-            }
+            glob.as_ref().map_or_else(|| name.contains(&pattern), |glob| glob.matches(&name))
         };
         Listing(self.0.into_iter().filter(|event| matches(&event.name)).collect())
     }
@@ -306,33 +303,6 @@ fn makers(facts: &Facts) -> Vec<Named> {
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
-}
-
-/// Whether a pattern of letters, `*` (any letters) and `?` (one letter)
-/// matches the whole name. Goes back to the last `*` only: each letter is
-/// looked at a bounded number of times.
-fn glob(pattern: &[u8], name: &[u8]) -> bool {
-    let (mut at, mut place) = (0, 0);
-    let mut star = None;
-    while place < name.len() {
-        match pattern.get(at) {
-            Some(b'*') => {
-                star = Some((at, place));
-                at += 1;
-            }
-            Some(letter) if *letter == b'?' || *letter == name[place] => {
-                at += 1;
-                place += 1;
-            }
-            _ => {
-                let Some((back, taken)) = star else { return false };
-                star = Some((back, taken + 1));
-                at = back + 1;
-                place = taken + 1;
-            }
-        }
-    }
-    pattern[at..].iter().all(|letter| *letter == b'*')
 }
 
 #[cfg(test)]
