@@ -12,7 +12,7 @@ use crate::{Refusal, Request};
 const LEAST_DISTRIBUTED: u64 = 128;
 
 /// Least `precise_ip` at which IP is the instruction's own, not the next's.
-const LEAST_EXACT: u8 = 2;
+pub(super) const LEAST_EXACT: u8 = 2;
 
 /// Sets the precision of an event whose table knows this much of it.
 pub(super) fn fill(
@@ -39,6 +39,8 @@ pub(super) fn fill(
             });
         }
         skid(opening);
+    } else if wanted < LEAST_EXACT {
+        opening.promises.ip = IpPromise::AfterCausing;
     }
     let least = match request.allow_skid {
         _ if by_instruction => LEAST_EXACT,

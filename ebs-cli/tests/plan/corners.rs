@@ -116,3 +116,15 @@ fn cores_that_are_offline_are_said_to_be() {
     let text = machine.text(&["-u", "-t", "l1_cache_miss"]);
     assert!(text.contains("cpu_atom (type 10), CPUs none online"), "{text}");
 }
+
+#[test]
+fn the_least_precision_promises_the_next_instruction() {
+    let machine = Machine::like("skylake-client").with("devices/cpu/caps/max_precise", "1\n");
+    for event in ["l1_cache_miss", "mem_load_retired.l1_miss", "cpu/event=0xd1,umask=0x8/p"] {
+        let plan = machine.plan(&["-u", "-t", event]);
+        assert_eq!(plan["events"][0]["precise_ip"], 1, "{event}");
+        let promises = &plan["promises"];
+        assert_eq!(promises["exact_ip"], false, "{event}");
+        assert_eq!(promises["ip"], "after-causing-instruction", "{event}");
+    }
+}

@@ -76,8 +76,11 @@ impl Asked<'_> {
         }
         opening.promises.source = Source::Pebs;
         opening.promises.registers = RegistersPromise::AfterRetirement;
-        opening.promises.ip =
-            if table > 0 { IpPromise::Exact } else { IpPromise::AsEachRecordSays };
+        opening.promises.ip = match table {
+            0 => IpPromise::AsEachRecordSays,
+            _ if wanted < precision::LEAST_EXACT => IpPromise::AfterCausing,
+            _ => IpPromise::Exact,
+        };
         if known.is_some_and(|known| known.data_address) {
             opening.promises.address = AddressPromise::Data;
             opening.fields |= SampleType::DATA_SRC;
