@@ -152,6 +152,55 @@ mod tests {
         assert!(text.starts_with('#'), "{text}");
     }
 
+    /// Records of two events, by turns: the second has periods as well when
+    /// `unlike`.
+    fn by_turns(unlike: bool) -> Vec<u8> {
+        let order = ByteOrder::Little;
+        let usual = SampleType::IDENTIFIER | SampleType::IP | SampleType::TIME;
+        let more = if unlike { SampleType::PERIOD } else { SampleType::empty() };
+        let mut bytes = Vec::new();
+        write::file_header(order, &mut bytes);
+        let mut layouts = Vec::new();
+        for (id, sample_type) in [(1, usual), (2, usual | more)] {
+            let attr = Attr { size: 136, sample_type, config: id, ..Attr::default() };
+            write::attr(&attr, &[id], order, &mut bytes).expect("fits");
+            layouts.push(SampleLayout::new(&attr, order).expect("bits are known"));
+        }
+        for number in 0..6 {
+            let (id, time) = (1 + number % 2, Some(Time(number)));
+            let period = (unlike && id == 2).then_some(9);
+            let sample = Sample {
+                identifier: Some(id),
+                ip: Some(number),
+                time,
+                period,
+                ..Sample::default()
+            };
+            let layout = &layouts[usize::from(id == 2)];
+            layout.encode(&sample, &mut bytes).expect("fields fit");
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_header_comes_when_columns_change() {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let path = directory.path().join("records");
+        for (unlike, headers) in [(false, 1), (true, 6)] {
+            let destination = Destination::create(&Place::File(path.clone())).expect("can be made");
+            let mut records = TextRecords::new(destination);
+            records.stream(&by_turns(unlike)).expect("there is room");
+            records.close().expect("there is room");
+            assert_eq!(records.written(), 6);
+            let text = std::fs::read_to_string(&path).expect("is text");
+            assert_eq!(
+                text.lines().filter(|line| line.starts_with('#')).count(),
+                headers,
+                "{text}"
+            );
+        }
+    }
+
     /// What the event samples besides what it means is no loss.
     #[test]
     fn lines_are_of_records_that_the_event_means() {

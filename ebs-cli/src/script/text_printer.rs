@@ -6,24 +6,33 @@ use record::text::Columns;
 use record::{Misc, Sample, SampleId, SideRecord};
 
 /// Prints a line a record, and a header line before the first and wherever
-/// the next record is of another event.
+/// the next record has other columns.
 #[derive(Debug, Default)]
 pub struct TextPrinter {
-    /// The event of the last header, and its columns.
-    current: Option<(usize, Columns)>,
+    /// The columns of each event, as far as they were needed.
+    columns: Vec<Option<Columns>>,
+    /// The event of the last record, whose columns the last header has.
+    current: Option<usize>,
 }
 
 impl TextPrinter {
-    /// The columns of an event; its header is printed when it is not the
-    /// last one's.
+    /// The columns of an event, under their header.
     fn columns(&mut self, decoder: &Decoder, event: usize, out: &mut Vec<u8>) -> Option<&Columns> {
-        if self.current.as_ref().is_none_or(|(last, _)| *last != event) {
+        if self.current != Some(event) {
             let attr = &decoder.events().get(event)?.attr;
-            let columns = Columns::of(attr, decoder.features().machine());
-            columns.header(out);
-            self.current = Some((event, columns));
+            if self.columns.len() <= event {
+                self.columns.resize(event + 1, None);
+            }
+            let machine = decoder.features().machine();
+            self.columns[event].get_or_insert_with(|| Columns::of(attr, machine));
+            let headed = self.current.and_then(|last| self.columns.get(last)?.as_ref());
+            let new = self.columns[event].as_ref()?;
+            if headed != Some(new) {
+                new.header(out);
+            }
+            self.current = Some(event);
         }
-        self.current.as_ref().map(|(_, columns)| columns)
+        self.columns.get(event)?.as_ref()
     }
 }
 
