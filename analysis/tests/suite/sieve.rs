@@ -414,6 +414,31 @@ fn data_sources_are_asked_too() {
     assert_eq!((totals.counted, totals.others, totals.undecided), (1, 2, 1));
 }
 
+/// The kernel's word for another complex of the node is the one for another
+/// core under the same L3 cache: the registers tell them apart.
+#[test]
+fn registers_say_more_than_the_data_source() {
+    let fields = usual_fields() | SampleType::RAW | SampleType::DATA_SRC;
+    let attr = Attr { sample_type: fields, ..ibs_event() };
+    let judged = |caps: u32, source: u64, data_src: u64| {
+        let event = [(attr.clone(), "l3_cache_miss")];
+        let mut recording = recording(&event, &["source=ibs;filter=ibs:ld_op+src:l3_miss"]);
+        let mut hit = Hit::new(EXACT, at("addps"), task(7, 7), 5);
+        hit.raw = raw(LOAD | DC_MISS | L2_MISS);
+        hit.raw[..4].copy_from_slice(&caps.to_le_bytes());
+        hit.raw[28..36].copy_from_slice(&source.to_le_bytes());
+        hit.data_src = 1 << 1 | data_src;
+        recording.hit(&hit);
+        let totals = count(Query::default(), &recording).unwrap().events.remove(0).totals;
+        (totals.counted, totals.others, totals.undecided)
+    };
+    // Zen 4 and Zen 2, as perf_ibs_get_mem_lvl() fills the word.
+    assert_eq!(judged(0xbff, 2, 0x836_0000_8040), KEPT);
+    assert_eq!(judged(0xbff, 1, 0x6_0000_0840), OTHER);
+    assert_eq!(judged(0x3ff, 2, 0x816_0000_8840), OTHER);
+    assert_eq!(judged(0x3ff, 3, 0x1a_0000_1040), KEPT);
+}
+
 /// Split loads by the sampled address, else by registers that still hold
 /// what the instruction used.
 #[test]

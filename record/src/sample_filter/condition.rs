@@ -50,7 +50,7 @@ pub enum Mode {
     Kernel,
 }
 
-/// Where the data came from: PERF_SAMPLE_DATA_SRC, or IBS registers.
+/// Where the data came from: IBS registers, or PERF_SAMPLE_DATA_SRC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SourceCondition {
     /// From beyond the first-level data cache; a line under way counts as
@@ -58,7 +58,8 @@ pub enum SourceCondition {
     L1Miss,
     /// From beyond the second-level cache.
     L2Miss,
-    /// From beyond the third-level cache of this socket.
+    /// From beyond the third-level cache that the core has a part in: with
+    /// AMD the one of its complex, where registers tell.
     L3Miss,
     /// From memory of another socket.
     RemoteDram,
