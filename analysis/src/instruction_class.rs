@@ -56,7 +56,9 @@ fn memory(instruction: &Instruction) -> Vec<InstructionClass> {
     let mut factory = InstructionInfoFactory::new();
     let used = factory.info(instruction).used_memory();
     let reads = used.iter().any(|memory| reads(memory.access()));
-    let writes = used.iter().any(|memory| writes(memory.access()));
+    // The decoder names no memory of the one that zeroes a line.
+    let zeroes = instruction.mnemonic() == Mnemonic::Clzero;
+    let writes = zeroes || used.iter().any(|memory| writes(memory.access()));
     for (holds, class) in [
         (reads, InstructionClass::ReadsMemory),
         (writes, InstructionClass::WritesMemory),

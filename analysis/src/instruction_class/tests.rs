@@ -324,7 +324,8 @@ fn memory_by_text(listed: &Listed) -> Option<(bool, bool)> {
         "jmpabs",
     ];
     /// Whose operands do not tell.
-    const OTHERWISE: [(&str, bool, bool); 11] = [
+    const OTHERWISE: [(&str, bool, bool); 12] = [
+        ("clzero", false, true),
         ("maskmov", false, true),
         ("vmaskmovdqu", false, true),
         ("movdir64b", true, true),
