@@ -102,7 +102,7 @@ pub enum Unit {
 pub struct EventReport {
     /// As recorded, or `type:config` in hex where the stream has no name.
     pub name: String,
-    /// How it was sampled.
+    /// How it was sampled; of several members, the first.
     pub sampling: Sampling,
     /// What periods count.
     pub unit: Unit,
@@ -135,6 +135,8 @@ pub struct Member {
     pub name: String,
     /// `perf_event_attr.config`, hex: events of one PMU may share a name.
     pub config: String,
+    /// How it was sampled.
+    pub sampling: Sampling,
     /// Samples in the stream.
     pub samples: u64,
     /// Samples that went into the rows.

@@ -90,10 +90,11 @@ pub(super) fn ledger(described: &EventDescription) -> Option<Ledger> {
 
 fn members(together: &[Of<'_>]) -> Vec<Member> {
     let member = |of: &Of<'_>| {
-        let Event { name, samples, sum, .. } = of.event;
+        let Event { name, sampling, samples, sum, .. } = of.event;
         Member {
             name: name.clone(),
             config: format!("{:#x}", of.described.attr.config),
+            sampling: *sampling,
             samples: *samples,
             counted: sum.count,
             ledger: ledger(of.described),

@@ -39,7 +39,10 @@ pub(super) fn report(report: &Report, out: &mut Text) {
 pub(super) fn event(event: &EventReport, out: &mut Text) {
     let totals = &event.totals;
     let samples = number_of(totals.samples, "sample");
-    let mut line = format!("{}, {}: {samples}", event.name, sampling(event));
+    let mut line = match is_uniform(event) {
+        true => format!("{}, {}: {samples}", event.name, sampling(event.sampling, event.unit)),
+        false => format!("{}: {samples}", event.name),
+    };
     // Writing to a String cannot fail.
     if totals.filtered > 0 {
         let _ = write!(line, ", {} filtered out", totals.filtered);
@@ -79,11 +82,21 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
 
 /// What each event of a request contributed.
 fn members(event: &EventReport, out: &mut Text) {
+    let is_uniform = is_uniform(event);
     for member in &event.members {
         let Member { name, config, samples, counted, .. } = member;
         let samples = number_of(*samples, "sample");
-        out.note(&format!("  {name} (config {config}): {samples}, {counted} counted"));
+        let every = match is_uniform {
+            true => String::new(),
+            false => format!(", {}", sampling(member.sampling, event.unit)),
+        };
+        out.note(&format!("  {name} (config {config}){every}: {samples}, {counted} counted"));
     }
+}
+
+/// Whether all events of the request were sampled alike.
+fn is_uniform(event: &EventReport) -> bool {
+    event.members.iter().all(|member| member.sampling == event.sampling)
 }
 
 /// What the event's type means of what was sampled.
@@ -108,10 +121,10 @@ fn filter(sieved: &Sieved, unit: Unit, out: &mut Text) {
     }
 }
 
-fn sampling(event: &EventReport) -> String {
-    match event.sampling {
+fn sampling(sampling: Sampling, unit: Unit) -> String {
+    match sampling {
         Sampling::Period(0) => "counted only".to_owned(),
-        Sampling::Period(period) => match event.unit {
+        Sampling::Period(period) => match unit {
             Unit::Nanoseconds => format!("every {}", span(period)),
             Unit::Events if period == 1 => "every event".to_owned(),
             Unit::Events => format!("every {period} events"),

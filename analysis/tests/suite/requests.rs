@@ -117,6 +117,14 @@ fn shares_of_unlike_intervals_are_of_periods() {
     let report = report(Query::default(), &recording.bytes).unwrap();
     let event = &report.events[0];
     assert_eq!(event.totals.period, 3 * 100 + 4 * 1000);
+    let text = table::render(&report, table::Style::default());
+    for line in [
+        "# memory_moves: 7 samples",
+        "#   memory_moves (config 0x81d0), every 100 events: 3 samples, 3 counted\n",
+        "#   memory_moves (config 0x82d0), every 1000 events: 4 samples, 4 counted\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
     assert!((event.rows[0].share - 3200.0 / 4300.0).abs() < 1e-9, "{:?}", event.rows[0]);
 }
 
