@@ -4,7 +4,9 @@
 # Records the page faults of a package's build, repeats the samples until
 # there are SAMPLES of them (the sites, objects and processes stay those of
 # the build), and makes a table of sites with ebs report and one of routines,
-# which is less, with perf report, from the same file. Prints wall seconds and
+# which is less, with perf report, from the same file; and, as ebs-class, a
+# table of those samples whose instruction writes memory, which wants their
+# code. Prints wall seconds and
 # peak memory (VmHWM, looked at every 10 ms).
 #
 # EBS and REPEAT name other programs than those in target/release.
@@ -44,6 +46,7 @@ one_round() { # NAME COMMAND...: appends "NAME seconds MiB"
 cat many.data > cached && rm cached # in the page cache for both
 for round in $(seq "$rounds"); do
     one_round ebs "$ebs" report --top 100000 many.data
+    one_round ebs-class "$ebs" report --class writes_memory --top 100000 many.data
     one_round perf perf report --stdio --sort dso,sym -i many.data
 done
 
