@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # catalogue.sh [RUNS]: what looking types up costs, milliseconds: the list of
 # types of this machine, plans and the list of all events for machines of the
-# fixtures, and perf's list of hardware events. Median and worst of RUNS.
+# fixtures. Median and worst of RUNS.
 #
 # EBS names another program than that in target/release.
 set -euo pipefail
@@ -31,4 +31,3 @@ for tree in sapphirerapids-rtm alderlake-hybrid zen5; do
     timed "ebs plan, $tree" "$ebs" plan -u -t l1_cache_miss --root "$work/sysfs/$tree"
 done
 timed "ebs list, sapphirerapids-rtm" "$ebs" list --root "$work/sysfs/sapphirerapids-rtm"
-timed "perf list hw" perf list hw
