@@ -132,9 +132,7 @@ impl Event {
 
 /// What an event is called.
 pub(crate) fn name(description: &EventDescription) -> String {
-    let attr = &description.attr;
-    let numbers = || format!("event of type {} config {:#x}", attr.kind.0, attr.config);
-    description.name.clone().unwrap_or_else(numbers)
+    description.title().into_owned()
 }
 
 /// `l1_cache_miss` of `cpu_atom/l1_cache_miss/`: a hybrid machine has an event

@@ -1,12 +1,14 @@
 //! A recording, read record by record from a file or stdin.
 
 use anyhow::{Context, Result, anyhow};
-use record::stream::{Decoder, Step, StreamError, StreamRecord};
+use record::recording::{Decoder, Source, Step};
+use record::stream::{self, StreamError, StreamRecord};
 use std::fs::File;
-use std::io::{ErrorKind, IsTerminal, Read};
+use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Bytes read at once; a record has 65,535 at most.
+/// Bytes read at once; a record has 65,535 at most, what a file says before
+/// its records may take more.
 const BUFFER: usize = 1 << 20;
 /// Files from this size on, in bytes, show how far they are read.
 const LARGE: u64 = 64 << 20;
@@ -20,8 +22,6 @@ pub enum End {
     /// Not as it should, or with records that cannot be read; all others
     /// before that were handed out.
     Damaged(anyhow::Error),
-    /// In a form that is not read here, for all that is known of it.
-    Unread(anyhow::Error),
 }
 
 impl End {
@@ -29,22 +29,44 @@ impl End {
     ///
     /// # Errors
     ///
-    /// The damage, or that the recording's form is not read.
+    /// The damage.
     pub fn into_result(self) -> Result<()> {
         match self {
             End::Whole => Ok(()),
-            End::Damaged(error) | End::Unread(error) => Err(error),
+            End::Damaged(error) => Err(error),
+        }
+    }
+}
+
+/// What bytes are read from.
+enum Bytes {
+    /// Front to back.
+    Pipe(Box<dyn Read>),
+    /// Anywhere; so many there are.
+    File(Box<dyn ReadSeek>, u64),
+}
+
+trait ReadSeek: Read + Seek {}
+impl<T: Read + Seek> ReadSeek for T {}
+
+impl Bytes {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Bytes::Pipe(source) => source.read(buffer),
+            Bytes::File(file, _) => file.read(buffer),
         }
     }
 }
 
 /// Bytes of a recording and where they come from.
 pub struct Input {
-    source: Box<dyn Read>,
+    source: Bytes,
     name: String,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
+    /// Bytes of the source up to the end of the buffer.
+    position: u64,
 }
 
 impl std::fmt::Debug for Input {
@@ -69,17 +91,34 @@ impl Input {
         if metadata.is_dir() {
             return Err(anyhow!("{name} is a directory; a recording is a file"));
         }
-        let large = metadata.is_file() && metadata.len() >= LARGE;
-        if large && std::io::stderr().is_terminal() {
-            let bar = indicatif::ProgressBar::new(metadata.len());
-            return Ok(Input::new(Box::new(bar.wrap_read(file)), &name));
+        if !metadata.is_file() {
+            return Ok(Input::new(Box::new(file), &name));
         }
-        Ok(Input::new(Box::new(file), &name))
+        let length = metadata.len();
+        let source: Box<dyn ReadSeek> = if length >= LARGE && std::io::stderr().is_terminal() {
+            Box::new(indicatif::ProgressBar::new(length).wrap_read(file))
+        } else {
+            Box::new(file)
+        };
+        Ok(Input::of(Bytes::File(source, length), &name))
     }
 
-    /// Reads from anything; `name` is for messages.
+    /// Reads from anything, front to back; `name` is for messages.
     pub fn new(source: Box<dyn Read>, name: &str) -> Input {
-        Input { source, name: name.to_owned(), buffer: vec![0; BUFFER], start: 0, end: 0 }
+        Input::of(Bytes::Pipe(source), name)
+    }
+
+    fn of(source: Bytes, name: &str) -> Input {
+        let name = name.to_owned();
+        Input { source, name, buffer: vec![0; BUFFER], start: 0, end: 0, position: 0 }
+    }
+
+    /// A decoder for [`Input::read`].
+    pub fn decoder(&self) -> Decoder {
+        Decoder::new(match self.source {
+            Bytes::Pipe(_) => Source::Pipe,
+            Bytes::File(_, length) => Source::File { length },
+        })
     }
 
     /// What it is called in messages.
@@ -88,7 +127,7 @@ impl Input {
     }
 
     /// Hands every record to `each`, until the recording ends or `each`
-    /// fails.
+    /// fails. The decoder is one of [`Input::decoder`].
     ///
     /// # Errors
     ///
@@ -96,38 +135,36 @@ impl Input {
     pub fn read(
         &mut self,
         decoder: &mut Decoder,
-        mut each: impl FnMut(&Decoder, StreamRecord<'_>) -> Result<()>,
+        mut each: impl FnMut(&stream::Decoder, StreamRecord<'_>) -> Result<()>,
     ) -> Result<End> {
         loop {
-            match decoder.step(&self.buffer[self.start..self.end]) {
-                Ok(Step::Record { consumed, record }) => {
+            let more = match decoder.step(&self.buffer[self.start..self.end]) {
+                Ok(Step::Record { consumed, stream, record }) => {
                     self.start += consumed;
-                    each(decoder, record)?;
+                    each(stream, record)?;
+                    continue;
                 }
-                Ok(Step::NeedMore(wanted)) => match self.fill(wanted) {
-                    Ok(true) => {}
-                    Ok(false) => {
-                        let end = decoder.finish(self.end - self.start);
-                        return Ok(self.end_of(decoder, end));
-                    }
-                    Err(error) => {
-                        let error = anyhow::Error::new(error);
-                        return Ok(End::Damaged(error.context(format!("reading {}", self.name))));
-                    }
-                },
+                Ok(Step::NeedMore(wanted)) => self.fill(wanted),
+                Ok(Step::Seek(offset)) => self.seek(offset).map(|()| true),
+                Ok(Step::End) => Ok(false),
                 Err(error) => return Ok(self.end_of(decoder, Err(error))),
+            };
+            match more {
+                Ok(true) => {}
+                Ok(false) => {
+                    let end = decoder.finish(self.end - self.start);
+                    return Ok(self.end_of(decoder, end));
+                }
+                Err(error) => {
+                    let error = anyhow::Error::new(error);
+                    return Ok(End::Damaged(error.context(format!("reading {}", self.name))));
+                }
             }
         }
     }
 
     fn end_of(&self, decoder: &Decoder, end: Result<(), StreamError>) -> End {
-        if let Err(StreamError::Compressed { .. }) = end {
-            return End::Unread(anyhow!(
-                "{}: compressed (perf record -z), which is not read yet; record without -z",
-                self.name
-            ));
-        }
-        match (end, decoder.tally().unreadable()) {
+        match (end, decoder.stream().tally().unreadable()) {
             (Ok(()), None) => End::Whole,
             (Ok(()), Some(unreadable)) => End::Damaged(anyhow!("{}: {unreadable}", self.name)),
             (Err(error), None) => self.damaged(error),
@@ -162,12 +199,30 @@ impl Input {
         while self.end < wanted {
             match self.source.read(&mut self.buffer[self.end..]) {
                 Ok(0) => return Ok(false),
-                Ok(count) => self.end += count,
+                Ok(count) => {
+                    self.end += count;
+                    self.position += count as u64;
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(true)
+    }
+
+    /// Goes on at an offset of the file, which may be in the buffer.
+    fn seek(&mut self, offset: u64) -> std::io::Result<()> {
+        let held = self.position.checked_sub(offset).and_then(|held| usize::try_from(held).ok());
+        if let Some(start) = held.and_then(|held| self.end.checked_sub(held)) {
+            self.start = start;
+            return Ok(());
+        }
+        (self.start, self.end) = (0, 0);
+        self.position = offset;
+        match &mut self.source {
+            Bytes::File(file, _) => file.seek(SeekFrom::Start(offset)).map(|_| ()),
+            Bytes::Pipe(_) => Err(ErrorKind::NotSeekable.into()),
+        }
     }
 }
 

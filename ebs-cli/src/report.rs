@@ -5,7 +5,6 @@ use crate::input::{End, Input};
 use crate::terminal;
 use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
 use anyhow::{Context, Result, anyhow};
-use record::stream::Decoder;
 use std::io::Write;
 use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer, load_file};
 
@@ -70,24 +69,19 @@ pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
 ///
 /// A query that this recording cannot answer.
 pub fn answer(input: &mut Input, query: Query, symbols: Options) -> Result<(Report, End)> {
-    let mut decoder = Decoder::new();
+    let mut decoder = input.decoder();
     let mut pipeline = Pipeline::new(query, Symbolizer::new(symbols))?;
     let end = input.read(&mut decoder, |decoder, record| {
         pipeline.record(decoder, record)?;
         Ok(())
     })?;
+    let decoder = decoder.stream();
     // Nothing was described: the damage says more than an empty table.
     if decoder.events().is_empty() {
         end.into_result()?;
         anyhow::bail!("{}: the recording describes no event", input.name());
     }
-    // What is in there is sound, and all that is missing is there: a table
-    // of the rest would mislead.
-    let end = match end {
-        End::Unread(error) => return Err(error),
-        end => end,
-    };
-    match (pipeline.finish(&decoder), end) {
+    match (pipeline.finish(decoder), end) {
         // What is not there may have been in the part that is missing.
         (Err(error), End::Damaged(damage)) => Err(damage.context(error)),
         (answer, end) => Ok((answer?, end)),

@@ -17,9 +17,8 @@ pub use text_printer::TextPrinter;
 use crate::input::Input;
 use anyhow::{Result, anyhow};
 use order::Order;
-use record::stream::{Decoder, EventDescription, Features, StreamRecord};
+use record::stream::{Decoder, Features, StreamRecord};
 use record::{Misc, Sample, SampleId, SideRecord};
-use std::borrow::Cow;
 use std::io::Write;
 
 /// Bytes of lines that are written at once.
@@ -42,15 +41,6 @@ pub trait Printer {
     /// What a reader must know to read the lines right, in sentences.
     fn notes(&self) -> &[String] {
         &[]
-    }
-}
-
-/// An event's name as its user typed it, or its numbers when the stream has
-/// none.
-pub fn event_name(event: &EventDescription) -> Cow<'_, str> {
-    match &event.name {
-        Some(name) => Cow::Borrowed(name),
-        None => Cow::Owned(format!("{:#x}:{:#x}", event.attr.kind.0, event.attr.config)),
     }
 }
 
@@ -160,7 +150,7 @@ pub fn script(
     mut lines: Lines<impl Printer>,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let mut decoder = Decoder::new();
+    let mut decoder = input.decoder();
     let end = input.read(&mut decoder, |decoder, record| {
         lines.record(decoder, record)?;
         if lines.text.len() >= CHUNK {
@@ -169,11 +159,12 @@ pub fn script(
         }
         Ok(())
     })?;
+    let decoder = decoder.stream();
     if decoder.events().is_empty() {
         end.into_result()?;
         return Err(anyhow!("{}: the recording describes no event", input.name()));
     }
-    lines.finish(&decoder);
+    lines.finish(decoder);
     out.write_all(&lines.text)?;
     out.flush()?;
     let left_out = lines.sifter().map(Sifter::notes).unwrap_or_default();

@@ -9,6 +9,7 @@ pub mod data_src;
 pub mod header;
 pub mod ibs;
 pub mod instruction_class;
+pub mod recording;
 pub mod registers;
 pub mod sample;
 pub mod sample_filter;

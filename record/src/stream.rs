@@ -15,9 +15,11 @@ mod error;
 mod feature;
 mod features;
 mod ids;
+mod magic;
 pub mod note;
 mod rounds;
 mod route;
+mod title;
 mod update;
 pub mod write;
 
@@ -26,4 +28,5 @@ pub use description::EventDescription;
 pub use error::StreamError;
 pub use feature::{Cache, EventName, Feature, FeatureId};
 pub use features::Features;
+pub(crate) use magic::Magic;
 pub use rounds::Rounds;

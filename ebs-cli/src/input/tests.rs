@@ -2,7 +2,8 @@
 
 use super::{End, Input};
 use record::ByteOrder;
-use record::stream::{Decoder, StreamRecord, write};
+use record::recording::{Decoder, Source};
+use record::stream::{StreamRecord, write};
 use std::io::Read;
 
 /// Gives one byte at a time, as a slow pipe may.
@@ -25,7 +26,7 @@ fn stream() -> Vec<u8> {
 
 fn rounds(source: Box<dyn Read>) -> (usize, Result<(), String>) {
     let mut rounds = 0;
-    let end = Input::new(source, "it").read(&mut Decoder::new(), |_, record| {
+    let end = Input::new(source, "it").read(&mut Decoder::new(Source::Pipe), |_, record| {
         rounds += usize::from(record == StreamRecord::FinishedRound);
         Ok(())
     });
@@ -67,20 +68,6 @@ fn records_that_cannot_be_read_are_damage_after_all_others() {
 }
 
 #[test]
-fn compressed_streams_are_not_damaged() {
-    let mut compressed = stream();
-    // COMPRESSED, as perf record -z writes it.
-    compressed.extend([81, 0, 0, 0, 0, 0, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    let source = std::io::Cursor::new(compressed);
-    let end = Input::new(Box::new(source), "it").read(&mut Decoder::new(), |_, _| Ok(()));
-    let End::Unread(error) = end.expect("reads") else { panic!("is not told apart") };
-    assert_eq!(
-        format!("{error:#}"),
-        "it: compressed (perf record -z), which is not read yet; record without -z"
-    );
-}
-
-#[test]
 fn foreign_input_is_named() {
     let said = |bytes: &[u8]| {
         let (_, end) = rounds(Box::new(std::io::Cursor::new(bytes.to_vec())));
@@ -97,7 +84,7 @@ fn foreign_input_is_named() {
 fn errors_of_the_reader_stop_it() {
     let mut input = Input::new(Box::new(std::io::Cursor::new(stream())), "it");
     let mut seen = 0;
-    let result = input.read(&mut Decoder::new(), |_, _| {
+    let result = input.read(&mut Decoder::new(Source::Pipe), |_, _| {
         seen += 1;
         anyhow::bail!("enough")
     });

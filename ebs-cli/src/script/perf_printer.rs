@@ -3,7 +3,7 @@
 use super::field::{Field, Fields};
 use super::line::Line;
 use super::names::Names;
-use super::{About, Printer, event_name};
+use super::{About, Printer};
 use record::stream::{Decoder, EventDescription, Features};
 use record::{EventType, Misc, Sample, SampleId, SideRecord};
 use symbolizer::Symbolizer;
@@ -40,7 +40,7 @@ impl PerfPrinter {
             // The usual fields are those that there are.
             let lacking = self.fields.lacking(&event.attr);
             if !lacking.is_empty() {
-                let (name, lacking) = (event_name(event), lacking.join(", "));
+                let (name, lacking) = (event.title(), lacking.join(", "));
                 self.notes.push(format!("{name} was recorded without {lacking}"));
             }
         }
@@ -54,13 +54,13 @@ impl Printer for PerfPrinter {
             self.see(about.event, event);
         }
         let width = *self.event_width.get_or_insert_with(|| {
-            events.iter().map(|event| event_name(event).len()).max().unwrap_or(0)
+            events.iter().map(|event| event.title().len()).max().unwrap_or(0)
         });
         let with_names = self.fields.names_addresses();
         let addr = self.fields.has(Field::Addr) && events.get(about.event).is_some_and(names_data);
         let addr = (with_names && addr).then(|| self.names.data(sample));
         let ip = (with_names && self.fields.has(Field::Ip)).then(|| self.names.code(sample));
-        let event = events.get(about.event).map(event_name).unwrap_or_default();
+        let event = events.get(about.event).map(EventDescription::title).unwrap_or_default();
         let line = Line {
             sample,
             comm: about.comm,

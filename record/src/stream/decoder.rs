@@ -1,6 +1,7 @@
 //! Bytes of a stream, in pieces of any size, to records. No I/O.
 
 mod describe;
+mod part;
 mod tally;
 
 pub use tally::{Tally, Unreadable};
@@ -8,6 +9,7 @@ pub use tally::{Tally, Unreadable};
 use super::description::EventDescription;
 use super::error::StreamError;
 use super::features::Features;
+use super::magic::Magic;
 use super::route::{Route, Routed};
 use super::write;
 use crate::bytes::{ByteOrder, Cursor};
@@ -18,10 +20,6 @@ use std::collections::{BTreeMap, VecDeque};
 /// Types from here on are made by recorders, never by the kernel, and have
 /// no trailer (PERF_RECORD_USER_TYPE_START).
 const USER_TYPES: u32 = 64;
-/// Bytes of the header of a perf.data file of the second version.
-const FILE_HEADER_SIZE: u64 = 104;
-/// "PERFFILE", the magic of the first version.
-const FIRST_VERSION: u64 = u64::from_le_bytes(*b"PERFFILE");
 
 /// What [`Decoder::step`] found at the front of its input.
 #[derive(Debug)]
@@ -87,6 +85,14 @@ pub enum StreamRecord<'a> {
     /// Bytes that follow a record of this type outside its size, in as many
     /// pieces as the input came in.
     Payload(RecordType),
+    /// More of a zstd stream that holds records; only for who unpacks it
+    /// ([`crate::recording::Decoder`] does, and never gives this).
+    Packed {
+        /// COMPRESSED or COMPRESSED2.
+        kind: RecordType,
+        /// Bytes of the zstd stream.
+        data: &'a [u8],
+    },
 }
 
 /// What comes next.
@@ -114,6 +120,19 @@ pub struct Decoder {
     unnamed: BTreeMap<u64, VecDeque<usize>>,
     features: Features,
     tally: Tally,
+    packed: Packed,
+}
+
+/// What becomes of COMPRESSED records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Packed {
+    /// They are an error: whoever steps does not unpack.
+    Refused,
+    /// They are given as [`StreamRecord::Packed`].
+    Given,
+    /// The bytes are unpacked ones: nothing in them may follow a record
+    /// outside its size or be packed again.
+    Inside,
 }
 
 impl Default for Decoder {
@@ -135,6 +154,7 @@ impl Decoder {
             unnamed: BTreeMap::new(),
             features: Features::default(),
             tally: Tally::default(),
+            packed: Packed::Refused,
         }
     }
 
@@ -162,7 +182,7 @@ impl Decoder {
             RecordType::SAMPLE => self.sample(header, payload),
             _ => self.other(header, payload)?,
         };
-        self.offset += u64::from(header.size);
+        self.go_on(u64::from(header.size));
         self.tally.count(header.kind);
         Ok(Step::Record { consumed: size, record })
     }
@@ -246,7 +266,7 @@ impl Decoder {
         match self.position {
             Position::Payload { kind, left } if !input.is_empty() => {
                 let consumed = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
-                self.offset += consumed as u64;
+                self.go_on(consumed as u64);
                 self.follow_with(kind, left - consumed as u64);
                 Ok(Step::Record { consumed, record: StreamRecord::Payload(kind) })
             }
@@ -288,27 +308,18 @@ impl Decoder {
     }
 
     fn start<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
-        let Some(front) = input.get(..8) else { return Ok(self.need(16)) };
-        let mut orders = [ByteOrder::Little, ByteOrder::Big].into_iter();
-        let magic = |order, bytes| Cursor::new(bytes, order).u64().unwrap_or(0);
-        let known =
-            |order: &ByteOrder| [write::MAGIC, FIRST_VERSION].contains(&magic(*order, front));
-        let Some(order) = orders.find(known) else {
-            return Err(StreamError::Foreign { start: front.escape_ascii().to_string() });
-        };
-        if magic(order, front) == FIRST_VERSION {
-            return Err(StreamError::FirstVersion);
-        }
-        let Some(size) = input.get(8..16) else { return Ok(self.need(16)) };
-        match magic(order, size) {
+        let Some(magic) = Magic::find(input)? else { return Ok(self.need(Magic::SIZE)) };
+        match magic.header_size {
             write::HEADER_SIZE => {}
-            FILE_HEADER_SIZE => return Err(StreamError::FileForm { size: FILE_HEADER_SIZE }),
+            size if size >= Magic::SMALLEST_FILE_HEADER => {
+                return Err(StreamError::FileForm { size });
+            }
             size => return Err(StreamError::HeaderSize { size }),
         }
         self.position = Position::Record;
-        self.order = order;
+        self.order = magic.order;
         self.offset = write::HEADER_SIZE;
-        Ok(Step::Record { consumed: 16, record: StreamRecord::FileHeader })
+        Ok(Step::Record { consumed: Magic::SIZE, record: StreamRecord::FileHeader })
     }
 
     fn follow_with(&mut self, kind: RecordType, bytes: u64) {
@@ -374,8 +385,11 @@ impl Decoder {
             RecordType::HEADER_EVENT_TYPE => self.event_type(&mut cursor).map_err(short)?,
             RecordType::FINISHED_ROUND => StreamRecord::FinishedRound,
             RecordType::FINISHED_INIT => StreamRecord::FinishedInit,
-            RecordType::COMPRESSED | RecordType::COMPRESSED2 => {
-                return Err(StreamError::Compressed { kind, offset });
+            RecordType::COMPRESSED | RecordType::COMPRESSED2 => self.packed(kind, payload)?,
+            RecordType::HEADER_TRACING_DATA | RecordType::AUXTRACE
+                if self.packed == Packed::Inside =>
+            {
+                return Err(StreamError::Nested { kind, offset });
             }
             RecordType::HEADER_TRACING_DATA => {
                 let bytes = u64::from(cursor.u32().map_err(|_| least(4))?);

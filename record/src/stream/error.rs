@@ -18,37 +18,76 @@ pub enum StreamError {
     Foreign { start: String },
     /// perf.data as `perf record -o FILE` writes it.
     #[error(
-        "this is perf.data in file form (header of {size} bytes), which this version cannot read; \
-         record with `perf record -o - ... > FILE`, or look at it with `perf script -i FILE`"
+        "this is perf.data in file form (header of {size} bytes), which cannot be read from a \
+         pipe: give the file itself"
     )]
     FileForm { size: u64 },
     /// The format before Linux 3.0.
     #[error("this is perf.data of the first version (magic PERFFILE), which is not read here")]
     FirstVersion,
     /// Neither a pipe's nor a file's header.
-    #[error("the stream's header says it has {size} bytes; a pipe stream's has 16")]
+    #[error("the header says it has {size} bytes; a pipe stream's has 16, a file's 72 or 104")]
     HeaderSize { size: u64 },
     /// A record that says it is shorter than it can be: nothing says where
     /// the next record starts.
     #[error("{kind} at offset {offset} says it has {size} bytes; the least possible is {least}")]
     RecordSize { kind: RecordType, offset: u64, size: u16, least: usize },
-    /// zstd.
-    #[error(
-        "{kind} at offset {offset}: the stream is compressed with zstd, which is not read yet; \
-         record without -z"
-    )]
+    /// zstd, where nobody unpacks.
+    #[error("{kind} at offset {offset}: compressed, which is not unpacked here")]
     Compressed { kind: RecordType, offset: u64 },
+    /// Compressed bytes that are not zstd's, or that need too much memory.
+    #[error("{kind} at offset {offset}: cannot be unpacked: {reason}")]
+    Zstd { kind: RecordType, offset: u64, reason: &'static str },
+    /// Compressed bytes after others that could not be unpacked.
+    #[error("{kind} at offset {offset}: cannot be unpacked, since what came before could not")]
+    ZstdBefore { kind: RecordType, offset: u64 },
+    /// The compressed stream ends inside a record.
+    #[error("truncated: the compressed stream ends {left} bytes into a record")]
+    ZstdTruncated { left: usize },
+    /// Within compressed records, a record that cannot be there.
+    #[error("{kind} within the compressed record at offset {offset}, where none can be")]
+    Nested { kind: RecordType, offset: u64 },
+    /// A file's header that cannot be true.
+    #[error("the file's header says that {what} has {size} bytes at offset {offset}, but the file ends at {length}")]
+    Section { what: &'static str, offset: u64, size: u64, length: u64 },
+    /// Sections of ids and features that overlap.
+    #[error("{what} at offset {offset}: the sections of this file have more bytes than the file")]
+    Overlap { what: &'static str, offset: u64 },
+    /// An impossible size of attrs in a file's header.
+    #[error("the file's header says that an attr and its ids have {size} bytes; 80 to 4112 are possible")]
+    AttrSize { size: u64 },
+    /// A file without attrs.
+    #[error("the file describes no event: its section of attrs has {size} bytes, one has {each}")]
+    NoAttrs { size: u64, each: u64 },
+    /// A feature that cannot be in the file.
+    #[error("{id} should have {size} bytes at offset {offset}, but the file ends at {length}")]
+    FeatureSection { id: FeatureId, offset: u64, size: u64, length: u64 },
+    /// A feature that nobody would want in memory.
+    #[error("{id} at offset {offset} has {size} bytes, which is more than is read")]
+    FeatureSize { id: FeatureId, offset: u64, size: u64 },
+    /// The table of features is not where it should be.
+    #[error("the features should be listed at offset {offset}, but the file ends at {length}")]
+    FeatureTable { offset: u64, length: u64 },
+    /// The recorder did not come to write the size of the data.
+    #[error(
+        "the recorder did not finish this file (the header says that it has no data): read to \
+         the end of the file, {left} bytes before which the last whole record ends"
+    )]
+    Unfinished { left: u64 },
+    /// The file ends before its data do, between two records.
+    #[error("truncated: {missing} bytes of data are missing at offset {offset}")]
+    DataTruncated { offset: u64, missing: u64 },
     /// A description of an event that cannot be understood.
-    #[error("HEADER_ATTR at offset {offset}: {reason}")]
+    #[error("the event described at offset {offset}: {reason}")]
     Attr { offset: u64, reason: AttrError },
     /// An event whose samples have fields not known here.
-    #[error("HEADER_ATTR at offset {offset}: {reason}")]
+    #[error("the event described at offset {offset}: {reason}")]
     Layout { offset: u64, reason: LayoutError },
     /// A record of the stream itself that ends before its fields do.
     #[error("{kind} at offset {offset}: {short}")]
     Short { kind: RecordType, offset: u64, short: Short },
     /// A feature whose bytes are not what its id says.
-    #[error("HEADER_FEATURE at offset {offset}, {id}: {short}")]
+    #[error("{id} at offset {offset}: {short}")]
     Feature { offset: u64, id: FeatureId, short: Short },
     /// A side record that cannot be decoded.
     #[error("at offset {offset}: {reason}")]
@@ -78,6 +117,7 @@ impl StreamError {
                 | StreamError::Feature { .. }
                 | StreamError::Side { .. }
                 | StreamError::Trailer { .. }
+                | StreamError::Nested { .. }
         )
     }
 }

@@ -17,6 +17,8 @@ pub struct FeatureId(pub u64);
 
 #[allow(missing_docs, reason = "named as in perf.data-file-format.txt")]
 impl FeatureId {
+    pub const TRACING_DATA: FeatureId = FeatureId(1);
+    pub const BUILD_ID: FeatureId = FeatureId(2);
     pub const HOSTNAME: FeatureId = FeatureId(3);
     pub const OSRELEASE: FeatureId = FeatureId(4);
     pub const VERSION: FeatureId = FeatureId(5);
@@ -28,11 +30,21 @@ impl FeatureId {
     pub const CMDLINE: FeatureId = FeatureId(11);
     pub const EVENT_DESC: FeatureId = FeatureId(12);
     pub const PMU_MAPPINGS: FeatureId = FeatureId(16);
+    pub const AUXTRACE: FeatureId = FeatureId(18);
     pub const CACHE: FeatureId = FeatureId(20);
     pub const SAMPLE_TIME: FeatureId = FeatureId(21);
+    pub const BPF_PROG_INFO: FeatureId = FeatureId(25);
+    pub const BPF_BTF: FeatureId = FeatureId(26);
     /// The header of a file has a bit for each of 256 (HEADER_FEAT_BITS):
     /// records with an id beyond say nothing.
     pub const LAST: FeatureId = FeatureId(255);
+
+    /// Whether a file's feature is passed over: formats of tracepoints, an
+    /// index of AUX data, BPF programs and their types.
+    pub fn is_skipped(self) -> bool {
+        use FeatureId as Id;
+        [Id::TRACING_DATA, Id::AUXTRACE, Id::BPF_PROG_INFO, Id::BPF_BTF].contains(&self)
+    }
 }
 
 impl fmt::Display for FeatureId {

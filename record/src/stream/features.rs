@@ -34,6 +34,9 @@ pub struct Features {
     pub sample_time: Option<(Time, Time)>,
     /// Features not decoded here, as bytes; up to [`FeatureId::LAST`].
     pub others: BTreeMap<FeatureId, Vec<u8>>,
+    /// Features of a file that are not read, as they may be large and say
+    /// nothing here ([`FeatureId::is_skipped`]); their sizes, bytes.
+    pub unread: BTreeMap<FeatureId, u64>,
 }
 
 impl Features {

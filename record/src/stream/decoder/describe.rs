@@ -31,6 +31,14 @@ impl Decoder {
             event.ids.extend(ids);
             return Ok(StreamRecord::EventUpdate(index));
         }
+        self.add_event(payload, ids).map(StreamRecord::Event)
+    }
+
+    /// One more event; `bytes` start with its attr.
+    pub(super) fn add_event(&mut self, bytes: &[u8], ids: Vec<u64>) -> Result<usize, StreamError> {
+        let offset = self.offset;
+        let attr = Attr::decode(bytes, self.order)
+            .map_err(|reason| StreamError::Attr { offset, reason })?;
         let layout = SampleLayout::new(&attr, self.order)
             .map_err(|reason| StreamError::Layout { offset, reason })?;
         let first = self.events.first().map_or(&attr, |event| &event.attr);
@@ -38,7 +46,7 @@ impl Decoder {
         self.unnamed.entry(attr.config).or_default().push_back(self.events.len());
         let (name, unit, scale, cpus, notes) = (None, None, None, None, Vec::new());
         self.events.push(EventDescription { attr, ids, layout, name, unit, scale, cpus, notes });
-        Ok(StreamRecord::Event(self.events.len() - 1))
+        Ok(self.events.len() - 1)
     }
 
     pub(super) fn update<'a>(
@@ -63,15 +71,26 @@ impl Decoder {
         let (kind, offset) = (RecordType::HEADER_FEATURE, self.offset);
         let id = cursor.u64().map_err(|short| StreamError::Short { kind, offset, short })?;
         let id = FeatureId(id);
-        let feature = Feature::decode(id, cursor.rest(), self.order);
+        self.insert_feature(id, cursor.rest())?;
+        match id > FeatureId::LAST {
+            true => Ok(StreamRecord::Skipped(kind)),
+            false => Ok(StreamRecord::Feature),
+        }
+    }
+
+    pub(super) fn insert_feature(
+        &mut self,
+        id: FeatureId,
+        data: &[u8],
+    ) -> Result<(), StreamError> {
+        let offset = self.offset;
+        let feature = Feature::decode(id, data, self.order);
         match feature.map_err(|short| StreamError::Feature { offset, id, short })? {
             Feature::EventDescriptions(names) => self.name_events(names),
-            Feature::Other { id, .. } if id > FeatureId::LAST => {
-                return Ok(StreamRecord::Skipped(kind));
-            }
+            Feature::Other { id, .. } if id > FeatureId::LAST => {}
             feature => self.features.insert(feature),
         }
-        Ok(StreamRecord::Feature)
+        Ok(())
     }
 
     fn name_events(&mut self, names: Vec<EventName>) {
@@ -97,7 +116,7 @@ impl Decoder {
 
     /// Before Linux 3.10 names came in records of their own: a config and
     /// 64 bytes of name.
-    pub(super) fn event_type<'a>(
+    pub(crate) fn event_type<'a>(
         &mut self,
         cursor: &mut Cursor<'_>,
     ) -> Result<StreamRecord<'a>, Short> {

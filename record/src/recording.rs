@@ -1,0 +1,15 @@
+//! Recordings of every maker: perf.data in pipe form and in file form, of
+//! both byte orders, compressed or not.
+//!
+//! The pipe form is read front to back. A file is read in pieces that
+//! [`Decoder`] asks for: events, their ids and the machine's features stand
+//! behind the data and come first, so that names are known when the first
+//! record comes, and memory does not grow with the file. No I/O here:
+//! whoever steps brings the bytes.
+
+mod decoder;
+mod file_header;
+mod front;
+mod unpacker;
+
+pub use decoder::{Decoder, Form, Source, Step};

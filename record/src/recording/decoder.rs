@@ -1,0 +1,304 @@
+//! One decoder for every form.
+
+use super::file_header::FileHeader;
+use super::front::{Front, FrontStep};
+use super::unpacker::Unpacker;
+use crate::header::RecordType;
+use crate::stream::{Decoder as Stream, Magic, Step as StreamStep, StreamError, StreamRecord};
+
+/// Where the bytes come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Front to back, once.
+    Pipe,
+    /// Any part of it, in any order.
+    File {
+        /// Bytes of the file.
+        length: u64,
+    },
+}
+
+/// How a recording is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Nothing was read yet.
+    Unknown,
+    /// Front to back, as `perf record -o -` writes it.
+    Pipe,
+    /// With a table of contents, as `perf record -o FILE` writes it.
+    File,
+}
+
+/// What [`Decoder::step`] found, or wants.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "matched at once, never kept: a box would cost more")]
+pub enum Step<'a> {
+    /// Call again with at least so many bytes from the same position; or
+    /// [`Decoder::finish`] when there are none.
+    NeedMore(usize),
+    /// Call again with bytes from this offset of the file on; only for
+    /// [`Source::File`]. Forget all others: it may be before or after them,
+    /// or among them.
+    Seek(u64),
+    /// A record.
+    Record {
+        /// Bytes of the input it took; 0 for what stood elsewhere, or was
+        /// packed. The next step wants what comes after them.
+        consumed: usize,
+        /// What the recording said so far: events, features, counts.
+        stream: &'a Stream,
+        /// The record.
+        record: StreamRecord<'a>,
+    },
+    /// There is no more: [`Decoder::finish`] says how it ended.
+    End,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// The first bytes.
+    Start,
+    /// A stream.
+    Pipe,
+    /// What stands around the data of a file.
+    Front(Box<Front>),
+    /// The data of a file.
+    Data,
+    /// After them.
+    End,
+}
+
+/// The data of a file.
+#[derive(Clone, Copy, Debug, Default)]
+struct Data {
+    start: u64,
+    /// Of the data, or of the file when it ends before.
+    end: u64,
+    /// Bytes that the file should have besides.
+    missing: u64,
+    /// The header does not say how many there are.
+    unfinished: bool,
+}
+
+/// Reads one recording of any form. Input is the caller's, see
+/// [`Decoder::step`].
+#[derive(Debug)]
+pub struct Decoder {
+    source: Source,
+    place: Place,
+    stream: Stream,
+    unpacker: Unpacker,
+    data: Data,
+    /// What the last NeedMore asked for.
+    wanted: usize,
+}
+
+impl Decoder {
+    /// A decoder at the start of a recording.
+    pub fn new(source: Source) -> Decoder {
+        Decoder {
+            source,
+            place: Place::Start,
+            stream: Stream::unpacking(),
+            unpacker: Unpacker::new(),
+            data: Data::default(),
+            wanted: 0,
+        }
+    }
+
+    /// Looks at the front of `input`, which starts where the last record
+    /// ended, or where [`Step::Seek`] said. Records take 65,535 bytes at
+    /// most, features of a file 16 MiB.
+    ///
+    /// # Errors
+    /// As of [`stream::Decoder::step`](Stream::step); there is no going on
+    /// after an error.
+    #[inline]
+    pub fn step<'a>(&'a mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+        if self.unpacker.is_active() {
+            match self.unpacker.fill(self.stream.order()) {
+                Ok(true) => return self.inside(),
+                Ok(false) => {}
+                Err(reason) => {
+                    let (kind, offset) = self.unpacker.origin();
+                    return Ok(self.bad(0, kind, StreamError::Zstd { kind, offset, reason }));
+                }
+            }
+        }
+        match self.place {
+            Place::Pipe => self.record(input, u64::MAX),
+            Place::Data => {
+                let left = self.data.end.saturating_sub(self.stream.offset());
+                self.data(input, left)
+            }
+            Place::Start | Place::Front(_) | Place::End => self.around(input),
+        }
+    }
+
+    /// Says whether the recording may end here, `leftover` bytes after the
+    /// last record that was given.
+    ///
+    /// # Errors
+    /// Where and how much of a record is missing, or that the recorder did
+    /// not finish. Everything read before is good.
+    pub fn finish(&self, leftover: usize) -> Result<(), StreamError> {
+        match &self.place {
+            Place::Start => match leftover {
+                0 => return Err(StreamError::Empty),
+                left => {
+                    let wanted = self.wanted.max(left + 1);
+                    return Err(StreamError::Truncated { left, offset: 0, wanted });
+                }
+            },
+            Place::Pipe => self.stream.finish(leftover)?,
+            Place::Front(_) | Place::Data | Place::End => self.finish_file()?,
+        }
+        match self.unpacker.leftover() {
+            0 => Ok(()),
+            left => Err(StreamError::ZstdTruncated { left }),
+        }
+    }
+
+    /// What the recording said so far.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// How it is laid out.
+    pub fn form(&self) -> Form {
+        match self.place {
+            Place::Start => Form::Unknown,
+            Place::Pipe => Form::Pipe,
+            Place::Front(_) | Place::Data | Place::End => Form::File,
+        }
+    }
+
+    fn finish_file(&self) -> Result<(), StreamError> {
+        let offset = self.stream.offset();
+        let left = self.data.end.saturating_sub(offset);
+        if self.data.unfinished {
+            return Err(StreamError::Unfinished { left });
+        }
+        self.stream.finish(usize::try_from(left).unwrap_or(usize::MAX))?;
+        match self.data.missing {
+            0 => Ok(()),
+            missing => Err(StreamError::DataTruncated { offset, missing }),
+        }
+    }
+
+    /// A record that the unpacker has whole.
+    fn inside(&mut self) -> Result<Step<'_>, StreamError> {
+        let (kind, offset) = self.unpacker.origin();
+        let (output, start) = self.unpacker.output();
+        match self.stream.step_inside(output)? {
+            StreamStep::Record { consumed, record } => {
+                *start += consumed;
+                Ok(Step::Record { consumed: 0, stream: &self.stream, record })
+            }
+            StreamStep::NeedMore(_) => Err(StreamError::ZstdBefore { kind, offset }),
+        }
+    }
+
+    #[cold]
+    fn bad(&mut self, consumed: usize, kind: RecordType, error: StreamError) -> Step<'_> {
+        let record = self.stream.unreadable(kind, error);
+        Step::Record { consumed, stream: &self.stream, record }
+    }
+
+    /// The next record of the data, of which `left` bytes are left.
+    #[inline]
+    fn data<'a>(&'a mut self, input: &'a [u8], left: u64) -> Result<Step<'a>, StreamError> {
+        if let Some(following) = self.stream.following() {
+            self.stream.pass(following.min(left));
+            if following > left {
+                self.place = Place::End;
+                return Ok(Step::End);
+            }
+            return Ok(Step::Seek(self.stream.offset()));
+        }
+        if left == 0 {
+            self.place = Place::End;
+            return Ok(Step::End);
+        }
+        let inside = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
+        self.record(&input[..inside], left)
+    }
+
+    #[inline]
+    fn record<'a>(&'a mut self, input: &'a [u8], left: u64) -> Result<Step<'a>, StreamError> {
+        let offset = self.stream.offset();
+        match self.stream.step(input)? {
+            StreamStep::Record { consumed, record: StreamRecord::Packed { kind, data } } => {
+                if !self.unpacker.give(kind, offset, data) {
+                    let error = StreamError::ZstdBefore { kind, offset };
+                    return Ok(self.bad(consumed, kind, error));
+                }
+                let record = StreamRecord::Skipped(kind);
+                Ok(Step::Record { consumed, stream: &self.stream, record })
+            }
+            StreamStep::Record { consumed, record } => {
+                Ok(Step::Record { consumed, stream: &self.stream, record })
+            }
+            StreamStep::NeedMore(wanted) if wanted as u64 > left => {
+                self.place = Place::End;
+                Ok(Step::End)
+            }
+            StreamStep::NeedMore(wanted) => Ok(Step::NeedMore(wanted)),
+        }
+    }
+
+    #[cold]
+    fn around<'a>(&'a mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+        match &mut self.place {
+            Place::Front(front) => match front.step(&mut self.stream, input)? {
+                FrontStep::NeedMore(wanted) => Ok(Step::NeedMore(wanted)),
+                FrontStep::Seek(offset) => Ok(Step::Seek(offset)),
+                FrontStep::Record(record) => {
+                    Ok(Step::Record { consumed: 0, stream: &self.stream, record })
+                }
+                FrontStep::Done => {
+                    self.place = Place::Data;
+                    self.stream.go_to(self.data.start, self.stream.order());
+                    Ok(Step::Seek(self.data.start))
+                }
+            },
+            Place::Start => self.start(input),
+            Place::End | Place::Pipe | Place::Data => Ok(Step::End),
+        }
+    }
+
+    fn start<'a>(&'a mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+        let Some(magic) = Magic::find(input)? else { return Ok(self.need(Magic::SIZE)) };
+        if magic.header_size < Magic::SMALLEST_FILE_HEADER {
+            self.place = Place::Pipe;
+            return self.record(input, u64::MAX);
+        }
+        let Source::File { length } = self.source else {
+            return Err(StreamError::FileForm { size: magic.header_size });
+        };
+        let wanted = FileHeader::wanted(magic.header_size)?;
+        let Some(header) = input.get(..wanted) else { return Ok(self.need(wanted)) };
+        let header = FileHeader::decode(header, magic.order, length)?;
+        let Some(end) = header.data.end() else { return Ok(Step::End) };
+        let unfinished = header.data.size == 0;
+        let whole = if unfinished { length } else { end };
+        self.data = Data {
+            start: header.data.offset,
+            end: whole.min(length),
+            missing: whole.saturating_sub(length),
+            unfinished,
+        };
+        self.stream.go_to(0, magic.order);
+        self.place = Place::Front(Box::new(Front::new(header, magic.order, length)));
+        let record = StreamRecord::FileHeader;
+        Ok(Step::Record { consumed: 0, stream: &self.stream, record })
+    }
+
+    fn need<'a>(&mut self, bytes: usize) -> Step<'a> {
+        self.wanted = bytes;
+        Step::NeedMore(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;
