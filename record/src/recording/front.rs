@@ -180,7 +180,7 @@ impl Front {
             if let Some(error) = error {
                 // One event needs none, and of several others have theirs.
                 if let Some(entry) = self.entries.front_mut() {
-                    entry.ids.size = 0;
+                    entry.ids = Section::default();
                 }
                 let kind = RecordType::HEADER_ATTR;
                 return Ok(Some(FrontStep::Record(stream.unreadable(kind, error))));

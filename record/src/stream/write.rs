@@ -11,7 +11,7 @@ use crate::bytes::{ByteOrder, Writer};
 use crate::header::{Misc, RecordHeader, RecordType};
 
 /// "PERFILE2" as a little-endian word.
-pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"PERFILE2");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"PERFILE2");
 /// Bytes of the header of a pipe stream.
 pub(super) const HEADER_SIZE: u64 = 16;
 /// Bytes of an attr in our streams, when that suffices: perf before 6.4
