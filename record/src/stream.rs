@@ -11,6 +11,7 @@
 mod cpu_map;
 mod decoder;
 mod description;
+mod detail;
 mod error;
 mod feature;
 mod features;
@@ -25,6 +26,7 @@ pub mod write;
 
 pub use decoder::{Decoder, Step, StreamRecord, Tally, Unreadable};
 pub use description::EventDescription;
+pub use detail::{BuildId, Compression, Detail, Group, NumaNode};
 pub use error::StreamError;
 pub use feature::{Cache, EventName, Feature, FeatureId};
 pub use features::Features;

@@ -7,6 +7,7 @@ mod tally;
 pub use tally::{Tally, Unreadable};
 
 use super::description::EventDescription;
+use super::detail::BuildId;
 use super::error::StreamError;
 use super::features::Features;
 use super::magic::Magic;
@@ -383,6 +384,11 @@ impl Decoder {
             RecordType::EVENT_UPDATE => self.update(&mut cursor).map_err(short)?,
             RecordType::HEADER_FEATURE => self.feature(&mut cursor)?,
             RecordType::HEADER_EVENT_TYPE => self.event_type(&mut cursor).map_err(short)?,
+            RecordType::HEADER_BUILD_ID => {
+                let id = BuildId::decode(header.misc, &mut cursor).map_err(short)?;
+                self.features.build_ids.push(id);
+                StreamRecord::Feature
+            }
             RecordType::FINISHED_ROUND => StreamRecord::FinishedRound,
             RecordType::FINISHED_INIT => StreamRecord::FinishedInit,
             RecordType::COMPRESSED | RecordType::COMPRESSED2 => self.packed(kind, payload)?,

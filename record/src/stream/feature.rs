@@ -1,6 +1,7 @@
 //! HEADER_FEATURE: what a recorder says of the machine and of itself
 //! (tools/perf/util/header.c; perf.data-file-format.txt).
 
+use super::detail::Detail;
 use super::update::text;
 use crate::attr::Attr;
 use crate::bytes::{ByteOrder, Cursor, Short, Writer};
@@ -29,12 +30,22 @@ impl FeatureId {
     pub const TOTAL_MEM: FeatureId = FeatureId(10);
     pub const CMDLINE: FeatureId = FeatureId(11);
     pub const EVENT_DESC: FeatureId = FeatureId(12);
+    pub const CPU_TOPOLOGY: FeatureId = FeatureId(13);
+    pub const NUMA_TOPOLOGY: FeatureId = FeatureId(14);
     pub const PMU_MAPPINGS: FeatureId = FeatureId(16);
+    pub const GROUP_DESC: FeatureId = FeatureId(17);
     pub const AUXTRACE: FeatureId = FeatureId(18);
     pub const CACHE: FeatureId = FeatureId(20);
     pub const SAMPLE_TIME: FeatureId = FeatureId(21);
+    pub const MEM_TOPOLOGY: FeatureId = FeatureId(22);
+    pub const CLOCKID: FeatureId = FeatureId(23);
     pub const BPF_PROG_INFO: FeatureId = FeatureId(25);
     pub const BPF_BTF: FeatureId = FeatureId(26);
+    pub const COMPRESSED: FeatureId = FeatureId(27);
+    pub const CPU_PMU_CAPS: FeatureId = FeatureId(28);
+    pub const CLOCK_DATA: FeatureId = FeatureId(29);
+    pub const HYBRID_TOPOLOGY: FeatureId = FeatureId(30);
+    pub const PMU_CAPS: FeatureId = FeatureId(31);
     /// The header of a file has a bit for each of 256 (HEADER_FEAT_BITS):
     /// records with an id beyond say nothing.
     pub const LAST: FeatureId = FeatureId(255);
@@ -92,6 +103,8 @@ pub enum Feature {
         /// Last.
         last: Time,
     },
+    /// How the machine is built and the recording was made.
+    Detail(Detail),
     /// Not decoded here.
     Other {
         /// Which.
@@ -161,7 +174,10 @@ impl Feature {
             FeatureId::SAMPLE_TIME => {
                 Feature::SampleTime { first: Time(c.u64()?), last: Time(c.u64()?) }
             }
-            id => Feature::Other { id, data: data.to_vec() },
+            id => match Detail::decode(id, c) {
+                Some(detail) => Feature::Detail(detail?),
+                None => Feature::Other { id, data: data.to_vec() },
+            },
         })
     }
 
@@ -181,6 +197,7 @@ impl Feature {
             Feature::PmuMappings(_) => FeatureId::PMU_MAPPINGS,
             Feature::Caches(_) => FeatureId::CACHE,
             Feature::SampleTime { .. } => FeatureId::SAMPLE_TIME,
+            Feature::Detail(detail) => detail.id(),
             Feature::Other { id, .. } => *id,
         }
     }
@@ -214,18 +231,19 @@ impl Feature {
                 w.u64(first.0);
                 w.u64(last.0);
             }
+            Feature::Detail(detail) => detail.encode(w),
             Feature::Other { data, .. } => w.raw(data),
         }
     }
 }
 
 /// Length, then that many bytes, NULs at their end.
-fn string(c: &mut Cursor<'_>) -> Result<String, Short> {
+pub(super) fn string(c: &mut Cursor<'_>) -> Result<String, Short> {
     let length = c.u32()?;
     Ok(text(c.take(usize::try_from(length).unwrap_or(usize::MAX))?))
 }
 
-fn list<T>(
+pub(super) fn list<T>(
     c: &mut Cursor<'_>,
     item: impl Fn(&mut Cursor<'_>) -> Result<T, Short>,
 ) -> Result<Vec<T>, Short> {
@@ -262,7 +280,7 @@ fn event_descriptions(c: &mut Cursor<'_>) -> Result<Feature, Short> {
     Ok(Feature::EventDescriptions(events))
 }
 
-fn put_string(w: &mut Writer<'_>, text: &str) {
+pub(super) fn put_string(w: &mut Writer<'_>, text: &str) {
     let text = text.split('\0').next().unwrap_or_default();
     let padded = (text.len() + 1).next_multiple_of(STRING_ALIGNMENT);
     w.u32(count(padded));
@@ -272,7 +290,7 @@ fn put_string(w: &mut Writer<'_>, text: &str) {
     w.pad(start, STRING_ALIGNMENT);
 }
 
-fn put_list<T>(w: &mut Writer<'_>, items: &[T], put: impl Fn(&mut Writer<'_>, &T)) {
+pub(super) fn put_list<T>(w: &mut Writer<'_>, items: &[T], put: impl Fn(&mut Writer<'_>, &T)) {
     w.u32(count(items.len()));
     for item in items {
         put(w, item);

@@ -1,5 +1,6 @@
 //! All that a stream said of its machine and recorder.
 
+use super::detail::{BuildId, Detail};
 use super::feature::{Cache, Feature, FeatureId};
 use crate::arch::Arch;
 use crate::units::Time;
@@ -32,6 +33,10 @@ pub struct Features {
     pub caches: Vec<Cache>,
     /// Times of the first and last sample.
     pub sample_time: Option<(Time, Time)>,
+    /// How the machine is built and the recording was made.
+    pub details: BTreeMap<FeatureId, Detail>,
+    /// Objects that samples hit, and what they were built as.
+    pub build_ids: Vec<BuildId>,
     /// Features not decoded here, as bytes; up to [`FeatureId::LAST`].
     pub others: BTreeMap<FeatureId, Vec<u8>>,
     /// Features of a file that are not read, as they may be large and say
@@ -69,6 +74,10 @@ impl Features {
             Feature::SampleTime { first, last } => self.sample_time = Some((first, last)),
             // Names go to the events, not here.
             Feature::EventDescriptions(_) => {}
+            Feature::Detail(Detail::BuildIds(ids)) => self.build_ids.extend(ids),
+            Feature::Detail(detail) => {
+                self.details.insert(detail.id(), detail);
+            }
             Feature::Other { id, data } => {
                 self.others.insert(id, data);
             }
