@@ -261,11 +261,10 @@ fn a_record_of_size_zero_is_named_with_its_offset() {
 }
 
 #[test]
-fn compression_is_refused_by_name() {
+fn compression_is_refused_by_who_does_not_unpack() {
     let error = read(&fixture("sleep.compressed.pipe.data"), |_, _| {}).unwrap_err();
     let message = error.to_string();
     assert!(message.starts_with("COMPRESSED at offset "), "{message}");
-    assert!(message.contains("zstd"), "{message}");
 }
 
 #[test]

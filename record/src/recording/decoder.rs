@@ -96,11 +96,15 @@ pub struct Decoder {
 impl Decoder {
     /// A decoder at the start of a recording.
     pub fn new(source: Source) -> Decoder {
+        let length = match source {
+            Source::Pipe => 0,
+            Source::File { length } => length,
+        };
         Decoder {
             source,
             place: Place::Start,
             stream: Stream::unpacking(),
-            unpacker: Unpacker::new(),
+            unpacker: Unpacker::new(length),
             data: Data::default(),
             wanted: 0,
         }
@@ -108,7 +112,7 @@ impl Decoder {
 
     /// Looks at the front of `input`, which starts where the last record
     /// ended, or where [`Step::Seek`] said. Records take 65,535 bytes at
-    /// most, features of a file 16 MiB.
+    /// most, features of a file 8 MiB.
     ///
     /// # Errors
     /// As of [`stream::Decoder::step`](Stream::step); there is no going on

@@ -77,8 +77,10 @@ impl FileHeader {
         length: u64,
     ) -> Result<FileHeader, StreamError> {
         let left = bytes.len();
-        let short = |short: Short| {
-            StreamError::Truncated { left, offset: 0, wanted: short.offset + short.wanted }
+        let short = |short: Short| StreamError::Truncated {
+            left,
+            offset: 0,
+            wanted: short.offset + short.wanted,
         };
         let header = FileHeader::parse(bytes, order).map_err(short)?;
         let size = header.entry;
@@ -130,9 +132,8 @@ fn of_bitmap(words: &[u64], order: ByteOrder) -> Vec<FeatureId> {
     };
     let halves: Vec<u64> = words.iter().map(|word| word.rotate_left(32)).collect();
     let hostname = FeatureId::HOSTNAME.0;
-    let of_halves = order == ByteOrder::Big
-        && !is_set(words, hostname)
-        && is_set(&halves, hostname);
+    let of_halves =
+        order == ByteOrder::Big && !is_set(words, hostname) && is_set(&halves, hostname);
     let words = if of_halves { &halves } else { words };
     (0..=FeatureId::LAST.0).filter(|&id| is_set(words, id)).map(FeatureId).collect()
 }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// Bytes of ids that are wanted at once.
 const IDS: u64 = 1 << 16;
 /// Features beyond, in bytes, are left out.
-const FEATURE: u64 = 16 << 20;
+const FEATURE: u64 = 8 << 20;
 /// A name of an event before Linux 3.10: config and 64 bytes of text.
 const EVENT_TYPE: u64 = 72;
 
@@ -269,12 +269,7 @@ impl Front {
     }
 
     /// Only for recorders that tell no other names.
-    fn event_type(
-        &mut self,
-        offset: u64,
-        stream: &mut Stream,
-        input: &[u8],
-    ) -> Option<FrontStep> {
+    fn event_type(&mut self, offset: u64, stream: &mut Stream, input: &[u8]) -> Option<FrontStep> {
         let types = self.header.event_types;
         let next = Section { offset, size: EVENT_TYPE };
         if !types.is_within(self.length) || next.end() > types.end() {

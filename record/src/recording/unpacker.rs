@@ -12,13 +12,15 @@ use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 const PIECE: usize = 1 << 17;
 /// The longest record.
 const RECORD: usize = 1 << 16;
-/// Windows up to 128 MiB: those of perf's highest level (-z 22). Memory is
-/// taken as the window fills.
+/// Windows of 32 MiB are always taken: perf's levels up to 20.
+const WINDOW_LOG: u32 = 25;
+/// 128 MiB, that of perf's highest level (-z 22).
 const WINDOW_LOG_MAX: u32 = 27;
 
 /// Takes packed bytes, lends records.
 pub(super) struct Unpacker {
     context: Option<DCtx<'static>>,
+    window_log: u32,
     packed: Vec<u8>,
     /// Bytes of `packed` that zstd took.
     taken: usize,
@@ -39,10 +41,14 @@ impl std::fmt::Debug for Unpacker {
 }
 
 impl Unpacker {
-    /// Holds nothing, and takes no memory until it does.
-    pub(super) fn new() -> Unpacker {
+    /// Holds nothing, and takes no memory until it does. What is packed says
+    /// how much that is: not more is given than 32 MiB beyond the length of
+    /// the recording, when that is known.
+    pub(super) fn new(length: u64) -> Unpacker {
+        let given = length.saturating_add(1 << WINDOW_LOG);
         Unpacker {
             context: None,
+            window_log: given.ilog2().min(WINDOW_LOG_MAX),
             packed: Vec::new(),
             taken: 0,
             output: Vec::new(),
@@ -69,7 +75,9 @@ impl Unpacker {
     /// Whether something may come out.
     #[inline]
     pub(super) fn is_active(&self) -> bool {
-        self.taken < self.packed.len() || self.holds_more || self.end - self.start >= RecordHeader::SIZE
+        self.taken < self.packed.len()
+            || self.holds_more
+            || self.end - self.start >= RecordHeader::SIZE
     }
 
     /// Unpacks until a whole record is there; false when none is.
@@ -132,7 +140,7 @@ impl Unpacker {
         self.output.resize(PIECE + RECORD, 0);
         let context = match &mut self.context {
             Some(context) => context,
-            none => none.insert(new_context()?),
+            none => none.insert(new_context(self.window_log)?),
         };
         let mut input = InBuffer::around(&self.packed[self.taken..]);
         let room = &mut self.output[self.end..];
@@ -150,9 +158,9 @@ impl Unpacker {
     }
 }
 
-fn new_context() -> Result<DCtx<'static>, &'static str> {
+fn new_context(window_log: u32) -> Result<DCtx<'static>, &'static str> {
     let mut context = DCtx::try_create().ok_or("no memory for zstd")?;
-    let set = context.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX));
+    let set = context.set_parameter(DParameter::WindowLogMax(window_log));
     set.map_err(zstd_safe::get_error_name)?;
     Ok(context)
 }

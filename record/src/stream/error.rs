@@ -48,13 +48,17 @@ pub enum StreamError {
     #[error("{kind} within the compressed record at offset {offset}, where none can be")]
     Nested { kind: RecordType, offset: u64 },
     /// A file's header that cannot be true.
-    #[error("the file's header says that {what} has {size} bytes at offset {offset}, but the file ends at {length}")]
+    #[error(
+        "the file's header says that {what} has {size} bytes at offset {offset}, but the file ends at {length}"
+    )]
     Section { what: &'static str, offset: u64, size: u64, length: u64 },
     /// Sections of ids and features that overlap.
     #[error("{what} at offset {offset}: the sections of this file have more bytes than the file")]
     Overlap { what: &'static str, offset: u64 },
     /// An impossible size of attrs in a file's header.
-    #[error("the file's header says that an attr and its ids have {size} bytes; 80 to 4112 are possible")]
+    #[error(
+        "the file's header says that an attr and its ids have {size} bytes; 80 to 4112 are possible"
+    )]
     AttrSize { size: u64 },
     /// A file without attrs.
     #[error("the file describes no event: its section of attrs has {size} bytes, one has {each}")]

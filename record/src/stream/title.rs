@@ -35,8 +35,7 @@ const SOFTWARE: [&str; 12] = [
 ];
 /// `PERF_COUNT_HW_CACHE_*`: caches, then what is done, alone and with a
 /// result.
-const CACHES: [&str; 7] =
-    ["L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"];
+const CACHES: [&str; 7] = ["L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"];
 const OPERATIONS: [(&str, &str); 3] =
     [("loads", "load"), ("stores", "store"), ("prefetches", "prefetch")];
 /// On hybrid machines the high half of a generic config is the PMU's type.

@@ -183,9 +183,21 @@ fn a_file_of_everything_in_both_orders_and_sizes_of_attr() {
             let (seen, decoder, done) = read(&file.bytes, 50);
             done.unwrap();
             let expected = [
-                "FileHeader", "Event(0)", "Event(1)", "Feature", "Feature", "Feature", "Feature",
-                "Feature", "Side", "Sample", "Sample", "Skipped(AUXTRACE)",
-                "Skipped(record type 200)", "Sample", "FinishedRound",
+                "FileHeader",
+                "Event(0)",
+                "Event(1)",
+                "Feature",
+                "Feature",
+                "Feature",
+                "Feature",
+                "Feature",
+                "Side",
+                "Sample",
+                "Sample",
+                "Skipped(AUXTRACE)",
+                "Skipped(record type 200)",
+                "Sample",
+                "FinishedRound",
             ];
             assert_eq!(seen, expected, "{attr_size}");
             let stream = decoder.stream();
@@ -262,7 +274,10 @@ fn sections_that_cannot_be_cost_only_themselves() {
         decoder.stream().tally().unreadable().map(ToString::to_string).unwrap()
     };
     let hostname = said(whole.table, 1 << 40);
-    assert!(hostname.contains("feature 3 should have 72 bytes at offset 1099511627776"), "{hostname}");
+    assert!(
+        hostname.contains("feature 3 should have 72 bytes at offset 1099511627776"),
+        "{hostname}"
+    );
     let huge = said(whole.table + 8, u64::MAX);
     assert!(huge.contains("feature 3 should have 18446744073709551615 bytes"), "{huge}");
     // Ids of the first attr.

@@ -78,11 +78,7 @@ impl Decoder {
         }
     }
 
-    pub(super) fn insert_feature(
-        &mut self,
-        id: FeatureId,
-        data: &[u8],
-    ) -> Result<(), StreamError> {
+    pub(super) fn insert_feature(&mut self, id: FeatureId, data: &[u8]) -> Result<(), StreamError> {
         let offset = self.offset;
         let feature = Feature::decode(id, data, self.order);
         match feature.map_err(|short| StreamError::Feature { offset, id, short })? {

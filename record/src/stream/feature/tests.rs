@@ -1,7 +1,7 @@
 use super::*;
+use crate::attr::EventType;
 use crate::header::Misc;
 use crate::stream::{BuildId, Compression, Group, NumaNode};
-use crate::attr::EventType;
 
 const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 
@@ -57,7 +57,10 @@ fn details() -> Vec<Detail> {
     };
     vec![
         Detail::BuildIds(vec![build_id(vec![7; 20], "/bin/true"), build_id(vec![8; 16], "[k]")]),
-        Detail::CpuTopology { packages: vec!["0-3".into()], cores: vec!["0,2".into(), "1,3".into()] },
+        Detail::CpuTopology {
+            packages: vec!["0-3".into()],
+            cores: vec!["0,2".into(), "1,3".into()],
+        },
         Detail::NumaNodes(vec![NumaNode { node: 1, total: 2, free: 3, cpus: "0-3".into() }]),
         Detail::Groups(vec![Group { name: "{a,b}".into(), leader: 0, members: 2 }]),
         Detail::MemoryBlocks {
@@ -118,7 +121,9 @@ fn every_cut_is_an_error_and_no_count_reserves_memory() {
             Feature::Detail(Detail::BuildIds(_)) => &[0, 100],
             _ => &[],
         };
-        for cut in (0..data.len()).filter(|cut| !ends.iter().any(|end| (*end..end + 8).contains(cut))) {
+        for cut in
+            (0..data.len()).filter(|cut| !ends.iter().any(|end| (*end..end + 8).contains(cut)))
+        {
             let result = Feature::decode(feature.id(), &data[..cut], ByteOrder::Little);
             assert!(result.is_err(), "{feature:?} cut to {cut}");
         }
