@@ -6,6 +6,10 @@ use super::unpacker::Unpacker;
 use crate::header::RecordType;
 use crate::stream::{Decoder as Stream, Magic, Step as StreamStep, StreamError, StreamRecord};
 
+/// What perf says on stderr when it is done; `2>&1` puts it behind the
+/// stream, of which it is no part.
+const FAREWELL: &[u8] = b"[ perf record: ";
+
 /// Where the bytes come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -86,6 +90,7 @@ struct Data {
 pub struct Decoder {
     source: Source,
     place: Place,
+    form: Form,
     stream: Stream,
     unpacker: Unpacker,
     data: Data,
@@ -103,6 +108,7 @@ impl Decoder {
         Decoder {
             source,
             place: Place::Start,
+            form: Form::Unknown,
             stream: Stream::unpacking(),
             unpacker: Unpacker::new(length),
             data: Data::default(),
@@ -170,11 +176,7 @@ impl Decoder {
 
     /// How it is laid out.
     pub fn form(&self) -> Form {
-        match self.place {
-            Place::Start => Form::Unknown,
-            Place::Pipe => Form::Pipe,
-            Place::Front(_) | Place::Data | Place::End => Form::File,
-        }
+        self.form
     }
 
     fn finish_file(&self) -> Result<(), StreamError> {
@@ -247,6 +249,11 @@ impl Decoder {
                 self.place = Place::End;
                 Ok(Step::End)
             }
+            StreamStep::NeedMore(_) if self.form == Form::Pipe && input.starts_with(FAREWELL) => {
+                self.data.end = offset;
+                self.place = Place::End;
+                Ok(Step::End)
+            }
             StreamStep::NeedMore(wanted) => Ok(Step::NeedMore(wanted)),
         }
     }
@@ -275,6 +282,7 @@ impl Decoder {
         let Some(magic) = Magic::find(input)? else { return Ok(self.need(Magic::SIZE)) };
         if magic.header_size < Magic::SMALLEST_FILE_HEADER {
             self.place = Place::Pipe;
+            self.form = Form::Pipe;
             return self.record(input, u64::MAX);
         }
         let Source::File { length } = self.source else {
@@ -292,6 +300,7 @@ impl Decoder {
             missing: whole.saturating_sub(length),
             unfinished,
         };
+        self.form = Form::File;
         self.stream.go_to(0, magic.order);
         self.place = Place::Front(Box::new(Front::new(header, magic.order, length)));
         let record = StreamRecord::FileHeader;

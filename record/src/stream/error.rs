@@ -74,8 +74,8 @@ pub enum StreamError {
     FeatureTable { offset: u64, length: u64 },
     /// The recorder did not come to write the size of the data.
     #[error(
-        "the recorder did not finish this file (the header says that it has no data): read to \
-         the end of the file, {left} bytes before which the last whole record ends"
+        "the recorder did not finish this file (its header says that it has no data): read to \
+         the end of the file, where {left} bytes are no whole record"
     )]
     Unfinished { left: u64 },
     /// The file ends before its data do, between two records.

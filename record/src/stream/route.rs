@@ -76,12 +76,14 @@ impl Route {
         }
     }
 
-    /// The event of a sample's payload.
+    /// The event of a sample's payload. Id 0 is the first event's, as of
+    /// side records.
     #[inline]
     pub(super) fn sample(&mut self, payload: &[u8], order: ByteOrder) -> Routed {
         match self.sample {
             Place::First => Routed::Event(0),
             Place::At(offset) => match word(payload, Some(offset), order) {
+                Some(0) => Routed::Event(self.by_id(0).unwrap_or(0)),
                 Some(id) => self.by_id(id).map_or(Routed::UnknownId, Routed::Event),
                 None => Routed::NoPlace,
             },

@@ -222,6 +222,10 @@ fn a_pipe_is_read_here_too_and_refuses_a_file() {
     let (seen, decoder, done) = read(&bytes, 1);
     assert_eq!((seen.join(" "), done), ("FileHeader Event(0) Sample".to_owned(), Ok(())));
     assert_eq!(decoder.form(), Form::Pipe);
+    // What perf says at the end is no part of it.
+    bytes.extend_from_slice(b"[ perf record: Woken up 1 times to write data ]\n");
+    let (seen, decoder, done) = read(&bytes, 64);
+    assert_eq!((seen.len(), done, decoder.form()), (3, Ok(()), Form::Pipe));
     let file = file(ByteOrder::Little, 128, &[], &[]);
     let error = Decoder::new(Source::Pipe).step(&file.bytes).unwrap_err();
     assert_eq!(error, StreamError::FileForm { size: 104 });
