@@ -89,7 +89,12 @@ impl FileHeader {
         }
         let Section { offset, size } = header.attrs;
         if !header.attrs.is_within(length) {
-            return Err(StreamError::Section { what: "the attrs", offset, size, length });
+            return Err(StreamError::Section {
+                what: "the section of attrs",
+                offset,
+                size,
+                length,
+            });
         }
         if size < header.entry {
             return Err(StreamError::NoAttrs { size, each: header.entry });
@@ -97,7 +102,7 @@ impl FileHeader {
         let Section { offset, size } = header.data;
         // Data may be cut off, but must begin.
         if offset > length || header.data.end().is_none() {
-            return Err(StreamError::Section { what: "the data", offset, size, length });
+            return Err(StreamError::Section { what: "the section of data", offset, size, length });
         }
         Ok(header)
     }
@@ -184,9 +189,9 @@ mod tests {
             FileHeader::decode(&bytes, order, 2000).map(|_| ()).unwrap_err().to_string()
         };
         assert!(with(16, 72).contains("an attr and its ids have 72 bytes"), "{}", with(16, 72));
-        assert!(with(24, 1_900).contains("the attrs has 288 bytes at offset 1900"));
+        assert!(with(24, 1_900).contains("the section of attrs has 288 bytes at offset 1900"));
         assert!(with(32, 100).contains("describes no event"));
-        assert!(with(40, 2_001).contains("the data has 1000 bytes at offset 2001"));
-        assert!(with(48, u64::MAX).contains("the data"));
+        assert!(with(40, 2_001).contains("the section of data has 1000 bytes at offset 2001"));
+        assert!(with(48, u64::MAX).contains("the section of data"));
     }
 }

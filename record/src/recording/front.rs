@@ -31,7 +31,9 @@ pub(super) enum FrontStep {
 enum Place {
     /// The attr and section of ids that start here.
     Entry(u64),
-    /// Ids of the first of `entries`, this one next.
+    /// The first of `entries`: where its ids are.
+    Section,
+    /// Its ids, from this byte of the section on.
     Ids(u64),
     /// The table of features.
     Table,
@@ -112,6 +114,7 @@ impl Front {
         loop {
             let step = match self.place {
                 Place::Entry(offset) => self.entry(offset, input),
+                Place::Section => self.section(stream),
                 Place::Ids(next) => self.ids(next, stream, input)?,
                 Place::Table => self.table(stream, input),
                 Place::Feature => self.feature(stream, input),
@@ -144,7 +147,7 @@ impl Front {
         let size = self.header.entry;
         // Both are within the file: neither sum overflows.
         if offset + size > self.header.attrs.offset + self.header.attrs.size {
-            self.place = Place::Ids(0);
+            self.place = Place::Section;
             return None;
         }
         let bytes = match self.bytes(Section { offset, size }, input) {
@@ -158,35 +161,35 @@ impl Front {
         None
     }
 
+    /// Checks where the ids of an event are: once, whatever input there is.
+    fn section(&mut self, stream: &mut Stream) -> Option<FrontStep> {
+        let Some(entry) = self.entries.front_mut() else {
+            self.place = Place::Table;
+            return None;
+        };
+        self.place = Place::Ids(0);
+        let Section { offset, size } = entry.ids;
+        let (what, length) = ("a section of ids", self.length);
+        let error = match (entry.ids.is_within(length), self.budget.checked_sub(size)) {
+            (true, Some(left)) => {
+                self.budget = left;
+                return None;
+            }
+            (true, None) => StreamError::Overlap { what, offset },
+            (false, _) => StreamError::Section { what, offset, size, length },
+        };
+        // One event needs none, and of several the others have theirs.
+        entry.ids = Section::default();
+        Some(FrontStep::Record(stream.unreadable(RecordType::HEADER_ATTR, error)))
+    }
+
     fn ids(
         &mut self,
         next: u64,
         stream: &mut Stream,
         input: &[u8],
     ) -> Result<Option<FrontStep>, StreamError> {
-        let Some(entry) = self.entries.front() else {
-            self.place = Place::Table;
-            return Ok(None);
-        };
-        let ids = entry.ids;
-        let Section { offset, size } = ids;
-        if next == 0 {
-            let (what, length) = ("a section of ids", self.length);
-            let error = match (ids.is_within(length), size > self.budget) {
-                (false, _) => Some(StreamError::Section { what, offset, size, length }),
-                (true, true) => Some(StreamError::Overlap { what, offset }),
-                (true, false) => None,
-            };
-            if let Some(error) = error {
-                // One event needs none, and of several others have theirs.
-                if let Some(entry) = self.entries.front_mut() {
-                    entry.ids = Section::default();
-                }
-                let kind = RecordType::HEADER_ATTR;
-                return Ok(Some(FrontStep::Record(stream.unreadable(kind, error))));
-            }
-            self.budget -= size;
-        }
+        let Section { offset, size } = self.entries.front().map(|it| it.ids).unwrap_or_default();
         let left = (size - next) / 8 * 8;
         if left > 0 {
             let piece = Section { offset: offset + next, size: left.min(IDS) };
@@ -198,7 +201,7 @@ impl Front {
             self.place = Place::Ids(next + piece.size);
             return Ok(None);
         }
-        self.place = Place::Ids(0);
+        self.place = Place::Section;
         let Some(entry) = self.entries.pop_front() else { return Ok(None) };
         let ids = std::mem::take(&mut self.ids);
         let index = stream.describe(entry.offset, &entry.attr, ids)?;

@@ -305,6 +305,25 @@ fn sections_that_overlap_do_not_multiply() {
     assert!(said.contains("more bytes than the file"), "{said}");
 }
 
+/// Ids are taken off the budget once, however often their bytes are asked
+/// for.
+#[test]
+fn ids_may_take_most_of_the_file() {
+    let order = ByteOrder::Little;
+    let mut data = Vec::new();
+    write::finished_round(order, &mut data);
+    let mut file = file(order, 128, &data, &[]);
+    let length = file.bytes.len() as u64;
+    word(&mut file.bytes, file.data - 144 + 136, 0, order);
+    word(&mut file.bytes, file.data - 288 + 128, 0, order);
+    word(&mut file.bytes, file.data - 288 + 136, length / 8 * 8, order);
+    for piece in [8, 100, 5_000] {
+        let (_, decoder, done) = read(&file.bytes, piece);
+        assert_eq!((done, decoder.stream().tally().unreadable()), (Ok(()), None), "{piece}");
+        assert_eq!(decoder.stream().events()[0].ids.len() as u64, length / 8);
+    }
+}
+
 /// Packs as perf does: one frame that never ends, flushed for each record.
 fn packed(bytes: &[u8], cuts: usize, kind: RecordType, order: ByteOrder) -> Vec<u8> {
     let mut context = CCtx::create();
