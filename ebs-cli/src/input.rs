@@ -138,6 +138,14 @@ impl Input {
         mut each: impl FnMut(&stream::Decoder, StreamRecord<'_>) -> Result<()>,
     ) -> Result<End> {
         loop {
+            let input = &self.buffer[self.start..self.end];
+            if let Some(stream) = decoder.at_sample(input)
+                && let Ok(stream::Step::Record { consumed, record }) = stream.step(input)
+            {
+                self.start += consumed;
+                each(stream, record)?;
+                continue;
+            }
             let more = match decoder.step(&self.buffer[self.start..self.end]) {
                 Ok(Step::Record { consumed, stream, record }) => {
                     self.start += consumed;

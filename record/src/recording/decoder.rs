@@ -3,6 +3,7 @@
 use super::file_header::FileHeader;
 use super::front::{Front, FrontStep};
 use super::unpacker::Unpacker;
+use crate::ByteOrder;
 use crate::header::RecordType;
 use crate::stream::{Decoder as Stream, Magic, Step as StreamStep, StreamError, StreamRecord};
 
@@ -143,6 +144,28 @@ impl Decoder {
             }
             Place::Start | Place::Front(_) | Place::End => self.around(input),
         }
+    }
+
+    /// The stream itself where `input`, as for [`Decoder::step`], begins with
+    /// a sample: the caller may step it, once, and saves the way through here,
+    /// which costs as much as the decoding.
+    #[inline]
+    pub fn at_sample(&mut self, input: &[u8]) -> Option<&mut Stream> {
+        let front = *input.first_chunk()?;
+        let kind = match self.stream.order() {
+            ByteOrder::Little => u32::from_le_bytes(front),
+            ByteOrder::Big => u32::from_be_bytes(front),
+        };
+        let within = match self.place {
+            Place::Pipe => true,
+            Place::Data => {
+                let left = self.data.end.saturating_sub(self.stream.offset());
+                left > u64::from(u16::MAX) && self.stream.following().is_none()
+            }
+            Place::Start | Place::Front(_) | Place::End => false,
+        };
+        let plain = within && kind == RecordType::SAMPLE.0 && !self.unpacker.is_active();
+        plain.then_some(&mut self.stream)
     }
 
     /// Says whether the recording may end here, `leftover` bytes after the
