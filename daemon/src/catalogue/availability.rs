@@ -52,7 +52,7 @@ pub(crate) const MOUNT_TRACEFS: &str =
 /// Whether the list of PMUs is whole and `name` is not in it. Every kernel
 /// has "software": a list without it was copied in part.
 fn lacks_pmu(facts: &Facts, name: &str) -> bool {
-    let has = |name: &str| facts.pmus.iter().flatten().any(|pmu| pmu.name == name);
+    let has = |name: &str| facts.pmu(name).is_some();
     has("software") && !has(name)
 }
 

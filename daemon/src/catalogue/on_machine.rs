@@ -87,7 +87,7 @@ pub fn on_machine(entry: &EventType, facts: &Facts) -> Result<OnMachine, NotOnMa
         match of_pmu(entry, pmu, identified, facts) {
             Ok(encodings)
                 if encodings.iter().any(|have| have.pmu == "ibs_op")
-                    && !all().any(|pmu| pmu.name == "ibs_op") =>
+                    && facts.pmu("ibs_op").is_none() =>
             {
                 without_ibs = true;
             }
@@ -124,7 +124,7 @@ fn of_pmu(
 ) -> Result<Vec<Encoding>, NoEncoding> {
     match identified.core() {
         Some(core) => encodings(core, &pmu.name, entry),
-        None if facts.pmus.iter().flatten().any(|pmu| pmu.name == "ibs_op") => {
+        None if facts.pmu("ibs_op").is_some() => {
             ibs_encodings(entry).or_else(|_| generic_encodings(entry))
         }
         None => generic_encodings(entry),

@@ -118,7 +118,7 @@ fn on_core<'f>(
     notes: &mut Vec<String>,
 ) -> Result<(&'f Pmu, Vec<Opening>), Refusal> {
     let missing = || Refusal::NoDevice { event: request.event.0.clone(), pmu: found.pmu.clone() };
-    let pmu = facts.pmus.iter().flatten().find(|pmu| pmu.name == found.pmu).ok_or_else(missing)?;
+    let pmu = facts.pmu(&found.pmu).ok_or_else(missing)?;
     let core = Core { pmu, uarch: found.core };
     let masks = masks(entry, found, request)?;
     if core.uarch.is_none() {
@@ -240,13 +240,8 @@ impl Asked<'_> {
             "hw_cache" => return Ok((core, EventType::HW_CACHE)),
             _ => {}
         }
-        let pmus = self.facts.pmus.iter().flatten();
-        let found = if core.name == encoding.pmu {
-            Some(core)
-        } else {
-            pmus.into_iter().find(|pmu| pmu.name == encoding.pmu)
-        };
         let event = || self.request.event.0.clone();
+        let found = self.facts.pmu(encoding.pmu);
         let pmu = found
             .ok_or_else(|| Refusal::NoDevice { event: event(), pmu: encoding.pmu.to_owned() })?;
         let kind = pmu_type(pmu, notes)

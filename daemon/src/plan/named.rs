@@ -67,7 +67,7 @@ impl<'a> Asked<'a> {
         let facts = self.facts;
         let pmus = || facts.pmus.iter().flatten();
         let core = hardware::cores(facts).into_iter().find(|core| core.pmu.name == name);
-        let Some(pmu) = pmus().find(|pmu| pmu.name == name) else {
+        let Some(pmu) = facts.pmu(name) else {
             if name.starts_with("cpu") {
                 // Without any core's PMU the reason is the machine's.
                 self.cores()?;

@@ -1,7 +1,7 @@
 //! What would be opened for a request, whoever it is for: everything but
 //! the target, the rights on it and the rings.
 
-use record::{Attr, SampleFilter, SampleType};
+use record::{Attr, SampleFilter};
 
 use super::opening::Opening;
 use super::{Fallback, PlannedEvent, attrs, hardware, named, precision, software};
@@ -190,7 +190,6 @@ fn drop_refused_registers(openings: &mut [Opening], facts: &Facts, notes: &mut V
     };
     for opening in openings {
         opening.registers = 0;
-        opening.fields.remove(SampleType::REGS_INTR);
         opening.promises.registers = RegistersPromise::None;
     }
     notes.push(format!("no registers in the records: {reason}"));
