@@ -118,21 +118,28 @@ mod tests {
     use record::stream::write;
     use record::{Attr, ByteOrder, Sample, SampleLayout, SampleType, Time};
 
-    fn stream(samples: u64) -> Vec<u8> {
-        let order = ByteOrder::Little;
+    const ORDER: ByteOrder = ByteOrder::Little;
+
+    /// A stream of one event, 1, up to its first record.
+    fn begun() -> (SampleLayout, Vec<u8>) {
         let sample_type = SampleType::IP | SampleType::TIME;
         let attr = Attr { size: 136, sample_type, ..Attr::default() };
-        let layout = SampleLayout::new(&attr, order).expect("bits are known");
+        let layout = SampleLayout::new(&attr, ORDER).expect("bits are known");
         let mut bytes = Vec::new();
-        write::file_header(order, &mut bytes);
-        write::attr(&attr, &[1], order, &mut bytes).expect("fits");
+        write::file_header(ORDER, &mut bytes);
+        write::attr(&attr, &[1], ORDER, &mut bytes).expect("fits");
+        (layout, bytes)
+    }
+
+    fn stream(samples: u64) -> Vec<u8> {
+        let (layout, mut bytes) = begun();
         for number in 0..samples {
             // Youngest first: lines must come oldest first.
             let time = Some(Time(samples - number));
             let sample = Sample { ip: Some(number), time, ..Sample::default() };
             layout.encode(&sample, &mut bytes).expect("fields fit");
         }
-        write::finished_round(order, &mut bytes);
+        write::finished_round(ORDER, &mut bytes);
         bytes
     }
 
@@ -208,14 +215,8 @@ mod tests {
         let path = directory.path().join("records");
         let destination = Destination::create(&Place::File(path.clone())).expect("can be made");
         let mut records = TextRecords::new(destination);
-        let order = ByteOrder::Little;
-        let sample_type = SampleType::IP | SampleType::TIME;
-        let attr = Attr { size: 136, sample_type, ..Attr::default() };
-        let layout = SampleLayout::new(&attr, order).expect("bits are known");
-        let mut bytes = Vec::new();
-        write::file_header(order, &mut bytes);
-        write::attr(&attr, &[1], order, &mut bytes).expect("fits");
-        write::event_unit(1, "source=ibs;filter=mode:user", order, &mut bytes).expect("fits");
+        let (layout, mut bytes) = begun();
+        write::event_unit(1, "source=ibs;filter=mode:user", ORDER, &mut bytes).expect("fits");
         // The privilege level of each record: two users', one kernel's, one
         // that does not say.
         for (ip, misc) in [2, 1, 2, 0].into_iter().enumerate() {
