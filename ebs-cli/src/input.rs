@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use record::recording::{Decoder, Source, Step};
-use record::stream::{self, StreamError, StreamRecord};
+use record::stream::{self, EventDescription, StreamError, StreamRecord};
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -173,6 +173,15 @@ impl Input {
 
     fn end_of(&self, decoder: &Decoder, end: Result<(), StreamError>) -> End {
         match (end, decoder.stream().tally().unreadable()) {
+            // Cut between two records, a stream looks whole but for this.
+            (Ok(()), None)
+                if decoder.stream().events().iter().any(EventDescription::lacks_ledger) =>
+            {
+                End::Damaged(anyhow!(
+                    "{}: the recording is incomplete: it ends without its recorder's ledger",
+                    self.name
+                ))
+            }
             (Ok(()), None) => End::Whole,
             (Ok(()), Some(unreadable)) => End::Damaged(anyhow!("{}: {unreadable}", self.name)),
             (Err(error), None) => self.damaged(error),

@@ -34,6 +34,15 @@ fn a_missing_file_is_named() {
     scene.run("ebs script .").refused(1, &["directory"]);
 }
 
+/// Where a record of a stream begins, about the middle of it.
+fn between_records(stream: &[u8]) -> usize {
+    let mut offset = 16;
+    while offset < stream.len() / 2 {
+        offset += usize::from(u16::from_le_bytes([stream[offset + 6], stream[offset + 7]]));
+    }
+    offset
+}
+
 #[test]
 fn a_truncated_recording_gives_what_it_holds_and_says_so() {
     if !rights::sampling("a_truncated_recording_gives_what_it_holds_and_says_so") {
@@ -44,7 +53,7 @@ fn a_truncated_recording_gives_what_it_holds_and_says_so() {
     scene.run("ebs -u -t page_fault -c all -o whole.data ./touch 400").success();
     let whole = fs::read(scene.path("whole.data")).unwrap();
     let complete = scene.run("ebs script -F ip whole.data").success().out.lines().count();
-    for cut in [1, 7, 100, 1000, whole.len() / 3] {
+    for cut in [1, 7, 100, 1000, whole.len() / 3, whole.len() - between_records(&whole)] {
         scene.write("f.data", &whole[..whole.len() - cut]);
         for reader in ["ebs script -F ip f.data", "ebs report f.data"] {
             let outcome = scene.run(reader).sane();
@@ -77,8 +86,9 @@ fn a_recording_whose_recorder_was_killed_says_so() {
     assert_eq!(ebs.finish().status.signal(), Some(Signal::KILL.as_raw()));
     target.signal(Signal::KILL);
     target.finish();
+    scene.run("ebs script f.data").refused(1, &["ends without its recorder's ledger"]);
     for reader in ["ebs report f.data", "ebs report --json f.data"] {
-        let report = scene.run(reader).success();
+        let report = scene.run(reader).refused(1, &["ends without its recorder's ledger"]);
         assert!(report.out.contains("the recording has no end"), "{report}");
     }
 }

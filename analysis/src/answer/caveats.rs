@@ -63,10 +63,7 @@ pub(super) fn of_site(query: &Query, lookup: &Lookup) -> Option<String> {
 pub(super) fn of_end<'d>(
     mut together: impl Iterator<Item = &'d EventDescription>,
 ) -> Option<String> {
-    let endless = together.any(|described| {
-        let says = |key| described.notes.iter().any(|text| note::value(text, key).is_some());
-        says("source") && !says("delivered")
-    });
+    let endless = together.any(EventDescription::lacks_ledger);
     endless.then(|| {
         "the recording has no end: the recorder was killed or its output took no more; \
          what was lost, and what would have followed, is not known"

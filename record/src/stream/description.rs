@@ -1,5 +1,6 @@
 //! One event of a stream: its attr and what the stream says of it besides.
 
+use super::note;
 use crate::attr::Attr;
 use crate::sample::SampleLayout;
 use crate::units::Cpu;
@@ -25,4 +26,13 @@ pub struct EventDescription {
     pub cpus: Option<Vec<Cpu>>,
     /// hardmeter's notes in the order they came; see [`super::note`].
     pub notes: Vec<String>,
+}
+
+impl EventDescription {
+    /// Whether a recorder of ours described the event, which writes its
+    /// promises first and its ledger last, and the ledger has not come.
+    pub fn lacks_ledger(&self) -> bool {
+        let says = |key| self.notes.iter().any(|text| note::value(text, key).is_some());
+        says("source") && !says("delivered")
+    }
 }
