@@ -137,19 +137,33 @@ impl Input {
         decoder: &mut Decoder,
         mut each: impl FnMut(&stream::Decoder, StreamRecord<'_>) -> Result<()>,
     ) -> Result<End> {
+        self.read_bytes(decoder, |stream, record, _| each(stream, record))
+    }
+
+    /// As [`Input::read`], and hands out the bytes of each record besides
+    /// ([`Step::Record`]).
+    ///
+    /// # Errors
+    ///
+    /// As of [`Input::read`].
+    pub fn read_bytes(
+        &mut self,
+        decoder: &mut Decoder,
+        mut each: impl FnMut(&stream::Decoder, StreamRecord<'_>, &[u8]) -> Result<()>,
+    ) -> Result<End> {
         loop {
             let input = &self.buffer[self.start..self.end];
             if let Some(stream) = decoder.at_sample(input)
                 && let Ok(stream::Step::Record { consumed, record }) = stream.step(input)
             {
                 self.start += consumed;
-                each(stream, record)?;
+                each(stream, record, &input[..consumed])?;
                 continue;
             }
             let more = match decoder.step(&self.buffer[self.start..self.end]) {
-                Ok(Step::Record { consumed, stream, record }) => {
+                Ok(Step::Record { consumed, bytes, stream, record }) => {
                     self.start += consumed;
-                    each(stream, record)?;
+                    each(stream, record, bytes)?;
                     continue;
                 }
                 Ok(Step::NeedMore(wanted)) => self.fill(wanted),

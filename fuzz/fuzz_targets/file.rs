@@ -35,7 +35,7 @@ fn read(bytes: &[u8], piece: usize) -> (u64, bool) {
                 end = start;
             }
             Ok(Step::End) => break decoder.finish(end - start).is_ok(),
-            Ok(Step::Record { consumed, stream, record }) => {
+            Ok(Step::Record { consumed, stream, record, .. }) => {
                 assert!(consumed <= end - start);
                 start += consumed;
                 steps += 1;

@@ -13,3 +13,4 @@ mod front;
 mod unpacker;
 
 pub use decoder::{Decoder, Form, Source, Step};
+pub use front::FeatureSection;

@@ -31,7 +31,7 @@ fn read(
     let (mut start, mut end) = (0, 0);
     loop {
         match decoder.step(&bytes[start..end]) {
-            Ok(Step::Record { consumed, stream, record }) => {
+            Ok(Step::Record { consumed, stream, record, .. }) => {
                 start += consumed;
                 see(stream, &record);
             }

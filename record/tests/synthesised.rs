@@ -20,7 +20,7 @@ fn read(bytes: &[u8], mut see: impl FnMut(&stream::Decoder, &StreamRecord<'_>)) 
     let mut start = 0;
     loop {
         match decoder.step(&bytes[start..]).unwrap() {
-            Step::Record { consumed, stream, record } => {
+            Step::Record { consumed, stream, record, .. } => {
                 start += consumed;
                 see(stream, &record);
             }

@@ -1,7 +1,7 @@
 //! One decoder for every form.
 
 use super::file_header::FileHeader;
-use super::front::{Front, FrontStep};
+use super::front::{FeatureSection, Front, FrontStep};
 use super::unpacker::Unpacker;
 use crate::ByteOrder;
 use crate::header::RecordType;
@@ -50,6 +50,10 @@ pub enum Step<'a> {
         /// Bytes of the input it took; 0 for what stood elsewhere, or was
         /// packed. The next step wants what comes after them.
         consumed: usize,
+        /// The record as it was written, its header included, unpacked; or
+        /// what follows a record outside its size. Empty for what stands
+        /// around the data of a file, and for bytes that were passed over.
+        bytes: &'a [u8],
         /// What the recording said so far: events, features, counts.
         stream: &'a Stream,
         /// The record.
@@ -94,6 +98,7 @@ pub struct Decoder {
     form: Form,
     stream: Stream,
     unpacker: Unpacker,
+    sections: Vec<FeatureSection>,
     data: Data,
     /// What the last NeedMore asked for.
     wanted: usize,
@@ -112,6 +117,7 @@ impl Decoder {
             form: Form::Unknown,
             stream: Stream::unpacking(),
             unpacker: Unpacker::new(length),
+            sections: Vec::new(),
             data: Data::default(),
             wanted: 0,
         }
@@ -197,6 +203,12 @@ impl Decoder {
         &self.stream
     }
 
+    /// Where the features of a file stand that could be read, or that are
+    /// passed over; none before the first record of its data.
+    pub fn sections(&self) -> &[FeatureSection] {
+        &self.sections
+    }
+
     /// How it is laid out.
     pub fn form(&self) -> Form {
         self.form
@@ -222,7 +234,8 @@ impl Decoder {
         match self.stream.step_inside(output)? {
             StreamStep::Record { consumed, record } => {
                 *start += consumed;
-                Ok(Step::Record { consumed: 0, stream: &self.stream, record })
+                let bytes = &output[..consumed];
+                Ok(Step::Record { consumed: 0, bytes, stream: &self.stream, record })
             }
             StreamStep::NeedMore(_) => Err(StreamError::ZstdBefore { kind, offset }),
         }
@@ -231,7 +244,7 @@ impl Decoder {
     #[cold]
     fn bad(&mut self, consumed: usize, kind: RecordType, error: StreamError) -> Step<'_> {
         let record = self.stream.unreadable(kind, error);
-        Step::Record { consumed, stream: &self.stream, record }
+        Step::Record { consumed, bytes: &[], stream: &self.stream, record }
     }
 
     /// The next record of the data, of which `left` bytes are left.
@@ -263,10 +276,12 @@ impl Decoder {
                     return Ok(self.bad(consumed, kind, error));
                 }
                 let record = StreamRecord::Skipped(kind);
-                Ok(Step::Record { consumed, stream: &self.stream, record })
+                let bytes = &input[..consumed];
+                Ok(Step::Record { consumed, bytes, stream: &self.stream, record })
             }
             StreamStep::Record { consumed, record } => {
-                Ok(Step::Record { consumed, stream: &self.stream, record })
+                let bytes = &input[..consumed];
+                Ok(Step::Record { consumed, bytes, stream: &self.stream, record })
             }
             StreamStep::NeedMore(wanted) if wanted as u64 > left => {
                 self.place = Place::End;
@@ -288,9 +303,10 @@ impl Decoder {
                 FrontStep::NeedMore(wanted) => Ok(Step::NeedMore(wanted)),
                 FrontStep::Seek(offset) => Ok(Step::Seek(offset)),
                 FrontStep::Record(record) => {
-                    Ok(Step::Record { consumed: 0, stream: &self.stream, record })
+                    Ok(Step::Record { consumed: 0, bytes: &[], stream: &self.stream, record })
                 }
                 FrontStep::Done => {
+                    self.sections = front.take_sections();
                     self.place = Place::Data;
                     self.stream.go_to(self.data.start, self.stream.order());
                     Ok(Step::Seek(self.data.start))
@@ -327,7 +343,7 @@ impl Decoder {
         self.stream.go_to(0, magic.order);
         self.place = Place::Front(Box::new(Front::new(header, magic.order, length)));
         let record = StreamRecord::FileHeader;
-        Ok(Step::Record { consumed: 0, stream: &self.stream, record })
+        Ok(Step::Record { consumed: 0, bytes: &[], stream: &self.stream, record })
     }
 
     fn need<'a>(&mut self, bytes: usize) -> Step<'a> {

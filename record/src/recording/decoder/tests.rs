@@ -143,7 +143,7 @@ fn read(bytes: &[u8], piece: usize) -> (Vec<String>, Decoder, Result<(), StreamE
     let (mut seen, mut start, mut end) = (Vec::new(), 0, 0);
     let done = loop {
         match decoder.step(&bytes[start..end]) {
-            Ok(Step::Record { consumed, stream, record }) => {
+            Ok(Step::Record { consumed, stream, record, .. }) => {
                 let mut kind = format!("{record:?}");
                 if let StreamRecord::Sample { event, misc, payload } = record
                     && stream.events()[event].layout.decode(misc, payload).is_err()
