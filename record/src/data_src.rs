@@ -7,9 +7,11 @@
 //! exist in the former only (trap 36). The word is the same number on big-
 //! and little-endian machines: the header mirrors the bit fields.
 
+mod aspect;
 mod display;
 mod level;
 
+pub use aspect::Aspect;
 pub use level::{Distance, Level};
 
 use bitflags::bitflags;

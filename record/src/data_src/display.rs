@@ -40,26 +40,26 @@ impl Display for Distance {
     }
 }
 
-/// Names of the bits that are set, after `before`, joined by `between`.
-fn bits(set: u8, names: &[(u8, &str)], before: &str, between: &str) -> Option<String> {
+/// Names of the bits that are set, joined by `between`.
+fn bits(set: u8, names: &[(u8, &str)], between: &str) -> Option<String> {
     let set: Vec<&str> =
         names.iter().filter(|(bit, _)| set & bit != 0).map(|(_, name)| *name).collect();
-    (!set.is_empty()).then(|| format!("{before}{}", set.join(between)))
+    (!set.is_empty()).then(|| set.join(between))
 }
 
-fn operation(source: DataSrc) -> Option<String> {
+pub(super) fn operation(source: DataSrc) -> Option<String> {
     let names = [
         (Operation::LOAD.bits(), "load"),
         (Operation::STORE.bits(), "store"),
         (Operation::PREFETCH.bits(), "prefetch"),
         (Operation::EXEC.bits(), "fetch"),
     ];
-    bits(source.operation().bits(), &names, "", "+")
+    bits(source.operation().bits(), &names, "+")
 }
 
-fn level(source: DataSrc) -> Option<String> {
+pub(super) fn level(source: DataSrc) -> Option<String> {
     let names = [(Outcome::HIT.bits(), "hit"), (Outcome::MISS.bits(), "miss")];
-    let outcome = bits(source.outcome().bits(), &names, "", "+");
+    let outcome = bits(source.outcome().bits(), &names, "+");
     match (source.level(), outcome) {
         (Level::NotAvailable, outcome) => outcome,
         (level, Some(outcome)) => Some(format!("{level} {outcome}")),
@@ -67,7 +67,7 @@ fn level(source: DataSrc) -> Option<String> {
     }
 }
 
-fn snoop(source: DataSrc) -> Option<String> {
+pub(super) fn snoop(source: DataSrc) -> Option<String> {
     let names = [
         (Snoop::NONE.bits(), "none"),
         (Snoop::HIT.bits(), "hit"),
@@ -76,30 +76,29 @@ fn snoop(source: DataSrc) -> Option<String> {
         (Snoop::FORWARD.bits(), "forward"),
         (Snoop::PEER.bits(), "peer"),
     ];
-    bits(source.snoop().bits(), &names, "snoop ", "+")
+    bits(source.snoop().bits(), &names, "+")
 }
 
-fn tlb(source: DataSrc) -> Option<String> {
+pub(super) fn tlb(source: DataSrc) -> Option<String> {
     let set = source.tlb();
     let (l1, l2) = (Tlb::L1.bits(), Tlb::L2.bits());
-    let level = bits(set.bits(), &[(l1, "L1"), (l2, "L2")], "", "/");
+    let level = bits(set.bits(), &[(l1, "L1"), (l2, "L2")], "/");
     let names = [
         (Tlb::HIT.bits(), "hit"),
         (Tlb::MISS.bits(), "miss"),
         (Tlb::WALK.bits(), "page walk"),
         (Tlb::OS.bits(), "OS fault"),
     ];
-    let outcome = bits(set.bits(), &names, "", "+");
+    let outcome = bits(set.bits(), &names, "+");
     match (level, outcome) {
-        (None, None) => None,
-        (Some(one), None) | (None, Some(one)) => Some(format!("TLB {one}")),
-        (Some(level), Some(outcome)) => Some(format!("TLB {level} {outcome}")),
+        (one, None) | (None, one) => one,
+        (Some(level), Some(outcome)) => Some(format!("{level} {outcome}")),
     }
 }
 
-fn blocked(source: DataSrc) -> Option<String> {
+pub(super) fn blocked(source: DataSrc) -> Option<String> {
     let names = [(Blocked::DATA.bits(), "data"), (Blocked::ADDRESS.bits(), "address")];
-    bits(source.blocked().bits(), &names, "blocked by ", "+")
+    bits(source.blocked().bits(), &names, "+")
 }
 
 /// PERF_MEM_REGION_*, as far as they have names.
@@ -124,10 +123,10 @@ impl Display for DataSrc {
             operation(*self),
             level(*self),
             self.distance().map(|distance| distance.to_string()),
-            snoop(*self),
+            snoop(*self).map(|answer| format!("snoop {answer}")),
             self.is_locked().then(|| "locked".to_owned()),
-            tlb(*self),
-            blocked(*self),
+            tlb(*self).map(|tlb| format!("TLB {tlb}")),
+            blocked(*self).map(|why| format!("blocked by {why}")),
             self.region().map(region),
         ];
         let known: Vec<String> = parts.into_iter().flatten().collect();
