@@ -65,6 +65,7 @@ pub(crate) fn report(
         notes.extend(caveats::of_end(together.iter().map(|of| of.described)));
         for of in &together {
             caveats::of_event(query, of.event, &mut notes);
+            caveats::of_attr(of.event, &of.described.attr, &mut notes);
             caveats::of_promises(
                 query,
                 (of.event, of.described),

@@ -32,6 +32,10 @@ pub(crate) enum Lack {
     Registers,
     /// The register was not asked for when recording.
     Register,
+    /// No PERF_SAMPLE_DATA_SRC.
+    DataSrc,
+    /// The machine does not say.
+    NotAvailable,
     /// No routine; the number of the reason among the names.
     Name(u32),
 }
@@ -66,7 +70,9 @@ impl Atom {
             Lack::Address => (4, 0),
             Lack::Registers => (5, 0),
             Lack::Register => (6, 0),
-            Lack::Name(reason) => (7, reason),
+            Lack::DataSrc => (7, 0),
+            Lack::NotAvailable => (8, 0),
+            Lack::Name(reason) => (9, reason),
         };
         Atom { tag: LACK | kind, value: u64::from(value) }
     }
@@ -84,6 +90,8 @@ impl Atom {
             4 => Lack::Address,
             5 => Lack::Registers,
             6 => Lack::Register,
+            7 => Lack::DataSrc,
+            8 => Lack::NotAvailable,
             _ => Lack::Name(u32::try_from(self.value).unwrap_or(u32::MAX)),
         })
     }
@@ -135,6 +143,8 @@ mod tests {
             Lack::Address,
             Lack::Registers,
             Lack::Register,
+            Lack::DataSrc,
+            Lack::NotAvailable,
             Lack::Name(9),
         ] {
             assert_eq!(Atom::lack(lack).value(), Err(lack));

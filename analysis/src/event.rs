@@ -8,7 +8,7 @@ use crate::report::{Sampling, Unit};
 use crate::sieve::{Doubt, Sifted};
 use crate::tally::Sum;
 use record::stream::{EventDescription, note};
-use record::{Arch, EventType, SampleType};
+use record::{Arch, AttrFlags, EventType, SampleType};
 use std::collections::BTreeMap;
 
 /// Software event 9 counts nothing; recorders open it for side records.
@@ -43,6 +43,11 @@ pub(crate) struct Event {
     pub(crate) undecided: BTreeMap<Doubt, u64>,
     pub(crate) filtered: u64,
     pub(crate) at_site: u64,
+    /// Privilege levels that the attr leaves out, a bit each by their number
+    /// in `misc` (PERF_RECORD_MISC_CPUMODE_MASK).
+    pub(crate) left_out: u8,
+    /// Counted samples of those levels.
+    pub(crate) outside: u64,
     pub(crate) sum: Sum,
     /// The event only carries side records.
     pub(crate) is_dummy: bool,
@@ -94,6 +99,8 @@ impl Event {
             undecided: BTreeMap::new(),
             filtered: 0,
             at_site: 0,
+            left_out: left_out(attr.flags),
+            outside: 0,
             sum: Sum::default(),
         }
     }
@@ -128,6 +135,16 @@ impl Event {
         }
         false
     }
+}
+
+fn left_out(flags: AttrFlags) -> u8 {
+    let modes = [
+        (AttrFlags::EXCLUDE_KERNEL, 1 << 1 | 1 << 4),
+        (AttrFlags::EXCLUDE_USER, 1 << 2 | 1 << 5),
+        (AttrFlags::EXCLUDE_HV, 1 << 3),
+    ];
+    let without = modes.iter().filter(|(flag, _)| flags.contains(*flag));
+    without.fold(0, |all, (_, bits)| all | bits)
 }
 
 /// What an event is called.

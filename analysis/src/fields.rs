@@ -5,7 +5,7 @@ use crate::held::{Batch, Held};
 use crate::sieve::Doubt;
 use record::registers::{RegsAbi, name};
 use record::stream::EventDescription;
-use record::{Arch, EventType, Misc, SampleLayout, SampleType};
+use record::{Arch, DataSrc, EventType, Misc, Sample, SampleLayout, SampleType};
 
 /// Software events whose address means something: 0 is then an address
 /// (page_fault, minor_fault, major_fault, alignment_fault, emulation_fault).
@@ -19,19 +19,41 @@ pub(crate) struct Origin {
     pub(crate) doubt: Option<Doubt>,
 }
 
+/// What a query needs besides the fields that every sample is held with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    /// Registers, by number.
+    pub(crate) registers: u64,
+    /// Data source and weight.
+    pub(crate) access: bool,
+}
+
+/// What waits with a sample besides its fields, in the order of its words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Words<'w> {
+    pub(crate) data_src: Option<DataSrc>,
+    pub(crate) weight: Option<u64>,
+    /// Registers as [`Fields::registers`] lists them, or none at all.
+    pub(crate) registers: &'w [u64],
+}
+
 /// Reads the fields of one event's samples.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
     layout: SampleLayout,
     has: SampleType,
     zero_is_address: bool,
-    /// Registers to keep, ascending; without any no sample is decoded in full.
+    /// Registers to keep, ascending.
     kept: Vec<u32>,
+    /// Whether the data source, and the weight, wait with each sample.
+    /// Without them and registers no sample is decoded in full.
+    keeps_source: bool,
+    keeps_weight: bool,
 }
 
 impl Fields {
-    /// Fields of an event; keeps the registers among `wanted` that it has.
-    pub(crate) fn new(event: &EventDescription, wanted: u64) -> Fields {
+    /// Fields of an event; keeps what it has of `wanted`.
+    pub(crate) fn new(event: &EventDescription, wanted: Wanted) -> Fields {
         let attr = &event.attr;
         let zero_is_address = match attr.kind {
             EventType::SOFTWARE => SOFTWARE_WITH_ADDRESS.contains(&attr.config),
@@ -45,13 +67,34 @@ impl Fields {
         } else {
             0
         };
-        let kept = (0..64).filter(|bit| mask & wanted & (1 << bit) != 0).collect();
-        Fields { layout: event.layout.clone(), has: attr.sample_type, zero_is_address, kept }
+        let kept = (0..64).filter(|bit| mask & wanted.registers & (1 << bit) != 0).collect();
+        Fields {
+            layout: event.layout.clone(),
+            has: attr.sample_type,
+            zero_is_address,
+            kept,
+            keeps_source: wanted.access && attr.sample_type.contains(SampleType::DATA_SRC),
+            keeps_weight: wanted.access && attr.sample_type.intersects(WEIGHTS),
+        }
     }
 
     /// Whether samples have the field.
     pub(crate) fn has(&self, field: SampleType) -> bool {
         self.has.contains(field)
+    }
+
+    /// Whether samples have a weight of either kind.
+    pub(crate) fn has_weight(&self) -> bool {
+        self.has.intersects(WEIGHTS)
+    }
+
+    /// The number that perf calls the weight: all of the word, or the first
+    /// of its three parts.
+    pub(crate) fn whole_weight(&self, word: u64) -> u64 {
+        match self.has(SampleType::WEIGHT_STRUCT) {
+            true => word & u64::from(u32::MAX),
+            false => word,
+        }
     }
 
     /// Registers that are kept, by number, ascending.
@@ -78,8 +121,8 @@ impl Fields {
         held.event = event;
         held.misc = misc;
         held.doubt = doubt;
-        if !self.kept.is_empty() {
-            let Some(words) = self.read_registers(misc, payload, &mut into.words) else {
+        if self.keeps_source || self.keeps_weight || !self.kept.is_empty() {
+            let Some(words) = self.read_words(misc, payload, &mut into.words) else {
                 return false;
             };
             held.words = words;
@@ -113,26 +156,55 @@ impl Fields {
         Some(held)
     }
 
-    /// Appends one word a kept register; none when the task had none.
-    fn read_registers(&self, misc: Misc, payload: &[u8], words: &mut Vec<u64>) -> Option<u16> {
+    /// Appends the words of a sample, as many as it tells.
+    fn read_words(&self, misc: Misc, payload: &[u8], words: &mut Vec<u64>) -> Option<u16> {
         let sample = self.layout.decode(misc, payload).ok()?;
+        let before = words.len();
+        if self.keeps_source {
+            words.push(sample.data_src?.0);
+        }
+        if self.keeps_weight {
+            words.push(sample.weight?.to_word());
+        }
+        if self.read_registers(&sample, words).is_none() {
+            words.truncate(before);
+            return None;
+        }
+        u16::try_from(words.len() - before).ok()
+    }
+
+    /// Appends one word a kept register; none when the task had none.
+    fn read_registers(&self, sample: &Sample<'_>, words: &mut Vec<u64>) -> Option<()> {
         let registers = sample.regs_intr.or(sample.regs_user).unwrap_or_default();
         if registers.abi == RegsAbi::None {
-            return Some(0);
+            return Some(());
         }
-        let before = words.len();
         for bit in &self.kept {
-            match registers.get(*bit) {
-                Some(value) => words.push(value),
-                None => {
-                    words.truncate(before);
-                    return None;
-                }
-            }
+            words.push(registers.get(*bit)?);
         }
-        u16::try_from(self.kept.len()).ok()
+        Some(())
+    }
+
+    /// What [`Fields::read`] appended.
+    #[inline]
+    pub(crate) fn words<'w>(&self, words: &'w [u64]) -> Words<'w> {
+        let mut taken = Words { registers: words, ..Words::default() };
+        if self.keeps_source
+            && let Some((word, rest)) = taken.registers.split_first()
+        {
+            (taken.data_src, taken.registers) = (Some(DataSrc(*word)), rest);
+        }
+        if self.keeps_weight
+            && let Some((word, rest)) = taken.registers.split_first()
+        {
+            (taken.weight, taken.registers) = (Some(*word), rest);
+        }
+        taken
     }
 }
+
+/// The two kinds of weight; no event has both.
+const WEIGHTS: SampleType = SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT);
 
 /// Name of a register as tables show it: the kernel's, or its number.
 pub(crate) fn register_name(arch: Arch, bit: u32) -> String {

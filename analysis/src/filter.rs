@@ -5,9 +5,12 @@
 //! TERM   := routine OP GLOB | object OP GLOB | comm OP GLOB
 //!         | pid OP NUMBER | tid OP NUMBER | cpu OP NUMBER
 //!         | addr OP RANGE | ip OP RANGE
+//!         | level OP GLOB | op OP GLOB | snoop OP GLOB | tlb OP GLOB
+//!         | lock OP GLOB | blk OP GLOB | weight OP DECIMALS
 //!         | mode OP (user | kernel | hypervisor | guest-kernel | guest-user)
 //! OP     := "=" | "!="
 //! RANGE  := HEX | HEX "-" HEX | HEX "-"
+//! DECIMALS := the same in decimal digits
 //! ```
 //!
 //! A range holds its start and not its end, as in /proc/PID/maps. An object
@@ -21,7 +24,9 @@ mod tests;
 pub use parse::FilterError;
 
 use crate::glob::Glob;
+use crate::key::Key;
 use record::CpuMode;
+use record::data_src::Aspect;
 use std::fmt;
 
 /// One condition; a sample is counted when it meets all.
@@ -52,11 +57,16 @@ pub enum Condition {
     Addr(AddressRange),
     /// Instruction pointer, run-time address.
     Ip(AddressRange),
+    /// What the data source says of the access, in one of its parts, with or
+    /// without "hit" and "miss".
+    Access(Aspect, Glob),
+    /// Weight; of a weight of three parts the first.
+    Weight(AddressRange),
     /// Privilege level.
     Mode(CpuMode),
 }
 
-/// Addresses from `start` to `last`, both included.
+/// Addresses, or other numbers, from `start` to `last`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AddressRange {
     /// First address.
@@ -69,6 +79,16 @@ impl AddressRange {
     /// Whether `address` is in the range.
     pub fn contains(self, address: u64) -> bool {
         (self.start..=self.last).contains(&address)
+    }
+}
+
+impl AddressRange {
+    fn decimal(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.last.checked_add(1) {
+            Some(end) if end == self.start + 1 => write!(f, "{}", self.start),
+            Some(end) => write!(f, "{}-{end}", self.start),
+            None => write!(f, "{}-", self.start),
+        }
     }
 }
 
@@ -94,6 +114,8 @@ impl Condition {
             Condition::Cpu(_) => "cpu",
             Condition::Addr(_) => "addr",
             Condition::Ip(_) => "ip",
+            Condition::Access(aspect, _) => Key::aspect_word(*aspect),
+            Condition::Weight(_) => "weight",
             Condition::Mode(_) => "mode",
         }
     }
@@ -105,9 +127,11 @@ impl fmt::Display for Filter {
         let operator = if self.negated { "!=" } else { "=" };
         write!(f, "{}{operator}", self.condition.field())?;
         match &self.condition {
-            Condition::Routine(glob) | Condition::Object(glob) | Condition::Comm(glob) => {
-                write!(f, "{glob}")
-            }
+            Condition::Routine(glob)
+            | Condition::Object(glob)
+            | Condition::Comm(glob)
+            | Condition::Access(_, glob) => write!(f, "{glob}"),
+            Condition::Weight(range) => range.decimal(f),
             Condition::Pid(number) | Condition::Tid(number) => write!(f, "{number}"),
             Condition::Cpu(number) => write!(f, "{number}"),
             Condition::Addr(range) | Condition::Ip(range) => write!(f, "{range}"),

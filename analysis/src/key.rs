@@ -1,6 +1,7 @@
 //! What a row of a table stands for.
 
 use crate::nearest::nearest;
+use record::data_src::Aspect;
 use std::fmt;
 use std::str::FromStr;
 
@@ -29,6 +30,8 @@ pub enum Key {
     Line,
     /// First byte of the page that holds the data address.
     Page,
+    /// What the data source says of the access.
+    Access(Aspect),
     /// Value of a register; the name in any usual spelling ("rcx", "cx").
     Register(String),
 }
@@ -57,7 +60,7 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 11] = [
+const WORDS: [(&str, Key); 17] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
@@ -69,6 +72,12 @@ const WORDS: [(&str, Key); 11] = [
     ("addr", Key::Addr),
     ("line", Key::Line),
     ("page", Key::Page),
+    ("level", Key::Access(Aspect::Level)),
+    ("op", Key::Access(Aspect::Operation)),
+    ("snoop", Key::Access(Aspect::Snoop)),
+    ("tlb", Key::Access(Aspect::Tlb)),
+    ("lock", Key::Access(Aspect::Lock)),
+    ("blk", Key::Access(Aspect::Blocked)),
 ];
 
 fn suggestion(nearest: &[&'static str]) -> String {
@@ -84,6 +93,18 @@ impl Key {
     /// Every word that stands for a key but `reg:NAME`.
     pub fn words() -> impl Iterator<Item = &'static str> {
         WORDS.iter().map(|(word, _)| *word)
+    }
+
+    /// The word of a question about the data source.
+    pub(crate) fn aspect_word(aspect: Aspect) -> &'static str {
+        let of = WORDS.iter().find(|(_, key)| *key == Key::Access(aspect));
+        of.map_or("", |(word, _)| word)
+    }
+
+    /// The question about the data source that a word stands for.
+    pub(crate) fn aspect(word: &str) -> Option<Aspect> {
+        let known = WORDS.iter().find(|(known, _)| *known == word);
+        known.and_then(|(_, key)| if let Key::Access(aspect) = key { Some(*aspect) } else { None })
     }
 
     /// Reads a list such as `routine,line`; its order is the order of the
@@ -153,7 +174,7 @@ mod tests {
         assert_eq!(
             text("zzzzz"),
             "\"zzzzz\" is nothing to count by; possible are site, ip, routine, object, comm, \
-             pid, tid, cpu, addr, line, page, reg:NAME"
+             pid, tid, cpu, addr, line, page, level, op, snoop, tlb, lock, blk, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));
         assert!(text("pid,").starts_with("\"\" is nothing to count by"));

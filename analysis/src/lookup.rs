@@ -5,7 +5,8 @@ use crate::comms::Comms;
 use crate::names::Names;
 use crate::report::{Routine, SiteCell, Unresolved};
 use crate::site::Site;
-use record::{CpuMode, Pid, Time};
+use record::data_src::Aspect;
+use record::{CpuMode, DataSrc, Pid, Time};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +27,11 @@ pub(crate) struct Lookup {
     first_of_name: Vec<Option<ObjectId>>,
     by_name: FxHashMap<u32, ObjectId>,
     twins: FxHashMap<Place, Place>,
+    accesses: FxHashMap<(Aspect, DataSrc), Atom>,
 }
+
+/// Answers about data sources remembered: real recordings have dozens.
+const MOST_ACCESSES: usize = 1 << 16;
 
 impl Lookup {
     pub(crate) fn new(symbolizer: Symbolizer) -> Lookup {
@@ -41,6 +46,7 @@ impl Lookup {
             first_of_name: Vec::new(),
             by_name: FxHashMap::default(),
             twins: FxHashMap::default(),
+            accesses: FxHashMap::default(),
         }
     }
 
@@ -103,6 +109,23 @@ impl Lookup {
         let (symbolizer, names) = (&self.symbolizer, &mut self.names);
         let number = self.objects.entry(object);
         *number.or_insert_with(|| names.number(symbolizer.object_name(object)))
+    }
+
+    /// An answer of a data source by the number of its words.
+    #[inline]
+    pub(crate) fn access(&mut self, aspect: Aspect, source: DataSrc) -> Atom {
+        if let Some(atom) = self.accesses.get(&(aspect, source)) {
+            return *atom;
+        }
+        if self.accesses.len() >= MOST_ACCESSES {
+            self.accesses.clear();
+        }
+        let atom = match source.aspect(aspect) {
+            Some(words) => Atom::number(u64::from(self.names.number(&words))),
+            None => Atom::lack(Lack::NotAvailable),
+        };
+        self.accesses.insert((aspect, source), atom);
+        atom
     }
 
     /// Whether a place is what a user meant. Addresses also fit as sampled.

@@ -4,7 +4,7 @@ use crate::answer;
 use crate::atom::Atom;
 use crate::error::Error;
 use crate::event::Event;
-use crate::fields::{Fields, Origin};
+use crate::fields::{Fields, Origin, Wanted};
 use crate::held::{Batch, Held, Waiting};
 use crate::key::Key;
 use crate::lookup::Lookup;
@@ -168,14 +168,20 @@ impl Pipeline {
             self.counters.columns = columns(&self.query.keys, arch)?;
         }
         self.counters.sieve.learn(decoder)?;
-        let mut wanted = if self.query.registers.is_some() { u64::MAX } else { 0 };
+        let mut wanted = Wanted { registers: 0, access: self.query.needs_access() };
+        if self.query.registers.is_some() {
+            wanted.registers = u64::MAX;
+        }
         for bit in self.counters.columns.iter().filter_map(|column| column.register) {
-            wanted |= 1u64.checked_shl(bit).unwrap_or(0);
+            wanted.registers |= 1u64.checked_shl(bit).unwrap_or(0);
         }
         let known = self.counters.events.len();
         for (index, description) in decoder.events().iter().enumerate().skip(known) {
             let sieve = &self.counters.sieve;
-            let wanted = if sieve.needs_registers(index) { u64::MAX } else { wanted };
+            let wanted = match sieve.needs_registers(index) {
+                true => Wanted { registers: u64::MAX, ..wanted },
+                false => wanted,
+            };
             let fields = Fields::new(description, wanted);
             let mut event = Event::new(description, fields, &self.query, arch);
             let first = self.counters.events.iter().position(|first| event.joins(first));
@@ -236,8 +242,9 @@ impl Counters {
     ) -> Result<(), Error> {
         let index = usize::try_from(held.event).unwrap_or(usize::MAX);
         let Some(event) = self.events.get_mut(index) else { return Ok(()) };
+        let words = event.fields.words(words);
         if event.is_sifted {
-            let sifted = judge(&mut self.sieve, event, (held, words), lookup);
+            let sifted = judge(&mut self.sieve, event, (held, words.registers), lookup);
             if !event.keeps(sifted) {
                 return Ok(());
             }
@@ -258,7 +265,8 @@ impl Counters {
         }
         let leader = event.leader;
         self.tally.add(u32::try_from(leader).unwrap_or(u32::MAX), &self.atoms, one)?;
-        event.sum.add(period, one.exact > 0);
+        event.sum.join(one);
+        event.outside += u64::from(event.left_out >> (held.misc.0 & 7) & 1);
         let Some(registers) = &query.registers else { return Ok(()) };
         let there = match &registers.site {
             None => true,
@@ -275,7 +283,7 @@ impl Counters {
         let Some(histogram) = first.and_then(|first| first.histogram.as_mut()) else {
             return Ok(());
         };
-        for (register, value) in words.iter().enumerate() {
+        for (register, value) in words.registers.iter().enumerate() {
             histogram.add(register, *value);
         }
         if let Ok(address) = address {

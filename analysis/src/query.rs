@@ -1,6 +1,6 @@
 //! What is asked of a stream.
 
-use crate::filter::Filter;
+use crate::filter::{Condition, Filter};
 use crate::glob::Glob;
 use crate::key::{Key, KeyError};
 use crate::site::Site;
@@ -44,6 +44,15 @@ impl Query {
     pub const CACHE_LINE: u64 = 64;
     /// Default of [`Query::held_bytes`]: 48 MiB, about a million samples.
     pub const HELD_BYTES: usize = 48 << 20;
+
+    /// Whether samples must be read up to their data source or weight.
+    pub(crate) fn needs_access(&self) -> bool {
+        let of_key = |key: &Key| matches!(key, Key::Access(_));
+        let of_filter = |filter: &Filter| {
+            matches!(filter.condition, Condition::Access(..) | Condition::Weight(_))
+        };
+        self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
+    }
 
     /// Sizes must be powers of two, registers need names.
     pub fn check(&self) -> Result<(), QueryError> {

@@ -166,6 +166,9 @@ pub struct Totals {
     /// Counted samples whose IP the hardware or kernel calls exact
     /// (PERF_RECORD_MISC_EXACT_IP).
     pub exact_ip: u64,
+    /// Counted samples of a privilege level that the event was opened
+    /// without: interrupts skid, and the record tells where to.
+    pub outside_mode: u64,
     /// Counted samples of the site that registers were asked for.
     pub at_site: Option<u64>,
     /// Counted samples without a routine name, by reason. Empty also when

@@ -1,8 +1,9 @@
 //! One sample while it is counted: its fields by key, looked up when needed.
 
 use crate::atom::{Atom, Lack};
-use crate::fields::Fields;
+use crate::fields::{Fields, Words};
 use crate::filter::{Condition, Filter};
+use crate::glob::Glob;
 use crate::held::Held;
 use crate::key::Key;
 use crate::lookup::Lookup;
@@ -24,8 +25,7 @@ pub(crate) type Verdicts = FxHashMap<(usize, Atom), bool>;
 #[derive(Debug)]
 pub(crate) struct Sampled<'s> {
     pub(crate) held: &'s Held,
-    /// Registers as [`Fields::registers`] lists them, or none at all.
-    pub(crate) words: &'s [u64],
+    pub(crate) words: Words<'s>,
     pub(crate) fields: &'s Fields,
     pub(crate) place: Option<Result<Place, Lack>>,
 }
@@ -72,7 +72,7 @@ impl Sampled<'_> {
         let index = bit.and_then(|bit| self.fields.registers().iter().position(|b| *b == bit));
         match index {
             None => Atom::lack(Lack::Register),
-            Some(index) => match self.words.get(index) {
+            Some(index) => match self.words.registers.get(index) {
                 Some(value) => Atom::number(*value),
                 None => Atom::lack(Lack::Registers),
             },
@@ -107,6 +107,10 @@ impl Sampled<'_> {
             Key::Addr => self.rounded(1),
             Key::Line => self.rounded(round.line),
             Key::Page => self.rounded(round.page),
+            Key::Access(aspect) => match self.words.data_src {
+                Some(source) => lookup.access(*aspect, source),
+                None => Atom::lack(Lack::DataSrc),
+            },
             Key::Register(_) => self.register(column.register),
         }
     }
@@ -128,6 +132,17 @@ impl Sampled<'_> {
                 self.fields.has(SampleType::IP).then(|| range.contains(held.ip))
             }
             Condition::Addr(range) => self.address().ok().map(|address| range.contains(address)),
+            Condition::Access(aspect, glob) => {
+                let answer = self.words.data_src.map(|source| lookup.access(*aspect, source));
+                let name = answer.and_then(|atom| Some((atom, atom.as_name().ok()?)));
+                name.map(|(atom, number)| {
+                    let verdict = verdicts.entry((index, atom));
+                    *verdict.or_insert_with(|| is_called(glob, &lookup.name(number)))
+                })
+            }
+            Condition::Weight(range) => {
+                self.words.weight.map(|word| range.contains(self.fields.whole_weight(word)))
+            }
             Condition::Mode(mode) => Some(held.mode() == *mode),
             Condition::Comm(glob) => {
                 let comm = has_task.then(|| lookup.comms.at(held.tid(), held.time));
@@ -156,6 +171,17 @@ impl Sampled<'_> {
         };
         holds.is_some_and(|holds| holds != filter.negated)
     }
+}
+
+/// Whether an answer of the data source fits: as a whole, in one of its
+/// parts, or without the word that says whether it was a hit.
+fn is_called(glob: &Glob, answer: &str) -> bool {
+    let bare = |part: &str| {
+        let tail = [" hit", " miss"].iter().find_map(|tail| part.strip_suffix(tail));
+        tail.is_some_and(|bare| glob.matches(bare))
+    };
+    let mut parts = answer.split(", ").flat_map(|part| part.split('+'));
+    glob.matches(answer) || parts.any(|part| glob.matches(part) || bare(part))
 }
 
 /// A key, and the register's number when it is one that the machine has.

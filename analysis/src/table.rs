@@ -86,7 +86,9 @@ fn rows(event: &EventReport, out: &mut Text) {
                 columns.add("object", Align::Left);
             }
             Key::Pid | Key::Tid | Key::Cpu => columns.add(&key.to_string(), Align::Right),
-            Key::Routine | Key::Object | Key::Comm => columns.add(&key.to_string(), Align::Left),
+            Key::Routine | Key::Object | Key::Comm | Key::Access(_) => {
+                columns.add(&key.to_string(), Align::Left)
+            }
             key => columns.add(&key.to_string(), Align::Whole),
         }
     }

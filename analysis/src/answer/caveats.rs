@@ -7,7 +7,7 @@ use crate::lookup::Lookup;
 use crate::query::{Query, Weighting};
 use crate::report::{Losses, Sampling};
 use record::stream::{Decoder, EventDescription, note};
-use record::{EventType, SampleFilter, SampleType};
+use record::{Attr, AttrFlags, EventType, SampleFilter, SampleType};
 
 /// Caveats about the stream as a whole.
 pub(super) fn of_stream(query: &Query, losses: &Losses, decoder: &Decoder) -> Vec<String> {
@@ -109,6 +109,28 @@ pub(super) fn of_event(query: &Query, event: &Event, notes: &mut Vec<String>) {
     }
 }
 
+/// What the attr asked for and the samples do not show.
+pub(super) fn of_attr(event: &Event, attr: &Attr, notes: &mut Vec<String>) {
+    let (name, level) = (&event.name, attr.precise_ip());
+    if level > 0 && event.sum.count > 0 && event.sum.exact == 0 {
+        notes.push(format!(
+            "{name} was opened with precise_ip={level}, and none of its samples carries EXACT_IP: \
+             nothing proves that an address is that of the instruction that caused the event"
+        ));
+    }
+    if event.outside > 0 {
+        let (flags, mode) = match attr.flags.contains(AttrFlags::EXCLUDE_KERNEL) {
+            true => ("exclude_kernel", "user"),
+            false => ("exclude_user or exclude_hv", "kernel"),
+        };
+        notes.push(format!(
+            "{} of {} samples of {name} lie where it was not to count ({flags}); they are counted \
+             where they lie, --filter mode={mode} leaves them out",
+            event.outside, event.sum.count
+        ));
+    }
+}
+
 /// Caveats that follow from what the recorder promised of an event.
 pub(super) fn of_promises(
     query: &Query,
@@ -156,6 +178,8 @@ fn missing_field(condition: &Condition, event: &Event) -> Option<&'static str> {
         Condition::Cpu(_) => (SampleType::CPU, "cpu"),
         Condition::Addr(_) => (SampleType::ADDR, "addr"),
         Condition::Ip(_) | Condition::Routine(_) | Condition::Object(_) => (SampleType::IP, "ip"),
+        Condition::Access(..) => (SampleType::DATA_SRC, "data_src"),
+        Condition::Weight(_) => return (!event.fields.has_weight()).then_some("weight"),
         Condition::Mode(_) => return None,
     };
     (!event.fields.has(field)).then_some(word)

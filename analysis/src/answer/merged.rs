@@ -40,6 +40,7 @@ impl Merged {
             totals.filtered += event.filtered;
             totals.malformed += event.malformed;
             totals.others += event.others;
+            totals.outside_mode += event.outside;
             totals.undecided += event.undecided.values().sum::<u64>();
         }
         totals.counted = sum.count;

@@ -120,6 +120,8 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> Missing {
         Lack::Address => Missing::Address,
         Lack::Registers => Missing::Registers,
         Lack::Register => Missing::Register(Arc::from(register)),
+        Lack::DataSrc => Missing::Field("data_src"),
+        Lack::NotAvailable => Missing::NotAvailable,
         Lack::Name(reason) => Missing::Name(lookup.name(reason)),
     }
 }
@@ -138,7 +140,7 @@ impl Words<'_> {
                 atom.value().map(Cell::Address)
             }
             Key::Pid | Key::Tid | Key::Cpu => atom.as_signed().map(Cell::Number),
-            Key::Routine | Key::Object => {
+            Key::Routine | Key::Object | Key::Access(_) => {
                 atom.as_name().map(|name| Cell::Text(self.lookup.name(name)))
             }
             Key::Comm => atom.as_comm().map(|comm| Cell::Text(self.lookup.comms.text(comm))),

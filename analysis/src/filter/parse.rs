@@ -2,6 +2,7 @@
 
 use super::{AddressRange, Condition, Filter};
 use crate::glob::Glob;
+use crate::key::Key;
 use crate::nearest::nearest;
 use record::CpuMode;
 use std::str::FromStr;
@@ -20,7 +21,10 @@ pub struct FilterError {
     pub problem: String,
 }
 
-const FIELDS: [&str; 9] = ["routine", "object", "comm", "pid", "tid", "cpu", "addr", "ip", "mode"];
+const FIELDS: [&str; 16] = [
+    "routine", "object", "comm", "pid", "tid", "cpu", "addr", "ip", "mode", "level", "op", "snoop",
+    "tlb", "lock", "blk", "weight",
+];
 
 const MODES: [(&str, CpuMode); 5] = [
     ("user", CpuMode::User),
@@ -114,9 +118,13 @@ fn term_of(term: Token<'_>, whole: &str) -> Result<Filter, FilterError> {
         "pid" => Condition::Pid(number(value, whole, "a process id, 0 to 2147483647")?),
         "tid" => Condition::Tid(number(value, whole, "a thread id, 0 to 2147483647")?),
         "cpu" => Condition::Cpu(number(value, whole, "a CPU number")?),
-        "addr" => Condition::Addr(range(value, whole)?),
-        "ip" => Condition::Ip(range(value, whole)?),
-        _ => Condition::Mode(mode(value, whole)?),
+        "addr" => Condition::Addr(range(value, whole, address)?),
+        "ip" => Condition::Ip(range(value, whole, address)?),
+        "weight" => Condition::Weight(range(value, whole, decimal)?),
+        word => match Key::aspect(word) {
+            Some(aspect) => Condition::Access(aspect, Glob::new(value.text)),
+            None => Condition::Mode(mode(value, whole)?),
+        },
     };
     Ok(Filter { condition, negated })
 }
@@ -143,24 +151,32 @@ fn mode(value: Token<'_>, whole: &str) -> Result<CpuMode, FilterError> {
     }
 }
 
-fn range(value: Token<'_>, whole: &str) -> Result<AddressRange, FilterError> {
+/// How one end of a range is read.
+type End = fn(Token<'_>, &str) -> Result<u64, FilterError>;
+
+fn range(value: Token<'_>, whole: &str, read: End) -> Result<AddressRange, FilterError> {
     let Some(dash) = value.text.find('-') else {
-        let start = address(value, whole)?;
+        let start = read(value, whole)?;
         return Ok(AddressRange { start, last: start });
     };
-    let start = address(value.part(0, dash).trim(), whole)?;
+    let start = read(value.part(0, dash).trim(), whole)?;
     let end = value.part(dash + 1, value.text.len()).trim();
     if end.text.is_empty() {
         return Ok(AddressRange { start, last: u64::MAX });
     }
-    let end_address = address(end, whole)?;
-    if end_address <= start {
+    let beyond = read(end, whole)?;
+    if beyond <= start {
+        let first = value.part(0, dash).trim().text;
         return Err(end.bad(
             whole,
-            format!("is not above the start {start:x}; a range is START-END without END"),
+            format!("is not above the start {first}; a range is START-END without END"),
         ));
     }
-    Ok(AddressRange { start, last: end_address - 1 })
+    Ok(AddressRange { start, last: beyond - 1 })
+}
+
+fn decimal(value: Token<'_>, whole: &str) -> Result<u64, FilterError> {
+    number(value, whole, "a decimal number, or START-END without END, or START-")
 }
 
 fn address(value: Token<'_>, whole: &str) -> Result<u64, FilterError> {

@@ -3,6 +3,7 @@
 use super::{AddressRange, Condition, Filter};
 use crate::glob::Glob;
 use record::CpuMode;
+use record::data_src::Aspect;
 
 fn one(text: &str) -> Condition {
     let filter: Filter = text.parse().unwrap();
@@ -28,6 +29,9 @@ fn reads_every_field() {
     assert_eq!(one("addr=1000-2000"), Condition::Addr(range));
     assert_eq!(one("ip = 0x1000 - 0x2000"), Condition::Ip(range));
     assert_eq!(one("addr=0"), Condition::Addr(AddressRange { start: 0, last: 0 }));
+    let above = AddressRange { start: 100, last: u64::MAX };
+    assert_eq!(one("weight=100-"), Condition::Weight(above));
+    assert_eq!(one("snoop=hitm"), Condition::Access(Aspect::Snoop, Glob::new("hitm")));
     let kernel_half = AddressRange { start: 0xffff_8000_0000_0000, last: u64::MAX };
     assert_eq!(one("addr=ffff800000000000-"), Condition::Addr(kernel_half));
 }
@@ -49,8 +53,23 @@ fn terms_are_joined_and_negated() {
 
 #[test]
 fn prints_what_reads_back() {
-    for text in ["addr=1000", "addr=1000-1002", "ip=0-", "ip=fff0-", "cpu!=2", "mode=guest-kernel"]
-    {
+    for text in [
+        "addr=1000",
+        "addr=1000-1002",
+        "ip=0-",
+        "ip=fff0-",
+        "cpu!=2",
+        "mode=guest-kernel",
+        "weight=90",
+        "weight!=9-10000",
+        "weight=100-",
+        "level=L3*",
+        "op=load",
+        "snoop!=hitm",
+        "tlb=*walk*",
+        "lock=locked",
+        "blk=data",
+    ] {
         let filter: Filter = text.parse().unwrap();
         assert_eq!(filter.to_string(), text);
     }
@@ -76,6 +95,11 @@ fn errors_quote_token_and_position() {
             "addr=20-10",
             "filter \"addr=20-10\", at byte 8: \"10\" is not above the start 20; \
              a range is START-END without END",
+        ),
+        (
+            "weight=1e-f",
+            "filter \"weight=1e-f\", at byte 7: \"1e\" is not a decimal number, or START-END \
+             without END, or START-",
         ),
         ("comm=", "filter \"comm=\", at byte 5: \"\" is no value for comm"),
         (

@@ -62,6 +62,8 @@ pub enum Missing {
     Registers,
     /// The register is not among those recorded.
     Register(Arc<str>),
+    /// The machine does not say.
+    NotAvailable,
     /// The routine has no name; the reason is the symbolizer's.
     Name(Arc<str>),
 }
@@ -73,6 +75,7 @@ impl fmt::Display for Missing {
             Missing::Address => f.write_str("no address given"),
             Missing::Registers => f.write_str("no registers in this sample"),
             Missing::Register(name) => write!(f, "{name} not recorded"),
+            Missing::NotAvailable => f.write_str("not available"),
             Missing::Name(reason) => f.write_str(reason),
         }
     }

@@ -7,6 +7,7 @@
     reason = "tests with small numbers"
 )]
 
+mod access;
 mod aggregation;
 mod bounds;
 mod damage;

@@ -3,6 +3,7 @@
 use record::attr::EventType;
 use record::bytes::Words;
 use record::registers::{Registers, RegsAbi};
+use record::sample::Weight;
 use record::side::{FileIdentity, Mapping};
 use record::stream::Feature;
 use record::stream::write::{attr, event_name, event_unit, feature, file_header, finished_round};
@@ -60,6 +61,7 @@ pub(crate) struct Hit {
     /// Raw data, of 8 * n + 4 bytes.
     pub(crate) raw: Vec<u8>,
     pub(crate) data_src: u64,
+    pub(crate) weight: u64,
 }
 
 impl Hit {
@@ -77,6 +79,7 @@ impl Hit {
             registers,
             raw: Vec::new(),
             data_src: 0,
+            weight: 0,
         }
     }
 }
@@ -140,6 +143,11 @@ impl Recording {
             period: has(SampleType::PERIOD).then_some(hit.period),
             regs_intr: has(SampleType::REGS_INTR).then_some(registers),
             raw: has(SampleType::RAW).then_some(hit.raw.as_slice()),
+            weight: if has(SampleType::WEIGHT) {
+                Some(Weight::Full(hit.weight))
+            } else {
+                has(SampleType::WEIGHT_STRUCT).then_some(Weight::from_word(hit.weight))
+            },
             data_src: has(SampleType::DATA_SRC).then_some(DataSrc(hit.data_src)),
             ..Sample::default()
         };

@@ -1,0 +1,175 @@
+//! What the data source and the weight of samples say.
+
+use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
+use crate::report;
+use analysis::{Filter, Key, Query, Report};
+use record::attr::EventType;
+use record::{Attr, AttrFlags, SampleType};
+
+/// Words as Skylake-SP writes them, from a recording of it; the last two are
+/// both forms of PERF_MEM_NA.
+const LFB: u64 = 0x118_6810_0242;
+const L3: u64 = 0x106_6810_0842;
+const L3_TLB_MISS: u64 = 0x106_5010_0842;
+const L1_LOCKED: u64 = 0x102_6a10_0142;
+const NOTHING: [u64; 3] = [0, 0x508_0021, 0x1e_0508_0021];
+
+/// Load latency of Intel's cores.
+fn mem_loads(fields: SampleType) -> Attr {
+    Attr {
+        kind: EventType(4),
+        config: 0x1cd,
+        config1: 30,
+        sample_period: 100,
+        ..page_faults(usual_fields() | fields)
+    }
+}
+
+fn recording(weights: SampleType) -> Recording {
+    let attr = mem_loads(SampleType::DATA_SRC | weights);
+    let mut stream = Recording::new(&[(attr, "mem-loads")]);
+    for (data_src, weight, count) in [
+        (LFB, 200, 4),
+        (L3, 60, 2),
+        (L3_TLB_MISS, 90, 1),
+        (L1_LOCKED, 7, 8),
+        (NOTHING[0], 0, 16),
+        (NOTHING[1], 0, 32),
+        (NOTHING[2], 0, 64),
+    ] {
+        for _ in 0..count {
+            // The upper half is the second and third part of a struct.
+            let weight = weight | 5 << 32;
+            let hit = Hit { data_src, weight, ..Hit::new(USER, 0x1000, task(1, 1), 1) };
+            stream.hit(&hit);
+        }
+    }
+    stream
+}
+
+fn rows(report: &Report) -> Vec<(u64, String)> {
+    let text = |cells: &[analysis::report::Cell]| {
+        cells.iter().map(|cell| format!("{cell:?}")).collect::<Vec<_>>().join(" ")
+    };
+    report.events[0].rows.iter().map(|row| (row.count, text(&row.cells))).collect()
+}
+
+fn by(keys: &str, filter: &str) -> Query {
+    let filters = match filter {
+        "" => Vec::new(),
+        filter => Filter::parse_all(filter).unwrap(),
+    };
+    Query { keys: Key::parse_list(keys).unwrap(), filters, ..Query::default() }
+}
+
+#[test]
+fn every_form_of_not_available_is_one_row() {
+    let stream = recording(SampleType::WEIGHT);
+    for (keys, expected) in [
+        (
+            "level",
+            vec![
+                (112, "Missing(NotAvailable)"),
+                (8, "Text(\"L1 hit\")"),
+                (4, "Text(\"LFB hit\")"),
+                (3, "Text(\"L3 hit\")"),
+            ],
+        ),
+        ("op", vec![(112, "Missing(NotAvailable)"), (15, "Text(\"load\")")]),
+        ("snoop", vec![(112, "Missing(NotAvailable)"), (15, "Text(\"none\")")]),
+        (
+            "lock",
+            vec![
+                (112, "Missing(NotAvailable)"),
+                (8, "Text(\"locked\")"),
+                (7, "Text(\"not locked\")"),
+            ],
+        ),
+        (
+            "tlb",
+            vec![
+                (112, "Missing(NotAvailable)"),
+                (14, "Text(\"L1/L2 hit\")"),
+                (1, "Text(\"L2 miss\")"),
+            ],
+        ),
+        ("blk", vec![(127, "Missing(NotAvailable)")]),
+    ] {
+        let report = report(by(keys, ""), &stream.bytes).unwrap();
+        let rows = rows(&report);
+        let rows: Vec<_> = rows.iter().map(|(count, text)| (*count, text.as_str())).collect();
+        assert_eq!(rows, expected, "{keys}");
+    }
+}
+
+#[test]
+fn an_event_without_data_source_says_so() {
+    let stream = recording(SampleType::WEIGHT);
+    let mut bare = Recording::new(&[(mem_loads(SampleType::empty()), "bare")]);
+    bare.hit(&Hit::new(USER, 0x1000, task(1, 1), 1));
+    let text = |stream: &Recording, filter| {
+        let report = report(by("level", filter), &stream.bytes).unwrap();
+        (rows(&report), report.notes.join("\n"))
+    };
+    let (rows, _) = text(&bare, "");
+    assert_eq!(rows, [(1, "Missing(Field(\"data_src\"))".to_owned())]);
+    for (filter, field) in [("level=L1", "data_src"), ("weight=1-", "weight")] {
+        let (rows, notes) = text(&bare, filter);
+        assert_eq!(rows, []);
+        assert!(notes.contains(&format!("without {field}: no sample of it passes")), "{notes}");
+        assert!(!text(&stream, filter).1.contains("no sample of it passes"));
+    }
+}
+
+#[test]
+fn filters_look_at_parts_of_the_answer() {
+    for weights in [SampleType::WEIGHT, SampleType::WEIGHT_STRUCT] {
+        let stream = recording(weights);
+        let high = weights == SampleType::WEIGHT;
+        for (filter, counted) in [
+            ("level=L3", 3),
+            ("level=L?", 11),
+            ("level=L3 hit", 3),
+            ("level=hit", 0),
+            // What says nothing passes neither way.
+            ("level!=L3", 12),
+            ("tlb=*miss*", 1),
+            ("snoop=none", 15),
+            ("lock=locked", 8),
+            ("op=load and lock=not locked", 7),
+            ("op=store", 0),
+            ("weight=90", u64::from(!high)),
+            ("weight=60-200", if high { 0 } else { 3 }),
+            ("weight=60-", if high { 127 } else { 7 }),
+            ("weight!=0-100", if high { 127 } else { 4 }),
+        ] {
+            let report = report(by("level", filter), &stream.bytes).unwrap();
+            assert_eq!(report.events[0].totals.counted, counted, "{filter} {weights:?}");
+            assert_eq!(report.events[0].totals.filtered, 127 - counted, "{filter}");
+        }
+    }
+}
+
+#[test]
+fn what_was_asked_for_and_is_not_there_is_told() {
+    let mut attr = mem_loads(SampleType::empty());
+    attr.set_precise_ip(2);
+    attr.flags |= AttrFlags::EXCLUDE_KERNEL;
+    let stream = |misc: record::Misc| {
+        let mut stream = Recording::new(&[(attr.clone(), "mem-loads")]);
+        for misc in [USER, KERNEL, misc] {
+            stream.hit(&Hit::new(misc, 0x1000, task(1, 1), 1));
+        }
+        stream
+    };
+    let exact = record::Misc(KERNEL.0 | record::Misc::EXACT_IP.0);
+    for (misc, is_exact) in [(KERNEL, false), (exact, true)] {
+        let report = report(Query::default(), &stream(misc).bytes).unwrap();
+        assert_eq!(report.events[0].totals.outside_mode, 2);
+        let notes = report.notes.join("\n");
+        assert!(notes.contains("2 of 3 samples of mem-loads lie where it was not to count"));
+        assert_eq!(notes.contains("opened with precise_ip=2"), !is_exact, "{notes}");
+    }
+    let inside = report(by("site", "mode=user"), &stream(KERNEL).bytes).unwrap();
+    assert_eq!(inside.events[0].totals.outside_mode, 0);
+}
