@@ -86,7 +86,7 @@ impl<P: Printer> Lines<P> {
         match record {
             StreamRecord::Sample { event, misc, payload } => {
                 self.learn(decoder)?;
-                self.order.sample(decoder, event, misc, payload);
+                self.order.sample(decoder, event, (misc, payload));
             }
             StreamRecord::Side { misc, record, id, .. } => {
                 self.learn(decoder)?;
@@ -102,19 +102,28 @@ impl<P: Printer> Lines<P> {
                 }
                 self.printer.machine(decoder.features());
             }
-            StreamRecord::FinishedRound => {
-                self.order.finish_round();
-                self.print(decoder);
-            }
+            StreamRecord::FinishedRound => self.order.finish_round(),
             _ => {}
         }
         Ok(())
     }
 
-    /// The stream has ended: whatever waits becomes lines.
-    pub fn finish(&mut self, decoder: &Decoder) {
+    /// The stream has ended: whatever waits may become lines.
+    pub fn finish(&mut self) {
         self.order.finish();
-        self.print(decoder);
+    }
+
+    /// Appends lines of what nothing older can come before, about
+    /// [`CHUNK`] bytes. False: there are no more for now.
+    #[inline]
+    pub fn print(&mut self, decoder: &Decoder) -> bool {
+        let until = self.text.len() + CHUNK;
+        let printer = (&mut self.printer, self.sifter.as_mut());
+        self.order.print(decoder, printer, (&mut self.text, until))
+    }
+
+    /// Appends what the printer says last.
+    pub fn end(&mut self, decoder: &Decoder) {
         self.printer.end(decoder, &mut self.text);
     }
 
@@ -122,14 +131,14 @@ impl<P: Printer> Lines<P> {
         self.sifter.as_mut().map_or(Ok(()), |sifter| sifter.learn(decoder))
     }
 
-    fn print(&mut self, decoder: &Decoder) {
-        let sifter = self.sifter.as_mut();
-        self.order.print(decoder, (&mut self.printer, sifter), &mut self.text);
-    }
-
     /// What decided which records became lines.
     pub fn sifter(&self) -> Option<&Sifter> {
         self.sifter.as_ref()
+    }
+
+    /// Records that came too late for their place in time.
+    pub fn late(&self) -> u64 {
+        self.order.late()
     }
 
     /// Records that became lines, and records too short for their event's
@@ -153,22 +162,26 @@ pub fn script(
     let mut decoder = input.decoder();
     let end = input.read(&mut decoder, |decoder, record| {
         lines.record(decoder, record)?;
-        if lines.text.len() >= CHUNK {
-            out.write_all(&lines.text)?;
-            lines.text.clear();
-        }
-        Ok(())
+        write(&mut lines, decoder, out)
     })?;
     let decoder = decoder.stream();
     if decoder.events().is_empty() {
         end.into_result()?;
         return Err(anyhow!("{}: the recording describes no event", input.name()));
     }
-    lines.finish(decoder);
+    lines.finish();
+    write(&mut lines, decoder, out)?;
+    lines.end(decoder);
     out.write_all(&lines.text)?;
     out.flush()?;
     let left_out = lines.sifter().map(Sifter::notes).unwrap_or_default();
-    for note in lines.printer.notes().iter().chain(&left_out) {
+    let late = (lines.late() > 0).then(|| {
+        format!(
+            "{} records came after younger ones were printed: lines are out of order",
+            lines.late()
+        )
+    });
+    for note in lines.printer.notes().iter().chain(&left_out).chain(&late) {
         // A closed stderr is no reason to fail.
         let _ = writeln!(std::io::stderr(), "ebs: {note}");
     }
@@ -177,4 +190,14 @@ pub fn script(
         0 => Ok(()),
         bad => Err(anyhow!("{bad} records were too short for their event's fields")),
     }
+}
+
+/// Writes the lines that there are.
+#[inline]
+fn write(lines: &mut Lines<impl Printer>, decoder: &Decoder, out: &mut dyn Write) -> Result<()> {
+    while lines.print(decoder) || lines.text.len() >= CHUNK {
+        out.write_all(&lines.text)?;
+        lines.text.clear();
+    }
+    Ok(())
 }

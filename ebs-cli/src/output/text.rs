@@ -44,6 +44,7 @@ impl TextRecords {
                 Step::Record { consumed, record } => {
                     bytes = &bytes[consumed..];
                     self.lines.record(&self.decoder, record).map_err(io::Error::other)?;
+                    while self.lines.print(&self.decoder) {}
                 }
                 Step::NeedMore(_) => {
                     return Err(io::Error::other("the session cut a record in two"));
@@ -59,7 +60,9 @@ impl TextRecords {
     ///
     /// The destination takes no more, or records could not be read.
     pub(super) fn close(&mut self) -> io::Result<()> {
-        self.lines.finish(&self.decoder);
+        self.lines.finish();
+        while self.lines.print(&self.decoder) {}
+        self.lines.end(&self.decoder);
         self.write()?;
         let unreadable = self.decoder.tally().unreadable();
         unreadable.map_or(Ok(()), |bad| Err(io::Error::other(bad.to_string())))

@@ -5,11 +5,21 @@ use super::{About, Printer, Sifter};
 use record::stream::{Decoder, Rounds};
 use record::{AttrFlags, Misc, SideRecord, Task, Tid, Time};
 
-/// A record on its way to its place in time.
-#[derive(Debug)]
+/// Bytes of memory that records on their way may take, besides
+/// half of what was read of the recording.
+const ROOM: u64 = 24 << 20;
+/// Bytes they may take of the largest recording. A round of a machine with
+/// hundreds of CPUs has tens of megabytes.
+const MOST_ROOM: u64 = 256 << 20;
+
+/// A record on its way to its place in time; its bytes travel beside it.
+#[derive(Clone, Copy, Debug)]
 enum Held {
-    Sample { event: usize, misc: Misc, payload: Box<[u8]> },
-    Comm { tid: Tid, name: Box<[u8]> },
+    /// The payload.
+    Sample { event: u32, misc: Misc },
+    /// The name.
+    Comm { tid: Tid },
+    /// No bytes.
     Fork { tid: Tid, parent: Task },
 }
 
@@ -39,37 +49,57 @@ impl Order {
         (self.printed, self.bad)
     }
 
-    /// Takes a sample.
-    pub(super) fn sample(&mut self, decoder: &Decoder, event: usize, misc: Misc, payload: &[u8]) {
-        let layout = decoder.events().get(event).map(|event| &event.layout);
-        let time = layout.and_then(|layout| layout.peek_time(payload)).unwrap_or_default();
-        self.rounds.push(time, Held::Sample { event, misc, payload: Box::from(payload) });
+    /// Takes a sample. Where there is no more room, older ones may go.
+    #[inline]
+    pub(super) fn sample(
+        &mut self,
+        decoder: &Decoder,
+        event: usize,
+        (misc, payload): (Misc, &[u8]),
+    ) {
+        let time = decoder.events().get(event).and_then(|it| it.layout.peek_time(payload));
+        let event = u32::try_from(event).unwrap_or(u32::MAX);
+        self.rounds.push(time, Held::Sample { event, misc }, payload);
+        let room = (ROOM + decoder.offset() / 2).min(MOST_ROOM);
+        if self.rounds.size() as u64 > room {
+            self.rounds.make_room();
+        }
     }
 
     /// Takes a side record, of which names count.
     pub(super) fn side(&mut self, record: &SideRecord<'_>, time: Option<Time>) {
-        let held = match record {
-            SideRecord::Comm { task, name } => Held::Comm { tid: task.tid, name: Box::from(*name) },
-            SideRecord::Fork { task, parent, .. } => Held::Fork { tid: task.tid, parent: *parent },
-            _ => return,
-        };
-        self.rounds.push(time.unwrap_or_default(), held);
+        match record {
+            SideRecord::Comm { task, name } => {
+                self.rounds.push(time, Held::Comm { tid: task.tid }, name);
+            }
+            SideRecord::Fork { task, parent, .. } => {
+                self.rounds.push(time, Held::Fork { tid: task.tid, parent: *parent }, &[]);
+            }
+            _ => {}
+        }
     }
 
-    /// Prints what nothing older can come before.
+    /// Samples and names that came after younger samples had been printed.
+    pub(super) fn late(&self) -> u64 {
+        self.rounds.late()
+    }
+
+    /// Prints what nothing older can come before, until `text` has `until`
+    /// bytes. False: nothing is left that may go.
     pub(super) fn print(
         &mut self,
         decoder: &Decoder,
         (printer, mut sifter): (&mut impl Printer, Option<&mut Sifter>),
-        text: &mut Vec<u8>,
-    ) {
-        while let Some(held) = self.rounds.pop() {
+        (text, until): (&mut Vec<u8>, usize),
+    ) -> bool {
+        while let Some((held, bytes)) = self.rounds.pop() {
             match held {
-                Held::Comm { tid, name } => self.comms.named(tid, name),
+                Held::Comm { tid } => self.comms.named(tid, Box::from(bytes)),
                 Held::Fork { tid, parent } => self.comms.forked(tid, parent),
-                Held::Sample { event, misc, payload } => {
+                Held::Sample { event, misc } => {
+                    let event = usize::try_from(event).unwrap_or(usize::MAX);
                     let description = decoder.events().get(event);
-                    let sample = description.map(|it| it.layout.decode(misc, &payload));
+                    let sample = description.map(|it| it.layout.decode(misc, bytes));
                     let Some((Ok(mut sample), description)) = sample.zip(description) else {
                         self.bad += 1;
                         continue;
@@ -85,8 +115,12 @@ impl Order {
                     let comm = sample.task.and_then(|task| self.comms.of(task.tid));
                     printer.print(&sample, &About { decoder, event, comm }, text);
                     self.printed += 1;
+                    if text.len() >= until {
+                        return true;
+                    }
                 }
             }
         }
+        false
     }
 }

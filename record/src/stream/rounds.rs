@@ -7,113 +7,131 @@
 //! to the newest time of round N-1 may go (perf's
 //! process_finished_round(), tools/perf/util/session.c).
 
-use crate::units::Time;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+mod blocks;
 
-/// Holds back records until nothing older can come. Memory: the records of
-/// two rounds.
+use crate::units::Time;
+use blocks::{Blocks, Span};
+
+/// Holds back records, each a tag and some bytes, until nothing older can
+/// come. Memory: the records of two rounds.
 #[derive(Debug)]
-pub struct Rounds<R> {
-    held: BinaryHeap<Held<R>>,
-    arrivals: u64,
+pub struct Rounds<T> {
+    /// Those before `ready` are in order and may go, those before `gone`
+    /// are gone.
+    held: Vec<Held<T>>,
+    gone: usize,
+    ready: usize,
+    blocks: Blocks,
     /// Newest time of all rounds but the current one.
-    previous: Option<Time>,
+    previous: Time,
     /// Newest time seen.
-    newest: Option<Time>,
-    /// Everything up to here may go.
-    limit: Option<Time>,
+    newest: Time,
+    /// Everything older has gone.
+    limit: Time,
     late: u64,
 }
 
-#[derive(Debug)]
-struct Held<R> {
+#[derive(Clone, Copy, Debug)]
+struct Held<T> {
     time: Time,
-    arrival: u64,
-    record: R,
+    span: Span,
+    tag: T,
 }
 
-/// The heap's greatest is the oldest; of one time, the first to arrive.
-impl<R> Ord for Held<R> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.time, other.arrival).cmp(&(self.time, self.arrival))
-    }
-}
-impl<R> PartialOrd for Held<R> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl<R> PartialEq for Held<R> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-impl<R> Eq for Held<R> {}
-
-impl<R> Default for Rounds<R> {
+impl<T> Default for Rounds<T> {
     fn default() -> Self {
-        Rounds::new()
-    }
-}
-
-impl<R> Rounds<R> {
-    /// Holds nothing yet.
-    pub fn new() -> Rounds<R> {
         Rounds {
-            held: BinaryHeap::new(),
-            arrivals: 0,
-            previous: None,
-            newest: None,
-            limit: None,
+            held: Vec::new(),
+            gone: 0,
+            ready: 0,
+            blocks: Blocks::default(),
+            previous: Time(0),
+            newest: Time(0),
+            limit: Time(0),
             late: 0,
         }
     }
+}
 
-    /// Takes a record. Records of the same time keep their order.
-    pub fn push(&mut self, time: Time, record: R) {
-        if self.limit.is_some_and(|limit| time < limit) {
+impl<T: Copy> Rounds<T> {
+    /// Takes a record of at most 65,535 bytes. Records of the same time keep
+    /// their order; those without a time go before all that are held.
+    #[inline]
+    pub fn push(&mut self, time: Option<Time>, tag: T, bytes: &[u8]) {
+        if time.is_some_and(|time| time < self.limit) {
             self.late += 1;
         }
-        self.newest = self.newest.max(Some(time));
-        self.held.push(Held { time, arrival: self.arrivals, record });
-        self.arrivals += 1;
+        let time = time.unwrap_or_default();
+        self.newest = self.newest.max(time);
+        let span = self.blocks.put(bytes);
+        self.held.push(Held { time, span, tag });
     }
 
     /// A FINISHED_ROUND came: [`Rounds::pop`] gives what may go now.
     pub fn finish_round(&mut self) {
-        self.limit = self.previous;
+        self.settle();
+        self.limit = self.limit.max(self.previous);
         self.previous = self.newest;
+        self.ready = self.held.partition_point(|held| held.time <= self.limit);
+    }
+
+    /// There is no room for more: the older half may go, whatever comes yet.
+    pub fn make_room(&mut self) {
+        self.settle();
+        if let Some(middle) = self.held.get(self.held.len() / 2) {
+            self.limit = self.limit.max(middle.time);
+        }
+        self.ready = self.held.partition_point(|held| held.time <= self.limit);
     }
 
     /// The stream has ended: everything may go.
     pub fn finish(&mut self) {
-        self.limit = Some(Time(u64::MAX));
+        self.settle();
+        self.ready = self.held.len();
     }
 
     /// The next record in order, when nothing older can come.
-    pub fn pop(&mut self) -> Option<R> {
-        let oldest = self.held.peek()?;
-        if self.limit.is_none_or(|limit| oldest.time > limit) {
+    #[inline]
+    pub fn pop(&mut self) -> Option<(T, &[u8])> {
+        if self.gone == self.ready {
             return None;
         }
-        self.held.pop().map(|held| held.record)
+        let held = self.held.get(self.gone)?;
+        self.gone += 1;
+        Some((held.tag, self.blocks.take(held.span)))
+    }
+
+    /// Bytes of memory that the records held back take, about.
+    #[inline]
+    pub fn size(&self) -> usize {
+        // Sorting may want half as much again.
+        let each = size_of::<Held<T>>() * 3 / 2;
+        (self.held.len() - self.gone) * each + self.blocks.size()
     }
 
     /// Records held back.
     pub fn len(&self) -> usize {
-        self.held.len()
+        self.held.len() - self.gone
     }
 
     /// Whether none is.
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.len() == 0
     }
 
-    /// Records that came after younger ones had to go: the recorder broke
-    /// the rule, and they are out of order.
+    /// Records that came after younger ones had gone: the recorder broke the
+    /// rule, or there was no room to wait for them.
     pub fn late(&self) -> u64 {
         self.late
+    }
+
+    /// Forgets what is gone and sorts the rest.
+    fn settle(&mut self) {
+        self.held.drain(..self.gone);
+        self.gone = 0;
+        self.ready = 0;
+        // Stable, and quick where rings, each in order, follow each other.
+        self.held.sort_by_key(|held| held.time);
     }
 }
 

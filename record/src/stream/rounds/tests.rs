@@ -2,12 +2,21 @@ use super::*;
 use proptest::prelude::*;
 
 fn drain(rounds: &mut Rounds<u64>) -> Vec<u64> {
-    std::iter::from_fn(|| rounds.pop()).collect()
+    let mut out = Vec::new();
+    while let Some((tag, bytes)) = rounds.pop() {
+        assert_eq!(bytes, tag.to_le_bytes());
+        out.push(tag);
+    }
+    out
+}
+
+fn push(rounds: &mut Rounds<u64>, time: u64) {
+    rounds.push(Some(Time(time)), time, &time.to_le_bytes());
 }
 
 fn pass(rounds: &mut Rounds<u64>, times: &[u64]) -> Vec<u64> {
     for &time in times {
-        rounds.push(Time(time), time);
+        push(rounds, time);
     }
     rounds.finish_round();
     drain(rounds)
@@ -17,7 +26,7 @@ fn pass(rounds: &mut Rounds<u64>, times: &[u64]) -> Vec<u64> {
 /// three passes.
 #[test]
 fn the_example_of_the_specification() {
-    let mut rounds = Rounds::new();
+    let mut rounds = Rounds::default();
     assert_eq!(pass(&mut rounds, &[1, 2, 2, 3, 4]), []);
     assert_eq!(pass(&mut rounds, &[3, 4, 5, 5, 6, 7]), [1, 2, 2, 3, 3, 4, 4]);
     assert_eq!(pass(&mut rounds, &[6, 7, 8, 9, 10]), [5, 5, 6, 6, 7, 7]);
@@ -28,32 +37,60 @@ fn the_example_of_the_specification() {
 
 #[test]
 fn records_of_one_time_keep_their_order() {
-    let mut rounds = Rounds::new();
-    for name in ["first", "second", "third"] {
-        rounds.push(Time(7), name);
+    let mut rounds = Rounds::default();
+    for number in 0..3u64 {
+        rounds.push(Some(Time(7)), number, &number.to_le_bytes());
     }
     rounds.finish();
-    assert_eq!(
-        std::iter::from_fn(|| rounds.pop()).collect::<Vec<_>>(),
-        ["first", "second", "third"]
-    );
+    assert_eq!(drain(&mut rounds), [0, 1, 2]);
+}
+
+#[test]
+fn records_without_a_time_go_first_and_are_not_late() {
+    let mut rounds = Rounds::default();
+    assert_eq!(pass(&mut rounds, &[10, 20]), []);
+    assert_eq!(pass(&mut rounds, &[30]), [10, 20]);
+    push(&mut rounds, 40);
+    for number in [1, 2u64] {
+        rounds.push(None, number, &number.to_le_bytes());
+    }
+    rounds.finish_round();
+    assert_eq!((drain(&mut rounds), rounds.late()), (vec![1, 2, 30], 0));
+}
+
+#[test]
+fn without_room_the_older_half_goes() {
+    let mut rounds = Rounds::default();
+    for time in [4, 3, 2, 1, 8, 7, 6, 5] {
+        push(&mut rounds, time);
+    }
+    assert!(rounds.size() > 8 * 24, "{}", rounds.size());
+    rounds.make_room();
+    assert_eq!(drain(&mut rounds), [1, 2, 3, 4, 5]);
+    push(&mut rounds, 4);
+    assert_eq!((rounds.late(), rounds.len()), (1, 4));
+    rounds.finish();
+    assert_eq!(drain(&mut rounds), [4, 6, 7, 8]);
+    rounds.make_room();
+    assert_eq!(drain(&mut rounds), []);
 }
 
 #[test]
 fn an_empty_round_lets_the_one_before_go() {
-    let mut rounds = Rounds::new();
+    let mut rounds = Rounds::default();
     assert_eq!(pass(&mut rounds, &[1, 2]), []);
     assert_eq!(pass(&mut rounds, &[]), [1, 2]);
 }
 
 #[test]
 fn a_broken_rule_is_counted_and_nothing_is_lost() {
-    let mut rounds = Rounds::new();
+    let mut rounds = Rounds::default();
     pass(&mut rounds, &[10, 20]);
     assert_eq!(pass(&mut rounds, &[30]), [10, 20]);
-    rounds.push(Time(5), 5);
+    push(&mut rounds, 5);
     assert_eq!(rounds.late(), 1);
-    assert_eq!(drain(&mut rounds), [5]);
+    rounds.finish_round();
+    assert_eq!(drain(&mut rounds), [5, 30]);
 }
 
 proptest! {
@@ -63,14 +100,14 @@ proptest! {
     fn passes_that_obey_come_out_in_order(
         steps in prop::collection::vec(prop::collection::vec(0u64..100, 0..20), 0..20),
     ) {
-        let mut rounds = Rounds::new();
+        let mut rounds = Rounds::default();
         let mut out = Vec::new();
         let mut pushed = 0;
         let mut last = 0;
         for (number, offsets) in (0u64..).zip(&steps) {
             for offset in offsets {
                 // Pass n has times from 50 n to 50 n + 99: n and n+2 do not meet.
-                rounds.push(Time(number * 50 + offset), number * 50 + offset);
+                push(&mut rounds, number * 50 + offset);
                 pushed += 1;
             }
             rounds.finish_round();
