@@ -13,4 +13,3 @@ mod front;
 mod unpacker;
 
 pub use decoder::{Decoder, Form, Source, Step};
-pub use front::FeatureSection;

@@ -29,6 +29,6 @@ pub use description::EventDescription;
 pub use detail::{BuildId, Compression, Detail, Group, NumaNode};
 pub use error::StreamError;
 pub use feature::{Cache, EventName, Feature, FeatureId};
-pub use features::Features;
+pub use features::{FeatureSection, Features};
 pub(crate) use magic::Magic;
 pub use rounds::Rounds;

@@ -1,7 +1,7 @@
 //! One decoder for every form.
 
 use super::file_header::FileHeader;
-use super::front::{FeatureSection, Front, FrontStep};
+use super::front::{Front, FrontStep};
 use super::unpacker::Unpacker;
 use crate::ByteOrder;
 use crate::header::RecordType;
@@ -98,7 +98,6 @@ pub struct Decoder {
     form: Form,
     stream: Stream,
     unpacker: Unpacker,
-    sections: Vec<FeatureSection>,
     data: Data,
     /// What the last NeedMore asked for.
     wanted: usize,
@@ -117,7 +116,6 @@ impl Decoder {
             form: Form::Unknown,
             stream: Stream::unpacking(),
             unpacker: Unpacker::new(length),
-            sections: Vec::new(),
             data: Data::default(),
             wanted: 0,
         }
@@ -201,12 +199,6 @@ impl Decoder {
     /// What the recording said so far.
     pub fn stream(&self) -> &Stream {
         &self.stream
-    }
-
-    /// Where the features of a file stand that could be read, or that are
-    /// passed over; none before the first record of its data.
-    pub fn sections(&self) -> &[FeatureSection] {
-        &self.sections
     }
 
     /// How it is laid out.
@@ -306,7 +298,6 @@ impl Decoder {
                     Ok(Step::Record { consumed: 0, bytes: &[], stream: &self.stream, record })
                 }
                 FrontStep::Done => {
-                    self.sections = front.take_sections();
                     self.place = Place::Data;
                     self.stream.go_to(self.data.start, self.stream.order());
                     Ok(Step::Seek(self.data.start))

@@ -26,17 +26,6 @@ pub(super) enum FrontStep {
     Done,
 }
 
-/// Where the bytes of a feature stand in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FeatureSection {
-    /// Which feature.
-    pub id: FeatureId,
-    /// First byte, from the start of the file.
-    pub offset: u64,
-    /// Bytes.
-    pub size: u64,
-}
-
 /// What is read next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
@@ -75,8 +64,6 @@ pub(super) struct Front {
     entries: VecDeque<Entry>,
     ids: Vec<u64>,
     features: VecDeque<(FeatureId, Section)>,
-    /// Those of them that were read or passed over.
-    known: Vec<FeatureSection>,
     /// Bytes of ids and features that a file of this length can have:
     /// sections that overlap would make much of little.
     budget: u64,
@@ -110,14 +97,8 @@ impl Front {
             entries: VecDeque::new(),
             ids: Vec::new(),
             features: VecDeque::new(),
-            known: Vec::new(),
             budget: length,
         }
-    }
-
-    /// Features that were read or passed over.
-    pub(super) fn take_sections(&mut self) -> Vec<FeatureSection> {
-        std::mem::take(&mut self.known)
     }
 
     /// Does the next piece of work and tells `stream` what it found.
@@ -270,8 +251,7 @@ impl Front {
         let length = self.length;
         if section.is_within(length) && id.is_skipped() {
             self.features.pop_front();
-            self.known.push(FeatureSection { id, offset, size });
-            return Some(FrontStep::Record(stream.pass_feature(id, size)));
+            return Some(FrontStep::Record(stream.pass_feature(offset, id, size)));
         }
         let error = match (section.is_within(length), size > FEATURE, size > self.budget) {
             (false, ..) => StreamError::FeatureSection { id, offset, size, length },
@@ -284,11 +264,7 @@ impl Front {
                 };
                 self.features.pop_front();
                 self.budget -= size;
-                let record = stream.learn(offset, id, bytes);
-                if record == StreamRecord::Feature {
-                    self.known.push(FeatureSection { id, offset, size });
-                }
-                return Some(FrontStep::Record(record));
+                return Some(FrontStep::Record(stream.learn(offset, id, bytes)));
             }
         };
         self.features.pop_front();

@@ -42,6 +42,20 @@ pub struct Features {
     /// Features of a file that are not read, as they may be large and say
     /// nothing here ([`FeatureId::is_skipped`]); their sizes, bytes.
     pub unread: BTreeMap<FeatureId, u64>,
+    /// Where the features of a file stand, read or not, for who copies them;
+    /// without those that could not be read. None of a pipe.
+    pub sections: Vec<FeatureSection>,
+}
+
+/// Where the bytes of a feature stand in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeatureSection {
+    /// Which feature.
+    pub id: FeatureId,
+    /// First byte, from the start of the file.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
 }
 
 impl Features {

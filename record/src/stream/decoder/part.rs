@@ -6,6 +6,7 @@ use crate::bytes::{ByteOrder, Cursor};
 use crate::header::RecordType;
 use crate::stream::error::StreamError;
 use crate::stream::feature::FeatureId;
+use crate::stream::features::FeatureSection;
 
 impl Decoder {
     /// A decoder at the start of a recording whose COMPRESSED records its
@@ -97,14 +98,24 @@ impl Decoder {
     ) -> StreamRecord<'a> {
         self.offset = offset;
         match self.insert_feature(id, data) {
-            Ok(()) => StreamRecord::Feature,
+            Ok(()) => {
+                let section = FeatureSection { id, offset, size: data.len() as u64 };
+                self.features.sections.push(section);
+                StreamRecord::Feature
+            }
             Err(error) => self.unreadable(RecordType::HEADER_FEATURE, error),
         }
     }
 
     /// Takes note of a feature that is not read.
-    pub(crate) fn pass_feature<'a>(&mut self, id: FeatureId, size: u64) -> StreamRecord<'a> {
+    pub(crate) fn pass_feature<'a>(
+        &mut self,
+        offset: u64,
+        id: FeatureId,
+        size: u64,
+    ) -> StreamRecord<'a> {
         self.features.unread.insert(id, size);
+        self.features.sections.push(FeatureSection { id, offset, size });
         StreamRecord::Feature
     }
 
