@@ -1,10 +1,12 @@
 //! Counted rows become a report.
 
+mod accesses;
 mod caveats;
 mod merged;
 mod rows;
 mod sieved;
 
+use crate::access::{Access, Kind};
 use crate::error::Error;
 use crate::event::Event;
 use crate::key::Key;
@@ -15,8 +17,10 @@ use crate::report::{Losses, Machine, Question, Report};
 use crate::sampled::{Column, Rounding};
 use crate::sieve::Sieve;
 use crate::tally::Rows;
+use accesses::Served;
 use merged::Merged;
 use record::stream::{Decoder, EventDescription};
+use rows::Words;
 use std::collections::BTreeSet;
 
 /// Everything that was counted.
@@ -26,6 +30,7 @@ pub(crate) struct Counted {
     pub(crate) columns: Vec<Column>,
     pub(crate) round: Rounding,
     pub(crate) rows: Rows,
+    pub(crate) accesses: Option<(Rows<Access>, Vec<Kind>)>,
     pub(crate) sieve: Sieve,
 }
 
@@ -35,7 +40,7 @@ pub(crate) fn report(
     (mut lookup, losses): (Lookup, Losses),
     decoder: &Decoder,
 ) -> Result<Report, Error> {
-    let Counted { events, columns, round, rows, sieve } = counted;
+    let Counted { events, columns, round, rows, accesses, sieve } = counted;
     if let Some(wanted) = &query.event
         && !events.iter().any(|event| event.selected)
     {
@@ -66,6 +71,7 @@ pub(crate) fn report(
         for of in &together {
             caveats::of_event(query, of.event, &mut notes);
             caveats::of_attr(of.event, &of.described.attr, &mut notes);
+            caveats::of_accesses(query, of.event, &mut notes);
             caveats::of_promises(
                 query,
                 (of.event, of.described),
@@ -74,8 +80,15 @@ pub(crate) fn report(
             );
         }
         let merged = Merged::of(&together, &sieve);
-        let table = rows::table(query, (&columns, rows.of(leader)), &merged, &mut lookup);
-        reports.push(merged.report(query, table));
+        let served = accesses.as_ref().map(|(rows, kinds)| Served::of(rows.of(leader), kinds));
+        let mut words = Words::new(&mut lookup);
+        let counted = (columns.as_slice(), rows.of(leader));
+        let table = rows::table(query, counted, (&merged, served.as_ref()), &mut words);
+        let mut report = merged.report(query, table);
+        if let Some(served) = &served {
+            served.describe(&mut report, &mut words);
+        }
+        reports.push(report);
     }
     // Events of one request share their caveats, and at times their name.
     let mut said = BTreeSet::new();
@@ -135,5 +148,6 @@ fn question(query: &Query, round: Rounding) -> Question {
         site: site.map(ToString::to_string),
         cache_line: round.line,
         page_size: round.page,
+        mem: query.accesses,
     }
 }

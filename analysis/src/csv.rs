@@ -1,10 +1,12 @@
 //! Reports as CSV (RFC 4180): a header line, then a line a row.
 
 use crate::key::Key;
-use crate::report::{Cell, EventReport, Report, hex};
+use crate::report::{Cell, EventReport, Latencies, Report, Served, hex};
 use std::io::{self, Write};
 
 const SITE_COLUMNS: [&str; 4] = ["site_address", "site_routine", "site_offset", "site_object"];
+const LATENCY_COLUMNS: [&str; 4] =
+    ["latency_samples", "latency_mean", "latency_median", "latency_p95"];
 
 /// Writes the rows of all events into one table; a report without keys gives
 /// its registers instead. Shares are fractions, addresses hex with 0x.
@@ -39,6 +41,15 @@ fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result<()> 
     for column in ["event", "count", "period", "share", "exact_ip"] {
         csv.write_field(column)?;
     }
+    let levels = levels(report);
+    if report.query.mem {
+        for column in LATENCY_COLUMNS {
+            csv.write_field(column)?;
+        }
+        for level in &levels {
+            csv.write_field(format!("level:{level}"))?;
+        }
+    }
     let site = Key::Site.to_string();
     for key in &report.query.by {
         if *key == site {
@@ -57,11 +68,50 @@ fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result<()> 
             csv.write_field(row.period.to_string())?;
             csv.write_field(format!("{:.6}", row.share))?;
             csv.write_field(row.exact_ip.to_string())?;
+            if let Some(served) = &row.served {
+                write_served(served, &levels, csv)?;
+            }
             for cell in &row.cells {
                 write_cell(cell, csv)?;
             }
             csv.write_record(None::<&[u8]>)?;
         }
+    }
+    Ok(())
+}
+
+/// The levels of all events, each from the core outwards.
+fn levels(report: &Report) -> Vec<&str> {
+    let mut levels: Vec<&str> = Vec::new();
+    for level in report.events.iter().flat_map(|event| &event.levels) {
+        if !levels.contains(&level.as_str()) {
+            levels.push(level);
+        }
+    }
+    levels
+}
+
+fn write_served<W: Write>(
+    served: &Served,
+    levels: &[&str],
+    csv: &mut csv::Writer<W>,
+) -> csv::Result<()> {
+    match served.latency {
+        Some(Latencies { samples, mean, median, p95 }) => {
+            csv.write_field(samples.to_string())?;
+            csv.write_field(format!("{mean:.3}"))?;
+            csv.write_field(median.to_string())?;
+            csv.write_field(p95.to_string())?;
+        }
+        None => {
+            csv.write_field("0")?;
+            for _ in 1..LATENCY_COLUMNS.len() {
+                csv.write_field("")?;
+            }
+        }
+    }
+    for level in levels {
+        csv.write_field(format!("{:.6}", served.levels.get(*level).unwrap_or(&0.0)))?;
     }
     Ok(())
 }

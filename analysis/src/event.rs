@@ -7,8 +7,9 @@ use crate::registers::Histogram;
 use crate::report::{Sampling, Unit};
 use crate::sieve::{Doubt, Sifted};
 use crate::tally::Sum;
-use record::stream::{EventDescription, note};
-use record::{Arch, AttrFlags, EventType, SampleType};
+use crate::weight::Weighing;
+use record::stream::{EventDescription, Features, note};
+use record::{AttrFlags, EventType, SampleType};
 use std::collections::BTreeMap;
 
 /// Software event 9 counts nothing; recorders open it for side records.
@@ -29,6 +30,8 @@ pub(crate) struct Event {
     pub(crate) fields: Fields,
     /// Whether not all of its samples are meant.
     pub(crate) is_sifted: bool,
+    /// What its weights count.
+    pub(crate) weighing: Weighing,
     pub(crate) sampling: Sampling,
     pub(crate) unit: Unit,
     pub(crate) weighting: Weighting,
@@ -58,7 +61,7 @@ impl Event {
         description: &EventDescription,
         fields: Fields,
         query: &Query,
-        arch: Arch,
+        features: &Features,
     ) -> Event {
         let attr = &description.attr;
         let name = name(description);
@@ -72,6 +75,7 @@ impl Event {
             _ => Weighting::Count,
         };
         let histogram = query.registers.as_ref().map(|registers| {
+            let arch = features.machine();
             let names = fields.registers().iter().map(|bit| register_name(arch, *bit));
             Histogram::new(names.chain(["addr".to_owned()]), registers.distinct_limit)
         });
@@ -84,6 +88,7 @@ impl Event {
             leader: usize::MAX,
             is_sifted: false,
             is_ours,
+            weighing: Weighing::of(description, features),
             unit: if is_clock { Unit::Nanoseconds } else { Unit::Events },
             selected: query.event.as_ref().is_none_or(is_called),
             is_dummy: is_software && attr.config == DUMMY,
@@ -123,6 +128,13 @@ impl Event {
             && self.request() == first.request()
             && self.unit == first.unit
             && self.fields.registers() == first.fields.registers()
+    }
+
+    /// The latency that a sample's weight is, cycles.
+    #[inline]
+    pub(crate) fn latency(&self, weight: Option<u64>) -> Option<u64> {
+        let Weighing::Latency(_) = self.weighing else { return None };
+        weight.map(|word| self.fields.whole_weight(word)).filter(|cycles| *cycles != 0)
     }
 
     /// Books what the sieve leaves out; true when it leaves the sample in.

@@ -35,6 +35,7 @@ pub mod registers;
 pub mod report;
 pub mod table;
 
+mod access;
 mod answer;
 mod atom;
 mod comms;
@@ -55,6 +56,7 @@ mod sampled;
 mod sieve;
 mod site;
 mod tally;
+mod weight;
 
 pub use error::Error;
 pub use filter::{Filter, FilterError};

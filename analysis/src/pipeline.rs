@@ -1,5 +1,6 @@
 //! Records in, report out.
 
+use crate::access::Accesses;
 use crate::answer;
 use crate::atom::Atom;
 use crate::error::Error;
@@ -12,7 +13,7 @@ use crate::query::Query;
 use crate::report::{Losses, Report};
 use crate::sampled::{Column, Rounding, Sampled, Verdicts};
 use crate::sieve::{Operands, Sampled as Judged, Sieve, Sifted};
-use crate::tally::{Sum, Tally};
+use crate::tally::{Join, Sum, Tally};
 use record::registers::{name, number};
 use record::stream::{Decoder, StreamRecord};
 use record::{Misc, SideRecord};
@@ -36,6 +37,7 @@ struct Counters {
     columns: Vec<Column>,
     round: Rounding,
     tally: Tally,
+    accesses: Option<Accesses>,
     atoms: Vec<Atom>,
     verdicts: Verdicts,
     sieve: Sieve,
@@ -54,6 +56,7 @@ impl Pipeline {
             columns: Vec::new(),
             round: Rounding { line, page: query.page_size },
             tally: Tally::new(query.keys.len()),
+            accesses: query.accesses.then(|| Accesses::new(query.keys.len())),
             atoms: Vec::with_capacity(query.keys.len()),
             verdicts: Verdicts::default(),
             sieve: Sieve::new(query.class),
@@ -118,8 +121,10 @@ impl Pipeline {
         self.losses.counted_early = self.waiting.early();
         self.losses.unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
         self.losses.unreadable = decoder.tally().unreadable().map_or(0, |bad| bad.count);
-        let Counters { events, columns, round, tally, sieve, .. } = self.counters;
-        let counted = answer::Counted { events, columns, round, rows: tally.rows(), sieve };
+        let Counters { events, columns, round, tally, accesses, sieve, .. } = self.counters;
+        let rows = tally.rows();
+        let accesses = accesses.map(Accesses::rows);
+        let counted = answer::Counted { events, columns, round, rows, accesses, sieve };
         answer::report(&self.query, counted, (self.lookup, self.losses), decoder)
     }
 
@@ -183,7 +188,7 @@ impl Pipeline {
                 false => wanted,
             };
             let fields = Fields::new(description, wanted);
-            let mut event = Event::new(description, fields, &self.query, arch);
+            let mut event = Event::new(description, fields, &self.query, decoder.features());
             let first = self.counters.events.iter().position(|first| event.joins(first));
             event.leader = first.unwrap_or(index);
             event.is_sifted = !sieve.filter(index).is_all();
@@ -264,7 +269,12 @@ impl Counters {
             self.atoms.push(sampled.atom(column, lookup, self.round));
         }
         let leader = event.leader;
-        self.tally.add(u32::try_from(leader).unwrap_or(u32::MAX), &self.atoms, one)?;
+        let first = u32::try_from(leader).unwrap_or(u32::MAX);
+        self.tally.add(first, &self.atoms, one)?;
+        if let Some(accesses) = &mut self.accesses {
+            let access = (words.data_src, event.latency(words.weight));
+            accesses.add(first, &mut self.atoms, access, (one, lookup))?;
+        }
         event.sum.join(one);
         event.outside += u64::from(event.left_out >> (held.misc.0 & 7) & 1);
         let Some(registers) = &query.registers else { return Ok(()) };

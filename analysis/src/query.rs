@@ -33,6 +33,9 @@ pub struct Query {
     /// What a row's share is of; without it events in frequency mode go by
     /// period and others by count.
     pub weighting: Option<Weighting>,
+    /// Tell what served the accesses and how long they took: for all of an
+    /// event, and for each row.
+    pub accesses: bool,
     /// Register histograms to make as well.
     pub registers: Option<RegisterQuery>,
     /// Bytes that samples may take while they wait for late side records.
@@ -51,7 +54,7 @@ impl Query {
         let of_filter = |filter: &Filter| {
             matches!(filter.condition, Condition::Access(..) | Condition::Weight(_))
         };
-        self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
+        self.accesses || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
     }
 
     /// Sizes must be powers of two, registers need names.
@@ -87,6 +90,7 @@ impl Default for Query {
             page_size: 4096,
             event: None,
             weighting: None,
+            accesses: false,
             registers: None,
             held_bytes: Query::HELD_BYTES,
         }

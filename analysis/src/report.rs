@@ -1,9 +1,11 @@
 //! The answer to a query, as plain data.
 
+mod accesses;
 mod cell;
 mod loss;
 mod sieved;
 
+pub use accesses::{Latencies, Served};
 pub(crate) use cell::hex;
 pub use cell::{Cell, Missing, Routine, SiteCell, Unresolved};
 pub use loss::{Ledger, Losses};
@@ -74,6 +76,8 @@ pub struct Question {
     pub cache_line: u64,
     /// Bytes of a page.
     pub page_size: u64,
+    /// Whether accesses are told: what served them, how long they took.
+    pub mem: bool,
 }
 
 /// How an event was sampled.
@@ -124,6 +128,16 @@ pub struct EventReport {
     pub rows_total: usize,
     /// The rows, sorted.
     pub rows: Vec<Row>,
+    /// What the latencies are, when accesses were asked for and their weights
+    /// are latencies.
+    pub latency_of: Option<&'static str>,
+    /// Latencies of all counted samples, when asked for and known.
+    pub latency: Option<Latencies>,
+    /// When accesses were asked for and told: how many of each level,
+    /// operation, TLB and snoop answer, most first.
+    pub accesses: Vec<Row>,
+    /// The levels among them, from the core outwards.
+    pub levels: Vec<String>,
     /// Register histograms, when asked for.
     pub registers: Vec<Register>,
 }
@@ -192,6 +206,8 @@ pub struct Row {
     pub keys: Arc<[Key]>,
     /// Value of each key.
     pub cells: Vec<Cell>,
+    /// What served its accesses, when that was asked for.
+    pub served: Option<Served>,
 }
 
 impl Serialize for Row {
@@ -201,6 +217,10 @@ impl Serialize for Row {
         map.serialize_entry("period", &self.period)?;
         map.serialize_entry("share", &self.share)?;
         map.serialize_entry("exact_ip", &self.exact_ip)?;
+        if let Some(Served { latency, levels }) = &self.served {
+            map.serialize_entry("latency", latency)?;
+            map.serialize_entry("levels", levels)?;
+        }
         for (key, cell) in self.keys.iter().zip(&self.cells) {
             map.serialize_entry(&key.to_string(), cell)?;
         }

@@ -7,7 +7,7 @@ mod printable;
 
 use crate::key::Key;
 use crate::query::Weighting;
-use crate::report::{Cell, EventReport, Report, Row, hex};
+use crate::report::{Cell, EventReport, Latencies, Report, Row, Served, hex};
 use columns::{Align, Columns};
 use printable::printable;
 
@@ -32,8 +32,15 @@ pub fn render(report: &Report, style: Style) -> String {
         }
         first = false;
         head::event(event, &mut out);
+        if !event.accesses.is_empty() {
+            rows(&event.accesses, event, &mut out);
+            if !event.rows.is_empty() {
+                out.text.push('\n');
+            }
+        }
         if !event.rows.is_empty() {
-            rows(event, &mut out);
+            rows(&event.rows, event, &mut out);
+            rest(event, &mut out);
         }
         if let Some(at_site) = event.totals.at_site {
             registers(event, at_site, report, &mut out);
@@ -70,15 +77,30 @@ fn percent(share: f64) -> String {
     format!("{:.2}%", share * 100.0)
 }
 
-fn rows(event: &EventReport, out: &mut Text) {
+fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
     let by_period = event.weighting == Weighting::Period;
+    let has =
+        |any: fn(&Served) -> bool| rows.iter().any(|row| row.served.as_ref().is_some_and(any));
+    let has_latency = has(|served| served.latency.is_some());
+    let levels = match has(|served| !served.levels.is_empty()) {
+        true => event.levels.as_slice(),
+        false => &[],
+    };
     let mut columns = Columns::new(out.style);
     columns.add("count", Align::Right);
     if by_period {
         columns.add("period", Align::Right);
     }
     columns.add("share", Align::Right);
-    for key in event.rows[0].keys.iter() {
+    if has_latency {
+        for column in ["mean", "median", "p95"] {
+            columns.add(column, Align::Right);
+        }
+    }
+    for level in levels {
+        columns.add(level, Align::Right);
+    }
+    for key in rows.iter().take(1).flat_map(|row| row.keys.iter()) {
         match key {
             Key::Site => {
                 columns.add("address", Align::Whole);
@@ -92,10 +114,43 @@ fn rows(event: &EventReport, out: &mut Text) {
             key => columns.add(&key.to_string(), Align::Whole),
         }
     }
-    for row in &event.rows {
-        columns.row(line(row, by_period));
+    for row in rows {
+        let mut line = vec![row.count.to_string()];
+        if by_period {
+            line.push(row.period.to_string());
+        }
+        line.push(percent(row.share));
+        let served = row.served.as_ref();
+        if has_latency {
+            line.extend(latency(served.and_then(|served| served.latency)));
+        }
+        let share = |level| served.and_then(|served| served.levels.get(level));
+        line.extend(
+            levels.iter().map(|level| {
+                share(level).map_or_else(|| NOTHING.to_owned(), |share| percent(*share))
+            }),
+        );
+        row.cells.iter().for_each(|it| cell(it, &mut line));
+        columns.row(line);
     }
     columns.render(&mut out.text);
+}
+
+/// In place of a number that there is not.
+const NOTHING: &str = "-";
+
+/// Mean, median, and what 95 of 100 do not exceed.
+fn latency(latency: Option<Latencies>) -> [String; 3] {
+    latency.map_or_else(
+        || [(); 3].map(|()| NOTHING.to_owned()),
+        |Latencies { mean, median, p95, .. }| {
+            [format!("{mean:.1}"), median.to_string(), p95.to_string()]
+        },
+    )
+}
+
+/// What the rows leave out.
+fn rest(event: &EventReport, out: &mut Text) {
     let shown = event.rows.len();
     if shown < event.rows_total {
         let samples: u64 = event.rows.iter().map(|row| row.count).sum();
@@ -106,34 +161,26 @@ fn rows(event: &EventReport, out: &mut Text) {
     }
 }
 
-fn line(row: &Row, by_period: bool) -> Vec<String> {
-    let mut line = vec![row.count.to_string()];
-    if by_period {
-        line.push(row.period.to_string());
-    }
-    line.push(percent(row.share));
-    for cell in &row.cells {
-        match cell {
-            Cell::Number(number) => line.push(number.to_string()),
-            Cell::Address(address) => line.push(hex(*address)),
-            Cell::Text(text) => line.push(text.to_string()),
-            Cell::Missing(missing) => line.push(format!("[{missing}]")),
-            Cell::Site(site) => {
-                line.push(hex(site.address));
-                line.push(match &site.routine {
-                    Ok(routine) => format!("{}+{:#x}", routine.name, routine.offset),
-                    Err(unresolved) => unresolved.tag.to_owned(),
-                });
-                line.push(site.object.to_string());
-            }
-            Cell::SiteMissing(missing) => {
-                line.push("-".to_owned());
-                line.push(format!("[{missing}]"));
-                line.push("-".to_owned());
-            }
+fn cell(cell: &Cell, line: &mut Vec<String>) {
+    match cell {
+        Cell::Number(number) => line.push(number.to_string()),
+        Cell::Address(address) => line.push(hex(*address)),
+        Cell::Text(text) => line.push(text.to_string()),
+        Cell::Missing(missing) => line.push(format!("[{missing}]")),
+        Cell::Site(site) => {
+            line.push(hex(site.address));
+            line.push(match &site.routine {
+                Ok(routine) => format!("{}+{:#x}", routine.name, routine.offset),
+                Err(unresolved) => unresolved.tag.to_owned(),
+            });
+            line.push(site.object.to_string());
+        }
+        Cell::SiteMissing(missing) => {
+            line.push(NOTHING.to_owned());
+            line.push(format!("[{missing}]"));
+            line.push(NOTHING.to_owned());
         }
     }
-    line
 }
 
 fn registers(event: &EventReport, at_site: u64, report: &Report, out: &mut Text) {

@@ -30,34 +30,42 @@ impl Sum {
         self.period = self.period.saturating_add(period);
         self.exact += u64::from(exact);
     }
+}
 
-    /// Adds another's samples.
-    pub(crate) fn join(&mut self, other: Sum) {
+impl Join for Sum {
+    #[inline]
+    fn join(&mut self, other: Sum) {
         self.count += other.count;
         self.period = self.period.saturating_add(other.period);
         self.exact += other.exact;
     }
 }
 
+/// What rows add up.
+pub(crate) trait Join: Copy + Default {
+    /// Adds another's samples.
+    fn join(&mut self, other: Self);
+}
+
 /// All rows of all events.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct Tally<S = Sum> {
     /// Paths to all keys but the last.
     levels: Vec<FxHashMap<Step, u32>>,
     /// Whole paths.
-    rows: FxHashMap<Step, Sum>,
+    rows: FxHashMap<Step, S>,
 }
 
-impl Tally {
+impl<S: Join> Tally<S> {
     /// Rows of so many keys; without keys nothing is kept.
-    pub(crate) fn new(keys: usize) -> Tally {
+    pub(crate) fn new(keys: usize) -> Tally<S> {
         let levels = vec![FxHashMap::default(); keys.saturating_sub(1)];
         Tally { levels, rows: FxHashMap::default() }
     }
 
     /// Counts a sample in the row of these atoms, one a key.
     #[inline]
-    pub(crate) fn add(&mut self, event: u32, atoms: &[Atom], sample: Sum) -> Result<(), Error> {
+    pub(crate) fn add(&mut self, event: u32, atoms: &[Atom], sample: S) -> Result<(), Error> {
         let Some((last, first)) = atoms.split_last() else { return Ok(()) };
         let mut parent = event;
         for (level, atom) in self.levels.iter_mut().zip(first) {
@@ -70,7 +78,7 @@ impl Tally {
     }
 
     /// The rows, in no order.
-    pub(crate) fn rows(self) -> Rows {
+    pub(crate) fn rows(self) -> Rows<S> {
         let keys = self.levels.len() + 1;
         let steps: Vec<Vec<Step>> = self.levels.into_iter().map(by_number).collect();
         let mut rows = Rows { keys, atoms: Vec::new(), sums: Vec::new() };
@@ -94,16 +102,16 @@ impl Tally {
 
 /// Counted rows.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct Rows<S = Sum> {
     keys: usize,
     atoms: Vec<Atom>,
     /// Event and sums of each row.
-    sums: Vec<(usize, Sum)>,
+    sums: Vec<(usize, S)>,
 }
 
-impl Rows {
+impl<S: Join> Rows<S> {
     /// Rows of one event: atoms, one a key, and sums.
-    pub(crate) fn of(&self, event: usize) -> impl Iterator<Item = (&[Atom], Sum)> {
+    pub(crate) fn of(&self, event: usize) -> impl Iterator<Item = (&[Atom], S)> {
         let rows = self.atoms.chunks_exact(self.keys).zip(&self.sums);
         rows.filter(move |(_, (of, _))| *of == event).map(|(atoms, (_, sum))| (atoms, *sum))
     }
@@ -132,7 +140,7 @@ mod tests {
             keys in 1usize..4,
             samples in prop::collection::vec((0u32..2, [0u64..3, 0..3, 0..3], 0u64..9), 0..200),
         ) {
-            let mut tally = Tally::new(keys);
+            let mut tally = Tally::<Sum>::new(keys);
             let mut naive: BTreeMap<(u32, Vec<Atom>), (u64, u64, u64)> = BTreeMap::new();
             for (event, values, period) in samples {
                 let row = atoms(&values[..keys]);

@@ -36,6 +36,7 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
         top: arguments.top.or((!machine_read).then_some(ROWS)),
         cache_line: arguments.line_size,
         event: arguments.event.as_deref().map(Glob::new),
+        accesses: arguments.mem,
         registers: arguments.regs.then(|| RegisterQuery { site, ..RegisterQuery::default() }),
         ..Query::default()
     };

@@ -6,6 +6,7 @@ use crate::key::Key;
 use crate::lookup::Lookup;
 use crate::query::{Query, Weighting};
 use crate::report::{Losses, Sampling};
+use crate::weight::Weighing;
 use record::stream::{Decoder, EventDescription, note};
 use record::{Attr, AttrFlags, EventType, SampleFilter, SampleType};
 
@@ -128,6 +129,27 @@ pub(super) fn of_attr(event: &Event, attr: &Attr, notes: &mut Vec<String>) {
              where they lie, --filter mode={mode} leaves them out",
             event.outside, event.sum.count
         ));
+    }
+}
+
+/// What a table of accesses cannot tell of an event.
+pub(super) fn of_accesses(query: &Query, event: &Event, notes: &mut Vec<String>) {
+    if !query.accesses || event.samples == 0 {
+        return;
+    }
+    let name = &event.name;
+    if !event.fields.has(SampleType::DATA_SRC) {
+        notes.push(format!(
+            "{name} was recorded without data_src: what served its accesses is not known"
+        ));
+    }
+    match event.weighing {
+        Weighing::Latency(_) => {}
+        Weighing::Absent => notes.push(format!("{name} was recorded without latencies")),
+        Weighing::Unknown => notes.push(format!(
+            "what the weights of {name} count is not known here, so they are not taken for \
+             latencies"
+        )),
     }
 }
 

@@ -7,7 +7,8 @@ use crate::query::{Query, Weighting};
 use crate::registers::Histogram;
 use crate::report::{EventReport, Ledger, Member, Sampling, Sieved, Totals};
 use crate::sieve::Sieve;
-use crate::tally::Sum;
+use crate::tally::{Join, Sum};
+use crate::weight::Weighing;
 use record::stream::{EventDescription, note};
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ pub(super) struct Merged {
     sieved: Option<Sieved>,
     members: Vec<Member>,
     histogram: Option<Histogram>,
+    latency_of: Option<&'static str>,
 }
 
 impl Merged {
@@ -63,6 +65,10 @@ impl Merged {
             sum,
             members: if several { members(together) } else { Vec::new() },
             histogram: first.histogram.clone(),
+            latency_of: together.iter().find_map(|of| match of.event.weighing {
+                Weighing::Latency(text) => Some(text),
+                Weighing::Unknown | Weighing::Absent => None,
+            }),
         }
     }
 
@@ -80,6 +86,10 @@ impl Merged {
             members: self.members,
             rows_total: table.rows_total,
             rows: table.rows,
+            latency_of: self.latency_of.filter(|_| query.accesses),
+            latency: None,
+            accesses: Vec::new(),
+            levels: Vec::new(),
             registers: self.histogram.map_or_else(Vec::new, |all| all.finish(top_values)),
         }
     }

@@ -2,6 +2,7 @@
 
 mod order;
 
+use super::accesses::Served;
 use super::merged::Merged;
 use crate::atom::{Atom, Lack};
 use crate::key::Key;
@@ -30,18 +31,17 @@ type Counted<'r, I> = (&'r [Column], I);
 pub(super) fn table<'r, I>(
     query: &Query,
     (columns, rows): Counted<'r, I>,
-    event: &Merged,
-    lookup: &mut Lookup,
+    (event, served): (&Merged, Option<&Served<'_>>),
+    words: &mut Words<'_>,
 ) -> Table
 where
     I: Iterator<Item = (&'r [Atom], Sum)>,
 {
     let mut rows: Vec<(&[Atom], Sum)> = rows.collect();
     let rows_total = rows.len();
-    let unresolved = unresolved(columns, &rows, lookup);
+    let unresolved = unresolved(columns, &rows, words.lookup);
     keep_candidates(query, event.weighting, &mut rows);
     let keys: Arc<[Key]> = columns.iter().map(|column| column.key.clone()).collect();
-    let mut words = Words { lookup, sites: FxHashMap::default() };
     let mut rows: Vec<Row> = rows
         .into_iter()
         .map(|(atoms, sum)| Row {
@@ -54,11 +54,17 @@ where
             exact_ip: sum.exact,
             keys: Arc::clone(&keys),
             cells: columns.iter().zip(atoms).map(|(key, atom)| words.cell(key, *atom)).collect(),
+            served: served.map(|served| served.row(atoms, event.weighting, words)),
         })
         .collect();
     order::sort(&mut rows, &query.sort, event.weighting);
     rows.truncate(query.top.unwrap_or(usize::MAX));
     Table { rows_total, rows, unresolved }
+}
+
+/// Sorts rows by what shares are of.
+pub(super) fn sort(rows: &mut [Row], weighting: Weighting) {
+    order::sort(rows, &Sort::Share, weighting);
 }
 
 /// Drops rows that cannot be among the top ones, before any of them gets
@@ -127,13 +133,28 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> Missing {
 }
 
 /// Atoms to cells.
-struct Words<'l> {
+#[derive(Debug)]
+pub(super) struct Words<'l> {
     lookup: &'l mut Lookup,
     sites: FxHashMap<Place, SiteCell>,
 }
 
-impl Words<'_> {
-    fn cell(&mut self, column: &Column, atom: Atom) -> Cell {
+impl<'l> Words<'l> {
+    pub(super) fn new(lookup: &'l mut Lookup) -> Words<'l> {
+        Words { lookup, sites: FxHashMap::default() }
+    }
+
+    /// The words of a level, or that it is not available; None where there
+    /// is no data source at all.
+    pub(super) fn level(&self, atom: Atom) -> Option<String> {
+        match atom.as_name() {
+            Ok(name) => Some(self.lookup.name(name).to_string()),
+            Err(Lack::DataSrc) => None,
+            Err(lack) => Some(format!("[{}]", missing(lack, self.lookup, ""))),
+        }
+    }
+
+    pub(super) fn cell(&mut self, column: &Column, atom: Atom) -> Cell {
         let cell = match &column.key {
             Key::Site => atom.as_place().map(|place| Cell::Site(self.site(place))),
             Key::Ip | Key::Addr | Key::Line | Key::Page | Key::Register(_) => {

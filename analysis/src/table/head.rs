@@ -65,6 +65,13 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         };
         out.note(&format!("shares are of the sum of periods, {} {unit}", totals.period));
     }
+    if let Some(text) = event.latency_of {
+        let having = event.latency.map_or(0, |latency| latency.samples);
+        out.note(&format!(
+            "latency of {having} of {}: {text}",
+            number_of(totals.counted, "sample")
+        ));
+    }
     if let Some(ledger) = &event.ledger {
         out.note(&ledger_line(ledger));
     }

@@ -2,7 +2,8 @@
 
 use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
 use crate::report;
-use analysis::{Filter, Key, Query, Report};
+use analysis::report::{Latencies, Row};
+use analysis::{Filter, Key, Query, Report, csv, table};
 use record::attr::EventType;
 use record::{Attr, AttrFlags, SampleType};
 
@@ -172,4 +173,95 @@ fn what_was_asked_for_and_is_not_there_is_told() {
     }
     let inside = report(by("site", "mode=user"), &stream(KERNEL).bytes).unwrap();
     assert_eq!(inside.events[0].totals.outside_mode, 0);
+}
+
+/// Two sites: one with loads of L1 and L3, one that only the L3 served.
+fn two_sites(attr: Attr) -> Recording {
+    let mut stream = Recording::new(&[(attr, "mem-loads")]);
+    for (ip, data_src, weight) in [
+        (0x1000, L1_LOCKED, 5),
+        (0x1000, L1_LOCKED, 7),
+        (0x1000, L1_LOCKED, 6),
+        (0x1000, L3, 40),
+        (0x2000, L3, 90),
+        (0x2000, L3_TLB_MISS, 5000),
+        // Not measured: no latency of 0 cycles.
+        (0x2000, L3, 0),
+    ] {
+        stream.hit(&Hit { data_src, weight, period: 3, ..Hit::new(USER, ip, task(1, 1), 1) });
+    }
+    stream
+}
+
+fn latencies(row: &Row) -> (u64, Option<(u64, f64, u64, u64)>) {
+    let latency = row.served.as_ref().unwrap().latency;
+    let known =
+        latency.map(|Latencies { samples, mean, median, p95 }| (samples, mean, median, p95));
+    (row.count, known)
+}
+
+#[test]
+fn accesses_are_told_for_the_event_and_for_each_row() {
+    let query = Query { accesses: true, ..Query::default() };
+    let attr = mem_loads(SampleType::DATA_SRC | SampleType::WEIGHT);
+    let report = report(query, &two_sites(attr).bytes).unwrap();
+    let event = &report.events[0];
+    assert_eq!(event.levels, ["L1 hit", "L3 hit"]);
+    let accesses: Vec<_> = event.accesses.iter().map(latencies).collect();
+    // 5000 has 13 bits, the last two of which are zero: it is kept whole.
+    let expected = [
+        (3, Some((3, 6.0, 6, 7))),
+        (3, Some((2, 65.0, 40, 90))),
+        (1, Some((1, 5000.0, 5000, 5000))),
+    ];
+    assert_eq!(accesses, expected);
+    let rows: Vec<_> = event.rows.iter().map(latencies).collect();
+    assert_eq!(rows, [(4, Some((4, 14.5, 6, 40))), (3, Some((2, 2545.0, 90, 5000)))]);
+    let shares = |row: usize| {
+        let served = event.rows[row].served.as_ref().unwrap();
+        served.levels.iter().map(|(level, share)| format!("{level} {share}")).collect::<Vec<_>>()
+    };
+    assert_eq!(shares(0), ["L1 hit 0.75", "L3 hit 0.25"]);
+    assert_eq!(shares(1), ["L3 hit 1"]);
+    insta::assert_snapshot!("accesses", table::render(&report, table::Style::default()));
+    insta::assert_snapshot!("accesses_csv", csv::render(&report).unwrap());
+}
+
+#[test]
+fn weights_of_unknown_meaning_are_no_latencies() {
+    let query = || Query { accesses: true, ..Query::default() };
+    let fields = SampleType::DATA_SRC | SampleType::WEIGHT;
+    let said = |attr: Attr| {
+        let report = report(query(), &two_sites(attr).bytes).unwrap();
+        (report.events[0].latency, report.events[0].accesses.len(), report.notes.join("\n"))
+    };
+    let (latency, kinds, notes) = said(Attr { config: 0x82d0, ..mem_loads(fields) });
+    assert_eq!((latency, kinds), (None, 3));
+    assert!(notes.contains("not known here, so they are not taken for latencies"), "{notes}");
+    let (latency, kinds, notes) = said(mem_loads(SampleType::DATA_SRC));
+    assert_eq!((latency, kinds), (None, 3));
+    assert!(notes.contains("mem-loads was recorded without latencies"), "{notes}");
+    let (latency, kinds, notes) = said(mem_loads(SampleType::WEIGHT));
+    assert_eq!((latency.unwrap().samples, kinds), (6, 0));
+    assert!(notes.contains("without data_src: what served its accesses is not known"), "{notes}");
+}
+
+/// In frequency mode samples stand for different numbers of events.
+#[test]
+fn shares_of_levels_go_by_period_where_all_shares_do() {
+    let attr = Attr {
+        sample_period: 4000,
+        flags: mem_loads(SampleType::empty()).flags | AttrFlags::FREQ,
+        ..mem_loads(SampleType::DATA_SRC | SampleType::WEIGHT)
+    };
+    let mut stream = Recording::new(&[(attr, "mem-loads")]);
+    for (data_src, period) in [(L1_LOCKED, 1), (L1_LOCKED, 2), (L3, 9)] {
+        stream.hit(&Hit { data_src, period, ..Hit::new(USER, 0x1000, task(1, 1), 1) });
+    }
+    let report = report(Query { accesses: true, ..Query::default() }, &stream.bytes).unwrap();
+    let event = &report.events[0];
+    let levels = &event.rows[0].served.as_ref().unwrap().levels;
+    assert_eq!((levels["L1 hit"], levels["L3 hit"]), (0.25, 0.75));
+    let shares: Vec<_> = event.accesses.iter().map(|row| (row.count, row.share)).collect();
+    assert_eq!(shares, [(1, 0.75), (2, 0.25)]);
 }

@@ -58,6 +58,10 @@ pub struct ReportArguments {
     /// beside them.
     #[arg(long)]
     pub regs: bool,
+    /// Prints what served the accesses to memory (level, operation, TLB, snoop) and their
+    /// latencies, of all records and of each row.
+    #[arg(long)]
+    pub mem: bool,
     /// Bytes of a cache line, for --by line [default: as the recorded machine had].
     #[arg(long, value_name = "BYTES", value_parser = number::<u64>)]
     pub line_size: Option<u64>,

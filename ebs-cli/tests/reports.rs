@@ -1,0 +1,162 @@
+//! What `ebs report` says of recordings, held against what `perf script`
+//! prints of each sample and against counts that another reader made.
+//!
+//! `HARDMETER_RECORDINGS=DIR` names a folder of recordings with an INDEX.tsv.
+#![allow(clippy::print_stderr, reason = "a test that skips says why, and counts are told")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, outside #[test] functions")]
+#![allow(clippy::cast_precision_loss, reason = "small numbers")]
+
+#[path = "../../record/tests/synthesiser/mod.rs"]
+mod synthesiser;
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use synthesiser::{elf::Program, flood};
+
+fn report(words: &[&str], file: &Path) -> Value {
+    let ebs = Command::new(env!("CARGO_BIN_EXE_ebs"))
+        .args(["report", "--json"])
+        .args(words)
+        .arg(file)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ebs.stderr);
+    serde_json::from_slice(&ebs.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+/// A recording of so many samples that this program seems to have made.
+fn synthesised(samples: u64, name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let program = Program::read(&std::env::current_exe().unwrap()).unwrap();
+    flood::write(samples, &program, File::create(&path).unwrap()).unwrap();
+    path
+}
+
+/// One sample as `perf script` prints it.
+struct Printed {
+    event: String,
+    /// The data source in perf's words, after the raw number.
+    source: Vec<String>,
+    weight: u64,
+    ip: String,
+}
+
+/// None without perf.
+fn printed(file: &Path) -> Option<Vec<Printed>> {
+    let words = ["script", "-f", "-F", "event,ip,weight,data_src", "-i"];
+    let output = Command::new("perf").args(words).arg(file).output();
+    let output = output.inspect_err(|error| eprintln!("skipped: no perf: {error}")).ok()?;
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = |line: &str| {
+        let mut parts: Vec<&str> = line.split('|').collect();
+        // "BLK  N/A     WEIGHT     IP"
+        let (last, tail) = parts.pop().unwrap().trim().rsplit_once("  ").map_or_else(
+            || panic!("{line}"),
+            |(rest, ip)| (rest.trim().rsplit_once(' ').unwrap(), ip.trim()),
+        );
+        let head = parts.remove(0).trim();
+        let (event, _) = head.rsplit_once(": ").unwrap();
+        let parts = parts.into_iter().chain([last.0]);
+        Printed {
+            event: event.trim().to_owned(),
+            source: parts.map(|part| part.trim().to_owned()).collect(),
+            weight: last.1.trim().parse().unwrap(),
+            ip: format!("0x{tail}"),
+        }
+    };
+    Some(text.lines().map(line).collect())
+}
+
+/// Count, mean, median, 95 per cent: by sorting all of them. The mean as a
+/// text, as JSON numbers lose their last bit.
+fn naive(mut latencies: Vec<u64>) -> (u64, String, u64, u64) {
+    latencies.sort_unstable();
+    let mean = latencies.iter().sum::<u64>() as f64 / latencies.len() as f64;
+    let mean = format!("{mean:.9}");
+    let rank = |percent: usize| latencies[(latencies.len() * percent).div_ceil(100) - 1];
+    (latencies.len() as u64, mean, rank(50), rank(95))
+}
+
+fn told(row: &Value) -> (u64, String, u64, u64) {
+    let latency = &row["latency"];
+    let number = |key: &str| latency[key].as_u64().unwrap();
+    (
+        number("samples"),
+        format!("{:.9}", latency["mean"].as_f64().unwrap()),
+        number("median"),
+        number("p95"),
+    )
+}
+
+#[test]
+fn latencies_are_those_of_the_samples_that_perf_prints() {
+    let file = synthesised(60_000, "latencies.data");
+    let Some(samples) = printed(&file) else { return };
+    let report = report(&["--mem", "--by", "ip"], &file);
+    let event = &report["events"][0];
+    let loads: Vec<_> =
+        samples.iter().filter(|sample| sample.event == event["name"].as_str().unwrap()).collect();
+    assert!(loads.len() > 30_000);
+    let mut by_ip: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    let mut by_source: BTreeMap<&[String], Vec<u64>> = BTreeMap::new();
+    for sample in loads {
+        by_ip.entry(&sample.ip).or_default().push(sample.weight);
+        by_source.entry(&sample.source[..4]).or_default().push(sample.weight);
+    }
+    let rows = event["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), by_ip.len());
+    for row in rows {
+        let ip = row["ip"].as_str().unwrap();
+        assert_eq!(told(row), naive(by_ip.remove(ip).unwrap()), "{ip}");
+    }
+    // The words differ from perf's; what they tell apart must not.
+    let mut kinds: Vec<_> = event["accesses"].as_array().unwrap().iter().map(told).collect();
+    let mut expected: Vec<_> = by_source.into_values().map(naive).collect();
+    kinds.sort();
+    expected.sort();
+    assert_eq!(kinds, expected);
+    // Stores of this CPU have no latency, and perf's weights of them are 0.
+    let stores = &report["events"][1];
+    assert_eq!(stores["latency"], Value::Null);
+    let is_store = |sample: &&Printed| sample.event == stores["name"].as_str().unwrap();
+    assert!(samples.iter().filter(is_store).count() > 5_000);
+    eprintln!("{} kinds of access of {} sites alike", kinds.len(), rows.len());
+}
+
+/// Rows of the index, each a map from column to value.
+fn index(folder: &Path) -> Vec<BTreeMap<String, String>> {
+    let text = std::fs::read_to_string(folder.join("INDEX.tsv")).unwrap();
+    let mut lines = text.lines().map(|line| line.split('\t').map(str::to_owned));
+    let head: Vec<String> = lines.next().unwrap().collect();
+    lines.map(|line| head.iter().cloned().zip(line).collect()).collect()
+}
+
+#[test]
+fn counts_are_those_of_the_index() {
+    let Some(folder) = std::env::var_os("HARDMETER_RECORDINGS").map(PathBuf::from) else {
+        eprintln!("skipped: HARDMETER_RECORDINGS names no folder of recordings with an INDEX.tsv");
+        return;
+    };
+    let (mut files, mut outside) = (0, 0);
+    for row in index(&folder) {
+        let report = report(&["--by", "comm"], &folder.join(&row["file"]));
+        let events = report["events"].as_array().unwrap();
+        let sum = |key: &str| -> u64 {
+            events.iter().map(|event| event["totals"][key].as_u64().unwrap()).sum()
+        };
+        for (column, key) in [
+            ("samples", "samples"),
+            ("exact_ip", "exact_ip"),
+            ("kernel_ip_in_exclude_kernel", "outside_mode"),
+        ] {
+            assert_eq!(row[column], sum(key).to_string(), "{column} of {}", row["file"]);
+        }
+        outside += u64::from(sum("outside_mode") > 0);
+        files += 1;
+    }
+    assert!(files > 20 && outside > 3);
+    eprintln!("{files} recordings, {outside} with samples outside of the event's mode");
+}
