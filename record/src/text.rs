@@ -4,6 +4,7 @@
 //!
 //! - [`Columns`]: which columns a session has, and samples to lines.
 //! - [`Parser`]: lines to values.
+//! - [`decimal`], [`hexadecimal`]: numbers to digits, quickly.
 
 mod column;
 mod digits;
@@ -12,6 +13,7 @@ mod parser;
 mod writer;
 
 pub use column::Column;
+pub use digits::{decimal, hexadecimal};
 pub use error::TextError;
 pub use parser::{Line, Parser, Values};
 pub use writer::Columns;

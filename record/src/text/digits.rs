@@ -3,10 +3,12 @@
 /// What stands for a value that a record does not have: as wide as any.
 pub(super) const ABSENT: [u8; 16] = *b"----------------";
 
-/// Each half of a word's 16 digits, eight nibbles at once: nibbles are spread
+/// The 16 hexadecimal digits of a word.
+///
+/// Each half at a time, eight nibbles at once: nibbles are spread
 /// to bytes, then each byte above 9 gets the distance from '9' to 'a'.
 #[inline]
-pub(super) fn hexadecimal(value: u64) -> [u8; 16] {
+pub fn hexadecimal(value: u64) -> [u8; 16] {
     let mut digits = [0; 16];
     digits[..8].copy_from_slice(&eight(value >> 32));
     digits[8..].copy_from_slice(&eight(value & 0xffff_ffff));
@@ -26,7 +28,7 @@ fn eight(value: u64) -> [u8; 8] {
 }
 
 /// Appends a number in at least `width` digits, zeroes in front.
-pub(super) fn decimal(value: u64, width: usize, out: &mut Vec<u8>) {
+pub fn decimal(value: u64, width: usize, out: &mut Vec<u8>) {
     let mut digits = [b'0'; 20];
     let mut at = digits.len();
     let mut left = value;
