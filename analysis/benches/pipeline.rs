@@ -64,7 +64,7 @@ fn report(query: Query, stream: &[u8]) -> Report {
     let mut pipeline = Pipeline::new(query, symbolizer).unwrap();
     let (mut decoder, mut rest) = (Decoder::new(), stream);
     while let Step::Record { consumed, record } = decoder.step(rest).unwrap() {
-        pipeline.record(&decoder, record).unwrap();
+        pipeline.record(&decoder, &record).unwrap();
         rest = &rest[consumed..];
     }
     let report = pipeline.finish(&decoder).unwrap();

@@ -11,7 +11,7 @@
 //!     let mut pipeline = Pipeline::new(query, Symbolizer::new(Options::default()))?;
 //!     let (mut decoder, mut rest) = (Decoder::new(), stream);
 //!     while let Step::Record { consumed, record } = decoder.step(rest)? {
-//!         pipeline.record(&decoder, record)?;
+//!         pipeline.record(&decoder, &record)?;
 //!         rest = &rest[consumed..];
 //!     }
 //!     decoder.finish(rest.len())?;

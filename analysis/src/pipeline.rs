@@ -76,15 +76,14 @@ impl Pipeline {
     /// At the first sample, a register that the recorded machine has not; at
     /// any, more rows than there are numbers.
     #[inline]
-    pub fn record(&mut self, decoder: &Decoder, record: StreamRecord<'_>) -> Result<(), Error> {
-        // Inlined apart from the rest: a record is large to hand on.
-        if let StreamRecord::Sample { event, misc, payload } = record {
+    pub fn record(&mut self, decoder: &Decoder, record: &StreamRecord<'_>) -> Result<(), Error> {
+        if let StreamRecord::Sample { event, misc, payload } = *record {
             if event >= self.counters.events.len() {
                 self.learn_events(decoder)?;
             }
             return self.sample(decoder, event, (misc, payload));
         }
-        self.other(decoder, &record)
+        self.other(decoder, record)
     }
 
     fn other(&mut self, decoder: &Decoder, record: &StreamRecord<'_>) -> Result<(), Error> {

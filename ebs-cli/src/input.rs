@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use record::recording::{Decoder, Source, Step};
-use record::stream::{self, EventDescription, StreamError, StreamRecord};
+use record::stream::{self, EventDescription, Sampled, StreamError, StreamRecord};
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -135,7 +135,7 @@ impl Input {
     pub fn read(
         &mut self,
         decoder: &mut Decoder,
-        mut each: impl FnMut(&stream::Decoder, StreamRecord<'_>) -> Result<()>,
+        mut each: impl FnMut(&stream::Decoder, &StreamRecord<'_>) -> Result<()>,
     ) -> Result<End> {
         self.read_bytes(decoder, |stream, record, _| each(stream, record))
     }
@@ -149,21 +149,20 @@ impl Input {
     pub fn read_bytes(
         &mut self,
         decoder: &mut Decoder,
-        mut each: impl FnMut(&stream::Decoder, StreamRecord<'_>, &[u8]) -> Result<()>,
+        mut each: impl FnMut(&stream::Decoder, &StreamRecord<'_>, &[u8]) -> Result<()>,
     ) -> Result<End> {
         loop {
             let input = &self.buffer[self.start..self.end];
-            if let Some(stream) = decoder.at_sample(input)
-                && let Ok(stream::Step::Record { consumed, record }) = stream.step(input)
-            {
-                self.start += consumed;
-                each(stream, record, &input[..consumed])?;
+            if let Some(Sampled { size, event, misc, payload }) = decoder.sample(input) {
+                self.start += size;
+                let record = StreamRecord::Sample { event, misc, payload };
+                each(decoder.stream(), &record, &input[..size])?;
                 continue;
             }
             let more = match decoder.step(&self.buffer[self.start..self.end]) {
                 Ok(Step::Record { consumed, bytes, stream, record }) => {
                     self.start += consumed;
-                    each(stream, record, bytes)?;
+                    each(stream, &record, bytes)?;
                     continue;
                 }
                 Ok(Step::NeedMore(wanted)) => self.fill(wanted),

@@ -81,20 +81,20 @@ impl<P: Printer> Lines<P> {
     pub fn record(
         &mut self,
         decoder: &Decoder,
-        record: StreamRecord<'_>,
+        record: &StreamRecord<'_>,
     ) -> Result<(), analysis::Error> {
         match record {
             StreamRecord::Sample { event, misc, payload } => {
                 self.learn(decoder)?;
-                self.order.sample(decoder, event, (misc, payload));
+                self.order.sample(decoder, *event, (*misc, payload));
             }
             StreamRecord::Side { misc, record, id, .. } => {
                 self.learn(decoder)?;
                 if let Some(sifter) = &mut self.sifter {
-                    sifter.side(misc, &record, &id);
+                    sifter.side(*misc, record, id);
                 }
-                self.printer.side(misc, &record, &id);
-                self.order.side(&record, id.time);
+                self.printer.side(*misc, record, id);
+                self.order.side(record, id.time);
             }
             StreamRecord::Feature => {
                 if let Some(sifter) = &mut self.sifter {

@@ -24,7 +24,7 @@ mod title;
 mod update;
 pub mod write;
 
-pub use decoder::{Decoder, Step, StreamRecord, Tally, Unreadable};
+pub use decoder::{Decoder, Sampled, Step, StreamRecord, Tally, Unreadable};
 pub use description::EventDescription;
 pub use detail::{BuildId, Compression, Detail, Group, NumaNode};
 pub use error::StreamError;

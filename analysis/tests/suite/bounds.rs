@@ -25,7 +25,7 @@ fn a_stream_without_round_marks_takes_bounded_memory() {
     let mut decoder = Decoder::new();
     let mut feed = |mut rest: &[u8]| {
         while let Step::Record { consumed, record } = decoder.step(rest).unwrap() {
-            pipeline.record(&decoder, record).unwrap();
+            pipeline.record(&decoder, &record).unwrap();
             rest = &rest[consumed..];
         }
     };

@@ -44,7 +44,7 @@ fn report_with(
     let mut pipeline = Pipeline::new(query, symbolizer)?;
     let (mut decoder, mut rest) = (Decoder::new(), stream);
     while let Step::Record { consumed, record } = decoder.step(rest).unwrap() {
-        pipeline.record(&decoder, record)?;
+        pipeline.record(&decoder, &record)?;
         rest = &rest[consumed..];
     }
     decoder.finish(rest.len()).unwrap();

@@ -27,7 +27,7 @@ fn stream() -> Vec<u8> {
 fn rounds(source: Box<dyn Read>) -> (usize, Result<(), String>) {
     let mut rounds = 0;
     let end = Input::new(source, "it").read(&mut Decoder::new(Source::Pipe), |_, record| {
-        rounds += usize::from(record == StreamRecord::FinishedRound);
+        rounds += usize::from(*record == StreamRecord::FinishedRound);
         Ok(())
     });
     let end = end.expect("counting cannot fail");

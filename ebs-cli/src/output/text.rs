@@ -43,7 +43,7 @@ impl TextRecords {
             match self.decoder.step(bytes).map_err(io::Error::other)? {
                 Step::Record { consumed, record } => {
                     bytes = &bytes[consumed..];
-                    self.lines.record(&self.decoder, record).map_err(io::Error::other)?;
+                    self.lines.record(&self.decoder, &record).map_err(io::Error::other)?;
                     while self.lines.print(&self.decoder) {}
                 }
                 Step::NeedMore(_) => {

@@ -3,9 +3,10 @@
 use super::file_header::FileHeader;
 use super::front::{Front, FrontStep};
 use super::unpacker::Unpacker;
-use crate::ByteOrder;
 use crate::header::RecordType;
-use crate::stream::{Decoder as Stream, Magic, Step as StreamStep, StreamError, StreamRecord};
+use crate::stream::{
+    Decoder as Stream, Magic, Sampled, Step as StreamStep, StreamError, StreamRecord,
+};
 
 /// What perf says on stderr when it is done; `2>&1` puts it behind the
 /// stream, of which it is no part.
@@ -150,16 +151,11 @@ impl Decoder {
         }
     }
 
-    /// The stream itself where `input`, as for [`Decoder::step`], begins with
-    /// a sample: the caller may step it, once, and saves the way through here,
-    /// which costs as much as the decoding.
+    /// The sample that `input`, as for [`Decoder::step`], begins with, as of
+    /// [`stream::Decoder::sample`](Stream::sample); None where only a step
+    /// can tell what comes.
     #[inline]
-    pub fn at_sample(&mut self, input: &[u8]) -> Option<&mut Stream> {
-        let front = *input.first_chunk()?;
-        let kind = match self.stream.order() {
-            ByteOrder::Little => u32::from_le_bytes(front),
-            ByteOrder::Big => u32::from_be_bytes(front),
-        };
+    pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<Sampled<'a>> {
         let within = match self.place {
             Place::Pipe => true,
             Place::Data => {
@@ -168,8 +164,10 @@ impl Decoder {
             }
             Place::Start | Place::Front(_) | Place::End => false,
         };
-        let plain = within && kind == RecordType::SAMPLE.0 && !self.unpacker.is_active();
-        plain.then_some(&mut self.stream)
+        if !within || self.unpacker.is_active() {
+            return None;
+        }
+        self.stream.sample(input)
     }
 
     /// Says whether the recording may end here, `leftover` bytes after the

@@ -96,6 +96,19 @@ pub enum StreamRecord<'a> {
     },
 }
 
+/// A sample, as in [`StreamRecord::Sample`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampled<'a> {
+    /// Bytes of the record.
+    pub size: usize,
+    /// Index into `events()`.
+    pub event: usize,
+    /// Misc of its header.
+    pub misc: Misc,
+    /// Its body.
+    pub payload: &'a [u8],
+}
+
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
@@ -180,12 +193,33 @@ impl Decoder {
             return self.incomplete(header);
         };
         let record = match header.kind {
-            RecordType::SAMPLE => self.sample(header, payload),
+            RecordType::SAMPLE => self.routed_sample(header, payload),
             _ => self.other(header, payload)?,
         };
         self.go_on(u64::from(header.size));
         self.tally.count(header.kind);
         Ok(Step::Record { consumed: size, record })
+    }
+
+    /// The sample that `input`, as for [`Decoder::step`], begins with; None
+    /// where a step would give or ask for anything else. What matters is
+    /// what it saves: handing on a step, which has room for any record, took
+    /// a quarter of a report's time.
+    #[inline]
+    pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<Sampled<'a>> {
+        if self.position != Position::Record {
+            return None;
+        }
+        let header = self.header(*input.first_chunk()?);
+        if header.kind != RecordType::SAMPLE {
+            return None;
+        }
+        let size = usize::from(header.size);
+        let payload = input.get(RecordHeader::SIZE..size)?;
+        let Routed::Event(event) = self.route.sample(payload, self.order) else { return None };
+        self.go_on(u64::from(header.size));
+        self.tally.count(header.kind);
+        Some(Sampled { size, event, misc: header.misc, payload })
     }
 
     /// Says whether the stream may end here, `leftover` bytes after the last
@@ -331,7 +365,7 @@ impl Decoder {
     }
 
     #[inline]
-    fn sample<'a>(&mut self, header: RecordHeader, payload: &'a [u8]) -> StreamRecord<'a> {
+    fn routed_sample<'a>(&mut self, header: RecordHeader, payload: &'a [u8]) -> StreamRecord<'a> {
         match self.route.sample(payload, self.order) {
             Routed::Event(event) => StreamRecord::Sample { event, misc: header.misc, payload },
             lost => self.unrouted(header.kind, lost),

@@ -10,6 +10,9 @@ use super::ids::Ids;
 use crate::attr::{Attr, AttrFlags, SampleType};
 use crate::bytes::{ByteOrder, Words};
 
+/// Ids that are found without a search.
+const RECENT: usize = 64;
+
 /// Where the id stands in a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
@@ -43,8 +46,9 @@ pub(super) struct Route {
     side: Place,
     /// The first event that claims an id has it.
     ids: Ids,
-    /// The last id looked up: records of one CPU follow each other.
-    last: Option<(u64, usize)>,
+    /// Ids looked up last, each where its low bits say: the kernel numbers
+    /// events one by one.
+    recent: [Option<(u64, usize)>; RECENT],
 }
 
 impl Route {
@@ -54,7 +58,7 @@ impl Route {
             sample: Place::Nothing,
             side: Place::Nothing,
             ids: Ids::default(),
-            last: None,
+            recent: [None; RECENT],
         }
     }
 
@@ -116,14 +120,15 @@ impl Route {
     /// The event with this id.
     #[inline]
     pub(super) fn by_id(&mut self, id: u64) -> Option<usize> {
-        if let Some((last, event)) = self.last
-            && last == id
-        {
-            return Some(event);
+        let slot = usize::try_from(id % RECENT as u64).unwrap_or(0);
+        match self.recent[slot] {
+            Some((recent, event)) if recent == id => Some(event),
+            _ => {
+                let event = self.ids.event(id)?;
+                self.recent[slot] = Some((id, event));
+                Some(event)
+            }
         }
-        let event = self.ids.event(id)?;
-        self.last = Some((id, event));
-        Some(event)
     }
 }
 
