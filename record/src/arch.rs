@@ -8,18 +8,54 @@ pub enum Arch {
     /// 64-bit x86, `x86_64`.
     #[default]
     X86_64,
+    /// 32-bit x86, `i386` to `i686`.
+    X86,
     /// 64-bit Arm, `aarch64`.
     Aarch64,
+    /// 32-bit Arm, `armv7l` and others.
+    Arm,
+    /// POWER of either width and byte order, `ppc64le` and others.
+    PowerPc,
+    /// RISC-V of either width, `riscv64` and others.
+    RiscV,
+    /// IBM Z, `s390x`.
+    S390,
+    /// MIPS of either width and byte order, `mips64` and others.
+    Mips,
     /// Anything else: registers have numbers only.
     Other,
 }
 
 impl Arch {
+    /// All of them.
+    pub const ALL: [Arch; 9] = [
+        Arch::X86_64,
+        Arch::X86,
+        Arch::Aarch64,
+        Arch::Arm,
+        Arch::PowerPc,
+        Arch::RiscV,
+        Arch::S390,
+        Arch::Mips,
+        Arch::Other,
+    ];
+
     /// From the machine field of uname(2) or the perf.data arch feature.
     pub fn from_machine(machine: &str) -> Arch {
+        let is_32_bit_x86 = |machine: &str| {
+            let family = machine.strip_prefix('i').and_then(|rest| rest.strip_suffix("86"));
+            family.is_some_and(|digit| ["3", "4", "5", "6"].contains(&digit))
+        };
         match machine {
             "x86_64" | "amd64" => Arch::X86_64,
-            "aarch64" | "arm64" => Arch::Aarch64,
+            "x86" => Arch::X86,
+            _ if is_32_bit_x86(machine) => Arch::X86,
+            "aarch64" | "aarch64_be" | "arm64" => Arch::Aarch64,
+            _ if machine.starts_with("arm") => Arch::Arm,
+            _ if machine.starts_with("ppc") || machine.starts_with("powerpc") => Arch::PowerPc,
+            _ if machine.starts_with("riscv") => Arch::RiscV,
+            _ if machine.starts_with("s390") => Arch::S390,
+            _ if machine.starts_with("mips") => Arch::Mips,
             _ => Arch::Other,
         }
     }
@@ -34,8 +70,43 @@ impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Arch::X86_64 => "x86_64",
+            Arch::X86 => "i686",
             Arch::Aarch64 => "aarch64",
+            Arch::Arm => "arm",
+            Arch::PowerPc => "ppc64",
+            Arch::RiscV => "riscv64",
+            Arch::S390 => "s390x",
+            Arch::Mips => "mips64",
             Arch::Other => "other",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arch;
+
+    #[test]
+    fn machines_are_told_from_what_uname_says() {
+        for (machine, arch) in [
+            ("x86_64", Arch::X86_64),
+            ("i586", Arch::X86),
+            ("i86pc", Arch::Other),
+            ("ia64", Arch::Other),
+            ("arm64", Arch::Aarch64),
+            ("armv7l", Arch::Arm),
+            ("ppc64le", Arch::PowerPc),
+            ("ppc", Arch::PowerPc),
+            ("riscv32", Arch::RiscV),
+            ("s390x", Arch::S390),
+            ("mips", Arch::Mips),
+            ("loongarch64", Arch::Other),
+            ("", Arch::Other),
+        ] {
+            assert_eq!(Arch::from_machine(machine), arch, "{machine}");
+        }
+        for arch in Arch::ALL {
+            assert_eq!(Arch::from_machine(&arch.to_string()), arch);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 mod names;
 
-pub use names::{name, number};
+pub use names::{instruction_pointer, name, number, perf_name};
 
 use crate::arch::Arch;
 use crate::bytes::Words;
@@ -48,6 +48,6 @@ pub fn general(arch: Arch) -> u64 {
     match arch {
         Arch::X86_64 => 0x00ff_03ff,
         Arch::Aarch64 => 0x1_ffff_ffff,
-        Arch::Other => 0,
+        _ => 0,
     }
 }

@@ -14,7 +14,7 @@ fn user_end(facts: &Facts) -> u64 {
         Arch::X86_64 if facts.cpus.has("la57") => 0x00ff_ffff_ffff_f000,
         Arch::X86_64 => 0x0000_7fff_ffff_f000,
         Arch::Aarch64 => 0x0010_0000_0000_0000,
-        Arch::Other => u64::MAX,
+        _ => u64::MAX,
     }
 }
 
@@ -24,7 +24,7 @@ fn kernel_start(facts: &Facts) -> u64 {
         Arch::X86_64 if facts.cpus.has("la57") => 0xff00_0000_0000_0000,
         Arch::X86_64 => 0xffff_8000_0000_0000,
         Arch::Aarch64 => 0xfff0_0000_0000_0000,
-        Arch::Other => u64::MAX,
+        _ => u64::MAX,
     }
 }
 

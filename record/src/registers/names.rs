@@ -27,29 +27,105 @@ const AARCH64: [&str; 33] = [
 /// Vector granule: length of an SVE register in units of 8 bytes.
 const AARCH64_VG: u32 = 46;
 
+/// Bits 0 to 15 of asm/perf_regs.h, arm.
+const ARM: [&str; 16] = [
+    "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "fp", "ip", "sp", "lr", "pc",
+];
+
+/// Bits 0 to 58 of asm/perf_regs.h, powerpc.
+const POWERPC: [&str; 59] = [
+    "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+    "r15", "r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23", "r24", "r25", "r26", "r27",
+    "r28", "r29", "r30", "r31", "nip", "msr", "orig_r3", "ctr", "link", "xer", "ccr", "softe",
+    "trap", "dar", "dsisr", "sier", "mmcra", "mmcr0", "mmcr1", "mmcr2", "mmcr3", "sier2", "sier3",
+    "pmc1", "pmc2", "pmc3", "pmc4", "pmc5", "pmc6", "sdar", "siar",
+];
+
+/// Bits 0 to 31 of asm/perf_regs.h, riscv.
+const RISCV: [&str; 32] = [
+    "pc", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1", "a0", "a1", "a2", "a3", "a4", "a5",
+    "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5",
+    "t6",
+];
+
+/// Bits 0 to 33 of asm/perf_regs.h, s390; `mask` and `pc` are the two halves
+/// of the program status word.
+const S390: [&str; 34] = [
+    "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+    "r15", "fp0", "fp1", "fp2", "fp3", "fp4", "fp5", "fp6", "fp7", "fp8", "fp9", "fp10", "fp11",
+    "fp12", "fp13", "fp14", "fp15", "mask", "pc",
+];
+
+/// Bits 0 to 31 of asm/perf_regs.h, mips; 26 and 27 are the kernel's own.
+const MIPS: [&str; 32] = [
+    "pc", "$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14",
+    "$15", "$16", "$17", "$18", "$19", "$20", "$21", "$22", "$23", "$24", "$25", "", "", "$28",
+    "$29", "$30", "$31",
+];
+
+/// The names of an architecture from bit 0 on; empty: no register.
+fn table(arch: Arch) -> &'static [&'static str] {
+    match arch {
+        Arch::X86_64 | Arch::X86 => &X86,
+        Arch::Aarch64 => &AARCH64,
+        Arch::Arm => &ARM,
+        Arch::PowerPc => &POWERPC,
+        Arch::RiscV => &RISCV,
+        Arch::S390 => &S390,
+        Arch::Mips => &MIPS,
+        Arch::Other => &[],
+    }
+}
+
 /// The kernel's name of register number `bit`, in lower case where perf
 /// script prints capitals ("AX:" there, "ax" here; arm64 names are the same).
 /// The upper half of an x86 vector register ends in `h`. None when the
 /// architecture has no register of that number.
 pub fn name(arch: Arch, bit: u32) -> Option<&'static str> {
     let index = usize::try_from(bit).ok()?;
-    match arch {
-        Arch::X86_64 => X86.get(index).or_else(|| X86_XMM.get(index.checked_sub(32)?)).copied(),
+    let vector = || match arch {
+        Arch::X86_64 | Arch::X86 => X86_XMM.get(index.checked_sub(32)?).copied(),
         Arch::Aarch64 if bit == AARCH64_VG => Some("vg"),
-        Arch::Aarch64 => AARCH64.get(index).copied(),
+        _ => None,
+    };
+    table(arch).get(index).copied().or_else(vector).filter(|name| !name.is_empty())
+}
+
+/// Register number `bit` as perf script calls it: in capitals on x86, s390
+/// and mips, both halves of an x86 vector register alike, and "unknown" where
+/// there is no register of that number.
+pub fn perf_name(arch: Arch, bit: u32) -> String {
+    let Some(name) = name(arch, bit) else {
+        return "unknown".to_owned();
+    };
+    match arch {
+        Arch::X86_64 | Arch::X86 => name.trim_end_matches('h').to_ascii_uppercase(),
+        Arch::S390 | Arch::Mips => name.to_ascii_uppercase(),
+        _ => name.to_owned(),
+    }
+}
+
+/// The number of the instruction pointer.
+pub fn instruction_pointer(arch: Arch) -> Option<u32> {
+    match arch {
+        Arch::X86_64 | Arch::X86 => Some(8),
+        Arch::Aarch64 | Arch::PowerPc => Some(32),
+        Arch::Arm => Some(15),
+        Arch::S390 => Some(33),
+        Arch::RiscV | Arch::Mips => Some(0),
         Arch::Other => None,
     }
 }
 
 /// Register number of a name in any usual spelling and case: what [`name`]
 /// gives, and "rax", "eax", "rip", "eip", "rflags", "eflags", "r8d", "xmm0l"
-/// on x86-64; "w0", "fp", "x30" on aarch64.
+/// on x86; "w0", "fp", "x30" on aarch64.
 pub fn number(arch: Arch, name: &str) -> Option<u32> {
     let name = name.to_ascii_lowercase();
     match arch {
-        Arch::X86_64 => x86_number(&name),
+        Arch::X86_64 | Arch::X86 => x86_number(&name),
         Arch::Aarch64 => aarch64_number(&name),
-        Arch::Other => None,
+        _ => position(table(arch), &name),
     }
 }
 
@@ -84,6 +160,9 @@ fn aarch64_number(name: &str) -> Option<u32> {
 }
 
 fn position(names: &[&str], name: &str) -> Option<u32> {
+    if name.is_empty() {
+        return None;
+    }
     u32::try_from(names.iter().position(|&known| known == name)?).ok()
 }
 

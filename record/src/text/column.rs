@@ -48,10 +48,6 @@ pub(super) enum Base {
 
 /// Bit of the flags register, x86.
 const X86_FLAGS: u32 = 9;
-/// Bit of the instruction pointer, x86.
-const X86_IP: u32 = 8;
-/// Bit of the program counter, aarch64.
-const AARCH64_PC: u32 = 32;
 /// x86 registers that have a width in their name.
 const X86_CLASSIC: u32 = 8;
 
@@ -79,7 +75,7 @@ impl Column {
     /// The columns of samples with these fields, in order.
     pub(super) fn of(fields: SampleType, registers: u64, arch: Arch) -> Vec<Column> {
         let mut columns = vec![Column::Flags, Column::Ip];
-        if fields.contains(SampleType::REGS_INTR) {
+        if fields.intersects(SampleType::REGS_INTR | SampleType::REGS_USER) {
             let sampled = |bit: &u32| registers >> bit & 1 == 1 && !is_first_two(arch, *bit);
             columns.extend((0..64).filter(sampled).map(Column::Register));
         }
@@ -93,6 +89,7 @@ impl Column {
     pub fn name(self, arch: Arch) -> String {
         match self {
             Column::Flags if arch == Arch::X86_64 => "rflags".to_owned(),
+            Column::Flags if arch == Arch::X86 => "eflags".to_owned(),
             Column::Register(bit) => register_name(arch, bit),
             fixed => fixed.fixed_name().unwrap_or_default().to_owned(),
         }
@@ -156,22 +153,19 @@ impl Column {
 /// The flags are column 1, and the IP of a precise record is the sample's,
 /// column 2, not that of the registers.
 fn is_first_two(arch: Arch, bit: u32) -> bool {
-    match arch {
-        Arch::X86_64 => [X86_FLAGS, X86_IP].contains(&bit),
-        Arch::Aarch64 => bit == AARCH64_PC,
-        Arch::Other => false,
-    }
+    flags_bit(arch) == Some(bit) || registers::instruction_pointer(arch) == Some(bit)
 }
 
 /// Bit of the flags register, where there is one.
 pub(super) fn flags_bit(arch: Arch) -> Option<u32> {
-    (arch == Arch::X86_64).then_some(X86_FLAGS)
+    [Arch::X86_64, Arch::X86].contains(&arch).then_some(X86_FLAGS)
 }
 
 fn register_name(arch: Arch, bit: u32) -> String {
     match registers::name(arch, bit) {
         Some(name) if arch == Arch::X86_64 && bit < X86_CLASSIC => format!("r{name}"),
-        Some("lr") => "x30".to_owned(),
+        Some(name) if arch == Arch::X86 && bit < X86_CLASSIC => format!("e{name}"),
+        Some("lr") if arch == Arch::Aarch64 => "x30".to_owned(),
         Some(name) => name.to_owned(),
         None => format!("reg{bit}"),
     }
@@ -204,7 +198,7 @@ mod tests {
 
     #[test]
     fn every_name_is_its_column_again() {
-        for arch in [Arch::X86_64, Arch::Aarch64, Arch::Other] {
+        for arch in Arch::ALL {
             for column in Column::of(SampleType::all(), u64::MAX, arch) {
                 let name = column.name(arch);
                 assert_eq!(Column::from_name(&name, arch), Some(column), "{name} {arch}");

@@ -3,7 +3,8 @@
 use super::column::{Base, Column, flags_bit};
 use super::digits::{ABSENT, decimal, hexadecimal, signed};
 use crate::arch::Arch;
-use crate::attr::Attr;
+use crate::attr::{Attr, SampleType};
+use crate::header::CpuMode;
 use crate::registers::Registers;
 use crate::sample::{Sample, Weight};
 
@@ -17,7 +18,12 @@ pub struct Columns {
 impl Columns {
     /// The columns for samples of this event, taken on a machine of `arch`.
     pub fn of(attr: &Attr, arch: Arch) -> Columns {
-        Columns { columns: Column::of(attr.sample_type, attr.sample_regs_intr, arch), arch }
+        let registers = if attr.sample_type.contains(SampleType::REGS_INTR) {
+            attr.sample_regs_intr
+        } else {
+            attr.sample_regs_user
+        };
+        Columns { columns: Column::of(attr.sample_type, registers, arch), arch }
     }
 
     /// All of them in order.
@@ -89,9 +95,13 @@ pub(super) fn is_signed(column: Column) -> bool {
     matches!(column, Column::Tid | Column::Pid)
 }
 
+/// A register at the sample. The registers that user space had at its last
+/// entry to the kernel are those only while it runs.
 #[inline]
 fn register(sample: &Sample<'_>, bit: u32) -> Option<u64> {
-    let registers: &Registers<'_> = sample.regs_intr.as_ref()?;
+    let in_user_space = || sample.misc.cpu_mode() == CpuMode::User;
+    let of_user_space = || sample.regs_user.as_ref().filter(|_| in_user_space());
+    let registers: &Registers<'_> = sample.regs_intr.as_ref().or_else(of_user_space)?;
     registers.get(bit)
 }
 

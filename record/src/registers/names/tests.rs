@@ -1,9 +1,18 @@
-use super::{name, number};
+use super::{instruction_pointer, name, number, perf_name};
 use crate::arch::Arch;
 
 #[test]
 fn every_name_is_the_name_of_one_number() {
-    for arch in [Arch::X86_64, Arch::Aarch64] {
+    for (arch, count) in [
+        (Arch::X86_64, 24 + 32),
+        (Arch::X86, 24 + 32),
+        (Arch::Aarch64, 34),
+        (Arch::Arm, 16),
+        (Arch::PowerPc, 59),
+        (Arch::RiscV, 32),
+        (Arch::S390, 34),
+        (Arch::Mips, 30),
+    ] {
         let mut known = 0;
         for bit in 0..64 {
             if let Some(spelling) = name(arch, bit) {
@@ -12,7 +21,9 @@ fn every_name_is_the_name_of_one_number() {
                 assert_eq!(number(arch, &spelling.to_uppercase()), Some(bit), "{spelling}");
             }
         }
-        assert_eq!(known, if arch == Arch::X86_64 { 24 + 32 } else { 34 });
+        assert_eq!(known, count, "{arch}");
+        let pointer = instruction_pointer(arch).and_then(|bit| name(arch, bit));
+        assert!(["ip", "pc", "nip"].contains(&pointer.expect("there is one")), "{arch}");
         assert_eq!(name(arch, 64), None);
         assert_eq!(name(arch, u32::MAX), None);
     }
@@ -69,5 +80,31 @@ fn aarch64_numbers_are_those_of_the_kernel() {
     }
     for none in ["x31", "w31", "xzr", "ax", "w"] {
         assert_eq!(number(Arch::Aarch64, none), None, "{none}");
+    }
+}
+
+/// Taken from perf script 6.1, of recordings that say they are of that machine.
+#[test]
+fn perf_spells_names_in_its_own_way() {
+    for (arch, bit, spelling) in [
+        (Arch::X86_64, 0, "AX"),
+        (Arch::X86, 9, "FLAGS"),
+        (Arch::X86_64, 24, "unknown"),
+        (Arch::X86_64, 62, "XMM15"),
+        (Arch::X86_64, 63, "XMM15"),
+        (Arch::Aarch64, 29, "x29"),
+        (Arch::Aarch64, 30, "lr"),
+        (Arch::Aarch64, 46, "vg"),
+        (Arch::Arm, 11, "fp"),
+        (Arch::PowerPc, 34, "orig_r3"),
+        (Arch::PowerPc, 58, "siar"),
+        (Arch::RiscV, 31, "t6"),
+        (Arch::S390, 31, "FP15"),
+        (Arch::S390, 32, "MASK"),
+        (Arch::Mips, 0, "PC"),
+        (Arch::Mips, 26, "unknown"),
+        (Arch::Other, 0, "unknown"),
+    ] {
+        assert_eq!(perf_name(arch, bit), spelling, "{arch} {bit}");
     }
 }

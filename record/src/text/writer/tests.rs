@@ -90,3 +90,40 @@ fn a_split_weight_has_three_columns() {
     assert!(text.starts_with("#rflags linear_ip weight weight2 weight3 misc\n"), "{text}");
     assert!(text.contains(" 0000000007 65535 00001 "), "{text}");
 }
+
+#[test]
+fn registers_of_user_space_stand_in_while_it_runs() {
+    let attr = Attr {
+        sample_type: SampleType::IP | SampleType::REGS_USER,
+        sample_regs_user: 0b10_0000_0101,
+        ..Attr::default()
+    };
+    let columns = Columns::of(&attr, Arch::X86_64);
+    let words: Vec<u8> = (1..4u64).flat_map(u64::to_le_bytes).collect();
+    let line = |mode: u16| {
+        let registers = Registers {
+            abi: RegsAbi::Bits64,
+            mask: attr.sample_regs_user,
+            words: Words::new(&words, ByteOrder::Little),
+        };
+        let sample = Sample { misc: Misc(mode), regs_user: Some(registers), ..Sample::default() };
+        let mut out = Vec::new();
+        columns.line(&sample, &mut out);
+        let line = String::from_utf8(out).unwrap();
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let user = line(2);
+    assert_eq!((&*user[0], &*user[2]), ("0000000000000003", "0000000000000001"));
+    let kernel = line(1);
+    assert_eq!((&*kernel[0], &*kernel[2]), ("----------------", "----------------"));
+}
+
+#[test]
+fn lines_of_32_bits_are_named_as_the_original_names_them() {
+    let attr = attr(SampleType::IP | SampleType::REGS_INTR);
+    let attr = Attr { sample_regs_intr: 0x3ff, ..attr };
+    let mut out = Vec::new();
+    Columns::of(&attr, Arch::X86).header(&mut out);
+    let header = "#eflags linear_ip eax ebx ecx edx esi edi ebp esp misc\n";
+    assert_eq!(String::from_utf8(out).unwrap(), header);
+}
