@@ -10,9 +10,11 @@
 mod aspect;
 mod display;
 mod level;
+mod perf_text;
 
 pub use aspect::Aspect;
 pub use level::{Distance, Level};
+pub use perf_text::PerfText;
 
 use bitflags::bitflags;
 

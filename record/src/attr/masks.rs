@@ -53,6 +53,8 @@ bitflags! {
     /// `PERF_SAMPLE_BRANCH_*`: which branches are recorded and how.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct BranchSampleType: u64 {
+        /// The branches are the calls that have not returned.
+        const CALL_STACK = 1 << 11;
         /// Each stack starts with the index of its newest hardware entry.
         const HW_INDEX = 1 << 17;
         /// Each stack ends with a word of counters per branch.

@@ -78,6 +78,47 @@ impl BranchFlags {
         self.field(20, 4).to_le_bytes()[0]
     }
 
+    /// PERF_BR_NEW_*, which counts when [`Self::kind`] is 15.
+    pub fn new_kind(self) -> u8 {
+        self.field(26, 4).to_le_bytes()[0]
+    }
+
+    /// What perf script calls the kind; empty when it is not known.
+    pub fn kind_name(self) -> &'static str {
+        const KINDS: [&str; 15] = [
+            "",
+            "COND",
+            "UNCOND",
+            "IND",
+            "CALL",
+            "IND_CALL",
+            "RET",
+            "SYSCALL",
+            "SYSRET",
+            "COND_CALL",
+            "COND_RET",
+            "ERET",
+            "IRQ",
+            "SERROR",
+            "NO_TX",
+        ];
+        const NEW_KINDS: [&str; 8] = [
+            "FAULT_ALGN",
+            "FAULT_DATA",
+            "FAULT_INST",
+            "ARCH_1",
+            "ARCH_2",
+            "ARCH_3",
+            "ARCH_4",
+            "ARCH_5",
+        ];
+        let named = match self.kind() {
+            15 => NEW_KINDS.get(usize::from(self.new_kind())),
+            kind => KINDS.get(usize::from(kind)),
+        };
+        named.copied().unwrap_or_default()
+    }
+
     fn field(self, shift: u32, width: u32) -> u64 {
         let shift = match self.order {
             ByteOrder::Little => shift,
