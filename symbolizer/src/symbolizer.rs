@@ -191,6 +191,19 @@ impl Symbolizer {
         Place { object: memo.object, address: ip.wrapping_add(memo.delta) }
     }
 
+    /// How far into its file an address of user space lies, bytes; None
+    /// where no file is mapped.
+    pub fn offset_in_file(&mut self, pid: Pid, address: u64, time: Time) -> Option<u64> {
+        let Mapping { object, start, offset } =
+            self.timelines.find(pid, address, time).what.ok()?;
+        let offset = match self.objects.kind(object) {
+            Kind::File(_) => offset,
+            Kind::Vdso(_) => 0,
+            _ => return None,
+        };
+        Some(address.wrapping_sub(start).wrapping_add(offset))
+    }
+
     fn look_up(&mut self, pid: Option<Pid>, ip: u64, time: Time) -> Memo {
         let told = self.told;
         let Found { what, first, last, from, until } = match pid {
