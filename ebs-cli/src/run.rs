@@ -5,7 +5,7 @@ use crate::completions::completions;
 use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
 use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
-use crate::script::{Fields, Lines, PerfPrinter, Sifter, TextPrinter, script};
+use crate::script::{Chains, Lines, PerfPrinter, Selection, Sifter, TextPrinter, script};
 use crate::{causes, eip2r, list, pages, plan, report, sample, types};
 use anyhow::{Context, Result};
 use daemon::Facts;
@@ -75,13 +75,17 @@ fn perform(invocation: Invocation) -> Result<u8> {
 }
 
 fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()> {
-    let fields = Fields::parse(&arguments.fields)?;
+    let selection = Selection::parse(&arguments.fields)?;
     let symbols = report::symbols(&arguments.symbols)?;
     let mut input = Input::open(&arguments.file)?;
     let sifter = (!arguments.all_samples).then(|| Sifter::new(arguments.class, symbols.clone()));
     match arguments.format {
         ScriptFormat::Perf => {
-            let printer = PerfPrinter::new(fields, Symbolizer::new(symbols));
+            let chains = match arguments.hide_call_graph {
+                true => Chains::Hidden,
+                false => Chains::Frames(arguments.max_stack),
+            };
+            let printer = PerfPrinter::new(selection, chains, Symbolizer::new(symbols));
             script(&mut input, Lines::new(printer, sifter), out)
         }
         ScriptFormat::Text => script(&mut input, Lines::new(TextPrinter::default(), sifter), out),

@@ -1,16 +1,20 @@
 //! `ebs script`: the records of a recording as text, in order of time.
 
+mod chain;
 mod comms;
+mod data_sources;
+mod digits;
 mod field;
 mod line;
 mod names;
 mod order;
 mod perf_printer;
+mod registers;
 mod sifter;
 mod text_printer;
 
-pub use field::{Field, FieldError, Fields};
-pub use perf_printer::PerfPrinter;
+pub use field::{Field, FieldError, Fields, Selection};
+pub use perf_printer::{Chains, PerfPrinter};
 pub use sifter::Sifter;
 pub use text_printer::TextPrinter;
 

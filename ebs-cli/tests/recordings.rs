@@ -8,7 +8,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const FOLDER: &str = "HARDMETER_RECORDINGS";
-const FIELDS: [&str; 9] = ["comm", "pid", "tid", "cpu", "time", "event", "ip", "addr", "period"];
+/// All that perf prints of a record but names of addresses, which are not the same work: the
+/// call chain comes with `ip`.
+const FIELDS: [&str; 19] = [
+    "comm",
+    "pid",
+    "tid",
+    "cpu",
+    "misc",
+    "time",
+    "event",
+    "period",
+    "ip",
+    "addr",
+    "data_src",
+    "weight",
+    "ins_lat",
+    "iregs",
+    "uregs",
+    "brstack",
+    "phys_addr",
+    "data_page_size",
+    "code_page_size",
+];
 
 fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../record/tests/fixtures")
@@ -19,9 +41,10 @@ fn ebs(words: &[&str], file: &Path) -> Output {
 }
 
 /// None without perf.
-fn perf(fields: &str, file: &Path) -> Option<Output> {
-    let words = ["script", "-f", "-G", "--no-itrace", "-F", fields, "-i"];
-    Command::new("perf").args(words).arg(file).output().ok()
+fn perf(options: &[&str], fields: &str, file: &Path) -> Option<Output> {
+    let words = ["script", "-f", "--no-itrace", "--no-inline"];
+    let fields = ["-F", fields, "-i"];
+    Command::new("perf").args(words).args(options).args(fields).arg(file).output().ok()
 }
 
 /// Lines with their words parted by one space: widths are not of interest.
@@ -43,40 +66,84 @@ fn fields(file: &Path) -> String {
     FIELDS.into_iter().filter(|field| !lacking.contains(field)).collect::<Vec<_>>().join(",")
 }
 
-#[test]
-fn every_recording_that_perf_reads_is_printed_alike() {
+/// The files of the fixtures and of the folder, if one is given.
+fn recordings() -> Vec<PathBuf> {
     let mut folders = vec![fixtures()];
     match std::env::var_os(FOLDER) {
         Some(folder) => folders.push(folder.into()),
         None => eprintln!("{FOLDER} names no folder of more recordings"),
     }
-    let (mut files, mut alike, mut refused) = (0, 0, 0);
+    let mut files = Vec::new();
     for folder in folders {
         let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-        let mut paths: Vec<PathBuf> = entries.filter(|path| path.is_file()).collect();
-        paths.sort();
-        for path in paths {
-            if !std::fs::read(&path).unwrap().starts_with(b"PERFILE2") {
-                continue;
-            }
-            let fields = fields(&path);
-            let Some(theirs) = perf(&fields, &path) else {
-                eprintln!("skipped: perf is not there");
-                return;
-            };
-            if !theirs.status.success() {
-                refused += 1;
-                continue;
-            }
-            let ours = ebs(&["script", "--all-samples", "-F", &fields], &path);
-            let (ours, theirs) = (lines(&ours.stdout), lines(&theirs.stdout));
-            assert_eq!(ours, theirs, "{}", path.display());
-            files += 1;
-            alike += ours.len();
-        }
+        files.extend(entries.filter(|path| path.is_file()));
     }
-    assert!(files >= 3, "perf reads {files} files");
-    eprintln!("{alike} records of {files} files alike; perf refuses {refused} files");
+    files.sort();
+    files.retain(|path| {
+        let bytes = std::fs::read(path).unwrap();
+        bytes.starts_with(b"PERFILE2") || bytes.starts_with(b"2ELIFREP")
+    });
+    files
+}
+
+/// How a recording compares.
+enum Compared {
+    /// So many lines are the same.
+    Alike(usize),
+    /// perf does not read it to its end.
+    Refused(String),
+    NoPerf,
+}
+
+/// Compares line by line. Of a file that perf reads only the front of, its
+/// lines must be our first ones.
+fn compare(file: &Path, options: &[&str]) -> Compared {
+    let fields = fields(file);
+    let Some(theirs) = perf(options, &fields, file) else {
+        return Compared::NoPerf;
+    };
+    let words = [&["script", "--all-samples", "-F", &fields], options].concat();
+    let mut ours = lines(&ebs(&words, file).stdout);
+    let status = theirs.status.success();
+    let (theirs, said) =
+        (lines(&theirs.stdout), String::from_utf8_lossy(&theirs.stderr).into_owned());
+    if !status {
+        ours.truncate(theirs.len());
+    }
+    let differ = ours.iter().zip(&theirs).position(|(ours, theirs)| ours != theirs);
+    let name = file.display();
+    if let Some(at) = differ {
+        panic!("{name} -F {fields}, line {at}:\n ours {}\nperf's {}", ours[at], theirs[at]);
+    }
+    assert_eq!(ours.len(), theirs.len(), "lines of {name} -F {fields}");
+    match status {
+        true => Compared::Alike(ours.len()),
+        false => Compared::Refused(said.lines().last().unwrap_or_default().to_owned()),
+    }
+}
+
+/// Every field of every record, and the call chains in full.
+#[test]
+fn every_recording_that_perf_reads_is_printed_alike() {
+    for options in [&[][..], &["-G"]] {
+        let (mut files, mut alike) = (0, 0);
+        let mut refused = std::collections::BTreeMap::<String, usize>::new();
+        for file in recordings() {
+            match compare(&file, options) {
+                Compared::Alike(lines) => {
+                    files += 1;
+                    alike += lines;
+                }
+                Compared::Refused(why) => *refused.entry(why).or_default() += 1,
+                Compared::NoPerf => {
+                    eprintln!("skipped: perf is not there");
+                    return;
+                }
+            }
+        }
+        assert!(files >= 3, "perf reads {files} files");
+        eprintln!("{options:?}: {alike} lines of {files} files alike; perf refuses {refused:#?}");
+    }
 }
 
 #[test]

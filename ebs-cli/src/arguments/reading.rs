@@ -75,9 +75,21 @@ pub struct ReportArguments {
 pub struct ScriptArguments {
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
     pub file: PathBuf,
-    /// Fields of a line, as `perf script -F` names them.
-    #[arg(short = 'F', long, value_name = "FIELD,...", value_delimiter = ',')]
+    /// Fields of a line, as `perf script -F` names them; +FIELD and -FIELD change the usual ones.
+    #[arg(
+        short = 'F',
+        long,
+        value_name = "FIELD,...",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     pub fields: Vec<String>,
+    /// Prints the instruction pointer only, where a call chain was recorded too.
+    #[arg(short = 'G', long)]
+    pub hide_call_graph: bool,
+    /// Frames of a call chain to print at most.
+    #[arg(long, value_name = "N", value_parser = number::<usize>, default_value = "127")]
+    pub max_stack: usize,
     /// Prints only records of instructions of this class; see `ebs report --help`.
     #[arg(long, value_name = "CLASS", conflicts_with = "all_samples")]
     pub class: Option<InstructionClass>,

@@ -1,10 +1,9 @@
 //! Fields of a line of `ebs script`, named as `perf script -F` names them.
 
-use record::{Attr, AttrFlags, SampleType};
+use record::{Attr, AttrFlags, EventType, SampleType};
 use std::str::FromStr;
 
-/// One field. The order here is the order on a line, whatever order they
-/// are asked for in: perf's.
+/// One field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// Command name of the thread at that time.
@@ -15,6 +14,8 @@ pub enum Field {
     Tid,
     /// CPU, in brackets.
     Cpu,
+    /// Privilege level, in letters.
+    Misc,
     /// Seconds with six digits.
     Time,
     /// Events that the record stands for.
@@ -23,11 +24,13 @@ pub enum Field {
     Event,
     /// Data address; with `sym` and `dso` the symbol and object there.
     Addr,
-    /// Memory level, operation, snoop, TLB: the raw word.
+    /// Memory level, operation, snoop, TLB: the word and what it says.
     DataSrc,
     /// Cost of the access.
     Weight,
-    /// Instruction pointer.
+    /// Cost of the whole instruction.
+    InsLat,
+    /// Instruction pointer, or the call chain on lines of its own.
     Ip,
     /// Routine at the instruction pointer.
     Sym,
@@ -35,29 +38,44 @@ pub enum Field {
     Symoff,
     /// Object at the instruction pointer.
     Dso,
-    /// Registers.
+    /// Registers at the sample.
     Iregs,
+    /// Registers of user space at its last entry to the kernel.
+    Uregs,
+    /// Recent branches; with `dso` their objects.
+    Brstack,
     /// Physical address of `addr`.
     PhysAddr,
+    /// Size of the page that holds `addr`.
+    DataPageSize,
+    /// Size of the page that holds the instruction.
+    CodePageSize,
 }
 
-const NAMES: [(&str, Field); 16] = [
+/// In the order on a line, which is perf's whatever order is asked for.
+const NAMES: [(&str, Field); 22] = [
     ("comm", Field::Comm),
     ("pid", Field::Pid),
     ("tid", Field::Tid),
     ("cpu", Field::Cpu),
+    ("misc", Field::Misc),
     ("time", Field::Time),
     ("period", Field::Period),
     ("event", Field::Event),
     ("addr", Field::Addr),
     ("data_src", Field::DataSrc),
     ("weight", Field::Weight),
+    ("ins_lat", Field::InsLat),
     ("ip", Field::Ip),
     ("sym", Field::Sym),
     ("symoff", Field::Symoff),
     ("dso", Field::Dso),
     ("iregs", Field::Iregs),
+    ("uregs", Field::Uregs),
+    ("brstack", Field::Brstack),
     ("phys_addr", Field::PhysAddr),
+    ("data_page_size", Field::DataPageSize),
+    ("code_page_size", Field::CodePageSize),
 ];
 
 /// Why a list of fields means nothing.
@@ -75,6 +93,12 @@ pub enum FieldError {
     /// Symbols of nothing.
     #[error("{0} belongs to an address: add ip, or addr")]
     NameAlone(&'static str),
+    /// Fields to add or to leave out among fields to print.
+    #[error("{word:?} changes the usual fields; start every field with + or -, or none of them")]
+    Mixed {
+        /// As typed.
+        word: String,
+    },
 }
 
 fn names() -> String {
@@ -90,16 +114,79 @@ impl FromStr for Field {
     }
 }
 
+/// What to print, as asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// These fields.
+    These(Fields),
+    /// The usual fields of each event, more or less.
+    Usual {
+        /// Besides them.
+        added: Fields,
+        /// Of all these, not these.
+        left_out: Fields,
+    },
+}
+
+impl Selection {
+    /// What a typed list means, where `+FIELD` and `-FIELD` change the usual
+    /// fields; the usual ones for an empty list.
+    ///
+    /// # Errors
+    ///
+    /// Words that are no field, and combinations that print nothing.
+    pub fn parse(words: &[String]) -> Result<Selection, FieldError> {
+        let (mut these, mut added, mut left_out) = (Fields(0), Fields(0), Fields(0));
+        for word in words {
+            let word = word.trim();
+            let (set, name) = match (word.strip_prefix('+'), word.strip_prefix('-')) {
+                (Some(name), _) => (&mut added, name),
+                (_, Some(name)) => (&mut left_out, name),
+                (None, None) => (&mut these, word),
+            };
+            *set = set.and(Fields::of([name.trim().parse()?]));
+        }
+        let changes = added != Fields(0) || left_out != Fields(0);
+        if these == Fields(0) {
+            return Ok(Selection::Usual { added, left_out });
+        }
+        if changes {
+            let change = words.iter().find(|word| word.trim().starts_with(['+', '-']));
+            return Err(FieldError::Mixed { word: change.cloned().unwrap_or_default() });
+        }
+        these.check()?;
+        Ok(Selection::These(these))
+    }
+
+    /// The fields of an event's records, and of them those that were asked
+    /// for by name.
+    pub fn of(self, attr: &Attr) -> (Fields, Fields) {
+        match self {
+            Selection::These(fields) => (fields, fields),
+            Selection::Usual { added, left_out } => {
+                let fields = Fields::usual(attr).and(added).without(left_out);
+                (fields, added.without(left_out))
+            }
+        }
+    }
+}
+
 /// A set of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fields(u32);
 
 impl Fields {
-    /// What is printed when nothing is asked for; perf's choice for software
-    /// events.
-    pub fn usual() -> Fields {
+    /// What is printed when nothing is asked for: perf's choice, which of
+    /// events that a CPU counts by its own numbers has all of the access.
+    pub fn usual(attr: &Attr) -> Fields {
         use Field::{Comm, Cpu, Dso, Event, Ip, Period, Sym, Symoff, Tid, Time};
-        Fields::of([Comm, Tid, Cpu, Time, Period, Event, Ip, Sym, Symoff, Dso])
+        let usual = Fields::of([Comm, Tid, Cpu, Time, Period, Event, Ip, Sym, Symoff, Dso]);
+        if attr.kind != EventType::RAW {
+            return usual;
+        }
+        use Field::{Addr, CodePageSize, DataPageSize, DataSrc, InsLat, PhysAddr, Weight};
+        let access = [Addr, DataSrc, Weight, InsLat, PhysAddr, DataPageSize, CodePageSize];
+        usual.and(Fields::of(access.into_iter().filter(|field| recorded(*field, attr))))
     }
 
     /// These fields.
@@ -107,28 +194,27 @@ impl Fields {
         Fields(fields.into_iter().fold(0, |bits, field| bits | 1 << field as u32))
     }
 
-    /// The fields of a typed list; [`Fields::usual`] for an empty one.
-    ///
-    /// # Errors
-    ///
-    /// Words that are no field, and combinations that print nothing.
-    pub fn parse(words: &[String]) -> Result<Fields, FieldError> {
-        if words.is_empty() {
-            return Ok(Fields::usual());
-        }
-        let parsed: Result<Vec<Field>, FieldError> =
-            words.iter().map(|word| word.trim().parse()).collect();
-        let fields = Fields::of(parsed?);
-        if fields.has(Field::Symoff) && !fields.has(Field::Sym) {
+    fn and(self, more: Fields) -> Fields {
+        Fields(self.0 | more.0)
+    }
+
+    fn without(self, less: Fields) -> Fields {
+        Fields(self.0 & !less.0)
+    }
+
+    /// Whether every field has something to belong to.
+    fn check(self) -> Result<(), FieldError> {
+        if self.has(Field::Symoff) && !self.has(Field::Sym) {
             return Err(FieldError::OffsetAlone);
         }
-        let no_address = !fields.has(Field::Ip) && !fields.has(Field::Addr);
-        for (name, field) in [("sym", Field::Sym), ("dso", Field::Dso)] {
-            if no_address && fields.has(field) {
-                return Err(FieldError::NameAlone(name));
-            }
+        let no_address = !self.has(Field::Ip) && !self.has(Field::Addr);
+        if no_address && self.has(Field::Sym) {
+            return Err(FieldError::NameAlone("sym"));
         }
-        Ok(fields)
+        if no_address && !self.has(Field::Brstack) && self.has(Field::Dso) {
+            return Err(FieldError::NameAlone("dso"));
+        }
+        Ok(())
     }
 
     /// Whether `field` is among them.
@@ -140,23 +226,7 @@ impl Fields {
     /// The fields among them that records of an event cannot have, by name:
     /// nothing is printed for these.
     pub fn lacking(self, attr: &Attr) -> Vec<&'static str> {
-        let has = |any: SampleType| attr.sample_type.intersects(any);
-        let recorded = |field: Field| match field {
-            Field::Comm | Field::Pid | Field::Tid => has(SampleType::TID),
-            Field::Cpu => has(SampleType::CPU),
-            Field::Time => has(SampleType::TIME),
-            // Without frequency mode the attr says it.
-            Field::Period => has(SampleType::PERIOD) || !attr.flags.contains(AttrFlags::FREQ),
-            Field::Addr => has(SampleType::ADDR),
-            Field::DataSrc => has(SampleType::DATA_SRC),
-            Field::Weight => has(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT),
-            Field::Ip => has(SampleType::IP),
-            Field::Iregs => has(SampleType::REGS_INTR),
-            Field::PhysAddr => has(SampleType::PHYS_ADDR),
-            // They belong to an address, which is looked at by itself.
-            Field::Event | Field::Sym | Field::Symoff | Field::Dso => true,
-        };
-        let absent = NAMES.iter().filter(|(_, field)| self.has(*field) && !recorded(*field));
+        let absent = NAMES.iter().filter(|(_, field)| self.has(*field) && !recorded(*field, attr));
         absent.map(|(name, _)| *name).collect()
     }
 
@@ -166,12 +236,41 @@ impl Fields {
     }
 }
 
+/// Whether records of an event have a field.
+fn recorded(field: Field, attr: &Attr) -> bool {
+    let has = |any: SampleType| attr.sample_type.intersects(any);
+    match field {
+        Field::Comm | Field::Pid | Field::Tid => has(SampleType::TID),
+        Field::Cpu => has(SampleType::CPU),
+        Field::Time => has(SampleType::TIME),
+        // Without frequency mode the attr says it.
+        Field::Period => has(SampleType::PERIOD) || !attr.flags.contains(AttrFlags::FREQ),
+        Field::Addr => has(SampleType::ADDR),
+        Field::DataSrc => has(SampleType::DATA_SRC),
+        Field::Weight => has(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT),
+        Field::InsLat => has(SampleType::WEIGHT_STRUCT),
+        Field::Ip => has(SampleType::IP),
+        Field::Iregs => has(SampleType::REGS_INTR),
+        Field::Uregs => has(SampleType::REGS_USER),
+        Field::Brstack => has(SampleType::BRANCH_STACK),
+        Field::PhysAddr => has(SampleType::PHYS_ADDR),
+        Field::DataPageSize => has(SampleType::DATA_PAGE_SIZE),
+        Field::CodePageSize => has(SampleType::CODE_PAGE_SIZE),
+        // Names belong to an address, which is looked at by itself.
+        Field::Misc | Field::Event | Field::Sym | Field::Symoff | Field::Dso => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn select(list: &str) -> Result<Selection, FieldError> {
+        Selection::parse(&list.split(',').map(str::to_owned).collect::<Vec<_>>())
+    }
+
     fn parse(list: &str) -> Result<Fields, FieldError> {
-        Fields::parse(&list.split(',').map(str::to_owned).collect::<Vec<_>>())
+        Ok(select(list)?.of(&Attr::default()).0)
     }
 
     #[test]
@@ -187,7 +286,8 @@ mod tests {
     fn lists_are_sets() {
         assert_eq!(parse("ip,sym"), Ok(Fields::of([Field::Sym, Field::Ip])));
         assert_eq!(parse("ip, ip"), Ok(Fields::of([Field::Ip])));
-        assert_eq!(Fields::parse(&[]), Ok(Fields::usual()));
+        let usual = Selection::parse(&[]).map(|usual| usual.of(&Attr::default()));
+        assert_eq!(usual, Ok((Fields::usual(&Attr::default()), Fields(0))));
     }
 
     #[test]
@@ -195,7 +295,9 @@ mod tests {
         let sample_type = SampleType::IP | SampleType::TID | SampleType::WEIGHT_STRUCT;
         let attr = Attr { sample_type, ..Attr::default() };
         let all = Fields::of(NAMES.map(|(_, field)| field));
-        assert_eq!(all.lacking(&attr), ["cpu", "time", "addr", "data_src", "iregs", "phys_addr"]);
+        let lacking = "cpu time addr data_src iregs uregs brstack phys_addr data_page_size \
+                       code_page_size";
+        assert_eq!(all.lacking(&attr).join(" "), lacking);
         let frequency = Attr { flags: AttrFlags::FREQ, ..attr };
         assert_eq!(Fields::of([Field::Period, Field::Ip]).lacking(&frequency), ["period"]);
         let everything = Attr { sample_type: SampleType::all(), ..Attr::default() };
@@ -211,5 +313,20 @@ mod tests {
         let said = parse("ip,color").expect_err("is none").to_string();
         assert!(said.starts_with("\"color\" is no field; the fields are comm, pid,"), "{said}");
         assert!(parse("").is_err());
+    }
+
+    #[test]
+    fn the_usual_fields_are_changed_by_signs() {
+        let attr = Attr {
+            kind: EventType::RAW,
+            sample_type: SampleType::ADDR | SampleType::WEIGHT,
+            ..Attr::default()
+        };
+        let (fields, asked) = select("+iregs,-weight,+ addr").expect("are fields").of(&attr);
+        assert!(fields.has(Field::Iregs) && fields.has(Field::Addr) && fields.has(Field::Ip));
+        assert!(!fields.has(Field::Weight) && !fields.has(Field::DataSrc), "was not recorded");
+        assert_eq!(asked, Fields::of([Field::Iregs, Field::Addr]));
+        let mixed = select("ip,+addr").expect_err("is neither");
+        assert!(mixed.to_string().starts_with("\"+addr\" changes the usual fields"), "{mixed}");
     }
 }

@@ -1,10 +1,9 @@
 //! One record as a line, column for column as `perf script` prints it.
 
+use super::digits::{decimal, hexadecimal, signed, zero_padded};
 use super::field::{Field, Fields};
-use record::registers::RegsAbi;
-use record::sample::Weight;
-use record::{Arch, Registers, Sample};
-use std::io::Write;
+use record::sample::{BranchStack, Weight};
+use record::{Misc, Sample};
 
 /// What stands at an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,167 +14,215 @@ pub(super) struct Named {
     pub(super) object: Option<String>,
 }
 
-/// A record with the names of what its addresses point to.
-#[derive(Clone, Debug)]
-pub(super) struct Line<'a> {
+/// What a line starts with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start<'a> {
     /// The record.
     pub(super) sample: &'a Sample<'a>,
     /// Command name of its thread; None prints `:TID`.
     pub(super) comm: Option<&'a [u8]>,
-    /// Name of its event.
-    pub(super) event: &'a str,
-    /// Width of the longest name of an event in this recording.
-    pub(super) event_width: usize,
-    /// At the instruction pointer.
-    pub(super) ip: Option<&'a Named>,
-    /// At the data address; None prints nothing.
-    pub(super) addr: Option<&'a Named>,
-    /// Names of the registers.
-    pub(super) arch: Arch,
+    /// Whether the name is padded: not before a call chain.
+    pub(super) padded: bool,
+    /// Name of its event, padded to the longest of this recording.
+    pub(super) event: &'a [u8],
 }
 
-impl Line<'_> {
-    /// Appends the line and its end.
+impl Start<'_> {
+    /// Appends everything up to the event's name.
     pub(super) fn write(&self, fields: Fields, out: &mut Vec<u8>) {
-        // Writing to a vector cannot fail.
-        let _ = self.try_write(fields, out);
-    }
-
-    fn try_write(&self, fields: Fields, out: &mut Vec<u8>) -> std::io::Result<()> {
-        self.write_task(fields, out)?;
+        self.write_task(fields, out);
         let sample = self.sample;
         if let (true, Some(cpu)) = (fields.has(Field::Cpu), sample.cpu) {
-            write!(out, "[{:03}] ", cpu.0)?;
+            out.push(b'[');
+            zero_padded(cpu.0.into(), 3, out);
+            out.extend_from_slice(b"] ");
+        }
+        if fields.has(Field::Misc) {
+            write_misc(sample.misc, out);
         }
         if let (true, Some(time)) = (fields.has(Field::Time), sample.time) {
-            let (seconds, rest) = (time.0 / 1_000_000_000, time.0 % 1_000_000_000);
-            write!(out, "{seconds:5}.{:06}: ", rest / 1000)?;
+            decimal(time.0 / 1_000_000_000, 5, out);
+            out.push(b'.');
+            zero_padded(time.0 % 1_000_000_000 / 1000, 6, out);
+            out.extend_from_slice(b": ");
         }
         if let (true, Some(period)) = (fields.has(Field::Period), sample.period) {
-            write!(out, "{period:10} ")?;
+            decimal(period, 10, out);
+            out.push(b' ');
         }
         if fields.has(Field::Event) {
-            out.resize(out.len() + self.event_width.saturating_sub(self.event.len()), b' ');
-            clean(self.event.as_bytes(), out);
-            out.extend(b": ");
+            out.extend_from_slice(self.event);
+            out.extend_from_slice(b": ");
         }
-        if let (true, Some(addr)) = (fields.has(Field::Addr), sample.addr) {
-            write!(out, "{addr:16x}")?;
-            if let Some(named) = self.addr {
-                write_names(Some(named), fields, out)?;
-            }
-        }
-        if let (true, Some(source)) = (fields.has(Field::DataSrc), sample.data_src) {
-            write!(out, " {:16x}", source.0)?;
-        }
-        if let (true, Some(weight)) = (fields.has(Field::Weight), sample.weight) {
-            let weight = match weight {
-                Weight::Full(weight) => weight,
-                Weight::Struct { var1, .. } => u64::from(var1),
-            };
-            write!(out, " {weight:16}")?;
-        }
-        if let (true, Some(ip)) = (fields.has(Field::Ip), sample.ip) {
-            write!(out, " {ip:16x}")?;
-            write_names(self.ip, fields, out)?;
-        }
-        if let (true, Some(registers)) = (fields.has(Field::Iregs), &sample.regs_intr) {
-            write_registers(registers, self.arch, out)?;
-        }
-        if let (true, Some(physical)) = (fields.has(Field::PhysAddr), sample.phys_addr) {
-            write!(out, " {physical:16x}")?;
-        }
-        out.push(b'\n');
-        Ok(())
     }
 
-    fn write_task(&self, fields: Fields, out: &mut Vec<u8>) -> std::io::Result<()> {
+    fn write_task(&self, fields: Fields, out: &mut Vec<u8>) {
         let task = self.sample.task;
         if fields.has(Field::Comm) {
-            let unnamed;
-            let comm = match (self.comm, task) {
-                (Some(comm), _) => comm,
-                (None, Some(task)) => {
-                    unnamed = format!(":{}", task.tid);
-                    unnamed.as_bytes()
+            let width: usize = if self.padded { 16 } else { 0 };
+            match (self.comm, task) {
+                (Some(comm), _) => {
+                    out.resize(out.len() + width.saturating_sub(comm.len()), b' ');
+                    clean(comm, out);
                 }
-                (None, None) => b":-1",
-            };
-            out.resize(out.len() + 16_usize.saturating_sub(comm.len()), b' ');
-            clean(comm, out);
+                (None, task) => {
+                    let start = out.len();
+                    out.push(b':');
+                    signed(task.map_or(-1, |task| task.tid.0), 0, out);
+                    let length = out.len() - start;
+                    out.resize(start + length.max(width), b' ');
+                    out[start..].rotate_right(width.saturating_sub(length));
+                }
+            }
             out.push(b' ');
         }
         let Some(task) = task else {
-            return Ok(());
+            return;
         };
-        match (fields.has(Field::Pid), fields.has(Field::Tid)) {
-            (true, true) => write!(out, "{:5}/{:<5} ", task.pid.0, task.tid.0),
-            (true, false) => write!(out, "{:5} ", task.pid.0),
-            (false, true) => write!(out, "{:5} ", task.tid.0),
-            (false, false) => Ok(()),
+        let (pid, tid) = (fields.has(Field::Pid), fields.has(Field::Tid));
+        if pid {
+            signed(task.pid.0, 5, out);
+        }
+        if pid && tid {
+            out.push(b'/');
+            let start = out.len();
+            signed(task.tid.0, 0, out);
+            out.resize(out.len().max(start + 5), b' ');
+        } else if tid {
+            signed(task.tid.0, 5, out);
+        }
+        if pid || tid {
+            out.push(b' ');
         }
     }
 }
 
-fn write_names(named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) -> std::io::Result<()> {
+/// The letters of the privilege level. perf looks at each bit of it alone.
+fn write_misc(misc: Misc, out: &mut Vec<u8>) {
+    let end = out.len() + 6;
+    for (bits, letter) in [(1, b'K'), (2, b'U'), (3, b'H'), (4, b'G'), (5, b'g')] {
+        if misc.0 & bits == bits {
+            out.push(letter);
+        }
+    }
+    out.resize(end, b' ');
+}
+
+/// Appends a data address, and what is there if that is known.
+pub(super) fn write_addr(addr: u64, named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) {
+    hexadecimal(addr, 16, out);
+    if let Some(named) = named {
+        write_names(Some(named), fields, out);
+    }
+}
+
+/// Appends what an access cost.
+pub(super) fn write_weight(weight: Weight, fields: Fields, out: &mut Vec<u8>) {
+    let (cost, instruction) = match weight {
+        Weight::Full(weight) => (weight, None),
+        Weight::Struct { var1, var2, .. } => (u64::from(var1), Some(var2)),
+    };
+    if fields.has(Field::Weight) {
+        out.push(b' ');
+        decimal(cost, 15, out);
+    }
+    if let (true, Some(instruction)) = (fields.has(Field::InsLat), instruction) {
+        decimal(instruction.into(), 16, out);
+    }
+}
+
+/// Appends an address, and the symbol and object there.
+pub(super) fn write_ip(ip: u64, named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) {
+    hexadecimal(ip, 16, out);
+    write_names(named, fields, out);
+}
+
+/// Appends branches, newest first; with the objects that `named` knows.
+pub(super) fn write_branches<'n>(
+    stack: &BranchStack<'_>,
+    mut named: impl FnMut(u64, &mut Vec<u8>) + 'n,
+    out: &mut Vec<u8>,
+) {
+    for branch in stack.branches() {
+        let flags = branch.flags;
+        out.extend_from_slice(b" 0x");
+        hexadecimal(branch.from, 0, out);
+        named(branch.from, out);
+        out.extend_from_slice(b"/0x");
+        hexadecimal(branch.to, 0, out);
+        named(branch.to, out);
+        out.extend_from_slice(match (flags.mispredicted(), flags.predicted()) {
+            (_, true) => b"/P/",
+            (true, false) => b"/M/",
+            (false, false) => b"/-/",
+        });
+        out.extend_from_slice(if flags.in_transaction() { b"X/" } else { b"-/" });
+        out.extend_from_slice(if flags.aborted() { b"A/" } else { b"-/" });
+        decimal(flags.cycles().into(), 0, out);
+        out.push(b'/');
+        out.extend_from_slice(flags.kind_name().as_bytes());
+        out.push(b' ');
+    }
+}
+
+/// Appends the size of a page as perf abbreviates it: 4K, 2M, 1024M.
+pub(super) fn write_page_size(size: u64, out: &mut Vec<u8>) {
+    out.push(b' ');
+    if size == 0 {
+        return out.extend_from_slice(b"N/A");
+    }
+    let mut left = size;
+    let mut unit = 0;
+    while left / 1024 > 1 && unit < 3 {
+        left /= 1024;
+        unit += 1;
+    }
+    decimal(left, 0, out);
+    out.push(b"BKMG"[unit]);
+}
+
+fn write_names(named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) {
     if fields.has(Field::Sym) {
         match named.and_then(|named| named.symbol.as_ref()) {
             Some((name, offset)) => {
                 out.push(b' ');
                 clean(name.as_bytes(), out);
                 if fields.has(Field::Symoff) {
-                    write!(out, "+{offset:#x}")?;
+                    out.extend_from_slice(b"+0x");
+                    hexadecimal(*offset, 0, out);
                 }
             }
-            None => write!(out, " [unknown]")?,
+            None => out.extend_from_slice(b" [unknown]"),
         }
     }
     if fields.has(Field::Dso) {
-        let object = named.and_then(|named| named.object.as_deref());
-        out.extend(b" (");
-        clean(object.unwrap_or("[unknown]").as_bytes(), out);
-        out.push(b')');
+        out.push(b' ');
+        write_object(named, out);
     }
-    Ok(())
+}
+
+/// Appends the object at an address, in brackets.
+pub(super) fn write_object(named: Option<&Named>, out: &mut Vec<u8>) {
+    let object = named.and_then(|named| named.object.as_deref());
+    out.push(b'(');
+    clean(object.unwrap_or("[unknown]").as_bytes(), out);
+    out.push(b')');
 }
 
 /// Appends a name, which neither ends a line nor commands the terminal:
 /// `?` stands for each control character. Other bytes stay as they are.
-fn clean(name: &[u8], out: &mut Vec<u8>) {
+pub(super) fn clean(name: &[u8], out: &mut Vec<u8>) {
     if name.iter().all(|byte| (b' '..=b'~').contains(byte)) {
-        return out.extend(name);
+        return out.extend_from_slice(name);
     }
     for chunk in name.utf8_chunks() {
         let mut bytes = [0; 4];
         for character in chunk.valid().chars() {
             let shown = if character.is_control() { '?' } else { character };
-            out.extend(shown.encode_utf8(&mut bytes).as_bytes());
+            out.extend_from_slice(shown.encode_utf8(&mut bytes).as_bytes());
         }
-        out.extend(chunk.invalid());
+        out.extend_from_slice(chunk.invalid());
     }
-}
-
-/// Nothing for a task that has no registers.
-fn write_registers(
-    registers: &Registers<'_>,
-    arch: Arch,
-    out: &mut Vec<u8>,
-) -> std::io::Result<()> {
-    let abi = match registers.abi {
-        RegsAbi::None => return Ok(()),
-        RegsAbi::Bits32 => 1,
-        RegsAbi::Bits64 => 2,
-    };
-    write!(out, " ABI:{abi} ")?;
-    for bit in 0..64 {
-        if let Some(value) = registers.get(bit) {
-            match record::registers::name(arch, bit) {
-                Some(name) => write!(out, "{:>5}:{value:#x} ", name.to_ascii_uppercase())?,
-                None => write!(out, "{:>5}:{value:#x} ", format!("R#{bit}"))?,
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::line::Named;
 use analysis::without_parameters;
-use record::{CpuMode, Misc, Sample, SampleId, SideRecord};
+use record::{CpuMode, Misc, Pid, Sample, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
 use symbolizer::{ObjectId, Place, Resolution, Symbolizer};
 
@@ -30,31 +30,49 @@ impl Names {
         self.symbolizer.recorded_release(release);
     }
 
-    /// What is at the record's instruction pointer.
-    pub(super) fn code(&mut self, sample: &Sample<'_>) -> &Named {
-        let place = place(&mut self.symbolizer, sample, sample.misc.cpu_mode(), sample.ip);
+    /// What is at an address of code.
+    pub(super) fn code(&mut self, at: At, address: u64) -> &Named {
+        let place = self.symbolizer.place(at.mode, at.pid, address, at.time);
         let symbolizer = &mut self.symbolizer;
         self.code.entry(place).or_insert_with(|| name(symbolizer, place))
     }
 
-    /// What is at its data address: the kernel's when its highest bit is
-    /// set, whatever mode the record was taken in.
-    pub(super) fn data(&mut self, sample: &Sample<'_>) -> Named {
-        let kernel = sample.addr.is_some_and(|addr| addr >> 63 == 1);
-        let mode = if kernel { CpuMode::Kernel } else { CpuMode::User };
-        let place = place(&mut self.symbolizer, sample, mode, sample.addr);
+    /// A return address as perf shows it: of user space, how far into its
+    /// file it lies.
+    pub(super) fn shown(&mut self, at: At, address: u64) -> u64 {
+        let in_file = match at.mode {
+            CpuMode::User => self.symbolizer.offset_in_file(at.pid, address, at.time),
+            _ => None,
+        };
+        in_file.unwrap_or(address)
+    }
+
+    /// What is at a data address: the kernel's when its highest bit is set,
+    /// whatever mode the record was taken in.
+    pub(super) fn data(&mut self, at: At, address: u64) -> Named {
+        let mode = if address >> 63 == 1 { CpuMode::Kernel } else { CpuMode::User };
+        let place = self.symbolizer.place(mode, at.pid, address, at.time);
         name(&mut self.symbolizer, place)
     }
 }
 
-fn place(
-    symbolizer: &mut Symbolizer,
-    sample: &Sample<'_>,
-    mode: CpuMode,
-    address: Option<u64>,
-) -> Place {
-    let pid = sample.task.map(|task| task.pid).unwrap_or_default();
-    symbolizer.place(mode, pid, address.unwrap_or(0), sample.time.unwrap_or_default())
+/// Whose addresses are meant, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) mode: CpuMode,
+    pub(super) pid: Pid,
+    pub(super) time: Time,
+}
+
+impl At {
+    /// Where and when a record was taken.
+    pub(super) fn of(sample: &Sample<'_>) -> At {
+        At {
+            mode: sample.misc.cpu_mode(),
+            pid: sample.task.map(|task| task.pid).unwrap_or_default(),
+            time: sample.time.unwrap_or_default(),
+        }
+    }
 }
 
 /// Spelled as perf spells it.

@@ -1,76 +1,187 @@
 //! Records as `perf script` prints them.
 
-use super::field::{Field, Fields};
-use super::line::Line;
-use super::names::Names;
+use super::chain::frames;
+use super::data_sources::DataSources;
+use super::digits::hexadecimal;
+use super::field::{Field, Fields, Selection};
+use super::line::{self, Start};
+use super::names::{At, Names};
+use super::registers::RegisterNames;
 use super::{About, Printer};
+use record::attr::BranchSampleType;
 use record::stream::{Decoder, EventDescription, Features};
-use record::{EventType, Misc, Sample, SampleId, SideRecord};
+use record::{Arch, EventType, Misc, Sample, SampleId, SampleType, SideRecord};
 use symbolizer::Symbolizer;
 
 /// Prints as `perf script` does.
 #[derive(Debug)]
 pub struct PerfPrinter {
-    fields: Fields,
+    selection: Selection,
+    chains: Chains,
+    /// Call chains of which not all was printed.
+    cut: u64,
     names: Names,
-    event_width: Option<usize>,
-    /// Events of which a record was printed.
-    seen: Vec<bool>,
+    sources: DataSources,
+    registers: RegisterNames,
+    /// Of each event of which a record was printed.
+    looks: Vec<Option<Look>>,
     notes: Vec<String>,
 }
 
+/// What is printed of call chains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chains {
+    /// Nothing: the instruction pointer stands on the line.
+    Hidden,
+    /// So many frames at most.
+    Frames(usize),
+}
+
+/// How the records of an event are printed.
+#[derive(Debug)]
+struct Look {
+    fields: Fields,
+    /// Its name, as wide as the widest of the recording.
+    title: Box<[u8]>,
+    /// Frames printed at most; None without call chains.
+    frames: Option<usize>,
+    /// Whether the branch stack holds the callers of user space.
+    calls: bool,
+    /// Whether its data addresses are named.
+    data_named: bool,
+}
+
 impl PerfPrinter {
-    /// Prints these fields, with names from `symbolizer`.
-    pub fn new(fields: Fields, symbolizer: Symbolizer) -> PerfPrinter {
+    /// Prints what is selected, with names from `symbolizer`.
+    pub fn new(selection: Selection, chains: Chains, symbolizer: Symbolizer) -> PerfPrinter {
         PerfPrinter {
-            fields,
+            selection,
+            chains,
+            cut: 0,
             names: Names::new(symbolizer),
-            event_width: None,
-            seen: Vec::new(),
+            sources: DataSources::default(),
+            registers: RegisterNames::new(Arch::default()),
+            looks: Vec::new(),
             notes: Vec::new(),
         }
     }
 
-    /// Notes, once an event, which fields its records do not have.
-    fn see(&mut self, index: usize, event: &EventDescription) {
-        if self.seen.len() <= index {
-            self.seen.resize(index + 1, false);
+    /// Learns how an event's records look, and notes what they lack.
+    fn look_at(&mut self, index: usize, decoder: &Decoder) {
+        let Some(event) = decoder.events().get(index) else {
+            return;
+        };
+        if self.looks.len() <= index {
+            self.looks.resize_with(index + 1, || None);
         }
-        if !std::mem::replace(&mut self.seen[index], true) && self.fields != Fields::usual() {
-            // The usual fields are those that there are.
-            let lacking = self.fields.lacking(&event.attr);
-            if !lacking.is_empty() {
-                let (name, lacking) = (event.title(), lacking.join(", "));
-                self.notes.push(format!("{name} was recorded without {lacking}"));
+        let (fields, asked) = self.selection.of(&event.attr);
+        let lacking = asked.lacking(&event.attr);
+        if !lacking.is_empty() {
+            let (name, lacking) = (event.title(), lacking.join(", "));
+            self.notes.push(format!("{name} was recorded without {lacking}"));
+        }
+        let titles = decoder.events().iter().map(|event| event.title().len());
+        let width = titles.max().unwrap_or(0);
+        let mut title = vec![b' '; width.saturating_sub(event.title().len())];
+        line::clean(event.title().as_bytes(), &mut title);
+        let has = |any| event.attr.sample_type.contains(any);
+        let calls = event.attr.branch_sample_type.contains(BranchSampleType::CALL_STACK);
+        let frames = match self.chains {
+            Chains::Frames(most) if fields.has(Field::Ip) && has(SampleType::CALLCHAIN) => {
+                Some(most)
             }
+            _ => None,
+        };
+        if frames.is_some() && has(SampleType::REGS_USER | SampleType::STACK_USER) {
+            let name = event.title();
+            self.notes.push(format!(
+                "call chains of {name} end at the kernel's edge: the \
+                stacks recorded of user space are not unwound here"
+            ));
+        }
+        self.looks[index] = Some(Look {
+            fields,
+            title: title.into(),
+            frames,
+            calls,
+            data_named: fields.names_addresses() && names_data(event),
+        });
+        let arch = decoder.features().machine();
+        if self.registers.arch() != arch {
+            self.registers = RegisterNames::new(arch);
         }
     }
 }
 
 impl Printer for PerfPrinter {
     fn print(&mut self, sample: &Sample<'_>, about: &About<'_>, out: &mut Vec<u8>) {
-        let events = about.decoder.events();
-        if let Some(event) = events.get(about.event) {
-            self.see(about.event, event);
+        if self.looks.get(about.event).is_none_or(Option::is_none) {
+            self.look_at(about.event, about.decoder);
         }
-        let width = *self.event_width.get_or_insert_with(|| {
-            events.iter().map(|event| event.title().len()).max().unwrap_or(0)
-        });
-        let with_names = self.fields.names_addresses();
-        let addr = self.fields.has(Field::Addr) && events.get(about.event).is_some_and(names_data);
-        let addr = (with_names && addr).then(|| self.names.data(sample));
-        let ip = (with_names && self.fields.has(Field::Ip)).then(|| self.names.code(sample));
-        let event = events.get(about.event).map(EventDescription::title).unwrap_or_default();
-        let line = Line {
-            sample,
-            comm: about.comm,
-            event: &event,
-            event_width: width,
-            ip,
-            addr: addr.as_ref(),
-            arch: about.decoder.features().machine(),
+        let PerfPrinter { names, sources, registers, looks, cut, .. } = self;
+        let Some(look) = looks.get(about.event).and_then(Option::as_ref) else {
+            return;
         };
-        line.write(self.fields, out);
+        let fields = look.fields;
+        let at = At::of(sample);
+        let comm = about.comm;
+        Start { sample, comm, padded: look.frames.is_none(), event: &look.title }
+            .write(fields, out);
+        if let (true, Some(addr)) = (fields.has(Field::Addr), sample.addr) {
+            let named = look.data_named.then(|| names.data(at, addr));
+            line::write_addr(addr, named.as_ref(), fields, out);
+        }
+        if let (true, Some(word)) = (fields.has(Field::DataSrc), sample.data_src) {
+            sources.write(word, out);
+        }
+        if let Some(weight) = sample.weight {
+            line::write_weight(weight, fields, out);
+        }
+        if let Some(most) = look.frames {
+            out.push(b'\n');
+            for (index, frame) in frames(sample, look.calls).enumerate() {
+                if index == most {
+                    *cut += 1;
+                    break;
+                }
+                out.push(b'\t');
+                let at = At { mode: frame.mode, ..at };
+                let shown = names.shown(at, frame.address);
+                let named = fields.names_addresses().then(|| names.code(at, frame.address));
+                line::write_ip(shown, named, fields, out);
+                out.push(b'\n');
+            }
+        } else if let (true, Some(ip)) = (fields.has(Field::Ip), sample.ip) {
+            out.push(b' ');
+            let named = fields.names_addresses().then(|| names.code(at, ip));
+            line::write_ip(ip, named, fields, out);
+        }
+        for (field, set) in [(Field::Iregs, &sample.regs_intr), (Field::Uregs, &sample.regs_user)] {
+            if let (true, Some(set)) = (fields.has(field), set) {
+                registers.write(set, out);
+            }
+        }
+        if let (true, Some(stack)) = (fields.has(Field::Brstack), &sample.branch_stack) {
+            let object = |address, out: &mut Vec<u8>| {
+                if fields.has(Field::Dso) {
+                    line::write_object(Some(names.code(at, address)), out);
+                }
+            };
+            line::write_branches(stack, object, out);
+        }
+        if let (true, Some(physical)) = (fields.has(Field::PhysAddr), sample.phys_addr) {
+            out.push(b' ');
+            hexadecimal(physical, 15, out);
+        }
+        for (field, size) in [
+            (Field::DataPageSize, sample.data_page_size),
+            (Field::CodePageSize, sample.code_page_size),
+        ] {
+            if let (true, Some(size)) = (fields.has(field), size) {
+                line::write_page_size(size, out);
+            }
+        }
+        out.push(b'\n');
     }
 
     fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
@@ -83,7 +194,13 @@ impl Printer for PerfPrinter {
         }
     }
 
-    fn end(&mut self, _decoder: &Decoder, _out: &mut Vec<u8>) {}
+    fn end(&mut self, _decoder: &Decoder, _out: &mut Vec<u8>) {
+        if let (cut @ 1.., Chains::Frames(most)) = (self.cut, self.chains) {
+            self.notes.push(format!(
+                "{cut} call chains have more than {most} frames; --max-stack prints them"
+            ));
+        }
+    }
 
     fn notes(&self) -> &[String] {
         &self.notes

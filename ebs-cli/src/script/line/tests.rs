@@ -1,10 +1,10 @@
 //! Lines that `perf script` 6.1 printed, made again.
 
-use super::{Fields, Line, Named};
-use crate::script::field::Field;
+use super::*;
+use crate::script::registers::RegisterNames;
 use record::bytes::Words;
 use record::registers::RegsAbi;
-use record::{Arch, ByteOrder, Cpu, Pid, Registers, Sample, Task, Tid, Time};
+use record::{Arch, ByteOrder, Cpu, Pid, Registers, Task, Tid, Time};
 
 fn line(fields: Fields) -> String {
     let mut bytes = Vec::new();
@@ -17,30 +17,29 @@ fn line(fields: Fields) -> String {
         words: Words::new(&bytes, ByteOrder::Little),
     };
     let sample = Sample {
-        ip: Some(0xffff_ffff_8175_2b6a),
         task: Some(Task { pid: Pid(20257), tid: Tid(20258) }),
         time: Some(Time(2_038_033_287_999)),
-        addr: Some(0x562e_20f1_f018),
         cpu: Some(Cpu(0)),
         period: Some(1),
-        regs_intr: Some(registers),
         ..Sample::default()
     };
     let ip = Named {
         symbol: Some(("elf_load".to_owned(), 0x28a)),
         object: Some("[kernel.kallsyms]".to_owned()),
     };
-    let line = Line {
-        sample: &sample,
-        comm: Some(b"t"),
-        event: "page-faults",
-        event_width: 11,
-        ip: Some(&ip),
-        addr: None,
-        arch: Arch::X86_64,
-    };
+    let comm = Some(&b"t"[..]);
     let mut out = Vec::new();
-    line.write(fields, &mut out);
+    Start { sample: &sample, comm, padded: true, event: b"page-faults" }.write(fields, &mut out);
+    if fields.has(Field::Addr) {
+        write_addr(0x562e_20f1_f018, None, fields, &mut out);
+    }
+    if fields.has(Field::Ip) {
+        out.push(b' ');
+        write_ip(0xffff_ffff_8175_2b6a, Some(&ip), fields, &mut out);
+    }
+    if fields.has(Field::Iregs) {
+        RegisterNames::new(Arch::X86_64).write(&registers, &mut out);
+    }
     String::from_utf8(out).expect("is text")
 }
 
@@ -57,61 +56,83 @@ fn names_neither_end_the_line_nor_command_the_terminal() {
         assert_eq!(out, shown);
     }
     let ip = Named { symbol: Some(("f\n".to_owned(), 1)), object: Some("/tmp/\x1bc".to_owned()) };
-    let line = Line {
-        sample: &Sample { ip: Some(0x10), ..Sample::default() },
-        comm: Some(b"\t"),
-        event: "x\ry",
-        event_width: 4,
-        ip: Some(&ip),
-        addr: None,
-        arch: Arch::X86_64,
-    };
     let mut out = Vec::new();
-    line.write(
-        Fields::of([Field::Comm, Field::Event, Field::Ip, Field::Sym, Field::Dso]),
-        &mut out,
-    );
-    let text = String::from_utf8(out).expect("is text");
-    assert_eq!(text, "               ?  x?y:                10 f? (/tmp/?c)\n");
+    write_ip(0x10, Some(&ip), Fields::of([Field::Sym, Field::Dso]), &mut out);
+    assert_eq!(out, b"              10 f? (/tmp/?c)");
 }
 
 #[test]
 fn columns_are_perfs() {
     use Field::{Addr, Comm, Cpu, Dso, Event, Ip, Iregs, Period, Pid, Sym, Symoff, Tid, Time};
     for (fields, expected) in [
-        (vec![Ip, Sym], " ffffffff81752b6a elf_load\n"),
-        (vec![Ip, Sym, Symoff], " ffffffff81752b6a elf_load+0x28a\n"),
-        (vec![Ip, Dso], " ffffffff81752b6a ([kernel.kallsyms])\n"),
-        (vec![Addr, Ip], "    562e20f1f018 ffffffff81752b6a\n"),
-        (vec![Addr, Sym, Dso], "    562e20f1f018\n"),
-        (vec![Comm, Event, Ip], "               t page-faults:  ffffffff81752b6a\n"),
-        (vec![Comm, Tid, Cpu], "               t 20258 [000] \n"),
-        (vec![Pid, Tid], "20257/20258 \n"),
-        (vec![Time, Ip], " 2038.033287:  ffffffff81752b6a\n"),
-        (vec![Period], "         1 \n"),
-        (vec![Iregs], " ABI:2    AX:0x0    BX:0x3    BP:0xffff88810895c400 FLAGS:0x50246 \n"),
+        (vec![Ip, Sym], " ffffffff81752b6a elf_load"),
+        (vec![Ip, Sym, Symoff], " ffffffff81752b6a elf_load+0x28a"),
+        (vec![Ip, Dso], " ffffffff81752b6a ([kernel.kallsyms])"),
+        (vec![Addr, Ip], "    562e20f1f018 ffffffff81752b6a"),
+        (vec![Addr, Sym, Dso], "    562e20f1f018"),
+        (vec![Comm, Event, Ip], "               t page-faults:  ffffffff81752b6a"),
+        (vec![Comm, Tid, Cpu], "               t 20258 [000] "),
+        (vec![Pid, Tid], "20257/20258 "),
+        (vec![Time, Ip], " 2038.033287:  ffffffff81752b6a"),
+        (vec![Period], "         1 "),
+        (vec![Iregs], " ABI:2    AX:0x0    BX:0x3    BP:0xffff88810895c400 FLAGS:0x50246 "),
     ] {
         assert_eq!(line(Fields::of(fields.clone())), expected, "{fields:?}");
     }
 }
 
 #[test]
-fn names_that_would_break_the_line_are_masked() {
+fn tasks_without_a_name_have_their_number() {
     let sample = Sample { task: Some(Task { pid: Pid(1), tid: Tid(7) }), ..Sample::default() };
-    let mut out = Vec::new();
-    let mut line = Line {
-        sample: &sample,
-        comm: Some(b"a\nb\x1b[31m"),
-        event: "e",
-        event_width: 1,
-        ip: None,
-        addr: None,
-        arch: Arch::X86_64,
+    let start = |sample, comm, padded| {
+        let mut out = Vec::new();
+        Start { sample, comm, padded, event: b"e" }.write(Fields::of([Field::Comm]), &mut out);
+        String::from_utf8(out).expect("is text")
     };
-    line.write(Fields::of([Field::Comm]), &mut out);
-    assert_eq!(out, b"        a?b?[31m \n");
-    out.clear();
-    line.comm = None;
-    line.write(Fields::of([Field::Comm]), &mut out);
-    assert_eq!(out, b"              :7 \n");
+    assert_eq!(start(&sample, Some(&b"a\nb\x1b[31m"[..]), true), "        a?b?[31m ");
+    assert_eq!(start(&sample, None, true), "              :7 ");
+    assert_eq!(start(&sample, None, false), ":7 ");
+    assert_eq!(start(&Sample::default(), None, true), "             :-1 ");
+}
+
+#[test]
+fn privilege_levels_are_perfs_letters() {
+    for (misc, letters) in
+        [(1, "K     "), (2, "U     "), (3, "KUH   "), (4, "G     "), (0x4002, "U     ")]
+    {
+        let mut out = Vec::new();
+        write_misc(Misc(misc), &mut out);
+        assert_eq!(out, letters.as_bytes());
+    }
+}
+
+#[test]
+fn pages_are_abbreviated_as_perf_does() {
+    for (size, text) in [
+        (0, " N/A"),
+        (512, " 512B"),
+        (4096, " 4K"),
+        (65536, " 64K"),
+        (2 << 20, " 2M"),
+        (1 << 30, " 1024M"),
+        (16 << 30, " 16G"),
+        (1 << 45, " 32768G"),
+    ] {
+        let mut out = Vec::new();
+        write_page_size(size, &mut out);
+        assert_eq!(String::from_utf8_lossy(&out), text);
+    }
+}
+
+#[test]
+fn branches_are_perfs() {
+    let words = [0x10, 0x20, 0x1, 0x30, 0x40, 0x2 | 7 << 4 | 4 << 20, 0x50, 0x60, 0xc];
+    let bytes: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect();
+    let entries = Words::new(&bytes, ByteOrder::Little);
+    let stack = BranchStack { hw_index: None, entries, counters: None };
+    let mut out = Vec::new();
+    write_branches(&stack, |address, out| out.extend(format!("({address})").bytes()), &mut out);
+    let expected = " 0x10(16)/0x20(32)/M/-/-/0/  0x30(48)/0x40(64)/P/-/-/7/CALL  \
+                    0x50(80)/0x60(96)/-/X/A/0/ ";
+    assert_eq!(String::from_utf8_lossy(&out), expected);
 }
