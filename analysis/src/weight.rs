@@ -124,6 +124,7 @@ mod tests {
             layout: SampleLayout::new(&attr, ByteOrder::Little).unwrap(),
             attr,
             ids: Vec::new(),
+            unreadable: None,
             name: Some(name.to_owned()),
             unit: None,
             scale: None,

@@ -172,6 +172,7 @@ impl Input {
             };
             match more {
                 Ok(true) => {}
+                Ok(false) if decoder.end(self.end - self.start) => {}
                 Ok(false) => {
                     let end = decoder.finish(self.end - self.start);
                     return Ok(self.end_of(decoder, end));

@@ -336,7 +336,8 @@ fn samples_cut_short_are_counted_apart() {
     let totals = &report.events[0].totals;
     assert_eq!((totals.samples, totals.counted, totals.malformed), (2, 1, 1));
     let text = table::render(&report, Default::default());
-    assert!(text.starts_with("# page_fault, every event: 2 samples, 1 malformed"), "{text}");
+    assert!(text.contains("\n# page_fault, every event: 2 samples, 1 malformed"), "{text}");
+    assert!(text.starts_with("# 1 record could not be read and was left out: SAMPLE at"), "{text}");
 }
 
 #[test]

@@ -61,6 +61,21 @@ impl Attr {
     /// [`AttrError::Size`] when `bytes` ends before the attr, and
     /// [`AttrError::UnknownTail`] when a field unknown here is in use.
     pub fn decode(bytes: &[u8], order: ByteOrder) -> Result<Attr, AttrError> {
+        match Attr::decode_newer(bytes, order)? {
+            (attr, None) => Ok(attr),
+            (_, Some(newer)) => Err(newer),
+        }
+    }
+
+    /// [`Attr::decode`] of an attr that may be newer than this program: then
+    /// [`AttrError::UnknownTail`] comes with the fields that are known.
+    ///
+    /// # Errors
+    /// [`AttrError::Size`].
+    pub(crate) fn decode_newer(
+        bytes: &[u8],
+        order: ByteOrder,
+    ) -> Result<(Attr, Option<AttrError>), AttrError> {
         let available = bytes.len();
         let size = size_field(bytes, order).unwrap_or(0);
         let size = if size == 0 { MIN_SIZE } else { size };
@@ -75,10 +90,9 @@ impl Attr {
         image.0[..known].copy_from_slice(&attr[..known]);
         let reserved = RESERVED.filter(|&at| image.0[at] != 0);
         let tail = (known..length).filter(|&at| attr[at] != 0);
-        if let Some(offset) = reserved.chain(tail).next() {
-            return Err(AttrError::UnknownTail { offset });
-        }
-        image.parse(size, order).map_err(|_| out_of_range)
+        let newer = reserved.chain(tail).next().map(|offset| AttrError::UnknownTail { offset });
+        let attr = image.parse(size, order).map_err(|_| out_of_range)?;
+        Ok((attr, newer))
     }
 
     /// Appends the attr in `size` bytes (and writes that into the size

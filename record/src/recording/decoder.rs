@@ -8,9 +8,9 @@ use crate::stream::{
     Decoder as Stream, Magic, Sampled, Step as StreamStep, StreamError, StreamRecord,
 };
 
-/// What perf says on stderr when it is done; `2>&1` puts it behind the
-/// stream, of which it is no part.
-const FAREWELL: &[u8] = b"[ perf record: ";
+/// What perf says on stderr when it is done begins with this; `2>&1` puts it
+/// behind the stream, of which it is no part.
+const FAREWELL: &[u8] = b"[ perf r";
 
 /// Where the bytes come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub enum Form {
 #[allow(clippy::large_enum_variant, reason = "matched at once, never kept: a box would cost more")]
 pub enum Step<'a> {
     /// Call again with at least so many bytes from the same position; or
-    /// [`Decoder::finish`] when there are none.
+    /// [`Decoder::end`] and [`Decoder::finish`] when there are none.
     NeedMore(usize),
     /// Call again with bytes from this offset of the file on; only for
     /// [`Source::File`]. Forget all others: it may be before or after them,
@@ -102,23 +102,26 @@ pub struct Decoder {
     data: Data,
     /// What the last NeedMore asked for.
     wanted: usize,
+    /// Bytes of the recording, when that is known.
+    length: Option<u64>,
 }
 
 impl Decoder {
     /// A decoder at the start of a recording.
     pub fn new(source: Source) -> Decoder {
         let length = match source {
-            Source::Pipe => 0,
-            Source::File { length } => length,
+            Source::Pipe => None,
+            Source::File { length } => Some(length),
         };
         Decoder {
             source,
             place: Place::Start,
             form: Form::Unknown,
             stream: Stream::unpacking(),
-            unpacker: Unpacker::new(length),
+            unpacker: Unpacker::new(length.unwrap_or(0)),
             data: Data::default(),
             wanted: 0,
+            length,
         }
     }
 
@@ -142,11 +145,8 @@ impl Decoder {
             }
         }
         match self.place {
-            Place::Pipe => self.record(input, u64::MAX),
-            Place::Data => {
-                let left = self.data.end.saturating_sub(self.stream.offset());
-                self.data(input, left)
-            }
+            Place::Pipe => self.record(input, self.left()),
+            Place::Data => self.data(input, self.left()),
             Place::Start | Place::Front(_) | Place::End => self.around(input),
         }
     }
@@ -158,16 +158,26 @@ impl Decoder {
     pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<Sampled<'a>> {
         let within = match self.place {
             Place::Pipe => true,
-            Place::Data => {
-                let left = self.data.end.saturating_sub(self.stream.offset());
-                left > u64::from(u16::MAX) && self.stream.following().is_none()
-            }
+            Place::Data => self.left() > u64::from(u16::MAX) && self.stream.following().is_none(),
             Place::Start | Place::Front(_) | Place::End => false,
         };
         if !within || self.unpacker.is_active() {
             return None;
         }
         self.stream.sample(input)
+    }
+
+    /// The source has ended, `leftover` bytes after the last record that was
+    /// given. Whether there may be records in these after all: then
+    /// [`Decoder::step`] goes on.
+    pub fn end(&mut self, leftover: usize) -> bool {
+        if self.length.is_some() || self.form != Form::Pipe {
+            return false;
+        }
+        let length = self.stream.offset() + leftover as u64;
+        self.length = Some(length);
+        self.stream.ends_at(length);
+        leftover > 0
     }
 
     /// Says whether the recording may end here, `leftover` bytes after the
@@ -188,9 +198,11 @@ impl Decoder {
             Place::Pipe => self.stream.finish(leftover)?,
             Place::Front(_) | Place::Data | Place::End => self.finish_file()?,
         }
-        match self.unpacker.leftover() {
-            0 => Ok(()),
-            left => Err(StreamError::ZstdTruncated { left }),
+        let left = self.unpacker.leftover();
+        match (self.stream.lost_inside(left), left) {
+            (Some(error), _) => Err(error),
+            (None, 0) => Ok(()),
+            (None, left) => Err(StreamError::ZstdTruncated { left }),
         }
     }
 
@@ -204,11 +216,21 @@ impl Decoder {
         self.form
     }
 
+    /// Bytes of records from here on, as far as that is known.
+    #[inline]
+    fn left(&self) -> u64 {
+        let end = match self.place {
+            Place::Data => self.data.end,
+            _ => self.length.unwrap_or(u64::MAX),
+        };
+        end.saturating_sub(self.stream.offset())
+    }
+
     fn finish_file(&self) -> Result<(), StreamError> {
         let offset = self.stream.offset();
         let left = self.data.end.saturating_sub(offset);
         if self.data.unfinished {
-            return Err(StreamError::Unfinished { left });
+            return Err(StreamError::Unfinished { left: left + self.stream.passed() });
         }
         self.stream.finish(usize::try_from(left).unwrap_or(usize::MAX))?;
         match self.data.missing {
@@ -219,16 +241,22 @@ impl Decoder {
 
     /// A record that the unpacker has whole.
     fn inside(&mut self) -> Result<Step<'_>, StreamError> {
-        let (kind, offset) = self.unpacker.origin();
-        let (output, start) = self.unpacker.output();
-        match self.stream.step_inside(output)? {
+        let (kind, _) = self.unpacker.origin();
+        let (output, room) = self.unpacker.output();
+        let (bytes, record) = match self.stream.step_inside(output)? {
             StreamStep::Record { consumed, record } => {
-                *start += consumed;
-                let bytes = &output[..consumed];
-                Ok(Step::Record { consumed: 0, bytes, stream: &self.stream, record })
+                room.take(consumed);
+                let passed =
+                    matches!(record, StreamRecord::Payload(_)) || self.stream.has_passed(&record);
+                (if passed { &[] } else { &output[..consumed] }, record)
             }
-            StreamStep::NeedMore(_) => Err(StreamError::ZstdBefore { kind, offset }),
-        }
+            // Something is broken there, and looking for more wants more.
+            StreamStep::NeedMore(wanted) => {
+                room.want(wanted);
+                (&[][..], StreamRecord::Payload(kind))
+            }
+        };
+        Ok(Step::Record { consumed: 0, bytes, stream: &self.stream, record })
     }
 
     #[cold]
@@ -259,6 +287,11 @@ impl Decoder {
     #[inline]
     fn record<'a>(&'a mut self, input: &'a [u8], left: u64) -> Result<Step<'a>, StreamError> {
         let offset = self.stream.offset();
+        if self.form == Form::Pipe && input.starts_with(FAREWELL) {
+            self.data.end = offset;
+            self.place = Place::End;
+            return Ok(Step::End);
+        }
         match self.stream.step(input)? {
             StreamStep::Record { consumed, record: StreamRecord::Packed { kind, data } } => {
                 if !self.unpacker.give(kind, offset, data) {
@@ -270,26 +303,36 @@ impl Decoder {
                 Ok(Step::Record { consumed, bytes, stream: &self.stream, record })
             }
             StreamStep::Record { consumed, record } => {
-                let bytes = &input[..consumed];
+                let bytes = if self.stream.has_passed(&record) { &[] } else { &input[..consumed] };
                 Ok(Step::Record { consumed, bytes, stream: &self.stream, record })
             }
-            StreamStep::NeedMore(wanted) if wanted as u64 > left => {
-                self.place = Place::End;
-                Ok(Step::End)
-            }
-            StreamStep::NeedMore(_) if self.form == Form::Pipe && input.starts_with(FAREWELL) => {
-                self.data.end = offset;
-                self.place = Place::End;
-                Ok(Step::End)
-            }
+            StreamStep::NeedMore(wanted) if wanted as u64 > left => self.cut(input, left),
             StreamStep::NeedMore(wanted) => Ok(Step::NeedMore(wanted)),
         }
+    }
+
+    /// The last record is not whole.
+    #[cold]
+    fn cut<'a>(&'a mut self, input: &'a [u8], left: u64) -> Result<Step<'a>, StreamError> {
+        let there = usize::try_from(left).unwrap_or(usize::MAX);
+        if input.len() < there {
+            return Ok(Step::NeedMore(there));
+        }
+        if there > 0 && self.stream.lose_cut(there) {
+            return self.record(input, left);
+        }
+        if self.form == Form::File {
+            self.place = Place::End;
+            return Ok(Step::End);
+        }
+        // A pipe says the same when it ends.
+        Ok(Step::NeedMore(there + 1))
     }
 
     #[cold]
     fn around<'a>(&'a mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
         match &mut self.place {
-            Place::Front(front) => match front.step(&mut self.stream, input)? {
+            Place::Front(front) => match front.step(&mut self.stream, input) {
                 FrontStep::NeedMore(wanted) => Ok(Step::NeedMore(wanted)),
                 FrontStep::Seek(offset) => Ok(Step::Seek(offset)),
                 FrontStep::Record(record) => {
@@ -298,6 +341,7 @@ impl Decoder {
                 FrontStep::Done => {
                     self.place = Place::Data;
                     self.stream.go_to(self.data.start, self.stream.order());
+                    self.stream.ends_at(self.data.end);
                     Ok(Step::Seek(self.data.start))
                 }
             },
@@ -311,7 +355,8 @@ impl Decoder {
         if magic.header_size < Magic::SMALLEST_FILE_HEADER {
             self.place = Place::Pipe;
             self.form = Form::Pipe;
-            return self.record(input, u64::MAX);
+            self.stream.ends_at(self.length.unwrap_or(u64::MAX));
+            return self.record(input, self.left());
         }
         let Source::File { length } = self.source else {
             return Err(StreamError::FileForm { size: magic.header_size });

@@ -102,27 +102,19 @@ impl Front {
     }
 
     /// Does the next piece of work and tells `stream` what it found.
-    ///
-    /// # Errors
-    /// An event that is not understood: what belongs to it would be read
-    /// wrong.
-    pub(super) fn step(
-        &mut self,
-        stream: &mut Stream,
-        input: &[u8],
-    ) -> Result<FrontStep, StreamError> {
+    pub(super) fn step(&mut self, stream: &mut Stream, input: &[u8]) -> FrontStep {
         loop {
             let step = match self.place {
                 Place::Entry(offset) => self.entry(offset, input),
                 Place::Section => self.section(stream),
-                Place::Ids(next) => self.ids(next, stream, input)?,
+                Place::Ids(next) => self.ids(next, stream, input),
                 Place::Table => self.table(stream, input),
                 Place::Feature => self.feature(stream, input),
                 Place::EventType(offset) => self.event_type(offset, stream, input),
                 Place::Done => Some(FrontStep::Done),
             };
             if let Some(step) = step {
-                return Ok(step);
+                return step;
             }
         }
     }
@@ -183,29 +175,23 @@ impl Front {
         Some(FrontStep::Record(stream.unreadable(RecordType::HEADER_ATTR, error)))
     }
 
-    fn ids(
-        &mut self,
-        next: u64,
-        stream: &mut Stream,
-        input: &[u8],
-    ) -> Result<Option<FrontStep>, StreamError> {
+    fn ids(&mut self, next: u64, stream: &mut Stream, input: &[u8]) -> Option<FrontStep> {
         let Section { offset, size } = self.entries.front().map(|it| it.ids).unwrap_or_default();
         let left = (size - next) / 8 * 8;
         if left > 0 {
             let piece = Section { offset: offset + next, size: left.min(IDS) };
             let bytes = match self.bytes(piece, input) {
                 Ok(bytes) => bytes,
-                Err(absent) => return Ok(Some(absent.into())),
+                Err(absent) => return Some(absent.into()),
             };
             self.ids.extend(Words::new(bytes, self.order).iter());
             self.place = Place::Ids(next + piece.size);
-            return Ok(None);
+            return None;
         }
         self.place = Place::Section;
-        let Some(entry) = self.entries.pop_front() else { return Ok(None) };
+        let entry = self.entries.pop_front()?;
         let ids = std::mem::take(&mut self.ids);
-        let index = stream.describe(entry.offset, &entry.attr, ids)?;
-        Ok(Some(FrontStep::Record(StreamRecord::Event(index))))
+        Some(FrontStep::Record(stream.describe(entry.offset, &entry.attr, ids)))
     }
 
     fn table(&mut self, stream: &mut Stream, input: &[u8]) -> Option<FrontStep> {

@@ -101,6 +101,23 @@ const PREFIX: [(SampleType, &str); 9] = [
     (SampleType::PERIOD, "PERIOD"),
 ];
 
+/// Fields with a length of their own.
+const VARYING_FIELDS: SampleType = SampleType::CALLCHAIN
+    .union(SampleType::RAW)
+    .union(SampleType::BRANCH_STACK)
+    .union(SampleType::STACK_USER)
+    .union(SampleType::AUX);
+
+/// Fields of one word after the first.
+const WORD_FIELDS: SampleType = SampleType::WEIGHT
+    .union(SampleType::WEIGHT_STRUCT)
+    .union(SampleType::DATA_SRC)
+    .union(SampleType::TRANSACTION)
+    .union(SampleType::PHYS_ADDR)
+    .union(SampleType::CGROUP)
+    .union(SampleType::DATA_PAGE_SIZE)
+    .union(SampleType::CODE_PAGE_SIZE);
+
 /// The fields of the sample_id trailer: perf_event_header__init_id() and
 /// __perf_event__output_id_sample(), kernel/events/core.c.
 const TRAILER: [SampleType; 6] = [
@@ -132,7 +149,13 @@ pub struct SampleLayout {
     at: [u8; PREFIX.len()],
     prefix_size: u8,
     trailer_size: u8,
+    /// Bytes of every sample, or [`VARYING`].
+    size: u32,
 }
+
+/// Size of samples that have fields of no fixed length, or that cannot be
+/// read.
+const VARYING: u32 = u32::MAX;
 
 impl SampleLayout {
     /// Computes the layout of an attr's records in a stream of this order.
@@ -152,7 +175,16 @@ impl SampleLayout {
         if fields.contains(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT) {
             return Err(LayoutError::TwoWeights { bits: fields.bits() });
         }
+        let mut layout = SampleLayout::of_trailers(attr, order);
+        layout.size = layout.fixed_size();
+        Ok(layout)
+    }
 
+    /// The layout of trailers, of an attr whose samples cannot be read: no
+    /// sample [`fits`](SampleLayout::fits) it. The kernel has never let a
+    /// field of the trailer depend on another mask.
+    pub(crate) fn of_trailers(attr: &Attr, order: ByteOrder) -> SampleLayout {
+        let fields = attr.sample_type;
         let mut at = [ABSENT; PREFIX.len()];
         let mut prefix_size = 0;
         for (place, (bit, _)) in at.iter_mut().zip(PREFIX) {
@@ -167,7 +199,7 @@ impl SampleLayout {
                 trailer_size += 8;
             }
         }
-        Ok(SampleLayout {
+        SampleLayout {
             order,
             fields,
             read_format: attr.read_format,
@@ -177,7 +209,31 @@ impl SampleLayout {
             at,
             prefix_size,
             trailer_size,
-        })
+            size: VARYING,
+        }
+    }
+
+    /// Whether a sample's length is that of all samples of this layout, none
+    /// of whose fields has a length of its own. Registers count as there:
+    /// samples of tasks without any are shorter, and do not fit.
+    #[inline]
+    pub(crate) fn fits(&self, payload: &[u8]) -> bool {
+        u32::try_from(payload.len()).is_ok_and(|size| size == self.size)
+    }
+
+    fn fixed_size(&self) -> u32 {
+        if self.fields.intersects(VARYING_FIELDS)
+            || self.fields.contains(SampleType::READ)
+                && self.read_format.contains(ReadFormat::GROUP)
+        {
+            return VARYING;
+        }
+        let has = |bit| u32::from(self.fields.contains(bit));
+        let read = has(SampleType::READ) * (1 + self.read_format.bits().count_ones());
+        let user = has(SampleType::REGS_USER) * (1 + self.regs_user.count_ones());
+        let interrupt = has(SampleType::REGS_INTR) * (1 + self.regs_intr.count_ones());
+        let words = (self.fields & WORD_FIELDS).bits().count_ones();
+        u32::from(self.prefix_size) + 8 * (read + user + interrupt + words)
     }
 
     /// The fields that samples hold.

@@ -2,20 +2,22 @@
 
 mod describe;
 mod part;
+mod record;
+mod search;
 mod tally;
 
 pub use tally::{Tally, Unreadable};
 
 use super::description::EventDescription;
-use super::detail::BuildId;
 use super::error::StreamError;
 use super::features::Features;
 use super::magic::Magic;
-use super::route::{Route, Routed};
+use super::route::Route;
 use super::write;
-use crate::bytes::{ByteOrder, Cursor};
+use crate::bytes::ByteOrder;
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::side::{SampleId, SideRecord};
+use search::Lost;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Types from here on are made by recorders, never by the kernel, and have
@@ -48,7 +50,8 @@ pub enum StreamRecord<'a> {
     Feature,
     /// `events()[index]` learned something.
     EventUpdate(usize),
-    /// A sample, to be decoded with `events()[event].layout`.
+    /// A sample, to be decoded with `events()[event].layout`. One that does
+    /// not decode is counted in [`Tally::unreadable`], too.
     Sample {
         /// Index into `events()`.
         event: usize,
@@ -75,16 +78,17 @@ pub enum StreamRecord<'a> {
     /// A record that says nothing here, or that belongs to no event; counted
     /// in [`Decoder::tally`].
     Skipped(RecordType),
-    /// A record whose fields cannot be read though its size is good: the
-    /// next one can be. Counted in [`Tally::unreadable`].
+    /// A record that cannot be read; the next one can be. Counted in
+    /// [`Tally::unreadable`].
     Unreadable {
         /// Its type.
         kind: RecordType,
         /// Where it is and why.
         error: StreamError,
     },
-    /// Bytes that follow a record of this type outside its size, in as many
-    /// pieces as the input came in.
+    /// Bytes that follow a record of this type outside its size, or that are
+    /// passed over in search of the record after it; in as many pieces as the
+    /// input came in.
     Payload(RecordType),
     /// More of a zstd stream that holds records; only for who unpacks it
     /// ([`crate::recording::Decoder`] does, and never gives this).
@@ -118,6 +122,8 @@ enum Position {
     Record,
     /// Bytes outside records, at least one, that belong to the one before.
     Payload { kind: RecordType, left: u64 },
+    /// Bytes that are no record.
+    Lost,
 }
 
 /// Reads one stream. Input is the caller's: see [`Decoder::step`].
@@ -125,7 +131,11 @@ enum Position {
 pub struct Decoder {
     order: ByteOrder,
     position: Position,
+    /// What [`Position::Lost`] is about.
+    lost: Option<Box<Lost>>,
     offset: u64,
+    /// Where the records end, when that is known.
+    end: u64,
     /// What the last NeedMore asked for.
     wanted: usize,
     events: Vec<EventDescription>,
@@ -135,6 +145,8 @@ pub struct Decoder {
     features: Features,
     tally: Tally,
     packed: Packed,
+    /// Position and what is lost of the unpacked records.
+    inside: (Position, Option<Box<Lost>>),
 }
 
 /// What becomes of COMPRESSED records.
@@ -161,7 +173,9 @@ impl Decoder {
         Decoder {
             order: ByteOrder::Little,
             position: Position::Start,
+            lost: None,
             offset: 0,
+            end: u64::MAX,
             wanted: 0,
             events: Vec::new(),
             route: Route::new(),
@@ -169,18 +183,19 @@ impl Decoder {
             features: Features::default(),
             tally: Tally::default(),
             packed: Packed::Refused,
+            inside: (Position::Record, None),
         }
     }
 
     /// Looks at the front of `input`, which starts where the last record
     /// ended. A record is never more than 65,535 bytes, so a buffer of that
-    /// size always gets on.
+    /// size and 16 always gets on.
     ///
     /// # Errors
-    /// Bytes that are no stream, a record shorter than it can be, an event
-    /// that is not understood, compression. There is no going on after an
-    /// error: nothing says where or what the next record is. A record that
-    /// costs only itself is [`StreamRecord::Unreadable`].
+    /// Bytes that are no stream, or compression. There is no going on after
+    /// an error. A record that cannot be read is
+    /// [`StreamRecord::Unreadable`]; when nothing says where it ends, it
+    /// reaches up to the next bytes that are a record beyond doubt.
     #[inline]
     pub fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
         if self.position != Position::Record {
@@ -190,36 +205,19 @@ impl Decoder {
         let header = self.header(*front);
         let size = usize::from(header.size);
         let Some(payload) = input.get(RecordHeader::SIZE..size) else {
-            return self.incomplete(header);
+            return Ok(self.incomplete(header, input));
         };
         let record = match header.kind {
             RecordType::SAMPLE => self.routed_sample(header, payload),
-            _ => self.other(header, payload)?,
+            _ => self.other(header, payload),
+        };
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => return self.broken(header.kind, error, input),
         };
         self.go_on(u64::from(header.size));
         self.tally.count(header.kind);
         Ok(Step::Record { consumed: size, record })
-    }
-
-    /// The sample that `input`, as for [`Decoder::step`], begins with; None
-    /// where a step would give or ask for anything else. What matters is
-    /// what it saves: handing on a step, which has room for any record, took
-    /// a quarter of a report's time.
-    #[inline]
-    pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<Sampled<'a>> {
-        if self.position != Position::Record {
-            return None;
-        }
-        let header = self.header(*input.first_chunk()?);
-        if header.kind != RecordType::SAMPLE {
-            return None;
-        }
-        let size = usize::from(header.size);
-        let payload = input.get(RecordHeader::SIZE..size)?;
-        let Routed::Event(event) = self.route.sample(payload, self.order) else { return None };
-        self.go_on(u64::from(header.size));
-        self.tally.count(header.kind);
-        Some(Sampled { size, event, misc: header.misc, payload })
     }
 
     /// Says whether the stream may end here, `leftover` bytes after the last
@@ -236,6 +234,7 @@ impl Decoder {
             }
             (Position::Start, 0) => Err(StreamError::Empty),
             (Position::Record, 0) => Ok(()),
+            (Position::Lost, left) => self.lost_error(left).map_or(Ok(()), Err),
             (_, left) => {
                 let wanted = self.wanted.max(left + 1);
                 Err(StreamError::Truncated { left, offset, wanted })
@@ -289,11 +288,36 @@ impl Decoder {
 
     /// A record whose end is not in the input, or before its start.
     #[cold]
-    fn incomplete<'a>(&mut self, header: RecordHeader) -> Result<Step<'a>, StreamError> {
-        if usize::from(header.size) < RecordHeader::SIZE {
-            return Err(self.record_size(header, RecordHeader::SIZE));
+    fn incomplete<'a>(&mut self, header: RecordHeader, input: &'a [u8]) -> Step<'a> {
+        let error = match usize::from(header.size) {
+            0..RecordHeader::SIZE => self.record_size(header, RecordHeader::SIZE),
+            _ if !header.kind.is_possible() => self.no_type(header),
+            size => return self.need(size),
+        };
+        self.lose(header.kind, error, input)
+    }
+
+    /// A record that cannot be read, or a stream that cannot be.
+    #[cold]
+    fn broken<'a>(
+        &mut self,
+        kind: RecordType,
+        error: StreamError,
+        input: &'a [u8],
+    ) -> Result<Step<'a>, StreamError> {
+        match error {
+            StreamError::Compressed { .. } => Err(error),
+            error => Ok(self.lose(kind, error, input)),
         }
-        Ok(self.need(usize::from(header.size)))
+    }
+
+    fn misfit(&self, header: RecordHeader) -> StreamError {
+        let (kind, size) = (header.kind, header.size);
+        StreamError::Misfit { kind, offset: self.offset, size }
+    }
+
+    fn no_type(&self, header: RecordHeader) -> StreamError {
+        StreamError::RecordType { kind: header.kind.0, offset: self.offset }
     }
 
     #[cold]
@@ -306,6 +330,7 @@ impl Decoder {
                 Ok(Step::Record { consumed, record: StreamRecord::Payload(kind) })
             }
             Position::Payload { .. } => Ok(self.need(1)),
+            Position::Lost => Ok(self.search(input)),
             Position::Start | Position::Record => self.start(input),
         }
     }
@@ -320,6 +345,7 @@ impl Decoder {
         let kind = header.kind;
         let result = match kind {
             RecordType(1..USER_TYPES) => self.side(header, payload),
+            kind if !kind.is_possible() => Err(self.no_type(header)),
             _ => self.own(header, payload),
         };
         match result {
@@ -362,87 +388,6 @@ impl Decoder {
             0 => Position::Record,
             left => Position::Payload { kind, left },
         };
-    }
-
-    #[inline]
-    fn routed_sample<'a>(&mut self, header: RecordHeader, payload: &'a [u8]) -> StreamRecord<'a> {
-        match self.route.sample(payload, self.order) {
-            Routed::Event(event) => StreamRecord::Sample { event, misc: header.misc, payload },
-            lost => self.unrouted(header.kind, lost),
-        }
-    }
-
-    fn side<'a>(
-        &mut self,
-        header: RecordHeader,
-        payload: &'a [u8],
-    ) -> Result<StreamRecord<'a>, StreamError> {
-        let event = match self.route.side(payload, self.order) {
-            Routed::Event(event) => event,
-            lost => return Ok(self.unrouted(header.kind, lost)),
-        };
-        let Some(description) = self.events.get(event) else {
-            return Ok(self.unrouted(header.kind, Routed::NoPlace));
-        };
-        let (kind, offset) = (header.kind, self.offset);
-        let id = description.layout.trailer(payload);
-        let id = id.map_err(|reason| StreamError::Trailer { kind, offset, reason })?;
-        let end = payload.len().saturating_sub(description.layout.trailer_size());
-        let record = SideRecord::decode(header, &payload[..end], self.order);
-        let record = record.map_err(|reason| StreamError::Side { offset, reason })?;
-        Ok(StreamRecord::Side { event, misc: header.misc, record, id })
-    }
-
-    #[cold]
-    fn unrouted<'a>(&mut self, kind: RecordType, lost: Routed) -> StreamRecord<'a> {
-        match lost {
-            Routed::UnknownId => self.tally.unknown_id += 1,
-            _ => self.tally.unplaced += 1,
-        }
-        StreamRecord::Skipped(kind)
-    }
-
-    /// Records of the stream itself.
-    fn own<'a>(
-        &mut self,
-        header: RecordHeader,
-        payload: &'a [u8],
-    ) -> Result<StreamRecord<'a>, StreamError> {
-        let (kind, offset) = (header.kind, self.offset);
-        let short = |short| StreamError::Short { kind, offset, short };
-        // Without it nothing says how many bytes follow the record.
-        let least = |size: usize| self.record_size(header, RecordHeader::SIZE + size);
-        let mut cursor = Cursor::new(payload, self.order);
-        Ok(match kind {
-            RecordType::HEADER_ATTR => self.event(payload)?,
-            RecordType::EVENT_UPDATE => self.update(&mut cursor).map_err(short)?,
-            RecordType::HEADER_FEATURE => self.feature(&mut cursor)?,
-            RecordType::HEADER_EVENT_TYPE => self.event_type(&mut cursor).map_err(short)?,
-            RecordType::HEADER_BUILD_ID => {
-                let id = BuildId::decode(header.misc, &mut cursor).map_err(short)?;
-                self.features.build_ids.push(id);
-                StreamRecord::Feature
-            }
-            RecordType::FINISHED_ROUND => StreamRecord::FinishedRound,
-            RecordType::FINISHED_INIT => StreamRecord::FinishedInit,
-            RecordType::COMPRESSED | RecordType::COMPRESSED2 => self.packed(kind, payload)?,
-            RecordType::HEADER_TRACING_DATA | RecordType::AUXTRACE
-                if self.packed == Packed::Inside =>
-            {
-                return Err(StreamError::Nested { kind, offset });
-            }
-            RecordType::HEADER_TRACING_DATA => {
-                let bytes = u64::from(cursor.u32().map_err(|_| least(4))?);
-                self.follow_with(kind, bytes);
-                StreamRecord::Skipped(kind)
-            }
-            RecordType::AUXTRACE => {
-                let bytes = cursor.u64().map_err(|_| least(8))?;
-                self.follow_with(kind, bytes);
-                StreamRecord::Skipped(kind)
-            }
-            kind => StreamRecord::Skipped(kind),
-        })
     }
 }
 

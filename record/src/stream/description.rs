@@ -1,7 +1,9 @@
 //! One event of a stream: its attr and what the stream says of it besides.
 
+use super::error::StreamError;
 use super::note;
 use crate::attr::Attr;
+use crate::header::Misc;
 use crate::sample::SampleLayout;
 use crate::units::Cpu;
 
@@ -16,6 +18,9 @@ pub struct EventDescription {
     pub ids: Vec<u64>,
     /// How its samples and trailers are laid out.
     pub layout: SampleLayout,
+    /// Why its samples cannot be read: it has fields newer than this program.
+    /// Its other records can be.
+    pub unreadable: Option<StreamError>,
     /// Name as its user typed it, when the stream says.
     pub name: Option<String>,
     /// Unit of its counts, such as `Joules`.
@@ -29,6 +34,14 @@ pub struct EventDescription {
 }
 
 impl EventDescription {
+    /// Whether a sample can be read, to its last byte.
+    #[inline(never)]
+    pub(super) fn is_sound(&self, misc: Misc, payload: &[u8]) -> bool {
+        self.unreadable.is_none()
+            && payload.len().is_multiple_of(8)
+            && self.layout.decode(misc, payload).is_ok()
+    }
+
     /// Whether a recorder of ours described the event, which writes its
     /// promises first and its ledger last, and the ledger has not come.
     pub fn lacks_ledger(&self) -> bool {

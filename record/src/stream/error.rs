@@ -32,6 +32,21 @@ pub enum StreamError {
     /// the next record starts.
     #[error("{kind} at offset {offset} says it has {size} bytes; the least possible is {least}")]
     RecordSize { kind: RecordType, offset: u64, size: u16, least: usize },
+    /// A header that is none: the record before says a wrong size.
+    #[error("what stands at offset {offset} is no record: no type has the number {kind}")]
+    RecordType { kind: u32, offset: u64 },
+    /// A record that may hold others.
+    #[error("{kind} at offset {offset} has {size} bytes, which are not those of such a record")]
+    Misfit { kind: RecordType, offset: u64, size: u16 },
+    /// A sample that is not what its event's attr says.
+    #[error("SAMPLE at offset {offset}: {reason}")]
+    Sample { offset: u64, reason: SampleError },
+    /// What was done about a record without a known end.
+    #[error("{reason}; {bytes} bytes were passed over, up to the next record at offset {to}")]
+    PassedOver { reason: Box<StreamError>, bytes: u64, to: u64 },
+    /// A record without a known end, and no other one after it.
+    #[error("{reason}; in the {bytes} bytes from there on no other record was found")]
+    Lost { reason: Box<StreamError>, bytes: u64 },
     /// zstd, where nobody unpacks.
     #[error("{kind} at offset {offset}: compressed, which is not unpacked here")]
     Compressed { kind: RecordType, offset: u64 },
@@ -112,8 +127,7 @@ pub enum StreamError {
 
 impl StreamError {
     /// Whether one record cannot be read and the next one can: the header
-    /// says how long this one is. An event that is not understood is not
-    /// among these: what belongs to it would be read wrong.
+    /// says how long this one is.
     pub(super) fn costs_one_record(&self) -> bool {
         matches!(
             self,

@@ -42,6 +42,10 @@ pub(super) enum Routed {
 #[derive(Debug)]
 pub(super) struct Route {
     events: usize,
+    /// There are events besides of which nothing is known.
+    has_unknown: bool,
+    /// Where the first event's samples and other records have their id.
+    alone: (Place, Place),
     sample: Place,
     side: Place,
     /// The first event that claims an id has it.
@@ -55,6 +59,8 @@ impl Route {
     pub(super) fn new() -> Route {
         Route {
             events: 0,
+            has_unknown: false,
+            alone: (Place::Nothing, Place::Nothing),
             sample: Place::Nothing,
             side: Place::Nothing,
             ids: Ids::default(),
@@ -67,10 +73,31 @@ impl Route {
         let event = self.events;
         self.events += 1;
         self.claim(event, ids);
+        self.alone = (sample_place(first), side_place(first));
         let sample = (sample_place(first), sample_place(attr));
         self.sample = agreed(self.sample, event, sample, same_samples(attr, first));
         let side = (side_place(first), side_place(attr));
         self.side = agreed(self.side, event, side, same_trailers(attr, first));
+        if self.has_unknown {
+            self.need_ids();
+        }
+    }
+
+    /// Takes note of an event of which nothing is known: records without an
+    /// id might be its own.
+    pub(super) fn add_unknown(&mut self) {
+        self.has_unknown = true;
+        self.need_ids();
+    }
+
+    fn need_ids(&mut self) {
+        for (place, alone) in [(&mut self.sample, self.alone.0), (&mut self.side, self.alone.1)] {
+            *place = match (*place, alone) {
+                (Place::First, Place::At(at)) if self.events == 1 => Place::At(at),
+                (Place::First, _) => Place::Unknown,
+                (place, _) => place,
+            };
+        }
     }
 
     /// Takes note of more ids of an event.

@@ -1,7 +1,7 @@
 //! Records that describe: events, their names and notes, the machine.
 
 use super::{Decoder, StreamRecord};
-use crate::attr::{Attr, AttrError};
+use crate::attr::Attr;
 use crate::bytes::{Cursor, Short, Words};
 use crate::header::RecordType;
 use crate::sample::SampleLayout;
@@ -13,40 +13,72 @@ use crate::stream::{update, write};
 use std::collections::VecDeque;
 
 impl Decoder {
-    pub(super) fn event<'a>(&mut self, payload: &[u8]) -> Result<StreamRecord<'a>, StreamError> {
-        let offset = self.offset;
-        let attr_error = |reason| StreamError::Attr { offset, reason };
-        let attr = Attr::decode(payload, self.order).map_err(attr_error)?;
-        let size = usize::try_from(attr.size).unwrap_or(usize::MAX);
-        let Some(ids) = payload.get(size..) else {
-            let (size, available) = (attr.size, payload.len());
-            return Err(attr_error(AttrError::Size { size, available }));
+    pub(super) fn event<'a>(&mut self, payload: &[u8]) -> StreamRecord<'a> {
+        let order = self.order;
+        let ids = Attr::decode_newer(payload, order).ok().and_then(|(attr, _)| {
+            let size = usize::try_from(attr.size).ok()?;
+            let ids = Words::new(payload.get(size..)?, order).iter().collect::<Vec<u64>>();
+            Some((attr, ids))
+        });
+        let ids = match ids {
+            Some((attr, ids)) => {
+                if let Some(index) = self.events.len().checked_sub(1)
+                    && let Some(event) = self.events.get_mut(index)
+                    && goes_on(event, &attr)
+                {
+                    self.route.claim(index, &ids);
+                    event.ids.extend(ids);
+                    return StreamRecord::EventUpdate(index);
+                }
+                ids
+            }
+            None => Vec::new(),
         };
-        let ids: Vec<u64> = Words::new(ids, self.order).iter().collect();
-        if let Some(index) = self.events.len().checked_sub(1)
-            && let Some(event) = self.events.get_mut(index)
-            && goes_on(event, &attr)
-        {
-            self.route.claim(index, &ids);
-            event.ids.extend(ids);
-            return Ok(StreamRecord::EventUpdate(index));
-        }
-        self.add_event(payload, ids).map(StreamRecord::Event)
+        self.add_event(payload, ids)
     }
 
-    /// One more event; `bytes` start with its attr.
-    pub(super) fn add_event(&mut self, bytes: &[u8], ids: Vec<u64>) -> Result<usize, StreamError> {
-        let offset = self.offset;
-        let attr = Attr::decode(bytes, self.order)
-            .map_err(|reason| StreamError::Attr { offset, reason })?;
-        let layout = SampleLayout::new(&attr, self.order)
-            .map_err(|reason| StreamError::Layout { offset, reason })?;
+    /// One more event; `bytes` start with its attr. Of one that is newer than
+    /// this program the samples cannot be read, but other records can be.
+    pub(super) fn add_event<'a>(&mut self, bytes: &[u8], ids: Vec<u64>) -> StreamRecord<'a> {
+        let (kind, offset) = (RecordType::HEADER_ATTR, self.offset);
+        let (attr, newer) = match Attr::decode_newer(bytes, self.order) {
+            Ok(attr) => attr,
+            Err(reason) => {
+                self.route.add_unknown();
+                return self.unreadable(kind, StreamError::Attr { offset, reason });
+            }
+        };
+        let layout = SampleLayout::new(&attr, self.order);
+        let unreadable = match (&layout, newer) {
+            (Err(reason), _) => Some(StreamError::Layout { offset, reason: reason.clone() }),
+            (Ok(_), Some(reason)) => Some(StreamError::Attr { offset, reason }),
+            (Ok(_), None) => None,
+        };
+        let layout = match (layout, &unreadable) {
+            (Ok(layout), None) => layout,
+            _ => SampleLayout::of_trailers(&attr, self.order),
+        };
         let first = self.events.first().map_or(&attr, |event| &event.attr);
         self.route.add(&attr, &ids, first);
-        self.unnamed.entry(attr.config).or_default().push_back(self.events.len());
+        let index = self.events.len();
+        self.unnamed.entry(attr.config).or_default().push_back(index);
         let (name, unit, scale, cpus, notes) = (None, None, None, None, Vec::new());
-        self.events.push(EventDescription { attr, ids, layout, name, unit, scale, cpus, notes });
-        Ok(self.events.len() - 1)
+        let error = unreadable.clone();
+        self.events.push(EventDescription {
+            attr,
+            ids,
+            layout,
+            unreadable,
+            name,
+            unit,
+            scale,
+            cpus,
+            notes,
+        });
+        match error {
+            Some(error) => self.unreadable(kind, error),
+            None => StreamRecord::Event(index),
+        }
     }
 
     pub(super) fn update<'a>(

@@ -23,12 +23,24 @@ impl Decoder {
         self.order = order;
     }
 
+    /// No record ends beyond this offset.
+    pub(crate) fn ends_at(&mut self, offset: u64) {
+        self.end = offset;
+    }
+
     /// [`Decoder::step`] over unpacked bytes: they take no place.
     pub(crate) fn step_inside<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
         let before = std::mem::replace(&mut self.packed, Packed::Inside);
+        self.swap_inside();
         let step = self.step(input);
+        self.swap_inside();
         self.packed = before;
         step
+    }
+
+    fn swap_inside(&mut self) {
+        std::mem::swap(&mut self.position, &mut self.inside.0);
+        std::mem::swap(&mut self.lost, &mut self.inside.1);
     }
 
     /// Takes note of bytes that were read.
@@ -43,7 +55,7 @@ impl Decoder {
     pub(crate) fn following(&self) -> Option<u64> {
         match self.position {
             Position::Payload { left, .. } => Some(left),
-            Position::Start | Position::Record => None,
+            Position::Start | Position::Record | Position::Lost => None,
         }
     }
 
@@ -79,12 +91,12 @@ impl Decoder {
     }
 
     /// An event described outside the stream, in `attr` at `offset`.
-    pub(crate) fn describe(
+    pub(crate) fn describe<'a>(
         &mut self,
         offset: u64,
         attr: &[u8],
         ids: Vec<u64>,
-    ) -> Result<usize, StreamError> {
+    ) -> StreamRecord<'a> {
         self.offset = offset;
         self.add_event(attr, ids)
     }

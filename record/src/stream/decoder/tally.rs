@@ -61,7 +61,8 @@ impl Tally {
         types.filter(|(_, count)| *count > 0)
     }
 
-    /// Records given as [`StreamRecord::Unreadable`]; None without any.
+    /// Records given as [`StreamRecord::Unreadable`], and samples that do not
+    /// decode; None without any.
     ///
     /// [`StreamRecord::Unreadable`]: crate::stream::StreamRecord::Unreadable
     pub fn unreadable(&self) -> Option<&Unreadable> {

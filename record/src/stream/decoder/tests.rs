@@ -82,7 +82,7 @@ fn mixed(order: ByteOrder) -> Vec<u8> {
     put_sample(77, 102, order, &mut out);
     put_comm(0, b"made up", order, &mut out);
     put(RecordType(95), &[], order, &mut out);
-    put(RecordType(5000), &[], order, &mut out);
+    put(RecordType(250), &[], order, &mut out);
     out
 }
 
@@ -153,7 +153,7 @@ fn a_stream_of_everything_in_both_orders() {
         let tally = decoder.tally();
         assert_eq!((tally.unknown_id, tally.unplaced), (1, 0));
         assert_eq!(tally.of(RecordType::SAMPLE), 3);
-        assert_eq!((tally.of(RecordType(95)), tally.of(RecordType(5000))), (1, 1));
+        assert_eq!((tally.of(RecordType(95)), tally.of(RecordType(250))), (1, 1));
     }
 }
 
@@ -201,7 +201,7 @@ fn what_is_no_pipe_stream_is_refused_by_name() {
 }
 
 #[test]
-fn records_that_cannot_be_are_errors_with_their_offset() {
+fn records_without_a_known_end_are_told_with_their_offset() {
     for order in ORDERS {
         let start = start(order);
         let at = start.len() as u64;
@@ -210,27 +210,173 @@ fn records_that_cannot_be_are_errors_with_their_offset() {
             put(kind, body, order, &mut bytes);
             read(&bytes, &[]).unwrap_err()
         };
+        let lost = |reason, bytes| StreamError::Lost { reason: Box::new(reason), bytes };
         let compressed = fail(RecordType::COMPRESSED2, &[0; 8]);
         assert_eq!(
             compressed,
             StreamError::Compressed { kind: RecordType::COMPRESSED2, offset: at }
         );
-        assert!(
-            matches!(fail(RecordType::HEADER_ATTR, &[0; 8]), StreamError::Attr { offset, .. } if offset == at)
-        );
         // How many bytes follow these is not in them.
         for (kind, least) in [(RecordType::HEADER_TRACING_DATA, 12), (RecordType::AUXTRACE, 16)] {
-            assert_eq!(
-                fail(kind, &[]),
-                StreamError::RecordSize { kind, offset: at, size: 8, least }
-            );
+            let reason = StreamError::RecordSize { kind, offset: at, size: 8, least };
+            assert_eq!(fail(kind, &[]), lost(reason, 8));
+        }
+        for kind in [0, 256, 5000] {
+            let reason = StreamError::RecordType { kind, offset: at };
+            assert_eq!(fail(RecordType(kind), &[]), lost(reason, 8));
         }
         let mut bytes = start.clone();
         RecordHeader { kind: RecordType::COMM, misc: Misc(0), size: 7 }
             .encode(&mut Writer::new(&mut bytes, order));
         let (kind, offset) = (RecordType::COMM, at);
-        let error = StreamError::RecordSize { kind, offset, size: 7, least: 8 };
-        assert_eq!(read(&bytes, &[]).unwrap_err(), error);
+        let reason = StreamError::RecordSize { kind, offset, size: 7, least: 8 };
+        assert_eq!(read(&bytes, &[]).unwrap_err(), lost(reason, 8));
+    }
+}
+
+#[test]
+fn an_event_that_is_not_known_costs_its_own_samples() {
+    let newer = [
+        Attr { sample_type: SampleType::from_bits_retain(1 << 40), ..sampling() },
+        Attr {
+            read_format: crate::attr::ReadFormat::from_bits_retain(1 << 9),
+            sample_type: SampleType::READ,
+            ..sampling()
+        },
+    ];
+    for order in ORDERS {
+        for odd in &newer {
+            let odd = Attr { sample_type: odd.sample_type | sampling().sample_type, ..odd.clone() };
+            let mut bytes = start(order);
+            write::attr(&odd, &[40], order, &mut bytes).unwrap();
+            let at = bytes.len();
+            put_sample(40, 1, order, &mut bytes);
+            put_comm(40, b"name", order, &mut bytes);
+            put_sample(1, 2, order, &mut bytes);
+            let (seen, decoder) = read(&bytes, &[]).unwrap();
+            let kinds: Vec<_> = seen[3..].iter().map(|it| it.split('{').next().unwrap()).collect();
+            assert_eq!(kinds, ["Unreadable ", "Unreadable ", "Side ", "Sample "]);
+            assert!(decoder.events()[2].unreadable.is_some());
+            let unreadable = decoder.tally().unreadable().unwrap();
+            assert_eq!(unreadable.count, 2);
+            assert!(unreadable.to_string().contains("that this version does not know"));
+            assert!(matches!(unreadable.first, StreamError::Layout { offset, .. }
+                if offset < at as u64));
+        }
+    }
+}
+
+/// Whatever is not said to be the first event's might be the lost one's.
+#[test]
+fn an_event_that_is_broken_leaves_no_sample_to_another() {
+    let order = ByteOrder::Little;
+    let without = Attr { sample_type: SampleType::IP | SampleType::TIME, ..sampling() };
+    for (attr, found) in [(sampling(), 1), (without, 0)] {
+        for broken_first in [false, true] {
+            let mut bytes = Vec::new();
+            write::file_header(order, &mut bytes);
+            let broken = |bytes: &mut Vec<u8>| put(RecordType::HEADER_ATTR, &[1; 80], order, bytes);
+            if broken_first {
+                broken(&mut bytes);
+            }
+            write::attr(&attr, &[1], order, &mut bytes).unwrap();
+            if !broken_first {
+                broken(&mut bytes);
+            }
+            let layout = SampleLayout::new(&attr, order).unwrap();
+            for id in [1, 2] {
+                let identifier = attr.sample_type.contains(SampleType::IDENTIFIER).then_some(id);
+                let time = Some(Time(1));
+                let sample = Sample { identifier, ip: Some(3), time, ..Sample::default() };
+                layout.encode(&sample, &mut bytes).unwrap();
+            }
+            let (seen, decoder) = read(&bytes, &[]).unwrap();
+            assert_eq!(seen.iter().filter(|it| it.starts_with("Sample")).count(), found);
+            let tally = decoder.tally();
+            assert_eq!(tally.unknown_id + tally.unplaced, 2 - found as u64);
+            assert_eq!(tally.unreadable().unwrap().count, 1);
+        }
+    }
+}
+
+/// Where records start and end.
+fn bounds(bytes: &[u8]) -> Vec<(usize, usize)> {
+    let mut decoder = Decoder::new();
+    let (mut at, mut bounds) = (0, Vec::new());
+    while let Step::Record { consumed, .. } = decoder.step(&bytes[at..]).unwrap() {
+        bounds.push((at, at + consumed));
+        at += consumed;
+    }
+    bounds
+}
+
+fn kernel_records(seen: &[String]) -> Vec<&String> {
+    seen.iter().filter(|it| it.starts_with("Sample") || it.starts_with("Side")).collect()
+}
+
+/// Any size that a sample or another record of the kernel says wrongly.
+#[test]
+fn a_wrong_size_costs_its_record_alone() {
+    for order in ORDERS {
+        let mut bytes = start(order);
+        let first = bounds(&bytes).len();
+        for ip in 0..6 {
+            put_sample(1 + ip % 2, ip, order, &mut bytes);
+            put_comm(3, b"a name", order, &mut bytes);
+            put_comm(3, b"a longer one, still a name", order, &mut bytes);
+            write::finished_round(order, &mut bytes);
+        }
+        let bounds = bounds(&bytes);
+        let (whole, _) = read(&bytes, &[]).unwrap();
+        let whole = kernel_records(&whole);
+        for (index, &(at, _)) in bounds.iter().enumerate().skip(first) {
+            // The last ones have none after them to be found by.
+            let (at_end, kind) = (index + 3 >= bounds.len(), bytes[at..at + 4].to_vec());
+            let round = kind.contains(&68);
+            for size in (0..200).chain([1000, 65_528, 65_535]) {
+                let mut broken = bytes.clone();
+                let size: u16 = size;
+                let size = if order == ByteOrder::Little {
+                    size.to_le_bytes()
+                } else {
+                    size.to_be_bytes()
+                };
+                if broken[at + 6..at + 8] == size {
+                    continue;
+                }
+                broken[at + 6..at + 8].copy_from_slice(&size);
+                let mut decoder = crate::recording::Decoder::new(crate::recording::Source::File {
+                    length: broken.len() as u64,
+                });
+                let mut seen = Vec::new();
+                let (mut from, mut end) = (0, None);
+                while end.is_none() {
+                    use crate::recording::Step as Of;
+                    match decoder.step(&broken[from..]).unwrap() {
+                        Of::Record { consumed, stream, record, .. } => {
+                            from += consumed;
+                            // What is given but does not decode is told, too.
+                            let bad = matches!(record, StreamRecord::Sample { event, misc, payload }
+                                if stream.events()[event].layout.decode(misc, payload).is_err());
+                            if !bad {
+                                seen.push(format!("{record:?}"));
+                            }
+                        }
+                        _ => end = Some(broken.len() - from),
+                    }
+                }
+                let done = decoder.finish(end.unwrap());
+                let told = done.is_err() || decoder.stream().tally().unreadable().is_some();
+                assert!(told, "{size:?} at {at}: {seen:?}");
+                let seen = kernel_records(&seen);
+                assert!(seen.iter().all(|it| whole.contains(it)), "{seen:?}");
+                let missing = whole.len() - seen.len();
+                assert!(
+                    missing <= 1 || at_end,
+                    "{size:?} at {at} of {round}: {missing}: {seen:#?}"
+                );
+            }
+        }
     }
 }
 
