@@ -5,9 +5,10 @@
 //! [`Decoder`] asks for: events, their ids and the machine's features stand
 //! behind the data and come first, so that names are known when the first
 //! record comes, and memory does not grow with the file. No I/O here:
-//! whoever steps brings the bytes.
+//! whoever steps brings the bytes. [`file_form`] writes the file form.
 
 mod decoder;
+pub mod file_form;
 mod file_header;
 mod front;
 mod unpacker;

@@ -48,9 +48,9 @@ impl FileHeader {
     /// Bytes of an offset and a size.
     pub(super) const SECTION: u64 = 16;
     /// Bytes with the bitmap of features; without it there are 72.
-    const WITH_FEATURES: u64 = 104;
+    pub(super) const WITH_FEATURES: u64 = 104;
     /// Words of the bitmap.
-    const BITMAP: u64 = 4;
+    pub(super) const BITMAP: u64 = 4;
     /// 64, the first attr, and a page, the longest the kernel takes.
     const ENTRIES: std::ops::RangeInclusive<u64> = 64 + 16..=4096 + 16;
 

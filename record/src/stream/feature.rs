@@ -204,7 +204,7 @@ impl Feature {
 
     /// Appends the feature's bytes, those after its id. Strings lose what
     /// comes after a NUL.
-    pub(super) fn encode(&self, w: &mut Writer<'_>) {
+    pub(crate) fn encode(&self, w: &mut Writer<'_>) {
         match self {
             Feature::Hostname(text)
             | Feature::OsRelease(text)

@@ -4,7 +4,7 @@
 //! [`feature`]s, then the kernel's records as they are, each pass over the
 //! rings ended by [`finished_round`].
 
-use super::feature::Feature;
+use super::feature::{Feature, FeatureId};
 use super::update;
 use crate::attr::{Attr, AttrError};
 use crate::bytes::{ByteOrder, Writer};
@@ -129,6 +129,29 @@ pub fn feature(feature: &Feature, order: ByteOrder, out: &mut Vec<u8>) -> Result
         w.u64(feature.id().0);
         feature.encode(w);
     })
+}
+
+/// HEADER_FEATURE with bytes that are written already, those after its id.
+/// They are not padded, as perf before 6.12 did not: perf takes what follows
+/// an old CPU_TOPOLOGY for more of it (process_cpu_topology(),
+/// tools/perf/util/header.c).
+///
+/// # Errors
+/// A feature that does not fit a record.
+pub fn feature_bytes(
+    id: FeatureId,
+    data: &[u8],
+    order: ByteOrder,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteError> {
+    let kind = RecordType::HEADER_FEATURE;
+    let size = RecordHeader::SIZE + 8 + data.len();
+    let size = u16::try_from(size).map_err(|_| WriteError::TooLong { kind, size })?;
+    let w = &mut Writer::new(out, order);
+    RecordHeader { kind, misc: Misc(0), size }.encode(w);
+    w.u64(id.0);
+    w.raw(data);
+    Ok(())
 }
 
 /// FINISHED_ROUND: every ring has been drained once more; see

@@ -1,0 +1,196 @@
+//! Writing the file form: what stands around the data of a file
+//! (`perf_session__write_header()`, tools/perf/util/header.c).
+//!
+//! A file is a header of [`HEADER_SIZE`] bytes, the events ([`Events`]), the
+//! data (records as they are), a table of features and the features. Only
+//! when all of that is there does [`header`] say where everything stands.
+
+use super::file_header::{FileHeader, Section};
+use crate::attr::Attr;
+use crate::bytes::{ByteOrder, Writer};
+use crate::stream::write::{self, WriteError};
+use crate::stream::{EventDescription, Feature, FeatureId};
+
+/// Bytes of a header with the bitmap of features.
+pub const HEADER_SIZE: u64 = FileHeader::WITH_FEATURES;
+
+/// Where the events of a file stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Events {
+    entry: u64,
+    attrs: Section,
+}
+
+impl Events {
+    /// Appends ids and attrs of events, to stand at the offset `at` of a
+    /// file.
+    ///
+    /// All attrs get one size, as perf steps from one to the next by their
+    /// own. It is the largest of them; but 128 where nothing is lost by that,
+    /// which is what every perf since 5.12 reads.
+    ///
+    /// # Errors
+    /// An attr that cannot be written.
+    pub fn write(
+        events: &[EventDescription],
+        order: ByteOrder,
+        at: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<Events, WriteError> {
+        let start = out.len();
+        let offset = |out: &Vec<u8>| at + (out.len() - start) as u64;
+        let mut sections = Vec::new();
+        for event in events {
+            let size = 8 * event.ids.len() as u64;
+            sections.push(Section { offset: offset(out), size });
+            let mut w = Writer::new(out, order);
+            event.ids.iter().for_each(|&id| w.u64(id));
+        }
+        let size = events.iter().map(|event| size_in_file(&event.attr)).max().unwrap_or(0);
+        let entry = u64::from(size) + FileHeader::SECTION;
+        let attrs = Section { offset: offset(out), size: entry * events.len() as u64 };
+        for (event, ids) in events.iter().zip(sections) {
+            event.attr.encode(size, order, out)?;
+            put_section(ids, &mut Writer::new(out, order));
+        }
+        Ok(Events { entry, attrs })
+    }
+}
+
+fn size_in_file(attr: &Attr) -> u32 {
+    attr.size.min(write::attr_size(attr)).max(least_size(attr))
+}
+
+/// The smallest size that holds every field the attr uses.
+fn least_size(attr: &Attr) -> u32 {
+    let mut scratch = Vec::new();
+    let fits = |size: &u32| {
+        scratch.clear();
+        attr.encode(*size, ByteOrder::Little, &mut scratch).is_ok()
+    };
+    (64..=Attr::MAX_SIZE).step_by(8).find(fits).unwrap_or(Attr::MAX_SIZE)
+}
+
+/// The header of a file whose data, `data` bytes from the offset `start` on,
+/// are followed by the table of these features.
+pub fn header(
+    events: Events,
+    (start, data): (u64, u64),
+    features: &[FeatureId],
+    order: ByteOrder,
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    let w = &mut Writer::new(&mut out, order);
+    w.u64(write::MAGIC);
+    w.u64(HEADER_SIZE);
+    w.u64(events.entry);
+    put_section(events.attrs, w);
+    put_section(Section { offset: start, size: data }, w);
+    // Names of events, which nobody has written since Linux 3.10.
+    put_section(Section::default(), w);
+    for word in 0..FileHeader::BITMAP {
+        let bits = features.iter().filter(|id| id.0 / 64 == word);
+        w.u64(bits.fold(0, |bits, id| bits | 1 << (id.0 % 64)));
+    }
+    out
+}
+
+/// The table of features of these sizes, in bytes, which follow it one after
+/// the other; it stands at the offset `at`, behind the data. Features must
+/// come in order of their ids.
+pub fn table(features: &[(FeatureId, u64)], at: u64, order: ByteOrder) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut offset = at + FileHeader::SECTION * features.len() as u64;
+    for &(_, size) in features {
+        put_section(Section { offset, size }, &mut Writer::new(&mut out, order));
+        offset += size;
+    }
+    out
+}
+
+/// The bytes of a feature.
+pub fn feature(feature: &Feature, order: ByteOrder) -> Vec<u8> {
+    let mut out = Vec::new();
+    feature.encode(&mut Writer::new(&mut out, order));
+    out
+}
+
+fn put_section(section: Section, w: &mut Writer<'_>) {
+    w.u64(section.offset);
+    w.u64(section.size);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::{Decoder, Source, Step};
+    use crate::stream::StreamRecord;
+
+    fn events(sizes: &[u32], order: ByteOrder) -> Vec<EventDescription> {
+        let mut out = Vec::new();
+        let mut decoder = crate::stream::Decoder::new();
+        write::file_header(order, &mut out);
+        for (&size, id) in sizes.iter().zip(100u64..) {
+            let attr = Attr { size, config: id, ..Attr::default() };
+            write::attr(&attr, &[id, id + 1000], order, &mut out).unwrap();
+        }
+        let mut at = 0;
+        while let crate::stream::Step::Record { consumed, .. } = decoder.step(&out[at..]).unwrap() {
+            at += consumed;
+        }
+        let mut events = decoder.events().to_vec();
+        for (event, &size) in events.iter_mut().zip(sizes) {
+            event.attr.size = size;
+        }
+        events
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_was_written() {
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            let events = events(&[96, 112], order);
+            let mut file = vec![0; 104];
+            let place = Events::write(&events, order, 104, &mut file).unwrap();
+            let start = file.len() as u64;
+            write::finished_round(order, &mut file);
+            let name = feature(&Feature::Hostname("here".into()), order);
+            let kept = [(FeatureId::HOSTNAME, name.len() as u64), (FeatureId(200), 3)];
+            let table = table(&kept, file.len() as u64, order);
+            file.extend([&table, &name, &b"new"[..]].concat());
+            let ids = kept.map(|(id, _)| id);
+            let header = header(place, (start, 8), &ids, order);
+            file[..104].copy_from_slice(&header);
+
+            let mut decoder = Decoder::new(Source::File { length: file.len() as u64 });
+            let (mut at, mut rounds) = (0, 0);
+            loop {
+                match decoder.step(&file[at..]).unwrap() {
+                    Step::Record { consumed, record, .. } => {
+                        at += consumed;
+                        rounds += u64::from(record == StreamRecord::FinishedRound);
+                    }
+                    Step::Seek(offset) => at = usize::try_from(offset).unwrap(),
+                    Step::NeedMore(_) | Step::End => break,
+                }
+            }
+            decoder.finish(0).unwrap();
+            let stream = decoder.stream();
+            assert_eq!((rounds, stream.tally().unreadable()), (1, None));
+            assert_eq!(stream.features().hostname.as_deref(), Some("here"));
+            assert_eq!(stream.features().others[&FeatureId(200)], b"new");
+            for (event, read) in events.iter().zip(stream.events()) {
+                assert_eq!((&event.ids, event.attr.config), (&read.ids, read.attr.config));
+                assert_eq!(read.attr.size, 112, "one size for all");
+            }
+        }
+    }
+
+    #[test]
+    fn attrs_shrink_to_what_old_readers_know_and_no_further() {
+        let sizes = |attr: Attr| size_in_file(&attr);
+        assert_eq!(sizes(Attr { size: 64, ..Attr::default() }), 64);
+        assert_eq!(sizes(Attr { size: 136, ..Attr::default() }), 128);
+        assert_eq!(sizes(Attr { size: 144, config3: 1, ..Attr::default() }), 136);
+        assert_eq!(sizes(Attr { size: 64, sample_regs_intr: 1, ..Attr::default() }), 104);
+    }
+}
