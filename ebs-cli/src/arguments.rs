@@ -5,9 +5,11 @@
 //! sampling needs `-t TYPE` before the program, no line that samples starts
 //! with a program's name, and a program called `report` is never in the way.
 
+mod converting;
 mod planning;
 mod reading;
 
+pub use converting::ConvertArguments;
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{ReportArguments, ScriptArguments, ScriptFormat, SymbolArguments};
 
@@ -27,6 +29,7 @@ const USAGE: &str = "\
 ebs (-u | -k) [-o OUTFILE] [-i INTERVAL] [-c COUNT] -t TYPE [-m NAME,...] EXE_OR_PID [ARGS...]
        ebs report [OPTIONS] FILE
        ebs script [OPTIONS] FILE
+       ebs convert [OPTIONS] IN OUT
        ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN]
        ebs -h [TYPE]";
@@ -88,6 +91,8 @@ pub enum Other {
     Report(ReportArguments),
     /// Prints the records of a recording as text, in order of time.
     Script(ScriptArguments),
+    /// Writes a recording in another form.
+    Convert(ConvertArguments),
     /// Prints what would be opened for an event, without opening it.
     Plan(PlanArguments),
     /// Lists every event that can be named on this machine.

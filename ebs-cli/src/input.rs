@@ -61,6 +61,8 @@ impl Bytes {
 /// Bytes of a recording and where they come from.
 pub struct Input {
     source: Bytes,
+    /// The file, when it is one, to be read besides.
+    file: Option<File>,
     name: String,
     buffer: Vec<u8>,
     start: usize,
@@ -95,12 +97,13 @@ impl Input {
             return Ok(Input::new(Box::new(file), &name));
         }
         let length = metadata.len();
+        let again = file.try_clone().with_context(|| format!("cannot open {name} twice"))?;
         let source: Box<dyn ReadSeek> = if length >= LARGE && std::io::stderr().is_terminal() {
             Box::new(indicatif::ProgressBar::new(length).wrap_read(file))
         } else {
             Box::new(file)
         };
-        Ok(Input::of(Bytes::File(source, length), &name))
+        Ok(Input { file: Some(again), ..Input::of(Bytes::File(source, length), &name) })
     }
 
     /// Reads from anything, front to back; `name` is for messages.
@@ -110,7 +113,8 @@ impl Input {
 
     fn of(source: Bytes, name: &str) -> Input {
         let name = name.to_owned();
-        Input { source, name, buffer: vec![0; BUFFER], start: 0, end: 0, position: 0 }
+        let buffer = vec![0; BUFFER];
+        Input { source, file: None, name, buffer, start: 0, end: 0, position: 0 }
     }
 
     /// A decoder for [`Input::read`].
@@ -119,6 +123,13 @@ impl Input {
             Bytes::Pipe(_) => Source::Pipe,
             Bytes::File(_, length) => Source::File { length },
         })
+    }
+
+    /// The file that is read, for what the decoder passes over: only to be
+    /// read at offsets, as its position is that of [`Input::read`]. None of a
+    /// pipe.
+    pub fn file(&mut self) -> Option<File> {
+        self.file.take()
     }
 
     /// What it is called in messages.

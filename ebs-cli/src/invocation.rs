@@ -2,8 +2,8 @@
 //! places to write to. Pure.
 
 use crate::arguments::{
-    EventArguments, Format, ListArguments, Other, PlanArguments, ReportArguments, SampleArguments,
-    ScriptArguments, Typed,
+    ConvertArguments, EventArguments, Format, ListArguments, Other, PlanArguments, ReportArguments,
+    SampleArguments, ScriptArguments, Typed,
 };
 use crate::completions::Program;
 use daemon::{EventSpec, Modes, Request, Target};
@@ -28,6 +28,8 @@ pub enum Invocation {
     Report(ReportArguments),
     /// Records of a recording as text.
     Script(ScriptArguments),
+    /// A recording in another form.
+    Convert(ConvertArguments),
     /// What would be opened.
     Plan(PlanJob),
     /// The events of a machine.
@@ -99,6 +101,12 @@ pub enum Misuse {
     /// `-i` is no positive number.
     #[error("interval {0:?} is no whole number from 1 to 9223372036854775807")]
     Interval(String),
+    /// `ebs convert` onto itself.
+    #[error("{} is the recording that is read: name another file to write", .0.display())]
+    SameFile(PathBuf),
+    /// `ebs convert` onto a terminal.
+    #[error("a recording is not for a terminal: name a file, or send stdout to one or to a pipe")]
+    Terminal,
     /// `--kernel` is no version.
     #[error("kernel version {0:?} is no X.Y, such as 6.12")]
     Version(String),
@@ -149,6 +157,7 @@ impl Invocation {
             Typed::Sample(arguments) => Invocation::Sample(job(arguments)?),
             Typed::Other(Other::Report(arguments)) => Invocation::Report(arguments),
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
+            Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
             Typed::Other(Other::Plan(arguments)) => Invocation::Plan(plan(&arguments)?),
             Typed::Other(Other::List(arguments)) => Invocation::List(arguments),
             Typed::Other(Other::Completions { shell, program }) => {

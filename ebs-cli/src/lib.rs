@@ -3,12 +3,13 @@
 //! `ebs`: [`arguments`] is what was typed, [`invocation`] what it means,
 //! [`run`] does it. [`sample`] drives a session of the daemon library into
 //! an [`output`]; [`input`] reads what was recorded for [`report`] and
-//! [`script`]; [`plan`] shows what would be opened; [`types`], [`list`],
+//! [`script`], and [`convert`] writes it anew; [`plan`] shows what would be opened; [`types`], [`list`],
 //! [`pages`] and [`completions`] are the helps; [`causes`] words an error.
 
 pub mod arguments;
 pub mod causes;
 pub mod completions;
+pub mod convert;
 pub mod eip2r;
 pub mod exit_status;
 pub mod input;

@@ -6,7 +6,7 @@ use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
 use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
 use crate::script::{Chains, Lines, PerfPrinter, Selection, Sifter, TextPrinter, script};
-use crate::{causes, eip2r, list, pages, plan, report, sample, types};
+use crate::{causes, convert, eip2r, list, pages, plan, report, sample, types};
 use anyhow::{Context, Result};
 use daemon::Facts;
 use std::ffi::OsString;
@@ -61,6 +61,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         }
         Invocation::Report(arguments) => report::run(&arguments, &mut out)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
+        Invocation::Convert(arguments) => convert::run(&arguments)?,
         Invocation::Plan(job) => status = plan::run(&job, &mut out)?,
         Invocation::List(arguments) => list::run(&arguments, &mut out)?,
         Invocation::Completions(shell, of) => completions(shell, of, &mut out)?,

@@ -19,6 +19,8 @@ mod breakpoint;
 mod class;
 /// What a sampled command sees of us: nothing.
 mod command;
+/// Recordings in another form.
+mod convert;
 /// Delivered and lost together are what the kernel counted.
 mod loss;
 /// Types of a CPU's PMU, where there is one and where not.

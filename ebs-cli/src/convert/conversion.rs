@@ -1,0 +1,206 @@
+//! Records on their way from one form to another.
+
+use super::content::{Content, copy_part};
+use super::left_out::LeftOut;
+use super::sink::Sink;
+use anyhow::{Context, Result};
+use record::bytes::Cursor;
+use record::stream::{Decoder, FeatureId, StreamRecord};
+use record::{EventType, RecordHeader, RecordType};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
+use std::rc::Rc;
+
+/// Features that would be wrong afterwards: where AUX data stand in the file
+/// (told anew), how a directory of files is laid out, how records were packed.
+const UNTRUE: [FeatureId; 3] = [FeatureId::AUXTRACE, FeatureId(24), FeatureId::COMPRESSED];
+/// What stands before the bytes of a feature in a record.
+const FEATURE_FRONT: usize = RecordHeader::SIZE + 8;
+
+/// Formats of tracepoints, as far as they came.
+struct TracingData {
+    file: File,
+    size: u64,
+    left: u64,
+}
+
+/// One recording being converted.
+pub(super) struct Conversion {
+    sink: Box<dyn Sink>,
+    /// The file that is read, for what the decoder passes over.
+    source: Option<Rc<File>>,
+    /// The recording is in file form.
+    is_file: bool,
+    begun: bool,
+    tracing_data: Option<TracingData>,
+    records: u64,
+    samples: u64,
+    /// Features that the sink got.
+    features: BTreeSet<FeatureId>,
+    left_out: LeftOut,
+}
+
+impl Conversion {
+    pub(super) fn new(sink: Box<dyn Sink>, source: Option<File>) -> Conversion {
+        Conversion {
+            sink,
+            source: source.map(Rc::new),
+            is_file: false,
+            begun: false,
+            tracing_data: None,
+            records: 0,
+            samples: 0,
+            features: BTreeSet::new(),
+            left_out: LeftOut::default(),
+        }
+    }
+
+    /// Takes a record that `stream` just gave, and its bytes.
+    ///
+    /// # Errors
+    ///
+    /// What it cannot be written to.
+    pub(super) fn record(
+        &mut self,
+        stream: &Decoder,
+        record: &StreamRecord<'_>,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let kind = kind(stream, bytes);
+        match record {
+            StreamRecord::FileHeader => {
+                self.is_file = bytes.is_empty();
+                self.sink.start(stream.order())
+            }
+            StreamRecord::Unreadable { kind, .. } => {
+                self.left_out.note(format!("{kind} that cannot be read"));
+                Ok(())
+            }
+            // Of a file: all is taken when the data begin.
+            _ if bytes.is_empty() => Ok(()),
+            StreamRecord::Skipped(RecordType::COMPRESSED | RecordType::COMPRESSED2) => Ok(()),
+            StreamRecord::Payload(kind) => self.payload(*kind, bytes),
+            _ => self.in_pipe_or_data(stream, kind, bytes),
+        }
+    }
+
+    /// Everything was read. Tells what was written.
+    ///
+    /// # Errors
+    ///
+    /// What it cannot be written to.
+    pub(super) fn finish(mut self, stream: &Decoder) -> Result<String> {
+        self.begin(stream)?;
+        if self.tracing_data.is_some() {
+            self.left_out.note("tracing data that are cut off");
+        }
+        let formats = FeatureId::TRACING_DATA;
+        let has_formats = self.features.contains(&formats);
+        let tracepoints = stream.events().iter().any(|it| it.attr.kind == EventType::TRACEPOINT);
+        let unopened = if self.sink.needs(formats) && tracepoints && !has_formats {
+            "; perf will not open it, since the formats of tracepoints are missing: use --pipe"
+        } else {
+            ""
+        };
+        self.sink.finish(stream).context("cannot write")?;
+        Ok(format!(
+            "{}, {} records, {} of them samples{}{unopened}",
+            self.sink.form(),
+            self.records,
+            self.samples,
+            self.left_out
+        ))
+    }
+
+    /// Before the first record: events, and the features of a file.
+    fn begin(&mut self, stream: &Decoder) -> Result<()> {
+        if self.begun {
+            return Ok(());
+        }
+        self.begun = true;
+        self.sink.begin(stream, self.is_file)?;
+        let Some(file) = self.source.clone() else { return Ok(()) };
+        for &section in &stream.features().sections {
+            let (file, offset, size) = (Rc::clone(&file), section.offset, section.size);
+            self.feature(section.id, Content::Part { file, offset, size })?;
+        }
+        Ok(())
+    }
+
+    fn in_pipe_or_data(&mut self, stream: &Decoder, kind: RecordType, bytes: &[u8]) -> Result<()> {
+        match kind {
+            RecordType::HEADER_ATTR => self.sink.described(stream),
+            RecordType::HEADER_FEATURE => {
+                let mut cursor = Cursor::new(&bytes[RecordHeader::SIZE..], stream.order());
+                let Ok(id) = cursor.u64() else { return Ok(()) };
+                self.feature(FeatureId(id), Content::Bytes(bytes[FEATURE_FRONT..].to_vec()))
+            }
+            RecordType::HEADER_BUILD_ID => self.sink.build_id(bytes),
+            RecordType::HEADER_TRACING_DATA => {
+                let mut cursor = Cursor::new(&bytes[RecordHeader::SIZE..], stream.order());
+                let size = cursor.u32().map_or(0, u64::from);
+                let file = tempfile::tempfile().context("cannot make a file in TMPDIR")?;
+                self.tracing_data = Some(TracingData { file, size, left: size });
+                self.passed_over(stream, kind, size)
+            }
+            RecordType::AUXTRACE => {
+                self.keep(stream, kind, bytes)?;
+                let mut cursor = Cursor::new(&bytes[RecordHeader::SIZE..], stream.order());
+                self.passed_over(stream, kind, cursor.u64().unwrap_or(0))
+            }
+            _ => self.keep(stream, kind, bytes),
+        }
+    }
+
+    fn keep(&mut self, stream: &Decoder, kind: RecordType, bytes: &[u8]) -> Result<()> {
+        self.begin(stream)?;
+        self.records += 1;
+        self.samples += u64::from(kind == RecordType::SAMPLE);
+        self.sink.record(kind, bytes)
+    }
+
+    /// Bytes behind a record, which the decoder of a file does not read.
+    fn passed_over(&mut self, stream: &Decoder, kind: RecordType, size: u64) -> Result<()> {
+        let (true, Some(file)) = (self.is_file, self.source.clone()) else { return Ok(()) };
+        let offset = stream.offset();
+        let there = file.metadata()?.len().saturating_sub(offset);
+        copy_part(&file, offset, size.min(there), |piece| self.payload(kind, piece))
+    }
+
+    fn payload(&mut self, kind: RecordType, bytes: &[u8]) -> Result<()> {
+        if kind != RecordType::HEADER_TRACING_DATA {
+            return self.sink.following(bytes);
+        }
+        let Some(data) = &mut self.tracing_data else { return Ok(()) };
+        data.file.write_all(bytes).context("cannot write to TMPDIR")?;
+        data.left = data.left.saturating_sub(bytes.len() as u64);
+        match self.tracing_data.take() {
+            Some(TracingData { file, size, left: 0 }) => {
+                let content = Content::Part { file: Rc::new(file), offset: 0, size };
+                self.feature(FeatureId::TRACING_DATA, content)
+            }
+            unfinished => {
+                self.tracing_data = unfinished;
+                Ok(())
+            }
+        }
+    }
+
+    fn feature(&mut self, id: FeatureId, content: Content) -> Result<()> {
+        if UNTRUE.contains(&id) {
+            return Ok(());
+        }
+        if id > FeatureId::LAST {
+            self.left_out.note(id.to_string());
+            return Ok(());
+        }
+        self.features.insert(id);
+        self.sink.feature(id, content, &mut self.left_out)
+    }
+}
+
+fn kind(stream: &Decoder, bytes: &[u8]) -> RecordType {
+    let header = RecordHeader::decode(&mut Cursor::new(bytes, stream.order()));
+    header.map_or(RecordType(0), |header| header.kind)
+}

@@ -1,0 +1,42 @@
+//! The form that a recording comes out in.
+
+use super::content::Content;
+use super::left_out::LeftOut;
+use anyhow::Result;
+use record::stream::{Decoder, FeatureId};
+use record::{ByteOrder, RecordType};
+
+/// Takes a recording piece by piece.
+pub(super) trait Sink {
+    /// What it writes, for people.
+    fn form(&self) -> &'static str;
+
+    /// The recording has this byte order; called first.
+    fn start(&mut self, order: ByteOrder) -> Result<()>;
+
+    /// `stream` described an event, or told more ids of one.
+    fn described(&mut self, stream: &Decoder) -> Result<()>;
+
+    /// The first record of the data comes; `of_file`: of a recording in file
+    /// form.
+    fn begin(&mut self, stream: &Decoder, of_file: bool) -> Result<()>;
+
+    /// Takes a record of the data.
+    fn record(&mut self, kind: RecordType, bytes: &[u8]) -> Result<()>;
+
+    /// Takes bytes that follow a record outside its size.
+    fn following(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Takes a HEADER_BUILD_ID record.
+    fn build_id(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Takes a feature; the last of its kind counts.
+    fn feature(&mut self, id: FeatureId, content: Content, left_out: &mut LeftOut) -> Result<()>;
+
+    /// Whether perf opens what is written only with this feature, where an
+    /// event is of its kind.
+    fn needs(&self, id: FeatureId) -> bool;
+
+    /// Everything was given.
+    fn finish(&mut self, stream: &Decoder) -> Result<()>;
+}

@@ -1,0 +1,241 @@
+//! `ebs convert` over recordings of every form: perf and `ebs` see the same
+//! before and after.
+//!
+//! `HARDMETER_RECORDINGS=DIR` names a folder of more of them.
+#![allow(clippy::print_stderr, reason = "a test that skips says why, and counts are told")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests, outside #[test] functions")]
+
+use record::attr::{Attr, SampleType};
+use record::stream::write;
+use record::{ByteOrder, Misc, RecordHeader, RecordType};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const FOLDER: &str = "HARDMETER_RECORDINGS";
+
+fn fixtures() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../record/tests/fixtures")
+}
+
+fn ebs(words: &[&str], files: &[&Path]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ebs")).args(words).args(files).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What perf says of a file; None where it refuses it.
+fn perf(words: &[&str], file: &Path) -> Option<String> {
+    let mut command = Command::new("perf");
+    let output = command.arg(words[0]).args(["-f", "-i"]).arg(file).args(&words[1..]).output();
+    let output = output.unwrap();
+    output.status.success().then(|| text(&output.stdout).replace(&file.display().to_string(), "IN"))
+}
+
+/// Whether there is perf; says so if not.
+fn has_perf() -> bool {
+    let there = Command::new("perf").arg("--version").stdout(Stdio::null()).status();
+    there.inspect_err(|error| eprintln!("skipped: perf cannot be started: {error}")).is_ok()
+}
+
+fn recordings() -> Vec<PathBuf> {
+    let mut folders = vec![fixtures()];
+    match std::env::var_os(FOLDER) {
+        Some(folder) => folders.push(folder.into()),
+        None => eprintln!("{FOLDER} names no folder of more recordings"),
+    }
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| {
+        let is_one = |bytes: Vec<u8>| bytes.starts_with(b"PERFILE2") || bytes.starts_with(b"2ELIF");
+        path.is_file() && std::fs::read(path).is_ok_and(is_one)
+    });
+    paths.sort();
+    paths
+}
+
+const SAMPLES: [&str; 4] =
+    ["script", "--all-samples", "-F", "comm,pid,tid,cpu,time,ip,addr,period"];
+
+/// A recording whose end is good: what `ebs` reads of it is what is in it.
+fn is_sound(path: &Path) -> bool {
+    ebs(&SAMPLES, &[path]).status.success()
+}
+
+#[test]
+fn records_stay_in_both_forms() {
+    let folder = TempDir::new().unwrap();
+    let (mut files, mut samples) = (0, 0);
+    for path in recordings() {
+        let sound = is_sound(&path);
+        let before = ebs(&SAMPLES, &[&path]).stdout;
+        for form in [&["convert"][..], &["convert", "--pipe"]] {
+            let out = folder.path().join("out.data");
+            let said = ebs(form, &[&path, &out]);
+            assert_eq!(said.status.success(), sound, "{}: {}", path.display(), text(&said.stderr));
+            let after = ebs(&SAMPLES, &[&out]);
+            assert!(after.status.success(), "{}: {}", path.display(), text(&after.stderr));
+            assert!(before == after.stdout, "{} {form:?}", path.display());
+            let again = folder.path().join("again.data");
+            assert!(ebs(form, &[&out, &again]).status.success());
+            let bytes = [&out, &again].map(|path| std::fs::read(path).unwrap());
+            assert!(bytes[0] == bytes[1], "{}: twice is not once", path.display());
+        }
+        files += 1;
+        samples += text(&before).lines().count();
+    }
+    assert!(files >= 10, "{files} files");
+    eprintln!("{samples} samples of {files} files kept in both forms");
+}
+
+#[test]
+fn perf_sees_the_same_in_what_was_converted() {
+    if !has_perf() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("out.data");
+    let (mut same, mut opened) = (0, 0);
+    let script = ["script", "--no-itrace"];
+    for path in recordings().into_iter().filter(|path| is_sound(path)) {
+        let name = path.display();
+        assert!(ebs(&["convert"], &[&path, &out]).status.success(), "{name}");
+        let Some(before) = perf(&script, &path) else {
+            // Its perf is newer than ours, or cannot read its own pipes.
+            let ours = ebs(&["script", "--all-samples", "-F", "ip"], &[&path]).stdout;
+            let theirs = perf(&["script", "--no-itrace", "-G", "-F", "ip"], &out).unwrap();
+            assert_eq!(theirs.lines().count(), text(&ours).lines().count(), "{name}");
+            opened += 1;
+            continue;
+        };
+        assert!(perf(&script, &out).unwrap() == before, "{name}");
+        let from_file = std::fs::read(&path).unwrap()[8] == 104;
+        if from_file {
+            // perf knows a pipe's events only after its records.
+            let events = ["evlist", "-v"];
+            assert_eq!(perf(&events, &out), perf(&events, &path), "{name}");
+            // perf cannot follow AUX data in a pipe.
+            let aux = perf(&["script", "--header-only"], &path).unwrap().contains("AUX area");
+            assert!(ebs(&["convert", "--pipe"], &[&path, &out]).status.success(), "{name}");
+            assert!(aux || perf(&script, &out).unwrap() == before, "{name} as a pipe");
+        }
+        same += before.lines().count();
+    }
+    eprintln!(
+        "{same} lines of perf script the same; {opened} files that perf could not read before"
+    );
+}
+
+/// Which features perf finds, without those that say where they stand.
+#[test]
+fn features_stay_as_they_are() {
+    if !has_perf() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("out.data");
+    let header = |path: &Path| {
+        let text = perf(&["script", "--header-only", "-I"], path).unwrap();
+        let places = ["# captured", "# data", "# feat", "# header", "# contains AUX"];
+        let lines = text.lines().filter(|line| !places.iter().any(|place| line.starts_with(place)));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for name in ["group_desc-4.14.file.data", "hybrid_topology-5.15.file.data"] {
+        let path = fixtures().join(name);
+        assert!(ebs(&["convert"], &[&path, &out]).status.success(), "{name}");
+        assert!(header(&path).len() > 20);
+        assert_eq!(header(&out), header(&path), "{name}");
+        let ids = ["buildid-list"];
+        assert_eq!(perf(&ids, &out), perf(&ids, &path), "{name}");
+    }
+    // What a pipe tells in records is in the header of the file.
+    let path = fixtures().join("header_features_aligned-6.12.pipe.data");
+    assert!(ebs(&["convert"], &[&path, &out]).status.success());
+    let said = header(&out).join("\n");
+    for line in ["# nrcpus online : 12", "# cpudesc : Intel(R) Xeon(R) W-2135 CPU @ 3.70GHz"] {
+        assert!(said.contains(line), "{line} is not in\n{said}");
+    }
+}
+
+#[test]
+fn a_damaged_recording_gives_what_can_be_read() {
+    let folder = TempDir::new().unwrap();
+    let whole = std::fs::read(fixtures().join("group_desc-4.14.file.data")).unwrap();
+    let (cut, out) = (folder.path().join("cut.data"), folder.path().join("out.data"));
+    std::fs::write(&cut, &whole[..4000]).unwrap();
+    let said = ebs(&["convert"], &[&cut, &out]);
+    assert_eq!(said.status.code(), Some(1), "{}", text(&said.stderr));
+    assert!(text(&said.stderr).contains("truncated: "), "{}", text(&said.stderr));
+    let kept = ebs(&["script", "-F", "ip"], &[&out]);
+    assert!(kept.status.success(), "the rest is sound: {}", text(&kept.stderr));
+    assert_eq!(kept.stdout, ebs(&["script", "-F", "ip"], &[&cut]).stdout);
+}
+
+#[test]
+fn nothing_is_written_where_nothing_can_be_read() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("out.data");
+    let foreign = folder.path().join("foreign");
+    std::fs::write(&foreign, "#rflags linear_ip\n").unwrap();
+    for (path, why) in [
+        (foreign.as_path(), "text records"),
+        (Path::new("/nowhere/in.data"), "No such file"),
+        (folder.path(), "directory"),
+    ] {
+        let said = ebs(&["convert"], &[path, &out]);
+        assert_eq!(said.status.code(), Some(1), "{}", text(&said.stderr));
+        assert!(text(&said.stderr).contains(why), "{}", text(&said.stderr));
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only what was put there");
+}
+
+#[test]
+fn a_recording_is_not_converted_onto_itself() {
+    let folder = TempDir::new().unwrap();
+    let bytes = std::fs::read(fixtures().join("group_desc-4.14.file.data")).unwrap();
+    let (path, link) = (folder.path().join("in.data"), folder.path().join("link.data"));
+    std::fs::write(&path, &bytes).unwrap();
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    for out in [&path, &link] {
+        let said = ebs(&["convert"], &[&path, out]);
+        assert_eq!(said.status.code(), Some(2), "{}", text(&said.stderr));
+        assert!(text(&said.stderr).contains("is the recording that is read"));
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    let other = folder.path().join("nowhere/out.data");
+    let said = ebs(&["convert"], &[&path, &other]);
+    assert_eq!(said.status.code(), Some(1));
+    assert!(text(&said.stderr).contains("nowhere"), "{}", text(&said.stderr));
+}
+
+/// A stream may describe events after its first record.
+#[test]
+fn events_that_come_late_are_in_the_file() {
+    let folder = TempDir::new().unwrap();
+    let (path, out) = (folder.path().join("in.data"), folder.path().join("out.data"));
+    let order = ByteOrder::Little;
+    let mut bytes = Vec::new();
+    write::file_header(order, &mut bytes);
+    for id in [7u64, 8] {
+        let attr = Attr {
+            config: id,
+            sample_type: SampleType::IDENTIFIER | SampleType::IP,
+            ..Attr::default()
+        };
+        write::attr(&attr, &[id], order, &mut bytes).unwrap();
+        let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(2), size: 24 };
+        header.encode(&mut record::bytes::Writer::new(&mut bytes, order));
+        bytes.extend([id, 0x40_1000 + id].iter().flat_map(|word| word.to_le_bytes()));
+    }
+    std::fs::write(&path, &bytes).unwrap();
+    for form in [&["convert"][..], &["convert", "--pipe"]] {
+        assert!(ebs(form, &[&path, &out]).status.success());
+        let fields = ["script", "--all-samples", "-F", "event,ip"];
+        let lines = ebs(&fields, &[&out]).stdout;
+        assert_eq!(text(&lines).lines().count(), 2, "{}", text(&lines));
+        assert_eq!(lines, ebs(&fields, &[&path]).stdout);
+    }
+    assert_eq!(std::fs::read(&out).unwrap(), bytes, "a pipe is as it was");
+}
