@@ -38,7 +38,7 @@ pub fn run(arguments: &ConvertArguments) -> Result<()> {
     let mut conversion = Conversion::new(sink, input.file());
     let mut decoder = input.decoder();
     let end = input.read_bytes(&mut decoder, |stream, record, bytes| {
-        conversion.record(stream, &record, bytes)
+        conversion.record(stream, record, bytes)
     })?;
     let stream = decoder.stream();
     if stream.events().is_empty() {
