@@ -104,7 +104,7 @@ fn perf_sees_the_same_in_what_was_converted() {
         assert!(ebs(&["convert"], &[&path, &out]).status.success(), "{name}");
         let Some(before) = perf(&script, &path) else {
             // Its perf is newer than ours, or cannot read its own pipes.
-            let ours = ebs(&["script", "--all-samples", "-F", "ip"], &[&path]).stdout;
+            let ours = ebs(&["script", "--all-samples", "-G", "-F", "ip"], &[&path]).stdout;
             let theirs = perf(&["script", "--no-itrace", "-G", "-F", "ip"], &out).unwrap();
             assert_eq!(theirs.lines().count(), text(&ours).lines().count(), "{name}");
             opened += 1;
