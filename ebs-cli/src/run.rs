@@ -86,7 +86,8 @@ fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()>
                 true => Chains::Hidden,
                 false => Chains::Frames(arguments.max_stack),
             };
-            let printer = PerfPrinter::new(selection, chains, Symbolizer::new(symbols));
+            let printer = PerfPrinter::new(selection, chains, Symbolizer::new(symbols))
+                .with_guests(arguments.guest);
             script(&mut input, Lines::new(printer, sifter), out)
         }
         ScriptFormat::Text => script(&mut input, Lines::new(TextPrinter::default(), sifter), out),

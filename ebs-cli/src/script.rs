@@ -1,11 +1,12 @@
 //! `ebs script`: the records of a recording as text, in order of time.
 
 mod chain;
+mod column;
 mod comms;
 mod data_sources;
-mod digits;
 mod field;
 mod line;
+mod members;
 mod names;
 mod order;
 mod perf_printer;

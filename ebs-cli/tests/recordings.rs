@@ -56,7 +56,7 @@ fn lines(out: &[u8]) -> Vec<String> {
 
 /// Fields that every event of a recording has, as `ebs` says.
 fn fields(file: &Path) -> String {
-    let said = ebs(&["script", "--all-samples", "-F", &FIELDS.join(",")], file).stderr;
+    let said = ebs(&["script", "-F", &FIELDS.join(",")], file).stderr;
     let said = String::from_utf8_lossy(&said).into_owned();
     let lacking: Vec<&str> = said
         .lines()
@@ -102,7 +102,7 @@ fn compare(file: &Path, options: &[&str]) -> Compared {
     let Some(theirs) = perf(options, &fields, file) else {
         return Compared::NoPerf;
     };
-    let words = [&["script", "--all-samples", "-F", &fields], options].concat();
+    let words = [&["script", "-F", &fields], options].concat();
     let mut ours = lines(&ebs(&words, file).stdout);
     let status = theirs.status.success();
     let (theirs, said) =
@@ -144,6 +144,78 @@ fn every_recording_that_perf_reads_is_printed_alike() {
         assert!(files >= 3, "perf reads {files} files");
         eprintln!("{options:?}: {alike} lines of {files} files alike; perf refuses {refused:#?}");
     }
+}
+
+/// Text records of whatever was recorded: each line has a value a column,
+/// and the instruction pointers are those of the other form.
+#[test]
+fn every_recording_has_text_records() {
+    let (mut files, mut records) = (0, 0);
+    for file in recordings() {
+        let (text, ips) = (
+            ebs(&["script", "--format", "hardmeter"], &file),
+            ebs(&["script", "-GF", "ip"], &file),
+        );
+        let (text, said) = (lines(&text.stdout), String::from_utf8_lossy(&ips.stderr).into_owned());
+        let name = file.display();
+        let mut columns = 0;
+        let mut pointers = Vec::new();
+        for line in &text {
+            let values: Vec<&str> = line.split(' ').collect();
+            if line.starts_with('#') {
+                columns = values.len();
+                assert_eq!((values[1], values[columns - 1]), ("linear_ip", "misc"), "{name}");
+                continue;
+            }
+            assert_eq!(values.len(), columns, "{name}: {line}");
+            let pointer = values[1].trim_start_matches('0');
+            pointers.push(if pointer.is_empty() { "0" } else { pointer }.to_owned());
+        }
+        // Groups have more lines there, virtual machines fewer.
+        if !name.to_string().contains("group_read") && !said.contains("virtual machines") {
+            assert_eq!(pointers, lines(&ips.stdout), "{name}");
+        }
+        files += 1;
+        records += pointers.len();
+    }
+    eprintln!("{records} text records of {files} files");
+}
+
+/// The pipeline of old, on what perf recorded with registers of user space
+/// and call chains.
+#[test]
+fn text_records_go_through_the_pipeline_of_old() {
+    let file = fixtures().join("group_read-6.1.file.data");
+    let run = |pipeline: &str| {
+        let shell = Command::new("bash")
+            .args(["-o", "pipefail", "-euc", pipeline])
+            .env("EBS", env!("CARGO_BIN_EXE_ebs"))
+            .env("EIP2R", env!("CARGO_BIN_EXE_eip2r"))
+            .env("FILE", &file)
+            .output()
+            .unwrap();
+        assert!(shell.status.success(), "{}", String::from_utf8_lossy(&shell.stderr));
+        lines(&shell.stdout)
+    };
+    let text = run("$EBS script --format hardmeter $FILE");
+    assert_eq!(text[0], "#rflags linear_ip rax rbx rsp tid time pid misc");
+    let user: Vec<&String> = text.iter().filter(|line| line.ends_with("2")).collect();
+    assert!(!user.is_empty() && user.iter().all(|line| !line.contains("--")), "{user:#?}");
+    let kernel: Vec<&String> = text.iter().filter(|line| line.ends_with("1")).collect();
+    assert!(!kernel.is_empty() && kernel.iter().all(|line| line.starts_with("--")), "{kernel:#?}");
+
+    let list = "printf 'ffffffff81000000 T _text\\nffffffff81b73418 T touched\\n'";
+    let maps = format!("$EIP2R -p 2 --kaslr-offset 0 -s <({list})");
+    let counted = run(&format!(
+        "$EBS script --format hardmeter $FILE | {maps} 2>/dev/null | sort | uniq -c | sort -n"
+    ));
+    let sum: usize = counted
+        .iter()
+        .filter(|line| !line.contains('#'))
+        .filter_map(|line| line.split(' ').next()?.parse::<usize>().ok())
+        .sum();
+    assert_eq!(sum, text.len() - 1, "{counted:#?}");
+    assert!(counted.iter().any(|line| line.contains("touched")), "{counted:#?}");
 }
 
 #[test]

@@ -90,6 +90,9 @@ pub struct ScriptArguments {
     /// Frames of a call chain to print at most.
     #[arg(long, value_name = "N", value_parser = number::<usize>, default_value = "127")]
     pub max_stack: usize,
+    /// Prints also the records of virtual machines that the recorded one hosts.
+    #[arg(long)]
+    pub guest: bool,
     /// Prints only records of instructions of this class; see `ebs report --help`.
     #[arg(long, value_name = "CLASS", conflicts_with = "all_samples")]
     pub class: Option<InstructionClass>,

@@ -11,12 +11,16 @@ pub(super) fn right(value: u64, width: usize, out: &mut Vec<u8>) {
     decimal(value, 1, out);
 }
 
-/// Appends a decimal number, left in its column.
+/// Appends an id, which may be below zero, right in its column.
 #[inline]
-pub(super) fn left(value: u64, width: usize, out: &mut Vec<u8>) {
-    let start = out.len();
-    decimal(value, 1, out);
-    blanks(width.saturating_sub(out.len() - start), out);
+pub(super) fn id(value: i32, width: usize, out: &mut Vec<u8>) {
+    if value >= 0 {
+        return right(value.unsigned_abs().into(), width, out);
+    }
+    let digits = value.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 2;
+    blanks(width.saturating_sub(digits), out);
+    out.push(b'-');
+    decimal(value.unsigned_abs().into(), 1, out);
 }
 
 /// Appends a hexadecimal number without leading zeroes, right in its column.
@@ -45,13 +49,21 @@ mod tests {
     }
 
     #[test]
+    fn ids_may_be_below_zero() {
+        for value in [0, 7, -1, -10, 99_999, i32::MIN, i32::MAX] {
+            for width in [0, 5, 16] {
+                assert_eq!(written(|out| id(value, width, out)), format!("|{value:width$}"));
+            }
+        }
+    }
+
+    #[test]
     fn columns_are_those_of_the_formatting_machinery() {
         let edges = (0..64).flat_map(|bit| [1u64 << bit, (1 << bit) - 1]);
         let tens = (0..20).flat_map(|power| [10u64.pow(power), 10u64.pow(power) - 1]);
         for value in edges.chain(tens).chain([u64::MAX]) {
             for width in [0, 1, 5, 16, 24] {
                 assert_eq!(written(|out| right(value, width, out)), format!("|{value:width$}"));
-                assert_eq!(written(|out| left(value, width, out)), format!("|{value:<width$}"));
                 assert_eq!(written(|out| hex(value, width, out)), format!("|{value:width$x}"));
             }
         }

@@ -1,8 +1,9 @@
 //! One record as a line, column for column as `perf script` prints it.
 
-use super::digits::{decimal, hexadecimal, signed, zero_padded};
+use super::column::{blanks, hex, id, right};
 use super::field::{Field, Fields};
 use record::sample::{BranchStack, Weight};
+use record::text::decimal;
 use record::{Misc, Sample};
 
 /// What stands at an address.
@@ -23,6 +24,8 @@ pub(super) struct Start<'a> {
     pub(super) comm: Option<&'a [u8]>,
     /// Whether the name is padded: not before a call chain.
     pub(super) padded: bool,
+    /// Events that it stands for.
+    pub(super) period: Option<u64>,
     /// Name of its event, padded to the longest of this recording.
     pub(super) event: &'a [u8],
 }
@@ -34,20 +37,20 @@ impl Start<'_> {
         let sample = self.sample;
         if let (true, Some(cpu)) = (fields.has(Field::Cpu), sample.cpu) {
             out.push(b'[');
-            zero_padded(cpu.0.into(), 3, out);
+            decimal(cpu.0.into(), 3, out);
             out.extend_from_slice(b"] ");
         }
         if fields.has(Field::Misc) {
             write_misc(sample.misc, out);
         }
         if let (true, Some(time)) = (fields.has(Field::Time), sample.time) {
-            decimal(time.0 / 1_000_000_000, 5, out);
+            right(time.0 / 1_000_000_000, 5, out);
             out.push(b'.');
-            zero_padded(time.0 % 1_000_000_000 / 1000, 6, out);
+            decimal(time.0 % 1_000_000_000 / 1000, 6, out);
             out.extend_from_slice(b": ");
         }
-        if let (true, Some(period)) = (fields.has(Field::Period), sample.period) {
-            decimal(period, 10, out);
+        if let (true, Some(period)) = (fields.has(Field::Period), self.period) {
+            right(period, 10, out);
             out.push(b' ');
         }
         if fields.has(Field::Event) {
@@ -62,16 +65,15 @@ impl Start<'_> {
             let width: usize = if self.padded { 16 } else { 0 };
             match (self.comm, task) {
                 (Some(comm), _) => {
-                    out.resize(out.len() + width.saturating_sub(comm.len()), b' ');
+                    blanks(width.saturating_sub(comm.len()), out);
                     clean(comm, out);
                 }
                 (None, task) => {
-                    let start = out.len();
-                    out.push(b':');
-                    signed(task.map_or(-1, |task| task.tid.0), 0, out);
-                    let length = out.len() - start;
-                    out.resize(start + length.max(width), b' ');
-                    out[start..].rotate_right(width.saturating_sub(length));
+                    let tid = task.map_or(-1, |task| task.tid.0);
+                    let mut unnamed = Vec::from(b":");
+                    id(tid, 0, &mut unnamed);
+                    blanks(width.saturating_sub(unnamed.len()), out);
+                    out.extend_from_slice(&unnamed);
                 }
             }
             out.push(b' ');
@@ -81,15 +83,15 @@ impl Start<'_> {
         };
         let (pid, tid) = (fields.has(Field::Pid), fields.has(Field::Tid));
         if pid {
-            signed(task.pid.0, 5, out);
+            id(task.pid.0, 5, out);
         }
         if pid && tid {
             out.push(b'/');
             let start = out.len();
-            signed(task.tid.0, 0, out);
+            id(task.tid.0, 0, out);
             out.resize(out.len().max(start + 5), b' ');
         } else if tid {
-            signed(task.tid.0, 5, out);
+            id(task.tid.0, 5, out);
         }
         if pid || tid {
             out.push(b' ');
@@ -110,7 +112,7 @@ fn write_misc(misc: Misc, out: &mut Vec<u8>) {
 
 /// Appends a data address, and what is there if that is known.
 pub(super) fn write_addr(addr: u64, named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) {
-    hexadecimal(addr, 16, out);
+    hex(addr, 16, out);
     if let Some(named) = named {
         write_names(Some(named), fields, out);
     }
@@ -124,16 +126,16 @@ pub(super) fn write_weight(weight: Weight, fields: Fields, out: &mut Vec<u8>) {
     };
     if fields.has(Field::Weight) {
         out.push(b' ');
-        decimal(cost, 15, out);
+        right(cost, 15, out);
     }
     if let (true, Some(instruction)) = (fields.has(Field::InsLat), instruction) {
-        decimal(instruction.into(), 16, out);
+        right(instruction.into(), 16, out);
     }
 }
 
 /// Appends an address, and the symbol and object there.
 pub(super) fn write_ip(ip: u64, named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) {
-    hexadecimal(ip, 16, out);
+    hex(ip, 16, out);
     write_names(named, fields, out);
 }
 
@@ -146,10 +148,10 @@ pub(super) fn write_branches<'n>(
     for branch in stack.branches() {
         let flags = branch.flags;
         out.extend_from_slice(b" 0x");
-        hexadecimal(branch.from, 0, out);
+        hex(branch.from, 0, out);
         named(branch.from, out);
         out.extend_from_slice(b"/0x");
-        hexadecimal(branch.to, 0, out);
+        hex(branch.to, 0, out);
         named(branch.to, out);
         out.extend_from_slice(match (flags.mispredicted(), flags.predicted()) {
             (_, true) => b"/P/",
@@ -158,7 +160,7 @@ pub(super) fn write_branches<'n>(
         });
         out.extend_from_slice(if flags.in_transaction() { b"X/" } else { b"-/" });
         out.extend_from_slice(if flags.aborted() { b"A/" } else { b"-/" });
-        decimal(flags.cycles().into(), 0, out);
+        right(flags.cycles().into(), 0, out);
         out.push(b'/');
         out.extend_from_slice(flags.kind_name().as_bytes());
         out.push(b' ');
@@ -177,7 +179,7 @@ pub(super) fn write_page_size(size: u64, out: &mut Vec<u8>) {
         left /= 1024;
         unit += 1;
     }
-    decimal(left, 0, out);
+    right(left, 0, out);
     out.push(b"BKMG"[unit]);
 }
 
@@ -189,7 +191,7 @@ fn write_names(named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) {
                 clean(name.as_bytes(), out);
                 if fields.has(Field::Symoff) {
                     out.extend_from_slice(b"+0x");
-                    hexadecimal(*offset, 0, out);
+                    hex(*offset, 0, out);
                 }
             }
             None => out.extend_from_slice(b" [unknown]"),

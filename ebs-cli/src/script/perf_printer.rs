@@ -1,16 +1,17 @@
 //! Records as `perf script` prints them.
 
 use super::chain::frames;
+use super::column::hex;
 use super::data_sources::DataSources;
-use super::digits::hexadecimal;
 use super::field::{Field, Fields, Selection};
 use super::line::{self, Start};
+use super::members::Members;
 use super::names::{At, Names};
 use super::registers::RegisterNames;
 use super::{About, Printer};
 use record::attr::BranchSampleType;
 use record::stream::{Decoder, EventDescription, Features};
-use record::{Arch, EventType, Misc, Sample, SampleId, SampleType, SideRecord};
+use record::{Arch, CpuMode, EventType, Misc, Sample, SampleId, SampleType, SideRecord};
 use symbolizer::Symbolizer;
 
 /// Prints as `perf script` does.
@@ -18,8 +19,13 @@ use symbolizer::Symbolizer;
 pub struct PerfPrinter {
     selection: Selection,
     chains: Chains,
+    /// Whether records of virtual machines are printed.
+    guests: bool,
+    /// Those that were not.
+    guest_records: u64,
     /// Call chains of which not all was printed.
     cut: u64,
+    members: Members,
     names: Names,
     sources: DataSources,
     registers: RegisterNames,
@@ -57,13 +63,21 @@ impl PerfPrinter {
         PerfPrinter {
             selection,
             chains,
+            guests: false,
+            guest_records: 0,
             cut: 0,
+            members: Members::default(),
             names: Names::new(symbolizer),
             sources: DataSources::default(),
             registers: RegisterNames::new(Arch::default()),
             looks: Vec::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// Prints records of virtual machines too, or not, as before.
+    pub fn with_guests(self, guests: bool) -> PerfPrinter {
+        PerfPrinter { guests, ..self }
     }
 
     /// Learns how an event's records look, and notes what they lack.
@@ -115,18 +129,74 @@ impl PerfPrinter {
 
 impl Printer for PerfPrinter {
     fn print(&mut self, sample: &Sample<'_>, about: &About<'_>, out: &mut Vec<u8>) {
-        if self.looks.get(about.event).is_none_or(Option::is_none) {
-            self.look_at(about.event, about.decoder);
+        let of_guest = matches!(sample.misc.cpu_mode(), CpuMode::GuestKernel | CpuMode::GuestUser);
+        if of_guest && !self.guests {
+            self.guest_records += 1;
+            return;
+        }
+        match &sample.read {
+            Some(read) if read.values.iter().all(|value| value.id.is_some()) => {
+                for value in &read.values {
+                    if let Some((event, growth)) = self.members.grown(about.decoder, value) {
+                        self.print_as(event, (sample, Some(growth)), about, out);
+                    }
+                }
+            }
+            _ => self.print_as(about.event, (sample, sample.period), about, out),
+        }
+    }
+
+    fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
+        self.names.side(misc, record, id);
+    }
+
+    fn machine(&mut self, features: &Features) {
+        if let Some(release) = &features.os_release {
+            self.names.recorded_release(release);
+        }
+    }
+
+    fn end(&mut self, _decoder: &Decoder, _out: &mut Vec<u8>) {
+        if self.guest_records > 0 {
+            self.notes.push(format!(
+                "{} records of virtual machines are left out; --guest prints them",
+                self.guest_records
+            ));
+        }
+        if let (cut @ 1.., Chains::Frames(most)) = (self.cut, self.chains) {
+            self.notes.push(format!(
+                "{cut} call chains have more than {most} frames; --max-stack prints them"
+            ));
+        }
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+impl PerfPrinter {
+    /// Prints a record of an event that stands for `period` events.
+    fn print_as(
+        &mut self,
+        event: usize,
+        (sample, period): (&Sample<'_>, Option<u64>),
+        about: &About<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        if self.looks.get(event).is_none_or(Option::is_none) {
+            self.look_at(event, about.decoder);
         }
         let PerfPrinter { names, sources, registers, looks, cut, .. } = self;
-        let Some(look) = looks.get(about.event).and_then(Option::as_ref) else {
+        let Some(look) = looks.get(event).and_then(Option::as_ref) else {
             return;
         };
         let fields = look.fields;
         let at = At::of(sample);
         let comm = about.comm;
-        Start { sample, comm, padded: look.frames.is_none(), event: &look.title }
-            .write(fields, out);
+        let padded = look.frames.is_none();
+        let title = &look.title;
+        Start { sample, comm, padded, period, event: title }.write(fields, out);
         if let (true, Some(addr)) = (fields.has(Field::Addr), sample.addr) {
             let named = look.data_named.then(|| names.data(at, addr));
             line::write_addr(addr, named.as_ref(), fields, out);
@@ -171,7 +241,7 @@ impl Printer for PerfPrinter {
         }
         if let (true, Some(physical)) = (fields.has(Field::PhysAddr), sample.phys_addr) {
             out.push(b' ');
-            hexadecimal(physical, 15, out);
+            hex(physical, 15, out);
         }
         for (field, size) in [
             (Field::DataPageSize, sample.data_page_size),
@@ -182,28 +252,6 @@ impl Printer for PerfPrinter {
             }
         }
         out.push(b'\n');
-    }
-
-    fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
-        self.names.side(misc, record, id);
-    }
-
-    fn machine(&mut self, features: &Features) {
-        if let Some(release) = &features.os_release {
-            self.names.recorded_release(release);
-        }
-    }
-
-    fn end(&mut self, _decoder: &Decoder, _out: &mut Vec<u8>) {
-        if let (cut @ 1.., Chains::Frames(most)) = (self.cut, self.chains) {
-            self.notes.push(format!(
-                "{cut} call chains have more than {most} frames; --max-stack prints them"
-            ));
-        }
-    }
-
-    fn notes(&self) -> &[String] {
-        &self.notes
     }
 }
 

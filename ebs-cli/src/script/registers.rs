@@ -1,6 +1,6 @@
 //! Registers on a line.
 
-use super::digits::hexadecimal;
+use super::column::hex;
 use record::registers::{RegsAbi, perf_name};
 use record::{Arch, Registers};
 
@@ -36,7 +36,7 @@ impl RegisterNames {
             left &= left.wrapping_sub(1);
             let label = usize::try_from(bit).ok().and_then(|bit| self.labels.get(bit));
             out.extend_from_slice(label.map_or(b"", |label| label));
-            hexadecimal(value, 0, out);
+            hex(value, 0, out);
             out.push(b' ');
         }
     }

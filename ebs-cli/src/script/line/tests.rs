@@ -20,7 +20,6 @@ fn line(fields: Fields) -> String {
         task: Some(Task { pid: Pid(20257), tid: Tid(20258) }),
         time: Some(Time(2_038_033_287_999)),
         cpu: Some(Cpu(0)),
-        period: Some(1),
         ..Sample::default()
     };
     let ip = Named {
@@ -29,7 +28,8 @@ fn line(fields: Fields) -> String {
     };
     let comm = Some(&b"t"[..]);
     let mut out = Vec::new();
-    Start { sample: &sample, comm, padded: true, event: b"page-faults" }.write(fields, &mut out);
+    Start { sample: &sample, comm, padded: true, period: Some(1), event: b"page-faults" }
+        .write(fields, &mut out);
     if fields.has(Field::Addr) {
         write_addr(0x562e_20f1_f018, None, fields, &mut out);
     }
@@ -86,7 +86,8 @@ fn tasks_without_a_name_have_their_number() {
     let sample = Sample { task: Some(Task { pid: Pid(1), tid: Tid(7) }), ..Sample::default() };
     let start = |sample, comm, padded| {
         let mut out = Vec::new();
-        Start { sample, comm, padded, event: b"e" }.write(Fields::of([Field::Comm]), &mut out);
+        Start { sample, comm, padded, period: None, event: b"e" }
+            .write(Fields::of([Field::Comm]), &mut out);
         String::from_utf8(out).expect("is text")
     };
     assert_eq!(start(&sample, Some(&b"a\nb\x1b[31m"[..]), true), "        a?b?[31m ");
