@@ -1,7 +1,7 @@
 //! A mapped file, opened when first needed, its symbols read when first
 //! needed.
 
-use crate::elf::{self, ranges::Ranges, segments::Translation};
+use crate::elf::{self, ranges::Ranges, segments::Translation, symbols::Naming};
 use crate::locate::{Located, hex, locate, locate_debug};
 use crate::object::MappedFile;
 use crate::{Options, Reason};
@@ -38,6 +38,15 @@ impl Binary {
         matches!(self, Binary::Opened(_))
     }
 
+    /// Where its parts lie, if the file is open.
+    pub(crate) fn segments(&self) -> Option<&elf::segments::Segments> {
+        match self {
+            Binary::Unopened | Binary::Failed(_) => None,
+            Binary::Opened(located) => Some(&located.head.segments),
+            Binary::Read { segments, .. } | Binary::Nameless(segments, _) => Some(segments),
+        }
+    }
+
     /// Whether it turned out that the file cannot be used.
     pub(crate) fn is_failed(&self) -> bool {
         matches!(self, Binary::Failed(_))
@@ -46,13 +55,7 @@ impl Binary {
     /// Link-time address of the code at an offset in the file, if the file
     /// is open.
     pub(crate) fn translate(&self, offset: u64) -> Option<Translation> {
-        match self {
-            Binary::Unopened | Binary::Failed(_) => None,
-            Binary::Opened(located) => located.head.segments.translate(offset),
-            Binary::Read { segments, .. } | Binary::Nameless(segments, _) => {
-                segments.translate(offset)
-            }
-        }
+        self.segments()?.translate(offset)
     }
 
     /// Reads the symbols if that was not tried before, and closes the file.
@@ -66,7 +69,7 @@ impl Binary {
             };
             let stripped = (!located.head.has_symbols && separate.is_none())
                 .then(|| build_id(located.head.build_id.as_deref()));
-            let ranges = elf::ranges(&located.file, separate.as_ref());
+            let ranges = elf::ranges(&located.file, separate.as_ref(), Naming::Code);
             let segments = std::mem::take(&mut located.head.segments);
             *self = match ranges {
                 Ok(ranges) if ranges.is_empty() => {

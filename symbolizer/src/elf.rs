@@ -21,6 +21,7 @@ use ranges::Ranges;
 use std::borrow::Cow;
 use std::io::{Read, Seek};
 use std::ops::Range;
+use symbols::Naming;
 
 /// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,15 +61,16 @@ pub(crate) fn head<'data, R: ReadRef<'data>>(data: R) -> Result<Head, ElfError> 
     }
 }
 
-/// The routines that the file's symbols name. `separate` is the debug file
-/// of `data`, whose full symbol table is used instead.
+/// The routines, or the variables, that the file's symbols name. `separate`
+/// is the debug file of `data`, whose full symbol table is used instead.
 pub(crate) fn ranges<'data, R: ReadRef<'data>>(
     data: R,
     separate: Option<R>,
+    naming: Naming,
 ) -> Result<Ranges, ElfError> {
     match is_64(data)? {
-        false => symbols::read::<FileHeader32<Endianness>, R>(data, separate),
-        true => symbols::read::<FileHeader64<Endianness>, R>(data, separate),
+        false => symbols::read::<FileHeader32<Endianness>, R>(data, separate, naming),
+        true => symbols::read::<FileHeader64<Endianness>, R>(data, separate, naming),
     }
 }
 
@@ -82,7 +84,7 @@ pub struct ElfSymbols {
 impl ElfSymbols {
     /// Reads a whole file; `.symtab`, `.dynsym` and PLT stubs.
     pub fn parse(bytes: &[u8]) -> Result<ElfSymbols, ElfError> {
-        Ok(ElfSymbols { head: head(bytes)?, ranges: ranges(bytes, None)? })
+        Ok(ElfSymbols { head: head(bytes)?, ranges: ranges(bytes, None, Naming::Code)? })
     }
 
     /// Reads what is needed of a file, a piece at a time, as the symbolizer
@@ -90,7 +92,7 @@ impl ElfSymbols {
     /// the file's length.
     pub fn read<F: Read + Seek>(file: F) -> Result<ElfSymbols, ElfError> {
         let file = ReadCache::new(file);
-        Ok(ElfSymbols { head: head(&file)?, ranges: ranges(&file, None)? })
+        Ok(ElfSymbols { head: head(&file)?, ranges: ranges(&file, None, Naming::Code)? })
     }
 
     /// NT_GNU_BUILD_ID.

@@ -18,6 +18,7 @@
 
 mod binary;
 mod code;
+mod data;
 mod demangle;
 mod elf;
 mod file;

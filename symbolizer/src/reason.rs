@@ -35,6 +35,11 @@ pub enum Reason {
         /// Release of the running kernel; empty when unknown.
         here: String,
     },
+    /// The list names routines alone.
+    #[error(
+        "the kernel's list names no variables (no CONFIG_KALLSYMS_ALL); give the System.map of its build"
+    )]
+    KernelVariablesUnlisted,
     /// The list that was given is not the recorded kernel's.
     #[error("{why}")]
     KernelOtherList {
@@ -70,6 +75,17 @@ pub enum Reason {
     /// The process mapped more than is kept.
     #[error("this process has more mappings than are kept, or more forks behind it")]
     TooManyMappings,
+    /// No recorded mapping holds a data address.
+    #[error(
+        "no recorded mapping holds this data address: recorders tell those of data when asked to (perf record -d)"
+    )]
+    DataNotMapped,
+    /// Memory whose parts have no names that a file would know.
+    #[error("{name} has no named variables")]
+    NoVariables {
+        /// `[heap]`, `[stack]`, `//anon`.
+        name: String,
+    },
     /// Executable memory without a file.
     #[error("{name}: anonymous executable memory (JIT?)")]
     Anonymous {
@@ -158,7 +174,9 @@ impl Reason {
     pub fn tag(&self) -> &'static str {
         match self {
             Reason::KernelHidden => "[kernel-hidden]",
-            Reason::KernelUnlisted { .. } => "[no-kernel-symbols]",
+            Reason::KernelUnlisted { .. } | Reason::KernelVariablesUnlisted => {
+                "[no-kernel-symbols]"
+            }
             Reason::KernelOtherBoot { .. }
             | Reason::KernelOtherRelease { .. }
             | Reason::KernelOtherList { .. } => "[other-kernel]",
@@ -168,6 +186,8 @@ impl Reason {
             Reason::NotMapped => "[not-mapped]",
             Reason::UnknownProcess => "[unknown-process]",
             Reason::TooManyMappings => "[too-many-mappings]",
+            Reason::DataNotMapped => "[not-mapped]",
+            Reason::NoVariables { .. } => "[no-variables]",
             Reason::Anonymous { .. } => "[anonymous]",
             Reason::NoSymbols { .. } => "[no-symbols]",
             Reason::Stripped { .. } => "[stripped]",

@@ -2,8 +2,10 @@
 
 use crate::binary::Binary;
 use crate::code::Sources;
+use crate::data::DataView;
 use crate::elf::{self, ranges::Ranges, segments::Translation};
 use crate::kernel::load::{Anchor, Note};
+use crate::kernel::table::KernelSymbols;
 use crate::kernel::view::KernelView;
 use crate::object::{self, Kind, Objects};
 use crate::timeline::{Found, Mapping, Missing, Timelines};
@@ -18,7 +20,7 @@ use std::ops::Range;
 /// too.
 const KERNEL_PID: Pid = Pid(-1);
 /// Answers remembered; a power of two.
-const MEMOS: usize = 4096;
+pub(crate) const MEMOS: usize = 4096;
 /// Files kept open until their symbols are read.
 const MOST_OPEN: usize = 128;
 /// Kinds of KSYMBOL (`perf_record_ksymbol_type`): a BPF program, and the
@@ -34,15 +36,16 @@ const KSYMBOL_UNREGISTER: u16 = 1;
 pub struct Symbolizer {
     pub(crate) options: Options,
     pub(crate) objects: Objects,
-    timelines: Timelines,
+    pub(crate) timelines: Timelines,
     /// What the kernel maps for itself, as if it were one process.
     kernel_timeline: Timelines,
     pub(crate) kernel: KernelView,
     /// Counts what was told; an older memo is void.
-    told: u64,
+    pub(crate) told: u64,
     memos: Vec<Memo>,
     /// Beside the files in `objects`.
     binaries: Vec<Binary>,
+    pub(crate) data: DataView,
     /// Binaries whose file is kept open.
     open: usize,
     pub(crate) vdso: Option<Result<OwnVdso, Reason>>,
@@ -51,32 +54,57 @@ pub struct Symbolizer {
 
 /// An answer of [`Symbolizer::place`] and where it holds.
 #[derive(Clone, Copy, Debug)]
-struct Memo {
+pub(crate) struct Memo {
     /// None: the kernel.
-    pid: Option<Pid>,
-    first: u64,
-    last: u64,
-    from: Time,
-    until: Time,
-    told: u64,
-    object: ObjectId,
+    pub(crate) pid: Option<Pid>,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) from: Time,
+    pub(crate) until: Time,
+    pub(crate) told: u64,
+    pub(crate) object: ObjectId,
     /// Added to an address, modulo 2^64.
-    delta: u64,
+    pub(crate) delta: u64,
+}
+
+impl Memo {
+    /// Holds nowhere.
+    pub(crate) const VOID: Memo = Memo {
+        pid: None,
+        first: 1,
+        last: 0,
+        from: Time(0),
+        until: Time(0),
+        told: 0,
+        object: ObjectId::UNMAPPED,
+        delta: 0,
+    };
+
+    /// The same for the times only at which what was found beside it holds.
+    pub(crate) fn within(self, beside: &Found) -> Memo {
+        Memo { from: self.from.max(beside.from), until: self.until.min(beside.until), ..self }
+    }
+
+    /// The answer for an address, if this holds there.
+    #[inline]
+    pub(crate) fn place(
+        &self,
+        told: u64,
+        pid: Option<Pid>,
+        address: u64,
+        time: Time,
+    ) -> Option<Place> {
+        let holds = self.told == told
+            && self.pid == pid
+            && (self.first..=self.last).contains(&address)
+            && (self.from..=self.until).contains(&time);
+        holds.then(|| Place { object: self.object, address: address.wrapping_add(self.delta) })
+    }
 }
 
 impl Symbolizer {
     /// Knows nothing of any process yet; files are opened when needed.
     pub fn new(options: Options) -> Symbolizer {
-        let void = Memo {
-            pid: None,
-            first: 1,
-            last: 0,
-            from: Time(0),
-            until: Time(0),
-            told: 0,
-            object: ObjectId::UNMAPPED,
-            delta: 0,
-        };
         Symbolizer {
             options,
             objects: Objects::new(),
@@ -84,8 +112,9 @@ impl Symbolizer {
             kernel_timeline: Timelines::default(),
             kernel: KernelView::new(),
             told: 1,
-            memos: vec![void; MEMOS],
+            memos: vec![Memo::VOID; MEMOS],
             binaries: Vec::new(),
+            data: DataView::default(),
             open: 0,
             vdso: None,
             sources: Sources::default(),
@@ -116,6 +145,7 @@ impl Symbolizer {
                     object: self.objects.kernel_routine(name, (address, length), kind),
                     start: address,
                     offset: address,
+                    executable: true,
                 });
                 self.kernel_timeline.map(KERNEL_PID, time, (address, length), mapping);
             }
@@ -131,7 +161,8 @@ impl Symbolizer {
             let file = FileIdentity::Inode { major, minor, inode, generation: 0 };
             let length = end.saturating_sub(start);
             let object = self.objects.mapped(entry.path, &file, (pid, start, length));
-            let mapping = Some(Mapping { object, start, offset: entry.offset });
+            let executable = entry.permissions[2] == b'x';
+            let mapping = Some(Mapping { object, start, offset: entry.offset, executable });
             self.timelines.map(pid, time, (start, length), mapping);
         }
         self.told += 1;
@@ -149,7 +180,8 @@ impl Symbolizer {
         if task.pid != KERNEL_PID || misc.cpu_mode() == CpuMode::User {
             let object =
                 self.objects.mapped(mapping.path, &mapping.file, (task.pid, start, length));
-            let mapping = Some(Mapping { object, start, offset: page_offset });
+            let executable = !misc.contains(Misc::MMAP_DATA);
+            let mapping = Some(Mapping { object, start, offset: page_offset, executable });
             self.timelines.map(task.pid, time, (start, length), mapping);
         } else if let Some(rest) = mapping.path.strip_prefix(b"[kernel.kallsyms]") {
             // The offset of this record is the address of the symbol in its
@@ -160,7 +192,8 @@ impl Symbolizer {
             }
         } else if let Some(name) = module_name(mapping.path) {
             let object = self.objects.module(&name);
-            let mapping = Some(Mapping { object, start, offset: start });
+            let executable = true;
+            let mapping = Some(Mapping { object, start, offset: start, executable });
             self.kernel_timeline.map(KERNEL_PID, time, (start, length), mapping);
         }
     }
@@ -171,20 +204,11 @@ impl Symbolizer {
         let pid = match mode {
             CpuMode::User => Some(pid),
             CpuMode::Kernel => None,
-            CpuMode::GuestKernel | CpuMode::GuestUser => {
-                return Place { object: ObjectId::GUEST, address: ip };
-            }
-            CpuMode::Hypervisor => return Place { object: ObjectId::HYPERVISOR, address: ip },
-            CpuMode::Unknown => return Place { object: ObjectId::UNKNOWN_MODE, address: ip },
+            other => return Place { object: elsewhere(other), address: ip },
         };
         let slot = memo_slot(pid, ip);
-        let memo = self.memos[slot];
-        if memo.told == self.told
-            && memo.pid == pid
-            && (memo.first..=memo.last).contains(&ip)
-            && (memo.from..=memo.until).contains(&time)
-        {
-            return Place { object: memo.object, address: ip.wrapping_add(memo.delta) };
+        if let Some(place) = self.memos[slot].place(self.told, pid, ip, time) {
+            return place;
         }
         let memo = self.look_up(pid, ip, time);
         self.memos[slot] = memo;
@@ -194,7 +218,7 @@ impl Symbolizer {
     /// How far into its file an address of user space lies, bytes; None
     /// where no file is mapped.
     pub fn offset_in_file(&mut self, pid: Pid, address: u64, time: Time) -> Option<u64> {
-        let Mapping { object, start, offset } =
+        let Mapping { object, start, offset, .. } =
             self.timelines.find(pid, address, time).what.ok()?;
         let offset = match self.objects.kind(object) {
             Kind::File(_) => offset,
@@ -212,7 +236,7 @@ impl Symbolizer {
         };
         let memo = |object| Memo { pid, first, last, from, until, told, object, delta: 0 };
         match what {
-            Ok(Mapping { object, start, offset }) => match *self.objects.kind(object) {
+            Ok(Mapping { object, start, offset, .. }) => match *self.objects.kind(object) {
                 Kind::File(file) => {
                     self.in_file(file, memo(object), (ip, offset.wrapping_sub(start)))
                 }
@@ -251,7 +275,7 @@ impl Symbolizer {
         }
     }
 
-    fn opened(&mut self, file: usize) -> &Binary {
+    pub(crate) fn opened(&mut self, file: usize) -> &Binary {
         if self.binaries.len() <= file {
             self.binaries.resize_with(file + 1, Binary::default);
         }
@@ -327,33 +351,9 @@ impl Symbolizer {
     }
 
     fn resolve_kernel(&mut self, object: ObjectId, address: u64) -> Resolution<'_> {
-        let symbols = match self.kernel.symbols(&self.options, &mut self.objects) {
-            Ok(symbols) => symbols,
-            Err(reason) => return Resolution::Unknown(reason),
-        };
-        // The recording may know of a module that lay where another lies now.
-        let own = |module: Option<&[u8]>| {
-            *self.objects.kind(object) != Kind::Module
-                || module.map(object::module_object).as_deref() == Some(self.objects.name(object))
-        };
-        match symbols.find(address) {
-            Some(routine) if !own(routine.module) => {
-                let object = self.objects.name(object).to_owned();
-                Resolution::Unknown(Reason::BetweenSymbols { object })
-            }
-            Some(routine) => Resolution::Routine(Routine {
-                name: String::from_utf8_lossy(routine.name),
-                start: routine.start,
-                end: routine.end,
-                offset: address.wrapping_sub(routine.start),
-            }),
-            None => {
-                let object = self.objects.name(object).to_owned();
-                Resolution::Unknown(match symbols.spans(address) {
-                    true => Reason::BetweenSymbols { object },
-                    false => Reason::BeyondSymbols { object },
-                })
-            }
+        match self.kernel.symbols(&self.options, &mut self.objects) {
+            Ok(symbols) => in_kernel(symbols, &self.objects, Place { object, address }),
+            Err(reason) => Resolution::Unknown(reason),
         }
     }
 
@@ -382,7 +382,39 @@ impl Symbolizer {
     }
 }
 
-fn in_ranges<'a>(ranges: &'a Ranges, address: u64, object: &str) -> Resolution<'a> {
+/// The symbol of the kernel or of a module that holds a place.
+pub(crate) fn in_kernel<'a>(
+    symbols: &'a KernelSymbols,
+    objects: &'a Objects,
+    Place { object, address }: Place,
+) -> Resolution<'a> {
+    // The recording may know of a module that lay where another lies now.
+    let own = |module: Option<&[u8]>| {
+        *objects.kind(object) != Kind::Module
+            || module.map(object::module_object).as_deref() == Some(objects.name(object))
+    };
+    match symbols.find(address) {
+        Some(routine) if !own(routine.module) => {
+            let object = objects.name(object).to_owned();
+            Resolution::Unknown(Reason::BetweenSymbols { object })
+        }
+        Some(routine) => Resolution::Routine(Routine {
+            name: String::from_utf8_lossy(routine.name),
+            start: routine.start,
+            end: routine.end,
+            offset: address.wrapping_sub(routine.start),
+        }),
+        None => {
+            let object = objects.name(object).to_owned();
+            Resolution::Unknown(match symbols.spans(address) {
+                true => Reason::BetweenSymbols { object },
+                false => Reason::BeyondSymbols { object },
+            })
+        }
+    }
+}
+
+pub(crate) fn in_ranges<'a>(ranges: &'a Ranges, address: u64, object: &str) -> Resolution<'a> {
     if let Some(hit) = ranges.find(address) {
         return Resolution::Routine(elf::routine(hit, address));
     }
@@ -393,8 +425,17 @@ fn in_ranges<'a>(ranges: &'a Ranges, address: u64, object: &str) -> Resolution<'
     })
 }
 
+/// The object of what is neither a process's here nor the kernel's.
+pub(crate) fn elsewhere(mode: CpuMode) -> ObjectId {
+    match mode {
+        CpuMode::GuestKernel | CpuMode::GuestUser => ObjectId::GUEST,
+        CpuMode::Hypervisor => ObjectId::HYPERVISOR,
+        CpuMode::User | CpuMode::Kernel | CpuMode::Unknown => ObjectId::UNKNOWN_MODE,
+    }
+}
+
 /// Bits above the page number mix in the process.
-fn memo_slot(pid: Option<Pid>, ip: u64) -> usize {
+pub(crate) fn memo_slot(pid: Option<Pid>, ip: u64) -> usize {
     let pid = pid.unwrap_or(KERNEL_PID).0.cast_unsigned();
     let mixed = (ip >> 12 ^ u64::from(pid) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     usize::try_from(mixed >> 52).unwrap_or(0) & (MEMOS - 1)

@@ -35,6 +35,8 @@ pub(crate) struct Mapping {
     pub(crate) start: u64,
     /// Offset in the file, bytes.
     pub(crate) offset: u64,
+    /// Whether it may be executed.
+    pub(crate) executable: bool,
 }
 
 /// An answer, and the addresses and times for which it is the same.

@@ -62,6 +62,7 @@ where
                 offset: program.p_offset(endian).into(),
                 address: program.p_vaddr(endian).into(),
                 size: program.p_filesz(endian).into(),
+                memory: program.p_memsz(endian).into(),
                 executable: program.p_flags(endian).contains(elf::PF_X),
             });
         } else if head.build_id.is_none()

@@ -8,6 +8,8 @@ pub(crate) struct Segment {
     /// Bytes in the file (p_filesz, never p_memsz: what lies beyond comes
     /// from no file).
     pub(crate) size: u64,
+    /// Bytes in memory (p_memsz): what the file does not hold is zero.
+    pub(crate) memory: u64,
     pub(crate) executable: bool,
 }
 
@@ -42,6 +44,22 @@ impl Segments {
         let segment = first.or_else(|| holding.next())?;
         let into = address - segment.address;
         Some((segment.offset.checked_add(into)?, segment.size - into))
+    }
+
+    /// The segment that a mapping of data shows at `offset`: by exact extent,
+    /// which no two share, else the last one whose zeroes fill the rest of its
+    /// page: one before it ends where it starts.
+    pub(crate) fn of_data(&self, offset: u64) -> Option<&Segment> {
+        let into = |segment: &Segment| offset.checked_sub(segment.offset);
+        let in_file = |segment: &&Segment| into(segment).is_some_and(|into| into < segment.size);
+        let is_zeroes = |segment: &&Segment| {
+            let into = into(segment);
+            !segment.executable && into.is_some_and(|into| into < segment.memory)
+        };
+        let mut exact = self.segments.iter().filter(in_file);
+        let data = exact.clone().find(|segment| !segment.executable);
+        data.or_else(|| exact.next())
+            .or_else(|| self.segments.iter().filter(is_zeroes).max_by_key(|segment| segment.offset))
     }
 
     /// The address that code at `offset` was linked for.

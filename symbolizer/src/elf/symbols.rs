@@ -13,7 +13,20 @@ pub(super) struct Tables {
     pub(super) strings: Vec<Box<[u8]>>,
 }
 
-pub(super) fn read<'data, Elf, R>(data: R, separate: Option<R>) -> Result<Ranges, ElfError>
+/// What symbols are to name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// Routines and PLT stubs.
+    Code,
+    /// Variables that all threads share.
+    Data,
+}
+
+pub(super) fn read<'data, Elf, R>(
+    data: R,
+    separate: Option<R>,
+    naming: Naming,
+) -> Result<Ranges, ElfError>
 where
     Elf: FileHeader,
     R: ReadRef<'data>,
@@ -23,16 +36,18 @@ where
     if let Some(separate) = separate {
         // A debug file that does not hold together is as good as none.
         if let Ok(other_base) = base::<Elf, R>(separate)
-            && add::<Elf, R>(&mut tables, separate, elf::SHT_SYMTAB).is_ok()
+            && add::<Elf, R>(&mut tables, separate, (elf::SHT_SYMTAB, naming)).is_ok()
             && let (Some(own), Some(other)) = (own_base, other_base)
         {
             Ranges::shift(&mut tables.symbols, own.wrapping_sub(other));
         }
     }
-    add::<Elf, R>(&mut tables, data, elf::SHT_SYMTAB)?;
-    add::<Elf, R>(&mut tables, data, elf::SHT_DYNSYM)?;
-    // Without its stubs a program still has its own routines' names.
-    let _ = plt::add::<Elf, R>(&mut tables, data);
+    add::<Elf, R>(&mut tables, data, (elf::SHT_SYMTAB, naming))?;
+    add::<Elf, R>(&mut tables, data, (elf::SHT_DYNSYM, naming))?;
+    if naming == Naming::Code {
+        // Without its stubs a program still has its own routines' names.
+        let _ = plt::add::<Elf, R>(&mut tables, data);
+    }
     Ok(Ranges::new(tables.symbols, tables.strings))
 }
 
@@ -50,7 +65,11 @@ where
         .min())
 }
 
-fn add<'data, Elf, R>(tables: &mut Tables, data: R, kind: elf::SectionType) -> Result<(), ElfError>
+fn add<'data, Elf, R>(
+    tables: &mut Tables,
+    data: R,
+    (kind, naming): (elf::SectionType, Naming),
+) -> Result<(), ElfError>
 where
     Elf: FileHeader,
     R: ReadRef<'data>,
@@ -68,12 +87,16 @@ where
     let found = symbols.enumerate().filter_map(|(index, symbol)| {
         let section = symbols.symbol_section(endian, symbol, index).ok()??;
         let section = sections.section(section).ok()?;
-        if !section.sh_flags(endian).contains(elf::SHF_EXECINSTR) {
+        let flags = section.sh_flags(endian);
+        if !flags.contains(elf::SHF_ALLOC) || flags.contains(elf::SHF_TLS) {
             return None;
         }
-        let typed = match symbol.st_type() {
-            elf::STT_FUNC | elf::STT_GNU_IFUNC => true,
-            elf::STT_NOTYPE => false,
+        let is_code = flags.contains(elf::SHF_EXECINSTR);
+        let typed = match (symbol.st_type(), naming) {
+            (elf::STT_FUNC | elf::STT_GNU_IFUNC, Naming::Code) if is_code => true,
+            (elf::STT_NOTYPE, Naming::Code) if is_code => false,
+            // Tables among the code, too.
+            (elf::STT_OBJECT | elf::STT_COMMON, Naming::Data) => true,
             _ => return None,
         };
         let name = symbol.st_name(endian);
@@ -84,7 +107,7 @@ where
         }
         let start: u64 = symbol.st_value(endian).into();
         // Bit 0 says Thumb.
-        let start = if arm && typed { start & !1 } else { start };
+        let start = if arm && typed && naming == Naming::Code { start & !1 } else { start };
         let size: u64 = symbol.st_size(endian).into();
         let section_end: u64 =
             section.sh_addr(endian).into().saturating_add(section.sh_size(endian).into());

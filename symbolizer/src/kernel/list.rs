@@ -24,6 +24,11 @@ impl Entry {
     pub(crate) fn is_text(&self) -> bool {
         matches!(self.kind, b't' | b'T' | b'w' | b'W')
     }
+
+    /// Whether it says data: initialised, zeroed, read-only, weak.
+    pub(crate) fn is_data(&self) -> bool {
+        matches!(self.kind, b'd' | b'D' | b'b' | b'B' | b'r' | b'R' | b'v' | b'V')
+    }
 }
 
 /// A parsed list; names stay in its bytes.

@@ -1,6 +1,6 @@
 //! Kernel address -> routine: ranges with explicit ends.
 
-use super::list::{Entry, SymbolList};
+use super::list::{Entry, ListError, SymbolList};
 use std::fmt;
 use std::ops::Range;
 
@@ -15,6 +15,9 @@ pub(crate) struct ModuleExtent {
     pub(crate) base: u64,
     pub(crate) size: u64,
 }
+
+/// A variable that is listed where variables are.
+const EVERY_KERNEL_HAS: &str = "init_task";
 
 /// The kernel's routines, sorted and disjoint.
 ///
@@ -69,10 +72,36 @@ impl KernelSymbols {
         KernelSymbols::with_modules(list, offset, &[])
     }
 
+    /// The variables of the same list, in place of its routines. None when it
+    /// lists hardly any (kernels without `CONFIG_KALLSYMS_ALL`): the few marks
+    /// there are would name all that follows them.
+    ///
+    /// # Errors
+    /// None that the list did not have when it was read first.
+    pub(crate) fn variables(&self) -> Result<Option<KernelSymbols>, ListError> {
+        let mut list = SymbolList::parse(self.list.bytes.clone())?;
+        if list.address_of(EVERY_KERNEL_HAS).is_none() {
+            return Ok(None);
+        }
+        if self.offset != 0 {
+            list.entries.retain(|entry| entry.module == Entry::NO_MODULE);
+        }
+        Ok(Some(KernelSymbols::of(list, self.offset, &[], choose_variable)))
+    }
+
     pub(crate) fn with_modules(
+        list: SymbolList,
+        offset: u64,
+        extents: &[ModuleExtent],
+    ) -> KernelSymbols {
+        KernelSymbols::of(list, offset, extents, choose)
+    }
+
+    fn of(
         mut list: SymbolList,
         offset: u64,
         extents: &[ModuleExtent],
+        choose: Choose,
     ) -> KernelSymbols {
         let entries = std::mem::take(&mut list.entries);
         let sorted = sort(entries);
@@ -208,6 +237,14 @@ fn sort(mut entries: Vec<Entry>) -> Vec<Entry> {
         entries.sort_by_key(|entry| entry.address);
     }
     entries
+}
+
+/// The entry that names what starts at the address of a group, if it is what
+/// is looked for.
+type Choose = for<'a> fn(&SymbolList, &'a [Entry]) -> Option<&'a Entry>;
+
+fn choose_variable<'a>(_: &SymbolList, group: &'a [Entry]) -> Option<&'a Entry> {
+    group.iter().rev().find(|entry| entry.is_data())
 }
 
 /// The name among those at one address; none when no code starts there.

@@ -19,9 +19,21 @@ pub(crate) struct KernelView {
 #[derive(Debug)]
 struct Ready {
     symbols: KernelSymbols,
+    /// Variables of the same list, once they were asked for.
+    variables: Option<Result<KernelSymbols, Reason>>,
     /// Objects of the modules, by number.
     modules: Vec<ObjectId>,
     notes: Vec<Note>,
+}
+
+impl Ready {
+    fn object(&self, symbols: &KernelSymbols, address: u64) -> (ObjectId, u64, u64) {
+        let (module, first, last) = symbols.owner(address);
+        let object = module
+            .and_then(|number| self.modules.get(usize::from(number)).copied())
+            .unwrap_or(ObjectId::KERNEL);
+        (object, first, last)
+    }
 }
 
 impl KernelView {
@@ -71,14 +83,27 @@ impl KernelView {
         options: &Options,
         objects: &mut Objects,
     ) -> (ObjectId, u64, u64) {
-        let Ok(ready) = self.ready(options, objects) else {
-            return (ObjectId::KERNEL, 0, u64::MAX);
-        };
-        let (module, first, last) = ready.symbols.owner(address);
-        let object = module
-            .and_then(|number| ready.modules.get(usize::from(number)).copied())
-            .unwrap_or(ObjectId::KERNEL);
-        (object, first, last)
+        match self.ready(options, objects) {
+            Ok(ready) => ready.object(&ready.symbols, address),
+            Err(_) => (ObjectId::KERNEL, 0, u64::MAX),
+        }
+    }
+
+    /// The same of an address of data.
+    pub(crate) fn data_object(
+        &mut self,
+        address: u64,
+        options: &Options,
+        objects: &mut Objects,
+    ) -> (ObjectId, u64, u64) {
+        let _ = self.variables(options, objects);
+        match &self.state {
+            Some(Ok(ready)) => {
+                let variables = ready.variables.as_ref().and_then(|known| known.as_ref().ok());
+                ready.object(variables.unwrap_or(&ready.symbols), address)
+            }
+            _ => (ObjectId::KERNEL, 0, u64::MAX),
+        }
     }
 
     /// Why the recording was not made under the running kernel, if that is
@@ -108,16 +133,37 @@ impl KernelView {
         }
     }
 
-    fn ready(&mut self, options: &Options, objects: &mut Objects) -> Result<&Ready, &Reason> {
+    /// The variables of the list that names the routines.
+    pub(crate) fn variables(
+        &mut self,
+        options: &Options,
+        objects: &mut Objects,
+    ) -> Result<&KernelSymbols, Reason> {
+        let ready = self.ready(options, objects).map_err(|reason| reason.clone())?;
+        let (symbols, variables) = (&ready.symbols, &mut ready.variables);
+        let known = variables.get_or_insert_with(|| match symbols.variables() {
+            Ok(Some(variables)) => Ok(variables),
+            Ok(None) => Err(Reason::KernelVariablesUnlisted),
+            Err(error) => Err(Reason::KernelUnlisted { why: error.to_string() }),
+        });
+        known.as_ref().map_err(Clone::clone)
+    }
+
+    fn ready(
+        &mut self,
+        options: &Options,
+        objects: &mut Objects,
+    ) -> Result<&mut Ready, &mut Reason> {
         let recording = self.recording.as_ref();
         self.state
             .get_or_insert_with(|| {
                 let loaded = load(options, recording)?;
                 let modules =
                     loaded.symbols.modules().iter().map(|name| objects.module(name)).collect();
-                Ok(Ready { symbols: loaded.symbols, modules, notes: loaded.notes })
+                let (symbols, notes) = (loaded.symbols, loaded.notes);
+                Ok(Ready { symbols, variables: None, modules, notes })
             })
-            .as_ref()
+            .as_mut()
     }
 }
 

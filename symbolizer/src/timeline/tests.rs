@@ -32,8 +32,12 @@ fn tell(timelines: &mut Timelines, time: u64, (pid, record): (i32, Told)) {
     let (pid, time) = (Pid(pid), Time(time));
     match record {
         Told::Map { start, length, object } => {
-            let mapping =
-                object.map(|object| Mapping { object: ObjectId(object), start, offset: 0 });
+            let mapping = object.map(|object| Mapping {
+                object: ObjectId(object),
+                start,
+                offset: 0,
+                executable: true,
+            });
             timelines.map(pid, time, (start, length), mapping);
         }
         Told::Exec => timelines.exec(pid, time),

@@ -187,3 +187,49 @@ fn this_machines_kallsyms() {
         }
     }
 }
+
+#[test]
+fn variables_end_where_anything_begins() {
+    let list =
+        b"1000 T _text\n1100 t work\n2000 D init_task\n2040 d other\n2040 D alias\n2080 T late\n\
+                 2090 b zeroed\n3000 B _end\n5000 d own\t[module]\n"
+            .to_vec();
+    let variables = |offset| {
+        let table = KernelSymbols::new(SymbolList::parse(list.clone()).unwrap(), offset);
+        table.variables().unwrap().unwrap()
+    };
+    let name = |table: &KernelSymbols, address| {
+        table
+            .find(address)
+            .map(|found| (String::from_utf8_lossy(found.name).into_owned(), address - found.start))
+    };
+    let here = variables(0);
+    for (address, expected) in [
+        (0x1100, None),
+        (0x1fff, None),
+        (0x2000, Some(("init_task", 0))),
+        (0x203f, Some(("init_task", 0x3f))),
+        (0x2041, Some(("alias", 1))),
+        (0x2080, None),
+        (0x2fff, Some(("zeroed", 0xf6f))),
+        (0x5008, Some(("own", 8))),
+        (0x6000, None),
+    ] {
+        let found = name(&here, address);
+        let found = found.as_ref().map(|(name, offset)| (name.as_str(), *offset));
+        assert_eq!(found, expected, "{address:#x}");
+    }
+    assert_eq!(here.module(0x5008), Some(&b"module"[..]));
+    // Modules do not move with the kernel.
+    let moved = variables(0x10_0000);
+    assert_eq!(name(&moved, 0x10_2001), Some(("init_task".to_owned(), 1)));
+    assert_eq!(name(&moved, 0x10_5008), None);
+    assert_eq!(name(&moved, 0x5008), None);
+}
+
+#[test]
+fn a_list_of_marks_alone_names_no_variables() {
+    let list = b"1000 T _text\n2000 D __start_rodata\n3000 B __init_begin\n".to_vec();
+    let table = KernelSymbols::new(SymbolList::parse(list).unwrap(), 0);
+    assert!(table.variables().unwrap().is_none());
+}
