@@ -4,6 +4,7 @@ use crate::key::Key;
 use crate::report::{Cell, EventReport, Latencies, Report, Served, hex};
 use std::io::{self, Write};
 
+const DATA_COLUMNS: [&str; 4] = ["data_address", "data_variable", "data_offset", "data_object"];
 const SITE_COLUMNS: [&str; 4] = ["site_address", "site_routine", "site_offset", "site_object"];
 const LATENCY_COLUMNS: [&str; 4] =
     ["latency_samples", "latency_mean", "latency_median", "latency_p95"];
@@ -50,14 +51,12 @@ fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result<()> 
             csv.write_field(format!("level:{level}"))?;
         }
     }
-    let site = Key::Site.to_string();
+    let (site, data) = (Key::Site.to_string(), Key::Data.to_string());
     for key in &report.query.by {
-        if *key == site {
-            for column in SITE_COLUMNS {
-                csv.write_field(column)?;
-            }
-        } else {
-            csv.write_field(key)?;
+        match key {
+            key if *key == site => SITE_COLUMNS.iter().try_for_each(|it| csv.write_field(it))?,
+            key if *key == data => DATA_COLUMNS.iter().try_for_each(|it| csv.write_field(it))?,
+            key => csv.write_field(key)?,
         }
     }
     csv.write_record(None::<&[u8]>)?;
@@ -122,7 +121,7 @@ fn write_cell<W: Write>(cell: &Cell, csv: &mut csv::Writer<W>) -> csv::Result<()
         Cell::Address(address) => csv.write_field(hex(*address))?,
         Cell::Text(text) => csv.write_field(&**text)?,
         Cell::Missing(missing) => csv.write_field(format!("[{missing}]"))?,
-        Cell::Site(site) => {
+        Cell::Site(site) | Cell::Data(site) => {
             csv.write_field(hex(site.address))?;
             match &site.routine {
                 Ok(routine) => {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! FILTER := TERM { " and " TERM }
-//! TERM   := routine OP GLOB | object OP GLOB | comm OP GLOB
+//! TERM   := routine OP GLOB | object OP GLOB | comm OP GLOB | variable OP GLOB
 //!         | pid OP NUMBER | tid OP NUMBER | cpu OP NUMBER
 //!         | addr OP RANGE | ip OP RANGE
 //!         | level OP GLOB | op OP GLOB | snoop OP GLOB | tlb OP GLOB
@@ -57,6 +57,8 @@ pub enum Condition {
     Addr(AddressRange),
     /// Instruction pointer, run-time address.
     Ip(AddressRange),
+    /// Name of the variable, or of the memory, that holds the data address.
+    Variable(Glob),
     /// What the data source says of the access, in one of its parts, with or
     /// without "hit" and "miss".
     Access(Aspect, Glob),
@@ -114,6 +116,7 @@ impl Condition {
             Condition::Cpu(_) => "cpu",
             Condition::Addr(_) => "addr",
             Condition::Ip(_) => "ip",
+            Condition::Variable(_) => "variable",
             Condition::Access(aspect, _) => Key::aspect_word(*aspect),
             Condition::Weight(_) => "weight",
             Condition::Mode(_) => "mode",
@@ -130,6 +133,7 @@ impl fmt::Display for Filter {
             Condition::Routine(glob)
             | Condition::Object(glob)
             | Condition::Comm(glob)
+            | Condition::Variable(glob)
             | Condition::Access(_, glob) => write!(f, "{glob}"),
             Condition::Weight(range) => range.decimal(f),
             Condition::Pid(number) | Condition::Tid(number) => write!(f, "{number}"),

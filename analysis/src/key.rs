@@ -30,6 +30,10 @@ pub enum Key {
     Line,
     /// First byte of the page that holds the data address.
     Page,
+    /// The data address: variable and offset where it has one.
+    Data,
+    /// Name of the variable, or of the memory, that holds the data address.
+    Variable,
     /// What the data source says of the access.
     Access(Aspect),
     /// Value of a register; the name in any usual spelling ("rcx", "cx").
@@ -60,7 +64,7 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 17] = [
+const WORDS: [(&str, Key); 19] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
@@ -72,6 +76,8 @@ const WORDS: [(&str, Key); 17] = [
     ("addr", Key::Addr),
     ("line", Key::Line),
     ("page", Key::Page),
+    ("data", Key::Data),
+    ("variable", Key::Variable),
     ("level", Key::Access(Aspect::Level)),
     ("op", Key::Access(Aspect::Operation)),
     ("snoop", Key::Access(Aspect::Snoop)),
@@ -174,7 +180,7 @@ mod tests {
         assert_eq!(
             text("zzzzz"),
             "\"zzzzz\" is nothing to count by; possible are site, ip, routine, object, comm, \
-             pid, tid, cpu, addr, line, page, level, op, snoop, tlb, lock, blk, reg:NAME"
+             pid, tid, cpu, addr, line, page, data, variable, level, op, snoop, tlb, lock, blk, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));
         assert!(text("pid,").starts_with("\"\" is nothing to count by"));

@@ -10,7 +10,7 @@ use record::{CpuMode, DataSrc, Pid, Time};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use symbolizer::{ObjectId, Place, Resolution, Symbolizer};
+use symbolizer::{ObjectId, Place, Reason, Resolution, Symbolizer};
 
 /// Answers about places, remembered.
 #[derive(Debug)]
@@ -26,12 +26,21 @@ pub(crate) struct Lookup {
     /// By object number: the first object of the same name, itself perhaps.
     first_of_name: Vec<Option<ObjectId>>,
     by_name: FxHashMap<u32, ObjectId>,
-    twins: FxHashMap<Place, Place>,
+    /// The place that stands for one that looks like it, of code and of data.
+    twins: FxHashMap<(Of, Place), Place>,
+    variables: FxHashMap<Place, Atom>,
     accesses: FxHashMap<(Aspect, DataSrc), Atom>,
 }
 
-/// Answers about data sources remembered: real recordings have dozens.
-const MOST_ACCESSES: usize = 1 << 16;
+/// What a place is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Of {
+    Code,
+    Data,
+}
+
+/// Answers remembered about what may differ from sample to sample.
+const MOST_REMEMBERED: usize = 1 << 16;
 
 impl Lookup {
     pub(crate) fn new(symbolizer: Symbolizer) -> Lookup {
@@ -46,6 +55,7 @@ impl Lookup {
             first_of_name: Vec::new(),
             by_name: FxHashMap::default(),
             twins: FxHashMap::default(),
+            variables: FxHashMap::default(),
             accesses: FxHashMap::default(),
         }
     }
@@ -56,15 +66,31 @@ impl Lookup {
     #[inline]
     pub(crate) fn place(&mut self, mode: CpuMode, pid: Pid, (ip, time): (u64, Time)) -> Place {
         let place = self.symbolizer.place(mode, pid, ip, time);
+        self.one_of_twins(Of::Code, place)
+    }
+
+    /// Where a data address lies.
+    pub(crate) fn data_place(
+        &mut self,
+        mode: CpuMode,
+        pid: Pid,
+        (address, time): (u64, Time),
+    ) -> Place {
+        let place = self.symbolizer.data_place(mode, pid, address, time);
+        self.one_of_twins(Of::Data, place)
+    }
+
+    #[inline]
+    fn one_of_twins(&mut self, of: Of, place: Place) -> Place {
         let index = usize::try_from(place.object.0).unwrap_or(usize::MAX);
         match self.first_of_name.get(index) {
             Some(Some(first)) if *first == place.object => place,
-            _ => self.twin(place, index),
+            _ => self.twin(of, place, index),
         }
     }
 
-    fn twin(&mut self, place: Place, index: usize) -> Place {
-        if let Some(twin) = self.twins.get(&place) {
+    fn twin(&mut self, of: Of, place: Place, index: usize) -> Place {
+        if let Some(twin) = self.twins.get(&(of, place)) {
             return *twin;
         }
         let name = self.object(place.object);
@@ -81,9 +107,12 @@ impl Lookup {
         let candidate = Place { object: first, ..place };
         // The routine's name alone does not do: BPF programs of one name lie
         // at several addresses, and a new build may move its routines.
-        let alike = self.site_cell(candidate) == self.site_cell(place);
+        if self.twins.len() >= MOST_REMEMBERED {
+            self.twins.clear();
+        }
+        let alike = self.site_cell(of, candidate) == self.site_cell(of, place);
         let twin = if alike { candidate } else { place };
-        self.twins.insert(place, twin);
+        self.twins.insert((of, place), twin);
         twin
     }
 
@@ -104,6 +133,30 @@ impl Lookup {
         atom
     }
 
+    /// The variable's name by number, that of memory without variables, or
+    /// the reason's.
+    pub(crate) fn variable(&mut self, place: Place) -> Atom {
+        if let Some(atom) = self.variables.get(&place) {
+            return *atom;
+        }
+        if self.variables.len() >= MOST_REMEMBERED {
+            self.variables.clear();
+        }
+        let atom = match self.symbolizer.resolve_data(place) {
+            Resolution::Routine(variable) => {
+                Atom::number(u64::from(self.names.number(&variable.name)))
+            }
+            Resolution::Unknown(Reason::NoVariables { name }) => {
+                Atom::number(u64::from(self.names.number(&name)))
+            }
+            Resolution::Unknown(reason) => {
+                Atom::lack(Lack::Name(self.names.number(&reason.to_string())))
+            }
+        };
+        self.variables.insert(place, atom);
+        atom
+    }
+
     /// The object's name by number: files replaced under one path are one.
     pub(crate) fn object(&mut self, object: ObjectId) -> u32 {
         let (symbolizer, names) = (&self.symbolizer, &mut self.names);
@@ -117,7 +170,7 @@ impl Lookup {
         if let Some(atom) = self.accesses.get(&(aspect, source)) {
             return *atom;
         }
-        if self.accesses.len() >= MOST_ACCESSES {
+        if self.accesses.len() >= MOST_REMEMBERED {
             self.accesses.clear();
         }
         let atom = match source.aspect(aspect) {
@@ -175,10 +228,14 @@ impl Lookup {
     }
 
     /// A place in words.
-    pub(crate) fn site_cell(&mut self, place: Place) -> SiteCell {
+    pub(crate) fn site_cell(&mut self, of: Of, place: Place) -> SiteCell {
         let number = self.object(place.object);
         let object = self.names.name(number);
-        let routine = match self.symbolizer.resolve(place) {
+        let resolution = match of {
+            Of::Code => self.symbolizer.resolve(place),
+            Of::Data => self.symbolizer.resolve_data(place),
+        };
+        let routine = match resolution {
             Resolution::Routine(routine) => {
                 let number = self.names.number(&routine.name);
                 Ok(Routine { name: self.names.name(number), offset: routine.offset })

@@ -188,6 +188,8 @@ pub struct Totals {
     /// Counted samples without a routine name, by reason. Empty also when
     /// no key needed names.
     pub unresolved: BTreeMap<String, u64>,
+    /// Counted samples whose data address has no name, by reason; the same.
+    pub unresolved_data: BTreeMap<String, u64>,
 }
 
 /// One row. As JSON its cells are fields named after the keys.

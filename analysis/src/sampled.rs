@@ -61,6 +61,16 @@ impl Sampled<'_> {
         self.fields.address(self.held).ok_or(Lack::Address)
     }
 
+    /// Where the data address lies.
+    fn data(&self, lookup: &mut Lookup) -> Result<Place, Lack> {
+        let address = self.address()?;
+        if !self.fields.has(SampleType::TID) {
+            return Err(Lack::Tid);
+        }
+        let held = self.held;
+        Ok(lookup.data_place(held.mode(), held.pid(), (address, held.time)))
+    }
+
     fn rounded(&self, size: u64) -> Atom {
         // A size is a power of two, at least 1: Query::check().
         let mask = !(size - 1);
@@ -107,6 +117,11 @@ impl Sampled<'_> {
             Key::Addr => self.rounded(1),
             Key::Line => self.rounded(round.line),
             Key::Page => self.rounded(round.page),
+            Key::Data => self.data(lookup).map_or_else(Atom::lack, Atom::place),
+            Key::Variable => match self.data(lookup) {
+                Ok(place) => lookup.variable(place),
+                Err(lack) => Atom::lack(lack),
+            },
             Key::Access(aspect) => match self.words.data_src {
                 Some(source) => lookup.access(*aspect, source),
                 None => Atom::lack(Lack::DataSrc),
@@ -154,6 +169,14 @@ impl Sampled<'_> {
             Condition::Routine(glob) => {
                 let routine = self.place(lookup).map(|place| lookup.routine(place));
                 let name = routine.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
+                name.map(|(atom, number)| {
+                    let verdict = verdicts.entry((index, atom));
+                    *verdict.or_insert_with(|| glob.matches_routine(&lookup.name(number)))
+                })
+            }
+            Condition::Variable(glob) => {
+                let variable = self.data(lookup).map(|place| lookup.variable(place));
+                let name = variable.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
                 name.map(|(atom, number)| {
                     let verdict = verdicts.entry((index, atom));
                     *verdict.or_insert_with(|| glob.matches_routine(&lookup.name(number)))

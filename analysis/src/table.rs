@@ -107,8 +107,13 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
                 columns.add("routine", Align::Left);
                 columns.add("object", Align::Left);
             }
+            Key::Data => {
+                columns.add("data", Align::Whole);
+                columns.add("variable", Align::Left);
+                columns.add("data object", Align::Left);
+            }
             Key::Pid | Key::Tid | Key::Cpu => columns.add(&key.to_string(), Align::Right),
-            Key::Routine | Key::Object | Key::Comm | Key::Access(_) => {
+            Key::Routine | Key::Object | Key::Comm | Key::Variable | Key::Access(_) => {
                 columns.add(&key.to_string(), Align::Left)
             }
             key => columns.add(&key.to_string(), Align::Whole),
@@ -167,7 +172,7 @@ fn cell(cell: &Cell, line: &mut Vec<String>) {
         Cell::Address(address) => line.push(hex(*address)),
         Cell::Text(text) => line.push(text.to_string()),
         Cell::Missing(missing) => line.push(format!("[{missing}]")),
-        Cell::Site(site) => {
+        Cell::Site(site) | Cell::Data(site) => {
             line.push(hex(site.address));
             line.push(match &site.routine {
                 Ok(routine) => format!("{}+{:#x}", routine.name, routine.offset),

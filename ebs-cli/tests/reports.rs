@@ -126,6 +126,62 @@ fn latencies_are_those_of_the_samples_that_perf_prints() {
     eprintln!("{} kinds of access of {} sites alike", kinds.len(), rows.len());
 }
 
+/// Samples by variable and offset, or by object where there is no variable,
+/// as perf's report of memory counts them. None without perf.
+fn variables(file: &Path) -> Option<BTreeMap<String, u64>> {
+    let words = ["report", "--stdio", "-f", "-n", "-t", "|", "--mem-mode", "--sort"];
+    let output = Command::new("perf")
+        .args(words)
+        .args(["symbol_daddr,dso_daddr", "-i"])
+        .arg(file)
+        .env("PAGER", "cat")
+        .output();
+    let output = output.inspect_err(|error| eprintln!("skipped: no perf: {error}")).ok()?;
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut counts = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with('#') && line.contains('|')) {
+        let words: Vec<&str> = line.split('|').map(str::trim).collect();
+        let symbol = words[2].strip_prefix("[.] ").and_then(|name| name.rsplit_once("+0x"));
+        let name = match symbol {
+            Some((name, offset)) => format!("{}+{offset}", plain(name)),
+            None => words[3].to_owned(),
+        };
+        *counts.entry(name).or_default() += words[1].parse::<u64>().unwrap();
+    }
+    Some(counts)
+}
+
+/// A name without the number that compilers add to those that would be alike:
+/// perf leaves it out of Rust's names.
+fn plain(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((plain, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain,
+        _ => name,
+    }
+}
+
+#[test]
+fn data_addresses_have_the_variables_that_perf_names() {
+    let file = synthesised(30_000, "variables.data");
+    let Some(expected) = variables(&file) else { return };
+    let report = report(&["--by", "data"], &file);
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for event in report["events"].as_array().unwrap() {
+        for row in event["rows"].as_array().unwrap() {
+            let data = &row["data"];
+            let name = match data["variable"].as_str() {
+                Some(name) => format!("{}+{:x}", plain(name), data["offset"].as_u64().unwrap()),
+                None => data["object"].as_str().unwrap().replace("//anon", "anon"),
+            };
+            *counts.entry(name).or_default() += row["count"].as_u64().unwrap();
+        }
+    }
+    assert_eq!(counts, expected);
+    assert!(counts.contains_key("[heap]") && counts.contains_key("[stack]"));
+    assert!(counts.len() > 100, "{} variables", counts.len());
+    eprintln!("{} variables and offsets alike", counts.len());
+}
+
 /// Rows of the index, each a map from column to value.
 fn index(folder: &Path) -> Vec<BTreeMap<String, String>> {
     let text = std::fs::read_to_string(folder.join("INDEX.tsv")).unwrap();

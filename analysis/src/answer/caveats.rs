@@ -198,7 +198,7 @@ fn missing_field(condition: &Condition, event: &Event) -> Option<&'static str> {
     let (field, word) = match condition {
         Condition::Pid(_) | Condition::Tid(_) | Condition::Comm(_) => (SampleType::TID, "tid"),
         Condition::Cpu(_) => (SampleType::CPU, "cpu"),
-        Condition::Addr(_) => (SampleType::ADDR, "addr"),
+        Condition::Addr(_) | Condition::Variable(_) => (SampleType::ADDR, "addr"),
         Condition::Ip(_) | Condition::Routine(_) | Condition::Object(_) => (SampleType::IP, "ip"),
         Condition::Access(..) => (SampleType::DATA_SRC, "data_src"),
         Condition::Weight(_) => return (!event.fields.has_weight()).then_some("weight"),

@@ -81,7 +81,11 @@ impl Merged {
             weighting: self.weighting,
             promises: self.promises,
             ledger: self.ledger,
-            totals: Totals { unresolved: table.unresolved, ..self.totals },
+            totals: Totals {
+                unresolved: table.unresolved,
+                unresolved_data: table.unresolved_data,
+                ..self.totals
+            },
             filter: self.sieved,
             members: self.members,
             rows_total: table.rows_total,

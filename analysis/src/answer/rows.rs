@@ -6,7 +6,7 @@ use super::accesses::Served;
 use super::merged::Merged;
 use crate::atom::{Atom, Lack};
 use crate::key::Key;
-use crate::lookup::Lookup;
+use crate::lookup::{Lookup, Of};
 use crate::query::{Query, Sort, Weighting};
 use crate::report::{Cell, Missing, Row, SiteCell};
 use crate::sampled::Column;
@@ -23,6 +23,7 @@ pub(super) struct Table {
     pub(super) rows_total: usize,
     pub(super) rows: Vec<Row>,
     pub(super) unresolved: BTreeMap<String, u64>,
+    pub(super) unresolved_data: BTreeMap<String, u64>,
 }
 
 /// Rows and the keys of their atoms.
@@ -39,7 +40,8 @@ where
 {
     let mut rows: Vec<(&[Atom], Sum)> = rows.collect();
     let rows_total = rows.len();
-    let unresolved = unresolved(columns, &rows, words.lookup);
+    let unresolved_data = unresolved(Of::Data, columns, &rows, words.lookup);
+    let unresolved = unresolved(Of::Code, columns, &rows, words.lookup);
     keep_candidates(query, event.weighting, &mut rows);
     let keys: Arc<[Key]> = columns.iter().map(|column| column.key.clone()).collect();
     let mut rows: Vec<Row> = rows
@@ -59,7 +61,7 @@ where
         .collect();
     order::sort(&mut rows, &query.sort, event.weighting);
     rows.truncate(query.top.unwrap_or(usize::MAX));
-    Table { rows_total, rows, unresolved }
+    Table { rows_total, rows, unresolved, unresolved_data }
 }
 
 /// Sorts rows by what shares are of.
@@ -89,24 +91,30 @@ fn keep_candidates(query: &Query, weighting: Weighting, rows: &mut Vec<(&[Atom],
     rows.retain(|(_, sum)| weight(sum) >= least);
 }
 
-/// Samples without a routine name, by reason.
+/// Samples without the name of a routine, or of a variable, by reason.
 fn unresolved(
+    of: Of,
     columns: &[Column],
     rows: &[(&[Atom], Sum)],
     lookup: &mut Lookup,
 ) -> BTreeMap<String, u64> {
     let mut reasons: FxHashMap<Lack, u64> = FxHashMap::default();
     let by = |key: Key| columns.iter().position(|column| column.key == key);
-    let Some(column) = by(Key::Routine).or_else(|| by(Key::Site)) else {
+    let (name, place) = match of {
+        Of::Code => (Key::Routine, Key::Site),
+        Of::Data => (Key::Variable, Key::Data),
+    };
+    let Some(column) = by(name).or_else(|| by(place.clone())) else {
         return BTreeMap::new();
     };
-    let is_site = columns[column].key == Key::Site;
+    let is_place = columns[column].key == place;
     for (atoms, sum) in rows {
-        let routine = match atoms[column].as_place() {
-            Ok(place) if is_site => lookup.routine(place),
+        let name = match (atoms[column].as_place(), of) {
+            (Ok(place), Of::Code) if is_place => lookup.routine(place),
+            (Ok(place), Of::Data) if is_place => lookup.variable(place),
             _ => atoms[column],
         };
-        if let Err(lack) = routine.value() {
+        if let Err(lack) = name.value() {
             *reasons.entry(lack).or_default() += sum.count;
         }
     }
@@ -136,7 +144,7 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> Missing {
 #[derive(Debug)]
 pub(super) struct Words<'l> {
     lookup: &'l mut Lookup,
-    sites: FxHashMap<Place, SiteCell>,
+    sites: FxHashMap<(Of, Place), SiteCell>,
 }
 
 impl<'l> Words<'l> {
@@ -156,12 +164,13 @@ impl<'l> Words<'l> {
 
     pub(super) fn cell(&mut self, column: &Column, atom: Atom) -> Cell {
         let cell = match &column.key {
-            Key::Site => atom.as_place().map(|place| Cell::Site(self.site(place))),
+            Key::Site => atom.as_place().map(|place| Cell::Site(self.site(Of::Code, place))),
+            Key::Data => atom.as_place().map(|place| Cell::Data(self.site(Of::Data, place))),
             Key::Ip | Key::Addr | Key::Line | Key::Page | Key::Register(_) => {
                 atom.value().map(Cell::Address)
             }
             Key::Pid | Key::Tid | Key::Cpu => atom.as_signed().map(Cell::Number),
-            Key::Routine | Key::Object | Key::Access(_) => {
+            Key::Routine | Key::Object | Key::Variable | Key::Access(_) => {
                 atom.as_name().map(|name| Cell::Text(self.lookup.name(name)))
             }
             Key::Comm => atom.as_comm().map(|comm| Cell::Text(self.lookup.comms.text(comm))),
@@ -172,7 +181,7 @@ impl<'l> Words<'l> {
                 _ => "",
             };
             let missing = missing(lack, self.lookup, register);
-            if column.key == Key::Site {
+            if matches!(column.key, Key::Site | Key::Data) {
                 Cell::SiteMissing(missing)
             } else {
                 Cell::Missing(missing)
@@ -180,8 +189,8 @@ impl<'l> Words<'l> {
         })
     }
 
-    fn site(&mut self, place: Place) -> SiteCell {
+    fn site(&mut self, of: Of, place: Place) -> SiteCell {
         let Words { lookup, sites } = self;
-        sites.entry(place).or_insert_with(|| lookup.site_cell(place)).clone()
+        sites.entry((of, place)).or_insert_with(|| lookup.site_cell(of, place)).clone()
     }
 }

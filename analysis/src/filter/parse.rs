@@ -21,9 +21,9 @@ pub struct FilterError {
     pub problem: String,
 }
 
-const FIELDS: [&str; 16] = [
-    "routine", "object", "comm", "pid", "tid", "cpu", "addr", "ip", "mode", "level", "op", "snoop",
-    "tlb", "lock", "blk", "weight",
+const FIELDS: [&str; 17] = [
+    "routine", "object", "comm", "pid", "tid", "cpu", "addr", "ip", "mode", "variable", "level",
+    "op", "snoop", "tlb", "lock", "blk", "weight",
 ];
 
 const MODES: [(&str, CpuMode); 5] = [
@@ -115,6 +115,7 @@ fn term_of(term: Token<'_>, whole: &str) -> Result<Filter, FilterError> {
         "routine" => Condition::Routine(Glob::new(value.text)),
         "object" => Condition::Object(Glob::new(value.text)),
         "comm" => Condition::Comm(Glob::new(value.text)),
+        "variable" => Condition::Variable(Glob::new(value.text)),
         "pid" => Condition::Pid(number(value, whole, "a process id, 0 to 2147483647")?),
         "tid" => Condition::Tid(number(value, whole, "a thread id, 0 to 2147483647")?),
         "cpu" => Condition::Cpu(number(value, whole, "a CPU number")?),

@@ -15,13 +15,16 @@ pub enum Cell {
     Text(Arc<str>),
     /// A site.
     Site(SiteCell),
+    /// A data address; its routine is a variable.
+    Data(SiteCell),
     /// No value.
     Missing(Missing),
     /// No value for a site.
     SiteMissing(Missing),
 }
 
-/// An instruction, the same for all processes that run the object.
+/// An instruction, the same for all processes that run the object; or a data
+/// address, the same for all that map it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SiteCell {
     /// Address in the object as objdump shows it; for the kernel, for code
@@ -29,7 +32,7 @@ pub struct SiteCell {
     pub address: u64,
     /// File, kernel or module.
     pub object: Arc<str>,
-    /// Routine and offset, or the reason why it has no name.
+    /// Routine, or variable, and offset, or the reason why it has no name.
     pub routine: Result<Routine, Unresolved>,
 }
 
@@ -42,12 +45,12 @@ pub struct Unresolved {
     pub reason: Arc<str>,
 }
 
-/// Routine and bytes from its start.
+/// Routine, or variable, and bytes from its start.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Routine {
     /// Demangled.
     pub name: Arc<str>,
-    /// Bytes from the routine's first instruction.
+    /// Bytes from its first.
     pub offset: u64,
 }
 
@@ -86,7 +89,7 @@ impl Cell {
     pub(crate) fn address(&self) -> Option<u64> {
         match self {
             Cell::Address(address) => Some(*address),
-            Cell::Site(site) => Some(site.address),
+            Cell::Site(site) | Cell::Data(site) => Some(site.address),
             Cell::Number(_) | Cell::Text(_) | Cell::Missing(_) | Cell::SiteMissing(_) => None,
         }
     }
@@ -95,7 +98,7 @@ impl Cell {
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Cell::Text(text) => Some(text),
-            Cell::Site(site) => Some(match &site.routine {
+            Cell::Site(site) | Cell::Data(site) => Some(match &site.routine {
                 Ok(routine) => &routine.name,
                 Err(_) => &site.object,
             }),
@@ -117,12 +120,13 @@ impl Serialize for Cell {
             Cell::Number(number) => serializer.serialize_i64(*number),
             Cell::Address(address) => serializer.serialize_str(&hex(*address)),
             Cell::Text(text) => serializer.serialize_str(text),
-            Cell::Site(site) => {
+            Cell::Site(site) | Cell::Data(site) => {
+                let name = if matches!(self, Cell::Site(_)) { "routine" } else { "variable" };
                 let mut map = serializer.serialize_map(None)?;
                 map.serialize_entry("address", &hex(site.address))?;
                 match &site.routine {
                     Ok(routine) => {
-                        map.serialize_entry("routine", &*routine.name)?;
+                        map.serialize_entry(name, &*routine.name)?;
                         map.serialize_entry("offset", &routine.offset)?;
                     }
                     Err(unresolved) => map.serialize_entry("unresolved", &*unresolved.reason)?,

@@ -75,11 +75,16 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     if let Some(ledger) = &event.ledger {
         out.note(&ledger_line(ledger));
     }
-    let unresolved: u64 = totals.unresolved.values().sum();
-    if unresolved > 0 {
+    for (name, by_reason) in
+        [("a routine name", &totals.unresolved), ("a variable's name", &totals.unresolved_data)]
+    {
+        let unresolved: u64 = by_reason.values().sum();
+        if unresolved == 0 {
+            continue;
+        }
         let share = percent(ratio(unresolved, totals.counted));
-        out.note(&format!("without a routine name {unresolved} ({share}):"));
-        let mut reasons: Vec<_> = totals.unresolved.iter().collect();
+        out.note(&format!("without {name} {unresolved} ({share}):"));
+        let mut reasons: Vec<_> = by_reason.iter().collect();
         reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), *reason));
         for (reason, count) in reasons {
             out.note(&format!("  {count} {reason}"));

@@ -265,3 +265,32 @@ fn shares_of_levels_go_by_period_where_all_shares_do() {
     let shares: Vec<_> = event.accesses.iter().map(|row| (row.count, row.share)).collect();
     assert_eq!(shares, [(1, 0.75), (2, 0.25)]);
 }
+
+/// Data of two processes: one with a heap, both with memory that nobody told
+/// of, and a file that is not there.
+#[test]
+fn data_addresses_are_named_by_what_holds_them() {
+    let mut stream = Recording::new(&[(mem_loads(SampleType::empty()), "mem-loads")]);
+    for pid in [1, 2] {
+        stream.map(task(pid, pid), 0, (0x1000, 0x1000), "/usr/bin/gone");
+        stream.map(task(pid, pid), 0, (0x10_0000, 0x10_0000), "[heap]");
+    }
+    for (pid, addr, count) in
+        [(1, 0x10_0040, 3), (2, 0x10_0040, 2), (2, 0x10_0080, 1), (1, 0x90_0000, 4), (1, 0x1010, 5)]
+    {
+        for _ in 0..count {
+            stream.hit(&Hit { addr, ..Hit::new(USER, 0x1000, task(pid, pid), 1) });
+        }
+    }
+    stream.hit(&Hit::new(USER, 0x1000, task(1, 1), 1));
+    stream.hit(&Hit { addr: 7, ..Hit::new(USER, 0x1000, task(9, 9), 1) });
+    let all = report(by("data", ""), &stream.bytes).unwrap();
+    insta::assert_snapshot!("data", table::render(&all, table::Style::default()));
+    let variables = report(by("variable", ""), &stream.bytes).unwrap();
+    insta::assert_snapshot!("variables_csv", csv::render(&variables).unwrap());
+    let heap = report(by("data", "variable=[heap]"), &stream.bytes).unwrap();
+    assert_eq!(heap.events[0].totals.counted, 6);
+    let other = report(by("data", "variable!=[heap]"), &stream.bytes).unwrap();
+    // What has no name passes neither way.
+    assert_eq!(other.events[0].totals.counted, 0);
+}

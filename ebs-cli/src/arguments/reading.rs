@@ -22,14 +22,15 @@ pub struct SymbolArguments {
 pub struct ReportArguments {
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
     pub file: PathBuf,
-    /// Keys of a row: site, ip, routine, object, comm, pid, tid, cpu, addr, line, page, level, op,
-    /// tlb, snoop, lock, blk, reg:NAME [default: site, which is address, routine and object].
+    /// Keys of a row: site, ip, routine, object, comm, pid, tid, cpu, addr, line, page, data,
+    /// variable, level, op, tlb, snoop, lock, blk, reg:NAME [default: site, which is address,
+    /// routine and object].
     #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
     pub by: Vec<String>,
     /// Order of the rows: count, share, address, name, or a key of --by [default: count].
     #[arg(long, value_name = "ORDER")]
     pub sort: Option<String>,
-    /// Counts only records that match, such as routine=GLOB, object!=GLOB, comm=GLOB, pid=N,
+    /// Counts only records that match: routine=GLOB, object!=GLOB, comm=GLOB, variable=GLOB, pid=N,
     /// tid=N, cpu=N, addr=FROM-TO, ip=FROM-TO, mode=kernel, level=L3, op=load, tlb=*miss*,
     /// snoop=hitm, lock=locked, blk=GLOB, weight=FROM-TO. Several must all match.
     #[arg(short, long, value_name = "KEY=VALUE")]
