@@ -25,6 +25,7 @@ mod update;
 pub mod write;
 
 pub use decoder::{Decoder, Sampled, Step, StreamRecord, Tally, Unreadable};
+pub(crate) use decoder::{EVENTS, most_of};
 pub use description::EventDescription;
 pub use detail::{BuildId, Compression, Detail, Group, NumaNode};
 pub use error::StreamError;

@@ -12,6 +12,10 @@ use crate::stream::{
 /// behind the stream, of which it is no part.
 const FAREWELL: &[u8] = b"[ perf r";
 
+/// Bytes of what is unpacked that are searched for a record: a few packed
+/// bytes may be gigabytes of nothing.
+const SEARCHED: u64 = 4 << 20;
+
 /// Where the bytes come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -241,7 +245,12 @@ impl Decoder {
 
     /// A record that the unpacker has whole.
     fn inside(&mut self) -> Result<Step<'_>, StreamError> {
-        let (kind, _) = self.unpacker.origin();
+        let (kind, offset) = self.unpacker.origin();
+        if self.stream.passed_inside() > SEARCHED {
+            self.unpacker.give_up();
+            let error = self.stream.stop_inside(StreamError::ZstdBefore { kind, offset });
+            return Ok(self.bad(0, kind, error));
+        }
         let (output, room) = self.unpacker.output();
         let (bytes, record) = match self.stream.step_inside(output)? {
             StreamStep::Record { consumed, record } => {
@@ -287,7 +296,7 @@ impl Decoder {
     #[inline]
     fn record<'a>(&'a mut self, input: &'a [u8], left: u64) -> Result<Step<'a>, StreamError> {
         let offset = self.stream.offset();
-        if self.form == Form::Pipe && input.starts_with(FAREWELL) {
+        if self.form == Form::Pipe && input.starts_with(FAREWELL) && !self.stream.is_lost() {
             self.data.end = offset;
             self.place = Place::End;
             return Ok(Step::End);

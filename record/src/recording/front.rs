@@ -3,13 +3,11 @@
 use super::file_header::{FileHeader, Section};
 use crate::bytes::{ByteOrder, Cursor, Words};
 use crate::header::RecordType;
-use crate::stream::{Decoder as Stream, FeatureId, StreamError, StreamRecord};
+use crate::stream::{Decoder as Stream, EVENTS, FeatureId, StreamError, StreamRecord, most_of};
 use std::collections::VecDeque;
 
 /// Bytes of ids that are wanted at once.
 const IDS: u64 = 1 << 16;
-/// Features beyond, in bytes, are left out.
-const FEATURE: u64 = 8 << 20;
 /// A name of an event before Linux 3.10: config and 64 bytes of text.
 const EVENT_TYPE: u64 = 72;
 
@@ -138,7 +136,10 @@ impl Front {
     fn entry(&mut self, offset: u64, input: &[u8]) -> Option<FrontStep> {
         let size = self.header.entry;
         // Both are within the file: neither sum overflows.
-        if offset + size > self.header.attrs.offset + self.header.attrs.size {
+        if offset + size > self.header.attrs.offset + self.header.attrs.size
+            // One more than is kept is read, so that it is refused and told.
+            || self.entries.len() as u64 > u64::from(EVENTS)
+        {
             self.place = Place::Section;
             return None;
         }
@@ -239,7 +240,7 @@ impl Front {
             self.features.pop_front();
             return Some(FrontStep::Record(stream.pass_feature(offset, id, size)));
         }
-        let error = match (section.is_within(length), size > FEATURE, size > self.budget) {
+        let error = match (section.is_within(length), size > most_of(id), size > self.budget) {
             (false, ..) => StreamError::FeatureSection { id, offset, size, length },
             (_, true, _) => StreamError::FeatureSize { id, offset, size },
             (.., true) => StreamError::Overlap { what: "a feature", offset },

@@ -154,7 +154,7 @@ impl Unpacker {
     }
 
     /// Nothing that follows can be understood, up to the next frame.
-    fn give_up(&mut self) {
+    pub(super) fn give_up(&mut self) {
         self.broken = true;
         self.holds_more = false;
         self.room = Room::EMPTY;

@@ -1,11 +1,13 @@
 //! Bytes of a stream, in pieces of any size, to records. No I/O.
 
+mod budget;
 mod describe;
 mod part;
 mod record;
 mod search;
 mod tally;
 
+pub(crate) use budget::{EVENTS, most_of};
 pub use tally::{Tally, Unreadable};
 
 use super::description::EventDescription;
@@ -17,6 +19,7 @@ use super::write;
 use crate::bytes::ByteOrder;
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::side::{SampleId, SideRecord};
+use budget::Budget;
 use search::Lost;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -143,6 +146,7 @@ pub struct Decoder {
     /// By config, events that had no name when they were described.
     unnamed: BTreeMap<u64, VecDeque<usize>>,
     features: Features,
+    budget: Budget,
     tally: Tally,
     packed: Packed,
     /// Position and what is lost of the unpacked records.
@@ -181,6 +185,7 @@ impl Decoder {
             route: Route::new(),
             unnamed: BTreeMap::new(),
             features: Features::default(),
+            budget: Budget::default(),
             tally: Tally::default(),
             packed: Packed::Refused,
             inside: (Position::Record, None),

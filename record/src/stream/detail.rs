@@ -3,7 +3,7 @@
 //! perf.data-file-format.txt and the `process_*` functions of
 //! tools/perf/util/header.c.
 
-use super::feature::{FeatureId, list, put_list, put_string, string};
+use super::feature::{FeatureId, list, of_text, put_list, put_string, string};
 use super::update::text;
 use crate::bytes::{Cursor, Short, Writer};
 use crate::header::{Misc, RecordHeader, RecordType};
@@ -144,6 +144,31 @@ impl Detail {
         }
     }
 
+    /// Bytes of memory that it takes, about.
+    pub(super) fn memory(&self) -> usize {
+        let of_pairs = |pairs: &[(String, String)]| -> usize {
+            pairs.iter().map(|(name, value)| of_text(name) + of_text(value)).sum()
+        };
+        match self {
+            Detail::BuildIds(ids) => ids.iter().map(BuildId::memory).sum(),
+            Detail::CpuTopology { packages, cores } => {
+                packages.iter().chain(cores).map(|cpus| of_text(cpus)).sum()
+            }
+            Detail::NumaNodes(nodes) => nodes.iter().map(|it| 48 + of_text(&it.cpus)).sum(),
+            Detail::Groups(groups) => groups.iter().map(|it| 16 + of_text(&it.name)).sum(),
+            Detail::MemoryBlocks { nodes, .. } => {
+                nodes.iter().map(|(.., bits)| 80 + size_of_val(bits.as_slice())).sum()
+            }
+            Detail::CpuPmuCaps(pairs) | Detail::HybridTopology(pairs) => of_pairs(pairs),
+            Detail::PmuCaps(pmus) => {
+                pmus.iter().map(|(name, pairs)| 48 + of_text(name) + of_pairs(pairs)).sum()
+            }
+            Detail::ClockResolution(_) | Detail::Compression(_) | Detail::ClockReference { .. } => {
+                0
+            }
+        }
+    }
+
     pub(super) fn encode(&self, w: &mut Writer<'_>) {
         match self {
             Detail::BuildIds(ids) => ids.iter().for_each(|id| id.encode(w)),
@@ -202,6 +227,11 @@ impl BuildId {
         };
         let id = place.iter().copied().take(length).collect();
         Ok(BuildId { misc, pid, id, path: text(c.rest()) })
+    }
+
+    /// Bytes of memory that it takes, about.
+    pub(super) fn memory(&self) -> usize {
+        2 * size_of::<BuildId>() + 32 + self.path.len()
     }
 
     fn encode(&self, w: &mut Writer<'_>) {

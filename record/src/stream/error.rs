@@ -84,6 +84,9 @@ pub enum StreamError {
     /// A feature that nobody would want in memory.
     #[error("{id} at offset {offset} has {size} bytes, which is more than is read")]
     FeatureSize { id: FeatureId, offset: u64, size: u64 },
+    /// More of something than is kept in memory.
+    #[error("{what} at offset {offset}: the recording describes more than is kept in memory")]
+    TooMuch { what: &'static str, offset: u64 },
     /// The table of features is not where it should be.
     #[error("the features should be listed at offset {offset}, but the file ends at {length}")]
     FeatureTable { offset: u64, length: u64 },
@@ -132,6 +135,7 @@ impl StreamError {
         matches!(
             self,
             StreamError::Short { .. }
+                | StreamError::TooMuch { .. }
                 | StreamError::Feature { .. }
                 | StreamError::Side { .. }
                 | StreamError::Trailer { .. }

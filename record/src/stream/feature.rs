@@ -1,6 +1,7 @@
 //! HEADER_FEATURE: what a recorder says of the machine and of itself
 //! (tools/perf/util/header.c; perf.data-file-format.txt).
 
+use super::decoder::EVENTS;
 use super::detail::Detail;
 use super::update::text;
 use crate::attr::Attr;
@@ -202,6 +203,28 @@ impl Feature {
         }
     }
 
+    /// Bytes of memory that it takes, about.
+    pub(super) fn memory(&self) -> usize {
+        match self {
+            Feature::Hostname(text)
+            | Feature::OsRelease(text)
+            | Feature::Version(text)
+            | Feature::Arch(text)
+            | Feature::CpuDescription(text)
+            | Feature::CpuId(text) => text.len(),
+            Feature::CommandLine(words) => words.iter().map(|word| of_text(word)).sum(),
+            Feature::PmuMappings(pmus) => pmus.iter().map(|(_, name)| 8 + of_text(name)).sum(),
+            Feature::Caches(caches) => {
+                let texts = |it: &Cache| of_text(&it.kind) + of_text(&it.size) + of_text(&it.cpus);
+                caches.iter().map(|cache| 16 + texts(cache)).sum()
+            }
+            Feature::Detail(detail) => detail.memory(),
+            Feature::NrCpus { .. } | Feature::TotalMemory(_) | Feature::SampleTime { .. } => 0,
+            // Names go to events, others are kept as they are.
+            Feature::EventDescriptions(_) | Feature::Other { .. } => 0,
+        }
+    }
+
     /// Appends the feature's bytes, those after its id. Strings lose what
     /// comes after a NUL.
     pub(crate) fn encode(&self, w: &mut Writer<'_>) {
@@ -235,6 +258,11 @@ impl Feature {
             Feature::Other { data, .. } => w.raw(data),
         }
     }
+}
+
+/// Bytes of memory of a text in a list that may have room for as many more.
+pub(super) fn of_text(text: &str) -> usize {
+    text.len() + 2 * size_of::<String>()
 }
 
 /// Length, then that many bytes, NULs at their end.
@@ -271,7 +299,8 @@ fn cache(c: &mut Cursor<'_>) -> Result<Cache, Short> {
 fn event_descriptions(c: &mut Cursor<'_>) -> Result<Feature, Short> {
     let (count, attr_size) = (c.u32()?, c.u32()?);
     let mut events = Vec::new();
-    for _ in 0..count {
+    // There are no more events to be named.
+    for _ in 0..count.min(EVENTS) {
         let attr = c.take(usize::try_from(attr_size).unwrap_or(usize::MAX))?.to_vec();
         let ids = u64::from(c.u32()?);
         let name = string(c)?;

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// Ids that may wait, however few there are besides.
+const LATE: usize = 1 << 12;
+
 /// Ids and their events. Looking one up is a search of a sorted list, and
 /// neither many ids nor lookups between them make adding one slow: ids that
 /// came late wait in a tree until they are many.
@@ -20,6 +23,10 @@ impl Ids {
                 if self.in_sorted(id).is_none() {
                     self.late.entry(id).or_insert(event);
                 }
+                // A tree takes more memory than the list.
+                if self.late.len() > LATE {
+                    self.merge();
+                }
             }
             _ => self.sorted.push((id, event)),
         }
@@ -34,15 +41,19 @@ impl Ids {
         self.event_of_both(id)
     }
 
-    /// An eighth of the list is worth a pass over the list.
     #[cold]
     fn event_of_both(&mut self, id: u64) -> Option<usize> {
+        self.merge();
+        self.in_sorted(id).or_else(|| self.late.get(&id).copied())
+    }
+
+    /// An eighth of the list is worth a pass over the list.
+    fn merge(&mut self) {
         if self.late.len() > self.sorted.len() / 8 {
             self.sorted.extend(std::mem::take(&mut self.late));
             // Two runs: a stable sort merges them.
             self.sorted.sort();
         }
-        self.in_sorted(id).or_else(|| self.late.get(&id).copied())
     }
 
     fn in_sorted(&self, id: u64) -> Option<usize> {

@@ -3,6 +3,7 @@
 use super::description::EventDescription;
 use super::{cpu_map, note};
 use crate::bytes::{Cursor, Short};
+use crate::units::Cpu;
 
 /// `PERF_EVENT_UPDATE__*`.
 pub(super) const UNIT: u64 = 0;
@@ -10,27 +11,54 @@ const SCALE: u64 = 1;
 pub(super) const NAME: u64 = 2;
 const CPUS: u64 = 3;
 
-/// Applies the bytes after type and id. Kinds not known here change nothing.
-pub(super) fn apply(
-    event: &mut EventDescription,
-    kind: u64,
-    cursor: &mut Cursor<'_>,
-) -> Result<(), Short> {
-    match kind {
-        UNIT => {
-            let text = text(cursor.rest());
-            if note::is_note(&text) {
-                event.notes.push(text);
-            } else {
-                event.unit = Some(text);
+/// What is told.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Update {
+    Note(String),
+    Unit(String),
+    Scale(f64),
+    Name(String),
+    Cpus(Vec<Cpu>),
+    /// Not known here.
+    Other,
+}
+
+impl Update {
+    /// Reads the bytes after type and id.
+    pub(super) fn decode(kind: u64, cursor: &mut Cursor<'_>) -> Result<Update, Short> {
+        Ok(match kind {
+            UNIT => {
+                let text = text(cursor.rest());
+                if note::is_note(&text) { Update::Note(text) } else { Update::Unit(text) }
             }
-        }
-        SCALE => event.scale = Some(f64::from_bits(cursor.u64()?)),
-        NAME => event.name = Some(text(cursor.rest())),
-        CPUS => event.cpus = Some(cpu_map::decode(cursor)?),
-        _ => {}
+            SCALE => Update::Scale(f64::from_bits(cursor.u64()?)),
+            NAME => Update::Name(text(cursor.rest())),
+            CPUS => Update::Cpus(cpu_map::decode(cursor)?),
+            _ => Update::Other,
+        })
     }
-    Ok(())
+
+    /// Bytes of memory that it takes, about.
+    pub(super) fn memory(&self) -> usize {
+        match self {
+            Update::Note(text) => text.len() + 2 * size_of::<String>(),
+            Update::Unit(text) | Update::Name(text) => text.len(),
+            Update::Cpus(cpus) => 2 * size_of_val(cpus.as_slice()),
+            Update::Scale(_) | Update::Other => 0,
+        }
+    }
+
+    /// Tells it to the event.
+    pub(super) fn apply(self, event: &mut EventDescription) {
+        match self {
+            Update::Note(text) => event.notes.push(text),
+            Update::Unit(text) => event.unit = Some(text),
+            Update::Scale(scale) => event.scale = Some(scale),
+            Update::Name(text) => event.name = Some(text),
+            Update::Cpus(cpus) => event.cpus = Some(cpus),
+            Update::Other => {}
+        }
+    }
 }
 
 /// Up to the first NUL; what is no UTF-8 shows as U+FFFD.

@@ -1,5 +1,6 @@
 //! Records that describe: events, their names and notes, the machine.
 
+use super::budget::too_much;
 use super::{Decoder, StreamRecord};
 use crate::attr::Attr;
 use crate::bytes::{Cursor, Short, Words};
@@ -9,7 +10,8 @@ use crate::stream::description::EventDescription;
 use crate::stream::error::StreamError;
 use crate::stream::feature::{EventName, Feature, FeatureId};
 use crate::stream::route::Routed;
-use crate::stream::{update, write};
+use crate::stream::update::{self, Update};
+use crate::stream::write;
 use std::collections::VecDeque;
 
 impl Decoder {
@@ -26,6 +28,10 @@ impl Decoder {
                     && let Some(event) = self.events.get_mut(index)
                     && goes_on(event, &attr)
                 {
+                    if !self.budget.take_ids(ids.len()) {
+                        let error = too_much("ids", self.offset);
+                        return self.unreadable(RecordType::HEADER_ATTR, error);
+                    }
                     self.route.claim(index, &ids);
                     event.ids.extend(ids);
                     return StreamRecord::EventUpdate(index);
@@ -41,6 +47,12 @@ impl Decoder {
     /// this program the samples cannot be read, but other records can be.
     pub(super) fn add_event<'a>(&mut self, bytes: &[u8], ids: Vec<u64>) -> StreamRecord<'a> {
         let (kind, offset) = (RecordType::HEADER_ATTR, self.offset);
+        if !self.budget.has_room_for_event(self.events.len()) {
+            self.route.add_unknown();
+            return self.unreadable(kind, too_much("an event", offset));
+        }
+        let fits = self.budget.take_ids(ids.len());
+        let ids = if fits { ids } else { Vec::new() };
         let (attr, newer) = match Attr::decode_newer(bytes, self.order) {
             Ok(attr) => attr,
             Err(reason) => {
@@ -77,6 +89,7 @@ impl Decoder {
         });
         match error {
             Some(error) => self.unreadable(kind, error),
+            None if !fits => self.unreadable(kind, too_much("ids", offset)),
             None => StreamRecord::Event(index),
         }
     }
@@ -84,16 +97,25 @@ impl Decoder {
     pub(super) fn update<'a>(
         &mut self,
         cursor: &mut Cursor<'_>,
-    ) -> Result<StreamRecord<'a>, Short> {
-        let (kind, id) = (cursor.u64()?, cursor.u64()?);
-        let index = self.route.update(id);
-        match index.and_then(|index| Some((index, self.events.get_mut(index)?))) {
-            Some((index, event)) => {
-                update::apply(event, kind, cursor)?;
-                Ok(StreamRecord::EventUpdate(index))
-            }
-            None => Ok(self.unrouted(RecordType::EVENT_UPDATE, Routed::UnknownId)),
+    ) -> Result<StreamRecord<'a>, StreamError> {
+        let (kind, offset) = (RecordType::EVENT_UPDATE, self.offset);
+        let told = cursor.left();
+        let short = |short| StreamError::Short { kind, offset, short };
+        let (what, id) = (cursor.u64().map_err(short)?, cursor.u64().map_err(short)?);
+        if self.budget.is_spent() {
+            return Err(too_much("EVENT_UPDATE", offset));
         }
+        let update = Update::decode(what, cursor).map_err(short)?;
+        let Some(index) = self.route.update(id).filter(|index| *index < self.events.len()) else {
+            return Ok(self.unrouted(kind, Routed::UnknownId));
+        };
+        if !self.budget.take(update.memory(), told) {
+            return Err(too_much("EVENT_UPDATE", offset));
+        }
+        if let Some(event) = self.events.get_mut(index) {
+            update.apply(event);
+        }
+        Ok(StreamRecord::EventUpdate(index))
     }
 
     pub(super) fn feature<'a>(
@@ -113,10 +135,14 @@ impl Decoder {
     pub(super) fn insert_feature(&mut self, id: FeatureId, data: &[u8]) -> Result<(), StreamError> {
         let offset = self.offset;
         let feature = Feature::decode(id, data, self.order);
-        match feature.map_err(|short| StreamError::Feature { offset, id, short })? {
+        let feature = feature.map_err(|short| StreamError::Feature { offset, id, short })?;
+        match feature {
             Feature::EventDescriptions(names) => self.name_events(names),
             Feature::Other { id, .. } if id > FeatureId::LAST => {}
-            feature => self.features.insert(feature),
+            feature if self.budget.take(feature.memory(), data.len()) => {
+                self.features.insert(feature);
+            }
+            _ => return Err(too_much("a feature", offset)),
         }
         Ok(())
     }

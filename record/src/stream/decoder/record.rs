@@ -1,6 +1,7 @@
 //! Each kind of record: samples, other records of the kernel, and those of
 //! the stream itself.
 
+use super::budget::too_much;
 use super::{Decoder, Packed, Position, Sampled, StreamRecord};
 use crate::bytes::Cursor;
 use crate::header::{Misc, RecordHeader, RecordType};
@@ -139,11 +140,14 @@ impl Decoder {
         let mut cursor = Cursor::new(payload, self.order);
         Ok(match kind {
             RecordType::HEADER_ATTR => self.event(payload),
-            RecordType::EVENT_UPDATE => self.update(&mut cursor).map_err(short)?,
+            RecordType::EVENT_UPDATE => self.update(&mut cursor)?,
             RecordType::HEADER_FEATURE => self.feature(&mut cursor)?,
             RecordType::HEADER_EVENT_TYPE => self.event_type(&mut cursor).map_err(short)?,
             RecordType::HEADER_BUILD_ID => {
                 let id = BuildId::decode(header.misc, &mut cursor).map_err(short)?;
+                if !self.budget.take(id.memory(), payload.len()) {
+                    return Err(too_much("a build id", offset));
+                }
                 self.features.build_ids.push(id);
                 StreamRecord::Feature
             }

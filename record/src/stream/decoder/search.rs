@@ -81,6 +81,11 @@ impl Decoder {
         true
     }
 
+    /// Whether a record is being looked for.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.position == Position::Lost
+    }
+
     /// Bytes passed over in search of a record that was not found yet.
     pub(crate) fn passed(&self) -> u64 {
         self.lost.as_ref().map_or(0, |lost| lost.passed)
@@ -96,6 +101,18 @@ impl Decoder {
             }
             _ => false,
         }
+    }
+
+    /// [`Decoder::passed`] of the unpacked records.
+    pub(crate) fn passed_inside(&self) -> u64 {
+        self.inside.1.as_ref().map_or(0, |lost| lost.passed)
+    }
+
+    /// No unpacked record is looked for any more; what that was about, or
+    /// `otherwise`.
+    pub(crate) fn stop_inside(&mut self, otherwise: StreamError) -> StreamError {
+        let lost = std::mem::replace(&mut self.inside, (Position::Record, None)).1;
+        lost.map_or(otherwise, |lost| lost.error(0))
     }
 
     /// [`Decoder::lost_error`] of the unpacked records.
