@@ -98,9 +98,7 @@ impl Pipeline {
                 self.count(ready)?;
             }
             StreamRecord::Feature => {
-                if let Some(release) = &decoder.features().os_release {
-                    self.lookup.symbolizer.recorded_release(release);
-                }
+                self.lookup.symbolizer.recorded(decoder.features());
             }
             _ => {}
         }

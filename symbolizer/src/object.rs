@@ -105,6 +105,9 @@ pub(crate) struct Objects {
     /// A memfd's name is its process's own affair.
     by_path: FxHashMap<(Option<Pid>, Box<[u8]>), Versions>,
     vdsos: FxHashMap<Vdso, ObjectId>,
+    /// What the recorder found the file of a path to be built as; None of
+    /// several files.
+    built: FxHashMap<Box<[u8]>, Option<Box<[u8]>>>,
     /// Memory of a process, or (none) modules.
     by_name: FxHashMap<(Option<Pid>, Box<[u8]>), ObjectId>,
 }
@@ -116,6 +119,7 @@ impl Objects {
             files: Vec::new(),
             by_path: FxHashMap::default(),
             vdsos: FxHashMap::default(),
+            built: FxHashMap::default(),
             by_name: FxHashMap::default(),
         };
         objects.add("[kernel]", Kind::Kernel);
@@ -207,6 +211,15 @@ impl Objects {
         id
     }
 
+    /// The recorder found the file of that path to have this build id, which
+    /// holds for mappings that come without one.
+    pub(crate) fn built(&mut self, path: &[u8], id: &[u8]) {
+        let known = self.built.entry(path.into()).or_insert_with(|| Some(id.into()));
+        if known.as_deref().is_some_and(|known| known != id) {
+            *known = None;
+        }
+    }
+
     fn vdso(&mut self, vdso: Vdso) -> ObjectId {
         if let Some(&known) = self.vdsos.get(&vdso) {
             return known;
@@ -227,11 +240,13 @@ impl Objects {
         let id = known.unwrap_or_else(|| {
             let shown = if owner.is_some() { recorded } else { path };
             let id = self.add(&String::from_utf8_lossy(shown), Kind::File(self.files.len()));
+            let built = self.built.get(path).filter(|_| owner.is_none());
+            let build_id = built.cloned().flatten();
             self.files.push(MappedFile {
                 path: path.into(),
                 deleted,
                 in_memory: owner.is_some(),
-                identity: Identity::default(),
+                identity: Identity { build_id, inode: None },
                 seen: Vec::new(),
             });
             id

@@ -12,6 +12,7 @@ use crate::timeline::{Found, Mapping, Missing, Timelines};
 use crate::vdso::OwnVdso;
 use crate::{MapsEntry, ObjectId, Options, Place, Reason, Resolution, Routine};
 use record::side::{FileIdentity, Mapping as MappingRecord, SampleId, SideRecord};
+use record::stream::{BuildId, Features};
 use record::{CpuMode, Misc, Pid, Time};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -48,6 +49,8 @@ pub struct Symbolizer {
     pub(crate) data: DataView,
     /// Binaries whose file is kept open.
     open: usize,
+    /// Build ids of the recording that were told.
+    built: usize,
     pub(crate) vdso: Option<Result<OwnVdso, Reason>>,
     pub(crate) sources: Sources,
 }
@@ -116,6 +119,7 @@ impl Symbolizer {
             binaries: Vec::new(),
             data: DataView::default(),
             open: 0,
+            built: 0,
             vdso: None,
             sources: Sources::default(),
         }
@@ -173,6 +177,23 @@ impl Symbolizer {
     pub fn recorded_release(&mut self, release: &str) {
         self.kernel.learn_release(release);
         self.told += 1;
+    }
+
+    /// What the recording says of its machine: the kernel's release, and what
+    /// the files that samples hit were built as, which tells whether a file
+    /// found here is the one that was recorded. To be told before the
+    /// mappings.
+    pub fn recorded(&mut self, features: &Features) {
+        if let Some(release) = &features.os_release {
+            self.recorded_release(release);
+        }
+        for BuildId { misc, id, path, .. } in features.build_ids.iter().skip(self.built) {
+            let of_host = !matches!(misc.cpu_mode(), CpuMode::GuestKernel | CpuMode::GuestUser);
+            if of_host && path.starts_with('/') && id.iter().any(|byte| *byte != 0) {
+                self.objects.built(path.as_bytes(), id);
+            }
+        }
+        self.built = features.build_ids.len();
     }
 
     fn mapping(&mut self, mapping: &MappingRecord<'_>, misc: Misc, time: Time) {

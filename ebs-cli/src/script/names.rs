@@ -2,6 +2,7 @@
 
 use super::line::Named;
 use analysis::without_parameters;
+use record::stream::Features;
 use record::{CpuMode, Misc, Pid, Sample, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
 use symbolizer::{ObjectId, Place, Resolution, Symbolizer};
@@ -25,9 +26,9 @@ impl Names {
         self.symbolizer.side(misc, record, id);
     }
 
-    /// Takes note of the recorded kernel's release.
-    pub(super) fn recorded_release(&mut self, release: &str) {
-        self.symbolizer.recorded_release(release);
+    /// Takes note of the recorded machine.
+    pub(super) fn machine(&mut self, features: &Features) {
+        self.symbolizer.recorded(features);
     }
 
     /// What is at an address of code.

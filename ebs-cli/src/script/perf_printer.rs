@@ -151,9 +151,7 @@ impl Printer for PerfPrinter {
     }
 
     fn machine(&mut self, features: &Features) {
-        if let Some(release) = &features.os_release {
-            self.names.recorded_release(release);
-        }
+        self.names.machine(features);
     }
 
     fn end(&mut self, _decoder: &Decoder, _out: &mut Vec<u8>) {

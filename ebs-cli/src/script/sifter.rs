@@ -46,9 +46,7 @@ impl Sifter {
     }
 
     pub(super) fn machine(&mut self, features: &Features) {
-        if let Some(release) = &features.os_release {
-            self.symbolizer.recorded_release(release);
-        }
+        self.symbolizer.recorded(features);
     }
 
     /// Whether a record is to be printed.

@@ -126,6 +126,25 @@ fn build_ids_and_inodes_of_one_file_are_one_object() {
     assert_ne!(object(6, FileIdentity::BuildId(b"xyz")), first);
 }
 
+/// Mappings of old recorders say neither build id nor inode: the list of
+/// build ids at hand tells that the file found here is another one.
+#[test]
+fn files_that_were_built_otherwise_have_no_names() {
+    let path = "/proc/self/exe";
+    let built =
+        |id: &[u8]| BuildId { misc: Misc(2), pid: -1, id: id.to_vec(), path: path.to_owned() };
+    let said = |build_ids: Vec<BuildId>| {
+        let mut symbolizer = silent();
+        symbolizer.recorded(&Features { build_ids, ..Features::default() });
+        symbolizer.side(NONE, &mapping(1, (0x1000, 0x1000), 0, path.as_bytes()), &at(1));
+        text(&mut symbolizer, CpuMode::User, 1, (0x1005, 9))
+    };
+    let other = said(vec![built(&[7; 20])]);
+    assert!(other.ends_with("[build-id-differs]"), "{other}");
+    let several = said(vec![built(&[7; 20]), built(&[8; 20])]);
+    assert_eq!(several, said(Vec::new()), "which of them was mapped is not known");
+}
+
 fn ksymbol(address: u64, kind: u16, flags: u16, name: &[u8]) -> SideRecord<'_> {
     SideRecord::Ksymbol { address, length: 0x40, kind, flags, name }
 }
