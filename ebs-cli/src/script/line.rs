@@ -6,14 +6,56 @@ use record::sample::{BranchStack, Weight};
 use record::text::decimal;
 use record::{Misc, Sample};
 
-/// What stands at an address.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What stands at an address, as it is printed: ` SYMBOL+0xOFFSET (OBJECT)`,
+/// in one piece, since lines are printed in any order of addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
-    /// Symbol and bytes from its start; None prints `[unknown]`.
-    pub(super) symbol: Option<(String, u64)>,
-    /// Object; None prints `[unknown]`.
-    pub(super) object: Option<String>,
+    text: Box<[u8]>,
+    /// Where the symbol ends.
+    symbol: usize,
+    /// Where the offset ends.
+    offset: usize,
 }
+
+impl Named {
+    /// Symbol and bytes from its start, and object.
+    pub(super) fn new(symbol: Option<(&str, u64)>, object: Option<&str>) -> Named {
+        let mut text = b" ".to_vec();
+        clean(symbol.map_or(UNKNOWN, |(name, _)| name).as_bytes(), &mut text);
+        let name = text.len();
+        if let Some((_, offset)) = symbol {
+            text.extend_from_slice(b"+0x");
+            hex(offset, 0, &mut text);
+        }
+        let offset = text.len();
+        text.extend_from_slice(b" (");
+        clean(object.unwrap_or(UNKNOWN).as_bytes(), &mut text);
+        text.push(b')');
+        Named { text: text.into(), symbol: name, offset }
+    }
+
+    /// Appends what of it is among the fields.
+    fn write(&self, fields: Fields, out: &mut Vec<u8>) {
+        let (symbol, offset) = (fields.has(Field::Sym), fields.has(Field::Symoff));
+        let object = fields.has(Field::Dso);
+        match (symbol, offset, object) {
+            (true, true, true) => out.extend_from_slice(&self.text),
+            _ => {
+                let end = if offset { self.offset } else { self.symbol };
+                out.extend_from_slice(if symbol { &self.text[..end] } else { &[] });
+                out.extend_from_slice(if object { &self.text[self.offset..] } else { &[] });
+            }
+        }
+    }
+
+    /// Appends the object, in brackets.
+    pub(super) fn write_object(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.text[self.offset + 1..]);
+    }
+}
+
+/// What stands for a name that is not known.
+const UNKNOWN: &str = "[unknown]";
 
 /// What a line starts with.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +156,7 @@ fn write_misc(misc: Misc, out: &mut Vec<u8>) {
 pub(super) fn write_addr(addr: u64, named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) {
     hex(addr, 16, out);
     if let Some(named) = named {
-        write_names(Some(named), fields, out);
+        named.write(fields, out);
     }
 }
 
@@ -136,7 +178,9 @@ pub(super) fn write_weight(weight: Weight, fields: Fields, out: &mut Vec<u8>) {
 /// Appends an address, and the symbol and object there.
 pub(super) fn write_ip(ip: u64, named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) {
     hex(ip, 16, out);
-    write_names(named, fields, out);
+    if let Some(named) = named {
+        named.write(fields, out);
+    }
 }
 
 /// Appends branches, newest first; with the objects that `named` knows.
@@ -181,34 +225,6 @@ pub(super) fn write_page_size(size: u64, out: &mut Vec<u8>) {
     }
     right(left, 0, out);
     out.push(b"BKMG"[unit]);
-}
-
-fn write_names(named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) {
-    if fields.has(Field::Sym) {
-        match named.and_then(|named| named.symbol.as_ref()) {
-            Some((name, offset)) => {
-                out.push(b' ');
-                clean(name.as_bytes(), out);
-                if fields.has(Field::Symoff) {
-                    out.extend_from_slice(b"+0x");
-                    hex(*offset, 0, out);
-                }
-            }
-            None => out.extend_from_slice(b" [unknown]"),
-        }
-    }
-    if fields.has(Field::Dso) {
-        out.push(b' ');
-        write_object(named, out);
-    }
-}
-
-/// Appends the object at an address, in brackets.
-pub(super) fn write_object(named: Option<&Named>, out: &mut Vec<u8>) {
-    let object = named.and_then(|named| named.object.as_deref());
-    out.push(b'(');
-    clean(object.unwrap_or("[unknown]").as_bytes(), out);
-    out.push(b')');
 }
 
 /// Appends a name, which neither ends a line nor commands the terminal:

@@ -85,9 +85,9 @@ fn name(symbolizer: &mut Symbolizer, place: Place) -> Named {
         Resolution::Unknown(_) => None,
     };
     let object = match place.object {
-        ObjectId::KERNEL => Some("[kernel.kallsyms]".to_owned()),
+        ObjectId::KERNEL => Some("[kernel.kallsyms]"),
         ObjectId::UNMAPPED | ObjectId::UNKNOWN_PROCESS => None,
-        object => Some(symbolizer.object_name(object).to_owned()),
+        object => Some(symbolizer.object_name(object)),
     };
-    Named { symbol, object }
+    Named::new(symbol.as_ref().map(|(name, offset)| (name.as_str(), *offset)), object)
 }

@@ -98,9 +98,10 @@ impl Order {
                 Held::Fork { tid, parent } => self.comms.forked(tid, parent),
                 Held::Sample { event, misc } => {
                     let event = usize::try_from(event).unwrap_or(usize::MAX);
-                    let description = decoder.events().get(event);
-                    let sample = description.map(|it| it.layout.decode(misc, bytes));
-                    let Some((Ok(mut sample), description)) = sample.zip(description) else {
+                    let Some(description) = decoder.events().get(event) else { continue };
+                    // Left where it is: a sample is large.
+                    let mut decoded = description.layout.decode(misc, bytes);
+                    let Ok(sample) = &mut decoded else {
                         self.bad += 1;
                         continue;
                     };
@@ -109,11 +110,11 @@ impl Order {
                         // Software events with an interval leave it to the attr.
                         sample.period = sample.period.or(Some(attr.sample_period));
                     }
-                    if sifter.as_mut().is_some_and(|it| !it.keeps(decoder, event, &sample)) {
+                    if sifter.as_mut().is_some_and(|it| !it.keeps(decoder, event, sample)) {
                         continue;
                     }
                     let comm = sample.task.and_then(|task| self.comms.of(task.tid));
-                    printer.print(&sample, &About { decoder, event, comm }, text);
+                    printer.print(sample, &About { decoder, event, comm }, text);
                     self.printed += 1;
                     if text.len() >= until {
                         return true;

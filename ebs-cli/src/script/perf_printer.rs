@@ -232,7 +232,7 @@ impl PerfPrinter {
         if let (true, Some(stack)) = (fields.has(Field::Brstack), &sample.branch_stack) {
             let object = |address, out: &mut Vec<u8>| {
                 if fields.has(Field::Dso) {
-                    line::write_object(Some(names.code(at, address)), out);
+                    names.code(at, address).write_object(out);
                 }
             };
             line::write_branches(stack, object, out);

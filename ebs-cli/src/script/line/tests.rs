@@ -22,10 +22,7 @@ fn line(fields: Fields) -> String {
         cpu: Some(Cpu(0)),
         ..Sample::default()
     };
-    let ip = Named {
-        symbol: Some(("elf_load".to_owned(), 0x28a)),
-        object: Some("[kernel.kallsyms]".to_owned()),
-    };
+    let ip = Named::new(Some(("elf_load", 0x28a)), Some("[kernel.kallsyms]"));
     let comm = Some(&b"t"[..]);
     let mut out = Vec::new();
     Start { sample: &sample, comm, padded: true, period: Some(1), event: b"page-faults" }
@@ -55,7 +52,7 @@ fn names_neither_end_the_line_nor_command_the_terminal() {
         super::clean(name, &mut out);
         assert_eq!(out, shown);
     }
-    let ip = Named { symbol: Some(("f\n".to_owned(), 1)), object: Some("/tmp/\x1bc".to_owned()) };
+    let ip = Named::new(Some(("f\n", 1)), Some("/tmp/\x1bc"));
     let mut out = Vec::new();
     write_ip(0x10, Some(&ip), Fields::of([Field::Sym, Field::Dso]), &mut out);
     assert_eq!(out, b"              10 f? (/tmp/?c)");
