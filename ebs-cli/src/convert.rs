@@ -1,8 +1,9 @@
 //! `ebs convert`: a recording in another form.
 //!
 //! Records pass through a [`Conversion`] as bytes; a [`Sink`] is the form
-//! they come out in; a [`Place`] is where.
+//! they come out in; a [`Place`] is where. An [`Anonymiser`] stands between.
 
+mod anonymiser;
 mod content;
 mod conversion;
 mod file_sink;
@@ -13,6 +14,7 @@ mod sink;
 
 use crate::arguments::ConvertArguments;
 use crate::input::Input;
+use anonymiser::{Anonymiser, Keep};
 use anyhow::{Result, anyhow};
 use conversion::Conversion;
 use file_sink::FileSink;
@@ -35,7 +37,9 @@ pub fn run(arguments: &ConvertArguments) -> Result<()> {
         true => Box::new(PipeSink::new(place.file()?)),
         false => Box::new(FileSink::new(place.file()?)),
     };
-    let mut conversion = Conversion::new(sink, input.file());
+    let keep = Keep { build_ids: arguments.keep_build_ids, registers: arguments.keep_registers };
+    let anonymiser = arguments.anonymise.then(|| Anonymiser::new(keep));
+    let mut conversion = Conversion::new(sink, input.file(), anonymiser);
     let mut decoder = input.decoder();
     let end = input.read_bytes(&mut decoder, |stream, record, bytes| {
         conversion.record(stream, record, bytes)

@@ -1,12 +1,13 @@
 //! Records on their way from one form to another.
 
+use super::anonymiser::{Anonymiser, Anonymous, Verdict};
 use super::content::{Content, copy_part};
 use super::left_out::LeftOut;
 use super::sink::Sink;
 use anyhow::{Context, Result};
 use record::bytes::Cursor;
 use record::stream::{Decoder, FeatureId, StreamRecord};
-use record::{EventType, RecordHeader, RecordType};
+use record::{ByteOrder, EventType, RecordHeader, RecordType};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
@@ -36,13 +37,20 @@ pub(super) struct Conversion {
     tracing_data: Option<TracingData>,
     records: u64,
     samples: u64,
+    anonymiser: Option<Anonymiser>,
+    order: ByteOrder,
     /// Features that the sink got.
     features: BTreeSet<FeatureId>,
     left_out: LeftOut,
 }
 
 impl Conversion {
-    pub(super) fn new(sink: Box<dyn Sink>, source: Option<File>) -> Conversion {
+    /// `source` is the file that is read, if it is one.
+    pub(super) fn new(
+        sink: Box<dyn Sink>,
+        source: Option<File>,
+        anonymiser: Option<Anonymiser>,
+    ) -> Conversion {
         Conversion {
             sink,
             source: source.map(Rc::new),
@@ -51,6 +59,8 @@ impl Conversion {
             tracing_data: None,
             records: 0,
             samples: 0,
+            anonymiser,
+            order: ByteOrder::Little,
             features: BTreeSet::new(),
             left_out: LeftOut::default(),
         }
@@ -67,11 +77,11 @@ impl Conversion {
         record: &StreamRecord<'_>,
         bytes: &[u8],
     ) -> Result<()> {
-        let kind = kind(stream, bytes);
         match record {
             StreamRecord::FileHeader => {
                 self.is_file = bytes.is_empty();
-                self.sink.start(stream.order())
+                self.order = stream.order();
+                self.sink.start(self.order)
             }
             StreamRecord::Unreadable { kind, .. } => {
                 self.left_out.note(format!("{kind} that cannot be read"));
@@ -81,7 +91,35 @@ impl Conversion {
             _ if bytes.is_empty() => Ok(()),
             StreamRecord::Skipped(RecordType::COMPRESSED | RecordType::COMPRESSED2) => Ok(()),
             StreamRecord::Payload(kind) => self.payload(*kind, bytes),
-            _ => self.in_pipe_or_data(stream, kind, bytes),
+            _ => self.anonymised(stream, record, bytes),
+        }
+    }
+
+    /// A record, without what names someone.
+    fn anonymised(
+        &mut self,
+        stream: &Decoder,
+        record: &StreamRecord<'_>,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let kind = kind(stream, bytes);
+        let Some(anonymiser) = &mut self.anonymiser else {
+            return self.in_pipe_or_data(stream, kind, bytes);
+        };
+        match anonymiser.record(stream, record, bytes) {
+            Verdict::AsItIs => self.in_pipe_or_data(stream, kind, bytes),
+            Verdict::Changed => {
+                let changed = anonymiser.take_changed();
+                self.in_pipe_or_data(stream, kind, &changed)?;
+                if let Some(anonymiser) = &mut self.anonymiser {
+                    anonymiser.give_back(changed);
+                }
+                Ok(())
+            }
+            Verdict::LeftOut => {
+                self.left_out.note(kind.to_string());
+                Ok(())
+            }
         }
     }
 
@@ -105,11 +143,12 @@ impl Conversion {
         };
         self.sink.finish(stream).context("cannot write")?;
         Ok(format!(
-            "{}, {} records, {} of them samples{}{unopened}",
+            "{}, {} records, {} of them samples{}{}{unopened}",
             self.sink.form(),
             self.records,
             self.samples,
-            self.left_out
+            self.left_out,
+            self.anonymiser.as_ref().map(Anonymiser::told).unwrap_or_default()
         ))
     }
 
@@ -136,7 +175,7 @@ impl Conversion {
                 let Ok(id) = cursor.u64() else { return Ok(()) };
                 self.feature(FeatureId(id), Content::Bytes(bytes[FEATURE_FRONT..].to_vec()))
             }
-            RecordType::HEADER_BUILD_ID => self.sink.build_id(bytes),
+            RecordType::HEADER_BUILD_ID => self.build_id(bytes),
             RecordType::HEADER_TRACING_DATA => {
                 let mut cursor = Cursor::new(&bytes[RecordHeader::SIZE..], stream.order());
                 let size = cursor.u32().map_or(0, u64::from);
@@ -170,7 +209,11 @@ impl Conversion {
 
     fn payload(&mut self, kind: RecordType, bytes: &[u8]) -> Result<()> {
         if kind != RecordType::HEADER_TRACING_DATA {
-            return self.sink.following(bytes);
+            return match self.anonymiser {
+                // The record before them was left out.
+                Some(_) => Ok(()),
+                None => self.sink.following(bytes),
+            };
         }
         let Some(data) = &mut self.tracing_data else { return Ok(()) };
         data.file.write_all(bytes).context("cannot write to TMPDIR")?;
@@ -187,6 +230,18 @@ impl Conversion {
         }
     }
 
+    fn build_id(&mut self, bytes: &[u8]) -> Result<()> {
+        let Some(anonymiser) = &mut self.anonymiser else { return self.sink.build_id(bytes) };
+        let content = Content::Bytes(bytes.to_vec());
+        match anonymiser.feature(FeatureId::BUILD_ID, &content, self.order)? {
+            Anonymous::Bytes(bytes) => self.sink.build_id(&bytes),
+            Anonymous::AsItIs | Anonymous::LeftOut => {
+                self.left_out.note(title(FeatureId::BUILD_ID));
+                Ok(())
+            }
+        }
+    }
+
     fn feature(&mut self, id: FeatureId, content: Content) -> Result<()> {
         if UNTRUE.contains(&id) {
             return Ok(());
@@ -195,8 +250,28 @@ impl Conversion {
             self.left_out.note(id.to_string());
             return Ok(());
         }
+        let content = match &mut self.anonymiser {
+            None => content,
+            Some(anonymiser) => match anonymiser.feature(id, &content, self.order)? {
+                Anonymous::AsItIs => content,
+                Anonymous::Bytes(bytes) => Content::Bytes(bytes),
+                Anonymous::LeftOut => {
+                    self.left_out.note(title(id));
+                    return Ok(());
+                }
+            },
+        };
         self.features.insert(id);
         self.sink.feature(id, content, &mut self.left_out)
+    }
+}
+
+fn title(id: FeatureId) -> String {
+    match id {
+        FeatureId::CMDLINE => "the command line".to_owned(),
+        FeatureId::BUILD_ID => "build ids".to_owned(),
+        FeatureId::TRACING_DATA => "formats of tracepoints".to_owned(),
+        id => id.to_string(),
     }
 }
 

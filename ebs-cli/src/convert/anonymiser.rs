@@ -1,0 +1,292 @@
+//! A recording without the names of its machine, its users and their files,
+//! and without bytes of their memory.
+//!
+//! What is not known to be harmless is left out. Addresses, process ids and
+//! times stay: a recording without them shows nothing.
+
+mod features;
+mod files;
+mod samples;
+mod tokens;
+
+use super::content::Content;
+use anyhow::Result;
+pub(super) use features::Anonymous;
+use record::bytes::{Cursor, Writer};
+use record::side::{FileIdentity, Mapping};
+use record::stream::{Decoder, FeatureId, StreamRecord, note};
+use record::{ByteOrder, Misc, RecordHeader, RecordType, SideRecord};
+use samples::Memory;
+use tokens::{Kind, Tokens};
+
+/// Bytes of a thread's name, in THREAD_MAP.
+const COMM: usize = 16;
+/// `PERF_RECORD_KSYMBOL_TYPE_OOL`: the kernel's own names.
+const OUT_OF_LINE: u16 = 2;
+/// What an EVENT_UPDATE tells first: its type and the event's id.
+const UPDATE_FRONT: usize = RecordHeader::SIZE + 16;
+/// Type of an EVENT_UPDATE with a text of ours.
+const UNIT: u64 = 0;
+/// Keys that the notes of ours have, the one before and the other after.
+const NOTES: [&str; 2] = ["source", "delivered"];
+/// PROT_* bits that there are.
+const PROTECTION: u32 = 0x0300_001f;
+
+/// What may stay though it tells something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Keep {
+    pub(super) build_ids: bool,
+    pub(super) registers: bool,
+}
+
+/// What becomes of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It names nobody.
+    AsItIs,
+    /// [`Anonymiser::take_changed`] stands for it.
+    Changed,
+    LeftOut,
+}
+
+/// One recording being made anonymous.
+#[derive(Debug)]
+pub(super) struct Anonymiser {
+    keep: Keep,
+    tokens: Tokens,
+    /// Of each event, once its first sample came.
+    memory: Vec<Memory>,
+    blanked: u64,
+    zeros: Vec<u8>,
+    changed: Vec<u8>,
+}
+
+impl Anonymiser {
+    pub(super) fn new(keep: Keep) -> Anonymiser {
+        Anonymiser {
+            keep,
+            tokens: Tokens::default(),
+            memory: Vec::new(),
+            blanked: 0,
+            zeros: Vec::new(),
+            changed: Vec::new(),
+        }
+    }
+
+    /// The record that stands for the last one. To be given back, as its
+    /// memory is used again.
+    pub(super) fn take_changed(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.changed)
+    }
+
+    pub(super) fn give_back(&mut self, changed: Vec<u8>) {
+        self.changed = changed;
+    }
+
+    /// Decides about a record, whose bytes are not empty.
+    pub(super) fn record(
+        &mut self,
+        stream: &Decoder,
+        record: &StreamRecord<'_>,
+        bytes: &[u8],
+    ) -> Verdict {
+        self.changed.clear();
+        match record {
+            StreamRecord::Sample { event, misc, payload } => {
+                self.sample(stream, *event, *misc, payload)
+            }
+            StreamRecord::Side { event, misc, record, .. } => {
+                let size = stream.events().get(*event).map_or(0, |it| it.layout.trailer_size());
+                let trailer = &bytes[bytes.len().saturating_sub(size)..];
+                self.side(*misc, record, trailer, stream.order())
+            }
+            StreamRecord::EventUpdate(_) => self.update(bytes, stream.order()),
+            StreamRecord::Skipped(kind) => self.skipped(*kind, bytes, stream.order()),
+            StreamRecord::Feature
+            | StreamRecord::Event(_)
+            | StreamRecord::FinishedRound
+            | StreamRecord::FinishedInit => Verdict::AsItIs,
+            _ => Verdict::LeftOut,
+        }
+    }
+
+    /// Decides about a feature.
+    pub(super) fn feature(
+        &mut self,
+        id: FeatureId,
+        content: &Content,
+        order: ByteOrder,
+    ) -> Result<Anonymous> {
+        if id == FeatureId::BUILD_ID && self.keep.build_ids {
+            let ids = features::build_ids(&content.to_bytes()?, order, &mut self.tokens);
+            return Ok(ids.map_or(Anonymous::LeftOut, Anonymous::Bytes));
+        }
+        Ok(features::feature(id, order))
+    }
+
+    /// What was done and what was not, for people.
+    pub(super) fn told(&self) -> String {
+        let mut replaced = self.tokens.counts();
+        replaced.push("the host name".to_owned());
+        let blanked = match self.blanked {
+            0 => String::new(),
+            count => format!("; taken out of {count} samples: what was in memory"),
+        };
+        let kept = match (self.keep.build_ids, self.keep.registers) {
+            (true, true) => "build ids, register values, ",
+            (true, false) => "build ids, ",
+            (false, true) => "register values, ",
+            (false, false) => "",
+        };
+        format!(
+            "; replaced: {}{blanked}. Still there: {kept}names of events \
+             and of the kernel, addresses, process ids, times, kernel release, \
+             CPU model",
+            replaced.join(", ")
+        )
+    }
+
+    fn sample(&mut self, stream: &Decoder, index: usize, misc: Misc, payload: &[u8]) -> Verdict {
+        let Some(event) = stream.events().get(index) else { return Verdict::LeftOut };
+        while let Some(event) = stream.events().get(self.memory.len()) {
+            self.memory.push(Memory::of(event, stream.features(), self.keep));
+        }
+        let memory = self.memory[index];
+        if !memory.is_any() {
+            return Verdict::AsItIs;
+        }
+        self.blanked += 1;
+        let sample = (misc, payload);
+        match samples::blank(memory, event, sample, &mut self.zeros, &mut self.changed) {
+            true => Verdict::Changed,
+            false => Verdict::LeftOut,
+        }
+    }
+
+    fn side(
+        &mut self,
+        misc: Misc,
+        record: &SideRecord<'_>,
+        trailer: &[u8],
+        order: ByteOrder,
+    ) -> Verdict {
+        let (name, misc) = match record {
+            SideRecord::Mmap(mapping) | SideRecord::Mmap2(mapping) => {
+                return self.mapping(misc, record.kind(), mapping, (trailer, order));
+            }
+            SideRecord::Comm { name, .. } => (self.tokens.token(Kind::Thread, name), misc),
+            SideRecord::Cgroup { path, .. } => (self.tokens.token(Kind::Cgroup, path), misc),
+            SideRecord::Ksymbol { kind, name, .. } if *kind != OUT_OF_LINE => {
+                (self.tokens.token(Kind::Program, name), misc)
+            }
+            SideRecord::BpfEvent { .. } => (Vec::new(), misc),
+            SideRecord::Unknown { .. } => return Verdict::LeftOut,
+            _ => return Verdict::AsItIs,
+        };
+        let changed = match *record {
+            SideRecord::Comm { task, .. } => SideRecord::Comm { task, name: &name },
+            SideRecord::Cgroup { id, .. } => SideRecord::Cgroup { id, path: &name },
+            SideRecord::Ksymbol { address, length, kind, flags, .. } => {
+                SideRecord::Ksymbol { address, length, kind, flags, name: &name }
+            }
+            SideRecord::BpfEvent { kind, flags, id, .. } => {
+                SideRecord::BpfEvent { kind, flags, id, tag: [0; 8] }
+            }
+            _ => return Verdict::LeftOut,
+        };
+        self.put(&changed, misc, trailer, order)
+    }
+
+    fn mapping(
+        &mut self,
+        misc: Misc,
+        kind: RecordType,
+        mapping: &Mapping<'_>,
+        (trailer, order): (&[u8], ByteOrder),
+    ) -> Verdict {
+        let replaced = files::replaced(mapping.path, &mut self.tokens);
+        let number = replaced.as_ref().map_or(0, |(number, _)| *number);
+        let path = replaced.map_or_else(|| mapping.path.to_owned(), |(_, path)| path);
+        let inode = FileIdentity::Inode { major: 0, minor: 0, inode: number, generation: 0 };
+        let (file, misc) = match mapping.file {
+            FileIdentity::BuildId(_) if !self.keep.build_ids => {
+                (inode, Misc(misc.0 & !Misc::MMAP_BUILD_ID.0))
+            }
+            FileIdentity::Inode { .. } => (inode, misc),
+            file => (file, misc),
+        };
+        // RHEL 7 has the path where others have these two.
+        let odd = mapping.protection.is_some_and(|bits| bits & !PROTECTION != 0);
+        let (protection, flags) = match odd {
+            true => (Some(0), Some(0)),
+            false => (mapping.protection, mapping.flags),
+        };
+        let mapping = Mapping { file, protection, flags, path: &path, ..*mapping };
+        let changed = match kind {
+            RecordType::MMAP => SideRecord::Mmap(mapping),
+            _ => SideRecord::Mmap2(mapping),
+        };
+        self.put(&changed, misc, trailer, order)
+    }
+
+    fn put(
+        &mut self,
+        record: &SideRecord<'_>,
+        misc: Misc,
+        trailer: &[u8],
+        order: ByteOrder,
+    ) -> Verdict {
+        match record.encode(misc, trailer, order, &mut self.changed) {
+            Ok(()) => Verdict::Changed,
+            Err(_) => Verdict::LeftOut,
+        }
+    }
+
+    /// Names, units and CPUs of events stay, and our notes: programs wrote them.
+    fn update(&mut self, bytes: &[u8], order: ByteOrder) -> Verdict {
+        let kind = Cursor::new(&bytes[RecordHeader::SIZE..], order).u64();
+        let text = bytes.get(UPDATE_FRONT..).unwrap_or_default();
+        let text = String::from_utf8_lossy(text);
+        let text = text.trim_end_matches('\0');
+        let is_ours = || NOTES.iter().any(|key| note::value(text, key).is_some());
+        match kind == Ok(UNIT) && note::is_note(text) && !is_ours() {
+            true => Verdict::LeftOut,
+            false => Verdict::AsItIs,
+        }
+    }
+
+    fn skipped(&mut self, kind: RecordType, bytes: &[u8], order: ByteOrder) -> Verdict {
+        match kind {
+            RecordType::THREAD_MAP => self.thread_map(bytes, order),
+            RecordType::ID_INDEX
+            | RecordType::TIME_CONV
+            | RecordType::CPU_MAP
+            | RecordType::HEADER_EVENT_TYPE
+            | RecordType::HEADER_FEATURE
+            | RecordType::HEADER_TRACING_DATA => Verdict::AsItIs,
+            _ => Verdict::LeftOut,
+        }
+    }
+
+    /// Threads that were recorded: how many, then of each its id and name.
+    fn thread_map(&mut self, bytes: &[u8], order: ByteOrder) -> Verdict {
+        let (front, threads) = bytes.split_at(bytes.len().min(RecordHeader::SIZE + 8));
+        self.changed.extend_from_slice(front);
+        for thread in threads.chunks_exact(8 + COMM) {
+            let (id, name) = thread.split_at(8);
+            let end = name.iter().position(|&byte| byte == 0).unwrap_or(COMM);
+            let mut token = match end {
+                0 => Vec::new(),
+                end => self.tokens.token(Kind::Thread, &name[..end]),
+            };
+            token.resize(COMM, 0);
+            let mut w = Writer::new(&mut self.changed, order);
+            w.raw(id);
+            w.raw(&token);
+        }
+        match self.changed.len() == bytes.len() {
+            true => Verdict::Changed,
+            false => Verdict::LeftOut,
+        }
+    }
+}

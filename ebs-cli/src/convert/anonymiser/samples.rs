@@ -1,0 +1,73 @@
+//! Samples without what was in the recorded program's memory.
+
+use super::Keep;
+use record::registers::Registers;
+use record::sample::StackUser;
+use record::stream::{EventDescription, Features, note};
+use record::{EventType, Misc, SampleType};
+
+/// Which fields of an event's samples hold what was in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// Arguments of a tracepoint or of a BPF program, not IBS registers.
+    raw: bool,
+    /// Pieces of strings, among others.
+    registers: bool,
+    stack: bool,
+    aux: bool,
+}
+
+impl Memory {
+    pub(super) fn of(event: &EventDescription, features: &Features, keep: Keep) -> Memory {
+        let has = |bit| event.attr.sample_type.intersects(bit);
+        let registers = SampleType::REGS_USER | SampleType::REGS_INTR;
+        Memory {
+            raw: has(SampleType::RAW) && !is_ibs(event, features),
+            registers: has(registers) && !keep.registers,
+            stack: has(SampleType::STACK_USER),
+            aux: has(SampleType::AUX),
+        }
+    }
+
+    pub(super) fn is_any(self) -> bool {
+        self != Memory::default()
+    }
+}
+
+fn is_ibs(event: &EventDescription, features: &Features) -> bool {
+    let kernels = [EventType::SOFTWARE, EventType::TRACEPOINT, EventType::BREAKPOINT];
+    let mut pmus = features.pmus.iter().filter(|(kind, _)| EventType(*kind) == event.attr.kind);
+    !kernels.contains(&event.attr.kind)
+        && (pmus.any(|(_, name)| name.starts_with("ibs_"))
+            || event.title().starts_with("ibs_")
+            || event.notes.iter().any(|text| note::value(text, "source") == Some("ibs")))
+}
+
+/// Appends a sample without memory, as the kernel writes one that has none:
+/// without registers, stack or AUX data, and with zeros as arguments. False
+/// when it cannot be read.
+pub(super) fn blank(
+    memory: Memory,
+    event: &EventDescription,
+    (misc, payload): (Misc, &[u8]),
+    zeros: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> bool {
+    let Ok(mut sample) = event.layout.decode(misc, payload) else { return false };
+    // As long as the longest record.
+    zeros.resize(1 << 16, 0);
+    if memory.raw {
+        sample.raw = sample.raw.map(|raw| &zeros[..raw.len()]);
+    }
+    if memory.registers {
+        sample.regs_user = sample.regs_user.map(|_| Registers::default());
+        sample.regs_intr = sample.regs_intr.map(|_| Registers::default());
+    }
+    if memory.stack {
+        sample.stack_user = sample.stack_user.map(|_| StackUser { data: &[], dyn_size: None });
+    }
+    if memory.aux {
+        sample.aux = sample.aux.map(|_| &[][..]);
+    }
+    event.layout.encode(&sample, out).is_ok()
+}
