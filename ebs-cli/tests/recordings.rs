@@ -47,11 +47,9 @@ fn perf(options: &[&str], fields: &str, file: &Path) -> Option<Output> {
     Command::new("perf").args(words).args(options).args(fields).arg(file).output().ok()
 }
 
-/// Lines with their words parted by one space: widths are not of interest.
+/// Lines, blanks and all.
 fn lines(out: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(out);
-    let words = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    words.filter(|line| !line.is_empty()).collect()
+    String::from_utf8_lossy(out).lines().map(str::to_owned).collect()
 }
 
 /// Fields that every event of a recording has, as `ebs` says.
@@ -178,7 +176,8 @@ fn every_recording_has_text_records() {
         }
         // Groups have more lines there, virtual machines fewer.
         if !name.to_string().contains("group_read") && !said.contains("virtual machines") {
-            assert_eq!(pointers, lines(&ips.stdout), "{name}");
+            let ips = lines(&ips.stdout);
+            assert!(pointers.iter().eq(ips.iter().map(|line| line.trim())), "{name}");
         }
         files += 1;
         records += pointers.len();
@@ -217,7 +216,7 @@ fn text_records_go_through_the_pipeline_of_old() {
     let sum: usize = counted
         .iter()
         .filter(|line| !line.contains('#'))
-        .filter_map(|line| line.split(' ').next()?.parse::<usize>().ok())
+        .filter_map(|line| line.split_whitespace().next()?.parse::<usize>().ok())
         .sum();
     assert_eq!(sum, text.len() - 1, "{counted:#?}");
     assert!(counted.iter().any(|line| line.contains("touched")), "{counted:#?}");

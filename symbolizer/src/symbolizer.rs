@@ -236,17 +236,23 @@ impl Symbolizer {
         Place { object: memo.object, address: ip.wrapping_add(memo.delta) }
     }
 
-    /// How far into its file an address of user space lies, bytes; None
-    /// where no file is mapped.
-    pub fn offset_in_file(&mut self, pid: Pid, address: u64, time: Time) -> Option<u64> {
-        let Mapping { object, start, offset, .. } =
-            self.timelines.find(pid, address, time).what.ok()?;
+    /// How far into its file a frame of user space lies, bytes, and when the
+    /// file was mapped: at `time`, or before the exec that the sampled task
+    /// was in the midst of. None where no file is mapped.
+    pub fn offset_in_file(&mut self, pid: Pid, frame: u64, time: Time) -> Option<(u64, Time)> {
+        let mut when = time;
+        let mut found = self.timelines.find(pid, frame, time);
+        if let (Err(Missing::Mapping), Some(before)) = (found.what, found.from.0.checked_sub(1)) {
+            when = Time(before);
+            found = self.timelines.find(pid, frame, when);
+        }
+        let Mapping { object, start, offset, .. } = found.what.ok()?;
         let offset = match self.objects.kind(object) {
             Kind::File(_) => offset,
             Kind::Vdso(_) => 0,
             _ => return None,
         };
-        Some(address.wrapping_sub(start).wrapping_add(offset))
+        Some((frame.wrapping_sub(start).wrapping_add(offset), when))
     }
 
     fn look_up(&mut self, pid: Option<Pid>, ip: u64, time: Time) -> Memo {

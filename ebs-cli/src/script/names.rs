@@ -39,13 +39,13 @@ impl Names {
     }
 
     /// A return address as perf shows it: of user space, how far into its
-    /// file it lies.
-    pub(super) fn shown(&mut self, at: At, address: u64) -> u64 {
+    /// file it lies; and when that file was mapped.
+    pub(super) fn frame(&mut self, at: At, address: u64) -> (u64, At) {
         let in_file = match at.mode {
             CpuMode::User => self.symbolizer.offset_in_file(at.pid, address, at.time),
             _ => None,
         };
-        in_file.unwrap_or(address)
+        in_file.map_or((address, at), |(offset, time)| (offset, At { time, ..at }))
     }
 
     /// What is at a data address: the kernel's when its highest bit is set,

@@ -213,8 +213,7 @@ impl PerfPrinter {
                     break;
                 }
                 out.push(b'\t');
-                let at = At { mode: frame.mode, ..at };
-                let shown = names.shown(at, frame.address);
+                let (shown, at) = names.frame(At { mode: frame.mode, ..at }, frame.address);
                 let named = fields.names_addresses().then(|| names.code(at, frame.address));
                 line::write_ip(shown, named, fields, out);
                 out.push(b'\n');

@@ -104,6 +104,12 @@ fn exec_fork_and_threads() {
     assert_eq!(object(2, 99), "/old");
     assert_eq!(object(2, 19), "[not-mapped]");
     assert_eq!(object(3, 99), "[unknown-process]");
+
+    let mut offset = |frame, time| symbolizer.offset_in_file(Pid(1), frame, Time(time));
+    assert_eq!(offset(0x1005, 29), Some((5, Time(29))));
+    assert_eq!(offset(0x1005, 30), Some((5, Time(29))), "in the midst of the exec");
+    assert_eq!(offset(0x3000, 30), None);
+    assert_eq!(offset(0x1005, 9), None);
 }
 
 #[test]
