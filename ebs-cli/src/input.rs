@@ -1,10 +1,11 @@
 //! A recording, read record by record from a file or stdin.
 
 use anyhow::{Context, Result, anyhow};
-use record::recording::{Decoder, Source, Step};
+use record::recording::{Decoder, Form, Source, Step};
 use record::stream::{self, EventDescription, Sampled, StreamError, StreamRecord};
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Bytes read at once; a record has 65,535 at most, what a file says before
@@ -85,16 +86,30 @@ impl Input {
     /// No such file, no right to read it, a directory.
     pub fn open(path: &Path) -> Result<Input> {
         if path == Path::new("-") {
-            return Ok(Input::new(Box::new(std::io::stdin()), "stdin"));
+            let stdin = std::io::stdin().as_fd().try_clone_to_owned();
+            return Input::of_file(File::from(stdin.context("cannot read stdin")?), "stdin");
         }
         let name = path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+        if path.join("data").is_file() {
+            return Err(anyhow!(
+                "{name} is a directory of recordings, as `perf record --threads` makes it, which \
+                 is not read here: record without --threads. `ebs report {name}/data` reads what \
+                 describes the events, and no samples"
+            ));
+        }
+        Input::of_file(file, &name)
+    }
+
+    /// A regular file, from its start, is read in any order, anything else
+    /// front to back.
+    fn of_file(mut file: File, name: &str) -> Result<Input> {
         let metadata = file.metadata().with_context(|| format!("cannot look at {name}"))?;
         if metadata.is_dir() {
             return Err(anyhow!("{name} is a directory; a recording is a file"));
         }
-        if !metadata.is_file() {
-            return Ok(Input::new(Box::new(file), &name));
+        if !metadata.is_file() || file.stream_position().is_ok_and(|position| position != 0) {
+            return Input::piped(Box::new(file), name);
         }
         let length = metadata.len();
         let again = file.try_clone().with_context(|| format!("cannot open {name} twice"))?;
@@ -103,7 +118,40 @@ impl Input {
         } else {
             Box::new(file)
         };
-        Ok(Input { file: Some(again), ..Input::of(Bytes::File(source, length), &name) })
+        Ok(Input { file: Some(again), ..Input::of(Bytes::File(source, length), name) })
+    }
+
+    /// Reads front to back. The file form cannot be read so: it is kept in a
+    /// file without a name until then.
+    ///
+    /// # Errors
+    ///
+    /// Those of the source, or of that file.
+    fn piped(mut source: Box<dyn Read>, name: &str) -> Result<Input> {
+        let mut front = Vec::new();
+        source
+            .by_ref()
+            .take(Form::TOLD_BY as u64)
+            .read_to_end(&mut front)
+            .with_context(|| format!("cannot read {name}"))?;
+        let mut all = std::io::Cursor::new(front.clone()).chain(source);
+        if Form::find(&front) != Form::File {
+            return Ok(Input::new(Box::new(all), name));
+        }
+        let mut keep = || -> std::io::Result<File> {
+            let mut file = tempfile::tempfile()?;
+            std::io::copy(&mut all, &mut file)?;
+            file.rewind()?;
+            Ok(file)
+        };
+        let file = keep().with_context(|| {
+            format!(
+                "{name} is perf.data in file form, whose end is read first; keeping it in {}: \
+                 give the file itself, or a TMPDIR with more room",
+                std::env::temp_dir().display()
+            )
+        })?;
+        Input::of_file(file, name)
     }
 
     /// Reads from anything, front to back; `name` is for messages.

@@ -5,6 +5,7 @@ use record::ByteOrder;
 use record::recording::{Decoder, Source};
 use record::stream::{StreamRecord, write};
 use std::io::Read;
+use std::path::Path;
 
 /// Gives one byte at a time, as a slow pipe may.
 struct Drop(std::io::Cursor<Vec<u8>>);
@@ -78,6 +79,36 @@ fn foreign_input_is_named() {
     let gzip = said(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\0\0\0\0\0\0");
     assert!(gzip.contains(r#"starts with "\x1f\x8b\x08\x00"#), "escaped once: {gzip}");
     assert!(said(b"#eflags linear_ip eax\n").contains("text records"));
+}
+
+/// The end of a file is read first, which a pipe cannot do.
+#[test]
+fn the_file_form_is_read_through_a_pipe() {
+    let path =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/fixtures/group_desc-4.14.file.data");
+    let samples = |mut input: Input| {
+        let (mut decoder, mut samples) = (input.decoder(), 0);
+        let end = input.read(&mut decoder, |_, record| {
+            samples += usize::from(matches!(record, StreamRecord::Sample { .. }));
+            Ok(())
+        });
+        end.expect("counting cannot fail").into_result().expect("is whole");
+        samples
+    };
+    assert_eq!(samples(Input::open(Path::new(path)).expect("is there")), 13);
+    let bytes = std::fs::read(path).expect("is there");
+    let slow = Box::new(Drop(std::io::Cursor::new(bytes)));
+    assert_eq!(samples(Input::piped(slow, "it").expect("can be kept")), 13);
+}
+
+#[test]
+fn directories_are_told_from_recordings() {
+    let folder = tempfile::tempdir().expect("a place for files");
+    let said = |path: &Path| format!("{:#}", Input::open(path).expect_err("no recording"));
+    assert!(said(folder.path()).ends_with("is a directory; a recording is a file"));
+    std::fs::write(folder.path().join("data"), b"PERFILE2").expect("a file");
+    assert!(said(folder.path()).contains("record without --threads"));
+    assert!(said(&folder.path().join("none")).starts_with("cannot open"));
 }
 
 #[test]

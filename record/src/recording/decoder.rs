@@ -39,6 +39,21 @@ pub enum Form {
     File,
 }
 
+impl Form {
+    /// Bytes from the start that tell it.
+    pub const TOLD_BY: usize = Magic::SIZE;
+
+    /// What the first bytes of a recording say; [`Form::Unknown`] of fewer
+    /// bytes, and of what is no recording.
+    pub fn find(front: &[u8]) -> Form {
+        match Magic::find(front) {
+            Ok(Some(magic)) if magic.header_size < Magic::SMALLEST_FILE_HEADER => Form::Pipe,
+            Ok(Some(_)) => Form::File,
+            Ok(None) | Err(_) => Form::Unknown,
+        }
+    }
+}
+
 /// What [`Decoder::step`] found, or wants.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "matched at once, never kept: a box would cost more")]

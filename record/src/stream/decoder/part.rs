@@ -110,6 +110,8 @@ impl Decoder {
     ) -> StreamRecord<'a> {
         self.offset = offset;
         match self.insert_feature(id, data) {
+            // Recorders that find nothing to tell leave it empty.
+            Err(_) if data.is_empty() => StreamRecord::Skipped(RecordType::HEADER_FEATURE),
             Ok(()) => {
                 let section = FeatureSection { id, offset, size: data.len() as u64 };
                 self.features.sections.push(section);
