@@ -102,7 +102,7 @@ enum Data {
 fn event(config: u64, first_id: u64, name: &'static str) -> Event {
     let flags = attr::PRECISE_2 | attr::SAMPLE_ID_ALL | attr::EXCLUDE_GUEST;
     let attr = Attr {
-        kind: attr::RAW,
+        kind: attr::HARDWARE_RAW,
         config,
         period: 10_007,
         sample_type: SAMPLE_TYPE,
@@ -314,7 +314,8 @@ impl OneCpu {
 pub(crate) fn write<W: Write + Seek>(samples: u64, program: &Program, out: W) -> io::Result<W> {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let sites = sites(program, &mut numbers);
-    let mut file = Writer::new(out, &events())?;
+    let events = events();
+    let mut file = Writer::new(out, &events)?;
     let mut buffer = Bytes::default();
     prelude(program, &mut buffer);
     file.records(&buffer.0)?;
@@ -332,7 +333,7 @@ pub(crate) fn write<W: Write + Seek>(samples: u64, program: &Program, out: W) ->
                 cpu.thread = numbers.below_u32(THREADS);
             }
             let site = numbers.popular(&sites);
-            put_sample(site, cpu, time, &mut numbers);
+            put_sample(site, &events, cpu, (time, &mut numbers));
         }
         buffer.0.clear();
         for cpu in &mut cpus {
@@ -347,12 +348,18 @@ pub(crate) fn write<W: Write + Seek>(samples: u64, program: &Program, out: W) ->
     file.finish(&file::machine(CPUS, &["/usr/bin/perf", "mem", "record", "-a"]))
 }
 
-fn put_sample(site: &Site, cpu: &mut OneCpu, time: u64, numbers: &mut Numbers) {
+fn put_sample(
+    site: &Site,
+    events: &[Event; 3],
+    cpu: &mut OneCpu,
+    (time, numbers): (u64, &mut Numbers),
+) {
     let (pid, base) = (pid(cpu.process), base(cpu.process));
     let (data_src, weight) = service(site.is_store, numbers);
+    let (first_id, event) = if site.is_store { (STORES, &events[1]) } else { (LOADS, &events[0]) };
     let sample = Sample {
         misc: bytes::USER | bytes::EXACT_IP,
-        identifier: if site.is_store { STORES } else { LOADS } + u64::from(cpu.number),
+        identifier: first_id + u64::from(cpu.number),
         ip: base + site.address,
         pid,
         tid: pid + cpu.thread,
@@ -362,8 +369,9 @@ fn put_sample(site: &Site, cpu: &mut OneCpu, time: u64, numbers: &mut Numbers) {
         period: 10_007,
         weight,
         data_src,
+        ..Sample::default()
     };
-    sample.put(SAMPLE_TYPE, &mut cpu.ring);
+    sample.put(&event.attr, &mut cpu.ring);
 }
 
 /// A process that starts the program and ends at once: one a round.

@@ -12,3 +12,4 @@ pub(crate) mod elf;
 pub(crate) mod file;
 pub(crate) mod flood;
 pub(crate) mod sample;
+pub(crate) mod scenes;
