@@ -207,7 +207,12 @@ pub(crate) fn chains() -> Vec<u8> {
 /// Every level there is, by mem_lvl, by mem_lvl_num, or both; the first one
 /// sample, the second two, and so on.
 pub(crate) const LEVELS: [u64; 20] = {
-    use source::*;
+    use source::{
+        ANY_CACHE, CXL, HIT, IO, L1, L2, L3, L4, LEVEL_NA, LFB, LOCAL_RAM, LOCKED, PMEM, RAM,
+        REMOTE, REMOTE_CACHE_1, REMOTE_CACHE_2, REMOTE_RAM_1, REMOTE_RAM_2, SNOOP_FORWARD,
+        SNOOP_HIT, SNOOP_HITM, SNOOP_MISS, SNOOP_NONE, SNOOP_PEER, TLB_HIT, TLB_L1, TLB_L2,
+        TLB_MISS, TLB_WALKER, UNCACHED, hops, level,
+    };
     [
         HIT | L1 | level(1) | SNOOP_NONE | TLB_HIT | TLB_L1,
         HIT | LFB | level(0xc) | SNOOP_NONE | TLB_HIT | TLB_L1,
@@ -257,7 +262,10 @@ pub(crate) const REMOTE_HITM: u64 = 5;
 pub(crate) const LINE: u64 = 0x7f00_0000_2040;
 
 pub(crate) fn sharing() -> Vec<u8> {
-    use source::*;
+    use source::{
+        ANY_CACHE, HIT, L1, L3, LOAD, REMOTE, REMOTE_CACHE_1, SNOOP_HITM, STORE, TLB_HIT, TLB_L1,
+        level,
+    };
     let event = load_event(attr::ADDR | attr::CPU | attr::WEIGHT | attr::DATA_SRC);
     let kinds = [
         (STORES, STORE | HIT | L1 | level(1), 0, 1),
