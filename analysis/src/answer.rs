@@ -82,7 +82,8 @@ pub(crate) fn report(
         let merged = Merged::of(&together, &sieve);
         let served = accesses.as_ref().map(|(rows, kinds)| Served::of(rows.of(leader), kinds));
         let mut words = Words::new(&mut lookup);
-        let counted = (columns.as_slice(), rows.of(leader));
+        let counted = rows.of(leader).map(|(atoms, sum)| (atoms, *sum));
+        let counted = (columns.as_slice(), counted);
         let table = rows::table(query, counted, (&merged, served.as_ref()), &mut words);
         let mut report = merged.report(query, table);
         if let Some(served) = &served {

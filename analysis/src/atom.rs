@@ -77,16 +77,6 @@ impl Atom {
         Atom { tag: LACK | kind, value: u64::from(value) }
     }
 
-    /// Two numbers; never compared with other atoms.
-    pub(crate) fn pair(tag: u32, value: u64) -> Atom {
-        Atom { tag, value }
-    }
-
-    /// What [`Atom::pair`] was given.
-    pub(crate) fn as_pair(self) -> (u32, u64) {
-        (self.tag, self.value)
-    }
-
     /// The value of a number key, or why there is none.
     pub(crate) fn value(self) -> Result<u64, Lack> {
         if self.tag & LACK == 0 {
@@ -140,7 +130,6 @@ mod tests {
     fn atoms_give_back_what_went_in() {
         assert_eq!(Atom::signed(-1).as_signed(), Ok(-1));
         assert_eq!(Atom::number(u64::MAX).value(), Ok(u64::MAX));
-        assert_eq!(Atom::pair(u32::MAX, 3).as_pair(), (u32::MAX, 3));
         let place = Place { object: ObjectId(7), address: u64::MAX };
         assert_eq!(Atom::place(place).as_place(), Ok(place));
         for comm in [Comm::Named(3), Comm::Unnamed(Tid(-1)), Comm::Unnamed(Tid(5))] {

@@ -39,6 +39,7 @@ mod access;
 mod answer;
 mod atom;
 mod comms;
+mod distribution;
 mod error;
 mod event;
 mod fields;

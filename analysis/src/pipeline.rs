@@ -13,7 +13,7 @@ use crate::query::Query;
 use crate::report::{Losses, Report};
 use crate::sampled::{Column, Rounding, Sampled, Verdicts};
 use crate::sieve::{Operands, Sampled as Judged, Sieve, Sifted};
-use crate::tally::{Join, Sum, Tally};
+use crate::tally::{Sum, Tally};
 use record::registers::{name, number};
 use record::stream::{Decoder, StreamRecord};
 use record::{Misc, SideRecord};
@@ -267,7 +267,9 @@ impl Counters {
         }
         let leader = event.leader;
         let first = u32::try_from(leader).unwrap_or(u32::MAX);
-        self.tally.add(first, &self.atoms, one)?;
+        if let Some(sum) = self.tally.row(first, &self.atoms)? {
+            sum.join(one);
+        }
         if let Some(accesses) = &mut self.accesses {
             let access = (words.data_src, event.latency(words.weight));
             accesses.add(first, &mut self.atoms, access, (one, lookup))?;

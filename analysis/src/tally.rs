@@ -30,21 +30,14 @@ impl Sum {
         self.period = self.period.saturating_add(period);
         self.exact += u64::from(exact);
     }
-}
 
-impl Join for Sum {
+    /// Adds another's samples.
     #[inline]
-    fn join(&mut self, other: Sum) {
+    pub(crate) fn join(&mut self, other: Sum) {
         self.count += other.count;
         self.period = self.period.saturating_add(other.period);
         self.exact += other.exact;
     }
-}
-
-/// What rows add up.
-pub(crate) trait Join: Copy + Default {
-    /// Adds another's samples.
-    fn join(&mut self, other: Self);
 }
 
 /// All rows of all events.
@@ -56,25 +49,23 @@ pub(crate) struct Tally<S = Sum> {
     rows: FxHashMap<Step, S>,
 }
 
-impl<S: Join> Tally<S> {
+impl<S: Default> Tally<S> {
     /// Rows of so many keys; without keys nothing is kept.
     pub(crate) fn new(keys: usize) -> Tally<S> {
         let levels = vec![FxHashMap::default(); keys.saturating_sub(1)];
         Tally { levels, rows: FxHashMap::default() }
     }
 
-    /// Counts a sample in the row of these atoms, one a key.
+    /// The sums of the row of these atoms, one a key; None without keys.
     #[inline]
-    pub(crate) fn add(&mut self, event: u32, atoms: &[Atom], sample: S) -> Result<(), Error> {
-        let Some((last, first)) = atoms.split_last() else { return Ok(()) };
+    pub(crate) fn row(&mut self, event: u32, atoms: &[Atom]) -> Result<Option<&mut S>, Error> {
+        let Some((last, first)) = atoms.split_last() else { return Ok(None) };
         let mut parent = event;
         for (level, atom) in self.levels.iter_mut().zip(first) {
             let next = u32::try_from(level.len()).map_err(|_| Error::Rows)?;
             parent = *level.entry(Step { parent, atom: *atom }).or_insert(next);
         }
-        let sum = self.rows.entry(Step { parent, atom: *last }).or_default();
-        sum.join(sample);
-        Ok(())
+        Ok(Some(self.rows.entry(Step { parent, atom: *last }).or_default()))
     }
 
     /// The rows, in no order.
@@ -109,11 +100,11 @@ pub(crate) struct Rows<S = Sum> {
     sums: Vec<(usize, S)>,
 }
 
-impl<S: Join> Rows<S> {
+impl<S> Rows<S> {
     /// Rows of one event: atoms, one a key, and sums.
-    pub(crate) fn of(&self, event: usize) -> impl Iterator<Item = (&[Atom], S)> {
+    pub(crate) fn of(&self, event: usize) -> impl Iterator<Item = (&[Atom], &S)> {
         let rows = self.atoms.chunks_exact(self.keys).zip(&self.sums);
-        rows.filter(move |(_, (of, _))| *of == event).map(|(atoms, (_, sum))| (atoms, *sum))
+        rows.filter(move |(_, (of, _))| *of == event).map(|(atoms, (_, sum))| (atoms, sum))
     }
 }
 
@@ -146,7 +137,7 @@ mod tests {
                 let row = atoms(&values[..keys]);
                 let mut one = Sum::default();
                 one.add(period, period % 2 == 1);
-                tally.add(event, &row, one).unwrap();
+                tally.row(event, &row).unwrap().unwrap().join(one);
                 let sum = naive.entry((event, row)).or_default();
                 *sum = (sum.0 + 1, sum.1 + period, sum.2 + period % 2);
             }

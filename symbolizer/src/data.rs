@@ -20,6 +20,11 @@ const MOST_BELOW: usize = 16;
 /// From here on addresses are the kernel's, on every 64-bit machine.
 const UPPER_HALF: u64 = 1 << 63;
 
+/// Bytes of a stretch that is remembered by its number of such, not of pages.
+const LARGE: u64 = 1 << 21;
+/// What makes its number out of what would be that of a page of 4 KiB.
+const LARGE_SHIFT: u32 = 9;
+
 /// What is known of variables.
 #[derive(Debug, Default)]
 pub(crate) struct DataView {
@@ -78,11 +83,14 @@ impl Symbolizer {
             CpuMode::User | CpuMode::Kernel => Some(pid),
             other => return Place { object: elsewhere(other), address },
         };
-        let slot = memo_slot(pid, address);
-        if let Some(memo) = self.data.memos.get(slot)
-            && let Some(place) = memo.place(self.told, pid, address, time)
-        {
-            return place;
+        // Large stretches are remembered apart: one is asked for at many pages.
+        let (small, large) = (memo_slot(pid, address), memo_slot(pid, address >> LARGE_SHIFT));
+        for slot in [large, small] {
+            if let Some(memo) = self.data.memos.get(slot)
+                && let Some(place) = memo.place(self.told, pid, address, time)
+            {
+                return place;
+            }
         }
         let memo = match pid {
             Some(pid) => self.look_up_data(pid, address, time),
@@ -91,7 +99,8 @@ impl Symbolizer {
         if self.data.memos.is_empty() {
             self.data.memos.resize(MEMOS, Memo::VOID);
         }
-        self.data.memos[slot] = memo;
+        let is_large = memo.last.saturating_sub(memo.first) >= LARGE;
+        self.data.memos[if is_large { large } else { small }] = memo;
         Place { object: memo.object, address: address.wrapping_add(memo.delta) }
     }
 
@@ -257,8 +266,12 @@ impl Symbolizer {
 
 /// The variables that a file names.
 fn variables(mapped: &MappedFile, options: &Options) -> Result<Ranges, Reason> {
-    let located = locate(mapped, options)?;
     let name = || String::from_utf8_lossy(&mapped.path).into_owned();
+    let located = locate(mapped, options).map_err(|reason| match reason {
+        // Most files that programs map for their data are no programs.
+        Reason::NotElf { .. } => Reason::NoVariables { name: name() },
+        reason => reason,
+    })?;
     let separate = match located.head.has_symbols {
         true => None,
         false => locate_debug(&located, &mapped.path, options),

@@ -83,7 +83,7 @@ pub enum Reason {
     /// Memory whose parts have no names that a file would know.
     #[error("{name} has no named variables")]
     NoVariables {
-        /// `[heap]`, `[stack]`, `//anon`.
+        /// `[heap]`, `[stack]`, `//anon`, a file that is no program.
         name: String,
     },
     /// Executable memory without a file.

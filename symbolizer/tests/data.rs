@@ -211,6 +211,23 @@ fn stripped_files_name_what_they_export() {
     }
 }
 
+/// Programs map files of their own for their data.
+#[test]
+fn files_that_are_no_programs_have_a_name_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("table");
+    std::fs::write(&path, [7; 10_000]).unwrap();
+    let line = format!("700000000000-700000003000 r--p 00001000 00:00 0 {}\n", path.display());
+    let options = Options { kernel: KernelSource::None, ..Options::default() };
+    let mut symbolizer = Symbolizer::new(options);
+    symbolizer.maps(Pid(7), &parse_maps(line.as_bytes()).unwrap(), Time(0));
+    let place = symbolizer.data_place(CpuMode::User, Pid(7), 0x7000_0000_0123, Time(1));
+    let name = path.display().to_string();
+    assert_eq!((symbolizer.object_name(place.object), place.address), (name.as_str(), 0x1123));
+    let reason = Reason::NoVariables { name };
+    assert_eq!(symbolizer.resolve_data(place), Resolution::Unknown(reason));
+}
+
 /// Of another process, or before anything was mapped, nothing is known.
 #[test]
 fn what_was_never_told_is_not_guessed() {

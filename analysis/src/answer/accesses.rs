@@ -1,14 +1,15 @@
 //! Counted accesses become tables and columns.
 
 use super::rows::Words;
-use crate::access::{ASPECTS, Access, Distribution, Kind};
+use crate::access::{ASPECTS, Access, Kind};
 use crate::atom::{Atom, Lack};
+use crate::distribution::Distribution;
 use crate::key::Key;
 use crate::query::Weighting;
 use crate::report::{self, EventReport, Latencies, Row};
 use crate::sampled::Column;
 use crate::table::ratio;
-use crate::tally::{Join, Sum};
+use crate::tally::Sum;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,26 +17,28 @@ use std::sync::Arc;
 /// The accesses of one event, by the row that they are of.
 #[derive(Debug)]
 pub(super) struct Served<'r> {
-    rows: FxHashMap<&'r [Atom], Vec<(Atom, Access)>>,
+    rows: FxHashMap<&'r [Atom], Vec<(u32, &'r Access)>>,
     kinds: &'r [Kind],
 }
 
 impl<'r> Served<'r> {
     pub(super) fn of(
-        accesses: impl Iterator<Item = (&'r [Atom], Access)>,
+        accesses: impl Iterator<Item = (&'r [Atom], &'r Access)>,
         kinds: &'r [Kind],
     ) -> Served<'r> {
-        let mut rows: FxHashMap<&[Atom], Vec<(Atom, Access)>> = FxHashMap::default();
+        let mut rows: FxHashMap<&[Atom], Vec<(u32, &Access)>> = FxHashMap::default();
         for (path, access) in accesses {
-            if let Some((own, row)) = path.split_last() {
-                rows.entry(row).or_default().push((*own, access));
+            if let Some((kind, row)) = path.split_last()
+                && let Ok(kind) = kind.as_name()
+            {
+                rows.entry(row).or_default().push((kind, access));
             }
         }
         Served { rows, kinds }
     }
 
-    fn kind(&self, atom: Atom) -> Option<&'r Kind> {
-        self.kinds.get(usize::try_from(atom.as_pair().0).ok()?)
+    fn kind(&self, number: u32) -> Option<&'r Kind> {
+        self.kinds.get(usize::try_from(number).ok()?)
     }
 
     /// Latency and levels of a row.
@@ -48,15 +51,15 @@ impl<'r> Served<'r> {
         let accesses = self.rows.get(row).map_or(&[][..], Vec::as_slice);
         let mut by_level: BTreeMap<String, Sum> = BTreeMap::new();
         let mut all = Sum::default();
-        for (atom, access) in accesses {
+        for (kind, access) in accesses {
             all.join(access.sum);
-            if let Some(level) = self.kind(*atom).and_then(|kind| words.level(kind.answers[0])) {
+            if let Some(level) = self.kind(*kind).and_then(|kind| words.level(kind.answers[0])) {
                 by_level.entry(level).or_default().join(access.sum);
             }
         }
         let share = |sum: Sum| share(sum, all, weighting);
         report::Served {
-            latency: latencies(accesses.iter()),
+            latency: latencies(accesses.iter().map(|(_, access)| *access)),
             levels: by_level.into_iter().map(|(level, sum)| (level, share(sum))).collect(),
         }
     }
@@ -64,26 +67,24 @@ impl<'r> Served<'r> {
     /// Fills in what an event's report says of all its accesses.
     pub(super) fn describe(&self, report: &mut EventReport, words: &mut Words<'_>) {
         let all = || self.rows.values().flatten();
-        report.latency = latencies(all());
-        let mut by_kind: BTreeMap<u32, Vec<(Atom, Access)>> = BTreeMap::new();
+        report.latency = latencies(all().map(|(_, access)| *access));
+        let mut by_kind: BTreeMap<u32, Vec<&Access>> = BTreeMap::new();
         let mut whole = Sum::default();
-        for (atom, access) in all() {
-            by_kind.entry(atom.as_pair().0).or_default().push((*atom, *access));
+        for (kind, access) in all() {
+            by_kind.entry(*kind).or_default().push(access);
             whole.join(access.sum);
         }
         let keys: Arc<[Key]> = ASPECTS.map(Key::Access).into();
         let columns = ASPECTS.map(|aspect| Column { key: Key::Access(aspect), register: None });
         let mut ranks = Vec::new();
-        for accesses in by_kind.into_values() {
-            let Some(kind) = accesses.first().and_then(|(atom, _)| self.kind(*atom)) else {
-                continue;
-            };
+        for (kind, accesses) in by_kind {
+            let Some(kind) = self.kind(kind) else { continue };
             if kind.answers[0] == Atom::lack(Lack::DataSrc) {
                 continue;
             }
             ranks.extend(words.level(kind.answers[0]).map(|level| (kind.rank, level)));
             let mut sum = Sum::default();
-            accesses.iter().for_each(|(_, access)| sum.join(access.sum));
+            accesses.iter().for_each(|access| sum.join(access.sum));
             let cells = columns.iter().zip(kind.answers);
             report.accesses.push(Row {
                 count: sum.count,
@@ -93,7 +94,7 @@ impl<'r> Served<'r> {
                 keys: Arc::clone(&keys),
                 cells: cells.map(|(column, atom)| words.cell(column, atom)).collect(),
                 served: Some(report::Served {
-                    latency: latencies(accesses.iter()),
+                    latency: latencies(accesses.iter().copied()),
                     levels: BTreeMap::new(),
                 }),
             });
@@ -112,8 +113,8 @@ fn share(sum: Sum, whole: Sum, weighting: Weighting) -> f64 {
     }
 }
 
-fn latencies<'a>(accesses: impl Iterator<Item = &'a (Atom, Access)>) -> Option<Latencies> {
-    let all = Distribution::of(accesses);
+fn latencies<'a>(accesses: impl Iterator<Item = &'a Access>) -> Option<Latencies> {
+    let all = Distribution::sum(accesses.map(|access| &access.latencies));
     (all.total() > 0).then(|| Latencies {
         samples: all.total(),
         mean: ratio(all.cycles(), all.total()),

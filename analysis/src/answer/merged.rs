@@ -7,7 +7,7 @@ use crate::query::{Query, Weighting};
 use crate::registers::Histogram;
 use crate::report::{EventReport, Ledger, Member, Sampling, Sieved, Totals};
 use crate::sieve::Sieve;
-use crate::tally::{Join, Sum};
+use crate::tally::Sum;
 use crate::weight::Weighing;
 use record::stream::{EventDescription, note};
 use std::collections::BTreeMap;
