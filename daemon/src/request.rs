@@ -50,6 +50,9 @@ pub struct Request {
     /// Whether samples with skid will do where exact ones are promised and
     /// not to be had.
     pub allow_skid: bool,
+    /// Whether mappings of data are recorded too, so that readers can tell
+    /// the heap, stacks and files that data addresses lie in.
+    pub data_mappings: bool,
     /// Whose events.
     pub target: Target,
     /// Data pages of each sample ring, rounded up to a power of two; None
@@ -66,6 +69,7 @@ impl Request {
             modes,
             interval: None,
             allow_skid: false,
+            data_mappings: false,
             target,
             ring_pages: None,
         }

@@ -144,6 +144,9 @@ pub struct SampleArguments {
     /// The event.
     #[command(flatten)]
     pub event: EventArguments,
+    /// Records where the heap, stacks and files lie, too, for reports --by variable or data.
+    #[arg(short, long)]
+    pub data: bool,
     /// Stops sampling after so many records; `all` never does [default: 2000].
     #[arg(short, long, value_name = "COUNT", allow_negative_numbers = true)]
     pub count: Option<String>,

@@ -177,6 +177,7 @@ fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
     }
     let mut request = request(&arguments.event, modes, target)?;
     request.ring_pages = arguments.ring.map(ring).transpose()?;
+    request.data_mappings = arguments.data;
     if request.modes == Modes::default() && !names_modes(&request.event) {
         return Err(Misuse::ModeMissing);
     }
@@ -201,6 +202,7 @@ fn request(arguments: &EventArguments, modes: Modes, target: Target) -> Result<R
         modes,
         interval: arguments.interval.as_deref().map(interval).transpose()?,
         allow_skid: arguments.allow_skid,
+        data_mappings: false,
         target,
         ring_pages: None,
     })

@@ -77,7 +77,7 @@ pub enum Reason {
     TooManyMappings,
     /// No recorded mapping holds a data address.
     #[error(
-        "no recorded mapping holds this data address: recorders tell those of data when asked to (perf record -d)"
+        "no recorded mapping holds this data address: recorders tell those of data when asked to (ebs -d, perf record -d)"
     )]
     DataNotMapped,
     /// Memory whose parts have no names that a file would know.

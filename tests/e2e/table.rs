@@ -128,3 +128,20 @@ fn every_key_makes_a_table_of_all_records() {
         assert_eq!(total, records, "--by {by}: {csv}");
     }
 }
+
+#[test]
+fn where_data_lie_is_recorded_when_asked_for() {
+    if !rights::sampling("where_data_lie_is_recorded_when_asked_for") {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::List.build(&scene);
+    for (option, said) in [("-d", "300 100.00% //anon"), ("", "300 100.00% [no recorded mapping")] {
+        scene.run(&format!("ebs -u {option} -t page_fault -c all -o f.data ./list 300")).success();
+        let report = scene.run("ebs report --by variable --filter routine=list_insert f.data");
+        let report = report.success();
+        let row = report.out.lines().last().unwrap_or_default();
+        let row = row.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(row.starts_with(said), "{option}: {report}");
+    }
+}

@@ -3,7 +3,7 @@
 use record::{Attr, AttrFlags, EventType, ReadFormat, SampleType};
 
 use super::opening::Opening;
-use crate::{Modes, Target};
+use crate::{Request, Target};
 
 /// PERF_COUNT_SW_DUMMY: counts nothing, carries side records.
 const DUMMY: u64 = 9;
@@ -47,7 +47,7 @@ pub(super) fn sampled(opening: &Opening, target: Target) -> Attr {
 }
 
 /// The carrier of side records beside an event.
-pub(super) fn side(event: &Attr, modes: Modes, target: Target) -> Attr {
+pub(super) fn side(event: &Attr, request: &Request) -> Attr {
     // The same sample_type as the event, so that readers which look at one
     // attr only (perf script) find every field in either. Side records do
     // not ask for a mode; without the kernel's, anyone may open it.
@@ -57,7 +57,7 @@ pub(super) fn side(event: &Attr, modes: Modes, target: Target) -> Attr {
         sample_period: 1,
         sample_type: event.sample_type,
         sample_regs_intr: event.sample_regs_intr,
-        ..common(target)
+        ..common(request.target)
     };
     side.flags |= AttrFlags::EXCLUDE_KERNEL
         | AttrFlags::EXCLUDE_HV
@@ -67,7 +67,8 @@ pub(super) fn side(event: &Attr, modes: Modes, target: Target) -> Attr {
         | AttrFlags::COMM_EXEC
         | AttrFlags::TASK
         | AttrFlags::BUILD_ID;
-    side.flags.set(AttrFlags::KSYMBOL, modes.kernel);
+    side.flags.set(AttrFlags::KSYMBOL, request.modes.kernel);
+    side.flags.set(AttrFlags::MMAP_DATA, request.data_mappings);
     side
 }
 

@@ -94,7 +94,7 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
             (name.clone(), planned.attr.clone())
         })
         .unwrap_or_default();
-    let side = attrs::side(&attr, request.modes, request.target);
+    let side = attrs::side(&attr, request);
     let name = match &event {
         Event::Type(entry) => entry.name.to_owned(),
         _ => first,

@@ -145,6 +145,10 @@ fn side_events_carry_what_symbolizing_needs() {
     let user = planned("page_fault", Modes::USER);
     assert!(!user.side.flags.contains(AttrFlags::KSYMBOL));
     assert_eq!(user.fallbacks, [Fallback::Lost, Fallback::BuildId]);
+    assert!(!user.side.flags.contains(AttrFlags::MMAP_DATA), "only when asked for");
+    let with_data = Request { data_mappings: true, ..request("page_fault", Modes::USER) };
+    let data = super::plan(&with_data, &root()).unwrap();
+    assert!(data.side.flags.contains(AttrFlags::MMAP_DATA));
 }
 
 #[test]
@@ -375,7 +379,7 @@ fn registers_go_when_the_kernel_would_refuse_them() {
     assert!(locked.notes[0].contains("locked down"));
 
     facts.access.lockdown = None;
-    facts.kernel.machine = Some("riscv64".to_owned());
+    facts.kernel.machine = Some("sparc64".to_owned());
     assert_eq!(facts.kernel.arch(), Arch::Other);
     assert!(plan(&request("page_fault", Modes::USER), &facts).unwrap().notes.len() == 1);
 }

@@ -152,6 +152,8 @@ fn a_type_is_needed() {
 #[test]
 fn rings_are_powers_of_two() {
     assert_eq!(job("ebs -u -t x").request.ring_pages, None);
+    assert!(!job("ebs -u -t x").request.data_mappings);
+    assert!(job("ebs -u -d -t x").request.data_mappings);
     assert_eq!(job("ebs -u -t x --ring 1").request.ring_pages, Some(1));
     assert_eq!(job("ebs -u -t x --ring 2147483648").request.ring_pages, Some(1 << 31));
     assert_eq!(
