@@ -243,6 +243,45 @@ fn events_that_come_late_are_in_the_file() {
     assert_eq!(std::fs::read(&out).unwrap(), bytes, "a pipe is as it was");
 }
 
+#[test]
+fn a_recording_of_nothing_stays_one() {
+    let folder = TempDir::new().unwrap();
+    let (path, out) = (folder.path().join("in.data"), folder.path().join("out.data"));
+    let mut bytes = Vec::new();
+    write::file_header(ByteOrder::Little, &mut bytes);
+    write::attr(&Attr::default(), &[7], ByteOrder::Little, &mut bytes).unwrap();
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(ebs(&["convert"], &[&path, &out]).status.success());
+    let read = ebs(&["script"], &[&out]);
+    assert!(read.status.success(), "{}", text(&read.stderr));
+}
+
+#[test]
+fn hostile_recordings_are_converted_or_refused() {
+    let Some(folder) = std::env::var_os(FOLDER).map(|folder| Path::new(&folder).join("fuzz"))
+    else {
+        eprintln!("skipped: {FOLDER} names no folder of more recordings");
+        return;
+    };
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        eprintln!("skipped: there is no {}", folder.display());
+        return;
+    };
+    let work = TempDir::new().unwrap();
+    let out = work.path().join("out.data");
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        for words in [&["convert"][..], &["convert", "--pipe"], &["convert", "--anonymise"]] {
+            let said = ebs(words, &[&path, &out]);
+            let name = path.display();
+            assert_eq!(said.status.code(), Some(1), "{name}: {}", text(&said.stderr));
+            let (before, after) = (std::fs::metadata(&path), std::fs::metadata(&out));
+            let (before, after) = (before.unwrap().len(), after.map_or(0, |out| out.len()));
+            assert!(after <= 2 * before + 4096, "{name}: {before} bytes became {after}");
+            let _ = std::fs::remove_file(&out);
+        }
+    }
+}
+
 /// Names that a recording has: of its host, of files, of threads.
 #[derive(Default)]
 struct Names {

@@ -7,7 +7,7 @@ use super::sink::Sink;
 use anyhow::Result;
 use record::bytes::Writer;
 use record::recording::file_form::{self, Events, HEADER_SIZE};
-use record::stream::{Decoder, EventDescription, EventName, Feature, FeatureId};
+use record::stream::{Decoder, EventDescription, EventName, Feature, FeatureId, write};
 use record::{ByteOrder, RecordType};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -121,6 +121,12 @@ impl Sink for FileSink {
     }
 
     fn finish(&mut self, stream: &Decoder) -> Result<()> {
+        if self.data.1 == 0 {
+            // No data at all would mean that the recorder died.
+            let mut mark = Vec::new();
+            write::finished_round(self.order, &mut mark);
+            self.following(&mark)?;
+        }
         let events = stream.events();
         if !self.aux_records.is_empty() {
             let index = Content::Bytes(self.aux_index());
