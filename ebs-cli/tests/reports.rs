@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use synthesiser::{elf::Program, flood};
+use synthesiser::{elf::Program, flood, scenes};
 
 fn report(words: &[&str], file: &Path) -> Value {
     let ebs = Command::new(env!("CARGO_BIN_EXE_ebs"))
@@ -180,6 +180,82 @@ fn data_addresses_have_the_variables_that_perf_names() {
     assert!(counts.contains_key("[heap]") && counts.contains_key("[stack]"));
     assert!(counts.len() > 100, "{} variables", counts.len());
     eprintln!("{} variables and offsets alike", counts.len());
+}
+
+/// What tables call [`scenes::LEVELS`]: level, TLB, snoop; `-` where the word
+/// does not say.
+const LEVELS: [(&str, &str, &str); 20] = [
+    ("L1 hit", "L1 hit", "none"),
+    ("LFB hit", "L1 hit", "none"),
+    ("L2 hit", "L2 hit", "none"),
+    ("L3 hit", "L2 miss", "miss"),
+    ("L3 hit", "hit+page walk", "hit"),
+    ("L3 hit", "-", "hitm"),
+    ("L4", "-", "none"),
+    ("RAM hit", "-", "miss"),
+    ("RAM hit, 1 hop away", "-", "-"),
+    ("RAM hit, 2 hops away", "-", "-"),
+    ("cache hit, 1 hop away", "-", "hitm"),
+    ("cache hit, 2 hops away", "-", "hit"),
+    ("L3 hit", "-", "forward"),
+    ("L2 hit, another core", "-", "peer"),
+    ("cache, another socket", "-", "hitm"),
+    ("PMEM", "-", "-"),
+    ("PMEM, remote", "-", "-"),
+    ("CXL", "-", "-"),
+    ("I/O hit", "-", "-"),
+    ("uncached hit", "-", "-"),
+];
+
+fn written(bytes: &[u8], name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn every_level_is_told_from_every_other() {
+    let file = written(&scenes::levels(), "levels.data");
+    let report = report(&["--mem", "--by", "level"], &file);
+    let event = &report["events"][0];
+    let word = |cell: &Value| cell.as_str().unwrap_or("-").to_owned();
+    let mut rows: Vec<_> = event["accesses"].as_array().unwrap().iter().collect();
+    rows.sort_by_key(|row| row["count"].as_u64());
+    assert_eq!(rows.len(), LEVELS.len());
+    let mut first = 10;
+    for ((row, (level, tlb, snoop)), count) in rows.into_iter().zip(LEVELS).zip(1..) {
+        let words = ["level", "op", "tlb", "snoop"].map(|key| word(&row[key]));
+        assert_eq!(words, [level, "load", tlb, snoop]);
+        assert_eq!(told(row), naive((first..first + count).collect()), "{level}");
+        first += count;
+    }
+    let near_to_far: Vec<String> = event["levels"].as_array().unwrap().iter().map(word).collect();
+    assert_eq!(near_to_far.len(), 17);
+    assert_eq!(near_to_far[..3], ["L1 hit", "LFB hit", "L2 hit"]);
+    assert_eq!(near_to_far[14..], ["CXL", "I/O hit", "uncached hit"]);
+}
+
+/// `perf c2c` by hand: who finds the line of another modified.
+#[test]
+fn a_shared_line_shows_who_waits_for_whom() {
+    let file = written(&scenes::sharing(), "sharing.data");
+    let counts = |words: &[&str]| -> Vec<(String, u64)> {
+        let report = report(words, &file);
+        let key = words[1].split(',').next_back().unwrap().to_owned();
+        let rows = report["events"][0]["rows"].as_array().unwrap().clone();
+        let text = |cell: &Value| cell.as_str().map_or_else(|| cell.to_string(), str::to_owned);
+        rows.iter().map(|row| (text(&row[&key]), row["count"].as_u64().unwrap())).collect()
+    };
+    let (stores, near, far) = (scenes::STORES, scenes::LOCAL_HITM, scenes::REMOTE_HITM);
+    let line = format!("{:#x}", scenes::LINE & !63);
+    assert_eq!(counts(&["--by", "line"]), [(line.clone(), stores + near + far)]);
+    let hitm = ["--by", "line", "--filter", "op=load and snoop=hitm"];
+    assert_eq!(counts(&hitm), [(line, near + far)]);
+    let (writer, reader) = (scenes::PID + 1, scenes::PID + 2);
+    let by_thread = [(writer.to_string(), stores), (reader.to_string(), near + far)];
+    assert_eq!(counts(&["--by", "tid"]), by_thread);
+    let by_level = [("L3 hit".to_owned(), near), ("cache hit, 1 hop away".to_owned(), far)];
+    assert_eq!(counts(&["--by", "level", "--filter", "op=load"]), by_level);
 }
 
 /// Rows of the index, each a map from column to value.

@@ -5,7 +5,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its program must fail")]
 #![allow(clippy::print_stderr, reason = "a test that skips says why")]
 
-use record::{CpuMode, Pid, Time};
+use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use record::side::{FileIdentity, Mapping, SideRecord};
+use record::{CpuMode, Misc, Pid, SampleId, Task, Tid, Time};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -311,5 +313,54 @@ fn what_is_remembered_is_what_would_be_found() {
             places.insert(place);
         }
         assert!(places.len() > 50);
+    }
+}
+
+/// A number that is likely to be at an edge of something.
+fn edgy() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        0u64..0x9000,
+        (0u64..64, -2i64..3).prop_map(|(bit, by)| (1u64 << bit).wrapping_add_signed(by)),
+        (0u64..4096).prop_map(|by| u64::MAX - by),
+    ]
+}
+
+proptest! {
+    /// Mappings that no kernel makes: whatever they are of, an answer, and the
+    /// same when asked again or first.
+    #[test]
+    fn no_mapping_is_too_odd(
+        mappings in prop::collection::vec(
+            (edgy(), edgy(), edgy(), any::<bool>(), 0usize..3), 0..8),
+        addresses in prop::collection::vec(edgy(), 1..16),
+    ) {
+        let program = std::env::current_exe().unwrap();
+        let paths = [program.to_str().unwrap(), "/nowhere", "//anon"];
+        let told = || {
+            let mut symbolizer =
+                Symbolizer::new(Options { kernel: KernelSource::None, ..Options::default() });
+            for &(start, length, page_offset, code, path) in &mappings {
+                let mapping = Mapping {
+                    task: Task { pid: Pid(7), tid: Tid(7) },
+                    start,
+                    length,
+                    page_offset,
+                    file: FileIdentity::Unknown,
+                    protection: None,
+                    flags: None,
+                    path: paths[path].as_bytes(),
+                };
+                let misc = if code { Misc(2) } else { Misc(2 | Misc::MMAP_DATA.0) };
+                symbolizer.side(misc, &SideRecord::Mmap(mapping), &SampleId::default());
+            }
+            symbolizer
+        };
+        let mut asked = told();
+        for address in addresses.iter().chain(addresses.iter().rev()) {
+            let place = asked.data_place(CpuMode::User, Pid(7), *address, Time(1));
+            prop_assert!(!asked.resolve_data(place).text().is_empty());
+            let fresh = told().data_place(CpuMode::User, Pid(7), *address, Time(1));
+            prop_assert_eq!(place, fresh, "{:#x}", address);
+        }
     }
 }
