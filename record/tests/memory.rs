@@ -120,7 +120,7 @@ fn features_of_a_file() -> Vec<u8> {
             17 => Some(size / 12 - 1),
             14 => Some(size / 24 - 1),
             20 => Some(size / 28 - 1),
-            22 => Some(size / 16 - 2),
+            22 => Some(size / 24 - 2),
             // One PMU of many capabilities.
             31 => Some(1),
             _ => Some(size / 4 - 1),

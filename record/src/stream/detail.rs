@@ -192,6 +192,7 @@ impl Detail {
                 for (node, blocks, bits) in nodes {
                     w.u64(*node);
                     w.u64(*blocks);
+                    w.u64(64 * bits.len() as u64);
                     bits.iter().for_each(|&word| w.u64(word));
                 }
             }
@@ -285,7 +286,8 @@ fn memory_blocks(c: &mut Cursor<'_>) -> Result<Detail, Short> {
     let mut nodes = Vec::new();
     for _ in 0..count {
         let (node, blocks) = (c.u64()?, c.u64()?);
-        nodes.push((node, blocks, c.words(blocks.div_ceil(64))?.iter().collect()));
+        let bits = c.u64()?;
+        nodes.push((node, blocks, c.words(bits.div_ceil(64))?.iter().collect()));
     }
     Ok(Detail::MemoryBlocks { block_size, nodes })
 }

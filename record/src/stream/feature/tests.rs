@@ -148,3 +148,17 @@ fn the_line_size_is_that_of_the_nearest_data_cache() {
     features.insert(Feature::Caches(caches));
     assert_eq!(features.cache_line_size(), Some(64));
 }
+
+/// Two nodes of 272 blocks: perf writes how many bits follow once more.
+#[test]
+fn memory_blocks_as_perf_writes_them() {
+    let words: [u64; 17] =
+        [1, 1 << 27, 2, 0, 272, 272, 0x3fff, !0, !0, !0, 0xffff, 1, 272, 272, 0, 0, !0];
+    let mut data: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+    assert!(Feature::decode(FeatureId::MEM_TOPOLOGY, &data, ByteOrder::Little).is_err());
+    data.extend([7u64, 8].into_iter().flat_map(u64::to_le_bytes));
+    let blocks = vec![(0, 272, vec![0x3fff, !0, !0, !0, 0xffff]), (1, 272, vec![0, 0, !0, 7, 8])];
+    let expected = Detail::MemoryBlocks { block_size: 1 << 27, nodes: blocks };
+    let read = Feature::decode(FeatureId::MEM_TOPOLOGY, &data, ByteOrder::Little);
+    assert_eq!(read, Ok(Feature::Detail(expected)));
+}
