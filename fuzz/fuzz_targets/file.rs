@@ -1,20 +1,31 @@
 //! Any bytes as a recording of any form: no panic, an end, the same records
-//! however the input is cut, only bytes of the file are asked for, and ids
-//! and features take no more than the file has.
+//! however the input is cut and whether or not its length is known, only
+//! bytes of the file are asked for, and reading takes no more memory than the
+//! file has and 64 MiB.
 //!
 //! Input: a byte that sets the size of the pieces, then the recording.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::recording::{Decoder, Source, Step};
+use peak_alloc::PeakAlloc;
+use record::recording::{Decoder, Form, Source, Step};
 use record::stream::StreamRecord;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// What reading may take besides as much as the input has; what zstd takes is
+/// limited where it is asked for.
+const BEYOND: usize = 64 << 20;
 
 /// A block of zstd takes 4 bytes at least and gives 16,384 records at most.
 const RECORDS_A_BYTE: usize = 4_096;
 
 /// One number for all that was read, in whichever pieces.
-fn read(bytes: &[u8], piece: usize) -> (u64, bool) {
-    let mut decoder = Decoder::new(Source::File { length: bytes.len() as u64 });
+fn read(bytes: &[u8], piece: usize, source: Source) -> (u64, bool) {
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    let mut decoder = Decoder::new(source);
     let (mut start, mut end, mut seen, mut steps) = (0, 0, 0u64, 0);
     let sound = loop {
         match decoder.step(&bytes[start..end]) {
@@ -25,6 +36,9 @@ fn read(bytes: &[u8], piece: usize) -> (u64, bool) {
             Ok(Step::NeedMore(wanted)) => {
                 assert!(wanted > end - start);
                 if end == bytes.len() {
+                    if decoder.end(end - start) {
+                        continue;
+                    }
                     break decoder.finish(end - start).is_ok();
                 }
                 end = (end + piece).min(bytes.len());
@@ -62,10 +76,17 @@ fn read(bytes: &[u8], piece: usize) -> (u64, bool) {
     };
     let ids: usize = decoder.stream().events().iter().map(|event| event.ids.len()).sum();
     assert!(ids <= bytes.len() / 8);
+    assert!(MEMORY.peak_usage() - before <= BEYOND + bytes.len());
     (seen, sound)
 }
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, bytes)) = input.split_first() else { return };
-    assert_eq!(read(bytes, bytes.len().max(1)), read(bytes, usize::from(*choice) + 1));
+    let (whole, cut) = (bytes.len().max(1), usize::from(*choice) + 1);
+    let file = Source::File { length: bytes.len() as u64 };
+    let found = read(bytes, whole, file);
+    assert_eq!(found, read(bytes, cut, file));
+    if Form::find(bytes) == Form::Pipe {
+        assert_eq!(found, read(bytes, cut, Source::Pipe));
+    }
 });
