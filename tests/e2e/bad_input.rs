@@ -5,7 +5,7 @@ fn refused(arguments: &str, code: i32, words: &[&str]) -> Outcome {
     let scene = Scene::new();
     let refused = scene.run(&format!("ebs {arguments}")).refused(code, words);
     assert!(refused.out.is_empty(), "a refusal is no output: {refused}");
-    assert!(refused.err.lines().count() <= 12, "a refusal is short: {refused}");
+    assert!(refused.err.lines().count() <= 13, "a refusal is short: {refused}");
     refused
 }
 
