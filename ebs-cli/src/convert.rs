@@ -1,7 +1,7 @@
 //! `ebs convert`: a recording in another form.
 //!
-//! Records pass through a [`Conversion`] as bytes; a [`Sink`] is the form
-//! they come out in; a [`Place`] is where. An [`Anonymiser`] stands between.
+//! Records pass through a `Conversion` as bytes; a `Sink` is the form
+//! they come out in; a `Place` is where. An `Anonymiser` stands between.
 
 mod anonymiser;
 mod content;
