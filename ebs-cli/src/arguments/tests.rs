@@ -36,3 +36,8 @@ fn the_help_of_report_reads_well() {
 fn the_help_of_script_reads_well() {
     insta::assert_snapshot!(help_of("script"));
 }
+
+#[test]
+fn the_help_of_convert_reads_well() {
+    insta::assert_snapshot!(help_of("convert"));
+}

@@ -133,18 +133,16 @@ impl Conversion {
         if self.tracing_data.is_some() {
             self.left_out.note("tracing data that are cut off");
         }
-        let formats = FeatureId::TRACING_DATA;
-        let has_formats = self.features.contains(&formats);
+        let form = if self.sink.is_file() { "file form" } else { "pipe form" };
         let tracepoints = stream.events().iter().any(|it| it.attr.kind == EventType::TRACEPOINT);
-        let unopened = if self.sink.needs(formats) && tracepoints && !has_formats {
-            "; perf will not open it, since the formats of tracepoints are missing: use --pipe"
-        } else {
-            ""
+        let formats = self.features.contains(&FeatureId::TRACING_DATA);
+        let unopened = match self.sink.is_file() && tracepoints && !formats {
+            true => "; perf will not open it without the formats of tracepoints: use --pipe",
+            false => "",
         };
         self.sink.finish(stream).context("cannot write")?;
         Ok(format!(
-            "{}, {} records, {} of them samples{}{}{unopened}",
-            self.sink.form(),
+            "{form}, {} records, {} of them samples{}{}{unopened}",
             self.records,
             self.samples,
             self.left_out,

@@ -64,8 +64,8 @@ fn event_names(events: &[EventDescription], order: ByteOrder) -> Result<Vec<Even
 }
 
 impl Sink for FileSink {
-    fn form(&self) -> &'static str {
-        "file form"
+    fn is_file(&self) -> bool {
+        true
     }
 
     fn start(&mut self, order: ByteOrder) -> Result<()> {
@@ -114,10 +114,6 @@ impl Sink for FileSink {
     fn feature(&mut self, id: FeatureId, content: Content, _: &mut LeftOut) -> Result<()> {
         self.features.insert(id, content);
         Ok(())
-    }
-
-    fn needs(&self, id: FeatureId) -> bool {
-        id == FeatureId::TRACING_DATA
     }
 
     fn finish(&mut self, stream: &Decoder) -> Result<()> {

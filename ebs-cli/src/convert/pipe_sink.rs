@@ -63,8 +63,8 @@ impl PipeSink {
 }
 
 impl Sink for PipeSink {
-    fn form(&self) -> &'static str {
-        "pipe form"
+    fn is_file(&self) -> bool {
+        false
     }
 
     fn start(&mut self, order: ByteOrder) -> Result<()> {
@@ -128,10 +128,6 @@ impl Sink for PipeSink {
         let data = content.to_bytes()?;
         write::feature_bytes(id, &data, self.order, &mut self.scratch)?;
         self.flush_scratch()
-    }
-
-    fn needs(&self, _: FeatureId) -> bool {
-        false
     }
 
     fn finish(&mut self, _: &Decoder) -> Result<()> {

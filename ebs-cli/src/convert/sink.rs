@@ -8,8 +8,8 @@ use record::{ByteOrder, RecordType};
 
 /// Takes a recording piece by piece.
 pub(super) trait Sink {
-    /// What it writes, for people.
-    fn form(&self) -> &'static str;
+    /// Whether it writes the file form rather than the pipe form.
+    fn is_file(&self) -> bool;
 
     /// The recording has this byte order; called first.
     fn start(&mut self, order: ByteOrder) -> Result<()>;
@@ -32,10 +32,6 @@ pub(super) trait Sink {
 
     /// Takes a feature; the last of its kind counts.
     fn feature(&mut self, id: FeatureId, content: Content, left_out: &mut LeftOut) -> Result<()>;
-
-    /// Whether perf opens what is written only with this feature, where an
-    /// event is of its kind.
-    fn needs(&self, id: FeatureId) -> bool;
 
     /// Everything was given.
     fn finish(&mut self, stream: &Decoder) -> Result<()>;
