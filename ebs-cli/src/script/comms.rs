@@ -17,12 +17,14 @@ impl Comms {
         self.names.insert(tid, name);
     }
 
-    /// A thread starts, with the name of the thread that made it.
+    /// A thread starts, with the name of the thread that made it, which is
+    /// none where no record told of that one: an older thread of the same id
+    /// leaves it nothing.
     pub(super) fn forked(&mut self, tid: Tid, parent: Task) {
-        let inherited = self.names.get(&parent.tid).or(self.names.get(&Tid(parent.pid.0)));
-        if let Some(name) = inherited.cloned() {
-            self.names.insert(tid, name);
-        }
+        match self.of(parent.tid).map(Box::from) {
+            Some(name) => self.names.insert(tid, name),
+            None => self.names.remove(&tid),
+        };
     }
 
     /// The name of a thread; the idle task has perf's.
@@ -47,8 +49,10 @@ mod tests {
         comms.forked(Tid(2), Task { pid: Pid(1), tid: Tid(1) });
         assert_eq!(comms.of(Tid(2)), Some(&b"sh"[..]));
         comms.named(Tid(2), Box::from(*b"make"));
+        comms.forked(Tid(3), Task { pid: Pid(0), tid: Tid(0) });
+        assert_eq!(comms.of(Tid(3)), Some(&b"swapper"[..]));
         comms.forked(Tid(3), Task { pid: Pid(2), tid: Tid(9) });
-        assert_eq!(comms.of(Tid(3)), Some(&b"make"[..]), "from the process");
+        assert_eq!(comms.of(Tid(3)), None, "its maker may have had another than its process");
         assert_eq!(comms.of(Tid(1)), Some(&b"sh"[..]));
         assert_eq!(comms.of(Tid(0)), Some(&b"swapper"[..]));
         assert_eq!(comms.of(Tid(7)), None);
