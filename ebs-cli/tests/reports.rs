@@ -258,6 +258,60 @@ fn a_shared_line_shows_who_waits_for_whom() {
     assert_eq!(counts(&["--by", "level", "--filter", "op=load"]), by_level);
 }
 
+/// Samples by event and by what perf says of their data source; empty when
+/// perf cannot read the recording or its events have none.
+fn sources(file: &Path) -> BTreeMap<String, BTreeMap<String, u64>> {
+    let words = ["script", "-f", "-G", "-F", "event,data_src", "-i"];
+    let mut counts: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    let Ok(output) = Command::new("perf").args(words).arg(file).output() else { return counts };
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let mut parts = line.split('|').map(str::trim);
+        let head = parts.next().unwrap_or_default();
+        let Some((event, _)) = head.rsplit_once(": ") else { continue };
+        // Operation, level, snoop, TLB.
+        let told = parts.take(4).collect::<Vec<_>>().join("|");
+        *counts.entry(event.trim().to_owned()).or_default().entry(told).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn kinds_of_access_are_those_that_perf_tells_apart() {
+    let Some(folder) = std::env::var_os("HARDMETER_RECORDINGS").map(PathBuf::from) else {
+        eprintln!("skipped: HARDMETER_RECORDINGS names no folder of recordings");
+        return;
+    };
+    let mut alike = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if !std::fs::read(&path).is_ok_and(|bytes| bytes.starts_with(b"PERFILE2")) {
+            continue;
+        }
+        let told = sources(&path);
+        if told.is_empty() {
+            continue;
+        }
+        let report = report(&["--mem", "--by", "comm"], &path);
+        for event in report["events"].as_array().unwrap() {
+            let rows = event["accesses"].as_array().unwrap();
+            // Of an event without data source perf prints one that says nothing.
+            if rows.is_empty() {
+                continue;
+            }
+            let Some(expected) = told.get(event["name"].as_str().unwrap()) else { continue };
+            let mut expected: Vec<u64> = expected.values().copied().collect();
+            let mut counts: Vec<u64> =
+                rows.iter().map(|row| row["count"].as_u64().unwrap()).collect();
+            expected.sort_unstable();
+            counts.sort_unstable();
+            assert_eq!(counts, expected, "{} of {}", event["name"], path.display());
+            alike += 1;
+        }
+    }
+    eprintln!("{alike} events alike");
+    assert!(alike > 0);
+}
+
 /// Rows of the index, each a map from column to value.
 fn index(folder: &Path) -> Vec<BTreeMap<String, String>> {
     let text = std::fs::read_to_string(folder.join("INDEX.tsv")).unwrap();
@@ -284,7 +338,12 @@ fn counts_are_those_of_the_index() {
             ("exact_ip", "exact_ip"),
             ("kernel_ip_in_exclude_kernel", "outside_mode"),
         ] {
-            assert_eq!(row[column], sum(key).to_string(), "{column} of {}", row["file"]);
+            // The other reader stopped where a recording is damaged.
+            let fits = match row["file"].contains(".corrupted.") {
+                true => row[column].parse::<u64>().unwrap() <= sum(key),
+                false => row[column] == sum(key).to_string(),
+            };
+            assert!(fits, "{column} of {}: {} and {}", row["file"], row[column], sum(key));
         }
         outside += u64::from(sum("outside_mode") > 0);
         files += 1;
