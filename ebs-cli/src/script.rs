@@ -119,7 +119,7 @@ impl<P: Printer> Lines<P> {
     }
 
     /// Appends lines of what nothing older can come before, about
-    /// [`CHUNK`] bytes. False: there are no more for now.
+    /// 64 KiB. False: there are no more for now.
     #[inline]
     pub fn print(&mut self, decoder: &Decoder) -> bool {
         let until = self.text.len() + CHUNK;
