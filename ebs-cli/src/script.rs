@@ -186,7 +186,13 @@ pub fn script(
             lines.late()
         )
     });
-    for note in lines.printer.notes().iter().chain(&left_out).chain(&late) {
+    let unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
+    let unplaced = (unplaced > 0).then(|| {
+        format!("{unplaced} records belong to no event that the stream describes: left out")
+    });
+    let undecoded = decoder.undecoded();
+    let of_stream = unplaced.iter().chain(&undecoded).chain(&late);
+    for note in lines.printer.notes().iter().chain(&left_out).chain(of_stream) {
         // A closed stderr is no reason to fail.
         let _ = writeln!(std::io::stderr(), "ebs: {note}");
     }

@@ -34,6 +34,7 @@ pub(super) fn of_stream(query: &Query, losses: &Losses, decoder: &Decoder) -> Ve
         ));
     }
     notes.extend(decoder.tally().unreadable().map(ToString::to_string));
+    notes.extend(decoder.undecoded());
     notes
 }
 

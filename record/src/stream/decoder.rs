@@ -6,6 +6,7 @@ mod part;
 mod record;
 mod search;
 mod tally;
+mod trace;
 
 pub(crate) use budget::{EVENTS, most_of};
 pub use tally::{Tally, Unreadable};
@@ -21,6 +22,7 @@ use crate::header::{Misc, RecordHeader, RecordType};
 use crate::side::{SampleId, SideRecord};
 use budget::Budget;
 use search::Lost;
+use trace::Trace;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Types from here on are made by recorders, never by the kernel, and have
@@ -148,6 +150,7 @@ pub struct Decoder {
     features: Features,
     budget: Budget,
     tally: Tally,
+    trace: Trace,
     packed: Packed,
     /// Position and what is lost of the unpacked records.
     inside: (Position, Option<Box<Lost>>),
@@ -187,6 +190,7 @@ impl Decoder {
             features: Features::default(),
             budget: Budget::default(),
             tally: Tally::default(),
+            trace: Trace::default(),
             packed: Packed::Refused,
             inside: (Position::Record, None),
         }

@@ -164,7 +164,13 @@ impl Decoder {
             }
             RecordType::AUXTRACE => {
                 let bytes = cursor.u64().map_err(|_| least(8))?;
+                self.trace.buffers += 1;
+                self.trace.bytes = self.trace.bytes.saturating_add(bytes);
                 self.follow_with(kind, bytes);
+                StreamRecord::Skipped(kind)
+            }
+            RecordType::AUXTRACE_INFO => {
+                self.trace.kind = Some(cursor.u32().map_err(short)?);
                 StreamRecord::Skipped(kind)
             }
             RecordType::FINISHED_ROUND if payload.is_empty() => StreamRecord::FinishedRound,

@@ -152,6 +152,8 @@ fn a_stream_of_everything_in_both_orders() {
         assert_eq!(decoder.features().machine(), crate::Arch::Aarch64);
         let tally = decoder.tally();
         assert_eq!((tally.unknown_id, tally.unplaced), (1, 0));
+        let trace = decoder.undecoded().unwrap();
+        assert!(trace.contains("1 buffers of trace (a kind not known here, 100 bytes)"), "{trace}");
         assert_eq!(tally.of(RecordType::SAMPLE), 3);
         assert_eq!((tally.of(RecordType(95)), tally.of(RecordType(250))), (1, 1));
     }
