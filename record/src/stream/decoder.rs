@@ -22,8 +22,8 @@ use crate::header::{Misc, RecordHeader, RecordType};
 use crate::side::{SampleId, SideRecord};
 use budget::Budget;
 use search::Lost;
-use trace::Trace;
 use std::collections::{BTreeMap, VecDeque};
+use trace::Trace;
 
 /// Types from here on are made by recorders, never by the kernel, and have
 /// no trailer (PERF_RECORD_USER_TYPE_START).
