@@ -13,17 +13,21 @@ const PIECE: usize = 1 << 17;
 /// The longest record, and what is wanted around it to find it.
 const RECORD: usize = (1 << 16) + 64;
 /// Windows of 32 MiB are always taken: perf's levels up to 20.
-const WINDOW_LOG: u32 = 25;
+const WINDOW: u64 = 32 << 20;
 /// 128 MiB, that of perf's highest level (-z 22).
 const WINDOW_LOG_MAX: u32 = 27;
-
 /// What a frame starts with: recorders begin one at the start of a record.
 const FRAME: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Takes packed bytes, lends records.
 pub(super) struct Unpacker {
     context: Option<DCtx<'static>>,
-    window_log: u32,
+    /// Bytes of a window that may be filled.
+    given: u64,
+    /// Bytes of the frame's window, and those that came out of the frame: so
+    /// much of the window is filled.
+    window: u64,
+    filled: u64,
     packed: Vec<u8>,
     /// Bytes of `packed` that zstd took.
     taken: usize,
@@ -73,12 +77,14 @@ impl std::fmt::Debug for Unpacker {
 impl Unpacker {
     /// Holds nothing, and takes no memory until it does. What is packed says
     /// how much that is: not more is given than 32 MiB beyond the length of
-    /// the recording, when that is known.
+    /// the recording, when that is known. A window takes memory as it is
+    /// filled, so that large ones of short recordings do no harm.
     pub(super) fn new(length: u64) -> Unpacker {
-        let given = length.saturating_add(1 << WINDOW_LOG);
         Unpacker {
             context: None,
-            window_log: given.ilog2().min(WINDOW_LOG_MAX),
+            given: length.saturating_add(WINDOW),
+            window: 0,
+            filled: 0,
             packed: Vec::new(),
             taken: 0,
             output: Vec::new(),
@@ -170,8 +176,16 @@ impl Unpacker {
         self.output.resize(PIECE + RECORD, 0);
         let context = match &mut self.context {
             Some(context) => context,
-            none => none.insert(new_context(self.window_log)?),
+            none => {
+                let front = self.packed.get(self.taken..).unwrap_or_default();
+                self.window = window(front);
+                self.filled = 0;
+                none.insert(new_context()?)
+            }
         };
+        if self.window.min(self.filled) > self.given {
+            return Err("its window takes too much memory for a recording of this length");
+        }
         let mut input = InBuffer::around(&self.packed[self.taken..]);
         let room = &mut self.output[self.room.end..];
         let mut output = OutBuffer::around(room);
@@ -179,6 +193,7 @@ impl Unpacker {
         let (took, gave) = (input.pos(), output.pos());
         result.map_err(zstd_safe::get_error_name)?;
         self.taken += took;
+        self.filled += gave as u64;
         self.room.end += gave;
         self.holds_more = self.room.end == self.output.len();
         if took == 0 && gave == 0 {
@@ -188,9 +203,75 @@ impl Unpacker {
     }
 }
 
-fn new_context(window_log: u32) -> Result<DCtx<'static>, &'static str> {
+fn new_context() -> Result<DCtx<'static>, &'static str> {
     let mut context = DCtx::try_create().ok_or("no memory for zstd")?;
-    let set = context.set_parameter(DParameter::WindowLogMax(window_log));
+    let set = context.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX));
     set.map_err(zstd_safe::get_error_name)?;
     Ok(context)
+}
+
+/// Bytes of a frame's window, as its header says (RFC 8878, 3.1.1.1.2);
+/// without one, all that it may be.
+fn window(frame: &[u8]) -> u64 {
+    const SINGLE_SEGMENT: u8 = 1 << 5;
+    match frame.get(4..6) {
+        Some(&[descriptor, window]) if descriptor & SINGLE_SEGMENT == 0 => {
+            let base = 1 << (10 + u32::from(window >> 3));
+            base + base / 8 * u64::from(window & 7)
+        }
+        _ => u64::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zstd_safe::{CCtx, CParameter, OutBuffer as Out};
+
+    /// So many bytes of records of 64 KiB, in one frame of the largest window.
+    fn packed(bytes: usize) -> Vec<u8> {
+        let mut record = vec![0; 65_528];
+        record[0] = 68;
+        record[6..8].copy_from_slice(&65_528u16.to_le_bytes());
+        let mut context = CCtx::create();
+        context.set_parameter(CParameter::WindowLog(WINDOW_LOG_MAX)).unwrap();
+        let mut packed = vec![0; 1 << 20];
+        let mut out = Out::around(packed.as_mut_slice());
+        for _ in 0..bytes / record.len() {
+            let mut input = InBuffer::around(&record);
+            context.compress_stream(&mut out, &mut input).unwrap();
+        }
+        context.flush_stream(&mut out).unwrap();
+        let length = out.pos();
+        packed.truncate(length);
+        packed
+    }
+
+    /// Bytes that come out, and what zstd says.
+    fn unpack(packed: &[u8], length: u64) -> (usize, Result<bool, &'static str>) {
+        let mut unpacker = Unpacker::new(length);
+        assert!(unpacker.give(RecordType::COMPRESSED, 0, packed));
+        let mut out = 0;
+        loop {
+            match unpacker.fill(ByteOrder::Little) {
+                Ok(true) => {
+                    out += 65_528;
+                    unpacker.output().1.take(65_528);
+                }
+                end => return (out, end),
+            }
+        }
+    }
+
+    #[test]
+    fn large_windows_are_taken_as_far_as_they_are_filled() {
+        let short = packed(20 << 20);
+        assert_eq!(window(&short), 128 << 20);
+        assert_eq!(unpack(&short, 0), ((20 << 20) / 65_528 * 65_528, Ok(false)));
+        let long = packed(40 << 20);
+        let (out, end) = unpack(&long, 0);
+        assert!(end.is_err_and(|reason| reason.contains("too much memory")));
+        assert!((32 << 20..36 << 20).contains(&out), "{out}");
+        assert_eq!(unpack(&long, 16 << 20).1, Ok(false));
+    }
 }
