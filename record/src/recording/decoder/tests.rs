@@ -232,6 +232,26 @@ fn a_pipe_is_read_here_too_and_refuses_a_file() {
     assert!(error.to_string().ends_with("give the file itself"));
 }
 
+/// What is passed over may look like perf's last words, wherever it is cut.
+#[test]
+fn last_words_among_what_is_passed_over_end_nothing() {
+    let order = ByteOrder::Little;
+    let mut bytes = Vec::new();
+    write::file_header(order, &mut bytes);
+    write::attr(&attr(1), &[11], order, &mut bytes).unwrap();
+    put_sample(11, 5, order, &mut bytes);
+    bytes.extend([9, 0, 0, 0, 0, 0, 0, 0]);
+    bytes.extend(b"[ perf record: Woken up ");
+    put_sample(11, 6, order, &mut bytes);
+    put_sample(11, 7, order, &mut bytes);
+    for piece in [1, 7, 8, 9, 40, 1 << 16] {
+        let (mut seen, decoder, done) = read(&bytes, piece);
+        seen.retain(|kind| kind != "Payload(SAMPLE)");
+        assert_eq!(seen.join(" "), "FileHeader Event(0) Sample Unreadable Sample Sample");
+        assert_eq!((done, decoder.stream().tally().unreadable().unwrap().count), (Ok(()), 1));
+    }
+}
+
 #[test]
 fn an_unfinished_file_is_read_to_its_end() {
     let order = ByteOrder::Little;
