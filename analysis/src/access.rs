@@ -8,6 +8,7 @@ use crate::atom::{Atom, Lack};
 use crate::distribution::Distribution;
 use crate::error::Error;
 use crate::lookup::Lookup;
+use crate::query::Weighting;
 use crate::tally::{Rows, Sum, Tally};
 use record::DataSrc;
 use record::data_src::{Aspect, Distance, Level};
@@ -26,6 +27,19 @@ pub(crate) struct Access {
     pub(crate) sum: Sum,
     /// Of those that have one.
     pub(crate) latencies: Distribution,
+    /// Sum of their latencies times their periods; stops at 2^64.
+    estimate: u64,
+}
+
+impl Access {
+    /// Cycles that the accesses took: the sampled ones, or all that these
+    /// stand for.
+    pub(crate) fn cycles(&self, weighting: Weighting) -> u64 {
+        match weighting {
+            Weighting::Count => self.latencies.cycles(),
+            Weighting::Period => self.estimate,
+        }
+    }
 }
 
 /// One kind of access: its answers, as [`ASPECTS`] lists them.
@@ -69,6 +83,8 @@ impl Accesses {
             access.sum.join(sample);
             if let Some(latency) = latency {
                 access.latencies.add(latency);
+                let estimate = latency.saturating_mul(sample.period);
+                access.estimate = access.estimate.saturating_add(estimate);
             }
         }
         Ok(())

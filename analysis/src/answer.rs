@@ -80,7 +80,9 @@ pub(crate) fn report(
             );
         }
         let merged = Merged::of(&together, &sieve);
-        let served = accesses.as_ref().map(|(rows, kinds)| Served::of(rows.of(leader), kinds));
+        let served = accesses
+            .as_ref()
+            .map(|(rows, kinds)| Served::of(rows.of(leader), (kinds, merged.weighting)));
         let mut words = Words::new(&mut lookup);
         let counted = rows.of(leader).map(|(atoms, sum)| (atoms, *sum));
         let counted = (columns.as_slice(), counted);

@@ -6,8 +6,14 @@ use std::io::{self, Write};
 
 const DATA_COLUMNS: [&str; 4] = ["data_address", "data_variable", "data_offset", "data_object"];
 const SITE_COLUMNS: [&str; 4] = ["site_address", "site_routine", "site_offset", "site_object"];
-const LATENCY_COLUMNS: [&str; 4] =
-    ["latency_samples", "latency_mean", "latency_median", "latency_p95"];
+const LATENCY_COLUMNS: [&str; 6] = [
+    "latency_samples",
+    "latency_cycles",
+    "latency_share",
+    "latency_mean",
+    "latency_median",
+    "latency_p95",
+];
 
 /// Writes the rows of all events into one table; a report without keys gives
 /// its registers instead. Shares are fractions, addresses hex with 0x.
@@ -96,8 +102,10 @@ fn write_served<W: Write>(
     csv: &mut csv::Writer<W>,
 ) -> csv::Result<()> {
     match served.latency {
-        Some(Latencies { samples, mean, median, p95 }) => {
+        Some(Latencies { samples, cycles, share, mean, median, p95 }) => {
             csv.write_field(samples.to_string())?;
+            csv.write_field(cycles.to_string())?;
+            csv.write_field(format!("{share:.6}"))?;
             csv.write_field(format!("{mean:.3}"))?;
             csv.write_field(median.to_string())?;
             csv.write_field(p95.to_string())?;

@@ -69,6 +69,9 @@ impl Query {
             Sort::Key(key) if !self.keys.contains(key) => {
                 Err(QueryError::SortKey { key: key.clone(), keys: list(&self.keys) })
             }
+            Sort::Cycles | Sort::Latency if !self.accesses => {
+                Err(QueryError::SortAccesses { sort: self.sort.clone() })
+            }
             _ => Ok(()),
         }
     }
@@ -116,6 +119,12 @@ pub enum QueryError {
         /// The columns.
         keys: String,
     },
+    /// Latencies are told where accesses are asked for.
+    #[error("cannot sort by {sort} where latencies are not told; add --mem")]
+    SortAccesses {
+        /// The order.
+        sort: Sort,
+    },
 }
 
 /// Order of rows. Ties are broken by address, then by name, ascending.
@@ -126,6 +135,11 @@ pub enum Sort {
     Count,
     /// Largest share first: by period where shares are of periods.
     Share,
+    /// Most cycles of latencies first, as [`crate::report::Latencies::share`]
+    /// counts them: what costs most. Only with [`Query::accesses`].
+    Cycles,
+    /// Longest mean latency first. Only with [`Query::accesses`].
+    Latency,
     /// Lowest address first (the first key that has one).
     Address,
     /// By name (the first key that has one).
@@ -141,6 +155,8 @@ impl FromStr for Sort {
         Ok(match word {
             "count" => Sort::Count,
             "share" => Sort::Share,
+            "cycles" => Sort::Cycles,
+            "latency" => Sort::Latency,
             "address" => Sort::Address,
             "name" => Sort::Name,
             key => Sort::Key(key.parse()?),
@@ -153,6 +169,8 @@ impl fmt::Display for Sort {
         match self {
             Sort::Count => f.pad("count"),
             Sort::Share => f.pad("share"),
+            Sort::Cycles => f.pad("cycles"),
+            Sort::Latency => f.pad("latency"),
             Sort::Address => f.pad("address"),
             Sort::Name => f.pad("name"),
             Sort::Key(key) => key.fmt(f),
@@ -208,11 +226,15 @@ mod tests {
             text(Query { sort: Sort::Key(Key::Pid), ..Query::default() }),
             "cannot sort by pid, which is not among the columns (site); add it to --by"
         );
+        assert_eq!(
+            text(Query { sort: Sort::Cycles, ..Query::default() }),
+            "cannot sort by cycles where latencies are not told; add --mem"
+        );
     }
 
     #[test]
     fn reads_orders() {
-        for word in ["count", "share", "address", "name", "pid", "reg:cx"] {
+        for word in ["count", "share", "cycles", "latency", "address", "name", "pid", "reg:cx"] {
             assert_eq!(word.parse::<Sort>().unwrap().to_string(), word);
         }
         assert!("sise".parse::<Sort>().is_err());

@@ -93,7 +93,7 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
     }
     columns.add("share", Align::Right);
     if has_latency {
-        for column in ["mean", "median", "p95"] {
+        for column in ["cycles", "mean", "median", "p95"] {
             columns.add(column, Align::Right);
         }
     }
@@ -144,12 +144,12 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
 /// In place of a number that there is not.
 const NOTHING: &str = "-";
 
-/// Mean, median, and what 95 of 100 do not exceed.
-fn latency(latency: Option<Latencies>) -> [String; 3] {
+/// Part of all cycles, mean, median, and what 95 of 100 do not exceed.
+fn latency(latency: Option<Latencies>) -> [String; 4] {
     latency.map_or_else(
-        || [(); 3].map(|()| NOTHING.to_owned()),
-        |Latencies { mean, median, p95, .. }| {
-            [format!("{mean:.1}"), median.to_string(), p95.to_string()]
+        || [(); 4].map(|()| NOTHING.to_owned()),
+        |Latencies { share, mean, median, p95, .. }| {
+            [percent(share), format!("{mean:.1}"), median.to_string(), p95.to_string()]
         },
     )
 }

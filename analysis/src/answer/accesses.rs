@@ -19,22 +19,46 @@ use std::sync::Arc;
 pub(super) struct Served<'r> {
     rows: FxHashMap<&'r [Atom], Vec<(u32, &'r Access)>>,
     kinds: &'r [Kind],
+    weighting: Weighting,
+    /// Of all rows.
+    cycles: u64,
 }
 
 impl<'r> Served<'r> {
     pub(super) fn of(
         accesses: impl Iterator<Item = (&'r [Atom], &'r Access)>,
-        kinds: &'r [Kind],
+        (kinds, weighting): (&'r [Kind], Weighting),
     ) -> Served<'r> {
         let mut rows: FxHashMap<&[Atom], Vec<(u32, &Access)>> = FxHashMap::default();
+        let mut cycles = 0_u64;
         for (path, access) in accesses {
             if let Some((kind, row)) = path.split_last()
                 && let Ok(kind) = kind.as_name()
             {
                 rows.entry(row).or_default().push((kind, access));
+                cycles = cycles.saturating_add(access.cycles(weighting));
             }
         }
-        Served { rows, kinds }
+        Served { rows, kinds, weighting, cycles }
+    }
+
+    fn accesses(&self, row: &[Atom]) -> &[(u32, &'r Access)] {
+        self.rows.get(row).map_or(&[], Vec::as_slice)
+    }
+
+    /// Cycles that a row's accesses took; 0 when that is not known.
+    pub(super) fn cycles(&self, row: &[Atom]) -> u64 {
+        let accesses = self.accesses(row).iter().map(|(_, access)| *access);
+        accesses.fold(0, |sum, access| sum.saturating_add(access.cycles(self.weighting)))
+    }
+
+    /// Mean latency of a row's accesses; 0 when none is known.
+    pub(super) fn mean(&self, row: &[Atom]) -> f64 {
+        let all = self.accesses(row).iter().map(|(_, access)| &access.latencies);
+        let (cycles, total) = all.fold((0_u64, 0_u64), |(cycles, total), one| {
+            (cycles.saturating_add(one.cycles()), total + one.total())
+        });
+        ratio(cycles, total)
     }
 
     fn kind(&self, number: u32) -> Option<&'r Kind> {
@@ -42,13 +66,8 @@ impl<'r> Served<'r> {
     }
 
     /// Latency and levels of a row.
-    pub(super) fn row(
-        &self,
-        row: &[Atom],
-        weighting: Weighting,
-        words: &mut Words<'_>,
-    ) -> report::Served {
-        let accesses = self.rows.get(row).map_or(&[][..], Vec::as_slice);
+    pub(super) fn row(&self, row: &[Atom], words: &mut Words<'_>) -> report::Served {
+        let accesses = self.accesses(row);
         let mut by_level: BTreeMap<String, Sum> = BTreeMap::new();
         let mut all = Sum::default();
         for (kind, access) in accesses {
@@ -57,9 +76,9 @@ impl<'r> Served<'r> {
                 by_level.entry(level).or_default().join(access.sum);
             }
         }
-        let share = |sum: Sum| share(sum, all, weighting);
+        let share = |sum: Sum| share(sum, all, self.weighting);
         report::Served {
-            latency: latencies(accesses.iter().map(|(_, access)| *access)),
+            latency: self.latencies(accesses.iter().map(|(_, access)| *access)),
             levels: by_level.into_iter().map(|(level, sum)| (level, share(sum))).collect(),
         }
     }
@@ -67,7 +86,7 @@ impl<'r> Served<'r> {
     /// Fills in what an event's report says of all its accesses.
     pub(super) fn describe(&self, report: &mut EventReport, words: &mut Words<'_>) {
         let all = || self.rows.values().flatten();
-        report.latency = latencies(all().map(|(_, access)| *access));
+        report.latency = self.latencies(all().map(|(_, access)| *access));
         let mut by_kind: BTreeMap<u32, Vec<&Access>> = BTreeMap::new();
         let mut whole = Sum::default();
         for (kind, access) in all() {
@@ -89,20 +108,37 @@ impl<'r> Served<'r> {
             report.accesses.push(Row {
                 count: sum.count,
                 period: sum.period,
-                share: share(sum, whole, report.weighting),
+                share: share(sum, whole, self.weighting),
                 exact_ip: sum.exact,
                 keys: Arc::clone(&keys),
                 cells: cells.map(|(column, atom)| words.cell(column, atom)).collect(),
                 served: Some(report::Served {
-                    latency: latencies(accesses.iter().copied()),
+                    latency: self.latencies(accesses.iter().copied()),
                     levels: BTreeMap::new(),
                 }),
             });
         }
-        super::rows::sort(&mut report.accesses, report.weighting);
+        super::rows::sort(&mut report.accesses, self.weighting);
         ranks.sort();
         report.levels = ranks.into_iter().map(|(_, level)| level).collect();
         report.levels.dedup();
+    }
+
+    fn latencies<'a>(
+        &self,
+        accesses: impl Iterator<Item = &'a Access> + Clone,
+    ) -> Option<Latencies> {
+        let cycles = accesses.clone().map(|access| access.cycles(self.weighting));
+        let cycles = cycles.fold(0, u64::saturating_add);
+        let all = Distribution::sum(accesses.map(|access| &access.latencies));
+        (all.total() > 0).then(|| Latencies {
+            samples: all.total(),
+            cycles: all.cycles(),
+            share: ratio(cycles, self.cycles),
+            mean: ratio(all.cycles(), all.total()),
+            median: all.quantile(50),
+            p95: all.quantile(95),
+        })
     }
 }
 
@@ -111,14 +147,4 @@ fn share(sum: Sum, whole: Sum, weighting: Weighting) -> f64 {
         Weighting::Count => ratio(sum.count, whole.count),
         Weighting::Period => ratio(sum.period, whole.period),
     }
-}
-
-fn latencies<'a>(accesses: impl Iterator<Item = &'a Access>) -> Option<Latencies> {
-    let all = Distribution::sum(accesses.map(|access| &access.latencies));
-    (all.total() > 0).then(|| Latencies {
-        samples: all.total(),
-        mean: ratio(all.cycles(), all.total()),
-        median: all.quantile(50),
-        p95: all.quantile(95),
-    })
 }

@@ -42,7 +42,15 @@ where
     let rows_total = rows.len();
     let unresolved_data = unresolved(Of::Data, columns, &rows, words.lookup);
     let unresolved = unresolved(Of::Code, columns, &rows, words.lookup);
-    keep_candidates(query, event.weighting, &mut rows);
+    let rank = |(atoms, sum): &(&[Atom], Sum)| match (&query.sort, event.weighting) {
+        (Sort::Count, _) | (Sort::Share, Weighting::Count) => Some(sum.count),
+        (Sort::Share, Weighting::Period) => Some(sum.period),
+        (Sort::Cycles, _) => served.map(|served| served.cycles(atoms)),
+        // As their bits numbers ascend that are not negative.
+        (Sort::Latency, _) => served.map(|served| served.mean(atoms).to_bits()),
+        (Sort::Address | Sort::Name | Sort::Key(_), _) => None,
+    };
+    keep_candidates(query.top, rank, &mut rows);
     let keys: Arc<[Key]> = columns.iter().map(|column| column.key.clone()).collect();
     let mut rows: Vec<Row> = rows
         .into_iter()
@@ -56,7 +64,7 @@ where
             exact_ip: sum.exact,
             keys: Arc::clone(&keys),
             cells: columns.iter().zip(atoms).map(|(key, atom)| words.cell(key, *atom)).collect(),
-            served: served.map(|served| served.row(atoms, event.weighting, words)),
+            served: served.map(|served| served.row(atoms, words)),
         })
         .collect();
     order::sort(&mut rows, &query.sort, event.weighting);
@@ -71,24 +79,19 @@ pub(super) fn sort(rows: &mut [Row], weighting: Weighting) {
 
 /// Drops rows that cannot be among the top ones, before any of them gets
 /// names: a table by address has as many rows as there are addresses.
-fn keep_candidates(query: &Query, weighting: Weighting, rows: &mut Vec<(&[Atom], Sum)>) {
-    let Some(top) = query.top else { return };
-    let weight = |sum: &Sum| match (&query.sort, weighting) {
-        (Sort::Count, _) | (Sort::Share, Weighting::Count) => Some(sum.count),
-        (Sort::Share, Weighting::Period) => Some(sum.period),
-        _ => None,
-    };
+fn keep_candidates<R>(top: Option<usize>, rank: impl Fn(&R) -> Option<u64>, rows: &mut Vec<R>) {
+    let Some(top) = top else { return };
     if top == 0 {
         rows.clear();
     }
-    if top >= rows.len() || rows.first().is_none_or(|(_, sum)| weight(sum).is_none()) {
+    if top >= rows.len() || rows.first().is_none_or(|row| rank(row).is_none()) {
         return;
     }
     let (_, least, _) =
-        rows.select_nth_unstable_by_key(top - 1, |(_, sum)| std::cmp::Reverse(weight(sum)));
-    let least = weight(&least.1);
-    // Those of equal weight stay: ties are broken by name.
-    rows.retain(|(_, sum)| weight(sum) >= least);
+        rows.select_nth_unstable_by_key(top - 1, |row| std::cmp::Reverse(rank(row)));
+    let least = rank(least);
+    // Those of equal rank stay: ties are broken by name.
+    rows.retain(|row| rank(row) >= least);
 }
 
 /// Samples without the name of a routine, or of a variable, by reason.

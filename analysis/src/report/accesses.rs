@@ -8,6 +8,11 @@ use std::collections::BTreeMap;
 pub struct Latencies {
     /// Samples that have one.
     pub samples: u64,
+    /// Sum of the latencies.
+    pub cycles: u64,
+    /// Part of all cycles that the event's latencies add up to, 0 to 1; where
+    /// shares are of periods, each times the period of its sample.
+    pub share: f64,
     /// Sum of the latencies by their number.
     pub mean: f64,
     /// What half of the samples do not exceed (nearest rank). From 2048 on

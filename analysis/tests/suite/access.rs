@@ -196,7 +196,7 @@ fn two_sites(attr: Attr) -> Recording {
 fn latencies(row: &Row) -> (u64, Option<(u64, f64, u64, u64)>) {
     let latency = row.served.as_ref().unwrap().latency;
     let known =
-        latency.map(|Latencies { samples, mean, median, p95 }| (samples, mean, median, p95));
+        latency.map(|Latencies { samples, mean, median, p95, .. }| (samples, mean, median, p95));
     (row.count, known)
 }
 
@@ -264,6 +264,61 @@ fn shares_of_levels_go_by_period_where_all_shares_do() {
     assert_eq!((levels["L1 hit"], levels["L3 hit"]), (0.25, 0.75));
     let shares: Vec<_> = event.accesses.iter().map(|row| (row.count, row.share)).collect();
     assert_eq!(shares, [(1, 0.75), (2, 0.25)]);
+}
+
+/// Sites as (address, count, median latency), by a cut and by the whole list.
+#[test]
+fn what_costs_most_comes_first() {
+    let attr = mem_loads(SampleType::DATA_SRC | SampleType::WEIGHT);
+    let frequent = Attr {
+        sample_period: 4000,
+        flags: mem_loads(SampleType::empty()).flags | AttrFlags::FREQ,
+        ..attr.clone()
+    };
+    let stream = |attr| {
+        let mut stream = Recording::new(&[(attr, "mem-loads")]);
+        for (ip, weight, period, count) in
+            [(0x1000, 5, 9, 8), (0x2000, 30, 2, 3), (0x3000, 70, 1, 1), (0x4000, 0, 500, 2)]
+        {
+            for _ in 0..count {
+                let hit = Hit::new(USER, ip, task(1, 1), 1);
+                stream.hit(&Hit { data_src: L3, weight, period, ..hit });
+            }
+        }
+        stream
+    };
+    let (fixed, frequent) = (stream(attr), stream(frequent));
+    let order = |stream: &Recording, sort: &str, top| {
+        let sort = sort.parse().unwrap();
+        let query = Query { accesses: true, top, sort, ..by("ip", "") };
+        let report = report(query, &stream.bytes).unwrap();
+        let row = |row: &Row| {
+            let latency = row.served.as_ref().unwrap().latency;
+            (row.cells[0].clone(), latency.map(|it| (it.cycles, (it.share * 1000.0).round())))
+        };
+        report.events[0].rows.iter().map(row).collect::<Vec<_>>()
+    };
+    let ip = analysis::report::Cell::Address;
+    let of_samples = [
+        (ip(0x2000), Some((90, 450.0))),
+        (ip(0x3000), Some((70, 350.0))),
+        (ip(0x1000), Some((40, 200.0))),
+        (ip(0x4000), None),
+    ];
+    let of_periods = [
+        (ip(0x1000), Some((40, 590.0))),
+        (ip(0x2000), Some((90, 295.0))),
+        (ip(0x3000), Some((70, 115.0))),
+        (ip(0x4000), None),
+    ];
+    for top in 0..5 {
+        assert_eq!(order(&fixed, "cycles", Some(top)), of_samples[..top.min(4)], "{top}");
+        assert_eq!(order(&frequent, "cycles", Some(top)), of_periods[..top.min(4)], "{top}");
+        let longest: Vec<_> =
+            order(&fixed, "latency", Some(top)).into_iter().map(|(ip, _)| ip).collect();
+        let expected = [0x3000, 0x2000, 0x1000, 0x4000].map(ip);
+        assert_eq!(longest, expected[..top.min(4)], "{top}");
+    }
 }
 
 /// Data of two processes: one with a heap, both with memory that nobody told

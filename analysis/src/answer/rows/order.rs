@@ -1,7 +1,7 @@
 //! Order of rows, the same every time.
 
 use crate::query::{Sort, Weighting};
-use crate::report::{Cell, Row};
+use crate::report::{Cell, Latencies, Row};
 use std::cmp::Ordering;
 
 /// Sorts; ties go by address, then by name, then by all cells.
@@ -14,6 +14,8 @@ pub(super) fn sort(rows: &mut [Row], by: &Sort, weighting: Weighting) {
         let first = match by {
             Sort::Count => b.count.cmp(&a.count),
             Sort::Share => weight(b).cmp(&weight(a)),
+            Sort::Cycles => by_latency(a, b, |latency| latency.share),
+            Sort::Latency => by_latency(a, b, |latency| latency.mean),
             Sort::Address => Ordering::Equal,
             Sort::Name => some_first(name(a), name(b)),
             Sort::Key(key) => match a.keys.iter().position(|column| column == key) {
@@ -27,6 +29,13 @@ pub(super) fn sort(rows: &mut [Row], by: &Sort, weighting: Weighting) {
             .then_with(|| some_first(name(a), name(b)))
             .then_with(|| a.cells.cmp(&b.cells))
     });
+}
+
+/// Greatest first, rows without latencies last.
+fn by_latency(a: &Row, b: &Row, of: fn(&Latencies) -> f64) -> Ordering {
+    let value = |row: &Row| row.served.as_ref()?.latency.as_ref().map(of);
+    // None of them is negative.
+    value(b).unwrap_or(-1.0).total_cmp(&value(a).unwrap_or(-1.0))
 }
 
 fn address(row: &Row) -> Option<u64> {
