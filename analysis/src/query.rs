@@ -85,7 +85,7 @@ impl Default for Query {
     fn default() -> Query {
         Query {
             keys: vec![Key::Site],
-            sort: Sort::Count,
+            sort: Sort::Share,
             filters: Vec::new(),
             class: None,
             top: None,
@@ -131,9 +131,9 @@ pub enum QueryError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
     /// Most samples first.
-    #[default]
     Count,
     /// Largest share first: by period where shares are of periods.
+    #[default]
     Share,
     /// Most cycles of latencies first, as [`crate::report::Latencies::share`]
     /// counts them: what costs most. Only with [`Query::accesses`].

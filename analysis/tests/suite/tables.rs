@@ -215,7 +215,7 @@ fn frequency_mode_goes_by_period() {
         }
     }
     let render = |query| table::render(&report(query, &stream.bytes).unwrap(), Default::default());
-    insta::assert_snapshot!("by_period", render(Query { sort: Sort::Share, ..by("routine") }));
+    insta::assert_snapshot!("by_period", render(by("routine")));
     let counted = Query { weighting: Some(Weighting::Count), ..by("routine") };
     insta::assert_snapshot!("by_count", render(counted));
 }

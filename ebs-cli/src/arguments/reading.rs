@@ -27,8 +27,8 @@ pub struct ReportArguments {
     /// routine and object].
     #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
     pub by: Vec<String>,
-    /// Order of the rows: count, share, address, name, a key of --by, or with --mem cycles or
-    /// latency [default: count].
+    /// Order of the rows: share, count, address, name, a key of --by, or with --mem cycles or
+    /// latency [default: share].
     #[arg(long, value_name = "ORDER")]
     pub sort: Option<String>,
     /// Counts only records that match: routine=GLOB, object!=GLOB, comm=GLOB, variable=GLOB, pid=N,
