@@ -91,7 +91,7 @@ impl Pipeline {
             StreamRecord::Side { misc, record, id, .. } => {
                 self.lookup.symbolizer.side(*misc, record, id);
                 self.lookup.comms.side(record, id);
-                self.losses.note(record);
+                self.losses.note(*misc, record);
             }
             StreamRecord::FinishedRound => {
                 let ready = self.waiting.end_round();
@@ -346,14 +346,18 @@ fn columns(keys: &[Key], arch: record::Arch) -> Result<Vec<Column>, Error> {
 }
 
 impl Losses {
-    fn note(&mut self, record: &SideRecord<'_>) {
+    fn note(&mut self, misc: Misc, record: &SideRecord<'_>) {
         match record {
             SideRecord::Lost { lost, .. } => {
                 self.lost_records += 1;
                 self.lost = self.lost.saturating_add(*lost);
             }
             SideRecord::LostSamples { lost } => {
-                self.lost_samples = self.lost_samples.saturating_add(*lost);
+                let sum = match misc.contains(Misc::LOST_SAMPLES_BPF) {
+                    true => &mut self.filtered_out,
+                    false => &mut self.lost_samples,
+                };
+                *sum = sum.saturating_add(*lost);
             }
             SideRecord::Throttle { .. } => self.throttled += 1,
             _ => {}

@@ -35,6 +35,9 @@ pub struct Losses {
     pub lost: u64,
     /// Samples that PERF_RECORD_LOST_SAMPLES records say were lost.
     pub lost_samples: u64,
+    /// Samples that the recorder's BPF filter left out: no losses (the same
+    /// records, with PERF_RECORD_MISC_LOST_SAMPLES_BPF).
+    pub filtered_out: u64,
     /// Times the kernel throttled an event for interrupting too often.
     pub throttled: u64,
     /// Samples counted before the side records of their time were sure to

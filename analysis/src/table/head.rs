@@ -24,6 +24,10 @@ pub(super) fn report(report: &Report, out: &mut Text) {
     if !parts.is_empty() {
         out.note(&format!("lost by the records in the stream: {}", parts.join(", ")));
     }
+    if losses.filtered_out > 0 {
+        let samples = number_of(losses.filtered_out, "sample");
+        out.note(&format!("left out by the recorder's BPF filter: {samples}"));
+    }
     if losses.throttled > 0 {
         out.note(&format!(
             "times throttled: {} (the kernel paused an event that came too often)",

@@ -121,6 +121,19 @@ fn a_recording_without_an_end_says_so() {
 }
 
 #[test]
+fn what_a_filter_left_out_is_not_lost() {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    for (misc, lost) in [(Misc(0), 3), (Misc::LOST_SAMPLES_BPF, 500), (Misc::LOST_SAMPLES_BPF, 1)] {
+        stream.side(misc, &SideRecord::LostSamples { lost }, task(1, 1), 1);
+    }
+    let report = report(Query::default(), &stream.bytes).unwrap();
+    assert_eq!((report.losses.lost_samples, report.losses.filtered_out), (3, 501));
+    let text = table::render(&report, Default::default());
+    assert!(text.contains("# lost by the records in the stream: 3 samples (LOST_SAMPLES)\n"));
+    assert!(text.contains("# left out by the recorder's BPF filter: 501 samples\n"), "{text}");
+}
+
+#[test]
 fn the_ledger_says_what_is_unaccounted_for() {
     let line = |note: &str| {
         let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
