@@ -71,7 +71,7 @@ pub(crate) fn report(
         for of in &together {
             caveats::of_event(query, of.event, &mut notes);
             caveats::of_attr(of.event, &of.described.attr, &mut notes);
-            caveats::of_accesses(query, of.event, &mut notes);
+            caveats::of_accesses(query, of.event, &of.described.attr, &mut notes);
             caveats::of_promises(
                 query,
                 (of.event, of.described),

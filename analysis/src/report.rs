@@ -130,7 +130,7 @@ pub struct EventReport {
     pub rows: Vec<Row>,
     /// What the latencies are, when accesses were asked for and their weights
     /// are latencies.
-    pub latency_of: Option<&'static str>,
+    pub latency_of: Option<String>,
     /// Latencies of all counted samples, when asked for and known.
     pub latency: Option<Latencies>,
     /// When accesses were asked for and told: how many of each level,

@@ -5,7 +5,7 @@
 //! known to be a latency is never averaged as one.
 
 use record::stream::{EventDescription, Features, note};
-use record::{EventType, SampleType};
+use record::{Attr, EventType, SampleType};
 
 /// What a weight counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,10 @@ const THRESHOLD: &str = "cycles between the two points that the threshold counte
 const INTEL: [(u64, &str); 5] =
     [(0x100b, LOAD), (0x01cd, LOAD), (0x05d0, LOAD), (0x02cd, STORE), (0x06d0, STORE)];
 const EVENT_AND_MASK: u64 = 0xffff;
+/// Bits of `config1` that are a threshold, and the one that every load
+/// exceeds: a hit in the first level takes four cycles or more.
+const MOST_THRESHOLD: u64 = 0xffff;
+const LEAST_THRESHOLD: u64 = 3;
 
 impl Weighing {
     /// What our recorder promised, else what the attr, the names of PMUs and
@@ -49,6 +53,13 @@ impl Weighing {
             Some("none") => Weighing::Absent,
             _ => by_attr(event, features).map_or(Weighing::Unknown, Weighing::Latency),
         }
+    }
+
+    /// Cycles that a load of Intel's must exceed to be sampled (`ldlat`,
+    /// MSR_PEBS_LD_LAT_THRESHOLD); None when none is too quick.
+    pub(crate) fn threshold(self, attr: &Attr) -> Option<u64> {
+        let cycles = attr.config1 & MOST_THRESHOLD;
+        (self == Weighing::Latency(LOAD) && cycles > LEAST_THRESHOLD).then_some(cycles)
     }
 }
 
@@ -111,7 +122,7 @@ impl Maker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Attr, ByteOrder, SampleLayout};
+    use record::{ByteOrder, SampleLayout};
 
     fn event(kind: u32, config: u64, name: &str) -> EventDescription {
         let attr = Attr {

@@ -134,7 +134,7 @@ pub(super) fn of_attr(event: &Event, attr: &Attr, notes: &mut Vec<String>) {
 }
 
 /// What a table of accesses cannot tell of an event.
-pub(super) fn of_accesses(query: &Query, event: &Event, notes: &mut Vec<String>) {
+pub(super) fn of_accesses(query: &Query, event: &Event, attr: &Attr, notes: &mut Vec<String>) {
     if !query.accesses || event.samples == 0 {
         return;
     }
@@ -142,6 +142,12 @@ pub(super) fn of_accesses(query: &Query, event: &Event, notes: &mut Vec<String>)
     if !event.fields.has(SampleType::DATA_SRC) {
         notes.push(format!(
             "{name} was recorded without data_src: what served its accesses is not known"
+        ));
+    }
+    if let Some(cycles) = event.weighing.threshold(attr) {
+        notes.push(format!(
+            "{name} samples only loads of more than {cycles} cycles (ldlat): counts, \
+             shares and latencies are of those"
         ));
     }
     match event.weighing {

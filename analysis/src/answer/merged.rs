@@ -26,7 +26,7 @@ pub(super) struct Merged {
     sieved: Option<Sieved>,
     members: Vec<Member>,
     histogram: Option<Histogram>,
-    latency_of: Option<&'static str>,
+    latency_of: Option<String>,
 }
 
 impl Merged {
@@ -65,10 +65,7 @@ impl Merged {
             sum,
             members: if several { members(together) } else { Vec::new() },
             histogram: first.histogram.clone(),
-            latency_of: together.iter().find_map(|of| match of.event.weighing {
-                Weighing::Latency(text) => Some(text),
-                Weighing::Unknown | Weighing::Absent => None,
-            }),
+            latency_of: latency_of(together),
         }
     }
 
@@ -116,6 +113,20 @@ fn members(together: &[Of<'_>]) -> Vec<Member> {
         }
     };
     together.iter().map(member).collect()
+}
+
+/// What the latencies of each are; those of loads and of stores may share a
+/// table.
+fn latency_of(together: &[Of<'_>]) -> Option<String> {
+    let mut texts: Vec<&str> = Vec::new();
+    for Of { event, .. } in together {
+        if let Weighing::Latency(text) = event.weighing
+            && !texts.contains(&text)
+        {
+            texts.push(text);
+        }
+    }
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 /// All pairs of the notes that are no ledger. What events promise differently

@@ -69,7 +69,7 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         };
         out.note(&format!("shares are of the sum of periods, {} {unit}", totals.period));
     }
-    if let Some(text) = event.latency_of {
+    if let Some(text) = &event.latency_of {
         let having = event.latency.map_or(0, |latency| latency.samples);
         out.note(&format!(
             "latency of {having} of {}: {text}",

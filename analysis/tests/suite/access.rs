@@ -228,6 +228,41 @@ fn accesses_are_told_for_the_event_and_for_each_row() {
 }
 
 #[test]
+fn a_threshold_is_told() {
+    let notes = |config, config1| {
+        let fields = SampleType::DATA_SRC | SampleType::WEIGHT;
+        let attr = Attr { config, config1, ..mem_loads(fields) };
+        let query = Query { accesses: true, ..Query::default() };
+        report(query, &two_sites(attr).bytes).unwrap().notes.join("\n")
+    };
+    let told = "mem-loads samples only loads of more than 30 cycles (ldlat)";
+    assert!(notes(0x1cd, 30).contains(told));
+    assert!(notes(0x1cd, 0xffff_0000_001e).contains(told));
+    // Every load takes longer; and of stores it is no threshold.
+    assert_eq!(notes(0x1cd, 3), "");
+    assert_eq!(notes(0x2cd, 30), "");
+}
+
+/// One request may take an event of loads and one of stores.
+#[test]
+fn latencies_of_several_meanings_are_all_told() {
+    let fields = SampleType::DATA_SRC | SampleType::WEIGHT;
+    let stores = Attr { config: 0x2cd, config1: 0, ..mem_loads(fields) };
+    let mut stream = Recording::new(&[(mem_loads(fields), "slow"), (stores, "slow")]);
+    stream.note(0, "source=pebs");
+    stream.note(1, "source=pebs");
+    for event in [0, 1] {
+        let hit = Hit { event, data_src: L3, weight: 90, ..Hit::new(USER, 1, task(1, 1), 1) };
+        stream.hit(&hit);
+    }
+    let report = report(Query { accesses: true, ..Query::default() }, &stream.bytes).unwrap();
+    let [event] = &report.events[..] else { panic!("{} tables", report.events.len()) };
+    let of = event.latency_of.as_deref().unwrap();
+    assert!(of.contains("dispatch of the load"), "{of}");
+    assert!(of.contains("retirement of the store"), "{of}");
+}
+
+#[test]
 fn weights_of_unknown_meaning_are_no_latencies() {
     let query = || Query { accesses: true, ..Query::default() };
     let fields = SampleType::DATA_SRC | SampleType::WEIGHT;
