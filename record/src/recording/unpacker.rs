@@ -192,13 +192,17 @@ impl Unpacker {
         let result = context.decompress_stream(&mut output, &mut input);
         let (took, gave) = (input.pos(), output.pos());
         result.map_err(zstd_safe::get_error_name)?;
+        self.holds_more = self.room.end + gave == self.output.len();
+        if took == 0 && gave == 0 {
+            // The output was full, and nothing more was held.
+            return match self.taken == self.packed.len() {
+                true => Ok(()),
+                false => Err("it makes no progress"),
+            };
+        }
         self.taken += took;
         self.filled += gave as u64;
         self.room.end += gave;
-        self.holds_more = self.room.end == self.output.len();
-        if took == 0 && gave == 0 {
-            return Err("it makes no progress");
-        }
         Ok(())
     }
 }
@@ -245,6 +249,26 @@ mod tests {
         let length = out.pos();
         packed.truncate(length);
         packed
+    }
+
+    #[test]
+    fn what_fills_the_output_to_the_last_byte_is_whole() {
+        let mut all = Vec::new();
+        for size in [65_528, 65_528, 65_528, PIECE + RECORD - 3 * 65_528] {
+            let start = all.len();
+            all.resize(start + size, 0);
+            all[start] = 68;
+            all[start + 6..][..2].copy_from_slice(&u16::try_from(size).unwrap().to_le_bytes());
+        }
+        let mut packed = vec![0; 1 << 16];
+        let length = zstd_safe::compress(packed.as_mut_slice(), &all, 1).unwrap();
+        let mut unpacker = Unpacker::new(1 << 20);
+        assert!(unpacker.give(RecordType::COMPRESSED, 0, &packed[..length]));
+        for size in [65_528, 65_528, 65_528, PIECE + RECORD - 3 * 65_528] {
+            assert_eq!(unpacker.fill(ByteOrder::Little), Ok(true));
+            unpacker.output().1.take(size);
+        }
+        assert_eq!(unpacker.fill(ByteOrder::Little), Ok(false));
     }
 
     /// Bytes that come out, and what zstd says.
