@@ -24,6 +24,8 @@ pub(super) struct Unpacker {
     context: Option<DCtx<'static>>,
     /// Bytes of a window that may be filled.
     given: u64,
+    /// The next packed byte is the first of a frame.
+    at_frame: bool,
     /// Bytes of the frame's window, and those that came out of the frame: so
     /// much of the window is filled.
     window: u64,
@@ -83,6 +85,7 @@ impl Unpacker {
         Unpacker {
             context: None,
             given: length.saturating_add(WINDOW),
+            at_frame: true,
             window: 0,
             filled: 0,
             packed: Vec::new(),
@@ -167,6 +170,7 @@ impl Unpacker {
         self.packed.clear();
         self.taken = 0;
         self.context = None;
+        self.at_frame = true;
     }
 
     fn unpack(&mut self) -> Result<(), &'static str> {
@@ -176,13 +180,12 @@ impl Unpacker {
         self.output.resize(PIECE + RECORD, 0);
         let context = match &mut self.context {
             Some(context) => context,
-            none => {
-                let front = self.packed.get(self.taken..).unwrap_or_default();
-                self.window = window(front);
-                self.filled = 0;
-                none.insert(new_context()?)
-            }
+            none => none.insert(new_context()?),
         };
+        if self.at_frame {
+            self.window = window(self.packed.get(self.taken..).unwrap_or_default());
+            self.filled = 0;
+        }
         if self.window.min(self.filled) > self.given {
             return Err("its window takes too much memory for a recording of this length");
         }
@@ -191,7 +194,7 @@ impl Unpacker {
         let mut output = OutBuffer::around(room);
         let result = context.decompress_stream(&mut output, &mut input);
         let (took, gave) = (input.pos(), output.pos());
-        result.map_err(zstd_safe::get_error_name)?;
+        let hint = result.map_err(zstd_safe::get_error_name)?;
         self.holds_more = self.room.end + gave == self.output.len();
         if took == 0 && gave == 0 {
             // The output was full, and nothing more was held.
@@ -200,6 +203,7 @@ impl Unpacker {
                 false => Err("it makes no progress"),
             };
         }
+        self.at_frame = hint == 0;
         self.taken += took;
         self.filled += gave as u64;
         self.room.end += gave;
@@ -269,6 +273,21 @@ mod tests {
             unpacker.output().1.take(size);
         }
         assert_eq!(unpacker.fill(ByteOrder::Little), Ok(false));
+    }
+
+    #[test]
+    fn each_frame_has_its_own_window() {
+        let mut context = CCtx::create();
+        context.set_parameter(CParameter::WindowLog(10)).unwrap();
+        let mut small = vec![0; 1 << 12];
+        let mut out = Out::around(small.as_mut_slice());
+        context.compress_stream(&mut out, &mut InBuffer::around(&[])).unwrap();
+        context.end_stream(&mut out).unwrap();
+        let length = out.pos();
+        assert!(window(&small) <= 1 << 10, "of no bytes at all");
+        let frames = [&small[..length], &packed(40 << 20)].concat();
+        assert!(unpack(&frames, 0).1.is_err(), "the second one's is filled beyond 32 MiB");
+        assert_eq!(unpack(&frames, 16 << 20).1, Ok(false));
     }
 
     /// Bytes that come out, and what zstd says.
