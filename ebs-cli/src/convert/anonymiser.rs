@@ -29,8 +29,6 @@ const UPDATE_FRONT: usize = RecordHeader::SIZE + 16;
 const UNIT: u64 = 0;
 /// Keys that the notes of ours have, the one before and the other after.
 const NOTES: [&str; 2] = ["source", "delivered"];
-/// PROT_* bits that there are.
-const PROTECTION: u32 = 0x0300_001f;
 
 /// What may stay though it tells something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -215,16 +213,15 @@ impl Anonymiser {
             FileIdentity::Inode { .. } => (inode, misc),
             file => (file, misc),
         };
-        // RHEL 7 has the path where others have these two.
-        let odd = mapping.protection.is_some_and(|bits| bits & !PROTECTION != 0);
-        let (protection, flags) = match odd {
-            true => (Some(0), Some(0)),
-            false => (mapping.protection, mapping.flags),
-        };
-        let mapping = Mapping { file, protection, flags, path: &path, ..*mapping };
+        let mapping = Mapping { file, path: &path, ..*mapping };
         let changed = match kind {
             RecordType::MMAP => SideRecord::Mmap(mapping),
-            _ => SideRecord::Mmap2(mapping),
+            // Of RHEL 7's only the path is known.
+            _ => SideRecord::Mmap2(Mapping {
+                protection: mapping.protection.or(Some(0)),
+                flags: mapping.flags.or(Some(0)),
+                ..mapping
+            }),
         };
         self.put(&changed, misc, trailer, order)
     }

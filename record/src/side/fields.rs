@@ -62,6 +62,11 @@ impl<'a> Fields<'a> {
         self.cursor.rest()
     }
 
+    /// Everything left, which stays there.
+    pub(super) fn ahead(&self) -> &'a [u8] {
+        self.cursor.clone().rest()
+    }
+
     /// Everything left up to the first NUL.
     pub(super) fn string(&mut self) -> &'a [u8] {
         let rest = self.rest();

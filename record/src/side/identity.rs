@@ -61,7 +61,7 @@ fn records(p: &Pool) -> Vec<SideRecord<'_>> {
         path: &p.text,
     };
     let second = |file| {
-        let (protection, flags) = (Some(p.short), Some(u32::from(p.flags)));
+        let (protection, flags) = (Some(p.short & 7), Some(u32::from(p.flags)));
         SideRecord::Mmap2(Mapping { file, protection, flags, ..mapping })
     };
     let links = p.links.iter().map(|&(device, inode)| NamespaceLink { device, inode });

@@ -8,6 +8,9 @@ use crate::units::Task;
 
 /// Bytes that MMAP2's union has for a build id.
 const BUILD_ID_ROOM: u8 = 20;
+/// PROT_* bits that there are (asm-generic/mman-common.h and arm64's); records
+/// have the lowest three at most.
+const PROTECTION: u32 = 0x0300_003f;
 
 /// Which file a mapping shows, as MMAP2's union has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +45,11 @@ pub struct Mapping<'a> {
     pub page_offset: u64,
     /// Which file.
     pub file: FileIdentity<'a>,
-    /// PROT_* bits; MMAP2 only.
+    /// PROT_* bits; MMAP2 only, and not of RHEL 7's first kernels, whose
+    /// MMAP2 is that of Linux 3.12: the path stands where Linux 3.16 put
+    /// these two.
     pub protection: Option<u32>,
-    /// MAP_* bits; MMAP2 only.
+    /// MAP_* bits; there with `protection`.
     pub flags: Option<u32>,
     /// Path, or a name in brackets; bytes as the target chose them.
     pub path: &'a [u8],
@@ -68,20 +73,19 @@ impl<'a> Mapping<'a> {
         fields: &mut Fields<'a>,
         misc: Misc,
     ) -> Result<Mapping<'a>, SideError> {
-        Ok(Mapping {
-            task: fields.task()?,
-            start: fields.u64("addr")?,
-            length: fields.u64("len")?,
-            page_offset: fields.u64("pgoff")?,
-            file: if misc.contains(Misc::MMAP_BUILD_ID) {
-                build_id(fields)?
-            } else {
-                inode(fields)?
-            },
-            protection: Some(fields.u32("prot")?),
-            flags: Some(fields.u32("flags")?),
-            path: fields.string(),
-        })
+        let task = fields.task()?;
+        let (start, length) = (fields.u64("addr")?, fields.u64("len")?);
+        let page_offset = fields.u64("pgoff")?;
+        let file = match misc.contains(Misc::MMAP_BUILD_ID) {
+            true => build_id(fields)?,
+            false => inode(fields)?,
+        };
+        let (protection, flags) = match starts_path(fields.ahead()) {
+            true => (None, None),
+            false => (Some(fields.u32("prot")?), Some(fields.u32("flags")?)),
+        };
+        let path = fields.string();
+        Ok(Mapping { task, start, length, page_offset, file, protection, flags, path })
     }
 
     pub(super) fn encode_mmap(&self, w: &mut Writer<'_>) -> Result<(), SideError> {
@@ -97,9 +101,13 @@ impl<'a> Mapping<'a> {
 
     pub(super) fn encode_mmap2(&self, w: &mut Writer<'_>) -> Result<(), SideError> {
         let kind = RecordType::MMAP2;
-        let (Some(protection), Some(flags)) = (self.protection, self.flags) else {
-            let problem = "it needs protection and flags; use MMAP";
-            return Err(SideError::Unencodable { kind, problem });
+        let bits = match (self.protection, self.flags) {
+            (Some(protection), Some(flags)) => Some((protection, flags)),
+            (None, None) if starts_path(self.path) => None,
+            _ => {
+                let problem = "it needs protection and flags; use MMAP";
+                return Err(SideError::Unencodable { kind, problem });
+            }
         };
         put_task(w, self.task);
         put_words(w, &[self.start, self.length, self.page_offset]);
@@ -112,8 +120,10 @@ impl<'a> Mapping<'a> {
             }
             FileIdentity::BuildId(id) => put_build_id(w, id)?,
         }
-        w.u32(protection);
-        w.u32(flags);
+        if let Some((protection, flags)) = bits {
+            w.u32(protection);
+            w.u32(flags);
+        }
         put_string(w, kind, self.path)
     }
 
@@ -124,6 +134,17 @@ impl<'a> Mapping<'a> {
             _ => Misc(misc.0 & !Misc::MMAP_BUILD_ID.0),
         }
     }
+}
+
+/// Whether a path stands where MMAP2 has protection and flags: text is no
+/// PROT_* bits, in either order.
+fn starts_path(bytes: &[u8]) -> bool {
+    let mut front = [0; 4];
+    front.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+    let is_protection = |bits: u32| bits & !PROTECTION == 0;
+    front[0].is_ascii_graphic()
+        && !is_protection(u32::from_le_bytes(front))
+        && !is_protection(u32::from_be_bytes(front))
 }
 
 fn inode<'a>(fields: &mut Fields<'a>) -> Result<FileIdentity<'a>, SideError> {

@@ -48,6 +48,23 @@ fn mmap2_with_an_inode() {
     assert_eq!(decode(RecordType::MMAP2, Misc(2), &body), Ok(expected));
 }
 
+/// As Linux 3.12 wrote it, and RHEL 7 long after.
+#[test]
+fn mmap2_without_protection_and_flags() {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        for path in [&b"/usr/lib64/ld-2.17.so"[..], b"[stack]", b"//anon", b"/a", b"x"] {
+            let file = FileIdentity::Inode { major: 8, minor: 1, inode: 777, generation: 9 };
+            let old = Mapping { file, protection: None, flags: None, path, ..mapping() };
+            let mut bytes = Vec::new();
+            SideRecord::Mmap2(old).encode(Misc(2), &[], order, &mut bytes).unwrap();
+            assert_eq!(&bytes[8 + 56..][..path.len()], path, "behind the inode");
+            let header = RecordHeader { kind: RecordType::MMAP2, misc: Misc(2), size: 0 };
+            let decoded = SideRecord::decode(header, &bytes[8..], order);
+            assert_eq!(decoded, Ok(SideRecord::Mmap2(old)));
+        }
+    }
+}
+
 #[test]
 fn mmap2_with_a_build_id() {
     let mut union = [0xab; 24];
@@ -114,6 +131,8 @@ fn what_a_record_has_no_place_for_is_refused() {
     };
     refused(SideRecord::Mmap(mapping()));
     refused(SideRecord::Mmap2(Mapping { flags: None, ..mapping() }));
+    let none = Mapping { protection: None, flags: None, ..mapping() };
+    refused(SideRecord::Mmap2(Mapping { path: b"", ..none }));
     refused(SideRecord::Mmap2(Mapping { file: FileIdentity::BuildId(&[0; 21]), ..mapping() }));
     refused(SideRecord::Mmap2(Mapping { path: b"a\0b", ..mapping() }));
     let error = SideRecord::Mmap2(Mapping { path: &[b'x'; 70_000], ..mapping() })
