@@ -99,7 +99,7 @@ impl<P: Printer> Lines<P> {
                     sifter.side(*misc, record, id);
                 }
                 self.printer.side(*misc, record, id);
-                self.order.side(record, id.time);
+                self.order.side(decoder, record, id.time);
             }
             StreamRecord::Feature => {
                 if let Some(sifter) = &mut self.sifter {

@@ -49,7 +49,7 @@ impl Order {
         (self.printed, self.bad)
     }
 
-    /// Takes a sample. Where there is no more room, older ones may go.
+    /// Takes a sample.
     #[inline]
     pub(super) fn sample(
         &mut self,
@@ -59,23 +59,29 @@ impl Order {
     ) {
         let time = decoder.events().get(event).and_then(|it| it.layout.peek_time(payload));
         let event = u32::try_from(event).unwrap_or(u32::MAX);
-        self.rounds.push(time, Held::Sample { event, misc }, payload);
-        let room = (ROOM + decoder.offset() / 2).min(MOST_ROOM);
-        if self.rounds.size() as u64 > room {
-            self.rounds.make_room();
-        }
+        self.hold(decoder, time, Held::Sample { event, misc }, payload);
     }
 
     /// Takes a side record, of which names count.
-    pub(super) fn side(&mut self, record: &SideRecord<'_>, time: Option<Time>) {
+    pub(super) fn side(&mut self, decoder: &Decoder, record: &SideRecord<'_>, time: Option<Time>) {
         match record {
             SideRecord::Comm { task, name } => {
-                self.rounds.push(time, Held::Comm { tid: task.tid }, name);
+                self.hold(decoder, time, Held::Comm { tid: task.tid }, name);
             }
             SideRecord::Fork { task, parent, .. } => {
-                self.rounds.push(time, Held::Fork { tid: task.tid, parent: *parent }, &[]);
+                self.hold(decoder, time, Held::Fork { tid: task.tid, parent: *parent }, &[]);
             }
             _ => {}
+        }
+    }
+
+    /// Keeps a record. Where there is no more room, older ones may go.
+    #[inline]
+    fn hold(&mut self, decoder: &Decoder, time: Option<Time>, held: Held, bytes: &[u8]) {
+        self.rounds.push(time, held, bytes);
+        let room = (ROOM + decoder.offset() / 2).min(MOST_ROOM);
+        if self.rounds.size() as u64 > room {
+            self.rounds.make_room();
         }
     }
 
@@ -123,5 +129,26 @@ impl Order {
             }
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::TextPrinter;
+    use super::*;
+
+    #[test]
+    fn births_alone_take_no_more_room_than_samples() {
+        let decoder = Decoder::new();
+        let mut order = Order::default();
+        let mut printer = TextPrinter::default();
+        let task = Task::default();
+        for at in (0..1_000_000).map(Time) {
+            let birth = SideRecord::Fork { task, parent: task, time: at };
+            order.side(&decoder, &birth, Some(at));
+            while order.print(&decoder, (&mut printer, None), (&mut Vec::new(), 1)) {}
+        }
+        assert!(order.rounds.size() as u64 <= ROOM, "{} bytes", order.rounds.size());
+        assert_eq!(order.late(), 0);
     }
 }
