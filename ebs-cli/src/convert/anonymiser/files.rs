@@ -5,12 +5,17 @@ use super::tokens::{Kind, Tokens};
 /// What the kernel calls memory without a file.
 const WITHOUT_FILE: [&[u8]; 6] =
     [b"//anon", b"/anon_hugepage", b"/dev/zero", b"//enomem", b"//toolong", b"//noexec"];
+/// Memory that a program gave a name to (PR_SET_VMA_ANON_NAME).
+const NAMED: [&[u8]; 2] = [b"[anon:", b"[anon_shmem:"];
 /// Where modules of a kernel are.
 const MODULES: [&[u8]; 2] = [b"/lib/modules/", b"/usr/lib/modules/"];
 
 /// A name to be put in a path's place; None where it may stay: memory without
-/// a file, the kernel and its modules.
+/// a file, the kernel and its modules. With the number of a file.
 pub(super) fn replaced(path: &[u8], tokens: &mut Tokens) -> Option<(u64, Vec<u8>)> {
+    if NAMED.iter().any(|start| path.starts_with(start)) {
+        return Some((0, tokens.token(Kind::Memory, path)));
+    }
     let there = path.strip_suffix(b" (deleted)").unwrap_or(path);
     let stays = path.is_empty()
         || path.starts_with(b"[")
@@ -49,5 +54,7 @@ mod tests {
             assert!(replaced(path, &mut tokens).is_some());
         }
         assert_eq!(replaced(b"x", &mut tokens), Some((4, b"/object-4".to_vec())));
+        let named = replaced(b"[anon:jo's secrets]", &mut tokens);
+        assert_eq!(named, Some((0, b"[anon:1]".to_vec())));
     }
 }

@@ -7,21 +7,24 @@ use std::collections::HashMap;
 pub(super) enum Kind {
     Thread,
     File,
+    Memory,
     Cgroup,
     /// Code that the kernel took in while it ran.
     Program,
 }
 
 impl Kind {
-    const ALL: [Kind; 4] = [Kind::Thread, Kind::File, Kind::Cgroup, Kind::Program];
+    const ALL: [Kind; 5] = [Kind::Thread, Kind::File, Kind::Memory, Kind::Cgroup, Kind::Program];
 
-    fn stem(self) -> &'static str {
+    /// What stands before a number and after it.
+    fn around(self) -> (&'static str, &'static str) {
         match self {
-            Kind::Thread => "comm-",
+            Kind::Thread => ("comm-", ""),
             // Readers take what starts with a slash for a file.
-            Kind::File => "/object-",
-            Kind::Cgroup => "/cgroup-",
-            Kind::Program => "bpf_prog_",
+            Kind::File => ("/object-", ""),
+            Kind::Memory => ("[anon:", "]"),
+            Kind::Cgroup => ("/cgroup-", ""),
+            Kind::Program => ("bpf_prog_", ""),
         }
     }
 
@@ -29,6 +32,7 @@ impl Kind {
         match self {
             Kind::Thread => "names of threads",
             Kind::File => "files",
+            Kind::Memory => "names of memory",
             Kind::Cgroup => "cgroups",
             Kind::Program => "BPF programs",
         }
@@ -55,7 +59,8 @@ impl Tokens {
 
     /// The name that stands for another.
     pub(super) fn token(&mut self, kind: Kind, name: &[u8]) -> Vec<u8> {
-        format!("{}{}", kind.stem(), self.number(kind, name)).into_bytes()
+        let (before, after) = kind.around();
+        format!("{before}{}{after}", self.number(kind, name)).into_bytes()
     }
 
     /// How many names of each kind were replaced, for people.
