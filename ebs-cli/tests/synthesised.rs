@@ -88,5 +88,6 @@ fn losses_are_told() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let [ring, samples, filter, _] = scenes::LOSSES;
     assert_eq!(report["losses"]["lost"], ring, "{}", report["losses"]);
-    assert_eq!(report["losses"]["lost_samples"], samples + filter, "{}", report["losses"]);
+    assert_eq!(report["losses"]["lost_samples"], samples, "{}", report["losses"]);
+    assert_eq!(report["losses"]["filtered_out"], filter, "{}", report["losses"]);
 }
