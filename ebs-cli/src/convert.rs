@@ -10,6 +10,7 @@ mod file_sink;
 mod left_out;
 mod pipe_sink;
 mod place;
+mod removal;
 mod sink;
 
 use crate::arguments::ConvertArguments;

@@ -11,8 +11,11 @@ use record::side::FileIdentity;
 use record::stream::{StreamRecord, write};
 use record::{ByteOrder, Misc, RecordHeader, RecordType, SideRecord};
 use std::collections::BTreeSet;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const FOLDER: &str = "HARDMETER_RECORDINGS";
@@ -214,6 +217,39 @@ fn a_recording_is_not_converted_onto_itself() {
 }
 
 /// A stream may describe events after its first record, in either byte order.
+#[test]
+fn a_signal_leaves_nothing_behind() {
+    let bytes = std::fs::read(fixtures().join("page_faults-6.1.pipe.data")).unwrap();
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let folder = TempDir::new().unwrap();
+        let files = || std::fs::read_dir(folder.path()).unwrap().count();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ebs"))
+            .args(["convert", "-"])
+            .arg(folder.path().join("out.data"))
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(&bytes[..bytes.len() / 2]).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while files() == 0 || !catches(child.id(), signal) {
+            assert!(Instant::now() < deadline, "no file was begun");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let kill = format!("kill -{signal} {}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().signal(), Some(signal));
+        assert_eq!(files(), 0, "signal {signal}");
+    }
+}
+
+/// Whether a process has a handler for a signal.
+fn catches(pid: u32, signal: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() >> (signal - 1) & 1 == 1
+}
+
 #[test]
 fn events_that_come_late_are_in_the_file() {
     let folder = TempDir::new().unwrap();

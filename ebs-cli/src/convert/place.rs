@@ -1,6 +1,7 @@
 //! Where a conversion goes: a file that is there only when it is whole, or
 //! stdout.
 
+use super::removal::remove_when_ended;
 use crate::invocation::Misuse;
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File, Metadata, Permissions};
@@ -58,6 +59,7 @@ impl Place {
                     .permissions(Permissions::from_mode(0o666))
                     .tempfile_in(folder)
                     .with_context(|| format!("cannot write to {}", folder.display()))?;
+                remove_when_ended(file.path().to_owned())?;
                 Ok(Place::File(file, path))
             }
         }
