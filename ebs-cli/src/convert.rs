@@ -16,7 +16,7 @@ mod sink;
 use crate::arguments::ConvertArguments;
 use crate::input::Input;
 use anonymiser::{Anonymiser, Keep};
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use conversion::Conversion;
 use file_sink::FileSink;
 use pipe_sink::PipeSink;
@@ -41,16 +41,17 @@ pub fn run(arguments: &ConvertArguments) -> Result<()> {
     let keep = Keep { build_ids: arguments.keep_build_ids, registers: arguments.keep_registers };
     let anonymiser = arguments.anonymise.then(|| Anonymiser::new(keep));
     let mut conversion = Conversion::new(sink, input.file(), anonymiser);
+    let goal = || format!("cannot convert to {}", arguments.output.display());
     let mut decoder = input.decoder();
     let end = input.read_bytes(&mut decoder, |stream, record, bytes| {
-        conversion.record(stream, record, bytes)
+        conversion.record(stream, record, bytes).with_context(goal)
     })?;
     let stream = decoder.stream();
     if stream.events().is_empty() {
         end.into_result()?;
         return Err(anyhow!("{}: the recording describes no event", input.name()));
     }
-    let told = conversion.finish(stream)?;
+    let told = conversion.finish(stream).with_context(goal)?;
     let name = place.keep()?;
     // A closed stderr is no reason to fail.
     let _ = writeln!(stderr(), "ebs: {name}: {told}");

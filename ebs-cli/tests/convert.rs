@@ -198,6 +198,16 @@ fn nothing_is_written_where_nothing_can_be_read() {
 }
 
 #[test]
+fn a_full_disk_is_told_with_its_place() {
+    for name in ["page_faults-6.1.pipe.data", "everything-6.1.file.data"] {
+        let said = ebs(&["convert"], &[&fixtures().join(name), Path::new("/dev/full")]);
+        assert_eq!(said.status.code(), Some(1));
+        let said = text(&said.stderr);
+        assert!(said.starts_with("ebs: cannot convert to /dev/full: No space left"), "{said}");
+    }
+}
+
+#[test]
 fn a_recording_is_not_converted_onto_itself() {
     let folder = TempDir::new().unwrap();
     let bytes = std::fs::read(fixtures().join("group_desc-4.14.file.data")).unwrap();

@@ -140,7 +140,7 @@ impl Conversion {
             true => "; perf will not open it without the formats of tracepoints: use --pipe",
             false => "",
         };
-        self.sink.finish(stream).context("cannot write")?;
+        self.sink.finish(stream)?;
         Ok(format!(
             "{form}, {} records, {} of them samples{}{}{unopened}",
             self.records,
