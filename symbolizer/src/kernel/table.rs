@@ -80,12 +80,13 @@ impl KernelSymbols {
     /// None that the list did not have when it was read first.
     pub(crate) fn variables(&self) -> Result<Option<KernelSymbols>, ListError> {
         let mut list = SymbolList::parse(self.list.bytes.clone())?;
-        if list.address_of(EVERY_KERNEL_HAS).is_none() {
-            return Ok(None);
-        }
-        if self.offset != 0 {
-            list.entries.retain(|entry| entry.module == Entry::NO_MODULE);
-        }
+        let Some(known) = list.address_of(EVERY_KERNEL_HAS) else { return Ok(None) };
+        let is_moved = self.offset != 0;
+        list.entries.retain(|entry| {
+            // A System.map has offsets of each CPU's variables, from 0 on: the
+            // last would reach up to the kernel's image.
+            entry.address >> 63 == known >> 63 && (!is_moved || entry.module == Entry::NO_MODULE)
+        });
         Ok(Some(KernelSymbols::of(list, self.offset, &[], choose_variable)))
     }
 

@@ -227,6 +227,23 @@ fn variables_end_where_anything_begins() {
     assert_eq!(name(&moved, 0x5008), None);
 }
 
+/// As System.map has them on x86-64 before Linux 6.15: what the kernel asks
+/// for at run time lies between them and its image.
+#[test]
+fn variables_of_each_cpu_do_not_reach_up_to_the_image() {
+    let list = b"0000000000000000 D __per_cpu_start\n0000000000034000 D __per_cpu_end\n\
+                 ffffffff81000000 T _text\nffffffff82a14940 D init_task\n\
+                 ffffffff82a18000 B _end\n";
+    for offset in [0, 0x1e00_0000] {
+        let table = KernelSymbols::new(SymbolList::parse(list.to_vec()).unwrap(), offset);
+        let variables = table.variables().unwrap().unwrap();
+        let name = |address| variables.find(address).map(|found| found.name);
+        assert_eq!(name(0xffff_8880_1234_5678), None);
+        assert_eq!(name(0xffff_c900_0000_1000), None);
+        assert_eq!(name(0xffff_ffff_82a1_4950 + offset), Some(&b"init_task"[..]));
+    }
+}
+
 #[test]
 fn a_list_of_marks_alone_names_no_variables() {
     let list = b"1000 T _text\n2000 D __start_rodata\n3000 B __init_begin\n".to_vec();
