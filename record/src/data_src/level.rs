@@ -22,7 +22,8 @@ pub enum Level {
     L3,
     /// Fourth-level cache.
     L4,
-    /// Cache of another core or socket, level not told.
+    /// Cache of another core or socket, level not told; without a distance
+    /// also the L3 (AMD before Zen 4 does not tell them apart).
     AnyCache,
     /// Cache on the memory's side.
     MemorySideCache,
@@ -75,6 +76,9 @@ const DEPRECATED: [(u64, Level, Option<Distance>); 11] = [
     (1 << 3, Level::L1, None),
 ];
 
+/// The deprecated bits of the L3 and of a cache one hop away.
+const L3_OR_NEAR: u64 = (1 << 6 | 1 << 10) << 5;
+
 impl DataSrc {
     /// The level, from `mem_lvl_num` or else the deprecated field.
     pub fn level(self) -> Level {
@@ -102,6 +106,11 @@ impl DataSrc {
     /// field; None for local or not told.
     pub fn distance(self) -> Option<Distance> {
         let remote = self.field(37, 1) == 1;
+        // IBS before Zen 4: "the L3 or another cache of the node", neither
+        // remote nor a hop away (g_data_src[], arch/x86/events/amd/ibs.c).
+        if !remote && self.0 & L3_OR_NEAR == L3_OR_NEAR {
+            return None;
+        }
         match self.field(43, 3) {
             1 => Some(Distance::Core),
             2 => Some(Distance::Node),

@@ -75,6 +75,19 @@ fn deprecated_levels_tell_the_distance() {
     }
 }
 
+/// Zen 2 and 3 do not tell their L3 from another core's cache: as Linux 6.1
+/// and 6.6 write that.
+#[test]
+fn the_l3_or_a_near_cache_is_not_far_away() {
+    let linux_6_1 = 2 | (2 | 1 << 6 | 1 << 10) << 5;
+    let linux_6_6 = linux_6_1 | 11 << 33 | 1 << 43;
+    for word in [linux_6_1, linux_6_6] {
+        assert_eq!(DataSrc(word).level(), Level::AnyCache);
+        assert_eq!(text(word), "load, cache hit");
+    }
+    assert_eq!(text(linux_6_6 | 1 << 37), "load, cache hit, another core");
+}
+
 #[test]
 fn hops_say_how_far() {
     for (hops, distance) in

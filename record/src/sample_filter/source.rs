@@ -115,6 +115,7 @@ mod tests {
             ("store hit", STORE | HIT | level(3, 1), "nnnnn"),
             ("store miss", STORE | MISS | level(3, 1), "y????"),
             ("Zen 2 cache of the node", LOAD | HIT | 1 << 11 | level(10, 11) | hops(1), "yynn?"),
+            ("the same, Linux 6.1", LOAD | HIT | 1 << 11 | level(10, 0), "yynn?"),
             ("Zen 4 far DRAM", LOAD | HIT | level(8, 13) | REMOTE | hops(2), "yyyyn"),
             ("CXL", LOAD | HIT | 9 << 33, "yyynn"),
             ("level 15, not told", LOAD | HIT | 15 << 33, "?????"),
