@@ -3,9 +3,12 @@
 use crate::atom::TIMELESS;
 use crate::held::{Batch, Held};
 use crate::sieve::Doubt;
+use crate::weight;
+use record::ibs::{IbsOp, Quirks};
 use record::registers::{RegsAbi, name};
-use record::stream::EventDescription;
-use record::{Arch, DataSrc, EventType, Misc, Sample, SampleLayout, SampleType};
+use record::sample::Weight;
+use record::stream::{EventDescription, Features};
+use record::{Arch, ByteOrder, DataSrc, EventType, Misc, Sample, SampleLayout, SampleType};
 
 /// Software events whose address means something: 0 is then an address
 /// (page_fault, minor_fault, major_fault, alignment_fault, emulation_fault).
@@ -49,12 +52,27 @@ pub(crate) struct Fields {
     /// Without them and registers no sample is decoded in full.
     keeps_source: bool,
     keeps_weight: bool,
+    ibs: Option<Ibs>,
+}
+
+/// Where IBS registers stand in for a data source and a latency: kernels
+/// before 6.1 give nothing else.
+#[derive(Clone, Debug)]
+struct Ibs {
+    cpu_id: Option<String>,
 }
 
 impl Fields {
     /// Fields of an event; keeps what it has of `wanted`.
-    pub(crate) fn new(event: &EventDescription, wanted: Wanted) -> Fields {
+    pub(crate) fn new(event: &EventDescription, features: &Features, wanted: Wanted) -> Fields {
         let attr = &event.attr;
+        let lacks = !attr.sample_type.intersects(WEIGHTS.union(SampleType::DATA_SRC));
+        let ibs = (lacks && weight::is_ibs_raw(event, features))
+            .then(|| Ibs { cpu_id: features.cpu_id.clone() });
+        let has = match ibs {
+            Some(_) => attr.sample_type | SampleType::DATA_SRC | SampleType::WEIGHT,
+            None => attr.sample_type,
+        };
         let zero_is_address = match attr.kind {
             EventType::SOFTWARE => SOFTWARE_WITH_ADDRESS.contains(&attr.config),
             EventType::BREAKPOINT => true,
@@ -70,11 +88,12 @@ impl Fields {
         let kept = (0..64).filter(|bit| mask & wanted.registers & (1 << bit) != 0).collect();
         Fields {
             layout: event.layout.clone(),
-            has: attr.sample_type,
+            has,
             zero_is_address,
             kept,
-            keeps_source: wanted.access && attr.sample_type.contains(SampleType::DATA_SRC),
-            keeps_weight: wanted.access && attr.sample_type.intersects(WEIGHTS),
+            keeps_source: wanted.access && has.contains(SampleType::DATA_SRC),
+            keeps_weight: wanted.access && has.intersects(WEIGHTS),
+            ibs,
         }
     }
 
@@ -158,13 +177,16 @@ impl Fields {
 
     /// Appends the words of a sample, as many as it tells.
     fn read_words(&self, misc: Misc, payload: &[u8], words: &mut Vec<u64>) -> Option<u16> {
-        let sample = self.layout.decode(misc, payload).ok()?;
+        let mut sample = self.layout.decode(misc, payload).ok()?;
+        if let Some(ibs) = self.ibs.as_ref().filter(|_| self.keeps_source) {
+            ibs.complete(&mut sample, self.layout.order());
+        }
         let before = words.len();
         if self.keeps_source {
-            words.push(sample.data_src?.0);
+            words.push(sample.data_src.unwrap_or_default().0);
         }
         if self.keeps_weight {
-            words.push(sample.weight?.to_word());
+            words.push(sample.weight.map_or(0, |weight| weight.to_word()));
         }
         if self.read_registers(&sample, words).is_none() {
             words.truncate(before);
@@ -200,6 +222,17 @@ impl Fields {
             (taken.weight, taken.registers) = (Some(*word), rest);
         }
         taken
+    }
+}
+
+impl Ibs {
+    /// Adds what the registers tell; nothing where there are none.
+    fn complete(&self, sample: &mut Sample<'_>, order: ByteOrder) {
+        let Some(Ok(op)) = sample.raw.map(|raw| IbsOp::decode(raw, order)) else { return };
+        sample.data_src = Some(op.data_src(Quirks::of(self.cpu_id.as_deref(), op.caps)));
+        let is_told = !op.dc_uc_mem_acc();
+        let latency = op.dc_miss_lat().filter(|_| is_told).unwrap_or_default();
+        sample.weight = Some(Weight::Full(latency.into()));
     }
 }
 

@@ -184,7 +184,7 @@ impl Pipeline {
                 true => Wanted { registers: u64::MAX, ..wanted },
                 false => wanted,
             };
-            let fields = Fields::new(description, wanted);
+            let fields = Fields::new(description, decoder.features(), wanted);
             let mut event = Event::new(description, fields, &self.query, decoder.features());
             let first = self.counters.events.iter().position(|first| event.joins(first));
             event.leader = first.unwrap_or(index);

@@ -44,7 +44,10 @@ impl Weighing {
     /// the CPU's vendor tell.
     pub(crate) fn of(event: &EventDescription, features: &Features) -> Weighing {
         if !event.attr.sample_type.intersects(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT) {
-            return Weighing::Absent;
+            return match is_ibs_raw(event, features) {
+                true => Weighing::Latency(MISS),
+                false => Weighing::Absent,
+            };
         }
         match event.notes.iter().find_map(|text| note::value(text, "weight")) {
             Some("load-latency-cycles") => Weighing::Latency(LOAD),
@@ -63,24 +66,42 @@ impl Weighing {
     }
 }
 
-fn by_attr(event: &EventDescription, features: &Features) -> Option<&'static str> {
+/// Whether samples carry the registers of AMD's IBS, of ops.
+pub(crate) fn is_ibs_raw(event: &EventDescription, features: &Features) -> bool {
+    event.attr.sample_type.contains(SampleType::RAW) && is_ibs(event, features)
+}
+
+fn is_ibs(event: &EventDescription, features: &Features) -> bool {
     let attr = &event.attr;
-    let pmu = features.pmus.iter().find(|(kind, _)| *kind == attr.kind.0);
-    let pmu = pmu.map_or("", |(_, name)| name);
-    let title = event.title();
-    let is_of = |name: &str| pmu.starts_with(name) || title.starts_with(name);
-    if is_of("ibs_op") {
+    // Precise cycles and ops are forwarded to IBS.
+    let is_core = matches!(attr.kind, EventType::HARDWARE | EventType::RAW);
+    let is_forwarded = attr.precise_ip() > 0 && is_core;
+    let is_ours = event.notes.iter().any(|text| note::value(text, "source") == Some("ibs"));
+    is_ours && !is_of("ibs_fetch", event, features)
+        || is_of("ibs_op", event, features)
+        || is_forwarded && Maker::of(features) == Maker::Amd
+}
+
+/// Whether an event is one of that PMU, or of those called alike.
+fn is_of(name: &str, event: &EventDescription, features: &Features) -> bool {
+    pmu(event, features).starts_with(name) || event.title().starts_with(name)
+}
+
+fn pmu<'f>(event: &EventDescription, features: &'f Features) -> &'f str {
+    let pmu = features.pmus.iter().find(|(kind, _)| *kind == event.attr.kind.0);
+    pmu.map_or("", |(_, name)| name)
+}
+
+fn by_attr(event: &EventDescription, features: &Features) -> Option<&'static str> {
+    if is_ibs(event, features) {
         return Some(MISS);
     }
-    if is_of("arm_spe") {
+    if is_of("arm_spe", event, features) {
         return Some(OPERATION);
     }
+    let (attr, pmu, title) = (&event.attr, pmu(event, features), event.title());
     match Maker::of(features) {
-        Maker::Amd => {
-            // Precise cycles and ops are forwarded to IBS.
-            let is_core = matches!(attr.kind, EventType::HARDWARE | EventType::RAW);
-            (attr.precise_ip() > 0 && is_core).then_some(MISS)
-        }
+        Maker::Amd => None,
         Maker::Intel => {
             let is_core = attr.kind == EventType::RAW || pmu.starts_with("cpu");
             let code = attr.config & EVENT_AND_MASK;
@@ -196,5 +217,13 @@ mod tests {
         }
         event.attr.sample_type = SampleType::IP;
         assert_eq!(Weighing::of(&event, &intel), Weighing::Absent);
+        event.attr.sample_type = SampleType::RAW;
+        event.notes = vec!["source=ibs;weight=none".to_owned()];
+        for (name, expected) in
+            [("ibs_op//", Weighing::Latency(MISS)), ("ibs_fetch//", Weighing::Absent)]
+        {
+            event.name = Some(name.to_owned());
+            assert_eq!(Weighing::of(&event, &intel), expected);
+        }
     }
 }

@@ -9,6 +9,7 @@
 
 mod access;
 mod condition;
+mod data_src;
 mod quirks;
 mod source;
 

@@ -5,6 +5,7 @@ use crate::report;
 use analysis::report::{Latencies, Row};
 use analysis::{Filter, Key, Query, Report, csv, table};
 use record::attr::EventType;
+use record::stream::Feature;
 use record::{Attr, AttrFlags, SampleType};
 
 /// Words as Skylake-SP writes them, from a recording of it; the last two are
@@ -279,6 +280,57 @@ fn weights_of_unknown_meaning_are_no_latencies() {
     let (latency, kinds, notes) = said(mem_loads(SampleType::WEIGHT));
     assert_eq!((latency.unwrap().samples, kinds), (6, 0));
     assert!(notes.contains("without data_src: what served its accesses is not known"), "{notes}");
+}
+
+/// Kernels before 6.1 give IBS registers and nothing made of them.
+#[test]
+fn registers_of_ibs_tell_levels_and_latencies() {
+    let fields = usual_fields() | SampleType::RAW;
+    let attr = Attr { kind: EventType(11), sample_period: 160, ..page_faults(fields) };
+    let raw = |data2: u64, data3: u64| {
+        let registers = [1 << 18, 0, 0, data2, data3, 0, 0, 0];
+        let words = registers.iter().flat_map(|register: &u64| register.to_le_bytes());
+        0x3ff_u32.to_le_bytes().into_iter().chain(words).collect::<Vec<u8>>()
+    };
+    let missed = 1 | 1 << 7 | 1 << 20;
+    let ibs = |name| {
+        let mut stream = Recording::new(&[(attr.clone(), name)]);
+        stream.feature(&Feature::CpuId("AuthenticAMD,23,49,0".into()));
+        for raw in [
+            raw(2, missed | 90 << 32),
+            raw(3, missed | 400 << 32),
+            // A hit has no latency, whatever the register holds, as has what
+            // was not cached; and an op without an access has nothing.
+            raw(0, 1 | 7 << 32),
+            raw(3, missed | 1 << 14 | 600 << 32),
+            raw(0, 0),
+            vec![0; 68],
+        ] {
+            stream.hit(&Hit { raw, ..Hit::new(USER, 0x1000, task(1, 1), 1) });
+        }
+        stream
+    };
+    let query = || Query { accesses: true, ..by("level", "") };
+    let answer = report(query(), &ibs("ibs_op//").bytes).unwrap();
+    assert_eq!(
+        rows(&answer),
+        [
+            (2, "Missing(NotAvailable)".to_owned()),
+            (1, "Text(\"L1 hit\")".to_owned()),
+            (1, "Text(\"RAM hit\")".to_owned()),
+            (1, "Text(\"cache hit\")".to_owned()),
+            (1, "Text(\"uncached hit\")".to_owned()),
+        ]
+    );
+    let latency = answer.events[0].latency.unwrap();
+    assert_eq!((latency.samples, latency.cycles), (2, 490));
+    assert_eq!(answer.notes, Vec::<String>::new());
+    let slow = report(by("level", "weight=100- and level=RAM"), &ibs("ibs_op//").bytes).unwrap();
+    assert_eq!(slow.events[0].totals.counted, 1);
+    // Raw data of another PMU are something else.
+    let other = report(query(), &ibs("other//").bytes).unwrap();
+    assert_eq!(rows(&other), [(6, "Missing(Field(\"data_src\"))".to_owned())]);
+    assert_eq!(other.events[0].latency, None);
 }
 
 /// In frequency mode samples stand for different numbers of events.

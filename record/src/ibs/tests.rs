@@ -1,4 +1,5 @@
 use super::*;
+use crate::DataSrc;
 use crate::sample_filter::{IbsCondition, SourceCondition};
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 
@@ -295,4 +296,49 @@ proptest! {
             prop_assert!(op.source(quirks).is_none() || op.ld_op());
         }
     }
+}
+
+/// Registers and what the kernel's own word of them reads as.
+#[test]
+fn the_data_source_is_the_kernels() {
+    const LOAD: u64 = 1 | 1 << 17;
+    const MISSED: u64 = LOAD | 1 << 7 | 1 << 20;
+    let text = |caps, data2, data3| {
+        let op = op(caps, 0, data2, data3);
+        op.data_src(Quirks::of(Some(ZEN3), op.caps)).to_string()
+    };
+    let zen3 = |data2, data3| text(ZEN2_CAPS, data2, data3);
+    let zen4 = |data2, data3| text(ZEN4_CAPS, data2, data3);
+    for (registers, expected) in [
+        (zen3(0, 0), "not available"),
+        (zen3(0, LOAD), "load, L1 hit, TLB L1 hit"),
+        (zen3(0, 1), "load, L1 hit"),
+        (zen3(0, 2 | 1 << 17 | 1 << 15), "store, L1 hit, locked, TLB L1 hit"),
+        (zen3(0, LOAD | 1 << 2), "load, L1 hit, TLB L2 hit"),
+        (zen3(0, LOAD | 1 << 2 | 1 << 3), "load, L1 hit, TLB L2 miss"),
+        (zen3(0, LOAD | 1 << 7), "load, L2 hit, TLB L1 hit"),
+        (zen3(2, MISSED), "load, cache hit, TLB L1 hit"),
+        (zen3(3, MISSED), "load, RAM hit, TLB L1 hit"),
+        (zen3(0x13, MISSED), "load, RAM hit, another node, TLB L1 hit"),
+        (zen3(4, MISSED), "load, cache hit, another node, TLB L1 hit"),
+        (zen3(7, MISSED), "load, I/O hit, TLB L1 hit"),
+        (zen3(3, MISSED | 1 << 14), "load, uncached hit, TLB L1 hit"),
+        // Erratum 1293: neither L2 miss nor source can be trusted.
+        (zen3(3, MISSED | 1 << 16), "load, LFB hit, TLB L1 hit"),
+        (zen3(3, MISSED | 1 << 21), "load, TLB L1 hit"),
+        (zen3(3, MISSED - LOAD + 2), "store"),
+        // Bit 5 clear: modified, which Zen 3 does not tell.
+        (zen4(1 | 1 << 5, MISSED), "load, L3 hit, TLB L1 hit"),
+        (zen4(1, MISSED), "load, L3 hit, snoop hitm, TLB L1 hit"),
+        (zen4(2 | 1 << 5, MISSED), "load, cache hit, another core, TLB L1 hit"),
+        (zen4(5, MISSED), "load, cache hit, another node, snoop hitm, TLB L1 hit"),
+        (zen4(6, MISSED), "load, PMEM, TLB L1 hit"),
+        (zen4(0x10 | 1 << 6, MISSED), "load, CXL, another node, TLB L1 hit"),
+        (zen4(0x44, MISSED), "load, TLB L1 hit"),
+    ] {
+        assert_eq!(registers, expected);
+    }
+    // Whole words, as perf_ibs_get_mem_lvl() and its neighbours fill them.
+    let zen2 = load_of_zen2();
+    assert_eq!(zen2.data_src(Quirks::default()), DataSrc(0x103a_2908_2042));
 }
