@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use record::{CpuMode, Pid, Time};
-use symbolizer::{KernelSource, MapsEntry, ObjectId, Options, Symbolizer, parse_maps};
+use symbolizer::{KernelSource, MapsEntry, ObjectId, Options, Resolution, Symbolizer, parse_maps};
 
 fn hex(digits: &[u8]) -> Option<u64> {
     let mut number = 0_u64;
@@ -87,7 +87,9 @@ fn place(entries: &[MapsEntry<'_>]) {
         let again = symbolizer.place(CpuMode::User, Pid(1), address, Time(1));
         assert_eq!(place, again);
         let over = |entry: &&MapsEntry| (entry.start..entry.end).contains(&address);
-        let Some(entry) = entries.iter().rfind(over) else {
+        let entry = entries.iter().rfind(over);
+        place_data(&mut symbolizer, address, entry);
+        let Some(entry) = entry else {
             assert_eq!(place.object, ObjectId::UNMAPPED, "{address:#x}");
             continue;
         };
@@ -99,6 +101,27 @@ fn place(entries: &[MapsEntry<'_>]) {
         };
         assert_eq!(place.address, expected, "{address:#x}");
     }
+}
+
+/// The same of data: addresses of the upper half are the kernel's, and of the
+/// vdso's data nothing counts from its start.
+fn place_data(symbolizer: &mut Symbolizer, address: u64, entry: Option<&MapsEntry<'_>>) {
+    let place = symbolizer.data_place(CpuMode::Kernel, Pid(1), address, Time(1));
+    assert_eq!(place, symbolizer.data_place(CpuMode::User, Pid(1), address, Time(1)));
+    let resolution = symbolizer.resolve_data(place);
+    assert!(matches!(resolution, Resolution::Unknown(_)), "{address:#x}: {resolution:?}");
+    let expected = match entry {
+        _ if address >> 63 == 1 => (ObjectId::KERNEL, address),
+        None => (ObjectId::UNMAPPED, address),
+        Some(entry) => {
+            let (name, counts_from_file) = shown(entry.path);
+            assert_eq!(symbolizer.object_name(place.object), name, "{address:#x}");
+            let from_file = address.wrapping_sub(entry.start).wrapping_add(entry.offset);
+            let is_file = counts_from_file && entry.path != b"[vdso]";
+            (place.object, if is_file { from_file } else { address })
+        }
+    };
+    assert_eq!((place.object, place.address), expected, "{address:#x}");
 }
 
 fuzz_target!(|input: &[u8]| {
