@@ -261,7 +261,9 @@ impl Decoder {
 fn could_be(header: RecordHeader) -> bool {
     let RecordHeader { kind, misc, size } = header;
     match kind {
-        RecordType(1..=22) => size >= 8 && size % 8 == 0 && misc.0 & NO_MISC == 0,
+        RecordType(1..=22) => {
+            (8..=longest(kind)).contains(&size) && size % 8 == 0 && misc.0 & NO_MISC == 0
+        }
         RecordType::FINISHED_ROUND | RecordType::FINISHED_INIT => size == 8 && misc == Misc(0),
         RecordType::COMPRESSED | RecordType::COMPRESSED2 => size > 16 && misc == Misc(0),
         RecordType::HEADER_ATTR | RecordType::HEADER_FEATURE | RecordType::EVENT_UPDATE => {
@@ -273,6 +275,25 @@ fn could_be(header: RecordHeader) -> bool {
 
 /// Whether this may be the header of the record after.
 fn could_follow(header: RecordHeader) -> bool {
-    let known = header.kind.name().is_some();
-    known && usize::from(header.size) >= RecordHeader::SIZE
+    let RecordHeader { kind, size, .. } = header;
+    kind.name().is_some() && (8..=longest(kind)).contains(&size)
+}
+
+/// Bytes that the kernel writes in a record of a kind at most, with room for
+/// fields to come.
+fn longest(kind: RecordType) -> u16 {
+    match kind {
+        // A path of PATH_MAX, or names, and some numbers.
+        RecordType::MMAP
+        | RecordType::MMAP2
+        | RecordType::COMM
+        | RecordType::NAMESPACES
+        | RecordType::KSYMBOL
+        | RecordType::CGROUP => 8192,
+        // perf_event_validate_size().
+        RecordType::READ => 16_384,
+        RecordType::SAMPLE | RecordType::TEXT_POKE => u16::MAX,
+        RecordType(1..super::USER_TYPES) => 512,
+        _ => u16::MAX,
+    }
 }

@@ -316,6 +316,33 @@ fn kernel_records(seen: &[String]) -> Vec<&String> {
     seen.iter().filter(|it| it.starts_with("Sample") || it.starts_with("Side")).collect()
 }
 
+/// Bytes of a stack look like a READ that ends where a record does.
+#[test]
+fn what_is_too_long_for_its_kind_is_no_record() {
+    for order in ORDERS {
+        let mut bytes = start(order);
+        bytes.extend([0; 8]);
+        let at = bytes.len();
+        bytes.extend([0; 64]);
+        let mut samples = 1;
+        while bytes.len() < at + 20_000 {
+            put_sample(1, samples, order, &mut bytes);
+            put_comm(3, b"name", order, &mut bytes);
+            samples += 1;
+        }
+        let size = u16::try_from(bytes.len() - at).unwrap();
+        put_sample(1, samples, order, &mut bytes);
+        write::finished_round(order, &mut bytes);
+        let mut header = Vec::new();
+        RecordHeader { kind: RecordType::READ, misc: Misc(0), size }
+            .encode(&mut Writer::new(&mut header, order));
+        bytes[at..at + 8].copy_from_slice(&header);
+        let (seen, _) = read(&bytes, &[]).unwrap();
+        let found = seen.iter().filter(|it| it.starts_with("Sample")).count();
+        assert_eq!(found as u64, samples, "{order:?}");
+    }
+}
+
 /// Any size that a sample or another record of the kernel says wrongly.
 #[test]
 fn a_wrong_size_costs_its_record_alone() {
