@@ -311,7 +311,7 @@ impl Decoder {
     #[inline]
     fn record<'a>(&'a mut self, input: &'a [u8], left: u64) -> Result<Step<'a>, StreamError> {
         let offset = self.stream.offset();
-        if self.form == Form::Pipe && input.starts_with(FAREWELL) && !self.stream.is_lost() {
+        if self.form == Form::Pipe && input.starts_with(FAREWELL) && self.stream.expects_record() {
             self.data.end = offset;
             self.place = Place::End;
             return Ok(Step::End);

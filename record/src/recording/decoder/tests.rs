@@ -253,6 +253,25 @@ fn last_words_among_what_is_passed_over_end_nothing() {
 }
 
 #[test]
+fn last_words_in_a_trace_end_nothing() {
+    let order = ByteOrder::Little;
+    let mut bytes = Vec::new();
+    write::file_header(order, &mut bytes);
+    write::attr(&attr(1), &[11], order, &mut bytes).unwrap();
+    let mut body = [0; 40];
+    word(&mut body, 0, 24, order);
+    put(RecordType::AUXTRACE, &body, order, &mut bytes);
+    bytes.extend(b"[ perf record: Woken up ");
+    put_sample(11, 6, order, &mut bytes);
+    for piece in [1, 7, 8, 9, 40, 1 << 16] {
+        let (mut seen, decoder, done) = read(&bytes, piece);
+        seen.retain(|kind| kind != "Payload(AUXTRACE)");
+        assert_eq!(seen.join(" "), "FileHeader Event(0) Skipped(AUXTRACE) Sample");
+        assert_eq!((done, decoder.stream().tally().unreadable()), (Ok(()), None));
+    }
+}
+
+#[test]
 fn an_unfinished_file_is_read_to_its_end() {
     let order = ByteOrder::Little;
     let mut file = file(order, 128, &records(order), &[]);

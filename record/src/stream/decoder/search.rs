@@ -81,9 +81,10 @@ impl Decoder {
         true
     }
 
-    /// Whether a record is being looked for.
-    pub(crate) fn is_lost(&self) -> bool {
-        self.position == Position::Lost
+    /// Whether what comes next is a record: neither the bytes that follow one
+    /// nor some that are passed over.
+    pub(crate) fn expects_record(&self) -> bool {
+        self.position == Position::Record
     }
 
     /// Bytes passed over in search of a record that was not found yet.
