@@ -226,7 +226,6 @@ fn a_recording_is_not_converted_onto_itself() {
     assert!(text(&said.stderr).contains("nowhere"), "{}", text(&said.stderr));
 }
 
-/// A stream may describe events after its first record, in either byte order.
 #[test]
 fn a_signal_leaves_nothing_behind() {
     let bytes = std::fs::read(fixtures().join("page_faults-6.1.pipe.data")).unwrap();
@@ -260,6 +259,22 @@ fn catches(pid: u32, signal: i32) -> bool {
     u64::from_str_radix(mask.trim(), 16).unwrap() >> (signal - 1) & 1 == 1
 }
 
+#[test]
+fn whoever_could_not_read_a_recording_cannot_read_what_it_becomes() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let folder = TempDir::new().unwrap();
+    let (from, to) = (folder.path().join("in.data"), folder.path().join("out.data"));
+    std::fs::copy(fixtures().join("group_desc-4.14.file.data"), &from).unwrap();
+    std::fs::set_permissions(&from, PermissionsExt::from_mode(0o600)).unwrap();
+    assert!(ebs(&["convert"], &[&from, &to]).status.success());
+    assert_eq!(mode(&to), 0o600);
+    std::fs::set_permissions(&from, PermissionsExt::from_mode(0o644)).unwrap();
+    assert!(ebs(&["convert"], &[&from, &to]).status.success());
+    assert_eq!(mode(&to), 0o600, "as the file that was replaced");
+}
+
+/// A stream may describe events after its first record, in either byte order.
 #[test]
 fn events_that_come_late_are_in_the_file() {
     let folder = TempDir::new().unwrap();

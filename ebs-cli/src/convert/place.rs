@@ -48,7 +48,7 @@ impl Place {
                 Ok(Place::Special(file, path.to_owned()))
             }
             // What a link leads to is replaced, not the link.
-            _ => {
+            there => {
                 let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
                 let folder = match path.parent() {
                     Some(folder) if folder != Path::new("") => folder,
@@ -56,7 +56,7 @@ impl Place {
                 };
                 let file = tempfile::Builder::new()
                     .prefix(".ebs-convert-")
-                    .permissions(Permissions::from_mode(0o666))
+                    .permissions(Permissions::from_mode(readers(there.as_ref(), input)))
                     .tempfile_in(folder)
                     .with_context(|| format!("cannot write to {}", folder.display()))?;
                 remove_when_ended(file.path().to_owned())?;
@@ -96,10 +96,22 @@ impl Place {
 
 /// Whether the file that is read is this one.
 fn is_input(there: &Metadata, input: &Path) -> bool {
+    let same = |input: Metadata| (input.dev(), input.ino()) == (there.dev(), there.ino());
+    there.is_file() && about(input).is_some_and(same)
+}
+
+/// Who may read the new file: whoever could read the one that it replaces,
+/// else the one that is read. perf's recordings are their owner's alone.
+fn readers(there: Option<&Metadata>, input: &Path) -> u32 {
+    const EVERYBODY: u32 = 0o666;
+    let input = about(input).filter(Metadata::is_file);
+    there.or(input.as_ref()).map_or(EVERYBODY, Metadata::mode) & EVERYBODY
+}
+
+fn about(input: &Path) -> Option<Metadata> {
     let input = match input == Path::new("-") {
         true => Path::new("/dev/stdin"),
         false => input,
     };
-    let same = |input: Metadata| (input.dev(), input.ino()) == (there.dev(), there.ino());
-    there.is_file() && fs::metadata(input).is_ok_and(same)
+    fs::metadata(input).ok()
 }
