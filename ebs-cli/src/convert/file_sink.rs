@@ -58,7 +58,7 @@ fn id_counts(events: &[EventDescription]) -> Vec<usize> {
 /// The names of events, which a pipe tells in another way.
 fn event_names(events: &[EventDescription], order: ByteOrder) -> Result<Vec<EventName>> {
     let name = |event: &EventDescription| {
-        Ok(EventName::new(&event.attr, &event.ids, &event.title(), order)?)
+        Ok(EventName::new(&event.attr, &event.ids, &event.perf_title(), order)?)
     };
     events.iter().map(name).collect()
 }

@@ -94,10 +94,11 @@ impl PerfPrinter {
             let (name, lacking) = (event.title(), lacking.join(", "));
             self.notes.push(format!("{name} was recorded without {lacking}"));
         }
-        let titles = decoder.events().iter().map(|event| event.title().len());
+        let titles = decoder.events().iter().map(|event| event.perf_title().len());
         let width = titles.max().unwrap_or(0);
-        let mut title = vec![b' '; width.saturating_sub(event.title().len())];
-        line::clean(event.title().as_bytes(), &mut title);
+        let name = event.perf_title();
+        let mut title = vec![b' '; width.saturating_sub(name.len())];
+        line::clean(name.as_bytes(), &mut title);
         let has = |any| event.attr.sample_type.contains(any);
         let calls = event.attr.branch_sample_type.contains(BranchSampleType::CALL_STACK);
         let frames = match self.chains {

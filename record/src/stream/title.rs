@@ -38,6 +38,10 @@ const SOFTWARE: [&str; 12] = [
 const CACHES: [&str; 7] = ["L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"];
 const OPERATIONS: [(&str, &str); 3] =
     [("loads", "load"), ("stores", "store"), ("prefetches", "prefetch")];
+/// Which of [`OPERATIONS`] each of [`CACHES`] has, a bit for each.
+const CACHE_OPERATIONS: [u8; 7] = [7, 5, 7, 7, 1, 1, 7];
+/// What perf calls a number that is not in [`HARDWARE`].
+const UNKNOWN_HARDWARE: &str = "unknown-hardware";
 /// On hybrid machines the high half of a generic config is the PMU's type.
 const GENERIC: u64 = u32::MAX as u64;
 /// Bits of a breakpoint's type.
@@ -51,6 +55,48 @@ impl EventDescription {
             Some(name) => Cow::Borrowed(name),
             None => Cow::Owned(of_attr(&self.attr)),
         }
+    }
+
+    /// [`EventDescription::title`] to the letter as perf 6.1 prints it, which
+    /// tells less of events that it has no name for.
+    pub fn perf_title(&self) -> Cow<'_, str> {
+        match (&self.name, perf_of_attr(&self.attr)) {
+            (None, Some(name)) => Cow::Owned(name),
+            _ => self.title(),
+        }
+    }
+}
+
+/// What perf alone calls an event; None where it calls it as [`of_attr`].
+fn perf_of_attr(attr: &Attr) -> Option<String> {
+    let (generic, pmu) = (attr.config & GENERIC, attr.config >> 32);
+    let named = |names: &[&'static str]| names.get(usize::try_from(generic).ok()?).copied();
+    let name = match attr.kind {
+        EventType::HARDWARE => match (named(&HARDWARE), pmu) {
+            (Some(_), 0) => return None,
+            (name, 0) => name.unwrap_or(UNKNOWN_HARDWARE).to_owned(),
+            (name, _) => format!("cpu/{}/", name.unwrap_or(UNKNOWN_HARDWARE)),
+        },
+        EventType::SOFTWARE if named(&SOFTWARE).is_none() => "unknown-software".to_owned(),
+        EventType::HW_CACHE => cache_problem(attr.config)?.to_owned(),
+        EventType::TRACEPOINT => return Some("unknown tracepoint".to_owned()),
+        EventType::SOFTWARE | EventType::RAW | EventType::BREAKPOINT => return None,
+        EventType(kind) => return Some(format!("unknown attr type: {}", kind.cast_signed())),
+    };
+    Some(name + &modifiers(attr))
+}
+
+/// Why perf has no name for a cache's event.
+fn cache_problem(config: u64) -> Option<&'static str> {
+    let [cache, operation, result, ..] = config.to_le_bytes();
+    let Some(possible) = CACHE_OPERATIONS.get(usize::from(cache)) else {
+        return Some("unknown-ext-hardware-cache-type");
+    };
+    match (operation, result) {
+        (3.., _) => Some("unknown-ext-hardware-cache-op"),
+        (_, 2..) => Some("unknown-ext-hardware-cache-result"),
+        _ if possible >> operation & 1 == 0 => Some("invalid-cache"),
+        _ => None,
     }
 }
 
@@ -143,6 +189,33 @@ mod tests {
         assert_eq!(title(EventType::TRACEPOINT, 77, guest, 0), "tracepoint 77");
         assert_eq!(title(EventType(8), 0x10, guest, 0), "event of type 8 config 0x10");
         assert_eq!(title(hardware, 99, guest, 0), "event of type 0 config 0x63");
+    }
+
+    /// Taken from perf script 6.1, of streams without names.
+    #[test]
+    fn perf_has_its_own_words_for_what_it_does_not_know() {
+        let perf = |kind, config| {
+            let modes = AttrFlags::EXCLUDE_KERNEL | AttrFlags::EXCLUDE_HV;
+            let flags = modes | AttrFlags::EXCLUDE_GUEST;
+            let attr = Attr { kind, config, flags, ..Attr::default() };
+            perf_of_attr(&attr).unwrap_or_else(|| of_attr(&attr))
+        };
+        for (kind, config, name) in [
+            (EventType::HARDWARE, 0, "cycles:uH"),
+            (EventType::HARDWARE, 10, "unknown-hardware:uH"),
+            (EventType::HARDWARE, 4 << 32, "cpu/cycles/:uH"),
+            (EventType::SOFTWARE, 99, "unknown-software:uH"),
+            (EventType::HW_CACHE, 4 << 32 | 0x1_0000, "L1-dcache-load-misses:uH"),
+            (EventType::HW_CACHE, 7, "unknown-ext-hardware-cache-type:uH"),
+            (EventType::HW_CACHE, 0x300, "unknown-ext-hardware-cache-op:uH"),
+            (EventType::HW_CACHE, 0x2_0000, "unknown-ext-hardware-cache-result:uH"),
+            (EventType::HW_CACHE, 0x1_0205, "invalid-cache:uH"),
+            (EventType::RAW, 0x1cd, "raw 0x1cd:uH"),
+            (EventType::TRACEPOINT, 317, "unknown tracepoint"),
+            (EventType(99), 0x12, "unknown attr type: 99"),
+        ] {
+            assert_eq!(perf(kind, config), name);
+        }
     }
 
     #[test]
