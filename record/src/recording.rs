@@ -10,7 +10,9 @@
 mod decoder;
 pub mod file_form;
 mod file_header;
+mod form;
 mod front;
 mod unpacker;
 
-pub use decoder::{Decoder, Form, Source, Step};
+pub use decoder::{Decoder, Step};
+pub use form::{Form, Source};

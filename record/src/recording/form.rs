@@ -1,0 +1,41 @@
+//! How a recording is laid out, and how it is read.
+
+use crate::stream::Magic;
+
+/// Where the bytes come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Front to back, once.
+    Pipe,
+    /// Any part of it, in any order.
+    File {
+        /// Bytes of the file.
+        length: u64,
+    },
+}
+
+/// How a recording is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Nothing was read yet.
+    Unknown,
+    /// Front to back, as `perf record -o -` writes it.
+    Pipe,
+    /// With a table of contents, as `perf record -o FILE` writes it.
+    File,
+}
+
+impl Form {
+    /// Bytes from the start that tell it.
+    pub const TOLD_BY: usize = Magic::SIZE;
+
+    /// What the first bytes of a recording say; [`Form::Unknown`] of fewer
+    /// bytes, and of what is no recording.
+    pub fn find(front: &[u8]) -> Form {
+        match Magic::find(front) {
+            Ok(Some(magic)) if magic.header_size < Magic::SMALLEST_FILE_HEADER => Form::Pipe,
+            Ok(Some(_)) => Form::File,
+            Ok(None) | Err(_) => Form::Unknown,
+        }
+    }
+}
