@@ -293,7 +293,7 @@ fn longest(kind: RecordType) -> u16 {
         | RecordType::CGROUP => 8192,
         // perf_event_validate_size().
         RecordType::READ => 16_384,
-        RecordType::SAMPLE | RecordType::TEXT_POKE => u16::MAX,
+        RecordType::SAMPLE | RecordType::TEXT_POKE | RecordType::CALLCHAIN_DEFERRED => u16::MAX,
         RecordType(1..super::USER_TYPES) => 512,
         _ => u16::MAX,
     }

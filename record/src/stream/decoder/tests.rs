@@ -343,6 +343,21 @@ fn what_is_too_long_for_its_kind_is_no_record() {
     }
 }
 
+/// User space parts of call chains have no bound but a record's.
+#[test]
+fn a_long_chain_that_came_later_is_a_record() {
+    for order in ORDERS {
+        let mut bytes = start(order);
+        bytes.extend([0; 8]);
+        put_sample(1, 7, order, &mut bytes);
+        put(RecordType::CALLCHAIN_DEFERRED, &[0; 1040], order, &mut bytes);
+        put_sample(1, 8, order, &mut bytes);
+        let (seen, _) = read(&bytes, &[]).unwrap();
+        let found = seen.iter().filter(|it| it.starts_with("Sample")).count();
+        assert_eq!(found, 2, "{order:?}");
+    }
+}
+
 /// Any size that a sample or another record of the kernel says wrongly.
 #[test]
 fn a_wrong_size_costs_its_record_alone() {
