@@ -18,6 +18,9 @@ const NO_MISC: u16 = 0x0ff8;
 /// Types beyond are no newer recorder's, either: perf's last is 83.
 const LAST_TYPE: u32 = 255;
 
+/// Bytes behind the NUL of a name at most.
+const PADDING: usize = 7;
+
 /// A record whose end is not known.
 #[derive(Debug)]
 pub(super) struct Lost {
@@ -219,7 +222,8 @@ impl Decoder {
     }
 
     /// Whether a side record is written again as it is, of its event or, when
-    /// that is not known, of the first.
+    /// that is not known, of the first. Behind a name there may be rests of
+    /// another: old perfs write such.
     pub(super) fn is_exact(&self, header: RecordHeader, payload: &[u8], routed: Routed) -> bool {
         let event = match routed {
             Routed::Event(event) => self.events.get(event),
@@ -230,8 +234,13 @@ impl Decoder {
         let (body, trailer) = payload.split_at(end);
         let Ok(record) = SideRecord::decode(header, body, self.order) else { return false };
         let mut again = Vec::with_capacity(RecordHeader::SIZE + payload.len());
-        record.encode(header.misc, trailer, self.order, &mut again).is_ok()
-            && again.get(RecordHeader::SIZE..) == Some(payload)
+        let encoded = record.encode(header.misc, trailer, self.order, &mut again).is_ok();
+        let again = again.get(RecordHeader::SIZE..).unwrap_or_default();
+        if !encoded || again.len() != payload.len() {
+            return false;
+        }
+        let zeros = again[..end].iter().rev().take(PADDING).take_while(|byte| **byte == 0).count();
+        again[..end - zeros] == body[..end - zeros] && again[end..] == *trailer
     }
 
     /// Whether a record that can be read, but not to the last byte, holds

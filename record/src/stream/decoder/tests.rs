@@ -316,6 +316,25 @@ fn kernel_records(seen: &[String]) -> Vec<&String> {
     seen.iter().filter(|it| it.starts_with("Sample") || it.starts_with("Side")).collect()
 }
 
+/// perf 3.x copies one name over another.
+#[test]
+fn rests_of_names_do_not_hide_a_record() {
+    for order in ORDERS {
+        let mut bytes = start(order);
+        bytes.extend([0; 8]);
+        // Behind the header and two numbers.
+        let name = bytes.len() + 16;
+        put_comm(3, b"name", order, &mut bytes);
+        assert_eq!(bytes[name..name + 8], *b"name\0\0\0\0");
+        bytes[name + 5..name + 8].copy_from_slice(b".ko");
+        put_sample(1, 1, order, &mut bytes);
+        write::finished_round(order, &mut bytes);
+        let (seen, decoder) = read(&bytes, &[]).unwrap();
+        assert_eq!(kernel_records(&seen).len(), 2, "{seen:?}");
+        assert!(decoder.tally().unreadable().is_some());
+    }
+}
+
 /// Bytes of a stack look like a READ that ends where a record does.
 #[test]
 fn what_is_too_long_for_its_kind_is_no_record() {
