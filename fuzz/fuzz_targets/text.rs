@@ -10,7 +10,7 @@ use record::text::{Column, Line, Parser};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, text)) = input.split_first() else { return };
-    let arch = Arch::ALL[usize::from(choice) % Arch::ALL.len()];
+    let arch = Arch::ALL[usize::from(*choice) % Arch::ALL.len()];
     let mut parser = Parser::new(arch);
     let mut lines = 0;
     for line in text.split(|&byte| byte == b'\n') {
