@@ -103,8 +103,9 @@ fn place(entries: &[MapsEntry<'_>]) {
     }
 }
 
-/// The same of data: addresses of the upper half are the kernel's, and of the
-/// vdso's data nothing counts from its start.
+/// The same of data: addresses of the upper half are the kernel's, of the
+/// vdso's data nothing counts from its start, and those in memory with a
+/// number of its own (memfd) may count from there.
 fn place_data(symbolizer: &mut Symbolizer, address: u64, entry: Option<&MapsEntry<'_>>) {
     let place = symbolizer.data_place(CpuMode::Kernel, Pid(1), address, Time(1));
     assert_eq!(place, symbolizer.data_place(CpuMode::User, Pid(1), address, Time(1)));
@@ -118,7 +119,9 @@ fn place_data(symbolizer: &mut Symbolizer, address: u64, entry: Option<&MapsEntr
             assert_eq!(symbolizer.object_name(place.object), name, "{address:#x}");
             let from_file = address.wrapping_sub(entry.start).wrapping_add(entry.offset);
             let is_file = counts_from_file && entry.path != b"[vdso]";
-            (place.object, if is_file { from_file } else { address })
+            let may_count = is_file || entry.path.starts_with(b"/memfd:");
+            let counts = is_file || (may_count && place.address == from_file);
+            (place.object, if counts { from_file } else { address })
         }
     };
     assert_eq!((place.object, place.address), expected, "{address:#x}");

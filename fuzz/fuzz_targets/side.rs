@@ -27,6 +27,8 @@ fuzz_target!(|input: &[u8]| {
             assert_eq!(usize::from(header.size), again.len());
             assert_eq!(SideRecord::decode(header, &again[8..], order).as_ref(), Ok(&record));
         }
+        // The first form of MMAP2, of Linux 3.12, is read and not written.
+        Err(_) if matches!(&record, SideRecord::Mmap2(it) if it.protection.is_none()) => {}
         Err(error) => assert!(body.len() > 65_500, "{error}"),
     }
 });

@@ -88,15 +88,13 @@ where
         let section = symbols.symbol_section(endian, symbol, index).ok()??;
         let section = sections.section(section).ok()?;
         let flags = section.sh_flags(endian);
-        if !flags.contains(elf::SHF_ALLOC) || flags.contains(elf::SHF_TLS) {
-            return None;
-        }
         let is_code = flags.contains(elf::SHF_EXECINSTR);
+        let is_shared = flags.contains(elf::SHF_ALLOC) && !flags.contains(elf::SHF_TLS);
         let typed = match (symbol.st_type(), naming) {
             (elf::STT_FUNC | elf::STT_GNU_IFUNC, Naming::Code) if is_code => true,
             (elf::STT_NOTYPE, Naming::Code) if is_code => false,
             // Tables among the code, too.
-            (elf::STT_OBJECT | elf::STT_COMMON, Naming::Data) => true,
+            (elf::STT_OBJECT | elf::STT_COMMON, Naming::Data) if is_shared => true,
             _ => return None,
         };
         let name = symbol.st_name(endian);
