@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its program must fail")]
 #![allow(clippy::print_stderr, reason = "a test that skips says why")]
 
+mod toolchain;
+
 use record::side::{FileIdentity, Mapping, SideRecord};
 use record::{CpuMode, Misc, Pid, Task, Tid, Time};
 use std::collections::HashMap;
@@ -11,6 +13,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use symbolizer::{KernelSource, Options, Reason, Resolution, Symbolizer, parse_maps};
+use toolchain::{command, has, rust_lld};
 
 /// Prints the addresses of two of its routines, then its maps.
 const PROGRAM: &str = r#"
@@ -33,28 +36,6 @@ struct Run {
     path: PathBuf,
     routines: Vec<(u64, String)>,
     maps: Vec<u8>,
-}
-
-fn has(tool: &str) -> bool {
-    Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
-fn command(directory: &Path, line: &[&str]) -> bool {
-    let output = Command::new(line[0]).args(&line[1..]).current_dir(directory).output().unwrap();
-    if !output.status.success() {
-        eprintln!("{line:?}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-    output.status.success()
-}
-
-/// Where rustc keeps an `ld.lld`, for machines that have no other.
-fn rust_lld() -> Option<String> {
-    let output = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
-    let sysroot = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
-    let targets = std::fs::read_dir(sysroot.join("lib/rustlib")).ok()?;
-    let folders = targets.filter_map(|target| Some(target.ok()?.path().join("bin/gcc-ld")));
-    let folder = folders.into_iter().find(|folder| folder.join("ld.lld").exists())?;
-    Some(format!("-B{}", folder.display()))
 }
 
 fn build(directory: &Path, flags: &[&str]) -> Option<PathBuf> {

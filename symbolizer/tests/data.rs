@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its program must fail")]
 #![allow(clippy::print_stderr, reason = "a test that skips says why")]
 
+mod toolchain;
+
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use record::side::{FileIdentity, Mapping, SideRecord};
 use record::{CpuMode, Misc, Pid, SampleId, Task, Tid, Time};
@@ -12,6 +14,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use symbolizer::{KernelOffset, KernelSource, Options, Reason, Resolution, Symbolizer, parse_maps};
+use toolchain::{command, has, rust_lld};
 
 /// Prints address, size and name of variables in every section that holds
 /// any, then of a heap block and of a local, then its maps.
@@ -59,10 +62,9 @@ struct Run {
 /// None when this machine cannot build it so.
 fn run(directory: &Path, flags: &[&str]) -> Option<Run> {
     std::fs::write(directory.join("program.c"), PROGRAM).unwrap();
-    let line = [&["-g0", "-O1", "-o", "program", "program.c"], flags].concat();
-    let built = Command::new("gcc").args(line).current_dir(directory).output().unwrap();
-    if !built.status.success() {
-        eprintln!("skipped: {flags:?}: {}", String::from_utf8_lossy(&built.stderr));
+    let line = [&["gcc", "-g0", "-O1", "-o", "program", "program.c"], flags].concat();
+    if !command(directory, &line) {
+        eprintln!("skipped: {flags:?}");
         return None;
     }
     let path = directory.join("program");
@@ -100,7 +102,7 @@ fn listed(path: &Path) -> HashMap<String, u64> {
 }
 
 fn has_gcc() -> bool {
-    let found = Command::new("gcc").arg("--version").output().is_ok();
+    let found = has("gcc");
     if !found {
         eprintln!("skipped: no gcc");
     }
@@ -133,16 +135,6 @@ fn check(run: &Run, code_alone: bool) {
             }
         }
     }
-}
-
-/// Where rustc keeps an `ld.lld`, for machines that have no other.
-fn rust_lld() -> Option<String> {
-    let output = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
-    let sysroot = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
-    let targets = std::fs::read_dir(sysroot.join("lib/rustlib")).ok()?;
-    let folders = targets.filter_map(|target| Some(target.ok()?.path().join("bin/gcc-ld")));
-    let folder = folders.into_iter().find(|folder| folder.join("ld.lld").exists())?;
-    Some(format!("-B{}", folder.display()))
 }
 
 #[test]
