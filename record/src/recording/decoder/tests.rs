@@ -11,6 +11,8 @@ use crate::units::{Pid, Task, Tid, Time};
 use proptest::prelude::*;
 use zstd_safe::{CCtx, InBuffer, OutBuffer};
 
+mod zstd;
+
 const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 const TASK: Task = Task { pid: Pid(4), tid: Tid(5) };
 /// Bytes of a file's header.
@@ -173,6 +175,35 @@ fn read(bytes: &[u8], piece: usize) -> (Vec<String>, Decoder, Result<(), StreamE
         assert!(seen.len() <= 1_000_000, "no end");
     };
     (seen, decoder, done)
+}
+
+/// Packs as perf does: one frame that never ends, flushed for each record.
+fn packed(bytes: &[u8], cuts: usize, kind: RecordType, order: ByteOrder) -> Vec<u8> {
+    let mut context = CCtx::create();
+    let mut out = Vec::new();
+    for piece in bytes.chunks(cuts) {
+        let mut room = vec![0; piece.len() + 1000];
+        let mut output = OutBuffer::around(room.as_mut_slice());
+        context.compress_stream(&mut output, &mut InBuffer::around(piece)).unwrap();
+        context.flush_stream(&mut output).unwrap();
+        let length = output.pos();
+        let mut body = Vec::new();
+        if kind == RecordType::COMPRESSED2 {
+            Writer::new(&mut body, order).u64(length as u64);
+        }
+        body.extend_from_slice(&room[..length]);
+        if kind == RecordType::COMPRESSED2 {
+            body.resize(body.len().next_multiple_of(8), 0);
+        }
+        put(kind, &body, order, &mut out);
+    }
+    out
+}
+
+fn samples(count: u64, order: ByteOrder) -> Vec<u8> {
+    let mut out = Vec::new();
+    (0..count).for_each(|ip| put_sample(11, ip, order, &mut out));
+    out
 }
 
 #[test]
@@ -361,105 +392,6 @@ fn ids_may_take_most_of_the_file() {
         assert_eq!((done, decoder.stream().tally().unreadable()), (Ok(()), None), "{piece}");
         assert_eq!(decoder.stream().events()[0].ids.len() as u64, length / 8);
     }
-}
-
-/// Packs as perf does: one frame that never ends, flushed for each record.
-fn packed(bytes: &[u8], cuts: usize, kind: RecordType, order: ByteOrder) -> Vec<u8> {
-    let mut context = CCtx::create();
-    let mut out = Vec::new();
-    for piece in bytes.chunks(cuts) {
-        let mut room = vec![0; piece.len() + 1000];
-        let mut output = OutBuffer::around(room.as_mut_slice());
-        context.compress_stream(&mut output, &mut InBuffer::around(piece)).unwrap();
-        context.flush_stream(&mut output).unwrap();
-        let length = output.pos();
-        let mut body = Vec::new();
-        if kind == RecordType::COMPRESSED2 {
-            Writer::new(&mut body, order).u64(length as u64);
-        }
-        body.extend_from_slice(&room[..length]);
-        if kind == RecordType::COMPRESSED2 {
-            body.resize(body.len().next_multiple_of(8), 0);
-        }
-        put(kind, &body, order, &mut out);
-    }
-    out
-}
-
-fn samples(count: u64, order: ByteOrder) -> Vec<u8> {
-    let mut out = Vec::new();
-    (0..count).for_each(|ip| put_sample(11, ip, order, &mut out));
-    out
-}
-
-#[test]
-fn packed_records_come_out_wherever_they_are_cut() {
-    for order in ORDERS {
-        for kind in [RecordType::COMPRESSED, RecordType::COMPRESSED2] {
-            for cut in [13, 32, 5_000, 60_000] {
-                let count = if cut < 100 { 50 } else { 10_000 };
-                let mut data = packed(&samples(count, order), cut, kind, order);
-                put_sample(21, 9, order, &mut data);
-                let file = file(order, 128, &data, &features(order));
-                let (seen, decoder, done) = read(&file.bytes, 1 << 16);
-                done.unwrap();
-                let samples = seen.iter().filter(|it| *it == "Sample").count() as u64;
-                assert_eq!(samples, count + 1, "{kind} cut at {cut}");
-                assert_eq!(decoder.stream().tally().unreadable(), None);
-            }
-        }
-    }
-}
-
-#[test]
-fn what_cannot_be_unpacked_is_left_out_and_the_rest_is_read() {
-    let order = ByteOrder::Little;
-    let mut data = packed(&samples(100, order), 1_000, RecordType::COMPRESSED, order);
-    let first = usize::from(u16::from_le_bytes([data[6], data[7]]));
-    data[first + 8..first + 20].fill(0xff);
-    put_sample(21, 9, order, &mut data);
-    let file = file(order, 128, &data, &features(order));
-    let (seen, decoder, done) = read(&file.bytes, 1 << 16);
-    assert_eq!(done, Ok(()));
-    let samples = seen.iter().filter(|it| *it == "Sample").count();
-    assert_eq!(samples, 1_000 / 32 + 1, "those of the first record, and the one after");
-    let unreadable = decoder.stream().tally().unreadable().unwrap();
-    let offset = (file.data + first) as u64;
-    assert!(matches!(unreadable.first, StreamError::Zstd { offset: at, .. } if at == offset));
-    assert!(unreadable.count > 1, "and all that were packed after it");
-}
-
-#[test]
-fn a_record_of_no_size_is_passed_over_where_it_is_packed() {
-    let order = ByteOrder::Little;
-    let mut inside = samples(3, order);
-    inside.extend([9, 0, 0, 0, 0, 0, 0, 0]);
-    inside.extend(samples(3, order));
-    let mut data = packed(&inside, 10_000, RecordType::COMPRESSED, order);
-    put_sample(21, 9, order, &mut data);
-    let (seen, decoder, done) = read(&file(order, 128, &data, &[]).bytes, 1 << 16);
-    assert_eq!(done, Ok(()));
-    assert_eq!(seen.iter().filter(|it| *it == "Sample").count(), 7);
-    assert_eq!(decoder.stream().tally().unreadable().unwrap().count, 1);
-}
-
-#[test]
-fn packed_records_may_not_pack_others() {
-    let order = ByteOrder::Little;
-    let inner = packed(&samples(3, order), 10_000, RecordType::COMPRESSED, order);
-    let data = packed(&inner, 10_000, RecordType::COMPRESSED, order);
-    let (_, decoder, _) = read(&file(order, 128, &data, &[]).bytes, 1 << 16);
-    let said = decoder.stream().tally().unreadable().unwrap().to_string();
-    assert!(said.contains("within the compressed record"), "{said}");
-}
-
-#[test]
-fn a_packed_stream_that_ends_within_a_record_is_cut() {
-    let order = ByteOrder::Little;
-    let inside = samples(3, order);
-    let data = packed(&inside[..inside.len() - 4], 10_000, RecordType::COMPRESSED2, order);
-    let (_, _, done) = read(&file(order, 128, &data, &[]).bytes, 1 << 16);
-    assert_eq!(done, Err(StreamError::ZstdTruncated { left: 28 }));
 }
 
 #[test]
