@@ -1,0 +1,40 @@
+//! What the emulated PMU can count.
+
+/// An event of the emulated PMU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// Instructions of a class, counted when they are reached.
+    Class(Class),
+    /// Loads and stores that miss the first-level data cache.
+    L1DataMiss,
+    /// ... of them, those that miss the second level too.
+    L2Miss,
+    /// ... and the third.
+    L3Miss,
+    /// Loads whose page is not in the first-level data TLB.
+    DtlbLoadMiss,
+    /// Stores whose page is not in the first-level data TLB.
+    DtlbStoreMiss,
+    /// Either.
+    DtlbMiss,
+    /// Page walks: it is not in the second-level TLB either.
+    PageWalk,
+    /// Loads that cross a line.
+    SplitLoad,
+    /// Stores that cross a line.
+    SplitStore,
+    /// Loads that cannot take their data from an earlier store that overlaps.
+    BlockedForward,
+    /// Loads that hit a line that another thread has modified.
+    HitModified,
+}
+
+/// Which instructions a class event counts: all of them, or those that
+/// [`record::InstructionClass`] tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Every instruction.
+    Retired,
+    /// Those of a class.
+    Of(record::InstructionClass),
+}
