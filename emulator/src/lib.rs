@@ -3,6 +3,15 @@
 //! the kernel's.
 
 pub mod block;
+pub mod classifier;
+pub mod emulation;
 pub mod event;
+pub mod geometry;
+mod supervisor;
 
+pub use classifier::Classifier;
+pub use emulation::{
+    Account, Burst, Emulation, Ended, Fault, Settings, Standing, StartError, Target, Woken,
+};
 pub use event::{Class, Event};
+pub use geometry::Geometry;

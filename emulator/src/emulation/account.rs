@@ -1,0 +1,44 @@
+//! What came of an emulation.
+
+use record::Pid;
+
+/// The books of a whole emulation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Events counted, those between records too.
+    pub events: u64,
+    /// Instructions that ran under the model, when they were counted.
+    pub instructions: Option<u64>,
+    /// Samples written to the ring.
+    pub records: u64,
+    /// Samples that were due and could not be written: the target ended, or
+    /// was left, while the ring was full.
+    pub lost: u64,
+    /// Threads emulated.
+    pub threads: u64,
+    /// Processes emulated.
+    pub processes: u64,
+    /// Processes, or programs they went on to, that ran natively, and why.
+    pub not_followed: Vec<(Pid, String)>,
+    /// What the translator and the supervisor did; for tuning.
+    pub work: Work,
+}
+
+/// Counts of the engine's own work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Stops of the target for translation.
+    pub translations: u64,
+    /// All stops of the target.
+    pub stops: u64,
+    /// Signals delivered to handlers.
+    pub signals: u64,
+    /// System calls looked at by the supervisor.
+    pub calls: u64,
+    /// Times that translations were thrown away for a full cache.
+    pub flushes: u64,
+    /// Times that translations were thrown away because code changed.
+    pub changes: u64,
+    /// Bytes of translated code, at most.
+    pub code: u64,
+}

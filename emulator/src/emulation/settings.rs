@@ -1,0 +1,77 @@
+//! What an emulation is asked for.
+
+use record::{Attr, Pid};
+
+use crate::classifier::Classifier;
+use crate::event::Event;
+use crate::geometry::Geometry;
+
+/// What to count, on which machine, and how records look.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The caches and TLBs that are modelled.
+    pub geometry: Geometry,
+    /// Whether the modelled machine prefetches.
+    pub prefetch: bool,
+    /// What is counted.
+    pub event: Event,
+    /// A record every so many events; at least 1.
+    pub interval: u64,
+    /// The rule of [`crate::Class::Of`] events; not asked for others.
+    pub classifier: Option<Classifier>,
+    /// Layout of samples: `sample_type` and the register masks.
+    pub attr: Attr,
+    /// Identifier of samples (IDENTIFIER, ID and STREAM_ID).
+    pub id: u64,
+    /// Layout of the trailer of side records, and which of them are wanted.
+    pub side_attr: Attr,
+    /// Identifier in the side records' trailers.
+    pub side_id: u64,
+    /// Emulate now and then only.
+    pub burst: Option<Burst>,
+    /// Let the target run on natively after so many records.
+    pub count: Option<u64>,
+    /// Data pages of the ring: a power of two.
+    pub ring_pages: u32,
+    /// Records of mappings that hold no code, too.
+    pub data_mappings: bool,
+}
+
+/// Emulates some of each stretch of instructions, the rest runs uncounted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// Instructions with the model; at least 1.
+    pub on: u64,
+    /// Instructions from the begin of one burst to the next; at least `on`.
+    pub every: u64,
+}
+
+/// What is emulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A child of this process that waits before it execs: emulated from its
+    /// exec on, with all it starts.
+    Held(Pid),
+    /// A running process, all its threads, and what it starts from now on.
+    Process(Pid),
+}
+
+/// How the process of the target ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By exit(2), with this status.
+    Exited(i32),
+    /// By this signal.
+    Killed(i32),
+}
+
+/// Where the target stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// At least one process is emulated, or is to be.
+    Emulated,
+    /// All that lives runs on natively: stopped, or the count is reached.
+    Left,
+    /// No process is left.
+    Gone,
+}
