@@ -23,12 +23,10 @@ pub const STACK: usize = 48;
 pub const BRANCH: usize = 56;
 /// The same in the code cache.
 pub const HOST: usize = 64;
-/// Why translated code gave up (u64: an `Exit`).
+/// Why the runtime gave up (u64: an `Exit`).
 pub const EXIT: usize = 72;
 /// What belongs to it.
 pub const EXIT_ARGUMENT: usize = 80;
-/// Where the branch is in the code cache that an `Exit::Direct` can link.
-pub const EXIT_LINK: usize = 504;
 /// Counts accesses, with gaps: the later of two has the larger value.
 pub const CLOCK: usize = 88;
 /// Events to go until the next record.
@@ -52,32 +50,56 @@ pub const RUNTIME: usize = 512;
 pub const SYSCALLS: usize = 0x1000;
 /// Numbers that the table has.
 pub const SYSCALLS_LEN: usize = 0x1000;
-/// Lines of data that hit for loads: 65536 `Line`s.
+/// Keys of the lines of data that hit for loads: 65536 of 8 bytes, by
+/// [`index`].
 pub const LOADS: usize = 0x1_0000;
-/// Lines of data that hit for stores: 65536 keys of 8 bytes.
+/// The clock when each of them was last hit without the slow path: 65536 of
+/// 8 bytes, by [`stamp_index`]; for stores that hit as well.
+pub const LOAD_STAMPS: usize = 0x9_0000;
+/// Lines of data that hit for stores: 65536 keys, by [`index`].
 pub const STORES: usize = 0x11_0000;
-/// Lines of code that hit: 65536 `Line`s.
+/// Lines of code that hit: keys, by [`index`].
 pub const FETCHES: usize = 0x19_0000;
-/// Where indirect branches go: 65536 pairs of minus the target's address and
-/// the address in the code cache.
+/// And when: by [`stamp_index`].
+pub const FETCH_STAMPS: usize = 0x21_0000;
+/// Where indirect branches go: 65536 addresses of entries in the code cache
+/// (8 bytes), by the low 16 bits of the target's address. The entry compares
+/// the whole address, so any entry may stand anywhere; all are the zone's
+/// `Zone::miss` stub at first, none may be 0.
 pub const BRANCHES: usize = 0x29_0000;
 /// Size of a block.
 pub const SIZE: usize = 0x40_0000;
 
 /// Entries of each of the four tables.
 pub const ENTRIES: usize = 0x1_0000;
-/// A key of no line: no difference to it is below a line's size.
-pub const NO_LINE: u64 = 1 << 63;
+/// A key of no line: a block of zeroes has empty tables.
+pub const NO_LINE: u64 = 0;
 
-/// An entry of the tables of lines, at the index that bits 6 to 21 of an
-/// address give.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Line {
-    /// Minus the address of the line's first byte, or [`NO_LINE`].
-    pub key: u64,
-    /// The clock when it was last hit without the slow path.
-    pub stamp: u64,
+/// What stands in the tables for the line of 64 bytes whose first byte is at
+/// `line`: minus its address, and in the six bits that leaves free by how
+/// much to shift the sum of both to drop the offset in the line.
+#[must_use]
+pub const fn key(line: u64) -> u64 {
+    line.wrapping_neg() | 6
+}
+
+/// The line of a key that is not [`NO_LINE`].
+#[must_use]
+pub const fn line_of(key: u64) -> u64 {
+    (key & !63).wrapping_neg()
+}
+
+/// Place of an address in the tables of keys: its bits 6 to 21.
+#[must_use]
+pub const fn index(address: u64) -> usize {
+    (address >> 6 & 0xffff) as usize
+}
+
+/// Place in the tables of stamps, for one in the tables of keys: what the
+/// same bits of the key say, which is what translated code has at hand.
+#[must_use]
+pub const fn stamp_index(index: usize) -> usize {
+    index.wrapping_neg() & 0xffff
 }
 
 /// What the slow path must know of one access in translated code; lies in
@@ -97,10 +119,14 @@ pub struct Site {
     pub kind: u8,
     /// Length of the instruction.
     pub length: u8,
-    /// Bits of the instruction: [`LOCKED`], [`COUNTED`], [`LAST`].
+    /// Bits of the instruction: [`LOCKED`] and the others.
     pub marks: u32,
-    /// Keeps the size a multiple of 8.
-    pub reserved: u32,
+    /// How a gather or a masked access finds its elements: bits 0 to 6 their
+    /// number, 8 to 9 the index's size as a power of two in bytes, 10 to 11
+    /// the power of two that scales it, 12 whether the mask is in a mask
+    /// register (a bit for each element in the word at VECTORS + 64) and not
+    /// in a vector (there too: the top bit of each element). 0 for others.
+    pub elements: u32,
 }
 
 /// The instruction is locked.
@@ -110,6 +136,9 @@ pub const LOCKED: u32 = 1;
 pub const COUNTED: u32 = 2;
 /// No further access of this instruction follows.
 pub const LAST: u32 = 4;
+/// Addresses of a string instruction are cut to 32 bits (and its counter is
+/// ecx).
+pub const NARROW: u32 = 8;
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,32 +152,35 @@ pub enum AccessKind {
     Fetch = 2,
     /// No memory: an instruction of a counted class.
     None = 3,
+    /// `rep movs`: rcx elements of the site's size from rsi to rdi, down if
+    /// FLAGS says so. Registers are as before the instruction.
+    Move = 4,
+    /// `rep stos`: rcx elements at rdi.
+    Fill = 5,
+    /// `rep lods`: rcx elements at rsi.
+    Scan = 6,
+    /// Loads at ADDRESS + index × scale for each element whose mask is set;
+    /// the indexes are in VECTORS, signed.
+    Gather = 7,
+    /// Stores there.
+    Scatter = 8,
+    /// Loads consecutive elements from ADDRESS on whose mask is set.
+    MaskedLoad = 9,
+    /// Stores them.
+    MaskedStore = 10,
 }
 
-/// Why translated code stops with a breakpoint.
+/// Why the runtime stops the thread with a breakpoint; what translated code
+/// stops for by itself is `translate::Stop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Exit {
-    /// A direct branch whose target is not translated: argument is the
-    /// target's address in the program; [`EXIT_LINK`] holds the place to link.
-    Direct = 1,
-    /// An indirect branch that the tables do not know: the target is in BRANCH.
-    Indirect = 2,
-    /// A system call that the supervisor must see: argument is the address
-    /// of the instruction behind it.
-    Syscall = 3,
-    /// An instruction that only the supervisor can do: argument is its address.
-    Instruction = 4,
-    /// The slow path has ended; a signal waits.
+    /// A signal waits.
     Boundary = 5,
-    /// No room in the ring; the record is written by trying again.
+    /// No room in the ring; `record` is called again when the thread goes on.
     RingFull = 6,
-    /// A burst begins or ends.
-    Burst = 7,
     /// The count of records is reached.
     Count = 8,
-    /// The program's code is not what was translated: argument is the address.
-    Changed = 9,
     /// The runtime found itself wrong.
     Fault = 10,
 }

@@ -4,10 +4,13 @@
 
 pub mod block;
 pub mod classifier;
+pub mod code_cache;
 pub mod emulation;
 pub mod event;
 pub mod geometry;
 mod supervisor;
+pub mod translate;
+pub mod zone;
 
 pub use classifier::Classifier;
 pub use emulation::{

@@ -1,0 +1,15 @@
+//! Turns the program's instructions into instructions that do the same and
+//! tell the model about every access to memory.
+//!
+//! In translated code all registers are the program's own, but for scratch
+//! registers whose values wait in the block's REGISTERS; flags are always the
+//! program's; its stack never holds addresses of the code cache. Nothing here
+//! makes a system call: code is written to memory that the caller maps.
+
+mod location;
+mod settings;
+mod stop;
+
+pub use location::{Location, Phase};
+pub use settings::{CodeSource, Countdown, CpuFeatures, Needs, Runtime, Translation};
+pub use stop::Stop;

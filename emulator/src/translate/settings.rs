@@ -1,0 +1,74 @@
+//! What the translator is told.
+
+use crate::Classifier;
+
+/// All that shapes translated code; the same for every thread of an address
+/// space.
+#[derive(Clone, Debug)]
+pub struct Translation {
+    /// What the processor can do.
+    pub features: CpuFeatures,
+    /// What the model wants to hear of.
+    pub needs: Needs,
+    /// Where the runtime is.
+    pub runtime: Runtime,
+}
+
+/// Instructions that translated code may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuFeatures {
+    /// rorx and shrx.
+    pub bmi2: bool,
+    /// rdfsbase, allowed by the kernel too; without it the supervisor keeps
+    /// FS_BASE of each block up to date.
+    pub fsgsbase: bool,
+    /// Whether zmm registers and 64-bit masks exist (AVX512BW).
+    pub avx512bw: bool,
+    /// Bytes that xsave writes at most.
+    pub xsave_bytes: u16,
+}
+
+/// What the model wants to hear of.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    /// Every access to data.
+    pub data: bool,
+    /// Every line of code that is entered.
+    pub fetch: bool,
+    /// Instructions of a class, counted in COUNTDOWN.
+    pub countdown: Option<Countdown>,
+    /// Instructions are counted in BURST, a block of them at a time.
+    pub burst: bool,
+}
+
+/// Which instructions are counted.
+#[derive(Clone, Debug)]
+pub enum Countdown {
+    /// Every one.
+    All,
+    /// Those of a class.
+    Of(Classifier),
+}
+
+/// Where in the target the runtime's functions are, all with the address of
+/// the thread's block as their argument.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Runtime {
+    /// Looks an access up: 0 = go on, 1 = a record is due, else an
+    /// [`Exit`](crate::block::Exit) is in EXIT.
+    pub access: u64,
+    /// Writes the record: 0 = done, else an exit. Called when all sixteen
+    /// REGISTERS and FLAGS are stored.
+    pub record: u64,
+    /// Where BRANCH is in the code cache, entered in BRANCHES; 0 = not known.
+    pub lookup: u64,
+    /// Bit n: it changes xmm n.
+    pub vectors: u16,
+}
+
+/// Where the program's instructions are read.
+pub trait CodeSource {
+    /// Copies what is there of executable memory from `address` on, and says
+    /// how many bytes: fewer than asked at the end of what may be executed.
+    fn read(&mut self, address: u64, buffer: &mut [u8]) -> usize;
+}
