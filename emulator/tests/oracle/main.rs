@@ -1,0 +1,24 @@
+//! The emulated PMU against witnesses that share none of its code: the
+//! kernel's single step, programs that tell their own truth, a textbook's
+//! cache, and counts done by hand.
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says on stderr why it skips"
+)]
+
+/// The accesses of an instruction.
+mod accesses;
+/// A plain cache.
+mod lru;
+/// The oracle itself, against a program that knows.
+mod own;
+/// Single steps.
+mod steps;
+#[allow(unsafe_code, reason = "ptrace(2) and memory of another process")]
+mod sys;
+/// What a program tells.
+mod truth;
+/// Test programs.
+mod workload;
