@@ -8,6 +8,8 @@ pub mod code_cache;
 pub mod emulation;
 pub mod event;
 pub mod geometry;
+pub mod model;
+pub mod runtime;
 mod supervisor;
 pub mod translate;
 pub mod zone;

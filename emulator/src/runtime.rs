@@ -1,0 +1,9 @@
+//! The runtime that runs in the target behind translated code: its image,
+//! and the memory that it works on.
+
+mod image;
+mod setup;
+pub mod target;
+
+pub use image::{Image, image};
+pub use setup::{Setup, SetupError, ThreadSetup};

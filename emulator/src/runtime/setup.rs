@@ -1,0 +1,187 @@
+//! Makes the memory that the runtime works on, from the supervisor.
+
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use record::{Attr, Pid, Tid};
+
+use super::target::header::{BRANCHES, Form, Header, THREADS};
+use super::target::record::{FIELDS, REGISTERS, size};
+use crate::block::{self, SIZE};
+use crate::event::Event;
+use crate::geometry::Geometry;
+use crate::model::Shape;
+
+const PAGE: usize = 4096;
+
+/// What all spaces of a session have in common. Memory of a space and of a
+/// thread is given as its words, in the supervisor's own mapping.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    form: Form,
+    shape: Shape,
+    events: u64,
+    interval: u64,
+}
+
+/// A thread to make a block for.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadSetup {
+    /// Number in its space, below [`Setup::THREADS`]; no other has it now.
+    pub index: usize,
+    /// Its process.
+    pub pid: Pid,
+    /// Its own number.
+    pub tid: Tid,
+    /// Address of its block in the target.
+    pub block: u64,
+    /// Address of its space in the target.
+    pub space: u64,
+    /// What all of BRANCHES hold at first:
+    /// [`CodeCache::miss`](crate::code_cache::CodeCache::miss).
+    pub miss: u64,
+}
+
+/// What the runtime cannot do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// Fields of a sample that have no meaning here.
+    #[error("samples of the emulated PMU cannot hold sample_type bits {0:#x}; leave them out")]
+    Fields(u64),
+    /// Registers that it does not know.
+    #[error("samples of the emulated PMU cannot hold the registers {0:#x}; leave them out")]
+    Registers(u64),
+    /// No interval.
+    #[error("an interval of 0 events gives no samples; use 1 or more")]
+    Interval,
+}
+
+impl Setup {
+    /// Threads that a space can have at the same time.
+    pub const THREADS: usize = THREADS;
+
+    /// Works out sizes and the form of samples.
+    ///
+    /// # Errors
+    /// [`SetupError`].
+    pub fn new(
+        geometry: &Geometry,
+        event: Event,
+        interval: u64,
+        attr: &Attr,
+        id: u64,
+    ) -> Result<Setup, SetupError> {
+        let fields = attr.sample_type.bits();
+        if fields & !FIELDS != 0 {
+            return Err(SetupError::Fields(fields & !FIELDS));
+        }
+        let registers = attr.sample_regs_intr | attr.sample_regs_user;
+        if registers & !REGISTERS != 0 {
+            return Err(SetupError::Registers(registers & !REGISTERS));
+        }
+        if interval == 0 {
+            return Err(SetupError::Interval);
+        }
+        let mut form = Form {
+            fields,
+            interrupted: attr.sample_regs_intr,
+            user: attr.sample_regs_user,
+            id,
+            size: 0,
+        };
+        form.size = size(&form);
+        let shape = geometry.shape();
+        let events = u64::from(!matches!(event, Event::Class(_)));
+        Ok(Setup { form, shape, events, interval })
+    }
+
+    /// Bytes of a space's memory: a multiple of a page.
+    pub fn space_size(&self) -> usize {
+        let common = usize::try_from(self.shape.common_words).unwrap_or(0) * 8;
+        (size_of::<Header>() + common).next_multiple_of(PAGE)
+    }
+
+    /// Bytes of a thread's block with what lies behind it: a multiple of a
+    /// page. A block must be at a multiple of 64.
+    pub fn thread_size(&self) -> usize {
+        let private = usize::try_from(self.shape.private_words).unwrap_or(0) * 8;
+        (SIZE + private).next_multiple_of(PAGE)
+    }
+
+    /// Fills the memory of a new space, all of which is 0: `ring` is the
+    /// address in the target at which page 0 of the ring is, `ring_bytes`
+    /// the size of its data.
+    pub fn space(&self, words: &[AtomicU64], ring: u64, ring_bytes: u64) {
+        put(words, offset_of!(Header, ring), ring);
+        put(words, offset_of!(Header, ring_bytes), ring_bytes);
+        put(words, offset_of!(Header, events), self.events);
+        put(words, offset_of!(Header, interval), self.interval);
+        let form = offset_of!(Header, form);
+        put(words, form + offset_of!(Form, fields), self.form.fields);
+        put(words, form + offset_of!(Form, interrupted), self.form.interrupted);
+        put(words, form + offset_of!(Form, user), self.form.user);
+        put(words, form + offset_of!(Form, id), self.form.id);
+        put(words, form + offset_of!(Form, size), self.form.size);
+        let shape = offset_of!(Header, shape);
+        for (at, word) in self.shape.words().into_iter().enumerate() {
+            put(words, shape + 8 * at, word);
+        }
+    }
+
+    /// Fills the memory of a new thread, all of which is 0, and enters it in
+    /// its space. When the space has threads already, all of them are stopped
+    /// outside the runtime.
+    pub fn thread(&self, space: &[AtomicU64], words: &[AtomicU64], thread: ThreadSetup) {
+        put(words, block::SELF, thread.block);
+        put(words, block::SPACE, thread.space);
+        let stack = block::SYSCALLS + block::SYSCALLS_LEN;
+        let top = u64::try_from(block::LOADS - 64).unwrap_or(0);
+        debug_assert!(stack < block::LOADS);
+        put(words, block::STACK, thread.block + top);
+        put(words, block::CLOCK, 1);
+        put(words, block::COUNTDOWN, self.interval);
+        for at in 0..block::ENTRIES {
+            put(words, block::BRANCHES + 8 * at, thread.miss);
+        }
+        let own = block::RUNTIME;
+        let number = |id: i32| u64::from(id.cast_unsigned());
+        put(words, own, u64::try_from(thread.index).unwrap_or(0));
+        put(words, own + 8, number(thread.pid.0) | number(thread.tid.0) << 32);
+        let entries = offset_of!(Header, threads);
+        let others = (0..THREADS).any(|at| get(space, entries + 8 * at) != 0);
+        put(space, entries + 8 * thread.index, thread.block);
+        if others {
+            put(space, offset_of!(Header, several), 1);
+        }
+    }
+
+    /// Takes a thread that ended out of its space, and frees the space's lock
+    /// if it held that.
+    pub fn thread_gone(&self, space: &[AtomicU64], index: usize) {
+        if index < THREADS {
+            put(space, offset_of!(Header, threads) + 8 * index, 0);
+        }
+        let held = u64::try_from(index).unwrap_or(0) + 1;
+        if let Some(lock) = space.get(offset_of!(Header, lock) / 8) {
+            let _ = lock.compare_exchange(held, 0, Ordering::Release, Ordering::Relaxed);
+        }
+    }
+
+    /// The full table of indirect branches in a space's words, for
+    /// [`branches`](super::target::branches).
+    pub fn branches<'a>(&self, space: &'a [AtomicU64]) -> &'a [[AtomicU64; 2]] {
+        let from = offset_of!(Header, branches) / 8;
+        let table = space.get(from..from + 2 * BRANCHES).unwrap_or_default();
+        table.as_chunks().0
+    }
+}
+
+fn put(words: &[AtomicU64], at: usize, word: u64) {
+    if let Some(place) = words.get(at / 8) {
+        place.store(word, Ordering::Relaxed);
+    }
+}
+
+fn get(words: &[AtomicU64], at: usize) -> u64 {
+    words.get(at / 8).map_or(0, |word| word.load(Ordering::Relaxed))
+}

@@ -1,0 +1,24 @@
+//! What runs in the target: without std, and compiled twice, for the library
+//! (its tests run it in process) and for the image.
+
+pub mod branches;
+pub mod header;
+pub mod record;
+pub mod ring;
+mod slow_path;
+#[allow(unsafe_code, reason = "memory that translated code and other threads work on too")]
+pub mod sys;
+pub mod thread;
+
+/// What `access` and `record` return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Next {
+    /// Go on at RESUME.
+    Resume = 0,
+    /// From `access`: a record is due; call `record`.
+    Record = 1,
+    /// Stop with a breakpoint; EXIT says why. To go on, call `record` again:
+    /// it writes the record that found no room, or has nothing more to do.
+    Stop = 2,
+}

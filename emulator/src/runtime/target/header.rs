@@ -1,0 +1,53 @@
+//! What the threads of an address space have in common: at the begin of the
+//! space's memory, its address in SPACE of every block.
+
+use core::sync::atomic::AtomicU64;
+
+use crate::model::Shape;
+
+/// Threads that a space can have at the same time.
+pub const THREADS: usize = 8192;
+/// Entries of the full table of indirect branches.
+pub const BRANCHES: usize = 1 << 19;
+
+/// How samples look: what of an attr matters to their writer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Form {
+    /// `sample_type`.
+    pub fields: u64,
+    /// `sample_regs_intr`.
+    pub interrupted: u64,
+    /// `sample_regs_user`.
+    pub user: u64,
+    /// The event's identifier.
+    pub id: u64,
+    /// Bytes of a whole record.
+    pub size: u64,
+}
+
+/// The space's head.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Header {
+    /// Index of the thread that holds the lock, plus 1; 0: none.
+    pub lock: AtomicU64,
+    /// Not 0 when more than one thread may run.
+    pub several: AtomicU64,
+    /// Address of the ring's page 0 in the target.
+    pub ring: u64,
+    /// Bytes of the ring's data: a power of two.
+    pub ring_bytes: u64,
+    /// The events counted: one bit of `model::Events`.
+    pub events: u64,
+    /// Events from one record to the next.
+    pub interval: u64,
+    /// How samples look.
+    pub form: Form,
+    /// The model's sizes.
+    pub shape: Shape,
+    /// Address of the block of each thread, by its index; 0: none.
+    pub threads: [AtomicU64; THREADS],
+    /// The full table of indirect branches.
+    pub branches: [[AtomicU64; 2]; BRANCHES],
+}

@@ -1,0 +1,172 @@
+//! Writes a sample as the kernel would.
+
+use core::sync::atomic::Ordering;
+
+use super::Next;
+use super::header::{Form, Header};
+use super::ring::{LIMIT, Ring, SAMPLES};
+use super::thread::Thread;
+use crate::block::{Exit, Site};
+
+/// PERF_RECORD_SAMPLE with the mode and the flag of an exact address.
+const SAMPLE: u64 = 9;
+const USER_EXACT: u64 = 2 | 1 << 14;
+/// Selectors of 64-bit user code and its stack.
+const CODE: u64 = 0x33;
+const STACK: u64 = 0x2b;
+/// Number in REGISTERS of perf's registers 0 to 7 (ax bx cx dx si di bp sp).
+const ORDER: [usize; 8] = [0, 3, 1, 2, 6, 7, 5, 4];
+/// `PERF_SAMPLE_REGS_ABI_64`.
+const ABI: u64 = 2;
+
+/// One field of `sample_type`, in the order in which the kernel writes them.
+const IDENTIFIER: u64 = 1 << 16;
+const IP: u64 = 1;
+const TID: u64 = 1 << 1;
+const TIME: u64 = 1 << 2;
+const ADDR: u64 = 1 << 3;
+const ID: u64 = 1 << 6;
+const STREAM_ID: u64 = 1 << 9;
+const CPU: u64 = 1 << 7;
+const PERIOD: u64 = 1 << 8;
+const REGS_USER: u64 = 1 << 12;
+const WEIGHT: u64 = 1 << 14;
+const DATA_SRC: u64 = 1 << 15;
+const REGS_INTR: u64 = 1 << 18;
+const WEIGHT_STRUCT: u64 = 1 << 24;
+
+/// Fields that the writer knows.
+pub const FIELDS: u64 = IDENTIFIER
+    | IP
+    | TID
+    | TIME
+    | ADDR
+    | ID
+    | STREAM_ID
+    | CPU
+    | PERIOD
+    | REGS_USER
+    | WEIGHT
+    | DATA_SRC
+    | REGS_INTR
+    | WEIGHT_STRUCT;
+/// Registers that it knows: no segments of data.
+pub const REGISTERS: u64 = 0xff_0fff;
+
+/// Writes words one after the other.
+struct Words<'a> {
+    ring: &'a Ring<'a>,
+    at: u64,
+}
+
+impl Words<'_> {
+    #[inline(always)]
+    fn put(&mut self, word: u64) {
+        self.ring.put(self.at, word);
+        self.at += 8;
+    }
+
+    #[inline(always)]
+    fn registers(&mut self, thread: &Thread, site: &Site, mask: u64) {
+        self.put(ABI);
+        let mut left = mask & REGISTERS;
+        while left != 0 {
+            let bit = left.trailing_zeros();
+            left &= left - 1;
+            let place = usize::try_from(bit).unwrap_or(0);
+            let of = |number: usize| thread.registers.get(number).copied().unwrap_or(0);
+            self.put(match bit {
+                0..8 => of(ORDER.get(place).copied().unwrap_or(0)),
+                8 => site.ip,
+                9 => thread.flags,
+                10 => CODE,
+                11 => STACK,
+                _ => of(place.wrapping_sub(8)),
+            });
+        }
+    }
+}
+
+/// Writes the pending record of the thread.
+#[inline(always)]
+pub(super) fn record(thread: &mut Thread, header: &Header, site: &Site, ring: &Ring<'_>) -> Next {
+    let (Some(samples), Some(limit)) = (ring.word(SAMPLES), ring.word(LIMIT)) else {
+        return Next::Resume;
+    };
+    if thread.own.pending.due == 0 {
+        return Next::Resume;
+    }
+    ring.lock(thread.own.task >> 32);
+    let limit = limit.load(Ordering::Relaxed);
+    let written = samples.load(Ordering::Relaxed);
+    if written >= limit {
+        ring.unlock();
+        thread.own.pending.due = 0;
+        return stop(thread, Exit::Count);
+    }
+    if !ring.fits(header.form.size) {
+        ring.unlock();
+        return stop(thread, Exit::RingFull);
+    }
+    let passed = thread.clock.wrapping_sub(thread.own.recorded).wrapping_add(thread.own.waited);
+    thread.own.recorded = thread.clock;
+    thread.own.waited = 0;
+    let time = ring.advance(passed.max(1));
+    let form = &header.form;
+    let pending = thread.own.pending;
+    let mut words = Words { ring, at: 0 };
+    words.put(SAMPLE | USER_EXACT << 32 | form.size << 48);
+    for (field, word) in [
+        (IDENTIFIER, form.id),
+        (IP, site.ip),
+        (TID, thread.own.task),
+        (TIME, time),
+        (ADDR, pending.address),
+        (ID, form.id),
+        (STREAM_ID, form.id),
+        (CPU, 0),
+        (PERIOD, header.interval),
+    ] {
+        if form.fields & field != 0 {
+            words.put(word);
+        }
+    }
+    if form.fields & REGS_USER != 0 {
+        words.registers(thread, site, form.user);
+    }
+    if form.fields & (WEIGHT | WEIGHT_STRUCT) != 0 {
+        words.put(pending.latency);
+    }
+    if form.fields & DATA_SRC != 0 {
+        words.put(pending.source);
+    }
+    if form.fields & REGS_INTR != 0 {
+        words.registers(thread, site, form.interrupted);
+    }
+    ring.publish(words.at);
+    samples.store(written + 1, Ordering::Relaxed);
+    thread.own.records += 1;
+    ring.unlock();
+    thread.own.pending.due = 0;
+    if written + 1 >= limit {
+        return stop(thread, Exit::Count);
+    }
+    Next::Resume
+}
+
+#[cold]
+fn stop(thread: &mut Thread, why: Exit) -> Next {
+    thread.exit = why as u64;
+    Next::Stop
+}
+
+/// Bytes of a record, its header counted.
+pub fn size(form: &Form) -> u64 {
+    let words = (form.fields & !(REGS_USER | REGS_INTR)).count_ones();
+    let registers = |field, mask: u64| match form.fields & field {
+        0 => 0,
+        _ => 1 + mask.count_ones(),
+    };
+    let tail = registers(REGS_USER, form.user) + registers(REGS_INTR, form.interrupted);
+    8 * u64::from(1 + words + tail)
+}

@@ -1,0 +1,95 @@
+//! A thread's block as a type.
+
+use core::mem::offset_of;
+
+use crate::block::{self, ENTRIES};
+
+/// The block; see [`crate::block`] for the fields of the same names.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "told in crate::block")]
+pub struct Thread {
+    pub this: u64,
+    pub space: u64,
+    pub site: u64,
+    pub address: u64,
+    pub resume: u64,
+    pub flags: u64,
+    pub stack: u64,
+    pub branch: u64,
+    pub host: u64,
+    pub exit: u64,
+    pub exit_argument: u64,
+    pub clock: u64,
+    pub countdown: u64,
+    pub burst: u64,
+    pub fs_base: u64,
+    pub gs_base: u64,
+    pub registers: [u64; 16],
+    pub vectors: [[u64; 8]; 3],
+    pub spare: [u64; 8],
+    pub own: Own,
+    rest: [u8; block::SYSCALLS - block::RUNTIME - size_of::<Own>()],
+    pub syscalls: [u8; block::SYSCALLS_LEN],
+    stack_memory: [u8; block::LOADS - block::SYSCALLS - block::SYSCALLS_LEN],
+    pub loads: [u64; ENTRIES],
+    pub load_stamps: [u64; ENTRIES],
+    pub stores: [u64; ENTRIES],
+    pub fetches: [u64; ENTRIES],
+    pub fetch_stamps: [u64; ENTRIES],
+    pub branches: [u64; ENTRIES],
+}
+
+/// What the runtime keeps of a thread.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
+    /// Number of the thread in its space.
+    pub index: u64,
+    /// Process and thread id, as a record has them: the process's below.
+    pub task: u64,
+    /// Records that were written.
+    pub records: u64,
+    /// Events since the countdown ran out for the first time.
+    pub pending: Pending,
+    /// Modelled time of accesses beyond a hit that no record has yet, cycles.
+    pub waited: u64,
+    /// The clock at the last record.
+    pub recorded: u64,
+    /// How far a string or vector instruction has been looked up.
+    pub progress: u64,
+}
+
+/// The record that is due.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pending {
+    /// Not 0 until it is written.
+    pub due: u64,
+    /// Data address.
+    pub address: u64,
+    /// As in `perf_mem_data_src`.
+    pub source: u64,
+    /// Cycles of the access, modelled.
+    pub latency: u64,
+    /// Elements that a string instruction has done before.
+    pub elements: u64,
+}
+
+const _: () = {
+    assert!(offset_of!(Thread, site) == block::SITE);
+    assert!(offset_of!(Thread, exit_argument) == block::EXIT_ARGUMENT);
+    assert!(offset_of!(Thread, clock) == block::CLOCK);
+    assert!(offset_of!(Thread, gs_base) == block::GS_BASE);
+    assert!(offset_of!(Thread, registers) == block::REGISTERS);
+    assert!(offset_of!(Thread, vectors) == block::VECTORS);
+    assert!(offset_of!(Thread, own) == block::RUNTIME);
+    assert!(offset_of!(Thread, syscalls) == block::SYSCALLS);
+    assert!(offset_of!(Thread, loads) == block::LOADS);
+    assert!(offset_of!(Thread, load_stamps) == block::LOAD_STAMPS);
+    assert!(offset_of!(Thread, stores) == block::STORES);
+    assert!(offset_of!(Thread, fetches) == block::FETCHES);
+    assert!(offset_of!(Thread, fetch_stamps) == block::FETCH_STAMPS);
+    assert!(offset_of!(Thread, branches) == block::BRANCHES);
+    assert!(size_of::<Thread>() <= block::SIZE);
+};
