@@ -24,6 +24,7 @@
 //!   asked.
 //! - [`Pipeline`]: records in, [`Report`] out.
 //! - [`Sieve`]: which samples of an event its type means.
+//! - [`emulation()`]: what made samples that no hardware made.
 //! - [`without_parameters`]: C++ names as filters and sites may give them.
 //! - [`table`], [`json`], [`csv`](mod@csv): a report as text; docs/report.md
 //!   says what each column and field means.
@@ -40,6 +41,7 @@ mod answer;
 mod atom;
 mod comms;
 mod distribution;
+mod emulation;
 mod error;
 mod event;
 mod fields;
@@ -59,6 +61,7 @@ mod site;
 mod tally;
 mod weight;
 
+pub use emulation::emulation;
 pub use error::Error;
 pub use filter::{Filter, FilterError};
 pub use glob::Glob;

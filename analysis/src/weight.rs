@@ -23,6 +23,7 @@ const LOAD: &str = "core cycles from the dispatch of the load until its data cou
 const STORE: &str = "core cycles from the retirement of the store until all could see it";
 const MISS: &str = "core cycles from the miss of a load in the L1 data cache until its data came; \
                     accesses that hit have none";
+const MODEL: &str = "cycles that the model gives the level which served the access; nothing was measured";
 const OPERATION: &str = "cycles from the dispatch of the operation until its completion";
 const THRESHOLD: &str = "cycles between the two points that the threshold counter was set to";
 
@@ -53,6 +54,7 @@ impl Weighing {
             Some("load-latency-cycles") => Weighing::Latency(LOAD),
             Some("store-latency-cycles") => Weighing::Latency(STORE),
             Some("miss-latency-cycles") => Weighing::Latency(MISS),
+            Some("modelled-latency-cycles") => Weighing::Latency(MODEL),
             Some("none") => Weighing::Absent,
             _ => by_attr(event, features).map_or(Weighing::Unknown, Weighing::Latency),
         }

@@ -20,6 +20,9 @@ pub enum Source {
     Ibs,
     /// A counter of the CPU whose overflow interrupts.
     Counter,
+    /// A model of caches and TLBs that the program's instructions run
+    /// through: no hardware counts anything.
+    Emulated,
 }
 
 /// What the instruction pointer is.
@@ -94,6 +97,8 @@ pub enum WeightPromise {
     /// Core cycles from a load's first-level miss to its data; 0 for loads
     /// that hit, which must not be averaged in (trap 17).
     MissLatency,
+    /// Core cycles that the model gives the level which served the access.
+    ModelledLatency,
 }
 
 /// What the user may conclude from each field of a sample.
@@ -130,6 +135,7 @@ words!(Source {
     Source::Pebs => "pebs",
     Source::Ibs => "ibs",
     Source::Counter => "counter",
+    Source::Emulated => "emulated",
 });
 words!(IpPromise {
     IpPromise::Causing => "causing-instruction",
@@ -159,6 +165,7 @@ words!(WeightPromise {
     WeightPromise::LoadLatency => "load-latency-cycles",
     WeightPromise::StoreLatency => "store-latency-cycles",
     WeightPromise::MissLatency => "miss-latency-cycles",
+    WeightPromise::ModelledLatency => "modelled-latency-cycles",
 });
 
 impl fmt::Display for Promises {

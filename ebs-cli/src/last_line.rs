@@ -53,6 +53,7 @@ fn name(source: Source) -> &'static str {
         Source::Pebs => "the CPU (PEBS)",
         Source::Ibs => "the CPU (IBS)",
         Source::Counter => "a counter of the CPU",
+        Source::Emulated => "the emulated PMU",
     }
 }
 

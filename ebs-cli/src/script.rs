@@ -4,6 +4,7 @@ mod chain;
 mod column;
 mod comms;
 mod data_sources;
+mod emulation;
 mod field;
 mod line;
 mod members;

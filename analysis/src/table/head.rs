@@ -2,6 +2,7 @@
 //! the numbers.
 
 use super::{Text, number_of, percent, ratio};
+use crate::emulation;
 use crate::query::Weighting;
 use crate::report::{EventReport, Ledger, Member, Report, Sampling, Sieved, Unit};
 use std::fmt::Write;
@@ -58,6 +59,10 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         let _ = write!(line, ", EXACT_IP on {}", percent(ratio(totals.exact_ip, totals.counted)));
     }
     out.note(&line);
+    let emulated = emulation(|key| event.promises.get(key).map(String::as_str));
+    if let Some(phrase) = &emulated {
+        out.note(phrase);
+    }
     members(event, out);
     if let Some(sieved) = &event.filter {
         filter(sieved, event.unit, out);
@@ -77,7 +82,7 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         ));
     }
     if let Some(ledger) = &event.ledger {
-        out.note(&ledger_line(ledger));
+        out.note(&ledger_line(ledger, emulated.is_some()));
     }
     for (name, by_reason) in
         [("a routine name", &totals.unresolved), ("a variable's name", &totals.unresolved_data)]
@@ -158,11 +163,12 @@ fn span(nanoseconds: u64) -> String {
     }
 }
 
-fn ledger_line(ledger: &Ledger) -> String {
+fn ledger_line(ledger: &Ledger, emulated: bool) -> String {
     let mut line = String::from("recorder:");
     // Writing to a String cannot fail.
     if let Some(kernel) = ledger.kernel {
-        let _ = write!(line, " {kernel} counted by the kernel,");
+        let by = if emulated { "made by the emulation" } else { "counted by the kernel" };
+        let _ = write!(line, " {kernel} {by},");
     }
     if let Some(delivered) = ledger.delivered {
         let _ = write!(line, " {delivered} delivered,");

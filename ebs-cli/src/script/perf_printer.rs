@@ -8,7 +8,7 @@ use super::line::{self, Start};
 use super::members::Members;
 use super::names::{At, Names};
 use super::registers::RegisterNames;
-use super::{About, Printer};
+use super::{About, Printer, emulation};
 use record::attr::BranchSampleType;
 use record::stream::{Decoder, EventDescription, Features};
 use record::{Arch, CpuMode, EventType, Misc, Sample, SampleId, SampleType, SideRecord};
@@ -185,6 +185,9 @@ impl PerfPrinter {
     ) {
         if self.looks.get(event).is_none_or(Option::is_none) {
             self.look_at(event, about.decoder);
+            if let Some(description) = about.decoder.events().get(event) {
+                emulation::write(description, out);
+            }
         }
         let PerfPrinter { names, sources, registers, looks, cut, .. } = self;
         let Some(look) = looks.get(event).and_then(Option::as_ref) else {

@@ -1,6 +1,6 @@
 //! Records in hardmeter's own text form.
 
-use super::{About, Printer};
+use super::{About, Printer, emulation};
 use record::stream::{Decoder, Features};
 use record::text::Columns;
 use record::{Misc, Sample, SampleId, SideRecord};
@@ -19,7 +19,8 @@ impl TextPrinter {
     /// The columns of an event, under their header.
     fn columns(&mut self, decoder: &Decoder, event: usize, out: &mut Vec<u8>) -> Option<&Columns> {
         if self.current != Some(event) {
-            let attr = &decoder.events().get(event)?.attr;
+            let description = decoder.events().get(event)?;
+            let attr = &description.attr;
             if self.columns.len() <= event {
                 self.columns.resize(event + 1, None);
             }
@@ -28,6 +29,7 @@ impl TextPrinter {
             let headed = self.current.and_then(|last| self.columns.get(last)?.as_ref());
             let new = self.columns[event].as_ref()?;
             if headed != Some(new) {
+                emulation::write(description, out);
                 new.header(out);
             }
             self.current = Some(event);
