@@ -8,6 +8,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, PipeReader, Read, pipe};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use record::Pid;
 use rustix::process::{PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, waitid};
@@ -120,7 +121,11 @@ pub struct Command {
     leave: Option<Leave>,
     failure: PipeReader,
     status: Option<CommandStatus>,
+    /// A tracer of this process waits for it in our place.
+    traced: bool,
     changes_user: bool,
+    /// The file that its name most likely means.
+    file: Option<PathBuf>,
 }
 
 impl Command {
@@ -135,6 +140,7 @@ impl Command {
         let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
         let candidates = candidates(first, &path)?;
         let program = first.to_string_lossy().into_owned();
+        let file = first_executable(&candidates);
         let files: Vec<Found> = candidates.iter().filter_map(|path| Found::at(path)).collect();
         match files.iter().map(|file| file.mode).reduce(|one, other| one | other) {
             None => return Err(CommandError::NotFound { program }),
@@ -155,7 +161,9 @@ impl Command {
                 leave: Some(leave),
                 failure,
                 status: None,
+                traced: false,
                 changes_user,
+                file,
             })
     }
 
@@ -171,6 +179,23 @@ impl Command {
         self.changes_user
     }
 
+    /// The file that its name most likely means, where there is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// A tracer, another thread of this process, waits for the child from now
+    /// on: [`try_wait`](Command::try_wait) knows only what it is told.
+    pub(crate) fn trace(&mut self) {
+        self.traced = true;
+    }
+
+    /// The tracer has let go, or seen it end.
+    pub(crate) fn untrace(&mut self, ended: Option<CommandStatus>) {
+        self.status = self.status.or(ended);
+        self.traced = false;
+    }
+
     /// Lets the child exec, and returns once it has.
     pub fn release(&mut self) -> Result<(), CommandError> {
         let Some(leave) = self.leave.take() else { return Ok(()) };
@@ -181,7 +206,10 @@ impl Command {
             Err(error) => return Err(CommandError::Fork { program: self.program.clone(), error }),
             Ok(()) => {}
         }
-        self.wait().map_err(|error| CommandError::Fork { program: self.program.clone(), error })?;
+        if !self.traced {
+            self.wait()
+                .map_err(|error| CommandError::Fork { program: self.program.clone(), error })?;
+        }
         let program = self.program.clone();
         Err(match i32::from_ne_bytes(errno) {
             // That it is there was looked at before.
@@ -199,6 +227,9 @@ impl Command {
 
     /// Waits for its end.
     pub fn wait(&mut self) -> io::Result<CommandStatus> {
+        if self.traced && self.status.is_none() {
+            return Err(rustix::io::Errno::CHILD.into());
+        }
         loop {
             match self.reap(WaitIdOptions::EXITED) {
                 Ok(Some(status)) => return Ok(status),
@@ -210,7 +241,7 @@ impl Command {
     }
 
     fn reap(&mut self, options: WaitIdOptions) -> io::Result<Option<CommandStatus>> {
-        if self.status.is_none() {
+        if self.status.is_none() && !self.traced {
             self.status = waitid(WaitId::PidFd(self.pidfd.as_fd()), options)?.map(|s| status(&s));
         }
         Ok(self.status)
@@ -265,6 +296,15 @@ fn fork_held(image: &Image) -> io::Result<Held> {
 
 fn c_string(word: &OsStr) -> Result<CString, CommandError> {
     CString::new(word.as_bytes()).map_err(|_| CommandError::ZeroByte { word: word.to_owned() })
+}
+
+/// The first of the files that are there and may be executed.
+fn first_executable(candidates: &[CString]) -> Option<PathBuf> {
+    let mut paths = candidates.iter().filter(|path| {
+        Found::at(path)
+            .is_some_and(|file| file.mode & libc::S_IFMT == libc::S_IFREG && file.mode & 0o111 != 0)
+    });
+    paths.next().map(|path| PathBuf::from(OsStr::from_bytes(path.as_bytes())))
 }
 
 /// The paths execvp(3) would try: the word itself when it has a slash, else

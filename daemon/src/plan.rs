@@ -1,6 +1,6 @@
 //! A request and the facts become attrs to open, or a refusal. Pure.
 
-mod attrs;
+pub(crate) mod attrs;
 mod breakpoint;
 mod fallback;
 mod hardware;
@@ -12,11 +12,12 @@ mod opening;
 mod outline;
 mod planned_event;
 mod precision;
-mod rights;
+pub(crate) mod rights;
 mod rings;
 mod software;
 
 pub use fallback::Fallback;
+pub(crate) use outline::with_modifiers;
 pub use outline::{Outline, OutlinedEvent, modes, outline};
 pub use planned_event::PlannedEvent;
 pub use rings::RingPages;
@@ -100,7 +101,7 @@ pub fn plan(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
 }
 
 /// What is wrong with a request on any machine.
-fn check_form(request: &Request) -> Result<(), Refusal> {
+pub(crate) fn check_form(request: &Request) -> Result<(), Refusal> {
     if !request.modes.user && !request.modes.kernel {
         return Err(Refusal::ModeMissing);
     }

@@ -15,6 +15,23 @@ pub enum Refusal {
     /// The event's text names none.
     #[error(transparent)]
     Event(#[from] EventSpecError),
+    /// The emulated PMU does not have it.
+    #[error("{event} is not emulated: {why}")]
+    NotEmulated { event: String, why: String },
+    /// The kernel's code is not emulated.
+    #[error("{event}: the emulated PMU sees user code only: say -u without -k")]
+    EmulatedUserOnly { event: &'static str },
+    /// Nor is the whole system.
+    #[error("{event}: the emulated PMU runs a command or a process: name one")]
+    EmulatedSystem { event: String },
+    /// Nor are other machines' programs.
+    #[error(
+        "{event}: the emulated PMU runs x86-64 programs on Linux only, and this is no x86-64 machine"
+    )]
+    EmulatedMachine { event: &'static str },
+    /// Masks are of CPUs.
+    #[error("-m {masks}: {event} has no event masks when it is emulated; leave -m out")]
+    EmulatedMasks { event: &'static str, masks: String },
     /// Masks for a type that has none.
     #[error("-m {masks}: {event} has no event masks; leave -m out")]
     Masks { event: String, masks: String },
@@ -236,6 +253,9 @@ impl Refusal {
         match self {
             Refusal::Event(_)
             | Refusal::Masks { .. }
+            | Refusal::EmulatedMasks { .. }
+            | Refusal::EmulatedUserOnly { .. }
+            | Refusal::EmulatedSystem { .. }
             | Refusal::Mask(_)
             | Refusal::Terms { .. }
             | Refusal::CodeOfManyCores { .. }
@@ -251,6 +271,8 @@ impl Refusal {
             | Refusal::AddressOutside { .. }
             | Refusal::PidOutside { .. } => true,
             Refusal::Unavailable { .. }
+            | Refusal::NotEmulated { .. }
+            | Refusal::EmulatedMachine { .. }
             | Refusal::NoEncoding { .. }
             | Refusal::NoDevice { .. }
             | Refusal::NotForwarded { .. }

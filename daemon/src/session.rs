@@ -13,10 +13,10 @@ mod negotiation;
 pub(crate) mod opener;
 mod owner;
 mod pass;
-mod preamble;
+pub(crate) mod preamble;
 pub(crate) mod retired;
 mod rings;
-mod sink;
+pub(crate) mod sink;
 mod wait;
 
 use std::ffi::OsString;

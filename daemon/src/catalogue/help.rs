@@ -6,7 +6,9 @@ use super::{
     Availability, Encoding, EventKind, EventType, IntervalUnit, Latency, Mask, OnCore, OnMachine,
     availability, masks,
 };
+use crate::emulated;
 use crate::facts::Facts;
+use crate::source::emulable;
 
 /// Columns of text at most, unless a word is longer.
 const WIDTH: usize = 79;
@@ -42,6 +44,9 @@ pub fn help(entry: &EventType, facts: &Facts) -> String {
     line(&mut text, "example", entry.example);
     match &here {
         Availability::Available { .. } => line(&mut text, "here", "available"),
+        Availability::Unavailable { .. } if emulable(entry, facts).is_some() => {
+            emulation(entry, facts, &mut text);
+        }
         Availability::Unavailable { why, nearest, advice } => {
             line(&mut text, "here", &format!("not available: {why}"));
             if !nearest.is_empty() {
@@ -57,6 +62,21 @@ pub fn help(entry: &EventType, facts: &Facts) -> String {
         line(&mut text, pmu, &reason.to_string());
     }
     text
+}
+
+/// What stands in where there is no PMU.
+fn emulation(entry: &EventType, facts: &Facts, text: &mut String) {
+    let (Some(why), Ok(event)) = (emulable(entry, facts), emulated::kind(entry)) else { return };
+    line(text, "here", &format!("emulated, with -u and a command or a PID: {why}"));
+    line(text, "counted", &format!("{}, by a model", emulated::description(event)));
+    let (address, weight) = match emulated::has_address(entry) {
+        true => ("of the data", "the model's cycles"),
+        false => ("none", "none"),
+    };
+    let fields =
+        format!("IP: the instruction; address: {address}; registers: before it; weight: {weight}");
+    line(text, "", &fields);
+    line(text, "", "the whole program runs slower; docs/emulator.md says what the model is");
 }
 
 fn interval(entry: &EventType, here: &Availability) -> String {

@@ -47,7 +47,7 @@ pub(super) fn sampled(opening: &Opening, target: Target) -> Attr {
 }
 
 /// The carrier of side records beside an event.
-pub(super) fn side(event: &Attr, request: &Request) -> Attr {
+pub(crate) fn side(event: &Attr, request: &Request) -> Attr {
     // The same sample_type as the event, so that readers which look at one
     // attr only (perf script) find every field in either. Side records do
     // not ask for a mode; without the kernel's, anyone may open it.
@@ -73,7 +73,7 @@ pub(super) fn side(event: &Attr, request: &Request) -> Attr {
 }
 
 /// What all events of a session have.
-fn common(target: Target) -> Attr {
+pub(crate) fn common(target: Target) -> Attr {
     let mut flags = AttrFlags::DISABLED | AttrFlags::SAMPLE_ID_ALL | AttrFlags::WATERMARK;
     match target {
         Target::Command => flags |= AttrFlags::INHERIT | AttrFlags::ENABLE_ON_EXEC,

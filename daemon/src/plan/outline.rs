@@ -109,7 +109,7 @@ pub fn modes(event: &Event) -> Option<Modes> {
 }
 
 /// The request, its modes narrowed to those of the event's modifiers.
-pub(super) fn with_modifiers(request: &Request) -> Result<Request, Refusal> {
+pub(crate) fn with_modifiers(request: &Request) -> Result<Request, Refusal> {
     let mut request = request.clone();
     if let Some(modes) = modes(&request.event.resolve()?) {
         request.modes = match (request.modes.user, request.modes.kernel) {

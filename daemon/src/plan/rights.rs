@@ -41,7 +41,7 @@ pub(super) fn check_modes(
     Ok(())
 }
 
-pub(super) fn check_target(request: &Request, facts: &Facts) -> Result<(), Refusal> {
+pub(crate) fn check_target(request: &Request, facts: &Facts) -> Result<(), Refusal> {
     let Target::Process(pid) = request.target else { return Ok(()) };
     if pid <= Pid(0) {
         return Err(Refusal::PidOutside { pid });

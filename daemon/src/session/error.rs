@@ -61,6 +61,18 @@ pub enum SessionError {
     /// Events or rings did not open.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The emulation did not start.
+    #[error(transparent)]
+    Emulation(#[from] emulator::StartError),
+    /// A program, or more than a program, that is not emulated.
+    #[error(
+        "{what}: the emulated PMU runs 64-bit x86 programs only; cpu_clock and page_fault sample it \
+         natively"
+    )]
+    NotEmulable {
+        /// What it is.
+        what: String,
+    },
     /// The sink took no more. The session goes on, counts what it cannot
     /// write as lost, and [`finish`](super::Session::finish) still works.
     #[error("the records cannot be written: {0}")]

@@ -16,7 +16,7 @@ use crate::{Fallback, PlannedEvent, Target};
 /// Bytes kept of a word whose command line does not fit a record.
 const LONG_WORD: usize = 4096;
 /// The side event's name in streams, as perf calls its own.
-const SIDE_NAME: &str = "dummy:HG";
+pub(crate) const SIDE_NAME: &str = "dummy:HG";
 
 impl Session {
     /// Writes what comes before the first record: header, events, promises,
@@ -30,40 +30,19 @@ impl Session {
         command_line: &[String],
         sink: &mut dyn Sink,
     ) -> Result<(), SessionError> {
-        let out = &mut self.outbox.bytes;
-        let wrong = |e: write::WriteError| SessionError::Preamble(e.to_string());
-        write::file_header(NATIVE_ORDER, out);
         // An event without ids, its CPUs offline, has no records.
         let open = self.attrs.sampled().filter(|(index, _)| !self.ids.of(*index).is_empty());
         let open = open.filter_map(|(index, event)| {
             let asked = self.plan.events.get(index)?;
-            Some((event, asked, self.ids.of(index)))
-        });
-        let sampled: Vec<_> = open.collect();
-        let mut events: Vec<(&Attr, &[u64], &str)> = sampled
-            .iter()
-            .map(|(event, _, ids)| (&event.attr, *ids, event.name.as_str()))
-            .collect();
-        events.push((&self.attrs.side, &self.ids.side, SIDE_NAME));
-        for &(attr, ids, name) in &events {
-            // More ids than a record holds: the event is described again.
-            for ids in ids.chunks(write::IDS_A_RECORD) {
-                write::attr(attr, ids, NATIVE_ORDER, out).map_err(wrong)?;
-            }
-            for id in ids.chunks(write::IDS_A_RECORD).filter_map(<[u64]>::first) {
-                write::event_name(*id, name, NATIVE_ORDER, out).map_err(wrong)?;
-            }
-        }
-        for (event, asked, ids) in &sampled {
             let note = promises_note(event, asked, &self.given_up);
-            if let Some(&first) = ids.first() {
-                write::event_unit(first, &note, NATIVE_ORDER, out).map_err(wrong)?;
-            }
-        }
-        let names = descriptions(&events).map_err(wrong)?;
-        for feature in features(facts, command_line).into_iter().chain([names]) {
-            fitting(feature, out).map_err(wrong)?;
-        }
+            let (attr, ids, name) = (&event.attr, self.ids.of(index), event.name.as_str());
+            Some(Announced { attr, ids, name, note: Some(note) })
+        });
+        let side =
+            Announced { attr: &self.attrs.side, ids: &self.ids.side, name: SIDE_NAME, note: None };
+        let announced: Vec<_> = open.chain([side]).collect();
+        announce(&announced, facts, command_line, &mut self.outbox.bytes)?;
+        let out = &mut self.outbox.bytes;
         let proc = self.settings.root.join("proc");
         let mut synthesizer = Synthesizer::new(&proc, &self.attrs.side);
         kernel(&mut synthesizer, out);
@@ -99,17 +78,57 @@ impl Session {
     }
 }
 
+/// An event as a stream describes it.
+#[derive(Debug)]
+pub(crate) struct Announced<'a> {
+    pub(crate) attr: &'a Attr,
+    pub(crate) ids: &'a [u64],
+    pub(crate) name: &'a str,
+    /// What its samples are worth.
+    pub(crate) note: Option<String>,
+}
+
+/// Appends a stream's header, its events and the machine.
+pub(crate) fn announce(
+    events: &[Announced<'_>],
+    facts: &Facts,
+    command_line: &[String],
+    out: &mut Vec<u8>,
+) -> Result<(), SessionError> {
+    let wrong = |e: write::WriteError| SessionError::Preamble(e.to_string());
+    write::file_header(NATIVE_ORDER, out);
+    for Announced { attr, ids, name, .. } in events {
+        // More ids than a record holds: the event is described again.
+        for ids in ids.chunks(write::IDS_A_RECORD) {
+            write::attr(attr, ids, NATIVE_ORDER, out).map_err(wrong)?;
+        }
+        for id in ids.chunks(write::IDS_A_RECORD).filter_map(<[u64]>::first) {
+            write::event_name(*id, name, NATIVE_ORDER, out).map_err(wrong)?;
+        }
+    }
+    for event in events {
+        if let (Some(note), Some(&first)) = (&event.note, event.ids.first()) {
+            write::event_unit(first, note, NATIVE_ORDER, out).map_err(wrong)?;
+        }
+    }
+    let names = descriptions(events).map_err(wrong)?;
+    for feature in features(facts, command_line).into_iter().chain([names]) {
+        fitting(feature, out).map_err(wrong)?;
+    }
+    Ok(())
+}
+
 /// Records of names and mappings, made but not handed on.
 #[derive(Debug, Default)]
-pub(super) struct Described {
-    bytes: Vec<u8>,
-    records: u64,
-    left_out: u64,
+pub(crate) struct Described {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) records: u64,
+    pub(crate) left_out: u64,
 }
 
 impl Described {
     /// `pid` and what descends from it, as they are now.
-    pub(super) fn tree(proc: &Path, side: &Attr, pid: Pid) -> Described {
+    pub(crate) fn tree(proc: &Path, side: &Attr, pid: Pid) -> Described {
         let mut described = Described::default();
         let mut synthesizer = Synthesizer::new(proc, side);
         let mut processes = Processes::tree(proc, pid);
@@ -190,8 +209,8 @@ fn promises_note(event: &PlannedEvent, asked: &PlannedEvent, given_up: &[Fallbac
     note
 }
 
-fn descriptions(events: &[(&Attr, &[u64], &str)]) -> Result<Feature, write::WriteError> {
-    let names = events.iter().map(|(attr, ids, name)| {
+fn descriptions(events: &[Announced<'_>]) -> Result<Feature, write::WriteError> {
+    let names = events.iter().map(|Announced { attr, ids, name, .. }| {
         let ids = &ids[..ids.len().min(write::IDS_A_RECORD / 4)];
         EventName::new(attr, ids, name, NATIVE_ORDER)
     });

@@ -31,30 +31,30 @@ impl Sink for Vec<u8> {
 
 /// Records on their way to the sink, and how many there are.
 #[derive(Debug, Default)]
-pub(super) struct Outbox {
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Outbox {
+    pub(crate) bytes: Vec<u8>,
     /// Of each event, by its place in the ledger.
-    pub(super) samples: Vec<Buffered>,
-    pub(super) side: u64,
+    pub(crate) samples: Vec<Buffered>,
+    pub(crate) side: u64,
     /// The sink has failed: nothing is written any more.
     failed: bool,
 }
 
 /// Samples of one event in the buffer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Buffered {
-    pub(super) samples: u64,
-    pub(super) exact_ip: u64,
+pub(crate) struct Buffered {
+    pub(crate) samples: u64,
+    pub(crate) exact_ip: u64,
 }
 
 impl Outbox {
     /// For so many events.
-    pub(super) fn new(events: usize) -> Outbox {
+    pub(crate) fn new(events: usize) -> Outbox {
         Outbox { samples: vec![Buffered::default(); events], ..Outbox::default() }
     }
 
     /// Hands on a buffer that is full enough.
-    pub(super) fn flush_full(
+    pub(crate) fn flush_full(
         &mut self,
         sink: &mut dyn Sink,
         ledger: &mut Ledger,
@@ -64,7 +64,7 @@ impl Outbox {
 
     /// Hands on what there is, and books it as delivered or lost. Only the
     /// first failure is an error; the ledger keeps it.
-    pub(super) fn flush(&mut self, sink: &mut dyn Sink, ledger: &mut Ledger) -> io::Result<()> {
+    pub(crate) fn flush(&mut self, sink: &mut dyn Sink, ledger: &mut Ledger) -> io::Result<()> {
         let result =
             if self.failed || self.bytes.is_empty() { Ok(()) } else { sink.write(&self.bytes) };
         if let Err(error) = &result {

@@ -9,9 +9,8 @@ use memmap2::{MmapOptions, MmapRaw};
 use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
 
 use crate::ring::{Ends, Region, Window};
-use crate::sys::event::Event;
 
-/// The ring of one event, mapped writable so that the kernel honours our
+/// A ring, mapped writable so that the kernel honours our
 /// tail (trap 20). Fork does not pass it on (VM_DONTCOPY).
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -25,13 +24,14 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Maps `pages` data pages (a power of two) of `event`.
-    pub(crate) fn new(event: &Event, pages: u32) -> io::Result<Mapping> {
+    /// Maps `pages` data pages (a power of two) of an event, or of memory
+    /// that is laid out as its ring.
+    pub(crate) fn new(ring: &impl AsFd, pages: u32) -> io::Result<Mapping> {
         let page = rustix::param::page_size();
         let pages = usize::try_from(pages).map_err(io::Error::other)?;
         let size = pages.checked_mul(page).ok_or(rustix::io::Errno::INVAL)?;
         let length = size.checked_add(page).ok_or(rustix::io::Errno::INVAL)?;
-        let memory = MmapOptions::new().len(length).map_raw(event.as_fd().as_raw_fd())?;
+        let memory = MmapOptions::new().len(length).map_raw(ring.as_fd().as_raw_fd())?;
         let mut mapping = Mapping { memory, data: page, size, tail: 0 };
         let word = |offset| mapping.word(offset).load(Ordering::Relaxed);
         let (offset, told) =

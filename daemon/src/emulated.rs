@@ -1,0 +1,15 @@
+//! The emulated PMU as a source of samples: what it counts for each type,
+//! its plan, and a session on it.
+//!
+//! The ring that the emulation fills is laid out as the kernel's; from there
+//! on samples go the way of all others.
+
+mod kind;
+mod plan;
+mod program;
+mod session;
+
+pub(crate) use kind::description;
+pub use kind::{NotEmulated, has_address, kind};
+pub use plan::{Model, Plan, outline, plan};
+pub use session::Session;

@@ -1,0 +1,168 @@
+//! What each type means in the model.
+
+use emulator::{Class, Event};
+use record::InstructionClass;
+
+use crate::catalogue::{EventKind, EventType};
+
+/// Why the emulated PMU does not count a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotEmulated {
+    /// No CPU counts it either.
+    #[error("the kernel itself counts it, without any PMU")]
+    OfKernel,
+    /// The model has nothing like it.
+    #[error("{0}")]
+    NotModelled(&'static str),
+}
+
+/// The emulated PMU's event for a type.
+///
+/// # Errors
+/// Types that the model knows nothing of, and those of the kernel.
+pub fn kind(entry: &EventType) -> Result<Event, NotEmulated> {
+    if !matches!(entry.kind, EventKind::Hardware(_)) {
+        return Err(NotEmulated::OfKernel);
+    }
+    let class = |class| Ok(Event::Class(Class::Of(class)));
+    match entry.name {
+        "instr_retired" => Ok(Event::Class(Class::Retired)),
+        "packed_sp_retired" => class(InstructionClass::PackedSp),
+        "packed_dp_retired" => class(InstructionClass::PackedDp),
+        "scaler_sp_retired" => class(InstructionClass::ScalarSp),
+        "scaler_dp_retired" => class(InstructionClass::ScalarDp),
+        "64bit_mmx_retired" => class(InstructionClass::Mmx64),
+        "128bit_mmx_retired" => class(InstructionClass::Mmx128),
+        "x87_fp_retired" => class(InstructionClass::X87),
+        "x87_simd_memory_moves_retired" => class(InstructionClass::X87SimdMoves),
+        "memory_loads" => class(InstructionClass::ReadsMemory),
+        "memory_stores" => class(InstructionClass::WritesMemory),
+        "memory_moves" => class(InstructionClass::AccessesMemory),
+        "l1_cache_miss" => Ok(Event::L1DataMiss),
+        "l2_cache_miss" => Ok(Event::L2Miss),
+        "l3_cache_miss" => Ok(Event::L3Miss),
+        "dtlb_load_miss" => Ok(Event::DtlbLoadMiss),
+        "dtlb_store_miss" => Ok(Event::DtlbStoreMiss),
+        "dtlb_all_miss" => Ok(Event::DtlbMiss),
+        "page_walk" => Ok(Event::PageWalk),
+        "split_load_retired" => Ok(Event::SplitLoad),
+        "mob_load_replay_retired" => Ok(Event::BlockedForward),
+        "hitm" => Ok(Event::HitModified),
+        "uop_retired" => no("instructions are not cut into micro-operations"),
+        "load_latency" | "store_latency" => {
+            no("latencies are those that the model gives each level, and measure nothing")
+        }
+        "remote_dram" => no("the model has one socket"),
+        "branch_mispredict" => no("branch prediction is not modelled"),
+        "fb_full" | "fb_alloc" => no("accesses are modelled one after the other: none waits"),
+        "l2_rqsts" => no("the model counts accesses, not requests between caches"),
+        _ => no("the model has no such event"),
+    }
+}
+
+fn no(why: &'static str) -> Result<Event, NotEmulated> {
+    Err(NotEmulated::NotModelled(why))
+}
+
+/// What is counted, in the model's words.
+pub(crate) fn description(event: Event) -> String {
+    match event {
+        Event::Class(Class::Retired) => "instructions".to_owned(),
+        Event::Class(Class::Of(class)) => format!("instructions of class {class}"),
+        Event::L1DataMiss => "loads and stores that miss the L1D".to_owned(),
+        Event::L2Miss => "loads and stores that miss L1D and L2".to_owned(),
+        Event::L3Miss => "loads and stores that miss every cache".to_owned(),
+        Event::DtlbLoadMiss => "loads that miss the DTLB".to_owned(),
+        Event::DtlbStoreMiss => "stores that miss the DTLB".to_owned(),
+        Event::DtlbMiss => "loads and stores that miss the DTLB".to_owned(),
+        Event::PageWalk => "loads and stores that miss every TLB".to_owned(),
+        Event::SplitLoad => "loads across two lines".to_owned(),
+        Event::SplitStore => "stores across two lines".to_owned(),
+        Event::BlockedForward => "loads that an earlier store cannot feed".to_owned(),
+        Event::HitModified => "loads of lines that another thread has modified".to_owned(),
+    }
+}
+
+/// Whether the emulated records of a type hold a data address.
+pub fn has_address(entry: &EventType) -> bool {
+    kind(entry).is_ok_and(is_access)
+}
+
+/// Whether the event's records are of accesses: address, level and modelled
+/// latency mean something.
+pub(super) fn is_access(event: Event) -> bool {
+    match event {
+        Event::Class(Class::Retired) => false,
+        Event::Class(Class::Of(class)) => matches!(
+            class,
+            InstructionClass::ReadsMemory
+                | InstructionClass::WritesMemory
+                | InstructionClass::AccessesMemory
+                | InstructionClass::SplitLoad
+        ),
+        _ => true,
+    }
+}
+
+/// Whether the model counts more or less than the type means on a CPU.
+pub(super) fn is_near(event: Event) -> bool {
+    // Types of cache misses are of loads alone, those of the TLB of pages
+    // that no level has.
+    matches!(
+        event,
+        Event::L1DataMiss
+            | Event::L2Miss
+            | Event::L3Miss
+            | Event::DtlbLoadMiss
+            | Event::DtlbStoreMiss
+            | Event::DtlbMiss
+            | Event::BlockedForward
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{all, find};
+
+    #[test]
+    fn every_type_has_a_meaning_or_a_reason() {
+        let mut lacking = Vec::new();
+        for entry in all() {
+            match (entry.kind, kind(entry)) {
+                (EventKind::Hardware(_), Ok(event)) => assert!(!description(event).is_empty()),
+                (EventKind::Hardware(_), Err(NotEmulated::NotModelled(why))) => {
+                    assert_ne!(why, "the model has no such event", "{}", entry.name);
+                    lacking.push(entry.name);
+                }
+                (EventKind::Hardware(_), other) => panic!("{}: {other:?}", entry.name),
+                (_, other) => assert_eq!(other, Err(NotEmulated::OfKernel), "{}", entry.name),
+            }
+        }
+        lacking.sort_unstable();
+        assert_eq!(
+            lacking,
+            [
+                "branch_mispredict",
+                "fb_alloc",
+                "fb_full",
+                "l2_rqsts",
+                "load_latency",
+                "remote_dram",
+                "store_latency",
+                "uop_retired"
+            ]
+        );
+    }
+
+    #[test]
+    fn only_accesses_have_addresses() {
+        let of = |name: &str| kind(find(name).unwrap()).unwrap();
+        for name in ["l1_cache_miss", "memory_loads", "hitm", "page_walk", "split_load_retired"] {
+            assert!(is_access(of(name)), "{name}");
+        }
+        for name in ["instr_retired", "packed_dp_retired", "x87_simd_memory_moves_retired"] {
+            assert!(!is_access(of(name)), "{name}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Requests to what the emulation is told.
+
+use record::{Pid, SampleLayout};
+
+use super::*;
+use crate::catalogue::all;
+
+fn here() -> Facts {
+    let mut facts = Facts::default();
+    facts.kernel.machine = Some("x86_64".to_owned());
+    facts
+}
+
+fn model() -> Model {
+    Model {
+        geometry: Geometry::default(),
+        prefetch: true,
+        burst: Some(Burst { on: 5, every: 100 }),
+    }
+}
+
+fn planned(event: &str) -> Result<Plan, Refusal> {
+    plan(&Request::new(event, Modes::USER, Target::Command), model(), &here())
+}
+
+#[test]
+fn a_miss_has_everything_that_a_record_can_hold() {
+    let mut request = Request::new("l1_cache_miss", Modes::USER, Target::Process(Pid(7)));
+    request.interval = Some(100);
+    request.ring_pages = Some(5);
+    request.data_mappings = true;
+    let plan = plan(&request, model(), &here()).unwrap();
+    assert_eq!((plan.counts, plan.ring_pages), (Event::L1DataMiss, 8));
+    assert!(plan.data_mappings && plan.side.flags.contains(AttrFlags::MMAP_DATA));
+    assert!(!plan.side.flags.contains(AttrFlags::BUILD_ID));
+    let attr = &plan.event.attr;
+    assert_eq!(attr.sample_period, 100);
+    let fields = SampleType::IDENTIFIER
+        | SampleType::IP
+        | SampleType::TID
+        | SampleType::TIME
+        | SampleType::ADDR
+        | SampleType::CPU
+        | SampleType::PERIOD
+        | SampleType::REGS_INTR
+        | SampleType::DATA_SRC
+        | SampleType::WEIGHT_STRUCT;
+    assert_eq!(attr.sample_type, fields);
+    assert_eq!(plan.side.sample_type, fields, "readers may look at one attr only");
+    SampleLayout::new(attr, record::ByteOrder::Little).unwrap();
+    assert!(attr.flags.contains(AttrFlags::EXCLUDE_KERNEL));
+    assert!(attr.kind.0 > 1 << 16, "no PMU of any machine has that number: {:?}", attr.kind);
+}
+
+#[test]
+fn names_and_notes_say_what_it_is() {
+    let plan = planned("l1_cache_miss").unwrap();
+    assert_eq!(
+        (plan.name.as_str(), plan.event.name.as_str()),
+        ("l1_cache_miss", "emulated/l1_cache_miss/")
+    );
+    let promises = plan.event.promises.to_string();
+    assert_eq!(
+        promises,
+        "source=emulated;ip=exact;addr=data;regs=before-instruction;weight=modelled-latency-cycles"
+    );
+    let note = plan.model.note();
+    assert!(note.starts_with("model=") && note.ends_with(";prefetch=on;burst=5/100"), "{note}");
+    assert_eq!(note.matches(';').count(), 2, "the model's name ends no value: {note}");
+    assert!(plan.model.to_string().ends_with("prefetchers on, 5 of every 100 instructions"));
+}
+
+#[test]
+fn an_instruction_without_an_access_has_no_address() {
+    let plan = planned("packed_dp").unwrap();
+    let event = &plan.event;
+    assert_eq!(event.promises.address, AddressPromise::None);
+    assert!(!event.attr.sample_type.intersects(SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT));
+}
+
+#[test]
+fn every_type_has_a_plan_or_a_reason() {
+    for entry in all() {
+        let is_form = entry.name.contains(':');
+        match planned(entry.name) {
+            Ok(plan) => {
+                assert_eq!(plan.name, entry.name);
+                assert_eq!(plan.event.attr.sample_period, entry.default_interval);
+            }
+            Err(refusal) => {
+                let text = refusal.to_string();
+                assert!(is_form || text.starts_with(entry.name), "{text}");
+                assert!(!text.contains('\n') && !text.contains("no such event"), "{text}");
+            }
+        }
+    }
+    let text = planned("page_fault").unwrap_err().to_string();
+    assert!(text.contains("the kernel itself counts it"), "{text}");
+    let text = planned("MEM_LOAD_RETIRED.L1_MISS").unwrap_err().to_string();
+    assert!(text.contains("no type"), "{text}");
+}
+
+#[test]
+fn masks_and_odd_numbers_are_refused() {
+    let base = Request::new("l1_cache_miss", Modes::USER, Target::Command);
+    for (request, part) in [
+        (Request { masks: vec!["miss".into()], ..base.clone() }, "-m miss"),
+        (Request { interval: Some(0), ..base.clone() }, "interval 0"),
+        (Request { ring_pages: Some(0), ..base.clone() }, "0 pages"),
+        (Request { modes: Modes::default(), ..base.clone() }, "-u"),
+    ] {
+        let refusal = plan(&request, model(), &here()).unwrap_err();
+        assert!(refusal.to_string().contains(part) && refusal.is_usage(), "{refusal}");
+    }
+}

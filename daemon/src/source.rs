@@ -1,0 +1,169 @@
+//! Who is to count: the machine's PMU or the emulated one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::catalogue::{
+    Availability, EventKind, EventType, NotOnMachine, availability, on_machine,
+};
+use crate::emulated::{self, Model};
+use crate::event_spec::Event;
+use crate::facts::Facts;
+use crate::plan::{Outline, with_modifiers};
+use crate::{Modes, Plan, Refusal, Request, Target};
+
+/// What the user wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SourceChoice {
+    /// The PMU; where there is none, the emulated one for what that can do.
+    #[default]
+    Auto,
+    /// The PMU, or nothing.
+    Pmu,
+    /// The emulated PMU, whatever the machine has.
+    Emulated,
+}
+
+/// A word that names no source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no source is called {word:?}: say auto, pmu or emulated")]
+pub struct UnknownSource {
+    /// As typed.
+    pub word: String,
+}
+
+impl fmt::Display for SourceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            SourceChoice::Auto => "auto",
+            SourceChoice::Pmu => "pmu",
+            SourceChoice::Emulated => "emulated",
+        })
+    }
+}
+
+impl FromStr for SourceChoice {
+    type Err = UnknownSource;
+
+    fn from_str(word: &str) -> Result<SourceChoice, UnknownSource> {
+        match word {
+            "auto" => Ok(SourceChoice::Auto),
+            "pmu" => Ok(SourceChoice::Pmu),
+            "emulated" => Ok(SourceChoice::Emulated),
+            _ => Err(UnknownSource { word: word.to_owned() }),
+        }
+    }
+}
+
+/// Something of either source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen<K, E> {
+    /// The kernel's: its own events, and those of the machine's PMU.
+    Kernel(K),
+    /// The emulated PMU's.
+    Emulated(E),
+}
+
+/// What would be opened or emulated for a request.
+///
+/// # Errors
+/// What cannot be had from that source, and what works instead.
+pub fn outline(
+    request: &Request,
+    (choice, model): (SourceChoice, Option<&Model>),
+    facts: &Facts,
+) -> Result<Chosen<Outline, Outline>, Refusal> {
+    let why = match stand_in(request, choice, facts)? {
+        StandIn::Not => return crate::plan::outline(request, facts).map(Chosen::Kernel),
+        StandIn::AsAsked => None,
+        StandIn::For(why) => Some(why),
+    };
+    let mut outline = emulated::outline(request, facts)?;
+    let model =
+        model.map_or_else(|| "the caches of the machine that runs it".into(), Model::to_string);
+    let because = why.map_or_else(String::new, |why| format!("{why}: "));
+    outline.notes.push(format!("{because}{} is emulated ({model})", outline.name));
+    Ok(Chosen::Emulated(outline))
+}
+
+/// A plan for a request, of the source that is to serve it.
+///
+/// # Errors
+/// What cannot be had from that source, and what works instead.
+pub fn plan(
+    request: &Request,
+    (choice, model): (SourceChoice, Model),
+    facts: &Facts,
+) -> Result<Chosen<Plan, emulated::Plan>, Refusal> {
+    match stand_in(request, choice, facts)? {
+        StandIn::Not => crate::plan(request, facts).map(Chosen::Kernel),
+        StandIn::AsAsked => emulated::plan(request, model, facts).map(Chosen::Emulated),
+        StandIn::For(why) => {
+            let mut plan = emulated::plan(request, model, facts)?;
+            let (name, model) = (&plan.name, &plan.model);
+            let note = format!("{why}: {name} is emulated ({model}); {}", slowdown(&plan.model));
+            plan.notes.insert(0, note);
+            Ok(Chosen::Emulated(plan))
+        }
+    }
+}
+
+/// What it costs; measured in docs/performance.md.
+fn slowdown(model: &Model) -> &'static str {
+    match model.burst {
+        None => "expect the program to take 2 to 30 times as long",
+        Some(_) => "expect the program to take longer, by the share of its instructions",
+    }
+}
+
+/// Whether the emulated PMU serves.
+enum StandIn {
+    Not,
+    AsAsked,
+    /// As the machine has no PMU, for this reason.
+    For(String),
+}
+
+fn stand_in(request: &Request, choice: SourceChoice, facts: &Facts) -> Result<StandIn, Refusal> {
+    match choice {
+        SourceChoice::Pmu => return Ok(StandIn::Not),
+        SourceChoice::Emulated => return Ok(StandIn::AsAsked),
+        SourceChoice::Auto => {}
+    }
+    let request = with_modifiers(request)?;
+    let Event::Type(entry) = request.event.resolve()? else { return Ok(StandIn::Not) };
+    let Some(why) = emulable(entry, facts) else { return Ok(StandIn::Not) };
+    if request.modes == Modes::USER && request.target != Target::System {
+        return Ok(StandIn::For(why));
+    }
+    // Neither source can; the emulated one could with less asked for.
+    match availability(entry, facts) {
+        Availability::Unavailable { why, nearest, advice } => {
+            let event = request.event.0;
+            let works = format!(
+                "-u with a command or a PID works: {} is emulated then; {advice}",
+                entry.name
+            );
+            let nearest = nearest.into_iter().map(str::to_owned).collect();
+            Err(Refusal::Unavailable { event, why, nearest, advice: works })
+        }
+        Availability::Available { .. } => Ok(StandIn::Not),
+    }
+}
+
+/// Why the machine cannot sample a type that the emulated PMU has; None: it
+/// can, or that has it not.
+pub fn emulable(entry: &EventType, facts: &Facts) -> Option<String> {
+    let is_hardware = matches!(entry.kind, EventKind::Hardware(_));
+    let is_modelled = emulated::kind(entry).is_ok();
+    if !is_hardware || !is_modelled || facts.kernel.arch() != record::Arch::X86_64 {
+        return None;
+    }
+    match on_machine(entry, facts) {
+        Err(why @ NotOnMachine::NoPmu(..)) => Some(why.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Which source serves which request on which machine.
+
+use record::{EventType, Pid};
+
+use super::*;
+use crate::facts::{Hypervisor, Pmu};
+
+/// A guest, with a core PMU or without.
+fn guest(pmu: bool) -> Facts {
+    let mut facts = Facts { hypervisor: Hypervisor::Guest("KVM".to_owned()), ..Facts::default() };
+    let of = |(name, kind): (&str, u32)| Pmu {
+        name: name.to_owned(),
+        kind: Some(EventType(kind)),
+        ..Pmu::default()
+    };
+    let mut pmus = vec![("breakpoint", 5), ("software", 1), ("tracepoint", 2)];
+    pmus.extend(pmu.then_some(("cpu", 4)));
+    facts.pmus = Some(pmus.into_iter().map(of).collect());
+    facts.cpus.online = Some(vec![record::Cpu(0), record::Cpu(1)]);
+    facts.kernel.machine = Some("x86_64".to_owned());
+    facts.access.uid = Some(0);
+    facts.access.paranoid = Some(-1);
+    facts
+}
+
+fn model() -> Model {
+    Model { geometry: Default::default(), prefetch: false, burst: None }
+}
+
+fn asked(
+    event: &str,
+    (modes, target): (Modes, Target),
+    choice: SourceChoice,
+    facts: &Facts,
+) -> Result<Chosen<Plan, emulated::Plan>, Refusal> {
+    plan(&Request::new(event, modes, target), (choice, model()), facts)
+}
+
+const COMMAND: (Modes, Target) = (Modes::USER, Target::Command);
+
+#[test]
+fn without_a_pmu_user_code_of_a_target_is_emulated_and_said_so() {
+    for target in [Target::Command, Target::Process(Pid(17))] {
+        let plan = asked("l1_cache_miss", (Modes::USER, target), SourceChoice::Auto, &guest(false));
+        let Ok(Chosen::Emulated(plan)) = plan else { panic!("{plan:?}") };
+        let [note] = &plan.notes[..] else { panic!("{:?}", plan.notes) };
+        assert!(note.starts_with("no hardware PMU: KVM guest"), "{note}");
+        assert!(note.contains("l1_cache_miss is emulated (") && note.contains("as long"), "{note}");
+    }
+    let by_modifier = asked(
+        "l1_cache_miss",
+        (Modes { user: true, kernel: false }, Target::Command),
+        SourceChoice::Emulated,
+        &guest(false),
+    );
+    let Ok(Chosen::Emulated(plan)) = by_modifier else { panic!("{by_modifier:?}") };
+    assert!(plan.notes.is_empty(), "who asks for it need not be told: {:?}", plan.notes);
+}
+
+#[test]
+fn the_pmu_goes_first_and_the_kernels_events_are_the_kernels() {
+    let kernels = asked("page_fault", COMMAND, SourceChoice::Auto, &guest(false));
+    assert!(matches!(kernels, Ok(Chosen::Kernel(_))), "{kernels:?}");
+    let pmus = asked("instr_retired", COMMAND, SourceChoice::Auto, &guest(true));
+    assert!(matches!(pmus, Ok(Chosen::Kernel(_))), "{pmus:?}");
+    let wanted = asked("instr_retired", COMMAND, SourceChoice::Emulated, &guest(true));
+    assert!(matches!(wanted, Ok(Chosen::Emulated(_))), "{wanted:?}");
+    let Err(refusal) = asked("l1_cache_miss", COMMAND, SourceChoice::Pmu, &guest(false)) else {
+        panic!("there is none")
+    };
+    assert!(refusal.to_string().contains("no hardware PMU"), "{refusal}");
+}
+
+#[test]
+fn what_neither_source_can_is_refused_with_what_works() {
+    let refused = |(modes, target), choice| {
+        let refusal = asked("l1_cache_miss", (modes, target), choice, &guest(false)).unwrap_err();
+        assert!(!refusal.to_string().contains('\n'), "{refusal}");
+        (refusal.to_string(), refusal.is_usage())
+    };
+    for (modes, target) in [
+        (Modes::KERNEL, Target::Command),
+        (Modes::BOTH, Target::Command),
+        (Modes::KERNEL, Target::System),
+        (Modes::USER, Target::System),
+    ] {
+        let (text, usage) = refused((modes, target), SourceChoice::Auto);
+        for part in ["no hardware PMU: KVM guest", "Nearest: page_fault", "-u with a command"] {
+            assert!(text.contains(part) && !usage, "{text}");
+        }
+    }
+    let (text, usage) = refused((Modes::BOTH, Target::Command), SourceChoice::Emulated);
+    assert!(text.contains("user code only") && usage, "{text}");
+    let (text, usage) = refused((Modes::USER, Target::System), SourceChoice::Emulated);
+    assert!(text.contains("name one") && usage, "{text}");
+    let mut arm = guest(false);
+    arm.kernel.machine = Some("aarch64".to_owned());
+    let text = asked("l1_cache_miss", COMMAND, SourceChoice::Emulated, &arm).unwrap_err();
+    assert!(text.to_string().contains("x86-64"), "{text}");
+    let Err(refusal) = asked("l1_cache_miss", COMMAND, SourceChoice::Auto, &arm) else {
+        panic!("not there")
+    };
+    assert!(refusal.to_string().contains("no hardware PMU"), "{refusal}");
+}
+
+#[test]
+fn sources_are_named_by_one_word() {
+    for choice in [SourceChoice::Auto, SourceChoice::Pmu, SourceChoice::Emulated] {
+        assert_eq!(choice.to_string().parse(), Ok(choice));
+    }
+    let error = "Auto".parse::<SourceChoice>().unwrap_err().to_string();
+    assert!(error.contains("\"Auto\"") && error.contains("auto, pmu or emulated"), "{error}");
+}
