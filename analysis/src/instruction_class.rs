@@ -41,7 +41,7 @@ pub(crate) fn decode(bytes: &[u8], bits: u32, address: u64) -> Option<Instructio
 
 /// The classes of an instruction, without [`InstructionClass::SplitLoad`],
 /// which depends on where its data lies.
-pub(crate) fn classes(instruction: &Instruction) -> InstructionClasses {
+pub fn classes(instruction: &Instruction) -> InstructionClasses {
     memory(instruction)
         .into_iter()
         .chain(x87::class(instruction).or_else(|| simd::class(instruction)))

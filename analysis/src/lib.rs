@@ -65,6 +65,7 @@ pub use emulation::emulation;
 pub use error::Error;
 pub use filter::{Filter, FilterError};
 pub use glob::Glob;
+pub use instruction_class::classes;
 pub use key::{Key, KeyError};
 pub use parameters::without_parameters;
 pub use pipeline::Pipeline;

@@ -23,7 +23,8 @@ const LOAD: &str = "core cycles from the dispatch of the load until its data cou
 const STORE: &str = "core cycles from the retirement of the store until all could see it";
 const MISS: &str = "core cycles from the miss of a load in the L1 data cache until its data came; \
                     accesses that hit have none";
-const MODEL: &str = "cycles that the model gives the level which served the access; nothing was measured";
+const MODEL: &str =
+    "cycles that the model gives the level which served the access; nothing was measured";
 const OPERATION: &str = "cycles from the dispatch of the operation until its completion";
 const THRESHOLD: &str = "cycles between the two points that the threshold counter was set to";
 

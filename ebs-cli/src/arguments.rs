@@ -6,10 +6,12 @@
 //! with a program's name, and a program called `report` is never in the way.
 
 mod converting;
+mod emulation;
 mod planning;
 mod reading;
 
 pub use converting::ConvertArguments;
+pub use emulation::EmulationArguments;
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{ReportArguments, ScriptArguments, ScriptFormat, SymbolArguments};
 
@@ -144,6 +146,9 @@ pub struct SampleArguments {
     /// The event.
     #[command(flatten)]
     pub event: EventArguments,
+    /// Who counts.
+    #[command(flatten)]
+    pub emulation: EmulationArguments,
     /// Records where the heap, stacks and files lie, too, for reports --by variable or data.
     #[arg(short, long)]
     pub data: bool,

@@ -1,6 +1,10 @@
 //! What the command line means: words become a request, numbers, and
 //! places to write to. Pure.
 
+mod emulation;
+
+pub use emulation::Emulation;
+
 use crate::arguments::{
     ConvertArguments, EventArguments, Format, ListArguments, Other, PlanArguments, ReportArguments,
     SampleArguments, ScriptArguments, Typed,
@@ -45,6 +49,8 @@ pub enum Invocation {
 pub struct Job {
     /// What to ask of the machine.
     pub request: Request,
+    /// Who is to count.
+    pub emulation: Emulation,
     /// The program and its arguments; empty unless the target is a command.
     pub command: Vec<OsString>,
     /// Records after which sampling stops; None: never.
@@ -58,6 +64,8 @@ pub struct Job {
 pub struct PlanJob {
     /// What would be asked of the machine.
     pub request: Request,
+    /// Who would count.
+    pub emulation: Emulation,
     /// A description of another machine.
     pub root: Option<PathBuf>,
     /// Another Linux version: major, minor.
@@ -101,6 +109,21 @@ pub enum Misuse {
     /// `-i` is no positive number.
     #[error("interval {0:?} is no whole number from 1 to 9223372036854775807")]
     Interval(String),
+    /// `--source` names none.
+    #[error("{0}")]
+    Source(String),
+    /// An option of the emulated PMU beside `--source pmu`.
+    #[error("{0} is of the emulated PMU, not of the machine's: leave it or --source pmu out")]
+    NotOfPmu(&'static str),
+    /// `--burst` is no part of a whole.
+    #[error(
+        "burst {0:?} is no N/M, instructions emulated of every M, such as 1M/100M; N is 1 at least \
+         and M at most"
+    )]
+    Burst(String),
+    /// `--cache` describes no caches.
+    #[error("{0}")]
+    Cache(String),
     /// `ebs convert` onto itself.
     #[error("{} is the recording that is read: name another file to write", .0.display())]
     SameFile(PathBuf),
@@ -182,7 +205,8 @@ fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
         return Err(Misuse::ModeMissing);
     }
     let count = count(arguments.count.as_deref())?;
-    Ok(Job { request, command, count, output: output(&arguments)? })
+    let emulation = Emulation::new(&arguments.emulation)?;
+    Ok(Job { request, emulation, command, count, output: output(&arguments)? })
 }
 
 fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
@@ -192,7 +216,8 @@ fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
         request.modes = Modes::BOTH;
     }
     let version = arguments.version.as_deref().map(version).transpose()?;
-    Ok(PlanJob { request, root: arguments.root.clone(), version, json: arguments.json })
+    let emulation = Emulation::new(&arguments.emulation)?;
+    Ok(PlanJob { request, emulation, root: arguments.root.clone(), version, json: arguments.json })
 }
 
 fn request(arguments: &EventArguments, modes: Modes, target: Target) -> Result<Request, Misuse> {

@@ -17,6 +17,8 @@ pub struct Sampled<'a> {
     pub opened: &'a [PlannedEvent],
     /// What had to be given up for that.
     pub given_up: &'a [Fallback],
+    /// What was modelled, when nothing was measured.
+    pub model: Option<&'a str>,
 }
 
 impl Sampled<'_> {
@@ -29,7 +31,11 @@ impl Sampled<'_> {
                 who.push(name);
             }
         }
-        who.join(" and ")
+        let who = who.join(" and ");
+        match self.model {
+            Some(model) => format!("{who} (emulated: {model})"),
+            None => who,
+        }
     }
 
     /// What is less than planned, each once.
@@ -111,8 +117,13 @@ mod tests {
     #[test]
     fn the_line_says_records_losses_precision_time_and_source() {
         let events = [event("page_fault", Source::KernelSoftware, 0)];
-        let sampled =
-            Sampled { event: "page_fault:k", planned: &events, opened: &events, given_up: &[] };
+        let sampled = Sampled {
+            event: "page_fault:k",
+            planned: &events,
+            opened: &events,
+            given_up: &[],
+            model: None,
+        };
         let mut ledger = Ledger {
             delivered: 5,
             exact_ip: 2,
@@ -132,6 +143,24 @@ mod tests {
     }
 
     #[test]
+    fn a_model_is_never_taken_for_hardware() {
+        let events = [event("emulated/l1_cache_miss/", Source::Emulated, 3)];
+        let sampled = Sampled {
+            event: "l1_cache_miss:u",
+            planned: &events,
+            opened: &events,
+            given_up: &[],
+            model: Some("32K/8 L1D"),
+        };
+        let ledger = Ledger { delivered: 5, exact_ip: 5, tail_known: true, ..Ledger::default() };
+        assert_eq!(
+            last_line(&ledger, &sampled),
+            "ebs: 5 records, 0 lost, 5 with exact IP, 0.000 seconds, l1_cache_miss:u by the emulated \
+             PMU (emulated: 32K/8 L1D), in process (no daemon)"
+        );
+    }
+
+    #[test]
     fn what_is_less_than_planned_is_said() {
         let names = ["cpu_core/loads/", "cpu_atom/loads/"];
         let with = |source: [Source; 2], levels: [u8; 2]| {
@@ -148,6 +177,7 @@ mod tests {
             planned: &planned,
             opened: &opened,
             given_up: &[Fallback::Lost, Fallback::BuildId],
+            model: None,
         };
         let ledger = Ledger { tail_known: true, ..Ledger::default() };
         assert_eq!(

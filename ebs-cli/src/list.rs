@@ -4,8 +4,12 @@ use crate::arguments::ListArguments;
 use analysis::Glob;
 use anyhow::{Result, anyhow};
 use daemon::Facts;
-use daemon::catalogue::{Availability, Encoding, all, availability, find, identify, names};
+use daemon::catalogue::{
+    Availability, Encoding, EventType as Type, all, availability, find, identify, names,
+};
+use daemon::emulated;
 use daemon::event_spec::{EventSpecError, generic, generic_names};
+use daemon::source::emulable;
 use record::EventType;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -212,6 +216,9 @@ impl Named {
 
 fn types(facts: &Facts) -> impl Iterator<Item = Named> {
     all().filter_map(|entry| {
+        if emulable(entry, facts).is_some() {
+            return Some(emulated_type(entry));
+        }
         let Availability::Available { default_interval, hardware } = availability(entry, facts)
         else {
             return None;
@@ -241,6 +248,20 @@ fn types(facts: &Facts) -> impl Iterator<Item = Named> {
             deprecated: false,
         })
     })
+}
+
+/// A type that the emulated PMU has, and the machine has not.
+fn emulated_type(entry: &Type) -> Named {
+    Named {
+        name: entry.name.to_owned(),
+        namer: Namer::Hardmeter,
+        pmus: vec!["emulated".to_owned()],
+        what: entry.meaning.to_owned(),
+        exact: Some(true),
+        address: Some(emulated::has_address(entry)),
+        interval: Some(entry.default_interval),
+        deprecated: false,
+    }
 }
 
 /// The kernel's names mean something only where a core has a PMU.

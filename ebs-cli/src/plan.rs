@@ -7,10 +7,11 @@ use crate::exit_status::{FAILURE, SUCCESS};
 use crate::invocation::PlanJob;
 use anyhow::Result;
 use daemon::catalogue::{EventKind, EventType};
+use daemon::emulated::Model;
 use daemon::event_spec::Event;
 use daemon::facts::{Facts, FactsError, Version};
 use daemon::plan::{Outline, outline};
-use daemon::{Refusal, Request};
+use daemon::{Chosen, Refusal, Request, source};
 use std::io::Write;
 use std::path::Path;
 
@@ -20,15 +21,18 @@ use std::path::Path;
 ///
 /// Facts that make no sense, a refusal (without `--json`), a failing output.
 pub fn run(job: &PlanJob, out: &mut dyn Write) -> Result<u8> {
+    // Another machine's caches are not in its description.
+    let is_known = job.root.is_none() || !job.emulation.cache.is_empty();
+    let model = is_known.then(|| job.emulation.model(Path::new("/"))).transpose()?;
     let facts = facts(job);
     if !job.json {
-        let outline = outlined(&job.request, &facts?, job.version)?;
+        let outline = outlined((job, model.as_ref()), &facts?)?;
         out.write_all(text::render(&outline, &job.request).as_bytes())?;
         return Ok(SUCCESS);
     }
     let refused = match facts {
         Err(error) => json::Refused::unread(&error),
-        Ok(facts) => match outlined(&job.request, &facts, job.version) {
+        Ok(facts) => match outlined((job, model.as_ref()), &facts) {
             Ok(outline) => {
                 let plan = serde_json::to_string(&json::Plan::new(&outline, &job.request))?;
                 writeln!(out, "{plan}")?;
@@ -79,13 +83,14 @@ fn facts(job: &PlanJob) -> Result<Facts, FactsError> {
     })
 }
 
-fn outlined(
-    request: &Request,
-    facts: &Facts,
-    version: Option<(u32, u32)>,
-) -> Result<Outline, Refusal> {
-    let mut outline = outline(request, facts)?;
-    if let Some((major, minor)) = version {
+fn outlined((job, model): (&PlanJob, Option<&Model>), facts: &Facts) -> Result<Outline, Refusal> {
+    let choice = (job.emulation.source, model);
+    let mut outline = match source::outline(&job.request, choice, facts)? {
+        Chosen::Kernel(outline) => outline,
+        // No kernel is too old for it.
+        Chosen::Emulated(outline) => return Ok(outline),
+    };
+    if let Some((major, minor)) = job.version {
         outline.fit(Version(major, minor, 0));
     }
     Ok(outline)

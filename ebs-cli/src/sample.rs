@@ -8,7 +8,8 @@ use crate::signals::{Asked, Catcher};
 use anyhow::{Context, Result};
 use daemon::command::Command;
 use daemon::session::{Session, SessionError, Settings, TargetState};
-use daemon::{Facts, Modes, Target, plan};
+use daemon::{Chosen, Facts, Modes, Sampling, Target, emulated, source};
+use emulator::{Class, Classifier, Event};
 use rustix::process::{Signal, kill_process};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -39,20 +40,18 @@ enum Ending {
 /// What cannot be sampled, and why; a command that cannot be started.
 pub fn sample(job: &Job) -> Result<u8> {
     let facts = Facts::read_for(Path::new("/"), &job.request)?;
-    let plan = plan(&job.request, &facts)?;
-    let settings =
-        Settings { command: job.command.clone(), count: job.count, root: PathBuf::from("/") };
-    let mut session = Session::open(plan, settings)?;
+    let mut session = open(job, &facts)?;
+    let session = session.as_mut();
     // What cannot be sampled costs no earlier recording of that name.
     let mut output = Output::open(&job.output)?;
     // After the fork: the command keeps the signals as we got them.
     let mut catcher = Catcher::new()
         .context("signals cannot be caught; with too many open files raise `ulimit -n`")?;
-    for note in session.plan().notes.iter().chain(session.notes()) {
+    for note in session.notes() {
         say(&format!("ebs: {note}"));
     }
-    let ending = match begin(&mut session, &facts, &mut output)? {
-        Begun::Sampling => follow(&mut session, &mut output, &mut catcher)?,
+    let ending = match begin(session, &facts, &mut output)? {
+        Begun::Sampling => follow(session, &mut output, &mut catcher)?,
         Begun::OutputFailed => Ending::OutputFailed,
     };
     let mut ledger = session.finish(&mut output)?;
@@ -74,16 +73,17 @@ pub fn sample(job: &Job) -> Result<u8> {
         })?;
     }
     let shown = shown.and_then(|()| output.show());
-    for note in output.notes() {
+    for note in output.notes().iter().chain(session.last_notes()) {
         say(&format!("ebs: {note}"));
     }
-    let plan = session.plan();
-    let event = format!("{}:{}", plan.name, modes(job.request.modes));
+    let event = format!("{}:{}", session.name(), modes(job.request.modes));
+    let model = session.model();
     let sampled = Sampled {
         event: &event,
-        planned: &plan.events,
-        opened: session.events(),
+        planned: session.planned(),
+        opened: session.opened(),
         given_up: session.given_up(),
+        model: model.as_deref(),
     };
     say(&last_line(&ledger, &sampled));
     match shown {
@@ -91,6 +91,30 @@ pub fn sample(job: &Job) -> Result<u8> {
         Err(_) | Ok(()) => {}
     }
     Ok(if ledger.sink_error.is_some() { FAILURE } else { status })
+}
+
+/// Opens the session of whoever is to count.
+fn open(job: &Job, facts: &Facts) -> Result<Box<dyn Sampling>> {
+    let settings =
+        Settings { command: job.command.clone(), count: job.count, root: PathBuf::from("/") };
+    let choice = (job.emulation.source, job.emulation.model(Path::new("/"))?);
+    Ok(match source::plan(&job.request, choice, facts)? {
+        Chosen::Kernel(plan) => Box::new(Session::open(plan, settings)?),
+        Chosen::Emulated(plan) => {
+            let classifier = classifier(plan.counts);
+            Box::new(emulated::Session::open(plan, settings, classifier)?)
+        }
+    })
+}
+
+/// Which instructions an event counts is the reports' rule.
+fn classifier(counts: Event) -> Option<Classifier> {
+    match counts {
+        Event::Class(Class::Of(class)) => {
+            Some(Classifier::new(move |instruction| analysis::classes(instruction).contains(class)))
+        }
+        _ => None,
+    }
 }
 
 /// How sampling began.
@@ -104,7 +128,7 @@ enum Begun {
 /// Says what comes, and lets the target go. An output that is full before
 /// the first record keeps a command from running at all; one whose reader
 /// has left already does not, as it would not a moment later.
-fn begin(session: &mut Session, facts: &Facts, output: &mut Output) -> Result<Begun> {
+fn begin(session: &mut dyn Sampling, facts: &Facts, output: &mut Output) -> Result<Begun> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut begun = Begun::Sampling;
@@ -122,10 +146,14 @@ fn begin(session: &mut Session, facts: &Facts, output: &mut Output) -> Result<Be
 }
 
 /// Moves records until there is a reason to end.
-fn follow(session: &mut Session, output: &mut Output, catcher: &mut Catcher) -> Result<Ending> {
-    let is_command = session.plan().target == Target::Command;
+fn follow(
+    session: &mut dyn Sampling,
+    output: &mut Output,
+    catcher: &mut Catcher,
+) -> Result<Ending> {
+    let is_command = session.target() == Target::Command;
     loop {
-        let woken = session.wait(LOOK, &[])?;
+        let state = session.wait(LOOK)?;
         match session.drain(output) {
             Ok(pass) if pass.limit_reached => return Ok(Ending::Done),
             Ok(_) => {}
@@ -137,7 +165,7 @@ fn follow(session: &mut Session, output: &mut Output, catcher: &mut Catcher) -> 
             Asked { interrupt: true, .. } => return Ok(Ending::Interrupted),
             Asked { .. } => {}
         }
-        match woken.target {
+        match state {
             TargetState::Gone => return Ok(Ending::Done),
             // What a command leaves behind in the background is not waited
             // for: the caller waits for the command.

@@ -5,18 +5,32 @@ use daemon::catalogue::{
     Availability, Encoding, EventKind, EventType, IntervalUnit, OnMachine, all, availability, find,
     help,
 };
+use daemon::emulated;
 use daemon::event_spec::{Event, EventSpecError};
 use daemon::promises::{AddressPromise, IpPromise};
+use daemon::source::emulable;
 use daemon::{EventSpec, Facts};
 use std::fmt::Write;
+
+/// What an emulated type is.
+const EMULATED: &str = "a model of caches and TLBs that the program's instructions run through: no \
+                        hardware is sampled, and the program takes longer; docs/emulator.md";
 
 /// The list of types as text: first those that are to be had, then the
 /// others under the reason why not.
 pub fn list(facts: &Facts) -> String {
     let mut text = String::from("Event types of this machine (ebs -h TYPE says more):\n\n");
     let mut lacking: Vec<(String, String, Vec<String>)> = Vec::new();
+    let (mut emulated, mut emulated_because) = (String::new(), None);
     row(&mut text, ["type", "interval", "IP", "address"], "what is counted");
     for entry in all() {
+        if let Some(why) = emulable(entry, facts) {
+            emulated_because = Some(why);
+            let address = if emulated::has_address(entry) { "yes" } else { "-" };
+            let columns = [entry.name, &interval(entry, entry.default_interval), "exact", address];
+            row(&mut emulated, columns, entry.meaning);
+            continue;
+        }
         match availability(entry, facts) {
             Availability::Available { default_interval, hardware } => {
                 let interval = interval(entry, default_interval);
@@ -38,6 +52,11 @@ pub fn list(facts: &Facts) -> String {
                 }
             }
         }
+    }
+    if let Some(why) = emulated_because {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\nEmulated here, with -u and a command or a PID: {why}\n");
+        let _ = write!(text, "({EMULATED})\n\n{emulated}");
     }
     for (why, advice, lines) in lacking {
         // Writing to a string cannot fail.

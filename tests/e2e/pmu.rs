@@ -35,7 +35,7 @@ fn without_a_pmu_each_type_says_why_and_what_is_nearest() {
     }
     let scene = Scene::new();
     for kind in TYPES {
-        let refused = scene.run(&format!("ebs -u -t {kind} true"));
+        let refused = scene.run(&format!("ebs -u --source pmu -t {kind} true"));
         let refused =
             refused.refused(1, &["ebs: ", kind.trim_end_matches("_miss"), "no hardware PMU"]);
         assert_eq!(refused.err.trim_end().lines().count(), 1, "{refused}");

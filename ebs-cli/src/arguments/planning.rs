@@ -1,5 +1,6 @@
 //! What names an event, for sampling and for plans alike.
 
+use super::EmulationArguments;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -46,6 +47,9 @@ pub struct PlanArguments {
     /// The event.
     #[command(flatten)]
     pub event: EventArguments,
+    /// Who counts.
+    #[command(flatten)]
+    pub emulation: EmulationArguments,
     /// Plans for the machine described in DIR: its `devices` is a copy of
     /// /sys/bus/event_source/devices, its `cpuinfo` of /proc/cpuinfo.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]

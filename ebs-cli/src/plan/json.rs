@@ -108,7 +108,7 @@ impl Plan {
 pub(super) fn uarch(outline: &Outline) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for event in outline.sampled() {
-        let kernels = ["software", "breakpoint", "tracepoint"];
+        let kernels = ["software", "breakpoint", "tracepoint", "emulated"];
         let name = match event.uarch {
             Some(uarch) => uarch.0,
             None if kernels.contains(&event.planned.pmu.as_str()) => continue,

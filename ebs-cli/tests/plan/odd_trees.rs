@@ -339,10 +339,51 @@ fn arm_spe_is_named_and_not_supported() {
 #[test]
 fn a_guest_without_a_pmu_names_cause_and_nearest() {
     for kind in trees::hardware_types() {
-        let (value, status) = trees::plan("kvm-guest-no-pmu", &["-t", kind, "-u"]);
-        assert_eq!(status, 1, "{kind}");
-        let text = value["refused"].as_str().unwrap();
-        assert!(text.contains("no hardware PMU") && !text.contains('\n'), "{text}");
-        assert!(!value["nearest"].as_array().unwrap().is_empty(), "{kind}");
+        let pmu_alone = ["-u", "--source", "pmu"];
+        for words in [&pmu_alone[..], &["-k"], &["-u", "-k"]] {
+            let words = [&["-t", kind], words].concat();
+            let (value, status) = trees::plan("kvm-guest-no-pmu", &words);
+            assert_eq!(status, 1, "{words:?}");
+            let text = value["refused"].as_str().unwrap();
+            assert!(text.contains("no hardware PMU") && !text.contains('\n'), "{text}");
+            assert!(!value["nearest"].as_array().unwrap().is_empty(), "{words:?}");
+        }
     }
+}
+
+/// What the model has takes the PMU's place for user code, and says so
+/// wherever it is shown; what it has not is refused as before.
+#[test]
+fn a_guest_without_a_pmu_emulates_user_code() {
+    const NOT_MODELLED: [&str; 8] = [
+        "uop_retired",
+        "load_latency",
+        "store_latency",
+        "remote_dram",
+        "branch_mispredict",
+        "fb_full",
+        "l2_rqsts",
+        "fb_alloc",
+    ];
+    let mut emulated = 0;
+    for kind in trees::hardware_types() {
+        let (value, status) = trees::plan("kvm-guest-no-pmu", &["-t", kind, "-u"]);
+        assert_eq!(status, u8::from(NOT_MODELLED.contains(&kind)), "{value}");
+        if status == 1 {
+            continue;
+        }
+        emulated += 1;
+        let event = &value["events"][0];
+        assert_eq!((&event["pmu"], &value["uarch"]), (&"emulated".into(), &Value::Null));
+        assert_eq!(event["name"], format!("emulated/{kind}/"));
+        assert_eq!(event["promises"]["source"], "emulated");
+        let note = value["notes"][0].as_str().unwrap();
+        assert!(note.contains("no hardware PMU") && note.contains("is emulated ("), "{note}");
+    }
+    assert!(emulated >= 22, "{emulated}");
+    let wanted = ["-u", "-t", "l1_cache_miss", "--source", "emulated"];
+    let (value, status) = trees::plan("skylake-client", &wanted);
+    assert_eq!((status, &value["events"][0]["pmu"]), (0, &"emulated".into()), "{value}");
+    let (value, status) = trees::plan("skylake-client", &wanted[..3]);
+    assert_eq!((status, &value["events"][0]["pmu"]), (0, &"cpu".into()), "{value}");
 }

@@ -108,7 +108,7 @@ fn plans_are_the_rows_of_the_table() {
         for kind in &types {
             for mode in ["-u", "-k"] {
                 let place = format!("{tree} {kind} {mode}");
-                let (plan, status) = trees::plan(tree, &["-t", kind, mode]);
+                let (plan, status) = trees::plan(tree, &["-t", kind, mode, "--source", "pmu"]);
                 let rows = |core: &str| table.get(&(core.to_owned(), (*kind).to_owned()));
                 if cores.iter().all(|(_, core)| rows(core).is_none()) {
                     assert_eq!(status, 1, "{place}: {plan}");

@@ -1,0 +1,24 @@
+//! Who counts, and what is modelled when nobody does.
+
+use clap::Args;
+
+/// The emulated PMU's options, for sampling and for plans alike.
+#[derive(Clone, Debug, Default, Args)]
+pub struct EmulationArguments {
+    /// Who counts: the machine's PMU, or the emulated one, a model of caches and TLBs that the
+    /// program's own instructions run through; `auto` takes the PMU where there is one.
+    #[arg(long, value_name = "auto|pmu|emulated", help_heading = EMULATED)]
+    pub source: Option<String>,
+    /// Caches and TLBs of the emulated PMU: LEVEL=SIZE,WAYS,LINE, such as `l1d=32k,8,64 l2=off`, or
+    /// the name of a CPU [default: this machine's].
+    #[arg(long, value_name = "SPEC", help_heading = EMULATED)]
+    pub cache: Vec<String>,
+    /// Lets the emulated caches prefetch, next lines and strides.
+    #[arg(long, help_heading = EMULATED)]
+    pub prefetch: bool,
+    /// Emulates N instructions of every M; the others run natively and are not counted.
+    #[arg(long, value_name = "N/M", help_heading = EMULATED)]
+    pub burst: Option<String>,
+}
+
+const EMULATED: &str = "Emulated PMU";
