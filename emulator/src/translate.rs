@@ -6,10 +6,23 @@
 //! program's; its stack never holds addresses of the code cache. Nothing here
 //! makes a system call: code is written to memory that the caller maps.
 
+mod access;
+mod assembler;
+mod emitter;
+mod flow;
 mod location;
+mod register;
 mod settings;
-mod stop;
+mod special;
+pub(crate) mod stop;
+mod stubs;
+mod trace;
+mod vector;
 
+pub(crate) use assembler::{Assembler, reach};
+pub(crate) use emitter::{Branch, Emitter, Head};
 pub use location::{Location, Phase};
 pub use settings::{CodeSource, Countdown, CpuFeatures, Needs, Runtime, Translation};
 pub use stop::Stop;
+pub(crate) use stubs::{Stubs, write as write_stubs};
+pub(crate) use trace::{Surroundings, Tracer, Wanted, entry_elsewhere};

@@ -1,8 +1,245 @@
 //! A range of the code cache near some of the program's code.
 
+use crate::translate::{Assembler, Location, Phase, Stubs, stop};
+
 /// Memory of a zone as the supervisor has it mapped.
 pub type ZoneMemory = Box<dyn AsMut<[u8]> + Send>;
 
 /// A zone of a code cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneId(pub usize);
+
+/// The beginning of a block of translated code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockMark {
+    /// Offset in the zone.
+    pub(crate) start: u32,
+    /// Place of its first mark.
+    pub(crate) marks: u32,
+    /// Address in the program.
+    pub(crate) ip: u64,
+}
+
+/// Where the state within a block changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    /// Bytes behind the mark before.
+    pub(crate) delta: u8,
+    /// Length of the program's instruction that begins here, else 0.
+    pub(crate) length: u8,
+    /// Registers whose values are in their slots.
+    pub(crate) held: u16,
+    pub(crate) phase: Step,
+}
+
+/// [`Phase`] as a mark has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Step {
+    Before,
+    Checked,
+    Syscall,
+    AfterSyscall,
+    Branching,
+}
+
+impl Step {
+    fn phase(self) -> Phase {
+        match self {
+            Step::Before => Phase::Before,
+            Step::Checked => Phase::Checked,
+            Step::Syscall => Phase::Syscall,
+            Step::AfterSyscall => Phase::AfterSyscall,
+            Step::Branching => Phase::Branching,
+        }
+    }
+}
+
+/// A piece of code that is not in line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColdMark {
+    /// Offset in the zone.
+    pub(crate) start: u32,
+    /// From there to the site, or to the stop that says where it is.
+    pub(crate) site: u16,
+    /// From there to where rax is in its slot as well (rcx, too).
+    /// 0 = never.
+    pub(crate) saved: u8,
+    pub(crate) is_site: bool,
+    pub(crate) held: u16,
+    pub(crate) phase: Step,
+}
+
+/// A range of memory with translated code.
+pub(crate) struct Zone {
+    pub(crate) base: u64,
+    memory: ZoneMemory,
+    size: u64,
+    pub(crate) stubs: Stubs,
+    /// Offsets where code in line and code out of line goes next.
+    pub(crate) hot: u64,
+    pub(crate) cold: u64,
+    split: u64,
+    pub(crate) blocks: Vec<BlockMark>,
+    pub(crate) marks: Vec<Mark>,
+    pub(crate) colds: Vec<ColdMark>,
+}
+
+impl std::fmt::Debug for Zone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Zone({:#x}, {:#x} bytes)", self.base, self.size)
+    }
+}
+
+impl Zone {
+    /// A zone over memory that is mapped at `base` in the target; stubs are
+    /// written by the caller.
+    pub(crate) fn new(base: u64, mut memory: ZoneMemory) -> Zone {
+        let size = memory.as_mut().as_mut().len() as u64;
+        let split = size / 2 & !63;
+        Zone {
+            base,
+            memory,
+            size,
+            stubs: Stubs::default(),
+            hot: 0,
+            cold: split,
+            split,
+            blocks: Vec::new(),
+            marks: Vec::new(),
+            colds: Vec::new(),
+        }
+    }
+
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        self.memory.as_mut().as_mut()
+    }
+
+    pub(crate) fn contains(&self, address: u64) -> bool {
+        address.wrapping_sub(self.base) < self.size
+    }
+
+    /// Whether 32 bits reach from all of the zone to `address`.
+    pub(crate) fn reaches(&self, address: u64) -> bool {
+        let margin = 1 << 20;
+        let limit = (1 << 31) - margin;
+        address.abs_diff(self.base) < limit && address.abs_diff(self.base + self.size) < limit
+    }
+
+    pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) {
+        let Ok(at) = usize::try_from(address.wrapping_sub(self.base)) else { return };
+        if let Some(to) = self.bytes().get_mut(at..at + bytes.len()) {
+            to.copy_from_slice(bytes);
+        }
+    }
+
+    /// `count` bytes at an address, fewer at the end.
+    pub(crate) fn read(&mut self, address: u64, count: usize) -> &[u8] {
+        let Ok(at) = usize::try_from(address.wrapping_sub(self.base)) else { return &[] };
+        let bytes = self.bytes();
+        let end = (at + count).min(bytes.len());
+        bytes.get(at..end).unwrap_or_default()
+    }
+
+    /// Whether so many bytes fit.
+    pub(crate) fn has_room(&self, hot: u64, cold: u64) -> bool {
+        self.hot + hot <= self.split && self.cold + cold <= self.size
+    }
+
+    /// Puts code in line and out of line at the ends.
+    pub(crate) fn append(&mut self, hot: &Assembler, cold: &Assembler) {
+        self.write(hot.base, &hot.bytes);
+        self.write(cold.base, &cold.bytes);
+        self.hot += hot.bytes.len() as u64;
+        self.cold += cold.bytes.len() as u64;
+    }
+
+    /// The same for code out of line alone, at its end.
+    pub(crate) fn append_cold(&mut self, cold: &Assembler) {
+        self.write(cold.base, &cold.bytes);
+        self.cold += cold.bytes.len() as u64;
+    }
+
+    pub(crate) fn used(&self) -> u64 {
+        self.hot + self.cold - self.split
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.hot = self.stubs.end - self.base;
+        self.cold = self.split;
+        self.blocks.clear();
+        self.marks.clear();
+        self.colds.clear();
+    }
+
+    /// What an address in the zone means.
+    pub(crate) fn locate(&mut self, address: u64) -> Option<Location> {
+        let offset = address.checked_sub(self.base)?;
+        if address < self.stubs.end {
+            return Some(self.locate_stub(address));
+        }
+        let offset = u32::try_from(offset).ok()?;
+        if u64::from(offset) < self.split {
+            self.locate_hot(offset)
+        } else {
+            self.locate_cold(offset)
+        }
+    }
+
+    fn locate_stub(&self, address: u64) -> Location {
+        let stubs = &self.stubs;
+        let rax_and_rcx = 3;
+        let (phase, held) = if address < stubs.entered {
+            (Phase::Checked, rax_and_rcx)
+        } else if address < stubs.miss {
+            (Phase::Runtime, 0)
+        } else if address < stubs.missed {
+            (Phase::Branching, rax_and_rcx)
+        } else if address < stubs.tail {
+            (Phase::Runtime, 0)
+        } else {
+            (Phase::Branching, rax_and_rcx)
+        };
+        Location { ip: 0, next: 0, held, phase }
+    }
+
+    fn locate_hot(&self, offset: u32) -> Option<Location> {
+        let after = self.blocks.partition_point(|block| block.start <= offset);
+        let block = self.blocks.get(after.checked_sub(1)?)?;
+        let end = self.blocks.get(after).map_or(self.marks.len(), |next| next.marks as usize);
+        let mut location = Location { ip: block.ip, next: block.ip, held: 0, phase: Phase::Before };
+        let mut position = block.start;
+        for mark in self.marks.get(block.marks as usize..end)? {
+            position += u32::from(mark.delta);
+            if position > offset {
+                break;
+            }
+            if mark.length > 0 {
+                location.ip = location.next;
+                location.next = location.ip + u64::from(mark.length);
+            }
+            location.held = mark.held;
+            location.phase = mark.phase.phase();
+        }
+        Some(location)
+    }
+
+    fn locate_cold(&mut self, offset: u32) -> Option<Location> {
+        let after = self.colds.partition_point(|cold| cold.start <= offset);
+        let cold = *self.colds.get(after.checked_sub(1)?)?;
+        let at = self.base + u64::from(cold.start) + u64::from(cold.site);
+        let mut held = cold.held;
+        if offset - cold.start >= u32::from(cold.saved) && cold.saved > 0 {
+            held |= 3;
+        }
+        if cold.is_site {
+            let site = self.read(at, 40);
+            let ip = u64::from_le_bytes(*site.first_chunk()?);
+            let length = *site.get(23)?;
+            let next = ip + u64::from(length);
+            return Some(Location { ip, next, held, phase: cold.phase.phase() });
+        }
+        let (ip, next) = stop::address(self.read(at, 16))?;
+        Some(Location { ip, next, held, phase: cold.phase.phase() })
+    }
+}

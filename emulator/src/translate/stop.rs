@@ -1,5 +1,7 @@
 //! Why translated code ran into a breakpoint.
 
+use super::assembler::Assembler;
+
 /// Why a thread stopped with SIGTRAP in the code cache.
 ///
 /// The registers are the program's own when it does (none is held in a slot),
@@ -53,4 +55,52 @@ pub enum Stop {
     /// The stub that [`CodeCache::boundary`](crate::code_cache::CodeCache::boundary)
     /// names was reached.
     Boundary,
+}
+
+pub(crate) const DIRECT: u8 = 1;
+pub(crate) const INDIRECT: u8 = 2;
+pub(crate) const SYSCALL: u8 = 3;
+pub(crate) const INSTRUCTION: u8 = 4;
+pub(crate) const BURST: u8 = 5;
+pub(crate) const CHANGED: u8 = 6;
+pub(crate) const RUNTIME: u8 = 7;
+pub(crate) const BOUNDARY: u8 = 8;
+
+/// Writes a stop: a breakpoint, a jump over what says why, for a thread that
+/// goes on.
+pub(crate) fn write(code: &mut Assembler, kind: u8, address: u64, number: u32) {
+    code.put(&[0xcc, 0xeb, 13, kind]);
+    code.u64(address);
+    code.u32(number);
+}
+
+/// What the stop in these bytes says.
+pub(crate) fn read(bytes: &[u8]) -> Option<Stop> {
+    let [0xcc, _, _, kind, rest @ ..] = bytes else { return None };
+    let (address, rest) = rest.split_first_chunk::<8>()?;
+    let (number, _) = rest.split_first_chunk::<4>()?;
+    let (ip, number) = (u64::from_le_bytes(*address), u32::from_le_bytes(*number));
+    Some(match *kind {
+        DIRECT => Stop::Direct { target: ip },
+        INDIRECT => Stop::Indirect,
+        SYSCALL => Stop::Syscall { ip, next: ip + u64::from(number) },
+        INSTRUCTION => Stop::Instruction { ip },
+        BURST => Stop::Burst { ip, instructions: number },
+        CHANGED => Stop::Changed { ip },
+        RUNTIME => Stop::Runtime,
+        BOUNDARY => Stop::Boundary,
+        _ => return None,
+    })
+}
+
+/// Where the program is at the stop in these bytes, and where after it.
+pub(crate) fn address(bytes: &[u8]) -> Option<(u64, u64)> {
+    match read(bytes)? {
+        Stop::Direct { target: ip }
+        | Stop::Instruction { ip }
+        | Stop::Burst { ip, .. }
+        | Stop::Changed { ip } => Some((ip, ip)),
+        Stop::Syscall { ip, next } => Some((ip, next)),
+        Stop::Indirect | Stop::Runtime | Stop::Boundary => None,
+    }
 }

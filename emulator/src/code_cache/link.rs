@@ -1,0 +1,139 @@
+//! Which branch of the code cache leads where.
+
+use super::CodeCache;
+use crate::translate::{Assembler, Branch, Head, reach, stop};
+use crate::zone::{ColdMark, Step};
+
+/// An address in the program that code or branches in the cache stand for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Target {
+    /// Its code; 0 = not translated.
+    pub(super) host: u64,
+    /// Its entry for indirect branches; 0 = none.
+    pub(super) entry: u64,
+    /// Behind the block's last byte in the program.
+    pub(super) end: u64,
+    /// The stop for branches to it while it is not translated; 0 = none.
+    pub(super) stub: u64,
+    /// The first of its links, plus 1.
+    pub(super) links: u32,
+}
+
+/// A direct branch to a target.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// Address of its 32 bits.
+    place: u64,
+    /// The next one of the target, plus 1.
+    next: u32,
+}
+
+impl CodeCache {
+    pub(super) fn add_head(&mut self, head: &Head) {
+        let target = self.targets.entry(head.pc).or_default();
+        target.host = head.host;
+        target.entry = head.entry;
+        target.end = head.end;
+        let mut links = target.links;
+        if head.entry != 0 {
+            self.new_entries.push((head.pc, head.entry));
+        }
+        for page in head.pc >> 12..=head.end.saturating_sub(1) >> 12 {
+            let blocks = self.pages.entry(page).or_default();
+            blocks.push(head.pc);
+        }
+        while let Some(link) = self.link(links) {
+            self.patch(link.place, head.host, head.pc);
+            links = link.next;
+        }
+    }
+
+    pub(super) fn add_branch(&mut self, branch: &Branch) {
+        let number = u32::try_from(self.links.len() + 1).unwrap_or(0);
+        let target = self.targets.entry(branch.target).or_default();
+        self.links.push(Link { place: branch.place, next: target.links });
+        target.links = number;
+        match target.host {
+            0 => self.fresh.push((branch.place, branch.target)),
+            host => self.patch(branch.place, host, branch.target),
+        }
+    }
+
+    fn link(&self, number: u32) -> Option<Link> {
+        self.links.get((number as usize).checked_sub(1)?).copied()
+    }
+
+    /// Lets a branch lead to the stop of a target that is not translated.
+    pub(super) fn link_to_stub(&mut self, place: u64, pc: u64) {
+        let known = self.targets.get(&pc).map_or(0, |target| target.stub);
+        let near = known != 0 && reach(place + 4, known).is_some();
+        let stub = if near {
+            known
+        } else {
+            let Some(stub) = self.out_of_line(place, |code| stop::write(code, stop::DIRECT, pc, 0))
+            else {
+                return;
+            };
+            if let Some(target) = self.targets.get_mut(&pc) {
+                target.stub = stub;
+            }
+            stub
+        };
+        self.patch(place, stub, pc);
+    }
+
+    /// Takes a block out: all branches to it stop.
+    pub(super) fn forget(&mut self, pc: u64) {
+        let Some(target) = self.targets.get_mut(&pc) else { return };
+        let (host, mut links) = (target.host, target.links);
+        target.host = 0;
+        target.entry = 0;
+        self.dead.insert(host, pc);
+        if let Some(zone) = self.zones.iter_mut().find(|zone| zone.contains(host)) {
+            zone.write(host, &[0xcc]);
+        }
+        self.new_entries.retain(|&(entry, _)| entry != pc);
+        while let Some(link) = self.link(links) {
+            self.link_to_stub(link.place, pc);
+            links = link.next;
+        }
+    }
+
+    /// Writes the distance of a branch at `place` to `to`, by way of a jump
+    /// through memory where 32 bits do not reach.
+    fn patch(&mut self, place: u64, to: u64, pc: u64) {
+        let relative = reach(place + 4, to).or_else(|| {
+            let stub = self.out_of_line(place, |code| {
+                code.put(&[0xff, 0x25, 16, 0, 0, 0]); // jmp [rip + 16]
+                stop::write(code, stop::DIRECT, pc, 0);
+                code.u64(to);
+            })?;
+            reach(place + 4, stub)
+        });
+        let Some(relative) = relative else { return };
+        if let Some(zone) = self.zones.iter_mut().find(|zone| zone.contains(place)) {
+            zone.write(place, &relative.to_le_bytes());
+        }
+    }
+
+    /// Code out of line in the zone of `near`, which ends in a stop or has
+    /// one 6 bytes from its start.
+    fn out_of_line(&mut self, near: u64, write: impl FnOnce(&mut Assembler)) -> Option<u64> {
+        let zone = self.zones.iter_mut().find(|zone| zone.contains(near))?;
+        let mut code = Assembler::default();
+        code.restart(zone.base + zone.cold);
+        write(&mut code);
+        let far = code.bytes.len() > 16;
+        zone.colds.push(ColdMark {
+            start: u32::try_from(zone.cold).ok()?,
+            site: if far { 6 } else { 0 },
+            saved: 0,
+            is_site: false,
+            held: 0,
+            phase: Step::Before,
+        });
+        let start = code.base;
+        zone.append_cold(&code);
+        Some(start)
+    }
+}

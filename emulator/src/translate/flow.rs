@@ -1,0 +1,272 @@
+//! Instructions that go elsewhere.
+
+use iced_x86::{Code, FlowControl, Instruction, Mnemonic, OpKind};
+
+use super::access::Address;
+use super::assembler::{Assembler, low32};
+use super::emitter::{Branch, Emitter};
+use super::register::{Gpr, Gprs, RAX, RCX, RSP};
+use super::stop;
+use crate::block;
+use crate::zone::Step;
+
+/// What follows an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The next instruction, in the same block.
+    Same,
+    /// The next instruction, in a block of its own.
+    Block,
+    /// Nothing in line.
+    Nothing,
+}
+
+/// Where an instruction may go, for the list of what to translate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ways {
+    /// The target of a direct branch.
+    pub(crate) target: Option<u64>,
+    /// The target of a direct call.
+    pub(crate) call: Option<u64>,
+    /// Where a call comes back to.
+    pub(crate) back: Option<u64>,
+}
+
+impl Emitter {
+    /// A jump, conditional or not, to an address in the program.
+    fn branch(&mut self, opcode: &[u8], target: u64) {
+        self.hot.keep_in_line(opcode.len() as u64, 4);
+        self.hot.put(opcode);
+        self.branches.push(Branch { place: self.hot.here(), target });
+        self.hot.u32(0);
+    }
+
+    /// Goes on at an address in the program.
+    pub(crate) fn go_on(&mut self, target: u64) {
+        self.restore_all();
+        self.branch(&[0xe9], target);
+    }
+
+    /// Stops before the instruction: it is not for us.
+    pub(crate) fn stop(&mut self, kind: u8, address: u64, number: u32) {
+        self.restore_all();
+        self.mark_step(Step::Before);
+        stop::write(&mut self.hot, kind, address, number);
+    }
+
+    /// An instruction whose flow is not the next one's; `raw` are its bytes.
+    /// Its accesses were looked up.
+    pub(crate) fn flow(&mut self, instruction: &Instruction, raw: &[u8]) -> (Next, Ways) {
+        let next = instruction.next_ip();
+        match instruction.flow_control() {
+            FlowControl::ConditionalBranch => self.conditional(instruction, raw),
+            FlowControl::UnconditionalBranch if is_near(instruction) => {
+                let target = instruction.near_branch_target();
+                self.go_on(target);
+                (Next::Nothing, Ways { target: Some(target), ..Ways::default() })
+            }
+            FlowControl::Call if is_near(instruction) => {
+                let target = instruction.near_branch_target();
+                self.restore_all();
+                self.push(next);
+                self.branch(&[0xe9], target);
+                let ways = Ways { call: Some(target), back: Some(next), target: None };
+                (Next::Nothing, ways)
+            }
+            FlowControl::IndirectBranch | FlowControl::IndirectCall if is_near(instruction) => {
+                self.load_target(instruction);
+                let call = instruction.flow_control() == FlowControl::IndirectCall;
+                if call {
+                    self.push(next);
+                }
+                self.branch_indirect();
+                (Next::Nothing, Ways { back: call.then_some(next), ..Ways::default() })
+            }
+            FlowControl::Return
+                if matches!(instruction.code(), Code::Retnq | Code::Retnq_imm16) =>
+            {
+                self.spill(RCX);
+                self.spill(RAX);
+                self.restore(self.held.without(Gprs::of(RCX).with(RAX)));
+                self.hot.byte(0x59); // pop rcx
+                self.mark_step(Step::Checked);
+                if instruction.code() == Code::Retnq_imm16 {
+                    self.hot.add(RSP, i32::from(instruction.immediate16()));
+                }
+                self.branch_indirect();
+                (Next::Nothing, Ways::default())
+            }
+            _ => {
+                self.stop(stop::INSTRUCTION, instruction.ip(), 0);
+                (Next::Nothing, Ways::default())
+            }
+        }
+    }
+
+    fn conditional(&mut self, instruction: &Instruction, raw: &[u8]) -> (Next, Ways) {
+        let target = instruction.near_branch_target();
+        self.restore_all();
+        let ways = Ways { target: Some(target), ..Ways::default() };
+        if instruction.is_jcc_short_or_near() {
+            let condition = match raw {
+                [.., 0x0f, code, _, _, _, _] if instruction.is_jcc_near() => code & 15,
+                [.., code, _] => code & 15,
+                _ => 0,
+            };
+            self.branch(&[0x0f, 0x80 | condition], target);
+        } else if let [head @ .., _] = raw {
+            // loop and jrcxz: a short jump over a short jump.
+            self.hot.keep_in_line(head.len() as u64 + 4, 4);
+            self.hot.put(head);
+            self.hot.put(&[2, 0xeb, 5]);
+            self.mark_step(Step::Checked);
+            self.hot.byte(0xe9);
+            self.branches.push(Branch { place: self.hot.here(), target });
+            self.hot.u32(0);
+        }
+        (Next::Block, ways)
+    }
+
+    /// Pushes a return address.
+    fn push(&mut self, address: u64) {
+        if let Ok(small) = i32::try_from(address.cast_signed()) {
+            self.hot.byte(0x68);
+            self.hot.put(&small.to_le_bytes());
+        } else {
+            self.cold.align(8);
+            let literal = self.cold.here();
+            self.cold.u64(address);
+            self.hot.put(&[0xff, 0x35]); // push [rip + literal]
+            let relative = literal.wrapping_sub(self.hot.here() + 4);
+            self.hot.u32(low32(relative));
+        }
+        self.mark_step(Step::Checked);
+    }
+
+    /// The target of an indirect branch to rcx.
+    fn load_target(&mut self, instruction: &Instruction) {
+        match Gpr::of(instruction.op0_register()) {
+            Some(register) if instruction.op0_kind() == OpKind::Register => {
+                self.restore(Gprs::of(register));
+                self.spill(RCX);
+                if register != RCX {
+                    self.hot.copy(RCX, register);
+                }
+            }
+            _ => {
+                let address = Address::operand(instruction);
+                self.restore(address.registers());
+                self.spill(RCX);
+                self.spill(self.second);
+                self.address_in_line(&address);
+                self.hot.put(&[0x48, 0x8b, 0x09]); // mov rcx, [rcx]
+            }
+        }
+    }
+
+    /// Goes where rcx says; the instruction is done.
+    fn branch_indirect(&mut self) {
+        self.hot.store(block::BRANCH, RCX);
+        self.spill(RAX);
+        self.restore(self.held.without(Gprs::of(RCX).with(RAX)));
+        self.mark_step(Step::Branching);
+        self.hot.movzx16(RAX, RCX);
+        self.hot.jump_indexed(block::BRANCHES);
+    }
+
+    /// The entry of indirect branches to the block at `pc` that follows:
+    /// whether it is the one that is meant, and its registers.
+    pub(crate) fn entry(&mut self, pc: u64) -> u64 {
+        let entry = self.hot.here();
+        self.held = Gprs::of(RCX).with(RAX);
+        self.mark_step(Step::Branching);
+        write_entry(&mut self.hot, pc, self.stubs.miss);
+        self.held = Gprs::NONE;
+        self.mark_step(Step::Before);
+        entry
+    }
+
+    /// A system call: the supervisor's when SYSCALLS has its number.
+    pub(crate) fn system_call(&mut self, instruction: &Instruction) {
+        let next = instruction.next_ip();
+        let length = u32::try_from(instruction.len()).unwrap_or(2);
+        self.restore_all();
+        self.spill(RCX);
+        self.hot.movzx16(RCX, RAX);
+        self.hot.put(&[0x65, 0x0f, 0xb6, 0x89]); // movzx ecx, byte gs:[rcx + SYSCALLS]
+        self.hot.u32(low32(block::SYSCALLS as u64));
+        self.hot.jrcxz(14);
+        self.hot.load(RCX, RCX.slot());
+        let stop = self.cold_stop(stop::SYSCALL, instruction.ip(), length);
+        self.hot.jump(stop);
+        self.mark_step(Step::Syscall);
+        self.hot.put(&[0x0f, 0x05]);
+        self.held = Gprs::NONE;
+        self.mark_step(Step::AfterSyscall);
+        self.hot.address(RCX, next);
+        self.wrote(Gprs::of(RCX).with(super::register::R11).with(RAX));
+    }
+
+    /// The start of a transaction: it is aborted at once, for no reason.
+    pub(crate) fn begin_transaction(&mut self, instruction: &Instruction) -> (Next, Ways) {
+        let target = instruction.near_branch_target();
+        self.restore_all();
+        self.hot.put(&[0xb8, 0, 0, 0, 0]); // mov eax, 0
+        self.mark_step(Step::Checked);
+        self.branch(&[0xe9], target);
+        (Next::Nothing, Ways { target: Some(target), ..Ways::default() })
+    }
+}
+
+/// Compares rcx with the block's address, and puts rax and rcx back.
+pub(crate) fn write_entry(code: &mut Assembler, pc: u64, miss: u64) {
+    code.immediate(RAX, pc.wrapping_neg());
+    code.lea(RCX, Some(RCX), Some((RAX, 0)), 0, false);
+    code.jrcxz(5);
+    code.jump(miss);
+    code.load(RAX, RAX.slot());
+    code.load(RCX, RCX.slot());
+}
+
+/// Whether a branch stays in the code segment and its addresses have 64
+/// bits.
+fn is_near(instruction: &Instruction) -> bool {
+    let far = matches!(
+        instruction.op0_kind(),
+        OpKind::FarBranch16 | OpKind::FarBranch32 | OpKind::NearBranch16 | OpKind::NearBranch32
+    );
+    !far && matches!(
+        instruction.code(),
+        Code::Jmp_rel8_64
+            | Code::Jmp_rel32_64
+            | Code::Jmp_rm64
+            | Code::Call_rel32_64
+            | Code::Call_rm64
+    )
+}
+
+/// Whether an instruction of no other flow must be done outside.
+pub(crate) fn is_foreign(instruction: &Instruction) -> bool {
+    let writes_segment = instruction.mnemonic() == Mnemonic::Mov
+        && instruction.op0_kind() == OpKind::Register
+        && instruction.op0_register().is_segment_register();
+    writes_segment
+        || matches!(
+            instruction.mnemonic(),
+            Mnemonic::Lgs
+                | Mnemonic::Lfs
+                | Mnemonic::Lss
+                | Mnemonic::Swapgs
+                | Mnemonic::Hlt
+                | Mnemonic::In
+                | Mnemonic::Out
+                | Mnemonic::Sysenter
+                | Mnemonic::Sysexit
+                | Mnemonic::Sysret
+                | Mnemonic::Jmpe
+        )
+        || (instruction.mnemonic() == Mnemonic::Pop
+            && instruction.op0_kind() == OpKind::Register
+            && instruction.op0_register().is_segment_register())
+        || matches!(instruction.flow_control(), FlowControl::Interrupt | FlowControl::Exception)
+}

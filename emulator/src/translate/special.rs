@@ -1,0 +1,196 @@
+//! Instructions that are not copied as they are.
+
+use iced_x86::{ConstantOffsets, Encoder, Instruction, Mnemonic, OpKind, Register};
+
+use super::access::{self, Access, Address, Segment, Usage};
+use super::assembler::{low32, reach};
+use super::emitter::Emitter;
+use super::register::{Gpr, Gprs, RAX, RBX, RCX, RDI, RDX, RSI};
+use super::stop;
+use crate::block;
+use crate::zone::Step;
+
+/// Registers that can stand in for an address, best first.
+const STAND_IN: [Gpr; 6] = [RCX, RAX, RDX, RSI, RDI, RBX];
+
+impl Emitter {
+    /// The instruction itself, its registers put back.
+    pub(crate) fn body(
+        &mut self,
+        instruction: &Instruction,
+        raw: &[u8],
+        offsets: &ConstantOffsets,
+        usage: &Usage,
+    ) {
+        self.restore(usage.needed);
+        match instruction.mnemonic() {
+            Mnemonic::Rdgsbase | Mnemonic::Wrgsbase => self.gs_base(instruction),
+            _ if instruction.op_count() > 0
+                && instruction.memory_segment() == Register::GS
+                && has_memory(instruction) =>
+            {
+                self.stand_in(instruction, usage);
+            }
+            _ if instruction.is_ip_rel_memory_operand() => {
+                self.relative(instruction, raw, offsets, usage);
+            }
+            Mnemonic::Wrfsbase => {
+                self.hot.put(raw);
+                if let Some(register) = Gpr::of(instruction.op0_register()) {
+                    self.hot.store(block::FS_BASE, register);
+                }
+            }
+            _ => self.hot.put(raw),
+        }
+        self.wrote(usage.written);
+    }
+
+    /// An operand relative to the instruction: the same place from here.
+    fn relative(
+        &mut self,
+        instruction: &Instruction,
+        raw: &[u8],
+        offsets: &ConstantOffsets,
+        usage: &Usage,
+    ) {
+        let target = instruction.memory_displacement64();
+        let end = self.hot.here() + raw.len() as u64;
+        let at = offsets.displacement_offset();
+        match reach(end, target) {
+            Some(relative)
+                if offsets.displacement_size() == 4
+                    && instruction.memory_base() == Register::RIP =>
+            {
+                let start = self.hot.bytes.len();
+                self.hot.put(raw);
+                self.hot.patch32(start + at, relative.cast_unsigned());
+            }
+            _ => self.stand_in(instruction, usage),
+        }
+    }
+
+    /// An operand whose address another register takes: it is relative to GS,
+    /// or out of reach.
+    fn stand_in(&mut self, instruction: &Instruction, usage: &Usage) {
+        let vsib = instruction.is_vsib();
+        let mut address = Address::operand(instruction);
+        if vsib {
+            address = Address::operand(&{
+                let mut other = *instruction;
+                other.set_memory_index(Register::None);
+                other
+            });
+        }
+        let taken = usage.named.or(address.registers());
+        let mut free = STAND_IN.into_iter().filter(|&register| !taken.has(register));
+        let (Some(to), Some(other)) = (free.next(), free.next()) else {
+            self.stop(stop::INSTRUCTION, instruction.ip(), 0);
+            return;
+        };
+        self.restore(address.registers());
+        self.spill(to);
+        if address.segment != Segment::Flat {
+            self.spill(other);
+        }
+        let mut flat = address;
+        flat.segment = Segment::Flat;
+        let mut hot = std::mem::take(&mut self.hot);
+        match flat.form {
+            access::Form::Registers { base, index, displacement, narrow } => {
+                hot.lea(to, base, index, displacement, narrow);
+            }
+            access::Form::Absolute(value) => hot.address(to, value),
+            access::Form::Table => hot.lea(to, Some(RBX), None, 0, false),
+        }
+        if address.segment != Segment::Flat {
+            let fs = address.segment == Segment::Fs;
+            hot.segment_base(other, fs, self.translation.features.fsgsbase);
+            hot.lea(to, Some(to), Some((other, 0)), 0, false);
+        }
+        self.hot = hot;
+        let mut changed = *instruction;
+        if changed.segment_prefix() == Register::GS {
+            changed.set_segment_prefix(Register::None);
+        }
+        changed.set_memory_base(to.named());
+        changed.set_memory_displacement64(0);
+        changed.set_memory_displ_size(0);
+        if !vsib {
+            changed.set_memory_index(Register::None);
+            changed.set_memory_index_scale(1);
+        }
+        let mut encoder = Encoder::new(64);
+        match encoder.encode(&changed, self.hot.here()) {
+            Ok(_) => {
+                let bytes = encoder.take_buffer();
+                self.mark();
+                self.hot.put(&bytes);
+            }
+            Err(_) => self.stop(stop::INSTRUCTION, instruction.ip(), 0),
+        }
+    }
+
+    fn gs_base(&mut self, instruction: &Instruction) {
+        let register = instruction.op0_register();
+        let Some(gpr) = Gpr::of(register) else { return };
+        match (instruction.mnemonic() == Mnemonic::Rdgsbase, register.is_gpr64()) {
+            (true, true) => self.hot.load(gpr, block::GS_BASE),
+            (true, false) => self.hot.load32(gpr, block::GS_BASE),
+            (false, true) => self.hot.store(block::GS_BASE, gpr),
+            (false, false) => {
+                let other = if gpr == RCX { RAX } else { RCX };
+                self.spill(other);
+                self.hot.copy32(other, gpr);
+                self.hot.store(block::GS_BASE, other);
+            }
+        }
+    }
+
+    /// `rep cmps` and `rep scas`, whose end depends on what they find: one
+    /// step after the other, each with its accesses looked up. The counter
+    /// and the pointers are what an interrupt would show.
+    pub(crate) fn repeat(
+        &mut self,
+        instruction: &Instruction,
+        raw: &[u8],
+        accesses: &[Access],
+        usage: &Usage,
+    ) {
+        self.restore_all();
+        let narrow = access::is_narrow_string(instruction);
+        let top = self.hot.here();
+        self.valid = Gprs::NONE;
+        self.clock_again();
+        self.mark_step(Step::Before);
+        if narrow {
+            self.hot.byte(0x67);
+        }
+        self.hot.put(&[0xe3, 2, 0xeb, 5, 0xe9]); // jrcxz done; jmp over; done: jmp; over:
+        let done = self.hot.bytes.len();
+        self.hot.u32(0);
+        if self.translation.needs.data {
+            for access in accesses {
+                self.check(access);
+            }
+        }
+        self.restore_all();
+        for &byte in raw.iter().filter(|&&byte| byte != 0xf2 && byte != 0xf3) {
+            self.hot.byte(byte);
+        }
+        self.mark_step(Step::Checked);
+        // lea rcx, [rcx - 1] or lea ecx, [ecx - 1]
+        self.hot.lea(RCX, Some(RCX), None, -1, narrow);
+        // je or jne to the top, or the instruction is done.
+        let opcode = if instruction.has_repne_prefix() { 0x85 } else { 0x84 };
+        self.hot.put(&[0x0f, opcode]);
+        let relative = low32(top.wrapping_sub(self.hot.here() + 4));
+        self.hot.u32(relative);
+        let distance = self.hot.bytes.len() - done - 4;
+        self.hot.patch32(done, low32(distance as u64));
+        self.wrote(usage.written);
+    }
+}
+
+pub(crate) fn has_memory(instruction: &Instruction) -> bool {
+    (0..instruction.op_count()).any(|operand| instruction.op_kind(operand) == OpKind::Memory)
+}

@@ -1,0 +1,169 @@
+//! What each zone begins with: the way from translated code to the runtime
+//! and back.
+
+use super::assembler::Assembler;
+use super::register::{Gpr, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, RSP};
+use super::settings::Runtime;
+use super::stop;
+use crate::block;
+
+/// Addresses of a zone's stubs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stubs {
+    /// The slow path of an access: rax = its site, rcx = the address, the
+    /// program's rax and rcx in their slots.
+    pub(crate) slow: u64,
+    /// Behind the instructions that set SITE and RESUME.
+    pub(crate) entered: u64,
+    /// An indirect branch to what the table does not have: the target in
+    /// BRANCH, the program's rax and rcx in their slots.
+    pub(crate) miss: u64,
+    /// Behind the instructions that set SITE and RESUME.
+    pub(crate) missed: u64,
+    /// Where a lookup's slow path goes on.
+    pub(crate) tail: u64,
+    /// A breakpoint alone.
+    pub(crate) boundary: u64,
+    /// End of it all.
+    pub(crate) end: u64,
+}
+
+const SAVED: [Gpr; 7] = [RDX, RSI, RDI, R8, R9, R10, R11];
+/// What else a record shows: rbx, rbp, r12 to r15.
+const KEPT: [Gpr; 6] = [Gpr(3), Gpr(5), Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
+
+/// Writes the stubs from the assembler's base on.
+pub(crate) fn write(code: &mut Assembler, runtime: &Runtime) -> Stubs {
+    let slow = code.here();
+    code.store(block::SITE, RAX);
+    code.store(block::ADDRESS, RCX);
+    code.put(&[0x48, 0x8b, 0x48, 0x08]); // mov rcx, [rax + 8]
+    code.store(block::RESUME, RCX);
+    let entered = code.here();
+    enter(code, runtime);
+    call(code, runtime.access);
+    code.put(&[0x48, 0x85, 0xc0, 0x0f, 0x85]); // test rax, rax; jne due
+    let due = code.bytes.len();
+    code.u32(0);
+    let back = code.here();
+    leave(code, runtime);
+    let distance = code.bytes.len() - due - 4;
+    code.patch32(due, super::assembler::low32(distance as u64));
+    record(code, runtime, back);
+
+    code.align(16);
+    let miss = code.here();
+    code.store_value(block::SITE, 0);
+    code.put(&[0x48, 0x8d, 0x0d]); // lea rcx, [tail]
+    let to_tail = code.bytes.len();
+    code.u32(0);
+    code.store(block::RESUME, RCX);
+    let missed = code.here();
+    enter(code, runtime);
+    call(code, runtime.lookup);
+    code.store(block::HOST, RAX);
+    leave(code, runtime);
+    let tail = code.here();
+    let distance = code.bytes.len() - to_tail - 4;
+    code.patch32(to_tail, super::assembler::low32(distance as u64));
+    code.load(RCX, block::HOST);
+    code.put(&[0xe3, 0]);
+    let unknown = code.bytes.len() - 1;
+    code.load(RCX, block::BRANCH);
+    code.jump_slot(block::HOST);
+    code.close_short(unknown);
+    code.load(RAX, RAX.slot());
+    code.load(RCX, RCX.slot());
+    stop::write(code, stop::INDIRECT, 0, 0);
+    let boundary = code.here();
+    stop::write(code, stop::BOUNDARY, 0, 0);
+    code.align(64);
+    Stubs { slow, entered, miss, missed, tail, boundary, end: code.here() }
+}
+
+/// Saves what the runtime may change, goes to its stack.
+fn enter(code: &mut Assembler, runtime: &Runtime) {
+    code.flags_out();
+    for register in SAVED {
+        code.store(register.slot(), register);
+    }
+    code.store(RSP.slot(), RSP);
+    code.load(RSP, block::STACK);
+    code.put(&[0x9c, 0x65, 0x8f, 0x04, 0x25]); // pushfq; pop gs:[FLAGS]
+    code.u32(super::assembler::low32(block::FLAGS as u64));
+    code.byte(0x50); // push rax
+    let vectors = vectors(runtime);
+    let room = 8 + 16 * i32::try_from(vectors.len()).unwrap_or(16);
+    code.add(RSP, -room);
+    for (place, &vector) in vectors.iter().enumerate() {
+        movups(code, 0x11, vector, place);
+    }
+    code.byte(0xfc); // cld
+    code.load(RDI, block::SELF);
+}
+
+fn call(code: &mut Assembler, function: u64) {
+    code.immediate(RAX, function);
+    code.put(&[0xff, 0xd0]);
+}
+
+/// Undoes `enter`, goes on at RESUME.
+fn leave(code: &mut Assembler, runtime: &Runtime) {
+    let vectors = vectors(runtime);
+    for (place, &vector) in vectors.iter().enumerate() {
+        movups(code, 0x10, vector, place);
+    }
+    code.add(RSP, 8 + 16 * i32::try_from(vectors.len()).unwrap_or(16));
+    code.byte(0x58); // pop rax
+    // test byte gs:[FLAGS + 1], 4: the direction flag
+    code.put(&[0x65, 0xf6, 0x04, 0x25]);
+    code.u32(super::assembler::low32(block::FLAGS as u64 + 1));
+    code.byte(4);
+    code.put(&[0x74, 1, 0xfd]); // je over; std
+    code.flags_in();
+    for register in SAVED {
+        code.load(register, register.slot());
+    }
+    code.load(RCX, RCX.slot());
+    code.load(RAX, RAX.slot());
+    code.load(RSP, RSP.slot());
+    code.jump_slot(block::RESUME);
+}
+
+/// A record is due, or the runtime has a reason to stop.
+fn record(code: &mut Assembler, runtime: &Runtime, back: u64) {
+    code.put(&[0x48, 0x83, 0xf8, 1, 0x75, 0]); // cmp rax, 1; jne exit
+    let exit = code.bytes.len() - 1;
+    for register in KEPT {
+        code.store(register.slot(), register);
+    }
+    let again = code.here();
+    code.load(RDI, block::SELF);
+    call(code, runtime.record);
+    code.put(&[0x48, 0x85, 0xc0, 0x0f, 0x84]); // test rax, rax; je back
+    let relative = super::assembler::reach(code.here() + 4, back).unwrap_or(0);
+    code.put(&relative.to_le_bytes());
+    code.close_short(exit);
+    stop::write(code, stop::RUNTIME, 0, 0);
+    // cmp qword gs:[EXIT], RingFull
+    code.put(&[0x65, 0x48, 0x83, 0x3c, 0x25]);
+    code.u32(super::assembler::low32(block::EXIT as u64));
+    code.byte(6);
+    code.put(&[0x0f, 0x84]);
+    let relative = super::assembler::reach(code.here() + 4, again).unwrap_or(0);
+    code.put(&relative.to_le_bytes());
+    code.jump(back);
+}
+
+fn vectors(runtime: &Runtime) -> Vec<u8> {
+    (0..16).filter(|&vector| runtime.vectors >> vector & 1 == 1).collect()
+}
+
+/// movups between an xmm register and its place on the runtime's stack.
+fn movups(code: &mut Assembler, opcode: u8, vector: u8, place: usize) {
+    if vector >= 8 {
+        code.byte(0x44);
+    }
+    code.put(&[0x0f, opcode, 0x84 | (vector & 7) << 3, 0x24]);
+    code.u32(super::assembler::low32(16 * place as u64));
+}
