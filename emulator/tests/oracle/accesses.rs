@@ -103,6 +103,22 @@ fn elements(
             })
         })
     };
+    if is_masked(instruction) && !instruction.is_vsib() {
+        let element = u64::try_from(memory.memory_size().element_size()).unwrap();
+        let (element, count) = match instruction.mnemonic() {
+            Mnemonic::Maskmovdqu | Mnemonic::Vmaskmovdqu => (1, 16),
+            _ => (element, usize::try_from(size / element).unwrap()),
+        };
+        let start = at(0).unwrap();
+        return (0..count)
+            .filter(|&number| state.mask(instruction, number, element))
+            .map(|number| Access {
+                address: start + u64::try_from(number).unwrap() * element,
+                size: element,
+                store,
+            })
+            .collect();
+    }
     if !instruction.is_vsib() {
         let mut address = at(0).unwrap();
         if let Some(offset) = bit_offset(instruction, memory.memory_size(), state) {
@@ -115,6 +131,24 @@ fn elements(
         .filter(|&element| state.mask(instruction, element, size))
         .map(|element| Access { address: at(element).unwrap(), size, store })
         .collect()
+}
+
+/// Whether a mask says which elements of the operand are accessed.
+pub(crate) fn is_masked(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    let by_vector = matches!(
+        instruction.mnemonic(),
+        M::Maskmovdqu
+            | M::Vmaskmovdqu
+            | M::Vmaskmovps
+            | M::Vmaskmovpd
+            | M::Vpmaskmovd
+            | M::Vpmaskmovq
+    );
+    let by_register = instruction.op_mask() != Register::None
+        && !instruction.memory_size().is_broadcast()
+        && instruction.memory_size().element_count() > 1;
+    by_vector || by_register || instruction.is_vsib()
 }
 
 /// A bit that a register names lies anywhere around the operand.

@@ -3,9 +3,9 @@
 
 use std::{path::Path, process::Command, process::Stdio};
 
-use iced_x86::{Decoder, DecoderOptions, Instruction, Register};
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, Register};
 
-use crate::accesses::{Access, accesses};
+use crate::accesses::{Access, accesses, is_masked};
 use crate::sys::{self, Stopped};
 
 /// Status flags and direction: what a record and a step have to agree on.
@@ -47,6 +47,11 @@ impl State {
         }
     }
 
+    /// What a record tells: no segment bases, no vectors.
+    pub(crate) fn of(registers: [u64; 16], flags: u64) -> State {
+        State { registers, flags, fs_base: 0, gs_base: 0, vectors: Vec::new() }
+    }
+
     /// The value of a general register or a part of one, zero-extended.
     pub(crate) fn register(&self, register: Register) -> u64 {
         use Register as R;
@@ -77,12 +82,15 @@ impl State {
         u64::from_le_bytes(raw)
     }
 
-    /// Whether the mask of a gather or scatter asks for an element.
+    /// Whether the mask of an instruction asks for an element.
     pub(crate) fn mask(&self, instruction: &Instruction, element: usize, size: u64) -> bool {
         let size = usize::try_from(size).unwrap();
         match instruction.op_mask() {
             Register::None => {
-                let mask = instruction.op_register(2).full_register().number();
+                use Mnemonic::{Maskmovdqu, Vmaskmovdqu};
+                let third = matches!(instruction.mnemonic(), Maskmovdqu | Vmaskmovdqu);
+                let operand = if third || instruction.is_vsib() { 2 } else { 1 };
+                let mask = instruction.op_register(operand).full_register().number();
                 self.vector(mask)[(element + 1) * size - 1] & 0x80 != 0
             }
             register => {
@@ -134,7 +142,7 @@ pub(crate) fn steps(program: &Path) -> (Vec<Step>, i32) {
         let instruction = decoder.decode();
         assert!(!instruction.is_invalid(), "no instruction at {:#x}", registers.rip);
         let mut state = State::new(&registers);
-        if instruction.is_vsib() {
+        if is_masked(&instruction) {
             state.vectors = sys::vectors(pid);
         }
         let accesses = accesses(&instruction, &state);

@@ -864,7 +864,7 @@ after_return_more:
     case_ 0x0d5
     pcmpeqd %xmm3, %xmm3
     put(rdi, AT)
-    expect(AT, 16, STORE)
+    expect(AT, 1, STORE)
     site
     maskmovdqu %xmm3, %xmm2
 
@@ -902,15 +902,24 @@ after_return_more:
     case_ 0x0d5
     vpcmpeqd %ymm4, %ymm4, %ymm4
     put(r9, AT)
-    expect(AT, 32, LOAD)
+    expect(AT, 4, LOAD)
     site
     vmaskmovps (%r9), %ymm4, %ymm1
 
     case_ 0x0d5
     put(r9, AT)
-    expect(AT, 32, STORE)
+    expect(AT, 4, STORE)
     site
     vpmaskmovd %ymm1, %ymm4, (%r9)
+
+    vmovdqu mask64(%rip), %ymm4
+    case_ 0x0d5
+    put(r9, AT + 48)
+    expect(AT + 48 + 8, 8, LOAD)
+    expect(AT + 48 + 16, 8, LOAD)       /* in the next line */
+    site
+    vmaskmovpd (%r9), %ymm4, %ymm1
+    vpcmpeqd %ymm4, %ymm4, %ymm4
 
     case_ 0x0d5
     put(rbx, AT)
@@ -967,9 +976,24 @@ after_return_more:
     case_ 0x0d5
     kxnorw %k1, %k1, %k1
     put(r9, AT)
-    expect(AT, 64, STORE)
+    expect(AT, 4, STORE)
     site
     vmovdqu32 %zmm20, (%r9){%k1}
+
+    case_ 0x0d5
+    mov $0x8000, %eax
+    kmovw %eax, %k2
+    put(rax, 0x8000)
+    put(r9, AT)
+    expect(AT + 60, 4, STORE)
+    site
+    vmovdqu32 %zmm20, (%r9){%k2}
+
+    case_ 0x0d5
+    kxorw %k2, %k2, %k2
+    put(r9, AT)
+    site
+    vmovups (%r9), %zmm20{%k2}      /* none */
 
     vmovdqu32 indices32(%rip), %ymm16
     case_ 0x0d5
