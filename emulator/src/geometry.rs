@@ -10,6 +10,6 @@ impl Geometry {
     /// Where each structure lies in the model's memory.
     pub fn shape(&self) -> Shape {
         let l1d = Level { sets: 64, ways: 8, start: 0 };
-        Shape { l1d, private_words: 64 * 8 * 2, ..Shape::default() }
+        Shape { l1d, ..Shape::default() }
     }
 }

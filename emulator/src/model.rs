@@ -1,11 +1,44 @@
 //! A model of caches and TLBs: pure, without std, over slices that the
 //! caller owns. It says of each access what hit, what missed and what it cost.
 
+mod core;
 mod first;
+mod forward;
+mod outcome;
+mod outside;
+mod pages;
+mod prefetch;
 mod shape;
+mod stack;
 
-pub use first::{First, Found};
-pub use shape::{Level, Shape};
+pub use self::core::{Access, Core, Filter, Pages};
+pub use outcome::{Events, Operation, Outcome, Served, Translated};
+pub use outside::{Alone, Outside};
+pub use shape::{Costs, Level, Shape};
 
 /// Size of a line in bytes.
 pub const LINE: u64 = 64;
+
+/// Bits of a line's word below its address: its state; 0 when there is none.
+const STATE: u64 = 3;
+/// Held by others too.
+const SHARED: u64 = 1;
+/// Held by this thread's caches alone, as it is in memory.
+const EXCLUSIVE: u64 = 2;
+/// Written.
+const MODIFIED: u64 = 3;
+
+/// An index from a count of words: these always fit.
+#[inline(always)]
+fn word(at: u64) -> usize {
+    usize::try_from(at).unwrap_or(usize::MAX)
+}
+
+/// Whether a word is that of a line, in whatever state.
+#[inline(always)]
+fn is(entry: u64, line: u64) -> bool {
+    (entry ^ line).wrapping_sub(1) < STATE
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,163 +3,199 @@
 //! Exact LRU: each way has a stamp, and a line that is in the table has a
 //! later one there when it was hit since. Stamps of ways are lower bounds,
 //! and the way with the smallest is brought up to date before it goes.
+//!
+//! In memory each set has the words of its ways (address and state), then
+//! their stamps. `CODE` chooses between the two caches.
 
-use super::Level;
-use crate::block::{ENTRIES, NO_LINE, index, key, line_of, stamp_index};
+use super::{Core, Filter, Level, STATE, is, word};
+use crate::block::{NO_LINE, index, key, line_of, stamp_index};
 
-/// Bits of a way's word below the line's address: its state, 0 when empty.
-const STATE: u64 = 3;
-/// Held by others too.
-#[allow(dead_code, reason = "coherence is to come")]
-pub(crate) const SHARED: u64 = 1;
-/// Held by this cache alone, as it is in memory.
-pub(crate) const EXCLUSIVE: u64 = 2;
-/// Written.
-pub(crate) const MODIFIED: u64 = 3;
-
-/// What a first-level cache and its tables are made of.
-#[derive(Debug)]
-pub struct First<'a> {
-    /// Size and place.
-    pub level: Level,
-    /// The words of the thread: for each set the ways' lines, then stamps.
-    pub words: &'a mut [u64],
-    /// Keys of lines that hit for loads or fetches.
-    pub keys: &'a mut [u64; ENTRIES],
-    /// When they did.
-    pub hits: &'a mut [u64; ENTRIES],
-    /// Keys of lines that hit for stores.
-    pub stores: Option<&'a mut [u64; ENTRIES]>,
-}
-
-/// What a lookup came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// The line was there.
-    Hit,
-    /// It was there, but not for writing.
-    Upgrade,
-    /// It was not.
-    Miss,
-}
-
-#[inline(always)]
-fn find(ways: &[u64], line: u64) -> Option<usize> {
-    ways.iter().position(|way| (way ^ line).wrapping_sub(1) < STATE)
-}
-
-impl First<'_> {
-    /// Takes a line out of the tables.
+impl Core<'_> {
     #[inline(always)]
-    fn hide(&mut self, line: u64) {
+    fn level<const CODE: bool>(&self) -> Level {
+        if CODE { self.shape.l1i } else { self.shape.l1d }
+    }
+
+    #[inline(always)]
+    fn filter<const CODE: bool>(&self) -> &Filter<'_> {
+        if CODE { &self.code } else { &self.data }
+    }
+
+    /// First word of a line's set.
+    #[inline(always)]
+    fn set<const CODE: bool>(&self, line: u64) -> usize {
+        let level = self.level::<CODE>();
+        word(level.start + level.set(line >> 6) * level.ways * 2)
+    }
+
+    #[inline(always)]
+    fn ways<const CODE: bool>(&self) -> usize {
+        word(self.level::<CODE>().ways)
+    }
+
+    /// Where the word of a line is, if it is in the cache.
+    #[inline(always)]
+    pub(super) fn find<const CODE: bool>(&self, line: u64) -> Option<usize> {
+        if !self.level::<CODE>().exists() {
+            return None;
+        }
+        let from = self.set::<CODE>(line);
+        let ways = self.words.get(from..from.wrapping_add(self.ways::<CODE>()))?;
+        Some(from + ways.iter().position(|&here| is(here, line))?)
+    }
+
+    /// Sets the stamp of the way whose word is at `slot`.
+    #[inline(always)]
+    pub(super) fn stamp<const CODE: bool>(&mut self, slot: usize, stamp: u64) {
+        let ways = self.ways::<CODE>();
+        if let Some(old) = self.words.get_mut(slot.wrapping_add(ways)) {
+            *old = stamp;
+        }
+    }
+
+    /// When a line was last hit unseen, if the table has it.
+    #[inline(always)]
+    pub(super) fn hit<const CODE: bool>(&self, line: u64) -> Option<u64> {
+        let filter = self.filter::<CODE>();
         let at = index(line);
-        if let Some(found) = self.keys.get_mut(at)
+        let found = filter.keys.get(at).is_some_and(|&found| found == key(line));
+        if found { filter.hits.get(stamp_index(at)).copied() } else { None }
+    }
+
+    /// Takes a line out of the table: when it was last hit there.
+    #[inline(always)]
+    pub(super) fn hide<const CODE: bool>(&mut self, line: u64) -> Option<u64> {
+        let hit = self.hit::<CODE>(line)?;
+        let filter = if CODE { &mut self.code } else { &mut self.data };
+        if let Some(found) = filter.keys.get_mut(index(line)) {
+            *found = NO_LINE;
+        }
+        if !CODE && let Some(found) = self.stores.get_mut(index(line)) {
+            *found = NO_LINE;
+        }
+        Some(hit)
+    }
+
+    /// Another thread has taken a line, or (not `taken`) reads it: stores and,
+    /// if taken, loads and fetches must ask again.
+    pub(super) fn unlist(&mut self, line: u64, taken: bool) {
+        if taken {
+            if let Some(hit) = self.hide::<false>(line) {
+                self.page_used(line, hit);
+            }
+            self.hide::<true>(line);
+        } else if let Some(found) = self.stores.get_mut(index(line))
             && *found == key(line)
         {
             *found = NO_LINE;
-            if let Some(store) = self.stores.as_mut().and_then(|stores| stores.get_mut(at)) {
-                *store = NO_LINE;
-            }
         }
     }
 
-    /// When a line was last hit without the slow path, if the table has it.
+    /// Takes the line out of the table that has the place of `line`, if it is
+    /// another. What the table knew of it goes where it belongs; both lines
+    /// are of one set, since no cache has more sets than the table entries.
     #[inline(always)]
-    fn hit(&self, line: u64) -> Option<u64> {
-        let at = index(line);
-        let found = self.keys.get(at).is_some_and(|&found| found == key(line));
-        if found { self.hits.get(stamp_index(at)).copied() } else { None }
+    pub(super) fn settle<const CODE: bool>(&mut self, line: u64) {
+        let before = self.filter::<CODE>().keys.get(index(line)).copied().unwrap_or(NO_LINE);
+        if before != NO_LINE && before != key(line) {
+            self.retire::<CODE>(line_of(before));
+        }
     }
 
-    /// Looks up the line at an address that is a multiple of a line's size,
-    /// and brings it in when it is missing.
+    /// Takes a line out of the table; the cache and its page learn when it
+    /// was last hit.
+    #[inline(never)]
+    pub(super) fn retire<const CODE: bool>(&mut self, line: u64) {
+        let Some(hit) = self.hide::<CODE>(line) else { return };
+        if let Some(slot) = self.find::<CODE>(line) {
+            self.stamp::<CODE>(slot, hit);
+        }
+        if !CODE {
+            self.page_used(line, hit);
+        }
+    }
+
+    /// Enters a line in the table, whose place is free or its own.
     #[inline(always)]
-    pub fn access(&mut self, line: u64, stamp: u64, write: bool) -> Found {
-        let ways = usize::try_from(self.level.ways).unwrap_or(0);
-        let set = self.level.set(line >> 6);
-        let from = usize::try_from(self.level.start + set * self.level.ways * 2).unwrap_or(0);
+    pub(super) fn show<const CODE: bool>(&mut self, line: u64, stamp: u64) {
+        if !self.level::<CODE>().exists() {
+            return;
+        }
         let at = index(line);
-        let before = self.keys.get(at).copied().unwrap_or(NO_LINE);
-        // Lines of one place in the table are in one set as well.
-        let displaced = if before == NO_LINE || before == key(line) {
-            None
-        } else {
-            self.hits.get(stamp_index(at)).map(|&hit| (line_of(before), hit))
-        };
-        let Some((tags, stamps)) = set_of(self.words, from, ways) else { return Found::Miss };
-        if let Some((other, hit)) = displaced
-            && let Some(old) = find(tags, other).and_then(|way| stamps.get_mut(way))
-        {
-            *old = hit;
-        }
-        let (way, state, result) = match find(tags, line) {
-            Some(way) => {
-                let state = tags.get(way).map_or(0, |tag| tag & STATE);
-                if write && state != MODIFIED {
-                    (way, MODIFIED, Found::Upgrade)
-                } else {
-                    (way, state, Found::Hit)
-                }
-            }
-            None => {
-                if displaced.is_some()
-                    && let Some(found) = self.keys.get_mut(at)
-                {
-                    *found = NO_LINE;
-                }
-                let way = self.victim(from, ways);
-                (way, if write { MODIFIED } else { EXCLUSIVE }, Found::Miss)
-            }
-        };
-        let mut gone = 0;
-        if let Some((tags, stamps)) = set_of(self.words, from, ways)
-            && let (Some(tag), Some(old)) = (tags.get_mut(way), stamps.get_mut(way))
-        {
-            gone = *tag;
-            *tag = line | state;
-            *old = stamp;
-        }
-        if result == Found::Miss && gone != 0 {
-            self.hide(gone & !STATE);
-        }
-        if let Some(found) = self.keys.get_mut(at) {
+        let filter = if CODE { &mut self.code } else { &mut self.data };
+        if let Some(found) = filter.keys.get_mut(at) {
             *found = key(line);
         }
-        if let Some(hit) = self.hits.get_mut(stamp_index(at)) {
+        if let Some(hit) = filter.hits.get_mut(stamp_index(at)) {
             *hit = stamp;
         }
-        if let Some(store) = self.stores.as_mut().and_then(|stores| stores.get_mut(at)) {
-            *store = if state == MODIFIED { key(line) } else { NO_LINE };
+        if !CODE {
+            self.page_shows(line);
         }
-        result
     }
 
-    /// The way of a full set that was used the longest time ago.
+    /// Lets stores write a line unseen that the table has for loads.
     #[inline(always)]
-    fn victim(&mut self, from: usize, ways: usize) -> usize {
+    pub(super) fn show_store(&mut self, line: u64) {
+        if self.shape.l1d.exists()
+            && let Some(found) = self.stores.get_mut(index(line))
+        {
+            *found = key(line);
+        }
+    }
+
+    /// Puts a line that is not there into the place of the one that was used
+    /// the longest time ago.
+    #[inline(always)]
+    pub(super) fn install<const CODE: bool>(&mut self, entry: u64, stamp: u64) {
+        if !self.level::<CODE>().exists() {
+            return;
+        }
+        let from = self.set::<CODE>(entry & !STATE);
+        let ways = self.ways::<CODE>();
+        let slot = self.victim::<CODE>(from, ways);
+        let Some(place) = self.words.get_mut(slot) else { return };
+        let gone = core::mem::replace(place, entry);
+        let Some(old) = self.words.get_mut(slot.wrapping_add(ways)) else { return };
+        let known = core::mem::replace(old, stamp);
+        if gone != 0
+            && let Some(hit) = self.hide::<CODE>(gone & !STATE)
+            && !CODE
+            && hit > known
+        {
+            self.page_used(gone & !STATE, hit);
+        }
+    }
+
+    /// The way of a set that was used the longest time ago: where its word is.
+    #[inline(always)]
+    fn victim<const CODE: bool>(&mut self, from: usize, ways: usize) -> usize {
         let mut least = 0;
         for _ in 0..=ways {
-            let Some((tags, stamps)) = set_of(self.words, from, ways) else { return 0 };
+            let of_set = self.words.get(from..from.wrapping_add(2 * ways));
+            let Some((lines, stamps)) = of_set.and_then(|set| set.split_at_checked(ways)) else {
+                return from;
+            };
             let mut stamp = u64::MAX;
-            for (way, &of_way) in stamps.iter().enumerate() {
+            for (way, (&line, &of_way)) in lines.iter().zip(stamps).enumerate() {
+                // An empty way is older than all.
+                let of_way = if line == 0 { 0 } else { of_way };
                 if of_way < stamp {
                     stamp = of_way;
                     least = way;
                 }
             }
-            let line = tags.get(least).map_or(0, |tag| tag & !STATE);
-            let Some(hit) = self.hit(line).filter(|&hit| hit > stamp) else { return least };
-            if let Some((_, stamps)) = set_of(self.words, from, ways)
-                && let Some(old) = stamps.get_mut(least)
-            {
+            let line = lines.get(least).map_or(0, |line| line & !STATE);
+            let Some(hit) = self.hit::<CODE>(line).filter(|&hit| hit > stamp) else { break };
+            if let Some(old) = self.words.get_mut(from.wrapping_add(ways + least)) {
                 *old = hit;
+                if !CODE {
+                    // The page hears of it too: what the way knows now is
+                    // what `install` compares with.
+                    self.page_used(line, hit);
+                }
             }
         }
-        least
+        from.wrapping_add(least)
     }
-}
-
-#[inline(always)]
-fn set_of(words: &mut [u64], from: usize, ways: usize) -> Option<(&mut [u64], &mut [u64])> {
-    words.get_mut(from..from.wrapping_add(2 * ways))?.split_at_mut_checked(ways)
 }

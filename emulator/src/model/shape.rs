@@ -1,4 +1,4 @@
-//! How large each structure is and where its words are.
+//! How large each structure is, where its words are, and what it costs.
 
 /// One cache or TLB.
 #[repr(C)]
@@ -31,6 +31,28 @@ impl Level {
     }
 }
 
+/// Cycles that things take; those of caches are from the begin of the access.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// A hit in the first level.
+    pub l1: u64,
+    /// In the second.
+    pub l2: u64,
+    /// In the third.
+    pub l3: u64,
+    /// Memory.
+    pub memory: u64,
+    /// Another core's cache that has the line modified.
+    pub modified: u64,
+    /// More for a page that only the second-level TLB has.
+    pub stlb: u64,
+    /// More for a page walk.
+    pub walk: u64,
+    /// More for a load that waits for a store it cannot take data from.
+    pub blocked: u64,
+}
+
 /// Everything that a model has.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,22 +69,92 @@ pub struct Shape {
     pub dtlb: Level,
     /// Second-level TLB.
     pub stlb: Level,
+    /// Entries of the hash of the first-level TLB, minus 1.
+    pub page_hash: u64,
+    /// Entries of the table of who may have a line, minus 1, and its begin in
+    /// the common words.
+    pub sharers: [u64; 2],
+    /// Begin of the prefetcher's table in the private words; 0: none.
+    pub prefetch: u64,
+    /// Begin of the store buffer there; 0: none.
+    pub forward: u64,
     /// 8-byte words that each thread needs.
     pub private_words: u64,
     /// 8-byte words that a space needs.
     pub common_words: u64,
+    /// Latencies.
+    pub costs: Costs,
 }
 
+/// Words of a [`Shape`].
+const SHAPE_WORDS: usize = size_of::<Shape>() / 8;
+
+/// Entries of the store buffer.
+pub(super) const STORES: u64 = 56;
+/// Entries of the prefetcher's table.
+pub(super) const STRIDES: u64 = 256;
+/// Words of an entry of the first-level TLB: one line of the host's.
+pub(super) const PAGE_WORDS: u64 = 8;
+const SHARERS: u64 = 1 << 16;
+
 impl Shape {
+    /// Gives each structure its words. The levels' sets and ways are taken as
+    /// they are, their begins are set.
+    pub fn place(mut self, prefetch: bool, forward: bool) -> Shape {
+        let mut at = 8;
+        let mut take = |words: u64| {
+            let start = at;
+            at += words.next_multiple_of(8);
+            start
+        };
+        let size = |level: Level| level.sets * level.ways;
+        self.l1d.start = take(2 * size(self.l1d));
+        self.l1i.start = take(2 * size(self.l1i));
+        let pages = size(self.dtlb);
+        self.page_hash = (4 * pages).next_power_of_two() - 1;
+        self.dtlb.start = take(PAGE_WORDS * pages + self.dtlb.sets + self.page_hash + 1);
+        self.stlb.start = take(size(self.stlb));
+        self.prefetch = if prefetch { take(2 * STRIDES) } else { 0 };
+        self.forward = if forward { take(2 * STORES + 1) } else { 0 };
+        self.l2.start = take(size(self.l2));
+        self.private_words = at;
+        self.l3.start = 0;
+        let l3 = size(self.l3).next_multiple_of(8);
+        self.sharers = [SHARERS - 1, l3];
+        self.common_words = l3 + SHARERS;
+        self
+    }
+
     /// The shape as it lies in memory.
-    pub fn words(&self) -> [u64; 20] {
+    pub fn words(&self) -> [u64; SHAPE_WORDS] {
+        let mut words = [0; SHAPE_WORDS];
         let levels = [self.l1d, self.l1i, self.l2, self.l3, self.dtlb, self.stlb];
-        let mut words = [0; 20];
         for (place, level) in words.chunks_exact_mut(3).zip(levels) {
             place.copy_from_slice(&[level.sets, level.ways, level.start]);
         }
-        words[18] = self.private_words;
-        words[19] = self.common_words;
+        let costs = &self.costs;
+        let rest = [
+            self.page_hash,
+            self.sharers[0],
+            self.sharers[1],
+            self.prefetch,
+            self.forward,
+            self.private_words,
+            self.common_words,
+            costs.l1,
+            costs.l2,
+            costs.l3,
+            costs.memory,
+            costs.modified,
+            costs.stlb,
+            costs.walk,
+            costs.blocked,
+        ];
+        for (place, word) in words.iter_mut().skip(18).zip(rest) {
+            *place = word;
+        }
         words
     }
 }
+
+const _: () = assert!(SHAPE_WORDS == 18 + 15);

@@ -7,10 +7,11 @@ use record::{Attr, Pid, Tid};
 
 use super::target::header::{BRANCHES, Form, Header, THREADS};
 use super::target::record::{FIELDS, REGISTERS, size};
+use super::target::thread::Own;
 use crate::block::{self, SIZE};
 use crate::event::Event;
 use crate::geometry::Geometry;
-use crate::model::Shape;
+use crate::model::{Events, Shape};
 
 const PAGE: usize = 4096;
 
@@ -90,21 +91,21 @@ impl Setup {
             size: 0,
         };
         form.size = size(&form);
-        let shape = geometry.shape();
-        let events = u64::from(!matches!(event, Event::Class(_)));
+        let shape = geometry.shape().place(false, event == Event::BlockedForward);
+        let events = events(event).0;
         Ok(Setup { form, shape, events, interval })
     }
 
     /// Bytes of a space's memory: a multiple of a page.
     pub fn space_size(&self) -> usize {
-        let common = usize::try_from(self.shape.common_words).unwrap_or(0) * 8;
+        let common = word(self.shape.common_words) * 8;
         (size_of::<Header>() + common).next_multiple_of(PAGE)
     }
 
     /// Bytes of a thread's block with what lies behind it: a multiple of a
     /// page. A block must be at a multiple of 64.
     pub fn thread_size(&self) -> usize {
-        let private = usize::try_from(self.shape.private_words).unwrap_or(0) * 8;
+        let private = word(self.shape.private_words) * 8;
         (SIZE + private).next_multiple_of(PAGE)
     }
 
@@ -144,13 +145,21 @@ impl Setup {
             put(words, block::BRANCHES + 8 * at, thread.miss);
         }
         let own = block::RUNTIME;
-        let number = |id: i32| u64::from(id.cast_unsigned());
+        let id = |id: i32| u64::from(id.cast_unsigned());
         put(words, own, u64::try_from(thread.index).unwrap_or(0));
-        put(words, own + 8, number(thread.pid.0) | number(thread.tid.0) << 32);
+        put(words, own + 8, id(thread.pid.0) | id(thread.tid.0) << 32);
         let entries = offset_of!(Header, threads);
-        let others = (0..THREADS).any(|at| get(space, entries + 8 * at) != 0);
+        let number = u64::try_from(thread.index).unwrap_or(0);
+        let highest = get(space, offset_of!(Header, highest));
+        let alone = get(space, offset_of!(Header, several)) == 0
+            && (0..word(highest)).all(|at| get(space, entries + 8 * at) == 0);
         put(space, entries + 8 * thread.index, thread.block);
-        if others {
+        put(space, offset_of!(Header, highest), highest.max(number + 1));
+        if alone {
+            // Its lines are listed once there is a second thread.
+            put(space, offset_of!(Header, unlisted), 1 << (number & 63));
+        } else {
+            put(words, own + offset_of!(Own, listed), 1);
             put(space, offset_of!(Header, several), 1);
         }
     }
@@ -174,6 +183,27 @@ impl Setup {
         let table = space.get(from..from + 2 * BRANCHES).unwrap_or_default();
         table.as_chunks().0
     }
+}
+
+fn events(event: Event) -> Events {
+    match event {
+        Event::Class(_) => Events::NONE,
+        Event::L1DataMiss => Events::L1_MISS,
+        Event::L2Miss => Events::L2_MISS,
+        Event::L3Miss => Events::L3_MISS,
+        Event::DtlbLoadMiss => Events::DTLB_LOAD_MISS,
+        Event::DtlbStoreMiss => Events::DTLB_STORE_MISS,
+        Event::DtlbMiss => Events(Events::DTLB_LOAD_MISS.0 | Events::DTLB_STORE_MISS.0),
+        Event::PageWalk => Events::PAGE_WALK,
+        Event::SplitLoad => Events::SPLIT_LOAD,
+        Event::SplitStore => Events::SPLIT_STORE,
+        Event::BlockedForward => Events::BLOCKED,
+        Event::HitModified => Events::HIT_MODIFIED,
+    }
+}
+
+fn word(at: u64) -> usize {
+    usize::try_from(at).unwrap_or(usize::MAX)
 }
 
 fn put(words: &[AtomicU64], at: usize, word: u64) {

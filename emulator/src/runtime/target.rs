@@ -3,12 +3,14 @@
 
 pub mod branches;
 pub mod header;
+pub mod local;
 pub mod record;
 pub mod ring;
 mod slow_path;
 #[allow(unsafe_code, reason = "memory that translated code and other threads work on too")]
 pub mod sys;
 pub mod thread;
+mod walk;
 
 /// What `access` and `record` return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

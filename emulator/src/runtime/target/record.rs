@@ -6,7 +6,7 @@ use super::Next;
 use super::header::{Form, Header};
 use super::ring::{LIMIT, Ring, SAMPLES};
 use super::thread::Thread;
-use crate::block::{Exit, Site};
+use crate::block::{AccessKind, Exit, NARROW, Site};
 
 /// PERF_RECORD_SAMPLE with the mode and the flag of an exact address.
 const SAMPLE: u64 = 9;
@@ -18,6 +18,8 @@ const STACK: u64 = 0x2b;
 const ORDER: [usize; 8] = [0, 3, 1, 2, 6, 7, 5, 4];
 /// `PERF_SAMPLE_REGS_ABI_64`.
 const ABI: u64 = 2;
+/// DF among the flags.
+const DIRECTION: u64 = 1 << 10;
 
 /// One field of `sample_type`, in the order in which the kernel writes them.
 const IDENTIFIER: u64 = 1 << 16;
@@ -69,12 +71,12 @@ impl Words<'_> {
     #[inline(always)]
     fn registers(&mut self, thread: &Thread, site: &Site, mask: u64) {
         self.put(ABI);
+        let of = |number| register(thread, site, number);
         let mut left = mask & REGISTERS;
         while left != 0 {
             let bit = left.trailing_zeros();
             left &= left - 1;
             let place = usize::try_from(bit).unwrap_or(0);
-            let of = |number: usize| thread.registers.get(number).copied().unwrap_or(0);
             self.put(match bit {
                 0..8 => of(ORDER.get(place).copied().unwrap_or(0)),
                 8 => site.ip,
@@ -85,6 +87,27 @@ impl Words<'_> {
             });
         }
     }
+}
+
+/// A general register as the record shows it: a string instruction's are
+/// what they are before the element.
+fn register(thread: &Thread, site: &Site, number: usize) -> u64 {
+    let value = thread.registers.get(number).copied().unwrap_or(0);
+    let elements = thread.own.pending.elements;
+    if elements == 0 {
+        return value;
+    }
+    let bytes = elements.wrapping_mul(u64::from(site.size));
+    let moved = if thread.flags & DIRECTION == 0 { bytes } else { bytes.wrapping_neg() };
+    let reads = site.kind == AccessKind::Move as u8 || site.kind == AccessKind::Scan as u8;
+    let writes = site.kind == AccessKind::Move as u8 || site.kind == AccessKind::Fill as u8;
+    let now = match number {
+        1 => value.wrapping_sub(elements),
+        6 if reads => value.wrapping_add(moved),
+        7 if writes => value.wrapping_add(moved),
+        _ => return value,
+    };
+    if site.marks & NARROW == 0 { now } else { now & 0xffff_ffff }
 }
 
 /// Writes the pending record of the thread.
@@ -111,7 +134,8 @@ pub(super) fn record(thread: &mut Thread, header: &Header, site: &Site, ring: &R
     let passed = thread.clock.wrapping_sub(thread.own.recorded).wrapping_add(thread.own.waited);
     thread.own.recorded = thread.clock;
     thread.own.waited = 0;
-    let time = ring.advance(passed.max(1));
+    // Two cycles a nanosecond; an access that hits takes one.
+    let time = ring.advance((passed >> 1).max(1));
     let form = &header.form;
     let pending = thread.own.pending;
     let mut words = Words { ring, at: 0 };

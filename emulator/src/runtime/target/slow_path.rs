@@ -1,58 +1,138 @@
-//! One access that translated code could not answer by itself.
+//! One access that translated code could not answer by itself, or all those
+//! of an instruction that makes many.
 
 use super::Next;
-use super::header::Header;
-use super::thread::{Pending, Thread};
-use crate::block::{AccessKind, COUNTED, Site};
-use crate::model::{First, Found, LINE};
-
-/// What an access works on.
-#[derive(Debug)]
-pub(super) struct Memory<'a> {
-    pub(super) thread: &'a mut Thread,
-    pub(super) words: &'a mut [u64],
-    pub(super) header: &'a Header,
-}
+use super::local::Local;
+use super::thread::Pending;
+use super::walk::{Element, Walk};
+use crate::block::{AccessKind, COUNTED, LOCKED, Site};
+use crate::model::{Access, Events, LINE, Operation, Outcome, Outside};
 
 const LOAD: u8 = AccessKind::Load as u8;
 const STORE: u8 = AccessKind::Store as u8;
+const FETCH: u8 = AccessKind::Fetch as u8;
+const NONE: u8 = AccessKind::None as u8;
 
-/// Looks the access up, and says whether a record is due.
+/// Looks up what the site says, up to the first event of which a record is
+/// due; PROGRESS says where to go on after that.
 #[inline(always)]
-pub(super) fn access(memory: Memory<'_>, site: &Site) -> Next {
-    let Memory { thread, words, header } = memory;
-    let address = thread.address;
-    let stamp = thread.clock.wrapping_add(u64::from(site.offset));
-    let mut missed = false;
-    if site.kind == LOAD || site.kind == STORE {
-        let write = site.kind == STORE;
-        let first = address & !(LINE - 1);
-        let last = address.wrapping_add(u64::from(site.size).saturating_sub(1)) & !(LINE - 1);
-        let mut cache = First {
-            level: header.shape.l1d,
-            words,
-            keys: &mut thread.loads,
-            hits: &mut thread.load_stamps,
-            stores: Some(&mut thread.stores),
-        };
-        missed = cache.access(first, stamp, write) == Found::Miss;
-        if last != first {
-            missed |= cache.access(last, stamp + 1, write) == Found::Miss;
-            thread.clock += 1;
+pub(super) fn access(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next {
+    match site.kind {
+        LOAD | STORE => {
+            let outcome = look_up(
+                local,
+                outside,
+                site,
+                Element {
+                    address: local.thread.address,
+                    size: u64::from(site.size),
+                    write: site.kind == STORE,
+                    number: 0,
+                },
+            );
+            decide(local, site, outcome, 0, local.thread.address, site.kind == STORE)
+        }
+        FETCH => {
+            let stamp = local.thread.clock.wrapping_add(u64::from(site.offset));
+            let line = local.thread.address & !(LINE - 1);
+            let outcome = local.core().fetch(outside, line, stamp);
+            wait(local, outcome);
+            Next::Resume
+        }
+        NONE => decide(local, site, Outcome::default(), 0, 0, false),
+        _ => many(local, outside, site),
+    }
+}
+
+/// The accesses of a string instruction, gather or masked move.
+#[inline(never)]
+fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next {
+    let mut walk = Walk::new(local, site);
+    if local.thread.own.progress == 0 && walk.is_empty() {
+        // Counted all the same, once an instruction.
+        return decide(local, site, Outcome::default(), 0, local.thread.address, walk.writes());
+    }
+    while let Some(element) = walk.next(local) {
+        local.thread.clock += 2;
+        let outcome = look_up(local, outside, site, element);
+        local.thread.own.progress = walk.progress();
+        let next = decide(local, site, outcome, element.number, element.address, element.write);
+        if next != Next::Resume {
+            return next;
         }
     }
-    let due = if site.marks & COUNTED != 0 {
-        thread.countdown == 0
-    } else if missed && header.events != 0 {
-        thread.countdown = thread.countdown.wrapping_sub(1);
-        thread.countdown == 0
-    } else {
-        false
+    local.thread.own.progress = 0;
+    Next::Resume
+}
+
+#[inline(always)]
+fn look_up(
+    local: &mut Local<'_>,
+    outside: &mut impl Outside,
+    site: &Site,
+    element: Element,
+) -> Outcome {
+    let access = Access {
+        address: element.address,
+        size: element.size,
+        write: element.write,
+        ip: site.ip,
+        stamp: local.thread.clock.wrapping_add(u64::from(site.offset)),
     };
-    if !due {
+    let (first, last) = access.lines();
+    if first != last {
+        local.thread.clock += 1;
+    }
+    let outcome = local.core().access(outside, access);
+    wait(local, outcome);
+    outcome
+}
+
+/// Lets modelled time pass.
+#[inline(always)]
+fn wait(local: &mut Local<'_>, outcome: Outcome) {
+    local.thread.own.waited += outcome.latency(&local.header.shape);
+}
+
+/// Counts an event, and readies its record when one is due.
+#[inline(always)]
+fn decide(
+    local: &mut Local<'_>,
+    site: &Site,
+    outcome: Outcome,
+    elements: u64,
+    address: u64,
+    write: bool,
+) -> Next {
+    let thread = &mut *local.thread;
+    if site.marks & COUNTED == 0 {
+        if !outcome.events.meet(Events(local.header.events)) {
+            return Next::Resume;
+        }
+        thread.countdown = thread.countdown.wrapping_sub(1);
+    }
+    if thread.countdown != 0 {
         return Next::Resume;
     }
-    thread.countdown = header.interval;
-    thread.own.pending = Pending { due: 1, address, source: 0, latency: 0, elements: 0 };
+    thread.countdown = local.header.interval;
+    due(local, site, outcome, Pending { due: 1, address, elements, ..Pending::default() }, write)
+}
+
+#[cold]
+fn due(
+    local: &mut Local<'_>,
+    site: &Site,
+    outcome: Outcome,
+    pending: Pending,
+    write: bool,
+) -> Next {
+    let operation = if write { Operation::Store } else { Operation::Load };
+    let (source, latency) = if site.kind == NONE {
+        (0, 0)
+    } else {
+        let locked = site.marks & LOCKED != 0;
+        (outcome.source(operation, locked), outcome.latency(&local.header.shape))
+    };
+    local.thread.own.pending = Pending { source, latency, ..pending };
     Next::Record
 }

@@ -1,53 +1,176 @@
 //! From addresses to types, and the entries of the image.
 
 use core::slice;
+use core::sync::atomic::{AtomicU64, Ordering};
 
+use super::branches;
 use super::header::Header;
+use super::local::Local;
 use super::ring::{PAGE, Ring};
-use super::slow_path::{self, Memory};
 use super::thread::Thread;
-use super::{branches, record as writer};
+use super::{Next, record as writer, slow_path};
 use crate::block::{SIZE, Site};
+use crate::model::{Core, Outside};
+
+/// What the threads of a space share, for the one that holds the lock or is
+/// alone.
+struct World<'a> {
+    header: &'a Header,
+    common: &'a mut [u64],
+    several: bool,
+    index: u64,
+}
+
+impl Outside for World<'_> {
+    #[inline(always)]
+    fn common(&mut self) -> &mut [u64] {
+        self.common
+    }
+
+    #[inline(always)]
+    fn several(&self) -> bool {
+        self.several
+    }
+
+    fn own(&self) -> u64 {
+        1 << (self.index & 63)
+    }
+
+    fn unlisted(&self) -> u64 {
+        self.header.unlisted.load(Ordering::Relaxed)
+    }
+
+    fn each(&mut self, mask: u64, mut visit: impl FnMut(&mut Core<'_>)) {
+        let highest = self.header.highest.load(Ordering::Relaxed);
+        if highest <= 64 && mask & !self.own() == 0 {
+            return;
+        }
+        for index in 0..highest {
+            if index == self.index || mask >> (index & 63) & 1 == 0 {
+                continue;
+            }
+            let entry = usize::try_from(index).ok().and_then(|at| self.header.threads.get(at));
+            let block = entry.map_or(0, |entry| entry.load(Ordering::Relaxed));
+            if block != 0 {
+                // SAFETY: a thread's block, which stays mapped as long as its
+                // entry is there; its owner waits for the lock.
+                let mut other = unsafe { local(block as *mut u8, self.header) };
+                visit(&mut other.core());
+            }
+        }
+    }
+}
+
+/// A thread's own memory.
+///
+/// # Safety
+/// `block` is a thread's block with the model's words behind it, and nobody
+/// else has it as this.
+#[inline(always)]
+unsafe fn local<'a>(block: *mut u8, header: &'a Header) -> Local<'a> {
+    // SAFETY: the caller's promise.
+    let thread = unsafe { &mut *block.cast::<Thread>() };
+    let length = usize::try_from(header.shape.private_words).unwrap_or(0);
+    // SAFETY: the words lie behind the block.
+    let words = unsafe { block.add(SIZE) }.cast::<u64>();
+    // SAFETY: as many as the shape says.
+    let words = unsafe { slice::from_raw_parts_mut(words, length) };
+    Local { thread, words, header }
+}
+
+/// The head of a block's space.
+///
+/// # Safety
+/// `block` is a thread's block.
+#[inline(always)]
+unsafe fn header<'a>(block: *mut u8) -> (&'a Header, *mut u64) {
+    // SAFETY: the caller's promise; no reference is made.
+    let space = unsafe { (*block.cast::<Thread>()).space } as *mut Header;
+    // SAFETY: it lives as long as the thread.
+    let header = unsafe { &*space };
+    // SAFETY: the words that threads share lie behind it.
+    let common = unsafe { space.add(1) }.cast();
+    (header, common)
+}
+
+/// Goes on with what SITE says.
+///
+/// # Safety
+/// As for [`access`].
+#[inline(always)]
+unsafe fn proceed(block: *mut u8) -> Next {
+    // SAFETY: the caller's promise.
+    let (header, common) = unsafe { header(block) };
+    // SAFETY: no reference is made.
+    let index = unsafe { (*block.cast::<Thread>()).own.index };
+    let several = header.several.load(Ordering::Relaxed) != 0;
+    if several {
+        lock(&header.lock, index + 1);
+    }
+    let length = usize::try_from(header.shape.common_words).unwrap_or(0);
+    // SAFETY: as many as the shape says; the lock keeps others away.
+    let common = unsafe { slice::from_raw_parts_mut(common, length) };
+    // SAFETY: the lock keeps others away.
+    let mut local = unsafe { local(block, header) };
+    // SAFETY: SITE is that of the stub that came here.
+    let site = unsafe { &*(local.thread.site as *const Site) };
+    let mut world = World { header, common, several, index };
+    if several && local.thread.own.listed == 0 {
+        local.thread.own.listed = 1;
+        local.core().list(&mut world);
+        header.unlisted.fetch_and(!world.own(), Ordering::Relaxed);
+    }
+    let next = slow_path::access(&mut local, &mut world, site);
+    if several {
+        header.lock.store(0, Ordering::Release);
+    }
+    next
+}
+
+#[cold]
+fn lock(lock: &AtomicU64, own: u64) {
+    while lock.compare_exchange_weak(0, own, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        core::hint::spin_loop();
+    }
+}
 
 /// The slow path of the access that SITE and ADDRESS tell: looks it up in
-/// the model, fills the tables. Returns a [`Next`](super::Next).
+/// the model, fills the tables. Returns a [`Next`].
 ///
 /// # Safety
 /// `block` is a thread's block made by `Setup`, with the model's words of the
 /// thread behind it, its site and space are mapped, and its thread is here.
 pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
-    // SAFETY: the caller's promise; only this thread's own code works on it,
-    // and others only under the lock.
-    let thread = unsafe { &mut *block.cast::<Thread>() };
-    // SAFETY: SPACE is a space's header while the thread lives.
-    let header = unsafe { &*(thread.space as *const Header) };
-    // SAFETY: SITE is that of the stub that came here.
-    let site = unsafe { &*(thread.site as *const Site) };
-    let length = usize::try_from(header.shape.private_words).unwrap_or(0);
-    // SAFETY: the words lie behind the block.
-    let words = unsafe { block.add(SIZE) }.cast::<u64>();
-    // SAFETY: as many as `Setup` made room for.
-    let words = unsafe { slice::from_raw_parts_mut(words, length) };
-    slow_path::access(Memory { thread, words, header }, site) as u64
+    // SAFETY: the caller's promise.
+    unsafe { proceed(block) as u64 }
 }
 
-/// Writes the record that `access` found due. Returns a
-/// [`Next`](super::Next).
+/// Writes the record that `access` found due, and goes on with what is left
+/// of the instruction. Returns a [`Next`], never [`Next::Record`].
 ///
 /// # Safety
 /// As for [`access`], and all registers are in REGISTERS.
 pub unsafe extern "C" fn record(block: *mut u8) -> u64 {
-    // SAFETY: the caller's promise.
-    let thread = unsafe { &mut *block.cast::<Thread>() };
-    // SAFETY: SPACE is a space's header while the thread lives.
-    let header = unsafe { &*(thread.space as *const Header) };
-    // SAFETY: SITE is that of the stub that came here.
-    let site = unsafe { &*(thread.site as *const Site) };
-    let length = usize::try_from(header.ring_bytes).unwrap_or(0) + PAGE;
-    // SAFETY: the ring is mapped there as long as the space is.
-    let words = unsafe { slice::from_raw_parts(header.ring as *const _, length / 8) };
-    let Some(ring) = Ring::new(words) else { return super::Next::Resume as u64 };
-    writer::record(thread, header, site, &ring) as u64
+    loop {
+        // SAFETY: the caller's promise.
+        let (header, _) = unsafe { header(block) };
+        // SAFETY: the caller's promise; the references end with this turn.
+        let Local { thread, header, .. } = unsafe { local(block, header) };
+        // SAFETY: SITE is that of the stub that came here.
+        let site = unsafe { &*(thread.site as *const Site) };
+        let length = usize::try_from(header.ring_bytes).unwrap_or(0) + PAGE;
+        // SAFETY: the ring is mapped there as long as the space is.
+        let words = unsafe { slice::from_raw_parts(header.ring as *const _, length / 8) };
+        let Some(ring) = Ring::new(words) else { return Next::Resume as u64 };
+        let next = writer::record(thread, header, site, &ring);
+        if next != Next::Resume || thread.own.progress == 0 {
+            return next as u64;
+        }
+        // SAFETY: the caller's promise.
+        if unsafe { proceed(block) } == Next::Resume {
+            return Next::Resume as u64;
+        }
+    }
 }
 
 /// Finds in the full table where BRANCH leads and puts it into BRANCHES; 0:
@@ -57,9 +180,9 @@ pub unsafe extern "C" fn record(block: *mut u8) -> u64 {
 /// As for [`access`], SITE aside.
 pub unsafe extern "C" fn lookup(block: *mut u8) -> u64 {
     // SAFETY: the caller's promise.
-    let thread = unsafe { &mut *block.cast::<Thread>() };
-    // SAFETY: SPACE is a space's header while the thread lives.
-    let header = unsafe { &*(thread.space as *const Header) };
+    let (header, _) = unsafe { header(block) };
+    // SAFETY: the caller's promise.
+    let thread = unsafe { local(block, header) }.thread;
     let target = thread.branch;
     let Some(entry) = branches::find(&header.branches, target) else { return 0 };
     let at = usize::from(u16::try_from(target & 0xffff).unwrap_or(0));

@@ -50,14 +50,16 @@ pub struct Own {
     pub task: u64,
     /// Records that were written.
     pub records: u64,
-    /// Events since the countdown ran out for the first time.
+    /// The record that is due.
     pub pending: Pending,
     /// Modelled time of accesses beyond a hit that no record has yet, cycles.
     pub waited: u64,
     /// The clock at the last record.
     pub recorded: u64,
-    /// How far a string or vector instruction has been looked up.
+    /// How far a string or vector instruction has been looked up; 0: whole.
     pub progress: u64,
+    /// Not 0 when the thread's lines are in the table of sharers.
+    pub listed: u64,
 }
 
 /// The record that is due.

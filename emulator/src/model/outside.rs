@@ -1,0 +1,131 @@
+//! What threads of a space share, and how one asks the others.
+
+use super::{Core, MODIFIED, SHARED, word};
+
+/// The world around the caches of one thread. Who implements it for several
+/// threads holds a lock meanwhile.
+pub trait Outside {
+    /// Words of the third level and of the table of sharers.
+    fn common(&mut self) -> &mut [u64];
+
+    /// Whether other threads have caches.
+    fn several(&self) -> bool;
+
+    /// This thread's own bit in the table of sharers.
+    fn own(&self) -> u64;
+
+    /// Bits of threads whose lines are not in the table.
+    fn unlisted(&self) -> u64;
+
+    /// Calls `visit` with the caches of each other thread whose bit is in
+    /// `mask`.
+    fn each(&mut self, mask: u64, visit: impl FnMut(&mut Core<'_>));
+}
+
+/// The world of a single thread.
+#[derive(Debug)]
+pub struct Alone<'a>(pub &'a mut [u64]);
+
+impl Outside for Alone<'_> {
+    #[inline(always)]
+    fn common(&mut self) -> &mut [u64] {
+        self.0
+    }
+    #[inline(always)]
+    fn several(&self) -> bool {
+        false
+    }
+    fn own(&self) -> u64 {
+        0
+    }
+    fn unlisted(&self) -> u64 {
+        0
+    }
+    fn each(&mut self, _: u64, _: impl FnMut(&mut Core<'_>)) {}
+}
+
+/// How others had a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Copies {
+    None,
+    Clean,
+    Modified,
+}
+
+impl Core<'_> {
+    /// Asks the others for a line that this thread reads or, with `write`,
+    /// takes from them; enters this thread among those who may have it.
+    #[inline(always)]
+    pub(super) fn ask(&self, outside: &mut impl Outside, line: u64, write: bool) -> Copies {
+        if !outside.several() {
+            return Copies::None;
+        }
+        let others = self.enter(outside, line) | outside.unlisted();
+        let mut copies = Copies::None;
+        outside.each(others, |other| {
+            copies = copies.max(match other.give(line, write) {
+                0 => Copies::None,
+                MODIFIED => Copies::Modified,
+                _ => Copies::Clean,
+            });
+        });
+        copies
+    }
+
+    /// Enters this thread among those who may have a line, and says who may.
+    pub(super) fn enter(&self, outside: &mut impl Outside, line: u64) -> u64 {
+        let [mask, start] = self.shape.sharers;
+        let hash = line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let own = outside.own();
+        let Some(bits) = outside.common().get_mut(word(start + (hash & mask))) else { return 0 };
+        let before = *bits;
+        *bits |= own;
+        before
+    }
+
+    /// Enters this thread for all lines that it has.
+    pub fn list(&mut self, outside: &mut impl Outside) {
+        for level in [self.shape.l1d, self.shape.l1i] {
+            for set in 0..level.sets {
+                for way in 0..level.ways {
+                    self.list_word(outside, level.start + set * level.ways * 2 + way);
+                }
+            }
+        }
+        let second = self.shape.l2;
+        for entry in 0..second.sets * second.ways {
+            self.list_word(outside, second.start + entry);
+        }
+    }
+
+    fn list_word(&mut self, outside: &mut impl Outside, at: u64) {
+        let entry = self.words.get(word(at)).copied().unwrap_or(0);
+        if entry != 0 {
+            self.enter(outside, entry & !super::STATE);
+        }
+    }
+
+    /// Another thread reads (keeps a shared copy here) or takes the line.
+    /// The state in which it was here, 0 for not at all.
+    fn give(&mut self, line: u64, take: bool) -> u64 {
+        let mut state = 0;
+        for slot in [self.find::<false>(line), self.find::<true>(line)].into_iter().flatten() {
+            if let Some(entry) = self.words.get_mut(slot) {
+                state = state.max(*entry & super::STATE);
+                *entry = if take { 0 } else { line | SHARED };
+            }
+        }
+        if let Some(slot) = self.find_in_second(line) {
+            state = state.max(self.words.get(slot).map_or(0, |entry| entry & super::STATE));
+            if take {
+                self.drop_second(line, slot);
+            } else if let Some(entry) = self.words.get_mut(slot) {
+                *entry = line | SHARED;
+            }
+        }
+        if state != 0 {
+            self.unlist(line, take);
+        }
+        state
+    }
+}

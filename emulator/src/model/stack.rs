@@ -1,0 +1,84 @@
+//! Sets whose entries are in the order of their last use: second and third
+//! level, second-level TLB. Nothing goes by them unseen.
+
+use super::{Core, Level, is, word};
+
+/// Puts an entry first. One pass looks for `old` and moves what is before it
+/// by one place; the word found, or 0 when the last one fell out.
+#[inline(always)]
+fn to_front(set: &mut [u64], new: u64, same: impl Fn(u64) -> bool) -> u64 {
+    let mut carried = new;
+    for place in set {
+        let here = core::mem::replace(place, carried);
+        if same(here) {
+            return here;
+        }
+        carried = here;
+    }
+    0
+}
+
+#[inline(always)]
+fn of<'w>(words: &'w mut [u64], level: &Level, number: u64) -> Option<&'w mut [u64]> {
+    if !level.exists() {
+        return None;
+    }
+    let from = word(level.start + level.set(number) * level.ways);
+    words.get_mut(from..from.wrapping_add(word(level.ways)))
+}
+
+impl Core<'_> {
+    /// Looks up a line in the second level and makes it the latest: its word's
+    /// state, 0 when it was not there and is now; see [`Core::set_second`].
+    #[inline(always)]
+    pub(super) fn second(&mut self, line: u64) -> u64 {
+        let level = &self.shape.l2;
+        let Some(set) = of(self.words, level, line >> 6) else { return 0 };
+        to_front(set, line | super::EXCLUSIVE, |here| is(here, line)) & super::STATE
+    }
+
+    /// Says what the latest line of its set is like.
+    #[inline(always)]
+    pub(super) fn set_second(&mut self, entry: u64) {
+        let level = &self.shape.l2;
+        let set = of(self.words, level, entry >> 6);
+        if let Some(first) = set.and_then(<[u64]>::first_mut) {
+            *first = entry;
+        }
+    }
+
+    /// Where a line is in the second level, its order left as it is.
+    pub(super) fn find_in_second(&mut self, line: u64) -> Option<usize> {
+        let level = &self.shape.l2;
+        let way = of(self.words, level, line >> 6)?.iter().position(|&here| is(here, line))?;
+        Some(word(level.start + level.set(line >> 6) * level.ways) + way)
+    }
+
+    /// Takes a line out of the second level that is at `slot`; those behind it
+    /// move up, so that empty ways are the last ones.
+    pub(super) fn drop_second(&mut self, line: u64, slot: usize) {
+        let level = &self.shape.l2;
+        let end = word(level.start + (level.set(line >> 6) + 1) * level.ways);
+        let mut carried = 0;
+        for at in (slot..end).rev() {
+            if let Some(place) = self.words.get_mut(at) {
+                carried = core::mem::replace(place, carried);
+            }
+        }
+    }
+
+    /// Whether the third level has a line; now it has.
+    #[inline(always)]
+    pub(super) fn third(&self, common: &mut [u64], line: u64) -> bool {
+        let set = of(common, &self.shape.l3, line >> 6);
+        let entry = line | super::EXCLUSIVE;
+        set.is_some_and(|set| to_front(set, entry, |here| here == entry) != 0)
+    }
+
+    /// Whether the second-level TLB has a page; now it has.
+    #[inline(always)]
+    pub(super) fn second_page(&mut self, page: u64, number: u64) -> bool {
+        let set = of(self.words, &self.shape.stlb, number);
+        set.is_some_and(|set| to_front(set, page, |here| here == page) != 0)
+    }
+}

@@ -1,0 +1,6 @@
+//! The model against a plain one, and against counts worked out by hand.
+
+mod machine;
+mod plain;
+mod random;
+mod truth;

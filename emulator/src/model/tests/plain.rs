@@ -1,0 +1,219 @@
+//! The same machine written in the plainest way: lists in the order of use,
+//! every access seen.
+
+use crate::model::{Events, LINE, Level, Outcome, Served, Shape, Translated};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    Shared,
+    Exclusive,
+    Modified,
+}
+
+/// Sets, each with the entry used last in front.
+#[derive(Default)]
+struct Lists<T> {
+    sets: Vec<Vec<(u64, T)>>,
+    ways: usize,
+}
+
+impl<T: Copy> Lists<T> {
+    fn new(level: Level) -> Lists<T> {
+        let sets = (0..level.sets).map(|_| Vec::new()).collect();
+        Lists { sets, ways: usize::try_from(level.ways).unwrap() }
+    }
+
+    fn set(&mut self, number: u64) -> Option<&mut Vec<(u64, T)>> {
+        let count = u64::try_from(self.sets.len()).unwrap();
+        self.sets.get_mut(usize::try_from(number.checked_rem(count)?).unwrap())
+    }
+
+    fn peek(&mut self, number: u64) -> Option<&mut T> {
+        let set = self.set(number)?;
+        set.iter_mut().find(|(here, _)| *here == number).map(|(_, of)| of)
+    }
+
+    /// Moves to the front what is there.
+    fn touch(&mut self, number: u64) -> Option<T> {
+        let set = self.set(number)?;
+        let at = set.iter().position(|(here, _)| *here == number)?;
+        let entry = set.remove(at);
+        set.insert(0, entry);
+        Some(entry.1)
+    }
+
+    fn insert(&mut self, number: u64, of: T) {
+        let ways = self.ways;
+        if let Some(set) = self.set(number) {
+            set.insert(0, (number, of));
+            set.truncate(ways);
+        }
+    }
+
+    fn remove(&mut self, number: u64) -> Option<T> {
+        let set = self.set(number)?;
+        let at = set.iter().position(|(here, _)| *here == number)?;
+        Some(set.remove(at).1)
+    }
+}
+
+struct Thread {
+    l1d: Lists<State>,
+    l1i: Lists<State>,
+    l2: Lists<State>,
+    dtlb: Lists<()>,
+    stlb: Lists<()>,
+}
+
+pub(super) struct Plain {
+    threads: Vec<Thread>,
+    l3: Lists<()>,
+    tlb: bool,
+}
+
+impl Plain {
+    pub(super) fn new(shape: &Shape, threads: usize) -> Plain {
+        let thread = || Thread {
+            l1d: Lists::new(shape.l1d),
+            l1i: Lists::new(shape.l1i),
+            l2: Lists::new(shape.l2),
+            dtlb: Lists::new(shape.dtlb),
+            stlb: Lists::new(shape.stlb),
+        };
+        Plain {
+            threads: (0..threads).map(|_| thread()).collect(),
+            l3: Lists::new(shape.l3),
+            tlb: shape.dtlb.exists(),
+        }
+    }
+
+    pub(super) fn access(
+        &mut self,
+        thread: usize,
+        address: u64,
+        size: u64,
+        write: bool,
+    ) -> Outcome {
+        let first = address / LINE;
+        let last = (address + size - 1) / LINE;
+        let mut outcome = self.line(thread, first, write);
+        if last != first {
+            let second = self.line(thread, last, write);
+            let split = if write { Events::SPLIT_STORE } else { Events::SPLIT_LOAD };
+            outcome.events.0 |= second.events.0 | split.0;
+            outcome.served = outcome.served.max(second.served);
+            outcome.elsewhere |= second.elsewhere;
+            outcome.translated = outcome.translated.max(second.translated);
+        }
+        outcome
+    }
+
+    pub(super) fn fetch(&mut self, thread: usize, address: u64) -> Outcome {
+        let line = address / LINE;
+        if self.threads[thread].l1i.touch(line).is_some() {
+            return Outcome::default();
+        }
+        let (outcome, state) = self.outer(thread, line, false);
+        self.threads[thread].l1i.insert(line, state);
+        outcome
+    }
+
+    fn line(&mut self, thread: usize, line: u64, write: bool) -> Outcome {
+        let mut translated = Translated::Unknown;
+        let mut events = 0;
+        if self.tlb {
+            let own = &mut self.threads[thread];
+            let page = line / 64;
+            translated = Translated::First;
+            if own.dtlb.touch(page).is_none() {
+                own.dtlb.insert(page, ());
+                translated = Translated::Second;
+                events |= if write { Events::DTLB_STORE_MISS.0 } else { Events::DTLB_LOAD_MISS.0 };
+                if own.stlb.touch(page).is_none() {
+                    own.stlb.insert(page, ());
+                    translated = Translated::Walk;
+                    events |= Events::PAGE_WALK.0;
+                }
+            }
+        }
+        let mut outcome = Outcome::default();
+        if let Some(state) = self.threads[thread].l1d.touch(line) {
+            if write {
+                if state == State::Shared {
+                    self.others(thread, line, true);
+                }
+                let own = &mut self.threads[thread];
+                *own.l1d.peek(line).unwrap() = State::Modified;
+                if let Some(state) = own.l2.peek(line) {
+                    *state = State::Modified;
+                }
+            }
+        } else {
+            let (found, state) = self.outer(thread, line, write);
+            outcome = found;
+            self.threads[thread].l1d.insert(line, state);
+        }
+        outcome.events.0 |= events;
+        outcome.translated = translated;
+        outcome
+    }
+
+    fn outer(&mut self, thread: usize, line: u64, write: bool) -> (Outcome, State) {
+        let mut events = Events::L1_MISS.0;
+        if let Some(mut state) = self.threads[thread].l2.touch(line) {
+            if write {
+                if state == State::Shared {
+                    self.others(thread, line, true);
+                }
+                state = State::Modified;
+                *self.threads[thread].l2.peek(line).unwrap() = state;
+            }
+            let events = Events(events);
+            return (Outcome { events, served: Served::Second, ..Outcome::default() }, state);
+        }
+        events |= Events::L2_MISS.0;
+        let copies = self.others(thread, line, write);
+        let state = match (write, copies) {
+            (true, _) => State::Modified,
+            (false, None) => State::Exclusive,
+            (false, Some(_)) => State::Shared,
+        };
+        self.threads[thread].l2.insert(line, state);
+        let third = self.l3.touch(line).is_some();
+        if !third {
+            self.l3.insert(line, ());
+        }
+        let served = match (copies, third) {
+            (Some(State::Modified), _) => {
+                events |= Events::HIT_MODIFIED.0;
+                Served::Modified
+            }
+            (_, true) => Served::Third,
+            (_, false) => {
+                events |= Events::L3_MISS.0;
+                Served::Memory
+            }
+        };
+        let elsewhere = copies.is_some_and(|state| state != State::Modified);
+        let events = Events(events);
+        (Outcome { events, served, elsewhere, ..Outcome::default() }, state)
+    }
+
+    /// Takes a line from the other threads, or leaves them shared copies: the
+    /// highest state of all.
+    fn others(&mut self, thread: usize, line: u64, take: bool) -> Option<State> {
+        let mut highest = None;
+        let others = self.threads.iter_mut().enumerate().filter(|(index, _)| *index != thread);
+        for (_, other) in others {
+            for cache in [&mut other.l1d, &mut other.l1i, &mut other.l2] {
+                let found = if take {
+                    cache.remove(line)
+                } else {
+                    cache.peek(line).map(|state| std::mem::replace(state, State::Shared))
+                };
+                highest = highest.max(found);
+            }
+        }
+        highest
+    }
+}

@@ -1,0 +1,191 @@
+//! The accesses of instructions that make many of them.
+
+use super::local::Local;
+use crate::block::{AccessKind, NARROW, Site};
+use crate::model::LINE;
+
+/// One of the accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Element {
+    pub(super) address: u64,
+    pub(super) size: u64,
+    pub(super) write: bool,
+    /// Elements of a string instruction that are done before it.
+    pub(super) number: u64,
+}
+
+/// Where a walk is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walk {
+    kind: u8,
+    /// Bytes of an element.
+    size: u64,
+    /// From one element of a string to the next.
+    step: u64,
+    /// Cuts addresses of a string.
+    mask: u64,
+    /// Elements in all.
+    count: u64,
+    /// The next element times 2, plus 1 when it was read and is to be written.
+    at: u64,
+    /// Whether elements that stay within the lines of the one before are
+    /// known to hit.
+    batches: bool,
+    description: u64,
+}
+
+const MOVE: u8 = AccessKind::Move as u8;
+const FILL: u8 = AccessKind::Fill as u8;
+const SCAN: u8 = AccessKind::Scan as u8;
+const SCATTER: u8 = AccessKind::Scatter as u8;
+const MASKED_LOAD: u8 = AccessKind::MaskedLoad as u8;
+const MASKED_STORE: u8 = AccessKind::MaskedStore as u8;
+
+const RCX: usize = 1;
+const RSI: usize = 6;
+const RDI: usize = 7;
+const DIRECTION: u64 = 1 << 10;
+
+impl Walk {
+    /// Goes on where PROGRESS says.
+    pub(super) fn new(local: &Local<'_>, site: &Site) -> Walk {
+        let string = matches!(site.kind, MOVE | FILL | SCAN);
+        let size = u64::from(site.size);
+        let mask = if site.marks & NARROW != 0 { 0xffff_ffff } else { u64::MAX };
+        let down = local.thread.flags & DIRECTION != 0;
+        let description = u64::from(site.elements);
+        let count = match site.kind {
+            MOVE | FILL | SCAN => local.thread.registers.get(RCX).map_or(0, |rcx| rcx & mask),
+            // One access from the first element to the last one.
+            MASKED_LOAD | MASKED_STORE => 1,
+            _ => description & 127,
+        };
+        let shape = &local.header.shape;
+        let batches = string
+            && shape.forward == 0
+            && shape.l1d.ways > 1
+            && (shape.dtlb.ways > 1 || !shape.dtlb.exists());
+        Walk {
+            kind: site.kind,
+            size,
+            step: if down { size.wrapping_neg() } else { size },
+            mask,
+            count,
+            at: local.thread.own.progress,
+            batches,
+            description,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn writes(&self) -> bool {
+        matches!(self.kind, FILL | SCATTER | MASKED_STORE)
+    }
+
+    pub(super) fn progress(&self) -> u64 {
+        self.at
+    }
+
+    /// The next access.
+    #[inline(always)]
+    pub(super) fn next(&mut self, local: &Local<'_>) -> Option<Element> {
+        match self.kind {
+            MOVE | FILL | SCAN => self.string(local),
+            MASKED_LOAD | MASKED_STORE => self.masked(local),
+            _ => self.gathered(local),
+        }
+    }
+
+    #[inline(always)]
+    fn string(&mut self, local: &Local<'_>) -> Option<Element> {
+        let number = self.at >> 1;
+        if number >= self.count {
+            return None;
+        }
+        let of = |register: usize| {
+            let base = local.thread.registers.get(register).copied().unwrap_or(0);
+            base.wrapping_add(number.wrapping_mul(self.step)) & self.mask
+        };
+        let write = self.kind == FILL || self.kind == MOVE && self.at & 1 != 0;
+        let address = of(if write { RDI } else { RSI });
+        if self.kind == MOVE && !write {
+            self.at += 1;
+            return Some(Element { address, size: self.size, write, number });
+        }
+        let mut whole = 1;
+        if self.batches {
+            whole = self.stays(address);
+            if self.kind == MOVE {
+                whole = whole.min(self.stays(of(RSI)));
+            }
+        }
+        self.at = number.saturating_add(whole.max(1)) << 1;
+        Some(Element { address, size: self.size, write, number })
+    }
+
+    /// Elements from this one on that lie in one line with it, and wholly.
+    #[inline(always)]
+    fn stays(&self, address: u64) -> u64 {
+        let place = address & (LINE - 1);
+        let bytes = if self.step == self.size { LINE - place } else { place + self.size };
+        // Sizes are powers of two.
+        let within = place + self.size <= LINE;
+        if within { bytes >> self.size.trailing_zeros() } else { 1 }
+    }
+
+    fn chosen(&self, local: &Local<'_>, number: u64) -> bool {
+        let [_, mask, _] = &local.thread.vectors;
+        if self.description >> 12 & 1 != 0 {
+            return mask.first().is_some_and(|bits| bits >> (number & 63) & 1 != 0);
+        }
+        lane(mask, number, self.size) >> ((8 * self.size).wrapping_sub(1) & 63) & 1 != 0
+    }
+
+    fn gathered(&mut self, local: &Local<'_>) -> Option<Element> {
+        while self.at >> 1 < self.count {
+            let number = self.at >> 1;
+            self.at += 2;
+            if !self.chosen(local, number) {
+                continue;
+            }
+            let size = 1 << (self.description >> 8 & 3);
+            let [index, ..] = &local.thread.vectors;
+            let unsigned = lane(index, number, size);
+            let unused = 64_u64.saturating_sub(8 * size);
+            let signed = (unsigned << (unused & 63)).cast_signed() >> (unused & 63);
+            let scaled = signed.cast_unsigned() << (self.description >> 10 & 3);
+            let address = local.thread.address.wrapping_add(scaled);
+            let write = self.kind == SCATTER;
+            return Some(Element { address, size: self.size, write, number: 0 });
+        }
+        None
+    }
+
+    fn masked(&mut self, local: &Local<'_>) -> Option<Element> {
+        if self.at != 0 {
+            return None;
+        }
+        self.at = 2;
+        let elements = self.description & 127;
+        let mut chosen = (0..elements).filter(|&number| self.chosen(local, number));
+        let first = chosen.next()?;
+        let last = chosen.last().unwrap_or(first);
+        Some(Element {
+            address: local.thread.address.wrapping_add(first * self.size),
+            size: (last + 1 - first) * self.size,
+            write: self.kind == MASKED_STORE,
+            number: 0,
+        })
+    }
+}
+
+/// An element of a vector register, by its number and size in bytes.
+fn lane(vector: &[u64; 8], number: u64, size: u64) -> u64 {
+    let bit = number.wrapping_mul(size).wrapping_mul(8);
+    let word = usize::try_from(bit / 64).ok().and_then(|at| vector.get(at)).copied().unwrap_or(0);
+    let kept = if size >= 8 { u64::MAX } else { (1 << (8 * size)) - 1 };
+    word >> (bit & 63) & kept
+}
