@@ -1,15 +1,130 @@
 //! The caches and TLBs that are modelled.
 
-use crate::model::{Level, Shape};
+mod error;
+mod machine;
+mod parse;
+mod preset;
 
-/// Sizes and ways of each level.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Geometry {}
+pub use error::GeometryError;
+pub use preset::PRESETS;
 
-impl Geometry {
-    /// Where each structure lies in the model's memory.
-    pub fn shape(&self) -> Shape {
-        let l1d = Level { sets: 64, ways: 8, start: 0 };
-        Shape { l1d, ..Shape::default() }
+use std::fmt;
+
+use crate::model::{Costs, LINE, Level, Shape};
+
+/// A cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Lines of a set.
+    pub ways: u64,
+}
+
+/// A TLB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tlb {
+    /// Pages that it holds.
+    pub entries: u64,
+    /// Entries of a set.
+    pub ways: u64,
+}
+
+/// Sizes and ways of each level; None: the modelled machine has none.
+/// Lines are of 64 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// First level, data.
+    pub l1d: Option<Cache>,
+    /// First level, code.
+    pub l1i: Option<Cache>,
+    /// Second level, data and code.
+    pub l2: Option<Cache>,
+    /// Third level, of all threads of an address space.
+    pub l3: Option<Cache>,
+    /// First-level TLB for data.
+    pub dtlb: Option<Tlb>,
+    /// Second-level TLB.
+    pub stlb: Option<Tlb>,
+}
+
+impl Default for Geometry {
+    /// A machine of middling age and size, the same everywhere.
+    fn default() -> Geometry {
+        preset::DEFAULT
     }
 }
+
+impl Cache {
+    fn level(self) -> Level {
+        let sets = self.bytes / (LINE * self.ways.max(1));
+        Level { sets, ways: self.ways, start: 0 }
+    }
+}
+
+impl Tlb {
+    fn level(self) -> Level {
+        Level { sets: self.entries / self.ways.max(1), ways: self.ways, start: 0 }
+    }
+}
+
+impl Geometry {
+    /// The sizes as the model wants them, not placed yet.
+    pub fn shape(&self) -> Shape {
+        let cache = |cache: Option<Cache>| cache.map_or(Level::default(), Cache::level);
+        let tlb = |tlb: Option<Tlb>| tlb.map_or(Level::default(), Tlb::level);
+        Shape {
+            l1d: cache(self.l1d),
+            l1i: cache(self.l1i),
+            l2: cache(self.l2),
+            l3: cache(self.l3),
+            dtlb: tlb(self.dtlb),
+            stlb: tlb(self.stlb),
+            costs: COSTS,
+            ..Shape::default()
+        }
+    }
+}
+
+/// What things take in a machine of these years, cycles: measured figures of
+/// several, rounded. Nothing here claims to know a certain one.
+const COSTS: Costs =
+    Costs { l1: 5, l2: 14, l3: 50, memory: 250, modified: 110, stlb: 7, walk: 30, blocked: 13 };
+
+impl fmt::Display for Geometry {
+    /// `32K/8 L1D, 32K/8 L1I, 1M/8 L2, ...`: size and ways of what there is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        let caches = [("L1D", self.l1d), ("L1I", self.l1i), ("L2", self.l2), ("L3", self.l3)];
+        for (name, cache) in caches {
+            if let Some(Cache { bytes, ways }) = cache {
+                parts.push(format!("{}/{ways} {name}", size(bytes)));
+            }
+        }
+        for (name, tlb) in [("DTLB", self.dtlb), ("STLB", self.stlb)] {
+            match tlb {
+                Some(Tlb { entries, ways }) if entries == ways => {
+                    parts.push(format!("{entries}/full {name}"));
+                }
+                Some(Tlb { entries, ways }) => parts.push(format!("{entries}/{ways} {name}")),
+                None => {}
+            }
+        }
+        if parts.is_empty() { f.write_str("no caches") } else { f.write_str(&parts.join(", ")) }
+    }
+}
+
+fn size(bytes: u64) -> String {
+    const KIB: u64 = 1 << 10;
+    const MIB: u64 = 1 << 20;
+    if bytes.is_multiple_of(MIB) {
+        format!("{}M", bytes / MIB)
+    } else if bytes.is_multiple_of(KIB) {
+        format!("{}K", bytes / KIB)
+    } else {
+        bytes.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -96,6 +96,13 @@ impl Setup {
         Ok(Setup { form, shape, events, interval })
     }
 
+    /// Whether the modelled machine prefetches; it does not by default.
+    #[must_use]
+    pub fn with_prefetch(mut self, prefetch: bool) -> Setup {
+        self.shape = self.shape.place(prefetch, self.shape.forward != 0);
+        self
+    }
+
     /// Bytes of a space's memory: a multiple of a page.
     pub fn space_size(&self) -> usize {
         let common = word(self.shape.common_words) * 8;

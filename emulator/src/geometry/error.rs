@@ -1,0 +1,44 @@
+//! Why a description of caches is refused.
+
+/// What is wrong with a description of caches.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GeometryError {
+    /// Neither a level nor a preset.
+    #[error(
+        "{0:?} is neither one of l1d= l1i= l2= l3= (or ll=) dtlb= stlb= nor one of the known \
+         machines: {known}",
+        known = super::preset::names()
+    )]
+    Unknown(String),
+    /// Not a size, ways and line.
+    #[error(
+        "{item:?}: {what}; write {level}=off or {level}=SIZE,WAYS as in {level}={example}",
+        example = example(level)
+    )]
+    Form {
+        /// What was given.
+        item: String,
+        /// What is wrong with it.
+        what: String,
+        /// The level's name.
+        level: &'static str,
+    },
+    /// Numbers that make no such structure.
+    #[error("{item:?}: {what}")]
+    Size {
+        /// What was given.
+        item: String,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+fn example(level: &str) -> &'static str {
+    match level {
+        "dtlb" => "64,4",
+        "stlb" => "1536,12",
+        "l2" => "1m,8",
+        "l3" => "32m,16",
+        _ => "32k,8",
+    }
+}

@@ -1,0 +1,142 @@
+//! Descriptions of caches: `zen3 l2=off l1d=32k,8,64 dtlb=64,full`.
+
+use super::{Cache, Geometry, GeometryError, PRESETS, Tlb};
+use crate::model::LINE;
+
+const CACHES: [&str; 4] = ["l1d", "l1i", "l2", "l3"];
+const TLBS: [&str; 2] = ["dtlb", "stlb"];
+/// Ways of any structure but a first-level TLB: sets are searched in order.
+const WAYS: u64 = 128;
+
+impl Geometry {
+    /// Changes this geometry as a description says: items separated by
+    /// spaces, each a machine's name (then all of it is that machine's) or
+    /// `LEVEL=off`, `LEVEL=SIZE,WAYS` or `LEVEL=SIZE,WAYS,LINE`. Sizes are
+    /// in bytes, k, m or g (powers of 1024); TLBs' in pages; WAYS may be `full`.
+    ///
+    /// # Errors
+    /// [`GeometryError`], which quotes the item.
+    pub fn with(mut self, description: &str) -> Result<Geometry, GeometryError> {
+        for item in description.split_whitespace() {
+            let lower = item.to_ascii_lowercase();
+            if let Some((_, machine)) = PRESETS.iter().find(|(name, _)| *name == lower) {
+                self = machine.clone();
+                continue;
+            }
+            let unknown = || GeometryError::Unknown(item.to_owned());
+            let (level, value) = lower.split_once('=').ok_or_else(unknown)?;
+            let level = if level == "ll" { "l3" } else { level };
+            if let Some(&level) = CACHES.iter().find(|&&known| known == level) {
+                let cache = Item { item, level }.cache(value)?;
+                *match level {
+                    "l1d" => &mut self.l1d,
+                    "l1i" => &mut self.l1i,
+                    "l2" => &mut self.l2,
+                    _ => &mut self.l3,
+                } = cache;
+            } else if let Some(&level) = TLBS.iter().find(|&&known| known == level) {
+                let tlb = Item { item, level }.tlb(value)?;
+                *if level == "dtlb" { &mut self.dtlb } else { &mut self.stlb } = tlb;
+            } else {
+                return Err(unknown());
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// One item, for messages.
+#[derive(Clone, Copy)]
+struct Item<'a> {
+    item: &'a str,
+    level: &'static str,
+}
+
+impl Item<'_> {
+    fn form(&self, what: String) -> GeometryError {
+        GeometryError::Form { item: self.item.to_owned(), what, level: self.level }
+    }
+
+    fn size(&self, what: String) -> GeometryError {
+        GeometryError::Size { item: self.item.to_owned(), what }
+    }
+
+    /// Size, ways ("full" as None) and line.
+    fn numbers(
+        &self,
+        value: &str,
+    ) -> Result<Option<(u64, Option<u64>, Option<u64>)>, GeometryError> {
+        if value == "off" {
+            return Ok(None);
+        }
+        let parts: Vec<&str> = value.split(',').collect();
+        let (size, ways, line) = match parts.as_slice() {
+            [size, ways] => (*size, *ways, None),
+            [size, ways, line] => (*size, *ways, Some(*line)),
+            _ => return Err(self.form("a size and the number of ways are wanted".into())),
+        };
+        let number = |text: &str| {
+            let wrong = || self.form(format!("{text:?} is not a size"));
+            bytes(text).filter(|&number| number > 0).ok_or_else(wrong)
+        };
+        let ways = if ways == "full" { None } else { Some(number(ways)?) };
+        Ok(Some((number(size)?, ways, line.map(number).transpose()?)))
+    }
+
+    fn cache(&self, value: &str) -> Result<Option<Cache>, GeometryError> {
+        let Some((bytes, ways, line)) = self.numbers(value)? else { return Ok(None) };
+        if line.is_some_and(|line| line != LINE) {
+            return Err(self.size("lines have 64 bytes in the emulated PMU".into()));
+        }
+        let lines = bytes / LINE;
+        let ways = ways.unwrap_or(lines);
+        let most = if self.level.starts_with("l1") { 4 << 20 } else { 4 << 30 };
+        if bytes > most {
+            return Err(self.size(format!("more than {} bytes", most)));
+        }
+        if ways == 0 || bytes % (LINE * ways) != 0 {
+            return Err(self.size(format!(
+                "{bytes} bytes are no whole number of sets of {ways} lines of {LINE} bytes"
+            )));
+        }
+        if ways > WAYS {
+            return Err(self.size(format!("{ways} ways, at most {WAYS} are modelled")));
+        }
+        let sets = lines / ways;
+        if self.level != "l3" && !sets.is_power_of_two() {
+            return Err(self.size(format!(
+                "{sets} sets, not a power of two; only l3 may have any number of sets"
+            )));
+        }
+        Ok(Some(Cache { bytes, ways }))
+    }
+
+    fn tlb(&self, value: &str) -> Result<Option<Tlb>, GeometryError> {
+        let Some((entries, ways, line)) = self.numbers(value)? else { return Ok(None) };
+        if line.is_some() {
+            return Err(self.form("a TLB has no lines".into()));
+        }
+        let ways = ways.unwrap_or(entries);
+        let (entries_most, ways_most) =
+            if self.level == "dtlb" { (4096, 4096) } else { (1 << 20, WAYS) };
+        if entries > entries_most || ways > ways_most {
+            return Err(self.size(format!(
+                "at most {entries_most} entries in sets of {ways_most} are modelled"
+            )));
+        }
+        if entries % ways != 0 {
+            return Err(
+                self.size(format!("{entries} entries are no whole number of sets of {ways}"))
+            );
+        }
+        Ok(Some(Tlb { entries, ways }))
+    }
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let units = [("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)];
+    let unit = units.iter().find_map(|(letter, unit)| Some((text.strip_suffix(letter)?, *unit)));
+    let (digits, unit) = unit.unwrap_or((text, 1));
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse::<u64>().ok()?.checked_mul(unit)).flatten()
+}
