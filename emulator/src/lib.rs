@@ -11,6 +11,8 @@ pub mod geometry;
 pub mod model;
 pub mod runtime;
 mod supervisor;
+#[allow(unsafe_code, reason = "the edge to the kernel")]
+mod sys;
 pub mod translate;
 pub mod zone;
 

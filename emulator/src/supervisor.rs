@@ -1,57 +1,182 @@
 //! The thread that supervises the target by ptrace(2).
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+mod attach;
+mod birth;
+mod burst;
+mod call;
+mod code;
+mod engine;
+mod enter;
+mod features;
+mod fixed;
+mod injection;
+mod leave;
+mod maps;
+mod place;
+mod progress;
+mod registers;
+mod settle;
+mod side;
+mod signal;
+mod space;
+mod status;
+mod trouble;
 
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::fs::{MemfdFlags, memfd_create};
+use std::io::PipeWriter;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
 use crate::emulation::{Account, Ended, Fault, Settings, Standing, StartError, Target, Woken};
+use crate::runtime::target::ring::{HEAD, LIMIT, PAGE, TAIL};
+use crate::sys::mapping::Memory;
+use progress::Progress;
 
 /// The other threads' end of the supervisor.
 #[derive(Debug)]
 pub(crate) struct Handle {
-    ring: OwnedFd,
-    bell: OwnedFd,
+    ring: Arc<Memory>,
+    progress: Arc<Progress>,
+    /// Its end wakes the supervisor, who then leaves the target.
+    alarm: Mutex<Option<PipeWriter>>,
+    thread: Option<JoinHandle<Result<Account, Fault>>>,
+}
+
+/// How long records may wait in the ring unseen.
+const GLANCE: Duration = Duration::from_millis(5);
+/// Offsets of data_offset and data_size in page 0.
+const DATA_OFFSET: usize = 1040;
+const DATA_SIZE: usize = 1048;
+
+fn system<E: Into<std::io::Error>>(doing: &'static str) -> impl Fn(E) -> StartError {
+    move |error| StartError::System { doing, error: error.into() }
 }
 
 impl Handle {
-    pub(crate) fn start(_target: Target, settings: Settings) -> Result<Handle, StartError> {
-        let system = |doing| {
-            move |error: rustix::io::Errno| StartError::System { doing, error: error.into() }
-        };
-        let ring =
-            memfd_create("hardmeter ring", MemfdFlags::CLOEXEC).map_err(system("memfd_create"))?;
-        let bytes = (u64::from(settings.ring_pages) + 1) * 4096;
-        rustix::fs::ftruncate(&ring, bytes).map_err(system("ftruncate"))?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(system("eventfd"))?;
-        Ok(Handle { ring, bell })
+    pub(crate) fn start(target: Target, settings: Settings) -> Result<Handle, StartError> {
+        if cfg!(not(target_arch = "x86_64")) {
+            return Err(StartError::Machine { arch: std::env::consts::ARCH });
+        }
+        if !settings.ring_pages.is_power_of_two() {
+            let text = format!("a ring of {} pages: use a power of two", settings.ring_pages);
+            return Err(StartError::Settings(text));
+        }
+        let pages = usize::try_from(settings.ring_pages).unwrap_or(usize::MAX);
+        let bytes = pages.saturating_add(1).saturating_mul(PAGE);
+        let ring = Memory::new("hardmeter ring", bytes).map_err(system("making the ring"))?;
+        let ring = Arc::new(ring);
+        ring.word(DATA_OFFSET).store(PAGE as u64, Ordering::Relaxed);
+        ring.word(DATA_SIZE).store((bytes - PAGE) as u64, Ordering::Relaxed);
+        ring.word(LIMIT).store(settings.count.unwrap_or(u64::MAX), Ordering::Relaxed);
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let bell = eventfd(0, flags).map_err(system("eventfd"))?;
+        let progress = Arc::new(Progress::new(bell));
+        let (tell, told) = mpsc::channel();
+        let (own_ring, own_progress) = (Arc::clone(&ring), Arc::clone(&progress));
+        let thread = std::thread::Builder::new()
+            .name("emulated PMU".into())
+            .spawn(move || {
+                // Whoever waits must learn of this thread's end, whatever
+                // ends it; the kernel kills what it traced still.
+                let _last = Last(Arc::clone(&own_progress));
+                let begun = attach::begin(target, settings, own_ring, own_progress);
+                match begun {
+                    Ok((engine, alarm)) => {
+                        let _starter = tell.send(Ok(alarm));
+                        engine.run()
+                    }
+                    Err(error) => {
+                        let _starter = tell.send(Err(error));
+                        Ok(Account::default())
+                    }
+                }
+            })
+            .map_err(system("starting a thread"))?;
+        let gone = || StartError::Settings("the supervisor's thread ended at once".into());
+        let alarm = told.recv().map_err(|_| gone())??;
+        let alarm = Mutex::new(Some(alarm));
+        Ok(Handle { ring, progress, alarm, thread: Some(thread) })
     }
 
     pub(crate) fn ring(&self) -> BorrowedFd<'_> {
-        self.ring.as_fd()
+        self.ring.file()
     }
 
     pub(crate) fn bell(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+        self.progress.bell.as_fd()
     }
 
-    pub(crate) fn wait(&self, _timeout: Duration) -> Woken {
-        Woken { records: false, standing: self.standing() }
+    /// Whether a quarter of the ring is filled.
+    fn filled(&self) -> bool {
+        let word = |at| self.ring.word(at).load(Ordering::Acquire);
+        let size = (self.ring.len() - PAGE) as u64;
+        word(HEAD).wrapping_sub(word(TAIL)) >= size / 4
     }
 
-    pub(crate) fn stop(&self) {}
+    pub(crate) fn wait(&self, timeout: Duration) -> Woken {
+        let end = Instant::now() + timeout;
+        loop {
+            let standing = self.standing();
+            let records = self.progress.filled() || self.filled();
+            let left = end.saturating_duration_since(Instant::now());
+            if records || standing != Standing::Emulated || left.is_zero() {
+                self.progress.heard();
+                return Woken { records, standing };
+            }
+            let mut files = [PollFd::new(&self.progress.bell, PollFlags::IN)];
+            let wait = Timespec::try_from(left.min(GLANCE)).ok();
+            if poll(&mut files, wait.as_ref()).is_ok_and(|ready| ready > 0) {
+                self.progress.heard();
+                let standing = self.standing();
+                return Woken { records: self.progress.filled() || self.filled(), standing };
+            }
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        drop(self.alarm.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
 
     pub(crate) fn ended(&self) -> Option<Ended> {
-        None
+        self.progress.ended()
     }
 
     pub(crate) fn standing(&self) -> Standing {
-        Standing::Gone
+        self.progress.standing()
     }
 
-    pub(crate) fn finish(self) -> Result<Account, Fault> {
-        Ok(Account::default())
+    pub(crate) fn finish(mut self) -> Result<Account, Fault> {
+        self.stop();
+        let thread = self.thread.take();
+        let result = thread.map(JoinHandle::join);
+        match result {
+            Some(Ok(result)) => result,
+            _ => Err(Fault("the supervisor's thread broke down".into())),
+        }
+    }
+}
+
+/// Says at its end that nothing is emulated any more.
+struct Last(Arc<Progress>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        if self.0.standing() == Standing::Emulated {
+            self.0.stand(Standing::Gone);
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            // What it had to say was asked for by nobody.
+            let _unheard = thread.join();
+        }
     }
 }

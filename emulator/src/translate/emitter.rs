@@ -104,6 +104,10 @@ impl Emitter {
         self.branches.clear();
         self.heads.clear();
         self.marks_before = marks_before;
+        // Behind the last trace's end nothing comes in line.
+        self.held = Gprs::NONE;
+        self.valid = Gprs::NONE;
+        self.last_mark = hot;
     }
 
     /// Begins a block: nothing is held, nothing is known of the slots.

@@ -1,0 +1,256 @@
+//! Taking hold of the target.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::PipeWriter;
+use std::sync::Arc;
+
+use record::Pid;
+
+use super::engine::{Engine, Mode, Plan, Task};
+use super::features::features;
+use super::progress::Progress;
+use super::side::Side;
+use super::space::Layout;
+use super::status;
+use super::trouble::Trouble;
+use super::{maps, system};
+use crate::emulation::{Account, Settings, StartError, Target};
+use crate::event::{Class, Event};
+use crate::runtime::{Setup, image};
+use crate::sys::mapping::Memory;
+use crate::sys::{alarm, ptrace};
+use crate::translate::{Countdown, Needs};
+
+/// Traces the target, from the thread that will supervise it.
+pub(crate) fn begin(
+    target: Target,
+    settings: Settings,
+    ring: Arc<Memory>,
+    progress: Arc<Progress>,
+) -> Result<(Engine, PipeWriter), StartError> {
+    let (Target::Held(Pid(pid)) | Target::Process(Pid(pid))) = target;
+    let plan = plan(settings, ring)?;
+    let held = matches!(target, Target::Held(_));
+    check(pid, held)?;
+    let side =
+        Side::new(&plan.settings.side_attr, plan.settings.side_id, plan.settings.data_mappings);
+    let side = side.map_err(StartError::Settings)?;
+    let (alarm, writer) = alarm::arm().map_err(system("starting a process"))?;
+    let mut engine = Engine {
+        plan,
+        tasks: Default::default(),
+        memories: BTreeMap::new(),
+        spaces: BTreeMap::new(),
+        reports: VecDeque::new(),
+        early: Default::default(),
+        side,
+        account: Account::default(),
+        progress,
+        alarm,
+        first: pid,
+        kill: true,
+        next_id: 0,
+        leaving: false,
+        random: 1,
+    };
+    if held {
+        ptrace::seize(pid, true).map_err(|error| refused(pid, error))?;
+        engine.tasks.insert(pid, Task::new(pid, Mode::Held));
+        return Ok((engine, writer));
+    }
+    engine.attach(pid)?;
+    Ok((engine, writer))
+}
+
+fn plan(settings: Settings, ring: Arc<Memory>) -> Result<Plan, StartError> {
+    let setup = Setup::new(
+        &settings.geometry,
+        settings.event,
+        settings.interval,
+        &settings.attr,
+        settings.id,
+    )
+    .map_err(|error| StartError::Settings(error.to_string()))?;
+    if settings.burst.is_some_and(|burst| burst.on == 0 || burst.every < burst.on) {
+        let text = "a burst needs 1 instruction or more, and no more than there are in all";
+        return Err(StartError::Settings(text.into()));
+    }
+    let needs = needs(&settings)?;
+    let layout = Layout::new(&setup);
+    Ok(Plan { setup, layout, image: image(), features: features(), needs, ring, settings })
+}
+
+fn needs(settings: &Settings) -> Result<Needs, StartError> {
+    use record::InstructionClass as Kind;
+    let (data, countdown) = match settings.event {
+        Event::Class(Class::Retired) => (false, Some(Countdown::All)),
+        Event::Class(Class::Of(kind)) => {
+            let classifier = settings.classifier.clone().ok_or_else(|| {
+                StartError::Settings(format!("the class {kind} is given without its rule"))
+            })?;
+            let memory = matches!(
+                kind,
+                Kind::ReadsMemory | Kind::WritesMemory | Kind::AccessesMemory | Kind::SplitLoad
+            );
+            (memory, Some(Countdown::Of(classifier)))
+        }
+        _ => (true, None),
+    };
+    Ok(Needs { data, fetch: false, countdown, burst: settings.burst.is_some() })
+}
+
+/// What can be told before anything is changed.
+fn check(pid: i32, held: bool) -> Result<(), StartError> {
+    let gone = |_| StartError::Gone { pid: Pid(pid) };
+    let state = status::status(pid).map_err(gone)?;
+    if state.process != pid {
+        return Err(StartError::Settings(format!(
+            "{pid} is a thread of process {}; give that number",
+            state.process
+        )));
+    }
+    if state.tracer != 0 {
+        return Err(StartError::Traced { pid: Pid(pid), tracer: Pid(state.tracer) });
+    }
+    if held {
+        return Ok(());
+    }
+    if state.shadow_stack {
+        return Err(StartError::ShadowStack { pid: Pid(pid) });
+    }
+    match status::foreign(pid) {
+        Ok(None) => Ok(()),
+        Ok(Some(what)) => Err(StartError::Foreign { pid: Pid(pid), what }),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(StartError::Rights { pid: Pid(pid), error })
+        }
+        // A thread of the kernel has none.
+        Err(_) => Err(StartError::Foreign { pid: Pid(pid), what: "kernel's own".into() }),
+    }
+}
+
+fn refused(pid: i32, error: std::io::Error) -> StartError {
+    match error.raw_os_error() {
+        Some(libc::ESRCH) => StartError::Gone { pid: Pid(pid) },
+        _ => StartError::Rights { pid: Pid(pid), error },
+    }
+}
+
+impl Engine {
+    /// Takes hold of all threads of a process; emulated from where they are.
+    fn attach(&mut self, pid: i32) -> Result<(), StartError> {
+        loop {
+            let mut new = false;
+            for tid in status::threads(pid).map_err(|error| refused(pid, error))? {
+                if self.tasks.contains_key(&tid) {
+                    continue;
+                }
+                match ptrace::seize(tid, true) {
+                    Ok(()) => {}
+                    // It has ended meanwhile, or its maker's trace took it.
+                    Err(_) if tid != pid => continue,
+                    Err(error) => return Err(refused(pid, error)),
+                }
+                self.tasks.insert(tid, Task::new(pid, Mode::Emulated));
+                new = true;
+            }
+            if !new {
+                break;
+            }
+        }
+        match self.take_over(pid) {
+            Ok(()) => Ok(()),
+            Err(trouble) => {
+                let text = match trouble {
+                    Trouble::Gone => return Err(StartError::Gone { pid: Pid(pid) }),
+                    Trouble::Broken(text) => text,
+                };
+                self.abandon();
+                Err(StartError::Settings(format!("process {pid} could not be emulated: {text}")))
+            }
+        }
+    }
+
+    fn take_over(&mut self, pid: i32) -> Result<(), Trouble> {
+        let mut tasks: Vec<i32> = self.tasks.keys().copied().collect();
+        tasks.sort_unstable();
+        for tid in &tasks {
+            match self.stop_native(*tid) {
+                Ok(()) => {}
+                Err(Trouble::Gone) => {}
+                Err(broken) => return Err(broken),
+            }
+        }
+        tasks.retain(|tid| self.tasks.get(tid).is_some_and(|task| task.guest.is_some()));
+        let Some(first) = tasks.first().copied() else { return Err(Trouble::Gone) };
+        if status::status(first)?.seccomp != 0 {
+            let told = |error| Trouble::Broken(format!("its seccomp filter stays: {error}"));
+            for tid in &tasks {
+                ptrace::set_options(*tid, self.kill, true).map_err(told)?;
+            }
+        }
+        self.make_space(first)?;
+        let memory = self.task(first)?.memory;
+        for tid in &tasks {
+            self.task(*tid)?.memory = memory;
+        }
+        self.side.comm(&self.plan.ring, (pid, pid), &status::name(pid), false);
+        for region in maps::regions(first)? {
+            self.side.mapping(&self.plan.ring, (pid, pid), &region);
+        }
+        self.account.processes += 1;
+        for tid in &tasks {
+            self.suspend_rseq(*tid)?;
+            let gs_base = self.task(*tid)?.guest.map_or(0, |guest| guest.gs_base);
+            let number = self.give_block(*tid)?;
+            self.space_of(*tid)?.set(number, crate::block::GS_BASE, gs_base);
+        }
+        self.restart(&tasks)
+    }
+
+    /// Stops a thread that runs natively, and takes its state.
+    fn stop_native(&mut self, tid: i32) -> Result<(), Trouble> {
+        ptrace::interrupt(tid)?;
+        match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
+            stop @ (ptrace::Stop::Exited(_) | ptrace::Stop::Killed(_)) => {
+                self.reports.push_back((tid, stop));
+                return Err(Trouble::Gone);
+            }
+            ptrace::Stop::Signal(_) => {
+                let info = ptrace::signal_info(tid)?;
+                self.task(tid)?.pending.push_back(info);
+            }
+            _ => {}
+        }
+        self.task(tid)?.guest = Some(ptrace::registers(tid)?);
+        Ok(())
+    }
+
+    /// Translated code is in no restartable sequence the kernel knows:
+    /// programs do without while they are emulated.
+    fn suspend_rseq(&mut self, tid: i32) -> Result<(), Trouble> {
+        const UNREGISTER: u64 = 1;
+        let Ok(rseq) = ptrace::rseq(tid) else { return Ok(()) };
+        if rseq.address == 0 {
+            return Ok(());
+        }
+        let arguments = [rseq.address, u64::from(rseq.size), UNREGISTER, u64::from(rseq.signature)];
+        let result = self.inject(tid, |calls| calls.call(libc::SYS_rseq, &arguments))?;
+        if result == 0 {
+            self.task(tid)?.rseq = Some(rseq);
+        }
+        Ok(())
+    }
+
+    /// Nothing could be made: all run on as they were.
+    fn abandon(&mut self) {
+        for (tid, task) in &self.tasks {
+            if let Some(guest) = &task.guest {
+                // A task that is gone needs nothing.
+                let _gone = ptrace::set_registers(*tid, guest);
+            }
+            let _gone = ptrace::detach(*tid, 0);
+        }
+        self.tasks.clear();
+    }
+}

@@ -1,0 +1,188 @@
+//! New threads, processes and programs.
+
+use super::engine::{AddressSpace, Engine, Mode, Task};
+use super::maps;
+use super::status;
+use super::trouble::Trouble;
+use crate::block;
+use crate::sys::ptrace::{self, Made, Stop};
+
+const CLONE_VM: u64 = 0x100;
+const CLONE_THREAD: u64 = 0x1_0000;
+/// Stops between an exec's event and its end.
+const PATIENCE: usize = 100;
+
+impl Engine {
+    /// A task made another, and goes on.
+    pub(crate) fn made(&mut self, tid: i32, child: i32, how: Made) -> Result<(), Trouble> {
+        self.note_made(tid, child, how)?;
+        if self.early.remove(&child) {
+            match self.begin_task(child) {
+                Ok(()) | Err(Trouble::Gone) => {}
+                Err(broken) => return Err(broken),
+            }
+        }
+        match self.task(tid)?.mode {
+            Mode::Held => Ok(ptrace::resume(tid, 0)?),
+            Mode::Emulated => self.go(tid),
+        }
+    }
+
+    fn begin_task(&mut self, tid: i32) -> Result<(), Trouble> {
+        match self.task(tid)?.mode {
+            Mode::Held => Ok(ptrace::resume(tid, 0)?),
+            Mode::Emulated => self.start_task(tid),
+        }
+    }
+
+    /// Enters a new task in the books.
+    pub(crate) fn note_made(&mut self, tid: i32, child: i32, how: Made) -> Result<(), Trouble> {
+        if child == 0 || self.tasks.contains_key(&child) {
+            return Ok(());
+        }
+        let parent = self.task(tid)?;
+        let (parent_pid, mode, memory) = (parent.pid, parent.mode, parent.memory);
+        let flags = self.clone_flags(tid, how);
+        let thread = flags & CLONE_THREAD != 0;
+        let pid = if thread { parent_pid } else { child };
+        let mut task = Task::new(pid, mode);
+        if mode == Mode::Emulated {
+            task.memory = if flags & CLONE_VM != 0 { memory } else { self.fork_memory(memory)? };
+            self.side.fork(&self.plan.ring, (pid, child), (parent_pid, tid));
+            if !thread {
+                self.account.processes += 1;
+            }
+        }
+        self.tasks.insert(child, task);
+        // The program's own GS base is the maker's.
+        if mode == Mode::Emulated {
+            let (space, number) = self.block_of(tid)?;
+            let base = space.get(number, block::GS_BASE);
+            let block = self.give_block(child)?;
+            self.space_of(child)?.set(block, block::GS_BASE, base);
+        }
+        Ok(())
+    }
+
+    /// The flags of the call that a task has just made another by.
+    fn clone_flags(&self, tid: i32, how: Made) -> u64 {
+        let Ok(registers) = ptrace::registers(tid) else { return 0 };
+        match registers.orig_rax.cast_signed() {
+            libc::SYS_clone => registers.rdi,
+            libc::SYS_clone3 => {
+                let mut flags = [0; 8];
+                let read = crate::sys::remote::read(tid, registers.rdi, &mut flags);
+                if read.is_ok_and(|read| read == 8) { u64::from_le_bytes(flags) } else { 0 }
+            }
+            libc::SYS_fork => 0,
+            libc::SYS_vfork => CLONE_VM,
+            _ if how == Made::Clone => CLONE_VM | CLONE_THREAD,
+            _ if how == Made::Vfork => CLONE_VM,
+            _ => 0,
+        }
+    }
+
+    /// The address space of a forked process: it runs the same translated
+    /// code, on a model of its own, until either changes its code.
+    fn fork_memory(&mut self, parent: u32) -> Result<u32, Trouble> {
+        let of = self.memories.get(&parent).ok_or(Trouble::Gone)?;
+        let (id, gadget, fixed) = (of.space, of.gadget, of.fixed);
+        let bytes = self.ring_bytes();
+        let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
+        let slot = space
+            .take_slot(&self.plan.setup, bytes)
+            .ok_or_else(|| Trouble::Broken("too many processes forked from one".into()))?;
+        let number = self.new_id();
+        self.memories.insert(number, AddressSpace { space: id, slot, gadget, fixed });
+        Ok(number)
+    }
+
+    /// A new task stands behind the call that made it, in translated code,
+    /// with its maker's block.
+    pub(crate) fn start_task(&mut self, tid: i32) -> Result<(), Trouble> {
+        let number = match self.task(tid)?.block {
+            Some(number) => number,
+            None => self.give_block(tid)?,
+        };
+        let mut registers = ptrace::registers(tid)?;
+        let space = self.space_of(tid)?;
+        registers.gs_base = space.address(space.block_offset(number));
+        space.set(number, block::FS_BASE, registers.fs_base);
+        ptrace::set_registers(tid, &registers)?;
+        self.go(tid)
+    }
+
+    /// A process runs another program: `former` called exec, and is `tid`
+    /// now.
+    pub(crate) fn begin_image(&mut self, tid: i32, former: i32) -> Result<(), Trouble> {
+        let was = self.tasks.get(&former).or_else(|| self.tasks.get(&tid)).map(|task| task.mode);
+        self.early.remove(&former);
+        for old in [former, tid] {
+            self.forget(old);
+        }
+        let mut task = Task::new(tid, Mode::Emulated);
+        task.memory = 0;
+        self.tasks.insert(tid, task);
+        if was == Some(Mode::Held) {
+            self.account.processes += 1;
+        }
+        self.to_end_of_exec(tid)?;
+        if let Some(what) = status::foreign(tid).map_err(|_| Trouble::Gone)? {
+            let why = format!("it went on to run a {what} program");
+            return self.let_go(tid, why);
+        }
+        let state = status::status(tid).map_err(|_| Trouble::Gone)?;
+        if state.seccomp == 2 && ptrace::set_options(tid, self.kill, true).is_err() {
+            let why = "it runs a program under a seccomp filter, which only root sets aside";
+            return self.let_go(tid, why.into());
+        }
+        let mut registers = ptrace::registers(tid)?;
+        registers.orig_rax = u64::MAX;
+        let name = status::name(tid);
+        self.side.comm(&self.plan.ring, (tid, tid), &name, true);
+        for region in maps::regions(tid).map_err(|_| Trouble::Gone)? {
+            self.side.mapping(&self.plan.ring, (tid, tid), &region);
+        }
+        self.task(tid)?.guest = Some(registers);
+        self.make_space(tid)?;
+        self.give_block(tid)?;
+        let memory = self.task(tid)?.memory;
+        if self.memories.get(&memory).is_some_and(|memory| memory.fixed)
+            && let Some(at) = super::fixed::random_bytes(tid)
+        {
+            let mut bytes = [0; 16];
+            super::fixed::fill(&mut self.random, &mut bytes);
+            crate::sys::remote::write(tid, at, &bytes)?;
+        }
+        self.enter_and_go(tid)
+    }
+
+    /// From the event of an exec to the end of the call.
+    fn to_end_of_exec(&mut self, tid: i32) -> Result<(), Trouble> {
+        for _ in 0..PATIENCE {
+            ptrace::resume_to_call(tid)?;
+            match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
+                Stop::Signal(signal) if signal == libc::SIGTRAP | 0x80 => return Ok(()),
+                stop @ (Stop::Exited(_) | Stop::Killed(_)) => {
+                    self.reports.push_back((tid, stop));
+                    return Err(Trouble::Gone);
+                }
+                Stop::Signal(_) => {
+                    let info = ptrace::signal_info(tid)?;
+                    self.task(tid)?.pending.push_back(info);
+                }
+                _ => {}
+            }
+        }
+        Err(Trouble::Broken(format!("process {tid} does not come to the end of its exec")))
+    }
+
+    /// Does not follow a process further.
+    pub(crate) fn let_go(&mut self, tid: i32, why: String) -> Result<(), Trouble> {
+        self.account.not_followed.push((record::Pid(tid), why));
+        self.progress.leave();
+        ptrace::detach(tid, 0)?;
+        self.forget(tid);
+        Ok(())
+    }
+}

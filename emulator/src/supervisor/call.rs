@@ -1,0 +1,311 @@
+//! System calls that the supervisor looks at.
+
+use std::sync::atomic::Ordering;
+
+use super::code::PAGE;
+use super::engine::Engine;
+use super::maps;
+use super::trouble::Trouble;
+use crate::block;
+use crate::sys::ptrace::{self, Registers, Stop};
+
+/// ENOSYS as a call returns it.
+const NO_SYSTEM_CALL: i64 = -38;
+/// prctl(2): sets the thread's name.
+const SET_NAME: u64 = 15;
+const ARCH_SET_GS: u64 = 0x1001;
+const ARCH_SET_FS: u64 = 0x1002;
+const ARCH_GET_GS: u64 = 0x1004;
+/// mmap(2).
+const FIXED: u64 = 0x10;
+/// mremap(2).
+const REMAP_FIXED: u64 = 2;
+
+/// The calls that stop.
+const WATCHED: [i64; 13] = [
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_munmap,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_mremap,
+    libc::SYS_shmat,
+    libc::SYS_shmdt,
+    libc::SYS_prctl,
+    libc::SYS_arch_prctl,
+    libc::SYS_remap_file_pages,
+    libc::SYS_pkey_mprotect,
+    libc::SYS_rseq,
+    libc::SYS_getrandom,
+];
+
+impl Engine {
+    /// Marks the calls to look at in a block.
+    pub(crate) fn watch_calls(&self, space: &super::space::Space, number: usize, fixed: bool) {
+        let at = space.block_offset(number) + block::SYSCALLS;
+        for call in WATCHED {
+            if call == libc::SYS_getrandom && !fixed {
+                continue;
+            }
+            if let Ok(call) = usize::try_from(call)
+                && call < block::SYSCALLS_LEN
+            {
+                space.memory.write(at + call, &[1]);
+            }
+        }
+    }
+
+    /// A thread is about to make a call; its state is in `guest`, at the
+    /// instruction.
+    pub(crate) fn system_call(&mut self, tid: i32, next: u64) -> Result<(), Trouble> {
+        self.account.work.calls += 1;
+        let Some(guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
+        match guest.rax.cast_signed() {
+            libc::SYS_rt_sigreturn => self.return_from_signal(tid, guest),
+            libc::SYS_rseq => self.answer(tid, next, NO_SYSTEM_CALL),
+            libc::SYS_arch_prctl => self.arch_prctl(tid, next, guest),
+            libc::SYS_getrandom => self.getrandom(tid, next, guest),
+            libc::SYS_mmap => self.map_call(tid, next, guest),
+            libc::SYS_mprotect | libc::SYS_pkey_mprotect => self.protect_call(tid, next, guest),
+            libc::SYS_munmap => {
+                let result = self.make(tid, next)?;
+                if result == 0 {
+                    self.mappings_changed(tid, guest.rdi, guest.rsi)?;
+                }
+                self.enter_and_go(tid)
+            }
+            libc::SYS_mremap => {
+                let result = self.make(tid, next)?;
+                if result >= 0 {
+                    self.mappings_changed(tid, guest.rdi, guest.rsi)?;
+                    if guest.r10 & REMAP_FIXED != 0 {
+                        self.mappings_changed(tid, guest.r8, guest.rdx)?;
+                    }
+                }
+                self.enter_and_go(tid)
+            }
+            libc::SYS_shmat | libc::SYS_shmdt | libc::SYS_remap_file_pages => {
+                self.make(tid, next)?;
+                self.mappings_changed(tid, 0, u64::MAX)?;
+                self.enter_and_go(tid)
+            }
+            libc::SYS_prctl => {
+                let result = self.make(tid, next)?;
+                if guest.rdi == SET_NAME && result == 0 {
+                    let pid = self.task(tid)?.pid;
+                    let name = super::status::name(tid);
+                    self.side.comm(&self.plan.ring, (pid, tid), &name, false);
+                }
+                self.enter_and_go(tid)
+            }
+            _ => {
+                self.make(tid, next)?;
+                self.enter_and_go(tid)
+            }
+        }
+    }
+
+    /// Makes the call as the program asks; its result. `guest` is behind it
+    /// then.
+    fn make(&mut self, tid: i32, next: u64) -> Result<i64, Trouble> {
+        let Some(guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
+        let arguments = [guest.rdi, guest.rsi, guest.rdx, guest.r10, guest.r8, guest.r9];
+        let number = guest.rax.cast_signed();
+        let result = self.inject(tid, |calls| calls.call(number, &arguments))?;
+        self.put_result(tid, next, result)?;
+        Ok(result)
+    }
+
+    fn put_result(&mut self, tid: i32, next: u64, result: i64) -> Result<(), Trouble> {
+        if let Some(guest) = &mut self.task(tid)?.guest {
+            guest.rax = result.cast_unsigned();
+            guest.rcx = next;
+            guest.r11 = guest.eflags;
+            guest.rip = next;
+            guest.orig_rax = u64::MAX;
+        }
+        Ok(())
+    }
+
+    /// Goes on as if the call had returned this.
+    fn answer(&mut self, tid: i32, next: u64, result: i64) -> Result<(), Trouble> {
+        self.put_result(tid, next, result)?;
+        self.enter_and_go(tid)
+    }
+
+    /// The kernel puts the state from before a signal back; it is the
+    /// program's own.
+    fn return_from_signal(&mut self, tid: i32, guest: Registers) -> Result<(), Trouble> {
+        let memory = self.task(tid)?.memory;
+        let gadget = self.memories.get(&memory).ok_or(Trouble::Gone)?.gadget;
+        let mut registers = guest;
+        registers.rip = gadget;
+        registers.orig_rax = u64::MAX;
+        ptrace::set_registers(tid, &registers)?;
+        loop {
+            ptrace::step(tid, 0)?;
+            let stop = ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?;
+            let after = match stop {
+                Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } => {
+                    self.reports.push_back((tid, stop));
+                    return Err(Trouble::Gone);
+                }
+                _ => ptrace::registers(tid)?,
+            };
+            let Stop::Signal(signal) = stop else { continue };
+            let info = ptrace::signal_info(tid)?;
+            let done = after.rip != gadget || after.rsp != guest.rsp;
+            if signal != libc::SIGTRAP {
+                // A frame that cannot be read: the kernel sends SIGSEGV.
+                if info.code() > 0 && done {
+                    self.task(tid)?.guest = Some(after);
+                    return self.deliver(tid, info);
+                }
+                self.task(tid)?.pending.push_back(info);
+                if !done {
+                    continue;
+                }
+            }
+            if done {
+                self.task(tid)?.guest = Some(after);
+                return self.enter_and_go(tid);
+            }
+        }
+    }
+
+    fn arch_prctl(&mut self, tid: i32, next: u64, guest: Registers) -> Result<(), Trouble> {
+        match guest.rdi {
+            ARCH_SET_GS => {
+                let (space, number) = self.block_of(tid)?;
+                space.set(number, block::GS_BASE, guest.rsi);
+                self.answer(tid, next, 0)
+            }
+            ARCH_GET_GS => {
+                let (space, number) = self.block_of(tid)?;
+                let value = space.get(number, block::GS_BASE).to_le_bytes();
+                let written = crate::sys::remote::write(tid, guest.rsi, &value);
+                self.answer(tid, next, if written.is_ok() { 0 } else { -14 })
+            }
+            ARCH_SET_FS => {
+                self.make(tid, next)?;
+                let fs_base = ptrace::registers(tid)?.fs_base;
+                let base = if self.task(tid)?.guest.is_some_and(|guest| guest.rax == 0) {
+                    guest.rsi
+                } else {
+                    fs_base
+                };
+                if let Some(guest) = &mut self.task(tid)?.guest {
+                    guest.fs_base = base;
+                }
+                self.enter_and_go(tid)
+            }
+            _ => {
+                self.make(tid, next)?;
+                self.enter_and_go(tid)
+            }
+        }
+    }
+
+    /// The same numbers in every run.
+    fn getrandom(&mut self, tid: i32, next: u64, guest: Registers) -> Result<(), Trouble> {
+        const MOST: u64 = 1 << 20;
+        let length = guest.rsi.min(MOST);
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+        super::fixed::fill(&mut self.random, &mut bytes);
+        let result = match crate::sys::remote::write(tid, guest.rdi, &bytes) {
+            Ok(()) => length.cast_signed(),
+            Err(_) => -14,
+        };
+        self.answer(tid, next, result)
+    }
+
+    fn map_call(&mut self, tid: i32, next: u64, guest: Registers) -> Result<(), Trouble> {
+        let (address, length) = (guest.rdi, guest.rsi);
+        if guest.r10 & FIXED != 0 && self.is_ours(tid, address, length)? {
+            // The program may map where it likes: we go elsewhere.
+            self.move_out_avoiding(tid, address, length)?;
+        }
+        let result = self.make(tid, next)?;
+        if !(-4095..0).contains(&result) {
+            let code = guest.rdx & u64::from(maps::EXEC) != 0;
+            if guest.r10 & FIXED != 0 {
+                self.mappings_changed(tid, address, length)?;
+            } else if code {
+                self.space_of(tid)?.code.stale();
+            }
+            if code || self.plan.settings.data_mappings {
+                self.tell_mappings(tid, result.cast_unsigned(), length)?;
+            }
+        }
+        self.enter_and_go(tid)
+    }
+
+    fn protect_call(&mut self, tid: i32, next: u64, guest: Registers) -> Result<(), Trouble> {
+        let (address, length) = (guest.rdi, guest.rsi);
+        let result = self.make(tid, next)?;
+        if result == 0 {
+            if guest.rdx & u64::from(maps::EXEC) != 0 {
+                self.mappings_changed(tid, address, length)?;
+                self.tell_mappings(tid, address, length)?;
+            } else {
+                // Not to be executed now; what changes is seen when it is to
+                // be again.
+                self.space_of(tid)?.code.stale();
+            }
+        }
+        self.enter_and_go(tid)
+    }
+
+    /// Records of the mappings in a range that hold code.
+    fn tell_mappings(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
+        let pid = self.task(tid)?.pid;
+        let end = start.saturating_add(length);
+        for region in maps::regions(tid).map_err(|_| Trouble::Gone)? {
+            if region.start < end && start < region.end {
+                self.side.mapping(&self.plan.ring, (pid, tid), &region);
+            }
+        }
+        Ok(())
+    }
+
+    /// Mappings of a range are not what they were: code from there that
+    /// differs is forgotten.
+    fn mappings_changed(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
+        let start = start & !(PAGE - 1);
+        let end = start.saturating_add(length).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
+        let space = self.space_of(tid)?;
+        space.code.stale();
+        let shared_with_others = {
+            let memory = self.task(tid)?.memory;
+            self.shares(memory)
+        };
+        let space = self.space_of(tid)?;
+        if !space.code.meets(&(start..end)) {
+            return Ok(());
+        }
+        if shared_with_others {
+            return self.move_out(tid);
+        }
+        let space = self.space_of(tid)?;
+        let unwatched = space.code.forget_unwatched(tid, &(start..end));
+        let changed = space.code.changed(tid, &(start..end));
+        for range in changed {
+            self.drop_code(tid, range)?;
+        }
+        for page in unwatched {
+            self.drop_code(tid, page..page + PAGE)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a range meets memory of ours in the target.
+    fn is_ours(&mut self, tid: i32, start: u64, length: u64) -> Result<bool, Trouble> {
+        let ring = self.plan.ring.len() as u64;
+        let end = start.saturating_add(length);
+        Ok(self.space_of(tid)?.overlaps(start, end, ring))
+    }
+
+    /// A word of the ring's page 0.
+    pub(crate) fn ring_word(&self, at: usize) -> u64 {
+        self.plan.ring.word(at).load(Ordering::Acquire)
+    }
+}

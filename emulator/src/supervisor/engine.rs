@@ -1,0 +1,344 @@
+//! What the supervisor knows of the target, and its loop.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::injection::Injection;
+use super::progress::Progress;
+use super::side::Side;
+use super::space::{Layout, Space};
+use super::trouble::Trouble;
+use crate::block;
+use crate::emulation::{Account, Ended, Fault, Settings, Standing};
+use crate::runtime::{Image, Setup};
+use crate::sys::mapping::Memory;
+use crate::sys::ptrace::{self, Registers, SignalInfo, Stop};
+use crate::translate::{CpuFeatures, Needs};
+
+/// How a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Natively, until its process execs.
+    Held,
+    /// In translated code.
+    Emulated,
+}
+
+/// A thread of the target.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) pid: i32,
+    pub(crate) mode: Mode,
+    /// Its address space; 0 while held.
+    pub(crate) memory: u32,
+    /// Its block in the space.
+    pub(crate) block: Option<usize>,
+    /// The program's own state, while the thread is stopped at an
+    /// instruction's begin and not in translated code.
+    pub(crate) guest: Option<Registers>,
+    /// Signals still to be delivered.
+    pub(crate) pending: VecDeque<SignalInfo>,
+    /// It waits for room in the ring, stopped.
+    pub(crate) waits: bool,
+    /// The report of its end is on the way.
+    pub(crate) dying: bool,
+    /// Restartable sequences that were taken from it.
+    pub(crate) rseq: Option<ptrace::Rseq>,
+}
+
+impl Task {
+    pub(crate) fn new(pid: i32, mode: Mode) -> Task {
+        Task {
+            pid,
+            mode,
+            memory: 0,
+            block: None,
+            guest: None,
+            pending: VecDeque::new(),
+            waits: false,
+            dying: false,
+            rseq: None,
+        }
+    }
+}
+
+/// An address space of the target.
+#[derive(Debug)]
+pub(crate) struct AddressSpace {
+    /// Where its translated code is.
+    pub(crate) space: u32,
+    /// Its model there.
+    pub(crate) slot: usize,
+    /// A `syscall` instruction of the program.
+    pub(crate) gadget: u64,
+    /// ASLR is off: random numbers are made the same each time.
+    pub(crate) fixed: bool,
+}
+
+/// What all spaces are made from.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) settings: Settings,
+    pub(crate) setup: Setup,
+    pub(crate) layout: Layout,
+    pub(crate) image: Image,
+    pub(crate) features: CpuFeatures,
+    pub(crate) needs: Needs,
+    pub(crate) ring: Arc<Memory>,
+}
+
+/// The supervisor's state; lives on its thread.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) plan: Plan,
+    pub(crate) tasks: FxHashMap<i32, Task>,
+    pub(crate) memories: BTreeMap<u32, AddressSpace>,
+    pub(crate) spaces: BTreeMap<u32, Space>,
+    /// Reports that were fetched and wait.
+    pub(crate) reports: VecDeque<(i32, Stop)>,
+    /// New tasks that stopped before their maker told of them.
+    pub(crate) early: FxHashSet<i32>,
+    pub(crate) side: Side,
+    pub(crate) account: Account,
+    pub(crate) progress: Arc<Progress>,
+    /// The process whose end wakes the loop.
+    pub(crate) alarm: i32,
+    /// The process that the emulation is about.
+    pub(crate) first: i32,
+    /// Tracees die with us.
+    pub(crate) kill: bool,
+    pub(crate) next_id: u32,
+    /// No task is to be emulated any more.
+    pub(crate) leaving: bool,
+    /// Where the fixed random numbers are.
+    pub(crate) random: u64,
+}
+
+/// Where a thread's block counts the records it wrote.
+const RECORDS: usize = block::RUNTIME + 16;
+/// How often is looked for room in the ring.
+const ROOM: Duration = Duration::from_micros(300);
+
+impl Engine {
+    /// Works until nothing of the target is left to supervise.
+    pub(crate) fn run(mut self) -> Result<Account, Fault> {
+        let result = loop {
+            self.side.flush(&self.plan.ring);
+            self.wake_waiting();
+            if self.tasks.is_empty() && self.early.is_empty() {
+                break Ok(());
+            }
+            let (tid, stop) = match self.next() {
+                Ok(Some(report)) => report,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(format!("waiting for the target: {error}")),
+            };
+            if tid == self.alarm {
+                self.leave_all();
+                continue;
+            }
+            self.account.work.stops += 1;
+            match self.handle(tid, stop) {
+                Ok(()) | Err(Trouble::Gone) => {}
+                Err(Trouble::Broken(text)) => break Err(text),
+            }
+        };
+        self.finish(result)
+    }
+
+    fn finish(mut self, result: Result<(), String>) -> Result<Account, Fault> {
+        let result = match result {
+            Ok(()) => Ok(()),
+            Err(text) => Err(Fault(self.give_up(text))),
+        };
+        self.side.close(&self.plan.ring, Duration::from_secs(1));
+        let standing = if self.progress.left() { Standing::Left } else { Standing::Gone };
+        self.progress.stand(standing);
+        result.map(|()| self.account)
+    }
+
+    fn next(&mut self) -> std::io::Result<Option<(i32, Stop)>> {
+        if let Some(report) = self.reports.pop_front() {
+            return Ok(Some(report));
+        }
+        loop {
+            if !self.side.has_backlog() && !self.tasks.values().any(|task| task.waits) {
+                return ptrace::wait_any();
+            }
+            if let Some(report) = ptrace::poll_any()? {
+                return Ok(Some(report));
+            }
+            std::thread::sleep(ROOM);
+            self.side.flush(&self.plan.ring);
+            self.wake_waiting();
+        }
+    }
+
+    fn handle(&mut self, tid: i32, stop: Stop) -> Result<(), Trouble> {
+        match stop {
+            Stop::Exited(status) => {
+                self.gone(tid, Ended::Exited(status));
+                return Ok(());
+            }
+            Stop::Killed(signal) => {
+                self.gone(tid, Ended::Killed(signal));
+                return Ok(());
+            }
+            _ => {}
+        }
+        let Some(task) = self.tasks.get_mut(&tid) else {
+            if let Stop::Exec { former } = stop
+                && self.tasks.contains_key(&former)
+            {
+                return self.begin_image(tid, former);
+            }
+            self.early.insert(tid);
+            return Ok(());
+        };
+        match (task.mode, stop) {
+            (_, Stop::Exec { former }) => self.begin_image(tid, former),
+            (_, Stop::Group(_)) => Ok(ptrace::listen(tid)?),
+            (_, Stop::Made { child, how }) => self.made(tid, child, how),
+            (Mode::Held, Stop::Signal(signal)) => Ok(ptrace::resume(tid, signal)?),
+            (Mode::Held, _) => Ok(ptrace::resume(tid, 0)?),
+            (Mode::Emulated, Stop::Signal(signal)) => self.signal(tid, signal),
+            (Mode::Emulated, _) if task.block.is_none() => self.start_task(tid),
+            (Mode::Emulated, _) => self.go(tid),
+        }
+    }
+
+    /// Lets a thread go on in translated code, or to its next signal.
+    pub(crate) fn go(&mut self, tid: i32) -> Result<(), Trouble> {
+        let waiting = self.tasks.get(&tid).is_some_and(|task| !task.pending.is_empty());
+        if waiting {
+            ptrace::step(tid, 0)?
+        } else {
+            ptrace::resume(tid, 0)?
+        }
+        Ok(())
+    }
+
+    /// The task, which must be known.
+    pub(crate) fn task(&mut self, tid: i32) -> Result<&mut Task, Trouble> {
+        self.tasks.get_mut(&tid).ok_or(Trouble::Gone)
+    }
+
+    /// The space that a task runs in.
+    pub(crate) fn space_of(&mut self, tid: i32) -> Result<&mut Space, Trouble> {
+        let memory = self.task(tid)?.memory;
+        let space = self.memories.get(&memory).map(|memory| memory.space);
+        space.and_then(|space| self.spaces.get_mut(&space)).ok_or(Trouble::Gone)
+    }
+
+    /// A task's space, and its block there.
+    pub(crate) fn block_of(&mut self, tid: i32) -> Result<(&mut Space, usize), Trouble> {
+        let block = self.task(tid)?.block.ok_or(Trouble::Gone)?;
+        Ok((self.space_of(tid)?, block))
+    }
+
+    /// Lets a stopped thread make system calls.
+    pub(crate) fn inject<T>(
+        &mut self,
+        tid: i32,
+        calls: impl FnOnce(&mut Injection) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        let memory = self.task(tid)?.memory;
+        let gadget = self.memories.get(&memory).ok_or(Trouble::Gone)?.gadget;
+        self.inject_at(tid, gadget, calls)
+    }
+
+    /// The same when its address space is not known yet.
+    pub(crate) fn inject_at<T>(
+        &mut self,
+        tid: i32,
+        gadget: u64,
+        calls: impl FnOnce(&mut Injection) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        let mut injection = Injection::begin(tid, gadget)?;
+        let result = calls(&mut injection);
+        let finished = injection.finish();
+        if let Some(task) = self.tasks.get_mut(&tid) {
+            task.pending.extend(injection.deferred);
+        }
+        if let Some(stop) = injection.end {
+            self.reports.push_back((tid, stop));
+        }
+        let value = result?;
+        finished?;
+        Ok(value)
+    }
+
+    /// Tasks of an address space, in order.
+    pub(crate) fn tasks_of(&self, memory: u32) -> Vec<i32> {
+        let of = self
+            .tasks
+            .iter()
+            .filter(|(_, task)| task.memory == memory && memory != 0 && !task.dying);
+        let mut found: Vec<i32> = of.map(|(tid, _)| *tid).collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// A task has ended.
+    fn gone(&mut self, tid: i32, how: Ended) {
+        self.early.remove(&tid);
+        let Some(task) = self.tasks.get(&tid) else { return };
+        let pid = task.pid;
+        if task.mode == Mode::Emulated {
+            self.side.exit(&self.plan.ring, pid, tid);
+        }
+        self.forget(tid);
+        if tid == self.first {
+            self.progress.end(how);
+        }
+    }
+
+    /// Takes a task out of the books: it is gone, or left, or runs another
+    /// program.
+    pub(crate) fn forget(&mut self, tid: i32) {
+        self.side.free_lock(&self.plan.ring, tid);
+        let Some(task) = self.tasks.remove(&tid) else { return };
+        self.release(task.memory, task.block);
+    }
+
+    /// Gives back a task's block, and what only it used.
+    pub(crate) fn release(&mut self, memory: u32, block: Option<usize>) {
+        let Some(of) = self.memories.get(&memory) else { return };
+        let (id, slot) = (of.space, of.slot);
+        if let (Some(space), Some(block)) = (self.spaces.get_mut(&id), block) {
+            let interval = self.plan.settings.interval;
+            let records = space.get(block, RECORDS);
+            let begun = interval.saturating_sub(space.get(block, block::COUNTDOWN));
+            self.account.records += records;
+            self.account.events += records * interval + begun;
+            self.plan.setup.thread_gone(space.slot_words(slot), block);
+            space.free_block(block);
+        }
+        if self.tasks.values().any(|task| task.memory == memory) {
+            return;
+        }
+        self.memories.remove(&memory);
+        if let Some(space) = self.spaces.get_mut(&id) {
+            space.free_slot(slot);
+            self.account.work.code = self.account.work.code.max(space.cache.used());
+        }
+        if !self.memories.values().any(|memory| memory.space == id) {
+            self.spaces.remove(&id);
+        }
+    }
+
+    /// Whether other address spaces run the same translated code.
+    pub(crate) fn shares(&self, memory: u32) -> bool {
+        let Some(own) = self.memories.get(&memory) else { return false };
+        self.memories.iter().any(|(id, other)| *id != memory && other.space == own.space)
+    }
+
+    /// A number for a new address space or space.
+    pub(crate) fn new_id(&mut self) -> u32 {
+        self.next_id += 1;
+        self.next_id
+    }
+}

@@ -1,0 +1,94 @@
+//! System calls made by a stopped thread of the target for the supervisor.
+
+use std::io;
+
+use super::trouble::Trouble;
+use crate::sys::ptrace::{self, Registers, SignalInfo, Stop};
+
+/// A stopped thread that makes calls at a `syscall` instruction of its
+/// program; its registers are put back at the end.
+#[derive(Debug)]
+pub(crate) struct Injection {
+    tid: i32,
+    saved: Registers,
+    gadget: u64,
+    /// Signals that came meanwhile: to be delivered later.
+    pub(crate) deferred: Vec<SignalInfo>,
+    /// The thread's end, if it came meanwhile.
+    pub(crate) end: Option<Stop>,
+}
+
+/// Reports of other kinds before a step is given up.
+const PATIENCE: usize = 1000;
+
+impl Injection {
+    /// The thread must be stopped; `gadget` is the address of a `syscall`
+    /// instruction.
+    pub(crate) fn begin(tid: i32, gadget: u64) -> io::Result<Injection> {
+        let saved = ptrace::registers(tid)?;
+        Ok(Injection { tid, saved, gadget, deferred: Vec::new(), end: None })
+    }
+
+    /// Makes a call; what it returned, errors as negative numbers.
+    pub(crate) fn call(&mut self, number: i64, arguments: &[u64]) -> Result<i64, Trouble> {
+        let mut registers = self.saved;
+        let argument = |at: usize| arguments.get(at).copied().unwrap_or(0);
+        registers.rip = self.gadget;
+        registers.rax = number.cast_unsigned();
+        registers.orig_rax = u64::MAX;
+        registers.rdi = argument(0);
+        registers.rsi = argument(1);
+        registers.rdx = argument(2);
+        registers.r10 = argument(3);
+        registers.r8 = argument(4);
+        registers.r9 = argument(5);
+        ptrace::set_registers(self.tid, &registers)?;
+        let after = self.run()?;
+        Ok(after.rax.cast_signed())
+    }
+
+    /// The same, with an error's text.
+    pub(crate) fn checked(&mut self, number: i64, arguments: &[u64]) -> Result<u64, Trouble> {
+        let result = self.call(number, arguments)?;
+        match i32::try_from(result) {
+            Ok(errno @ -4095..=-1) => {
+                let error = io::Error::from_raw_os_error(-errno);
+                Err(Trouble::Broken(format!("system call {number} in the target: {error}")))
+            }
+            _ => Ok(result.cast_unsigned()),
+        }
+    }
+
+    fn run(&mut self) -> Result<Registers, Trouble> {
+        for _ in 0..PATIENCE {
+            ptrace::step(self.tid, 0)?;
+            match ptrace::wait_for(self.tid)? {
+                Some(Stop::Signal(libc::SIGTRAP)) => {
+                    let registers = ptrace::registers(self.tid)?;
+                    if registers.rip == self.gadget + 2 {
+                        return Ok(registers);
+                    }
+                }
+                Some(Stop::Signal(_)) => self.deferred.push(ptrace::signal_info(self.tid)?),
+                Some(stop @ (Stop::Exited(_) | Stop::Killed(_))) => {
+                    self.end = Some(stop);
+                    return Err(Trouble::Gone);
+                }
+                Some(_) => {}
+                None => return Err(Trouble::Gone),
+            }
+        }
+        Err(Trouble::Broken(format!(
+            "thread {} does not get past the system call at {:#x}",
+            self.tid, self.gadget
+        )))
+    }
+
+    /// Puts the registers back.
+    pub(crate) fn finish(&self) -> io::Result<()> {
+        match self.end {
+            Some(_) => Ok(()),
+            None => ptrace::set_registers(self.tid, &self.saved),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! /proc/PID/maps: what lies where, and where there is room.
+
+use std::io;
+
+/// One line of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    /// First address.
+    pub(crate) start: u64,
+    /// Behind the last.
+    pub(crate) end: u64,
+    /// PROT_* bits.
+    pub(crate) protection: u32,
+    /// Mapped MAP_SHARED.
+    pub(crate) shared: bool,
+    /// Offset in the file.
+    pub(crate) offset: u64,
+    /// Device of the file.
+    pub(crate) device: (u32, u32),
+    /// Its inode; 0: no file.
+    pub(crate) inode: u64,
+    /// Path, or a name in brackets.
+    pub(crate) path: Vec<u8>,
+}
+
+/// PROT_READ, PROT_WRITE, PROT_EXEC.
+pub(crate) const READ: u32 = 1;
+/// See [`READ`].
+pub(crate) const WRITE: u32 = 2;
+/// See [`READ`].
+pub(crate) const EXEC: u32 = 4;
+
+impl Region {
+    /// Whether an address lies in it.
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        (self.start..self.end).contains(&address)
+    }
+
+    /// Whether it can be executed.
+    pub(crate) fn executable(&self) -> bool {
+        self.protection & EXEC != 0
+    }
+
+    /// Whether it can be written.
+    pub(crate) fn writable(&self) -> bool {
+        self.protection & WRITE != 0
+    }
+}
+
+/// The regions of a process, in order.
+pub(crate) fn regions(pid: i32) -> io::Result<Vec<Region>> {
+    let text = std::fs::read(format!("/proc/{pid}/maps"))?;
+    Ok(text.split(|byte| *byte == b'\n').filter_map(region).collect())
+}
+
+fn region(line: &[u8]) -> Option<Region> {
+    let mut rest = line;
+    let mut word = || {
+        let from = rest.iter().position(|byte| *byte != b' ')?;
+        let tail = rest.get(from..)?;
+        let to = tail.iter().position(|byte| *byte == b' ').unwrap_or(tail.len());
+        let (word, tail) = tail.split_at_checked(to)?;
+        rest = tail;
+        std::str::from_utf8(word).ok()
+    };
+    let (start, end) = word()?.split_once('-')?;
+    let bits = word()?.as_bytes().to_owned();
+    let offset = u64::from_str_radix(word()?, 16).ok()?;
+    let (major, minor) = word()?.split_once(':')?;
+    let device = (u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
+    let inode = word()?.parse().ok()?;
+    let from = rest.iter().position(|byte| *byte != b' ').unwrap_or(rest.len());
+    let bit = |at: usize, letter, value| if bits.get(at) == Some(&letter) { value } else { 0 };
+    Some(Region {
+        start: u64::from_str_radix(start, 16).ok()?,
+        end: u64::from_str_radix(end, 16).ok()?,
+        protection: bit(0, b'r', READ) | bit(1, b'w', WRITE) | bit(2, b'x', EXEC),
+        shared: bits.get(3) == Some(&b's'),
+        offset,
+        device,
+        inode,
+        path: rest.get(from..)?.to_owned(),
+    })
+}
+
+/// The lowest address that is given to a mapping: vm.mmap_min_addr is 64 KiB
+/// mostly.
+const LOWEST: u64 = 0x1_0000;
+/// One beyond the highest of 47 bits, less a page.
+const HIGHEST: u64 = 0x7fff_ffff_f000;
+/// Left free between a mapping of ours and others: stacks grow into guard
+/// gaps of 1 MiB.
+const GAP: u64 = 0x20_0000;
+/// Left free above a program that lies low: its heap (brk) grows there.
+const HEAP: u64 = 0x4000_0000;
+/// How far code may be from its translation: displacements of 32 bits, less
+/// what an instruction reaches beyond its mapping.
+const REACH: u64 = 0x7000_0000;
+
+/// An address for `bytes` bytes, all of which is within reach of `near`;
+/// below it for choice, where neither heap nor stack grow.
+pub(crate) fn room_near(regions: &[Region], near: u64, bytes: u64) -> Option<u64> {
+    let low = near.saturating_sub(REACH).max(LOWEST);
+    let high = (near.saturating_add(REACH)).min(HIGHEST);
+    let mut below = None;
+    let mut above = None;
+    let mut heap_end = 0;
+    let mut from = LOWEST;
+    let edges = regions.iter().map(|r| (r.start, r.end, r.path == b"[heap]"));
+    for (start, end, heap) in edges.chain([(HIGHEST, HIGHEST, false)]) {
+        let start = start.min(HIGHEST);
+        // The gap [from, start), with its margins.
+        let spare = if heap_end == from { HEAP } else { GAP };
+        let (bottom, top) = (from + spare, start.saturating_sub(GAP));
+        let highest = top.min(high).checked_sub(bytes);
+        if let Some(highest) = highest.map(|at| at & !0xfff)
+            && highest >= bottom.max(low)
+        {
+            if start <= near {
+                below = Some(highest);
+            } else if above.is_none() {
+                above = Some((bottom.max(low) + 0xfff) & !0xfff);
+            }
+        }
+        // A program's heap starts behind it, also while there is none yet.
+        if heap || (end < 0x8000_0000 && end > 0) {
+            heap_end = end;
+        }
+        from = end.max(from);
+    }
+    below.or(above)
+}
+
+/// An address for `bytes` bytes anywhere: high, where mappings are made
+/// anyway.
+pub(crate) fn room(regions: &[Region], bytes: u64) -> Option<u64> {
+    let stack = regions.iter().find(|region| region.path == b"[stack]");
+    let top = stack.map_or(HIGHEST, |stack| stack.start);
+    let mut found = None;
+    let mut from = LOWEST;
+    for region in regions.iter().filter(|region| region.start < top) {
+        let highest = region.start.saturating_sub(GAP + bytes) & !0xfff;
+        if highest >= from + GAP && region.start > from {
+            found = Some(highest);
+        }
+        from = region.end.max(from);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(start: u64, end: u64, path: &str) -> Region {
+        Region {
+            start,
+            end,
+            protection: READ,
+            shared: false,
+            offset: 0,
+            device: (0, 0),
+            inode: 0,
+            path: path.into(),
+        }
+    }
+
+    #[test]
+    fn lines_are_read() {
+        let line = b"7f00-7f10 r-xp 0001a000 fe:01 1234                       /a b/lib (deleted)";
+        let region = region(line).unwrap();
+        assert_eq!((region.start, region.end, region.offset), (0x7f00, 0x7f10, 0x1a000));
+        assert_eq!((region.device, region.inode), ((0xfe, 1), 1234));
+        assert!(region.executable() && !region.writable() && !region.shared);
+        assert_eq!(region.path, b"/a b/lib (deleted)");
+        let own = regions(i32::try_from(std::process::id()).unwrap()).unwrap();
+        assert!(own.iter().any(|region| region.path == b"[stack]"));
+    }
+
+    #[test]
+    fn room_is_found_below_a_pie() {
+        let map = [
+            at(0x5555_5555_4000, 0x5555_5556_0000, "/bin/x"),
+            at(0x5555_5556_0000, 0x5555_5558_0000, "[heap]"),
+            at(0x7fff_f7d0_0000, 0x7fff_f7ff_f000, "/lib"),
+            at(0x7fff_ffdd_e000, 0x7fff_ffff_f000, "[stack]"),
+        ];
+        let found = room_near(&map, 0x5555_5555_4000, 0x400_0000).unwrap();
+        assert!(found + 0x400_0000 < 0x5555_5555_4000 && 0x5555_5555_4000 - found < REACH);
+        let found = room_near(&map, 0x7fff_f7d0_0000, 0x400_0000).unwrap();
+        assert!(found + 0x400_0000 < 0x7fff_f7d0_0000);
+        assert!(room(&map, 0x1000_0000).unwrap() < 0x7fff_f7d0_0000);
+    }
+
+    #[test]
+    fn a_low_program_keeps_room_for_its_heap() {
+        let map = [
+            at(0x40_0000, 0x60_0000, "/bin/static"),
+            at(0x7fff_ffdd_e000, 0x7fff_ffff_f000, "[stack]"),
+        ];
+        let found = room_near(&map, 0x40_0000, 0x400_0000).unwrap();
+        assert!(found >= 0x60_0000 + HEAP && found + 0x400_0000 <= 0x40_0000 + REACH);
+    }
+}

@@ -1,0 +1,229 @@
+//! Bringing the supervisor's memory into a target.
+
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use super::code::PAGE;
+use super::engine::{AddressSpace, Engine};
+use super::injection::Injection;
+use super::maps::{self, Region};
+use super::space::Space;
+use super::trouble::Trouble;
+use crate::block;
+use crate::code_cache::CodeCache;
+use crate::runtime::ThreadSetup;
+use crate::sys::mapping::Memory;
+use crate::sys::remote;
+use crate::translate::{Runtime, Translation};
+
+const READ_WRITE: u64 = 3;
+const READ_EXEC: u64 = 5;
+/// MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE.
+const SHARED_THERE: u64 = 0x01 | 0x10_0000 | 0x4000;
+/// MAP_PRIVATE | MAP_ANONYMOUS.
+const ANONYMOUS: u64 = 0x22;
+
+/// A mapping of a file: address, offset, bytes, PROT_* bits.
+pub(crate) type Want = (u64, usize, usize, u64);
+
+/// A `syscall` instruction that the program has anyway: the vdso's, or any.
+pub(crate) fn gadget(tid: i32, regions: &[Region]) -> Option<u64> {
+    let executable = || regions.iter().filter(|region| region.executable());
+    let vdso = executable().filter(|region| region.path == b"[vdso]");
+    let others = executable().filter(|region| !region.writable() && !region.path.starts_with(b"["));
+    for region in vdso.chain(others) {
+        let bytes = usize::try_from(region.end - region.start).ok()?.min(16 << 20);
+        let mut code = vec![0; bytes];
+        let read = remote::read(tid, region.start, &mut code).unwrap_or(0);
+        let code = code.get(..read).unwrap_or_default();
+        if let Some(at) = code.windows(2).position(|pair| pair == [0x0f, 0x05]) {
+            return Some(region.start + at as u64);
+        }
+    }
+    None
+}
+
+impl Engine {
+    /// Maps parts of a file of ours in the target, by a stopped thread of it.
+    pub(crate) fn map(&mut self, tid: i32, file: &Memory, wants: &[Want]) -> Result<(), Trouble> {
+        self.inject(tid, |calls| map_file(calls, tid, file, wants))
+    }
+
+    /// Gives a stopped task whose state is in `guest` an address space of its
+    /// own, with new memory: what it had must be gone.
+    pub(crate) fn make_space(&mut self, tid: i32) -> Result<(), Trouble> {
+        let regions = maps::regions(tid)?;
+        let broken = |text: &str| Trouble::Broken(text.to_owned());
+        let gadget = gadget(tid, &regions)
+            .ok_or_else(|| broken("the program has no `syscall` instruction to use"))?;
+        let layout = self.plan.layout;
+        let memory = Space::memory(&layout, &self.plan.image)?;
+        let ring = Arc::clone(&self.plan.ring);
+        let bytes = layout.data() + ring.len();
+        let base = maps::room(&regions, bytes as u64).ok_or_else(|| broken("no room in it"))?;
+        let ring_at = base + layout.data() as u64;
+        let image = layout.image();
+        let parts = [
+            (base, 0, image, READ_EXEC),
+            (base + image as u64, image, layout.data() - image, READ_WRITE),
+        ];
+        self.inject_at(tid, gadget, |calls| {
+            map_file(calls, tid, &memory, &parts)?;
+            map_file(calls, tid, &ring, &[(ring_at, 0, ring.len(), READ_WRITE)])
+        })
+        .map_err(|trouble| trouble.doing("mapping the emulator's memory"))?;
+        let cache = CodeCache::new(Translation {
+            features: self.plan.features,
+            needs: self.plan.needs.clone(),
+            runtime: Runtime {
+                access: base + self.plan.image.access as u64,
+                record: base + self.plan.image.record as u64,
+                lookup: base + self.plan.image.lookup as u64,
+                vectors: self.plan.image.vectors,
+            },
+        });
+        let id = self.new_id();
+        let mut space = Space::new(memory, layout, (base, ring_at), cache);
+        let slot = space
+            .take_slot(&self.plan.setup, self.ring_bytes())
+            .ok_or_else(|| broken("no slot in a new space"))?;
+        self.spaces.insert(id, space);
+        let number = self.new_id();
+        let fixed = super::fixed::is_fixed(tid);
+        self.memories.insert(number, AddressSpace { space: id, slot, gadget, fixed });
+        self.task(tid)?.memory = number;
+        // Threads' tables are filled with a stub that is in a zone.
+        let near = self.task(tid)?.guest.map_or(base, |guest| guest.rip);
+        self.add_zone(tid, near)
+    }
+
+    /// Bytes of the ring's data.
+    pub(crate) fn ring_bytes(&self) -> u64 {
+        self.plan.ring.len() as u64 - PAGE
+    }
+
+    /// Gives a task a block in its space.
+    pub(crate) fn give_block(&mut self, tid: i32) -> Result<usize, Trouble> {
+        let task = self.task(tid)?;
+        let (pid, memory) = (task.pid, task.memory);
+        let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
+        let (slot, fixed, id) = (of.slot, of.fixed, of.space);
+        let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
+        let number = space
+            .take_block()
+            .ok_or_else(|| Trouble::Broken("too many threads at once in one process".into()))?;
+        let no_zone = || Trouble::Broken("a space without a zone".into());
+        let miss = space.cache.miss().ok_or_else(no_zone)?;
+        let thread = ThreadSetup {
+            index: number,
+            pid: record::Pid(pid),
+            tid: record::Tid(tid),
+            block: space.address(space.block_offset(number)),
+            space: space.address(space.slot_offset(slot)),
+            miss,
+        };
+        self.plan.setup.thread(space.slot_words(slot), space.block_words(number), thread);
+        if let Some(space) = self.spaces.get(&id) {
+            self.watch_calls(space, number, fixed);
+        }
+        self.task(tid)?.block = Some(number);
+        self.account.threads += 1;
+        Ok(number)
+    }
+
+    /// Gives the address space of a task new memory of ours: away from what
+    /// it shares with others, or from where the program wants to map. The
+    /// task is stopped, its state in `guest`.
+    pub(crate) fn move_out(&mut self, tid: i32) -> Result<(), Trouble> {
+        self.move_out_avoiding(tid, 0, 0)
+    }
+
+    /// The same; nothing of ours will be in the range.
+    pub(crate) fn move_out_avoiding(
+        &mut self,
+        tid: i32,
+        start: u64,
+        length: u64,
+    ) -> Result<(), Trouble> {
+        let old = self.task(tid)?.memory;
+        let stopped = self.halt_all(old, tid)?;
+        let mut tasks = stopped.clone();
+        tasks.push(tid);
+        let mut bases = Vec::new();
+        for task in &tasks {
+            let (space, number) = self.block_of(*task)?;
+            bases.push(space.get(number, block::GS_BASE));
+        }
+        self.unmap(tid, (start, length))?;
+        let mut blocks = Vec::new();
+        for task in &tasks {
+            blocks.push(self.task(*task)?.block.take());
+        }
+        self.make_space(tid)?;
+        if length != 0 {
+            self.inject(tid, |calls| calls.call(libc::SYS_munmap, &[start, length]))?;
+        }
+        let new = self.task(tid)?.memory;
+        for task in &tasks {
+            self.task(*task)?.memory = new;
+        }
+        for block in blocks {
+            self.release(old, block);
+        }
+        for (task, base) in tasks.iter().zip(bases) {
+            let number = self.give_block(*task)?;
+            self.account.threads -= 1;
+            self.space_of(*task)?.set(number, block::GS_BASE, base);
+        }
+        self.restart(&stopped)
+    }
+
+    /// Takes all memory of ours out of a target, and the protection of its
+    /// code. No thread of it may be in translated code. Then reserves a range
+    /// unless it is empty.
+    pub(crate) fn unmap(&mut self, tid: i32, (start, length): (u64, u64)) -> Result<(), Trouble> {
+        const ALL: u64 = 7;
+        const RESERVED: u64 = ANONYMOUS | 0x4000 | 0x10;
+        let ring = self.plan.ring.len() as u64;
+        let space = self.space_of(tid)?;
+        let data = space.layout.data() as u64;
+        let mut ranges = vec![(space.base, data), (space.ring, ring)];
+        ranges.extend(space.zones.keys().map(|zone| (*zone, super::space::ZONE as u64)));
+        let protected = space.code.protected();
+        self.inject(tid, |calls| {
+            for page in protected {
+                // The program may have unmapped it since.
+                calls.call(libc::SYS_mprotect, &[page, PAGE, ALL])?;
+            }
+            for (at, bytes) in ranges {
+                calls.checked(libc::SYS_munmap, &[at, bytes])?;
+            }
+            if length != 0 {
+                calls.call(libc::SYS_mmap, &[start, length, 0, RESERVED, u64::MAX, 0])?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Opens a file of ours in the target, maps parts of it, closes it.
+fn map_file(calls: &mut Injection, tid: i32, file: &Memory, wants: &[Want]) -> Result<(), Trouble> {
+    let path = format!("/proc/{}/fd/{}\0", std::process::id(), file.file().as_raw_fd());
+    let scratch = calls.checked(libc::SYS_mmap, &[0, PAGE, READ_WRITE, ANONYMOUS, u64::MAX, 0])?;
+    remote::write(tid, scratch, path.as_bytes())?;
+    let flags = u64::from((libc::O_RDWR | libc::O_CLOEXEC).cast_unsigned());
+    let directory = i64::from(libc::AT_FDCWD).cast_unsigned();
+    let opened = calls.checked(libc::SYS_openat, &[directory, scratch, flags, 0]);
+    calls.checked(libc::SYS_munmap, &[scratch, PAGE])?;
+    let fd = opened?;
+    let mut result = Ok(());
+    for (address, offset, bytes, protection) in wants {
+        let arguments = [*address, *bytes as u64, *protection, SHARED_THERE, fd, *offset as u64];
+        result = calls.checked(libc::SYS_mmap, &arguments).map(|_| ());
+        if result.is_err() {
+            break;
+        }
+    }
+    calls.checked(libc::SYS_close, &[fd])?;
+    result
+}

@@ -1,0 +1,350 @@
+//! Bringing threads from translated code to an instruction's begin.
+
+use std::time::{Duration, Instant};
+
+use super::engine::{Engine, Mode};
+use super::registers::register;
+use super::trouble::Trouble;
+use crate::block;
+use crate::sys::ptrace::{self, Registers, SI_KERNEL, Stop};
+use crate::translate::{Location, Phase, Stop as CodeStop};
+
+/// Steps and stops before it is given up.
+const PATIENCE: usize = 20_000;
+/// How long a thread waits for room in the ring when it is to be left.
+const ROOM: Duration = Duration::from_secs(1);
+
+impl Engine {
+    /// The program's own registers for a place in translated code at which
+    /// nothing, or all, of an instruction is done.
+    pub(crate) fn guest_at(
+        &mut self,
+        tid: i32,
+        mut registers: Registers,
+        location: Location,
+    ) -> Result<Registers, Trouble> {
+        let (space, number) = self.block_of(tid)?;
+        for at in (0..16).filter(|at| location.held >> at & 1 == 1) {
+            let value = space.get(number, block::REGISTERS + 8 * at);
+            if let Some(place) = register(&mut registers, at) {
+                *place = value;
+            }
+        }
+        match location.phase {
+            Phase::AfterSyscall => {
+                registers.rip = location.next;
+                registers.rcx = location.next;
+            }
+            Phase::Branching => registers.rip = space.get(number, block::BRANCH),
+            _ => registers.rip = location.ip,
+        }
+        Ok(registers)
+    }
+
+    /// Brings a stopped thread to an instruction's begin and keeps its state
+    /// in `guest`. Signals that come on the way are kept for later.
+    pub(crate) fn settle(&mut self, tid: i32) -> Result<(), Trouble> {
+        if self.task(tid)?.guest.is_some() {
+            return Ok(());
+        }
+        let mut registers = ptrace::registers(tid)?;
+        for _ in 0..PATIENCE {
+            let space = self.space_of(tid)?;
+            let inside = space.in_runtime(registers.rip);
+            match space.cache.locate(registers.rip) {
+                None if inside => registers = self.out_of_runtime(tid, registers)?,
+                // A program's own address: it is there already.
+                None => {
+                    self.task(tid)?.guest = Some(registers);
+                    return Ok(());
+                }
+                Some(Location { phase: Phase::Runtime, .. }) => {
+                    registers = self.out_of_runtime(tid, registers)?;
+                }
+                Some(Location { phase: Phase::Checked, .. }) => registers = self.one_step(tid)?,
+                Some(location) => {
+                    let guest = self.guest_at(tid, registers, location)?;
+                    self.task(tid)?.guest = Some(guest);
+                    return Ok(());
+                }
+            }
+            if self.task(tid)?.guest.is_some() {
+                return Ok(());
+            }
+        }
+        let at = registers.rip;
+        Err(Trouble::Broken(format!(
+            "thread {tid} does not come to an instruction's end at {at:#x}"
+        )))
+    }
+
+    /// One instruction of translated code. A fault of it leaves the program
+    /// at that instruction, where it will come again.
+    fn one_step(&mut self, tid: i32) -> Result<Registers, Trouble> {
+        loop {
+            ptrace::step(tid, 0)?;
+            match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
+                Stop::Signal(libc::SIGTRAP) => {
+                    let info = ptrace::signal_info(tid)?;
+                    if info.code() == SI_KERNEL && self.take_stop(tid)? {
+                        // `guest` is set; what is given does not matter.
+                    }
+                    return Ok(ptrace::registers(tid)?);
+                }
+                Stop::Signal(signal) => {
+                    let info = ptrace::signal_info(tid)?;
+                    let registers = ptrace::registers(tid)?;
+                    if !is_fault(signal, info.code()) {
+                        self.task(tid)?.pending.push_back(info);
+                        continue;
+                    }
+                    let location = self.space_of(tid)?.cache.locate(registers.rip);
+                    if let Some(location) = location {
+                        let guest = self.guest_at(tid, registers, location)?;
+                        self.task(tid)?.guest = Some(guest);
+                    }
+                    return Ok(registers);
+                }
+                stop @ (Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. }) => {
+                    self.reports.push_back((tid, stop));
+                    return Err(Trouble::Gone);
+                }
+                Stop::Made { child, how } => self.note_made(tid, child, how)?,
+                _ => {}
+            }
+        }
+    }
+
+    /// Lets a thread finish its slow path. `registers` are those of its stop.
+    fn out_of_runtime(&mut self, tid: i32, registers: Registers) -> Result<Registers, Trouble> {
+        let (space, number) = self.block_of(tid)?;
+        if !space.in_runtime(registers.rip) {
+            // In the stubs around it RESUME may not have its value yet.
+            return self.one_step(tid);
+        }
+        let boundary = space.cache.boundary().ok_or(Trouble::Gone)?;
+        let resume = space.get(number, block::RESUME);
+        if resume == boundary {
+            return self.one_step(tid);
+        }
+        space.set(number, block::RESUME, boundary);
+        let result = self.run_to_boundary(tid);
+        let (space, number) = self.block_of(tid)?;
+        space.set(number, block::RESUME, resume);
+        let mut registers = result?;
+        if self.task(tid)?.guest.is_none() {
+            registers.rip = resume;
+            ptrace::set_registers(tid, &registers)?;
+        }
+        Ok(registers)
+    }
+
+    fn run_to_boundary(&mut self, tid: i32) -> Result<Registers, Trouble> {
+        loop {
+            ptrace::resume(tid, 0)?;
+            match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
+                Stop::Signal(libc::SIGTRAP) => {
+                    let registers = ptrace::registers(tid)?;
+                    match self.space_of(tid)?.cache.stop_at(registers.rip.wrapping_sub(1)) {
+                        Some(CodeStop::Boundary) => return Ok(registers),
+                        Some(CodeStop::Runtime) => {
+                            if self.runtime_stop(tid)? {
+                                return Ok(registers);
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+                Stop::Signal(_) => {
+                    let info = ptrace::signal_info(tid)?;
+                    self.task(tid)?.pending.push_back(info);
+                }
+                stop @ (Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. }) => {
+                    self.reports.push_back((tid, stop));
+                    return Err(Trouble::Gone);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What the runtime stopped for while its end was waited for. True: the
+    /// state is in `guest`.
+    fn runtime_stop(&mut self, tid: i32) -> Result<bool, Trouble> {
+        let (space, number) = self.block_of(tid)?;
+        match space.get(number, block::EXIT) {
+            why if why == block::Exit::RingFull as u64 => {
+                self.progress.fill();
+                let end = Instant::now() + ROOM;
+                while !self.has_room() {
+                    if Instant::now() > end {
+                        self.account.lost += 1;
+                        let guest = self.stored_guest(tid)?;
+                        self.task(tid)?.guest = Some(guest);
+                        return Ok(true);
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Ok(false)
+            }
+            why if why == block::Exit::Fault as u64 => self.runtime_fault(tid),
+            _ => Ok(false),
+        }
+    }
+
+    /// The program's state when the runtime stopped: all is stored.
+    pub(crate) fn stored_guest(&mut self, tid: i32) -> Result<Registers, Trouble> {
+        let mut registers = ptrace::registers(tid)?;
+        let (space, number) = self.block_of(tid)?;
+        for at in 0..16 {
+            let value = space.get(number, block::REGISTERS + 8 * at);
+            if let Some(place) = register(&mut registers, at) {
+                *place = value;
+            }
+        }
+        registers.eflags = space.get(number, block::FLAGS);
+        let site = space.get(number, block::SITE);
+        registers.rip = self.site_ip(tid, site)?;
+        Ok(registers)
+    }
+
+    /// The instruction of a site.
+    pub(crate) fn site_ip(&mut self, tid: i32, site: u64) -> Result<u64, Trouble> {
+        let mut ip = [0; 8];
+        crate::sys::remote::read(tid, site, &mut ip)?;
+        Ok(u64::from_le_bytes(ip))
+    }
+
+    /// If a thread stopped at a breakpoint of translated code: takes the
+    /// program's state from there. Its registers must be in themselves.
+    pub(crate) fn take_stop(&mut self, tid: i32) -> Result<bool, Trouble> {
+        let mut registers = ptrace::registers(tid)?;
+        let (space, number) = self.block_of(tid)?;
+        let Some(stop) = space.cache.stop_at(registers.rip.wrapping_sub(1)) else {
+            return Ok(false);
+        };
+        registers.rip = match stop {
+            CodeStop::Direct { target } => target,
+            CodeStop::Indirect => space.get(number, block::BRANCH),
+            CodeStop::Syscall { ip, .. }
+            | CodeStop::Instruction { ip }
+            | CodeStop::Burst { ip, .. }
+            | CodeStop::Changed { ip } => ip,
+            CodeStop::Runtime | CodeStop::Boundary => return Ok(false),
+        };
+        self.task(tid)?.guest = Some(registers);
+        Ok(true)
+    }
+
+    /// Stops a task, wherever it runs, and settles it.
+    pub(crate) fn halt(&mut self, tid: i32) -> Result<(), Trouble> {
+        if self.task(tid)?.guest.is_some() || self.task(tid)?.mode == Mode::Held {
+            return Ok(());
+        }
+        if std::mem::take(&mut self.task(tid)?.waits) {
+            // It stands at the runtime's breakpoint, and the record waits.
+            if !self.runtime_stop(tid)? {
+                return self.settle(tid);
+            }
+            return Ok(());
+        }
+        let mut report = None;
+        if let Some(at) = self.reports.iter().position(|(of, _)| *of == tid) {
+            report = self.reports.remove(at).map(|(_, stop)| stop);
+        }
+        loop {
+            let stop = match report.take() {
+                Some(stop) => stop,
+                None => {
+                    ptrace::interrupt(tid)?;
+                    ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?
+                }
+            };
+            match stop {
+                Stop::Signal(libc::SIGTRAP) => {
+                    let info = ptrace::signal_info(tid)?;
+                    if info.code() == SI_KERNEL {
+                        if self.take_stop(tid)? {
+                            return Ok(());
+                        }
+                    } else if info.code() != ptrace::TRAP_TRACE {
+                        self.task(tid)?.pending.push_back(info);
+                    }
+                    return self.settle(tid);
+                }
+                Stop::Signal(signal) => {
+                    let info = ptrace::signal_info(tid)?;
+                    if is_fault(signal, info.code()) {
+                        // It will fault again where it is taken to.
+                        let registers = ptrace::registers(tid)?;
+                        if let Some(location) = self.space_of(tid)?.cache.locate(registers.rip) {
+                            let guest = self.guest_at(tid, registers, location)?;
+                            self.task(tid)?.guest = Some(guest);
+                            return Ok(());
+                        }
+                    } else {
+                        self.task(tid)?.pending.push_back(info);
+                    }
+                    return self.settle(tid);
+                }
+                Stop::Made { child, how } => {
+                    self.note_made(tid, child, how)?;
+                    return self.settle(tid);
+                }
+                Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } => {
+                    self.reports.push_back((tid, stop));
+                    return Err(Trouble::Gone);
+                }
+                Stop::Group(_) | Stop::Interrupted | Stop::Other => {
+                    if self.task(tid)?.block.is_none() {
+                        self.give_block(tid)?;
+                    }
+                    return self.settle(tid);
+                }
+            }
+        }
+    }
+
+    /// Halts the tasks of an address space but one; those that were running.
+    pub(crate) fn halt_all(&mut self, memory: u32, but: i32) -> Result<Vec<i32>, Trouble> {
+        let mut halted = Vec::new();
+        // What is halted may have made others meanwhile.
+        loop {
+            let left: Vec<i32> = self
+                .tasks_of(memory)
+                .into_iter()
+                .filter(|tid| *tid != but && !halted.contains(tid))
+                .collect();
+            if left.is_empty() {
+                return Ok(halted);
+            }
+            for tid in left {
+                if self.task(tid).is_ok_and(|task| task.guest.is_some()) {
+                    continue;
+                }
+                match self.halt(tid) {
+                    Ok(()) => halted.push(tid),
+                    Err(Trouble::Gone) => self.vanish(tid),
+                    Err(broken) => return Err(broken),
+                }
+            }
+            if self.tasks_of(memory).iter().all(|tid| {
+                *tid == but || self.tasks.get(tid).is_some_and(|task| task.guest.is_some())
+            }) {
+                return Ok(halted);
+            }
+        }
+    }
+
+    /// A task whose report of its end is on the way: it takes part no more.
+    fn vanish(&mut self, tid: i32) {
+        if let Ok(task) = self.task(tid) {
+            task.dying = true;
+        }
+    }
+}
+
+/// Whether a signal is a fault of the instruction that was about to run.
+pub(crate) fn is_fault(signal: i32, code: i32) -> bool {
+    code > 0 && matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE)
+}

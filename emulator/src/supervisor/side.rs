@@ -1,0 +1,173 @@
+//! Side records, written to the ring as the kernel would.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use record::side::{FileIdentity, Mapping};
+use record::{
+    Attr, ByteOrder, Cpu, Misc, Pid, SampleId, SampleLayout, SampleType, SideRecord, Task, Tid,
+    Time,
+};
+
+use super::maps::Region;
+use crate::runtime::target::ring::{LOCK, Ring, TIME};
+use crate::sys::mapping::Memory;
+
+/// cpumode of user space.
+const USER: u16 = 2;
+/// MAP_SHARED and MAP_PRIVATE.
+const SHARED: u32 = 1;
+const PRIVATE: u32 = 2;
+/// Tries to take the lock before a record is put off.
+const TRIES: usize = 2000;
+
+/// Who writes side records.
+#[derive(Debug)]
+pub(crate) struct Side {
+    layout: Option<SampleLayout>,
+    fields: SampleType,
+    id: u64,
+    /// The id that the lock is taken with: this thread's own.
+    owner: u64,
+    /// Whole records that found no room, or the lock taken.
+    backlog: Vec<u8>,
+    data_mappings: bool,
+}
+
+fn task(pid: i32, tid: i32) -> Task {
+    Task { pid: Pid(pid), tid: Tid(tid) }
+}
+
+impl Side {
+    pub(crate) fn new(attr: &Attr, id: u64, data_mappings: bool) -> Result<Side, String> {
+        let layout =
+            SampleLayout::new(attr, ByteOrder::Little).map_err(|error| error.to_string())?;
+        let all = layout.trailer_size() != 0;
+        let fields = if all { attr.sample_type } else { SampleType::empty() };
+        let owner = rustix::thread::gettid().as_raw_nonzero().get();
+        let owner = u64::from(owner.cast_unsigned());
+        Ok(Side { layout: Some(layout), fields, id, owner, backlog: Vec::new(), data_mappings })
+    }
+
+    /// A name that a task got; by exec when `exec`.
+    pub(crate) fn comm(&mut self, ring: &Memory, (pid, tid): (i32, i32), name: &[u8], exec: bool) {
+        let misc = if exec { Misc(USER | Misc::COMM_EXEC.0) } else { Misc(USER) };
+        self.put(ring, misc, &SideRecord::Comm { task: task(pid, tid), name }, task(pid, tid));
+    }
+
+    /// A task that another made.
+    pub(crate) fn fork(&mut self, ring: &Memory, child: (i32, i32), parent: (i32, i32)) {
+        let (child, parent) = (task(child.0, child.1), task(parent.0, parent.1));
+        let record = SideRecord::Fork { task: child, parent, time: now(ring) };
+        self.put(ring, Misc(USER), &record, parent);
+    }
+
+    /// A task's end.
+    pub(crate) fn exit(&mut self, ring: &Memory, pid: i32, tid: i32) {
+        let own = task(pid, tid);
+        let record = SideRecord::Exit { task: own, parent: own, time: now(ring) };
+        self.put(ring, Misc(USER), &record, own);
+    }
+
+    /// A mapping, if it is of a wanted kind.
+    pub(crate) fn mapping(&mut self, ring: &Memory, (pid, tid): (i32, i32), region: &Region) {
+        let data = !region.executable();
+        if data && !self.data_mappings {
+            return;
+        }
+        let path: &[u8] = if region.path.is_empty() { b"//anon" } else { &region.path };
+        let mapping = Mapping {
+            task: task(pid, tid),
+            start: region.start,
+            length: region.end - region.start,
+            page_offset: region.offset,
+            file: FileIdentity::Inode {
+                major: region.device.0,
+                minor: region.device.1,
+                inode: region.inode,
+                generation: 0,
+            },
+            protection: Some(region.protection),
+            flags: Some(if region.shared { SHARED } else { PRIVATE }),
+            path,
+        };
+        let misc = if data { Misc(USER | Misc::MMAP_DATA.0) } else { Misc(USER) };
+        self.put(ring, misc, &SideRecord::Mmap2(mapping), task(pid, tid));
+    }
+
+    fn put(&mut self, ring: &Memory, misc: Misc, record: &SideRecord<'_>, of: Task) {
+        let Some(layout) = &self.layout else { return };
+        let has = |field, value: u64| self.fields.contains(field).then_some(value);
+        let id = SampleId {
+            task: self.fields.contains(SampleType::TID).then_some(of),
+            time: self.fields.contains(SampleType::TIME).then(|| now(ring)),
+            id: has(SampleType::ID, self.id),
+            stream_id: has(SampleType::STREAM_ID, self.id),
+            cpu: self.fields.contains(SampleType::CPU).then_some(Cpu(0)),
+            identifier: has(SampleType::IDENTIFIER, self.id),
+        };
+        let mut trailer = Vec::new();
+        if layout.encode_trailer(&id, &mut trailer).is_ok() {
+            // Too long a path is the only way to fail: the kernel has the
+            // same limit, and drops the record as well.
+            let _dropped = record.encode(misc, &trailer, ByteOrder::Little, &mut self.backlog);
+        }
+        self.flush(ring);
+    }
+
+    /// Whether records wait.
+    pub(crate) fn has_backlog(&self) -> bool {
+        !self.backlog.is_empty()
+    }
+
+    /// Writes what waits, as far as there is room.
+    pub(crate) fn flush(&mut self, memory: &Memory) {
+        if self.backlog.is_empty() {
+            return;
+        }
+        let Some(ring) = Ring::new(memory.words(0, memory.len())) else { return };
+        if !(0..TRIES).any(|_| ring.try_lock(self.owner)) {
+            return;
+        }
+        let mut done = 0;
+        while let Some(rest) = self.backlog.get(done..) {
+            let Some(size) = rest.get(6..8) else { break };
+            let size = usize::from(u16::from_le_bytes([size[0], size[1]]));
+            let Some(bytes) = rest.get(..size).filter(|_| size >= 8) else { break };
+            if !ring.fits(size as u64) {
+                break;
+            }
+            for (at, word) in bytes.chunks(8).enumerate() {
+                let mut whole = [0; 8];
+                whole[..word.len()].copy_from_slice(word);
+                ring.put(8 * at as u64, u64::from_le_bytes(whole));
+            }
+            ring.publish(size as u64);
+            done += size;
+        }
+        ring.unlock();
+        self.backlog.drain(..done);
+    }
+
+    /// Writes what waits, and gives up after a time.
+    pub(crate) fn close(&mut self, ring: &Memory, patience: Duration) {
+        let end = Instant::now() + patience;
+        self.flush(ring);
+        while !self.backlog.is_empty() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+            self.flush(ring);
+        }
+    }
+
+    /// Frees the lock of a thread that is gone.
+    pub(crate) fn free_lock(&self, ring: &Memory, tid: i32) {
+        let held = u64::from(tid.cast_unsigned());
+        let lock = ring.word(LOCK);
+        // Nobody takes it from a holder: a failed exchange needs nothing.
+        let _other = lock.compare_exchange(held, 0, Ordering::AcqRel, Ordering::Relaxed);
+    }
+}
+
+fn now(ring: &Memory) -> Time {
+    Time(ring.word(TIME).fetch_add(1, Ordering::Relaxed))
+}

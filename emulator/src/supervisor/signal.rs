@@ -1,0 +1,278 @@
+//! Stops of threads in translated code: breakpoints and signals.
+
+use super::engine::Engine;
+use super::settle::is_fault;
+use super::status::status;
+use super::trouble::Trouble;
+use crate::block::{self, Exit};
+use crate::sys::ptrace::{self, Registers, SI_KERNEL, SignalInfo, Stop, TRAP_TRACE};
+use crate::translate::{Location, Phase, Stop as CodeStop};
+
+/// si_code of a fault on a page that is there.
+const SEGV_ACCERR: i32 = 2;
+
+impl Engine {
+    /// A thread stopped for a signal.
+    pub(crate) fn signal(&mut self, tid: i32, signal: i32) -> Result<(), Trouble> {
+        let info = ptrace::signal_info(tid)?;
+        if signal == libc::SIGTRAP {
+            if info.code() == SI_KERNEL {
+                let registers = ptrace::registers(tid)?;
+                let at = registers.rip.wrapping_sub(1);
+                if let Some(stop) = self.space_of(tid)?.cache.stop_at(at) {
+                    return self.code_stop(tid, stop, registers);
+                }
+            }
+            if info.code() == TRAP_TRACE {
+                // A step of ours, towards the next signal that waits.
+                return match self.task(tid)?.pending.pop_front() {
+                    Some(info) => self.deliver_later(tid, info),
+                    None => Ok(ptrace::resume(tid, 0)?),
+                };
+            }
+        }
+        if is_fault(signal, info.code()) {
+            return self.fault(tid, info);
+        }
+        self.deliver_later(tid, info)
+    }
+
+    /// Translated code gave up.
+    fn code_stop(
+        &mut self,
+        tid: i32,
+        stop: CodeStop,
+        mut registers: Registers,
+    ) -> Result<(), Trouble> {
+        match stop {
+            CodeStop::Direct { target } => registers.rip = target,
+            CodeStop::Indirect => {
+                let (space, number) = self.block_of(tid)?;
+                registers.rip = space.get(number, block::BRANCH);
+            }
+            CodeStop::Syscall { ip, next } => {
+                registers.rip = ip;
+                self.task(tid)?.guest = Some(registers);
+                return self.system_call(tid, next);
+            }
+            CodeStop::Instruction { ip } => {
+                registers.rip = ip;
+                self.task(tid)?.guest = Some(registers);
+                return self.native_step(tid);
+            }
+            CodeStop::Changed { ip } => {
+                registers.rip = ip;
+                self.code_changed(tid, ip)?;
+            }
+            CodeStop::Burst { ip, instructions } => {
+                registers.rip = ip;
+                self.task(tid)?.guest = Some(registers);
+                return self.burst(tid, instructions);
+            }
+            CodeStop::Runtime => return self.runtime_asks(tid),
+            CodeStop::Boundary => {
+                return Err(Trouble::Broken(format!("thread {tid} met a boundary that none set")));
+            }
+        }
+        self.task(tid)?.guest = Some(registers);
+        self.enter_and_go(tid)
+    }
+
+    /// The runtime stopped the thread.
+    fn runtime_asks(&mut self, tid: i32) -> Result<(), Trouble> {
+        let (space, number) = self.block_of(tid)?;
+        let why = space.get(number, block::EXIT);
+        if why == Exit::RingFull as u64 {
+            if self.has_room() {
+                return Ok(ptrace::resume(tid, 0)?);
+            }
+            self.task(tid)?.waits = true;
+            self.progress.fill();
+            return Ok(());
+        }
+        if why == Exit::Count as u64 {
+            self.settle_after_count(tid)?;
+            self.leave_all();
+            return Ok(());
+        }
+        if why == Exit::Boundary as u64 {
+            return Ok(ptrace::resume(tid, 0)?);
+        }
+        self.runtime_fault(tid).map(|_| ())
+    }
+
+    /// The runtime says of itself that it is wrong.
+    pub(crate) fn runtime_fault(&mut self, tid: i32) -> Result<bool, Trouble> {
+        let (space, number) = self.block_of(tid)?;
+        let (why, site) = (space.get(number, block::EXIT), space.get(number, block::SITE));
+        let ip = self.site_ip(tid, site)?;
+        Err(Trouble::Broken(format!("the runtime gave up ({why}) at the instruction {ip:#x}")))
+    }
+
+    /// The program's own instruction faulted, or something of ours.
+    fn fault(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
+        let registers = ptrace::registers(tid)?;
+        let space = self.space_of(tid)?;
+        let location = space.cache.locate(registers.rip);
+        let ours = matches!(location, Some(Location { phase: Phase::Runtime, .. }))
+            || location.is_none() && space.in_runtime(registers.rip);
+        if ours {
+            let (space, number) = self.block_of(tid)?;
+            let site = space.get(number, block::SITE);
+            let ip = self.site_ip(tid, site).unwrap_or(0);
+            return Err(Trouble::Broken(format!(
+                "the emulator itself met {info:?} at {:#x} (address {:#x}), for the instruction {ip:#x}",
+                registers.rip,
+                info.address()
+            )));
+        }
+        let write = info.number() == libc::SIGSEGV && info.code() == SEGV_ACCERR;
+        if write && self.unprotect(tid, info.address())? {
+            return Ok(ptrace::resume(tid, 0)?);
+        }
+        let (guest, info) = match location {
+            Some(location) => {
+                let guest = self.guest_at(tid, registers, location)?;
+                let names_code = matches!(info.number(), libc::SIGILL | libc::SIGFPE);
+                (guest, if names_code { info.with_address(guest.rip) } else { info })
+            }
+            None => (registers, info),
+        };
+        self.task(tid)?.guest = Some(guest);
+        self.deliver(tid, info)
+    }
+
+    /// A signal from elsewhere: delivered at an instruction's begin.
+    fn deliver_later(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
+        let number = info.number();
+        let state = status(tid).map_err(|_| Trouble::Gone)?;
+        if !state.catches(number) {
+            // Its default, or nothing: the thread stays where it is.
+            ptrace::set_signal_info(tid, &info)?;
+            return Ok(ptrace::resume(tid, number)?);
+        }
+        let before = self.task(tid)?.pending.len();
+        self.settle(tid)?;
+        let _later = before;
+        self.deliver(tid, info)
+    }
+
+    /// Delivers a signal to a thread whose state is in `guest`, and which is
+    /// in the stop of a signal's delivery.
+    pub(crate) fn deliver(&mut self, tid: i32, mut info: SignalInfo) -> Result<(), Trouble> {
+        self.account.work.signals += 1;
+        loop {
+            let Some(mut guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
+            // The kernel makes the handler's frame from this state.
+            let (space, number) = self.block_of(tid)?;
+            guest.gs_base = space.get(number, block::GS_BASE);
+            ptrace::set_registers(tid, &guest)?;
+            ptrace::set_signal_info(tid, &info)?;
+            ptrace::step(tid, info.number())?;
+            match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
+                Stop::Signal(libc::SIGTRAP) => {
+                    // At the handler's first instruction.
+                    self.task(tid)?.guest = Some(ptrace::registers(tid)?);
+                    return self.enter_and_go(tid);
+                }
+                Stop::Signal(_) => {
+                    // The frame could not be made, say: the stack is full.
+                    info = ptrace::signal_info(tid)?;
+                    self.task(tid)?.guest = Some(ptrace::registers(tid)?);
+                }
+                stop @ (Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. }) => {
+                    self.reports.push_back((tid, stop));
+                    return Err(Trouble::Gone);
+                }
+                stop => {
+                    self.task(tid)?.guest = Some(ptrace::registers(tid)?);
+                    self.enter(tid)?;
+                    self.reports.push_front((tid, stop));
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Lets the thread do one instruction of its program natively: its state
+    /// is in `guest`.
+    pub(crate) fn native_step(&mut self, tid: i32) -> Result<(), Trouble> {
+        let Some(mut guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
+        let (space, number) = self.block_of(tid)?;
+        guest.gs_base = space.get(number, block::GS_BASE);
+        guest.orig_rax = u64::MAX;
+        ptrace::set_registers(tid, &guest)?;
+        loop {
+            ptrace::step(tid, 0)?;
+            let stop = ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?;
+            let after = match stop {
+                Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } => {
+                    self.reports.push_back((tid, stop));
+                    return Err(Trouble::Gone);
+                }
+                _ => ptrace::registers(tid)?,
+            };
+            self.task(tid)?.guest = Some(after);
+            let (space, number) = self.block_of(tid)?;
+            space.set(number, block::GS_BASE, after.gs_base);
+            match stop {
+                Stop::Signal(signal) => {
+                    let info = ptrace::signal_info(tid)?;
+                    if signal == libc::SIGTRAP && info.code() == TRAP_TRACE {
+                        return self.enter_and_go(tid);
+                    }
+                    if info.code() > 0 {
+                        return self.deliver_or_die(tid, info);
+                    }
+                    self.task(tid)?.pending.push_back(info);
+                }
+                Stop::Made { child, how } => self.note_made(tid, child, how)?,
+                _ => {}
+            }
+        }
+    }
+
+    /// Delivers a signal that the program's own instruction caused.
+    fn deliver_or_die(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
+        let state = status(tid).map_err(|_| Trouble::Gone)?;
+        if state.catches(info.number()) {
+            return self.deliver(tid, info);
+        }
+        Ok(ptrace::resume(tid, info.number())?)
+    }
+
+    /// Code that compares itself found itself changed.
+    fn code_changed(&mut self, tid: i32, ip: u64) -> Result<(), Trouble> {
+        use super::code::PAGE;
+        let first = ip & !(PAGE - 1);
+        let changed = self.space_of(tid)?.code.changed(tid, &(first..first + 2 * PAGE));
+        if changed.is_empty() {
+            self.drop_code(tid, ip..ip + 1)?;
+        }
+        for range in changed {
+            self.drop_code(tid, range)?;
+        }
+        Ok(())
+    }
+
+    /// Lets threads go on that waited for room in the ring.
+    pub(crate) fn wake_waiting(&mut self) {
+        if !self.tasks.values().any(|task| task.waits) || !self.has_room() {
+            return;
+        }
+        for (tid, task) in self.tasks.iter_mut().filter(|(_, task)| task.waits) {
+            task.waits = false;
+            // A thread that was killed meanwhile reports that itself.
+            let _gone = ptrace::resume(*tid, 0);
+        }
+    }
+
+    /// Whether at least a sixteenth of the ring is free.
+    pub(crate) fn has_room(&self) -> bool {
+        use crate::runtime::target::ring::{HEAD, PAGE, TAIL};
+        use std::sync::atomic::Ordering;
+        let word = |at| self.plan.ring.word(at).load(Ordering::Acquire);
+        let size = (self.plan.ring.len() - PAGE) as u64;
+        word(HEAD).wrapping_sub(word(TAIL)) <= size - size / 16
+    }
+}

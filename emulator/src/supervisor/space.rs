@@ -1,0 +1,227 @@
+//! The memory that the supervisor has in common with processes that run the
+//! same code: threads' blocks, the models' state, translated code.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::code::Code;
+use crate::block;
+use crate::code_cache::CodeCache;
+use crate::runtime::target::branches;
+use crate::runtime::{Image, Setup};
+use crate::sys::mapping::Memory;
+
+/// Room for the runtime's image.
+const IMAGE: usize = 1 << 20;
+/// Address spaces that can share code, as they do between fork and exec.
+const SLOTS: usize = 64;
+/// Threads at most at one time.
+const BLOCKS: usize = 1000;
+/// Zones at most.
+const ZONES: usize = 24;
+/// Bytes of one: reserved, not used.
+pub(crate) const ZONE: usize = 128 << 20;
+
+/// Where parts of the memory are in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    slot: usize,
+    blocks: usize,
+    block: usize,
+    zones: usize,
+    /// Bytes in all.
+    size: usize,
+}
+
+impl Layout {
+    /// For sizes that the runtime asks for.
+    pub(crate) fn new(setup: &Setup) -> Layout {
+        let (slot, block) = (setup.space_size(), setup.thread_size());
+        let blocks = IMAGE + SLOTS * slot;
+        let zones = blocks + BLOCKS * block;
+        Layout { slot, blocks, block, zones, size: zones + ZONES * ZONE }
+    }
+
+    /// Bytes of the runtime's place, which is first.
+    pub(crate) fn image(&self) -> usize {
+        IMAGE
+    }
+
+    /// Bytes before the zones.
+    pub(crate) fn data(&self) -> usize {
+        self.zones
+    }
+}
+
+/// One such memory.
+#[derive(Debug)]
+pub(crate) struct Space {
+    pub(crate) memory: Arc<Memory>,
+    pub(crate) layout: Layout,
+    /// Where the target has everything before the zones.
+    pub(crate) base: u64,
+    /// Where the target has the ring.
+    pub(crate) ring: u64,
+    pub(crate) cache: CodeCache,
+    pub(crate) code: Code,
+    /// Zones: address in the target, offset in the memory.
+    pub(crate) zones: BTreeMap<u64, usize>,
+    slots: Vec<bool>,
+    blocks: Vec<bool>,
+}
+
+impl Space {
+    /// Memory for a space, not yet mapped in a target.
+    pub(crate) fn memory(layout: &Layout, image: &Image) -> io::Result<Arc<Memory>> {
+        let memory = Memory::new("hardmeter", layout.size)?;
+        if image.bytes.len() > IMAGE {
+            return Err(io::Error::other("the runtime is larger than its place"));
+        }
+        memory.write(0, image.bytes);
+        Ok(Arc::new(memory))
+    }
+
+    pub(crate) fn new(
+        memory: Arc<Memory>,
+        layout: Layout,
+        (base, ring): (u64, u64),
+        cache: CodeCache,
+    ) -> Space {
+        let (slots, blocks) = (vec![false; SLOTS], vec![false; BLOCKS]);
+        let code = Code::default();
+        Space { memory, layout, base, ring, cache, code, zones: BTreeMap::new(), slots, blocks }
+    }
+
+    /// Takes a free slot for an address space.
+    pub(crate) fn take_slot(&mut self, setup: &Setup, ring_bytes: u64) -> Option<usize> {
+        let slot = self.slots.iter().position(|taken| !taken)?;
+        *self.slots.get_mut(slot)? = true;
+        let words = self.memory.words(self.slot_offset(slot), self.layout.slot);
+        setup.space(words, self.ring, ring_bytes);
+        Some(slot)
+    }
+
+    /// Gives it back.
+    pub(crate) fn free_slot(&mut self, slot: usize) {
+        if let Some(taken) = self.slots.get_mut(slot) {
+            *taken = false;
+            // Freed memory reads as zero, which the next user needs.
+            let _kept = self.memory.clear(self.slot_offset(slot), self.layout.slot);
+        }
+    }
+
+    pub(crate) fn slot_offset(&self, slot: usize) -> usize {
+        IMAGE + slot * self.layout.slot
+    }
+
+    /// Words of a slot.
+    pub(crate) fn slot_words(&self, slot: usize) -> &[std::sync::atomic::AtomicU64] {
+        self.memory.words(self.slot_offset(slot), self.layout.slot)
+    }
+
+    /// Takes a free block.
+    pub(crate) fn take_block(&mut self) -> Option<usize> {
+        let number = self.blocks.iter().position(|taken| !taken)?;
+        *self.blocks.get_mut(number)? = true;
+        Some(number)
+    }
+
+    /// Gives it back.
+    pub(crate) fn free_block(&mut self, number: usize) {
+        if let Some(taken) = self.blocks.get_mut(number) {
+            *taken = false;
+            let _kept = self.memory.clear(self.block_offset(number), self.layout.block);
+        }
+    }
+
+    pub(crate) fn block_offset(&self, number: usize) -> usize {
+        self.layout.blocks + number * self.layout.block
+    }
+
+    /// Words of a block, and of what lies behind it.
+    pub(crate) fn block_words(&self, number: usize) -> &[std::sync::atomic::AtomicU64] {
+        self.memory.words(self.block_offset(number), self.layout.block)
+    }
+
+    /// The target's address of something before the zones.
+    pub(crate) fn address(&self, offset: usize) -> u64 {
+        self.base + offset as u64
+    }
+
+    /// A word of a block.
+    pub(crate) fn get(&self, number: usize, at: usize) -> u64 {
+        self.memory.word(self.block_offset(number) + at).load(Ordering::Acquire)
+    }
+
+    /// Sets one.
+    pub(crate) fn set(&self, number: usize, at: usize, value: u64) {
+        self.memory.word(self.block_offset(number) + at).store(value, Ordering::Release);
+    }
+
+    /// Lets every indirect branch of a block be looked up anew.
+    pub(crate) fn clear_branches(&self, number: usize) {
+        let Some(miss) = self.cache.miss() else { return };
+        let at = self.block_offset(number) + block::BRANCHES;
+        for word in self.memory.words(at, block::ENTRIES * 8) {
+            word.store(miss, Ordering::Relaxed);
+        }
+    }
+
+    /// Enters new code into the tables of all address spaces that share it.
+    pub(crate) fn enter_branches(&mut self, setup: &Setup) {
+        for (target, to) in self.cache.take_entries() {
+            for slot in self.used_slots() {
+                let table = setup.branches(self.slot_words(slot));
+                if !branches::set(table, target, to) {
+                    branches::clear(table);
+                    branches::set(table, target, to);
+                }
+            }
+        }
+    }
+
+    /// Takes code that is gone out of them.
+    pub(crate) fn drop_branches(&self, setup: &Setup, gone: &[u64]) {
+        for slot in self.used_slots() {
+            let table = setup.branches(self.slot_words(slot));
+            for target in gone {
+                branches::set(table, *target, 0);
+            }
+        }
+    }
+
+    /// Empties them. No thread may be in translated code.
+    pub(crate) fn clear_all_branches(&self, setup: &Setup) {
+        for slot in self.used_slots() {
+            branches::clear(setup.branches(self.slot_words(slot)));
+        }
+        for number in (0..BLOCKS).filter(|number| self.blocks.get(*number) == Some(&true)) {
+            self.clear_branches(number);
+        }
+    }
+
+    fn used_slots(&self) -> impl Iterator<Item = usize> {
+        (0..SLOTS).filter(|slot| self.slots.get(*slot) == Some(&true))
+    }
+
+    /// The runtime's place, as addresses of the target.
+    pub(crate) fn in_runtime(&self, address: u64) -> bool {
+        (self.base..self.base + IMAGE as u64).contains(&address)
+    }
+
+    /// Whether an address of the target is any memory of ours.
+    pub(crate) fn overlaps(&self, start: u64, end: u64, ring_bytes: u64) -> bool {
+        let meets = |from: u64, bytes: u64| start < from + bytes && from < end;
+        meets(self.base, self.layout.data() as u64)
+            || meets(self.ring, ring_bytes)
+            || self.zones.keys().any(|zone| meets(*zone, ZONE as u64))
+    }
+
+    /// Offset for one more zone.
+    pub(crate) fn next_zone(&self) -> Option<usize> {
+        let taken = self.zones.len();
+        (taken < ZONES).then(|| self.layout.zones + taken * ZONE)
+    }
+}

@@ -1,0 +1,6 @@
+//! The edge to the kernel: all `unsafe` of the supervisor.
+
+pub(crate) mod alarm;
+pub(crate) mod mapping;
+pub(crate) mod ptrace;
+pub(crate) mod remote;

@@ -1,0 +1,313 @@
+//! ptrace(2) of the supervisor. A tracee belongs to the thread that seized
+//! it: all calls must come from that thread.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// General registers of a tracee, as PTRACE_GETREGS gives them.
+pub(crate) type Registers = libc::user_regs_struct;
+
+/// What a signal says; kept whole, so that it can be delivered later.
+#[derive(Clone, Copy)]
+pub(crate) struct SignalInfo(libc::siginfo_t);
+
+/// si_code of a breakpoint instruction.
+pub(crate) const SI_KERNEL: i32 = 0x80;
+/// si_code of a single step.
+pub(crate) const TRAP_TRACE: i32 = 2;
+
+impl SignalInfo {
+    /// The signal's number.
+    pub(crate) fn number(&self) -> i32 {
+        self.0.si_signo
+    }
+
+    /// Why it was sent: SI_USER, SI_KERNEL, TRAP_TRACE ...
+    pub(crate) fn code(&self) -> i32 {
+        self.0.si_code
+    }
+
+    /// The address of a fault (`si_addr`).
+    pub(crate) fn address(&self) -> u64 {
+        // SAFETY: the union is plain bits in every variant.
+        let address = unsafe { self.0.si_addr() };
+        address.addr() as u64
+    }
+
+    /// The same with another `si_addr`.
+    pub(crate) fn with_address(mut self, address: u64) -> SignalInfo {
+        const AT: usize = 16;
+        let place = (&raw mut self.0).cast::<u8>().wrapping_add(AT).cast::<u64>();
+        // SAFETY: si_addr lies 16 bytes into siginfo_t on x86-64
+        // (uapi/asm-generic/siginfo.h), aligned, within its 128 bytes.
+        unsafe { place.write(address) };
+        self
+    }
+}
+
+impl std::fmt::Debug for SignalInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "signal {} code {}", self.number(), self.code())
+    }
+}
+
+/// How a tracee stopped, or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// A signal is about to be delivered; also a step's or breakpoint's trap.
+    Signal(c_int),
+    /// clone, fork or vfork: the new task's id.
+    Made {
+        /// The new task.
+        child: i32,
+        /// By which of the calls.
+        how: Made,
+    },
+    /// It runs another program; the id of the thread that called exec.
+    Exec {
+        /// Thread id before exec.
+        former: i32,
+    },
+    /// Its group is stopped by this signal.
+    Group(c_int),
+    /// It was interrupted, or has just been attached or made.
+    Interrupted,
+    /// Another event of ptrace(2).
+    Other,
+    /// It ended by exit.
+    Exited(c_int),
+    /// It was killed by a signal.
+    Killed(c_int),
+}
+
+/// The call that made a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// clone without CLONE_VFORK, and an exit signal that is not SIGCHLD.
+    Clone,
+    /// fork, or clone with SIGCHLD.
+    Fork,
+    /// With CLONE_VFORK.
+    Vfork,
+}
+
+const OPTIONS: c_int = libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_TRACESYSGOOD;
+
+/// Traces a task without stopping it; what it makes is traced too. With
+/// `kill` it dies with the supervisor.
+pub(crate) fn seize(tid: i32, kill: bool) -> io::Result<()> {
+    request(libc::PTRACE_SEIZE, tid, 0, options(kill, false))
+}
+
+/// Sets the options again: the tracee must be stopped.
+pub(crate) fn set_options(tid: i32, kill: bool, suspend_seccomp: bool) -> io::Result<()> {
+    request(libc::PTRACE_SETOPTIONS, tid, 0, options(kill, suspend_seccomp))
+}
+
+fn options(kill: bool, suspend_seccomp: bool) -> u64 {
+    let kill = if kill { libc::PTRACE_O_EXITKILL } else { 0 };
+    let suspend = if suspend_seccomp { libc::PTRACE_O_SUSPEND_SECCOMP } else { 0 };
+    u64::from((OPTIONS | kill | suspend).cast_unsigned())
+}
+
+/// Stops a tracee that runs.
+pub(crate) fn interrupt(tid: i32) -> io::Result<()> {
+    request(libc::PTRACE_INTERRUPT, tid, 0, 0)
+}
+
+/// Lets a stopped tracee run on, with `signal` delivered unless 0.
+pub(crate) fn resume(tid: i32, signal: c_int) -> io::Result<()> {
+    request(libc::PTRACE_CONT, tid, 0, number(signal))
+}
+
+/// Lets it run on to the next begin or end of a system call.
+pub(crate) fn resume_to_call(tid: i32) -> io::Result<()> {
+    request(libc::PTRACE_SYSCALL, tid, 0, 0)
+}
+
+/// Lets it run one instruction, or to the begin of a signal's handler.
+pub(crate) fn step(tid: i32, signal: c_int) -> io::Result<()> {
+    request(libc::PTRACE_SINGLESTEP, tid, 0, number(signal))
+}
+
+/// Leaves a tracee in its group's stop until SIGCONT.
+pub(crate) fn listen(tid: i32) -> io::Result<()> {
+    request(libc::PTRACE_LISTEN, tid, 0, 0)
+}
+
+/// Ends tracing; the task runs on by itself.
+pub(crate) fn detach(tid: i32, signal: c_int) -> io::Result<()> {
+    request(libc::PTRACE_DETACH, tid, 0, number(signal))
+}
+
+/// Kills a whole process.
+pub(crate) fn kill(pid: i32) {
+    // SAFETY: takes two numbers.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+}
+
+/// Sends a signal to one thread.
+pub(crate) fn send(pid: i32, tid: i32, signal: c_int) {
+    // SAFETY: takes three numbers.
+    unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, signal) };
+}
+
+fn number(signal: c_int) -> u64 {
+    u64::from(signal.cast_unsigned())
+}
+
+fn pointer<T>(value: u64) -> *mut T {
+    ptr::without_provenance_mut(usize::try_from(value).unwrap_or(usize::MAX))
+}
+
+fn request(request: c_uint, tid: i32, address: u64, data: u64) -> io::Result<()> {
+    // SAFETY: none of the requests that come here reads or writes memory of
+    // ours.
+    let result =
+        unsafe { libc::ptrace(request, tid, pointer::<c_void>(address), pointer::<c_void>(data)) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Reads a value of the kernel's into memory of its size.
+fn get<T>(request: c_uint, tid: i32, address: u64) -> io::Result<T> {
+    let mut value = MaybeUninit::<T>::zeroed();
+    // SAFETY: the request writes at most a `T`, to `value`; see the callers.
+    let result =
+        unsafe { libc::ptrace(request, tid, pointer::<c_void>(address), value.as_mut_ptr()) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: zeroed before, plain bits in every type that comes here.
+    Ok(unsafe { value.assume_init() })
+}
+
+fn set<T>(request: c_uint, tid: i32, value: &T) -> io::Result<()> {
+    let none = ptr::null_mut::<c_void>();
+    // SAFETY: the request reads a `T` from `value`.
+    let result = unsafe { libc::ptrace(request, tid, none, ptr::from_ref(value)) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The registers of a stopped tracee.
+pub(crate) fn registers(tid: i32) -> io::Result<Registers> {
+    get(libc::PTRACE_GETREGS, tid, 0)
+}
+
+/// Sets them.
+pub(crate) fn set_registers(tid: i32, registers: &Registers) -> io::Result<()> {
+    set(libc::PTRACE_SETREGS, tid, registers)
+}
+
+/// Sets the instruction pointer alone.
+pub(crate) fn set_ip(tid: i32, ip: u64) -> io::Result<()> {
+    let at = std::mem::offset_of!(libc::user_regs_struct, rip) as u64;
+    request(libc::PTRACE_POKEUSER, tid, at, ip)
+}
+
+/// The signal that a tracee stopped for.
+pub(crate) fn signal_info(tid: i32) -> io::Result<SignalInfo> {
+    get(libc::PTRACE_GETSIGINFO, tid, 0).map(SignalInfo)
+}
+
+/// Changes it; it must be in the stop of a signal's delivery.
+pub(crate) fn set_signal_info(tid: i32, info: &SignalInfo) -> io::Result<()> {
+    set(libc::PTRACE_SETSIGINFO, tid, &info.0)
+}
+
+/// Sets a debug register (0 to 3: addresses, 7: control).
+pub(crate) fn set_debug_register(tid: i32, number: usize, value: u64) -> io::Result<()> {
+    let base = std::mem::offset_of!(libc::user, u_debugreg);
+    request(libc::PTRACE_POKEUSER, tid, (base + 8 * number) as u64, value)
+}
+
+/// Where a task has registered restartable sequences, as
+/// PTRACE_GET_RSEQ_CONFIGURATION tells (Linux 5.13).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rseq {
+    /// Address of its struct rseq; 0: none.
+    pub(crate) address: u64,
+    /// Its size.
+    pub(crate) size: u32,
+    /// The word before abort handlers.
+    pub(crate) signature: u32,
+    /// Zero.
+    pub(crate) flags: u32,
+    /// Zero.
+    pub(crate) pad: u32,
+}
+
+/// The registered area of restartable sequences.
+pub(crate) fn rseq(tid: i32) -> io::Result<Rseq> {
+    const GET_RSEQ_CONFIGURATION: c_uint = 0x420f;
+    get(GET_RSEQ_CONFIGURATION, tid, size_of::<Rseq>() as u64)
+}
+
+/// Waits for the next report of any tracee, or of a child of this thread.
+/// None: there is neither.
+pub(crate) fn wait_any() -> io::Result<Option<(i32, Stop)>> {
+    wait(-1, libc::__WALL | libc::__WNOTHREAD)
+}
+
+/// The same if there is one now.
+pub(crate) fn poll_any() -> io::Result<Option<(i32, Stop)>> {
+    wait(-1, libc::__WALL | libc::__WNOTHREAD | libc::WNOHANG)
+}
+
+/// Waits for the next report of one task.
+pub(crate) fn wait_for(tid: i32) -> io::Result<Option<Stop>> {
+    wait(tid, libc::__WALL | libc::__WNOTHREAD).map(|report| report.map(|(_, stop)| stop))
+}
+
+fn wait(tid: i32, flags: c_int) -> io::Result<Option<(i32, Stop)>> {
+    loop {
+        let mut status: c_int = 0;
+        // SAFETY: writes the status, to `status`.
+        let found = unsafe { libc::waitpid(tid, &raw mut status, flags) };
+        if found > 0 {
+            return Ok(Some((found, interpret(found, status))));
+        }
+        if found == 0 {
+            return Ok(None);
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EINTR) => {}
+            Some(libc::ECHILD) => return Ok(None),
+            _ => return Err(error),
+        }
+    }
+}
+
+fn interpret(tid: i32, status: c_int) -> Stop {
+    if libc::WIFEXITED(status) {
+        return Stop::Exited(libc::WEXITSTATUS(status));
+    }
+    if libc::WIFSIGNALED(status) {
+        return Stop::Killed(libc::WTERMSIG(status));
+    }
+    let signal = libc::WSTOPSIG(status);
+    let made = |how| Stop::Made { child: message(tid), how };
+    match (status >> 16) & 0xff {
+        0 => Stop::Signal(signal),
+        libc::PTRACE_EVENT_CLONE => made(Made::Clone),
+        libc::PTRACE_EVENT_FORK => made(Made::Fork),
+        libc::PTRACE_EVENT_VFORK => made(Made::Vfork),
+        libc::PTRACE_EVENT_EXEC => Stop::Exec { former: message(tid) },
+        libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => Stop::Group(signal),
+        libc::PTRACE_EVENT_STOP => Stop::Interrupted,
+        _ => Stop::Other,
+    }
+}
+
+/// The task id that goes with an event; 0 when the tracee was killed since.
+fn message(tid: i32) -> i32 {
+    get::<libc::c_ulong>(libc::PTRACE_GETEVENTMSG, tid, 0)
+        .map_or(0, |message| i32::try_from(message).unwrap_or(0))
+}
