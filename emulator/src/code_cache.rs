@@ -81,9 +81,9 @@ impl CodeCache {
     pub fn add_zone(&mut self, base: u64, memory: ZoneMemory) -> Result<ZoneId, ZoneError> {
         let mut memory = memory;
         let size = memory.as_mut().as_mut().len() as u64;
-        let top = base.checked_add(size).filter(|&top| top <= 1 << 47);
-        if size < 1 << 20 || size > 1 << 31 || size % 4096 != 0 || base % 4096 != 0 || top.is_none()
-        {
+        let fits = base.checked_add(size).is_some_and(|top| top <= 1 << 47);
+        let whole = size.is_multiple_of(4096) && base.is_multiple_of(4096);
+        if !(1 << 20..=1 << 31).contains(&size) || !whole || !fits {
             return Err(ZoneError);
         }
         let mut zone = Zone::new(base, memory);

@@ -25,4 +25,7 @@ pub use location::{Location, Phase};
 pub use settings::{CodeSource, Countdown, CpuFeatures, Needs, Runtime, Translation};
 pub use stop::Stop;
 pub(crate) use stubs::{Stubs, write as write_stubs};
+#[cfg(test)]
+mod tests;
+
 pub(crate) use trace::{Surroundings, Tracer, Wanted, entry_elsewhere};

@@ -96,7 +96,7 @@ impl Zone {
     /// written by the caller.
     pub(crate) fn new(base: u64, mut memory: ZoneMemory) -> Zone {
         let size = memory.as_mut().as_mut().len() as u64;
-        let split = size / 2 & !63;
+        let split = (size / 2) & !63;
         Zone {
             base,
             memory,

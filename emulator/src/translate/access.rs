@@ -4,15 +4,15 @@ use iced_x86::{
     Code, Instruction, InstructionInfo, MemorySize, Mnemonic, OpAccess, Register, UsedMemory,
 };
 
-use super::assembler::low32;
+use super::assembler::{Sum, low32};
 use super::register::{Gpr, Gprs, RAX, RBX, RSP};
 use crate::block::{AccessKind, LOCKED, NARROW};
 
 /// How an effective address is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// From registers: base, index and the power of two that scales it.
-    Registers { base: Option<Gpr>, index: Option<(Gpr, u8)>, displacement: i32, narrow: bool },
+    /// From registers.
+    Registers(Sum),
     /// Always the same.
     Absolute(u64),
     /// rbx + al.
@@ -38,7 +38,7 @@ impl Address {
     /// Registers that it is made of.
     pub(crate) fn registers(&self) -> Gprs {
         match self.form {
-            Form::Registers { base, index, .. } => {
+            Form::Registers(Sum { base, index, .. }) => {
                 let base = base.map_or(Gprs::NONE, Gprs::of);
                 base.or(index.map_or(Gprs::NONE, |(index, _)| Gprs::of(index)))
             }
@@ -65,12 +65,12 @@ impl Address {
             Form::Absolute(displacement)
         } else {
             let scale = u8::try_from(scale.trailing_zeros()).unwrap_or(0);
-            Form::Registers {
+            Form::Registers(Sum {
                 base: of_base,
                 index: of_index.map(|index| (index, scale)),
                 displacement: low32(displacement).cast_signed(),
                 narrow,
-            }
+            })
         };
         Address { form, segment }
     }
@@ -159,7 +159,7 @@ pub(crate) fn list(
         if memory.base() == RSP.named()
             && kind == AccessKind::Store
             && matches!(instruction.code(), Code::Pop_rm64 | Code::Pop_rm16)
-            && let Form::Registers { displacement, .. } = &mut access.address.form
+            && let Form::Registers(Sum { displacement, .. }) = &mut access.address.form
             && instruction.memory_base() == Register::RSP
             && displacement.cast_unsigned() == instruction.memory_displacement32()
         {
@@ -240,12 +240,13 @@ fn special(instruction: &Instruction, memory: &UsedMemory, access: &mut Access) 
         | Mnemonic::Vmaskmovpd
         | Mnemonic::Vpmaskmovd
         | Mnemonic::Vpmaskmovq => {
-            let mask = if load { instruction.op1_register() } else { instruction.op1_register() };
+            let mask = instruction.op1_register();
             masked(access, load, size.element_size(), size.element_count(), mask);
         }
         Mnemonic::Maskmovdqu | Mnemonic::Vmaskmovdqu => {
-            masked(access, load, 1, 16, instruction.op1_register());
+            masked(access, load, 1, 16, instruction.op2_register());
         }
+        Mnemonic::Maskmovq => masked(access, load, 1, 8, instruction.op2_register()),
         _ if instruction.is_vsib() => {
             let element = size.size().max(1);
             let wide = instruction.is_vsib64();

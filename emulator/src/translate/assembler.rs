@@ -12,6 +12,17 @@ pub(crate) struct Assembler {
     pub(crate) base: u64,
 }
 
+/// An address made of registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) base: Option<Gpr>,
+    /// A register and the power of two that scales it.
+    pub(crate) index: Option<(Gpr, u8)>,
+    pub(crate) displacement: i32,
+    /// 32 bits of all.
+    pub(crate) narrow: bool,
+}
+
 /// The low 32 bits.
 pub(crate) fn low32(value: u64) -> u32 {
     let [a, b, c, d, ..] = value.to_le_bytes();
@@ -165,16 +176,9 @@ impl Assembler {
         self.put(&[0x04, 0x7f, 0x9e]);
     }
 
-    /// lea to, [base + index * 2^scale + displacement]; 32 bits of it when
-    /// `narrow`.
-    pub(crate) fn lea(
-        &mut self,
-        to: Gpr,
-        base: Option<Gpr>,
-        index: Option<(Gpr, u8)>,
-        displacement: i32,
-        narrow: bool,
-    ) {
+    /// lea to, [sum]; 32 bits of it when it is narrow.
+    pub(crate) fn lea(&mut self, to: Gpr, sum: &Sum) {
+        let Sum { base, index, displacement, narrow } = *sum;
         if narrow {
             self.byte(0x67);
         }
@@ -205,10 +209,17 @@ impl Assembler {
         }
     }
 
+    /// lea to, [to + other + displacement]
+    pub(crate) fn plus(&mut self, to: Gpr, other: Gpr, displacement: i32) {
+        let index = Some((other, 0));
+        self.lea(to, &Sum { base: Some(to), index, displacement, narrow: false });
+    }
+
     /// lea register, [register + displacement]
     pub(crate) fn add(&mut self, register: Gpr, displacement: i32) {
         if displacement != 0 {
-            self.lea(register, Some(register), None, displacement, false);
+            let base = Some(register);
+            self.lea(register, &Sum { base, displacement, ..Sum::default() });
         }
     }
 

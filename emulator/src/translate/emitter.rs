@@ -2,8 +2,8 @@
 //! the program's registers are where.
 
 use super::access::{Access, Address, Form, Segment};
-use super::assembler::{Assembler, low32};
-use super::register::{Gpr, Gprs, R11, RAX, RCX, RDX};
+use super::assembler::{Assembler, Sum, low32};
+use super::register::{Gpr, Gprs, R11, RAX, RBX, RCX, RDX};
 use super::settings::Translation;
 use super::stop;
 use super::stubs::Stubs;
@@ -62,6 +62,8 @@ pub(crate) struct Emitter {
     /// The instruction: its address and length.
     pub(crate) ip: u64,
     pub(crate) length: u8,
+    /// The flags are in rax.
+    flags_out: bool,
     /// The second scratch register of checks; rcx is the first.
     pub(crate) second: Gpr,
 }
@@ -90,6 +92,7 @@ impl Emitter {
             clocked: false,
             ip: 0,
             length: 0,
+            flags_out: false,
             second,
         }
     }
@@ -209,19 +212,17 @@ impl Emitter {
     /// base. Its registers must not be held.
     pub(crate) fn address(&self, code: &mut Assembler, address: &Address, other: Gpr) {
         match address.form {
-            Form::Registers { base, index, displacement, narrow } => {
-                code.lea(RCX, base, index, displacement, narrow);
-            }
+            Form::Registers(sum) => code.lea(RCX, &sum),
             Form::Absolute(value) => code.address(RCX, value),
             Form::Table => {
                 code.put(&[0x0f, 0xb6, 0xc8]); // movzx ecx, al
-                code.lea(RCX, Some(Gpr(3)), Some((RCX, 0)), 0, false);
+                code.plus(RCX, RBX, 0);
             }
         }
         if address.segment != Segment::Flat {
             let fs = address.segment == Segment::Fs;
             code.segment_base(other, fs, self.translation.features.fsgsbase);
-            code.lea(RCX, Some(RCX), Some((other, 0)), 0, false);
+            code.plus(RCX, other, 0);
         }
     }
 
@@ -291,7 +292,7 @@ impl Emitter {
                 self.hot.load_indexed(second, second, keys);
             }
         }
-        self.hot.lea(RCX, Some(RCX), Some((second, 0)), i32::from(access.size) - 7, false);
+        self.hot.plus(RCX, second, i32::from(access.size) - 7);
         self.hot.shrx(RCX, second);
         self.hot.jrcxz(5);
         let cold = self.cold_access(access, offset, self.step);
@@ -312,10 +313,12 @@ impl Emitter {
         self.hot.shr32(RDX, 6);
         self.hot.movzx16(RDX, RDX);
         self.hot.load_indexed(RDX, RDX, keys);
-        self.hot.lea(RCX, Some(RCX), Some((RDX, 0)), i32::from(access.size) - 7, false);
+        self.hot.plus(RCX, RDX, i32::from(access.size) - 7);
         self.hot.shr64(RCX, 6);
         self.hot.jrcxz(5);
+        self.flags_out = true;
         let cold = self.cold_access(access, offset, Step::Checked);
+        self.flags_out = false;
         self.hot.jump(cold.start);
         self.hot.shr32(RDX, 6);
         self.hot.movzx16(RDX, RDX);
@@ -415,7 +418,7 @@ impl Emitter {
         let index = block::index(line);
         self.hot.address(RCX, line);
         self.hot.load(second, block::FETCHES + 8 * index);
-        self.hot.lea(RCX, Some(RCX), Some((second, 0)), -6, false);
+        self.hot.plus(RCX, second, -6);
         self.hot.jrcxz(5);
         let access = Access {
             address: Address { form: Form::Absolute(line), segment: Segment::Flat },
@@ -465,7 +468,7 @@ impl Emitter {
         let mut cold = std::mem::take(&mut self.cold);
         let begin = cold.bytes.len();
         let start = cold.here();
-        if !self.translation.features.bmi2 && self.held.has(RAX) {
+        if self.flags_out {
             cold.flags_in();
         }
         for register in self.held.each() {
@@ -546,7 +549,8 @@ fn bit_offset(code: &mut Assembler, register: Gpr, power: u8) {
         _ => {}
     }
     code.put(&[0x48, 0xc1, 0xf8, power]); // sar rax, power
-    code.lea(RCX, Some(RCX), Some((RAX, power - 3)), 0, false);
+    let index = Some((RAX, power - 3));
+    code.lea(RCX, &Sum { base: Some(RCX), index, ..Sum::default() });
     code.load(RAX, block::FLAGS);
     code.flags_in();
 }

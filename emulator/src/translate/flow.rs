@@ -221,7 +221,7 @@ impl Emitter {
 /// Compares rcx with the block's address, and puts rax and rcx back.
 pub(crate) fn write_entry(code: &mut Assembler, pc: u64, miss: u64) {
     code.immediate(RAX, pc.wrapping_neg());
-    code.lea(RCX, Some(RCX), Some((RAX, 0)), 0, false);
+    code.plus(RCX, RAX, 0);
     code.jrcxz(5);
     code.jump(miss);
     code.load(RAX, RAX.slot());

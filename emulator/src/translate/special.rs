@@ -3,7 +3,7 @@
 use iced_x86::{ConstantOffsets, Encoder, Instruction, Mnemonic, OpKind, Register};
 
 use super::access::{self, Access, Address, Segment, Usage};
-use super::assembler::{low32, reach};
+use super::assembler::{Sum, low32, reach};
 use super::emitter::Emitter;
 use super::register::{Gpr, Gprs, RAX, RBX, RCX, RDI, RDX, RSI};
 use super::stop;
@@ -25,8 +25,8 @@ impl Emitter {
         self.restore(usage.needed);
         match instruction.mnemonic() {
             Mnemonic::Rdgsbase | Mnemonic::Wrgsbase => self.gs_base(instruction),
-            _ if instruction.op_count() > 0
-                && instruction.memory_segment() == Register::GS
+            _ if instruction.memory_segment() == Register::GS
+                && instruction.mnemonic() != Mnemonic::Lea
                 && has_memory(instruction) =>
             {
                 self.stand_in(instruction, usage);
@@ -96,16 +96,14 @@ impl Emitter {
         flat.segment = Segment::Flat;
         let mut hot = std::mem::take(&mut self.hot);
         match flat.form {
-            access::Form::Registers { base, index, displacement, narrow } => {
-                hot.lea(to, base, index, displacement, narrow);
-            }
+            access::Form::Registers(sum) => hot.lea(to, &sum),
             access::Form::Absolute(value) => hot.address(to, value),
-            access::Form::Table => hot.lea(to, Some(RBX), None, 0, false),
+            access::Form::Table => hot.copy(to, RBX),
         }
         if address.segment != Segment::Flat {
             let fs = address.segment == Segment::Fs;
             hot.segment_base(other, fs, self.translation.features.fsgsbase);
-            hot.lea(to, Some(to), Some((other, 0)), 0, false);
+            hot.plus(to, other, 0);
         }
         self.hot = hot;
         let mut changed = *instruction;
@@ -179,7 +177,8 @@ impl Emitter {
         }
         self.mark_step(Step::Checked);
         // lea rcx, [rcx - 1] or lea ecx, [ecx - 1]
-        self.hot.lea(RCX, Some(RCX), None, -1, narrow);
+        let less = Sum { base: Some(RCX), displacement: -1, narrow, index: None };
+        self.hot.lea(RCX, &less);
         // je or jne to the top, or the instruction is done.
         let opcode = if instruction.has_repne_prefix() { 0x85 } else { 0x84 };
         self.hot.put(&[0x0f, opcode]);

@@ -219,8 +219,7 @@ impl Tracer {
         let usage = Usage::of(info);
         if instruction.segment_prefix() == Register::GS
             && !has_memory(instruction)
-            && !info.used_memory().is_empty()
-            && instruction.flow_control() == FlowControl::Next
+            && info.used_memory().iter().any(|memory| memory.segment() == Register::GS)
         {
             emitter.stop(stop::INSTRUCTION, ip, 0);
             return (Next::Nothing, Ways::default());
@@ -398,7 +397,7 @@ fn check_itself(emitter: &mut Emitter, pc: u64, at: usize, code: &[u8]) {
             _ => &[0x0f, 0xb6, 0x09],
         });
         cold.immediate(RAX, u64::from_le_bytes(value).wrapping_neg());
-        cold.lea(RCX, Some(RCX), Some((RAX, 0)), 0, false);
+        cold.plus(RCX, RAX, 0);
         cold.jrcxz(5);
         cold.byte(0xe9);
         fails.push(cold.bytes.len());
