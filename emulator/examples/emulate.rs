@@ -1,5 +1,5 @@
 //! Runs a program under the emulated PMU and prints what came of it:
-//! `emulate [-t EVENT] [-i N] [-c COUNT] [-o FILE] [-r PAGES] [-f] (-p PID | PROGRAM ARGUMENTS)`.
+//! `emulate [-t EVENT] [-g GEOMETRY] [-i N] [-c COUNT] [-o FILE] [-r PAGES] [-f] (-p PID | PROGRAM ARGUMENTS)`.
 //!
 //! FILE gets a line for each record; the counts go to stderr. With -f the
 //! program's address space is not randomized (setarch -R).
@@ -31,6 +31,7 @@ mod sys {
 
 struct Arguments {
     event: Event,
+    geometry: Geometry,
     interval: u64,
     count: Option<u64>,
     out: Option<File>,
@@ -58,6 +59,7 @@ fn event(name: &str) -> Result<Event, String> {
 fn arguments() -> Result<Arguments, Box<dyn Error>> {
     let mut found = Arguments {
         event: Event::L1DataMiss,
+        geometry: Geometry::default(),
         interval: 100,
         count: None,
         out: None,
@@ -71,6 +73,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         let mut value = || words.next().ok_or(format!("{word} needs a value"));
         match word.as_str() {
             "-t" => found.event = event(&value()?)?,
+            "-g" => found.geometry = found.geometry.with(&value()?)?,
             "-i" => found.interval = value()?.parse()?,
             "-c" => found.count = Some(value()?.parse()?),
             "-o" => found.out = Some(File::create(value()?)?),
@@ -119,7 +122,7 @@ fn settings(arguments: &Arguments) -> Settings {
     let trailer = SampleType::IDENTIFIER | SampleType::TID | SampleType::TIME | SampleType::CPU;
     let side_attr = Attr { sample_type: trailer, ..attr.clone() };
     Settings {
-        geometry: Geometry::default(),
+        geometry: arguments.geometry.clone(),
         prefetch: false,
         event: arguments.event,
         interval: arguments.interval,
