@@ -59,7 +59,10 @@ impl Engine {
             let (space, number) = self.block_of(tid)?;
             let base = space.get(number, block::GS_BASE);
             let block = self.give_block(child)?;
-            self.space_of(child)?.set(block, block::GS_BASE, base);
+            let space = self.space_of(child)?;
+            space.set(block, block::GS_BASE, base);
+            space.copy_branches(number, block);
+            self.task(child)?.unborn = true;
         }
         Ok(())
     }
@@ -109,6 +112,7 @@ impl Engine {
         registers.gs_base = space.address(space.block_offset(number));
         space.set(number, block::FS_BASE, registers.fs_base);
         ptrace::set_registers(tid, &registers)?;
+        self.task(tid)?.unborn = false;
         self.go(tid)
     }
 

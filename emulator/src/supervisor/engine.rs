@@ -43,6 +43,8 @@ pub(crate) struct Task {
     pub(crate) pending: VecDeque<SignalInfo>,
     /// It waits for room in the ring, stopped.
     pub(crate) waits: bool,
+    /// It has just been made, and has its maker's block in its registers.
+    pub(crate) unborn: bool,
     /// The report of its end is on the way.
     pub(crate) dying: bool,
     /// Restartable sequences that were taken from it.
@@ -59,6 +61,7 @@ impl Task {
             guest: None,
             pending: VecDeque::new(),
             waits: false,
+            unborn: false,
             dying: false,
             rseq: None,
         }
@@ -204,8 +207,8 @@ impl Engine {
             (_, Stop::Made { child, how }) => self.made(tid, child, how),
             (Mode::Held, Stop::Signal(signal)) => Ok(ptrace::resume(tid, signal)?),
             (Mode::Held, _) => Ok(ptrace::resume(tid, 0)?),
-            (Mode::Emulated, Stop::Signal(signal)) => self.signal(tid, signal),
-            (Mode::Emulated, _) if task.block.is_none() => self.start_task(tid),
+            (Mode::Emulated, Stop::Signal(signal)) if !task.unborn => self.signal(tid, signal),
+            (Mode::Emulated, _) if task.unborn => self.start_task(tid),
             (Mode::Emulated, _) => self.go(tid),
         }
     }

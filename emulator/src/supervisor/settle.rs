@@ -296,9 +296,7 @@ impl Engine {
                     return Err(Trouble::Gone);
                 }
                 Stop::Group(_) | Stop::Interrupted | Stop::Other => {
-                    if self.task(tid)?.block.is_none() {
-                        self.give_block(tid)?;
-                    }
+                    self.task(tid)?.unborn = false;
                     return self.settle(tid);
                 }
             }

@@ -49,6 +49,10 @@ impl Engine {
             CodeStop::Indirect => {
                 let (space, number) = self.block_of(tid)?;
                 registers.rip = space.get(number, block::BRANCH);
+                self.task(tid)?.guest = Some(registers);
+                self.enter(tid)?;
+                self.know_branch(tid, registers.rip)?;
+                return self.go(tid);
             }
             CodeStop::Syscall { ip, next } => {
                 registers.rip = ip;
@@ -76,6 +80,17 @@ impl Engine {
         }
         self.task(tid)?.guest = Some(registers);
         self.enter_and_go(tid)
+    }
+
+    /// Lets an indirect branch of this address space find its target next
+    /// time.
+    fn know_branch(&mut self, tid: i32, target: u64) -> Result<(), Trouble> {
+        let memory = self.task(tid)?.memory;
+        let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
+        if let Some(space) = self.spaces.get(&of.space) {
+            space.enter_branch(&self.plan.setup, of.slot, target);
+        }
+        Ok(())
     }
 
     /// The runtime stopped the thread.

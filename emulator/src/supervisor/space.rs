@@ -6,6 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use rustc_hash::FxHashMap;
+
 use super::code::Code;
 use crate::block;
 use crate::code_cache::CodeCache;
@@ -68,6 +70,8 @@ pub(crate) struct Space {
     pub(crate) code: Code,
     /// Zones: address in the target, offset in the memory.
     pub(crate) zones: BTreeMap<u64, usize>,
+    /// Where indirect branches go, all that were told so far.
+    entries: FxHashMap<u64, u64>,
     slots: Vec<bool>,
     blocks: Vec<bool>,
 }
@@ -91,7 +95,8 @@ impl Space {
     ) -> Space {
         let (slots, blocks) = (vec![false; SLOTS], vec![false; BLOCKS]);
         let code = Code::default();
-        Space { memory, layout, base, ring, cache, code, zones: BTreeMap::new(), slots, blocks }
+        let (zones, entries) = (BTreeMap::new(), FxHashMap::default());
+        Space { memory, layout, base, ring, cache, code, zones, entries, slots, blocks }
     }
 
     /// Takes a free slot for an address space.
@@ -172,6 +177,7 @@ impl Space {
     /// Enters new code into the tables of all address spaces that share it.
     pub(crate) fn enter_branches(&mut self, setup: &Setup) {
         for (target, to) in self.cache.take_entries() {
+            self.entries.insert(target, to);
             for slot in self.used_slots() {
                 let table = setup.branches(self.slot_words(slot));
                 if !branches::set(table, target, to) {
@@ -182,8 +188,29 @@ impl Space {
         }
     }
 
+    /// Enters a target into the table of one address space, which was made
+    /// after the target was.
+    pub(crate) fn enter_branch(&self, setup: &Setup, slot: usize, target: u64) {
+        if let Some(to) = self.entries.get(&target) {
+            branches::set(setup.branches(self.slot_words(slot)), target, *to);
+        }
+    }
+
+    /// Copies the branches that a block knows to the block of a fork.
+    pub(crate) fn copy_branches(&self, from: usize, to: usize) {
+        let words = |number: usize| {
+            self.memory.words(self.block_offset(number) + block::BRANCHES, block::ENTRIES * 8)
+        };
+        for (from, to) in words(from).iter().zip(words(to)) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
     /// Takes code that is gone out of them.
-    pub(crate) fn drop_branches(&self, setup: &Setup, gone: &[u64]) {
+    pub(crate) fn drop_branches(&mut self, setup: &Setup, gone: &[u64]) {
+        for target in gone {
+            self.entries.remove(target);
+        }
         for slot in self.used_slots() {
             let table = setup.branches(self.slot_words(slot));
             for target in gone {
@@ -193,7 +220,8 @@ impl Space {
     }
 
     /// Empties them. No thread may be in translated code.
-    pub(crate) fn clear_all_branches(&self, setup: &Setup) {
+    pub(crate) fn clear_all_branches(&mut self, setup: &Setup) {
+        self.entries.clear();
         for slot in self.used_slots() {
             branches::clear(setup.branches(self.slot_words(slot)));
         }
