@@ -9,7 +9,6 @@ mod plan;
 mod program;
 mod session;
 
-pub(crate) use kind::description;
-pub use kind::{NotEmulated, has_address, kind};
+pub use kind::{NotEmulated, has_address, kind, meaning};
 pub use plan::{Model, Plan, outline, plan};
 pub use session::Session;

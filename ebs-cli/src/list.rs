@@ -256,7 +256,7 @@ fn emulated_type(entry: &Type) -> Named {
         name: entry.name.to_owned(),
         namer: Namer::Hardmeter,
         pmus: vec!["emulated".to_owned()],
-        what: entry.meaning.to_owned(),
+        what: emulated::meaning(entry).unwrap_or_else(|| entry.meaning.to_owned()),
         exact: Some(true),
         address: Some(emulated::has_address(entry)),
         interval: Some(entry.default_interval),

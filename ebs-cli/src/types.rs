@@ -28,7 +28,8 @@ pub fn list(facts: &Facts) -> String {
             emulated_because = Some(why);
             let address = if emulated::has_address(entry) { "yes" } else { "-" };
             let columns = [entry.name, &interval(entry, entry.default_interval), "exact", address];
-            row(&mut emulated, columns, entry.meaning);
+            let meaning = emulated::meaning(entry);
+            row(&mut emulated, columns, meaning.as_deref().unwrap_or(entry.meaning));
             continue;
         }
         match availability(entry, facts) {

@@ -66,9 +66,11 @@ pub fn help(entry: &EventType, facts: &Facts) -> String {
 
 /// What stands in where there is no PMU.
 fn emulation(entry: &EventType, facts: &Facts, text: &mut String) {
-    let (Some(why), Ok(event)) = (emulable(entry, facts), emulated::kind(entry)) else { return };
+    let (Some(why), Some(counted)) = (emulable(entry, facts), emulated::meaning(entry)) else {
+        return;
+    };
     line(text, "here", &format!("emulated, with -u and a command or a PID: {why}"));
-    line(text, "counted", &format!("{}, by a model", emulated::description(event)));
+    line(text, "counted", &format!("{counted}, by a model"));
     let (address, weight) = match emulated::has_address(entry) {
         true => ("of the data", "the model's cycles"),
         false => ("none", "none"),

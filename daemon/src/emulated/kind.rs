@@ -65,7 +65,7 @@ fn no(why: &'static str) -> Result<Event, NotEmulated> {
 }
 
 /// What is counted, in the model's words.
-pub(crate) fn description(event: Event) -> String {
+pub(super) fn description(event: Event) -> String {
     match event {
         Event::Class(Class::Retired) => "instructions".to_owned(),
         Event::Class(Class::Of(class)) => format!("instructions of class {class}"),
@@ -81,6 +81,11 @@ pub(crate) fn description(event: Event) -> String {
         Event::BlockedForward => "loads that an earlier store cannot feed".to_owned(),
         Event::HitModified => "loads of lines that another thread has modified".to_owned(),
     }
+}
+
+/// What is counted for a type when it is emulated; None: it is not.
+pub fn meaning(entry: &EventType) -> Option<String> {
+    kind(entry).ok().map(description)
 }
 
 /// Whether the emulated records of a type hold a data address.

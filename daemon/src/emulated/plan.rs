@@ -39,7 +39,7 @@ pub struct Model {
 impl fmt::Display for Model {
     /// `32K/8 L1D, ...`, for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.geometry)?;
+        write!(f, "{}", self.geometry)?;
         if self.prefetch {
             f.write_str(", prefetchers on")?;
         }
@@ -54,7 +54,7 @@ impl Model {
     /// What a stream's note says of it, behind the promises.
     pub(super) fn note(&self) -> String {
         // Neither may end the value.
-        let geometry = format!("{:?}", self.geometry).replace(';', ",");
+        let geometry = self.geometry.to_string().replace(';', ",");
         let prefetch = if self.prefetch { "on" } else { "off" };
         let mut note = format!("model={geometry};prefetch={prefetch}");
         if let Some(Burst { on, every }) = self.burst {

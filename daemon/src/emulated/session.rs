@@ -37,6 +37,8 @@ pub struct Session {
     ring: Mapping,
     command: Option<Command>,
     state: TargetState,
+    /// How the command or process ended, if the emulation saw it.
+    ended: Option<CommandStatus>,
     described: Described,
     outbox: Outbox,
     ledger: Ledger,
@@ -102,6 +104,7 @@ impl Session {
             ring,
             command,
             state: TargetState::Running,
+            ended: None,
             described,
             ledger,
             accepted: 0,
@@ -136,17 +139,18 @@ impl Session {
 
     /// Takes over where the target stands.
     fn look(&mut self, standing: Standing) {
-        let ended = self.emulation.as_ref().and_then(Emulation::ended).map(status);
+        let ended = self.emulation.as_ref().and_then(Emulation::ended);
+        self.ended = self.ended.or(ended.map(status));
         self.state = match standing {
-            Standing::Emulated if ended.is_some() => TargetState::Left,
+            Standing::Emulated if self.ended.is_some() => TargetState::Left,
             Standing::Emulated => TargetState::Running,
             // Whatever lives on is sampled no more.
             Standing::Left | Standing::Gone => TargetState::Gone,
         };
         if let Some(command) = &mut self.command
-            && (ended.is_some() || standing == Standing::Left)
+            && (self.ended.is_some() || standing == Standing::Left)
         {
-            command.untrace(ended);
+            command.untrace(self.ended);
         }
     }
 }

@@ -9,8 +9,9 @@ pub struct EmulationArguments {
     /// program's own instructions run through; `auto` takes the PMU where there is one.
     #[arg(long, value_name = "auto|pmu|emulated", help_heading = EMULATED)]
     pub source: Option<String>,
-    /// Caches and TLBs of the emulated PMU: LEVEL=SIZE,WAYS,LINE, such as `l1d=32k,8,64 l2=off`, or
-    /// the name of a CPU [default: this machine's].
+    /// Caches and TLBs of the emulated PMU: LEVEL=SIZE,WAYS or LEVEL=off, of the levels l1d, l1i,
+    /// l2, l3, dtlb and stlb, such as "l1d=32k,8 l2=off"; or the name of a machine, such as skylake
+    /// [default: this machine's].
     #[arg(long, value_name = "SPEC", help_heading = EMULATED)]
     pub cache: Vec<String>,
     /// Lets the emulated caches prefetch, next lines and strides.

@@ -51,8 +51,11 @@ impl Emulation {
     ///
     /// # Errors
     /// `--cache` that describes no caches.
-    pub fn model(&self, _root: &Path) -> Result<Model, Misuse> {
-        Ok(Model { geometry: Geometry::default(), prefetch: self.prefetch, burst: self.burst })
+    pub fn model(&self, root: &Path) -> Result<Model, Misuse> {
+        let geometry = Geometry::of_machine(root)
+            .with(&self.cache)
+            .map_err(|error| Misuse::Cache(format!("--cache {error}")))?;
+        Ok(Model { geometry, prefetch: self.prefetch, burst: self.burst })
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use emulator::{Account, Emulation, Standing};
 use record::stream::write;
 
-use super::{EVENT, Session};
+use super::{EVENT, Session, status};
 use crate::ledger::{EventAccount, Ledger};
 use crate::session::{SessionError, Sink};
 use crate::sys::event::NATIVE_ORDER;
@@ -37,6 +37,7 @@ impl Session {
             }
         }
         if let Some(emulation) = self.emulation.take() {
+            self.ended = self.ended.or(emulation.ended().map(status));
             match emulation.finish() {
                 Ok(account) => self.settle(&account),
                 Err(fault) => {
@@ -46,6 +47,9 @@ impl Session {
             }
         }
         self.pass();
+        if let Some(command) = &mut self.command {
+            command.untrace(self.ended);
+        }
         self.ledger.wall = self.stopped.unwrap_or_default();
         let _booked = self.outbox.flush(sink, &mut self.ledger);
         write::event_unit(EVENT, &self.ledger.note(0), NATIVE_ORDER, &mut self.outbox.bytes)
