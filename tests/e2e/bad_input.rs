@@ -22,7 +22,7 @@ fn hardware_types_say_why_they_are_not_to_be_had() {
         eprintln!("skipped hardware_types_say_why_they_are_not_to_be_had: this CPU has a PMU");
         return;
     }
-    refused("-u -t l1_cache_miss true", 1, &["l1_cache_miss", "PMU"]);
+    refused("-u --source pmu -t l1_cache_miss true", 1, &["l1_cache_miss", "PMU"]);
 }
 
 #[test]
