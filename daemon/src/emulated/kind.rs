@@ -93,6 +93,26 @@ pub fn has_address(entry: &EventType) -> bool {
     kind(entry).is_ok_and(is_access)
 }
 
+/// A number of its own for each event, the same for ever: streams carry it.
+pub(super) fn number(event: Event) -> u64 {
+    const CLASSES: u64 = 0x100;
+    match event {
+        Event::Class(Class::Retired) => 0,
+        Event::Class(Class::Of(class)) => CLASSES + class as u64,
+        Event::L1DataMiss => 1,
+        Event::L2Miss => 2,
+        Event::L3Miss => 3,
+        Event::DtlbLoadMiss => 4,
+        Event::DtlbStoreMiss => 5,
+        Event::DtlbMiss => 6,
+        Event::PageWalk => 7,
+        Event::SplitLoad => 8,
+        Event::SplitStore => 9,
+        Event::BlockedForward => 10,
+        Event::HitModified => 11,
+    }
+}
+
 /// Whether the event's records are of accesses: address, level and modelled
 /// latency mean something.
 pub(super) fn is_access(event: Event) -> bool {

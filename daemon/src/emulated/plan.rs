@@ -18,9 +18,11 @@ use crate::{Modes, PlannedEvent, Refusal, Request, Target};
 /// The PMU's name in streams: no directory under
 /// /sys/bus/event_source/devices.
 pub(crate) const PMU: &str = "emulated";
-/// `perf_event_attr.type` of its events: the letters EMUL. The kernel numbers
-/// PMUs from 6 on as they come, so no machine's PMU has this number.
-const TYPE: EventType = EventType(0x4c55_4d45);
+/// High half of the config of its events, which are of PERF_TYPE_SOFTWARE:
+/// the letters EMUL. No kernel has a software event of such a number, and
+/// perf prints events of that type alone as it should, before it has seen
+/// all of a stream (process_attr(), tools/perf/builtin-script.c).
+const EMUL: u64 = 0x4c55_4d45 << 32;
 /// Data pages of the ring unless asked otherwise: the target waits when it
 /// is full, so that more would only cost memory.
 const RING_PAGES: u32 = 2048;
@@ -163,7 +165,8 @@ fn outline_with_event(request: &Request, facts: &Facts) -> Result<(Outline, Even
 
 fn attr(request: &Request, entry: &Type, counts: Event) -> Attr {
     let mut attr = attrs::common(request.target);
-    attr.kind = TYPE;
+    attr.kind = EventType::SOFTWARE;
+    attr.config = EMUL | kind::number(counts);
     attr.sample_period = request.interval.unwrap_or(entry.default_interval);
     attr.sample_type |= SampleType::PERIOD | SampleType::REGS_INTR;
     attr.sample_regs_intr = record::registers::general(Arch::X86_64);
