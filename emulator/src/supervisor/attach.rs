@@ -70,7 +70,8 @@ fn plan(settings: Settings, ring: Arc<Memory>) -> Result<Plan, StartError> {
         &settings.attr,
         settings.id,
     )
-    .map_err(|error| StartError::Settings(error.to_string()))?;
+    .map_err(|error| StartError::Settings(error.to_string()))?
+    .with_prefetch(settings.prefetch);
     if settings.burst.is_some_and(|burst| burst.on == 0 || burst.every < burst.on) {
         let text = "a burst needs 1 instruction or more, and no more than there are in all";
         return Err(StartError::Settings(text.into()));

@@ -90,13 +90,15 @@ impl Engine {
     fn fork_memory(&mut self, parent: u32) -> Result<u32, Trouble> {
         let of = self.memories.get(&parent).ok_or(Trouble::Gone)?;
         let (id, gadget, fixed) = (of.space, of.gadget, of.fixed);
+        let trap_action = of.trap_action;
         let bytes = self.ring_bytes();
         let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
         let slot = space
             .take_slot(&self.plan.setup, bytes)
             .ok_or_else(|| Trouble::Broken("too many processes forked from one".into()))?;
         let number = self.new_id();
-        self.memories.insert(number, AddressSpace { space: id, slot, gadget, fixed });
+        let memory = AddressSpace { space: id, slot, gadget, fixed, trap_action };
+        self.memories.insert(number, memory);
         Ok(number)
     }
 
@@ -130,7 +132,7 @@ impl Engine {
         if was == Some(Mode::Held) {
             self.account.processes += 1;
         }
-        self.to_end_of_exec(tid)?;
+        self.finish_exec(tid)?;
         if let Some(what) = status::foreign(tid).map_err(|_| Trouble::Gone)? {
             let why = format!("it went on to run a {what} program");
             return self.let_go(tid, why);
@@ -162,7 +164,7 @@ impl Engine {
     }
 
     /// From the event of an exec to the end of the call.
-    fn to_end_of_exec(&mut self, tid: i32) -> Result<(), Trouble> {
+    fn finish_exec(&mut self, tid: i32) -> Result<(), Trouble> {
         for _ in 0..PATIENCE {
             ptrace::resume_to_call(tid)?;
             match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {

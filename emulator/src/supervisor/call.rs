@@ -1,7 +1,5 @@
 //! System calls that the supervisor looks at.
 
-use std::sync::atomic::Ordering;
-
 use super::code::PAGE;
 use super::engine::Engine;
 use super::maps;
@@ -9,8 +7,13 @@ use super::trouble::Trouble;
 use crate::block;
 use crate::sys::ptrace::{self, Registers, Stop};
 
+/// Bytes of the kernel's struct sigaction.
+pub(crate) const ACTION: usize = 32;
+
 /// ENOSYS as a call returns it.
 const NO_SYSTEM_CALL: i64 = -38;
+/// SIGTRAP.
+const TRAP: u64 = 5;
 /// prctl(2): sets the thread's name.
 const SET_NAME: u64 = 15;
 const ARCH_SET_GS: u64 = 0x1001;
@@ -22,7 +25,8 @@ const FIXED: u64 = 0x10;
 const REMAP_FIXED: u64 = 2;
 
 /// The calls that stop.
-const WATCHED: [i64; 13] = [
+const WATCHED: [i64; 14] = [
+    libc::SYS_rt_sigaction,
     libc::SYS_mmap,
     libc::SYS_mprotect,
     libc::SYS_munmap,
@@ -61,6 +65,13 @@ impl Engine {
         let Some(guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
         match guest.rax.cast_signed() {
             libc::SYS_rt_sigreturn => self.return_from_signal(tid, guest),
+            libc::SYS_rt_sigaction => {
+                let result = self.make(tid, next)?;
+                if guest.rdi == TRAP && guest.rsi != 0 && result == 0 {
+                    self.note_trap_action(tid, guest.rsi)?;
+                }
+                self.enter_and_go(tid)
+            }
             libc::SYS_rseq => self.answer(tid, next, NO_SYSTEM_CALL),
             libc::SYS_arch_prctl => self.arch_prctl(tid, next, guest),
             libc::SYS_getrandom => self.getrandom(tid, next, guest),
@@ -170,6 +181,32 @@ impl Engine {
                 return self.enter_and_go(tid);
             }
         }
+    }
+
+    /// Keeps what the program wants to be done at SIGTRAP: the kernel forgets
+    /// it when a breakpoint of ours is met while the signal is blocked
+    /// (force_sig_info_to_task() in kernel/signal.c).
+    fn note_trap_action(&mut self, tid: i32, at: u64) -> Result<(), Trouble> {
+        let mut action = [0; ACTION];
+        let read = crate::sys::remote::read(tid, at, &mut action)?;
+        let memory = self.task(tid)?.memory;
+        if let Some(memory) = self.memories.get_mut(&memory) {
+            memory.trap_action = (read == ACTION).then_some(action);
+        }
+        Ok(())
+    }
+
+    /// Makes the kernel know it again. The thread is settled.
+    pub(crate) fn renew_trap_action(&mut self, tid: i32) -> Result<(), Trouble> {
+        let memory = self.task(tid)?.memory;
+        let action = self.memories.get(&memory).and_then(|memory| memory.trap_action);
+        let Some(action) = action else { return Ok(()) };
+        let (space, number) = self.block_of(tid)?;
+        // No instruction is under way that has vectors there.
+        let offset = space.block_offset(number) + block::VECTORS;
+        space.memory.write(offset, &action);
+        let arguments = [TRAP, space.address(offset), 0, 8];
+        self.inject(tid, |calls| calls.call(libc::SYS_rt_sigaction, &arguments)).map(|_| ())
     }
 
     fn arch_prctl(&mut self, tid: i32, next: u64, guest: Registers) -> Result<(), Trouble> {
@@ -302,10 +339,5 @@ impl Engine {
         let ring = self.plan.ring.len() as u64;
         let end = start.saturating_add(length);
         Ok(self.space_of(tid)?.overlaps(start, end, ring))
-    }
-
-    /// A word of the ring's page 0.
-    pub(crate) fn ring_word(&self, at: usize) -> u64 {
-        self.plan.ring.word(at).load(Ordering::Acquire)
     }
 }

@@ -10,6 +10,8 @@ use crate::translate::CodeSource;
 
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;
+/// The same for memory of ours.
+const BYTES: usize = 4096;
 
 /// How changes to a page of code come to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub(crate) enum Watch {
 #[derive(Debug)]
 pub(crate) struct Page {
     /// What it held then.
-    pub(crate) bytes: Box<[u8; PAGE as usize]>,
+    pub(crate) bytes: Box<[u8; BYTES]>,
     /// How changes are seen.
     pub(crate) watch: Watch,
 }
@@ -72,9 +74,7 @@ impl Code {
     pub(crate) fn meets(&self, range: &Range<u64>) -> bool {
         let pages = (range.end - range.start) / PAGE;
         if pages < self.pages.len() as u64 {
-            (range.start..range.end)
-                .step_by(PAGE as usize)
-                .any(|address| self.pages.contains_key(&address))
+            (range.start..range.end).step_by(BYTES).any(|address| self.pages.contains_key(&address))
         } else {
             self.pages.keys().any(|address| range.contains(address))
         }
@@ -105,7 +105,7 @@ impl Code {
         let first = range.start & !(PAGE - 1);
         let mut inside: Vec<u64> = match (range.end - first) / PAGE {
             few if few < self.pages.len() as u64 => (first..range.end)
-                .step_by(PAGE as usize)
+                .step_by(BYTES)
                 .filter(|address| self.pages.contains_key(address))
                 .collect(),
             _ => self
@@ -118,7 +118,7 @@ impl Code {
         inside.sort_unstable();
         for address in inside {
             let executable = self.region(tid, address).is_some();
-            let mut now = [0; PAGE as usize];
+            let mut now = [0; BYTES];
             let read = remote::read(tid, address, &mut now).unwrap_or(0);
             let Some(page) = self.pages.get_mut(&address) else { continue };
             if !executable || read < now.len() {
@@ -155,7 +155,7 @@ impl Source<'_> {
             let written = region.writable();
             // Another mapping of the same memory may be writable.
             let elsewhere = region.shared;
-            let mut bytes = Box::new([0; PAGE as usize]);
+            let mut bytes = Box::new([0; BYTES]);
             let read = remote::read(self.tid, address, &mut bytes[..]).ok()?;
             if read < bytes.len() {
                 return None;

@@ -79,6 +79,8 @@ pub(crate) struct AddressSpace {
     pub(crate) gadget: u64,
     /// ASLR is off: random numbers are made the same each time.
     pub(crate) fixed: bool,
+    /// What the program set for SIGTRAP.
+    pub(crate) trap_action: Option<[u8; super::call::ACTION]>,
 }
 
 /// What all spaces are made from.

@@ -100,8 +100,13 @@ const REACH: u64 = 0x7000_0000;
 /// An address for `bytes` bytes, all of which is within reach of `near`;
 /// below it for choice, where neither heap nor stack grow.
 pub(crate) fn room_near(regions: &[Region], near: u64, bytes: u64) -> Option<u64> {
+    // A large program that lies low leaves its heap less.
+    [HEAP, HEAP / 4, HEAP / 16, GAP].iter().find_map(|heap| gap_near(regions, near, bytes, *heap))
+}
+
+fn gap_near(regions: &[Region], near: u64, bytes: u64, heap_room: u64) -> Option<u64> {
     let low = near.saturating_sub(REACH).max(LOWEST);
-    let high = (near.saturating_add(REACH)).min(HIGHEST);
+    let high = near.saturating_add(REACH).min(HIGHEST);
     let mut below = None;
     let mut above = None;
     let mut heap_end = 0;
@@ -110,16 +115,14 @@ pub(crate) fn room_near(regions: &[Region], near: u64, bytes: u64) -> Option<u64
     for (start, end, heap) in edges.chain([(HIGHEST, HIGHEST, false)]) {
         let start = start.min(HIGHEST);
         // The gap [from, start), with its margins.
-        let spare = if heap_end == from { HEAP } else { GAP };
+        let spare = if heap_end == from { heap_room } else { GAP };
         let (bottom, top) = (from + spare, start.saturating_sub(GAP));
-        let highest = top.min(high).checked_sub(bytes);
-        if let Some(highest) = highest.map(|at| at & !0xfff)
-            && highest >= bottom.max(low)
-        {
+        let highest = top.min(high).checked_sub(bytes).map(|at| at & !0xfff);
+        if let Some(highest) = highest.filter(|at| *at >= bottom.max(low)) {
             if start <= near {
                 below = Some(highest);
             } else if above.is_none() {
-                above = Some((bottom.max(low) + 0xfff) & !0xfff);
+                above = Some(highest);
             }
         }
         // A program's heap starts behind it, also while there is none yet.
@@ -190,6 +193,17 @@ mod tests {
         let found = room_near(&map, 0x7fff_f7d0_0000, 0x400_0000).unwrap();
         assert!(found + 0x400_0000 < 0x7fff_f7d0_0000);
         assert!(room(&map, 0x1000_0000).unwrap() < 0x7fff_f7d0_0000);
+    }
+
+    #[test]
+    fn a_large_program_that_lies_low_has_room() {
+        let map = [
+            at(0x40_0000, 0x40_2000, "/bin/static"),
+            at(0x1000_0000, 0x5000_0000, ""),
+            at(0x7fff_ffdd_e000, 0x7fff_ffff_f000, "[stack]"),
+        ];
+        let found = room_near(&map, 0x40_1000, 0x800_0000).unwrap();
+        assert!(found >= 0x5000_0000 && found + 0x800_0000 <= 0x40_1000 + REACH);
     }
 
     #[test]

@@ -90,7 +90,10 @@ impl Engine {
         self.spaces.insert(id, space);
         let number = self.new_id();
         let fixed = super::fixed::is_fixed(tid);
-        self.memories.insert(number, AddressSpace { space: id, slot, gadget, fixed });
+        let before = self.task(tid)?.memory;
+        let trap_action = self.memories.get(&before).and_then(|memory| memory.trap_action);
+        let memory = AddressSpace { space: id, slot, gadget, fixed, trap_action };
+        self.memories.insert(number, memory);
         self.task(tid)?.memory = number;
         // Threads' tables are filled with a stub that is in a zone.
         let near = self.task(tid)?.guest.map_or(base, |guest| guest.rip);

@@ -147,10 +147,8 @@ impl Engine {
                     let registers = ptrace::registers(tid)?;
                     match self.space_of(tid)?.cache.stop_at(registers.rip.wrapping_sub(1)) {
                         Some(CodeStop::Boundary) => return Ok(registers),
-                        Some(CodeStop::Runtime) => {
-                            if self.runtime_stop(tid)? {
-                                return Ok(registers);
-                            }
+                        Some(CodeStop::Runtime) if self.runtime_stop(tid)? => {
+                            return Ok(registers);
                         }
                         _ => {}
                     }
@@ -248,57 +246,52 @@ impl Engine {
             }
             return Ok(());
         }
-        let mut report = None;
-        if let Some(at) = self.reports.iter().position(|(of, _)| *of == tid) {
-            report = self.reports.remove(at).map(|(_, stop)| stop);
-        }
-        loop {
-            let stop = match report.take() {
-                Some(stop) => stop,
-                None => {
-                    ptrace::interrupt(tid)?;
-                    ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?
-                }
-            };
-            match stop {
-                Stop::Signal(libc::SIGTRAP) => {
-                    let info = ptrace::signal_info(tid)?;
-                    if info.code() == SI_KERNEL {
-                        if self.take_stop(tid)? {
-                            return Ok(());
-                        }
-                    } else if info.code() != ptrace::TRAP_TRACE {
-                        self.task(tid)?.pending.push_back(info);
+        let queued = self.reports.iter().position(|(of, _)| *of == tid);
+        let stop = match queued.and_then(|at| self.reports.remove(at)) {
+            Some((_, stop)) => stop,
+            None => {
+                ptrace::interrupt(tid)?;
+                ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?
+            }
+        };
+        match stop {
+            Stop::Signal(libc::SIGTRAP) => {
+                let info = ptrace::signal_info(tid)?;
+                if info.code() == SI_KERNEL {
+                    if self.take_stop(tid)? {
+                        return Ok(());
                     }
-                    return self.settle(tid);
+                } else if info.code() != ptrace::TRAP_TRACE {
+                    self.task(tid)?.pending.push_back(info);
                 }
-                Stop::Signal(signal) => {
-                    let info = ptrace::signal_info(tid)?;
-                    if is_fault(signal, info.code()) {
-                        // It will fault again where it is taken to.
-                        let registers = ptrace::registers(tid)?;
-                        if let Some(location) = self.space_of(tid)?.cache.locate(registers.rip) {
-                            let guest = self.guest_at(tid, registers, location)?;
-                            self.task(tid)?.guest = Some(guest);
-                            return Ok(());
-                        }
-                    } else {
-                        self.task(tid)?.pending.push_back(info);
+                self.settle(tid)
+            }
+            Stop::Signal(signal) => {
+                let info = ptrace::signal_info(tid)?;
+                if is_fault(signal, info.code()) {
+                    // It will fault again where it is taken to.
+                    let registers = ptrace::registers(tid)?;
+                    if let Some(location) = self.space_of(tid)?.cache.locate(registers.rip) {
+                        let guest = self.guest_at(tid, registers, location)?;
+                        self.task(tid)?.guest = Some(guest);
+                        return Ok(());
                     }
-                    return self.settle(tid);
+                } else {
+                    self.task(tid)?.pending.push_back(info);
                 }
-                Stop::Made { child, how } => {
-                    self.note_made(tid, child, how)?;
-                    return self.settle(tid);
-                }
-                Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } => {
-                    self.reports.push_back((tid, stop));
-                    return Err(Trouble::Gone);
-                }
-                Stop::Group(_) | Stop::Interrupted | Stop::Other => {
-                    self.task(tid)?.unborn = false;
-                    return self.settle(tid);
-                }
+                self.settle(tid)
+            }
+            Stop::Made { child, how } => {
+                self.note_made(tid, child, how)?;
+                self.settle(tid)
+            }
+            Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } => {
+                self.reports.push_back((tid, stop));
+                Err(Trouble::Gone)
+            }
+            Stop::Group(_) | Stop::Interrupted | Stop::Other => {
+                self.task(tid)?.unborn = false;
+                self.settle(tid)
             }
         }
     }

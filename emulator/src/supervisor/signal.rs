@@ -160,22 +160,35 @@ impl Engine {
     /// A signal from elsewhere: delivered at an instruction's begin.
     fn deliver_later(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
         let number = info.number();
-        let state = status(tid).map_err(|_| Trouble::Gone)?;
-        if !state.catches(number) {
+        if !self.catches(tid, number)? {
             // Its default, or nothing: the thread stays where it is.
             ptrace::set_signal_info(tid, &info)?;
             return Ok(ptrace::resume(tid, number)?);
         }
-        let before = self.task(tid)?.pending.len();
         self.settle(tid)?;
-        let _later = before;
         self.deliver(tid, info)
+    }
+
+    /// Whether the program has a handler for a signal.
+    fn catches(&mut self, tid: i32, signal: i32) -> Result<bool, Trouble> {
+        if signal == libc::SIGTRAP {
+            let memory = self.task(tid)?.memory;
+            let action = self.memories.get(&memory).and_then(|memory| memory.trap_action);
+            if let Some(handler) = action.and_then(|action| action.first_chunk().copied()) {
+                // SIG_DFL and SIG_IGN are 0 and 1.
+                return Ok(u64::from_le_bytes(handler) > 1);
+            }
+        }
+        Ok(status(tid).map_err(|_| Trouble::Gone)?.catches(signal))
     }
 
     /// Delivers a signal to a thread whose state is in `guest`, and which is
     /// in the stop of a signal's delivery.
     pub(crate) fn deliver(&mut self, tid: i32, mut info: SignalInfo) -> Result<(), Trouble> {
         self.account.work.signals += 1;
+        if info.number() == libc::SIGTRAP {
+            self.renew_trap_action(tid)?;
+        }
         loop {
             let Some(mut guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
             // The kernel makes the handler's frame from this state.
@@ -249,8 +262,7 @@ impl Engine {
 
     /// Delivers a signal that the program's own instruction caused.
     fn deliver_or_die(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
-        let state = status(tid).map_err(|_| Trouble::Gone)?;
-        if state.catches(info.number()) {
+        if self.catches(tid, info.number())? {
             return self.deliver(tid, info);
         }
         Ok(ptrace::resume(tid, info.number())?)

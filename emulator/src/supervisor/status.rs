@@ -14,10 +14,6 @@ pub(crate) struct Status {
     pub(crate) seccomp: u32,
     /// Bit N-1: signal N has a handler.
     pub(crate) caught: u64,
-    /// Bit N-1: signal N is ignored.
-    pub(crate) ignored: u64,
-    /// Bit N-1: signal N is blocked.
-    pub(crate) blocked: u64,
     /// It has a shadow stack.
     pub(crate) shadow_stack: bool,
 }
@@ -38,8 +34,6 @@ fn parse(text: &str) -> Status {
             "TracerPid" => status.tracer = value.parse().unwrap_or(0),
             "Seccomp" => status.seccomp = value.parse().unwrap_or(0),
             "SigCgt" => status.caught = mask(),
-            "SigIgn" => status.ignored = mask(),
-            "SigBlk" => status.blocked = mask(),
             "x86_Thread_features" => status.shadow_stack = value.contains("shstk"),
             _ => {}
         }
@@ -51,11 +45,6 @@ impl Status {
     /// Whether a handler would run for the signal.
     pub(crate) fn catches(&self, signal: i32) -> bool {
         has(self.caught, signal)
-    }
-
-    /// Whether the signal is ignored by wish.
-    pub(crate) fn ignores(&self, signal: i32) -> bool {
-        has(self.ignored, signal)
     }
 }
 
@@ -120,7 +109,7 @@ mod tests {
         let status = parse(text);
         assert_eq!((status.process, status.tracer, status.seccomp), (7, 9, 2));
         assert!(status.catches(2) && status.catches(15) && !status.catches(1));
-        assert!(!status.ignores(2) && !status.catches(0) && !status.catches(99));
+        assert!(!status.catches(0) && !status.catches(99));
     }
 
     #[test]

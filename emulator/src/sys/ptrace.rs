@@ -204,12 +204,6 @@ pub(crate) fn set_registers(tid: i32, registers: &Registers) -> io::Result<()> {
     set(libc::PTRACE_SETREGS, tid, registers)
 }
 
-/// Sets the instruction pointer alone.
-pub(crate) fn set_ip(tid: i32, ip: u64) -> io::Result<()> {
-    let at = std::mem::offset_of!(libc::user_regs_struct, rip) as u64;
-    request(libc::PTRACE_POKEUSER, tid, at, ip)
-}
-
 /// The signal that a tracee stopped for.
 pub(crate) fn signal_info(tid: i32) -> io::Result<SignalInfo> {
     get(libc::PTRACE_GETSIGINFO, tid, 0).map(SignalInfo)
@@ -218,12 +212,6 @@ pub(crate) fn signal_info(tid: i32) -> io::Result<SignalInfo> {
 /// Changes it; it must be in the stop of a signal's delivery.
 pub(crate) fn set_signal_info(tid: i32, info: &SignalInfo) -> io::Result<()> {
     set(libc::PTRACE_SETSIGINFO, tid, &info.0)
-}
-
-/// Sets a debug register (0 to 3: addresses, 7: control).
-pub(crate) fn set_debug_register(tid: i32, number: usize, value: u64) -> io::Result<()> {
-    let base = std::mem::offset_of!(libc::user, u_debugreg);
-    request(libc::PTRACE_POKEUSER, tid, (base + 8 * number) as u64, value)
 }
 
 /// Where a task has registered restartable sequences, as
