@@ -191,3 +191,6 @@ pub unsafe extern "C" fn lookup(block: *mut u8) -> u64 {
     }
     entry
 }
+
+#[cfg(test)]
+mod tests;
