@@ -39,9 +39,19 @@ impl Core<'_> {
         if !self.level::<CODE>().exists() {
             return None;
         }
-        let from = self.set::<CODE>(line);
-        let ways = self.words.get(from..from.wrapping_add(self.ways::<CODE>()))?;
-        Some(from + ways.iter().position(|&here| is(here, line))?)
+        self.find_in(self.set::<CODE>(line), self.ways::<CODE>(), line)
+    }
+
+    /// The same in a set whose words are known to begin at `from`.
+    #[inline(always)]
+    fn find_in(&self, from: usize, ways: usize, line: u64) -> Option<usize> {
+        let words = self.words.get(from..)?;
+        match ways {
+            8 => which(words.first_chunk::<8>()?, line),
+            12 => which(words.first_chunk::<12>()?, line),
+            _ => words.get(..ways)?.iter().position(|&here| is(here, line)),
+        }
+        .map(|way| from + way)
     }
 
     /// Sets the stamp of the way whose word is at `slot`.
@@ -153,11 +163,11 @@ impl Core<'_> {
         }
         let from = self.set::<CODE>(entry & !STATE);
         let ways = self.ways::<CODE>();
-        let slot = self.victim::<CODE>(from, ways);
+        let (way, known) = self.victim::<CODE>(from, ways);
+        let slot = from.wrapping_add(way);
         let Some(place) = self.words.get_mut(slot) else { return };
         let gone = core::mem::replace(place, entry);
-        let Some(old) = self.words.get_mut(slot.wrapping_add(ways)) else { return };
-        let known = core::mem::replace(old, stamp);
+        self.stamp::<CODE>(slot, stamp);
         if gone != 0
             && let Some(hit) = self.hide::<CODE>(gone & !STATE)
             && !CODE
@@ -167,35 +177,70 @@ impl Core<'_> {
         }
     }
 
-    /// The way of a set that was used the longest time ago: where its word is.
+    /// The way of a set that was used the longest time ago, and the stamp
+    /// that it has had until now. An empty way's stamp is 0.
     #[inline(always)]
-    fn victim<const CODE: bool>(&mut self, from: usize, ways: usize) -> usize {
-        let mut least = 0;
+    fn victim<const CODE: bool>(&mut self, from: usize, ways: usize) -> (usize, u64) {
         for _ in 0..=ways {
-            let of_set = self.words.get(from..from.wrapping_add(2 * ways));
-            let Some((lines, stamps)) = of_set.and_then(|set| set.split_at_checked(ways)) else {
-                return from;
+            let Some((way, stamp)) = self.oldest(from, ways) else { break };
+            let slot = from.wrapping_add(way);
+            let line = self.words.get(slot).map_or(0, |line| line & !STATE);
+            let Some(hit) = self.hit::<CODE>(line).filter(|&hit| hit > stamp) else {
+                return (way, stamp);
             };
-            let mut stamp = u64::MAX;
-            for (way, (&line, &of_way)) in lines.iter().zip(stamps).enumerate() {
-                // An empty way is older than all.
-                let of_way = if line == 0 { 0 } else { of_way };
-                if of_way < stamp {
-                    stamp = of_way;
-                    least = way;
-                }
-            }
-            let line = lines.get(least).map_or(0, |line| line & !STATE);
-            let Some(hit) = self.hit::<CODE>(line).filter(|&hit| hit > stamp) else { break };
-            if let Some(old) = self.words.get_mut(from.wrapping_add(ways + least)) {
-                *old = hit;
-                if !CODE {
-                    // The page hears of it too: what the way knows now is
-                    // what `install` compares with.
-                    self.page_used(line, hit);
-                }
+            self.stamp::<CODE>(slot, hit);
+            if !CODE {
+                self.page_used(line, hit);
             }
         }
-        from.wrapping_add(least)
+        (0, 0)
     }
+
+    /// The way with the smallest stamp.
+    #[inline(always)]
+    fn oldest(&self, from: usize, ways: usize) -> Option<(usize, u64)> {
+        let stamps = self.words.get(from.wrapping_add(ways)..)?;
+        let least = match ways {
+            8 => least(stamps.first_chunk::<8>()?),
+            12 => least(stamps.first_chunk::<12>()?),
+            _ => least_of(stamps.get(..ways)?),
+        };
+        Some((word(least & WAY), least >> WAY_BITS))
+    }
+}
+
+/// Bits for the number of a way below a stamp.
+const WAY_BITS: u32 = 8;
+const WAY: u64 = (1 << WAY_BITS) - 1;
+
+/// The way that has a line, without a branch for each.
+#[inline(always)]
+fn which<const WAYS: usize>(ways: &[u64; WAYS], line: u64) -> Option<usize> {
+    let mut found = WAYS;
+    for (way, &here) in ways.iter().enumerate() {
+        found = if is(here, line) { way } else { found };
+    }
+    (found < WAYS).then_some(found)
+}
+
+/// The smallest stamp, and its way below it.
+#[inline(always)]
+fn least<const WAYS: usize>(stamps: &[u64; WAYS]) -> u64 {
+    let mut numbered = [0; WAYS];
+    for ((to, from), way) in numbered.iter_mut().zip(stamps).zip(0..) {
+        *to = from << WAY_BITS | way;
+    }
+    let mut halves = [u64::MAX; 4];
+    for (way, &stamp) in numbered.iter().enumerate() {
+        if let Some(half) = halves.get_mut(way & 3) {
+            *half = (*half).min(stamp);
+        }
+    }
+    let [a, b, c, d] = halves;
+    a.min(b).min(c.min(d))
+}
+
+#[inline(always)]
+fn least_of(stamps: &[u64]) -> u64 {
+    stamps.iter().zip(0..).map(|(stamp, way)| stamp << WAY_BITS | way).min().unwrap_or(0)
 }

@@ -105,15 +105,25 @@ impl Core<'_> {
         }
     }
 
+    fn give_first<const CODE: bool>(&mut self, line: u64, take: bool, slot: usize) -> u64 {
+        if take {
+            self.stamp::<CODE>(slot, 0);
+        }
+        let Some(entry) = self.words.get_mut(slot) else { return 0 };
+        let state = *entry & super::STATE;
+        *entry = if take { 0 } else { line | SHARED };
+        state
+    }
+
     /// Another thread reads (keeps a shared copy here) or takes the line.
     /// The state in which it was here, 0 for not at all.
     fn give(&mut self, line: u64, take: bool) -> u64 {
         let mut state = 0;
-        for slot in [self.find::<false>(line), self.find::<true>(line)].into_iter().flatten() {
-            if let Some(entry) = self.words.get_mut(slot) {
-                state = state.max(*entry & super::STATE);
-                *entry = if take { 0 } else { line | SHARED };
-            }
+        if let Some(slot) = self.find::<false>(line) {
+            state = self.give_first::<false>(line, take, slot);
+        }
+        if let Some(slot) = self.find::<true>(line) {
+            state = state.max(self.give_first::<true>(line, take, slot));
         }
         if let Some(slot) = self.find_in_second(line) {
             state = state.max(self.words.get(slot).map_or(0, |entry| entry & super::STATE));

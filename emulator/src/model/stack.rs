@@ -3,10 +3,21 @@
 
 use super::{Core, Level, is, word};
 
-/// Puts an entry first. One pass looks for `old` and moves what is before it
-/// by one place; the word found, or 0 when the last one fell out.
+/// Puts an entry first: what is before the one it replaces moves by one
+/// place. The word replaced, or 0 when the last one fell out.
 #[inline(always)]
 fn to_front(set: &mut [u64], new: u64, same: impl Fn(u64) -> bool) -> u64 {
+    if let Some(first) = set.first_mut()
+        && same(*first)
+    {
+        return core::mem::replace(first, new);
+    }
+    if let Ok(set) = <&mut [u64; 8]>::try_from(&mut *set) {
+        return to_front_of(set, new, same);
+    }
+    if let Ok(set) = <&mut [u64; 16]>::try_from(&mut *set) {
+        return to_front_of(set, new, same);
+    }
     let mut carried = new;
     for place in set {
         let here = core::mem::replace(place, carried);
@@ -14,6 +25,30 @@ fn to_front(set: &mut [u64], new: u64, same: impl Fn(u64) -> bool) -> u64 {
             return here;
         }
         carried = here;
+    }
+    0
+}
+
+/// The same for a number of ways that the compiler knows: in pairs, so that
+/// words stay in registers.
+#[inline(always)]
+fn to_front_of<const WAYS: usize>(
+    set: &mut [u64; WAYS],
+    new: u64,
+    same: impl Fn(u64) -> bool,
+) -> u64 {
+    let mut carried = new;
+    for [one, other] in set.as_chunks_mut::<2>().0 {
+        let (first, second) = (*one, *other);
+        *one = carried;
+        if same(first) {
+            return first;
+        }
+        *other = first;
+        if same(second) {
+            return second;
+        }
+        carried = second;
     }
     0
 }

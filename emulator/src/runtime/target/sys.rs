@@ -167,7 +167,7 @@ pub unsafe extern "C" fn record(block: *mut u8) -> u64 {
             return next as u64;
         }
         // SAFETY: the caller's promise.
-        if unsafe { proceed(block) } == Next::Resume {
+        if unsafe { access(block) } == Next::Resume as u64 {
             return Next::Resume as u64;
         }
     }

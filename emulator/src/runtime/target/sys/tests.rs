@@ -108,7 +108,11 @@ fn attr() -> Attr {
 impl Target {
     fn new(code: Code, event: Event, interval: u64, attr: Attr) -> Target {
         let geometry = Geometry::default().with("l1d=32k,8 dtlb=64,4").unwrap();
-        let setup = Setup::new(&geometry, event, interval, &attr, 77).unwrap();
+        Target::with(code, event, interval, attr, &geometry)
+    }
+
+    fn with(code: Code, event: Event, interval: u64, attr: Attr, geometry: &Geometry) -> Target {
+        let setup = Setup::new(geometry, event, interval, &attr, 77).unwrap();
         let mut ring = Memory::new(4096 + RING);
         let mut space = Memory::new(setup.space_size());
         let mut block = Memory::new(setup.thread_size());
@@ -433,4 +437,49 @@ fn every_field_is_where_the_decoder_expects_it() {
             );
         }
     });
+}
+
+fn cpu_time() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    std::time::Duration::try_from(time).unwrap().as_secs_f64()
+}
+
+/// Nanoseconds of one slow path, over patterns that miss: run by hand with
+/// `--run-ignored only --no-capture`.
+#[test]
+#[ignore = "a measurement, not a check"]
+fn speed() {
+    for caches in
+        ["l1d=32k,8 l1i=off l2=512k,8 l3=off dtlb=64,4 stlb=off", "zen4", "zen4 dtlb=off stlb=off"]
+    {
+        let geometry = Geometry::default().with(caches).unwrap();
+        let patterns: [(&str, fn(u64) -> u64); 4] = [
+            ("col", |n| n % 2048 * 16384 + n / 2048 * 8),
+            ("row, a line each", |n| n % (1 << 19) * 64),
+            ("chase", |n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 38 & !63),
+            ("hit", |n| n % 8 * 64),
+        ];
+        for (name, address) in patterns {
+            let mut target = Target::with(mapped(), Event::L1DataMiss, 1 << 40, attr(), &geometry);
+            target.run(0);
+            let block = target.block.0.as_mut_ptr().cast::<u64>();
+            let access = target.code.access;
+            let mut times = Vec::new();
+            for round in 0..6 {
+                let from = round * 2_000_000_u64;
+                let start = cpu_time();
+                for n in from..from + 2_000_000 {
+                    // SAFETY: the block is alive.
+                    unsafe { block.add(block::ADDRESS / 8).write(0x5555_0000_0000 + address(n)) };
+                    // SAFETY: as above.
+                    unsafe { block.add(block::CLOCK / 8).write(n + 2) };
+                    // SAFETY: as above.
+                    unsafe { access(block.cast()) };
+                }
+                times.push((cpu_time() - start) * 500.0);
+            }
+            times.sort_by(f64::total_cmp);
+            eprintln!("{caches}: {name}: {:.1} ns ({:.1} to {:.1})", times[2], times[0], times[5]);
+        }
+    }
 }
