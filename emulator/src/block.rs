@@ -139,6 +139,8 @@ pub const LAST: u32 = 4;
 /// Addresses of a string instruction are cut to 32 bits (and its counter is
 /// ecx).
 pub const NARROW: u32 = 8;
+/// A store's instruction reads the same bytes first.
+pub const READS: u32 = 16;
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

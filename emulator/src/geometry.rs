@@ -88,8 +88,13 @@ impl Geometry {
 
 /// What things take in a machine of these years, cycles: measured figures of
 /// several, rounded. Nothing here claims to know a certain one.
-const COSTS: Costs =
-    Costs { l1: 5, l2: 14, l3: 50, memory: 250, modified: 110, stlb: 7, walk: 30, blocked: 13 };
+const COSTS: Costs = Costs {
+    // First, second, third level, another core's modified line, memory.
+    lines: [5, 14, 50, 110, 250],
+    // No TLB, first, second level, a walk.
+    pages: [0, 0, 7, 30],
+    blocked: 13,
+};
 
 impl fmt::Display for Geometry {
     /// `32K/8 L1D, 32K/8 L1I, 1M/8 L2, ...`: size and ways of what there is.

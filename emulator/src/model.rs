@@ -11,8 +11,8 @@ mod prefetch;
 mod shape;
 mod stack;
 
-pub use self::core::{Access, Core, Filter, Pages};
-pub use outcome::{Events, Operation, Outcome, Served, Translated};
+pub use self::core::{Access, Core, Tables};
+pub use outcome::{Events, LOADS, Outcome, STORES, Served, Translated};
 pub use outside::{Alone, Outside};
 pub use shape::{Costs, Level, Shape};
 

@@ -2,16 +2,25 @@
 
 use super::outcome::{Events, Outcome, Served, Translated};
 use super::outside::{Copies, Outside};
+use super::pages::NO_PAGE;
 use super::{EXCLUSIVE, LINE, MODIFIED, SHARED, STATE, Shape};
 use crate::block::ENTRIES;
 
-/// Lines that hit without the model, and when they did.
+/// The tables of lines that hit without the model, as they lie in a block;
+/// see [`crate::block`].
+#[repr(C)]
 #[derive(Debug)]
-pub struct Filter<'a> {
-    /// By [`crate::block::index`].
-    pub keys: &'a mut [u64; ENTRIES],
-    /// By [`crate::block::stamp_index`].
-    pub hits: &'a mut [u64; ENTRIES],
+pub struct Tables {
+    /// Keys of lines that hit for loads.
+    pub loads: [u64; ENTRIES],
+    /// When they or [`Tables::stores`] did.
+    pub load_stamps: [u64; ENTRIES],
+    /// Keys of lines that stores may write without the model.
+    pub stores: [u64; ENTRIES],
+    /// Keys of lines of code.
+    pub fetches: [u64; ENTRIES],
+    /// When they were fetched.
+    pub fetch_stamps: [u64; ENTRIES],
 }
 
 /// All that belongs to one thread.
@@ -21,28 +30,8 @@ pub struct Core<'a> {
     pub shape: &'a Shape,
     /// `private_words` of them.
     pub words: &'a mut [u64],
-    /// Of loads, and as to stamps of stores.
-    pub data: Filter<'a>,
-    /// Keys of lines that stores may write without the model.
-    pub stores: &'a mut [u64; ENTRIES],
-    /// Of fetches.
-    pub code: Filter<'a>,
-    /// Log2 of the size of the pages at an address.
-    pub page: Pages<'a>,
-}
-
-/// Ranges whose pages are not of 4 KiB: begin, end, log2 of the size.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Pages<'a>(pub &'a [[u64; 3]]);
-
-impl Pages<'_> {
-    #[inline(always)]
-    pub(super) fn shift(&self, address: u64) -> u64 {
-        self.0
-            .iter()
-            .find(|[begin, end, _]| (*begin..*end).contains(&address))
-            .map_or(12, |range| range[2] & 63)
-    }
+    /// What hits unseen.
+    pub tables: &'a mut Tables,
 }
 
 /// One access to data.
@@ -52,6 +41,8 @@ pub struct Access {
     pub address: u64,
     /// Bytes.
     pub size: u64,
+    /// Whether it reads; both for an instruction that reads and writes.
+    pub read: bool,
     /// Whether it writes.
     pub write: bool,
     /// Address of the instruction.
@@ -72,29 +63,28 @@ impl Access {
 
 impl Core<'_> {
     /// Looks an access up, and brings in what it misses.
-    #[inline(always)]
     pub fn access(&mut self, outside: &mut impl Outside, access: Access) -> Outcome {
         let (first, last) = access.lines();
         let mut outcome = self.line(outside, first, access, access.stamp);
         if last != first {
-            outcome.join(self.split(outside, last, access));
+            outcome = outcome.join(self.split(outside, last, access));
         }
         if self.shape.forward != 0 {
-            outcome.events.add(self.forward(&access));
+            outcome = outcome.and(self.forward(&access));
         }
         outcome
     }
 
+    /// The second line of an access that crosses into it.
     #[cold]
-    fn split(&mut self, outside: &mut impl Outside, last: u64, access: Access) -> Outcome {
-        let mut outcome = self.line(outside, last, access, access.stamp + 1);
-        let event = if access.write { Events::SPLIT_STORE } else { Events::SPLIT_LOAD };
-        outcome.events.add(event);
-        outcome
+    #[inline(never)]
+    pub fn split(&mut self, outside: &mut impl Outside, last: u64, access: Access) -> Outcome {
+        let outcome = self.line(outside, last, access, access.stamp + 1);
+        outcome.and(if access.write { Events::SPLIT_STORE } else { Events::SPLIT_LOAD })
     }
 
     /// Fetches a line of code.
-    #[inline(always)]
+    #[inline(never)]
     pub fn fetch(&mut self, outside: &mut impl Outside, line: u64, stamp: u64) -> Outcome {
         self.settle::<true>(line);
         let mut outcome = Outcome::default();
@@ -109,7 +99,7 @@ impl Core<'_> {
         outcome
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn line(
         &mut self,
         outside: &mut impl Outside,
@@ -117,47 +107,57 @@ impl Core<'_> {
         access: Access,
         stamp: u64,
     ) -> Outcome {
+        let outcome = self.plain(outside, line, access, stamp);
+        if self.shape.forward != 0 {
+            self.retire::<false>(line);
+        }
+        if self.shape.prefetch != 0 {
+            self.prefetch(outside, line, &access, stamp);
+        }
+        outcome
+    }
+
+    /// One line of an access, where neither prefetchers nor the store buffer
+    /// are modelled.
+    #[inline(always)]
+    pub fn plain(
+        &mut self,
+        outside: &mut impl Outside,
+        line: u64,
+        access: Access,
+        stamp: u64,
+    ) -> Outcome {
+        let Access { read, write, .. } = access;
         let mut outcome = Outcome::default();
+        let mut page = NO_PAGE;
         if self.shape.dtlb.exists() {
-            outcome.translated = self.translate(line, stamp);
-            if outcome.translated > Translated::First {
-                outcome.events.add(if access.write {
-                    Events::DTLB_STORE_MISS
-                } else {
-                    Events::DTLB_LOAD_MISS
-                });
-                if outcome.translated == Translated::Walk {
-                    outcome.events.add(Events::PAGE_WALK);
-                }
+            (outcome, page) = self.translate(line, stamp);
+            if outcome.events() != Events::NONE {
+                let other = if write { Events::DTLB_LOAD_MISS } else { Events::DTLB_STORE_MISS };
+                outcome = outcome.without(other);
             }
         }
         self.settle::<false>(line);
         let state;
         if let Some(slot) = self.find::<false>(line) {
             let was = self.words.get(slot).map_or(0, |entry| entry & STATE);
-            state = if access.write { MODIFIED } else { was };
+            state = if write { MODIFIED } else { was };
             if state != was {
                 self.upgrade(outside, line, was, slot);
             }
             self.stamp::<false>(slot, stamp);
         } else {
-            let (found, of_line) = self.outer(outside, line, access.write);
+            let (found, of_line) = self.outer(outside, line, write);
             state = of_line;
-            outcome.served = found.served;
-            outcome.elsewhere = found.elsewhere;
-            outcome.events.add(found.events);
+            outcome = outcome.join(found);
             self.install::<false>(line | state, stamp);
         }
-        if self.shape.forward == 0 {
-            self.show::<false>(line, stamp);
-            if state == MODIFIED {
-                self.show_store(line);
-            }
+        self.show::<false>(line, stamp);
+        self.page_shows(page, line);
+        if state == MODIFIED {
+            self.show_store(line);
         }
-        if self.shape.prefetch != 0 {
-            self.prefetch(outside, line, &access, stamp);
-        }
-        outcome
+        if read { outcome } else { outcome.without(Events::HIT_MODIFIED) }
     }
 
     /// A line that is here is written for the first time.
@@ -182,10 +182,9 @@ impl Core<'_> {
         line: u64,
         write: bool,
     ) -> (Outcome, u64) {
-        let mut outcome = Outcome { events: Events::L1_MISS, ..Outcome::default() };
         let was = self.second(line);
         if was != 0 {
-            outcome.served = Served::Second;
+            let outcome = Outcome::new(Events::L1_MISS, Served::Second, Translated::Unknown);
             if !write || was == MODIFIED {
                 self.set_second(line | was);
                 return (outcome, was);
@@ -196,7 +195,6 @@ impl Core<'_> {
             self.set_second(line | MODIFIED);
             return (outcome, MODIFIED);
         }
-        outcome.events.add(Events::L2_MISS);
         let copies = self.ask(outside, line, write);
         let state = match (write, copies) {
             (true, _) => MODIFIED,
@@ -204,17 +202,16 @@ impl Core<'_> {
             (false, _) => SHARED,
         };
         self.set_second(line | state);
-        outcome.elsewhere = copies == Copies::Clean;
         let third = self.third(outside.common(), line);
-        if copies == Copies::Modified {
-            outcome.served = Served::Modified;
-            outcome.events.add(Events::HIT_MODIFIED);
+        let missed = Events(Events::L1_MISS.0 | Events::L2_MISS.0);
+        let (events, served) = if copies == Copies::Modified {
+            (Events::HIT_MODIFIED, Served::Modified)
         } else if third {
-            outcome.served = Served::Third;
+            (Events::NONE, Served::Third)
         } else {
-            outcome.served = Served::Memory;
-            outcome.events.add(Events::L3_MISS);
-        }
-        (outcome, state)
+            (Events::L3_MISS, Served::Memory)
+        };
+        let outcome = Outcome::new(Events(missed.0 | events.0), served, Translated::Unknown);
+        (outcome.and_elsewhere(copies == Copies::Clean), state)
     }
 }

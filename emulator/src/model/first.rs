@@ -7,8 +7,8 @@
 //! In memory each set has the words of its ways (address and state), then
 //! their stamps. `CODE` chooses between the two caches.
 
-use super::{Core, Filter, Level, STATE, is, word};
-use crate::block::{NO_LINE, index, key, line_of, stamp_index};
+use super::{Core, Level, STATE, is, word};
+use crate::block::{ENTRIES, NO_LINE, index, key, line_of, stamp_index};
 
 impl Core<'_> {
     #[inline(always)]
@@ -17,8 +17,23 @@ impl Core<'_> {
     }
 
     #[inline(always)]
-    fn filter<const CODE: bool>(&self) -> &Filter<'_> {
-        if CODE { &self.code } else { &self.data }
+    fn keys<const CODE: bool>(&self) -> &[u64; ENTRIES] {
+        if CODE { &self.tables.fetches } else { &self.tables.loads }
+    }
+
+    #[inline(always)]
+    fn set_key<const CODE: bool>(&mut self, line: u64, key: u64) {
+        let keys = if CODE { &mut self.tables.fetches } else { &mut self.tables.loads };
+        if let Some(place) = keys.get_mut(index(line)) {
+            *place = key;
+        }
+    }
+
+    #[inline(always)]
+    fn set_store(&mut self, line: u64, key: u64) {
+        if let Some(place) = self.tables.stores.get_mut(index(line)) {
+            *place = key;
+        }
     }
 
     /// First word of a line's set.
@@ -66,22 +81,22 @@ impl Core<'_> {
     /// When a line was last hit unseen, if the table has it.
     #[inline(always)]
     pub(super) fn hit<const CODE: bool>(&self, line: u64) -> Option<u64> {
-        let filter = self.filter::<CODE>();
         let at = index(line);
-        let found = filter.keys.get(at).is_some_and(|&found| found == key(line));
-        if found { filter.hits.get(stamp_index(at)).copied() } else { None }
+        if self.keys::<CODE>().get(at).is_none_or(|&found| found != key(line)) {
+            return None;
+        }
+        let tables = &self.tables;
+        let hits = if CODE { &tables.fetch_stamps } else { &tables.load_stamps };
+        hits.get(stamp_index(at)).copied()
     }
 
     /// Takes a line out of the table: when it was last hit there.
     #[inline(always)]
     pub(super) fn hide<const CODE: bool>(&mut self, line: u64) -> Option<u64> {
         let hit = self.hit::<CODE>(line)?;
-        let filter = if CODE { &mut self.code } else { &mut self.data };
-        if let Some(found) = filter.keys.get_mut(index(line)) {
-            *found = NO_LINE;
-        }
-        if !CODE && let Some(found) = self.stores.get_mut(index(line)) {
-            *found = NO_LINE;
+        self.set_key::<CODE>(line, NO_LINE);
+        if !CODE {
+            self.set_store(line, NO_LINE);
         }
         Some(hit)
     }
@@ -94,10 +109,8 @@ impl Core<'_> {
                 self.page_used(line, hit);
             }
             self.hide::<true>(line);
-        } else if let Some(found) = self.stores.get_mut(index(line))
-            && *found == key(line)
-        {
-            *found = NO_LINE;
+        } else if self.tables.stores.get(index(line)) == Some(&key(line)) {
+            self.set_store(line, NO_LINE);
         }
     }
 
@@ -106,7 +119,7 @@ impl Core<'_> {
     /// are of one set, since no cache has more sets than the table entries.
     #[inline(always)]
     pub(super) fn settle<const CODE: bool>(&mut self, line: u64) {
-        let before = self.filter::<CODE>().keys.get(index(line)).copied().unwrap_or(NO_LINE);
+        let before = self.keys::<CODE>().get(index(line)).copied().unwrap_or(NO_LINE);
         if before != NO_LINE && before != key(line) {
             self.retire::<CODE>(line_of(before));
         }
@@ -125,32 +138,26 @@ impl Core<'_> {
         }
     }
 
-    /// Enters a line in the table, whose place is free or its own.
+    /// Enters a line in the table, whose place is free or its own. For data,
+    /// [`Core::page_shows`] must hear of it.
     #[inline(always)]
     pub(super) fn show<const CODE: bool>(&mut self, line: u64, stamp: u64) {
         if !self.level::<CODE>().exists() {
             return;
         }
-        let at = index(line);
-        let filter = if CODE { &mut self.code } else { &mut self.data };
-        if let Some(found) = filter.keys.get_mut(at) {
-            *found = key(line);
-        }
-        if let Some(hit) = filter.hits.get_mut(stamp_index(at)) {
+        self.set_key::<CODE>(line, key(line));
+        let tables = &mut self.tables;
+        let hits = if CODE { &mut tables.fetch_stamps } else { &mut tables.load_stamps };
+        if let Some(hit) = hits.get_mut(stamp_index(index(line))) {
             *hit = stamp;
-        }
-        if !CODE {
-            self.page_shows(line);
         }
     }
 
     /// Lets stores write a line unseen that the table has for loads.
     #[inline(always)]
     pub(super) fn show_store(&mut self, line: u64) {
-        if self.shape.l1d.exists()
-            && let Some(found) = self.stores.get_mut(index(line))
-        {
-            *found = key(line);
+        if self.shape.l1d.exists() {
+            self.set_store(line, key(line));
         }
     }
 

@@ -20,15 +20,6 @@ impl Core<'_> {
             return Events::NONE;
         };
         let end = access.address.wrapping_add(access.size);
-        if access.write {
-            let at = word(*next * 2);
-            if let Some([address, rest]) = stores.get_mut(at..at + 2) {
-                *address = access.address;
-                *rest = access.stamp << 16 | access.size & 0xffff;
-            }
-            *next = if *next + 1 < STORES { *next + 1 } else { 0 };
-            return Events::NONE;
-        }
         // Of the stores still there that overlap, the latest decides.
         let mut latest = (0, false);
         for store in stores.as_chunks::<2>().0 {
@@ -41,6 +32,14 @@ impl Core<'_> {
                 latest = (stamp, !whole);
             }
         }
-        if latest.1 { Events::BLOCKED } else { Events::NONE }
+        if access.write {
+            let at = word(*next * 2);
+            if let Some([address, rest]) = stores.get_mut(at..at + 2) {
+                *address = access.address;
+                *rest = access.stamp << 16 | access.size & 0xffff;
+            }
+            *next = if *next + 1 < STORES { *next + 1 } else { 0 };
+        }
+        if latest.1 && access.read { Events::BLOCKED } else { Events::NONE }
     }
 }

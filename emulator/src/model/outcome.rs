@@ -25,11 +25,6 @@ impl Events {
     pub fn meet(self, other: Events) -> bool {
         self.0 & other.0 != 0
     }
-
-    #[inline(always)]
-    pub(super) fn add(&mut self, other: Events) {
-        self.0 |= other.0;
-    }
 }
 
 /// What had the line.
@@ -64,71 +59,124 @@ pub enum Translated {
     Walk,
 }
 
-/// What came of an access; of its lines and pages the worst.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// What happened.
-    pub events: Events,
-    /// What had the line.
-    pub served: Served,
-    /// Whether another thread's caches had it, unmodified.
-    pub elsewhere: bool,
-    /// What had the page.
-    pub translated: Translated,
-}
+/// What came of an access; of its lines and pages the worst. One word, so
+/// that it stays in a register: events in bits 0 to 15, then what served and
+/// translated, whether another cache had it.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcome(u64);
+
+const SERVED: u32 = 16;
+const TRANSLATED: u32 = 20;
+const ELSEWHERE: u64 = 1 << 24;
 
 impl Outcome {
+    /// One of these.
     #[inline(always)]
-    pub(super) fn join(&mut self, other: Outcome) {
-        self.events.add(other.events);
-        self.served = self.served.max(other.served);
-        self.elsewhere |= other.elsewhere;
-        self.translated = self.translated.max(other.translated);
+    pub const fn new(events: Events, served: Served, translated: Translated) -> Outcome {
+        Outcome(events.0 | (served as u64) << SERVED | (translated as u64) << TRANSLATED)
+    }
+
+    /// What happened.
+    #[inline(always)]
+    pub fn events(self) -> Events {
+        Events(self.0 & 0xffff)
+    }
+
+    /// What had the line.
+    #[inline(always)]
+    pub fn served(self) -> Served {
+        match self.0 >> SERVED & 15 {
+            0 => Served::First,
+            1 => Served::Second,
+            2 => Served::Third,
+            3 => Served::Modified,
+            _ => Served::Memory,
+        }
+    }
+
+    /// What had the page.
+    #[inline(always)]
+    pub fn translated(self) -> Translated {
+        match self.0 >> TRANSLATED & 15 {
+            0 => Translated::Unknown,
+            1 => Translated::First,
+            2 => Translated::Second,
+            _ => Translated::Walk,
+        }
+    }
+
+    /// Whether another thread's caches had it, unmodified.
+    #[inline(always)]
+    pub fn elsewhere(self) -> bool {
+        self.0 & ELSEWHERE != 0
+    }
+
+    /// The same, and another thread's caches had it.
+    #[inline(always)]
+    #[must_use]
+    pub fn and_elsewhere(self, elsewhere: bool) -> Outcome {
+        Outcome(self.0 | if elsewhere { ELSEWHERE } else { 0 })
+    }
+
+    /// The same and events.
+    #[inline(always)]
+    #[must_use]
+    pub fn and(self, events: Events) -> Outcome {
+        Outcome(self.0 | events.0)
+    }
+
+    /// The same without events.
+    #[inline(always)]
+    #[must_use]
+    pub fn without(self, events: Events) -> Outcome {
+        Outcome(self.0 & !events.0)
+    }
+
+    /// Both of what came of a line and of its page, or of two lines.
+    #[inline(always)]
+    #[must_use]
+    pub fn join(self, other: Outcome) -> Outcome {
+        const PLAIN: u64 = 0xffff | ELSEWHERE;
+        let most = |shift: u32| (self.0 & 15 << shift).max(other.0 & 15 << shift);
+        Outcome((self.0 | other.0) & PLAIN | most(SERVED) | most(TRANSLATED))
     }
 
     /// Modelled time in cycles.
     #[inline(always)]
-    pub fn latency(&self, shape: &Shape) -> u64 {
-        let Costs { l1, l2, l3, memory, modified, stlb, walk, blocked } = shape.costs;
-        let line = match self.served {
-            Served::First => l1,
-            Served::Second => l2,
-            Served::Third => l3,
-            Served::Modified => modified,
-            Served::Memory => memory,
+    pub fn latency(self, shape: &Shape) -> u64 {
+        let Costs { lines, pages, blocked } = &shape.costs;
+        let of = |costs: &[u64], shift: u32| {
+            usize::try_from(self.0 >> shift & 15).ok().and_then(|at| costs.get(at)).copied()
         };
-        let page = match self.translated {
-            Translated::Unknown | Translated::First => 0,
-            Translated::Second => stlb,
-            Translated::Walk => walk,
-        };
-        line + page + if self.events.meet(Events::BLOCKED) { blocked } else { 0 }
+        let line = of(lines, SERVED).unwrap_or(0);
+        let page = of(pages, TRANSLATED).unwrap_or(0);
+        line + page + if self.events().meet(Events::BLOCKED) { *blocked } else { 0 }
     }
 
     /// As `union perf_mem_data_src` has it: operation, level (both forms),
     /// snoop, lock, TLB, blocks.
-    pub fn source(&self, operation: Operation, locked: bool) -> u64 {
+    pub fn source(self, operation: u64, locked: bool) -> u64 {
         const HIT: u64 = 2;
-        let (level, number) = match self.served {
+        let (level, number) = match self.served() {
             Served::First => (1 << 3, 1),
             Served::Second => (1 << 5, 2),
             Served::Third | Served::Modified => (1 << 6, 3),
             Served::Memory => (1 << 7, 13),
         };
-        let snoop = match self.served {
+        let snoop = match self.served() {
             Served::Modified => 1 << 4,
-            _ if self.elsewhere => 1 << 2,
+            _ if self.elsewhere() => 1 << 2,
             Served::First | Served::Second => 1 << 1,
             Served::Third | Served::Memory => 1 << 3,
         };
-        let page = match self.translated {
+        let page = match self.translated() {
             Translated::Unknown => 1,
             Translated::First => 1 << 1 | 1 << 3,
             Translated::Second => 1 << 1 | 1 << 4,
             Translated::Walk => 1 << 2 | 1 << 4,
         };
-        let block = if self.events.meet(Events::BLOCKED) { 2 } else { 1 };
-        operation as u64
+        let block = if self.events().meet(Events::BLOCKED) { 2 } else { 1 };
+        operation
             | (HIT | level) << 5
             | snoop << 19
             | (1 + u64::from(locked)) << 24
@@ -138,14 +186,18 @@ impl Outcome {
     }
 }
 
-/// What an instruction does at the address, as `mem_op` has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Operation {
-    /// Reads.
-    Load = 1 << 1,
-    /// Writes.
-    Store = 1 << 2,
-    /// Fetches.
-    Fetch = 1 << 4,
+/// `mem_op` of [`Outcome::source`]: reads.
+pub const LOADS: u64 = 1 << 1;
+/// Writes.
+pub const STORES: u64 = 1 << 2;
+
+impl core::fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Outcome")
+            .field("events", &self.events())
+            .field("served", &self.served())
+            .field("translated", &self.translated())
+            .field("elsewhere", &self.elsewhere())
+            .finish()
+    }
 }

@@ -9,7 +9,7 @@
 //! In memory: entries of 8 words ([`PAGE`] on), for each set a word of list
 //! ends, and a hash from pages to entries with linear probing.
 
-use super::outcome::Translated;
+use super::outcome::{Events, Outcome, Served, Translated};
 use super::shape::PAGE_WORDS;
 use super::{Core, STATE, word};
 
@@ -25,6 +25,19 @@ const LISTED: u64 = 3;
 const NEWER: u64 = 4;
 /// Number of the entry behind it.
 const OLDER: u64 = 5;
+
+const HIT: Outcome = page(Events::NONE, Translated::First);
+/// Both events of a miss; who asked keeps the one it is.
+const EITHER: u64 = Events::DTLB_LOAD_MISS.0 | Events::DTLB_STORE_MISS.0;
+const MISS: Outcome = page(Events(EITHER), Translated::Second);
+const WALK: Outcome = page(Events(EITHER | Events::PAGE_WALK.0), Translated::Walk);
+
+const fn page(events: Events, translated: Translated) -> Outcome {
+    Outcome::new(events, Served::First, translated)
+}
+
+/// No entry: no TLB is modelled.
+pub(super) const NO_PAGE: u64 = u64::MAX;
 
 const NONE: u64 = 0xffff;
 
@@ -84,7 +97,7 @@ impl Core<'_> {
     /// The page of an address, and its number among pages of its size.
     #[inline(always)]
     fn page_of(&self, address: u64) -> (u64, u64) {
-        let shift = self.page.shift(address);
+        let shift = self.shape.page_shift(address);
         let number = address >> shift;
         (number << shift | shift, number)
     }
@@ -103,13 +116,13 @@ impl Core<'_> {
         }
     }
 
-    /// Looks up the page of an address, and brings it in.
+    /// Looks up the page of an address, and brings it in; its entry.
     #[inline(always)]
-    pub(super) fn translate(&mut self, address: u64, stamp: u64) -> Translated {
+    pub(super) fn translate(&mut self, address: u64, stamp: u64) -> (Outcome, u64) {
         let (page, number) = self.page_of(address);
         if let Some(entry) = self.page_entry(page) {
             self.save(entry + STAMP, stamp);
-            return Translated::First;
+            return (HIT, entry);
         }
         self.bring_page(page, number, stamp)
     }
@@ -127,21 +140,17 @@ impl Core<'_> {
         }
     }
 
-    /// A line was put into the table.
+    /// A line of the page with this entry was put into the table.
     #[inline(always)]
-    pub(super) fn page_shows(&mut self, line: u64) {
-        if !self.shape.dtlb.exists() {
-            return;
-        }
-        let (page, _) = self.page_of(line);
-        if let Some(entry) = self.page_entry(page) {
+    pub(super) fn page_shows(&mut self, entry: u64, line: u64) {
+        if entry != NO_PAGE {
             let lines = self.load(entry + LINES);
             self.save(entry + LINES, lines | 1 << (line >> 6 & 63));
         }
     }
 
     #[inline(never)]
-    fn bring_page(&mut self, page: u64, number: u64, stamp: u64) -> Translated {
+    fn bring_page(&mut self, page: u64, number: u64, stamp: u64) -> (Outcome, u64) {
         let tlb = self.shape.dtlb;
         let set = tlb.set(number);
         let mut ends = Ends::of(self.load(self.ends_at(set)));
@@ -167,7 +176,8 @@ impl Core<'_> {
             place += 1;
         }
         self.save(self.hash_at(place), free + 1);
-        if self.second_page(page, number) { Translated::Second } else { Translated::Walk }
+        let second = self.second_page(page, number);
+        (if second { MISS } else { WALK }, entry)
     }
 
     /// Puts an entry into the list behind those listed with later stamps.

@@ -1,5 +1,7 @@
 //! How large each structure is, where its words are, and what it costs.
 
+use core::mem::offset_of;
+
 /// One cache or TLB.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,20 +37,10 @@ impl Level {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// A hit in the first level.
-    pub l1: u64,
-    /// In the second.
-    pub l2: u64,
-    /// In the third.
-    pub l3: u64,
-    /// Memory.
-    pub memory: u64,
-    /// Another core's cache that has the line modified.
-    pub modified: u64,
-    /// More for a page that only the second-level TLB has.
-    pub stlb: u64,
-    /// More for a page walk.
-    pub walk: u64,
+    /// By [`Served`](super::Served).
+    pub lines: [u64; 5],
+    /// More, by [`Translated`](super::Translated).
+    pub pages: [u64; 4],
     /// More for a load that waits for a store it cannot take data from.
     pub blocked: u64,
 }
@@ -84,10 +76,16 @@ pub struct Shape {
     pub common_words: u64,
     /// Latencies.
     pub costs: Costs,
+    /// How many of `large` are in use.
+    pub larges: u64,
+    /// Ranges whose pages are not of 4 KiB: begin, end, log2 of the size.
+    pub large: [[u64; 3]; LARGE],
 }
 
-/// Words of a [`Shape`].
-const SHAPE_WORDS: usize = size_of::<Shape>() / 8;
+/// Words of a [`Shape`] before the ranges of large pages.
+const SHAPE_WORDS: usize = offset_of!(Shape, larges) / 8;
+/// Ranges of large pages that a space can have.
+pub(super) const LARGE: usize = 32;
 
 /// Entries of the store buffer.
 pub(super) const STORES: u64 = 56;
@@ -125,7 +123,21 @@ impl Shape {
         self
     }
 
-    /// The shape as it lies in memory.
+    /// Log2 of the size of the page at an address.
+    #[inline(always)]
+    pub(super) fn page_shift(&self, address: u64) -> u64 {
+        if self.larges == 0 { 12 } else { self.large_shift(address) }
+    }
+
+    #[cold]
+    fn large_shift(&self, address: u64) -> u64 {
+        let used = usize::try_from(self.larges).unwrap_or(0);
+        let ranges = self.large.get(..used).unwrap_or_default();
+        let range = ranges.iter().find(|[begin, end, _]| (*begin..*end).contains(&address));
+        range.map_or(12, |range| range[2] & 63)
+    }
+
+    /// The shape as it lies in memory, without large pages.
     pub fn words(&self) -> [u64; SHAPE_WORDS] {
         let mut words = [0; SHAPE_WORDS];
         let levels = [self.l1d, self.l1i, self.l2, self.l3, self.dtlb, self.stlb];
@@ -141,20 +153,13 @@ impl Shape {
             self.forward,
             self.private_words,
             self.common_words,
-            costs.l1,
-            costs.l2,
-            costs.l3,
-            costs.memory,
-            costs.modified,
-            costs.stlb,
-            costs.walk,
-            costs.blocked,
         ];
-        for (place, word) in words.iter_mut().skip(18).zip(rest) {
-            *place = word;
+        let costs = costs.lines.iter().chain(&costs.pages).chain([&costs.blocked]);
+        for (place, word) in words.iter_mut().skip(18).zip(rest.iter().chain(costs)) {
+            *place = *word;
         }
         words
     }
 }
 
-const _: () = assert!(SHAPE_WORDS == 18 + 15);
+const _: () = assert!(SHAPE_WORDS == 18 + 7 + 10);

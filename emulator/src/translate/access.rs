@@ -6,7 +6,7 @@ use iced_x86::{
 
 use super::assembler::{Sum, low32};
 use super::register::{Gpr, Gprs, RAX, RBX, RSP};
-use crate::block::{AccessKind, LOCKED, NARROW};
+use crate::block::{AccessKind, LOCKED, NARROW, READS};
 
 /// How an effective address is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +153,9 @@ pub(crate) fn list(
         let Some(kind) = kind_of(memory.access()) else { continue };
         let size = size_of(instruction, memory.memory_size(), xsave_bytes);
         let mut access = Access::plain(Address::used(memory), size, kind);
+        if matches!(memory.access(), OpAccess::ReadWrite | OpAccess::ReadCondWrite) {
+            access.marks |= READS;
+        }
         if instruction.has_lock_prefix() || instruction.mnemonic() == Mnemonic::Xchg {
             access.marks |= LOCKED;
         }

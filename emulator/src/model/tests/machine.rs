@@ -1,23 +1,30 @@
 //! Threads on the model behind the checks that translated code makes.
 
 use crate::block::{ENTRIES, index, key, stamp_index};
-use crate::model::{Access, Alone, Core, Filter, LINE, Outcome, Outside, Pages, Shape, Translated};
-
-type Table = Box<[u64; ENTRIES]>;
-
-fn table() -> Table {
-    vec![0; ENTRIES].into_boxed_slice().try_into().unwrap()
-}
+use crate::model::{
+    Access, Alone, Core, Events, LINE, Outcome, Outside, Served, Shape, Tables, Translated,
+};
 
 /// The memory of one thread.
 struct Thread {
     words: Vec<u64>,
-    loads: Table,
-    load_stamps: Table,
-    stores: Table,
-    fetches: Table,
-    fetch_stamps: Table,
+    tables: Box<Tables>,
     clock: u64,
+}
+
+/// Empty tables, made where the stack is large: they are 2.5 MiB.
+fn tables() -> Box<Tables> {
+    let make = || {
+        Box::new(Tables {
+            loads: [0; ENTRIES],
+            load_stamps: [0; ENTRIES],
+            stores: [0; ENTRIES],
+            fetches: [0; ENTRIES],
+            fetch_stamps: [0; ENTRIES],
+        })
+    };
+    let thread = std::thread::Builder::new().stack_size(64 << 20);
+    thread.spawn(make).unwrap().join().unwrap()
 }
 
 /// Some threads, and what they share.
@@ -25,26 +32,17 @@ pub(super) struct Machine {
     shape: Shape,
     threads: Vec<Thread>,
     common: Vec<u64>,
-    large: Vec<[u64; 3]>,
     /// Accesses that the tables did not answer.
     pub(super) slow: u64,
 }
 
-fn core<'a>(thread: &'a mut Thread, shape: &'a Shape, large: &'a [[u64; 3]]) -> Core<'a> {
-    Core {
-        shape,
-        words: &mut thread.words,
-        data: Filter { keys: &mut thread.loads, hits: &mut thread.load_stamps },
-        stores: &mut thread.stores,
-        code: Filter { keys: &mut thread.fetches, hits: &mut thread.fetch_stamps },
-        page: Pages(large),
-    }
+fn core<'a>(thread: &'a mut Thread, shape: &'a Shape) -> Core<'a> {
+    Core { shape, words: &mut thread.words, tables: &mut thread.tables }
 }
 
 /// The world as the thread sees it that was taken out of the list.
 struct World<'a> {
     shape: &'a Shape,
-    large: &'a [[u64; 3]],
     others: Vec<(usize, &'a mut Thread)>,
     common: &'a mut [u64],
     own: usize,
@@ -66,7 +64,7 @@ impl Outside for World<'_> {
     fn each(&mut self, mask: u64, mut visit: impl FnMut(&mut Core<'_>)) {
         for (index, thread) in &mut self.others {
             if mask >> *index & 1 != 0 {
-                visit(&mut core(thread, self.shape, self.large));
+                visit(&mut core(thread, self.shape));
             }
         }
     }
@@ -75,26 +73,18 @@ impl Outside for World<'_> {
 impl Machine {
     pub(super) fn new(shape: Shape, threads: usize) -> Machine {
         let words = usize::try_from(shape.private_words).unwrap();
-        let thread = || Thread {
-            words: vec![0; words],
-            loads: table(),
-            load_stamps: table(),
-            stores: table(),
-            fetches: table(),
-            fetch_stamps: table(),
-            clock: 1,
-        };
+        let thread = || Thread { words: vec![0; words], tables: tables(), clock: 1 };
         Machine {
             shape,
             threads: (0..threads).map(|_| thread()).collect(),
             common: vec![0; usize::try_from(shape.common_words).unwrap()],
-            large: Vec::new(),
             slow: 0,
         }
     }
 
     pub(super) fn with_large(mut self, begin: u64, end: u64, shift: u64) -> Machine {
-        self.large.push([begin, end, shift]);
+        self.shape.larges = 1;
+        self.shape.large[0] = [begin, end, shift];
         self
     }
 
@@ -116,13 +106,14 @@ impl Machine {
         let thread = &mut self.threads[number];
         thread.clock += 2;
         let stamp = thread.clock;
-        let access = Access { address, size, write, ip: 0x1000, stamp };
+        let access = Access { address, size, read: !write, write, ip: 0x1000, stamp };
         let (line, last) = access.lines();
         let at = index(line);
-        let table = if write { &thread.stores } else { &thread.loads };
+        let tables = &mut thread.tables;
+        let table = if write { &tables.stores } else { &tables.loads };
         if line == last && table[at] == key(line) {
-            assert_eq!(thread.loads[at], key(line), "a line for stores is one for loads");
-            thread.load_stamps[stamp_index(at)] = stamp;
+            assert_eq!(tables.loads[at], key(line), "a line for stores is one for loads");
+            tables.load_stamps[stamp_index(at)] = stamp;
             return self.unseen();
         }
         self.slow += 1;
@@ -134,8 +125,8 @@ impl Machine {
         thread.clock += 2;
         let stamp = thread.clock;
         let line = address & !(LINE - 1);
-        if thread.fetches[index(line)] == key(line) {
-            thread.fetch_stamps[stamp_index(index(line))] = stamp;
+        if thread.tables.fetches[index(line)] == key(line) {
+            thread.tables.fetch_stamps[stamp_index(index(line))] = stamp;
             return Outcome::default();
         }
         self.slow += 1;
@@ -145,7 +136,7 @@ impl Machine {
     fn unseen(&self) -> Outcome {
         let tlb = self.shape.dtlb.exists();
         let translated = if tlb { Translated::First } else { Translated::Unknown };
-        Outcome { translated, ..Outcome::default() }
+        Outcome::new(Events::NONE, Served::First, translated)
     }
 
     fn model(
@@ -153,7 +144,7 @@ impl Machine {
         number: usize,
         run: impl FnOnce(&mut Core<'_>, &mut Either<'_>) -> Outcome,
     ) -> Outcome {
-        let Machine { shape, threads, common, large, .. } = self;
+        let Machine { shape, threads, common, .. } = self;
         let mut own = None;
         let mut others = Vec::new();
         for (index, thread) in threads.iter_mut().enumerate() {
@@ -163,11 +154,11 @@ impl Machine {
                 others.push((index, thread));
             }
         }
-        let mut core = core(own.unwrap(), shape, large);
+        let mut core = core(own.unwrap(), shape);
         let mut world = if others.is_empty() {
             Either::Alone(Alone(common))
         } else {
-            Either::World(World { shape, large, others, common, own: number })
+            Either::World(World { shape, others, common, own: number })
         };
         run(&mut core, &mut world)
     }

@@ -100,10 +100,12 @@ impl Plain {
         if last != first {
             let second = self.line(thread, last, write);
             let split = if write { Events::SPLIT_STORE } else { Events::SPLIT_LOAD };
-            outcome.events.0 |= second.events.0 | split.0;
-            outcome.served = outcome.served.max(second.served);
-            outcome.elsewhere |= second.elsewhere;
-            outcome.translated = outcome.translated.max(second.translated);
+            outcome = Outcome::new(
+                Events(outcome.events().0 | second.events().0 | split.0),
+                outcome.served().max(second.served()),
+                outcome.translated().max(second.translated()),
+            )
+            .and_elsewhere(outcome.elsewhere() || second.elsewhere());
         }
         outcome
     }
@@ -153,9 +155,12 @@ impl Plain {
             outcome = found;
             self.threads[thread].l1d.insert(line, state);
         }
-        outcome.events.0 |= events;
-        outcome.translated = translated;
-        outcome
+        events |= outcome.events().0;
+        if write {
+            events &= !Events::HIT_MODIFIED.0;
+        }
+        Outcome::new(Events(events), outcome.served(), translated)
+            .and_elsewhere(outcome.elsewhere())
     }
 
     fn outer(&mut self, thread: usize, line: u64, write: bool) -> (Outcome, State) {
@@ -168,8 +173,7 @@ impl Plain {
                 state = State::Modified;
                 *self.threads[thread].l2.peek(line).unwrap() = state;
             }
-            let events = Events(events);
-            return (Outcome { events, served: Served::Second, ..Outcome::default() }, state);
+            return (Outcome::new(Events(events), Served::Second, Translated::Unknown), state);
         }
         events |= Events::L2_MISS.0;
         let copies = self.others(thread, line, write);
@@ -195,8 +199,8 @@ impl Plain {
             }
         };
         let elsewhere = copies.is_some_and(|state| state != State::Modified);
-        let events = Events(events);
-        (Outcome { events, served, elsewhere, ..Outcome::default() }, state)
+        let outcome = Outcome::new(Events(events), served, Translated::Unknown);
+        (outcome.and_elsewhere(elsewhere), state)
     }
 
     /// Takes a line from the other threads, or leaves them shared copies: the

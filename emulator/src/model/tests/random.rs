@@ -95,7 +95,16 @@ fn run(shape: Shape, threads: usize, steps: &[Step]) -> Result<(), TestCaseError
     Ok(())
 }
 
+/// Fewer than usual, since each makes tables of megabytes; `PROPTEST_CASES`
+/// says otherwise.
+fn config() -> ProptestConfig {
+    let cases = std::env::var_os("PROPTEST_CASES").map_or(48, |_| ProptestConfig::default().cases);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
+    #![proptest_config(config())]
+
     #[test]
     fn one_thread_agrees(shape in shape(), steps in prop::collection::vec(step(1), 1..600)) {
         run(shape, 1, &steps)?;

@@ -27,7 +27,7 @@ fn shape() -> Shape {
 }
 
 fn count(outcomes: impl IntoIterator<Item = Outcome>, event: Events) -> usize {
-    outcomes.into_iter().filter(|outcome| outcome.events.meet(event)).count()
+    outcomes.into_iter().filter(|outcome| outcome.events().meet(event)).count()
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn levels_answer_by_their_size() {
         for n in 0..128 * KIB / LINE {
             let outcome = machine.load(0, BASE + n * LINE, 8);
             let expected = if pass == 0 { Served::Memory } else { Served::Second };
-            assert_eq!(outcome.served, expected, "pass {pass} line {n}");
+            assert_eq!(outcome.served(), expected, "pass {pass} line {n}");
         }
     }
     // 512 KiB: more than the second, less than the third.
@@ -76,7 +76,7 @@ fn levels_answer_by_their_size() {
         for n in 0..512 * KIB / LINE {
             let outcome = machine.store(0, BASE + n * LINE, 8);
             let expected = if pass == 0 { Served::Memory } else { Served::Third };
-            assert_eq!(outcome.served, expected, "pass {pass} line {n}");
+            assert_eq!(outcome.served(), expected, "pass {pass} line {n}");
         }
     }
 }
@@ -95,7 +95,7 @@ fn pages_within_reach_miss_once() {
         for n in 0..1536 {
             let outcome = machine.load(0, BASE + n * PAGE, 8);
             let expected = if pass == 0 { Translated::Walk } else { Translated::Second };
-            assert_eq!(outcome.translated, expected, "pass {pass} page {n}");
+            assert_eq!(outcome.translated(), expected, "pass {pass} page {n}");
         }
     }
 }
@@ -113,8 +113,8 @@ fn a_page_stays_that_only_the_tables_see() {
     machine.load(0, page(0), 8);
     assert_eq!(machine.slow, slow, "a hit");
     machine.load(0, page(4) + 4 * LINE, 8);
-    assert_eq!(machine.load(0, page(0), 8).translated, Translated::First);
-    assert_eq!(machine.load(0, page(1) + LINE, 8).translated, Translated::Second);
+    assert_eq!(machine.load(0, page(0), 8).translated(), Translated::First);
+    assert_eq!(machine.load(0, page(1) + LINE, 8).translated(), Translated::Second);
 }
 
 #[test]
@@ -133,12 +133,12 @@ fn a_large_page_is_one_entry() {
 fn an_access_across_lines_is_one_miss_and_one_split() {
     let mut machine = Machine::new(shape(), 1);
     let outcome = machine.load(0, BASE + 60, 8);
-    assert_eq!(outcome.events.0 & Events::L1_MISS.0, Events::L1_MISS.0);
-    assert!(outcome.events.meet(Events::SPLIT_LOAD));
+    assert_eq!(outcome.events().0 & Events::L1_MISS.0, Events::L1_MISS.0);
+    assert!(outcome.events().meet(Events::SPLIT_LOAD));
     let again = machine.load(0, BASE + 60, 8);
-    assert_eq!(again.events, Events::SPLIT_LOAD, "both lines are there");
-    assert_eq!(machine.store(0, BASE + 60, 8).events, Events::SPLIT_STORE);
-    assert_eq!(machine.load(0, BASE + 56, 8).events, Events::NONE);
+    assert_eq!(again.events(), Events::SPLIT_LOAD, "both lines are there");
+    assert_eq!(machine.store(0, BASE + 60, 8).events(), Events::SPLIT_STORE);
+    assert_eq!(machine.load(0, BASE + 56, 8).events(), Events::NONE);
 }
 
 #[test]
@@ -152,9 +152,9 @@ fn false_sharing_moves_the_line_at_every_turn() {
             let address = BASE + 8 * u64::try_from(thread).unwrap();
             let load = machine.load(thread, address, 8);
             let store = machine.store(thread, address, 8);
-            misses += usize::from(load.events.meet(Events::L1_MISS));
-            hits += usize::from(load.events.meet(Events::HIT_MODIFIED));
-            assert!(!store.events.meet(Events::L1_MISS), "turn {turn}");
+            misses += usize::from(load.events().meet(Events::L1_MISS));
+            hits += usize::from(load.events().meet(Events::HIT_MODIFIED));
+            assert!(!store.events().meet(Events::L1_MISS), "turn {turn}");
         }
     }
     assert_eq!(misses, 2 * turns);
@@ -175,14 +175,14 @@ fn false_sharing_moves_the_line_at_every_turn() {
 #[test]
 fn readers_share_a_line_until_one_writes() {
     let mut machine = Machine::new(shape(), 3);
-    assert_eq!(machine.load(0, BASE, 8).served, Served::Memory);
+    assert_eq!(machine.load(0, BASE, 8).served(), Served::Memory);
     let second = machine.load(1, BASE, 8);
-    assert_eq!((second.served, second.elsewhere), (Served::Third, true));
+    assert_eq!((second.served(), second.elsewhere()), (Served::Third, true));
     machine.load(2, BASE, 8);
-    assert_eq!(machine.store(1, BASE, 8).events, Events::NONE, "an upgrade");
-    assert_eq!(machine.load(0, BASE, 8).served, Served::Modified);
-    assert_eq!(machine.load(2, BASE, 8).served, Served::Third);
-    assert_eq!(machine.load(1, BASE, 8).events, Events::NONE, "kept, shared");
+    assert_eq!(machine.store(1, BASE, 8).events(), Events::NONE, "an upgrade");
+    assert_eq!(machine.load(0, BASE, 8).served(), Served::Modified);
+    assert_eq!(machine.load(2, BASE, 8).served(), Served::Third);
+    assert_eq!(machine.load(1, BASE, 8).events(), Events::NONE, "kept, shared");
 }
 
 #[test]
@@ -190,17 +190,17 @@ fn a_load_waits_for_a_store_it_cannot_take_all_from() {
     let shape = Shape { l1d: level(64, 8), ..Shape::default() }.place(false, true);
     let mut machine = Machine::new(shape, 1);
     machine.store(0, BASE, 4);
-    assert!(!machine.load(0, BASE, 4).events.meet(Events::BLOCKED), "the same bytes");
-    assert!(!machine.load(0, BASE + 1, 2).events.meet(Events::BLOCKED), "some of them");
-    assert!(machine.load(0, BASE, 8).events.meet(Events::BLOCKED), "more");
-    assert!(machine.load(0, BASE + 2, 4).events.meet(Events::BLOCKED), "half");
-    assert!(!machine.load(0, BASE + 4, 4).events.meet(Events::BLOCKED), "others");
+    assert!(!machine.load(0, BASE, 4).events().meet(Events::BLOCKED), "the same bytes");
+    assert!(!machine.load(0, BASE + 1, 2).events().meet(Events::BLOCKED), "some of them");
+    assert!(machine.load(0, BASE, 8).events().meet(Events::BLOCKED), "more");
+    assert!(machine.load(0, BASE + 2, 4).events().meet(Events::BLOCKED), "half");
+    assert!(!machine.load(0, BASE + 4, 4).events().meet(Events::BLOCKED), "others");
     machine.store(0, BASE, 8);
-    assert!(!machine.load(0, BASE, 8).events.meet(Events::BLOCKED), "a later store has all");
+    assert!(!machine.load(0, BASE, 8).events().meet(Events::BLOCKED), "a later store has all");
     for n in 0..100 {
         machine.store(0, BASE + 256 + n % 4 * 8, 8);
     }
-    assert!(!machine.load(0, BASE + 4, 8).events.meet(Events::BLOCKED), "written long since");
+    assert!(!machine.load(0, BASE + 4, 8).events().meet(Events::BLOCKED), "written long since");
 }
 
 #[test]

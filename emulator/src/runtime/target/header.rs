@@ -7,8 +7,6 @@ use crate::model::Shape;
 
 /// Threads that a space can have at the same time.
 pub const THREADS: usize = 8192;
-/// Ranges of large pages that a space can have.
-pub const LARGE: usize = 32;
 /// Entries of the full table of indirect branches.
 pub const BRANCHES: usize = 1 << 19;
 
@@ -40,10 +38,6 @@ pub struct Header {
     pub highest: AtomicU64,
     /// Bits of threads whose lines are not in the table of sharers.
     pub unlisted: AtomicU64,
-    /// How many of `large` are in use.
-    pub larges: u64,
-    /// Ranges whose pages are not of 4 KiB: begin, end, log2 of the size.
-    pub large: [[u64; 3]; LARGE],
     /// Address of the ring's page 0 in the target.
     pub ring: u64,
     /// Bytes of the ring's data: a power of two.
@@ -60,15 +54,6 @@ pub struct Header {
     pub threads: [AtomicU64; THREADS],
     /// The full table of indirect branches.
     pub branches: [[AtomicU64; 2]; BRANCHES],
-}
-
-impl Header {
-    /// The ranges of large pages.
-    #[inline(always)]
-    pub fn large_pages(&self) -> &[[u64; 3]] {
-        let count = usize::try_from(self.larges).unwrap_or(0);
-        self.large.get(..count).unwrap_or_default()
-    }
 }
 
 // The words of the model that threads share lie behind the header.

@@ -2,16 +2,53 @@
 //! of an instruction that makes many.
 
 use super::Next;
+use super::header::Header;
 use super::local::Local;
 use super::thread::Pending;
 use super::walk::{Element, Walk};
-use crate::block::{AccessKind, COUNTED, LOCKED, Site};
-use crate::model::{Access, Events, LINE, Operation, Outcome, Outside};
+use crate::block::{AccessKind, COUNTED, LOCKED, READS, Site};
+use crate::model::{Access, Events, LINE, LOADS, Outcome, Outside, STORES};
 
 const LOAD: u8 = AccessKind::Load as u8;
 const STORE: u8 = AccessKind::Store as u8;
 const FETCH: u8 = AccessKind::Fetch as u8;
 const NONE: u8 = AccessKind::None as u8;
+
+/// Whether a site is a load or store and nothing rare is modelled: what
+/// [`plain`] is for, the same as [`access`] with less to carry.
+#[inline(always)]
+pub(super) fn is_plain(header: &Header, site: &Site) -> bool {
+    site.kind <= STORE && header.shape.forward | header.shape.prefetch == 0
+}
+
+/// One load or store of a thread that is alone.
+#[inline(always)]
+pub(super) fn plain(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next {
+    let address = local.thread.address;
+    let size = u64::from(site.size);
+    let write = site.kind == STORE;
+    let access = told(local, site, Element { address, size, write, number: 0 });
+    let (first, last) = access.lines();
+    let mut outcome = local.core().plain(outside, first, access, access.stamp);
+    if first != last {
+        local.thread.clock += 1;
+        outcome = outcome.join(local.core().split(outside, last, access));
+    }
+    wait(local, outcome);
+    decide(local, site, outcome, 0, address, write)
+}
+
+#[inline(always)]
+fn told(local: &Local<'_>, site: &Site, element: Element) -> Access {
+    Access {
+        address: element.address,
+        size: element.size,
+        read: !element.write || site.marks & READS != 0,
+        write: element.write,
+        ip: site.ip,
+        stamp: local.thread.clock.wrapping_add(u64::from(site.offset)),
+    }
+}
 
 /// Looks up what the site says, up to the first event of which a record is
 /// due; PROGRESS says where to go on after that.
@@ -72,13 +109,7 @@ fn look_up(
     site: &Site,
     element: Element,
 ) -> Outcome {
-    let access = Access {
-        address: element.address,
-        size: element.size,
-        write: element.write,
-        ip: site.ip,
-        stamp: local.thread.clock.wrapping_add(u64::from(site.offset)),
-    };
+    let access = told(local, site, element);
     let (first, last) = access.lines();
     if first != last {
         local.thread.clock += 1;
@@ -106,7 +137,7 @@ fn decide(
 ) -> Next {
     let thread = &mut *local.thread;
     if site.marks & COUNTED == 0 {
-        if !outcome.events.meet(Events(local.header.events)) {
+        if !outcome.events().meet(Events(local.header.events)) {
             return Next::Resume;
         }
         thread.countdown = thread.countdown.wrapping_sub(1);
@@ -126,7 +157,8 @@ fn due(
     pending: Pending,
     write: bool,
 ) -> Next {
-    let operation = if write { Operation::Store } else { Operation::Load };
+    let reads = !write || site.marks & READS != 0;
+    let operation = if reads { LOADS } else { 0 } | if write { STORES } else { 0 };
     let (source, latency) = if site.kind == NONE {
         (0, 0)
     } else {

@@ -10,7 +10,7 @@ use super::ring::{PAGE, Ring};
 use super::thread::Thread;
 use super::{Next, record as writer, slow_path};
 use crate::block::{SIZE, Site};
-use crate::model::{Core, Outside};
+use crate::model::{Alone, Core, Outside};
 
 /// What the threads of a space share, for the one that holds the lock or is
 /// alone.
@@ -97,7 +97,7 @@ unsafe fn header<'a>(block: *mut u8) -> (&'a Header, *mut u64) {
 ///
 /// # Safety
 /// As for [`access`].
-#[inline(always)]
+#[inline(never)]
 unsafe fn proceed(block: *mut u8) -> Next {
     // SAFETY: the caller's promise.
     let (header, common) = unsafe { header(block) };
@@ -107,9 +107,8 @@ unsafe fn proceed(block: *mut u8) -> Next {
     if several {
         lock(&header.lock, index + 1);
     }
-    let length = usize::try_from(header.shape.common_words).unwrap_or(0);
-    // SAFETY: as many as the shape says; the lock keeps others away.
-    let common = unsafe { slice::from_raw_parts_mut(common, length) };
+    // SAFETY: the lock keeps others away.
+    let common = unsafe { words_in_common(header, common) };
     // SAFETY: the lock keeps others away.
     let mut local = unsafe { local(block, header) };
     // SAFETY: SITE is that of the stub that came here.
@@ -127,6 +126,17 @@ unsafe fn proceed(block: *mut u8) -> Next {
     next
 }
 
+/// The words behind the head of a space.
+///
+/// # Safety
+/// They are there, and nobody else works on them.
+#[inline(always)]
+unsafe fn words_in_common<'a>(header: &Header, common: *mut u64) -> &'a mut [u64] {
+    let length = usize::try_from(header.shape.common_words).unwrap_or(0);
+    // SAFETY: as many as the shape says.
+    unsafe { slice::from_raw_parts_mut(common, length) }
+}
+
 #[cold]
 fn lock(lock: &AtomicU64, own: u64) {
     while lock.compare_exchange_weak(0, own, Ordering::Acquire, Ordering::Relaxed).is_err() {
@@ -142,7 +152,20 @@ fn lock(lock: &AtomicU64, own: u64) {
 /// thread behind it, its site and space are mapped, and its thread is here.
 pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
     // SAFETY: the caller's promise.
-    unsafe { proceed(block) as u64 }
+    let (header, common) = unsafe { header(block) };
+    // SAFETY: no reference is made.
+    let site = unsafe { (*block.cast::<Thread>()).site };
+    // SAFETY: SITE is that of the stub that came here.
+    let site = unsafe { &*(site as *const Site) };
+    if header.several.load(Ordering::Relaxed) != 0 || !slow_path::is_plain(header, site) {
+        // SAFETY: the caller's promise.
+        return unsafe { proceed(block) as u64 };
+    }
+    // SAFETY: the thread is alone.
+    let common = unsafe { words_in_common(header, common) };
+    // SAFETY: the thread is alone.
+    let mut local = unsafe { local(block, header) };
+    slow_path::plain(&mut local, &mut Alone(common), site) as u64
 }
 
 /// Writes the record that `access` found due, and goes on with what is left

@@ -3,6 +3,7 @@
 use core::mem::offset_of;
 
 use crate::block::{self, ENTRIES};
+use crate::model::Tables;
 
 /// The block; see [`crate::block`] for the fields of the same names.
 #[repr(C)]
@@ -32,11 +33,7 @@ pub struct Thread {
     rest: [u8; block::SYSCALLS - block::RUNTIME - size_of::<Own>()],
     pub syscalls: [u8; block::SYSCALLS_LEN],
     stack_memory: [u8; block::LOADS - block::SYSCALLS - block::SYSCALLS_LEN],
-    pub loads: [u64; ENTRIES],
-    pub load_stamps: [u64; ENTRIES],
-    pub stores: [u64; ENTRIES],
-    pub fetches: [u64; ENTRIES],
-    pub fetch_stamps: [u64; ENTRIES],
+    pub tables: Tables,
     pub branches: [u64; ENTRIES],
 }
 
@@ -87,11 +84,11 @@ const _: () = {
     assert!(offset_of!(Thread, vectors) == block::VECTORS);
     assert!(offset_of!(Thread, own) == block::RUNTIME);
     assert!(offset_of!(Thread, syscalls) == block::SYSCALLS);
-    assert!(offset_of!(Thread, loads) == block::LOADS);
-    assert!(offset_of!(Thread, load_stamps) == block::LOAD_STAMPS);
-    assert!(offset_of!(Thread, stores) == block::STORES);
-    assert!(offset_of!(Thread, fetches) == block::FETCHES);
-    assert!(offset_of!(Thread, fetch_stamps) == block::FETCH_STAMPS);
+    assert!(offset_of!(Thread, tables.loads) == block::LOADS);
+    assert!(offset_of!(Thread, tables.load_stamps) == block::LOAD_STAMPS);
+    assert!(offset_of!(Thread, tables.stores) == block::STORES);
+    assert!(offset_of!(Thread, tables.fetches) == block::FETCHES);
+    assert!(offset_of!(Thread, tables.fetch_stamps) == block::FETCH_STAMPS);
     assert!(offset_of!(Thread, branches) == block::BRANCHES);
     assert!(size_of::<Thread>() <= block::SIZE);
 };
