@@ -8,6 +8,7 @@ mod outcome;
 mod outside;
 mod pages;
 mod prefetch;
+mod quick;
 mod shape;
 mod stack;
 

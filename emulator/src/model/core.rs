@@ -1,7 +1,7 @@
 //! The caches of one thread, and an access to them.
 
 use super::outcome::{Events, Outcome, Served, Translated};
-use super::outside::{Copies, Outside};
+use super::outside::{Alone, Copies, Outside};
 use super::pages::NO_PAGE;
 use super::{EXCLUSIVE, LINE, MODIFIED, SHARED, STATE, Shape};
 use crate::block::ENTRIES;
@@ -115,6 +115,28 @@ impl Core<'_> {
             self.prefetch(outside, line, &access, stamp);
         }
         outcome
+    }
+
+    /// [`Core::quick`] for the first level and TLB that there are, if it is
+    /// for them, else [`Core::plain`]. `access` crosses no line; the thread
+    /// is alone.
+    #[inline(always)]
+    pub fn alone(&mut self, common: &mut [u64], access: Access) -> Outcome {
+        let tlb = self.shape.dtlb.exists();
+        let quick = match (self.shape.l1d.ways, tlb) {
+            (8, false) => self.quick::<8, false>(common, access),
+            (8, true) => self.quick::<8, true>(common, access),
+            (12, false) => self.quick::<12, false>(common, access),
+            (12, true) => self.quick::<12, true>(common, access),
+            _ => None,
+        };
+        quick.unwrap_or_else(|| self.plain_alone(common, access))
+    }
+
+    #[inline(never)]
+    fn plain_alone(&mut self, common: &mut [u64], access: Access) -> Outcome {
+        let line = access.address & !(LINE - 1);
+        self.plain(&mut Alone(common), line, access, access.stamp)
     }
 
     /// One line of an access, where neither prefetchers nor the store buffer

@@ -222,7 +222,7 @@ const WAY: u64 = (1 << WAY_BITS) - 1;
 
 /// The way that has a line, without a branch for each.
 #[inline(always)]
-fn which<const WAYS: usize>(ways: &[u64; WAYS], line: u64) -> Option<usize> {
+pub(super) fn which<const WAYS: usize>(ways: &[u64; WAYS], line: u64) -> Option<usize> {
     let mut found = WAYS;
     for (way, &here) in ways.iter().enumerate() {
         found = if is(here, line) { way } else { found };
@@ -232,7 +232,7 @@ fn which<const WAYS: usize>(ways: &[u64; WAYS], line: u64) -> Option<usize> {
 
 /// The smallest stamp, and its way below it.
 #[inline(always)]
-fn least<const WAYS: usize>(stamps: &[u64; WAYS]) -> u64 {
+pub(super) fn least<const WAYS: usize>(stamps: &[u64; WAYS]) -> u64 {
     let mut numbered = [0; WAYS];
     for ((to, from), way) in numbered.iter_mut().zip(stamps).zip(0..) {
         *to = from << WAY_BITS | way;

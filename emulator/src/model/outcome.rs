@@ -136,6 +136,9 @@ impl Outcome {
     #[inline(always)]
     #[must_use]
     pub fn join(self, other: Outcome) -> Outcome {
+        if other.0 == 0 {
+            return self;
+        }
         const PLAIN: u64 = 0xffff | ELSEWHERE;
         let most = |shift: u32| (self.0 & 15 << shift).max(other.0 & 15 << shift);
         Outcome((self.0 | other.0) & PLAIN | most(SERVED) | most(TRANSLATED))

@@ -6,7 +6,7 @@ use super::{Core, Level, is, word};
 /// Puts an entry first: what is before the one it replaces moves by one
 /// place. The word replaced, or 0 when the last one fell out.
 #[inline(always)]
-fn to_front(set: &mut [u64], new: u64, same: impl Fn(u64) -> bool) -> u64 {
+pub(super) fn to_front(set: &mut [u64], new: u64, same: impl Fn(u64) -> bool) -> u64 {
     if let Some(first) = set.first_mut()
         && same(*first)
     {
@@ -54,7 +54,7 @@ fn to_front_of<const WAYS: usize>(
 }
 
 #[inline(always)]
-fn of<'w>(words: &'w mut [u64], level: &Level, number: u64) -> Option<&'w mut [u64]> {
+pub(super) fn of<'w>(words: &'w mut [u64], level: &Level, number: u64) -> Option<&'w mut [u64]> {
     if !level.exists() {
         return None;
     }

@@ -117,6 +117,13 @@ impl Machine {
             return self.unseen();
         }
         self.slow += 1;
+        if let [alone] = self.threads.as_mut_slice()
+            && line == last
+            && self.shape.forward | self.shape.prefetch == 0
+        {
+            // As the runtime does it.
+            return core(alone, &self.shape).alone(&mut self.common, access);
+        }
         self.model(number, |core, world| core.access(world, access))
     }
 

@@ -38,13 +38,29 @@ fn level(off: bool) -> impl Strategy<Value = Level> {
     )
 }
 
+fn second() -> impl Strategy<Value = Level> {
+    let known =
+        prop::sample::select(vec![8_u64, 16]).prop_map(|ways| Level { sets: 1, ways, start: 0 });
+    prop_oneof![level(true), known]
+}
+
 /// Sets of any number.
 fn third() -> impl Strategy<Value = Level> {
     (0_u64..20, 1_u64..6).prop_map(|(sets, ways)| Level { sets, ways, start: 0 })
 }
 
+/// The ways that have code of their own, or others.
+fn first() -> impl Strategy<Value = Level> {
+    let known = (0_u32..3, prop::sample::select(vec![8_u64, 12])).prop_map(|(sets, ways)| Level {
+        sets: 1 << sets,
+        ways,
+        start: 0,
+    });
+    prop_oneof![level(true), known]
+}
+
 fn shape() -> impl Strategy<Value = Shape> {
-    (level(true), level(true), level(true), third(), level(true), level(true)).prop_map(
+    (first(), first(), second(), third(), level(true), level(true)).prop_map(
         |(l1d, l1i, l2, l3, dtlb, stlb)| {
             Shape { l1d, l1i, l2, l3, dtlb, stlb, ..Shape::default() }.place(false, false)
         },

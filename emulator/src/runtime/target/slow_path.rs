@@ -14,26 +14,23 @@ const STORE: u8 = AccessKind::Store as u8;
 const FETCH: u8 = AccessKind::Fetch as u8;
 const NONE: u8 = AccessKind::None as u8;
 
-/// Whether a site is a load or store and nothing rare is modelled: what
-/// [`plain`] is for, the same as [`access`] with less to carry.
+/// Whether a site is a load or store within a line and nothing rare is
+/// modelled: what [`alone`] is for.
 #[inline(always)]
-pub(super) fn is_plain(header: &Header, site: &Site) -> bool {
-    site.kind <= STORE && header.shape.forward | header.shape.prefetch == 0
+pub(super) fn is_plain(header: &Header, site: &Site, address: u64) -> bool {
+    let within = (address & (LINE - 1)) + u64::from(site.size) <= LINE;
+    site.kind <= STORE && within && header.shape.forward | header.shape.prefetch == 0
 }
 
-/// One load or store of a thread that is alone.
+/// Such an access of a thread that is alone: the same as [`access`], with
+/// less to carry.
 #[inline(always)]
-pub(super) fn plain(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next {
+pub(super) fn alone(local: &mut Local<'_>, common: &mut [u64], site: &Site) -> Next {
     let address = local.thread.address;
     let size = u64::from(site.size);
     let write = site.kind == STORE;
     let access = told(local, site, Element { address, size, write, number: 0 });
-    let (first, last) = access.lines();
-    let mut outcome = local.core().plain(outside, first, access, access.stamp);
-    if first != last {
-        local.thread.clock += 1;
-        outcome = outcome.join(local.core().split(outside, last, access));
-    }
+    let outcome = local.core().alone(common, access);
     wait(local, outcome);
     decide(local, site, outcome, 0, address, write)
 }

@@ -10,7 +10,7 @@ use super::ring::{PAGE, Ring};
 use super::thread::Thread;
 use super::{Next, record as writer, slow_path};
 use crate::block::{SIZE, Site};
-use crate::model::{Alone, Core, Outside};
+use crate::model::{Core, Outside};
 
 /// What the threads of a space share, for the one that holds the lock or is
 /// alone.
@@ -155,9 +155,12 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
     let (header, common) = unsafe { header(block) };
     // SAFETY: no reference is made.
     let site = unsafe { (*block.cast::<Thread>()).site };
+    // SAFETY: no reference is made.
+    let address = unsafe { (*block.cast::<Thread>()).address };
     // SAFETY: SITE is that of the stub that came here.
     let site = unsafe { &*(site as *const Site) };
-    if header.several.load(Ordering::Relaxed) != 0 || !slow_path::is_plain(header, site) {
+    let several = header.several.load(Ordering::Relaxed) != 0;
+    if several || !slow_path::is_plain(header, site, address) {
         // SAFETY: the caller's promise.
         return unsafe { proceed(block) as u64 };
     }
@@ -165,7 +168,7 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
     let common = unsafe { words_in_common(header, common) };
     // SAFETY: the thread is alone.
     let mut local = unsafe { local(block, header) };
-    slow_path::plain(&mut local, &mut Alone(common), site) as u64
+    slow_path::alone(&mut local, common, site) as u64
 }
 
 /// Writes the record that `access` found due, and goes on with what is left
