@@ -125,7 +125,8 @@ pub struct Site {
     /// number, 8 to 9 the index's size as a power of two in bytes, 10 to 11
     /// the power of two that scales it, 12 whether the mask is in a mask
     /// register (a bit for each element in the word at VECTORS + 64) and not
-    /// in a vector (there too: the top bit of each element). 0 for others.
+    /// in a vector (there too: the top bit of each element), 13 whether the
+    /// chosen elements lie side by side. 0 for others.
     pub elements: u32,
 }
 
@@ -159,7 +160,8 @@ pub enum AccessKind {
     Move = 4,
     /// `rep stos`: rcx elements at rdi.
     Fill = 5,
-    /// `rep lods`: rcx elements at rsi.
+    /// `rep lods`: rcx elements at rsi. (Translated code steps through it,
+    /// since rax changes on the way.)
     Scan = 6,
     /// Loads at ADDRESS + index × scale for each element whose mask is set;
     /// the indexes are in VECTORS, signed.

@@ -285,9 +285,29 @@ fn special(instruction: &Instruction, memory: &UsedMemory, access: &mut Access) 
                 count => (size.element_size(), count),
             };
             masked(access, load, element, count, instruction.op_mask());
+            access.elements |= u32::from(is_packed(instruction)) << 13;
         }
         _ => {}
     }
+}
+
+/// Whether a mask chooses how many elements there are, not which.
+fn is_packed(instruction: &Instruction) -> bool {
+    matches!(
+        instruction.mnemonic(),
+        Mnemonic::Vpcompressb
+            | Mnemonic::Vpcompressw
+            | Mnemonic::Vpcompressd
+            | Mnemonic::Vpcompressq
+            | Mnemonic::Vcompressps
+            | Mnemonic::Vcompresspd
+            | Mnemonic::Vpexpandb
+            | Mnemonic::Vpexpandw
+            | Mnemonic::Vpexpandd
+            | Mnemonic::Vpexpandq
+            | Mnemonic::Vexpandps
+            | Mnemonic::Vexpandpd
+    )
 }
 
 fn data_register(instruction: &Instruction) -> Register {
@@ -305,7 +325,7 @@ fn masked(access: &mut Access, load: bool, element: usize, count: usize, mask: R
 }
 
 /// A string instruction that the runtime walks; those that end at what they
-/// find are not here: they are done step by step.
+/// find, and the one that changes rax on the way, are done step by step.
 fn repeated(instruction: &Instruction) -> Option<Access> {
     let (kind, size) = match instruction.mnemonic() {
         Mnemonic::Movsb => (AccessKind::Move, 1),
@@ -316,10 +336,6 @@ fn repeated(instruction: &Instruction) -> Option<Access> {
         Mnemonic::Stosw => (AccessKind::Fill, 2),
         Mnemonic::Stosd => (AccessKind::Fill, 4),
         Mnemonic::Stosq => (AccessKind::Fill, 8),
-        Mnemonic::Lodsb => (AccessKind::Scan, 1),
-        Mnemonic::Lodsw => (AccessKind::Scan, 2),
-        Mnemonic::Lodsd => (AccessKind::Scan, 4),
-        Mnemonic::Lodsq => (AccessKind::Scan, 8),
         _ => return None,
     };
     let base = if kind == AccessKind::Fill { Register::RDI } else { Register::RSI };

@@ -144,8 +144,8 @@ impl Emitter {
         }
     }
 
-    /// `rep cmps` and `rep scas`, whose end depends on what they find: one
-    /// step after the other, each with its accesses looked up. The counter
+    /// `rep cmps` and `rep scas`, whose end depends on what they find, and
+    /// `rep lods`, which changes rax each time: one step after the other, each with its accesses looked up. The counter
     /// and the pointers are what an interrupt would show.
     pub(crate) fn repeat(
         &mut self,
@@ -179,9 +179,13 @@ impl Emitter {
         // lea rcx, [rcx - 1] or lea ecx, [ecx - 1]
         let less = Sum { base: Some(RCX), displacement: -1, narrow, index: None };
         self.hot.lea(RCX, &less);
-        // je or jne to the top, or the instruction is done.
-        let opcode = if instruction.has_repne_prefix() { 0x85 } else { 0x84 };
-        self.hot.put(&[0x0f, opcode]);
+        // lods goes on always, the others if what was found does not end it.
+        if matches!(raw.last(), Some(0xac | 0xad)) {
+            self.hot.byte(0xe9);
+        } else {
+            let opcode = if instruction.has_repne_prefix() { 0x85 } else { 0x84 };
+            self.hot.put(&[0x0f, opcode]);
+        }
         let relative = low32(top.wrapping_sub(self.hot.here() + 4));
         self.hot.u32(relative);
         let distance = self.hot.bytes.len() - done - 4;

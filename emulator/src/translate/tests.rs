@@ -54,9 +54,10 @@ fn needs_data() -> Needs {
 }
 
 fn features(bmi2: bool) -> CpuFeatures {
+    let fsgsbase = sys::allows_fsgsbase();
     CpuFeatures {
         bmi2: bmi2 && std::is_x86_feature_detected!("bmi2"),
-        fsgsbase: false,
+        fsgsbase: bmi2 && fsgsbase,
         avx512bw: std::is_x86_feature_detected!("avx512bw"),
         xsave_bytes: 2696,
     }

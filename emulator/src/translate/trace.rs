@@ -246,6 +246,10 @@ impl Tracer {
                 | Mnemonic::Scasw
                 | Mnemonic::Scasd
                 | Mnemonic::Scasq
+                | Mnemonic::Lodsb
+                | Mnemonic::Lodsw
+                | Mnemonic::Lodsd
+                | Mnemonic::Lodsq
         ) && instruction.is_string_instruction()
             && (instruction.has_rep_prefix() || instruction.has_repne_prefix());
         if steps {

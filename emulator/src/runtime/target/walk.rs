@@ -172,6 +172,11 @@ impl Walk {
         let elements = self.description & 127;
         let mut chosen = (0..elements).filter(|&number| self.chosen(local, number));
         let first = chosen.next()?;
+        if self.description >> 13 & 1 != 0 {
+            let size = (1 + chosen.count() as u64) * self.size;
+            let write = self.kind == MASKED_STORE;
+            return Some(Element { address: local.thread.address, size, write, number: 0 });
+        }
         let last = chosen.last().unwrap_or(first);
         Some(Element {
             address: local.thread.address.wrapping_add(first * self.size),

@@ -154,6 +154,13 @@ fn child() -> ! {
     unsafe { libc::_exit(0) }
 }
 
+/// Whether the kernel lets programs use rdfsbase.
+pub(crate) fn allows_fsgsbase() -> bool {
+    // SAFETY: reads the auxiliary vector.
+    let features = unsafe { libc::getauxval(libc::AT_HWCAP2) };
+    features & 2 != 0
+}
+
 /// Shared memory.
 pub(crate) fn memory(address: u64, length: usize) -> &'static mut [u8] {
     assert!(address >= BASE && address + length as u64 <= BASE + LEN as u64);
