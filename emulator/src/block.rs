@@ -25,7 +25,7 @@ pub const BRANCH: usize = 56;
 pub const HOST: usize = 64;
 /// Why the runtime gave up (u64: an `Exit`).
 pub const EXIT: usize = 72;
-/// What belongs to it.
+/// What belongs to it. Number of the last system call made inline.
 pub const EXIT_ARGUMENT: usize = 80;
 /// Counts accesses, with gaps: the later of two has the larger value.
 pub const CLOCK: usize = 88;

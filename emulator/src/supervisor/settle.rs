@@ -224,6 +224,10 @@ impl Engine {
         registers.rip = match stop {
             CodeStop::Direct { target } => target,
             CodeStop::Indirect => space.get(number, block::BRANCH),
+            CodeStop::BadAddress { next, .. } => {
+                registers.rcx = next;
+                next
+            }
             CodeStop::Syscall { ip, .. }
             | CodeStop::Instruction { ip }
             | CodeStop::Burst { ip, .. }

@@ -59,6 +59,22 @@ impl Engine {
                 self.task(tid)?.guest = Some(registers);
                 return self.system_call(tid, next);
             }
+            CodeStop::BadAddress { ip, next } => {
+                // The kernel may have met pages that are read-only for us
+                // alone: then the call is made again.
+                let (space, number) = self.block_of(tid)?;
+                let call = space.get(number, block::EXIT_ARGUMENT);
+                let protected = space.code.protected();
+                let mut again = false;
+                for page in protected {
+                    again |= self.unprotect(tid, page)?;
+                }
+                if again {
+                    registers.rax = call;
+                }
+                registers.rcx = next;
+                registers.rip = if again { ip } else { next };
+            }
             CodeStop::Instruction { ip } => {
                 registers.rip = ip;
                 self.task(tid)?.guest = Some(registers);

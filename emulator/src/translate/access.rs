@@ -178,6 +178,11 @@ fn is_write(kind: AccessKind) -> bool {
     matches!(kind, AccessKind::Store | AccessKind::Scatter | AccessKind::MaskedStore)
 }
 
+/// Whether an access changes memory.
+pub(crate) fn writes(memory: &UsedMemory) -> bool {
+    kind_of(memory.access()) == Some(AccessKind::Store)
+}
+
 fn kind_of(access: OpAccess) -> Option<AccessKind> {
     match access {
         OpAccess::Read | OpAccess::CondRead => Some(AccessKind::Load),

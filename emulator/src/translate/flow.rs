@@ -3,7 +3,7 @@
 use iced_x86::{Code, FlowControl, Instruction, Mnemonic, OpKind};
 
 use super::access::Address;
-use super::assembler::{Assembler, low32};
+use super::assembler::{Assembler, Sum, low32};
 use super::emitter::{Branch, Emitter};
 use super::register::{Gpr, Gprs, RAX, RCX, RSP};
 use super::stop;
@@ -186,7 +186,8 @@ impl Emitter {
         entry
     }
 
-    /// A system call: the supervisor's when SYSCALLS has its number.
+    /// A system call: the supervisor's when SYSCALLS has its number, or when
+    /// it finds a bad address.
     pub(crate) fn system_call(&mut self, instruction: &Instruction) {
         let next = instruction.next_ip();
         let length = u32::try_from(instruction.len()).unwrap_or(2);
@@ -199,10 +200,16 @@ impl Emitter {
         self.hot.load(RCX, RCX.slot());
         let stop = self.cold_stop(stop::SYSCALL, instruction.ip(), length);
         self.hot.jump(stop);
+        self.hot.store(block::EXIT_ARGUMENT, RAX);
         self.mark_step(Step::Syscall);
         self.hot.put(&[0x0f, 0x05]);
         self.held = Gprs::NONE;
         self.mark_step(Step::AfterSyscall);
+        // -EFAULT is for the supervisor too.
+        self.hot.lea(RCX, &Sum { base: Some(RAX), displacement: 14, ..Sum::default() });
+        self.hot.put(&[0xe3, 2, 0xeb, 5]); // jrcxz bad; jmp over; bad:
+        let bad = self.cold_stop(stop::BAD_ADDRESS, instruction.ip(), length);
+        self.hot.jump(bad);
         self.hot.address(RCX, next);
         self.wrote(Gprs::of(RCX).with(super::register::R11).with(RAX));
     }

@@ -26,6 +26,16 @@ pub enum Stop {
         /// Address of the next one, where to go on when it was done.
         next: u64,
     },
+    /// A system call inline gave EFAULT, perhaps for a page that only we made
+    /// read-only. All registers are as after the call but rcx, which is to be
+    /// `next`, where the program goes on; the call's number (rax before) is in
+    /// EXIT_ARGUMENT for who wants to make it again.
+    BadAddress {
+        /// Address of the call.
+        ip: u64,
+        /// Address of the next instruction.
+        next: u64,
+    },
     /// An instruction that must be done outside of the cache, with the
     /// program's own state: what cannot be decoded or read, what traps, what
     /// changes segments. Nothing of it has happened.
@@ -65,6 +75,7 @@ pub(crate) const BURST: u8 = 5;
 pub(crate) const CHANGED: u8 = 6;
 pub(crate) const RUNTIME: u8 = 7;
 pub(crate) const BOUNDARY: u8 = 8;
+pub(crate) const BAD_ADDRESS: u8 = 9;
 
 /// Writes a stop: a breakpoint, a jump over what says why, for a thread that
 /// goes on.
@@ -87,6 +98,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Stop> {
         INSTRUCTION => Stop::Instruction { ip },
         BURST => Stop::Burst { ip, instructions: number },
         CHANGED => Stop::Changed { ip },
+        BAD_ADDRESS => Stop::BadAddress { ip, next: ip + u64::from(number) },
         RUNTIME => Stop::Runtime,
         BOUNDARY => Stop::Boundary,
         _ => return None,
@@ -101,6 +113,7 @@ pub(crate) fn address(bytes: &[u8]) -> Option<(u64, u64)> {
         | Stop::Burst { ip, .. }
         | Stop::Changed { ip } => Some((ip, ip)),
         Stop::Syscall { ip, next } => Some((ip, next)),
+        Stop::BadAddress { next, .. } => Some((next, next)),
         Stop::Indirect | Stop::Runtime | Stop::Boundary => None,
     }
 }

@@ -58,6 +58,8 @@ pub(crate) struct Tracer {
     check: Option<usize>,
     /// The program's bytes of the block, if it checks itself.
     code: Vec<u8>,
+    /// Whether the instruction writes to memory.
+    writes: bool,
     /// The line of code that was looked up last.
     line: u64,
 }
@@ -85,6 +87,7 @@ impl Tracer {
             burst: None,
             check: None,
             code: Vec::new(),
+            writes: false,
             line: 1,
         }
     }
@@ -145,7 +148,13 @@ impl Tracer {
                         break 'windows;
                     }
                     Next::Block => fresh = true,
-                    Next::Same if left == 0 || self.emitter.accesses > ACCESSES => {
+                    // What a block that checks itself writes may be its own
+                    // next instruction.
+                    Next::Same
+                        if left == 0
+                            || self.emitter.accesses > ACCESSES
+                            || (self.check.is_some() && self.writes) =>
+                    {
                         self.emitter.restore_all();
                         fresh = true;
                     }
@@ -217,6 +226,7 @@ impl Tracer {
         }
         let info = self.factory.info(instruction);
         let usage = Usage::of(info);
+        self.writes = info.used_memory().iter().any(access::writes);
         if instruction.segment_prefix() == Register::GS
             && !has_memory(instruction)
             && info.used_memory().iter().any(|memory| memory.segment() == Register::GS)
