@@ -4,6 +4,7 @@ use record::{Tid, Time};
 use symbolizer::{ObjectId, Place};
 
 use crate::comms::Comm;
+use crate::previous::NoAccess;
 
 /// What the bits mean is the key's matter; see the constructors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,6 +37,8 @@ pub(crate) enum Lack {
     DataSrc,
     /// The machine does not say.
     NotAvailable,
+    /// The access before the sample cannot be worked out.
+    Before(NoAccess),
     /// No routine; the number of the reason among the names.
     Name(u32),
 }
@@ -73,6 +76,7 @@ impl Atom {
             Lack::DataSrc => (7, 0),
             Lack::NotAvailable => (8, 0),
             Lack::Name(reason) => (9, reason),
+            Lack::Before(why) => (10, why as u32),
         };
         Atom { tag: LACK | kind, value: u64::from(value) }
     }
@@ -92,6 +96,10 @@ impl Atom {
             6 => Lack::Register,
             7 => Lack::DataSrc,
             8 => Lack::NotAvailable,
+            10 => {
+                let index = usize::try_from(self.value).unwrap_or(usize::MAX);
+                Lack::Before(NoAccess::ALL.get(index).copied().unwrap_or(NoAccess::NoCode))
+            }
             _ => Lack::Name(u32::try_from(self.value).unwrap_or(u32::MAX)),
         })
     }
@@ -146,6 +154,8 @@ mod tests {
             Lack::DataSrc,
             Lack::NotAvailable,
             Lack::Name(9),
+            Lack::Before(NoAccess::First),
+            Lack::Before(NoAccess::Event),
         ] {
             assert_eq!(Atom::lack(lack).value(), Err(lack));
             assert_eq!(Atom::lack(lack).as_place(), Err(lack));

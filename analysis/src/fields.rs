@@ -14,6 +14,9 @@ use record::{Arch, ByteOrder, DataSrc, EventType, Misc, Sample, SampleLayout, Sa
 /// (page_fault, minor_fault, major_fault, alignment_fault, emulation_fault).
 const SOFTWARE_WITH_ADDRESS: [u64; 5] = [2, 5, 6, 7, 8];
 
+/// Software events whose samples a timer makes: cpu_clock and task_clock.
+const CLOCKS: [u64; 2] = [0, 1];
+
 /// What is known of a sample before its fields are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
@@ -46,6 +49,8 @@ pub(crate) struct Fields {
     layout: SampleLayout,
     has: SampleType,
     zero_is_address: bool,
+    /// Registers are those where a timer interrupted the program.
+    is_interrupted: bool,
     /// Registers to keep, ascending.
     kept: Vec<u32>,
     /// Whether the data source, and the weight, wait with each sample.
@@ -90,6 +95,7 @@ impl Fields {
             layout: event.layout.clone(),
             has,
             zero_is_address,
+            is_interrupted: attr.kind == EventType::SOFTWARE && CLOCKS.contains(&attr.config),
             kept,
             keeps_source: wanted.access && has.contains(SampleType::DATA_SRC),
             keeps_weight: wanted.access && has.intersects(WEIGHTS),
@@ -119,6 +125,11 @@ impl Fields {
     /// Registers that are kept, by number, ascending.
     pub(crate) fn registers(&self) -> &[u32] {
         &self.kept
+    }
+
+    /// Whether registers are those of a place that a timer interrupted.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.is_interrupted
     }
 
     /// Whether registers are those at entry to the kernel, not at the event.

@@ -30,6 +30,9 @@ pub enum Key {
     Line,
     /// First byte of the page that holds the data address.
     Page,
+    /// What the instruction before the sampled one accessed, worked out of the
+    /// registers where a timer interrupted the program.
+    AddrBefore,
     /// The data address: variable and offset where it has one.
     Data,
     /// Name of the variable, or of the memory, that holds the data address.
@@ -64,7 +67,7 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 19] = [
+const WORDS: [(&str, Key); 20] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
@@ -76,6 +79,7 @@ const WORDS: [(&str, Key); 19] = [
     ("addr", Key::Addr),
     ("line", Key::Line),
     ("page", Key::Page),
+    ("addr-before", Key::AddrBefore),
     ("data", Key::Data),
     ("variable", Key::Variable),
     ("level", Key::Access(Aspect::Level)),
@@ -180,7 +184,7 @@ mod tests {
         assert_eq!(
             text("zzzzz"),
             "\"zzzzz\" is nothing to count by; possible are site, ip, routine, object, comm, \
-             pid, tid, cpu, addr, line, page, data, variable, level, op, snoop, tlb, lock, blk, reg:NAME"
+             pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));
         assert!(text("pid,").starts_with("\"\" is nothing to count by"));

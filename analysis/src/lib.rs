@@ -54,6 +54,7 @@ mod names;
 mod nearest;
 mod parameters;
 mod pipeline;
+mod previous;
 mod query;
 mod sampled;
 mod sieve;

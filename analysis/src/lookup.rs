@@ -2,9 +2,12 @@
 
 use crate::atom::{Atom, Lack};
 use crate::comms::Comms;
+use crate::held::Held;
 use crate::names::Names;
+use crate::previous::{self, NoAccess};
 use crate::report::{Routine, SiteCell, Unresolved};
 use crate::site::Site;
+use iced_x86::Instruction;
 use record::data_src::Aspect;
 use record::{CpuMode, DataSrc, Pid, Time};
 use rustc_hash::FxHashMap;
@@ -30,6 +33,8 @@ pub(crate) struct Lookup {
     twins: FxHashMap<(Of, Place), Place>,
     variables: FxHashMap<Place, Atom>,
     accesses: FxHashMap<(Aspect, DataSrc), Atom>,
+    /// The instruction before a place, at its run-time address.
+    before: FxHashMap<(Place, u64), Result<Instruction, NoAccess>>,
 }
 
 /// What a place is of.
@@ -57,6 +62,7 @@ impl Lookup {
             twins: FxHashMap::default(),
             variables: FxHashMap::default(),
             accesses: FxHashMap::default(),
+            before: FxHashMap::default(),
         }
     }
 
@@ -179,6 +185,28 @@ impl Lookup {
         };
         self.accesses.insert((aspect, source), atom);
         atom
+    }
+
+    /// The instruction before the sampled one, in the same routine.
+    pub(crate) fn before(&mut self, held: &Held, place: Place) -> Result<Instruction, NoAccess> {
+        let (mode, pid, ip, time) = (held.mode(), held.pid(), held.ip, held.time);
+        if let Some(known) = self.before.get(&(place, ip)) {
+            return *known;
+        }
+        if self.before.len() >= MOST_REMEMBERED {
+            self.before.clear();
+        }
+        let offset = match self.symbolizer.resolve(place) {
+            Resolution::Routine(routine) => routine.offset,
+            Resolution::Unknown(_) => 0,
+        };
+        let symbolizer = &mut self.symbolizer;
+        let known = previous::before((ip.wrapping_sub(offset), ip), |at| {
+            let code = symbolizer.code(mode, pid, (at, time)).ok()?;
+            Some((code.bytes().to_vec(), code.bits))
+        });
+        self.before.insert((place, ip), known);
+        known
     }
 
     /// Whether a place is what a user meant. Addresses also fit as sampled.

@@ -171,7 +171,7 @@ impl Pipeline {
         }
         self.counters.sieve.learn(decoder)?;
         let mut wanted = Wanted { registers: 0, access: self.query.needs_access() };
-        if self.query.registers.is_some() {
+        if self.query.registers.is_some() || self.query.keys.contains(&Key::AddrBefore) {
             wanted.registers = u64::MAX;
         }
         for bit in self.counters.columns.iter().filter_map(|column| column.register) {

@@ -7,6 +7,7 @@ use crate::glob::Glob;
 use crate::held::Held;
 use crate::key::Key;
 use crate::lookup::Lookup;
+use crate::previous::{self, NoAccess};
 use record::{CpuMode, SampleType};
 use rustc_hash::FxHashMap;
 use symbolizer::Place;
@@ -77,6 +78,19 @@ impl Sampled<'_> {
         self.address().map_or_else(Atom::lack, |address| Atom::number(address & mask))
     }
 
+    /// What the instruction before the sampled one accessed.
+    fn before(&mut self, lookup: &mut Lookup) -> Result<u64, NoAccess> {
+        if !self.fields.is_interrupted() || self.fields.registers_of_user() {
+            return Err(NoAccess::Event);
+        }
+        let place = self.place(lookup).map_err(|_| NoAccess::NoCode)?;
+        let instruction = lookup.before(self.held, place)?;
+        previous::accessed(&instruction, |number| {
+            let index = self.fields.registers().iter().position(|bit| *bit == number)?;
+            self.words.registers.get(index).copied()
+        })
+    }
+
     /// The value of register number `bit`.
     fn register(&self, bit: Option<u32>) -> Atom {
         let index = bit.and_then(|bit| self.fields.registers().iter().position(|b| *b == bit));
@@ -117,6 +131,10 @@ impl Sampled<'_> {
             Key::Addr => self.rounded(1),
             Key::Line => self.rounded(round.line),
             Key::Page => self.rounded(round.page),
+            Key::AddrBefore => match self.before(lookup) {
+                Ok(address) => Atom::number(address),
+                Err(why) => Atom::lack(Lack::Before(why)),
+            },
             Key::Data => self.data(lookup).map_or_else(Atom::lack, Atom::place),
             Key::Variable => match self.data(lookup) {
                 Ok(place) => lookup.variable(place),

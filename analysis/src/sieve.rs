@@ -22,7 +22,7 @@ use record::{
 };
 use rule::Rule;
 use rustc_hash::FxHashMap;
-pub(crate) use split::Operands;
+pub(crate) use split::{Operands, number as register_number};
 use symbolizer::{Place, Symbolizer};
 
 /// What becomes of a sample.

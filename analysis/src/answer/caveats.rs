@@ -100,6 +100,12 @@ pub(super) fn of_event(query: &Query, event: &Event, notes: &mut Vec<String>) {
             ));
         }
     }
+    if query.keys.contains(&Key::AddrBefore) && event.fields.is_interrupted() {
+        notes.push(format!(
+            "addr-before of {name} is worked out of the registers where a timer interrupted: by \
+             time, level unknown; an address is no miss"
+        ));
+    }
     let registers = query.keys.iter().any(|key| matches!(key, Key::Register(_)));
     if (registers || query.registers.is_some()) && event.fields.registers_of_user() {
         notes.push(format!(

@@ -139,6 +139,7 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> Missing {
         Lack::Register => Missing::Register(Arc::from(register)),
         Lack::DataSrc => Missing::Field("data_src"),
         Lack::NotAvailable => Missing::NotAvailable,
+        Lack::Before(why) => Missing::Before(why.text()),
         Lack::Name(reason) => Missing::Name(lookup.name(reason)),
     }
 }
@@ -169,7 +170,7 @@ impl<'l> Words<'l> {
         let cell = match &column.key {
             Key::Site => atom.as_place().map(|place| Cell::Site(self.site(Of::Code, place))),
             Key::Data => atom.as_place().map(|place| Cell::Data(self.site(Of::Data, place))),
-            Key::Ip | Key::Addr | Key::Line | Key::Page | Key::Register(_) => {
+            Key::Ip | Key::Addr | Key::Line | Key::Page | Key::AddrBefore | Key::Register(_) => {
                 atom.value().map(Cell::Address)
             }
             Key::Pid | Key::Tid | Key::Cpu => atom.as_signed().map(Cell::Number),

@@ -78,7 +78,7 @@ fn crosses(address: u64, load: &UsedMemory) -> Option<bool> {
 }
 
 /// `enum perf_event_x86_regs` (trap 14).
-fn number(register: Register) -> Option<u32> {
+pub(crate) fn number(register: Register) -> Option<u32> {
     Some(match register {
         Register::RAX => 0,
         Register::RBX => 1,
