@@ -31,6 +31,8 @@ mod recordings;
 mod registers;
 /// A user without rights.
 mod rights;
+/// Who counts: the PMU or the emulated one.
+mod source;
 /// The original's pipeline and our table tell the same.
 mod table;
 /// Every address and register, against the program's truth and against perf.

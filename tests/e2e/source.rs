@@ -1,0 +1,212 @@
+//! Who counts: `--source`, and what is said of the emulated PMU.
+
+use std::time::{Duration, Instant};
+
+use hardmeter_tests::{Running, Scene, rights};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// Misses of `ebs-walk` by its own account, in records of 100, on a
+/// first-level cache of 64 sets.
+const BY_ROWS: u64 = 82;
+const BY_COLUMNS: u64 = 655;
+
+/// The README's main command, with the emulated PMU on any machine.
+const WALK: &str = "ebs -u --source emulated --cache l1d=32k,8 -t l1_cache_miss -i 100";
+
+fn is_x86(test: &str) -> bool {
+    let is = cfg!(target_arch = "x86_64");
+    if !is {
+        eprintln!("skipped {test}: the emulated PMU runs x86-64 programs only");
+    }
+    is
+}
+
+/// Samples of each routine.
+fn by_routine(scene: &Scene, file: &str) -> Vec<(String, u64)> {
+    let report = scene.run(&format!("ebs report --json --by routine {file}")).success().out;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let rows = report["events"][0]["rows"].as_array().unwrap();
+    rows.iter().map(|row| (row["routine"].to_string(), row["count"].as_u64().unwrap())).collect()
+}
+
+#[test]
+fn the_example_misses_where_it_says() {
+    if !is_x86("the_example_misses_where_it_says") {
+        return;
+    }
+    let scene = Scene::new();
+    let done = scene.run(&format!("{WALK} -o walk.data -- ebs-walk")).success();
+    assert!(done.out.starts_with("by rows 2147450880, by columns 2147450880"), "{done}");
+    let rows = by_routine(&scene, "walk.data");
+    let of = |name: &str| -> u64 {
+        rows.iter().filter(|(routine, _)| routine.contains(name)).map(|(_, count)| count).sum()
+    };
+    assert!(of("by_columns").abs_diff(BY_COLUMNS) <= 1, "{rows:?}");
+    assert!(of("by_rows").abs_diff(BY_ROWS) <= 1, "{rows:?}");
+    assert!(of("fill").abs_diff(BY_ROWS) <= 1, "{rows:?}");
+}
+
+#[test]
+fn whatever_shows_emulated_samples_says_so() {
+    if !is_x86("whatever_shows_emulated_samples_says_so") {
+        return;
+    }
+    let scene = Scene::new();
+    let table = scene.run(&format!("{WALK} -- ebs-walk")).success();
+    for (text, part) in [
+        (&table.out, "# emulated/l1_cache_miss/, every 100 events: "),
+        (&table.out, "# emulated: 32K/8 L1D, "),
+        (&table.out, "; no hardware was sampled"),
+        (&table.out, " made by the emulation, "),
+        (&table.err, "l1_cache_miss:u by the emulated PMU (emulated: 32K/8 L1D, "),
+    ] {
+        assert!(text.contains(part), "{part}: {table}");
+    }
+    scene.run(&format!("{WALK} -o walk.data -- ebs-walk")).success();
+    let script = scene.run("ebs script walk.data").success();
+    assert!(script.out.starts_with("# emulated: 32K/8 L1D, "), "{script}");
+    assert!(script.out.contains(" emulated/l1_cache_miss/: "), "{script}");
+    scene.run(&format!("{WALK} -o walk.txt -- ebs-walk")).success();
+    let text = scene.read("walk.txt");
+    assert!(text.starts_with("# emulated: 32K/8 L1D, "), "{text}");
+    let json = scene.run("ebs report --json walk.data").success().out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let event = &json["events"][0];
+    assert_eq!(event["promises"]["source"], "emulated");
+    let model = event["promises"]["model"].as_str().unwrap();
+    assert!(model.starts_with("32K/8 L1D, "), "{model}");
+    let (samples, exact) = (&event["totals"]["counted"], &event["totals"]["exact_ip"]);
+    assert!(samples.as_u64() > Some(500) && samples == exact, "{event}");
+    if rights::program("whatever_shows_emulated_samples_says_so", "perf") {
+        let perf = scene.run("perf script -i walk.data").success();
+        assert!(perf.out.contains("emulated/l1_cache_miss/"), "{perf}");
+        assert!(perf.out.contains("ebs_walk::by_columns"), "{perf}");
+    }
+}
+
+#[test]
+fn without_a_pmu_the_emulated_one_is_taken_and_told() {
+    let test = "without_a_pmu_the_emulated_one_is_taken_and_told";
+    if !is_x86(test) || rights::core_pmu() {
+        eprintln!("skipped {test}: this machine has a PMU");
+        return;
+    }
+    let scene = Scene::new();
+    let done = scene.run("ebs -u -t l1_cache_miss -i 100 -o x.data -- true").success();
+    let first = done.err.lines().next().unwrap();
+    for part in ["no hardware PMU", "l1_cache_miss is emulated (", "as long"] {
+        assert!(first.contains(part), "{done}");
+    }
+    for (line, part) in [
+        ("ebs -k -t l1_cache_miss true", "-u with a command"),
+        ("ebs -uk -t l1_cache_miss true", "-u with a command"),
+        ("ebs -u -t l1_cache_miss", "a command or a PID"),
+        ("ebs -u -t load_latency true", "no hardware PMU"),
+    ] {
+        scene.run(line).refused(1, &[part, "page_fault"]);
+    }
+    let list = scene.run("ebs -h").success();
+    let emulated = list.out.split_once("Emulated here").expect("has a part of its own").1;
+    assert!(emulated.contains("\n  l1_cache_miss "), "{list}");
+    let help = scene.run("ebs -h l1_cache_miss").success();
+    assert!(help.out.contains("emulated, with -u"), "{help}");
+}
+
+#[test]
+fn options_of_the_model_are_checked_before_anything_runs() {
+    let scene = Scene::new();
+    for (options, part) in [
+        ("--source hardware", "\"hardware\""),
+        ("--source pmu --prefetch", "--prefetch"),
+        ("--burst 5", "\"5\""),
+        ("--burst 6/5", "\"6/5\""),
+        ("--cache l1d=3k,7", "l1d=3k,7"),
+        ("--cache l9=32k,8", "l9=32k,8"),
+        ("--source emulated -m miss", "-m miss"),
+        ("--source emulated -k", "user code only"),
+    ] {
+        let line = format!("ebs -u -t l1_cache_miss {options} -- touch ran");
+        scene.run(&line).refused(2, &[part]);
+    }
+    scene.run("ebs -u --source emulated -t page_fault true").refused(1, &["the kernel itself"]);
+    scene.run("ls").success();
+    assert!(!scene.run("ls").out.contains("ran"));
+}
+
+#[test]
+fn an_emulated_commands_status_is_its_own() {
+    if !is_x86("an_emulated_commands_status_is_its_own") {
+        return;
+    }
+    let scene = Scene::new();
+    for (script, code) in
+        [("exit 0", 0), ("exit 42", 42), ("kill -TERM $$", 143), ("kill -SEGV $$", 139)]
+    {
+        let line = format!("{WALK} -o x.data -- sh -c '{script}'");
+        assert_eq!(scene.shell(&line).sane().code(), code, "{script}");
+    }
+    scene.run(&format!("{WALK} -- no-such-program")).refused(1, &["command not found"]);
+}
+
+#[test]
+fn after_the_count_the_command_runs_on() {
+    if !is_x86("after_the_count_the_command_runs_on") {
+        return;
+    }
+    let scene = Scene::new();
+    let done = scene.run(&format!("{WALK} -c 50 -o x.txt -- ebs-walk")).success();
+    assert!(done.out.starts_with("by rows 2147450880, by columns"), "{done}");
+    assert!(done.err.contains("ebs: 50 records, 0 lost"), "{done}");
+    let records = scene.read("x.txt").lines().filter(|line| !line.starts_with('#')).count();
+    assert_eq!(records, 50);
+}
+
+#[test]
+fn sigint_prints_what_there_is_and_sigterm_ends_the_command() {
+    if !is_x86("sigint_prints_what_there_is_and_sigterm_ends_the_command") {
+        return;
+    }
+    let scene = Scene::new();
+    let spin = "i=0; echo on; while [ ! -e stop ]; do i=$((i+1)); done";
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        let mut words: Vec<&str> = WALK.split(' ').skip(1).collect();
+        words.extend(["--", "sh", "-c", spin]);
+        let mut running = Running::start(scene.command("ebs").args(words));
+        assert_eq!(running.hear().trim_end(), "on");
+        std::thread::sleep(Duration::from_millis(300));
+        let asked = Instant::now();
+        running.signal(signal);
+        if signal == Signal::INT {
+            // The command has no SIGINT of its own here: a second one ends the wait.
+            std::thread::sleep(Duration::from_millis(1500));
+            running.signal(signal);
+            // The command runs on natively, and has our pipes.
+            std::thread::sleep(Duration::from_millis(500));
+            scene.write("stop", "");
+        }
+        let outcome = running.finish();
+        assert!(asked.elapsed() < Duration::from_secs(20), "{outcome}");
+        assert_eq!(outcome.code(), code, "{outcome}");
+        assert!(outcome.err.contains("by the emulated PMU"), "{outcome}");
+    }
+}
+
+#[test]
+fn a_running_process_is_sampled_and_let_go() {
+    if !is_x86("a_running_process_is_sampled_and_let_go") {
+        return;
+    }
+    let scene = Scene::new();
+    let spin = "i=0; echo on; while [ $i -lt 2000000000 ]; do i=$((i+1)); done";
+    let mut target = Running::start(scene.command("sh").args(["-c", spin]));
+    assert_eq!(target.hear().trim_end(), "on");
+    let attach = "ebs -u --source emulated -t memory_loads -i 1000 -c 500 -o x.data";
+    let done = scene.run(&format!("{attach} {}", target.pid())).success();
+    assert!(done.err.contains("ebs: 500 records, 0 lost, 500 with exact IP"), "{done}");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", target.pid())).unwrap();
+    assert!(status.contains("TracerPid:\t0"), "{status}");
+    assert!(status.contains("State:\tR"), "it runs on: {status}");
+    target.signal(Signal::KILL);
+    target.finish();
+}
