@@ -1,6 +1,7 @@
 //! Runs code natively and translated in a child process, compares all that a
 //! program can see.
 
+mod changes;
 mod fuzz;
 mod programs;
 mod records;

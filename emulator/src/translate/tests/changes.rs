@@ -1,0 +1,153 @@
+//! Code that changes, is counted, is forgotten.
+
+use super::*;
+
+/// Runs until a stop that the harness does not handle by itself.
+fn enter(child: &Child, cache: &mut CodeCache, start: &State) {
+    let mut begin = start.clone();
+    begin.registers.rip = cache.translate(start.registers.rip, &mut Shared).unwrap();
+    begin.registers.gs_base = sys::BLOCK;
+    apply(child, &begin);
+}
+
+/// The stop that the child runs into, over direct branches.
+fn stop(child: &Child, cache: &mut CodeCache) -> Stop {
+    loop {
+        assert_eq!(child.go(), Signal(libc::SIGTRAP));
+        let mut registers = child.registers();
+        match cache.stop_at(registers.rip - 1).unwrap() {
+            Stop::Direct { target } => {
+                registers.rip = cache.translate(target, &mut Shared).unwrap();
+                child.set_registers(&registers);
+            }
+            other => return other,
+        }
+    }
+}
+
+/// mov eax, VALUE; int3
+fn answer(value: u8) -> [u8; 6] {
+    [0xb8, value, 0, 0, 0, 0xcc]
+}
+
+fn set_up(needs: Needs) -> (Child, CodeCache, State) {
+    let child = Child::start();
+    let cache = cache(needs, features(true));
+    prepare_block(&cache, true, false);
+    let start = start_state(&child);
+    (child, cache, start)
+}
+
+#[test]
+fn invalidated_code_is_translated_again() {
+    let (child, mut cache, start) = set_up(needs_data());
+    // L: call 8 bytes on; dec rcx; jnz L; ..., at 16: the answer, ret
+    place(&mut cache, &[0xe8, 11, 0, 0, 0, 0x48, 0xff, 0xc9, 0x75, 0xf6, 0xcc]);
+    let function = |value: u8| [0xb8, value, 0, 0, 0, 0xc3];
+    sys::memory(sys::CODE + 16, 6).copy_from_slice(&function(1));
+    enter(&child, &mut cache, &start);
+    assert!(matches!(stop(&child, &mut cache), Stop::Indirect | Stop::Instruction { .. }));
+    let (_, state) = run_translated(&child, &mut cache, &start);
+    assert_eq!(state.registers.rax, 1);
+    sys::memory(sys::CODE + 16, 6).copy_from_slice(&function(2));
+    assert!(cache.has_code(sys::CODE + 16..sys::CODE + 17));
+    let gone = cache.invalidate(sys::CODE + 17..sys::CODE + 18);
+    assert_eq!(gone, [sys::CODE + 16]);
+    assert!(!cache.has_code(sys::CODE + 16..sys::CODE + 22));
+    assert!(cache.has_code(sys::CODE..sys::CODE + 5));
+    let (_, state) = run_translated(&child, &mut cache, &start);
+    assert_eq!(state.registers.rax, 2);
+}
+
+#[test]
+fn checked_code_notices_a_change() {
+    let (child, mut cache, start) = set_up(needs_data());
+    place(&mut cache, &answer(1));
+    let (_, state) = run_translated(&child, &mut cache, &start);
+    assert_eq!(state.registers.rax, 1);
+    assert_eq!(cache.check_pages(sys::CODE..sys::CODE + 4096), [sys::CODE]);
+    for value in 2..6 {
+        sys::memory(sys::CODE, 6).copy_from_slice(&answer(value));
+        enter(&child, &mut cache, &start);
+        let found = stop(&child, &mut cache);
+        if value == 2 {
+            assert_eq!(found, Stop::Instruction { ip: sys::CODE + 5 });
+        } else {
+            assert_eq!(found, Stop::Changed { ip: sys::CODE });
+            let registers = child.registers();
+            assert_eq!((registers.rax, registers.rcx), (start.registers.rax, start.registers.rcx));
+            cache.invalidate(sys::CODE..sys::CODE + 6);
+            enter(&child, &mut cache, &start);
+            assert_eq!(stop(&child, &mut cache), Stop::Instruction { ip: sys::CODE + 5 });
+        }
+        assert_eq!(child.registers().rax, u64::from(value));
+    }
+}
+
+#[test]
+fn a_burst_ends_when_its_instructions_are_done() {
+    let needs = Needs { burst: true, ..needs_data() };
+    let (child, mut cache, start) = set_up(needs);
+    // L: add rax, [rbx]; dec rcx; jnz L (five times); int3
+    place(&mut cache, &[0x48, 0x03, 0x03, 0x48, 0xff, 0xc9, 0x75, 0xf8, 0xcc]);
+    let burst = sys::BLOCK + block::BURST as u64;
+    sys::set_word(burst, 10);
+    enter(&child, &mut cache, &start);
+    // Blocks of three instructions: the fourth has no room.
+    let Stop::Burst { ip, instructions } = stop(&child, &mut cache) else { panic!("no burst") };
+    assert_eq!((ip, instructions), (sys::CODE, 3));
+    assert_eq!(child.registers().rcx, 2);
+    assert_eq!(sys::word(burst).cast_signed(), -2);
+    sys::set_word(burst, 100);
+    assert_eq!(stop(&child, &mut cache), Stop::Instruction { ip: sys::CODE + 8 });
+    assert_eq!(child.registers().rcx, 0);
+    // Two blocks of three, and the breakpoint's own.
+    assert_eq!(sys::word(burst), 100 - 3 - 1);
+}
+
+#[test]
+fn a_full_cache_says_so_and_works_after_a_flush() {
+    let (child, mut cache, start) = set_up(needs_data());
+    place(&mut cache, &answer(7));
+    let mut made = 0_u8;
+    loop {
+        match cache.translate(sys::CODE, &mut Shared) {
+            Ok(_) => made = made.saturating_add(1),
+            Err(error) => {
+                assert!(matches!(error, crate::code_cache::TranslateError::Full { .. }));
+                break;
+            }
+        }
+        assert!(cache.used() < 16 << 20);
+        cache.invalidate(sys::CODE..sys::CODE + 6);
+        for _ in 0..500 {
+            cache.translate(sys::CODE, &mut Shared).ok();
+            cache.invalidate(sys::CODE..sys::CODE + 6);
+        }
+    }
+    assert!(made > 10);
+    cache.flush();
+    let (_, state) = run_translated(&child, &mut cache, &start);
+    assert_eq!(state.registers.rax, 7);
+}
+
+#[test]
+fn a_call_with_a_bad_address_stops() {
+    let (child, mut cache, start) = set_up(needs_data());
+    // mov eax, 1 (write); mov edi, 1; xor esi, esi; mov edx, 1; syscall; int3
+    place(
+        &mut cache,
+        &[0xb8, 1, 0, 0, 0, 0xbf, 1, 0, 0, 0, 0x31, 0xf6, 0xba, 1, 0, 0, 0, 0x0f, 0x05, 0xcc],
+    );
+    enter(&child, &mut cache, &start);
+    let ip = sys::CODE + 17;
+    let found = stop(&child, &mut cache);
+    assert_eq!(found, Stop::BadAddress { ip, next: ip + 2 });
+    assert_eq!(child.registers().rax, 0_u64.wrapping_sub(14));
+    assert_eq!(sys::word(sys::BLOCK + block::EXIT_ARGUMENT as u64), 1);
+    // The table keeps the call from being made.
+    sys::memory(sys::BLOCK + block::SYSCALLS as u64 + 1, 1)[0] = 1;
+    enter(&child, &mut cache, &start);
+    assert_eq!(stop(&child, &mut cache), Stop::Syscall { ip, next: ip + 2 });
+    assert_eq!((child.registers().rax, child.registers().rcx), (1, start.registers.rcx));
+}
