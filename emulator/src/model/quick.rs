@@ -38,6 +38,33 @@ impl Core<'_> {
         if self.tables.loads.get(at) != Some(&NO_LINE) || which(tags, line).is_some() {
             return None;
         }
+        // The way used the longest time ago, as Core::install finds it: first
+        // of all, since the rest can go on while the host fetches its words.
+        let mut slot = from;
+        for turn in 0..=WAYS {
+            let (tags, rest) = self.words.get_mut(from..)?.split_first_chunk_mut::<WAYS>()?;
+            let stamps = rest.first_chunk_mut::<WAYS>()?;
+            let oldest = least(stamps);
+            let (way, stamp) = (word(oldest & 0xff), oldest >> 8);
+            let tag = *tags.get(way)?;
+            let gone = tag & !STATE;
+            let place = index(gone);
+            let shown = tag != 0 && self.tables.loads.get(place) == Some(&key(gone));
+            let hit = if shown { *self.tables.load_stamps.get(stamp_index(place))? } else { 0 };
+            if hit > stamp && turn < WAYS {
+                *stamps.get_mut(way)? = hit;
+                if TLB {
+                    self.page_used(gone, hit);
+                }
+                continue;
+            }
+            slot = from + way;
+            if shown {
+                *self.tables.loads.get_mut(place)? = NO_LINE;
+                *self.tables.stores.get_mut(place)? = NO_LINE;
+            }
+            break;
+        }
         let (of_page, page) = if TLB {
             let (outcome, page) = self.translate(line, access.stamp);
             let other = if access.write { Events::DTLB_LOAD_MISS } else { Events::DTLB_STORE_MISS };
@@ -63,32 +90,8 @@ impl Core<'_> {
         } else {
             MEMORY
         };
-        // The way used the longest time ago, as Core::install finds it.
-        for turn in 0..=WAYS {
-            let (tags, rest) = self.words.get_mut(from..)?.split_first_chunk_mut::<WAYS>()?;
-            let stamps = rest.first_chunk_mut::<WAYS>()?;
-            let oldest = least(stamps);
-            let (way, stamp) = (word(oldest & 0xff), oldest >> 8);
-            let (tag, known) = (tags.get_mut(way)?, stamps.get_mut(way)?);
-            let gone = *tag & !STATE;
-            let place = index(gone);
-            let shown = *tag != 0 && self.tables.loads.get(place) == Some(&key(gone));
-            let hit = if shown { *self.tables.load_stamps.get(stamp_index(place))? } else { 0 };
-            if hit > stamp && turn < WAYS {
-                *known = hit;
-                if TLB {
-                    self.page_used(gone, hit);
-                }
-                continue;
-            }
-            *tag = line | state;
-            *known = access.stamp;
-            if shown {
-                *self.tables.loads.get_mut(place)? = NO_LINE;
-                *self.tables.stores.get_mut(place)? = NO_LINE;
-            }
-            break;
-        }
+        *self.words.get_mut(slot)? = line | state;
+        *self.words.get_mut(slot + WAYS)? = access.stamp;
         *self.tables.loads.get_mut(at)? = key(line);
         *self.tables.load_stamps.get_mut(stamp_index(at))? = access.stamp;
         if state == MODIFIED {

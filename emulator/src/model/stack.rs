@@ -19,14 +19,23 @@ pub(super) fn to_front(set: &mut [u64], new: u64, same: impl Fn(u64) -> bool) ->
         return to_front_of(set, new, same);
     }
     let mut carried = new;
-    for place in set {
-        let here = core::mem::replace(place, carried);
-        if same(here) {
-            return here;
+    let (pairs, last) = set.as_chunks_mut::<2>();
+    for [one, other] in pairs {
+        let (first, second) = (*one, *other);
+        *one = carried;
+        if same(first) {
+            return first;
         }
-        carried = here;
+        *other = first;
+        if same(second) {
+            return second;
+        }
+        carried = second;
     }
-    0
+    last.first_mut().map_or(0, |place| {
+        let here = core::mem::replace(place, carried);
+        if same(here) { here } else { 0 }
+    })
 }
 
 /// The same for a number of ways that the compiler knows: in pairs, so that
