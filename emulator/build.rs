@@ -51,6 +51,9 @@ fn compile(out: &Path) -> Result<Vec<u8>, String> {
         "debug-assertions=off",
         "debuginfo=0",
         "relocation-model=pic",
+        // Each vector register in use is saved at every call.
+        "no-vectorize-loops",
+        "no-vectorize-slp",
         "target-cpu=x86-64",
         "target-feature=-crt-static",
         "force-unwind-tables=no",

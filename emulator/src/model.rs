@@ -15,7 +15,7 @@ mod stack;
 pub use self::core::{Access, Core, Tables};
 pub use outcome::{Events, LOADS, Outcome, STORES, Served, Translated};
 pub use outside::{Alone, Outside};
-pub use shape::{Costs, Level, Shape};
+pub use shape::{Costs, LARGE, Level, Shape};
 
 /// Size of a line in bytes.
 pub const LINE: u64 = 64;

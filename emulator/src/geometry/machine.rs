@@ -84,7 +84,7 @@ fn tlbs() -> (Option<Tlb>, Option<Tlb>) {
             continue;
         }
         let ways = u64::from(info.ways());
-        let tlb = made(u64::try_from(info.sets()).unwrap_or(0) * ways, ways);
+        let tlb = made(u64::from(info.sets()) * ways, ways);
         match (info.cache_level(), info.cache_type()) {
             (1, DatType::DataTLB | DatType::LoadOnly | DatType::UnifiedTLB) => {
                 first = first.or(tlb)

@@ -45,6 +45,13 @@ impl Geometry {
     }
 }
 
+/// What an item says: ways are None for `full`.
+struct Numbers {
+    size: u64,
+    ways: Option<u64>,
+    line: Option<u64>,
+}
+
 /// One item, for messages.
 #[derive(Clone, Copy)]
 struct Item<'a> {
@@ -61,11 +68,8 @@ impl Item<'_> {
         GeometryError::Size { item: self.item.to_owned(), what }
     }
 
-    /// Size, ways ("full" as None) and line.
-    fn numbers(
-        &self,
-        value: &str,
-    ) -> Result<Option<(u64, Option<u64>, Option<u64>)>, GeometryError> {
+    /// The numbers of a value; None for `off`.
+    fn numbers(&self, value: &str) -> Result<Option<Numbers>, GeometryError> {
         if value == "off" {
             return Ok(None);
         }
@@ -80,11 +84,14 @@ impl Item<'_> {
             bytes(text).filter(|&number| number > 0).ok_or_else(wrong)
         };
         let ways = if ways == "full" { None } else { Some(number(ways)?) };
-        Ok(Some((number(size)?, ways, line.map(number).transpose()?)))
+        let line = line.map(number).transpose()?;
+        Ok(Some(Numbers { size: number(size)?, ways, line }))
     }
 
     fn cache(&self, value: &str) -> Result<Option<Cache>, GeometryError> {
-        let Some((bytes, ways, line)) = self.numbers(value)? else { return Ok(None) };
+        let Some(Numbers { size: bytes, ways, line }) = self.numbers(value)? else {
+            return Ok(None);
+        };
         if line.is_some_and(|line| line != LINE) {
             return Err(self.size("lines have 64 bytes in the emulated PMU".into()));
         }
@@ -112,7 +119,9 @@ impl Item<'_> {
     }
 
     fn tlb(&self, value: &str) -> Result<Option<Tlb>, GeometryError> {
-        let Some((entries, ways, line)) = self.numbers(value)? else { return Ok(None) };
+        let Some(Numbers { size: entries, ways, line }) = self.numbers(value)? else {
+            return Ok(None);
+        };
         if line.is_some() {
             return Err(self.form("a TLB has no lines".into()));
         }

@@ -85,7 +85,7 @@ pub struct Shape {
 /// Words of a [`Shape`] before the ranges of large pages.
 const SHAPE_WORDS: usize = offset_of!(Shape, larges) / 8;
 /// Ranges of large pages that a space can have.
-pub(super) const LARGE: usize = 32;
+pub const LARGE: usize = 32;
 
 /// Entries of the store buffer.
 pub(super) const STORES: u64 = 56;

@@ -48,3 +48,31 @@ fn changed_vectors(code: &[u8]) -> u16 {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The panic handler is a jump to itself; nothing else is.
+    #[test]
+    fn no_panic_is_reachable() {
+        let code = BYTES.get(TEXT..).unwrap();
+        let mut decoded = 0;
+        for instruction in Decoder::with_ip(64, code, 0x1000, DecoderOptions::NONE).iter() {
+            let to_itself = instruction.is_jmp_short_or_near()
+                && instruction.near_branch_target() == instruction.ip();
+            assert!(!to_itself, "at {:#x}", instruction.ip() - 0x1000);
+            decoded += 1;
+        }
+        assert!(decoded > 1000, "there is code");
+    }
+
+    #[test]
+    fn functions_are_in_the_image() {
+        let Image { bytes, access, record, lookup, vectors } = image();
+        for entry in [access, record, lookup] {
+            assert!(entry >= TEXT && entry < bytes.len());
+        }
+        assert!(vectors.count_ones() <= 4, "{vectors:#b}: each is saved at every slow path");
+    }
+}

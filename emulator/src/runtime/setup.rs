@@ -11,7 +11,7 @@ use super::target::thread::Own;
 use crate::block::{self, SIZE};
 use crate::event::Event;
 use crate::geometry::Geometry;
-use crate::model::{Events, Shape};
+use crate::model::{Events, LARGE, Shape};
 
 const PAGE: usize = 4096;
 
@@ -181,6 +181,20 @@ impl Setup {
         if let Some(lock) = space.get(offset_of!(Header, lock) / 8) {
             let _ = lock.compare_exchange(held, 0, Ordering::Release, Ordering::Relaxed);
         }
+    }
+
+    /// Tells a space which ranges have pages that are not of 4 KiB: begin, end
+    /// and log2 of the size of each. Threads of the space are stopped outside
+    /// the runtime. False when there are too many: the last ones are left out.
+    pub fn large_pages(&self, space: &[AtomicU64], ranges: &[[u64; 3]]) -> bool {
+        let shape = offset_of!(Header, shape);
+        let used = ranges.len().min(LARGE);
+        let words = ranges.iter().take(used).flatten();
+        for (at, &word) in words.enumerate() {
+            put(space, shape + offset_of!(Shape, large) + 8 * at, word);
+        }
+        put(space, shape + offset_of!(Shape, larges), u64::try_from(used).unwrap_or(0));
+        used == ranges.len()
     }
 
     /// The full table of indirect branches in a space's words, for

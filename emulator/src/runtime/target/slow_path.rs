@@ -26,13 +26,18 @@ pub(super) fn is_plain(header: &Header, site: &Site, address: u64) -> bool {
 /// less to carry.
 #[inline(always)]
 pub(super) fn alone(local: &mut Local<'_>, common: &mut [u64], site: &Site) -> Next {
-    let address = local.thread.address;
-    let size = u64::from(site.size);
-    let write = site.kind == STORE;
-    let access = told(local, site, Element { address, size, write, number: 0 });
+    let element = single(local, site);
+    let access = told(local, site, element);
     let outcome = local.core().alone(common, access);
     wait(local, outcome);
-    decide(local, site, outcome, 0, address, write)
+    decide(local, site, outcome, element)
+}
+
+/// The one access of a load or store.
+#[inline(always)]
+fn single(local: &Local<'_>, site: &Site) -> Element {
+    let size = u64::from(site.size);
+    Element { address: local.thread.address, size, write: site.kind == STORE, number: 0 }
 }
 
 #[inline(always)]
@@ -47,24 +52,18 @@ fn told(local: &Local<'_>, site: &Site, element: Element) -> Access {
     }
 }
 
+/// What an instruction does that touches no memory.
+const NOTHING: Element = Element { address: 0, size: 0, write: false, number: 0 };
+
 /// Looks up what the site says, up to the first event of which a record is
 /// due; PROGRESS says where to go on after that.
 #[inline(always)]
 pub(super) fn access(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next {
     match site.kind {
         LOAD | STORE => {
-            let outcome = look_up(
-                local,
-                outside,
-                site,
-                Element {
-                    address: local.thread.address,
-                    size: u64::from(site.size),
-                    write: site.kind == STORE,
-                    number: 0,
-                },
-            );
-            decide(local, site, outcome, 0, local.thread.address, site.kind == STORE)
+            let element = single(local, site);
+            let outcome = look_up(local, outside, site, element);
+            decide(local, site, outcome, element)
         }
         FETCH => {
             let stamp = local.thread.clock.wrapping_add(u64::from(site.offset));
@@ -73,7 +72,7 @@ pub(super) fn access(local: &mut Local<'_>, outside: &mut impl Outside, site: &S
             wait(local, outcome);
             Next::Resume
         }
-        NONE => decide(local, site, Outcome::default(), 0, 0, false),
+        NONE => decide(local, site, Outcome::default(), NOTHING),
         _ => many(local, outside, site),
     }
 }
@@ -84,13 +83,18 @@ fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next 
     let mut walk = Walk::new(local, site);
     if local.thread.own.progress == 0 && walk.is_empty() {
         // Counted all the same, once an instruction.
-        return decide(local, site, Outcome::default(), 0, local.thread.address, walk.writes());
+        return decide(
+            local,
+            site,
+            Outcome::default(),
+            Element { address: local.thread.address, write: walk.writes(), ..NOTHING },
+        );
     }
     while let Some(element) = walk.next(local) {
         local.thread.clock += 2;
         let outcome = look_up(local, outside, site, element);
         local.thread.own.progress = walk.progress();
-        let next = decide(local, site, outcome, element.number, element.address, element.write);
+        let next = decide(local, site, outcome, element);
         if next != Next::Resume {
             return next;
         }
@@ -124,14 +128,7 @@ fn wait(local: &mut Local<'_>, outcome: Outcome) {
 
 /// Counts an event, and readies its record when one is due.
 #[inline(always)]
-fn decide(
-    local: &mut Local<'_>,
-    site: &Site,
-    outcome: Outcome,
-    elements: u64,
-    address: u64,
-    write: bool,
-) -> Next {
+fn decide(local: &mut Local<'_>, site: &Site, outcome: Outcome, element: Element) -> Next {
     let thread = &mut *local.thread;
     if site.marks & COUNTED == 0 {
         if !outcome.events().meet(Events(local.header.events)) {
@@ -142,18 +139,14 @@ fn decide(
     if thread.countdown != 0 {
         return Next::Resume;
     }
-    thread.countdown = local.header.interval;
-    due(local, site, outcome, Pending { due: 1, address, elements, ..Pending::default() }, write)
+    due(local, site, outcome, element)
 }
 
 #[cold]
-fn due(
-    local: &mut Local<'_>,
-    site: &Site,
-    outcome: Outcome,
-    pending: Pending,
-    write: bool,
-) -> Next {
+#[inline(never)]
+fn due(local: &mut Local<'_>, site: &Site, outcome: Outcome, element: Element) -> Next {
+    local.thread.countdown = local.header.interval;
+    let Element { address, write, number: elements, .. } = element;
     let reads = !write || site.marks & READS != 0;
     let operation = if reads { LOADS } else { 0 } | if write { STORES } else { 0 };
     let (source, latency) = if site.kind == NONE {
@@ -162,6 +155,6 @@ fn due(
         let locked = site.marks & LOCKED != 0;
         (outcome.source(operation, locked), outcome.latency(&local.header.shape))
     };
-    local.thread.own.pending = Pending { source, latency, ..pending };
+    local.thread.own.pending = Pending { due: 1, address, source, latency, elements };
     Next::Record
 }

@@ -172,12 +172,14 @@ impl Walk {
         let elements = self.description & 127;
         let mut chosen = (0..elements).filter(|&number| self.chosen(local, number));
         let first = chosen.next()?;
+        // Packed elements: as many as the mask has, one behind the other.
         if self.description >> 13 & 1 != 0 {
-            let size = (1 + chosen.count() as u64) * self.size;
+            let more = chosen.fold(0, |count, _| count + 1);
+            let size = (1 + more) * self.size;
             let write = self.kind == MASKED_STORE;
             return Some(Element { address: local.thread.address, size, write, number: 0 });
         }
-        let last = chosen.last().unwrap_or(first);
+        let last = chosen.next_back().unwrap_or(first);
         Some(Element {
             address: local.thread.address.wrapping_add(first * self.size),
             size: (last + 1 - first) * self.size,
