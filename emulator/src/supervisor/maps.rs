@@ -137,12 +137,19 @@ fn gap_near(regions: &[Region], near: u64, bytes: u64, heap_room: u64) -> Option
 /// An address for `bytes` bytes anywhere: high, where mappings are made
 /// anyway.
 pub(crate) fn room(regions: &[Region], bytes: u64) -> Option<u64> {
+    // What is near code is for its translation.
+    [REACH, GAP].iter().find_map(|spare| highest(regions, bytes, *spare))
+}
+
+/// The highest address below the stack that leaves `spare` bytes up to what
+/// is mapped above it.
+fn highest(regions: &[Region], bytes: u64, spare: u64) -> Option<u64> {
     let stack = regions.iter().find(|region| region.path == b"[stack]");
     let top = stack.map_or(HIGHEST, |stack| stack.start);
     let mut found = None;
     let mut from = LOWEST;
     for region in regions.iter().filter(|region| region.start < top) {
-        let highest = region.start.saturating_sub(GAP + bytes) & !0xfff;
+        let highest = region.start.saturating_sub(spare + bytes) & !0xfff;
         if highest >= from + GAP && region.start > from {
             found = Some(highest);
         }
@@ -193,6 +200,20 @@ mod tests {
         let found = room_near(&map, 0x7fff_f7d0_0000, 0x400_0000).unwrap();
         assert!(found + 0x400_0000 < 0x7fff_f7d0_0000);
         assert!(room(&map, 0x1000_0000).unwrap() < 0x7fff_f7d0_0000);
+    }
+
+    /// Without randomization the loader lies just below the stack.
+    #[test]
+    fn large_memory_leaves_room_for_translations() {
+        let mut map = vec![
+            at(0x5555_5555_4000, 0x5555_5556_0000, "/bin/x"),
+            at(0x7fff_f7fc_2000, 0x7fff_f7ff_f000, "/lib/ld"),
+            at(0x7fff_ffdd_e000, 0x7fff_ffff_f000, "[stack]"),
+        ];
+        let bytes = 0x1_0000_0000;
+        let found = room(&map, bytes).unwrap();
+        map.insert(1, at(found, found + bytes, "ours"));
+        room_near(&map, 0x7fff_f7fe_4b70, 0x800_0000).unwrap();
     }
 
     #[test]
