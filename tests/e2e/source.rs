@@ -210,3 +210,34 @@ fn a_running_process_is_sampled_and_let_go() {
     target.signal(Signal::KILL);
     target.finish();
 }
+
+/// The same program with the same input, at the same addresses, is the same
+/// records: but for the numbers of processes.
+#[test]
+fn records_are_the_same_again() {
+    let test = "records_are_the_same_again";
+    if !is_x86(test) || !rights::program(test, "setarch") {
+        return;
+    }
+    let scene = Scene::new();
+    let records = |name: &str| {
+        scene.run(&format!("setarch -R {WALK} -o {name} -- ebs-walk")).success();
+        let text = scene.read(name);
+        let mut lines = text.lines().skip_while(|line| line.starts_with("# "));
+        let names: Vec<&str> = lines.next().unwrap().split(' ').collect();
+        let own = |column: &str| names.iter().position(|name| *name == column).unwrap();
+        let (pid, tid) = (own("pid"), own("tid"));
+        let without = |line: &str| -> Vec<String> {
+            let words = line.split(' ').enumerate();
+            let words = words.filter(|(place, _)| *place != pid && *place != tid);
+            words.map(|(_, word)| word.to_owned()).collect()
+        };
+        lines.map(without).collect::<Vec<_>>()
+    };
+    let (first, again) = (records("first.txt"), records("again.txt"));
+    assert!(first.len() > 800, "{} records", first.len());
+    assert_eq!(first.len(), again.len());
+    for (place, (one, other)) in first.iter().zip(&again).enumerate() {
+        assert_eq!(one, other, "record {place}");
+    }
+}

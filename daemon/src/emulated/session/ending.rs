@@ -42,7 +42,7 @@ impl Session {
                 Ok(account) => self.settle(&account),
                 Err(fault) => {
                     self.ledger.tail_known = false;
-                    self.last_notes.push(format!("the emulation broke off: {fault}"));
+                    self.last_notes.push(fault.to_string());
                 }
             }
         }
