@@ -216,6 +216,8 @@ fn is_no_access(instruction: &Instruction) -> bool {
 }
 
 fn size_of(instruction: &Instruction, size: MemorySize, xsave_bytes: u16) -> u16 {
+    // Of a repeated string instruction, the operand tells: an element's.
+    let size = if instruction.is_string_instruction() { instruction.memory_size() } else { size };
     let bytes = u16::try_from(size.size()).unwrap_or(u16::MAX);
     match instruction.mnemonic() {
         Mnemonic::Xsave

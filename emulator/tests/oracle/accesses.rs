@@ -109,15 +109,14 @@ fn elements(
             Mnemonic::Maskmovdqu | Mnemonic::Vmaskmovdqu => (1, 16),
             _ => (element, usize::try_from(size / element).unwrap()),
         };
+        // One access, from the first element that is meant to the last one.
         let start = at(0).unwrap();
-        return (0..count)
-            .filter(|&number| state.mask(instruction, number, element))
-            .map(|number| Access {
-                address: start + u64::try_from(number).unwrap() * element,
-                size: element,
-                store,
-            })
-            .collect();
+        let place = |number: usize| u64::try_from(number).unwrap() * element;
+        let meant = |&number: &usize| state.mask(instruction, number, element);
+        let Some(first) = (0..count).find(meant) else { return Vec::new() };
+        let last = (0..count).rfind(meant).unwrap();
+        let size = place(last + 1 - first);
+        return vec![Access { address: start + place(first), size, store }];
     }
     if !instruction.is_vsib() {
         let mut address = at(0).unwrap();

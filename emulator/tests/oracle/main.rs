@@ -10,10 +10,22 @@
 
 /// The accesses of an instruction.
 mod accesses;
+/// Programs do under the emulated PMU what they do natively.
+mod behaviour;
+/// Counts done by hand: conflicts, capacity, strides, pages, shared lines.
+mod counted;
+/// Records against truth and single steps.
+mod exact;
 /// A plain cache.
 mod lru;
 /// The oracle itself, against a program that knows.
 mod own;
+/// Addresses from the registers of each record.
+mod recomputed;
+/// Running a program under the emulated PMU.
+mod run;
+/// Two runs, one result.
+mod same;
 /// Single steps.
 mod steps;
 #[allow(unsafe_code, reason = "ptrace(2) and memory of another process")]

@@ -126,6 +126,15 @@ fn component(number: u32) -> (usize, usize) {
     (usize::try_from(leaf.ebx).unwrap(), usize::try_from(leaf.eax).unwrap())
 }
 
+/// A system call leaves the flags in r11, and with them the flag that makes
+/// the processor step.
+fn forget_the_step(pid: i32) {
+    const STEP: u64 = 1 << 8;
+    let mut registers = sys::registers(pid);
+    registers.r11 &= !STEP;
+    sys::set_registers(pid, &registers);
+}
+
 /// All steps of a program, from its first instruction to its end, and its
 /// exit status. No instruction of the program may be another program's.
 pub(crate) fn steps(program: &Path) -> (Vec<Step>, i32) {
@@ -149,7 +158,12 @@ pub(crate) fn steps(program: &Path) -> (Vec<Step>, i32) {
         steps.push(Step { ip: registers.rip, state, instruction, accesses });
         sys::step(pid, signal);
         signal = match sys::wait(pid) {
-            Stopped::By(libc::SIGTRAP) => 0,
+            Stopped::By(libc::SIGTRAP) => {
+                if instruction.mnemonic() == Mnemonic::Syscall {
+                    forget_the_step(pid);
+                }
+                0
+            }
             Stopped::By(other) => other,
             Stopped::Exited(status) => break status,
             Stopped::Killed(signal) => panic!("{}: killed by {signal}", program.display()),

@@ -73,6 +73,15 @@ pub(crate) fn registers(pid: i32) -> libc::user_regs_struct {
     registers
 }
 
+/// Changes the registers of a stopped process.
+pub(crate) fn set_registers(pid: i32, registers: &libc::user_regs_struct) {
+    // SAFETY: the kernel reads one structure, which outlives the call.
+    let done = unsafe {
+        libc::ptrace(libc::PTRACE_SETREGS, pid, ptr::null_mut::<u8>(), ptr::from_ref(registers))
+    };
+    assert_eq!(done, 0, "{}", io::Error::last_os_error());
+}
+
 /// The XSAVE area of a stopped process, in the standard form.
 pub(crate) fn vectors(pid: i32) -> Vec<u8> {
     let mut area = vec![0; 16384];
@@ -96,4 +105,39 @@ pub(crate) fn read(pid: i32, address: u64, bytes: &mut [u8]) -> usize {
     // process's, and the kernel checks it.
     let got = unsafe { libc::process_vm_readv(pid, &raw const here, 1, &raw const there, 1, 0) };
     usize::try_from(got).unwrap_or(0)
+}
+
+/// A ring laid out as the kernel's, read to where it was written.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    memory: memmap2::MmapRaw,
+}
+
+impl Ring {
+    /// Maps the memory of a ring.
+    pub(crate) fn map(file: std::os::fd::BorrowedFd<'_>) -> Ring {
+        Ring { memory: memmap2::MmapOptions::new().map_raw(&file).unwrap() }
+    }
+
+    fn word(&self, offset: usize) -> &std::sync::atomic::AtomicU64 {
+        let at = self.memory.as_mut_ptr().wrapping_add(offset).cast();
+        // SAFETY: the first page holds aligned words at the offsets of
+        // perf_event_mmap_page, which all sides access atomically only.
+        unsafe { std::sync::atomic::AtomicU64::from_ptr(at) }
+    }
+
+    /// Appends what was written since the last time, and gives its room back.
+    pub(crate) fn drain(&self, bytes: &mut Vec<u8>) {
+        use std::sync::atomic::Ordering;
+        const PAGE: usize = 4096;
+        let size = self.memory.len() - PAGE;
+        let head = self.word(1024).load(Ordering::Acquire);
+        let tail = self.word(1032).load(Ordering::Acquire);
+        for position in tail..head {
+            let at = PAGE + usize::try_from(position).unwrap() % size;
+            // SAFETY: within the mapping; nobody writes between tail and head.
+            bytes.push(unsafe { self.memory.as_ptr().wrapping_add(at).read() });
+        }
+        self.word(1032).store(head, Ordering::Release);
+    }
 }

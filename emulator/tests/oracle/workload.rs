@@ -28,6 +28,26 @@ impl Workload {
         Workload::build(name, flags.into_iter().chain(defines))
     }
 
+    /// A program of C or C++, static and at fixed addresses.
+    pub(crate) fn fixed(name: &'static str) -> Workload {
+        Workload::shaped(name, &["-static", "-no-pie", "-fno-pie"])
+    }
+
+    /// A program of C or C++, as compilers make it unasked.
+    pub(crate) fn usual(name: &'static str) -> Workload {
+        Workload::shaped(name, &[])
+    }
+
+    /// A program of C or C++ with flags of its own.
+    pub(crate) fn shaped(name: &'static str, flags: &[&'static str]) -> Workload {
+        Workload::build(name, ["-O2", "-w", "-pthread"].iter().chain(flags).copied())
+    }
+
+    /// Where the source of a program is.
+    pub(crate) fn source(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/workloads/emulated").join(name)
+    }
+
     /// The program.
     pub(crate) fn path(&self) -> PathBuf {
         self.directory.path().join("program")
@@ -36,9 +56,7 @@ impl Workload {
     fn build(name: &'static str, flags: impl IntoIterator<Item = &'static str>) -> Workload {
         let directory = tempfile::Builder::new().prefix("hardmeter-").tempdir().unwrap();
         let workload = Workload { directory, name };
-        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../tests/workloads/emulated")
-            .join(workload.name);
+        let source = Workload::source(workload.name);
         let compiler = if name.ends_with(".cc") { "g++" } else { "gcc" };
         let built = Command::new(compiler)
             .args(flags)

@@ -864,7 +864,7 @@ after_return_more:
     case_ 0x0d5
     pcmpeqd %xmm3, %xmm3
     put(rdi, AT)
-    expect(AT, 1, STORE)
+    expect(AT, 16, STORE)
     site
     maskmovdqu %xmm3, %xmm2
 
@@ -902,21 +902,20 @@ after_return_more:
     case_ 0x0d5
     vpcmpeqd %ymm4, %ymm4, %ymm4
     put(r9, AT)
-    expect(AT, 4, LOAD)
+    expect(AT, 32, LOAD)
     site
     vmaskmovps (%r9), %ymm4, %ymm1
 
     case_ 0x0d5
     put(r9, AT)
-    expect(AT, 4, STORE)
+    expect(AT, 32, STORE)
     site
     vpmaskmovd %ymm1, %ymm4, (%r9)
 
     vmovdqu mask64(%rip), %ymm4
     case_ 0x0d5
     put(r9, AT + 48)
-    expect(AT + 48 + 8, 8, LOAD)
-    expect(AT + 48 + 16, 8, LOAD)       /* in the next line */
+    expect(AT + 56, 16, LOAD)           /* two lines */
     site
     vmaskmovpd (%r9), %ymm4, %ymm1
     vpcmpeqd %ymm4, %ymm4, %ymm4
@@ -976,7 +975,7 @@ after_return_more:
     case_ 0x0d5
     kxnorw %k1, %k1, %k1
     put(r9, AT)
-    expect(AT, 4, STORE)
+    expect(AT, 64, STORE)
     site
     vmovdqu32 %zmm20, (%r9){%k1}
 

@@ -81,16 +81,9 @@ pub(super) fn access(local: &mut Local<'_>, outside: &mut impl Outside, site: &S
 #[inline(never)]
 fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next {
     let mut walk = Walk::new(local, site);
-    if local.thread.own.progress == 0 && walk.is_empty() {
-        // Counted all the same, once an instruction.
-        return decide(
-            local,
-            site,
-            Outcome::default(),
-            Element { address: local.thread.address, write: walk.writes(), ..NOTHING },
-        );
-    }
+    let mut untouched = local.thread.own.progress == 0;
     while let Some(element) = walk.next(local) {
+        untouched = false;
         local.thread.clock += 2;
         let outcome = look_up(local, outside, site, element);
         local.thread.own.progress = walk.progress();
@@ -100,7 +93,12 @@ fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next 
         }
     }
     local.thread.own.progress = 0;
-    Next::Resume
+    if !untouched {
+        return Next::Resume;
+    }
+    // No element is meant. Counted all the same, once an instruction.
+    let element = Element { address: local.thread.address, write: walk.writes(), ..NOTHING };
+    decide(local, site, Outcome::default(), element)
 }
 
 #[inline(always)]

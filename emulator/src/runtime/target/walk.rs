@@ -77,10 +77,6 @@ impl Walk {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     pub(super) fn writes(&self) -> bool {
         matches!(self.kind, FILL | SCATTER | MASKED_STORE)
     }

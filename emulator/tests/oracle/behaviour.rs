@@ -1,0 +1,90 @@
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use emulator::{Ended, Event};
+
+use crate::run::Recording;
+use crate::workload::Workload;
+
+const GEOMETRY: &str = "l1d=32k,8,64 l1i=off l2=512k,8,64 l3=off dtlb=64,4 stlb=off";
+
+/// Fails unless the program writes and ends as it does natively.
+#[track_caller]
+fn assert_same_behaviour(program: &Workload, arguments: &[&str]) {
+    let native = Command::new("setarch")
+        .arg("-R")
+        .arg(program.path())
+        .args(arguments)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let recording = Recording { interval: 100, ..Recording::every(Event::L1DataMiss, GEOMETRY) };
+    let recorded = recording.of(&program.path(), arguments);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(text(&recorded.out), text(&native.stdout), "{arguments:?}");
+    let ended = match native.status.code() {
+        Some(code) => Ended::Exited(code),
+        None => Ended::Killed(native.status.signal().unwrap()),
+    };
+    assert_eq!(recorded.ended, Some(ended), "{arguments:?}");
+    assert_eq!(recorded.account.not_followed, [], "{arguments:?}");
+    assert!(recorded.account.events > 0, "{arguments:?}");
+}
+
+#[test]
+fn control_flow_of_every_shape() {
+    let shapes: [&[&str]; 4] = [&["-static"], &["-static-pie"], &["-no-pie"], &["-pie", "-fPIE"]];
+    for shape in shapes {
+        assert_same_behaviour(&Workload::shaped("jumps.c", shape), &[]);
+    }
+}
+
+#[test]
+fn what_handlers_see_and_change() {
+    assert_same_behaviour(&Workload::usual("frames.c"), &[]);
+}
+
+#[test]
+fn every_way_to_make_a_process() {
+    assert_same_behaviour(&Workload::usual("children.c"), &[]);
+}
+
+#[test]
+fn a_program_that_has_given_up_system_calls() {
+    assert_same_behaviour(&Workload::usual("filter.c"), &[]);
+}
+
+#[test]
+fn what_a_program_learns_about_itself() {
+    assert_same_behaviour(&Workload::usual("surroundings.c"), &["one", "two words", ""]);
+}
+
+#[test]
+fn objects_that_come_and_go() {
+    let objects = [("a.so", "-DKIND=3"), ("b.so", "-DKIND=5")];
+    let program = Workload::usual("objects.c");
+    let directory = program.path().parent().unwrap().to_owned();
+    for (name, kind) in objects {
+        let built = Command::new("gcc")
+            .args(["-O2", "-shared", "-fPIC", kind, "-o"])
+            .arg(directory.join(name))
+            .arg(Workload::source("object.c"))
+            .status()
+            .unwrap();
+        assert!(built.success());
+    }
+    assert_same_behaviour(&program, &[directory.to_str().unwrap()]);
+}
+
+#[test]
+fn ends_of_every_kind() {
+    let program = Workload::usual("die.c");
+    for how in [
+        "0", "3", "255", "segv", "abrt", "ill", "fpe", "trap", "kill", "term", "pipe", "hlt",
+        "jump", "exec", "stack", "sys",
+    ] {
+        assert_same_behaviour(&program, &[how]);
+    }
+}

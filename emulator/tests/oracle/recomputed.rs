@@ -1,0 +1,88 @@
+use std::fs;
+
+use emulator::Event;
+use iced_x86::{Decoder, DecoderOptions, Instruction, Register};
+
+use crate::accesses::{accesses, is_masked};
+use crate::run::Recording;
+use crate::steps::State;
+use crate::workload::Workload;
+
+const GEOMETRY: &str = "l1d=4k,2,64 l1i=off l2=64k,8,64 l3=off dtlb=64,4 stlb=off";
+
+/// The instructions of a program at fixed addresses, from its file.
+struct Code {
+    /// Address and bytes of each part that is loaded.
+    parts: Vec<(u64, Vec<u8>)>,
+}
+
+impl Code {
+    fn of(program: &Workload) -> Code {
+        let file = fs::read(program.path()).unwrap();
+        let word = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap());
+        let place = |at: usize| usize::try_from(word(at)).unwrap();
+        let headers = place(32);
+        let count = usize::from(u16::from_le_bytes(file[56..58].try_into().unwrap()));
+        let parts = (0..count)
+            .map(|number| headers + number * 56)
+            .filter(|&at| file[at..at + 4] == [1, 0, 0, 0])
+            .map(|at| (word(at + 16), file[place(at + 8)..][..place(at + 32)].to_vec()))
+            .collect();
+        Code { parts }
+    }
+
+    fn at(&self, ip: u64) -> Option<Instruction> {
+        let (start, bytes) = self.parts.iter().find(|(start, bytes)| {
+            ip >= *start && ip - start < u64::try_from(bytes.len()).unwrap()
+        })?;
+        let rest = &bytes[usize::try_from(ip - start).unwrap()..];
+        let mut decoder = Decoder::with_ip(64, rest, ip, DecoderOptions::NONE);
+        Some(decoder.decode())
+    }
+}
+
+/// Whether a record's registers do not tell the address: they lack vectors
+/// and segment bases.
+fn is_unknowable(instruction: &Instruction) -> bool {
+    is_masked(instruction) || matches!(instruction.segment_prefix(), Register::FS | Register::GS)
+}
+
+/// Fails where a record's address is none that its instruction accesses with
+/// the record's registers.
+#[track_caller]
+fn assert_addresses(name: &'static str, event: Event, arguments: &[&str]) {
+    let program = Workload::fixed(name);
+    let code = Code::of(&program);
+    let recording = Recording { interval: 7, ..Recording::every(event, GEOMETRY) };
+    let recorded = recording.of(&program.path(), arguments);
+    let mut compared = 0;
+    for record in &recorded.records {
+        let Some(instruction) = code.at(record.ip) else { continue };
+        if is_unknowable(&instruction) {
+            continue;
+        }
+        compared += 1;
+        let state = State::of(record.registers, record.flags);
+        let all = accesses(&instruction, &state);
+        assert!(
+            all.iter().any(|access| access.address == record.address),
+            "{name}: {record:x?}\naccesses {all:x?}\n{instruction:?}"
+        );
+    }
+    let all = recorded.records.len();
+    assert!(compared > 50 && compared * 10 > all * 9, "{name}: {compared} of {all} compared");
+}
+
+#[test]
+fn each_recorded_address_is_what_the_registers_say() {
+    for (name, arguments) in [("jumps.c", [].as_slice()), ("frames.c", &[])] {
+        assert_addresses(name, Event::L1DataMiss, arguments);
+    }
+}
+
+/// A record's registers are those of its own instruction, whatever the event.
+#[test]
+fn so_are_those_of_tlb_and_split_events() {
+    assert_addresses("frames.c", Event::DtlbMiss, &[]);
+    assert_addresses("frames.c", Event::L2Miss, &[]);
+}

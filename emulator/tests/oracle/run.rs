@@ -1,0 +1,194 @@
+//! A program under the emulated PMU, and its records as they lie in the ring.
+
+use std::{
+    io::{Read, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use emulator::{
+    Account, Classifier, Emulation, Ended, Event, Geometry, Settings, Standing, Target,
+};
+use record::{
+    Arch, Attr, AttrFlags, ByteOrder, DataSrc, Misc, Pid, RecordType, SampleLayout, SampleType,
+    registers,
+};
+
+use crate::sys::Ring;
+
+/// Bits of registers in a record, in the order of their encoding.
+const ENCODED: [u32; 16] = [0, 2, 3, 1, 7, 6, 4, 5, 16, 17, 18, 19, 20, 21, 22, 23];
+const FLAGS_BIT: u32 = 9;
+const IP_BIT: u32 = 8;
+const LIMIT: Duration = Duration::from_secs(100);
+
+/// One sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) ip: u64,
+    pub(crate) address: u64,
+    /// rax rcx rdx rbx rsp rbp rsi rdi r8 to r15.
+    pub(crate) registers: [u64; 16],
+    pub(crate) flags: u64,
+    pub(crate) thread: u32,
+    pub(crate) time: u64,
+    pub(crate) data_src: DataSrc,
+}
+
+/// What is to be recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Recording {
+    pub(crate) geometry: &'static str,
+    pub(crate) event: Event,
+    pub(crate) interval: u64,
+    pub(crate) classifier: Option<Classifier>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) records: Vec<Record>,
+    /// Every byte of the ring, in its order.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) out: Vec<u8>,
+    pub(crate) ended: Option<Ended>,
+    pub(crate) account: Account,
+}
+
+impl Recording {
+    /// Each event a record.
+    pub(crate) fn every(event: Event, geometry: &'static str) -> Recording {
+        Recording { geometry, event, interval: 1, classifier: None }
+    }
+
+    /// Runs a program to its end, its memory placed as always.
+    #[allow(clippy::zombie_processes, reason = "the emulation reaps the program")]
+    pub(crate) fn of(&self, program: &Path, arguments: &[&str]) -> Recorded {
+        let mut held = hold(program, arguments);
+        let settings = self.settings();
+        let layout = SampleLayout::new(&settings.attr, ByteOrder::Little).unwrap();
+        let target = Target::Held(Pid(i32::try_from(held.id()).unwrap()));
+        let emulation = Emulation::start(target, settings).unwrap();
+        let ring = Ring::map(emulation.ring());
+        held.stdin.take().unwrap().write_all(b"\n").unwrap();
+        let mut stdout = held.stdout.take().unwrap();
+        let reader = thread::spawn(move || {
+            let mut out = Vec::new();
+            stdout.read_to_end(&mut out).unwrap();
+            out
+        });
+        let mut bytes = Vec::new();
+        let start = Instant::now();
+        loop {
+            let woken = emulation.wait(Duration::from_millis(100));
+            ring.drain(&mut bytes);
+            if woken.standing != Standing::Emulated {
+                break;
+            }
+            assert!(start.elapsed() < LIMIT, "{} does not end", program.display());
+        }
+        ring.drain(&mut bytes);
+        let ended = emulation.ended();
+        let account = emulation.finish().unwrap();
+        Recorded {
+            records: samples(&bytes, &layout),
+            bytes,
+            out: reader.join().unwrap(),
+            ended,
+            account,
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        let attr = Attr {
+            sample_type: SampleType::IDENTIFIER
+                | SampleType::IP
+                | SampleType::TID
+                | SampleType::TIME
+                | SampleType::ADDR
+                | SampleType::CPU
+                | SampleType::PERIOD
+                | SampleType::DATA_SRC
+                | SampleType::WEIGHT_STRUCT
+                | SampleType::REGS_INTR,
+            sample_regs_intr: registers::general(Arch::X86_64),
+            sample_period: self.interval,
+            flags: AttrFlags::SAMPLE_ID_ALL,
+            ..Attr::default()
+        };
+        let side_attr = Attr {
+            flags: AttrFlags::SAMPLE_ID_ALL
+                | AttrFlags::MMAP
+                | AttrFlags::MMAP2
+                | AttrFlags::COMM
+                | AttrFlags::COMM_EXEC
+                | AttrFlags::TASK,
+            ..attr.clone()
+        };
+        Settings {
+            geometry: Geometry::default().with(self.geometry).unwrap(),
+            prefetch: false,
+            event: self.event,
+            interval: self.interval,
+            classifier: self.classifier.clone(),
+            attr,
+            id: 7,
+            side_attr,
+            side_id: 8,
+            burst: None,
+            count: None,
+            ring_pages: 256,
+            data_mappings: false,
+        }
+    }
+}
+
+/// A shell that waits for a line, then becomes the program.
+fn hold(program: &Path, arguments: &[&str]) -> Child {
+    let mut held = Command::new("setarch")
+        .args(["-R", "sh", "-c", "echo; read line; exec \"$0\" \"$@\""])
+        .arg(program)
+        .args(arguments)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0];
+    held.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    held
+}
+
+/// The samples among the records of a ring; each of them must be whole.
+fn samples(bytes: &[u8], layout: &SampleLayout) -> Vec<Record> {
+    let mut records = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let word = |at: usize| u16::from_le_bytes(rest[at..at + 2].try_into().unwrap());
+        let kind = u32::from_le_bytes(rest[..4].try_into().unwrap());
+        let size = usize::from(word(6));
+        assert!(size >= 8 && size % 8 == 0 && size <= rest.len(), "record of {size} bytes");
+        if RecordType(kind) == RecordType::SAMPLE {
+            let sample = layout.decode(Misc(word(4)), &rest[8..size]).unwrap();
+            assert!(Misc(word(4)).contains(Misc::EXACT_IP), "IP not exact");
+            let words = sample.regs_intr.unwrap();
+            let ip = sample.ip.unwrap();
+            assert_eq!(words.get(IP_BIT), Some(ip), "the register and the field");
+            assert_eq!(sample.identifier, Some(7));
+            records.push(Record {
+                ip,
+                address: sample.addr.unwrap(),
+                registers: ENCODED.map(|bit| words.get(bit).unwrap()),
+                flags: words.get(FLAGS_BIT).unwrap(),
+                thread: u32::try_from(sample.task.unwrap().tid.0).unwrap(),
+                time: sample.time.unwrap().0,
+                data_src: sample.data_src.unwrap(),
+            });
+        }
+        rest = &rest[size..];
+    }
+    records
+}
