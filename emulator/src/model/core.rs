@@ -130,13 +130,26 @@ impl Core<'_> {
             (12, true) => self.quick::<12, true>(common, access),
             _ => None,
         };
-        quick.unwrap_or_else(|| self.plain_alone(common, access))
+        if let Some(outcome) = quick {
+            return outcome;
+        }
+        let line = access.address & !(LINE - 1);
+        match (access.read, access.write) {
+            (true, false) => self.plain_alone::<true, false>(common, line, access.stamp),
+            (true, true) => self.plain_alone::<true, true>(common, line, access.stamp),
+            _ => self.plain_alone::<false, true>(common, line, access.stamp),
+        }
     }
 
     #[inline(never)]
-    fn plain_alone(&mut self, common: &mut [u64], access: Access) -> Outcome {
-        let line = access.address & !(LINE - 1);
-        self.plain(&mut Alone(common), line, access, access.stamp)
+    fn plain_alone<const READ: bool, const WRITE: bool>(
+        &mut self,
+        common: &mut [u64],
+        line: u64,
+        stamp: u64,
+    ) -> Outcome {
+        let access = Access { address: line, size: 1, read: READ, write: WRITE, ip: 0, stamp };
+        self.plain(&mut Alone(common), line, access, stamp)
     }
 
     /// One line of an access, where neither prefetchers nor the store buffer
@@ -162,6 +175,9 @@ impl Core<'_> {
         self.settle::<false>(line);
         let state;
         if let Some(slot) = self.find::<false>(line) {
+            if !self.is_shown(line) {
+                self.count_hidden(-1);
+            }
             let was = self.words.get(slot).map_or(0, |entry| entry & STATE);
             state = if write { MODIFIED } else { was };
             if state != was {

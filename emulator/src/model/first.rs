@@ -5,7 +5,9 @@
 //! and the way with the smallest is brought up to date before it goes.
 //!
 //! In memory each set has the words of its ways (address and state), then
-//! their stamps. `CODE` chooses between the two caches.
+//! their stamps. `CODE` chooses between the two caches. The thread's very
+//! first word counts the lines of data that are in the cache and not in the
+//! table: while it is 0, what the table has not the cache has not either.
 
 use super::{Core, Level, STATE, is, word};
 use crate::block::{ENTRIES, NO_LINE, index, key, line_of, stamp_index};
@@ -90,6 +92,21 @@ impl Core<'_> {
         hits.get(stamp_index(at)).copied()
     }
 
+    /// Whether the table has a line of data.
+    #[inline(always)]
+    pub(super) fn is_shown(&self, line: u64) -> bool {
+        self.tables.loads.get(index(line)) == Some(&key(line))
+    }
+
+    /// A line of data that is in the cache went from the table, or came there
+    /// or went from the cache without having been there.
+    #[inline(always)]
+    pub(super) fn count_hidden(&mut self, change: i64) {
+        if let Some(hidden) = self.words.first_mut() {
+            *hidden = hidden.wrapping_add_signed(change);
+        }
+    }
+
     /// Takes a line out of the table: when it was last hit there.
     #[inline(always)]
     pub(super) fn hide<const CODE: bool>(&mut self, line: u64) -> Option<u64> {
@@ -132,6 +149,9 @@ impl Core<'_> {
         let Some(hit) = self.hide::<CODE>(line) else { return };
         if let Some(slot) = self.find::<CODE>(line) {
             self.stamp::<CODE>(slot, hit);
+            if !CODE {
+                self.count_hidden(1);
+            }
         }
         if !CODE {
             self.page_used(line, hit);
@@ -175,12 +195,16 @@ impl Core<'_> {
         let Some(place) = self.words.get_mut(slot) else { return };
         let gone = core::mem::replace(place, entry);
         self.stamp::<CODE>(slot, stamp);
-        if gone != 0
-            && let Some(hit) = self.hide::<CODE>(gone & !STATE)
-            && !CODE
-            && hit > known
-        {
-            self.page_used(gone & !STATE, hit);
+        if gone == 0 {
+            return;
+        }
+        let shown = self.hide::<CODE>(gone & !STATE);
+        if !CODE {
+            match shown {
+                Some(hit) if hit > known => self.page_used(gone & !STATE, hit),
+                Some(_) => {}
+                None => self.count_hidden(-1),
+            }
         }
     }
 

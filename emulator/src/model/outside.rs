@@ -108,6 +108,9 @@ impl Core<'_> {
     fn give_first<const CODE: bool>(&mut self, line: u64, take: bool, slot: usize) -> u64 {
         if take {
             self.stamp::<CODE>(slot, 0);
+            if !CODE && !self.is_shown(line) {
+                self.count_hidden(-1);
+            }
         }
         let Some(entry) = self.words.get_mut(slot) else { return 0 };
         let state = *entry & super::STATE;

@@ -252,6 +252,7 @@ impl Core<'_> {
                 && let Some(slot) = core.find::<false>(line)
             {
                 core.stamp::<false>(slot, hit);
+                core.count_hidden(1);
             }
             false
         });

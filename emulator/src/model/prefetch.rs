@@ -35,6 +35,9 @@ impl Core<'_> {
             if self.find::<false>(to).is_none() {
                 let (_, state) = self.outer(outside, to, false);
                 self.install::<false>(to | state, stamp);
+                if self.shape.l1d.exists() {
+                    self.count_hidden(1);
+                }
             }
         }
     }

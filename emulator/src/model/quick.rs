@@ -35,7 +35,10 @@ impl Core<'_> {
         let level = &shape.l1d;
         let from = word(level.start + level.set(number) * (2 * level.ways));
         let tags = self.words.get(from..)?.first_chunk::<WAYS>()?;
-        if self.tables.loads.get(at) != Some(&NO_LINE) || which(tags, line).is_some() {
+        let hidden = self.words.first()?;
+        if self.tables.loads.get(at) != Some(&NO_LINE)
+            || *hidden != 0 && which(tags, line).is_some()
+        {
             return None;
         }
         // The way used the longest time ago, as Core::install finds it: first
@@ -62,6 +65,8 @@ impl Core<'_> {
             if shown {
                 *self.tables.loads.get_mut(place)? = NO_LINE;
                 *self.tables.stores.get_mut(place)? = NO_LINE;
+            } else if tag != 0 {
+                self.count_hidden(-1);
             }
             break;
         }

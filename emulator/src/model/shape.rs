@@ -99,6 +99,7 @@ impl Shape {
     /// Gives each structure its words. The levels' sets and ways are taken as
     /// they are, their begins are set.
     pub fn place(mut self, prefetch: bool, forward: bool) -> Shape {
+        // The first word counts hidden lines; the rest keeps lines aligned.
         let mut at = 8;
         let mut take = |words: u64| {
             let start = at;

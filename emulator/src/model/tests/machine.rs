@@ -140,6 +140,23 @@ impl Machine {
         self.model(number, |core, world| core.fetch(world, line, stamp))
     }
 
+    /// What the first word counts is so.
+    pub(super) fn check(&self) {
+        for thread in &self.threads {
+            let mut hidden = 0;
+            let level = self.shape.l1d;
+            for set in 0..level.sets {
+                for way in 0..level.ways {
+                    let at = usize::try_from(level.start + set * level.ways * 2 + way).unwrap();
+                    let line = thread.words[at] & !63;
+                    let shown = thread.tables.loads[index(line)] == key(line);
+                    hidden += u64::from(thread.words[at] != 0 && !shown);
+                }
+            }
+            assert_eq!(thread.words[0], hidden, "lines that the table has not");
+        }
+    }
+
     fn unseen(&self) -> Outcome {
         let tlb = self.shape.dtlb.exists();
         let translated = if tlb { Translated::First } else { Translated::Unknown };

@@ -89,6 +89,7 @@ fn run(shape: Shape, threads: usize, steps: &[Step]) -> Result<(), TestCaseError
     let mut machine = Machine::new(shape, threads);
     let mut plain = Plain::new(&shape, threads);
     for (number, &step) in steps.iter().enumerate() {
+        machine.check();
         match step {
             Step::Data { thread, address, size, write } => {
                 let is = machine.access(thread, address, size, write);
@@ -129,5 +130,33 @@ proptest! {
     #[test]
     fn three_threads_agree(shape in shape(), steps in prop::collection::vec(step(3), 1..600)) {
         run(shape, 3, &steps)?;
+    }
+
+    /// With prefetchers or the store buffer there is nothing to compare with,
+    /// but what is always so.
+    #[test]
+    fn tables_and_caches_agree(
+        shape in shape(),
+        prefetch in any::<bool>(),
+        forward in any::<bool>(),
+        steps in prop::collection::vec(step(2), 1..400),
+    ) {
+        let mut machine = Machine::new(shape.place(prefetch, forward), 2);
+        for step in steps {
+            match step {
+                Step::Data { thread, address, size, write } => {
+                    machine.access(thread, address, size, write);
+                }
+                Step::Fetch { thread, address } => {
+                    machine.fetch(thread, address);
+                }
+                Step::Again { thread, address, times, write } => {
+                    for _ in 0..times {
+                        machine.access(thread, address, 1, write);
+                    }
+                }
+            }
+            machine.check();
+        }
     }
 }
