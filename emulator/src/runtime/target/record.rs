@@ -80,7 +80,8 @@ impl Words<'_> {
             self.put(match bit {
                 0..8 => of(ORDER.get(place).copied().unwrap_or(0)),
                 8 => site.ip,
-                9 => thread.flags,
+                // Not TF: it is the supervisor's, when it steps.
+                9 => thread.flags & !0x100,
                 10 => CODE,
                 11 => STACK,
                 _ => of(place.wrapping_sub(8)),
