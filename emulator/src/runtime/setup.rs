@@ -158,8 +158,7 @@ impl Setup {
         let entries = offset_of!(Header, threads);
         let number = u64::try_from(thread.index).unwrap_or(0);
         let highest = get(space, offset_of!(Header, highest));
-        let alone = get(space, offset_of!(Header, several)) == 0
-            && (0..word(highest)).all(|at| get(space, entries + 8 * at) == 0);
+        let alone = (0..word(highest)).all(|at| get(space, entries + 8 * at) == 0);
         put(space, entries + 8 * thread.index, thread.block);
         put(space, offset_of!(Header, highest), highest.max(number + 1));
         if alone {
@@ -172,14 +171,26 @@ impl Setup {
     }
 
     /// Takes a thread that ended out of its space, and frees the space's lock
-    /// if it held that.
+    /// if it held that. The last one left takes no lock any more; its lines
+    /// count as unlisted from then on.
     pub fn thread_gone(&self, space: &[AtomicU64], index: usize) {
+        let entries = offset_of!(Header, threads);
         if index < THREADS {
-            put(space, offset_of!(Header, threads) + 8 * index, 0);
+            put(space, entries + 8 * index, 0);
         }
         let held = u64::try_from(index).unwrap_or(0) + 1;
         if let Some(lock) = space.get(offset_of!(Header, lock) / 8) {
             let _ = lock.compare_exchange(held, 0, Ordering::Release, Ordering::Relaxed);
+        }
+        let highest = get(space, offset_of!(Header, highest));
+        let mut left = (0..highest).filter(|&at| get(space, entries + 8 * word(at)) != 0);
+        if let (Some(last), None) = (left.next(), left.next())
+            && get(space, offset_of!(Header, several)) != 0
+        {
+            if let Some(unlisted) = space.get(offset_of!(Header, unlisted) / 8) {
+                unlisted.fetch_or(1 << (last & 63), Ordering::Relaxed);
+            }
+            put(space, offset_of!(Header, several), 0);
         }
     }
 
@@ -235,4 +246,39 @@ fn put(words: &[AtomicU64], at: usize, word: u64) {
 
 fn get(words: &[AtomicU64], at: usize) -> u64 {
     words.get(at / 8).map_or(0, |word| word.load(Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_space_takes_its_lock_while_it_has_several_threads() {
+        let geometry = Geometry::default();
+        let setup = Setup::new(&geometry, Event::L1DataMiss, 1, &Attr::default(), 1).unwrap();
+        let memory = |bytes: usize| (0..bytes / 8).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
+        let space = memory(setup.space_size());
+        setup.space(&space, 0, 4096);
+        let start = |index: usize| {
+            let block = memory(setup.thread_size());
+            let address = 0x1000 * (u64::try_from(index).unwrap() + 1);
+            let (pid, tid) = (Pid(1), Tid(1));
+            let thread = ThreadSetup { index, pid, tid, block: address, space: 0, miss: 1 };
+            setup.thread(&space, &block, thread);
+            get(&block, block::RUNTIME + offset_of!(Own, listed))
+        };
+        let several = || get(&space, offset_of!(Header, several));
+        let unlisted = || get(&space, offset_of!(Header, unlisted));
+        assert_eq!(start(0), 0);
+        assert_eq!((several(), unlisted()), (0, 1));
+        assert_eq!(start(1), 1, "it has no lines yet, and enters each");
+        assert_eq!((several(), unlisted()), (1, 1));
+        setup.thread_gone(&space, 0);
+        assert_eq!((several(), unlisted()), (0, 3));
+        assert_eq!(start(0), 1);
+        assert_eq!(several(), 1);
+        setup.thread_gone(&space, 0);
+        setup.thread_gone(&space, 1);
+        assert_eq!(several(), 0);
+    }
 }
