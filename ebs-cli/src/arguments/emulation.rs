@@ -18,7 +18,7 @@ pub struct EmulationArguments {
     #[arg(long, help_heading = EMULATED)]
     pub prefetch: bool,
     /// Emulates N instructions of every M; the others run natively and are not counted.
-    #[arg(long, value_name = "N/M", help_heading = EMULATED)]
+    #[arg(long, value_name = "N/M", help_heading = EMULATED, hide = true)]
     pub burst: Option<String>,
 }
 
