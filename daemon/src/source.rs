@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::catalogue::{
-    Availability, EventKind, EventType, NotOnMachine, availability, on_machine,
+    Availability, EventKind, EventType, NotOnMachine, availability, find, on_machine,
 };
 use crate::emulated::{self, Model};
 use crate::event_spec::Event;
@@ -132,7 +132,9 @@ fn stand_in(request: &Request, choice: SourceChoice, facts: &Facts) -> Result<St
     }
     let request = with_modifiers(request)?;
     let Event::Type(entry) = request.event.resolve()? else { return Ok(StandIn::Not) };
-    let Some(why) = emulable(entry, facts) else { return Ok(StandIn::Not) };
+    let Some(why) = emulable(entry, facts) else {
+        return kin_instead(entry, &request, facts).map_or(Ok(StandIn::Not), Err);
+    };
     if request.modes == Modes::USER && request.target != Target::System {
         return Ok(StandIn::For(why));
     }
@@ -149,6 +151,27 @@ fn stand_in(request: &Request, choice: SourceChoice, facts: &Facts) -> Result<St
         }
         Availability::Available { .. } => Ok(StandIn::Not),
     }
+}
+
+/// For a type that nobody has here, a refusal that names what is emulated.
+fn kin_instead(entry: &EventType, request: &Request, facts: &Facts) -> Option<Refusal> {
+    let EventKind::Hardware(hardware) = entry.kind else { return None };
+    let is_emulated = |name: &&&str| find(name).is_some_and(|kin| emulable(kin, facts).is_some());
+    let kin: Vec<&str> = hardware.kin.iter().filter(is_emulated).take(2).copied().collect();
+    if kin.is_empty() || request.modes != Modes::USER || request.target == Target::System {
+        return None;
+    }
+    let Availability::Unavailable { why, .. } = availability(entry, facts) else { return None };
+    let reason = match emulated::kind(entry) {
+        Err(reason) => format!("; it is not emulated either: {reason}"),
+        Ok(_) => String::new(),
+    };
+    Some(Refusal::Unavailable {
+        event: request.event.0.clone(),
+        why: why + &reason,
+        advice: format!("{} can be emulated here; ebs -h TYPE says what it is", kin.join(", ")),
+        nearest: kin.into_iter().map(str::to_owned).collect(),
+    })
 }
 
 /// Why the machine cannot sample a type that the emulated PMU has; None: it

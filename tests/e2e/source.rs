@@ -102,10 +102,11 @@ fn without_a_pmu_the_emulated_one_is_taken_and_told() {
         ("ebs -k -t l1_cache_miss true", "-u with a command"),
         ("ebs -uk -t l1_cache_miss true", "-u with a command"),
         ("ebs -u -t l1_cache_miss", "a command or a PID"),
-        ("ebs -u -t load_latency true", "no hardware PMU"),
     ] {
         scene.run(line).refused(1, &[part, "page_fault"]);
     }
+    let lacking = scene.run("ebs -u -t load_latency true");
+    lacking.refused(1, &["no hardware PMU", "memory_loads", "can be emulated"]);
     let list = scene.run("ebs -h").success();
     let emulated = list.out.split_once("Emulated here").expect("has a part of its own").1;
     assert!(emulated.contains("\n  l1_cache_miss "), "{list}");

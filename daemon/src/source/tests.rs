@@ -104,6 +104,18 @@ fn what_neither_source_can_is_refused_with_what_works() {
 }
 
 #[test]
+fn what_nobody_has_names_what_is_emulated() {
+    let Err(refusal) = asked("load_latency", COMMAND, SourceChoice::Auto, &guest(false)) else {
+        panic!("it is not modelled")
+    };
+    assert_eq!(refusal.nearest(), ["memory_loads", "memory_stores"]);
+    let text = refusal.to_string();
+    for part in ["no hardware PMU", "not emulated either: latencies", "can be emulated here"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
 fn sources_are_named_by_one_word() {
     for choice in [SourceChoice::Auto, SourceChoice::Pmu, SourceChoice::Emulated] {
         assert_eq!(choice.to_string().parse(), Ok(choice));
