@@ -16,22 +16,9 @@ impl Engine {
     /// A task made another, and goes on.
     pub(crate) fn made(&mut self, tid: i32, child: i32, how: Made) -> Result<(), Trouble> {
         self.note_made(tid, child, how)?;
-        if self.early.remove(&child) {
-            match self.begin_task(child) {
-                Ok(()) | Err(Trouble::Gone) => {}
-                Err(broken) => return Err(broken),
-            }
-        }
         match self.task(tid)?.mode {
             Mode::Held => Ok(ptrace::resume(tid, 0)?),
             Mode::Emulated => self.go(tid),
-        }
-    }
-
-    fn begin_task(&mut self, tid: i32) -> Result<(), Trouble> {
-        match self.task(tid)?.mode {
-            Mode::Held => Ok(ptrace::resume(tid, 0)?),
-            Mode::Emulated => self.start_task(tid),
         }
     }
 
@@ -54,6 +41,9 @@ impl Engine {
             }
         }
         self.tasks.insert(child, task);
+        if self.early.remove(&child) {
+            self.reports.push_back((child, Stop::Interrupted));
+        }
         // The program's own GS base is the maker's.
         if mode == Mode::Emulated {
             let (space, number) = self.block_of(tid)?;

@@ -140,9 +140,27 @@ impl Engine {
     }
 
     fn run_to_boundary(&mut self, tid: i32) -> Result<Registers, Trouble> {
+        let mut nudged = Vec::new();
+        let result = self.run_among_others(tid, &mut nudged);
+        for other in nudged {
+            // A thread that has ended meanwhile needs no nudge.
+            let _ended = ptrace::interrupt(other);
+        }
+        result
+    }
+
+    fn run_among_others(&mut self, tid: i32, nudged: &mut Vec<i32>) -> Result<Registers, Trouble> {
         loop {
             ptrace::resume(tid, 0)?;
-            match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
+            let stop = loop {
+                self.free_runtime(tid, nudged)?;
+                let (who, stop) = ptrace::wait_any()?.ok_or(Trouble::Gone)?;
+                if who == tid {
+                    break stop;
+                }
+                self.reports.push_back((who, stop));
+            };
+            match stop {
                 Stop::Signal(libc::SIGTRAP) => {
                     let registers = ptrace::registers(tid)?;
                     match self.space_of(tid)?.cache.stop_at(registers.rip.wrapping_sub(1)) {
@@ -164,6 +182,48 @@ impl Engine {
                 _ => {}
             }
         }
+    }
+
+    /// Lets threads run on that stopped in the runtime, where they may hold
+    /// what another thread waits for; they are to be interrupted afterwards.
+    fn free_runtime(&mut self, but: i32, nudged: &mut Vec<i32>) -> Result<(), Trouble> {
+        for _ in 0..self.reports.len() {
+            let Some((tid, stop)) = self.reports.pop_front() else { break };
+            if tid != but && self.stands_in_runtime(tid, stop)? {
+                nudged.push(tid);
+            } else {
+                self.reports.push_back((tid, stop));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a thread stopped in the runtime for something that can wait:
+    /// keeps the signal for later, and lets it run.
+    fn stands_in_runtime(&mut self, tid: i32, stop: Stop) -> Result<bool, Trouble> {
+        let emulated = self.tasks.get(&tid);
+        if !emulated.is_some_and(|task| task.mode == Mode::Emulated && !task.unborn) {
+            return Ok(false);
+        }
+        if !matches!(stop, Stop::Signal(_) | Stop::Interrupted | Stop::Other | Stop::Group(_)) {
+            return Ok(false);
+        }
+        let Ok(registers) = ptrace::registers(tid) else { return Ok(false) };
+        if !self.space_of(tid)?.in_runtime(registers.rip) {
+            return Ok(false);
+        }
+        if let Stop::Signal(signal) = stop {
+            let info = ptrace::signal_info(tid)?;
+            let ours = signal == libc::SIGTRAP && info.code() != 0;
+            if is_fault(signal, info.code()) {
+                return Ok(false);
+            }
+            if !ours {
+                self.task(tid)?.pending.push_back(info);
+            }
+        }
+        ptrace::resume(tid, 0)?;
+        Ok(true)
     }
 
     /// What the runtime stopped for while its end was waited for. True: the
@@ -265,7 +325,7 @@ impl Engine {
                     if self.take_stop(tid)? {
                         return Ok(());
                     }
-                } else if info.code() != ptrace::TRAP_TRACE {
+                } else if !info.is_step() {
                     self.task(tid)?.pending.push_back(info);
                 }
                 self.settle(tid)

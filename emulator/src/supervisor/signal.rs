@@ -5,7 +5,7 @@ use super::settle::is_fault;
 use super::status::status;
 use super::trouble::Trouble;
 use crate::block::{self, Exit};
-use crate::sys::ptrace::{self, Registers, SI_KERNEL, SignalInfo, Stop, TRAP_TRACE};
+use crate::sys::ptrace::{self, Registers, SI_KERNEL, SignalInfo, Stop};
 use crate::translate::{Location, Phase, Stop as CodeStop};
 
 /// si_code of a fault on a page that is there.
@@ -23,7 +23,7 @@ impl Engine {
                     return self.code_stop(tid, stop, registers);
                 }
             }
-            if info.code() == TRAP_TRACE {
+            if info.is_step() {
                 // A step of ours, towards the next signal that waits.
                 return match self.task(tid)?.pending.pop_front() {
                     Some(info) => self.deliver_later(tid, info),
@@ -157,8 +157,13 @@ impl Engine {
                 info.address()
             )));
         }
-        let write = info.number() == libc::SIGSEGV && info.code() == SEGV_ACCERR;
-        if write && self.unprotect(tid, info.address())? {
+        if is_write(info) && self.unprotect(tid, info.address())? {
+            // What it writes may be the very next instruction.
+            if let Some(location) = location {
+                let guest = self.guest_at(tid, registers, location)?;
+                self.task(tid)?.guest = Some(guest);
+                return self.native_step(tid);
+            }
             return Ok(ptrace::resume(tid, 0)?);
         }
         let (guest, info) = match location {
@@ -260,10 +265,13 @@ impl Engine {
             let (space, number) = self.block_of(tid)?;
             space.set(number, block::GS_BASE, after.gs_base);
             match stop {
-                Stop::Signal(signal) => {
+                Stop::Signal(_) => {
                     let info = ptrace::signal_info(tid)?;
-                    if signal == libc::SIGTRAP && info.code() == TRAP_TRACE {
+                    if info.is_step() {
                         return self.enter_and_go(tid);
+                    }
+                    if is_write(info) && self.unprotect(tid, info.address())? {
+                        continue;
                     }
                     if info.code() > 0 {
                         return self.deliver_or_die(tid, info);
@@ -318,4 +326,9 @@ impl Engine {
         let size = (self.plan.ring.len() - PAGE) as u64;
         word(HEAD).wrapping_sub(word(TAIL)) <= size - size / 16
     }
+}
+
+/// Whether a fault may be a write to a page that can be read.
+fn is_write(info: SignalInfo) -> bool {
+    info.number() == libc::SIGSEGV && info.code() == SEGV_ACCERR
 }

@@ -15,8 +15,10 @@ pub(crate) struct SignalInfo(libc::siginfo_t);
 
 /// si_code of a breakpoint instruction.
 pub(crate) const SI_KERNEL: i32 = 0x80;
-/// si_code of a single step.
-pub(crate) const TRAP_TRACE: i32 = 2;
+/// si_code of a step over a system call, and of another instruction.
+const TRAP_BRKPT: i32 = 1;
+/// See [`TRAP_BRKPT`].
+const TRAP_TRACE: i32 = 2;
 
 impl SignalInfo {
     /// The signal's number.
@@ -27,6 +29,11 @@ impl SignalInfo {
     /// Why it was sent: SI_USER, SI_KERNEL, TRAP_TRACE ...
     pub(crate) fn code(&self) -> i32 {
         self.0.si_code
+    }
+
+    /// Whether it tells of the end of a single step.
+    pub(crate) fn is_step(&self) -> bool {
+        self.number() == libc::SIGTRAP && matches!(self.code(), TRAP_BRKPT | TRAP_TRACE)
     }
 
     /// The address of a fault (`si_addr`).
