@@ -48,10 +48,16 @@ impl Engine {
         if mode == Mode::Emulated {
             let (space, number) = self.block_of(tid)?;
             let base = space.get(number, block::GS_BASE);
-            let block = self.give_block(child)?;
+            let to = self.give_block(child)?;
             let space = self.space_of(child)?;
-            space.set(block, block::GS_BASE, base);
-            space.copy_branches(number, block);
+            space.set(to, block::GS_BASE, base);
+            space.copy_branches(number, to);
+            // The new task goes on amid the code of its maker, which may
+            // know that a slot has a register's value.
+            for at in (block::REGISTERS..block::REGISTERS + 128).step_by(8) {
+                let value = space.get(number, at);
+                space.set(to, at, value);
+            }
             self.task(child)?.unborn = true;
         }
         Ok(())

@@ -69,7 +69,13 @@ impl Injection {
                         return Ok(registers);
                     }
                 }
-                Some(Stop::Signal(_)) => self.deferred.push(ptrace::signal_info(self.tid)?),
+                Some(Stop::Signal(_)) => {
+                    self.deferred.push(ptrace::signal_info(self.tid)?);
+                    let registers = ptrace::registers(self.tid)?;
+                    if registers.rip == self.gadget + 2 {
+                        return Ok(registers);
+                    }
+                }
                 Some(stop @ (Stop::Exited(_) | Stop::Killed(_))) => {
                     self.end = Some(stop);
                     return Err(Trouble::Gone);

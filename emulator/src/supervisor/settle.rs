@@ -130,9 +130,16 @@ impl Engine {
         space.set(number, block::RESUME, boundary);
         let result = self.run_to_boundary(tid);
         let (space, number) = self.block_of(tid)?;
-        space.set(number, block::RESUME, resume);
+        let reached = space.get(number, block::RESUME) == boundary;
+        if reached {
+            space.set(number, block::RESUME, resume);
+        }
         let mut registers = result?;
-        if self.task(tid)?.guest.is_none() {
+        let at_boundary = space
+            .cache
+            .stop_at(registers.rip.wrapping_sub(1))
+            .is_some_and(|stop| stop == CodeStop::Boundary);
+        if at_boundary && self.task(tid)?.guest.is_none() {
             registers.rip = resume;
             ptrace::set_registers(tid, &registers)?;
         }
@@ -152,15 +159,7 @@ impl Engine {
     fn run_among_others(&mut self, tid: i32, nudged: &mut Vec<i32>) -> Result<Registers, Trouble> {
         loop {
             ptrace::resume(tid, 0)?;
-            let stop = loop {
-                self.free_runtime(tid, nudged)?;
-                let (who, stop) = ptrace::wait_any()?.ok_or(Trouble::Gone)?;
-                if who == tid {
-                    break stop;
-                }
-                self.reports.push_back((who, stop));
-            };
-            match stop {
+            match self.next_stop(tid, nudged)? {
                 Stop::Signal(libc::SIGTRAP) => {
                     let registers = ptrace::registers(tid)?;
                     match self.space_of(tid)?.cache.stop_at(registers.rip.wrapping_sub(1)) {
@@ -168,20 +167,57 @@ impl Engine {
                         Some(CodeStop::Runtime) if self.runtime_stop(tid)? => {
                             return Ok(registers);
                         }
-                        _ => {}
+                        Some(CodeStop::Runtime) | None => {}
+                        // It was in the lookup of a branch, and went on.
+                        Some(_) => {
+                            self.take_stop(tid)?;
+                            return Ok(registers);
+                        }
                     }
                 }
-                Stop::Signal(_) => {
+                Stop::Signal(signal) => {
                     let info = ptrace::signal_info(tid)?;
+                    if is_fault(signal, info.code()) {
+                        // It went on, and will fault again where it is taken to.
+                        let registers = ptrace::registers(tid)?;
+                        let location = self.space_of(tid)?.cache.locate(registers.rip);
+                        if let Some(location) = location {
+                            let guest = self.guest_at(tid, registers, location)?;
+                            self.task(tid)?.guest = Some(guest);
+                        }
+                        return Ok(registers);
+                    }
                     self.task(tid)?.pending.push_back(info);
                 }
                 stop @ (Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. }) => {
                     self.reports.push_back((tid, stop));
                     return Err(Trouble::Gone);
                 }
-                _ => {}
+                Stop::Made { child, how } => self.note_made(tid, child, how)?,
+                // A step makes a stop in which signals can be delivered.
+                _ => return self.one_step(tid),
             }
         }
+    }
+
+    /// The next stop of a thread that runs; others' are kept, and those that
+    /// stopped in the runtime go on. It is interrupted if it takes long: it
+    /// was in the lookup of a branch, which does not end at RESUME.
+    fn next_stop(&mut self, tid: i32, nudged: &mut Vec<i32>) -> Result<Stop, Trouble> {
+        const PAUSE: Duration = Duration::from_micros(50);
+        const PAUSES: usize = 20;
+        for tries in 1.. {
+            self.free_runtime(tid, nudged)?;
+            match ptrace::poll_any()? {
+                Some((who, stop)) if who == tid => return Ok(stop),
+                Some((who, stop)) => self.reports.push_back((who, stop)),
+                None => std::thread::sleep(PAUSE),
+            }
+            if tries == PAUSES {
+                ptrace::interrupt(tid)?;
+            }
+        }
+        Err(Trouble::Gone)
     }
 
     /// Lets threads run on that stopped in the runtime, where they may hold
