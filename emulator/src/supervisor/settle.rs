@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use iced_x86::{Decoder, DecoderOptions};
+
 use super::engine::{Engine, Mode};
 use super::registers::register;
 use super::trouble::Trouble;
@@ -61,7 +63,15 @@ impl Engine {
                 Some(Location { phase: Phase::Runtime, .. }) => {
                     registers = self.out_of_runtime(tid, registers)?;
                 }
-                Some(Location { phase: Phase::Checked, .. }) => registers = self.one_step(tid)?,
+                Some(location) if location.phase == Phase::Checked => {
+                    if self.repeats(tid, registers.rip) {
+                        // Interrupted between two elements, as by hardware.
+                        let guest = self.guest_at(tid, registers, location)?;
+                        self.task(tid)?.guest = Some(guest);
+                        return Ok(());
+                    }
+                    registers = self.one_step(tid)?;
+                }
                 Some(location) => {
                     let guest = self.guest_at(tid, registers, location)?;
                     self.task(tid)?.guest = Some(guest);
@@ -76,6 +86,16 @@ impl Engine {
         Err(Trouble::Broken(format!(
             "thread {tid} does not come to an instruction's end at {at:#x}"
         )))
+    }
+
+    /// Whether a string instruction that repeats is at an address: a step of
+    /// it is one element of what may be millions.
+    fn repeats(&self, tid: i32, address: u64) -> bool {
+        let mut code = [0; 15];
+        let read = crate::sys::remote::read(tid, address, &mut code).unwrap_or(0);
+        let code = code.get(..read).unwrap_or_default();
+        let found = Decoder::with_ip(64, code, address, DecoderOptions::NONE).decode();
+        found.is_string_instruction() && (found.has_rep_prefix() || found.has_repne_prefix())
     }
 
     /// One instruction of translated code. A fault of it leaves the program
