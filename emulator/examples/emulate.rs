@@ -177,9 +177,8 @@ fn drain(
         at += length;
     }
     tail.store(at, Ordering::Release);
-    match out {
-        Some(out) => out.write_all(&text)?,
-        None => {}
+    if let Some(out) = out {
+        out.write_all(&text)?;
     }
     Ok(samples)
 }

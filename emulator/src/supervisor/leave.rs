@@ -45,6 +45,14 @@ impl Engine {
 
     fn leave_held(&mut self, tasks: &[i32]) -> Result<(), Trouble> {
         for tid in tasks {
+            // One whose space could not be made: stopped, in its own state.
+            if let Some(guest) = self.tasks.get(tid).and_then(|task| task.guest) {
+                ptrace::set_registers(*tid, &guest)?;
+                self.progress.leave();
+                ptrace::detach(*tid, 0)?;
+                self.forget(*tid);
+                continue;
+            }
             if ptrace::interrupt(*tid).is_ok()
                 && let Ok(Some(stop)) = ptrace::wait_for(*tid)
             {
