@@ -47,11 +47,6 @@ fn what_handlers_see_and_change() {
 }
 
 #[test]
-fn every_way_to_make_a_process() {
-    assert_same_behaviour(&Workload::usual("children.c"), &[]);
-}
-
-#[test]
 fn a_program_that_has_given_up_system_calls() {
     assert_same_behaviour(&Workload::usual("filter.c"), &[]);
 }
