@@ -1,5 +1,5 @@
 //! Runs a program under the emulated PMU and prints what came of it:
-//! `emulate [-t EVENT] [-g GEOMETRY] [-i N] [-c COUNT] [-o FILE] [-r PAGES] [-f] (-p PID | PROGRAM ARGUMENTS)`.
+//! `emulate [-t EVENT] [-g GEOMETRY] [-i N] [-c COUNT] [-o FILE] [-r PAGES] [-f] [-b ON/EVERY] (-p PID | PROGRAM ARGUMENTS)`.
 //!
 //! FILE gets a line for each record; the counts go to stderr. With -f the
 //! program's address space is not randomized (setarch -R).
@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use emulator::runtime::target::ring::{HEAD, PAGE, TAIL};
-use emulator::{Class, Emulation, Ended, Event, Geometry, Settings, Standing, Target};
+use emulator::{Burst, Class, Emulation, Ended, Event, Geometry, Settings, Standing, Target};
 use record::bytes::Cursor;
 use record::{Attr, AttrFlags, ByteOrder, Pid, RecordHeader, RecordType, SampleLayout, SampleType};
 
@@ -37,6 +37,7 @@ struct Arguments {
     out: Option<File>,
     pages: u32,
     fixed: bool,
+    burst: Option<Burst>,
     pid: Option<i32>,
     program: Vec<String>,
 }
@@ -65,6 +66,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         out: None,
         pages: 256,
         fixed: false,
+        burst: None,
         pid: None,
         program: Vec::new(),
     };
@@ -80,6 +82,11 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             "-r" => found.pages = value()?.parse()?,
             "-p" => found.pid = Some(value()?.parse()?),
             "-f" => found.fixed = true,
+            "-b" => {
+                let text = value()?;
+                let (on, every) = text.split_once('/').ok_or("-b wants ON/EVERY")?;
+                found.burst = Some(Burst { on: on.parse()?, every: every.parse()? });
+            }
             _ => return Err(format!("{word}: no such option").into()),
         }
     }
@@ -131,7 +138,7 @@ fn settings(arguments: &Arguments) -> Settings {
         id: 1,
         side_attr,
         side_id: 2,
-        burst: None,
+        burst: arguments.burst,
         count: arguments.count,
         ring_pages: arguments.pages,
         data_mappings: false,

@@ -49,6 +49,8 @@ pub(crate) struct Task {
     pub(crate) dying: bool,
     /// Restartable sequences that were taken from it.
     pub(crate) rseq: Option<ptrace::Rseq>,
+    /// Where it is between two bursts, once it has begun one.
+    pub(crate) stretch: Option<super::burst::Stretch>,
 }
 
 impl Task {
@@ -64,6 +66,7 @@ impl Task {
             unborn: false,
             dying: false,
             rseq: None,
+            stretch: None,
         }
     }
 }
