@@ -8,6 +8,7 @@
 
 mod access;
 mod assembler;
+mod check;
 mod emitter;
 mod flow;
 mod location;

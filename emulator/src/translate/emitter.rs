@@ -1,13 +1,12 @@
 //! The code that is being made: what is in line, what is not, and which of
 //! the program's registers are where.
 
-use super::access::{Access, Address, Form, Segment};
-use super::assembler::{Assembler, Sum, low32};
-use super::register::{Gpr, Gprs, R11, RAX, RBX, RCX, RDX};
+use super::access::{Address, Form, Segment};
+use super::assembler::{Assembler, low32};
+use super::register::{Gpr, Gprs, R11, RBX, RCX, RDX};
 use super::settings::Translation;
 use super::stop;
 use super::stubs::Stubs;
-use crate::block::{self, AccessKind};
 use crate::zone::{BlockMark, ColdMark, Mark, Step};
 
 /// By how much CLOCK is advanced for a block; it has fewer accesses.
@@ -58,12 +57,13 @@ pub(crate) struct Emitter {
     pub(crate) step: Step,
     /// Accesses of the block so far.
     pub(crate) accesses: u32,
-    clocked: bool,
+    /// The block has advanced the clock.
+    pub(crate) clocked: bool,
     /// The instruction: its address and length.
     pub(crate) ip: u64,
     pub(crate) length: u8,
     /// The flags are in rax.
-    flags_out: bool,
+    pub(crate) flags_out: bool,
     /// The second scratch register of checks; rcx is the first.
     pub(crate) second: Gpr,
 }
@@ -232,212 +232,6 @@ impl Emitter {
         self.hot = hot;
     }
 
-    /// Advances the clock once in a block, with rcx free.
-    fn advance_clock(&mut self) {
-        if !self.clocked {
-            self.clocked = true;
-            self.hot.load(RCX, block::CLOCK);
-            self.hot.add(RCX, STRIDE.cast_signed());
-            self.hot.store(block::CLOCK, RCX);
-        }
-    }
-
-    fn next_offset(&mut self) -> u32 {
-        let offset = self.accesses;
-        self.accesses += 1;
-        offset
-    }
-
-    /// rcx (or rcx and rdx) free and the clock advanced: before the first
-    /// check, so that what a cold stub of a counted instruction sees is the
-    /// same.
-    pub(crate) fn prepare(&mut self, access: &Access) {
-        self.restore(access.address.registers());
-        self.spill(RCX);
-        self.spill(self.second);
-        if !self.clocked {
-            // rcx must be put back if the address is made of it.
-            self.advance_clock();
-            if access.address.registers().has(RCX) {
-                self.hot.load(RCX, RCX.slot());
-            }
-        }
-    }
-
-    /// Looks an access up. Returns the place in the cold code where its
-    /// site's `resume` is, already set, for who wants another.
-    pub(crate) fn check(&mut self, access: &Access) {
-        self.prepare(access);
-        let offset = self.next_offset();
-        if self.translation.features.bmi2 {
-            self.check_bmi2(access, offset);
-        } else {
-            self.check_flags(access, offset);
-        }
-    }
-
-    fn check_bmi2(&mut self, access: &Access, offset: u32) {
-        let second = self.second;
-        let keys = if access.kind == AccessKind::Store { block::STORES } else { block::LOADS };
-        self.address_in_line(&access.address);
-        let known = match access.address {
-            Address { form: Form::Absolute(at), segment: Segment::Flat } => Some(block::index(at)),
-            _ => None,
-        };
-        match known {
-            Some(index) => self.hot.load(second, keys + 8 * index),
-            None => {
-                self.hot.rorx(second, RCX, 6);
-                self.hot.movzx16(second, second);
-                self.hot.load_indexed(second, second, keys);
-            }
-        }
-        self.hot.plus(RCX, second, i32::from(access.size) - 7);
-        self.hot.shrx(RCX, second);
-        self.hot.jrcxz(5);
-        let cold = self.cold_access(access, offset, self.step);
-        self.hot.jump(cold.start);
-        self.stamp(known, offset);
-        self.resume_here(cold);
-        self.mark_step(Step::Checked);
-    }
-
-    /// The same with shifts that change flags, which wait in rax meanwhile.
-    fn check_flags(&mut self, access: &Access, offset: u32) {
-        let keys = if access.kind == AccessKind::Store { block::STORES } else { block::LOADS };
-        self.address_in_line(&access.address);
-        self.spill(RAX);
-        self.hot.flags_out();
-        self.mark_step(Step::Checked);
-        self.hot.copy32(RDX, RCX);
-        self.hot.shr32(RDX, 6);
-        self.hot.movzx16(RDX, RDX);
-        self.hot.load_indexed(RDX, RDX, keys);
-        self.hot.plus(RCX, RDX, i32::from(access.size) - 7);
-        self.hot.shr64(RCX, 6);
-        self.hot.jrcxz(5);
-        self.flags_out = true;
-        let cold = self.cold_access(access, offset, Step::Checked);
-        self.flags_out = false;
-        self.hot.jump(cold.start);
-        self.hot.shr32(RDX, 6);
-        self.hot.movzx16(RDX, RDX);
-        self.hot.load(RCX, block::CLOCK);
-        self.hot.add(RCX, offset.cast_signed());
-        self.hot.store_indexed(RDX, block::LOAD_STAMPS, RCX);
-        self.hot.flags_in();
-        self.resume_here(cold);
-        self.mark_step(Step::Checked);
-    }
-
-    /// The line's stamp: its key is in the second register, or its place is
-    /// known.
-    fn stamp(&mut self, known: Option<usize>, offset: u32) {
-        let second = self.second;
-        if known.is_none() {
-            self.hot.rorx(second, second, 6);
-            self.hot.movzx16(second, second);
-        }
-        self.hot.load(RCX, block::CLOCK);
-        self.hot.add(RCX, offset.cast_signed());
-        match known {
-            Some(index) => {
-                self.hot.store(block::LOAD_STAMPS + 8 * block::stamp_index(index), RCX);
-            }
-            None => self.hot.store_indexed(second, block::LOAD_STAMPS, RCX),
-        }
-    }
-
-    /// What follows may run more than once: each time has its own clock.
-    pub(crate) fn clock_again(&mut self) {
-        self.clocked = false;
-    }
-
-    fn prepare_slow(&mut self) {
-        if !self.clocked {
-            self.spill(RCX);
-            self.advance_clock();
-        }
-        self.restore_all();
-    }
-
-    /// An access that always takes the slow path.
-    pub(crate) fn check_slow(&mut self, access: &Access) {
-        self.prepare_slow();
-        let offset = self.next_offset();
-        // A bit offset changes flags on the way.
-        let step = if access.bits.is_some() { Step::Checked } else { self.step };
-        let cold = self.cold_access(access, offset, step);
-        self.hot.jump(cold.start);
-        self.resume_here(cold);
-        self.mark_step(Step::Checked);
-    }
-
-    /// Takes one from COUNTDOWN; at 0 the slow path is taken with the access,
-    /// or with none. Gives what is to be told where to go on.
-    pub(crate) fn count_down(&mut self, access: Option<&Access>) -> Cold {
-        if let Some(access) = access {
-            if access.is_slow() {
-                self.prepare_slow();
-            } else {
-                self.prepare(access);
-            }
-        }
-        self.spill(RCX);
-        self.hot.load(RCX, block::COUNTDOWN);
-        self.hot.add(RCX, -1);
-        self.hot.store(block::COUNTDOWN, RCX);
-        self.mark_step(Step::Checked);
-        self.hot.put(&[0xe3, 2, 0xeb, 5]); // jrcxz due; jmp over; due:
-        let mut counted = access.copied().unwrap_or(Access {
-            address: Address { form: Form::Absolute(0), segment: Segment::Flat },
-            size: 0,
-            kind: AccessKind::None,
-            marks: 0,
-            elements: 0,
-            vectors: None,
-            bits: None,
-        });
-        counted.marks |= block::COUNTED;
-        let offset = self.accesses;
-        let cold = self.cold_access(&counted, offset, Step::Checked);
-        self.hot.jump(cold.start);
-        if access.is_some() {
-            self.restore(Gprs::of(RCX));
-        }
-        cold
-    }
-
-    /// A line of code is entered.
-    pub(crate) fn check_fetch(&mut self, line: u64) {
-        let second = self.second;
-        self.spill(RCX);
-        self.spill(second);
-        self.advance_clock();
-        let offset = self.next_offset();
-        let index = block::index(line);
-        self.hot.address(RCX, line);
-        self.hot.load(second, block::FETCHES + 8 * index);
-        self.hot.plus(RCX, second, -6);
-        self.hot.jrcxz(5);
-        let access = Access {
-            address: Address { form: Form::Absolute(line), segment: Segment::Flat },
-            size: 64,
-            kind: AccessKind::Fetch,
-            marks: 0,
-            elements: 0,
-            vectors: None,
-            bits: None,
-        };
-        let cold = self.cold_access(&access, offset, self.step);
-        self.hot.jump(cold.start);
-        self.hot.load(RCX, block::CLOCK);
-        self.hot.add(RCX, offset.cast_signed());
-        self.hot.store(block::FETCH_STAMPS + 8 * block::stamp_index(index), RCX);
-        self.resume_here(cold);
-        self.mark_step(Step::Checked);
-    }
-
     /// Lets a slow path go on here.
     pub(crate) fn resume_here(&mut self, cold: Cold) {
         self.cold.patch64(cold.resume, self.hot.here());
@@ -462,66 +256,6 @@ impl Emitter {
         stop::write(&mut self.cold, kind, address, number);
         start
     }
-
-    /// The way to the runtime, and the site behind it.
-    fn cold_access(&mut self, access: &Access, offset: u32, step: Step) -> Cold {
-        let mut cold = std::mem::take(&mut self.cold);
-        let begin = cold.bytes.len();
-        let start = cold.here();
-        if self.flags_out {
-            cold.flags_in();
-        }
-        for register in self.held.each() {
-            if register != RCX || access.address.registers().has(RCX) || access.bits.is_some() {
-                cold.load(register, register.slot());
-            }
-        }
-        if !self.held.has(RCX) {
-            cold.store(RCX.slot(), RCX);
-        }
-        if !self.held.has(RAX) {
-            cold.store(RAX.slot(), RAX);
-        }
-        let saved = cold.bytes.len() - begin;
-        self.address(&mut cold, &access.address, RAX);
-        if let Some((register, power)) = access.bits {
-            bit_offset(&mut cold, register, power);
-        }
-        if let Some(vectors) = access.vectors {
-            self.store_vectors(&mut cold, &vectors);
-        }
-        cold.put(&[0x48, 0x8d, 0x05]); // lea rax, [site]
-        let to_site = cold.bytes.len();
-        cold.u32(0);
-        cold.jump(self.stubs.slow);
-        cold.align(8);
-        let site = cold.bytes.len();
-        cold.patch32(to_site, low32((site - to_site - 4) as u64));
-        cold.u64(self.ip);
-        cold.u64(0);
-        cold.u32(offset);
-        cold.put(&access.size.to_le_bytes());
-        cold.put(&[access.kind as u8, self.length]);
-        cold.u32(access.marks);
-        cold.u32(access.elements);
-        self.colds.push(ColdMark {
-            start: low32(start - self.zone),
-            site: u16::try_from(site - begin).unwrap_or(u16::MAX),
-            saved: u8::try_from(saved.max(1)).unwrap_or(u8::MAX),
-            is_site: true,
-            held: self.held.0,
-            phase: step,
-        });
-        self.cold = cold;
-        Cold { start, resume: site + 8 }
-    }
-
-    /// Index and mask vectors to where the runtime finds them.
-    fn store_vectors(&self, code: &mut Assembler, vectors: &super::access::Vectors) {
-        super::vector::store(code, vectors.index, block::VECTORS, false);
-        let wide = self.translation.features.avx512bw;
-        super::vector::store(code, vectors.mask, block::VECTORS + 64, wide);
-    }
 }
 
 /// Code out of line.
@@ -530,27 +264,4 @@ pub(crate) struct Cold {
     pub(crate) start: u64,
     /// Where in the cold code its site has the address to go on at.
     pub(crate) resume: usize,
-}
-
-/// Adds what a bit offset in a register means to rcx; rax and rcx are free
-/// but for the address, their values in their slots. FLAGS is free too.
-fn bit_offset(code: &mut Assembler, register: Gpr, power: u8) {
-    code.flags_out();
-    code.store(block::FLAGS, RAX);
-    if register == RAX || register == RCX {
-        code.load(RAX, register.slot());
-    } else {
-        code.copy(RAX, register);
-    }
-    match power {
-        // movsx rax, ax; movsxd rax, eax
-        4 => code.put(&[0x48, 0x0f, 0xbf, 0xc0]),
-        5 => code.put(&[0x48, 0x63, 0xc0]),
-        _ => {}
-    }
-    code.put(&[0x48, 0xc1, 0xf8, power]); // sar rax, power
-    let index = Some((RAX, power - 3));
-    code.lea(RCX, &Sum { base: Some(RCX), index, ..Sum::default() });
-    code.load(RAX, block::FLAGS);
-    code.flags_in();
 }

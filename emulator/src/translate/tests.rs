@@ -5,6 +5,7 @@ mod changes;
 mod fuzz;
 mod programs;
 mod records;
+#[allow(unsafe_code, reason = "ptrace, mmap and fork have no safe form")]
 mod sys;
 
 use libc::user_regs_struct;

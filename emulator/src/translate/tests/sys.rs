@@ -1,6 +1,5 @@
 //! A child process in which native and translated code run, steered by
 //! ptrace(2).
-#![allow(unsafe_code, reason = "ptrace, mmap and fork have no safe form")]
 
 use std::ptr;
 
