@@ -18,16 +18,7 @@ use record::bytes::Cursor;
 use record::{Attr, AttrFlags, ByteOrder, Pid, RecordHeader, RecordType, SampleLayout, SampleType};
 
 #[allow(unsafe_code, reason = "memory that others write")]
-mod sys {
-    use std::sync::atomic::AtomicU64;
-
-    /// The words of a mapping.
-    pub(super) fn words(map: &memmap2::MmapRaw) -> &[AtomicU64] {
-        let start = map.as_mut_ptr().cast::<AtomicU64>();
-        // SAFETY: a mapping is aligned, and lives as long as `map`.
-        unsafe { std::slice::from_raw_parts(start, map.len() / 8) }
-    }
-}
+mod sys;
 
 struct Arguments {
     event: Event,
