@@ -36,6 +36,8 @@ pub struct CodeCache {
     work: Vec<Wanted>,
     /// Branches that were just made, and where to.
     fresh: Vec<(u64, u64)>,
+    /// Branches that were there before, to what is being translated.
+    unpublished: Vec<(u64, u64)>,
 }
 
 /// Why code was not translated.
@@ -71,6 +73,7 @@ impl CodeCache {
             new_entries: Vec::new(),
             work: Vec::new(),
             fresh: Vec::new(),
+            unpublished: Vec::new(),
         }
     }
 
@@ -160,11 +163,7 @@ impl CodeCache {
             next = work.pop();
         }
         self.work = work;
-        for (place, target) in std::mem::take(&mut self.fresh) {
-            if self.targets.get(&target).is_none_or(|target| target.host == 0) {
-                self.link_to_stub(place, target);
-            }
-        }
+        self.publish();
         self.targets.get(&pc).map(|target| target.host).filter(|&host| host != 0).ok_or(full)
     }
 

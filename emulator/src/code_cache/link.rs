@@ -1,5 +1,7 @@
 //! Which branch of the code cache leads where.
 
+use std::sync::atomic::{Ordering, fence};
+
 use super::CodeCache;
 use crate::translate::{Assembler, Branch, Head, reach, stop};
 use crate::zone::{ColdMark, Step};
@@ -29,6 +31,8 @@ pub(super) struct Link {
 }
 
 impl CodeCache {
+    /// Enters a block. Branches to it are linked by
+    /// [`CodeCache::publish`], when its own are.
     pub(super) fn add_head(&mut self, head: &Head) {
         let target = self.targets.entry(head.pc).or_default();
         target.host = head.host;
@@ -43,9 +47,33 @@ impl CodeCache {
             blocks.push(head.pc);
         }
         while let Some(link) = self.link(links) {
-            self.patch(link.place, head.host, head.pc);
+            self.unpublished.push((link.place, head.pc));
             links = link.next;
         }
+    }
+
+    /// Links what was translated, first its own branches, then those that
+    /// lead there from code that threads may be in: none of them may meet a
+    /// branch that leads nowhere yet.
+    pub(super) fn publish(&mut self) {
+        let mut links = std::mem::take(&mut self.fresh);
+        for &(place, pc) in &links {
+            match self.targets.get(&pc).map_or(0, |target| target.host) {
+                0 => self.link_to_stub(place, pc),
+                host => self.patch(place, host, pc),
+            }
+        }
+        links.clear();
+        self.fresh = links;
+        fence(Ordering::Release);
+        let mut links = std::mem::take(&mut self.unpublished);
+        for &(place, pc) in &links {
+            if let Some(&Target { host: host @ 1.., .. }) = self.targets.get(&pc) {
+                self.patch(place, host, pc);
+            }
+        }
+        links.clear();
+        self.unpublished = links;
     }
 
     pub(super) fn add_branch(&mut self, branch: &Branch) {

@@ -80,34 +80,34 @@ impl Assembler {
         }
     }
 
-    /// op reg, gs:[offset] (or the other way round), 64 bits.
+    /// `op reg, gs:[offset]` (or the other way round), 64 bits.
     fn gs(&mut self, opcode: u8, register: Gpr, offset: usize) {
         self.put(&[0x65, 0x48 | register.high() << 2, opcode, 0x04 | register.low() << 3, 0x25]);
         self.offset(offset);
     }
 
-    /// mov register, gs:[offset]
+    /// `mov register, gs:[offset]`
     pub(crate) fn load(&mut self, register: Gpr, offset: usize) {
         self.gs(0x8b, register, offset);
     }
 
-    /// mov gs:[offset], register
+    /// `mov gs:[offset], register`
     pub(crate) fn store(&mut self, offset: usize, register: Gpr) {
         self.gs(0x89, register, offset);
     }
 
-    /// mov r32, gs:[offset]
+    /// `mov r32, gs:[offset]`
     pub(crate) fn load32(&mut self, register: Gpr, offset: usize) {
         self.put(&[0x65, 0x40 | register.high() << 2, 0x8b, 0x04 | register.low() << 3, 0x25]);
         self.offset(offset);
     }
 
-    /// mov register, gs:[index * 8 + offset]
+    /// `mov register, gs:[index * 8 + offset]`
     pub(crate) fn load_indexed(&mut self, register: Gpr, index: Gpr, offset: usize) {
         self.indexed(0x8b, register, index, offset);
     }
 
-    /// mov gs:[index * 8 + offset], register
+    /// `mov gs:[index * 8 + offset], register`
     pub(crate) fn store_indexed(&mut self, index: Gpr, offset: usize, register: Gpr) {
         self.indexed(0x89, register, index, offset);
     }
@@ -176,7 +176,7 @@ impl Assembler {
         self.put(&[0x04, 0x7f, 0x9e]);
     }
 
-    /// lea to, [sum]; 32 bits of it when it is narrow.
+    /// `lea to, [sum]`; 32 bits of it when it is narrow.
     pub(crate) fn lea(&mut self, to: Gpr, sum: &Sum) {
         let Sum { base, index, displacement, narrow } = *sum;
         if narrow {
@@ -209,13 +209,13 @@ impl Assembler {
         }
     }
 
-    /// lea to, [to + other + displacement]
+    /// `lea to, [to + other + displacement]`
     pub(crate) fn plus(&mut self, to: Gpr, other: Gpr, displacement: i32) {
         let index = Some((other, 0));
         self.lea(to, &Sum { base: Some(to), index, displacement, narrow: false });
     }
 
-    /// lea register, [register + displacement]
+    /// `lea register, [register + displacement]`
     pub(crate) fn add(&mut self, register: Gpr, displacement: i32) {
         if displacement != 0 {
             let base = Some(register);
@@ -268,20 +268,20 @@ impl Assembler {
         }
     }
 
-    /// mov qword gs:[offset], value
+    /// `mov qword gs:[offset], value`
     pub(crate) fn store_value(&mut self, offset: usize, value: u32) {
         self.put(&[0x65, 0x48, 0xc7, 0x04, 0x25]);
         self.offset(offset);
         self.u32(value);
     }
 
-    /// jmp gs:[offset]
+    /// `jmp gs:[offset]`
     pub(crate) fn jump_slot(&mut self, offset: usize) {
         self.put(&[0x65, 0xff, 0x24, 0x25]);
         self.offset(offset);
     }
 
-    /// jmp gs:[rax * 8 + offset]
+    /// `jmp gs:[rax * 8 + offset]`
     pub(crate) fn jump_indexed(&mut self, offset: usize) {
         self.put(&[0x65, 0xff, 0x24, 0xc5 | RAX.low() << 3]);
         self.offset(offset);
