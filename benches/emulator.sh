@@ -46,8 +46,8 @@ command_of() { # WORKLOAD: sets `command`
         *) echo "$0: no workload $1" >&2; exit 2 ;;
     esac
 }
-cache="l1d=32k,8,64 l1i=32k,8,64 l2=off l3=512k,8,64 dtlb=64,4 stlb=off"
-emulated=("$ebs" --source emulated --cache "$cache" -u -t l1_cache_miss)
+cache="l1d=32k,8,64 l1i=32k,8,64 l2=off l3=512k,8,64 dtlb=off stlb=off"
+emulated=("$ebs" --source emulated --cache "$cache" -u -t l1_cache_miss -c 1000000000)
 grind=(valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=524288,8,64
     --cachegrind-out-file=/dev/null)
 
@@ -70,16 +70,7 @@ for workload in "${workloads[@]}"; do
         timed cachegrind "${grind[@]}" "${command[@]}"
     done
     misses=$(awk '/D1  misses:/ { gsub(/,/, ""); print $4 }' cachegrind.err)
-    events=$("$ebs" report --json records.data 2> /dev/null | python3 -c '
-import json, sys
-def find(tree):
-    if isinstance(tree, dict):
-        for key, value in tree.items():
-            if key in ("events", "counted") and isinstance(value, int): return value
-            found = find(value)
-            if found is not None: return found
-    return None
-print(find(json.load(sys.stdin)) or "?")' 2> /dev/null || echo "?")
+    events=$(awk '/^ebs: .* records, / { print "about", $2 * 100 }' emulated.err)
     awk -v workload="$workload" -v misses="$misses" -v events="$events" -f "$here/median.awk" rounds | awk -v workload="$workload" -v misses="$misses" -v events="$events" '
         $2 ~ /^[0-9]+$/ { median[$1] = $3 }
         END {
