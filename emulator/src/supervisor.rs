@@ -14,7 +14,7 @@ mod leave;
 mod maps;
 mod place;
 mod progress;
-mod registers;
+pub(crate) mod registers;
 mod settle;
 mod side;
 mod signal;

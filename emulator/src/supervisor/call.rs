@@ -153,15 +153,7 @@ impl Engine {
         registers.orig_rax = u64::MAX;
         ptrace::set_registers(tid, &registers)?;
         loop {
-            ptrace::step(tid, 0)?;
-            let stop = ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?;
-            let after = match stop {
-                Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } => {
-                    self.reports.push_back((tid, stop));
-                    return Err(Trouble::Gone);
-                }
-                _ => ptrace::registers(tid)?,
-            };
+            let (stop, after) = self.step_natively(tid)?;
             let Stop::Signal(signal) = stop else { continue };
             let info = ptrace::signal_info(tid)?;
             let done = after.rip != gadget || after.rsp != guest.rsp;

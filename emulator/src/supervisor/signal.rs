@@ -243,6 +243,18 @@ impl Engine {
         }
     }
 
+    /// One step outside of translated code: how it stopped, and its registers
+    /// then.
+    pub(crate) fn step_natively(&mut self, tid: i32) -> Result<(Stop, Registers), Trouble> {
+        ptrace::step(tid, 0)?;
+        let stop = ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?;
+        if let Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } = stop {
+            self.reports.push_back((tid, stop));
+            return Err(Trouble::Gone);
+        }
+        Ok((stop, ptrace::registers(tid)?))
+    }
+
     /// Lets the thread do one instruction of its program natively: its state
     /// is in `guest`.
     pub(crate) fn native_step(&mut self, tid: i32) -> Result<(), Trouble> {
@@ -252,15 +264,7 @@ impl Engine {
         guest.orig_rax = u64::MAX;
         ptrace::set_registers(tid, &guest)?;
         loop {
-            ptrace::step(tid, 0)?;
-            let stop = ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?;
-            let after = match stop {
-                Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } => {
-                    self.reports.push_back((tid, stop));
-                    return Err(Trouble::Gone);
-                }
-                _ => ptrace::registers(tid)?,
-            };
+            let (stop, after) = self.step_natively(tid)?;
             self.task(tid)?.guest = Some(after);
             let (space, number) = self.block_of(tid)?;
             space.set(number, block::GS_BASE, after.gs_base);

@@ -13,6 +13,7 @@ use libc::user_regs_struct;
 use super::{CodeSource, Countdown, CpuFeatures, Needs, Phase, Runtime, Stop, Translation};
 use crate::block;
 use crate::code_cache::CodeCache;
+use crate::supervisor::registers::register;
 use sys::{Child, Signal};
 
 /// What is compared of the flags: all but TF, RF and what never changes.
@@ -237,24 +238,7 @@ fn guest(child: &Child, mut registers: user_regs_struct, held: u16) -> State {
 }
 
 fn register_mut(registers: &mut user_regs_struct, number: usize) -> &mut u64 {
-    match number {
-        0 => &mut registers.rax,
-        1 => &mut registers.rcx,
-        2 => &mut registers.rdx,
-        3 => &mut registers.rbx,
-        4 => &mut registers.rsp,
-        5 => &mut registers.rbp,
-        6 => &mut registers.rsi,
-        7 => &mut registers.rdi,
-        8 => &mut registers.r8,
-        9 => &mut registers.r9,
-        10 => &mut registers.r10,
-        11 => &mut registers.r11,
-        12 => &mut registers.r12,
-        13 => &mut registers.r13,
-        14 => &mut registers.r14,
-        _ => &mut registers.r15,
-    }
+    register(registers, number).expect("there are sixteen")
 }
 
 /// What differs between two states, in words.
