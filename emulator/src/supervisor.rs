@@ -11,6 +11,7 @@ mod features;
 mod fixed;
 mod injection;
 mod leave;
+mod lend;
 mod maps;
 mod place;
 mod progress;

@@ -1,11 +1,10 @@
 //! Bringing the supervisor's memory into a target.
 
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 use super::code::PAGE;
 use super::engine::{AddressSpace, Engine};
-use super::injection::Injection;
+use super::lend::{Want, map_file};
 use super::maps::{self, Region};
 use super::space::Space;
 use super::trouble::Trouble;
@@ -18,13 +17,8 @@ use crate::translate::{Runtime, Translation};
 
 const READ_WRITE: u64 = 3;
 const READ_EXEC: u64 = 5;
-/// MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE.
-const SHARED_THERE: u64 = 0x01 | 0x10_0000 | 0x4000;
 /// MAP_PRIVATE | MAP_ANONYMOUS.
 const ANONYMOUS: u64 = 0x22;
-
-/// A mapping of a file: address, offset, bytes, PROT_* bits.
-pub(crate) type Want = (u64, usize, usize, u64);
 
 /// A `syscall` instruction that the program has anyway: the vdso's, or any.
 pub(crate) fn gadget(tid: i32, regions: &[Region]) -> Option<u64> {
@@ -207,26 +201,4 @@ impl Engine {
             Ok(())
         })
     }
-}
-
-/// Opens a file of ours in the target, maps parts of it, closes it.
-fn map_file(calls: &mut Injection, tid: i32, file: &Memory, wants: &[Want]) -> Result<(), Trouble> {
-    let path = format!("/proc/{}/fd/{}\0", std::process::id(), file.file().as_raw_fd());
-    let scratch = calls.checked(libc::SYS_mmap, &[0, PAGE, READ_WRITE, ANONYMOUS, u64::MAX, 0])?;
-    remote::write(tid, scratch, path.as_bytes())?;
-    let flags = u64::from((libc::O_RDWR | libc::O_CLOEXEC).cast_unsigned());
-    let directory = i64::from(libc::AT_FDCWD).cast_unsigned();
-    let opened = calls.checked(libc::SYS_openat, &[directory, scratch, flags, 0]);
-    calls.checked(libc::SYS_munmap, &[scratch, PAGE])?;
-    let fd = opened?;
-    let mut result = Ok(());
-    for (address, offset, bytes, protection) in wants {
-        let arguments = [*address, *bytes as u64, *protection, SHARED_THERE, fd, *offset as u64];
-        result = calls.checked(libc::SYS_mmap, &arguments).map(|_| ());
-        if result.is_err() {
-            break;
-        }
-    }
-    calls.checked(libc::SYS_close, &[fd])?;
-    result
 }

@@ -101,7 +101,7 @@ impl Recording {
         }
     }
 
-    fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> Settings {
         let attr = Attr {
             sample_type: SampleType::IDENTIFIER
                 | SampleType::IP
