@@ -8,6 +8,7 @@ mod code;
 mod engine;
 mod enter;
 mod features;
+mod filter;
 mod fixed;
 mod injection;
 mod leave;

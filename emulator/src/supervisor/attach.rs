@@ -138,6 +138,15 @@ fn refused(pid: i32, error: std::io::Error) -> StartError {
     }
 }
 
+fn not_taken(pid: i32, trouble: Trouble) -> StartError {
+    match trouble {
+        Trouble::Gone => StartError::Gone { pid: Pid(pid) },
+        Trouble::Broken(text) => {
+            StartError::Settings(format!("process {pid} could not be emulated: {text}"))
+        }
+    }
+}
+
 impl Engine {
     /// Takes hold of all threads of a process; emulated from where they are.
     fn attach(&mut self, pid: i32) -> Result<(), StartError> {
@@ -160,40 +169,36 @@ impl Engine {
                 break;
             }
         }
-        match self.take_over(pid) {
-            Ok(()) => Ok(()),
-            Err(trouble) => {
-                let text = match trouble {
-                    Trouble::Gone => return Err(StartError::Gone { pid: Pid(pid) }),
-                    Trouble::Broken(text) => text,
-                };
-                self.abandon();
-                Err(StartError::Settings(format!("process {pid} could not be emulated: {text}")))
-            }
+        let taken = self.stop_natives(pid).and_then(|tasks| {
+            self.take_over(pid, &tasks).map_err(|trouble| not_taken(pid, trouble))
+        });
+        if taken.is_err() {
+            self.abandon();
         }
+        taken
     }
 
-    fn take_over(&mut self, pid: i32) -> Result<(), Trouble> {
-        let mut tasks: Vec<i32> = self.tasks.keys().copied().collect();
-        tasks.sort_unstable();
-        for tid in &tasks {
-            match self.stop_native(*tid) {
-                Ok(()) => {}
+    /// Stops all that were seized: those that are there.
+    fn stop_natives(&mut self, pid: i32) -> Result<Vec<i32>, StartError> {
+        let mut seized: Vec<i32> = self.tasks.keys().copied().collect();
+        seized.sort_unstable();
+        let mut stopped = Vec::new();
+        for tid in seized {
+            match self.stop_native(tid).and_then(|()| self.note_filter(tid)) {
+                Ok(true) => stopped.push(tid),
+                Ok(false) => return Err(StartError::Seccomp { pid: Pid(pid) }),
                 Err(Trouble::Gone) => {}
-                Err(broken) => return Err(broken),
+                Err(broken) => return Err(not_taken(pid, broken)),
             }
         }
-        tasks.retain(|tid| self.tasks.get(tid).is_some_and(|task| task.guest.is_some()));
+        Ok(stopped)
+    }
+
+    fn take_over(&mut self, pid: i32, tasks: &[i32]) -> Result<(), Trouble> {
         let Some(first) = tasks.first().copied() else { return Err(Trouble::Gone) };
-        if status::status(first)?.seccomp != 0 {
-            let told = |error| Trouble::Broken(format!("its seccomp filter stays: {error}"));
-            for tid in &tasks {
-                ptrace::set_options(*tid, self.kill, true).map_err(told)?;
-            }
-        }
         self.make_space(first)?;
         let memory = self.task(first)?.memory;
-        for tid in &tasks {
+        for tid in tasks {
             self.task(*tid)?.memory = memory;
         }
         self.side.comm(&self.plan.ring, (pid, pid), &status::name(pid), false);
@@ -201,13 +206,13 @@ impl Engine {
             self.side.mapping(&self.plan.ring, (pid, pid), &region);
         }
         self.account.processes += 1;
-        for tid in &tasks {
+        for tid in tasks {
             self.suspend_rseq(*tid)?;
             let gs_base = self.task(*tid)?.guest.map_or(0, |guest| guest.gs_base);
             let number = self.give_block(*tid)?;
             self.space_of(*tid)?.set(number, crate::block::GS_BASE, gs_base);
         }
-        self.restart(&tasks)
+        self.restart(tasks)
     }
 
     /// Stops a thread that runs natively, and takes its state.

@@ -29,10 +29,12 @@ impl Engine {
         }
         let parent = self.task(tid)?;
         let (parent_pid, mode, memory) = (parent.pid, parent.mode, parent.memory);
+        let filtered = parent.filtered;
         let flags = self.clone_flags(tid, how);
         let thread = flags & CLONE_THREAD != 0;
         let pid = if thread { parent_pid } else { child };
         let mut task = Task::new(pid, mode);
+        task.filtered = filtered;
         if mode == Mode::Emulated {
             task.memory = if flags & CLONE_VM != 0 { memory } else { self.fork_memory(memory)? };
             self.side.fork(&self.plan.ring, (pid, child), (parent_pid, tid));
@@ -133,8 +135,7 @@ impl Engine {
             let why = format!("it went on to run a {what} program");
             return self.let_go(tid, why);
         }
-        let state = status::status(tid).map_err(|_| Trouble::Gone)?;
-        if state.seccomp == 2 && ptrace::set_options(tid, self.kill, true).is_err() {
+        if !self.note_filter(tid)? {
             let why = "it runs a program under a seccomp filter, which only root sets aside";
             return self.let_go(tid, why.into());
         }

@@ -2,6 +2,7 @@
 
 use super::code::PAGE;
 use super::engine::Engine;
+use super::filter::adds_filter;
 use super::maps;
 use super::trouble::Trouble;
 use crate::block;
@@ -25,7 +26,7 @@ const FIXED: u64 = 0x10;
 const REMAP_FIXED: u64 = 2;
 
 /// The calls that stop.
-const WATCHED: [i64; 14] = [
+const WATCHED: [i64; 15] = [
     libc::SYS_rt_sigaction,
     libc::SYS_mmap,
     libc::SYS_mprotect,
@@ -35,6 +36,7 @@ const WATCHED: [i64; 14] = [
     libc::SYS_shmat,
     libc::SYS_shmdt,
     libc::SYS_prctl,
+    libc::SYS_seccomp,
     libc::SYS_arch_prctl,
     libc::SYS_remap_file_pages,
     libc::SYS_pkey_mprotect,
@@ -99,6 +101,15 @@ impl Engine {
                 self.mappings_changed(tid, 0, u64::MAX)?;
                 self.enter_and_go(tid)
             }
+            libc::SYS_prctl | libc::SYS_seccomp if adds_filter(&guest) => {
+                if self.before_filter(tid)? {
+                    if self.make(tid, next)? >= 0 {
+                        self.after_filter(tid)?;
+                    }
+                    self.enter_and_go(tid)?;
+                }
+                Ok(())
+            }
             libc::SYS_prctl => {
                 let result = self.make(tid, next)?;
                 if guest.rdi == SET_NAME && result == 0 {
@@ -121,7 +132,9 @@ impl Engine {
         let Some(guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
         let arguments = [guest.rdi, guest.rsi, guest.rdx, guest.r10, guest.r8, guest.r9];
         let number = guest.rax.cast_signed();
-        let result = self.inject(tid, |calls| calls.call(number, &arguments))?;
+        let memory = self.task(tid)?.memory;
+        let gadget = self.memories.get(&memory).ok_or(Trouble::Gone)?.gadget;
+        let result = self.inject_filtered(tid, gadget, |calls| calls.call(number, &arguments))?;
         self.put_result(tid, next, result)?;
         Ok(result)
     }

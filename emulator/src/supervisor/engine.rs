@@ -47,6 +47,8 @@ pub(crate) struct Task {
     pub(crate) unborn: bool,
     /// The report of its end is on the way.
     pub(crate) dying: bool,
+    /// A seccomp filter judges its calls.
+    pub(crate) filtered: bool,
     /// Restartable sequences that were taken from it.
     pub(crate) rseq: Option<ptrace::Rseq>,
     /// Where it is between two bursts, once it has begun one.
@@ -65,6 +67,7 @@ impl Task {
             waits: false,
             unborn: false,
             dying: false,
+            filtered: false,
             rseq: None,
             stretch: None,
         }
@@ -260,6 +263,22 @@ impl Engine {
 
     /// The same when its address space is not known yet.
     pub(crate) fn inject_at<T>(
+        &mut self,
+        tid: i32,
+        gadget: u64,
+        calls: impl FnOnce(&mut Injection) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        self.set_aside(tid, true)?;
+        let result = self.inject_filtered(tid, gadget, calls);
+        if !matches!(result, Err(Trouble::Gone)) {
+            self.set_aside(tid, false)?;
+        }
+        result
+    }
+
+    /// The same, judged by the thread's own seccomp filter: for calls that
+    /// the program makes.
+    pub(crate) fn inject_filtered<T>(
         &mut self,
         tid: i32,
         gadget: u64,

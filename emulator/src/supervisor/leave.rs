@@ -73,7 +73,7 @@ impl Engine {
     }
 
     /// Leaves an address space's tasks.
-    fn leave_memory(&mut self, memory: u32) -> Result<(), Trouble> {
+    pub(crate) fn leave_memory(&mut self, memory: u32) -> Result<(), Trouble> {
         self.halt_all(memory, 0)?;
         let tasks: Vec<i32> = self.tasks_of(memory);
         let Some(first) = tasks.first() else { return Ok(()) };

@@ -187,6 +187,7 @@ impl Engine {
             return Ok(ptrace::resume(tid, number)?);
         }
         self.settle(tid)?;
+        let info = self.place_of_call(tid, info);
         self.deliver(tid, info)
     }
 
