@@ -194,8 +194,10 @@ impl CodeCache {
         zone.colds.append(&mut emitter.colds);
         let heads = std::mem::take(&mut emitter.heads);
         let branches = std::mem::take(&mut emitter.branches);
+        let mut before = 0;
         for head in &heads {
-            self.add_head(head);
+            self.add_head(head, before);
+            before = head.pc;
         }
         for branch in &branches {
             self.add_branch(branch);
@@ -246,6 +248,7 @@ impl CodeCache {
     /// keep them).
     pub fn invalidate(&mut self, range: Range<u64>) -> Vec<u64> {
         let mut gone = Vec::new();
+        let mut pages = FxHashSet::default();
         for page in range.start >> 12..=range.end.saturating_sub(1) >> 12 {
             let Some(blocks) = self.pages.get(&page) else { continue };
             let mut hit = Vec::new();
@@ -255,16 +258,23 @@ impl CodeCache {
                     hit.push(pc);
                 }
             }
-            for pc in hit {
-                self.forget(pc);
-                gone.push(pc);
-            }
-            if let Some(blocks) = self.pages.get_mut(&page) {
-                let targets = &self.targets;
-                blocks.retain(|pc| targets.get(pc).is_some_and(|target| target.host != 0));
-                if blocks.is_empty() {
-                    self.pages.remove(&page);
+            for mut pc in hit {
+                // What runs on into the block has no branch that could lead
+                // to a later translation of it: it goes, too.
+                while let Some(&Target { host: 1.., end, before, .. }) = self.targets.get(&pc) {
+                    self.forget(pc);
+                    gone.push(pc);
+                    pages.extend(pc >> 12..=end.saturating_sub(1) >> 12);
+                    pc = before;
                 }
+            }
+        }
+        for page in pages {
+            let Some(blocks) = self.pages.get_mut(&page) else { continue };
+            let targets = &self.targets;
+            blocks.retain(|pc| targets.get(pc).is_some_and(|target| target.host != 0));
+            if blocks.is_empty() {
+                self.pages.remove(&page);
             }
         }
         gone

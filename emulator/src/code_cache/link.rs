@@ -15,6 +15,8 @@ pub(super) struct Target {
     pub(super) entry: u64,
     /// Behind the block's last byte in the program.
     pub(super) end: u64,
+    /// The block of its trace that runs on into it without a branch; 0 = none.
+    pub(super) before: u64,
     /// The stop for branches to it while it is not translated; 0 = none.
     pub(super) stub: u64,
     /// The first of its links, plus 1.
@@ -31,13 +33,14 @@ pub(super) struct Link {
 }
 
 impl CodeCache {
-    /// Enters a block. Branches to it are linked by
-    /// [`CodeCache::publish`], when its own are.
-    pub(super) fn add_head(&mut self, head: &Head) {
+    /// Enters a block, and which one runs on into it. Branches to it are
+    /// linked by [`CodeCache::publish`], when its own are.
+    pub(super) fn add_head(&mut self, head: &Head, before: u64) {
         let target = self.targets.entry(head.pc).or_default();
         target.host = head.host;
         target.entry = head.entry;
         target.end = head.end;
+        target.before = before;
         let mut links = target.links;
         if head.entry != 0 {
             self.new_entries.push((head.pc, head.entry));

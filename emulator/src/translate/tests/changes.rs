@@ -60,6 +60,29 @@ fn invalidated_code_is_translated_again() {
 }
 
 #[test]
+fn what_runs_on_into_changed_code_finds_it_again() {
+    let (child, mut cache, mut start) = set_up(needs_data());
+    // L: dec rcx; jz X; mov eax, 1; jmp L; X: int3
+    place(&mut cache, &[0x48, 0xff, 0xc9, 0x74, 7, 0xb8, 1, 0, 0, 0, 0xeb, 0xf4, 0xcc]);
+    start.registers.rcx = 50;
+    run_translated(&child, &mut cache, &start);
+    sys::memory(sys::CODE + 6, 1).copy_from_slice(&[2]);
+    assert_eq!(cache.invalidate(sys::CODE + 6..sys::CODE + 7), [sys::CODE + 5, sys::CODE]);
+    enter(&child, &mut cache, &start);
+    let mut stops = 0;
+    loop {
+        assert_eq!(child.go(), Signal(libc::SIGTRAP));
+        let mut registers = child.registers();
+        let Some(Stop::Direct { target }) = cache.stop_at(registers.rip - 1) else { break };
+        registers.rip = cache.translate(target, &mut Shared).unwrap();
+        child.set_registers(&registers);
+        stops += 1;
+    }
+    assert_eq!(child.registers().rax, 2);
+    assert!(stops < 4, "{stops} stops for a loop of 50");
+}
+
+#[test]
 fn checked_code_notices_a_change() {
     let (child, mut cache, start) = set_up(needs_data());
     place(&mut cache, &answer(1));
