@@ -22,6 +22,7 @@ mod vector;
 
 pub(crate) use assembler::{Assembler, reach};
 pub(crate) use emitter::{Branch, Emitter, Head};
+pub(crate) use flow::ENTRY_MATCHED;
 pub use location::{Location, Phase};
 pub use settings::{CodeSource, Countdown, CpuFeatures, Needs, Runtime, Translation};
 pub use stop::Stop;

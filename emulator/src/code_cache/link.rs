@@ -3,7 +3,7 @@
 use std::sync::atomic::{Ordering, fence};
 
 use super::CodeCache;
-use crate::translate::{Assembler, Branch, Head, reach, stop};
+use crate::translate::{Assembler, Branch, ENTRY_MATCHED, Head, reach, stop};
 use crate::zone::{ColdMark, Step};
 
 /// An address in the program that code or branches in the cache stand for.
@@ -113,15 +113,21 @@ impl CodeCache {
         self.patch(place, stub, pc);
     }
 
-    /// Takes a block out: all branches to it stop.
+    /// Takes a block out: direct branches to it stop, indirect ones are looked
+    /// up anew.
     pub(super) fn forget(&mut self, pc: u64) {
         let Some(target) = self.targets.get_mut(&pc) else { return };
-        let (host, mut links) = (target.host, target.links);
+        let (host, entry, mut links) = (target.host, target.entry, target.links);
         target.host = 0;
         target.entry = 0;
         self.dead.insert(host, pc);
         if let Some(zone) = self.zones.iter_mut().find(|zone| zone.contains(host)) {
             zone.write(host, &[0xcc]);
+        }
+        // BRANCHES of threads keep the entry: it must not stop them each time,
+        // but look up where the code is now.
+        if let Some(zone) = self.zones.iter_mut().find(|zone| entry != 0 && zone.contains(entry)) {
+            zone.write(entry + ENTRY_MATCHED, &[0]);
         }
         self.new_entries.retain(|&(entry, _)| entry != pc);
         while let Some(link) = self.link(links) {

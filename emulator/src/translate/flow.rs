@@ -225,6 +225,10 @@ impl Emitter {
     }
 }
 
+/// Place in an entry of the byte that says how far to jump when the address is
+/// the block's: at 0 the entry leads to the lookup whatever the address is.
+pub(crate) const ENTRY_MATCHED: u64 = 15;
+
 /// Compares rcx with the block's address, and puts rax and rcx back.
 pub(crate) fn write_entry(code: &mut Assembler, pc: u64, miss: u64) {
     code.immediate(RAX, pc.wrapping_neg());

@@ -59,6 +59,34 @@ fn invalidated_code_is_translated_again() {
     assert_eq!(state.registers.rax, 2);
 }
 
+/// A thread's table of branches keeps the way to code that is gone.
+#[test]
+fn indirect_branches_to_invalidated_code_are_looked_up() {
+    let (child, mut cache, start) = set_up(needs_data());
+    // lea rax, [rip+7]; call rax; dec rcx; int3; at 14: the answer, ret
+    place(&mut cache, &[0x48, 0x8d, 0x05, 7, 0, 0, 0, 0xff, 0xd0, 0x48, 0xff, 0xc9, 0xcc]);
+    let function = |value: u8| [0xb8, value, 0, 0, 0, 0xc3];
+    let at = sys::CODE + 14;
+    sys::memory(at, 6).copy_from_slice(&function(1));
+    for _ in 0..2 {
+        let (_, state) = run_translated(&child, &mut cache, &start);
+        assert_eq!(state.registers.rax, 1);
+    }
+    let branches = sys::BLOCK + block::BRANCHES as u64 + 8 * (at & 0xffff);
+    let before = sys::word(branches);
+    assert_ne!(Some(before), cache.miss(), "the table knows the function");
+    sys::memory(at, 6).copy_from_slice(&function(2));
+    assert_eq!(cache.invalidate(at..at + 6), [at]);
+    sys::set_word(sys::LOG + 0xf_0000, 0);
+    enter(&child, &mut cache, &start);
+    assert_eq!(child.go(), Signal(libc::SIGTRAP));
+    let first = cache.stop_at(child.registers().rip - 1);
+    assert_eq!(first, Some(Stop::Indirect), "and not the dead block's breakpoint");
+    assert_eq!(sys::word(sys::BLOCK + block::BRANCH as u64), at);
+    let (_, state) = run_translated(&child, &mut cache, &start);
+    assert_eq!(state.registers.rax, 2);
+}
+
 #[test]
 fn what_runs_on_into_changed_code_finds_it_again() {
     let (child, mut cache, mut start) = set_up(needs_data());
