@@ -374,13 +374,15 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    pub(crate) fn of(info: &InstructionInfo) -> Usage {
+    pub(crate) fn of(instruction: &Instruction, info: &InstructionInfo) -> Usage {
         let mut usage = Usage::default();
+        // Without a shadow stack it is a no-operation, which keeps its register.
+        let hint = matches!(instruction.mnemonic(), Mnemonic::Rdsspd | Mnemonic::Rdsspq);
         for used in info.used_registers() {
             let Some(gpr) = Gpr::of(used.register()) else { continue };
             usage.named = usage.named.with(gpr);
             match used.access() {
-                OpAccess::Write if used.register().size() >= 4 => {
+                OpAccess::Write if used.register().size() >= 4 && !hint => {
                     usage.written = usage.written.with(gpr);
                 }
                 OpAccess::Read | OpAccess::CondRead => usage.needed = usage.needed.with(gpr),

@@ -225,7 +225,7 @@ impl Tracer {
             return (Next::Nothing, Ways::default());
         }
         let info = self.factory.info(instruction);
-        let usage = Usage::of(info);
+        let usage = Usage::of(instruction, info);
         self.writes = info.used_memory().iter().any(access::writes);
         if instruction.segment_prefix() == Register::GS
             && !has_memory(instruction)
