@@ -118,9 +118,10 @@ impl Emitter {
             // loop and jrcxz: a short jump over a short jump.
             self.hot.keep_in_line(head.len() as u64 + 4, 4);
             self.hot.put(head);
-            self.hot.put(&[2, 0xeb, 5]);
+            self.hot.byte(2);
+            // `loop` has counted: it must not be done again.
             self.mark_step(Step::Checked);
-            self.hot.byte(0xe9);
+            self.hot.put(&[0xeb, 5, 0xe9]);
             self.branches.push(Branch { place: self.hot.here(), target });
             self.hot.u32(0);
         }
