@@ -1,6 +1,6 @@
 //! Instructions that go elsewhere.
 
-use iced_x86::{Code, FlowControl, Instruction, Mnemonic, OpKind};
+use iced_x86::{Code, FlowControl, Instruction, Mnemonic, OpKind, Register};
 
 use super::access::Address;
 use super::assembler::{Assembler, Sum, low32};
@@ -280,5 +280,10 @@ pub(crate) fn is_foreign(instruction: &Instruction) -> bool {
         || (instruction.mnemonic() == Mnemonic::Pop
             && instruction.op0_kind() == OpKind::Register
             && instruction.op0_register().is_segment_register())
+        // rsp changes before the address is made of it, and no other register
+        // stands in for that.
+        || (instruction.mnemonic() == Mnemonic::Pop
+            && instruction.segment_prefix() == Register::GS
+            && instruction.memory_base().full_register() == Register::RSP)
         || matches!(instruction.flow_control(), FlowControl::Interrupt | FlowControl::Exception)
 }
