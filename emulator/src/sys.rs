@@ -2,5 +2,6 @@
 
 pub(crate) mod alarm;
 pub(crate) mod mapping;
+pub(crate) mod pagemap;
 pub(crate) mod ptrace;
 pub(crate) mod remote;

@@ -78,14 +78,17 @@ pub struct Shape {
     pub costs: Costs,
     /// How many of `large` are in use.
     pub larges: u64,
-    /// Ranges whose pages are not of 4 KiB: begin, end, log2 of the size.
-    pub large: [[u64; 3]; LARGE],
+    /// Ranges whose pages are not of 4 KiB: begin, end, log2 of the size; in
+    /// their order.
+    pub large: [[[u64; 3]; QUARTER]; 4],
 }
 
 /// Words of a [`Shape`] before the ranges of large pages.
 const SHAPE_WORDS: usize = offset_of!(Shape, larges) / 8;
 /// Ranges of large pages that a space can have.
-pub const LARGE: usize = 32;
+pub const LARGE: usize = 4 * QUARTER;
+/// As many as an array may have whose default is known.
+const QUARTER: usize = 32;
 
 /// Entries of the store buffer.
 pub(super) const STORES: u64 = 56;
@@ -133,9 +136,9 @@ impl Shape {
     #[cold]
     fn large_shift(&self, address: u64) -> u64 {
         let used = usize::try_from(self.larges).unwrap_or(0);
-        let ranges = self.large.get(..used).unwrap_or_default();
-        let range = ranges.iter().find(|[begin, end, _]| (*begin..*end).contains(&address));
-        range.map_or(12, |range| range[2] & 63)
+        let ranges = self.large.as_flattened().get(..used).unwrap_or_default();
+        let after = ranges.partition_point(|[_, end, _]| *end <= address);
+        ranges.get(after).filter(|[begin, ..]| *begin <= address).map_or(12, |range| range[2] & 63)
     }
 
     /// The shape as it lies in memory, without large pages.

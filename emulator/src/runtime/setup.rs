@@ -103,6 +103,11 @@ impl Setup {
         self
     }
 
+    /// Whether anything depends on the sizes of pages.
+    pub fn has_tlb(&self) -> bool {
+        self.shape.dtlb.exists()
+    }
+
     /// Bytes of a space's memory: a multiple of a page.
     pub fn space_size(&self) -> usize {
         let common = word(self.shape.common_words) * 8;
@@ -195,11 +200,13 @@ impl Setup {
     }
 
     /// Tells a space which ranges have pages that are not of 4 KiB: begin, end
-    /// and log2 of the size of each. Threads of the space are stopped outside
-    /// the runtime. False when there are too many: the last ones are left out.
+    /// and log2 of the size of each, in their order. A thread that is in the
+    /// runtime meanwhile may take a page for one of 4 KiB. False when there
+    /// are too many: the last ones are left out.
     pub fn large_pages(&self, space: &[AtomicU64], ranges: &[[u64; 3]]) -> bool {
         let shape = offset_of!(Header, shape);
         let used = ranges.len().min(LARGE);
+        put(space, shape + offset_of!(Shape, larges), 0);
         let words = ranges.iter().take(used).flatten();
         for (at, &word) in words.enumerate() {
             put(space, shape + offset_of!(Shape, large) + 8 * at, word);

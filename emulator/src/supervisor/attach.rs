@@ -79,7 +79,8 @@ fn plan(settings: Settings, ring: Arc<Memory>) -> Result<Plan, StartError> {
     }
     let needs = needs(&settings)?;
     let layout = Layout::new(&setup);
-    Ok(Plan { setup, layout, image: image(), features: features(), needs, ring, settings })
+    let (image, features, transparent) = (image(), features(), super::smaps::transparent());
+    Ok(Plan { setup, layout, image, features, needs, ring, transparent, settings })
 }
 
 fn needs(settings: &Settings) -> Result<Needs, StartError> {
@@ -206,6 +207,7 @@ impl Engine {
             self.side.mapping(&self.plan.ring, (pid, pid), &region);
         }
         self.account.processes += 1;
+        self.look_at_pages(first)?;
         for tid in tasks {
             self.suspend_rseq(*tid)?;
             let gs_base = self.task(*tid)?.guest.map_or(0, |guest| guest.gs_base);

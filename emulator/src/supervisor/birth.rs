@@ -36,7 +36,8 @@ impl Engine {
         let mut task = Task::new(pid, mode);
         task.filtered = filtered;
         if mode == Mode::Emulated {
-            task.memory = if flags & CLONE_VM != 0 { memory } else { self.fork_memory(memory)? };
+            let shared = flags & CLONE_VM != 0;
+            task.memory = if shared { memory } else { self.fork_memory(memory)? };
             self.side.fork(&self.plan.ring, (pid, child), (parent_pid, tid));
             if !thread {
                 self.account.processes += 1;
@@ -61,6 +62,7 @@ impl Engine {
                 space.set(to, at, value);
             }
             self.task(child)?.unborn = true;
+            self.tell_page_sizes(child)?;
         }
         Ok(())
     }
@@ -88,14 +90,14 @@ impl Engine {
     fn fork_memory(&mut self, parent: u32) -> Result<u32, Trouble> {
         let of = self.memories.get(&parent).ok_or(Trouble::Gone)?;
         let (id, gadget, fixed) = (of.space, of.gadget, of.fixed);
-        let trap_action = of.trap_action;
+        let (trap_action, page_sizes) = (of.trap_action, of.page_sizes.clone());
         let bytes = self.ring_bytes();
         let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
         let slot = space
             .take_slot(&self.plan.setup, bytes)
             .ok_or_else(|| Trouble::Broken("too many processes forked from one".into()))?;
         let number = self.new_id();
-        let memory = AddressSpace { space: id, slot, gadget, fixed, trap_action };
+        let memory = AddressSpace { space: id, slot, gadget, fixed, trap_action, page_sizes };
         self.memories.insert(number, memory);
         Ok(number)
     }

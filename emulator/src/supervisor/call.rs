@@ -48,7 +48,7 @@ impl Engine {
     /// Marks the calls to look at in a block.
     pub(crate) fn watch_calls(&self, space: &super::space::Space, number: usize, fixed: bool) {
         let at = space.block_offset(number) + block::SYSCALLS;
-        for call in WATCHED {
+        for &call in WATCHED.iter().chain(self.calls_about_pages()) {
             if call == libc::SYS_getrandom && !fixed {
                 continue;
             }
@@ -83,6 +83,8 @@ impl Engine {
                 let result = self.make(tid, next)?;
                 if result == 0 {
                     self.mappings_changed(tid, guest.rdi, guest.rsi)?;
+                    let end = guest.rdi.saturating_add(guest.rsi);
+                    self.pages_changed(tid, guest.rdi..end, false)?;
                 }
                 self.enter_and_go(tid)
             }
@@ -93,12 +95,28 @@ impl Engine {
                     if guest.r10 & REMAP_FIXED != 0 {
                         self.mappings_changed(tid, guest.r8, guest.rdx)?;
                     }
+                    let to = result.cast_unsigned();
+                    self.pages_changed(tid, guest.rdi..guest.rdi + guest.rsi, false)?;
+                    self.pages_changed(tid, to..to.saturating_add(guest.rdx), false)?;
                 }
                 self.enter_and_go(tid)
             }
             libc::SYS_shmat | libc::SYS_shmdt | libc::SYS_remap_file_pages => {
                 self.make(tid, next)?;
                 self.mappings_changed(tid, 0, u64::MAX)?;
+                self.pages_changed(tid, 0..u64::MAX, true)?;
+                self.enter_and_go(tid)
+            }
+            libc::SYS_madvise => {
+                let result = self.make(tid, next)?;
+                if result == 0 {
+                    self.pages_advised(tid, &guest)?;
+                }
+                self.enter_and_go(tid)
+            }
+            libc::SYS_brk => {
+                let result = self.make(tid, next)?;
+                self.heap_moved(tid, result.cast_unsigned())?;
                 self.enter_and_go(tid)
             }
             libc::SYS_prctl | libc::SYS_seccomp if adds_filter(&guest) => {
@@ -277,6 +295,7 @@ impl Engine {
             if code || self.plan.settings.data_mappings {
                 self.tell_mappings(tid, result.cast_unsigned(), length)?;
             }
+            self.pages_mapped(tid, result.cast_unsigned(), &guest)?;
         }
         self.enter_and_go(tid)
     }
@@ -285,6 +304,7 @@ impl Engine {
         let (address, length) = (guest.rdi, guest.rsi);
         let result = self.make(tid, next)?;
         if result == 0 {
+            self.pages_changed(tid, address..address.saturating_add(length), false)?;
             if guest.rdx & u64::from(maps::EXEC) != 0 {
                 self.mappings_changed(tid, address, length)?;
                 self.tell_mappings(tid, address, length)?;

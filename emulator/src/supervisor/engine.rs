@@ -7,8 +7,10 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::injection::Injection;
+use super::page_sizes::PageSizes;
 use super::progress::Progress;
 use super::side::Side;
+use super::smaps::Transparent;
 use super::space::{Layout, Space};
 use super::trouble::Trouble;
 use crate::block;
@@ -87,6 +89,8 @@ pub(crate) struct AddressSpace {
     pub(crate) fixed: bool,
     /// What the program set for SIGTRAP.
     pub(crate) trap_action: Option<[u8; super::call::ACTION]>,
+    /// Of which size its pages are.
+    pub(crate) page_sizes: PageSizes,
 }
 
 /// What all spaces are made from.
@@ -99,6 +103,8 @@ pub(crate) struct Plan {
     pub(crate) features: CpuFeatures,
     pub(crate) needs: Needs,
     pub(crate) ring: Arc<Memory>,
+    /// When the kernel gives large pages.
+    pub(crate) transparent: Transparent,
 }
 
 /// The supervisor's state; lives on its thread.

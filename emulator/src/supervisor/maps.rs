@@ -53,7 +53,8 @@ pub(crate) fn regions(pid: i32) -> io::Result<Vec<Region>> {
     Ok(text.split(|byte| *byte == b'\n').filter_map(region).collect())
 }
 
-fn region(line: &[u8]) -> Option<Region> {
+/// The region that a line tells of.
+pub(crate) fn region(line: &[u8]) -> Option<Region> {
     let mut rest = line;
     let mut word = || {
         let from = rest.iter().position(|byte| *byte != b' ')?;

@@ -85,10 +85,13 @@ impl Engine {
         let number = self.new_id();
         let fixed = super::fixed::is_fixed(tid);
         let before = self.task(tid)?.memory;
-        let trap_action = self.memories.get(&before).and_then(|memory| memory.trap_action);
-        let memory = AddressSpace { space: id, slot, gadget, fixed, trap_action };
+        let before = self.memories.get(&before);
+        let trap_action = before.and_then(|memory| memory.trap_action);
+        let page_sizes = before.map(|memory| memory.page_sizes.clone()).unwrap_or_default();
+        let memory = AddressSpace { space: id, slot, gadget, fixed, trap_action, page_sizes };
         self.memories.insert(number, memory);
         self.task(tid)?.memory = number;
+        self.tell_page_sizes(tid)?;
         // Threads' tables are filled with a stub that is in a zone.
         let near = self.task(tid)?.guest.map_or(base, |guest| guest.rip);
         self.add_zone(tid, near)

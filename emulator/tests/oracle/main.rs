@@ -20,6 +20,8 @@ mod exact;
 mod lru;
 /// The oracle itself, against a program that knows.
 mod own;
+/// Large pages as the mappings have them.
+mod page_sizes;
 /// Targets behind walls: other users, namespaces.
 mod reach;
 /// Addresses from the registers of each record.

@@ -84,7 +84,7 @@ impl Machine {
 
     pub(super) fn with_large(mut self, begin: u64, end: u64, shift: u64) -> Machine {
         self.shape.larges = 1;
-        self.shape.large[0] = [begin, end, shift];
+        self.shape.large[0][0] = [begin, end, shift];
         self
     }
 

@@ -1,0 +1,137 @@
+//! Keeps the model's page sizes as the program's mappings have them.
+//!
+//! They are looked at when a thread is taken hold of, and after each call
+//! that can change them. A transparent large page comes with the first access
+//! to it, which the model sees before the kernel does: blocks that are empty
+//! and may have one are taken for large.
+
+use std::ops::Range;
+
+use super::engine::{AddressSpace, Engine};
+use super::smaps::{self, BLOCK, Large, Transparent};
+use super::trouble::Trouble;
+use crate::model::LARGE;
+use crate::sys::ptrace::Registers;
+
+/// mmap(2): MAP_HUGETLB, MAP_ANONYMOUS.
+const HUGETLB: u64 = 0x4_0000;
+/// See [`HUGETLB`].
+const ANONYMOUS: u64 = 0x20;
+/// madvise(2).
+const MADV_HUGEPAGE: u64 = 14;
+
+/// What a space's mappings were like when they were last looked at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PageSizes {
+    ranges: Vec<Large>,
+    /// It has asked for transparent large pages.
+    asked: bool,
+    /// Where the heap ended.
+    heap: u64,
+}
+
+impl Engine {
+    /// Whether the model's results depend on page sizes.
+    fn has_pages(&self) -> bool {
+        self.plan.setup.has_tlb()
+    }
+
+    /// Calls that are looked at for the sake of page sizes alone.
+    pub(crate) fn calls_about_pages(&self) -> &'static [i64] {
+        match self.plan.transparent {
+            _ if !self.has_pages() => &[],
+            Transparent::Never => &[],
+            Transparent::Asked => &[libc::SYS_madvise],
+            Transparent::Always => &[libc::SYS_madvise, libc::SYS_brk],
+        }
+    }
+
+    /// A mapping was made at `start` by the call in `guest`.
+    pub(crate) fn pages_mapped(
+        &mut self,
+        tid: i32,
+        start: u64,
+        guest: &Registers,
+    ) -> Result<(), Trouble> {
+        let (length, flags) = (guest.rsi, guest.r10);
+        // A file's, on hugetlbfs.
+        let aligned = start.is_multiple_of(BLOCK) && length.is_multiple_of(BLOCK);
+        let named = flags & HUGETLB != 0 || flags & ANONYMOUS == 0 && aligned;
+        self.pages_changed(tid, start..start.saturating_add(length), named)
+    }
+
+    /// The program has given advice on a range: `guest` is as at the call.
+    pub(crate) fn pages_advised(&mut self, tid: i32, guest: &Registers) -> Result<(), Trouble> {
+        if guest.rdx == MADV_HUGEPAGE {
+            self.memory_of(tid)?.page_sizes.asked = true;
+        }
+        self.pages_changed(tid, guest.rdi..guest.rdi.saturating_add(guest.rsi), false)
+    }
+
+    /// The heap ends at an address now.
+    pub(crate) fn heap_moved(&mut self, tid: i32, end: u64) -> Result<(), Trouble> {
+        let before = std::mem::replace(&mut self.memory_of(tid)?.page_sizes.heap, end);
+        if before == 0 {
+            return Ok(());
+        }
+        self.pages_changed(tid, before.min(end)..before.max(end), false)
+    }
+
+    /// Mappings of a range are not what they were. `named`: it has pages of
+    /// its own size, perhaps.
+    pub(crate) fn pages_changed(
+        &mut self,
+        tid: i32,
+        range: Range<u64>,
+        named: bool,
+    ) -> Result<(), Trouble> {
+        let sizes = &self.memory_of(tid)?.page_sizes;
+        let had = sizes.ranges.iter().any(|large| large[0] < range.end && range.start < large[1]);
+        let asked = match self.plan.transparent {
+            Transparent::Always => true,
+            Transparent::Asked => self.memory_of(tid)?.page_sizes.asked,
+            Transparent::Never => false,
+        };
+        let block = range.start.checked_next_multiple_of(BLOCK);
+        let may =
+            block.and_then(|block| block.checked_add(BLOCK)).is_some_and(|end| end <= range.end);
+        if had || named || may && asked { self.look_at_pages(tid) } else { Ok(()) }
+    }
+
+    /// Reads the sizes of all pages, and tells the model if they changed.
+    pub(crate) fn look_at_pages(&mut self, tid: i32) -> Result<(), Trouble> {
+        if !self.has_pages() {
+            return Ok(());
+        }
+        let mut ranges = smaps::large_pages(tid).map_err(|_| Trouble::Gone)?;
+        if ranges.len() > LARGE {
+            // The largest ones matter most.
+            ranges.sort_unstable_by_key(|range| std::cmp::Reverse(range[1] - range[0]));
+            ranges.truncate(LARGE);
+            ranges.sort_unstable();
+        }
+        let sizes = &mut self.memory_of(tid)?.page_sizes;
+        sizes.asked |= !ranges.is_empty();
+        if sizes.ranges != ranges {
+            sizes.ranges = ranges;
+            self.tell_page_sizes(tid)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a new slot what is known of its space's pages.
+    pub(crate) fn tell_page_sizes(&mut self, tid: i32) -> Result<(), Trouble> {
+        let memory = self.task(tid)?.memory;
+        let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
+        if let Some(space) = self.spaces.get(&of.space) {
+            self.plan.setup.large_pages(space.slot_words(of.slot), &of.page_sizes.ranges);
+        }
+        Ok(())
+    }
+
+    /// The address space of a task.
+    fn memory_of(&mut self, tid: i32) -> Result<&mut AddressSpace, Trouble> {
+        let memory = self.task(tid)?.memory;
+        self.memories.get_mut(&memory).ok_or(Trouble::Gone)
+    }
+}
