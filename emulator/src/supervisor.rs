@@ -18,6 +18,7 @@ mod page_sizes;
 mod place;
 mod progress;
 pub(crate) mod registers;
+mod rights;
 mod settle;
 mod side;
 mod signal;

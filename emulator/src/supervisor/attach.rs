@@ -77,10 +77,10 @@ fn plan(settings: Settings, ring: Arc<Memory>) -> Result<Plan, StartError> {
                     of records is reached, after which the program runs on natively";
         return Err(StartError::Settings(text.into()));
     }
-    let needs = needs(&settings)?;
-    let layout = Layout::new(&setup);
     let (image, features, transparent) = (image(), features(), super::smaps::transparent());
-    Ok(Plan { setup, layout, image, features, needs, ring, transparent, settings })
+    let keeps_rights = super::rights::keeps_rights();
+    let (layout, needs) = (Layout::new(&setup), needs(&settings)?);
+    Ok(Plan { setup, layout, image, features, needs, ring, keeps_rights, transparent, settings })
 }
 
 fn needs(settings: &Settings) -> Result<Needs, StartError> {

@@ -20,6 +20,10 @@ const SET_NAME: u64 = 15;
 const ARCH_SET_GS: u64 = 0x1001;
 const ARCH_SET_FS: u64 = 0x1002;
 const ARCH_GET_GS: u64 = 0x1004;
+/// Translated calls fill no shadow stack: there is none, as on a CPU without.
+const ARCH_SHSTK_ENABLE: u64 = 0x5001;
+/// EOPNOTSUPP as a call returns it.
+const NOT_SUPPORTED: i64 = -95;
 /// mmap(2).
 const FIXED: u64 = 0x10;
 /// mremap(2).
@@ -48,7 +52,11 @@ impl Engine {
     /// Marks the calls to look at in a block.
     pub(crate) fn watch_calls(&self, space: &super::space::Space, number: usize, fixed: bool) {
         let at = space.block_offset(number) + block::SYSCALLS;
-        for &call in WATCHED.iter().chain(self.calls_about_pages()) {
+        let exec: &[i64] = match self.plan.keeps_rights {
+            true => &[],
+            false => &[libc::SYS_execve, libc::SYS_execveat],
+        };
+        for &call in WATCHED.iter().chain(self.calls_about_pages()).chain(exec) {
             if call == libc::SYS_getrandom && !fixed {
                 continue;
             }
@@ -106,6 +114,12 @@ impl Engine {
                 self.mappings_changed(tid, 0, u64::MAX)?;
                 self.pages_changed(tid, 0..u64::MAX, true)?;
                 self.enter_and_go(tid)
+            }
+            libc::SYS_execve | libc::SYS_execveat => {
+                if self.left_for_rights(tid, &guest)? {
+                    return Ok(());
+                }
+                self.native_step(tid)
             }
             libc::SYS_madvise => {
                 let result = self.make(tid, next)?;
@@ -258,6 +272,7 @@ impl Engine {
                 }
                 self.enter_and_go(tid)
             }
+            ARCH_SHSTK_ENABLE => self.answer(tid, next, NOT_SUPPORTED),
             _ => {
                 self.make(tid, next)?;
                 self.enter_and_go(tid)

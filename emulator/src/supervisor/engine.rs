@@ -103,6 +103,8 @@ pub(crate) struct Plan {
     pub(crate) features: CpuFeatures,
     pub(crate) needs: Needs,
     pub(crate) ring: Arc<Memory>,
+    /// Whether programs get their rights by exec although they are traced.
+    pub(crate) keeps_rights: bool,
     /// When the kernel gives large pages.
     pub(crate) transparent: Transparent,
 }

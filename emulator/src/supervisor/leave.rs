@@ -92,6 +92,14 @@ impl Engine {
         Ok(())
     }
 
+    /// Leaves one settled task of an address space that others still use.
+    pub(crate) fn leave_one(&mut self, tid: i32) -> Result<(), Trouble> {
+        self.leave(tid)?;
+        self.progress.leave();
+        self.forget(tid);
+        Ok(())
+    }
+
     /// Detaches a settled task with its own state.
     fn leave(&mut self, tid: i32) -> Result<(), Trouble> {
         let (space, number) = self.block_of(tid)?;
