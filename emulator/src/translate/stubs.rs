@@ -35,6 +35,9 @@ const KEPT: [Gpr; 6] = [Gpr(3), Gpr(5), Gpr(12), Gpr(13), Gpr(14), Gpr(15)];
 /// Writes the stubs from the assembler's base on.
 pub(crate) fn write(code: &mut Assembler, runtime: &Runtime) -> Stubs {
     let slow = code.here();
+    // prefetcht0 [rcx]: what the program is about to touch comes in while the
+    // model works. Never faults, whatever the address.
+    code.put(&[0x0f, 0x18, 0x09]);
     code.store(block::SITE, RAX);
     code.store(block::ADDRESS, RCX);
     code.put(&[0x48, 0x8b, 0x48, 0x08]); // mov rcx, [rax + 8]
