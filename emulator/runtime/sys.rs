@@ -15,6 +15,16 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
     unsafe { target::access(block) }
 }
 
+/// See [`target::quick`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn quick(block: *mut u8, address: u64) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { target::quick(block, address) }
+}
+
 /// See [`target::record`].
 ///
 /// # Safety

@@ -50,23 +50,26 @@ pub const RUNTIME: usize = 512;
 pub const SYSCALLS: usize = 0x1000;
 /// Numbers that the table has.
 pub const SYSCALLS_LEN: usize = 0x1000;
+/// Bytes between the tables that follow, so that entries of one line are in
+/// different sets of the host's caches.
+pub const APART: usize = 0x200;
 /// Keys of the lines of data that hit for loads: 65536 of 8 bytes, by
 /// [`index`].
 pub const LOADS: usize = 0x1_0000;
 /// The clock when each of them was last hit without the slow path: 65536 of
 /// 8 bytes, by [`stamp_index`]; for stores that hit as well.
-pub const LOAD_STAMPS: usize = 0x9_0000;
+pub const LOAD_STAMPS: usize = 0x9_0200;
 /// Lines of data that hit for stores: 65536 keys, by [`index`].
-pub const STORES: usize = 0x11_0000;
+pub const STORES: usize = 0x11_0400;
 /// Lines of code that hit: keys, by [`index`].
-pub const FETCHES: usize = 0x19_0000;
+pub const FETCHES: usize = 0x19_0600;
 /// And when: by [`stamp_index`].
-pub const FETCH_STAMPS: usize = 0x21_0000;
+pub const FETCH_STAMPS: usize = 0x21_0800;
 /// Where indirect branches go: 65536 addresses of entries in the code cache
 /// (8 bytes), by the low 16 bits of the target's address. The entry compares
 /// the whole address, so any entry may stand anywhere; all are the zone's
 /// `Zone::miss` stub at first, none may be 0.
-pub const BRANCHES: usize = 0x29_0000;
+pub const BRANCHES: usize = 0x29_0a00;
 /// Size of a block.
 pub const SIZE: usize = 0x40_0000;
 

@@ -4,6 +4,7 @@
 mod core;
 mod first;
 mod forward;
+mod order;
 mod outcome;
 mod outside;
 mod pages;
@@ -12,7 +13,7 @@ mod quick;
 mod shape;
 mod stack;
 
-pub use self::core::{Access, Core, Tables};
+pub use self::core::{Access, Core, Table, Tables};
 pub use outcome::{Events, LOADS, Outcome, STORES, Served, Translated};
 pub use outside::{Alone, Outside};
 pub use shape::{Costs, LARGE, Level, Shape};

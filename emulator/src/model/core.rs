@@ -4,7 +4,37 @@ use super::outcome::{Events, Outcome, Served, Translated};
 use super::outside::{Alone, Copies, Outside};
 use super::pages::NO_PAGE;
 use super::{EXCLUSIVE, LINE, MODIFIED, SHARED, STATE, Shape};
-use crate::block::ENTRIES;
+use crate::block::{APART, ENTRIES};
+use core::ops::{Deref, DerefMut};
+
+/// One of the tables of lines, and room behind it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Table {
+    entries: [u64; ENTRIES],
+    apart: [u64; APART / 8],
+}
+
+impl Table {
+    /// Without a line.
+    pub const EMPTY: Table = Table { entries: [0; ENTRIES], apart: [0; APART / 8] };
+}
+
+impl Deref for Table {
+    type Target = [u64; ENTRIES];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u64; ENTRIES] {
+        &self.entries
+    }
+}
+
+impl DerefMut for Table {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u64; ENTRIES] {
+        &mut self.entries
+    }
+}
 
 /// The tables of lines that hit without the model, as they lie in a block;
 /// see [`crate::block`].
@@ -12,15 +42,15 @@ use crate::block::ENTRIES;
 #[derive(Debug)]
 pub struct Tables {
     /// Keys of lines that hit for loads.
-    pub loads: [u64; ENTRIES],
+    pub loads: Table,
     /// When they or [`Tables::stores`] did.
-    pub load_stamps: [u64; ENTRIES],
+    pub load_stamps: Table,
     /// Keys of lines that stores may write without the model.
-    pub stores: [u64; ENTRIES],
+    pub stores: Table,
     /// Keys of lines of code.
-    pub fetches: [u64; ENTRIES],
+    pub fetches: Table,
     /// When they were fetched.
-    pub fetch_stamps: [u64; ENTRIES],
+    pub fetch_stamps: Table,
 }
 
 /// All that belongs to one thread.
@@ -88,9 +118,7 @@ impl Core<'_> {
     pub fn fetch(&mut self, outside: &mut impl Outside, line: u64, stamp: u64) -> Outcome {
         self.settle::<true>(line);
         let mut outcome = Outcome::default();
-        if let Some(slot) = self.find::<true>(line) {
-            self.stamp::<true>(slot, stamp);
-        } else {
+        if self.find::<true>(line).is_none() {
             let (found, state) = self.outer(outside, line, false);
             outcome = found;
             self.install::<true>(line | state, stamp);
@@ -117,22 +145,9 @@ impl Core<'_> {
         outcome
     }
 
-    /// [`Core::quick`] for the first level and TLB that there are, if it is
-    /// for them, else [`Core::plain`]. `access` crosses no line; the thread
-    /// is alone.
+    /// [`Core::plain`] for a thread that is alone. `access` crosses no line.
     #[inline(always)]
     pub fn alone(&mut self, common: &mut [u64], access: Access) -> Outcome {
-        let tlb = self.shape.dtlb.exists();
-        let quick = match (self.shape.l1d.ways, tlb) {
-            (8, false) => self.quick::<8, false>(common, access),
-            (8, true) => self.quick::<8, true>(common, access),
-            (12, false) => self.quick::<12, false>(common, access),
-            (12, true) => self.quick::<12, true>(common, access),
-            _ => None,
-        };
-        if let Some(outcome) = quick {
-            return outcome;
-        }
         let line = access.address & !(LINE - 1);
         match (access.read, access.write) {
             (true, false) => self.plain_alone::<true, false>(common, line, access.stamp),
@@ -183,7 +198,6 @@ impl Core<'_> {
             if state != was {
                 self.upgrade(outside, line, was, slot);
             }
-            self.stamp::<false>(slot, stamp);
         } else {
             let (found, of_line) = self.outer(outside, line, write);
             state = of_line;

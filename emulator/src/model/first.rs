@@ -2,13 +2,17 @@
 //!
 //! Exact LRU: each way has a stamp, and a line that is in the table has a
 //! later one there when it was hit since. Stamps of ways are lower bounds,
-//! and the way with the smallest is brought up to date before it goes.
+//! and the way with the smallest is brought up to date before it goes. A set
+//! keeps its ways in the order of their stamps (see `Order`), so
+//! that the smallest is known at once.
 //!
 //! In memory each set has the words of its ways (address and state), then
-//! their stamps. `CODE` chooses between the two caches. The thread's very
-//! first word counts the lines of data that are in the cache and not in the
-//! table: while it is 0, what the table has not the cache has not either.
+//! their stamps; the words of order of all sets are in front. `CODE` chooses
+//! between the two caches. The thread's very first word counts the lines of
+//! data that are in the cache and not in the table: while it is 0, what the
+//! table has not the cache has not either.
 
+use super::order::{self, Order};
 use super::{Core, Level, STATE, is, word};
 use crate::block::{ENTRIES, NO_LINE, index, key, line_of, stamp_index};
 
@@ -71,16 +75,42 @@ impl Core<'_> {
         .map(|way| from + way)
     }
 
-    /// Sets the stamp of the way whose word is at `slot`.
-    #[inline(always)]
-    pub(super) fn stamp<const CODE: bool>(&mut self, slot: usize, stamp: u64) {
-        let ways = self.ways::<CODE>();
-        if let Some(old) = self.words.get_mut(slot.wrapping_add(ways)) {
-            *old = stamp;
+    /// The way whose word is at `slot` was hit then, or later as it knows.
+    #[inline]
+    pub(super) fn stamp_later<const CODE: bool>(&mut self, line: u64, slot: usize, hit: u64) {
+        let known = self.words.get(slot.wrapping_add(self.ways::<CODE>()));
+        if known.is_some_and(|&known| known < hit) {
+            self.stamp::<CODE>(line, slot, hit);
         }
     }
 
-    /// When a line was last hit unseen, if the table has it.
+    /// Sets the stamp of the way whose word is at `slot`, and its place in
+    /// the order of the set.
+    #[inline]
+    pub(super) fn stamp<const CODE: bool>(&mut self, line: u64, slot: usize, stamp: u64) {
+        let from = self.set::<CODE>(line);
+        let ways = self.ways::<CODE>();
+        let way = slot.wrapping_sub(from);
+        let Some(stamps) = self.words.get_mut(from + ways..from + 2 * ways) else { return };
+        if let Some(old) = stamps.get_mut(way) {
+            *old = stamp;
+        }
+        let earlier = stamps.iter().filter(|&&other| other < stamp).count();
+        let at = self.order_at::<CODE>(line);
+        if let Some(word) = self.words.get_mut(at).filter(|_| ways <= order::MOST) {
+            *word = Order::of(*word, ways).with(way, earlier).word(ways);
+        }
+    }
+
+    /// Where the word of order of a line's set is.
+    #[inline(always)]
+    fn order_at<const CODE: bool>(&self, line: u64) -> usize {
+        let level = self.level::<CODE>();
+        word(level.start - level.sets.next_multiple_of(8) + level.set(line >> 6))
+    }
+
+    /// When a line was last hit unseen, if the table has it; before that it
+    /// may be any earlier time.
     #[inline(always)]
     pub(super) fn hit<const CODE: bool>(&self, line: u64) -> Option<u64> {
         let at = index(line);
@@ -148,7 +178,7 @@ impl Core<'_> {
     pub(super) fn retire<const CODE: bool>(&mut self, line: u64) {
         let Some(hit) = self.hide::<CODE>(line) else { return };
         if let Some(slot) = self.find::<CODE>(line) {
-            self.stamp::<CODE>(slot, hit);
+            self.stamp_later::<CODE>(line, slot, hit);
             if !CODE {
                 self.count_hidden(1);
             }
@@ -188,13 +218,11 @@ impl Core<'_> {
         if !self.level::<CODE>().exists() {
             return;
         }
-        let from = self.set::<CODE>(entry & !STATE);
-        let ways = self.ways::<CODE>();
-        let (way, known) = self.victim::<CODE>(from, ways);
-        let slot = from.wrapping_add(way);
+        let line = entry & !STATE;
+        let (slot, known) = self.victim::<CODE>(line);
         let Some(place) = self.words.get_mut(slot) else { return };
         let gone = core::mem::replace(place, entry);
-        self.stamp::<CODE>(slot, stamp);
+        self.stamp::<CODE>(line, slot, stamp);
         if gone == 0 {
             return;
         }
@@ -208,41 +236,40 @@ impl Core<'_> {
         }
     }
 
-    /// The way of a set that was used the longest time ago, and the stamp
-    /// that it has had until now. An empty way's stamp is 0.
-    #[inline(always)]
-    fn victim<const CODE: bool>(&mut self, from: usize, ways: usize) -> (usize, u64) {
+    /// Where the way is that was used the longest time ago in the set of a
+    /// line, and its stamp. An empty way's stamp is 0.
+    #[inline(never)]
+    pub(super) fn victim<const CODE: bool>(&mut self, of: u64) -> (usize, u64) {
+        let from = self.set::<CODE>(of);
+        let ways = self.ways::<CODE>();
         for _ in 0..=ways {
-            let Some((way, stamp)) = self.oldest(from, ways) else { break };
-            let slot = from.wrapping_add(way);
-            let line = self.words.get(slot).map_or(0, |line| line & !STATE);
-            let Some(hit) = self.hit::<CODE>(line).filter(|&hit| hit > stamp) else {
-                return (way, stamp);
+            let slot = from.wrapping_add(self.oldest::<CODE>(of, from, ways));
+            let Some(&entry) = self.words.get(slot) else { break };
+            let stamp = self.words.get(slot + ways).copied().unwrap_or(0);
+            let line = entry & !STATE;
+            let Some(hit) = self.hit::<CODE>(line).filter(|&hit| entry != 0 && hit > stamp) else {
+                return (slot, stamp);
             };
-            self.stamp::<CODE>(slot, hit);
+            self.stamp::<CODE>(line, slot, hit);
             if !CODE {
                 self.page_used(line, hit);
             }
         }
-        (0, 0)
+        (from, 0)
     }
 
     /// The way with the smallest stamp.
     #[inline(always)]
-    fn oldest(&self, from: usize, ways: usize) -> Option<(usize, u64)> {
-        let stamps = self.words.get(from.wrapping_add(ways)..)?;
-        let least = match ways {
-            8 => least(stamps.first_chunk::<8>()?),
-            12 => least(stamps.first_chunk::<12>()?),
-            _ => least_of(stamps.get(..ways)?),
-        };
-        Some((word(least & WAY), least >> WAY_BITS))
+    fn oldest<const CODE: bool>(&self, line: u64, from: usize, ways: usize) -> usize {
+        if ways <= order::MOST {
+            let word = self.words.get(self.order_at::<CODE>(line)).copied().unwrap_or(0);
+            return Order::of(word, ways).first();
+        }
+        let stamps = self.words.get(from + ways..from + 2 * ways).unwrap_or_default();
+        let least = stamps.iter().enumerate().min_by_key(|&(_, stamp)| stamp);
+        least.map_or(0, |(way, _)| way)
     }
 }
-
-/// Bits for the number of a way below a stamp.
-const WAY_BITS: u32 = 8;
-const WAY: u64 = (1 << WAY_BITS) - 1;
 
 /// The way that has a line, without a branch for each.
 #[inline(always)]
@@ -252,26 +279,4 @@ pub(super) fn which<const WAYS: usize>(ways: &[u64; WAYS], line: u64) -> Option<
         found = if is(here, line) { way } else { found };
     }
     (found < WAYS).then_some(found)
-}
-
-/// The smallest stamp, and its way below it.
-#[inline(always)]
-pub(super) fn least<const WAYS: usize>(stamps: &[u64; WAYS]) -> u64 {
-    let mut numbered = [0; WAYS];
-    for ((to, from), way) in numbered.iter_mut().zip(stamps).zip(0..) {
-        *to = from << WAY_BITS | way;
-    }
-    let mut halves = [u64::MAX; 4];
-    for (way, &stamp) in numbered.iter().enumerate() {
-        if let Some(half) = halves.get_mut(way & 3) {
-            *half = (*half).min(stamp);
-        }
-    }
-    let [a, b, c, d] = halves;
-    a.min(b).min(c.min(d))
-}
-
-#[inline(always)]
-fn least_of(stamps: &[u64]) -> u64 {
-    stamps.iter().zip(0..).map(|(stamp, way)| stamp << WAY_BITS | way).min().unwrap_or(0)
 }

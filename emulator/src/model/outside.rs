@@ -107,7 +107,7 @@ impl Core<'_> {
 
     fn give_first<const CODE: bool>(&mut self, line: u64, take: bool, slot: usize) -> u64 {
         if take {
-            self.stamp::<CODE>(slot, 0);
+            self.stamp::<CODE>(line, slot, 0);
             if !CODE && !self.is_shown(line) {
                 self.count_hidden(-1);
             }

@@ -251,7 +251,7 @@ impl Core<'_> {
             if let Some(hit) = core.hide::<false>(line)
                 && let Some(slot) = core.find::<false>(line)
             {
-                core.stamp::<false>(slot, hit);
+                core.stamp_later::<false>(line, slot, hit);
                 core.count_hidden(1);
             }
             false

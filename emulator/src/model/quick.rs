@@ -2,10 +2,16 @@
 //! first level with a line whose place in the table is free. The same as
 //! [`Core::plain`](super::Core::plain) does, with less to carry; a test
 //! compares both.
+//!
+//! It is for first levels of 64 sets and 8 or 12 ways, which all x86 cores of
+//! these years have, and not where each access must be seen: see
+//! [`Shape::quick`](super::Shape::quick).
 
-use super::first::{least, which};
+use super::first::which;
+use super::order::Order;
 use super::outcome::{Events, Outcome, Served, Translated};
 use super::pages::NO_PAGE;
+use super::shape::QUICK_SETS;
 use super::stack::{of, to_front};
 use super::{Access, Core, EXCLUSIVE, LINE, MODIFIED, STATE, word};
 use crate::block::{NO_LINE, index, key, stamp_index};
@@ -19,9 +25,18 @@ const MEMORY: Outcome = Outcome::new(
     Translated::Unknown,
 );
 
+/// Where the words of order begin, and the sets: the first level is the first
+/// of the structures.
+const ORDERS: usize = 8;
+const FIRST: usize = 8 + 64;
+/// There are as many words at least, and all of the first level is in them:
+/// places in so many need no check.
+pub(super) const NEAR: usize = 2048;
+
 impl Core<'_> {
     /// Looks up the one line of an access if all is as said above, in a first
-    /// level of so many ways; None when not, and nothing is changed then.
+    /// level of so many ways; None when not, and nothing is changed then but
+    /// what the model knows of the order of the set.
     #[inline(always)]
     pub fn quick<const WAYS: usize, const TLB: bool>(
         &mut self,
@@ -30,46 +45,17 @@ impl Core<'_> {
     ) -> Option<Outcome> {
         let line = access.address & !(LINE - 1);
         let number = line >> 6;
-        let shape = self.shape;
         let at = index(line);
-        let level = &shape.l1d;
-        let from = word(level.start + level.set(number) * (2 * level.ways));
-        let tags = self.words.get(from..)?.first_chunk::<WAYS>()?;
-        let hidden = self.words.first()?;
+        let set = word(number & (QUICK_SETS - 1));
+        let from = FIRST + set * 2 * WAYS;
+        let near = self.words.first_chunk::<NEAR>()?;
         if self.tables.loads.get(at) != Some(&NO_LINE)
-            || *hidden != 0 && which(tags, line).is_some()
+            || near.first() != Some(&0)
+                && which(near.get(from..)?.first_chunk::<WAYS>()?, line).is_some()
         {
             return None;
         }
-        // The way used the longest time ago, as Core::install finds it: first
-        // of all, since the rest can go on while the host fetches its words.
-        let mut slot = from;
-        for turn in 0..=WAYS {
-            let (tags, rest) = self.words.get_mut(from..)?.split_first_chunk_mut::<WAYS>()?;
-            let stamps = rest.first_chunk_mut::<WAYS>()?;
-            let oldest = least(stamps);
-            let (way, stamp) = (word(oldest & 0xff), oldest >> 8);
-            let tag = *tags.get(way)?;
-            let gone = tag & !STATE;
-            let place = index(gone);
-            let shown = tag != 0 && self.tables.loads.get(place) == Some(&key(gone));
-            let hit = if shown { *self.tables.load_stamps.get(stamp_index(place))? } else { 0 };
-            if hit > stamp && turn < WAYS {
-                *stamps.get_mut(way)? = hit;
-                if TLB {
-                    self.page_used(gone, hit);
-                }
-                continue;
-            }
-            slot = from + way;
-            if shown {
-                *self.tables.loads.get_mut(place)? = NO_LINE;
-                *self.tables.stores.get_mut(place)? = NO_LINE;
-            } else if tag != 0 {
-                self.count_hidden(-1);
-            }
-            break;
-        }
+        let slot = self.leave::<WAYS>(line, (set, from), access.stamp)?;
         let (of_page, page) = if TLB {
             let (outcome, page) = self.translate(line, access.stamp);
             let other = if access.write { Events::DTLB_LOAD_MISS } else { Events::DTLB_STORE_MISS };
@@ -79,7 +65,7 @@ impl Core<'_> {
         };
         let mut state = if access.write { MODIFIED } else { EXCLUSIVE };
         let mut was = 0;
-        if let Some(set) = of(self.words, &shape.l2, number) {
+        if let Some(set) = of(self.words, &self.shape.l2, number) {
             was = to_front(set, line | state, |here| super::is(here, line));
             if !access.write && was != 0 {
                 state = was & STATE;
@@ -95,16 +81,66 @@ impl Core<'_> {
         } else {
             MEMORY
         };
-        *self.words.get_mut(slot)? = line | state;
-        *self.words.get_mut(slot + WAYS)? = access.stamp;
+        *self.words.first_chunk_mut::<NEAR>()?.get_mut(slot)? = line | state;
         *self.tables.loads.get_mut(at)? = key(line);
-        *self.tables.load_stamps.get_mut(stamp_index(at))? = access.stamp;
+        // Its stamp in there is older than the one it has now: as good as none.
         if state == MODIFIED {
             *self.tables.stores.get_mut(at)? = key(line);
         }
         if TLB {
             self.page_shows(page, line);
+            return Some(outcome.join(of_page));
         }
-        Some(outcome.join(of_page))
+        Some(outcome)
+    }
+
+    /// Makes room in a set as [`Core::install`] does: where its new line
+    /// goes, whose stamp and place in the order are there already.
+    #[inline(always)]
+    fn leave<const WAYS: usize>(
+        &mut self,
+        line: u64,
+        (set, from): (usize, usize),
+        stamp: u64,
+    ) -> Option<usize> {
+        let near = self.words.first_chunk_mut::<NEAR>()?;
+        let mut order = Order::of(*near.get(ORDERS + set)?, WAYS);
+        let mut slot = from + order.first();
+        let bound = *near.get(from + WAYS + order.second())?;
+        let mut entry = *near.get(slot)?;
+        let mut known = core::mem::replace(near.get_mut(slot + WAYS)?, stamp);
+        let mut place = index(entry);
+        let mut shown = self.tables.loads.get(place) == Some(&key(entry & !STATE));
+        let mut hit = *self.tables.load_stamps.get(stamp_index(place))?;
+        // Mostly it was not hit since the next one came.
+        if shown && hit > bound {
+            *near.get_mut(slot + WAYS)? = known;
+            (slot, hit) = self.victim::<false>(line);
+            slot &= NEAR - 1;
+            let near = self.words.first_chunk_mut::<NEAR>()?;
+            order = Order::of(*near.get(ORDERS + set)?, WAYS);
+            entry = *near.get(slot)?;
+            known = core::mem::replace(near.get_mut(slot + WAYS)?, stamp);
+            place = index(entry);
+            shown = self.tables.loads.get(place) == Some(&key(entry & !STATE));
+        }
+        let near = self.words.first_chunk_mut::<NEAR>()?;
+        *near.get_mut(ORDERS + set)? = order.turned(WAYS).word(WAYS);
+        if entry == 0 {
+            return Some(slot);
+        }
+        if !shown {
+            self.count_hidden(-1);
+            return Some(slot);
+        }
+        *self.tables.loads.get_mut(place)? = NO_LINE;
+        // Stores write unseen only to what is modified.
+        if entry & STATE == MODIFIED {
+            *self.tables.stores.get_mut(place)? = NO_LINE;
+        }
+        if hit > known {
+            self.page_used(entry & !STATE, hit);
+        }
+        Some(slot)
     }
 }

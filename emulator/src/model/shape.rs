@@ -10,7 +10,7 @@ pub struct Level {
     pub sets: u64,
     /// Entries of a set.
     pub ways: u64,
-    /// First of its words in the memory of its owner.
+    /// First of its words in the memory of its owner, those of its order aside.
     pub start: u64,
 }
 
@@ -74,6 +74,9 @@ pub struct Shape {
     pub private_words: u64,
     /// 8-byte words that a space needs.
     pub common_words: u64,
+    /// The ways for which [`Core::quick`](super::Core::quick) is; 0: it is
+    /// not for this shape.
+    pub quick: u64,
     /// Latencies.
     pub costs: Costs,
     /// How many of `large` are in use.
@@ -90,6 +93,9 @@ pub const LARGE: usize = 4 * QUARTER;
 /// As many as an array may have whose default is known.
 const QUARTER: usize = 32;
 
+/// Sets of the first level for which there is a quick way.
+pub(super) const QUICK_SETS: u64 = 64;
+
 /// Entries of the store buffer.
 pub(super) const STORES: u64 = 56;
 /// Entries of the prefetcher's table.
@@ -97,6 +103,7 @@ pub(super) const STRIDES: u64 = 256;
 /// Words of an entry of the first-level TLB: one line of the host's.
 pub(super) const PAGE_WORDS: u64 = 8;
 const SHARERS: u64 = 1 << 16;
+const NEAR: u64 = super::quick::NEAR as u64;
 
 impl Shape {
     /// Gives each structure its words. The levels' sets and ways are taken as
@@ -110,8 +117,11 @@ impl Shape {
             start
         };
         let size = |level: Level| level.sets * level.ways;
-        self.l1d.start = take(2 * size(self.l1d));
-        self.l1i.start = take(2 * size(self.l1i));
+        // The words of order of a first level are just before its start.
+        for level in [&mut self.l1d, &mut self.l1i] {
+            take(level.sets);
+            level.start = take(2 * size(*level));
+        }
         let pages = size(self.dtlb);
         self.page_hash = (4 * pages).next_power_of_two() - 1;
         self.dtlb.start = take(PAGE_WORDS * pages + self.dtlb.sets + self.page_hash + 1);
@@ -119,11 +129,14 @@ impl Shape {
         self.prefetch = if prefetch { take(2 * STRIDES) } else { 0 };
         self.forward = if forward { take(2 * STORES + 1) } else { 0 };
         self.l2.start = take(size(self.l2));
-        self.private_words = at;
+        self.private_words = at.max(NEAR);
         self.l3.start = 0;
         let l3 = size(self.l3).next_multiple_of(8);
         self.sharers = [SHARERS - 1, l3];
         self.common_words = l3 + SHARERS;
+        let Level { sets, ways, .. } = self.l1d;
+        let fits = sets == QUICK_SETS && (ways == 8 || ways == 12);
+        self.quick = if fits && !prefetch && !forward { ways } else { 0 };
         self
     }
 
@@ -157,6 +170,7 @@ impl Shape {
             self.forward,
             self.private_words,
             self.common_words,
+            self.quick,
         ];
         let costs = costs.lines.iter().chain(&costs.pages).chain([&costs.blocked]);
         for (place, word) in words.iter_mut().skip(18).zip(rest.iter().chain(costs)) {
@@ -166,4 +180,4 @@ impl Shape {
     }
 }
 
-const _: () = assert!(SHAPE_WORDS == 18 + 7 + 10);
+const _: () = assert!(SHAPE_WORDS == 18 + 8 + 10);

@@ -14,6 +14,8 @@ static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.bin"));
 pub struct Image {
     /// What to map; empty where this crate has no translator.
     pub bytes: &'static [u8],
+    /// Offset of `quick(block, address) -> u64`: see [`target::sys::quick`](super::target::sys::quick).
+    pub quick: usize,
     /// Offset of `access(block) -> u64`: see [`target::sys::access`](super::target::sys::access).
     pub access: usize,
     /// Offset of `record(block) -> u64`: see [`target::sys::record`](super::target::sys::record).
@@ -29,7 +31,7 @@ pub struct Image {
 pub fn image() -> Image {
     static VECTORS: OnceLock<u16> = OnceLock::new();
     let vectors = *VECTORS.get_or_init(|| changed_vectors(BYTES.get(TEXT..).unwrap_or_default()));
-    Image { bytes: BYTES, access: ACCESS, record: RECORD, lookup: LOOKUP, vectors }
+    Image { bytes: BYTES, quick: QUICK, access: ACCESS, record: RECORD, lookup: LOOKUP, vectors }
 }
 
 /// The xmm registers that any instruction in there names as changed. Bytes
@@ -69,8 +71,8 @@ mod tests {
 
     #[test]
     fn functions_are_in_the_image() {
-        let Image { bytes, access, record, lookup, vectors } = image();
-        for entry in [access, record, lookup] {
+        let Image { bytes, quick, access, record, lookup, vectors } = image();
+        for entry in [quick, access, record, lookup] {
             assert!(entry >= TEXT && entry < bytes.len());
         }
         assert!(vectors.count_ones() <= 4, "{vectors:#b}: each is saved at every slow path");

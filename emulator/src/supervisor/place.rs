@@ -70,6 +70,7 @@ impl Engine {
             features: self.plan.features,
             needs: self.plan.needs.clone(),
             runtime: Runtime {
+                quick: base + self.plan.image.quick as u64,
                 access: base + self.plan.image.access as u64,
                 record: base + self.plan.image.record as u64,
                 lookup: base + self.plan.image.lookup as u64,

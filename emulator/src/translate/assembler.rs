@@ -295,6 +295,12 @@ impl Assembler {
         }
     }
 
+    /// The same with the 32 bits at `at`.
+    pub(crate) fn close_near(&mut self, at: usize) {
+        let distance = (self.bytes.len() - at).wrapping_sub(4) as u64;
+        self.patch32(at, low32(distance));
+    }
+
     pub(crate) fn patch32(&mut self, at: usize, value: u32) {
         if let Some(bytes) = self.bytes.get_mut(at..at + 4) {
             bytes.copy_from_slice(&value.to_le_bytes());

@@ -54,6 +54,10 @@ pub enum Countdown {
 /// the thread's block as their argument.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Runtime {
+    /// Looks an access up, whose address is the second argument, if it is of
+    /// the commonest kind: 1; else 0, and `access` is to do it. DF may be set,
+    /// FLAGS is not yet.
+    pub quick: u64,
     /// Looks an access up: 0 = go on, 1 = a record is due, else an
     /// [`Exit`](crate::block::Exit) is in EXIT.
     pub access: u64,

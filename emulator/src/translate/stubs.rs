@@ -1,7 +1,7 @@
 //! What each zone begins with: the way from translated code to the runtime
 //! and back.
 
-use super::assembler::Assembler;
+use super::assembler::{Assembler, low32};
 use super::register::{Gpr, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, RSP};
 use super::settings::Runtime;
 use super::stop;
@@ -40,19 +40,19 @@ pub(crate) fn write(code: &mut Assembler, runtime: &Runtime) -> Stubs {
     code.put(&[0x0f, 0x18, 0x09]);
     code.store(block::SITE, RAX);
     code.store(block::ADDRESS, RCX);
-    code.put(&[0x48, 0x8b, 0x48, 0x08]); // mov rcx, [rax + 8]
-    code.store(block::RESUME, RCX);
+    code.put(&[0x48, 0x8b, 0x40, 0x08]); // mov rax, [rax + 8]
+    code.store(block::RESUME, RAX);
     let entered = code.here();
     enter(code, runtime);
-    call(code, runtime.access);
-    code.put(&[0x48, 0x85, 0xc0, 0x0f, 0x85]); // test rax, rax; jne due
-    let due = code.bytes.len();
+    code.copy(RSI, RCX);
+    call(code, runtime.quick);
+    code.put(&[0x48, 0x85, 0xc0, 0x0f, 0x84]); // test rax, rax; je rest
+    let rest = code.bytes.len();
     code.u32(0);
     let back = code.here();
     leave(code, runtime);
-    let distance = code.bytes.len() - due - 4;
-    code.patch32(due, super::assembler::low32(distance as u64));
-    record(code, runtime, back);
+    code.close_near(rest);
+    access(code, runtime, back);
 
     code.align(16);
     let miss = code.here();
@@ -68,7 +68,7 @@ pub(crate) fn write(code: &mut Assembler, runtime: &Runtime) -> Stubs {
     leave(code, runtime);
     let tail = code.here();
     let distance = code.bytes.len() - to_tail - 4;
-    code.patch32(to_tail, super::assembler::low32(distance as u64));
+    code.patch32(to_tail, low32(distance as u64));
     code.load(RCX, block::HOST);
     code.put(&[0xe3, 0]);
     let unknown = code.bytes.len() - 1;
@@ -84,7 +84,8 @@ pub(crate) fn write(code: &mut Assembler, runtime: &Runtime) -> Stubs {
     Stubs { slow, entered, miss, missed, tail, boundary, end: code.here() }
 }
 
-/// Saves what the runtime may change, goes to its stack.
+/// Saves what the runtime may change, goes to its stack; the block is its
+/// argument. DF stays as it is.
 fn enter(code: &mut Assembler, runtime: &Runtime) {
     code.flags_out();
     for register in SAVED {
@@ -92,17 +93,18 @@ fn enter(code: &mut Assembler, runtime: &Runtime) {
     }
     code.store(RSP.slot(), RSP);
     code.load(RSP, block::STACK);
-    code.put(&[0x9c, 0x65, 0x8f, 0x04, 0x25]); // pushfq; pop gs:[FLAGS]
-    code.u32(super::assembler::low32(block::FLAGS as u64));
     code.byte(0x50); // push rax
     let vectors = vectors(runtime);
-    let room = 8 + 16 * i32::try_from(vectors.len()).unwrap_or(16);
-    code.add(RSP, -room);
+    code.add(RSP, -room(&vectors));
     for (place, &vector) in vectors.iter().enumerate() {
         movups(code, 0x11, vector, place);
     }
-    code.byte(0xfc); // cld
     code.load(RDI, block::SELF);
+}
+
+/// Bytes below the saved flags.
+fn room(vectors: &[u8]) -> i32 {
+    8 + 16 * i32::try_from(vectors.len()).unwrap_or(16)
 }
 
 fn call(code: &mut Assembler, function: u64) {
@@ -116,13 +118,8 @@ fn leave(code: &mut Assembler, runtime: &Runtime) {
     for (place, &vector) in vectors.iter().enumerate() {
         movups(code, 0x10, vector, place);
     }
-    code.add(RSP, 8 + 16 * i32::try_from(vectors.len()).unwrap_or(16));
+    code.add(RSP, room(&vectors));
     code.byte(0x58); // pop rax
-    // test byte gs:[FLAGS + 1], 4: the direction flag
-    code.put(&[0x65, 0xf6, 0x04, 0x25]);
-    code.u32(super::assembler::low32(block::FLAGS as u64 + 1));
-    code.byte(4);
-    code.put(&[0x74, 1, 0xfd]); // je over; std
     code.flags_in();
     for register in SAVED {
         code.load(register, register.slot());
@@ -133,28 +130,47 @@ fn leave(code: &mut Assembler, runtime: &Runtime) {
     code.jump_slot(block::RESUME);
 }
 
-/// A record is due, or the runtime has a reason to stop.
-fn record(code: &mut Assembler, runtime: &Runtime, back: u64) {
-    code.put(&[0x48, 0x83, 0xf8, 1, 0x75, 0]); // cmp rax, 1; jne exit
+/// What `quick` left: all flags become known, a record may be due, or the
+/// runtime has a reason to stop.
+fn access(code: &mut Assembler, runtime: &Runtime, back: u64) {
+    let flags = block::FLAGS as u64;
+    code.put(&[0x48, 0x8b, 0x84, 0x24]); // mov rax, [rsp + room]
+    code.put(&room(&vectors(runtime)).to_le_bytes());
+    code.flags_in();
+    code.put(&[0x9c, 0x65, 0x8f, 0x04, 0x25]); // pushfq; pop gs:[FLAGS]
+    code.u32(low32(flags));
+    code.byte(0xfc); // cld
+    code.load(RDI, block::SELF);
+    call(code, runtime.access);
+    code.put(&[0x48, 0x83, 0xf8, 1, 0x77, 0]); // cmp rax, 1; ja exit
     let exit = code.bytes.len() - 1;
+    code.put(&[0x0f, 0x82]); // jb done
+    let done = code.bytes.len();
+    code.u32(0);
     for register in KEPT {
         code.store(register.slot(), register);
     }
     let again = code.here();
     code.load(RDI, block::SELF);
     call(code, runtime.record);
-    code.put(&[0x48, 0x85, 0xc0, 0x0f, 0x84]); // test rax, rax; je back
-    let relative = super::assembler::reach(code.here() + 4, back).unwrap_or(0);
-    code.put(&relative.to_le_bytes());
+    code.put(&[0x48, 0x85, 0xc0, 0x74, 0]); // test rax, rax; je written
+    let written = code.bytes.len() - 1;
     code.close_short(exit);
     stop::write(code, stop::RUNTIME, 0, 0);
     // cmp qword gs:[EXIT], RingFull
     code.put(&[0x65, 0x48, 0x83, 0x3c, 0x25]);
-    code.u32(super::assembler::low32(block::EXIT as u64));
+    code.u32(low32(block::EXIT as u64));
     code.byte(6);
     code.put(&[0x0f, 0x84]);
     let relative = super::assembler::reach(code.here() + 4, again).unwrap_or(0);
     code.put(&relative.to_le_bytes());
+    code.close_short(written);
+    code.close_near(done);
+    // test byte gs:[FLAGS + 1], 4: the direction flag
+    code.put(&[0x65, 0xf6, 0x04, 0x25]);
+    code.u32(low32(flags + 1));
+    code.byte(4);
+    code.put(&[0x74, 1, 0xfd]); // je over; std
     code.jump(back);
 }
 
@@ -168,5 +184,5 @@ fn movups(code: &mut Assembler, opcode: u8, vector: u8, place: usize) {
         code.byte(0x44);
     }
     code.put(&[0x0f, opcode, 0x84 | (vector & 7) << 3, 0x24]);
-    code.u32(super::assembler::low32(16 * place as u64));
+    code.u32(low32(16 * place as u64));
 }

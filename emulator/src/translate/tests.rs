@@ -69,6 +69,7 @@ fn features(bmi2: bool) -> CpuFeatures {
 fn cache(needs: Needs, features: CpuFeatures) -> CodeCache {
     let address = |function: extern "C" fn(u64) -> u64| function as usize as u64;
     let runtime = Runtime {
+        quick: address(sys::quick),
         access: address(sys::access),
         record: address(sys::record),
         lookup: address(sys::lookup),

@@ -1,8 +1,8 @@
 //! Threads on the model behind the checks that translated code makes.
 
-use crate::block::{ENTRIES, index, key, stamp_index};
+use crate::block::{index, key, stamp_index};
 use crate::model::{
-    Access, Alone, Core, Events, LINE, Outcome, Outside, Served, Shape, Tables, Translated,
+    Access, Alone, Core, Events, LINE, Outcome, Outside, Served, Shape, Table, Tables, Translated,
 };
 
 /// The memory of one thread.
@@ -16,11 +16,11 @@ struct Thread {
 fn tables() -> Box<Tables> {
     let make = || {
         Box::new(Tables {
-            loads: [0; ENTRIES],
-            load_stamps: [0; ENTRIES],
-            stores: [0; ENTRIES],
-            fetches: [0; ENTRIES],
-            fetch_stamps: [0; ENTRIES],
+            loads: Table::EMPTY,
+            load_stamps: Table::EMPTY,
+            stores: Table::EMPTY,
+            fetches: Table::EMPTY,
+            fetch_stamps: Table::EMPTY,
         })
     };
     let thread = std::thread::Builder::new().stack_size(64 << 20);
@@ -122,7 +122,16 @@ impl Machine {
             && self.shape.forward | self.shape.prefetch == 0
         {
             // As the runtime does it.
-            return core(alone, &self.shape).alone(&mut self.common, access);
+            let mut core = core(alone, &self.shape);
+            let common = &mut self.common;
+            let quick = match (self.shape.quick, self.shape.dtlb.exists()) {
+                (8, false) => core.quick::<8, false>(common, access),
+                (8, true) => core.quick::<8, true>(common, access),
+                (12, false) => core.quick::<12, false>(common, access),
+                (12, true) => core.quick::<12, true>(common, access),
+                _ => None,
+            };
+            return quick.unwrap_or_else(|| core.alone(common, access));
         }
         self.model(number, |core, world| core.access(world, access))
     }

@@ -14,6 +14,32 @@ const STORE: u8 = AccessKind::Store as u8;
 const FETCH: u8 = AccessKind::Fetch as u8;
 const NONE: u8 = AccessKind::None as u8;
 
+/// One access, if it is of the commonest kind and no record comes of it:
+/// false when not, and [`access`] is to look it up.
+///
+/// The kind is for a `WAYS` and `TLB` as [`Core::quick`](crate::model::Core::quick)
+/// has them, and a thread that is alone.
+#[inline(always)]
+pub(super) fn quick<const WAYS: usize, const TLB: bool>(
+    local: &mut Local<'_>,
+    common: &mut [u64],
+    site: &Site,
+    address: u64,
+) -> bool {
+    let within = (address & (LINE - 1)) + u64::from(site.size) <= LINE;
+    if site.kind > STORE || site.marks & COUNTED != 0 || !within || local.thread.countdown <= 1 {
+        return false;
+    }
+    let write = site.kind == STORE;
+    let stamp = local.thread.clock.wrapping_add(u64::from(site.offset));
+    let access = Access { address, size: 1, read: !write, write, ip: 0, stamp };
+    let Some(outcome) = local.core().quick::<WAYS, TLB>(common, access) else { return false };
+    local.thread.own.waited += outcome.latency(&local.header.shape);
+    let counts = outcome.events().meet(Events(local.header.events));
+    local.thread.countdown -= u64::from(counts);
+    true
+}
+
 /// Whether a site is a load or store within a line and nothing rare is
 /// modelled: what [`alone`] is for.
 #[inline(always)]

@@ -144,6 +144,50 @@ fn lock(lock: &AtomicU64, own: u64) {
     }
 }
 
+/// Looks up the access that SITE tells, whose address is ADDRESS, if that is
+/// of the commonest kind: 1; else 0, and [`access`] is to do it.
+///
+/// DF may be set: nothing here may copy memory by string instructions.
+///
+/// # Safety
+/// As for [`access`].
+pub unsafe extern "C" fn quick(block: *mut u8, address: u64) -> u64 {
+    // SAFETY: the caller's promise.
+    let (header, _) = unsafe { header(block) };
+    if header.several.load(Ordering::Relaxed) != 0 {
+        return 0;
+    }
+    let kind = match (header.shape.dtlb.exists(), header.shape.quick) {
+        (false, 8) => quick_of::<8, false>,
+        (false, 12) => quick_of::<12, false>,
+        (true, 8) => quick_of::<8, true>,
+        (true, 12) => quick_of::<12, true>,
+        _ => return 0,
+    };
+    // SAFETY: the caller's promise, and the thread is alone.
+    unsafe { kind(block, address) }
+}
+
+/// [`quick`] for one kind of it.
+///
+/// # Safety
+/// As for [`access`], and the thread is alone.
+#[inline(never)]
+unsafe extern "C" fn quick_of<const WAYS: usize, const TLB: bool>(
+    block: *mut u8,
+    address: u64,
+) -> u64 {
+    // SAFETY: the caller's promise.
+    let (header, common) = unsafe { header(block) };
+    // SAFETY: the thread is alone.
+    let common = unsafe { words_in_common(header, common) };
+    // SAFETY: the thread is alone.
+    let mut local = unsafe { local(block, header) };
+    // SAFETY: SITE is that of the stub that came here.
+    let site = unsafe { &*(local.thread.site as *const Site) };
+    u64::from(slow_path::quick::<WAYS, TLB>(&mut local, common, site, address))
+}
+
 /// The slow path of the access that SITE and ADDRESS tell: looks it up in
 /// the model, fills the tables. Returns a [`Next`].
 ///

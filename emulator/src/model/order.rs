@@ -1,0 +1,85 @@
+//! The order of up to 16 ways in one word: four bits each, the way with the
+//! smallest stamp lowest.
+
+/// Ways that a word has room for.
+pub(super) const MOST: usize = 16;
+
+/// The ways of a set, ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Order(u64);
+
+/// Way n is the n-th.
+const NATURAL: u64 = 0xfedc_ba98_7654_3210;
+
+/// Bits of the first so many ways of an order.
+#[inline(always)]
+fn below(ways: usize) -> u64 {
+    if ways < MOST { (1 << (4 * ways)) - 1 } else { u64::MAX }
+}
+
+impl Order {
+    /// From its word in memory: 0 is the natural order.
+    #[inline(always)]
+    pub(super) fn of(word: u64, ways: usize) -> Order {
+        Order((word ^ NATURAL) & below(ways))
+    }
+
+    /// Its word.
+    #[inline(always)]
+    pub(super) fn word(self, ways: usize) -> u64 {
+        self.0 ^ NATURAL & below(ways)
+    }
+
+    /// The first way.
+    #[inline(always)]
+    pub(super) fn first(self) -> usize {
+        super::word(self.0 & 15)
+    }
+
+    /// The second one.
+    #[inline(always)]
+    pub(super) fn second(self) -> usize {
+        super::word(self.0 >> 4 & 15)
+    }
+
+    /// The first way made the last one.
+    #[inline(always)]
+    pub(super) fn turned(self, ways: usize) -> Order {
+        Order(self.0 >> 4 | (self.0 & 15) << (4 * (ways - 1)))
+    }
+
+    /// With a way moved so that it has so many before it.
+    #[inline]
+    pub(super) fn with(self, way: usize, before: usize) -> Order {
+        let way = u64::try_from(way).unwrap_or(0);
+        let mut now = 0;
+        while now + 1 < MOST && self.0 >> (4 * now) & 15 != way {
+            now += 1;
+        }
+        let others = self.0 & below(now) | self.0 >> 4 & !below(now);
+        let to = before.min(MOST - 1);
+        Order(others & below(to) | way << (4 * to) | (others & !below(to)) << 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_move() {
+        let order = Order::of(0, 8);
+        assert_eq!((order.first(), order.second(), order.word(8)), (0, 1, 0));
+        let turned = order.turned(8);
+        assert_eq!(turned, order.with(0, 7));
+        assert_eq!((turned.first(), turned.second()), (1, 2));
+        assert_eq!(Order::of(turned.word(8), 8), turned);
+        assert_eq!(order.with(5, 5), order);
+        assert_eq!(order.with(5, 0), Order(0x7643_2105));
+        assert_eq!(order.with(2, 4), Order(0x7652_4310));
+        let wide = Order::of(0, 16);
+        assert_eq!(wide.with(0, 15), wide.turned(16));
+        assert_eq!(wide.with(15, 0).first(), 15);
+        assert_eq!(wide.with(15, 15), wide);
+    }
+}
