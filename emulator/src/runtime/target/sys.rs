@@ -1,5 +1,7 @@
 //! From addresses to types, and the entries of the image.
 
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::slice;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +9,7 @@ use super::branches;
 use super::header::Header;
 use super::local::Local;
 use super::ring::{PAGE, Ring};
-use super::thread::Thread;
+use super::thread::{STRIDES, Thread};
 use super::{Next, record as writer, slow_path};
 use crate::block::{SIZE, Site};
 use crate::model::{Core, Outside};
@@ -185,7 +187,23 @@ unsafe extern "C" fn quick_of<const WAYS: usize, const TLB: bool>(
     let mut local = unsafe { local(block, header) };
     // SAFETY: SITE is that of the stub that came here.
     let site = unsafe { &*(local.thread.site as *const Site) };
+    fetch_ahead(local.thread, site, address);
     u64::from(slow_path::quick::<WAYS, TLB>(&mut local, common, site, address))
+}
+
+/// Brings what the instruction will want soon into the host's caches, which
+/// its own prefetchers do not where strides are large. Never faults.
+#[inline(always)]
+fn fetch_ahead(thread: &mut Thread, site: &Site, address: u64) {
+    let place = usize::try_from(site.ip).unwrap_or(0) % STRIDES;
+    let Some(ahead) = thread.strides.get_mut(place).and_then(|stride| stride.ahead(address)) else {
+        return;
+    };
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint; nothing is accessed.
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(ahead as *const i8);
+    }
 }
 
 /// The slow path of the access that SITE and ADDRESS tell: looks it up in

@@ -30,11 +30,37 @@ pub struct Thread {
     pub vectors: [[u64; 8]; 3],
     pub spare: [u64; 8],
     pub own: Own,
-    rest: [u8; block::SYSCALLS - block::RUNTIME - size_of::<Own>()],
+    pub strides: [Stride; STRIDES],
+    rest: [u8; block::SYSCALLS - block::RUNTIME - size_of::<Own>() - 16 * STRIDES],
     pub syscalls: [u8; block::SYSCALLS_LEN],
     stack_memory: [u8; block::LOADS - block::SYSCALLS - block::SYSCALLS_LEN],
     pub tables: Tables,
     pub branches: [u64; ENTRIES],
+}
+
+/// Places for instructions that go through memory step by step.
+pub const STRIDES: usize = 64;
+
+/// Where an instruction that misses was last, and how it came there.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Stride {
+    /// Address of its access.
+    pub last: u64,
+    /// From the one before to that.
+    pub step: u64,
+}
+
+impl Stride {
+    /// Enters an access: where one some steps ahead will be, if it keeps its
+    /// stride.
+    #[inline(always)]
+    pub fn ahead(&mut self, address: u64) -> Option<u64> {
+        let step = address.wrapping_sub(self.last);
+        let same = step == self.step;
+        *self = Stride { last: address, step };
+        same.then(|| address.wrapping_add(step.wrapping_mul(8)))
+    }
 }
 
 /// What the runtime keeps of a thread.
