@@ -55,7 +55,6 @@ impl Core<'_> {
         {
             return None;
         }
-        let slot = self.leave::<WAYS>(line, (set, from), access.stamp)?;
         let (of_page, page) = if TLB {
             let (outcome, page) = self.translate(line, access.stamp);
             let other = if access.write { Events::DTLB_LOAD_MISS } else { Events::DTLB_STORE_MISS };
@@ -63,28 +62,11 @@ impl Core<'_> {
         } else {
             (Outcome::default(), NO_PAGE)
         };
-        let mut state = if access.write { MODIFIED } else { EXCLUSIVE };
-        let mut was = 0;
-        if let Some(set) = of(self.words, &self.shape.l2, number) {
-            was = to_front(set, line | state, |here| super::is(here, line));
-            if !access.write && was != 0 {
-                state = was & STATE;
-                if let Some(first) = set.first_mut() {
-                    *first = line | state;
-                }
-            }
-        }
-        let outcome = if was != 0 {
-            SECOND
-        } else if self.third(common, line) {
-            THIRD
-        } else {
-            MEMORY
-        };
-        *self.words.first_chunk_mut::<NEAR>()?.get_mut(slot)? = line | state;
+        let (outcome, entry) = self.beyond(common, line, access.write);
+        self.replace::<WAYS, TLB>(set, entry, access.stamp)?;
         *self.tables.loads.get_mut(at)? = key(line);
         // Its stamp in there is older than the one it has now: as good as none.
-        if state == MODIFIED {
+        if entry & STATE == MODIFIED {
             *self.tables.stores.get_mut(at)? = key(line);
         }
         if TLB {
@@ -94,53 +76,67 @@ impl Core<'_> {
         Some(outcome)
     }
 
-    /// Makes room in a set as [`Core::install`] does: where its new line
-    /// goes, whose stamp and place in the order are there already.
+    /// Brings a line from beyond the first level, as [`Core::outer`] does.
     #[inline(always)]
-    fn leave<const WAYS: usize>(
+    fn beyond(&mut self, common: &mut [u64], line: u64, write: bool) -> (Outcome, u64) {
+        let entry = line | if write { MODIFIED } else { EXCLUSIVE };
+        if let Some(set) = of(self.words, &self.shape.l2, line >> 6) {
+            let was = to_front(set, entry, |here| super::is(here, line));
+            if was != 0 {
+                let entry = if write { entry } else { was };
+                if let Some(first) = set.first_mut() {
+                    *first = entry;
+                }
+                return (SECOND, entry);
+            }
+        }
+        (if self.third(common, line) { THIRD } else { MEMORY }, entry)
+    }
+
+    /// Puts a line into the place of the one of its set that was used the
+    /// longest time ago, as [`Core::install`] does.
+    #[inline(always)]
+    fn replace<const WAYS: usize, const TLB: bool>(
         &mut self,
-        line: u64,
-        (set, from): (usize, usize),
+        set: usize,
+        new: u64,
         stamp: u64,
-    ) -> Option<usize> {
+    ) -> Option<()> {
+        let from = FIRST + set * 2 * WAYS;
         let near = self.words.first_chunk_mut::<NEAR>()?;
         let mut order = Order::of(*near.get(ORDERS + set)?, WAYS);
         let mut slot = from + order.first();
-        let bound = *near.get(from + WAYS + order.second())?;
-        let mut entry = *near.get(slot)?;
-        let mut known = core::mem::replace(near.get_mut(slot + WAYS)?, stamp);
-        let mut place = index(entry);
-        let mut shown = self.tables.loads.get(place) == Some(&key(entry & !STATE));
-        let mut hit = *self.tables.load_stamps.get(stamp_index(place))?;
+        let mut gone = *near.get(slot)?;
+        let mut place = index(gone);
+        let mut shown = self.tables.loads.get(place) == Some(&key(gone & !STATE));
+        let hit = *self.tables.load_stamps.get(stamp_index(place))?;
         // Mostly it was not hit since the next one came.
-        if shown && hit > bound {
-            *near.get_mut(slot + WAYS)? = known;
-            (slot, hit) = self.victim::<false>(line);
-            slot &= NEAR - 1;
+        if shown && hit > *near.get(from + WAYS + order.second())? {
+            slot = self.victim::<false>(new & !STATE).0 & (NEAR - 1);
             let near = self.words.first_chunk_mut::<NEAR>()?;
             order = Order::of(*near.get(ORDERS + set)?, WAYS);
-            entry = *near.get(slot)?;
-            known = core::mem::replace(near.get_mut(slot + WAYS)?, stamp);
-            place = index(entry);
-            shown = self.tables.loads.get(place) == Some(&key(entry & !STATE));
+            gone = *near.get(slot)?;
+            place = index(gone);
+            shown = self.tables.loads.get(place) == Some(&key(gone & !STATE));
+        } else if TLB && shown && hit > *near.get(slot + WAYS)? {
+            self.page_used(gone & !STATE, hit);
         }
         let near = self.words.first_chunk_mut::<NEAR>()?;
         *near.get_mut(ORDERS + set)? = order.turned(WAYS).word(WAYS);
-        if entry == 0 {
-            return Some(slot);
+        *near.get_mut(slot)? = new;
+        *near.get_mut(slot + WAYS)? = stamp;
+        if gone == 0 {
+            return Some(());
         }
         if !shown {
             self.count_hidden(-1);
-            return Some(slot);
+            return Some(());
         }
         *self.tables.loads.get_mut(place)? = NO_LINE;
         // Stores write unseen only to what is modified.
-        if entry & STATE == MODIFIED {
+        if gone & STATE == MODIFIED {
             *self.tables.stores.get_mut(place)? = NO_LINE;
         }
-        if hit > known {
-            self.page_used(entry & !STATE, hit);
-        }
-        Some(slot)
+        Some(())
     }
 }

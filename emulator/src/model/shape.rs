@@ -21,15 +21,18 @@ impl Level {
         self.sets != 0
     }
 
+    /// The set where their number is no power of two.
+    #[cold]
+    #[inline(never)]
+    fn set_of_any(&self, number: u64) -> u64 {
+        number.checked_rem(self.sets).unwrap_or(0)
+    }
+
     /// The set of a line or page, by its number.
     #[inline(always)]
     pub fn set(&self, number: u64) -> u64 {
         let mask = self.sets.wrapping_sub(1);
-        if self.sets & mask == 0 {
-            number & mask
-        } else {
-            number.checked_rem(self.sets).unwrap_or(0)
-        }
+        if self.sets & mask == 0 { number & mask } else { self.set_of_any(number) }
     }
 }
 
