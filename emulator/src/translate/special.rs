@@ -190,6 +190,8 @@ impl Emitter {
         self.hot.u32(relative);
         let distance = self.hot.bytes.len() - done - 4;
         self.hot.patch32(done, low32(distance as u64));
+        // Nothing was stored on the way that makes no step.
+        self.valid = Gprs::NONE;
         self.wrote(usage.written);
     }
 }
