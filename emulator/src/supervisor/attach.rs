@@ -99,7 +99,10 @@ fn needs(settings: &Settings) -> Result<Needs, StartError> {
         }
         _ => (true, None),
     };
-    Ok(Needs { data, fetch: false, countdown, burst: settings.burst.is_some() })
+    // Code takes room from data in the levels that hold both.
+    let fetch =
+        settings.geometry.l1i.is_some() && matches!(settings.event, Event::L2Miss | Event::L3Miss);
+    Ok(Needs { data, fetch, countdown, burst: settings.burst.is_some() })
 }
 
 /// What can be told before anything is changed.

@@ -88,6 +88,49 @@ fn the_misses_are_those_of_a_single_stepped_program() {
     assert_same(&recorded.records, &misses(&steps));
 }
 
+/// Caches in which code and data meet.
+const BOTH: &str = "l1d=2k,2,64 l1i=1k,2,64 l2=4k,4,64 l3=off dtlb=off stlb=off";
+
+/// The second level holds code, too: its lines come there as the program runs
+/// into them, and put lines of data out.
+#[test]
+fn the_second_level_s_misses_are_those_with_code_in_it() {
+    let program = Workload::bare("accesses.S");
+    let (steps, _) = steps(&program.path());
+    let [mut data, mut code] =
+        [(2 << 10, 2), (1 << 10, 2)].map(|(size, ways)| Cache::new(size, ways, 64));
+    let mut second = Cache::new(4 << 10, 4, 64);
+    let mut expected = Vec::new();
+    let lines =
+        |start: u64, size: u64| (start / 64..=(start + size - 1) / 64).map(|line| line * 64);
+    for step in &steps {
+        let length = u64::try_from(step.instruction.len()).unwrap();
+        for line in lines(step.ip, length) {
+            if code.misses(line, 1) {
+                second.misses(line, 1);
+            }
+        }
+        for access in &step.accesses {
+            let mut missed = false;
+            for line in lines(access.address, access.size) {
+                missed |= data.misses(line, 1) && second.misses(line, 1);
+            }
+            if missed {
+                expected.push(Expected {
+                    ip: step.ip,
+                    address: access.address,
+                    size: access.size,
+                    store: access.store,
+                    flags: step.state.flags & FLAGS,
+                    registers: step.state.registers,
+                });
+            }
+        }
+    }
+    let recorded = Recording::every(Event::L2Miss, BOTH).of(&program.path(), &[]);
+    assert_same(&recorded.records, &expected);
+}
+
 /// Repeated string instructions that end at what they find, or leave it in a
 /// register: done step by step, counted before the first, with no address.
 fn has_steps(instruction: &Instruction) -> bool {
