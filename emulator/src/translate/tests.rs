@@ -3,11 +3,13 @@
 
 mod changes;
 mod fuzz;
+mod generator;
 mod programs;
 mod records;
 #[allow(unsafe_code, reason = "ptrace, mmap and fork have no safe form")]
 mod sys;
 
+use iced_x86::Register;
 use libc::user_regs_struct;
 
 use super::{CodeSource, Countdown, CpuFeatures, Needs, Phase, Runtime, Stop, Translation};
@@ -285,12 +287,12 @@ fn start_state(child: &Child) -> State {
     let mut state = take(child);
     let registers = &mut state.registers;
     for number in 0..16 {
-        *register_mut(registers, number) = sys::DATA + 0x800 + 0x208 * number as u64;
+        *register_mut(registers, number) = pointer(number);
     }
     registers.rax = 7;
     registers.rcx = 5;
     registers.rdx = 0x11;
-    registers.rsp = sys::STACK + 0x1000;
+    registers.rsp = start_address(Register::RSP);
     registers.rip = sys::CODE;
     registers.eflags = 0x202;
     registers.fs_base = sys::DATA;
@@ -299,6 +301,15 @@ fn start_state(child: &Child) -> State {
         *byte = u8::try_from(at * 7 % 251).unwrap();
     }
     state
+}
+
+fn pointer(number: usize) -> u64 {
+    sys::DATA + 0x800 + 0x208 * number as u64
+}
+
+/// What a register that points somewhere holds at the start.
+fn start_address(register: Register) -> u64 {
+    if register == Register::RSP { sys::STACK + 0x1000 } else { pointer(register.number()) }
 }
 
 /// Puts code where the program is and forgets what was made of other code.

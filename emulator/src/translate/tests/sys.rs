@@ -15,6 +15,8 @@ pub(crate) const DATA: u64 = BASE + 0x10_0000;
 pub(crate) const DATA_LEN: usize = 0x4000;
 pub(crate) const STACK: u64 = BASE + 0x20_0000;
 pub(crate) const STACK_LEN: usize = 0x2000;
+/// What the program may write.
+const WRITABLE: [(u64, usize); 2] = [(DATA, DATA_LEN), (STACK, STACK_LEN)];
 /// The runtime's log: count, then entries of 32 words.
 pub(crate) const LOG: u64 = BASE + 0x1000_0000;
 pub(crate) const RUNTIME_STACK: u64 = BASE + 0x1020_0000;
@@ -22,6 +24,8 @@ pub(crate) const BLOCK: u64 = BASE + 0x1040_0000;
 pub(crate) const ZONE: u64 = BASE + 0x1100_0000;
 pub(crate) const ZONE_LEN: usize = 0x80_0000;
 const LEN: usize = 0x1200_0000;
+/// From [`LOG`] on nothing is the program's.
+pub(crate) const ENGINE_LEN: usize = LEN - 0x1000_0000;
 
 /// Words of RUNTIME that tell the test's runtime what to do.
 pub(crate) const FILL: usize = block::RUNTIME;
@@ -53,6 +57,9 @@ impl Child {
         // SAFETY: a new mapping where nothing is (NOREPLACE).
         let got = unsafe { libc::mmap(wanted, LEN, rwx, flags, -1, 0) };
         assert_eq!(got, wanted, "mmap at {BASE:#x}");
+        for (start, length) in WRITABLE {
+            alias(start, length);
+        }
         // SAFETY: the child calls async-signal-safe functions alone.
         let pid = unsafe { libc::fork() };
         if pid == 0 {
@@ -128,7 +135,35 @@ impl Drop for Child {
         let base = ptr::with_exposed_provenance_mut::<c_void>(usize::try_from(BASE).unwrap());
         // SAFETY: our own mapping; nothing refers to it any more.
         unsafe { libc::munmap(base, LEN) };
+        for (start, length) in WRITABLE {
+            let low = ptr::with_exposed_provenance_mut(usize::try_from(low(start)).unwrap());
+            // SAFETY: as above.
+            unsafe { libc::munmap(low, length) };
+        }
     }
+}
+
+/// What addresses of 32 bits find.
+fn low(address: u64) -> u64 {
+    address & 0xffff_ffff
+}
+
+/// Maps the program's memory a second time, where the low halves of addresses
+/// in it point.
+fn alias(start: u64, length: usize) {
+    let at = |address: u64| {
+        ptr::with_exposed_provenance_mut::<c_void>(usize::try_from(address).unwrap())
+    };
+    let wanted = at(low(start));
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+    // SAFETY: a new mapping where nothing is (NOREPLACE).
+    let got = unsafe { libc::mmap(wanted, length, libc::PROT_NONE, flags, -1, 0) };
+    assert_eq!(got, wanted, "mmap at {:#x}", low(start));
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    // SAFETY: of a shared mapping, the length 0 asks for another one; it takes
+    // the place of the one just made.
+    let got = unsafe { libc::mremap(at(start), 0, length, flags, wanted) };
+    assert_eq!(got, wanted, "mremap to {:#x}", low(start));
 }
 
 fn child() -> ! {
@@ -145,6 +180,9 @@ fn child() -> ! {
     protect(CODE, DATA, libc::PROT_READ | libc::PROT_EXEC);
     protect(DATA, DATA + DATA_LEN as u64, libc::PROT_READ | libc::PROT_WRITE);
     protect(STACK, STACK + STACK_LEN as u64, libc::PROT_READ | libc::PROT_WRITE);
+    for (start, length) in WRITABLE {
+        protect(low(start), low(start) + length as u64, libc::PROT_READ | libc::PROT_WRITE);
+    }
     protect(DATA + DATA_LEN as u64, STACK, libc::PROT_NONE);
     protect(STACK + STACK_LEN as u64, LOG, libc::PROT_NONE);
     // SAFETY: stops this process.
