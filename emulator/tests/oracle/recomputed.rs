@@ -80,6 +80,13 @@ fn each_recorded_address_is_what_the_registers_say() {
     }
 }
 
+#[test]
+fn so_is_each_address_of_programs_that_walk_memory() {
+    assert_addresses("chase.c", Event::L1DataMiss, &["20000"]);
+    assert_addresses("matrix.c", Event::L1DataMiss, &["row", "1"]);
+    assert_addresses("surroundings.c", Event::L1DataMiss, &[]);
+}
+
 /// A record's registers are those of its own instruction, whatever the event.
 #[test]
 fn so_are_those_of_tlb_and_split_events() {
