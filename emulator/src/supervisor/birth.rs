@@ -51,6 +51,13 @@ impl Engine {
         if mode == Mode::Emulated {
             let (space, number) = self.block_of(tid)?;
             let base = space.get(number, block::GS_BASE);
+            self.task(child)?.unborn = true;
+            let memory = self.task(child)?.memory;
+            if self.memories.get(&memory).is_some_and(|of| of.slot.is_none()) {
+                self.task(child)?.gs_base = base;
+                self.account.threads += 1;
+                return Ok(());
+            }
             let to = self.give_block(child)?;
             let space = self.space_of(child)?;
             space.set(to, block::GS_BASE, base);
@@ -61,7 +68,6 @@ impl Engine {
                 let value = space.get(number, at);
                 space.set(to, at, value);
             }
-            self.task(child)?.unborn = true;
             self.tell_page_sizes(child)?;
         }
         Ok(())
@@ -86,16 +92,15 @@ impl Engine {
     }
 
     /// The address space of a forked process: it runs the same translated
-    /// code, on a model of its own, until either changes its code.
+    /// code, on a model of its own, until either changes its code. Where no
+    /// model is free it gets code of its own, when it starts.
     fn fork_memory(&mut self, parent: u32) -> Result<u32, Trouble> {
         let of = self.memories.get(&parent).ok_or(Trouble::Gone)?;
         let (id, gadget, fixed) = (of.space, of.gadget, of.fixed);
         let (trap_action, page_sizes) = (of.trap_action, of.page_sizes.clone());
         let bytes = self.ring_bytes();
         let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
-        let slot = space
-            .take_slot(&self.plan.setup, bytes)
-            .ok_or_else(|| Trouble::Broken("too many processes forked from one".into()))?;
+        let slot = space.take_slot(&self.plan.setup, bytes);
         let number = self.new_id();
         let memory = AddressSpace { space: id, slot, gadget, fixed, trap_action, page_sizes };
         self.memories.insert(number, memory);
@@ -105,16 +110,17 @@ impl Engine {
     /// A new task stands behind the call that made it, in translated code,
     /// with its maker's block.
     pub(crate) fn start_task(&mut self, tid: i32) -> Result<(), Trouble> {
-        let number = match self.task(tid)?.block {
-            Some(number) => number,
-            None => self.give_block(tid)?,
+        self.task(tid)?.unborn = false;
+        let Some(number) = self.task(tid)?.block else {
+            self.settle(tid)?;
+            self.move_out(tid)?;
+            return self.enter_and_go(tid);
         };
         let mut registers = ptrace::registers(tid)?;
         let space = self.space_of(tid)?;
         registers.gs_base = space.address(space.block_offset(number));
         space.set(number, block::FS_BASE, registers.fs_base);
         ptrace::set_registers(tid, &registers)?;
-        self.task(tid)?.unborn = false;
         self.go(tid)
     }
 

@@ -38,6 +38,8 @@ pub(crate) struct Task {
     pub(crate) memory: u32,
     /// Its block in the space.
     pub(crate) block: Option<usize>,
+    /// The program's own GS base while it has no block.
+    pub(crate) gs_base: u64,
     /// The program's own state, while the thread is stopped at an
     /// instruction's begin and not in translated code.
     pub(crate) guest: Option<Registers>,
@@ -64,6 +66,7 @@ impl Task {
             mode,
             memory: 0,
             block: None,
+            gs_base: 0,
             guest: None,
             pending: VecDeque::new(),
             waits: false,
@@ -81,8 +84,8 @@ impl Task {
 pub(crate) struct AddressSpace {
     /// Where its translated code is.
     pub(crate) space: u32,
-    /// Its model there.
-    pub(crate) slot: usize,
+    /// Its model there; None: all were taken, it is to move out.
+    pub(crate) slot: Option<usize>,
     /// A `syscall` instruction of the program.
     pub(crate) gadget: u64,
     /// ASLR is off: random numbers are made the same each time.
@@ -162,7 +165,11 @@ impl Engine {
             self.account.work.stops += 1;
             match self.handle(tid, stop) {
                 Ok(()) | Err(Trouble::Gone) => {}
-                Err(Trouble::Broken(text)) => break Err(text),
+                Err(Trouble::Broken(text)) => {
+                    // Who halts it must know that it stands already.
+                    self.reports.push_back((tid, Stop::Interrupted));
+                    break Err(text);
+                }
             }
         };
         self.finish(result)
@@ -258,6 +265,14 @@ impl Engine {
         Ok((self.space_of(tid)?, block))
     }
 
+    /// The GS base that a task's program has set.
+    pub(crate) fn own_gs_base(&mut self, tid: i32) -> Result<u64, Trouble> {
+        match self.task(tid)?.block {
+            Some(number) => Ok(self.space_of(tid)?.get(number, block::GS_BASE)),
+            None => Ok(self.task(tid)?.gs_base),
+        }
+    }
+
     /// Lets a stopped thread make system calls.
     pub(crate) fn inject<T>(
         &mut self,
@@ -343,7 +358,7 @@ impl Engine {
     pub(crate) fn release(&mut self, memory: u32, block: Option<usize>) {
         let Some(of) = self.memories.get(&memory) else { return };
         let (id, slot) = (of.space, of.slot);
-        if let (Some(space), Some(block)) = (self.spaces.get_mut(&id), block) {
+        if let (Some(space), Some(block), Some(slot)) = (self.spaces.get_mut(&id), block, slot) {
             let interval = self.plan.settings.interval;
             let records = space.get(block, RECORDS);
             let begun = interval.saturating_sub(space.get(block, block::COUNTDOWN));
@@ -357,7 +372,9 @@ impl Engine {
         }
         self.memories.remove(&memory);
         if let Some(space) = self.spaces.get_mut(&id) {
-            space.free_slot(slot);
+            if let Some(slot) = slot {
+                space.free_slot(slot);
+            }
             self.account.work.code = self.account.work.code.max(space.cache.used());
         }
         if !self.memories.values().any(|memory| memory.space == id) {

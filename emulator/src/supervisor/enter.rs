@@ -56,7 +56,9 @@ impl Engine {
             match result {
                 Ok(to) => {
                     let setup = self.plan.setup.clone();
-                    self.space_of(tid)?.enter_branches(&setup);
+                    let memory = self.task(tid)?.memory;
+                    let slot = self.memories.get(&memory).and_then(|of| of.slot);
+                    self.space_of(tid)?.enter_branches(&setup, slot.ok_or(Trouble::Gone)?);
                     return Ok(to);
                 }
                 Err(TranslateError::NoZone { near }) => self.add_zone(tid, near)?,

@@ -2,7 +2,6 @@
 
 use super::engine::{Engine, Mode};
 use super::trouble::Trouble;
-use crate::block;
 use crate::sys::ptrace;
 
 impl Engine {
@@ -102,8 +101,7 @@ impl Engine {
 
     /// Detaches a settled task with its own state.
     fn leave(&mut self, tid: i32) -> Result<(), Trouble> {
-        let (space, number) = self.block_of(tid)?;
-        let gs_base = space.get(number, block::GS_BASE);
+        let gs_base = self.own_gs_base(tid)?;
         let task = self.task(tid)?;
         let mut guest = task.guest.ok_or(Trouble::Gone)?;
         let pending: Vec<_> = task.pending.drain(..).collect();

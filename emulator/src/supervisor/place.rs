@@ -79,9 +79,7 @@ impl Engine {
         });
         let id = self.new_id();
         let mut space = Space::new(memory, layout, (base, ring_at), cache);
-        let slot = space
-            .take_slot(&self.plan.setup, self.ring_bytes())
-            .ok_or_else(|| broken("no slot in a new space"))?;
+        let slot = space.take_slot(&self.plan.setup, self.ring_bytes());
         self.spaces.insert(id, space);
         let number = self.new_id();
         let fixed = super::fixed::is_fixed(tid);
@@ -108,7 +106,7 @@ impl Engine {
         let task = self.task(tid)?;
         let (pid, memory) = (task.pid, task.memory);
         let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
-        let (slot, fixed, id) = (of.slot, of.fixed, of.space);
+        let (slot, fixed, id) = (of.slot.ok_or(Trouble::Gone)?, of.fixed, of.space);
         let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
         let number = space
             .take_block()
@@ -152,8 +150,7 @@ impl Engine {
         tasks.push(tid);
         let mut bases = Vec::new();
         for task in &tasks {
-            let (space, number) = self.block_of(*task)?;
-            bases.push(space.get(number, block::GS_BASE));
+            bases.push(self.own_gs_base(*task)?);
         }
         self.unmap(tid, (start, length))?;
         let mut blocks = Vec::new();

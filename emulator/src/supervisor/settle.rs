@@ -25,8 +25,8 @@ impl Engine {
         mut registers: Registers,
         location: Location,
     ) -> Result<Registers, Trouble> {
-        let (space, number) = self.block_of(tid)?;
         for at in (0..16).filter(|at| location.held >> at & 1 == 1) {
+            let (space, number) = self.block_of(tid)?;
             let value = space.get(number, block::REGISTERS + 8 * at);
             if let Some(place) = register(&mut registers, at) {
                 *place = value;
@@ -37,7 +37,10 @@ impl Engine {
                 registers.rip = location.next;
                 registers.rcx = location.next;
             }
-            Phase::Branching => registers.rip = space.get(number, block::BRANCH),
+            Phase::Branching => {
+                let (space, number) = self.block_of(tid)?;
+                registers.rip = space.get(number, block::BRANCH);
+            }
             _ => registers.rip = location.ip,
         }
         Ok(registers)

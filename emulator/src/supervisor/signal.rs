@@ -103,8 +103,8 @@ impl Engine {
     fn know_branch(&mut self, tid: i32, target: u64) -> Result<(), Trouble> {
         let memory = self.task(tid)?.memory;
         let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
-        if let Some(space) = self.spaces.get(&of.space) {
-            space.enter_branch(&self.plan.setup, of.slot, target);
+        if let (Some(space), Some(slot)) = (self.spaces.get(&of.space), of.slot) {
+            space.enter_branch(&self.plan.setup, slot, target);
         }
         Ok(())
     }

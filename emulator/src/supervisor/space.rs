@@ -18,9 +18,9 @@ use crate::sys::mapping::Memory;
 /// Room for the runtime's image.
 const IMAGE: usize = 1 << 20;
 /// Address spaces that can share code, as they do between fork and exec.
-const SLOTS: usize = 64;
-/// Threads at most at one time.
-const BLOCKS: usize = 1000;
+const SLOTS: usize = 512;
+/// Threads of them at most at one time.
+const BLOCKS: usize = 4096;
 /// Zones at most.
 const ZONES: usize = 24;
 /// Bytes of one: reserved, not used.
@@ -174,22 +174,21 @@ impl Space {
         }
     }
 
-    /// Enters new code into the tables of all address spaces that share it.
-    pub(crate) fn enter_branches(&mut self, setup: &Setup) {
+    /// Enters new code into the table of the address space that it was
+    /// translated for. Others that share it come to ask.
+    pub(crate) fn enter_branches(&mut self, setup: &Setup, slot: usize) {
         for (target, to) in self.cache.take_entries() {
             self.entries.insert(target, to);
-            for slot in self.used_slots() {
-                let table = setup.branches(self.slot_words(slot));
-                if !branches::set(table, target, to) {
-                    branches::clear(table);
-                    branches::set(table, target, to);
-                }
+            let table = setup.branches(self.slot_words(slot));
+            if !branches::set(table, target, to) {
+                branches::clear(table);
+                branches::set(table, target, to);
             }
         }
     }
 
-    /// Enters a target into the table of one address space, which was made
-    /// after the target was.
+    /// Enters a target into the table of one address space, which did not
+    /// know it.
     pub(crate) fn enter_branch(&self, setup: &Setup, slot: usize, target: u64) {
         if let Some(to) = self.entries.get(&target) {
             branches::set(setup.branches(self.slot_words(slot)), target, *to);

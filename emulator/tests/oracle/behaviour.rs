@@ -51,6 +51,12 @@ fn a_program_that_has_given_up_system_calls() {
     assert_same_behaviour(&Workload::usual("filter.c"), &[]);
 }
 
+/// More than share one copy of translated code.
+#[test]
+fn many_processes_of_one() {
+    assert_same_behaviour(&Workload::usual("herd.c"), &["540"]);
+}
+
 #[test]
 fn what_a_program_learns_about_itself() {
     assert_same_behaviour(&Workload::usual("surroundings.c"), &["one", "two words", ""]);
