@@ -141,7 +141,10 @@ impl CodeCache {
             }
             return Ok(host);
         }
-        let number = self.zone_for(pc).ok_or(TranslateError::NoZone { near: pc })?.0;
+        // A stop alone, where no code can be read, may be anywhere.
+        let stop = (!self.zones.is_empty() && source.read(pc, &mut [0]) == 0).then_some(ZoneId(0));
+        let zone = self.zone_for(pc).or(stop);
+        let number = zone.ok_or(TranslateError::NoZone { near: pc })?.0;
         let full = TranslateError::Full { near: pc };
         if !self.has_room(number) {
             return Err(full);
@@ -153,7 +156,7 @@ impl CodeCache {
         while let Some(wanted) = next {
             let known = self.targets.get(&wanted.pc).is_some_and(|target| target.host != 0);
             let near = self.zones.get(number).is_some_and(|zone| zone.reaches(wanted.pc));
-            if !known && near {
+            if !known && (near || wanted.pc == pc) {
                 if left == 0 || !self.has_room(number) {
                     break;
                 }

@@ -130,7 +130,7 @@ impl Tracer {
                     }
                     self.emitter.begin_instruction(pc, 0);
                     self.emitter.stop(stop::INSTRUCTION, pc, 0);
-                    self.end_block(pc + 1);
+                    self.end_block(pc.wrapping_add(1));
                     break 'windows;
                 }
                 let raw = bytes.get(at..at + instruction.len()).unwrap_or_default();
