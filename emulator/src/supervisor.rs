@@ -2,6 +2,7 @@
 
 mod attach;
 mod birth;
+mod buffers;
 mod burst;
 mod call;
 mod code;

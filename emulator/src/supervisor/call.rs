@@ -1,5 +1,8 @@
 //! System calls that the supervisor looks at.
 
+use std::ops::Range;
+
+use super::buffers::{self, READS};
 use super::code::PAGE;
 use super::engine::Engine;
 use super::filter::adds_filter;
@@ -29,8 +32,11 @@ const FIXED: u64 = 0x10;
 /// mremap(2).
 const REMAP_FIXED: u64 = 2;
 
+/// mlockall(2): MCL_ONFAULT.
+const ON_FAULT: u64 = 4;
+
 /// The calls that stop.
-const WATCHED: [i64; 15] = [
+const WATCHED: [i64; 16] = [
     libc::SYS_rt_sigaction,
     libc::SYS_mmap,
     libc::SYS_mprotect,
@@ -45,18 +51,25 @@ const WATCHED: [i64; 15] = [
     libc::SYS_remap_file_pages,
     libc::SYS_pkey_mprotect,
     libc::SYS_rseq,
+    libc::SYS_mlockall,
     libc::SYS_getrandom,
 ];
 
 impl Engine {
-    /// Marks the calls to look at in a block.
-    pub(crate) fn watch_calls(&self, space: &super::space::Space, number: usize, fixed: bool) {
+    /// Marks the calls to look at in a task's block.
+    pub(crate) fn watch_calls(&mut self, tid: i32) -> Result<(), Trouble> {
+        let task = self.task(tid)?;
+        let (memory, Some(number)) = (task.memory, task.block) else { return Ok(()) };
+        let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
+        let (fixed, space) = (of.fixed, self.spaces.get(&of.space).ok_or(Trouble::Gone)?);
         let at = space.block_offset(number) + block::SYSCALLS;
         let exec: &[i64] = match self.plan.keeps_rights {
             true => &[],
             false => &[libc::SYS_execve, libc::SYS_execveat],
         };
-        for &call in WATCHED.iter().chain(self.calls_about_pages()).chain(exec) {
+        let reads: &[i64] = if space.code.reads { &READS } else { &[] };
+        let more = self.calls_about_pages().iter().chain(exec).chain(reads);
+        for &call in WATCHED.iter().chain(more) {
             if call == libc::SYS_getrandom && !fixed {
                 continue;
             }
@@ -66,6 +79,7 @@ impl Engine {
                 space.memory.write(at + call, &[1]);
             }
         }
+        Ok(())
     }
 
     /// A thread is about to make a call; its state is in `guest`, at the
@@ -73,7 +87,10 @@ impl Engine {
     pub(crate) fn system_call(&mut self, tid: i32, next: u64) -> Result<(), Trouble> {
         self.account.work.calls += 1;
         let Some(guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
-        match guest.rax.cast_signed() {
+        // The kernel looks at eax alone.
+        let number = (guest.rax & 0xffff_ffff).cast_signed();
+        match number {
+            _ if READS.contains(&number) => self.read_call(tid, &guest),
             libc::SYS_rt_sigreturn => self.return_from_signal(tid, guest),
             libc::SYS_rt_sigaction => {
                 let result = self.make(tid, next)?;
@@ -88,20 +105,26 @@ impl Engine {
             libc::SYS_mmap => self.map_call(tid, next, guest),
             libc::SYS_mprotect | libc::SYS_pkey_mprotect => self.protect_call(tid, next, guest),
             libc::SYS_munmap => {
+                self.give_way(tid, guest.rdi, guest.rsi)?;
                 let result = self.make(tid, next)?;
                 if result == 0 {
-                    self.mappings_changed(tid, guest.rdi, guest.rsi)?;
+                    self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
                     let end = guest.rdi.saturating_add(guest.rsi);
                     self.pages_changed(tid, guest.rdi..end, false)?;
                 }
                 self.enter_and_go(tid)
             }
             libc::SYS_mremap => {
+                if guest.r10 & REMAP_FIXED != 0 {
+                    self.give_way(tid, guest.r8, guest.rdx)?;
+                }
+                // Pages keep their protection where they are moved to.
+                self.unprotect_all(tid, &(guest.rdi..guest.rdi.saturating_add(guest.rsi)))?;
                 let result = self.make(tid, next)?;
                 if result >= 0 {
-                    self.mappings_changed(tid, guest.rdi, guest.rsi)?;
+                    self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
                     if guest.r10 & REMAP_FIXED != 0 {
-                        self.mappings_changed(tid, guest.r8, guest.rdx)?;
+                        self.mappings_changed(tid, guest.r8, guest.rdx, false)?;
                     }
                     let to = result.cast_unsigned();
                     self.pages_changed(tid, guest.rdi..guest.rdi + guest.rsi, false)?;
@@ -111,7 +134,7 @@ impl Engine {
             }
             libc::SYS_shmat | libc::SYS_shmdt | libc::SYS_remap_file_pages => {
                 self.make(tid, next)?;
-                self.mappings_changed(tid, 0, u64::MAX)?;
+                self.mappings_changed(tid, 0, u64::MAX, true)?;
                 self.pages_changed(tid, 0..u64::MAX, true)?;
                 self.enter_and_go(tid)
             }
@@ -124,7 +147,19 @@ impl Engine {
             libc::SYS_madvise => {
                 let result = self.make(tid, next)?;
                 if result == 0 {
+                    if self.space_of(tid)?.code.meets(&pages(guest.rdi, guest.rsi)) {
+                        self.mappings_changed(tid, guest.rdi, guest.rsi, false)?;
+                    }
                     self.pages_advised(tid, &guest)?;
+                }
+                self.enter_and_go(tid)
+            }
+            libc::SYS_mlockall => {
+                // Ours is large, and mostly not there.
+                self.task(tid)?.guest = Some(Registers { rdi: guest.rdi | ON_FAULT, ..guest });
+                self.make(tid, next)?;
+                if let Some(after) = &mut self.task(tid)?.guest {
+                    after.rdi = guest.rdi;
                 }
                 self.enter_and_go(tid)
             }
@@ -295,17 +330,14 @@ impl Engine {
 
     fn map_call(&mut self, tid: i32, next: u64, guest: Registers) -> Result<(), Trouble> {
         let (address, length) = (guest.rdi, guest.rsi);
-        if guest.r10 & FIXED != 0 && self.is_ours(tid, address, length)? {
-            // The program may map where it likes: we go elsewhere.
-            self.move_out_avoiding(tid, address, length)?;
+        if guest.r10 & FIXED != 0 {
+            self.give_way(tid, address, length)?;
         }
         let result = self.make(tid, next)?;
         if !(-4095..0).contains(&result) {
             let code = guest.rdx & u64::from(maps::EXEC) != 0;
-            if guest.r10 & FIXED != 0 {
-                self.mappings_changed(tid, address, length)?;
-            } else if code {
-                self.space_of(tid)?.code.stale();
+            if code || guest.r10 & FIXED != 0 {
+                self.mappings_changed(tid, result.cast_unsigned(), length, code)?;
             }
             if code || self.plan.settings.data_mappings {
                 self.tell_mappings(tid, result.cast_unsigned(), length)?;
@@ -321,12 +353,12 @@ impl Engine {
         if result == 0 {
             self.pages_changed(tid, address..address.saturating_add(length), false)?;
             if guest.rdx & u64::from(maps::EXEC) != 0 {
-                self.mappings_changed(tid, address, length)?;
+                self.mappings_changed(tid, address, length, true)?;
                 self.tell_mappings(tid, address, length)?;
+            } else if guest.rdx & u64::from(maps::WRITE) == 0 {
+                self.mappings_changed(tid, address, length, false)?;
             } else {
-                // Not to be executed now; what changes is seen when it is to
-                // be again.
-                self.space_of(tid)?.code.stale();
+                self.written_now(tid, address, length)?;
             }
         }
         self.enter_and_go(tid)
@@ -344,27 +376,90 @@ impl Engine {
         Ok(())
     }
 
+    /// A range can be written and not executed, so that new code may be made
+    /// there: what is another is seen when it can be executed again. Until
+    /// then what was translated stays.
+    fn written_now(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
+        let range = pages(start, length);
+        let memory = self.task(tid)?.memory;
+        let shares = self.shares(memory);
+        let code = &mut self.space_of(tid)?.code;
+        code.stale();
+        if !code.protected().iter().any(|page| range.contains(page)) {
+            return Ok(());
+        }
+        if shares {
+            return self.move_out(tid);
+        }
+        for page in self.space_of(tid)?.code.forget_unwatched(tid, &range) {
+            self.drop_code(tid, page..page + PAGE)?;
+        }
+        Ok(())
+    }
+
+    /// A call reads into memory: pages of it that only we protect are to be
+    /// written. The thread, which may have to wait, makes it itself.
+    fn read_call(&mut self, tid: i32, guest: &Registers) -> Result<(), Trouble> {
+        let memory = self.task(tid)?.memory;
+        let number = (guest.rax & 0xffff_ffff).cast_signed();
+        for range in buffers::ranges(tid, number, guest.rsi, guest.rdx) {
+            for page in self.space_of(tid)?.code.read_into(&range) {
+                self.unprotect(tid, page)?;
+            }
+        }
+        if self.task(tid)?.memory != memory {
+            // Where it is now nothing is protected.
+            return self.enter_and_go(tid);
+        }
+        self.task(tid)?.guest = None;
+        self.go(tid)
+    }
+
+    /// Takes our protection from pages of a range.
+    fn unprotect_all(&mut self, tid: i32, range: &Range<u64>) -> Result<(), Trouble> {
+        for page in self.space_of(tid)?.code.protected() {
+            if range.contains(&page) {
+                self.unprotect(tid, page)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The program may map and unmap where it likes: we go elsewhere.
+    fn give_way(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
+        if self.is_ours(tid, start, length)? {
+            self.move_out_avoiding(tid, start, length)?;
+        }
+        Ok(())
+    }
+
     /// Mappings of a range are not what they were: code from there that
-    /// differs is forgotten.
-    fn mappings_changed(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
-        let start = start & !(PAGE - 1);
-        let end = start.saturating_add(length).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
+    /// differs is forgotten. `code`: some can be executed now.
+    fn mappings_changed(
+        &mut self,
+        tid: i32,
+        start: u64,
+        length: u64,
+        code: bool,
+    ) -> Result<(), Trouble> {
+        let range = pages(start, length);
         let space = self.space_of(tid)?;
         space.code.stale();
         let shared_with_others = {
             let memory = self.task(tid)?.memory;
             self.shares(memory)
         };
-        let space = self.space_of(tid)?;
-        if !space.code.meets(&(start..end)) {
-            return Ok(());
-        }
-        if shared_with_others {
+        let meets = self.space_of(tid)?.code.meets(&range);
+        if shared_with_others && (meets || code) {
+            // What the others have there, or will have, is another's code.
             return self.move_out(tid);
         }
+        if !meets {
+            return Ok(());
+        }
         let space = self.space_of(tid)?;
-        let unwatched = space.code.forget_unwatched(tid, &(start..end));
-        let changed = space.code.changed(tid, &(start..end));
+        let unwatched = space.code.forget_unwatched(tid, &range);
+        let changed = space.code.changed(tid, &range);
         for range in changed {
             self.drop_code(tid, range)?;
         }
@@ -380,4 +475,11 @@ impl Engine {
         let end = start.saturating_add(length);
         Ok(self.space_of(tid)?.overlaps(start, end, ring))
     }
+}
+
+/// The whole pages of a range.
+fn pages(start: u64, length: u64) -> Range<u64> {
+    let start = start & !(PAGE - 1);
+    let end = start.saturating_add(length).checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
+    start..end
 }

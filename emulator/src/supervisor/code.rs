@@ -1,8 +1,10 @@
 //! What the target's code was when it was translated.
 
+use std::fs::File;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::maps::{self, Region};
 use crate::sys::remote;
@@ -31,6 +33,8 @@ pub(crate) struct Page {
     pub(crate) bytes: Box<[u8; BYTES]>,
     /// How changes are seen.
     pub(crate) watch: Watch,
+    /// It comes from no file.
+    anonymous: bool,
 }
 
 /// Pages of code of one address space.
@@ -40,6 +44,10 @@ pub(crate) struct Code {
     pub(crate) pages: FxHashMap<u64, Page>,
     /// Pages that were written after they were protected: how often.
     pub(crate) written: FxHashMap<u64, u32>,
+    /// Pages that had no code to read when it was looked for.
+    absent: FxHashSet<u64>,
+    /// System calls that read into memory are looked at.
+    pub(crate) reads: bool,
     /// The regions, until something changes them.
     regions: Vec<Region>,
     fresh: bool,
@@ -47,6 +55,14 @@ pub(crate) struct Code {
 
 /// A page that is written so often compares itself.
 const OFTEN: u32 = 3;
+
+/// Reads a page of code; also one that can only be executed.
+fn read(tid: i32, address: u64, to: &mut [u8; BYTES]) -> bool {
+    let plain = remote::read(tid, address, to);
+    plain.is_ok_and(|read| read == BYTES)
+        || File::open(format!("/proc/{tid}/mem"))
+            .is_ok_and(|memory| memory.read_exact_at(to, address).is_ok())
+}
 
 impl Code {
     /// Mappings have changed.
@@ -70,8 +86,20 @@ impl Code {
         of.map(|(address, _)| *address).collect()
     }
 
-    /// Whether code was translated from a range.
+    /// Pages of them that a range meets, which the kernel is about to write.
+    /// They will compare themselves: nobody can say when it does.
+    pub(crate) fn read_into(&mut self, range: &Range<u64>) -> Vec<u64> {
+        let mut pages = self.protected();
+        pages.retain(|page| *page < range.end && range.start < page + PAGE);
+        self.written.extend(pages.iter().map(|page| (*page, OFTEN)));
+        pages
+    }
+
+    /// Whether code was translated from a range, or looked for there.
     pub(crate) fn meets(&self, range: &Range<u64>) -> bool {
+        if self.absent.iter().any(|address| range.contains(address)) {
+            return true;
+        }
         let pages = (range.end - range.start) / PAGE;
         if pages < self.pages.len() as u64 {
             (range.start..range.end).step_by(BYTES).any(|address| self.pages.contains_key(&address))
@@ -101,8 +129,9 @@ impl Code {
     /// is no longer readable or executable differs whole. The copies are
     /// brought up to date.
     pub(crate) fn changed(&mut self, tid: i32, range: &Range<u64>) -> Vec<Range<u64>> {
-        let mut found = Vec::new();
         let first = range.start & !(PAGE - 1);
+        let appeared = self.absent.extract_if(|page| (first..range.end).contains(page));
+        let mut found: Vec<_> = appeared.map(|page| page..page.saturating_add(PAGE)).collect();
         let mut inside: Vec<u64> = match (range.end - first) / PAGE {
             few if few < self.pages.len() as u64 => (first..range.end)
                 .step_by(BYTES)
@@ -119,9 +148,9 @@ impl Code {
         for address in inside {
             let executable = self.region(tid, address).is_some();
             let mut now = [0; BYTES];
-            let read = remote::read(tid, address, &mut now).unwrap_or(0);
+            let readable = executable && read(tid, address, &mut now);
             let Some(page) = self.pages.get_mut(&address) else { continue };
-            if !executable || read < now.len() {
+            if !readable {
                 self.pages.remove(&address);
                 found.push(address..address + PAGE);
                 continue;
@@ -146,20 +175,30 @@ pub(crate) struct Source<'a> {
     pub(crate) protect: Vec<u64>,
     /// New pages whose traces must compare themselves.
     pub(crate) check: Vec<u64>,
+    /// Pages that were compared with what is there now.
+    pub(crate) compared: Vec<u64>,
+    /// What of them had changed unseen.
+    pub(crate) changed: Vec<Range<u64>>,
 }
 
 impl Source<'_> {
+    pub(crate) fn new(tid: i32, code: &mut Code) -> Source<'_> {
+        let (protect, check) = (Vec::new(), Vec::new());
+        Source { tid, code, protect, check, compared: Vec::new(), changed: Vec::new() }
+    }
+
     fn page(&mut self, address: u64) -> Option<&Page> {
+        self.compare(address);
         if !self.code.pages.contains_key(&address) {
-            let region = self.code.region(self.tid, address)?;
+            let mut bytes = Box::new([0; BYTES]);
+            let region = self.code.region(self.tid, address).cloned();
+            let Some(region) = region.filter(|_| read(self.tid, address, &mut bytes)) else {
+                self.code.absent.insert(address);
+                return None;
+            };
             let written = region.writable();
             // Another mapping of the same memory may be writable.
             let elsewhere = region.shared;
-            let mut bytes = Box::new([0; BYTES]);
-            let read = remote::read(self.tid, address, &mut bytes[..]).ok()?;
-            if read < bytes.len() {
-                return None;
-            }
             let often = self.code.written.get(&address).is_some_and(|times| *times >= OFTEN);
             let watch = match (written, elsewhere || often) {
                 (_, true) => Watch::Checked,
@@ -171,9 +210,22 @@ impl Source<'_> {
                 Watch::Checked => self.check.push(address),
                 Watch::Calls => {}
             }
-            self.code.pages.insert(address, Page { bytes, watch });
+            let anonymous = region.inode == 0;
+            self.code.pages.insert(address, Page { bytes, watch, anonymous });
+            self.compared.push(address);
         }
         self.code.pages.get(&address)
+    }
+
+    /// Programs that make code put it through /proc/self/mem into pages that
+    /// they cannot write, which no call about mappings tells of.
+    fn compare(&mut self, address: u64) {
+        let known = self.code.pages.get(&address);
+        let unseen = known.is_some_and(|page| page.anonymous && page.watch == Watch::Calls);
+        if unseen && !self.compared.contains(&address) {
+            self.compared.push(address);
+            self.changed.extend(self.code.changed(self.tid, &(address..address + PAGE)));
+        }
     }
 }
 

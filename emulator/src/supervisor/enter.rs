@@ -42,15 +42,19 @@ impl Engine {
     fn translate(&mut self, tid: i32, pc: u64) -> Result<u64, Trouble> {
         self.account.work.translations += 1;
         for _ in 0..ROUNDS {
-            let (protect, check, result) = {
-                let space = self.space_of(tid)?;
-                let mut source =
-                    Source { tid, code: &mut space.code, protect: Vec::new(), check: Vec::new() };
-                let result = space.cache.translate(pc, &mut source);
-                (source.protect, source.check, result)
-            };
+            let space = self.space_of(tid)?;
+            let mut source = Source::new(tid, &mut space.code);
+            let result = space.cache.translate(pc, &mut source);
+            let (protect, check, changed) = (source.protect, source.check, source.changed);
+            let unchanged = changed.is_empty();
+            if !unchanged {
+                self.code_differs(tid, changed)?;
+            }
             if !(protect.is_empty() && check.is_empty()) {
                 self.watch(tid, &protect, &check)?;
+                continue;
+            }
+            if !unchanged {
                 continue;
             }
             match result {
@@ -89,12 +93,34 @@ impl Engine {
                     self.drop_code(tid, range)?;
                 }
             }
+            if !std::mem::replace(&mut self.space_of(tid)?.code.reads, true) {
+                for task in self.tasks_of(memory) {
+                    self.watch_calls(task)?;
+                }
+            }
         }
         for page in check {
             let setup = self.plan.setup.clone();
             let space = self.space_of(tid)?;
             let gone = space.cache.check_pages(*page..page + PAGE);
             space.drop_branches(&setup, &gone);
+        }
+        Ok(())
+    }
+
+    /// Ranges of code are not what was translated. Who shares the translation
+    /// keeps it.
+    pub(crate) fn code_differs(
+        &mut self,
+        tid: i32,
+        ranges: Vec<std::ops::Range<u64>>,
+    ) -> Result<(), Trouble> {
+        let memory = self.task(tid)?.memory;
+        if self.shares(memory) {
+            return self.move_out(tid);
+        }
+        for range in ranges {
+            self.drop_code(tid, range)?;
         }
         Ok(())
     }
@@ -114,7 +140,8 @@ impl Engine {
     }
 
     /// The program writes to a page that was protected for its code: lets it,
-    /// and forgets the code. False: the fault is the program's own.
+    /// and forgets the code. False: the fault is the program's own. The
+    /// task's state is in `guest`.
     pub(crate) fn unprotect(&mut self, tid: i32, address: u64) -> Result<bool, Trouble> {
         const ALL: u64 = 7;
         let page = address & !(PAGE - 1);
@@ -125,12 +152,15 @@ impl Engine {
             _ => return Ok(space.code.written.contains_key(&page) && self.writable(tid, page)?),
         }
         let memory = self.task(tid)?.memory;
-        if !self.shares(memory) {
-            let space = self.space_of(tid)?;
-            space.code.pages.remove(&page);
-            *space.code.written.entry(page).or_default() += 1;
-            self.drop_code(tid, page..page + PAGE)?;
+        if self.shares(memory) {
+            // The others' page stays as it is, and protected.
+            self.move_out(tid)?;
+            return Ok(true);
         }
+        let space = self.space_of(tid)?;
+        space.code.pages.remove(&page);
+        *space.code.written.entry(page).or_default() += 1;
+        self.drop_code(tid, page..page + PAGE)?;
         self.inject(tid, |calls| calls.checked(libc::SYS_mprotect, &[page, PAGE, ALL]))?;
         self.space_of(tid)?.code.stale();
         Ok(true)
@@ -151,7 +181,8 @@ impl Engine {
         let no_room = || Trouble::Broken(format!("no room for translated code near {near:#x}"));
         let base = super::maps::room_near(&regions, near, ZONE as u64).ok_or_else(no_room)?;
         let space = self.space_of(tid)?;
-        let Some(offset) = space.next_zone() else { return self.flush(tid) };
+        // All in use, near code that may be gone by now.
+        let Some(offset) = space.next_zone() else { return self.move_out(tid) };
         let file = std::sync::Arc::clone(&space.memory);
         self.map(tid, &file, &[(base, offset, ZONE, READ_EXEC)])?;
         let space = self.space_of(tid)?;

@@ -123,8 +123,8 @@ impl Engine {
     pub(crate) fn tell_page_sizes(&mut self, tid: i32) -> Result<(), Trouble> {
         let memory = self.task(tid)?.memory;
         let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
-        if let Some(space) = self.spaces.get(&of.space) {
-            self.plan.setup.large_pages(space.slot_words(of.slot), &of.page_sizes.ranges);
+        if let (Some(space), Some(slot)) = (self.spaces.get(&of.space), of.slot) {
+            self.plan.setup.large_pages(space.slot_words(slot), &of.page_sizes.ranges);
         }
         Ok(())
     }

@@ -106,7 +106,7 @@ impl Engine {
         let task = self.task(tid)?;
         let (pid, memory) = (task.pid, task.memory);
         let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
-        let (slot, fixed, id) = (of.slot.ok_or(Trouble::Gone)?, of.fixed, of.space);
+        let (slot, id) = (of.slot.ok_or(Trouble::Gone)?, of.space);
         let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
         let number = space
             .take_block()
@@ -122,10 +122,8 @@ impl Engine {
             miss,
         };
         self.plan.setup.thread(space.slot_words(slot), space.block_words(number), thread);
-        if let Some(space) = self.spaces.get(&id) {
-            self.watch_calls(space, number, fixed);
-        }
         self.task(tid)?.block = Some(number);
+        self.watch_calls(tid)?;
         self.account.threads += 1;
         Ok(number)
     }

@@ -65,15 +65,17 @@ impl Engine {
                 let (space, number) = self.block_of(tid)?;
                 let call = space.get(number, block::EXIT_ARGUMENT);
                 let protected = space.code.protected();
+                registers.rcx = next;
+                registers.rip = next;
+                self.task(tid)?.guest = Some(registers);
                 let mut again = false;
                 for page in protected {
                     again |= self.unprotect(tid, page)?;
                 }
                 if again {
                     registers.rax = call;
+                    registers.rip = ip;
                 }
-                registers.rcx = next;
-                registers.rip = if again { ip } else { next };
             }
             CodeStop::Instruction { ip } => {
                 registers.rip = ip;
@@ -82,7 +84,9 @@ impl Engine {
             }
             CodeStop::Changed { ip } => {
                 registers.rip = ip;
+                self.task(tid)?.guest = Some(registers);
                 self.code_changed(tid, ip)?;
+                return self.enter_and_go(tid);
             }
             CodeStop::Burst { ip, instructions } => {
                 registers.rip = ip;
@@ -157,25 +161,17 @@ impl Engine {
                 info.address()
             )));
         }
-        if is_write(info) && self.unprotect(tid, info.address())? {
-            // What it writes may be the very next instruction.
-            if let Some(location) = location {
-                let guest = self.guest_at(tid, registers, location)?;
-                self.task(tid)?.guest = Some(guest);
-                return self.native_step(tid);
-            }
-            return Ok(ptrace::resume(tid, 0)?);
-        }
-        let (guest, info) = match location {
-            Some(location) => {
-                let guest = self.guest_at(tid, registers, location)?;
-                let names_code = matches!(info.number(), libc::SIGILL | libc::SIGFPE);
-                (guest, if names_code { info.with_address(guest.rip) } else { info })
-            }
-            None => (registers, info),
+        let guest = match location {
+            Some(location) => self.guest_at(tid, registers, location)?,
+            None => registers,
         };
         self.task(tid)?.guest = Some(guest);
-        self.deliver(tid, info)
+        if is_write(info) && self.unprotect(tid, info.address())? {
+            // What it writes may be the very next instruction.
+            return self.native_step(tid);
+        }
+        let names_code = matches!(info.number(), libc::SIGILL | libc::SIGFPE);
+        self.deliver(tid, if names_code { info.with_address(guest.rip) } else { info })
     }
 
     /// A signal from elsewhere: delivered at an instruction's begin.
@@ -302,13 +298,8 @@ impl Engine {
         use super::code::PAGE;
         let first = ip & !(PAGE - 1);
         let changed = self.space_of(tid)?.code.changed(tid, &(first..first + 2 * PAGE));
-        if changed.is_empty() {
-            self.drop_code(tid, ip..ip + 1)?;
-        }
-        for range in changed {
-            self.drop_code(tid, range)?;
-        }
-        Ok(())
+        let itself = ip..ip + 1;
+        self.code_differs(tid, if changed.is_empty() { vec![itself] } else { changed })
     }
 
     /// Lets threads go on that waited for room in the ring.

@@ -201,6 +201,8 @@ impl Emitter {
         self.hot.load(RCX, RCX.slot());
         let stop = self.cold_stop(stop::SYSCALL, instruction.ip(), length);
         self.hot.jump(stop);
+        let call = self.hot.here();
+        self.cold.jump(call);
         self.hot.store(block::EXIT_ARGUMENT, RAX);
         self.mark_step(Step::Syscall);
         self.hot.put(&[0x0f, 0x05]);

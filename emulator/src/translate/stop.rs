@@ -19,7 +19,8 @@ pub enum Stop {
     /// [`CodeCache::translate`](crate::code_cache::CodeCache::translate)'s
     /// address with it.
     Indirect,
-    /// A system call that SYSCALLS names; nothing of it has happened.
+    /// A system call that SYSCALLS names; nothing of it has happened. Going
+    /// on at the address behind the breakpoint makes it.
     Syscall {
         /// Address of the instruction.
         ip: u64,

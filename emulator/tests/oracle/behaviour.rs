@@ -51,6 +51,15 @@ fn a_program_that_has_given_up_system_calls() {
     assert_same_behaviour(&Workload::usual("filter.c"), &[]);
 }
 
+/// By itself, by the kernel, after fork, without the right to run it.
+#[test]
+fn code_that_changes_in_every_way() {
+    let program = Workload::usual("patches.c");
+    for how in ["fork", "read", "rights", "hidden", "moved", "nowhere", "far", "locked"] {
+        assert_same_behaviour(&program, &[how]);
+    }
+}
+
 /// More than share one copy of translated code.
 #[test]
 fn many_processes_of_one() {
