@@ -26,26 +26,8 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-ours=$here/../tests/workloads/emulated
-gcc -O2 -o chase "$ours/chase.c"
-gcc -O2 -o matrix "$ours/matrix.c"
-python3 "$here/emulated/generate.py" 3 > small.c
-python3 "$here/emulated/generate.py" 84 > large.c
-python=$(python3 -c 'import sys; print(sys.executable)') # not a script that starts it
-cc1=("$(gcc -print-prog-name=cc1)" -quiet -imultiarch "$(gcc -print-multiarch)" -O1)
-command_of() { # WORKLOAD: sets `command`
-    case $1 in
-        chase) command=(./chase) ;;
-        row) command=(./matrix row) ;;
-        col) command=(./matrix col) ;;
-        ls) command=(ls -lR /usr/share/doc) ;;
-        py) command=("$python" -c 'sum(range(10**6))') ;;
-        pyb) command=("$python" "$here/emulated/work.py") ;;
-        cc1) command=("${cc1[@]}" small.c -o small.s) ;;
-        cc1b) command=("${cc1[@]}" large.c -o large.s) ;;
-        *) echo "$0: no workload $1" >&2; exit 2 ;;
-    esac
-}
+# shellcheck source=benches/emulated/workloads.sh
+. "$here/emulated/workloads.sh"
 cache="l1d=32k,8,64 l1i=32k,8,64 l2=off l3=512k,8,64 dtlb=off stlb=off"
 emulated=("$ebs" --source emulated --cache "$cache" -u -t l1_cache_miss -c 1000000000)
 grind=(valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=524288,8,64
