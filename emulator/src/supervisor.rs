@@ -26,6 +26,7 @@ mod signal;
 mod smaps;
 mod space;
 mod status;
+mod tracing;
 mod trouble;
 
 use std::io::PipeWriter;

@@ -69,6 +69,7 @@ impl Engine {
                 space.set(to, at, value);
             }
             self.tell_page_sizes(child)?;
+            self.watch_clone(tid, true)?;
         }
         Ok(())
     }

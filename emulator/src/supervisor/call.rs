@@ -36,7 +36,7 @@ const REMAP_FIXED: u64 = 2;
 const ON_FAULT: u64 = 4;
 
 /// The calls that stop.
-const WATCHED: [i64; 16] = [
+const WATCHED: [i64; 18] = [
     libc::SYS_rt_sigaction,
     libc::SYS_mmap,
     libc::SYS_mprotect,
@@ -53,6 +53,8 @@ const WATCHED: [i64; 16] = [
     libc::SYS_rseq,
     libc::SYS_mlockall,
     libc::SYS_getrandom,
+    libc::SYS_ptrace,
+    libc::SYS_clone,
 ];
 
 impl Engine {
@@ -101,6 +103,8 @@ impl Engine {
             }
             libc::SYS_rseq => self.answer(tid, next, NO_SYSTEM_CALL),
             libc::SYS_arch_prctl => self.arch_prctl(tid, next, guest),
+            libc::SYS_ptrace => self.trace_call(tid, next, guest),
+            libc::SYS_clone => self.clone_call(tid, guest),
             libc::SYS_getrandom => self.getrandom(tid, next, guest),
             libc::SYS_mmap => self.map_call(tid, next, guest),
             libc::SYS_mprotect | libc::SYS_pkey_mprotect => self.protect_call(tid, next, guest),
@@ -186,11 +190,14 @@ impl Engine {
                 }
                 self.enter_and_go(tid)
             }
-            _ => {
-                self.make(tid, next)?;
-                self.enter_and_go(tid)
-            }
+            _ => self.make_and_go(tid, next),
         }
+    }
+
+    /// Makes the call as the program asks, and goes on behind it.
+    pub(crate) fn make_and_go(&mut self, tid: i32, next: u64) -> Result<(), Trouble> {
+        self.make(tid, next)?;
+        self.enter_and_go(tid)
     }
 
     /// Makes the call as the program asks; its result. `guest` is behind it

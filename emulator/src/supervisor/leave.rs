@@ -81,19 +81,17 @@ impl Engine {
             Err(broken) => return Err(broken),
         }
         for tid in &tasks {
-            match self.leave(*tid) {
-                Ok(()) | Err(Trouble::Gone) => {}
-                Err(broken) => return Err(broken),
-            }
-            self.progress.leave();
-            self.forget(*tid);
+            self.leave_one(*tid)?;
         }
         Ok(())
     }
 
-    /// Leaves one settled task of an address space that others still use.
+    /// Leaves a settled task, and takes it out of the books.
     pub(crate) fn leave_one(&mut self, tid: i32) -> Result<(), Trouble> {
-        self.leave(tid)?;
+        match self.leave(tid) {
+            Ok(()) | Err(Trouble::Gone) => {}
+            Err(broken) => return Err(broken),
+        }
         self.progress.leave();
         self.forget(tid);
         Ok(())

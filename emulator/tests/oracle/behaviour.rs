@@ -6,11 +6,11 @@ use emulator::{Ended, Event};
 use crate::run::Recording;
 use crate::workload::Workload;
 
-const GEOMETRY: &str = "l1d=32k,8,64 l1i=off l2=512k,8,64 l3=off dtlb=64,4 stlb=off";
+pub(crate) const GEOMETRY: &str = "l1d=32k,8,64 l1i=off l2=512k,8,64 l3=off dtlb=64,4 stlb=off";
 
 /// Fails unless the program writes and ends as it does natively.
 #[track_caller]
-fn assert_same_behaviour(program: &Workload, arguments: &[&str]) {
+pub(crate) fn assert_same_behaviour(program: &Workload, arguments: &[&str]) {
     let native = Command::new("setarch")
         .arg("-R")
         .arg(program.path())

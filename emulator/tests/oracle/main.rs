@@ -16,6 +16,8 @@ mod behaviour;
 mod counted;
 /// Records against truth and single steps.
 mod exact;
+/// What programs ask of the kernel out of the ordinary.
+mod kernel;
 /// A plain cache.
 mod lru;
 /// The oracle itself, against a program that knows.
