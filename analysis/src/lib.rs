@@ -70,6 +70,7 @@ pub use instruction_class::classes;
 pub use key::{Key, KeyError};
 pub use parameters::without_parameters;
 pub use pipeline::Pipeline;
+pub use previous::Previous;
 pub use query::{Query, QueryError, RegisterQuery, Sort, Weighting};
 pub use report::Report;
 pub use sieve::{Doubt, Sieve, Sifted};

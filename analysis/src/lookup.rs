@@ -4,7 +4,7 @@ use crate::atom::{Atom, Lack};
 use crate::comms::Comms;
 use crate::held::Held;
 use crate::names::Names;
-use crate::previous::{self, NoAccess};
+use crate::previous::{NoAccess, Previous};
 use crate::report::{Routine, SiteCell, Unresolved};
 use crate::site::Site;
 use iced_x86::Instruction;
@@ -33,8 +33,7 @@ pub(crate) struct Lookup {
     twins: FxHashMap<(Of, Place), Place>,
     variables: FxHashMap<Place, Atom>,
     accesses: FxHashMap<(Aspect, DataSrc), Atom>,
-    /// The instruction before a place, at its run-time address.
-    before: FxHashMap<(Place, u64), Result<Instruction, NoAccess>>,
+    previous: Previous,
 }
 
 /// What a place is of.
@@ -62,7 +61,7 @@ impl Lookup {
             twins: FxHashMap::default(),
             variables: FxHashMap::default(),
             accesses: FxHashMap::default(),
-            before: FxHashMap::default(),
+            previous: Previous::default(),
         }
     }
 
@@ -189,24 +188,8 @@ impl Lookup {
 
     /// The instruction before the sampled one, in the same routine.
     pub(crate) fn before(&mut self, held: &Held, place: Place) -> Result<Instruction, NoAccess> {
-        let (mode, pid, ip, time) = (held.mode(), held.pid(), held.ip, held.time);
-        if let Some(known) = self.before.get(&(place, ip)) {
-            return *known;
-        }
-        if self.before.len() >= MOST_REMEMBERED {
-            self.before.clear();
-        }
-        let offset = match self.symbolizer.resolve(place) {
-            Resolution::Routine(routine) => routine.offset,
-            Resolution::Unknown(_) => 0,
-        };
-        let symbolizer = &mut self.symbolizer;
-        let known = previous::before((ip.wrapping_sub(offset), ip), |at| {
-            let code = symbolizer.code(mode, pid, (at, time)).ok()?;
-            Some((code.bytes().to_vec(), code.bits))
-        });
-        self.before.insert((place, ip), known);
-        known
+        let (of, at) = ((held.mode(), held.pid()), (held.ip, held.time));
+        self.previous.instruction(&mut self.symbolizer, place, of, at)
     }
 
     /// Whether a place is what a user meant. Addresses also fit as sampled.

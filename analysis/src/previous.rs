@@ -10,9 +10,67 @@
 use crate::instruction_class::decode;
 use crate::sieve::register_number;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
+use record::{CpuMode, Pid, Time};
+use rustc_hash::FxHashMap;
+use symbolizer::{Place, Resolution, Symbolizer};
 
 /// Instructions of a routine that are looked at before the sampled one.
 const LONGEST_ROUTINE: usize = 1 << 16;
+
+/// Answers remembered.
+const MOST_REMEMBERED: usize = 1 << 16;
+
+/// Instructions before sampled ones, each found once.
+#[derive(Debug, Default)]
+pub struct Previous {
+    /// By place, and address at run time.
+    known: FxHashMap<(Place, u64), Result<Instruction, NoAccess>>,
+}
+
+impl Previous {
+    /// What the instruction before `ip` accessed, for a sample that a timer
+    /// took there: `mode`, process and time are the sample's, `register`
+    /// gives the value of one by its number in perf_event_attr's masks. None
+    /// where that cannot be told: `docs/report.md` has the reasons.
+    pub fn address(
+        &mut self,
+        symbolizer: &mut Symbolizer,
+        (mode, pid): (CpuMode, Pid),
+        (ip, time): (u64, Time),
+        register: impl Fn(u32) -> Option<u64>,
+    ) -> Option<u64> {
+        let place = symbolizer.place(mode, pid, ip, time);
+        let instruction = self.instruction(symbolizer, place, (mode, pid), (ip, time)).ok()?;
+        accessed(&instruction, register).ok()
+    }
+
+    /// The instruction before the one at `ip`, which is at `place`, in the
+    /// same routine.
+    pub(crate) fn instruction(
+        &mut self,
+        symbolizer: &mut Symbolizer,
+        place: Place,
+        (mode, pid): (CpuMode, Pid),
+        (ip, time): (u64, Time),
+    ) -> Result<Instruction, NoAccess> {
+        if let Some(known) = self.known.get(&(place, ip)) {
+            return *known;
+        }
+        if self.known.len() >= MOST_REMEMBERED {
+            self.known.clear();
+        }
+        let offset = match symbolizer.resolve(place) {
+            Resolution::Routine(routine) => routine.offset,
+            Resolution::Unknown(_) => 0,
+        };
+        let found = before((ip.wrapping_sub(offset), ip), |at| {
+            let code = symbolizer.code(mode, pid, (at, time)).ok()?;
+            Some((code.bytes().to_vec(), code.bits))
+        });
+        self.known.insert((place, ip), found);
+        found
+    }
+}
 
 /// Why there is no address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,7 +123,7 @@ impl NoAccess {
 
 /// The instruction that ends where `ip` begins, of a routine that starts at
 /// `start`; `code` gives the bytes at an address and the width of the code.
-pub(crate) fn before(
+fn before(
     (start, ip): (u64, u64),
     mut code: impl FnMut(u64) -> Option<(Vec<u8>, u32)>,
 ) -> Result<Instruction, NoAccess> {

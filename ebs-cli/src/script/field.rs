@@ -24,6 +24,8 @@ pub enum Field {
     Event,
     /// Data address; with `sym` and `dso` the symbol and object there.
     Addr,
+    /// What the instruction before IP accessed, where a timer interrupted.
+    AddrBefore,
     /// Memory level, operation, snoop, TLB: the word and what it says.
     DataSrc,
     /// Cost of the access.
@@ -53,7 +55,7 @@ pub enum Field {
 }
 
 /// In the order on a line, which is perf's whatever order is asked for.
-const NAMES: [(&str, Field); 22] = [
+const NAMES: [(&str, Field); 23] = [
     ("comm", Field::Comm),
     ("pid", Field::Pid),
     ("tid", Field::Tid),
@@ -63,6 +65,7 @@ const NAMES: [(&str, Field); 22] = [
     ("period", Field::Period),
     ("event", Field::Event),
     ("addr", Field::Addr),
+    ("addr-before", Field::AddrBefore),
     ("data_src", Field::DataSrc),
     ("weight", Field::Weight),
     ("ins_lat", Field::InsLat),
@@ -246,6 +249,7 @@ fn recorded(field: Field, attr: &Attr) -> bool {
         // Without frequency mode the attr says it.
         Field::Period => has(SampleType::PERIOD) || !attr.flags.contains(AttrFlags::FREQ),
         Field::Addr => has(SampleType::ADDR),
+        Field::AddrBefore => has(SampleType::REGS_INTR) && is_clock(attr),
         Field::DataSrc => has(SampleType::DATA_SRC),
         Field::Weight => has(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT),
         Field::InsLat => has(SampleType::WEIGHT_STRUCT),
@@ -259,6 +263,11 @@ fn recorded(field: Field, attr: &Attr) -> bool {
         // Names belong to an address, which is looked at by itself.
         Field::Misc | Field::Event | Field::Sym | Field::Symoff | Field::Dso => true,
     }
+}
+
+/// Whether a timer takes an event's samples: cpu_clock, task_clock.
+fn is_clock(attr: &Attr) -> bool {
+    attr.kind == EventType::SOFTWARE && attr.config <= 1
 }
 
 #[cfg(test)]
@@ -295,12 +304,13 @@ mod tests {
         let sample_type = SampleType::IP | SampleType::TID | SampleType::WEIGHT_STRUCT;
         let attr = Attr { sample_type, ..Attr::default() };
         let all = Fields::of(NAMES.map(|(_, field)| field));
-        let lacking = "cpu time addr data_src iregs uregs brstack phys_addr data_page_size \
+        let lacking = "cpu time addr addr-before data_src iregs uregs brstack phys_addr data_page_size \
                        code_page_size";
         assert_eq!(all.lacking(&attr).join(" "), lacking);
         let frequency = Attr { flags: AttrFlags::FREQ, ..attr };
         assert_eq!(Fields::of([Field::Period, Field::Ip]).lacking(&frequency), ["period"]);
-        let everything = Attr { sample_type: SampleType::all(), ..Attr::default() };
+        let sample_type = SampleType::all();
+        let everything = Attr { sample_type, kind: EventType::SOFTWARE, ..Attr::default() };
         assert_eq!(all.lacking(&everything), [""; 0]);
         assert_eq!(Fields::of([Field::Ip, Field::Sym]).lacking(&Attr::default()), ["ip"]);
     }

@@ -160,6 +160,15 @@ pub(super) fn write_addr(addr: u64, named: Option<&Named>, fields: Fields, out: 
     }
 }
 
+/// Appends what the instruction before accessed; `-` where that is not known.
+pub(super) fn write_before(address: Option<u64>, out: &mut Vec<u8>) {
+    out.push(b' ');
+    match address {
+        Some(address) => hex(address, 16, out),
+        None => out.extend_from_slice(b"               -"),
+    }
+}
+
 /// Appends what an access cost.
 pub(super) fn write_weight(weight: Weight, fields: Fields, out: &mut Vec<u8>) {
     let (cost, instruction) = match weight {

@@ -1,7 +1,7 @@
 //! Names of the addresses in records, each looked up once.
 
 use super::line::Named;
-use analysis::without_parameters;
+use analysis::{Previous, without_parameters};
 use record::stream::Features;
 use record::{CpuMode, Misc, Pid, Sample, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
@@ -13,12 +13,13 @@ use symbolizer::{ObjectId, Place, Resolution, Symbolizer};
 pub(super) struct Names {
     symbolizer: Symbolizer,
     code: FxHashMap<Place, Named>,
+    previous: Previous,
 }
 
 impl Names {
     /// Nothing is named yet.
     pub(super) fn new(symbolizer: Symbolizer) -> Names {
-        Names { symbolizer, code: FxHashMap::default() }
+        Names { symbolizer, code: FxHashMap::default(), previous: Previous::default() }
     }
 
     /// Takes note of a mapping.
@@ -36,6 +37,13 @@ impl Names {
         let place = self.symbolizer.place(at.mode, at.pid, address, at.time);
         let symbolizer = &mut self.symbolizer;
         self.code.entry(place).or_insert_with(|| name(symbolizer, place))
+    }
+
+    /// What the instruction before a sample's accessed.
+    pub(super) fn before(&mut self, at: At, sample: &Sample<'_>) -> Option<u64> {
+        let (ip, registers) = (sample.ip?, sample.regs_intr.as_ref()?);
+        let register = |number| registers.get(number);
+        self.previous.address(&mut self.symbolizer, (at.mode, at.pid), (ip, at.time), register)
     }
 
     /// A return address as perf shows it: of user space, how far into its

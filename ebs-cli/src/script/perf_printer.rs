@@ -55,6 +55,8 @@ struct Look {
     calls: bool,
     /// Whether its data addresses are named.
     data_named: bool,
+    /// Whether a timer took its records between two instructions.
+    before: bool,
 }
 
 impl PerfPrinter {
@@ -120,6 +122,8 @@ impl PerfPrinter {
             frames,
             calls,
             data_named: fields.names_addresses() && names_data(event),
+            before: fields.has(Field::AddrBefore)
+                && !fields.lacking(&event.attr).contains(&"addr-before"),
         });
         let arch = decoder.features().machine();
         if self.registers.arch() != arch {
@@ -202,6 +206,9 @@ impl PerfPrinter {
         if let (true, Some(addr)) = (fields.has(Field::Addr), sample.addr) {
             let named = look.data_named.then(|| names.data(at, addr));
             line::write_addr(addr, named.as_ref(), fields, out);
+        }
+        if look.before {
+            line::write_before(names.before(at, sample), out);
         }
         if let (true, Some(word)) = (fields.has(Field::DataSrc), sample.data_src) {
             sources.write(word, out);
