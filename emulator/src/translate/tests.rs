@@ -186,9 +186,8 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
             Some(Stop::Instruction { ip } | Stop::Syscall { ip, .. }) => {
                 registers.rip = ip;
                 let mut own = guest(child, registers, 0);
-                if sys::memory(sys::CODE, 0x1000).get(usize::try_from(ip - sys::CODE).unwrap())
-                    == Some(&0xcc)
-                {
+                let at = usize::try_from(ip.wrapping_sub(sys::CODE)).unwrap();
+                if sys::memory(sys::CODE, 0x1000).get(at) == Some(&0xcc) {
                     return (None, own);
                 }
                 // As the supervisor does it: by itself, natively.
