@@ -224,7 +224,7 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
             }
         }
     }
-    panic!("does not end");
+    panic!("does not end: {:02x?}", sys::memory(sys::CODE, 0x80));
 }
 
 /// The program's own state.
