@@ -13,7 +13,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, PidfdGetfdFlags, Resource, Rlimit, pidfd_getfd, pidfd_open, prlimit,
+};
 
 use super::code::PAGE;
 use super::injection::Injection;
@@ -44,12 +46,13 @@ pub(crate) fn map_file(
     wants: &[Want],
 ) -> Result<(), Trouble> {
     let scratch = calls.checked(libc::SYS_mmap, &[0, PAGE, READ_WRITE, ANONYMOUS, u64::MAX, 0])?;
-    let lent = match lend(calls, tid, file, scratch) {
-        Err(Trouble::Broken(not_lent)) => open(calls, tid, file, scratch).map_err(|trouble| {
-            trouble.doing(&format!("{not_lent}; opening it through /proc instead"))
-        }),
-        lent => lent,
-    };
+    let mut lent = bring(calls, tid, file, scratch);
+    if let Err(Trouble::Broken(_)) = lent
+        && let Ok(before) = more_files(tid)
+    {
+        lent = bring(calls, tid, file, scratch);
+        set_files(tid, before)?;
+    }
     calls.checked(libc::SYS_munmap, &[scratch, PAGE])?;
     let fd = lent?;
     let mut result = Ok(());
@@ -62,6 +65,48 @@ pub(crate) fn map_file(
     }
     calls.checked(libc::SYS_close, &[fd])?;
     result
+}
+
+/// The number that the file has in the target, which got it one way or the
+/// other.
+fn bring(calls: &mut Injection, tid: i32, file: &Memory, scratch: u64) -> Result<u64, Trouble> {
+    match lend(calls, tid, file, scratch) {
+        Err(Trouble::Broken(not_lent)) => open(calls, tid, file, scratch).map_err(|trouble| {
+            trouble.doing(&format!("{not_lent}; opening it through /proc instead"))
+        }),
+        lent => lent,
+    }
+}
+
+/// Lets a process that has all files open that it may have some more; what
+/// its limits were. Beyond the hard one that is root's right.
+fn more_files(tid: i32) -> io::Result<Rlimit> {
+    const MORE: u64 = 16;
+    let text = std::fs::read_to_string(format!("/proc/{tid}/limits"))?;
+    let before = files_limit(&text).ok_or(io::ErrorKind::InvalidData)?;
+    let open = std::fs::read_dir(format!("/proc/{tid}/fd"))?.flatten();
+    let highest = open.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok()).max();
+    let wanted = highest.unwrap_or(0) + MORE;
+    let maximum = before.maximum.map(|maximum| maximum.max(wanted));
+    set_files(tid, Rlimit { current: Some(wanted), maximum })?;
+    Ok(before)
+}
+
+/// What /proc/PID/limits says of open files.
+fn files_limit(text: &str) -> Option<Rlimit> {
+    let line = text.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    let mut words = line.split_whitespace();
+    let mut limit = || match words.next()? {
+        "unlimited" => Some(None),
+        number => Some(Some(number.parse().ok()?)),
+    };
+    Some(Rlimit { current: limit()?, maximum: limit()? })
+}
+
+fn set_files(tid: i32, limits: Rlimit) -> io::Result<()> {
+    let pid = Pid::from_raw(tid).ok_or(io::ErrorKind::NotFound)?;
+    prlimit(Some(pid), Resource::Nofile, limits)?;
+    Ok(())
 }
 
 /// The number that the file has in the target, which got it by a socket.
@@ -177,6 +222,16 @@ mod tests {
         assert_eq!((word(BYTES), word(BYTES + 8)), (0x1000 + DATA, 1), "the iovec");
         assert_eq!((word(32), word(40)), (0x1000 + CONTROL, CONTROL_LEN), "msg_control");
         assert_eq!(bytes.len() as u64, CONTROL + CONTROL_LEN);
+    }
+
+    #[test]
+    fn limits_of_files_are_read() {
+        let text = "Limit  Soft  Hard  Units\nMax open files            3  524288  files \n";
+        let limits = files_limit(text).unwrap();
+        assert_eq!((limits.current, limits.maximum), (Some(3), Some(524_288)));
+        let limits = files_limit("Max open files  1024  unlimited  files").unwrap();
+        assert_eq!((limits.current, limits.maximum), (Some(1024), None));
+        assert!(files_limit("Max processes 1 2").is_none());
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn a_program_that_has_given_up_system_calls() {
 #[test]
 fn code_that_changes_in_every_way() {
     let program = Workload::usual("patches.c");
-    for how in ["fork", "read", "rights", "hidden", "moved", "nowhere", "far", "locked"] {
+    for how in ["fork", "read", "rights", "hidden", "moved", "nowhere", "far", "locked", "filed"] {
         assert_same_behaviour(&program, &[how]);
     }
 }

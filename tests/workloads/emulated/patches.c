@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -230,6 +231,18 @@ static void far(void)
     puts("done");
 }
 
+/* New memory of ours, where the program may open no more files. */
+static void filed(void)
+{
+    struct rlimit few;
+    getrlimit(RLIMIT_NOFILE, &few);
+    few.rlim_cur = 3;
+    setrlimit(RLIMIT_NOFILE, &few);
+    far();
+    getrlimit(RLIMIT_NOFILE, &few);
+    printf("limit %ld\n", (long)few.rlim_cur);
+}
+
 static void locked(void)
 {
     mlockall(MCL_CURRENT | MCL_FUTURE);
@@ -247,6 +260,7 @@ int main(int count, char **arguments)
         {"fork", after_fork}, {"read", by_reading}, {"rights", without_rights},
         {"hidden", hidden},   {"moved", moved},     {"nowhere", nowhere},
         {"far", far},         {"locked", locked},
+        {"filed", filed},
     };
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
     sigaction(SIGSEGV, &action, NULL);
