@@ -6,7 +6,7 @@
 # compares stdout, exit status and the files that it made. Prints a table;
 # exits 1 when one differs. Programs that are not installed are named.
 # Installs nothing: apt install gcc g++ make git sqlite3 python3 nodejs golang luajit
-# default-jdk curl zsh perl.
+# default-jdk curl zsh perl, and what emulated/widely.sh names.
 #
 # EMULATE: the command put before a program's; see `ebs -h`.
 # LIMIT: seconds for one program (300).
@@ -14,7 +14,7 @@ set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
-export EMULATE=${EMULATE:-$target/release/ebs --source emulated -u -t l1_cache_miss -i 1000 -o /dev/null --}
+export EMULATE=${EMULATE:-$target/release/ebs --source emulated -u -t l1_cache_miss -i 1000 -c 1000000000 -o /dev/null --}
 limit=${LIMIT:-300}
 export ours=$root/tests/workloads/emulated inputs=$here/emulated
 work=$(mktemp -d)
@@ -148,6 +148,8 @@ try dd dd '$under dd if=/dev/zero bs=64k count=200 status=none | $under md5sum'
 try ssh-keygen ssh-keygen '$under ssh-keygen -q -t ed25519 -N "" -f key < /dev/null; echo $?; wc -l < key.pub; rm -f key key.pub'
 try objdump objdump '$under objdump -d /bin/true | sha256sum'
 try rustc rustc "cp $inputs/parallel/src/main.rs . ; printf 'fn main() { let v: Vec<u64> = (0..1000).collect(); println!(\"{}\", v.iter().sum::<u64>()); }' > main.rs; HOME=$(eval echo ~"$(id -un)") \$under \$(HOME=$(eval echo ~"$(id -un)") rustup which rustc 2> /dev/null || command -v rustc) -O main.rs -o program && ./program; rm -f program"
+
+. "$inputs/widely.sh"
 echo
 echo "$compared programs, $differing differ"
 [ "$differing" = 0 ]
