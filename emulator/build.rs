@@ -11,7 +11,7 @@ use std::{env, fs};
 const SOURCES: [&str; 4] = ["build.rs", "runtime", "src/block.rs", "src/model.rs"];
 const DIRECTORIES: [&str; 2] = ["src/model", "src/runtime"];
 /// What the image must export, in the order of the constants written.
-const ENTRIES: [&str; 4] = ["quick", "access", "record", "lookup"];
+const ENTRIES: [&str; 5] = ["quick", "access", "record", "lookup", "turn"];
 
 fn main() {
     for path in SOURCES.iter().chain(&DIRECTORIES) {

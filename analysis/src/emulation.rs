@@ -15,7 +15,10 @@ pub fn emulation<'n>(says: impl Fn(&str) -> Option<&'n str>) -> Option<String> {
         phrase.push_str(", prefetchers on");
     }
     if let Some((on, of)) = says("burst").and_then(|burst| burst.split_once('/')) {
-        let _ = write!(phrase, "; {on} of every {of} instructions were emulated");
+        let _ = write!(phrase, "; {on} of every {of} instructions were counted");
+        if let Some(warm) = says("warm_up").filter(|warm| *warm != "0") {
+            let _ = write!(phrase, ", after {warm} that warmed the caches up");
+        }
     }
     phrase.push_str("; no hardware was sampled");
     Some(phrase)
@@ -34,12 +37,13 @@ mod tests {
     fn the_model_is_named_and_hardware_is_not_touched() {
         assert_eq!(told("source=pebs;model=x"), None);
         assert_eq!(told(""), None);
-        let whole = "source=emulated;ip=exact;model=32K/8 L1D, 1M/16 L2;prefetch=on;burst=5/100";
+        let whole = "source=emulated;ip=exact;model=32K/8 L1D, 1M/16 L2;prefetch=on;burst=5/100;\
+                     warm_up=20";
         assert_eq!(
             told(whole).as_deref(),
             Some(
                 "emulated: 32K/8 L1D, 1M/16 L2, prefetchers on; 5 of every 100 instructions were \
-                 emulated; no hardware was sampled"
+                 counted, after 20 that warmed the caches up; no hardware was sampled"
             )
         );
         let least = told("source=emulated;prefetch=off");

@@ -8,7 +8,7 @@ mod sieved;
 pub use accesses::{Latencies, Served};
 pub(crate) use cell::hex;
 pub use cell::{Cell, Missing, Routine, SiteCell, Unresolved};
-pub use loss::{Ledger, Losses};
+pub use loss::{Bursts, Ledger, Losses};
 pub(crate) use sieved::Part;
 pub use sieved::Sieved;
 

@@ -99,9 +99,16 @@ impl Ledger {
         self.running += said.running;
         self.lose(event, lost.unwrap_or(0), |lost| &mut lost.ring);
         if let Some(account) = self.by_event.get_mut(event) {
-            let EventAccount { events, kernel, enabled, running, on_counter, .. } = said;
-            *account =
-                EventAccount { events, kernel, enabled, running, on_counter, ..account.clone() };
+            let EventAccount { events, kernel, enabled, running, on_counter, bursts, .. } = said;
+            *account = EventAccount {
+                events,
+                kernel,
+                enabled,
+                running,
+                on_counter,
+                bursts,
+                ..account.clone()
+            };
         }
     }
 

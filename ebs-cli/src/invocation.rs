@@ -117,8 +117,8 @@ pub enum Misuse {
     NotOfPmu(&'static str),
     /// `--burst` is no part of a whole.
     #[error(
-        "burst {0:?} is no N/M, instructions emulated of every M, such as 1M/100M; N is 1 at least \
-         and M at most"
+        "burst {0:?} is no N/M, instructions counted of every M, such as 1M/100M, nor N/M+W with W \
+         more to warm the caches up; N is 1 at least, N and W together M at most"
     )]
     Burst(String),
     /// `--cache` describes no caches.

@@ -45,6 +45,16 @@ pub unsafe extern "C" fn lookup(block: *mut u8) -> u64 {
     unsafe { target::lookup(block) }
 }
 
+/// See [`target::turn`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn turn(block: *mut u8) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { target::turn(block) }
+}
+
 /// memcpy(3).
 ///
 /// # Safety

@@ -31,7 +31,7 @@ pub const EXIT_ARGUMENT: usize = 80;
 pub const CLOCK: usize = 88;
 /// Events to go until the next record.
 pub const COUNTDOWN: usize = 96;
-/// Instructions to go until a burst ends or begins.
+/// Instructions to go until a burst ends or begins; below 0 it is over.
 pub const BURST: usize = 104;
 /// The program's own FS base.
 pub const FS_BASE: usize = 112;
@@ -43,6 +43,11 @@ pub const GS_BASE: usize = 120;
 pub const REGISTERS: usize = 128;
 /// Three vector registers of 64 bytes: index, mask and one to spare.
 pub const VECTORS: usize = 256;
+/// Which translation of the program the thread is in: [`MODELLED`] or
+/// [`BARE`].
+pub const HALF: usize = 448;
+/// Instructions of the block at whose head BURST fell below 0 last.
+pub const TURN: usize = 456;
 /// What the runtime keeps for itself.
 pub const RUNTIME: usize = 512;
 /// One byte for each system call number: not 0 where the supervisor must see
@@ -70,6 +75,8 @@ pub const FETCH_STAMPS: usize = 0x21_0800;
 /// the whole address, so any entry may stand anywhere; all are the zone's
 /// `Zone::miss` stub at first, none may be 0.
 pub const BRANCHES: usize = 0x29_0a00;
+/// The same for the translation without checks.
+pub const BARE_BRANCHES: usize = 0x31_0a00;
 /// Size of a block.
 pub const SIZE: usize = 0x40_0000;
 
@@ -77,6 +84,11 @@ pub const SIZE: usize = 0x40_0000;
 pub const ENTRIES: usize = 0x1_0000;
 /// A key of no line: a block of zeroes has empty tables.
 pub const NO_LINE: u64 = 0;
+
+/// The translation that looks every access up.
+pub const MODELLED: u64 = 0;
+/// The translation that counts instructions alone.
+pub const BARE: u64 = 1;
 
 /// What stands in the tables for the line of 64 bytes whose first byte is at
 /// `line`: minus its address, and in the six bits that leaves free by how

@@ -2,12 +2,16 @@
 //! the target fills.
 
 mod account;
+mod burst;
+mod coverage;
 mod error;
 mod settings;
 
 pub use account::{Account, Work};
+pub use burst::Burst;
+pub use coverage::Coverage;
 pub use error::{Fault, StartError};
-pub use settings::{Burst, Ended, Settings, Standing, Target};
+pub use settings::{Ended, Settings, Standing, Target};
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;

@@ -18,7 +18,8 @@ pub mod zone;
 
 pub use classifier::Classifier;
 pub use emulation::{
-    Account, Burst, Emulation, Ended, Fault, Settings, Standing, StartError, Target, Woken,
+    Account, Burst, Coverage, Emulation, Ended, Fault, Settings, Standing, StartError, Target,
+    Woken,
 };
 pub use event::{Class, Event};
 pub use geometry::Geometry;

@@ -3,7 +3,6 @@
 mod attach;
 mod birth;
 mod buffers;
-mod burst;
 mod call;
 mod code;
 mod engine;

@@ -195,6 +195,10 @@ impl Zone {
             (Phase::Runtime, 0)
         } else if address < stubs.missed {
             (Phase::Branching, rax_and_rcx)
+        } else if address < stubs.turn {
+            (Phase::Runtime, 0)
+        } else if address < stubs.turned {
+            (Phase::Branching, rax_and_rcx)
         } else if address < stubs.tail {
             (Phase::Runtime, 0)
         } else {

@@ -130,11 +130,46 @@ fn options_of_the_model_are_checked_before_anything_runs() {
         let line = format!("ebs -u -t l1_cache_miss {options} -- touch ran");
         scene.run(&line).refused(2, &[part]);
     }
-    let burst = "ebs -u -t l1_cache_miss --burst 1k/2k -- touch ran";
-    scene.run(burst).refused(1, &["bursts are not supported yet"]);
+    let burst = "ebs -u -t hitm --burst 1k/2k -- touch ran";
+    scene.run(burst).refused(1, &["leave the bursts out"]);
     scene.run("ebs -u --source emulated -t page_fault true").refused(1, &["the kernel itself"]);
     scene.run("ls").success();
     assert!(!scene.run("ls").out.contains("ran"));
+}
+
+/// Of the example's misses a part is counted, and what is said of the whole
+/// is true.
+#[test]
+fn bursts_are_told_with_what_they_say_of_the_whole() {
+    if !is_x86("bursts_are_told_with_what_they_say_of_the_whole") {
+        return;
+    }
+    let scene = Scene::new();
+    let walk = format!("{WALK} --burst 1k/10k+1k");
+    let table = scene.run(&format!("{walk} -- ebs-walk")).success();
+    for part in [
+        "; 1000 of every 10000 instructions were counted, after 1000 that warmed the caches up; ",
+        "\n# bursts: rows are of ",
+    ] {
+        assert!(table.out.contains(part), "{part}: {table}");
+    }
+    assert!(table.err.contains(" two standard errors)"), "{table}");
+    scene.run(&format!("{walk} -o walk.data -- ebs-walk")).success();
+    let json = scene.run("ebs report --json walk.data").success().out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let ledger = &json["events"][0]["ledger"];
+    let number = |of: &Value| of.as_f64().unwrap();
+    let bursts = &ledger["bursts"];
+    let counted = number(&bursts["counted"]);
+    let all = counted + number(&bursts["warmed"]) + number(&bursts["bare"]);
+    assert!((counted / all - 0.1).abs() < 0.02, "{bursts}");
+    // In records of 100; the program's start has some more.
+    let estimate = number(&ledger["events"]) / 100.0 * all / counted;
+    let least = f64::from(u32::try_from(2 * BY_ROWS + BY_COLUMNS).unwrap());
+    let error = number(&bursts["error"]);
+    assert!(error < 0.1, "{bursts}");
+    let range = least * (1.0 - 4.0 * error)..least * 1.05 * (1.0 + 4.0 * error);
+    assert!(range.contains(&estimate), "{estimate}, {range:?}, {ledger}");
 }
 
 #[test]

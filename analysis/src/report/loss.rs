@@ -23,6 +23,41 @@ pub struct Ledger {
     pub unaccounted: Option<i128>,
     /// Seconds the event was on.
     pub seconds: Option<f64>,
+    /// What of the program was counted, if only bursts of it were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<Bursts>,
+}
+
+/// What ran of a program that was counted in bursts: all counts and samples
+/// are of `counted` instructions alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bursts {
+    /// Instructions in bursts.
+    pub counted: u64,
+    /// Instructions before bursts, which warmed the modelled caches up.
+    pub warmed: u64,
+    /// Instructions between, which nothing was told of.
+    pub bare: u64,
+    /// Standard error of an estimate of the whole, relative to it; None:
+    /// there were too few bursts to tell.
+    pub error: Option<f64>,
+}
+
+impl Bursts {
+    /// All instructions.
+    pub fn instructions(&self) -> u64 {
+        self.counted.saturating_add(self.warmed).saturating_add(self.bare)
+    }
+
+    fn parse(pairs: &BTreeMap<&str, &str>) -> Option<Bursts> {
+        let number = |key: &str| pairs.get(key)?.parse::<u64>().ok();
+        Some(Bursts {
+            counted: number("burst.counted")?,
+            warmed: number("burst.warmed")?,
+            bare: number("burst.bare")?,
+            error: pairs.get("burst.error").and_then(|error| error.parse().ok()),
+        })
+    }
 }
 
 /// Records about losses that are in the stream itself.
@@ -70,6 +105,7 @@ impl Ledger {
             tail_known: !pairs.contains_key("lost.tail"),
             unaccounted: pairs.get("unaccounted").and_then(|value| value.parse().ok()),
             seconds: pairs.get("seconds").and_then(|value| value.parse::<f64>().ok()),
+            bursts: Bursts::parse(&pairs),
         })
     }
 
@@ -96,6 +132,8 @@ impl Ledger {
             sum.unaccounted =
                 sum.unaccounted.zip(one.unaccounted).map(|(a, b)| a.saturating_add(b));
             sum.seconds = [sum.seconds, one.seconds].into_iter().flatten().reduce(f64::max);
+            // Those of several events were not the same.
+            sum.bursts = None;
             sum
         })
     }

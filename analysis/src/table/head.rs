@@ -4,7 +4,7 @@
 use super::{Text, number_of, percent, ratio};
 use crate::emulation;
 use crate::query::Weighting;
-use crate::report::{EventReport, Ledger, Member, Report, Sampling, Sieved, Unit};
+use crate::report::{Bursts, EventReport, Ledger, Member, Report, Sampling, Sieved, Unit};
 use std::fmt::Write;
 
 /// What holds for all events.
@@ -83,6 +83,9 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     }
     if let Some(ledger) = &event.ledger {
         out.note(&ledger_line(ledger, emulated.is_some()));
+        if let Some(bursts) = &ledger.bursts {
+            out.note(&bursts_line(bursts, ledger.events));
+        }
     }
     for (name, by_reason) in
         [("a routine name", &totals.unresolved), ("a variable's name", &totals.unresolved_data)]
@@ -161,6 +164,28 @@ fn span(nanoseconds: u64) -> String {
         (_, 0) => format!("{} us", nanoseconds / 1_000),
         _ => format!("{nanoseconds} ns"),
     }
+}
+
+/// How much of the program the rows below are of, and what that says of the
+/// whole.
+fn bursts_line(bursts: &Bursts, events: Option<u64>) -> String {
+    let (counted, all) = (bursts.counted, bursts.instructions());
+    if counted == 0 {
+        return format!("bursts: none of {all} instructions was counted");
+    }
+    let share = ratio(counted, all);
+    let mut line =
+        format!("bursts: rows are of {counted} of {all} instructions, {}", percent(share));
+    if let Some(events) = events.filter(|_| share > 0.0) {
+        let events = ratio(events, 1) / share;
+        // Writing to a String cannot fail.
+        let _ = write!(line, "; the whole has about {events:.0} events");
+        let _ = match bursts.error {
+            Some(error) => write!(line, " (+-{:.1} %, two standard errors)", 200.0 * error),
+            None => write!(line, " (too few bursts to say how far off that is)"),
+        };
+    }
+    line
 }
 
 fn ledger_line(ledger: &Ledger, emulated: bool) -> String {

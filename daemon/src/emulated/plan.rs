@@ -34,7 +34,7 @@ pub struct Model {
     pub geometry: Geometry,
     /// Whether it prefetches.
     pub prefetch: bool,
-    /// Emulate now and then only.
+    /// Count now and then only; in a plan `warm` is told.
     pub burst: Option<Burst>,
 }
 
@@ -46,7 +46,13 @@ impl fmt::Display for Model {
             f.write_str(", prefetchers on")?;
         }
         match self.burst {
-            Some(Burst { on, every }) => write!(f, ", {on} of every {every} instructions"),
+            Some(Burst { on, every, warm }) => {
+                write!(f, ", {on} of every {every} instructions")?;
+                match warm {
+                    Some(warm @ 1..) => write!(f, " after {warm} to warm up"),
+                    _ => Ok(()),
+                }
+            }
             None => Ok(()),
         }
     }
@@ -59,8 +65,8 @@ impl Model {
         let geometry = self.geometry.to_string().replace(';', ",");
         let prefetch = if self.prefetch { "on" } else { "off" };
         let mut note = format!("model={geometry};prefetch={prefetch}");
-        if let Some(Burst { on, every }) = self.burst {
-            note.push_str(&format!(";burst={on}/{every}"));
+        if let Some(Burst { on, every, warm }) = self.burst {
+            note.push_str(&format!(";burst={on}/{every};warm_up={}", warm.unwrap_or(0)));
         }
         note
     }
@@ -108,6 +114,13 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<Plan, Refu
         return Err(Refusal::EmulatedSystem { event: name });
     }
     rights::check_target(request, facts)?;
+    let mut model = model;
+    let mut notes = notes;
+    if let Some(burst) = &mut model.burst {
+        let warm = burst.warm_up(&model.geometry, counts);
+        burst.warm = Some(warm);
+        notes.extend(dear(*burst, warm));
+    }
     let asked = request.ring_pages.unwrap_or(RING_PAGES);
     let Some(outlined) = events.into_iter().next() else {
         return Err(Refusal::NotEmulated { event: name, why: "it has no event".to_owned() });
@@ -122,6 +135,17 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<Plan, Refu
         ring_pages: asked.checked_next_power_of_two().unwrap_or(1 << 31),
         data_mappings: request.data_mappings,
         notes,
+    })
+}
+
+/// What to say of bursts that save little.
+fn dear(Burst { on, every, .. }: Burst, warm: u64) -> Option<String> {
+    (warm > 0 && on < every && (on + warm) * 2 > every).then(|| {
+        format!(
+            "of every {every} instructions {warm} warm the caches up for {on} that are counted: \
+             that saves little, a longer period more (--burst {on}/{})",
+            (on + warm).saturating_mul(10)
+        )
     })
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use emulator::Coverage;
+
 use super::{Lost, Note, missing};
 
 /// Below this share of the time on a counter, multiplexing is told: what is
@@ -33,6 +35,8 @@ pub struct EventAccount {
     /// Share of the time that its tasks were on its CPUs in which it had a
     /// counter, 0 to 1; None: they never were there.
     pub on_counter: Option<f64>,
+    /// What ran in and between bursts, if the emulated PMU counted in such.
+    pub bursts: Option<Coverage>,
 }
 
 impl EventAccount {
@@ -68,6 +72,14 @@ impl EventAccount {
         note.add("running", format_args!("{:.6}", self.running.as_secs_f64()));
         if let Some(share) = self.on_counter {
             note.add("on_counter", format_args!("{share:.4}"));
+        }
+        if let Some(bursts) = &self.bursts {
+            note.add("burst.counted", bursts.counted);
+            note.add("burst.warmed", bursts.warmed);
+            note.add("burst.bare", bursts.bare);
+            if let Some(error) = bursts.error() {
+                note.add("burst.error", format_args!("{error:.6}"));
+            }
         }
     }
 }

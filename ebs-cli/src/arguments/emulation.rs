@@ -17,8 +17,9 @@ pub struct EmulationArguments {
     /// Lets the emulated caches prefetch, next lines and strides.
     #[arg(long, help_heading = EMULATED)]
     pub prefetch: bool,
-    /// Emulates N instructions of every M; the others run natively and are not counted.
-    #[arg(long, value_name = "N/M", help_heading = EMULATED, hide = true)]
+    /// Counts N instructions of every M, at random places; the others run without the model, but for W
+    /// before each burst that warm its caches up (as many as the event needs, unless said).
+    #[arg(long, value_name = "N/M[+W]", help_heading = EMULATED)]
     pub burst: Option<String>,
 }
 

@@ -59,16 +59,20 @@ impl Emulation {
     }
 }
 
-/// `N/M`; each may end in k, m or g, powers of 1000.
+/// `N/M` or `N/M+W`; each may end in k, m or g, powers of 1000.
 fn burst(text: &str) -> Result<Burst, Misuse> {
     let wrong = || Misuse::Burst(text.to_owned());
     let (on, every) = text.split_once('/').ok_or_else(wrong)?;
     let on = instructions(on).ok_or_else(wrong)?;
+    let (every, warm) = match every.split_once('+') {
+        Some((every, warm)) => (every, Some(instructions(warm).ok_or_else(wrong)?)),
+        None => (every, None),
+    };
     let every = instructions(every).ok_or_else(wrong)?;
-    if on == 0 || on > every {
+    if on == 0 || on > every || warm.is_some_and(|warm| warm > every - on) {
         return Err(wrong());
     }
-    Ok(Burst { on, every })
+    Ok(Burst { on, every, warm })
 }
 
 fn instructions(text: &str) -> Option<u64> {
@@ -115,10 +119,16 @@ mod tests {
     #[test]
     fn a_burst_is_a_part_of_the_whole() {
         let of = |text: &str| meant(None, &[], Some(text)).map(|meant| meant.burst);
-        assert_eq!(of("5/100"), Ok(Some(Burst { on: 5, every: 100 })));
-        assert_eq!(of("10k/1M"), Ok(Some(Burst { on: 10_000, every: 1_000_000 })));
-        assert_eq!(of("1g/1g"), Ok(Some(Burst { on: 1_000_000_000, every: 1_000_000_000 })));
-        for text in ["", "5", "0/5", "6/5", "-1/5", "a/b", "5/", "/5", "1/2/3", "1t/2t", "k/m"] {
+        let burst = |on, every, warm| Ok(Some(Burst { on, every, warm }));
+        assert_eq!(of("5/100"), burst(5, 100, None));
+        assert_eq!(of("10k/1M"), burst(10_000, 1_000_000, None));
+        assert_eq!(of("1g/1g"), burst(1_000_000_000, 1_000_000_000, None));
+        assert_eq!(of("10k/1M+0"), burst(10_000, 1_000_000, Some(0)));
+        assert_eq!(of("10k/1M+50k"), burst(10_000, 1_000_000, Some(50_000)));
+        for text in [
+            "", "5", "0/5", "6/5", "-1/5", "a/b", "5/", "/5", "1/2/3", "1t/2t", "k/m", "5/9+5",
+            "5/9+", "5+1/9",
+        ] {
             assert_eq!(of(text), Err(Misuse::Burst(text.to_owned())), "{text}");
         }
         let too_many = "1/99999999999999999999g";

@@ -1,5 +1,5 @@
 //! Runs a program under the emulated PMU and prints what came of it:
-//! `emulate [-t EVENT] [-g GEOMETRY] [-i N] [-c COUNT] [-o FILE] [-r PAGES] [-f] [-b ON/EVERY] (-p PID | PROGRAM ARGUMENTS)`.
+//! `emulate [-t EVENT] [-g GEOMETRY] [-i N] [-c COUNT] [-o FILE] [-r PAGES] [-f] [-b ON/EVERY[+WARM]] (-p PID | PROGRAM ARGUMENTS)`.
 //!
 //! FILE gets a line for each record; the counts go to stderr. With -f the
 //! program's address space is not randomized (setarch -R).
@@ -75,8 +75,13 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             "-f" => found.fixed = true,
             "-b" => {
                 let text = value()?;
-                let (on, every) = text.split_once('/').ok_or("-b wants ON/EVERY")?;
-                found.burst = Some(Burst { on: on.parse()?, every: every.parse()? });
+                let (on, every) =
+                    text.split_once('/').ok_or("-b wants ON/EVERY or ON/EVERY+WARM")?;
+                let (every, warm) = match every.split_once('+') {
+                    Some((every, warm)) => (every, Some(warm.parse()?)),
+                    None => (every, None),
+                };
+                found.burst = Some(Burst { on: on.parse()?, every: every.parse()?, warm });
             }
             _ => return Err(format!("{word}: no such option").into()),
         }

@@ -2,13 +2,15 @@
 
 use record::Pid;
 
+use super::Coverage;
+
 /// The books of a whole emulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Events counted, those between records too.
     pub events: u64,
-    /// Instructions that ran under the model, when they were counted.
-    pub instructions: Option<u64>,
+    /// What of the target ran in bursts; None: all was emulated.
+    pub bursts: Option<Coverage>,
     /// Samples written to the ring.
     pub records: u64,
     /// Samples that were due and could not be written: the target ended, or

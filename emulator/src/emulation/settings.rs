@@ -2,6 +2,7 @@
 
 use record::{Attr, Pid};
 
+use super::Burst;
 use crate::classifier::Classifier;
 use crate::event::Event;
 use crate::geometry::Geometry;
@@ -27,7 +28,7 @@ pub struct Settings {
     pub side_attr: Attr,
     /// Identifier in the side records' trailers.
     pub side_id: u64,
-    /// Emulate now and then only.
+    /// Count now and then only.
     pub burst: Option<Burst>,
     /// Let the target run on natively after so many records.
     pub count: Option<u64>,
@@ -35,15 +36,6 @@ pub struct Settings {
     pub ring_pages: u32,
     /// Records of mappings that hold no code, too.
     pub data_mappings: bool,
-}
-
-/// Emulates some of each stretch of instructions, the rest runs uncounted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Burst {
-    /// Instructions with the model; at least 1.
-    pub on: u64,
-    /// Instructions from the begin of one burst to the next; at least `on`.
-    pub every: u64,
 }
 
 /// What is emulated.

@@ -22,6 +22,8 @@ pub struct Image {
     pub record: usize,
     /// Offset of `lookup(block) -> u64`: see [`target::sys::lookup`](super::target::sys::lookup).
     pub lookup: usize,
+    /// Offset of `turn(block) -> u64`: see [`target::sys::turn`](super::target::sys::turn).
+    pub turn: usize,
     /// One bit for each xmm register that the code changes. It changes no
     /// wider part of these, no mask register, no x87 state.
     pub vectors: u16,
@@ -31,7 +33,15 @@ pub struct Image {
 pub fn image() -> Image {
     static VECTORS: OnceLock<u16> = OnceLock::new();
     let vectors = *VECTORS.get_or_init(|| changed_vectors(BYTES.get(TEXT..).unwrap_or_default()));
-    Image { bytes: BYTES, quick: QUICK, access: ACCESS, record: RECORD, lookup: LOOKUP, vectors }
+    Image {
+        bytes: BYTES,
+        quick: QUICK,
+        access: ACCESS,
+        record: RECORD,
+        lookup: LOOKUP,
+        turn: TURN,
+        vectors,
+    }
 }
 
 /// The xmm registers that any instruction in there names as changed. Bytes
@@ -71,8 +81,8 @@ mod tests {
 
     #[test]
     fn functions_are_in_the_image() {
-        let Image { bytes, quick, access, record, lookup, vectors } = image();
-        for entry in [quick, access, record, lookup] {
+        let Image { bytes, quick, access, record, lookup, turn, vectors } = image();
+        for entry in [quick, access, record, lookup, turn] {
             assert!(entry >= TEXT && entry < bytes.len());
         }
         assert!(vectors.count_ones() <= 4, "{vectors:#b}: each is saved at every slow path");

@@ -1,5 +1,7 @@
 //! Makes the memory that the runtime works on, from the supervisor.
 
+mod bursts;
+
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,6 +9,7 @@ use record::{Attr, Pid, Tid};
 
 use super::target::header::{BRANCHES, Form, Header, THREADS};
 use super::target::record::{FIELDS, REGISTERS, size};
+use super::target::stretch::Bursts;
 use super::target::thread::Own;
 use crate::block::{self, SIZE};
 use crate::event::Event;
@@ -23,6 +26,7 @@ pub struct Setup {
     shape: Shape,
     events: u64,
     interval: u64,
+    bursts: Bursts,
 }
 
 /// A thread to make a block for.
@@ -41,6 +45,8 @@ pub struct ThreadSetup {
     /// What all of BRANCHES hold at first:
     /// [`CodeCache::miss`](crate::code_cache::CodeCache::miss).
     pub miss: u64,
+    /// Where its bursts are drawn from; not asked for without.
+    pub seed: u64,
 }
 
 /// What the runtime cannot do.
@@ -93,7 +99,7 @@ impl Setup {
         form.size = size(&form);
         let shape = geometry.shape().place(false, event == Event::BlockedForward);
         let events = events(event).0;
-        Ok(Setup { form, shape, events, interval })
+        Ok(Setup { form, shape, events, interval, bursts: Bursts::default() })
     }
 
     /// Whether the modelled machine prefetches; it does not by default.
@@ -129,6 +135,7 @@ impl Setup {
         put(words, offset_of!(Header, ring_bytes), ring_bytes);
         put(words, offset_of!(Header, events), self.events);
         put(words, offset_of!(Header, interval), self.interval);
+        self.put_bursts(words);
         let form = offset_of!(Header, form);
         put(words, form + offset_of!(Form, fields), self.form.fields);
         put(words, form + offset_of!(Form, interrupted), self.form.interrupted);
@@ -153,9 +160,8 @@ impl Setup {
         put(words, block::STACK, thread.block + top);
         put(words, block::CLOCK, 1);
         put(words, block::COUNTDOWN, self.interval);
-        for at in 0..block::ENTRIES {
-            put(words, block::BRANCHES + 8 * at, thread.miss);
-        }
+        fill(words, block::BRANCHES, thread.miss);
+        self.begin_bursts(words, thread.seed, thread.miss);
         let own = block::RUNTIME;
         let id = |id: i32| u64::from(id.cast_unsigned());
         put(words, own, u64::try_from(thread.index).unwrap_or(0));
@@ -245,6 +251,13 @@ fn word(at: u64) -> usize {
     usize::try_from(at).unwrap_or(usize::MAX)
 }
 
+/// One of the tables of branches.
+fn fill(words: &[AtomicU64], at: usize, word: u64) {
+    for place in words.get(at / 8..).unwrap_or_default().iter().take(block::ENTRIES) {
+        place.store(word, Ordering::Relaxed);
+    }
+}
+
 fn put(words: &[AtomicU64], at: usize, word: u64) {
     if let Some(place) = words.get(at / 8) {
         place.store(word, Ordering::Relaxed);
@@ -270,7 +283,8 @@ mod tests {
             let block = memory(setup.thread_size());
             let address = 0x1000 * (u64::try_from(index).unwrap() + 1);
             let (pid, tid) = (Pid(1), Tid(1));
-            let thread = ThreadSetup { index, pid, tid, block: address, space: 0, miss: 1 };
+            let thread =
+                ThreadSetup { index, pid, tid, block: address, space: 0, miss: 1, seed: 0 };
             setup.thread(&space, &block, thread);
             get(&block, block::RUNTIME + offset_of!(Own, listed))
         };

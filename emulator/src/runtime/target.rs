@@ -7,9 +7,11 @@ pub mod local;
 pub mod record;
 pub mod ring;
 mod slow_path;
+pub mod stretch;
 #[allow(unsafe_code, reason = "memory that translated code and other threads work on too")]
 pub mod sys;
 pub mod thread;
+mod turn;
 mod walk;
 
 /// What `access` and `record` return.

@@ -14,7 +14,7 @@ use super::space::Layout;
 use super::status;
 use super::trouble::Trouble;
 use super::{maps, system};
-use crate::emulation::{Account, Settings, StartError, Target};
+use crate::emulation::{Account, Burst, Settings, StartError, Target};
 use crate::event::{Class, Event};
 use crate::runtime::{Setup, image};
 use crate::sys::mapping::Memory;
@@ -72,15 +72,36 @@ fn plan(settings: Settings, ring: Arc<Memory>) -> Result<Plan, StartError> {
     )
     .map_err(|error| StartError::Settings(error.to_string()))?
     .with_prefetch(settings.prefetch);
-    if settings.burst.is_some() {
-        let text = "bursts are not supported yet: every instruction is emulated until the count \
-                    of records is reached, after which the program runs on natively";
-        return Err(StartError::Settings(text.into()));
+    if let Some(burst) = settings.burst {
+        check_burst(burst, settings.event)?;
     }
+    let warm = settings.burst.map(|burst| burst.warm_up(&settings.geometry, settings.event));
+    let setup = setup.with_bursts(settings.burst, warm.unwrap_or(0));
     let (image, features, transparent) = (image(), features(), super::smaps::transparent());
     let keeps_rights = super::rights::keeps_rights();
     let (layout, needs) = (Layout::new(&setup), needs(&settings)?);
     Ok(Plan { setup, layout, image, features, needs, ring, keeps_rights, transparent, settings })
+}
+
+/// Places among so many instructions can be told apart.
+const LONGEST_PERIOD: u64 = 1 << 60;
+
+fn check_burst(Burst { on, every, .. }: Burst, event: Event) -> Result<(), StartError> {
+    let wrong = |text: String| Err(StartError::Settings(text));
+    if on == 0 || on > every || every > LONGEST_PERIOD {
+        return wrong(format!(
+            "bursts of {on} instructions of every {every}: use 1 or more, and not more than the \
+             whole, which is {LONGEST_PERIOD} at most"
+        ));
+    }
+    if event == Event::HitModified {
+        return wrong(
+            "lines that another thread has modified are not known in bursts, as each thread has \
+             its own: leave the bursts out"
+                .into(),
+        );
+    }
+    Ok(())
 }
 
 fn needs(settings: &Settings) -> Result<Needs, StartError> {

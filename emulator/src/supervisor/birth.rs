@@ -59,9 +59,12 @@ impl Engine {
                 return Ok(());
             }
             let to = self.give_block(child)?;
+            let (setup, seed) = (self.plan.setup.clone(), u64::from(self.new_id()));
             let space = self.space_of(child)?;
             space.set(to, block::GS_BASE, base);
             space.copy_branches(number, to);
+            let (maker, words) = (space.block_words(number), space.block_words(to));
+            setup.follow(maker, words, seed);
             // The new task goes on amid the code of its maker, which may
             // know that a slot has a register's value.
             for at in (block::REGISTERS..block::REGISTERS + 128).step_by(8) {

@@ -55,8 +55,6 @@ pub(crate) struct Task {
     pub(crate) filtered: bool,
     /// Restartable sequences that were taken from it.
     pub(crate) rseq: Option<ptrace::Rseq>,
-    /// Where it is between two bursts, once it has begun one.
-    pub(crate) stretch: Option<super::burst::Stretch>,
 }
 
 impl Task {
@@ -74,7 +72,6 @@ impl Task {
             dying: false,
             filtered: false,
             rseq: None,
-            stretch: None,
         }
     }
 }
@@ -359,11 +356,12 @@ impl Engine {
         let Some(of) = self.memories.get(&memory) else { return };
         let (id, slot) = (of.space, of.slot);
         if let (Some(space), Some(block), Some(slot)) = (self.spaces.get_mut(&id), block, slot) {
-            let interval = self.plan.settings.interval;
-            let records = space.get(block, RECORDS);
-            let begun = interval.saturating_sub(space.get(block, block::COUNTDOWN));
-            self.account.records += records;
-            self.account.events += records * interval + begun;
+            let words = space.block_words(block);
+            self.account.records += space.get(block, RECORDS);
+            self.account.events += self.plan.setup.events(words);
+            if let Some(coverage) = self.plan.setup.coverage(words) {
+                *self.account.bursts.get_or_insert_default() += coverage;
+            }
             self.plan.setup.thread_gone(space.slot_words(slot), block);
             space.free_block(block);
         }

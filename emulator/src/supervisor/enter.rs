@@ -22,7 +22,9 @@ impl Engine {
         restart_call(&mut guest);
         self.task(tid)?.guest = Some(guest);
         let to = self.translate(tid, guest.rip)?;
+        let setup = self.plan.setup.clone();
         let (space, number) = self.block_of(tid)?;
+        setup.undo_turn(space.block_words(number));
         let mut registers = guest;
         registers.rip = to;
         registers.gs_base = space.address(space.block_offset(number));
@@ -42,9 +44,10 @@ impl Engine {
     fn translate(&mut self, tid: i32, pc: u64) -> Result<u64, Trouble> {
         self.account.work.translations += 1;
         for _ in 0..ROUNDS {
-            let space = self.space_of(tid)?;
+            let (space, number) = self.block_of(tid)?;
+            let half = space.half(number);
             let mut source = Source::new(tid, &mut space.code);
-            let result = space.cache.translate(pc, &mut source);
+            let result = space.cache.translate(half, pc, &mut source);
             let (protect, check, changed) = (source.protect, source.check, source.changed);
             let unchanged = changed.is_empty();
             if !unchanged {

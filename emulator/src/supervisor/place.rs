@@ -74,6 +74,7 @@ impl Engine {
                 access: base + self.plan.image.access as u64,
                 record: base + self.plan.image.record as u64,
                 lookup: base + self.plan.image.lookup as u64,
+                turn: base + self.plan.image.turn as u64,
                 vectors: self.plan.image.vectors,
             },
         });
@@ -105,6 +106,7 @@ impl Engine {
     pub(crate) fn give_block(&mut self, tid: i32) -> Result<usize, Trouble> {
         let task = self.task(tid)?;
         let (pid, memory) = (task.pid, task.memory);
+        let seed = u64::from(self.new_id());
         let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
         let (slot, id) = (of.slot.ok_or(Trouble::Gone)?, of.space);
         let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
@@ -120,6 +122,7 @@ impl Engine {
             block: space.address(space.block_offset(number)),
             space: space.address(space.slot_offset(slot)),
             miss,
+            seed,
         };
         self.plan.setup.thread(space.slot_words(slot), space.block_words(number), thread);
         self.task(tid)?.block = Some(number);

@@ -349,7 +349,6 @@ impl Engine {
             }
             CodeStop::Syscall { ip, .. }
             | CodeStop::Instruction { ip }
-            | CodeStop::Burst { ip, .. }
             | CodeStop::Changed { ip } => ip,
             CodeStop::Runtime | CodeStop::Boundary => return Ok(false),
         };

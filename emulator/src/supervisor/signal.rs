@@ -88,11 +88,6 @@ impl Engine {
                 self.code_changed(tid, ip)?;
                 return self.enter_and_go(tid);
             }
-            CodeStop::Burst { ip, instructions } => {
-                registers.rip = ip;
-                self.task(tid)?.guest = Some(registers);
-                return self.burst(tid, instructions);
-            }
             CodeStop::Runtime => return self.runtime_asks(tid),
             CodeStop::Boundary => {
                 return Err(Trouble::Broken(format!("thread {tid} met a boundary that none set")));
@@ -105,10 +100,12 @@ impl Engine {
     /// Lets an indirect branch of this address space find its target next
     /// time.
     fn know_branch(&mut self, tid: i32, target: u64) -> Result<(), Trouble> {
+        let (space, number) = self.block_of(tid)?;
+        let half = space.half(number);
         let memory = self.task(tid)?.memory;
         let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
         if let (Some(space), Some(slot)) = (self.spaces.get(&of.space), of.slot) {
-            space.enter_branch(&self.plan.setup, slot, target);
+            space.enter_branch(&self.plan.setup, slot, (half, target));
         }
         Ok(())
     }

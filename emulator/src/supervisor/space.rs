@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -14,6 +14,7 @@ use crate::code_cache::CodeCache;
 use crate::runtime::target::branches;
 use crate::runtime::{Image, Setup};
 use crate::sys::mapping::Memory;
+use crate::translate::Half;
 
 /// Room for the runtime's image.
 const IMAGE: usize = 1 << 20;
@@ -122,7 +123,7 @@ impl Space {
     }
 
     /// Words of a slot.
-    pub(crate) fn slot_words(&self, slot: usize) -> &[std::sync::atomic::AtomicU64] {
+    pub(crate) fn slot_words(&self, slot: usize) -> &[AtomicU64] {
         self.memory.words(self.slot_offset(slot), self.layout.slot)
     }
 
@@ -146,7 +147,7 @@ impl Space {
     }
 
     /// Words of a block, and of what lies behind it.
-    pub(crate) fn block_words(&self, number: usize) -> &[std::sync::atomic::AtomicU64] {
+    pub(crate) fn block_words(&self, number: usize) -> &[AtomicU64] {
         self.memory.words(self.block_offset(number), self.layout.block)
     }
 
@@ -165,11 +166,27 @@ impl Space {
         self.memory.word(self.block_offset(number) + at).store(value, Ordering::Release);
     }
 
+    /// The tables of a block's indirect branches, of each translation there
+    /// is.
+    fn tables(&self, number: usize) -> impl Iterator<Item = &[AtomicU64]> {
+        let halves = if self.cache.has_bare() {
+            &[Half::Modelled, Half::Bare][..]
+        } else {
+            &[Half::Modelled]
+        };
+        let block = self.block_offset(number);
+        halves.iter().map(move |half| self.memory.words(block + half.table(), block::ENTRIES * 8))
+    }
+
+    /// Which translation the thread of a block runs.
+    pub(crate) fn half(&self, number: usize) -> Half {
+        Half::of(self.get(number, block::HALF))
+    }
+
     /// Lets every indirect branch of a block be looked up anew.
     pub(crate) fn clear_branches(&self, number: usize) {
         let Some(miss) = self.cache.miss() else { return };
-        let at = self.block_offset(number) + block::BRANCHES;
-        for word in self.memory.words(at, block::ENTRIES * 8) {
+        for word in self.tables(number).flatten() {
             word.store(miss, Ordering::Relaxed);
         }
     }
@@ -177,7 +194,9 @@ impl Space {
     /// Enters new code into the table of the address space that it was
     /// translated for. Others that share it come to ask.
     pub(crate) fn enter_branches(&mut self, setup: &Setup, slot: usize) {
-        for (target, to) in self.cache.take_entries() {
+        for entry in self.cache.take_entries() {
+            let Some(target) = branches::name(entry.half.word(), entry.pc) else { continue };
+            let to = entry.to;
             self.entries.insert(target, to);
             let table = setup.branches(self.slot_words(slot));
             if !branches::set(table, target, to) {
@@ -189,30 +208,31 @@ impl Space {
 
     /// Enters a target into the table of one address space, which did not
     /// know it.
-    pub(crate) fn enter_branch(&self, setup: &Setup, slot: usize, target: u64) {
-        if let Some(to) = self.entries.get(&target) {
-            branches::set(setup.branches(self.slot_words(slot)), target, *to);
+    pub(crate) fn enter_branch(&self, setup: &Setup, slot: usize, (half, target): (Half, u64)) {
+        let known = branches::name(half.word(), target)
+            .and_then(|name| self.entries.get(&name).map(|to| (name, *to)));
+        if let Some((name, to)) = known {
+            branches::set(setup.branches(self.slot_words(slot)), name, to);
         }
     }
 
     /// Copies the branches that a block knows to the block of a fork.
     pub(crate) fn copy_branches(&self, from: usize, to: usize) {
-        let words = |number: usize| {
-            self.memory.words(self.block_offset(number) + block::BRANCHES, block::ENTRIES * 8)
-        };
-        for (from, to) in words(from).iter().zip(words(to)) {
+        for (from, to) in self.tables(from).flatten().zip(self.tables(to).flatten()) {
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 
     /// Takes code that is gone out of them.
-    pub(crate) fn drop_branches(&mut self, setup: &Setup, gone: &[u64]) {
-        for target in gone {
+    pub(crate) fn drop_branches(&mut self, setup: &Setup, gone: &[(Half, u64)]) {
+        let name = |(half, target): &(Half, u64)| branches::name(half.word(), *target);
+        let gone: Vec<u64> = gone.iter().filter_map(name).collect();
+        for target in &gone {
             self.entries.remove(target);
         }
         for slot in self.used_slots() {
             let table = setup.branches(self.slot_words(slot));
-            for target in gone {
+            for target in &gone {
                 branches::set(table, *target, 0);
             }
         }

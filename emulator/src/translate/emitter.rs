@@ -3,6 +3,7 @@
 
 use super::access::{Address, Form, Segment};
 use super::assembler::{Assembler, low32};
+use super::half::Half;
 use super::register::{Gpr, Gprs, R11, RBX, RCX, RDX};
 use super::settings::Translation;
 use super::stop;
@@ -66,10 +67,12 @@ pub(crate) struct Emitter {
     pub(crate) flags_out: bool,
     /// The second scratch register of checks; rcx is the first.
     pub(crate) second: Gpr,
+    /// Where the half's indirect branches find where to go.
+    pub(crate) table: usize,
 }
 
 impl Emitter {
-    pub(crate) fn new(translation: Translation) -> Emitter {
+    pub(crate) fn new(translation: Translation, half: Half) -> Emitter {
         // Compilers use r11 less than others; the flags go through rax.
         let second = if translation.features.bmi2 { R11 } else { RDX };
         Emitter {
@@ -94,6 +97,7 @@ impl Emitter {
             length: 0,
             flags_out: false,
             second,
+            table: half.table(),
         }
     }
 

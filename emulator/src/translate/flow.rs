@@ -172,7 +172,7 @@ impl Emitter {
         self.restore(self.held.without(Gprs::of(RCX).with(RAX)));
         self.mark_step(Step::Branching);
         self.hot.movzx16(RAX, RCX);
-        self.hot.jump_indexed(block::BRANCHES);
+        self.hot.jump_indexed(self.table);
     }
 
     /// The entry of indirect branches to the block at `pc` that follows:

@@ -37,7 +37,8 @@ pub struct Needs {
     pub fetch: bool,
     /// Instructions of a class, counted in COUNTDOWN.
     pub countdown: Option<Countdown>,
-    /// Instructions are counted in BURST, a block of them at a time.
+    /// Instructions are counted in BURST, a block of them at a time, and
+    /// there is a second translation that does nothing else.
     pub burst: bool,
 }
 
@@ -66,6 +67,9 @@ pub struct Runtime {
     pub record: u64,
     /// Where BRANCH is in the code cache, entered in BRANCHES; 0 = not known.
     pub lookup: u64,
+    /// Goes on to the next stretch when BURST is below 0 before the TURN
+    /// instructions at BRANCH; then as `lookup`.
+    pub turn: u64,
     /// Bit n: it changes xmm n.
     pub vectors: u16,
 }

@@ -144,6 +144,41 @@ impl Emitter {
         }
     }
 
+    /// Counts a string instruction that is stepped through, with its first
+    /// element's access if it has an element.
+    pub(crate) fn count_repeat(&mut self, instruction: &Instruction, first: Option<&Access>) {
+        self.restore_all();
+        if access::is_narrow_string(instruction) {
+            self.hot.byte(0x67);
+        }
+        self.hot.put(&[0xe3, 2, 0xeb, 5, 0xe9]); // jrcxz none; jmp over; none: jmp; over:
+        let none = self.hot.bytes.len();
+        self.hot.u32(0);
+        self.count_alone(first);
+        self.hot.byte(0xe9);
+        let done = self.hot.bytes.len();
+        self.hot.u32(0);
+        let distance = self.hot.bytes.len() - none - 4;
+        self.hot.patch32(none, low32(distance as u64));
+        self.mark_step(Step::Before);
+        self.count_alone(None);
+        let distance = self.hot.bytes.len() - done - 4;
+        self.hot.patch32(done, low32(distance as u64));
+        self.mark();
+    }
+
+    /// Counts, with all registers in themselves before and after, and nothing
+    /// known of the slots.
+    fn count_alone(&mut self, access: Option<&Access>) {
+        self.valid = Gprs::NONE;
+        self.clock_again();
+        let cold = self.count_down(access);
+        self.resume_here(cold);
+        self.restore_all();
+        self.valid = Gprs::NONE;
+        self.clock_again();
+    }
+
     /// `rep cmps` and `rep scas`, whose end depends on what they find, and
     /// `rep lods`, which changes rax each time: one step after the other, each with its accesses looked up. The counter
     /// and the pointers are what an interrupt would show.

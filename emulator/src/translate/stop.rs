@@ -44,14 +44,6 @@ pub enum Stop {
         /// Its address.
         ip: u64,
     },
-    /// The block's BURST fell below 0 (or to what does not fit 31 bits).
-    /// Going on at the address behind the breakpoint is right.
-    Burst {
-        /// Where the program is.
-        ip: u64,
-        /// What was taken from BURST for the instructions that follow.
-        instructions: u32,
-    },
     /// The program's code is not what was translated: invalidate, translate
     /// and go on at `ip`.
     Changed {
@@ -72,7 +64,6 @@ pub(crate) const DIRECT: u8 = 1;
 pub(crate) const INDIRECT: u8 = 2;
 pub(crate) const SYSCALL: u8 = 3;
 pub(crate) const INSTRUCTION: u8 = 4;
-pub(crate) const BURST: u8 = 5;
 pub(crate) const CHANGED: u8 = 6;
 pub(crate) const RUNTIME: u8 = 7;
 pub(crate) const BOUNDARY: u8 = 8;
@@ -97,7 +88,6 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Stop> {
         INDIRECT => Stop::Indirect,
         SYSCALL => Stop::Syscall { ip, next: ip + u64::from(number) },
         INSTRUCTION => Stop::Instruction { ip },
-        BURST => Stop::Burst { ip, instructions: number },
         CHANGED => Stop::Changed { ip },
         BAD_ADDRESS => Stop::BadAddress { ip, next: ip + u64::from(number) },
         RUNTIME => Stop::Runtime,
@@ -109,10 +99,9 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Stop> {
 /// Where the program is at the stop in these bytes, and where after it.
 pub(crate) fn address(bytes: &[u8]) -> Option<(u64, u64)> {
     match read(bytes)? {
-        Stop::Direct { target: ip }
-        | Stop::Instruction { ip }
-        | Stop::Burst { ip, .. }
-        | Stop::Changed { ip } => Some((ip, ip)),
+        Stop::Direct { target: ip } | Stop::Instruction { ip } | Stop::Changed { ip } => {
+            Some((ip, ip))
+        }
         Stop::Syscall { ip, next } => Some((ip, next)),
         Stop::BadAddress { next, .. } => Some((next, next)),
         Stop::Indirect | Stop::Runtime | Stop::Boundary => None,

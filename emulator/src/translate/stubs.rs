@@ -20,6 +20,11 @@ pub(crate) struct Stubs {
     pub(crate) miss: u64,
     /// Behind the instructions that set SITE and RESUME.
     pub(crate) missed: u64,
+    /// BURST is below 0 at the head of the block that BRANCH and TURN tell;
+    /// the program's rax and rcx in their slots.
+    pub(crate) turn: u64,
+    /// Behind the instructions that set SITE and RESUME.
+    pub(crate) turned: u64,
     /// Where a lookup's slow path goes on.
     pub(crate) tail: u64,
     /// A breakpoint alone.
@@ -54,21 +59,13 @@ pub(crate) fn write(code: &mut Assembler, runtime: &Runtime) -> Stubs {
     code.close_near(rest);
     access(code, runtime, back);
 
-    code.align(16);
-    let miss = code.here();
-    code.store_value(block::SITE, 0);
-    code.put(&[0x48, 0x8d, 0x0d]); // lea rcx, [tail]
-    let to_tail = code.bytes.len();
-    code.u32(0);
-    code.store(block::RESUME, RCX);
-    let missed = code.here();
-    enter(code, runtime);
-    call(code, runtime.lookup);
-    code.store(block::HOST, RAX);
-    leave(code, runtime);
+    let miss = elsewhere(code, runtime, runtime.lookup);
+    let turn = elsewhere(code, runtime, runtime.turn);
     let tail = code.here();
-    let distance = code.bytes.len() - to_tail - 4;
-    code.patch32(to_tail, low32(distance as u64));
+    for way in [&miss, &turn] {
+        let distance = code.bytes.len() - way.to_tail - 4;
+        code.patch32(way.to_tail, low32(distance as u64));
+    }
     code.load(RCX, block::HOST);
     code.put(&[0xe3, 0]);
     let unknown = code.bytes.len() - 1;
@@ -81,7 +78,53 @@ pub(crate) fn write(code: &mut Assembler, runtime: &Runtime) -> Stubs {
     let boundary = code.here();
     stop::write(code, stop::BOUNDARY, 0, 0);
     code.align(64);
-    Stubs { slow, entered, miss, missed, tail, boundary, end: code.here() }
+    Stubs {
+        slow,
+        entered,
+        miss: miss.start,
+        missed: miss.set,
+        turn: turn.start,
+        turned: turn.set,
+        tail,
+        boundary,
+        end: code.here(),
+    }
+}
+
+/// The way to the runtime for where an address of the program lies.
+struct Elsewhere {
+    start: u64,
+    /// SITE and RESUME are set.
+    set: u64,
+    /// Place of the distance to the tail.
+    to_tail: usize,
+}
+
+fn elsewhere(code: &mut Assembler, runtime: &Runtime, function: u64) -> Elsewhere {
+    code.align(16);
+    let start = code.here();
+    code.store_value(block::SITE, 0);
+    code.put(&[0x48, 0x8d, 0x0d]); // lea rcx, [tail]
+    let to_tail = code.bytes.len();
+    code.u32(0);
+    code.store(block::RESUME, RCX);
+    let set = code.here();
+    enter(code, runtime);
+    if function == runtime.turn {
+        // Compilers copy with string instructions, which DF must not turn.
+        code.put(&[0x9c, 0x65, 0x8f, 0x04, 0x25]); // pushfq; pop gs:[FLAGS]
+        code.u32(low32(block::FLAGS as u64));
+        code.byte(0xfc); // cld
+        call(code, function);
+        code.put(&[0x65, 0xf6, 0x04, 0x25]); // test byte gs:[FLAGS + 1], 4
+        code.u32(low32(block::FLAGS as u64 + 1));
+        code.put(&[4, 0x74, 1, 0xfd]); // je over; std
+    } else {
+        call(code, function);
+    }
+    code.store(block::HOST, RAX);
+    leave(code, runtime);
+    Elsewhere { start, set, to_tail }
 }
 
 /// Saves what the runtime may change, goes to its stack; the block is its

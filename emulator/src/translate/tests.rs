@@ -12,9 +12,9 @@ mod sys;
 use iced_x86::Register;
 use libc::user_regs_struct;
 
-use super::{CodeSource, Countdown, CpuFeatures, Needs, Phase, Runtime, Stop, Translation};
+use super::{CodeSource, Countdown, CpuFeatures, Half, Needs, Phase, Runtime, Stop, Translation};
 use crate::block;
-use crate::code_cache::CodeCache;
+use crate::code_cache::{CodeCache, Entry};
 use crate::supervisor::registers::register;
 use sys::{Child, Signal};
 
@@ -75,6 +75,7 @@ fn cache(needs: Needs, features: CpuFeatures) -> CodeCache {
         access: address(sys::access),
         record: address(sys::record),
         lookup: address(sys::lookup),
+        turn: address(sys::turn),
         vectors: 0xffff,
     };
     let mut cache = CodeCache::new(Translation { features, needs, runtime });
@@ -96,7 +97,13 @@ fn prepare_block(cache: &CodeCache, fill: bool, record: bool) {
     let miss = cache.miss().unwrap();
     for entry in 0..block::ENTRIES {
         set(block::BRANCHES + 8 * entry, miss);
+        set(block::BARE_BRANCHES + 8 * entry, miss);
     }
+}
+
+/// The translation that the thread runs.
+fn half() -> Half {
+    Half::of(sys::word(sys::BLOCK + block::HALF as u64))
 }
 
 /// Empties those parts of a prepared block that code here can change.
@@ -120,6 +127,7 @@ fn prepare_tables(cache: &CodeCache, fill: bool, record: bool) {
     let miss = cache.miss().unwrap();
     for entry in 0..0x1100 {
         set(block::BRANCHES + 8 * entry, miss);
+        set(block::BARE_BRANCHES + 8 * entry, miss);
     }
 }
 
@@ -150,7 +158,7 @@ fn run_native(child: &Child, start: &State) -> (Signal, State) {
 /// supervisor is to do an instruction, to there, as if it had trapped.
 fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Option<Signal>, State) {
     let mut begin = start.clone();
-    begin.registers.rip = cache.translate(start.registers.rip, &mut Shared).unwrap();
+    begin.registers.rip = cache.translate(half(), start.registers.rip, &mut Shared).unwrap();
     begin.registers.gs_base = sys::BLOCK;
     sys::set_word(sys::BLOCK + block::FS_BASE as u64, start.registers.fs_base);
     sys::set_word(sys::BLOCK + block::GS_BASE as u64, start.registers.gs_base);
@@ -161,23 +169,23 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
         let stop = (signal.0 == libc::SIGTRAP).then(|| cache.stop_at(registers.rip - 1)).flatten();
         match stop {
             Some(Stop::Direct { target }) => {
-                registers.rip = cache.translate(target, &mut Shared).unwrap();
+                registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
                 child.set_registers(&registers);
             }
             Some(Stop::Indirect) => {
                 let target = sys::word(sys::BLOCK + block::BRANCH as u64);
-                let Ok(there) = cache.translate(target, &mut Shared) else {
+                let Ok(there) = cache.translate(half(), target, &mut Shared) else {
                     // Nothing is there to be run.
                     registers.rip = target;
                     return (None, guest(child, registers, 0));
                 };
                 registers.rip = there;
-                for (pc, entry) in cache.take_entries() {
+                for Entry { half: of, pc, to } in cache.take_entries() {
                     let table = sys::LOG + 0xf_0000;
                     let count = sys::word(table);
-                    if pc == target && count < 1000 {
+                    if pc == target && of == half() && count < 1000 {
                         sys::set_word(table + 8 + 16 * count, pc);
-                        sys::set_word(table + 16 + 16 * count, entry);
+                        sys::set_word(table + 16 + 16 * count, to);
                         sys::set_word(table, count + 1);
                     }
                 }
@@ -198,7 +206,7 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
                     return (Some(signal), own);
                 }
                 sys::set_word(sys::BLOCK + block::GS_BASE as u64, own.registers.gs_base);
-                let Ok(there) = cache.translate(own.registers.rip, &mut Shared) else {
+                let Ok(there) = cache.translate(half(), own.registers.rip, &mut Shared) else {
                     return (None, own);
                 };
                 own.registers.rip = there;
@@ -207,7 +215,7 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
             }
             Some(Stop::Changed { ip }) => {
                 cache.invalidate(ip..ip + 1);
-                registers.rip = cache.translate(ip, &mut Shared).unwrap();
+                registers.rip = cache.translate(half(), ip, &mut Shared).unwrap();
                 child.set_registers(&registers);
             }
             Some(other) => panic!("{other:?}"),

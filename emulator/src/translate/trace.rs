@@ -264,8 +264,7 @@ impl Tracer {
             && (instruction.has_rep_prefix() || instruction.has_repne_prefix());
         if steps {
             if counts {
-                let cold = emitter.count_down(None);
-                emitter.resume_here(cold);
+                emitter.count_repeat(instruction, self.accesses.first());
             }
             if emitter.translation.needs.data {
                 emitter.repeat(instruction, raw, &self.accesses, &usage);
@@ -290,7 +289,9 @@ impl Tracer {
             }
             FlowControl::Call if instruction.code() == Code::Syscall => {
                 emitter.system_call(instruction);
-                (Next::Same, Ways::default())
+                // The supervisor goes on in a block that counts itself.
+                let counted = emitter.translation.needs.burst;
+                (if counted { Next::Block } else { Next::Same }, Ways::default())
             }
             _ => emitter.flow(instruction, raw),
         }
@@ -351,7 +352,8 @@ fn note(work: &mut Vec<Wanted>, ways: Ways) {
     }
 }
 
-/// Takes the block's instructions from BURST; their number follows.
+/// Takes the block's instructions from BURST; their number follows. Below 0
+/// the block is the first of the next stretch.
 fn count_burst(emitter: &mut Emitter, pc: u64) -> Burst {
     emitter.spill(RCX);
     emitter.hot.load(RCX, block::BURST);
@@ -365,17 +367,21 @@ fn count_burst(emitter: &mut Emitter, pc: u64) -> Burst {
     let begin = emitter.cold.bytes.len();
     let target = emitter.cold.here();
     let start = emitter.cold_offset();
-    emitter.cold.load(RCX, RCX.slot());
-    let site = u16::try_from(emitter.cold.bytes.len() - begin).unwrap_or(0);
-    stop::write(&mut emitter.cold, stop::BURST, pc, 0);
+    emitter.cold.store(RAX.slot(), RAX);
+    let saved = u8::try_from(emitter.cold.bytes.len() - begin).unwrap_or(u8::MAX);
+    emitter.cold.address(RAX, pc);
+    emitter.cold.store(block::BRANCH, RAX);
+    emitter.cold.store_value(block::TURN, 0);
     let cold = emitter.cold.bytes.len() - 4;
+    emitter.cold.jump(emitter.stubs.turn);
+    let site = u16::try_from(emitter.cold.bytes.len() - begin).unwrap_or(0);
+    // Says where it is; nobody comes here.
+    stop::write(&mut emitter.cold, stop::DIRECT, pc, 0);
     emitter.hot.jump(target);
-    let back = emitter.hot.here();
-    emitter.cold.jump(back);
     emitter.colds.push(ColdMark {
         start,
         site,
-        saved: 0,
+        saved,
         is_site: false,
         held: Gprs::of(RCX).0,
         phase: Step::Checked,

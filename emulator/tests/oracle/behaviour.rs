@@ -1,7 +1,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
-use emulator::{Ended, Event};
+use emulator::{Burst, Ended, Event};
 
 use crate::run::Recording;
 use crate::workload::Workload;
@@ -11,6 +11,16 @@ pub(crate) const GEOMETRY: &str = "l1d=32k,8,64 l1i=off l2=512k,8,64 l3=off dtlb
 /// Fails unless the program writes and ends as it does natively.
 #[track_caller]
 pub(crate) fn assert_same_behaviour(program: &Workload, arguments: &[&str]) {
+    assert_same_behaviour_in(None, program, arguments);
+}
+
+/// The same in bursts.
+#[track_caller]
+pub(crate) fn assert_same_behaviour_in(
+    burst: Option<Burst>,
+    program: &Workload,
+    arguments: &[&str],
+) {
     let native = Command::new("setarch")
         .arg("-R")
         .arg(program.path())
@@ -20,7 +30,8 @@ pub(crate) fn assert_same_behaviour(program: &Workload, arguments: &[&str]) {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let recording = Recording { interval: 100, ..Recording::every(Event::L1DataMiss, GEOMETRY) };
+    let every = Recording::every(Event::L1DataMiss, GEOMETRY);
+    let recording = Recording { interval: 100, burst, ..every };
     let recorded = recording.of(&program.path(), arguments);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(text(&recorded.out), text(&native.stdout), "{arguments:?}");

@@ -12,6 +12,8 @@
 mod accesses;
 /// Programs do under the emulated PMU what they do natively.
 mod behaviour;
+/// A part of a program emulated.
+mod bursts;
 /// Counts done by hand: conflicts, capacity, strides, pages, shared lines.
 mod counted;
 /// Records against truth and single steps.

@@ -1,6 +1,6 @@
 use std::fs;
 
-use emulator::Event;
+use emulator::{Burst, Event};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Register};
 
 use crate::accesses::{accesses, is_masked};
@@ -51,9 +51,20 @@ fn is_unknowable(instruction: &Instruction) -> bool {
 /// the record's registers.
 #[track_caller]
 fn assert_addresses(name: &'static str, event: Event, arguments: &[&str]) {
+    assert_addresses_in(None, name, event, arguments);
+}
+
+/// The same of bursts.
+#[track_caller]
+pub(crate) fn assert_addresses_in(
+    burst: Option<Burst>,
+    name: &'static str,
+    event: Event,
+    arguments: &[&str],
+) {
     let program = Workload::fixed(name);
     let code = Code::of(&program);
-    let recording = Recording { interval: 7, ..Recording::every(event, GEOMETRY) };
+    let recording = Recording { interval: 7, burst, ..Recording::every(event, GEOMETRY) };
     let recorded = recording.of(&program.path(), arguments);
     let mut compared = 0;
     for record in &recorded.records {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use emulator::{
-    Account, Classifier, Emulation, Ended, Event, Geometry, Settings, Standing, Target,
+    Account, Burst, Classifier, Emulation, Ended, Event, Geometry, Settings, Standing, Target,
 };
 use record::{
     Arch, Attr, AttrFlags, ByteOrder, DataSrc, Misc, Pid, RecordType, SampleLayout, SampleType,
@@ -44,6 +44,7 @@ pub(crate) struct Recording {
     pub(crate) event: Event,
     pub(crate) interval: u64,
     pub(crate) classifier: Option<Classifier>,
+    pub(crate) burst: Option<Burst>,
 }
 
 /// What came of it.
@@ -60,7 +61,7 @@ pub(crate) struct Recorded {
 impl Recording {
     /// Each event a record.
     pub(crate) fn every(event: Event, geometry: &'static str) -> Recording {
-        Recording { geometry, event, interval: 1, classifier: None }
+        Recording { geometry, event, interval: 1, classifier: None, burst: None }
     }
 
     /// Runs a program to its end, its memory placed as always.
@@ -137,7 +138,7 @@ impl Recording {
             id: 7,
             side_attr,
             side_id: 8,
-            burst: None,
+            burst: self.burst,
             count: None,
             ring_pages: 256,
             data_mappings: false,

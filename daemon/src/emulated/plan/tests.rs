@@ -15,7 +15,7 @@ fn model() -> Model {
     Model {
         geometry: Geometry::default(),
         prefetch: true,
-        burst: Some(Burst { on: 5, every: 100 }),
+        burst: Some(Burst { on: 5, every: 100, warm: None }),
     }
 }
 
@@ -65,9 +65,15 @@ fn names_and_notes_say_what_it_is() {
         "source=emulated;ip=exact;addr=data;regs=before-instruction;weight=modelled-latency-cycles"
     );
     let note = plan.model.note();
-    assert!(note.starts_with("model=") && note.ends_with(";prefetch=on;burst=5/100"), "{note}");
-    assert_eq!(note.matches(';').count(), 2, "the model's name ends no value: {note}");
-    assert!(plan.model.to_string().ends_with("prefetchers on, 5 of every 100 instructions"));
+    assert!(
+        note.starts_with("model=") && note.ends_with(";prefetch=on;burst=5/100;warm_up=95"),
+        "{note}"
+    );
+    assert_eq!(note.matches(';').count(), 3, "the model's name ends no value: {note}");
+    assert!(
+        plan.model.to_string().ends_with("on, 5 of every 100 instructions after 95 to warm up")
+    );
+    assert!(plan.notes[0].contains("--burst 5/1000"), "{:?}", plan.notes);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emulator::{Account, Emulation, Standing};
+use emulator::{Account, Coverage, Emulation, Standing};
 use record::stream::write;
 
 use super::{EVENT, Session, status};
@@ -63,12 +63,40 @@ impl Session {
         let said = EventAccount {
             events: account.events,
             kernel: Some(account.records + account.lost),
+            bursts: account.bursts,
             ..EventAccount::default()
         };
         self.ledger.settle(0, said, Some(account.lost));
         self.ledger.tail_known = true;
+        self.last_notes.extend(account.bursts.map(|ran| in_bursts(&ran, account.events)));
         self.last_notes.extend(not_followed(account));
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn estimate(events: u64, factor: f64) -> f64 {
+    events as f64 * factor
+}
+
+/// What the counts of bursts say of the whole.
+fn in_bursts(ran: &Coverage, events: u64) -> String {
+    let all = ran.instructions();
+    let Some(factor) = ran.factor() else {
+        return format!(
+            "none of {all} instructions was counted: for so short a program use shorter bursts, \
+             or none"
+        );
+    };
+    let (counted, share) = (ran.counted, 100.0 / factor);
+    let estimate = estimate(events, factor);
+    let error = match ran.error() {
+        Some(error) => format!("+-{:.1} %, two standard errors", 200.0 * error),
+        None => "too few bursts to say how far off".to_owned(),
+    };
+    format!(
+        "{events} events in the {counted} of {all} instructions that were counted ({share:.2} %): \
+         about {estimate:.0} in all ({error})"
+    )
 }
 
 /// Which processes ran without the model, and why.
@@ -83,6 +111,27 @@ fn not_followed(account: &Account) -> Vec<String> {
 mod tests {
     use super::*;
     use record::Pid;
+
+    #[test]
+    fn bursts_are_told_from_the_whole() {
+        let ran = Coverage {
+            counted: 1000,
+            warmed: 1000,
+            bare: 8000,
+            bursts: 10,
+            events: 50,
+            squares: 250,
+        };
+        assert_eq!(
+            in_bursts(&ran, 50),
+            "50 events in the 1000 of 10000 instructions that were counted (10.00 %): about 500 in \
+             all (+-0.0 %, two standard errors)"
+        );
+        let few = Coverage { bursts: 2, ..ran };
+        assert!(in_bursts(&few, 50).ends_with("(too few bursts to say how far off)"));
+        let none = Coverage { bare: 77, ..Coverage::default() };
+        assert!(in_bursts(&none, 0).starts_with("none of 77 instructions was counted"));
+    }
 
     #[test]
     fn of_many_processes_that_were_not_followed_a_few_are_named() {

@@ -6,6 +6,13 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// A pair: the target's address plus 1 (0: empty), the address in the cache.
 pub type Entry = [AtomicU64; 2];
 
+/// What a target of the program is called in the table, for code of one of
+/// the two translations; None for addresses that only the kernel has.
+#[inline]
+pub fn name(half: u64, target: u64) -> Option<u64> {
+    (target >> 63 == 0).then_some(target | half << 63)
+}
+
 fn places(table: &[Entry], target: u64) -> impl Iterator<Item = &Entry> {
     let mask = table.len().wrapping_sub(1);
     let hash = target.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
@@ -13,7 +20,7 @@ fn places(table: &[Entry], target: u64) -> impl Iterator<Item = &Entry> {
     (0..64).filter_map(move |step| table.get(first.wrapping_add(step) & mask))
 }
 
-/// Where a target of the program lies in the code cache.
+/// Where a target of the program, by its [`name`], lies in the code cache.
 #[inline]
 pub fn find(table: &[Entry], target: u64) -> Option<u64> {
     let key = target.wrapping_add(1);
@@ -27,7 +34,7 @@ pub fn find(table: &[Entry], target: u64) -> Option<u64> {
     None
 }
 
-/// Enters a target, or changes where it leads; `to` 0 takes it out. False:
+/// Enters a target by its [`name`], or changes where it leads; `to` 0 takes it out. False:
 /// there is no room, and the table should be cleared. For one writer.
 pub fn set(table: &[Entry], target: u64, to: u64) -> bool {
     let key = target.wrapping_add(1);

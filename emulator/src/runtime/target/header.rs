@@ -3,6 +3,7 @@
 
 use core::sync::atomic::AtomicU64;
 
+use super::stretch::Bursts;
 use crate::model::Shape;
 
 /// Threads that a space can have at the same time.
@@ -46,6 +47,8 @@ pub struct Header {
     pub events: u64,
     /// Events from one record to the next.
     pub interval: u64,
+    /// What of each thread is counted.
+    pub bursts: Bursts,
     /// How samples look.
     pub form: Form,
     /// The model's sizes.

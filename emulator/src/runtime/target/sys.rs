@@ -10,8 +10,8 @@ use super::header::Header;
 use super::local::Local;
 use super::ring::{PAGE, Ring};
 use super::thread::{STRIDES, Thread};
-use super::{Next, record as writer, slow_path};
-use crate::block::{SIZE, Site};
+use super::{Next, record as writer, slow_path, turn as stretches};
+use crate::block::{MODELLED, SIZE, Site};
 use crate::model::{Core, Outside};
 
 /// What the threads of a space share, for the one that holds the lock or is
@@ -261,8 +261,8 @@ pub unsafe extern "C" fn record(block: *mut u8) -> u64 {
     }
 }
 
-/// Finds in the full table where BRANCH leads and puts it into BRANCHES; 0:
-/// it is not known.
+/// Finds in the full table where BRANCH leads in the thread's HALF and puts it
+/// into that half's table of branches; 0: it is not known.
 ///
 /// # Safety
 /// As for [`access`], SITE aside.
@@ -272,12 +272,31 @@ pub unsafe extern "C" fn lookup(block: *mut u8) -> u64 {
     // SAFETY: the caller's promise.
     let thread = unsafe { local(block, header) }.thread;
     let target = thread.branch;
-    let Some(entry) = branches::find(&header.branches, target) else { return 0 };
+    let name = branches::name(thread.half, target);
+    let entry = name.and_then(|name| branches::find(&header.branches, name));
+    let Some(entry) = entry else { return 0 };
     let at = usize::from(u16::try_from(target & 0xffff).unwrap_or(0));
-    if let Some(place) = thread.branches.get_mut(at) {
+    let modelled = thread.half == MODELLED;
+    let table = if modelled { &mut thread.branches } else { &mut thread.bare_branches };
+    if let Some(place) = table.get_mut(at) {
         *place = entry;
     }
     entry
+}
+
+/// BURST fell below 0 at the head of the block at BRANCH, which has TURN
+/// instructions: goes on to the next stretch, and finds the block there as
+/// [`lookup`] does.
+///
+/// # Safety
+/// As for [`lookup`].
+pub unsafe extern "C" fn turn(block: *mut u8) -> u64 {
+    // SAFETY: the caller's promise.
+    let (header, _) = unsafe { header(block) };
+    // SAFETY: the caller's promise; the reference ends with the call.
+    stretches::turn(unsafe { local(block, header) }.thread, header);
+    // SAFETY: the caller's promise.
+    unsafe { lookup(block) }
 }
 
 #[cfg(test)]

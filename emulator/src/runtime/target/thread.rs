@@ -2,6 +2,7 @@
 
 use core::mem::offset_of;
 
+use super::stretch::Stretch;
 use crate::block::{self, ENTRIES};
 use crate::model::Tables;
 
@@ -28,7 +29,9 @@ pub struct Thread {
     pub gs_base: u64,
     pub registers: [u64; 16],
     pub vectors: [[u64; 8]; 3],
-    pub spare: [u64; 8],
+    pub half: u64,
+    pub turn: u64,
+    pub spare: [u64; 6],
     pub own: Own,
     pub strides: [Stride; STRIDES],
     rest: [u8; block::SYSCALLS - block::RUNTIME - size_of::<Own>() - 16 * STRIDES],
@@ -36,6 +39,7 @@ pub struct Thread {
     stack_memory: [u8; block::LOADS - block::SYSCALLS - block::SYSCALLS_LEN],
     pub tables: Tables,
     pub branches: [u64; ENTRIES],
+    pub bare_branches: [u64; ENTRIES],
 }
 
 /// Places for instructions that go through memory step by step.
@@ -83,6 +87,8 @@ pub struct Own {
     pub progress: u64,
     /// Not 0 when the thread's lines are in the table of sharers.
     pub listed: u64,
+    /// Where it is among bursts.
+    pub stretch: Stretch,
 }
 
 /// The record that is due.
@@ -108,6 +114,8 @@ const _: () = {
     assert!(offset_of!(Thread, gs_base) == block::GS_BASE);
     assert!(offset_of!(Thread, registers) == block::REGISTERS);
     assert!(offset_of!(Thread, vectors) == block::VECTORS);
+    assert!(offset_of!(Thread, half) == block::HALF);
+    assert!(offset_of!(Thread, turn) == block::TURN);
     assert!(offset_of!(Thread, own) == block::RUNTIME);
     assert!(offset_of!(Thread, syscalls) == block::SYSCALLS);
     assert!(offset_of!(Thread, tables.loads) == block::LOADS);
@@ -116,5 +124,6 @@ const _: () = {
     assert!(offset_of!(Thread, tables.fetches) == block::FETCHES);
     assert!(offset_of!(Thread, tables.fetch_stamps) == block::FETCH_STAMPS);
     assert!(offset_of!(Thread, branches) == block::BRANCHES);
+    assert!(offset_of!(Thread, bare_branches) == block::BARE_BRANCHES);
     assert!(size_of::<Thread>() <= block::SIZE);
 };

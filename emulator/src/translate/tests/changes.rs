@@ -5,7 +5,7 @@ use super::*;
 /// Runs until a stop that the harness does not handle by itself.
 fn enter(child: &Child, cache: &mut CodeCache, start: &State) {
     let mut begin = start.clone();
-    begin.registers.rip = cache.translate(start.registers.rip, &mut Shared).unwrap();
+    begin.registers.rip = cache.translate(half(), start.registers.rip, &mut Shared).unwrap();
     begin.registers.gs_base = sys::BLOCK;
     apply(child, &begin);
 }
@@ -17,7 +17,7 @@ fn stop(child: &Child, cache: &mut CodeCache) -> Stop {
         let mut registers = child.registers();
         match cache.stop_at(registers.rip - 1).unwrap() {
             Stop::Direct { target } => {
-                registers.rip = cache.translate(target, &mut Shared).unwrap();
+                registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
                 child.set_registers(&registers);
             }
             other => return other,
@@ -52,7 +52,7 @@ fn invalidated_code_is_translated_again() {
     sys::memory(sys::CODE + 16, 6).copy_from_slice(&function(2));
     assert!(cache.has_code(sys::CODE + 16..sys::CODE + 17));
     let gone = cache.invalidate(sys::CODE + 17..sys::CODE + 18);
-    assert_eq!(gone, [sys::CODE + 16]);
+    assert_eq!(gone, [(Half::Modelled, sys::CODE + 16)]);
     assert!(!cache.has_code(sys::CODE + 16..sys::CODE + 22));
     assert!(cache.has_code(sys::CODE..sys::CODE + 5));
     let (_, state) = run_translated(&child, &mut cache, &start);
@@ -76,7 +76,7 @@ fn indirect_branches_to_invalidated_code_are_looked_up() {
     let before = sys::word(branches);
     assert_ne!(Some(before), cache.miss(), "the table knows the function");
     sys::memory(at, 6).copy_from_slice(&function(2));
-    assert_eq!(cache.invalidate(at..at + 6), [at]);
+    assert_eq!(cache.invalidate(at..at + 6), [(Half::Modelled, at)]);
     sys::set_word(sys::LOG + 0xf_0000, 0);
     enter(&child, &mut cache, &start);
     assert_eq!(child.go(), Signal(libc::SIGTRAP));
@@ -95,14 +95,15 @@ fn what_runs_on_into_changed_code_finds_it_again() {
     start.registers.rcx = 50;
     run_translated(&child, &mut cache, &start);
     sys::memory(sys::CODE + 6, 1).copy_from_slice(&[2]);
-    assert_eq!(cache.invalidate(sys::CODE + 6..sys::CODE + 7), [sys::CODE + 5, sys::CODE]);
+    let gone = [sys::CODE + 5, sys::CODE].map(|pc| (Half::Modelled, pc));
+    assert_eq!(cache.invalidate(sys::CODE + 6..sys::CODE + 7), gone);
     enter(&child, &mut cache, &start);
     let mut stops = 0;
     loop {
         assert_eq!(child.go(), Signal(libc::SIGTRAP));
         let mut registers = child.registers();
         let Some(Stop::Direct { target }) = cache.stop_at(registers.rip - 1) else { break };
-        registers.rip = cache.translate(target, &mut Shared).unwrap();
+        registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
         child.set_registers(&registers);
         stops += 1;
     }
@@ -116,7 +117,7 @@ fn checked_code_notices_a_change() {
     place(&mut cache, &answer(1));
     let (_, state) = run_translated(&child, &mut cache, &start);
     assert_eq!(state.registers.rax, 1);
-    assert_eq!(cache.check_pages(sys::CODE..sys::CODE + 4096), [sys::CODE]);
+    assert_eq!(cache.check_pages(sys::CODE..sys::CODE + 4096), [(Half::Modelled, sys::CODE)]);
     for value in 2..6 {
         sys::memory(sys::CODE, 6).copy_from_slice(&answer(value));
         enter(&child, &mut cache, &start);
@@ -144,16 +145,28 @@ fn a_burst_ends_when_its_instructions_are_done() {
     let burst = sys::BLOCK + block::BURST as u64;
     sys::set_word(burst, 10);
     enter(&child, &mut cache, &start);
-    // Blocks of three instructions: the fourth has no room.
-    let Stop::Burst { ip, instructions } = stop(&child, &mut cache) else { panic!("no burst") };
-    assert_eq!((ip, instructions), (sys::CODE, 3));
-    assert_eq!(child.registers().rcx, 2);
-    assert_eq!(sys::word(burst).cast_signed(), -2);
-    sys::set_word(burst, 100);
+    // Blocks of three instructions: the fourth has no room. The runtime of
+    // the test changes to the other half, and adds 100 instructions.
+    assert_eq!(stop(&child, &mut cache), Stop::Indirect);
+    assert_eq!(sys::word(sys::BLOCK + block::BRANCH as u64), sys::CODE);
+    assert_eq!(sys::word(sys::BLOCK + block::TURN as u64), 3);
+    assert_eq!((half(), sys::word(burst)), (Half::Bare, 1 + 100));
+    let mut registers = child.registers();
+    let step = sys::word(start.registers.rbx);
+    let twice = start.registers.rax.wrapping_add(step).wrapping_add(step);
+    let (sum, carry) = twice.overflowing_add(step);
+    assert_eq!((registers.rax, registers.rcx), (sum, 2));
+    assert_eq!(registers.eflags & FLAGS, u64::from(carry));
+    // The other translation looks nothing up, and is entered by branches of
+    // its own.
+    let looked_up = sys::word(sys::LOG);
+    registers.rip = cache.translate(half(), sys::CODE, &mut Shared).unwrap();
+    child.set_registers(&registers);
     assert_eq!(stop(&child, &mut cache), Stop::Instruction { ip: sys::CODE + 8 });
     assert_eq!(child.registers().rcx, 0);
+    assert_eq!(sys::word(sys::LOG), looked_up);
     // Two blocks of three, and the breakpoint's own.
-    assert_eq!(sys::word(burst), 100 - 3 - 1);
+    assert_eq!(sys::word(burst), 101 - 2 * 3 - 1);
 }
 
 #[test]
@@ -162,7 +175,7 @@ fn a_full_cache_says_so_and_works_after_a_flush() {
     place(&mut cache, &answer(7));
     let mut made = 0_u8;
     loop {
-        match cache.translate(sys::CODE, &mut Shared) {
+        match cache.translate(half(), sys::CODE, &mut Shared) {
             Ok(_) => made = made.saturating_add(1),
             Err(error) => {
                 assert!(matches!(error, crate::code_cache::TranslateError::Full { .. }));
@@ -172,7 +185,7 @@ fn a_full_cache_says_so_and_works_after_a_flush() {
         assert!(cache.used() < 16 << 20);
         cache.invalidate(sys::CODE..sys::CODE + 6);
         for _ in 0..500 {
-            cache.translate(sys::CODE, &mut Shared).ok();
+            cache.translate(half(), sys::CODE, &mut Shared).ok();
             cache.invalidate(sys::CODE..sys::CODE + 6);
         }
     }

@@ -83,7 +83,7 @@ fn every_address_tells_the_state() {
             assert_eq!(child.step(), Signal(libc::SIGTRAP));
         }
         let mut begin = start.clone();
-        begin.registers.rip = cache.translate(sys::CODE, &mut Shared).unwrap();
+        begin.registers.rip = cache.translate(half(), sys::CODE, &mut Shared).unwrap();
         begin.registers.gs_base = sys::BLOCK;
         sys::set_word(sys::BLOCK + block::FS_BASE as u64, start.registers.fs_base);
         sys::set_word(sys::BLOCK + block::GS_BASE as u64, start.registers.gs_base);
@@ -95,11 +95,11 @@ fn every_address_tells_the_state() {
             if let Some(stop) = cache.stop_at(registers.rip) {
                 match stop {
                     Stop::Direct { target } => {
-                        registers.rip = cache.translate(target, &mut Shared).unwrap();
+                        registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
                     }
                     Stop::Indirect => {
                         let target = sys::word(sys::BLOCK + block::BRANCH as u64);
-                        registers.rip = cache.translate(target, &mut Shared).unwrap();
+                        registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
                     }
                     Stop::Instruction { .. } => done = true,
                     other => panic!("{other:?}"),

@@ -6,6 +6,7 @@ use std::ptr;
 use libc::{c_int, c_void, pid_t, user_regs_struct};
 
 use crate::block;
+use crate::translate::Half;
 
 /// Where the shared memory is, in both.
 pub(crate) const BASE: u64 = 0x10_0000_0000;
@@ -275,6 +276,15 @@ pub(crate) extern "C" fn record(block: u64) -> u64 {
     0
 }
 
+/// Changes to the other half for 100 instructions.
+pub(crate) extern "C" fn turn(block: u64) -> u64 {
+    let at = |offset: usize| block + offset as u64;
+    let burst = load(at(block::BURST)).wrapping_add(load(at(block::TURN)));
+    save(at(block::BURST), burst.wrapping_add(100));
+    save(at(block::HALF), load(at(block::HALF)) ^ 1);
+    lookup(block)
+}
+
 /// Knows one target in 4: the last word pairs of the log area.
 pub(crate) extern "C" fn lookup(block: u64) -> u64 {
     let target = load(block + block::BRANCH as u64);
@@ -283,7 +293,8 @@ pub(crate) extern "C" fn lookup(block: u64) -> u64 {
     for pair in 0..count {
         if load(table + 8 + 16 * pair) == target {
             let entry = load(table + 16 + 16 * pair);
-            let at = block + block::BRANCHES as u64 + 8 * (target & 0xffff);
+            let table = Half::of(load(block + block::HALF as u64)).table() as u64;
+            let at = block + table + 8 * (target & 0xffff);
             save(at, entry);
             return entry;
         }

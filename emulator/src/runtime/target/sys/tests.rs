@@ -126,6 +126,7 @@ impl Target {
             block: block.address(),
             space: space.address(),
             miss: 0xabc,
+            seed: 0,
         };
         setup.thread(space.words(), block.words(), thread);
         let site = Box::new(Site {

@@ -1,0 +1,165 @@
+//! All code of one translation.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::TranslateError;
+use super::link::{Link, Target};
+use crate::translate::{
+    CodeSource, Emitter, Half, Surroundings, Tracer, Translation, Wanted, entry_elsewhere,
+};
+use crate::zone::Zone;
+
+/// Traces that one call translates at most.
+const TRACES: usize = 16;
+/// Bytes in line and out of line that must be free before a trace.
+const ROOM: (u64, u64) = (128 << 10, 256 << 10);
+
+/// Translated code, where it is for which address, and what links it. No
+/// branch leads from here to another part.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) half: Half,
+    tracer: Tracer,
+    pub(super) targets: FxHashMap<u64, Target>,
+    pub(super) links: Vec<Link>,
+    /// Blocks by the pages that they are in.
+    pub(super) pages: FxHashMap<u64, Vec<u64>>,
+    /// Heads of blocks that were invalidated: a breakpoint is there.
+    pub(super) dead: FxHashMap<u64, u64>,
+    /// Entries of indirect branches that nobody was told of.
+    pub(super) new_entries: Vec<(u64, u64)>,
+    work: Vec<Wanted>,
+    /// Branches that were just made, and where to.
+    pub(super) fresh: Vec<(u64, u64)>,
+    /// Branches that were there before, to what is being translated.
+    pub(super) unpublished: Vec<(u64, u64)>,
+}
+
+impl Part {
+    pub(super) fn new(translation: Translation, half: Half) -> Part {
+        Part {
+            half,
+            tracer: Tracer::new(Emitter::new(translation, half)),
+            targets: FxHashMap::default(),
+            links: Vec::new(),
+            pages: FxHashMap::default(),
+            dead: FxHashMap::default(),
+            new_entries: Vec::new(),
+            work: Vec::new(),
+            fresh: Vec::new(),
+            unpublished: Vec::new(),
+        }
+    }
+
+    /// See [`CodeCache::translate`](super::CodeCache::translate).
+    pub(super) fn translate(
+        &mut self,
+        zones: &mut [Zone],
+        checked: &FxHashSet<u64>,
+        pc: u64,
+        source: &mut dyn CodeSource,
+    ) -> Result<u64, TranslateError> {
+        if let Some(target) = self.targets.get(&pc).filter(|target| target.host != 0) {
+            let (host, entry) = (target.host, target.entry);
+            if entry == 0 {
+                self.add_entry(zones, pc, host);
+            }
+            return Ok(host);
+        }
+        // A stop alone, where no code can be read, may be anywhere.
+        let stop = (!zones.is_empty() && source.read(pc, &mut [0]) == 0).then_some(0);
+        let number = nearest(zones, pc).or(stop).ok_or(TranslateError::NoZone { near: pc })?;
+        let full = TranslateError::Full { near: pc };
+        if !has_room(zones, number) {
+            return Err(full);
+        }
+        let mut work = std::mem::take(&mut self.work);
+        work.clear();
+        let mut next = Some(Wanted { pc, entry: true });
+        let mut left = TRACES;
+        while let Some(wanted) = next {
+            let known = self.targets.get(&wanted.pc).is_some_and(|target| target.host != 0);
+            let near = zones.get(number).is_some_and(|zone| zone.reaches(wanted.pc));
+            if !known && (near || wanted.pc == pc) {
+                if left == 0 || !has_room(zones, number) {
+                    break;
+                }
+                left -= 1;
+                let targets = &self.targets;
+                let known = |pc: u64| targets.get(&pc).is_some_and(|target| target.host != 0);
+                let work = &mut work;
+                let mut around = Surroundings { known: &known, checked, source, work };
+                if let Some(zone) = zones.get_mut(number) {
+                    trace(&mut self.tracer, zone, wanted, &mut around);
+                }
+                self.enter(zones);
+            }
+            next = work.pop();
+        }
+        self.work = work;
+        self.publish(zones);
+        self.targets.get(&pc).map(|target| target.host).filter(|&host| host != 0).ok_or(full)
+    }
+
+    /// Enters what was traced.
+    fn enter(&mut self, zones: &mut [Zone]) {
+        let heads = std::mem::take(&mut self.tracer.emitter.heads);
+        let branches = std::mem::take(&mut self.tracer.emitter.branches);
+        let mut before = 0;
+        for head in &heads {
+            self.add_head(head, before);
+            before = head.pc;
+        }
+        for branch in &branches {
+            self.add_branch(zones, branch);
+        }
+        self.tracer.emitter.heads = heads;
+        self.tracer.emitter.branches = branches;
+    }
+
+    /// An entry for indirect branches to a block that has none.
+    fn add_entry(&mut self, zones: &mut [Zone], pc: u64, host: u64) {
+        let Some(zone) = zones.iter_mut().find(|zone| zone.contains(host)) else { return };
+        if !zone.has_room(0, 64) {
+            return;
+        }
+        let entry = entry_elsewhere(zone, pc, host);
+        if let Some(target) = self.targets.get_mut(&pc) {
+            target.entry = entry;
+        }
+        self.new_entries.push((pc, entry));
+    }
+
+    /// Forgets all.
+    pub(super) fn flush(&mut self) {
+        self.targets.clear();
+        self.links.clear();
+        self.pages.clear();
+        self.dead.clear();
+        self.new_entries.clear();
+    }
+}
+
+/// The place of the zone that code at `pc` goes to.
+pub(super) fn nearest(zones: &[Zone], pc: u64) -> Option<usize> {
+    let reaching = zones.iter().enumerate().filter(|(_, zone)| zone.reaches(pc));
+    reaching.min_by_key(|(_, zone)| zone.base.abs_diff(pc)).map(|(number, _)| number)
+}
+
+fn has_room(zones: &[Zone], number: usize) -> bool {
+    zones.get(number).is_some_and(|zone| zone.has_room(ROOM.0, ROOM.1))
+}
+
+/// Writes one trace to a zone.
+fn trace(tracer: &mut Tracer, zone: &mut Zone, wanted: Wanted, around: &mut Surroundings<'_>) {
+    let emitter = &mut tracer.emitter;
+    emitter.stubs = zone.stubs;
+    emitter.zone = zone.base;
+    emitter.restart(zone.base + zone.hot, zone.base + zone.cold, zone.marks.len());
+    tracer.trace(wanted, around);
+    let emitter = &mut tracer.emitter;
+    zone.append(&emitter.hot, &emitter.cold);
+    zone.blocks.append(&mut emitter.blocks);
+    zone.marks.append(&mut emitter.marks);
+    zone.colds.append(&mut emitter.colds);
+}

@@ -1,0 +1,124 @@
+//! What of each thread is counted.
+
+use std::mem::offset_of;
+use std::sync::atomic::AtomicU64;
+
+use super::{Setup, fill, get, put};
+use crate::block;
+use crate::emulation::{Burst, Coverage};
+use crate::runtime::target::header::Header;
+use crate::runtime::target::stretch::{Bursts, GAP, NEVER, Stretch, WARM};
+use crate::runtime::target::thread::Own;
+
+/// Where a thread's stretch is in its block.
+const STRETCH: usize = block::RUNTIME + offset_of!(Own, stretch);
+const RECORDS: usize = block::RUNTIME + offset_of!(Own, records);
+
+impl Setup {
+    /// Counts in bursts only, each after so many instructions that warm the
+    /// model up.
+    #[must_use]
+    pub fn with_bursts(mut self, burst: Option<Burst>, warm: u64) -> Setup {
+        let bursts = |Burst { on, every, .. }| Bursts { on, every, warm };
+        self.bursts = burst.map_or_else(Bursts::default, bursts);
+        self
+    }
+
+    pub(super) fn put_bursts(&self, words: &[AtomicU64]) {
+        let bursts = offset_of!(Header, bursts);
+        put(words, bursts + offset_of!(Bursts, on), self.bursts.on);
+        put(words, bursts + offset_of!(Bursts, every), self.bursts.every);
+        put(words, bursts + offset_of!(Bursts, warm), self.bursts.warm);
+    }
+
+    /// Puts a new thread at a random place; its other words are there.
+    pub(super) fn begin_bursts(&self, words: &[AtomicU64], seed: u64, miss: u64) {
+        if self.bursts.every == 0 {
+            return;
+        }
+        fill(words, block::BARE_BRANCHES, miss);
+        let mut stretch = Stretch::new(&self.bursts, seed);
+        stretch.given = stretch.part();
+        put(words, block::BURST, stretch.given);
+        self.place(words, &stretch);
+    }
+
+    fn place(&self, words: &[AtomicU64], stretch: &Stretch) {
+        let stretch = Stretch { countdown: self.interval, ..*stretch };
+        let half = if stretch.state == GAP { block::BARE } else { block::MODELLED };
+        put(words, block::HALF, half);
+        if stretch.state == WARM {
+            put(words, block::COUNTDOWN, NEVER);
+        }
+        for (at, word) in stretch.words().into_iter().enumerate() {
+            put(words, STRETCH + 8 * at, word);
+        }
+    }
+
+    /// Lets a new thread go on where its maker is, amid its maker's code.
+    pub fn follow(&self, maker: &[AtomicU64], words: &[AtomicU64], seed: u64) {
+        if self.bursts.every == 0 {
+            return;
+        }
+        let burst = get(maker, block::BURST);
+        put(words, block::BURST, burst);
+        put(words, block::COUNTDOWN, self.interval);
+        let child = Stretch { given: burst, ..stretch(maker).child(seed) };
+        self.place(words, &child);
+    }
+
+    /// Events of a thread that no record was made of, and that of a whole
+    /// interval, by its words.
+    pub fn events(&self, words: &[AtomicU64]) -> u64 {
+        let stretch = stretch(words);
+        let warming = self.bursts.every != 0 && stretch.state == WARM;
+        let left = if warming { stretch.countdown } else { get(words, block::COUNTDOWN) };
+        get(words, RECORDS) * self.interval + self.interval.saturating_sub(left)
+    }
+
+    /// What ran of a thread; None without bursts.
+    pub fn coverage(&self, words: &[AtomicU64]) -> Option<Coverage> {
+        if self.bursts.every == 0 {
+            return None;
+        }
+        let stretch = stretch(words);
+        let mut ran = stretch.ran;
+        let state = usize::try_from(stretch.state).unwrap_or(0);
+        if let Some(ran) = ran.get_mut(state) {
+            *ran = ran.wrapping_add(stretch.given).wrapping_sub(left(words));
+        }
+        let [bare, warmed, counted] = ran;
+        let [low, high] = stretch.squares;
+        Some(Coverage {
+            counted,
+            warmed,
+            bare,
+            bursts: stretch.bursts,
+            events: stretch.events,
+            squares: u128::from(high) << 64 | u128::from(low),
+        })
+    }
+
+    /// Corrects BURST of a thread that was stopped between the end of its
+    /// stretch and the next, and will begin the block anew.
+    pub fn undo_turn(&self, words: &[AtomicU64]) {
+        if self.bursts.every != 0 {
+            put(words, block::BURST, left(words));
+        }
+    }
+}
+
+/// BURST, before the block that it was not enough for.
+fn left(words: &[AtomicU64]) -> u64 {
+    let burst = get(words, block::BURST);
+    if burst.cast_signed() < 0 { burst.wrapping_add(get(words, block::TURN)) } else { burst }
+}
+
+fn stretch(words: &[AtomicU64]) -> Stretch {
+    let mut at = STRETCH;
+    let mut next = || {
+        at += 8;
+        get(words, at - 8)
+    };
+    Stretch::of(std::array::from_fn(|_| next()))
+}

@@ -1,0 +1,72 @@
+//! From one stretch to the next, in the target.
+
+use super::header::Header;
+use super::stretch::{GAP, NEVER, ON, WARM};
+use super::thread::Thread;
+use crate::block::{BARE, MODELLED};
+
+/// A stretch is over before the block of TURN instructions that is next: what
+/// it did not use goes to the one after it.
+pub(super) fn turn(thread: &mut Thread, header: &Header) {
+    let bursts = &header.bursts;
+    let needed = thread.turn;
+    let mut burst = thread.burst.wrapping_add(needed);
+    book(thread, burst);
+    loop {
+        if thread.own.stretch.left == 0 {
+            let before = thread.own.stretch.state;
+            if before == ON {
+                let events = events(thread, header.interval);
+                thread.own.stretch.end(events);
+            }
+            thread.own.stretch.turn(bursts);
+            enter(thread, header.interval, before);
+        }
+        burst = burst.wrapping_add(thread.own.stretch.part());
+        if burst >= needed {
+            break;
+        }
+    }
+    thread.burst = burst;
+    thread.own.stretch.given = burst;
+    thread.half = if thread.own.stretch.state == GAP { BARE } else { MODELLED };
+}
+
+/// Counts what ran since BURST was given, of which `burst` is left.
+fn book(thread: &mut Thread, burst: u64) {
+    let stretch = &mut thread.own.stretch;
+    let ran = stretch.given.wrapping_sub(burst);
+    let state = usize::try_from(stretch.state).unwrap_or(0);
+    if let Some(sum) = stretch.ran.get_mut(state) {
+        *sum = sum.wrapping_add(ran);
+    }
+    // As long as accesses that hit.
+    if stretch.state == GAP {
+        thread.own.waited = thread.own.waited.wrapping_add(ran);
+    }
+}
+
+/// COUNTDOWN stands still while the caches are warmed up.
+fn enter(thread: &mut Thread, interval: u64, before: u64) {
+    let now = thread.own.stretch.state;
+    if before == now {
+        thread.own.stretch.before = events(thread, interval);
+        return;
+    }
+    if now == WARM {
+        thread.own.stretch.countdown = thread.countdown;
+        thread.countdown = NEVER;
+    }
+    if before == WARM {
+        thread.countdown = thread.own.stretch.countdown;
+    }
+    if now == ON {
+        thread.own.stretch.before = events(thread, interval);
+    }
+}
+
+/// All events so far.
+fn events(thread: &Thread, interval: u64) -> u64 {
+    let begun = interval.wrapping_sub(thread.countdown);
+    thread.own.records.wrapping_mul(interval).wrapping_add(begun)
+}
