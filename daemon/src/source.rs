@@ -111,7 +111,7 @@ pub fn plan(
 /// What it costs; measured in docs/performance.md.
 fn slowdown(model: &Model) -> &'static str {
     match model.burst {
-        None => "expect the program to take 2 to 30 times as long",
+        None => "expect the program to take 2 to 30 times as long, a short one longer",
         Some(_) => "expect the program to take longer, by the share of its instructions",
     }
 }

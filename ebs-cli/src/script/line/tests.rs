@@ -105,6 +105,17 @@ fn privilege_levels_are_perfs_letters() {
 }
 
 #[test]
+fn an_access_that_is_not_known_keeps_its_column() {
+    let written = |address| {
+        let mut out = Vec::new();
+        write_before(address, &mut out);
+        String::from_utf8(out).expect("is text")
+    };
+    assert_eq!(written(Some(0x7fa5_b2bb_4000)), "     7fa5b2bb4000");
+    assert_eq!(written(None), "                -");
+}
+
+#[test]
 fn pages_are_abbreviated_as_perf_does() {
     for (size, text) in [
         (0, " N/A"),
