@@ -194,8 +194,6 @@ pub enum AccessKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Exit {
-    /// A signal waits.
-    Boundary = 5,
     /// No room in the ring; `record` is called again when the thread goes on.
     RingFull = 6,
     /// The count of records is reached.

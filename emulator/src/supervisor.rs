@@ -10,6 +10,7 @@ mod enter;
 mod features;
 mod filter;
 mod fixed;
+mod halt;
 mod injection;
 mod leave;
 mod lend;
@@ -25,7 +26,9 @@ mod signal;
 mod smaps;
 mod space;
 mod status;
+mod step;
 mod tracing;
+mod trap;
 mod trouble;
 
 use std::io::PipeWriter;

@@ -41,6 +41,7 @@ pub(crate) fn begin(
         tasks: Default::default(),
         memories: BTreeMap::new(),
         spaces: BTreeMap::new(),
+        trap_actions: Default::default(),
         reports: VecDeque::new(),
         early: Default::default(),
         side,
@@ -251,7 +252,7 @@ impl Engine {
             }
             ptrace::Stop::Signal(_) => {
                 let info = ptrace::signal_info(tid)?;
-                self.task(tid)?.pending.push_back(info);
+                self.keep(tid, info)?;
             }
             _ => {}
         }

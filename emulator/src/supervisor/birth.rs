@@ -15,18 +15,29 @@ const PATIENCE: usize = 100;
 impl Engine {
     /// A task made another, and goes on.
     pub(crate) fn made(&mut self, tid: i32, child: i32, how: Made) -> Result<(), Trouble> {
-        self.note_made(tid, child, how)?;
+        if self.note_made(tid, child, how)? {
+            return Ok(());
+        }
         match self.task(tid)?.mode {
             Mode::Held => Ok(ptrace::resume(tid, 0)?),
             Mode::Emulated => self.go(tid),
         }
     }
 
-    /// Enters a new task in the books.
-    pub(crate) fn note_made(&mut self, tid: i32, child: i32, how: Made) -> Result<(), Trouble> {
-        if child == 0 || self.tasks.contains_key(&child) {
-            return Ok(());
+    /// Enters a new task in the books. True: its maker waits for its end, and
+    /// runs already.
+    pub(crate) fn note_made(&mut self, tid: i32, child: i32, how: Made) -> Result<bool, Trouble> {
+        if child != 0 && !self.tasks.contains_key(&child) {
+            self.enter_task(tid, child, how)?;
         }
+        let waits = how == Made::Vfork && self.task(tid)?.mode == Mode::Emulated;
+        if waits {
+            self.park(tid)?;
+        }
+        Ok(waits)
+    }
+
+    fn enter_task(&mut self, tid: i32, child: i32, how: Made) -> Result<(), Trouble> {
         let parent = self.task(tid)?;
         let (parent_pid, mode, memory) = (parent.pid, parent.mode, parent.memory);
         let filtered = parent.filtered;
@@ -41,6 +52,7 @@ impl Engine {
             self.side.fork(&self.plan.ring, (pid, child), (parent_pid, tid));
             if !thread {
                 self.account.processes += 1;
+                self.inherit_trap_action(parent_pid, pid);
             }
         }
         self.tasks.insert(child, task);
@@ -101,12 +113,12 @@ impl Engine {
     fn fork_memory(&mut self, parent: u32) -> Result<u32, Trouble> {
         let of = self.memories.get(&parent).ok_or(Trouble::Gone)?;
         let (id, gadget, fixed) = (of.space, of.gadget, of.fixed);
-        let (trap_action, page_sizes) = (of.trap_action, of.page_sizes.clone());
+        let page_sizes = of.page_sizes.clone();
         let bytes = self.ring_bytes();
         let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
         let slot = space.take_slot(&self.plan.setup, bytes);
         let number = self.new_id();
-        let memory = AddressSpace { space: id, slot, gadget, fixed, trap_action, page_sizes };
+        let memory = AddressSpace { space: id, slot, gadget, unmapped: false, fixed, page_sizes };
         self.memories.insert(number, memory);
         Ok(number)
     }
@@ -142,6 +154,7 @@ impl Engine {
         if was == Some(Mode::Held) {
             self.account.processes += 1;
         }
+        self.keep_ignored_trap(tid);
         self.finish_exec(tid)?;
         if let Some(what) = status::foreign(tid).map_err(|_| Trouble::Gone)? {
             let why = format!("it went on to run a {what} program");
@@ -184,7 +197,7 @@ impl Engine {
                 }
                 Stop::Signal(_) => {
                     let info = ptrace::signal_info(tid)?;
-                    self.task(tid)?.pending.push_back(info);
+                    self.keep(tid, info)?;
                 }
                 _ => {}
             }

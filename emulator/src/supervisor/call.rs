@@ -11,13 +11,8 @@ use super::trouble::Trouble;
 use crate::block;
 use crate::sys::ptrace::{self, Registers, Stop};
 
-/// Bytes of the kernel's struct sigaction.
-pub(crate) const ACTION: usize = 32;
-
 /// ENOSYS as a call returns it.
 const NO_SYSTEM_CALL: i64 = -38;
-/// SIGTRAP.
-const TRAP: u64 = 5;
 /// prctl(2): sets the thread's name.
 const SET_NAME: u64 = 15;
 const ARCH_SET_GS: u64 = 0x1001;
@@ -94,13 +89,7 @@ impl Engine {
         match number {
             _ if READS.contains(&number) => self.read_call(tid, &guest),
             libc::SYS_rt_sigreturn => self.return_from_signal(tid, guest),
-            libc::SYS_rt_sigaction => {
-                let result = self.make(tid, next)?;
-                if guest.rdi == TRAP && guest.rsi != 0 && result == 0 {
-                    self.note_trap_action(tid, guest.rsi)?;
-                }
-                self.enter_and_go(tid)
-            }
+            libc::SYS_rt_sigaction => self.signal_action(tid, next, guest),
             libc::SYS_rseq => self.answer(tid, next, NO_SYSTEM_CALL),
             libc::SYS_arch_prctl => self.arch_prctl(tid, next, guest),
             libc::SYS_ptrace => self.trace_call(tid, next, guest),
@@ -202,7 +191,7 @@ impl Engine {
 
     /// Makes the call as the program asks; its result. `guest` is behind it
     /// then.
-    fn make(&mut self, tid: i32, next: u64) -> Result<i64, Trouble> {
+    pub(crate) fn make(&mut self, tid: i32, next: u64) -> Result<i64, Trouble> {
         let Some(guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
         let arguments = [guest.rdi, guest.rsi, guest.rdx, guest.r10, guest.r8, guest.r9];
         let number = guest.rax.cast_signed();
@@ -250,7 +239,7 @@ impl Engine {
                     self.task(tid)?.guest = Some(after);
                     return self.deliver(tid, info);
                 }
-                self.task(tid)?.pending.push_back(info);
+                self.keep(tid, info)?;
                 if !done {
                     continue;
                 }
@@ -260,32 +249,6 @@ impl Engine {
                 return self.enter_and_go(tid);
             }
         }
-    }
-
-    /// Keeps what the program wants to be done at SIGTRAP: the kernel forgets
-    /// it when a breakpoint of ours is met while the signal is blocked
-    /// (force_sig_info_to_task() in kernel/signal.c).
-    fn note_trap_action(&mut self, tid: i32, at: u64) -> Result<(), Trouble> {
-        let mut action = [0; ACTION];
-        let read = crate::sys::remote::read(tid, at, &mut action)?;
-        let memory = self.task(tid)?.memory;
-        if let Some(memory) = self.memories.get_mut(&memory) {
-            memory.trap_action = (read == ACTION).then_some(action);
-        }
-        Ok(())
-    }
-
-    /// Makes the kernel know it again. The thread is settled.
-    pub(crate) fn renew_trap_action(&mut self, tid: i32) -> Result<(), Trouble> {
-        let memory = self.task(tid)?.memory;
-        let action = self.memories.get(&memory).and_then(|memory| memory.trap_action);
-        let Some(action) = action else { return Ok(()) };
-        let (space, number) = self.block_of(tid)?;
-        // No instruction is under way that has vectors there.
-        let offset = space.block_offset(number) + block::VECTORS;
-        space.memory.write(offset, &action);
-        let arguments = [TRAP, space.address(offset), 0, 8];
-        self.inject(tid, |calls| calls.call(libc::SYS_rt_sigaction, &arguments)).map(|_| ())
     }
 
     fn arch_prctl(&mut self, tid: i32, next: u64, guest: Registers) -> Result<(), Trouble> {

@@ -12,6 +12,8 @@ use super::progress::Progress;
 use super::side::Side;
 use super::smaps::Transparent;
 use super::space::{Layout, Space};
+use super::status::status;
+use super::trap::TrapAction;
 use super::trouble::Trouble;
 use crate::block;
 use crate::emulation::{Account, Ended, Fault, Settings, Standing};
@@ -45,6 +47,8 @@ pub(crate) struct Task {
     pub(crate) guest: Option<Registers>,
     /// Signals still to be delivered.
     pub(crate) pending: VecDeque<SignalInfo>,
+    /// The signal it was sent to stop for the first of them.
+    pub(crate) prompted: Option<i32>,
     /// It waits for room in the ring, stopped.
     pub(crate) waits: bool,
     /// It has just been made, and has its maker's block in its registers.
@@ -53,6 +57,11 @@ pub(crate) struct Task {
     pub(crate) dying: bool,
     /// A seccomp filter judges its calls.
     pub(crate) filtered: bool,
+    /// It waits in the kernel for a child of vfork, in no code of ours, and
+    /// stops behind the call.
+    pub(crate) parked: bool,
+    /// It was stopped with its group when it was halted.
+    pub(crate) group_stop: bool,
     /// Restartable sequences that were taken from it.
     pub(crate) rseq: Option<ptrace::Rseq>,
 }
@@ -67,12 +76,20 @@ impl Task {
             gs_base: 0,
             guest: None,
             pending: VecDeque::new(),
+            prompted: None,
             waits: false,
             unborn: false,
             dying: false,
             filtered: false,
+            parked: false,
+            group_stop: false,
             rseq: None,
         }
+    }
+
+    /// Whether it runs, or may: in translated code.
+    pub(crate) fn runs(&self) -> bool {
+        self.guest.is_none() && !self.parked && !self.dying
     }
 }
 
@@ -85,10 +102,10 @@ pub(crate) struct AddressSpace {
     pub(crate) slot: Option<usize>,
     /// A `syscall` instruction of the program.
     pub(crate) gadget: u64,
+    /// Nothing of ours is in it any more.
+    pub(crate) unmapped: bool,
     /// ASLR is off: random numbers are made the same each time.
     pub(crate) fixed: bool,
-    /// What the program set for SIGTRAP.
-    pub(crate) trap_action: Option<[u8; super::call::ACTION]>,
     /// Of which size its pages are.
     pub(crate) page_sizes: PageSizes,
 }
@@ -115,6 +132,8 @@ pub(crate) struct Engine {
     pub(crate) plan: Plan,
     pub(crate) tasks: FxHashMap<i32, Task>,
     pub(crate) memories: BTreeMap<u32, AddressSpace>,
+    /// What processes set for SIGTRAP.
+    pub(crate) trap_actions: FxHashMap<i32, TrapAction>,
     pub(crate) spaces: BTreeMap<u32, Space>,
     /// Reports that were fetched and wait.
     pub(crate) reports: VecDeque<(i32, Stop)>,
@@ -183,7 +202,7 @@ impl Engine {
         result.map(|()| self.account)
     }
 
-    fn next(&mut self) -> std::io::Result<Option<(i32, Stop)>> {
+    pub(crate) fn next(&mut self) -> std::io::Result<Option<(i32, Stop)>> {
         if let Some(report) = self.reports.pop_front() {
             return Ok(Some(report));
         }
@@ -200,7 +219,7 @@ impl Engine {
         }
     }
 
-    fn handle(&mut self, tid: i32, stop: Stop) -> Result<(), Trouble> {
+    pub(crate) fn handle(&mut self, tid: i32, stop: Stop) -> Result<(), Trouble> {
         match stop {
             Stop::Exited(status) => {
                 self.gone(tid, Ended::Exited(status));
@@ -224,6 +243,7 @@ impl Engine {
         match (task.mode, stop) {
             (_, Stop::Exec { former }) => self.begin_image(tid, former),
             (_, Stop::Group(_)) => Ok(ptrace::listen(tid)?),
+            (Mode::Emulated, stop) if task.parked => self.unpark(tid, stop),
             (_, Stop::Made { child, how }) => self.made(tid, child, how),
             (Mode::Held, Stop::Signal(signal)) => Ok(ptrace::resume(tid, signal)?),
             (Mode::Held, _) => Ok(ptrace::resume(tid, 0)?),
@@ -235,11 +255,33 @@ impl Engine {
 
     /// Lets a thread go on in translated code, or to its next signal.
     pub(crate) fn go(&mut self, tid: i32) -> Result<(), Trouble> {
-        let waiting = self.tasks.get(&tid).is_some_and(|task| !task.pending.is_empty());
-        if waiting {
-            ptrace::step(tid, 0)?
-        } else {
-            ptrace::resume(tid, 0)?
+        self.prompt(tid)?;
+        Ok(ptrace::resume(tid, 0)?)
+    }
+
+    /// Sees to it that a stopped thread stops again for the first signal that
+    /// waits, before it does anything else.
+    pub(crate) fn prompt(&mut self, tid: i32) -> Result<(), Trouble> {
+        let task = self.task(tid)?;
+        let Some(waiting) = task.pending.front().map(SignalInfo::number) else { return Ok(()) };
+        let (pid, sent) = (task.pid, task.prompted);
+        // The kernel keeps for later what is blocked by now, with all it says.
+        let blocked = status(tid)?.blocks(waiting);
+        let with = if blocked { libc::SIGSTOP } else { waiting };
+        // SIGCONT may have taken the former.
+        if sent != Some(with) || blocked {
+            ptrace::prompt(pid, tid, with);
+            self.task(tid)?.prompted = Some(with);
+        }
+        Ok(())
+    }
+
+    /// Keeps a signal that a thread stopped for until it can be delivered.
+    pub(crate) fn keep(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
+        let task = self.task(tid)?;
+        match info.is_prompt() {
+            true => task.prompted = None,
+            false => task.pending.push_back(info),
         }
         Ok(())
     }
@@ -307,8 +349,10 @@ impl Engine {
         let mut injection = Injection::begin(tid, gadget)?;
         let result = calls(&mut injection);
         let finished = injection.finish();
-        if let Some(task) = self.tasks.get_mut(&tid) {
-            task.pending.extend(injection.deferred);
+        if self.tasks.contains_key(&tid) {
+            for info in injection.deferred {
+                self.keep(tid, info)?;
+            }
         }
         if let Some(stop) = injection.end {
             self.reports.push_back((tid, stop));
@@ -338,6 +382,9 @@ impl Engine {
             self.side.exit(&self.plan.ring, pid, tid);
         }
         self.forget(tid);
+        if tid == pid {
+            self.trap_actions.remove(&pid);
+        }
         if tid == self.first {
             self.progress.end(how);
         }

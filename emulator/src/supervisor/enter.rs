@@ -219,10 +219,19 @@ impl Engine {
         self.restart(&stopped)
     }
 
+    fn start_again(&mut self, tid: i32) -> Result<(), Trouble> {
+        self.enter(tid)?;
+        if std::mem::take(&mut self.task(tid)?.group_stop) {
+            // It stops with its group again before it does anything.
+            ptrace::interrupt(tid)?;
+        }
+        self.go(tid)
+    }
+
     /// Lets tasks go on that were halted.
     pub(crate) fn restart(&mut self, stopped: &[i32]) -> Result<(), Trouble> {
         for tid in stopped {
-            match self.enter_and_go(*tid) {
+            match self.start_again(*tid) {
                 Ok(()) | Err(Trouble::Gone) => {}
                 Err(broken) => return Err(broken),
             }

@@ -1,43 +1,48 @@
 //! Letting the target run on natively.
 
 use super::engine::{Engine, Mode};
+use super::registers::restart_call;
 use super::trouble::Trouble;
-use crate::sys::ptrace;
+use crate::sys::ptrace::{self, Stop};
+
+/// Steps in which a signal that waits for nothing must have come.
+const PATIENCE: usize = 100;
 
 impl Engine {
-    /// Brings a thread that reached the count of records to where it can be
-    /// left: it goes on behind the runtime's breakpoint.
-    pub(crate) fn settle_after_count(&mut self, tid: i32) -> Result<(), Trouble> {
-        self.settle(tid)
-    }
-
     /// Leaves every task. What cannot be left is killed, and the books say
     /// so.
     pub(crate) fn leave_all(&mut self) {
         self.leaving = true;
-        loop {
-            let Some(memory) = self.tasks.values().map(|task| task.memory).min() else { return };
-            let tasks = match memory {
-                0 => self
-                    .tasks
-                    .iter()
-                    .filter(|(_, task)| task.memory == 0)
-                    .map(|(tid, _)| *tid)
-                    .collect(),
-                _ => self.tasks_of(memory),
-            };
-            if tasks.is_empty() {
-                // Only such whose end is about to be reported.
-                let ending: Vec<i32> = self.tasks.keys().copied().collect();
-                for tid in ending {
-                    self.forget(tid);
-                }
-                return;
-            }
+        let there = |task: &&super::engine::Task| !task.parked && !task.dying;
+        while let Some(memory) = self.tasks.values().filter(there).map(|task| task.memory).min() {
+            let of = self.tasks.iter().filter(|(_, task)| task.memory == memory);
+            let tasks: Vec<i32> = of.map(|(tid, _)| *tid).collect();
             let result =
                 if memory == 0 { self.leave_held(&tasks) } else { self.leave_memory(memory) };
             if let Err(Trouble::Broken(text)) = result {
                 self.kill_memory(&tasks, &text);
+            }
+        }
+        self.await_parked();
+        let ending: Vec<i32> = self.tasks.keys().copied().collect();
+        for tid in ending {
+            if let Ok(Some(Stop::Exited(_) | Stop::Killed(_))) = ptrace::poll_for(tid) {
+                self.account.work.stops += 1;
+            }
+            self.forget(tid);
+        }
+    }
+
+    /// Threads that wait for a child of vfork can be left when they need not
+    /// any more: the child runs on natively by now.
+    fn await_parked(&mut self) {
+        while self.tasks.values().any(|task| task.parked) {
+            let Ok(Some((tid, stop))) = self.next() else { return };
+            if tid == self.alarm {
+                continue;
+            }
+            if let Err(Trouble::Broken(text)) = self.handle(tid, stop) {
+                self.kill_memory(&[tid], &text);
             }
         }
     }
@@ -45,19 +50,16 @@ impl Engine {
     fn leave_held(&mut self, tasks: &[i32]) -> Result<(), Trouble> {
         for tid in tasks {
             // One whose space could not be made: stopped, in its own state.
-            if let Some(guest) = self.tasks.get(tid).and_then(|task| task.guest) {
-                ptrace::set_registers(*tid, &guest)?;
-                self.progress.leave();
-                ptrace::detach(*tid, 0)?;
-                self.forget(*tid);
+            if self.tasks.get(tid).is_some_and(|task| task.guest.is_some()) {
+                self.leave(*tid)?;
                 continue;
             }
             if ptrace::interrupt(*tid).is_ok()
                 && let Ok(Some(stop)) = ptrace::wait_for(*tid)
             {
                 let signal = match stop {
-                    ptrace::Stop::Signal(signal) => signal,
-                    ptrace::Stop::Exited(_) | ptrace::Stop::Killed(_) => {
+                    Stop::Signal(signal) => signal,
+                    Stop::Exited(_) | Stop::Killed(_) => {
                         self.reports.push_back((*tid, stop));
                         continue;
                     }
@@ -71,14 +73,17 @@ impl Engine {
         Ok(())
     }
 
-    /// Leaves an address space's tasks.
+    /// Leaves an address space's tasks, but those that wait for a child.
     pub(crate) fn leave_memory(&mut self, memory: u32) -> Result<(), Trouble> {
         self.halt_all(memory, 0)?;
-        let tasks: Vec<i32> = self.tasks_of(memory);
-        let Some(first) = tasks.first() else { return Ok(()) };
-        match self.unmap(*first, (0, 0)) {
-            Ok(()) | Err(Trouble::Gone) => {}
-            Err(broken) => return Err(broken),
+        let mut tasks: Vec<i32> = self.tasks_of(memory);
+        tasks.retain(|tid| self.tasks.get(tid).is_some_and(|task| task.guest.is_some()));
+        let Some(first) = tasks.first().copied() else { return Ok(()) };
+        if self.memories.get(&memory).is_some_and(|memory| !memory.unmapped) {
+            self.unmap(first, (0, 0))?;
+            if let Some(memory) = self.memories.get_mut(&memory) {
+                memory.unmapped = true;
+            }
         }
         for tid in &tasks {
             self.leave_one(*tid)?;
@@ -89,35 +94,77 @@ impl Engine {
     /// Leaves a settled task, and takes it out of the books.
     pub(crate) fn leave_one(&mut self, tid: i32) -> Result<(), Trouble> {
         match self.leave(tid) {
-            Ok(()) | Err(Trouble::Gone) => {}
-            Err(broken) => return Err(broken),
+            Err(Trouble::Gone) => self.forget(tid),
+            left => return left,
         }
-        self.progress.leave();
-        self.forget(tid);
         Ok(())
     }
 
     /// Detaches a settled task with its own state.
     fn leave(&mut self, tid: i32) -> Result<(), Trouble> {
-        let gs_base = self.own_gs_base(tid)?;
-        let task = self.task(tid)?;
-        let mut guest = task.guest.ok_or(Trouble::Gone)?;
-        let pending: Vec<_> = task.pending.drain(..).collect();
-        let rseq = task.rseq.take();
-        if let Some(rseq) = rseq {
+        let gs_base = self.gs_base(tid)?;
+        if let Some(rseq) = self.task(tid)?.rseq.take() {
             let arguments = [rseq.address, u64::from(rseq.size), 0, u64::from(rseq.signature)];
             self.inject(tid, |calls| calls.call(libc::SYS_rseq, &arguments))?;
         }
-        super::registers::restart_call(&mut guest);
+        let mut guest = self.task(tid)?.guest.ok_or(Trouble::Gone)?;
+        restart_call(&mut guest);
         guest.gs_base = gs_base;
         ptrace::set_registers(tid, &guest)?;
-        let pid = self.task(tid)?.pid;
-        for info in &pending {
-            // Its sender's name is lost, the signal is not.
-            ptrace::send(pid, tid, info.number());
-        }
-        ptrace::detach(tid, 0)?;
+        self.hand_trap_action(tid, &guest)?;
+        let last = self.hand_signals(tid)?;
+        self.progress.leave();
+        ptrace::detach(tid, last)?;
+        self.forget(tid);
         Ok(())
+    }
+
+    /// Has a thread, stopped in its own state, take the signals that wait for
+    /// it; the last one goes with its detaching.
+    fn hand_signals(&mut self, tid: i32) -> Result<i32, Trouble> {
+        for _ in 0..PATIENCE {
+            let task = self.task(tid)?;
+            if task.pending.is_empty() && task.prompted.is_none() {
+                return Ok(0);
+            }
+            self.prompt(tid)?;
+            match self.task(tid)?.prompted {
+                // It may be lost.
+                Some(libc::SIGSTOP) => ptrace::step(tid, 0)?,
+                _ => ptrace::resume(tid, 0)?,
+            }
+            let Stop::Signal(_) = self.stop_of(tid)? else { continue };
+            let info = ptrace::signal_info(tid)?;
+            if !info.is_prompt() {
+                if !info.is_step() {
+                    self.keep(tid, info)?;
+                }
+                continue;
+            }
+            let task = self.task(tid)?;
+            task.prompted = None;
+            let Some(waited) = task.pending.pop_front() else { continue };
+            let last = task.pending.is_empty();
+            ptrace::set_signal_info(tid, &waited)?;
+            if last {
+                return Ok(waited.number());
+            }
+            // To its handler's first instruction, if it has one.
+            ptrace::step(tid, waited.number())?;
+            self.stop_of(tid)?;
+        }
+        Ok(0)
+    }
+
+    /// The GS base of a task that its program set.
+    pub(crate) fn gs_base(&mut self, tid: i32) -> Result<u64, Trouble> {
+        let task = self.task(tid)?;
+        let own = task.guest.map(|guest| guest.gs_base);
+        match (task.block, own) {
+            (Some(number), _) => Ok(self.space_of(tid)?.get(number, crate::block::GS_BASE)),
+            (None, Some(base)) => Ok(base),
+            (None, None) => Err(Trouble::Gone),
+        }
     }
 
     /// The last resort.

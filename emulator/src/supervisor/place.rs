@@ -86,9 +86,8 @@ impl Engine {
         let fixed = super::fixed::is_fixed(tid);
         let before = self.task(tid)?.memory;
         let before = self.memories.get(&before);
-        let trap_action = before.and_then(|memory| memory.trap_action);
         let page_sizes = before.map(|memory| memory.page_sizes.clone()).unwrap_or_default();
-        let memory = AddressSpace { space: id, slot, gadget, fixed, trap_action, page_sizes };
+        let memory = AddressSpace { space: id, slot, gadget, unmapped: false, fixed, page_sizes };
         self.memories.insert(number, memory);
         self.task(tid)?.memory = number;
         self.tell_page_sizes(tid)?;
@@ -147,8 +146,7 @@ impl Engine {
     ) -> Result<(), Trouble> {
         let old = self.task(tid)?.memory;
         let stopped = self.halt_all(old, tid)?;
-        let mut tasks = stopped.clone();
-        tasks.push(tid);
+        let tasks = self.tasks_of(old);
         let mut bases = Vec::new();
         for task in &tasks {
             bases.push(self.own_gs_base(*task)?);

@@ -2,13 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use iced_x86::{Decoder, DecoderOptions};
-
 use super::engine::{Engine, Mode};
 use super::registers::register;
+use super::step::repeats;
 use super::trouble::Trouble;
 use crate::block;
-use crate::sys::ptrace::{self, Registers, SI_KERNEL, Stop};
+use crate::sys::ptrace::{self, Registers, Stop};
 use crate::translate::{Location, Phase, Stop as CodeStop};
 
 /// Steps and stops before it is given up.
@@ -49,7 +48,8 @@ impl Engine {
     /// Brings a stopped thread to an instruction's begin and keeps its state
     /// in `guest`. Signals that come on the way are kept for later.
     pub(crate) fn settle(&mut self, tid: i32) -> Result<(), Trouble> {
-        if self.task(tid)?.guest.is_some() {
+        let task = self.task(tid)?;
+        if task.guest.is_some() || task.parked {
             return Ok(());
         }
         let mut registers = ptrace::registers(tid)?;
@@ -67,7 +67,7 @@ impl Engine {
                     registers = self.out_of_runtime(tid, registers)?;
                 }
                 Some(location) if location.phase == Phase::Checked => {
-                    if self.repeats(tid, registers.rip) {
+                    if repeats(tid, registers.rip) {
                         // Interrupted between two elements, as by hardware.
                         let guest = self.guest_at(tid, registers, location)?;
                         self.task(tid)?.guest = Some(guest);
@@ -81,7 +81,8 @@ impl Engine {
                     return Ok(());
                 }
             }
-            if self.task(tid)?.guest.is_some() {
+            let task = self.task(tid)?;
+            if task.guest.is_some() || task.parked {
                 return Ok(());
             }
         }
@@ -89,53 +90,6 @@ impl Engine {
         Err(Trouble::Broken(format!(
             "thread {tid} does not come to an instruction's end at {at:#x}"
         )))
-    }
-
-    /// Whether a string instruction that repeats is at an address: a step of
-    /// it is one element of what may be millions.
-    fn repeats(&self, tid: i32, address: u64) -> bool {
-        let mut code = [0; 15];
-        let read = crate::sys::remote::read(tid, address, &mut code).unwrap_or(0);
-        let code = code.get(..read).unwrap_or_default();
-        let found = Decoder::with_ip(64, code, address, DecoderOptions::NONE).decode();
-        found.is_string_instruction() && (found.has_rep_prefix() || found.has_repne_prefix())
-    }
-
-    /// One instruction of translated code. A fault of it leaves the program
-    /// at that instruction, where it will come again.
-    fn one_step(&mut self, tid: i32) -> Result<Registers, Trouble> {
-        loop {
-            ptrace::step(tid, 0)?;
-            match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
-                Stop::Signal(libc::SIGTRAP) => {
-                    let info = ptrace::signal_info(tid)?;
-                    if info.code() == SI_KERNEL && self.take_stop(tid)? {
-                        // `guest` is set; what is given does not matter.
-                    }
-                    return Ok(ptrace::registers(tid)?);
-                }
-                Stop::Signal(signal) => {
-                    let info = ptrace::signal_info(tid)?;
-                    let registers = ptrace::registers(tid)?;
-                    if !is_fault(signal, info.code()) {
-                        self.task(tid)?.pending.push_back(info);
-                        continue;
-                    }
-                    let location = self.space_of(tid)?.cache.locate(registers.rip);
-                    if let Some(location) = location {
-                        let guest = self.guest_at(tid, registers, location)?;
-                        self.task(tid)?.guest = Some(guest);
-                    }
-                    return Ok(registers);
-                }
-                stop @ (Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. }) => {
-                    self.reports.push_back((tid, stop));
-                    return Err(Trouble::Gone);
-                }
-                Stop::Made { child, how } => self.note_made(tid, child, how)?,
-                _ => {}
-            }
-        }
     }
 
     /// Lets a thread finish its slow path. `registers` are those of its stop.
@@ -158,7 +112,11 @@ impl Engine {
             space.set(number, block::RESUME, resume);
         }
         let mut registers = result?;
-        let at_boundary = space
+        if self.task(tid)?.parked {
+            return Ok(registers);
+        }
+        let at_boundary = self
+            .space_of(tid)?
             .cache
             .stop_at(registers.rip.wrapping_sub(1))
             .is_some_and(|stop| stop == CodeStop::Boundary);
@@ -203,20 +161,20 @@ impl Engine {
                     if is_fault(signal, info.code()) {
                         // It went on, and will fault again where it is taken to.
                         let registers = ptrace::registers(tid)?;
-                        let location = self.space_of(tid)?.cache.locate(registers.rip);
-                        if let Some(location) = location {
-                            let guest = self.guest_at(tid, registers, location)?;
-                            self.task(tid)?.guest = Some(guest);
-                        }
+                        self.stay_at_fault(tid, registers)?;
                         return Ok(registers);
                     }
-                    self.task(tid)?.pending.push_back(info);
+                    self.keep(tid, info)?;
                 }
                 stop @ (Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. }) => {
                     self.reports.push_back((tid, stop));
                     return Err(Trouble::Gone);
                 }
-                Stop::Made { child, how } => self.note_made(tid, child, how)?,
+                Stop::Made { child, how } => {
+                    if self.note_made(tid, child, how)? {
+                        return Ok(ptrace::registers(tid)?);
+                    }
+                }
                 // A step makes a stop in which signals can be delivered.
                 _ => return self.one_step(tid),
             }
@@ -261,7 +219,8 @@ impl Engine {
     /// keeps the signal for later, and lets it run.
     fn stands_in_runtime(&mut self, tid: i32, stop: Stop) -> Result<bool, Trouble> {
         let emulated = self.tasks.get(&tid);
-        if !emulated.is_some_and(|task| task.mode == Mode::Emulated && !task.unborn) {
+        if !emulated.is_some_and(|task| task.mode == Mode::Emulated && !task.unborn && !task.parked)
+        {
             return Ok(false);
         }
         if !matches!(stop, Stop::Signal(_) | Stop::Interrupted | Stop::Other | Stop::Group(_)) {
@@ -278,7 +237,7 @@ impl Engine {
                 return Ok(false);
             }
             if !ours {
-                self.task(tid)?.pending.push_back(info);
+                self.keep(tid, info)?;
             }
         }
         ptrace::resume(tid, 0)?;
@@ -287,7 +246,7 @@ impl Engine {
 
     /// What the runtime stopped for while its end was waited for. True: the
     /// state is in `guest`.
-    fn runtime_stop(&mut self, tid: i32) -> Result<bool, Trouble> {
+    pub(crate) fn runtime_stop(&mut self, tid: i32) -> Result<bool, Trouble> {
         let (space, number) = self.block_of(tid)?;
         match space.get(number, block::EXIT) {
             why if why == block::Exit::RingFull as u64 => {
@@ -354,106 +313,6 @@ impl Engine {
         };
         self.task(tid)?.guest = Some(registers);
         Ok(true)
-    }
-
-    /// Stops a task, wherever it runs, and settles it.
-    pub(crate) fn halt(&mut self, tid: i32) -> Result<(), Trouble> {
-        if self.task(tid)?.guest.is_some() || self.task(tid)?.mode == Mode::Held {
-            return Ok(());
-        }
-        if std::mem::take(&mut self.task(tid)?.waits) {
-            // It stands at the runtime's breakpoint, and the record waits.
-            if !self.runtime_stop(tid)? {
-                return self.settle(tid);
-            }
-            return Ok(());
-        }
-        let queued = self.reports.iter().position(|(of, _)| *of == tid);
-        let stop = match queued.and_then(|at| self.reports.remove(at)) {
-            Some((_, stop)) => stop,
-            None => {
-                ptrace::interrupt(tid)?;
-                ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?
-            }
-        };
-        match stop {
-            Stop::Signal(libc::SIGTRAP) => {
-                let info = ptrace::signal_info(tid)?;
-                if info.code() == SI_KERNEL {
-                    if self.take_stop(tid)? {
-                        return Ok(());
-                    }
-                } else if !info.is_step() {
-                    self.task(tid)?.pending.push_back(info);
-                }
-                self.settle(tid)
-            }
-            Stop::Signal(signal) => {
-                let info = ptrace::signal_info(tid)?;
-                if is_fault(signal, info.code()) {
-                    // It will fault again where it is taken to.
-                    let registers = ptrace::registers(tid)?;
-                    if let Some(location) = self.space_of(tid)?.cache.locate(registers.rip) {
-                        let guest = self.guest_at(tid, registers, location)?;
-                        self.task(tid)?.guest = Some(guest);
-                        return Ok(());
-                    }
-                } else {
-                    self.task(tid)?.pending.push_back(info);
-                }
-                self.settle(tid)
-            }
-            Stop::Made { child, how } => {
-                self.note_made(tid, child, how)?;
-                self.settle(tid)
-            }
-            Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } => {
-                self.reports.push_back((tid, stop));
-                Err(Trouble::Gone)
-            }
-            Stop::Group(_) | Stop::Interrupted | Stop::Other => {
-                self.task(tid)?.unborn = false;
-                self.settle(tid)
-            }
-        }
-    }
-
-    /// Halts the tasks of an address space but one; those that were running.
-    pub(crate) fn halt_all(&mut self, memory: u32, but: i32) -> Result<Vec<i32>, Trouble> {
-        let mut halted = Vec::new();
-        // What is halted may have made others meanwhile.
-        loop {
-            let left: Vec<i32> = self
-                .tasks_of(memory)
-                .into_iter()
-                .filter(|tid| *tid != but && !halted.contains(tid))
-                .collect();
-            if left.is_empty() {
-                return Ok(halted);
-            }
-            for tid in left {
-                if self.task(tid).is_ok_and(|task| task.guest.is_some()) {
-                    continue;
-                }
-                match self.halt(tid) {
-                    Ok(()) => halted.push(tid),
-                    Err(Trouble::Gone) => self.vanish(tid),
-                    Err(broken) => return Err(broken),
-                }
-            }
-            if self.tasks_of(memory).iter().all(|tid| {
-                *tid == but || self.tasks.get(tid).is_some_and(|task| task.guest.is_some())
-            }) {
-                return Ok(halted);
-            }
-        }
-    }
-
-    /// A task whose report of its end is on the way: it takes part no more.
-    fn vanish(&mut self, tid: i32) {
-        if let Ok(task) = self.task(tid) {
-            task.dying = true;
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::settle::is_fault;
 use super::status::status;
+use super::trap::AtTrap;
 use super::trouble::Trouble;
 use crate::block::{self, Exit};
 use crate::sys::ptrace::{self, Registers, SI_KERNEL, SignalInfo, Stop};
@@ -15,6 +16,14 @@ impl Engine {
     /// A thread stopped for a signal.
     pub(crate) fn signal(&mut self, tid: i32, signal: i32) -> Result<(), Trouble> {
         let info = ptrace::signal_info(tid)?;
+        if info.is_prompt() {
+            let task = self.task(tid)?;
+            task.prompted = None;
+            return match task.pending.pop_front() {
+                Some(waited) => self.deliver_later(tid, waited),
+                None => Ok(ptrace::resume(tid, 0)?),
+            };
+        }
         if signal == libc::SIGTRAP {
             if info.code() == SI_KERNEL {
                 let registers = ptrace::registers(tid)?;
@@ -24,11 +33,8 @@ impl Engine {
                 }
             }
             if info.is_step() {
-                // A step of ours, towards the next signal that waits.
-                return match self.task(tid)?.pending.pop_front() {
-                    Some(info) => self.deliver_later(tid, info),
-                    None => Ok(ptrace::resume(tid, 0)?),
-                };
+                // A step of ours that something else came before.
+                return self.go(tid);
             }
         }
         if is_fault(signal, info.code()) {
@@ -123,12 +129,9 @@ impl Engine {
             return Ok(());
         }
         if why == Exit::Count as u64 {
-            self.settle_after_count(tid)?;
+            self.settle(tid)?;
             self.leave_all();
             return Ok(());
-        }
-        if why == Exit::Boundary as u64 {
-            return Ok(ptrace::resume(tid, 0)?);
         }
         self.runtime_fault(tid).map(|_| ())
     }
@@ -176,8 +179,10 @@ impl Engine {
         let number = info.number();
         if !self.catches(tid, number)? {
             // Its default, or nothing: the thread stays where it is.
+            let ignored = number == libc::SIGTRAP && self.at_trap(tid)? == AtTrap::Ignored;
             ptrace::set_signal_info(tid, &info)?;
-            return Ok(ptrace::resume(tid, number)?);
+            self.prompt(tid)?;
+            return Ok(ptrace::resume(tid, if ignored { 0 } else { number })?);
         }
         self.settle(tid)?;
         let info = self.place_of_call(tid, info);
@@ -187,11 +192,9 @@ impl Engine {
     /// Whether the program has a handler for a signal.
     fn catches(&mut self, tid: i32, signal: i32) -> Result<bool, Trouble> {
         if signal == libc::SIGTRAP {
-            let memory = self.task(tid)?.memory;
-            let action = self.memories.get(&memory).and_then(|memory| memory.trap_action);
-            if let Some(handler) = action.and_then(|action| action.first_chunk().copied()) {
-                // SIG_DFL and SIG_IGN are 0 and 1.
-                return Ok(u64::from_le_bytes(handler) > 1);
+            match self.at_trap(tid)? {
+                AtTrap::Unset => {}
+                told => return Ok(told == AtTrap::Caught),
             }
         }
         Ok(status(tid).map_err(|_| Trouble::Gone)?.catches(signal))
@@ -212,23 +215,22 @@ impl Engine {
             ptrace::set_registers(tid, &guest)?;
             ptrace::set_signal_info(tid, &info)?;
             ptrace::step(tid, info.number())?;
-            match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
-                Stop::Signal(libc::SIGTRAP) => {
+            let stop = self.stop_of(tid)?;
+            self.task(tid)?.guest = Some(ptrace::registers(tid)?);
+            match stop {
+                Stop::Signal(signal) => {
+                    let next = ptrace::signal_info(tid)?;
+                    if next.is_prompt() {
+                        self.keep(tid, next)?;
+                    } else if signal != libc::SIGTRAP || next.code() <= 0 {
+                        // The frame could not be made, say: the stack is full.
+                        info = next;
+                        continue;
+                    }
                     // At the handler's first instruction.
-                    self.task(tid)?.guest = Some(ptrace::registers(tid)?);
                     return self.enter_and_go(tid);
                 }
-                Stop::Signal(_) => {
-                    // The frame could not be made, say: the stack is full.
-                    info = ptrace::signal_info(tid)?;
-                    self.task(tid)?.guest = Some(ptrace::registers(tid)?);
-                }
-                stop @ (Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. }) => {
-                    self.reports.push_back((tid, stop));
-                    return Err(Trouble::Gone);
-                }
                 stop => {
-                    self.task(tid)?.guest = Some(ptrace::registers(tid)?);
                     self.enter(tid)?;
                     self.reports.push_front((tid, stop));
                     return Ok(());
@@ -237,53 +239,8 @@ impl Engine {
         }
     }
 
-    /// One step outside of translated code: how it stopped, and its registers
-    /// then.
-    pub(crate) fn step_natively(&mut self, tid: i32) -> Result<(Stop, Registers), Trouble> {
-        ptrace::step(tid, 0)?;
-        let stop = ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?;
-        if let Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } = stop {
-            self.reports.push_back((tid, stop));
-            return Err(Trouble::Gone);
-        }
-        Ok((stop, ptrace::registers(tid)?))
-    }
-
-    /// Lets the thread do one instruction of its program natively: its state
-    /// is in `guest`.
-    pub(crate) fn native_step(&mut self, tid: i32) -> Result<(), Trouble> {
-        let Some(mut guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
-        let (space, number) = self.block_of(tid)?;
-        guest.gs_base = space.get(number, block::GS_BASE);
-        guest.orig_rax = u64::MAX;
-        ptrace::set_registers(tid, &guest)?;
-        loop {
-            let (stop, after) = self.step_natively(tid)?;
-            self.task(tid)?.guest = Some(after);
-            let (space, number) = self.block_of(tid)?;
-            space.set(number, block::GS_BASE, after.gs_base);
-            match stop {
-                Stop::Signal(_) => {
-                    let info = ptrace::signal_info(tid)?;
-                    if info.is_step() {
-                        return self.enter_and_go(tid);
-                    }
-                    if is_write(info) && self.unprotect(tid, info.address())? {
-                        continue;
-                    }
-                    if info.code() > 0 {
-                        return self.deliver_or_die(tid, info);
-                    }
-                    self.task(tid)?.pending.push_back(info);
-                }
-                Stop::Made { child, how } => self.note_made(tid, child, how)?,
-                _ => {}
-            }
-        }
-    }
-
     /// Delivers a signal that the program's own instruction caused.
-    fn deliver_or_die(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
+    pub(crate) fn deliver_or_die(&mut self, tid: i32, info: SignalInfo) -> Result<(), Trouble> {
         if self.catches(tid, info.number())? {
             return self.deliver(tid, info);
         }
@@ -322,6 +279,6 @@ impl Engine {
 }
 
 /// Whether a fault may be a write to a page that can be read.
-fn is_write(info: SignalInfo) -> bool {
+pub(crate) fn is_write(info: SignalInfo) -> bool {
     info.number() == libc::SIGSEGV && info.code() == SEGV_ACCERR
 }

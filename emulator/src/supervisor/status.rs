@@ -14,6 +14,10 @@ pub(crate) struct Status {
     pub(crate) seccomp: u32,
     /// Bit N-1: signal N has a handler.
     pub(crate) caught: u64,
+    /// Bit N-1: the task blocks signal N.
+    pub(crate) blocked: u64,
+    /// It has ended, and its process or its parent does not know yet.
+    pub(crate) ended: bool,
     /// It has a shadow stack.
     pub(crate) shadow_stack: bool,
 }
@@ -34,6 +38,8 @@ fn parse(text: &str) -> Status {
             "TracerPid" => status.tracer = value.parse().unwrap_or(0),
             "Seccomp" => status.seccomp = value.parse().unwrap_or(0),
             "SigCgt" => status.caught = mask(),
+            "SigBlk" => status.blocked = mask(),
+            "State" => status.ended = value.starts_with(['Z', 'X']),
             "x86_Thread_features" => status.shadow_stack = value.contains("shstk"),
             _ => {}
         }
@@ -45,6 +51,11 @@ impl Status {
     /// Whether a handler would run for the signal.
     pub(crate) fn catches(&self, signal: i32) -> bool {
         has(self.caught, signal)
+    }
+
+    /// Whether the task blocks the signal.
+    pub(crate) fn blocks(&self, signal: i32) -> bool {
+        has(self.blocked, signal)
     }
 }
 
@@ -105,8 +116,10 @@ mod tests {
 
     #[test]
     fn fields_are_found() {
-        let text = "Name:\tx\nTgid:\t7\nTracerPid:\t9\nSeccomp:\t2\nSigCgt:\t0000000000004002\n";
+        let text = "Name:\tx\nState:\tZ (zombie)\nTgid:\t7\nTracerPid:\t9\nSeccomp:\t2\n\
+                    SigBlk:\t0000000000000001\nSigCgt:\t0000000000004002\n";
         let status = parse(text);
+        assert!(status.ended && status.blocks(1) && !status.blocks(2));
         assert_eq!((status.process, status.tracer, status.seccomp), (7, 9, 2));
         assert!(status.catches(2) && status.catches(15) && !status.catches(1));
         assert!(!status.catches(0) && !status.catches(99));

@@ -20,6 +20,9 @@ const TRAP_BRKPT: i32 = 1;
 /// See [`TRAP_BRKPT`].
 const TRAP_TRACE: i32 = 2;
 
+/// si_code of a [`prompt`]: negative, as senders may choose.
+const PROMPT: i32 = -0x686d;
+
 impl SignalInfo {
     /// The signal's number.
     pub(crate) fn number(&self) -> i32 {
@@ -34,6 +37,13 @@ impl SignalInfo {
     /// Whether it tells of the end of a single step.
     pub(crate) fn is_step(&self) -> bool {
         self.number() == libc::SIGTRAP && matches!(self.code(), TRAP_BRKPT | TRAP_TRACE)
+    }
+
+    /// Whether it is a [`prompt`] of this process.
+    pub(crate) fn is_prompt(&self) -> bool {
+        // SAFETY: the union is plain bits in every variant.
+        let value = unsafe { self.0.si_value() };
+        self.code() == PROMPT && value.sival_ptr.addr() == std::process::id() as usize
     }
 
     /// The address of a fault (`si_addr`).
@@ -159,10 +169,20 @@ pub(crate) fn kill(pid: i32) {
     unsafe { libc::kill(pid, libc::SIGKILL) };
 }
 
-/// Sends a signal to one thread.
-pub(crate) fn send(pid: i32, tid: i32, signal: c_int) {
-    // SAFETY: takes three numbers.
-    unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, signal) };
+/// Sends a signal to one thread, to have it stop before it runs on; what the
+/// signal says tells it from others ([`SignalInfo::is_prompt`]).
+pub(crate) fn prompt(pid: i32, tid: i32, signal: c_int) {
+    const VALUE_AT: usize = 24;
+    // SAFETY: plain bits, for which zeroes are valid.
+    let mut info: libc::siginfo_t = unsafe { MaybeUninit::zeroed().assume_init() };
+    info.si_signo = signal;
+    info.si_code = PROMPT;
+    let place = (&raw mut info).cast::<u8>().wrapping_add(VALUE_AT).cast::<u64>();
+    // SAFETY: si_value lies 24 bytes into siginfo_t on x86-64
+    // (uapi/asm-generic/siginfo.h), aligned, within its 128 bytes.
+    unsafe { place.write(u64::from(std::process::id())) };
+    // SAFETY: reads `info`.
+    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signal, &raw const info) };
 }
 
 fn number(signal: c_int) -> u64 {
@@ -253,6 +273,12 @@ pub(crate) fn wait_any() -> io::Result<Option<(i32, Stop)>> {
 /// The same if there is one now.
 pub(crate) fn poll_any() -> io::Result<Option<(i32, Stop)>> {
     wait(-1, libc::__WALL | libc::__WNOTHREAD | libc::WNOHANG)
+}
+
+/// The next report of one task if there is one now.
+pub(crate) fn poll_for(tid: i32) -> io::Result<Option<Stop>> {
+    let report = wait(tid, libc::__WALL | libc::__WNOTHREAD | libc::WNOHANG)?;
+    Ok(report.map(|(_, stop)| stop))
 }
 
 /// Waits for the next report of one task.

@@ -1,0 +1,154 @@
+//! Stopping threads wherever they are.
+
+use std::time::{Duration, Instant};
+
+use super::engine::{Engine, Mode};
+use super::settle::is_fault;
+use super::status::status;
+use super::trouble::Trouble;
+use crate::sys::ptrace::{self, SI_KERNEL, Stop};
+
+/// How often is looked whether a thread has stopped, and after how long
+/// whether it can.
+const PAUSE: Duration = Duration::from_micros(20);
+const LONG: Duration = Duration::from_millis(2);
+
+impl Engine {
+    /// Stops a task, wherever it runs, and settles it.
+    pub(crate) fn halt(&mut self, tid: i32) -> Result<(), Trouble> {
+        let task = self.task(tid)?;
+        if task.guest.is_some() || task.parked || task.mode == Mode::Held {
+            return Ok(());
+        }
+        if std::mem::take(&mut task.waits) {
+            // It stands at the runtime's breakpoint, and the record waits.
+            if !self.runtime_stop(tid)? {
+                return self.settle(tid);
+            }
+            return Ok(());
+        }
+        let queued = self.reports.iter().position(|(of, _)| *of == tid);
+        let stop = match queued.and_then(|at| self.reports.remove(at)) {
+            Some((_, stop)) => stop,
+            None => self.interrupted(tid)?,
+        };
+        match stop {
+            Stop::Signal(signal) => {
+                let info = ptrace::signal_info(tid)?;
+                if is_fault(signal, info.code()) {
+                    // It will fault again where it is taken to.
+                    self.stay_at_fault(tid, ptrace::registers(tid)?)?;
+                } else if signal == libc::SIGTRAP && info.code() == SI_KERNEL {
+                    self.take_stop(tid)?;
+                } else if !info.is_step() {
+                    self.keep(tid, info)?;
+                }
+            }
+            Stop::Made { child, how } => {
+                if self.note_made(tid, child, how)? {
+                    return Ok(());
+                }
+            }
+            Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } => {
+                self.reports.push_back((tid, stop));
+                return Err(Trouble::Gone);
+            }
+            Stop::Group(_) => {
+                let task = self.task(tid)?;
+                task.unborn = false;
+                task.group_stop = true;
+            }
+            Stop::Interrupted | Stop::Other => self.task(tid)?.unborn = false,
+        }
+        self.settle(tid)
+    }
+
+    /// Interrupts a running task; its stop. The end of a process's first
+    /// thread is reported only when the others have ended as well: it is gone
+    /// before that.
+    fn interrupted(&mut self, tid: i32) -> Result<Stop, Trouble> {
+        ptrace::interrupt(tid)?;
+        let mut look = Instant::now() + LONG;
+        loop {
+            if let Some(stop) = ptrace::poll_for(tid)? {
+                return Ok(stop);
+            }
+            if Instant::now() > look {
+                if status(tid).map_or(true, |status| status.ended) {
+                    return ptrace::poll_for(tid)?.ok_or(Trouble::Gone);
+                }
+                look = Instant::now() + LONG;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Halts the tasks of an address space but one; those that were running.
+    /// Those that wait for a child of vfork stay where they are, which is in
+    /// no code of ours.
+    pub(crate) fn halt_all(&mut self, memory: u32, but: i32) -> Result<Vec<i32>, Trouble> {
+        let mut halted = Vec::new();
+        // What is halted may have made others meanwhile.
+        loop {
+            let left: Vec<i32> = self
+                .tasks_of(memory)
+                .into_iter()
+                .filter(|tid| *tid != but && self.tasks.get(tid).is_some_and(|task| task.runs()))
+                .collect();
+            if left.is_empty() {
+                return Ok(halted);
+            }
+            for tid in left {
+                match self.halt(tid) {
+                    Ok(()) if self.task(tid).is_ok_and(|task| task.parked) => {}
+                    Ok(()) => halted.push(tid),
+                    Err(Trouble::Gone) => self.vanish(tid),
+                    Err(broken) => return Err(broken),
+                }
+            }
+        }
+    }
+
+    /// A task whose report of its end is on the way: it takes part no more.
+    fn vanish(&mut self, tid: i32) {
+        if let Ok(task) = self.task(tid) {
+            task.dying = true;
+        }
+    }
+
+    /// A thread has made a child by vfork, and is about to wait in the kernel
+    /// until that is gone. It is taken out of translated code at once: behind
+    /// the call it stops at its program's own next instruction, before that
+    /// is done.
+    pub(crate) fn park(&mut self, tid: i32) -> Result<(), Trouble> {
+        let registers = ptrace::registers(tid)?;
+        if let Some(location) = self.space_of(tid)?.cache.locate(registers.rip) {
+            let mut guest = self.guest_at(tid, registers, location)?;
+            guest.gs_base = self.gs_base(tid)?;
+            ptrace::set_registers(tid, &guest)?;
+        }
+        self.task(tid)?.parked = true;
+        Ok(ptrace::step(tid, 0)?)
+    }
+
+    /// The child of a thread that was parked is gone, and the thread behind
+    /// its call.
+    pub(crate) fn unpark(&mut self, tid: i32, stop: Stop) -> Result<(), Trouble> {
+        if let Stop::Signal(_) = stop {
+            let info = ptrace::signal_info(tid)?;
+            if !info.is_step() {
+                self.keep(tid, info)?;
+            }
+        }
+        let mut guest = ptrace::registers(tid)?;
+        guest.rcx = guest.rip;
+        guest.r11 = guest.eflags;
+        guest.orig_rax = u64::MAX;
+        let task = self.task(tid)?;
+        task.parked = false;
+        task.guest = Some(guest);
+        let memory = task.memory;
+        let left = self.memories.get(&memory).is_none_or(|memory| memory.unmapped);
+        if self.leaving || left { self.leave_memory(memory) } else { self.enter_and_go(tid) }
+    }
+}

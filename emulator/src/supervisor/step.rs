@@ -1,0 +1,150 @@
+//! Single steps of threads, in translated code and outside of it.
+
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
+
+use super::engine::Engine;
+use super::settle::is_fault;
+use super::signal::is_write;
+use super::trouble::Trouble;
+use crate::block;
+use crate::sys::ptrace::{self, Registers, SI_KERNEL, Stop};
+use crate::sys::remote;
+
+/// RFLAGS that `pushf` does not save: RF and VM.
+const NOT_PUSHED: u64 = 0x3_0000;
+
+impl Engine {
+    /// One instruction of translated code, at least; the stop is one in which
+    /// signals can be delivered. A fault of it leaves the program at that
+    /// instruction, where it will come again: `guest` is set then.
+    pub(crate) fn one_step(&mut self, tid: i32) -> Result<Registers, Trouble> {
+        while push_flags(tid)?.is_some() {}
+        loop {
+            ptrace::step(tid, 0)?;
+            match self.stop_of(tid)? {
+                Stop::Signal(signal) => {
+                    let info = ptrace::signal_info(tid)?;
+                    let registers = ptrace::registers(tid)?;
+                    if is_fault(signal, info.code()) {
+                        self.stay_at_fault(tid, registers)?;
+                        return Ok(registers);
+                    }
+                    if signal == libc::SIGTRAP && info.code() > 0 {
+                        if info.code() == SI_KERNEL {
+                            // At a breakpoint `guest` is set.
+                            self.take_stop(tid)?;
+                        }
+                        return Ok(registers);
+                    }
+                    self.keep(tid, info)?;
+                }
+                Stop::Made { child, how } if self.note_made(tid, child, how)? => {
+                    return Ok(ptrace::registers(tid)?);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A thread met a fault where it will meet it again: takes it to the
+    /// begin of the instruction.
+    pub(crate) fn stay_at_fault(&mut self, tid: i32, registers: Registers) -> Result<(), Trouble> {
+        if let Some(location) = self.space_of(tid)?.cache.locate(registers.rip) {
+            let guest = self.guest_at(tid, registers, location)?;
+            self.task(tid)?.guest = Some(guest);
+        }
+        Ok(())
+    }
+
+    /// The stop of a thread that was let run; its end is kept for later.
+    pub(crate) fn stop_of(&mut self, tid: i32) -> Result<Stop, Trouble> {
+        let stop = ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?;
+        if let Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } = stop {
+            self.reports.push_back((tid, stop));
+            return Err(Trouble::Gone);
+        }
+        Ok(stop)
+    }
+
+    /// One step outside of translated code: how it stopped, and its registers
+    /// then.
+    pub(crate) fn step_natively(&mut self, tid: i32) -> Result<(Stop, Registers), Trouble> {
+        ptrace::step(tid, 0)?;
+        let stop = self.stop_of(tid)?;
+        Ok((stop, ptrace::registers(tid)?))
+    }
+
+    /// Lets the thread do one instruction of its program natively: its state
+    /// is in `guest`.
+    pub(crate) fn native_step(&mut self, tid: i32) -> Result<(), Trouble> {
+        let Some(mut guest) = self.task(tid)?.guest else { return Err(Trouble::Gone) };
+        let (space, number) = self.block_of(tid)?;
+        guest.gs_base = space.get(number, block::GS_BASE);
+        guest.orig_rax = u64::MAX;
+        ptrace::set_registers(tid, &guest)?;
+        if let Some(after) = push_flags(tid)? {
+            self.task(tid)?.guest = Some(after);
+            return self.enter_and_go(tid);
+        }
+        loop {
+            let (stop, after) = self.step_natively(tid)?;
+            self.task(tid)?.guest = Some(after);
+            let (space, number) = self.block_of(tid)?;
+            space.set(number, block::GS_BASE, after.gs_base);
+            match stop {
+                Stop::Signal(_) => {
+                    let info = ptrace::signal_info(tid)?;
+                    if info.is_step() {
+                        return self.enter_and_go(tid);
+                    }
+                    if is_write(info) && self.unprotect(tid, info.address())? {
+                        continue;
+                    }
+                    if info.code() > 0 {
+                        return self.deliver_or_die(tid, info);
+                    }
+                    self.keep(tid, info)?;
+                }
+                Stop::Made { child, how } if self.note_made(tid, child, how)? => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The instruction at an address of a stopped thread.
+fn instruction(tid: i32, address: u64) -> Instruction {
+    let mut code = [0; 15];
+    let read = remote::read(tid, address, &mut code).unwrap_or(0);
+    let code = code.get(..read).unwrap_or_default();
+    Decoder::with_ip(64, code, address, DecoderOptions::NONE).decode()
+}
+
+/// Whether a string instruction that repeats is at an address: a step of it is
+/// one element of what may be millions.
+pub(crate) fn repeats(tid: i32, address: u64) -> bool {
+    let found = instruction(tid, address);
+    found.is_string_instruction() && (found.has_rep_prefix() || found.has_repne_prefix())
+}
+
+/// Does a `pushf` that a stopped thread is about to do: in a single step it
+/// would save the flag that asks for the step. The registers behind it; None:
+/// it is about to do something else, or what the processor must say.
+fn push_flags(tid: i32) -> Result<Option<Registers>, Trouble> {
+    let mut registers = ptrace::registers(tid)?;
+    let found = instruction(tid, registers.rip);
+    let bytes = match found.mnemonic() {
+        Mnemonic::Pushfq => 8,
+        Mnemonic::Pushf => 2,
+        _ => return Ok(None),
+    };
+    let flags = (registers.eflags & !NOT_PUSHED).to_le_bytes();
+    let to = registers.rsp.wrapping_sub(bytes as u64);
+    if remote::write(tid, to, &flags[..bytes]).is_err() {
+        return Ok(None);
+    }
+    registers.rsp = to;
+    registers.rip = found.next_ip();
+    ptrace::set_registers(tid, &registers)?;
+    Ok(Some(registers))
+}
