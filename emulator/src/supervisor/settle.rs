@@ -68,7 +68,12 @@ impl Engine {
                 }
                 Some(location) if location.phase == Phase::Checked => {
                     if repeats(tid, registers.rip) {
-                        // Interrupted between two elements, as by hardware.
+                        if let Some(after) = self.finish_repeat(tid, registers)? {
+                            registers = after;
+                            continue;
+                        }
+                        // Interrupted between two elements, as by hardware; the
+                        // rest is looked up again.
                         let guest = self.guest_at(tid, registers, location)?;
                         self.task(tid)?.guest = Some(guest);
                         return Ok(());

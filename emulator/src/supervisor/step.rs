@@ -112,6 +112,44 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Lets a thread finish the repeated string instruction that it is in: the
+    /// model has looked all of it up. None: it cannot be done here.
+    pub(crate) fn finish_repeat(
+        &mut self,
+        tid: i32,
+        at: Registers,
+    ) -> Result<Option<Registers>, Trouble> {
+        let end = instruction(tid, at.rip).next_ip();
+        if ptrace::set_breakpoint(tid, Some(end)).is_err() {
+            return Ok(None);
+        }
+        let result = self.run_to(tid, end);
+        // Who is gone has none.
+        let _gone = ptrace::set_breakpoint(tid, None);
+        result.map(Some)
+    }
+
+    fn run_to(&mut self, tid: i32, end: u64) -> Result<Registers, Trouble> {
+        loop {
+            ptrace::resume(tid, 0)?;
+            let stop = self.stop_of(tid)?;
+            let registers = ptrace::registers(tid)?;
+            if let Stop::Signal(signal) = stop {
+                let info = ptrace::signal_info(tid)?;
+                if is_fault(signal, info.code()) {
+                    self.stay_at_fault(tid, registers)?;
+                    return Ok(registers);
+                }
+                if signal == libc::SIGTRAP && registers.rip == end {
+                    return Ok(registers);
+                }
+                self.keep(tid, info)?;
+            }
+        }
+    }
+}
+
 /// The instruction at an address of a stopped thread.
 fn instruction(tid: i32, address: u64) -> Instruction {
     let mut code = [0; 15];

@@ -231,6 +231,25 @@ pub(crate) fn set_registers(tid: i32, registers: &Registers) -> io::Result<()> {
     set(libc::PTRACE_SETREGS, tid, registers)
 }
 
+/// Has a stopped tracee trap before the instruction at an address, by the
+/// processor's first debug register; None: not any more.
+pub(crate) fn set_breakpoint(tid: i32, address: Option<u64>) -> io::Result<()> {
+    const CONTROL: usize = 7;
+    /// Locally enabled, one byte, executed.
+    const FIRST: u64 = 1;
+    let place = |register: usize| {
+        let at = std::mem::offset_of!(libc::user, u_debugreg) + 8 * register;
+        u64::try_from(at).unwrap_or(0)
+    };
+    match address {
+        Some(address) => {
+            request(libc::PTRACE_POKEUSER, tid, place(0), address)?;
+            request(libc::PTRACE_POKEUSER, tid, place(CONTROL), FIRST)
+        }
+        None => request(libc::PTRACE_POKEUSER, tid, place(CONTROL), 0),
+    }
+}
+
 /// The signal that a tracee stopped for.
 pub(crate) fn signal_info(tid: i32) -> io::Result<SignalInfo> {
     get(libc::PTRACE_GETSIGINFO, tid, 0).map(SignalInfo)
