@@ -1,12 +1,24 @@
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
-use emulator::{Burst, Ended, Event};
+use emulator::{Burst, Event};
 
-use crate::run::Recording;
+use crate::run::{Recording, end};
 use crate::workload::Workload;
 
 pub(crate) const GEOMETRY: &str = "l1d=32k,8,64 l1i=off l2=512k,8,64 l3=off dtlb=64,4 stlb=off";
+
+/// What the program does by itself.
+pub(crate) fn natively(program: &Workload, arguments: &[&str]) -> Output {
+    Command::new("setarch")
+        .arg("-R")
+        .arg(program.path())
+        .args(arguments)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
 
 /// Fails unless the program writes and ends as it does natively.
 #[track_caller]
@@ -21,25 +33,13 @@ pub(crate) fn assert_same_behaviour_in(
     program: &Workload,
     arguments: &[&str],
 ) {
-    let native = Command::new("setarch")
-        .arg("-R")
-        .arg(program.path())
-        .args(arguments)
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let native = natively(program, arguments);
     let every = Recording::every(Event::L1DataMiss, GEOMETRY);
     let recording = Recording { interval: 100, burst, ..every };
     let recorded = recording.of(&program.path(), arguments);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(text(&recorded.out), text(&native.stdout), "{arguments:?}");
-    let ended = match native.status.code() {
-        Some(code) => Ended::Exited(code),
-        None => Ended::Killed(native.status.signal().unwrap()),
-    };
-    assert_eq!(recorded.ended, Some(ended), "{arguments:?}");
+    assert_eq!(recorded.ended, Some(end(&native.status)), "{arguments:?}");
     assert_eq!(recorded.account.not_followed, [], "{arguments:?}");
     assert!(recorded.account.events > 0, "{arguments:?}");
 }
@@ -55,6 +55,31 @@ fn control_flow_of_every_shape() {
 #[test]
 fn what_handlers_see_and_change() {
     assert_same_behaviour(&Workload::usual("frames.c"), &[]);
+}
+
+#[test]
+fn threads_alarms_faults_and_children_at_once() {
+    assert_same_behaviour(&Workload::usual("crowd.c"), &[]);
+}
+
+#[test]
+fn every_way_to_make_a_process() {
+    assert_same_behaviour(&Workload::usual("children.c"), &[]);
+}
+
+#[test]
+fn code_that_is_made_and_changed() {
+    assert_same_behaviour(&Workload::usual("generator.c"), &["50"]);
+}
+
+#[test]
+fn calls_that_signals_interrupt() {
+    assert_same_behaviour(&Workload::usual("waits.c"), &[]);
+}
+
+#[test]
+fn threads_that_live_for_a_moment() {
+    assert_same_behaviour(&Workload::usual("churn.c"), &["80"]);
 }
 
 #[test]
@@ -83,6 +108,41 @@ fn many_processes_of_one() {
 #[test]
 fn what_a_program_learns_about_itself() {
     assert_same_behaviour(&Workload::usual("surroundings.c"), &["one", "two words", ""]);
+}
+
+#[test]
+fn children_that_work_before_they_exec() {
+    assert_same_behaviour(&Workload::usual("vfork.c"), &[]);
+}
+
+#[test]
+fn a_first_thread_that_ends_first() {
+    assert_same_behaviour(&Workload::usual("leader.c"), &[]);
+}
+
+#[test]
+fn signals_that_carry_something() {
+    assert_same_behaviour(&Workload::usual("queued.c"), &[]);
+}
+
+#[test]
+fn flags_that_a_program_saves() {
+    assert_same_behaviour(&Workload::usual("flags.c"), &[]);
+}
+
+#[test]
+fn the_signal_that_breakpoints_use() {
+    assert_same_behaviour(&Workload::usual("traps.c"), &[]);
+}
+
+#[test]
+fn code_that_children_change() {
+    assert_same_behaviour(&Workload::usual("siblings.c"), &[]);
+}
+
+#[test]
+fn exceptions() {
+    assert_same_behaviour(&Workload::usual("thrown.cc"), &[]);
 }
 
 #[test]

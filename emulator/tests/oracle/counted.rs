@@ -77,3 +77,41 @@ fn second_and_third_levels_that_are_full_and_a_bit_more() {
 fn loads_that_wait_for_narrower_stores() {
     assert_walks(Event::BlockedForward, L1, &[(18, 30), (19, 0), (0, 0)]);
 }
+
+/// An address that a program tells by a name.
+fn address(told: &str, name: &str) -> u64 {
+    let line = told.lines().find(|line| line.starts_with(name)).unwrap();
+    u64::from_str_radix(line.rsplit("0x").next().unwrap(), 16).unwrap()
+}
+
+#[test]
+fn strings_that_signals_interrupt() {
+    let rounds = 300;
+    let recorded =
+        Recording::every(Event::L1DataMiss, L1).of(&Workload::fixed("strings.c").path(), &["300"]);
+    assert_eq!(recorded.ended, Some(Ended::Exited(0)));
+    let fill = address(&String::from_utf8(recorded.out.clone()).unwrap(), "fill");
+    assert_eq!(
+        by_ip(&recorded).get(&fill),
+        Some(&(rounds * 1024)),
+        "each line is missed once a round"
+    );
+}
+
+#[test]
+fn lines_that_two_threads_write_in_turn() {
+    let program = Workload::fixed("sharing.c");
+    let rounds = 200;
+    let run = |event| {
+        let recorded = Recording::every(event, ALL).of(&program.path(), &["200"]);
+        assert_eq!(recorded.ended, Some(Ended::Exited(0)));
+        let told = String::from_utf8(recorded.out.clone()).unwrap();
+        let counts = by_ip(&recorded);
+        ["load", "store", "other", "own"]
+            .map(|name| counts.get(&address(&told, name)).copied().unwrap_or(0))
+    };
+    let [load, _, other, own] = run(Event::L1DataMiss);
+    assert_eq!([load, other, own], [2 * rounds, 2 * rounds, 2], "misses");
+    let [load, store, other, own] = run(Event::HitModified);
+    assert_eq!([load, store, other, own], [2 * rounds - 1, 0, 0, 0], "loads of modified lines");
+}

@@ -20,6 +20,8 @@ mod counted;
 mod exact;
 /// What programs ask of the kernel out of the ordinary.
 mod kernel;
+/// Programs that are left run on natively.
+mod left;
 /// A plain cache.
 mod lru;
 /// The oracle itself, against a program that knows.

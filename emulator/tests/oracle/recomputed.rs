@@ -86,7 +86,14 @@ pub(crate) fn assert_addresses_in(
 
 #[test]
 fn each_recorded_address_is_what_the_registers_say() {
-    for (name, arguments) in [("jumps.c", [].as_slice()), ("frames.c", &[])] {
+    for (name, arguments) in [
+        ("jumps.c", [].as_slice()),
+        ("crowd.c", &[]),
+        ("frames.c", &[]),
+        ("churn.c", &["80"]),
+        ("thrown.cc", &[]),
+        ("waits.c", &[]),
+    ] {
         assert_addresses(name, Event::L1DataMiss, arguments);
     }
 }
@@ -101,6 +108,6 @@ fn so_is_each_address_of_programs_that_walk_memory() {
 /// A record's registers are those of its own instruction, whatever the event.
 #[test]
 fn so_are_those_of_tlb_and_split_events() {
-    assert_addresses("frames.c", Event::DtlbMiss, &[]);
-    assert_addresses("frames.c", Event::L2Miss, &[]);
+    assert_addresses("thrown.cc", Event::DtlbMiss, &[]);
+    assert_addresses("churn.c", Event::L2Miss, &["80"]);
 }

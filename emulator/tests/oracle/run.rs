@@ -2,8 +2,9 @@
 
 use std::{
     io::{Read, Write},
+    os::unix::process::ExitStatusExt,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -45,6 +46,8 @@ pub(crate) struct Recording {
     pub(crate) interval: u64,
     pub(crate) classifier: Option<Classifier>,
     pub(crate) burst: Option<Burst>,
+    /// Records after which the program is left.
+    pub(crate) count: Option<u64>,
 }
 
 /// What came of it.
@@ -56,17 +59,31 @@ pub(crate) struct Recorded {
     pub(crate) out: Vec<u8>,
     pub(crate) ended: Option<Ended>,
     pub(crate) account: Account,
+    /// It ran on natively to its end.
+    pub(crate) left: bool,
 }
 
 impl Recording {
     /// Each event a record.
     pub(crate) fn every(event: Event, geometry: &'static str) -> Recording {
-        Recording { geometry, event, interval: 1, classifier: None, burst: None }
+        Recording { geometry, event, interval: 1, classifier: None, burst: None, count: None }
     }
 
     /// Runs a program to its end, its memory placed as always.
-    #[allow(clippy::zombie_processes, reason = "the emulation reaps the program")]
+    #[track_caller]
     pub(crate) fn of(&self, program: &Path, arguments: &[&str]) -> Recorded {
+        let (recorded, fault) = self.even_broken(program, arguments);
+        assert_eq!(fault, None);
+        recorded
+    }
+
+    /// The same where the emulation may break off; what it says then.
+    #[allow(clippy::zombie_processes, reason = "the emulation reaps the program, or leaves it")]
+    pub(crate) fn even_broken(
+        &self,
+        program: &Path,
+        arguments: &[&str],
+    ) -> (Recorded, Option<String>) {
         let mut held = hold(program, arguments);
         let settings = self.settings();
         let layout = SampleLayout::new(&settings.attr, ByteOrder::Little).unwrap();
@@ -91,15 +108,20 @@ impl Recording {
             assert!(start.elapsed() < LIMIT, "{} does not end", program.display());
         }
         ring.drain(&mut bytes);
-        let ended = emulation.ended();
-        let account = emulation.finish().unwrap();
-        Recorded {
+        let (ended, left) = (emulation.ended(), emulation.standing() == Standing::Left);
+        let (account, fault) = match emulation.finish() {
+            Ok(account) => (account, None),
+            Err(fault) => (Account::default(), Some(fault.to_string())),
+        };
+        let recorded = Recorded {
             records: samples(&bytes, &layout),
             bytes,
             out: reader.join().unwrap(),
-            ended,
+            ended: if left { Some(end(&held.wait().unwrap())) } else { ended },
             account,
-        }
+            left,
+        };
+        (recorded, fault)
     }
 
     pub(crate) fn settings(&self) -> Settings {
@@ -138,12 +160,17 @@ impl Recording {
             id: 7,
             side_attr,
             side_id: 8,
-            burst: self.burst,
-            count: None,
+            burst: None,
+            count: self.count,
             ring_pages: 256,
             data_mappings: false,
         }
     }
+}
+
+/// How a program ended natively.
+pub(crate) fn end(status: &ExitStatus) -> Ended {
+    status.code().map_or_else(|| Ended::Killed(status.signal().unwrap()), Ended::Exited)
 }
 
 /// A shell that waits for a line, then becomes the program.

@@ -5,6 +5,7 @@
  * PAGES, that many pages of fresh code besides. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static uint64_t both(void)
 {
     unsigned char *code = pages(8192, PROT_READ | PROT_WRITE | PROT_EXEC);
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < 3000; i++) {
+    for (uint32_t i = 0; i < 1000; i++) {
         unsigned char *at = code + 4096 - 5 + i % 3; /* across two pages */
         put(at, i);
         sum = sum * 3 + ((function)at)(i);
@@ -106,7 +107,7 @@ static void *caller(void *unused)
     (void)unused;
     for (uint32_t i = 1; i <= 500; i++) {
         while (asked != i)
-            ;
+            sched_yield();
         answers = answers * 3 + ((function)slot)(i);
         done = i;
     }
@@ -122,7 +123,7 @@ static uint64_t across(void)
         put(slot, i * 11);
         asked = i;
         while (done != i)
-            ;
+            sched_yield();
     }
     pthread_join(thread, NULL);
     return answers;

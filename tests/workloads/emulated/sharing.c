@@ -4,6 +4,7 @@
  * stdout: load ADDRESS, store ADDRESS, other ADDRESS, own ADDRESS: the
  * instructions that do it. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,7 +34,7 @@ static void *take_turns(void *number)
     long me = (long)number;
     for (long i = 0; i < rounds; i++) {
         while (__atomic_load_n(&turn.word, __ATOMIC_ACQUIRE) != me)
-            ;
+            sched_yield();
         one_turn(me);
         __atomic_store_n(&turn.word, !me, __ATOMIC_RELEASE);
     }

@@ -1,0 +1,72 @@
+use std::time::Instant;
+
+use emulator::Event;
+
+use crate::behaviour::natively;
+use crate::run::{Recording, end};
+use crate::workload::Workload;
+
+const GEOMETRY: &str = "l1d=4k,2,64 l1i=off l2=off l3=off dtlb=off stlb=off";
+
+/// Fails unless the program, left after so many records, writes and ends as
+/// it does natively.
+#[track_caller]
+fn assert_left(name: &'static str, counts: &[u64]) {
+    let program = Workload::usual(name);
+    let native = natively(&program, &[]);
+    for &count in counts {
+        let recording = Recording {
+            interval: 10,
+            count: Some(count),
+            ..Recording::every(Event::L1DataMiss, GEOMETRY)
+        };
+        let recorded = recording.of(&program.path(), &[]);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert_eq!(text(&recorded.out), text(&native.stdout), "{name} after {count}");
+        assert_eq!(recorded.ended, Some(end(&native.status)), "{name} after {count}");
+        assert!(recorded.left, "{name} after {count}");
+        assert_eq!(recorded.records.len() as u64, count, "{name}");
+        assert_eq!(recorded.account.not_followed, [], "{name} after {count}");
+    }
+}
+
+#[test]
+fn threads_amid_signals_and_children() {
+    assert_left("crowd.c", &[1, 100, 1000, 20_000, 100_000]);
+    assert_left("waits.c", &[20, 100]);
+}
+
+#[test]
+fn a_parent_that_waits_for_a_child_of_vfork() {
+    assert_left("vfork.c", &[100, 2000, 10_000, 20_000]);
+}
+
+#[test]
+fn a_process_whose_first_thread_has_ended() {
+    assert_left("leader.c", &[10, 5000, 20_000]);
+}
+
+#[test]
+fn signals_that_wait_when_their_thread_is_left() {
+    assert_left("queued.c", &[50, 500, 1000, 2000]);
+}
+
+#[test]
+fn what_a_program_set_for_breakpoints() {
+    assert_left("traps.c", &[30, 500, 2000, 4000]);
+}
+
+#[test]
+fn a_program_whose_code_has_no_room_beside_it() {
+    let program = Workload::usual("corner.c");
+    let native = natively(&program, &[]);
+    let begun = Instant::now();
+    let (recorded, fault) =
+        Recording::every(Event::L1DataMiss, GEOMETRY).even_broken(&program.path(), &[]);
+    let fault = fault.unwrap();
+    assert!(fault.contains("no room for translated code near 0x"), "{fault}");
+    assert!(fault.ends_with("the target was left, and runs on natively"), "{fault}");
+    assert!(recorded.left, "after {:?}", begun.elapsed());
+    assert_eq!(String::from_utf8(recorded.out), String::from_utf8(native.stdout));
+    assert_eq!(recorded.ended, Some(end(&native.status)));
+}
