@@ -267,9 +267,11 @@ impl Engine {
         let (pid, sent) = (task.pid, task.prompted);
         // The kernel keeps for later what is blocked by now, with all it says.
         let blocked = status(tid)?.blocks(waiting);
-        let with = if blocked { libc::SIGSTOP } else { waiting };
+        // Those that queue would come behind others of their kind.
+        let queues = waiting >= libc::SIGRTMIN();
+        let with = if blocked || queues { libc::SIGSTOP } else { waiting };
         // SIGCONT may have taken the former.
-        if sent != Some(with) || blocked {
+        if sent != Some(with) || with == libc::SIGSTOP {
             ptrace::prompt(pid, tid, with);
             self.task(tid)?.prompted = Some(with);
         }

@@ -11,6 +11,8 @@ use crate::sys::ptrace::{self, Registers, SignalInfo, Stop};
 pub(crate) struct Injection {
     tid: i32,
     saved: Registers,
+    /// The signals that it blocks.
+    blocked: u64,
     gadget: u64,
     /// Signals that came meanwhile: to be delivered later.
     pub(crate) deferred: Vec<SignalInfo>,
@@ -26,7 +28,8 @@ impl Injection {
     /// instruction.
     pub(crate) fn begin(tid: i32, gadget: u64) -> io::Result<Injection> {
         let saved = ptrace::registers(tid)?;
-        Ok(Injection { tid, saved, gadget, deferred: Vec::new(), end: None })
+        let blocked = ptrace::block_signals(tid)?;
+        Ok(Injection { tid, saved, blocked, gadget, deferred: Vec::new(), end: None })
     }
 
     /// Makes a call; what it returned, errors as negative numbers.
@@ -94,7 +97,10 @@ impl Injection {
     pub(crate) fn finish(&self) -> io::Result<()> {
         match self.end {
             Some(_) => Ok(()),
-            None => ptrace::set_registers(self.tid, &self.saved),
+            None => {
+                ptrace::set_blocked_signals(self.tid, self.blocked)?;
+                ptrace::set_registers(self.tid, &self.saved)
+            }
         }
     }
 }

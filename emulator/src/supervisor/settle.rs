@@ -46,12 +46,32 @@ impl Engine {
     }
 
     /// Brings a stopped thread to an instruction's begin and keeps its state
-    /// in `guest`. Signals that come on the way are kept for later.
+    /// in `guest`. Signals that come on the way come later: in the order in
+    /// which they were sent.
     pub(crate) fn settle(&mut self, tid: i32) -> Result<(), Trouble> {
         let task = self.task(tid)?;
         if task.guest.is_some() || task.parked {
             return Ok(());
         }
+        let registers = ptrace::registers(tid)?;
+        let space = self.space_of(tid)?;
+        let inside = space.in_runtime(registers.rip);
+        let at_once = space
+            .cache
+            .locate(registers.rip)
+            .map_or(!inside, |location| !matches!(location.phase, Phase::Runtime | Phase::Checked));
+        if at_once {
+            return self.run_to_begin(tid);
+        }
+        let blocked = ptrace::block_signals(tid)?;
+        let result = self.run_to_begin(tid);
+        if !matches!(result, Err(Trouble::Gone)) {
+            ptrace::set_blocked_signals(tid, blocked)?;
+        }
+        result
+    }
+
+    fn run_to_begin(&mut self, tid: i32) -> Result<(), Trouble> {
         let mut registers = ptrace::registers(tid)?;
         for _ in 0..PATIENCE {
             let space = self.space_of(tid)?;

@@ -40,7 +40,11 @@ impl Engine {
         if is_fault(signal, info.code()) {
             return self.fault(tid, info);
         }
-        self.deliver_later(tid, info)
+        self.keep(tid, info)?;
+        match self.task(tid)?.pending.pop_front() {
+            Some(first) => self.deliver_later(tid, first),
+            None => self.go(tid),
+        }
     }
 
     /// Translated code gave up.

@@ -250,6 +250,27 @@ pub(crate) fn set_breakpoint(tid: i32, address: Option<u64>) -> io::Result<()> {
     }
 }
 
+/// Signals of faults and traps: blocked ones would kill.
+const FAULTS: [c_int; 6] =
+    [libc::SIGILL, libc::SIGTRAP, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV, libc::SIGSYS];
+
+/// Blocks all signals of a stopped tracee but those of faults; what it blocked
+/// before.
+pub(crate) fn block_signals(tid: i32) -> io::Result<u64> {
+    let before: u64 = get(libc::PTRACE_GETSIGMASK, tid, size_of::<u64>() as u64)?;
+    let faults = FAULTS.iter().fold(0, |mask, signal| mask | 1u64 << (signal - 1));
+    set_blocked_signals(tid, before | !faults)?;
+    Ok(before)
+}
+
+/// Sets which signals a stopped tracee blocks.
+pub(crate) fn set_blocked_signals(tid: i32, mask: u64) -> io::Result<()> {
+    let size = pointer::<c_void>(size_of::<u64>() as u64);
+    // SAFETY: the request reads 8 bytes from `mask`.
+    let result = unsafe { libc::ptrace(libc::PTRACE_SETSIGMASK, tid, size, ptr::from_ref(&mask)) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// The signal that a tracee stopped for.
 pub(crate) fn signal_info(tid: i32) -> io::Result<SignalInfo> {
     get(libc::PTRACE_GETSIGINFO, tid, 0).map(SignalInfo)

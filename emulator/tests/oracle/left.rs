@@ -48,7 +48,7 @@ fn a_process_whose_first_thread_has_ended() {
 
 #[test]
 fn signals_that_wait_when_their_thread_is_left() {
-    assert_left("queued.c", &[50, 500, 1000, 2000]);
+    assert_left("queued.c", &[50, 200, 500, 1000, 2000]);
 }
 
 #[test]
