@@ -48,6 +48,9 @@ impl Engine {
                 if self.note_made(tid, child, how)? {
                     return Ok(());
                 }
+                // The call has no result yet, and would put it into what a call
+                // of ours is made with.
+                self.one_step(tid)?;
             }
             Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } => {
                 self.reports.push_back((tid, stop));
@@ -124,7 +127,7 @@ impl Engine {
         let registers = ptrace::registers(tid)?;
         if let Some(location) = self.space_of(tid)?.cache.locate(registers.rip) {
             let mut guest = self.guest_at(tid, registers, location)?;
-            guest.gs_base = self.gs_base(tid)?;
+            guest.gs_base = self.own_gs_base(tid)?;
             ptrace::set_registers(tid, &guest)?;
         }
         self.task(tid)?.parked = true;

@@ -16,7 +16,8 @@ impl Engine {
         let there = |task: &&super::engine::Task| !task.parked && !task.dying;
         while let Some(memory) = self.tasks.values().filter(there).map(|task| task.memory).min() {
             let of = self.tasks.iter().filter(|(_, task)| task.memory == memory);
-            let tasks: Vec<i32> = of.map(|(tid, _)| *tid).collect();
+            let mut tasks: Vec<i32> = of.map(|(tid, _)| *tid).collect();
+            tasks.sort_unstable();
             let result =
                 if memory == 0 { self.leave_held(&tasks) } else { self.leave_memory(memory) };
             if let Err(Trouble::Broken(text)) = result {
@@ -102,7 +103,7 @@ impl Engine {
 
     /// Detaches a settled task with its own state.
     fn leave(&mut self, tid: i32) -> Result<(), Trouble> {
-        let gs_base = self.gs_base(tid)?;
+        let gs_base = self.own_gs_base(tid)?;
         if let Some(rseq) = self.task(tid)?.rseq.take() {
             let arguments = [rseq.address, u64::from(rseq.size), 0, u64::from(rseq.signature)];
             self.inject(tid, |calls| calls.call(libc::SYS_rseq, &arguments))?;
@@ -156,20 +157,10 @@ impl Engine {
         Ok(0)
     }
 
-    /// The GS base of a task that its program set.
-    pub(crate) fn gs_base(&mut self, tid: i32) -> Result<u64, Trouble> {
-        let task = self.task(tid)?;
-        let own = task.guest.map(|guest| guest.gs_base);
-        match (task.block, own) {
-            (Some(number), _) => Ok(self.space_of(tid)?.get(number, crate::block::GS_BASE)),
-            (None, Some(base)) => Ok(base),
-            (None, None) => Err(Trouble::Gone),
-        }
-    }
-
     /// The last resort.
     fn kill_memory(&mut self, tasks: &[i32], text: &str) {
-        for tid in tasks {
+        // A process's first thread ends last.
+        for tid in tasks.iter().rev() {
             if let Some(task) = self.tasks.get(tid) {
                 let pid = task.pid;
                 ptrace::kill(pid);

@@ -117,7 +117,7 @@ impl Recording {
             records: samples(&bytes, &layout),
             bytes,
             out: reader.join().unwrap(),
-            ended: if left { Some(end(&held.wait().unwrap())) } else { ended },
+            ended: ended.or_else(|| left.then(|| end(&held.wait().unwrap()))),
             account,
             left,
         };
@@ -160,7 +160,7 @@ impl Recording {
             id: 7,
             side_attr,
             side_id: 8,
-            burst: None,
+            burst: self.burst,
             count: self.count,
             ring_pages: 256,
             data_mappings: false,
