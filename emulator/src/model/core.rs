@@ -78,7 +78,7 @@ pub struct Access {
     /// Address of the instruction.
     pub ip: u64,
     /// The clock; later accesses of the thread have larger ones. An access
-    /// that crosses a line uses the next one too.
+    /// uses one more for each line behind its first.
     pub stamp: u64,
 }
 
@@ -97,7 +97,7 @@ impl Core<'_> {
         let (first, last) = access.lines();
         let mut outcome = self.line(outside, first, access, access.stamp);
         if last != first {
-            outcome = outcome.join(self.split(outside, last, access));
+            outcome = outcome.join(self.split(outside, first, last, access));
         }
         if self.shape.forward != 0 {
             outcome = outcome.and(self.forward(&access));
@@ -105,11 +105,23 @@ impl Core<'_> {
         outcome
     }
 
-    /// The second line of an access that crosses into it.
+    /// The lines behind the first one of an access that crosses into them.
     #[cold]
     #[inline(never)]
-    pub fn split(&mut self, outside: &mut impl Outside, last: u64, access: Access) -> Outcome {
-        let outcome = self.line(outside, last, access, access.stamp + 1);
+    fn split(
+        &mut self,
+        outside: &mut impl Outside,
+        first: u64,
+        last: u64,
+        access: Access,
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        let (mut line, mut stamp) = (first, access.stamp);
+        while line != last {
+            line = line.wrapping_add(LINE);
+            stamp += 1;
+            outcome = outcome.join(self.line(outside, line, access, stamp));
+        }
         outcome.and(if access.write { Events::SPLIT_STORE } else { Events::SPLIT_LOAD })
     }
 

@@ -28,7 +28,7 @@ fn assert_walks(event: Event, geometry: &'static str, expected: &[(usize, usize)
         .chunks_exact(8)
         .map(|word| u64::from_le_bytes(word.try_into().unwrap()))
         .collect();
-    assert_eq!(ips.len(), 20, "walks");
+    assert_eq!(ips.len(), 22, "walks");
     let counts = by_ip(&recorded);
     let seen: Vec<(usize, usize)> = expected
         .iter()
@@ -52,6 +52,13 @@ fn strides_within_and_across_lines() {
     // 1600 accesses of 12 bytes' stride: 100 times 192 bytes, three lines.
     assert_walks(Event::L1DataMiss, L1, &[(4, 3 * 1024), (5, 3 * 1024), (6, 300)]);
     assert_walks(Event::SplitLoad, L1, &[(0, 0), (4, 0), (6, 100)]);
+}
+
+#[test]
+fn accesses_of_many_lines() {
+    // 16 KiB in all: half of the cache.
+    assert_walks(Event::L1DataMiss, L1, &[(20, 32), (21, 0)]);
+    assert_walks(Event::SplitStore, L1, &[(20, 96), (21, 0)]);
 }
 
 #[test]

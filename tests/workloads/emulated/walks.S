@@ -85,6 +85,10 @@ _start:
      * that needs less than was stored */
     pair 30, "movb $1, (%rbx)", "mov (%rbx), %rax"
     pair 30, "movq $1, (%rbx)", "mov 4(%rbx), %eax"
+    /* 20, 21: 512 bytes at once, then a line in the midst of them */
+    walk 512, 32, 3, fxsave (%rbx)
+    .set place, place - 1
+    walk 512, 32, 3, mov 192(%rbx), %rax
 
     mov $60, %eax
     xor %edi, %edi

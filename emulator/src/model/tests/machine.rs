@@ -108,6 +108,7 @@ impl Machine {
         let stamp = thread.clock;
         let access = Access { address, size, read: !write, write, ip: 0x1000, stamp };
         let (line, last) = access.lines();
+        thread.clock += (last - line) / 64;
         let at = index(line);
         let tables = &mut thread.tables;
         let table = if write { &tables.stores } else { &tables.loads };

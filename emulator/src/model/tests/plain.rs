@@ -97,8 +97,8 @@ impl Plain {
         let first = address / LINE;
         let last = (address + size - 1) / LINE;
         let mut outcome = self.line(thread, first, write);
-        if last != first {
-            let second = self.line(thread, last, write);
+        for line in first + 1..=last {
+            let second = self.line(thread, line, write);
             let split = if write { Events::SPLIT_STORE } else { Events::SPLIT_LOAD };
             outcome = Outcome::new(
                 Events(outcome.events().0 | second.events().0 | split.0),

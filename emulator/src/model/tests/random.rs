@@ -75,7 +75,7 @@ fn address() -> impl Strategy<Value = u64> {
 fn step(threads: usize) -> impl Strategy<Value = Step> {
     let thread = 0..threads;
     prop_oneof![
-        8 => (thread.clone(), address(), 1_u64..40, any::<bool>())
+        8 => (thread.clone(), address(), prop_oneof![9 => 1_u64..40, 1 => 40_u64..700], any::<bool>())
             .prop_map(|(thread, address, size, write)| Step::Data { thread, address, size, write }),
         2 => (thread.clone(), address()).prop_map(|(thread, address)| Step::Fetch { thread, address }),
         4 => (thread, address(), 1_u8..4, any::<bool>())

@@ -142,6 +142,23 @@ fn an_access_across_lines_is_one_miss_and_one_split() {
 }
 
 #[test]
+fn an_access_of_many_lines_brings_each() {
+    let mut machine = Machine::new(shape(), 2);
+    let outcome = machine.store(0, BASE + 32, 512);
+    assert!(outcome.events().meet(Events::L1_MISS));
+    for line in 0..9 {
+        assert_eq!(machine.load(0, BASE + line * LINE, 8).events(), Events::NONE, "line {line}");
+        assert_eq!(machine.store(0, BASE + line * LINE, 8).events(), Events::NONE, "line {line}");
+    }
+    // They went in order: the first of a set goes first.
+    let mut machine = Machine::new(shape(), 1);
+    machine.load(0, BASE, 32 << 10);
+    machine.load(0, BASE + (32 << 10), 8);
+    assert!(machine.load(0, BASE, 8).events().meet(Events::L1_MISS));
+    assert_eq!(machine.load(0, BASE + (32 << 10) - LINE, 8).events(), Events::NONE);
+}
+
+#[test]
 fn false_sharing_moves_the_line_at_every_turn() {
     let mut machine = Machine::new(shape(), 2);
     let turns = 1000;

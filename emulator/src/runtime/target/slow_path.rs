@@ -136,9 +136,7 @@ fn look_up(
 ) -> Outcome {
     let access = told(local, site, element);
     let (first, last) = access.lines();
-    if first != last {
-        local.thread.clock += 1;
-    }
+    local.thread.clock += last.wrapping_sub(first) / LINE;
     let outcome = local.core().access(outside, access);
     wait(local, outcome);
     outcome
