@@ -48,6 +48,9 @@ pub const VECTORS: usize = 256;
 pub const HALF: usize = 448;
 /// Instructions of the block at whose head BURST fell below 0 last.
 pub const TURN: usize = 456;
+/// Elements of a repeated string instruction behind those that rcx counts
+/// while a part of it is done; 0 when it begins.
+pub const REST: usize = 464;
 /// What the runtime keeps for itself.
 pub const RUNTIME: usize = 512;
 /// One byte for each system call number: not 0 where the supervisor must see

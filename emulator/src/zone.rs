@@ -38,6 +38,8 @@ pub(crate) struct Mark {
 pub(crate) enum Step {
     Before,
     Checked,
+    /// [`Checked`](Step::Checked), at a part of a string instruction.
+    Part,
     Syscall,
     AfterSyscall,
     Branching,
@@ -47,7 +49,7 @@ impl Step {
     fn phase(self) -> Phase {
         match self {
             Step::Before => Phase::Before,
-            Step::Checked => Phase::Checked,
+            Step::Checked | Step::Part => Phase::Checked,
             Step::Syscall => Phase::Syscall,
             Step::AfterSyscall => Phase::AfterSyscall,
             Step::Branching => Phase::Branching,
@@ -204,14 +206,15 @@ impl Zone {
         } else {
             (Phase::Branching, rax_and_rcx)
         };
-        Location { ip: 0, next: 0, held, phase }
+        Location { ip: 0, next: 0, held, phase, part: false }
     }
 
     fn locate_hot(&self, offset: u32) -> Option<Location> {
         let after = self.blocks.partition_point(|block| block.start <= offset);
         let block = self.blocks.get(after.checked_sub(1)?)?;
         let end = self.blocks.get(after).map_or(self.marks.len(), |next| next.marks as usize);
-        let mut location = Location { ip: block.ip, next: block.ip, held: 0, phase: Phase::Before };
+        let (ip, phase) = (block.ip, Phase::Before);
+        let mut location = Location { ip, next: ip, held: 0, phase, part: false };
         let mut position = block.start;
         for mark in self.marks.get(block.marks as usize..end)? {
             position += u32::from(mark.delta);
@@ -224,6 +227,7 @@ impl Zone {
             }
             location.held = mark.held;
             location.phase = mark.phase.phase();
+            location.part = mark.phase == Step::Part;
         }
         Some(location)
     }
@@ -241,9 +245,9 @@ impl Zone {
             let ip = u64::from_le_bytes(*site.first_chunk()?);
             let length = *site.get(23)?;
             let next = ip + u64::from(length);
-            return Some(Location { ip, next, held, phase: cold.phase.phase() });
+            return Some(Location { ip, next, held, phase: cold.phase.phase(), part: false });
         }
         let (ip, next) = stop::address(self.read(at, 16))?;
-        Some(Location { ip, next, held, phase: cold.phase.phase() })
+        Some(Location { ip, next, held, phase: cold.phase.phase(), part: false })
     }
 }

@@ -111,6 +111,13 @@ impl Outcome {
         self.0 & ELSEWHERE != 0
     }
 
+    /// Whether the first level lacked the line, or anything else happened: if
+    /// not, the program has had access to it lately.
+    #[inline(always)]
+    pub fn is_new(self) -> bool {
+        self.events() != Events::NONE || self.served() != Served::First
+    }
+
     /// The same, and another thread's caches had it.
     #[inline(always)]
     #[must_use]

@@ -31,6 +31,10 @@ impl Engine {
                 *place = value;
             }
         }
+        if location.part {
+            let (space, number) = self.block_of(tid)?;
+            registers.rcx = registers.rcx.wrapping_add(space.get(number, block::REST));
+        }
         match location.phase {
             Phase::AfterSyscall => {
                 registers.rip = location.next;

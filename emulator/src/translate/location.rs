@@ -12,6 +12,9 @@ pub struct Location {
     pub held: u16,
     /// How far the instruction is.
     pub phase: Phase,
+    /// A string instruction is done in parts, and rcx counts what is left of
+    /// this one: the block's REST is to be added.
+    pub part: bool,
 }
 
 /// How far an instruction is.

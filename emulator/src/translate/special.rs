@@ -148,12 +148,7 @@ impl Emitter {
     /// element's access if it has an element.
     pub(crate) fn count_repeat(&mut self, instruction: &Instruction, first: Option<&Access>) {
         self.restore_all();
-        if access::is_narrow_string(instruction) {
-            self.hot.byte(0x67);
-        }
-        self.hot.put(&[0xe3, 2, 0xeb, 5, 0xe9]); // jrcxz none; jmp over; none: jmp; over:
-        let none = self.hot.bytes.len();
-        self.hot.u32(0);
+        let none = self.leave_if_none(access::is_narrow_string(instruction));
         self.count_alone(first);
         self.hot.byte(0xe9);
         let done = self.hot.bytes.len();
@@ -179,6 +174,49 @@ impl Emitter {
         self.clock_again();
     }
 
+    /// `rep movs` and `rep stos`: a part after the other as the runtime cuts
+    /// them, each looked up before it is done. A fault comes where the program
+    /// has it, and what lies behind is not looked up yet.
+    pub(crate) fn in_parts(
+        &mut self,
+        instruction: &Instruction,
+        raw: &[u8],
+        access: &Access,
+        usage: &Usage,
+    ) {
+        self.restore_all();
+        self.hot.store_value(block::REST, 0);
+        let top = self.hot.here();
+        self.valid = Gprs::NONE;
+        self.clock_again();
+        self.mark_step(Step::Before);
+        let done = self.leave_if_none(access::is_narrow_string(instruction));
+        self.check_slow(access);
+        self.mark_step(Step::Part);
+        self.hot.put(raw);
+        self.mark_step(Step::Checked);
+        self.hot.load(RCX, block::REST);
+        self.hot.put(&[0xe3, 5, 0xe9]); // jrcxz over; jmp top; over:
+        let relative = low32(top.wrapping_sub(self.hot.here() + 4));
+        self.hot.u32(relative);
+        let distance = self.hot.bytes.len() - done - 4;
+        self.hot.patch32(done, low32(distance as u64));
+        self.valid = Gprs::NONE;
+        self.clock_again();
+        self.wrote(usage.written);
+    }
+
+    /// Jumps when rcx, or ecx, is 0: gives the place of the distance.
+    fn leave_if_none(&mut self, narrow: bool) -> usize {
+        if narrow {
+            self.hot.byte(0x67);
+        }
+        self.hot.put(&[0xe3, 2, 0xeb, 5, 0xe9]); // jrcxz done; jmp over; done: jmp; over:
+        let place = self.hot.bytes.len();
+        self.hot.u32(0);
+        place
+    }
+
     /// `rep cmps` and `rep scas`, whose end depends on what they find, and
     /// `rep lods`, which changes rax each time: one step after the other, each with its accesses looked up. The counter
     /// and the pointers are what an interrupt would show.
@@ -195,12 +233,7 @@ impl Emitter {
         self.valid = Gprs::NONE;
         self.clock_again();
         self.mark_step(Step::Before);
-        if narrow {
-            self.hot.byte(0x67);
-        }
-        self.hot.put(&[0xe3, 2, 0xeb, 5, 0xe9]); // jrcxz done; jmp over; done: jmp; over:
-        let done = self.hot.bytes.len();
-        self.hot.u32(0);
+        let done = self.leave_if_none(narrow);
         if self.translation.needs.data {
             for access in accesses {
                 self.check(access);

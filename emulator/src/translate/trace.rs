@@ -14,7 +14,7 @@ use super::register::{Gprs, RAX, RCX};
 use super::settings::{CodeSource, Countdown};
 use super::special::has_memory;
 use super::stop;
-use crate::block;
+use crate::block::{self, AccessKind};
 use crate::zone::{ColdMark, Step, Zone};
 
 /// Instructions of a trace at most.
@@ -271,6 +271,16 @@ impl Tracer {
             } else {
                 emitter.body(instruction, raw, &decoder.get_constant_offsets(instruction), &usage);
             }
+            return (Next::Same, Ways::default());
+        }
+        if let [access] = self.accesses.as_slice()
+            && matches!(access.kind, AccessKind::Move | AccessKind::Fill)
+            && emitter.translation.needs.data
+        {
+            if counts {
+                emitter.count_repeat(instruction, Some(access));
+            }
+            emitter.in_parts(instruction, raw, access, &usage);
             return (Next::Same, Ways::default());
         }
         look_up(emitter, &self.accesses, counts);

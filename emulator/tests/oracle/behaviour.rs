@@ -83,6 +83,11 @@ fn threads_that_live_for_a_moment() {
 }
 
 #[test]
+fn strings_that_fault_on_their_way() {
+    assert_same_behaviour(&Workload::usual("faults.c"), &[]);
+}
+
+#[test]
 fn a_program_that_has_given_up_system_calls() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("skipped: only root emulates a program under its filter");

@@ -106,6 +106,20 @@ fn strings_that_signals_interrupt() {
 }
 
 #[test]
+fn strings_whose_pages_fault() {
+    let recorded =
+        Recording::every(Event::L1DataMiss, L1).of(&Workload::fixed("faults.c").path(), &[]);
+    assert_eq!(recorded.ended, Some(Ended::Exited(0)));
+    let told = String::from_utf8(recorded.out.clone()).unwrap();
+    let counts = by_ip(&recorded);
+    let lines = 64 * 64;
+    assert_eq!(counts.get(&address(&told, "fill")), Some(&lines), "each line once");
+    // Two strings, each all but some bytes of 256 KiB.
+    let copied = counts.get(&address(&told, "copy")).copied().unwrap();
+    assert!((2 * lines - 4..=2 * lines).contains(&copied), "{copied}");
+}
+
+#[test]
 fn lines_that_two_threads_write_in_turn() {
     let program = Workload::fixed("sharing.c");
     let rounds = 200;

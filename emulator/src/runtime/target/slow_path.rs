@@ -5,7 +5,7 @@ use super::Next;
 use super::header::Header;
 use super::local::Local;
 use super::thread::Pending;
-use super::walk::{Element, Walk};
+use super::walk::{Element, RCX, Walk};
 use crate::block::{AccessKind, COUNTED, LOCKED, READS, Site};
 use crate::model::{Access, Events, LINE, LOADS, Outcome, Outside, STORES};
 
@@ -103,10 +103,17 @@ pub(super) fn access(local: &mut Local<'_>, outside: &mut impl Outside, site: &S
     }
 }
 
-/// The accesses of a string instruction, gather or masked move.
+/// The accesses of a part of a string instruction, or of a gather or masked
+/// move.
 #[inline(never)]
 fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next {
     let mut walk = Walk::new(local, site);
+    if walk.is_string() {
+        return match site.marks & COUNTED {
+            0 => part(local, outside, site, walk),
+            _ => first(local, outside, site, walk),
+        };
+    }
     let mut untouched = local.thread.own.progress == 0;
     while let Some(element) = walk.next(local) {
         untouched = false;
@@ -125,6 +132,53 @@ fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next 
     // No element is meant. Counted all the same, once an instruction.
     let element = Element { address: local.thread.address, write: walk.writes(), ..NOTHING };
     decide(local, site, Outcome::default(), element)
+}
+
+/// The first element of a string instruction that is counted, if it has one.
+fn first(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site, mut walk: Walk) -> Next {
+    let address = local.thread.address;
+    let (mut outcome, mut element) =
+        (Outcome::default(), Element { address, write: walk.writes(), ..NOTHING });
+    if let Some(found) = walk.next(local) {
+        element = found;
+        local.thread.clock += 2;
+        outcome = look_up(local, outside, site, element);
+    }
+    decide(local, site, outcome, element)
+}
+
+/// A part of a string instruction that no fault interrupts: what follows in
+/// the pages of its first element, or that element alone when nothing shows
+/// that these are within reach. Leaves in rcx how many elements that is, and
+/// in REST how many follow.
+fn part(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site, mut walk: Walk) -> Next {
+    let count = walk.count();
+    let mut unknown = false;
+    if local.thread.own.progress == 0 {
+        let begins = local.thread.rest == 0;
+        let (elements, enters) = walk.in_pages(local);
+        local.thread.rest = count.saturating_sub(elements);
+        unknown = begins || enters;
+    }
+    walk.until(count.saturating_sub(local.thread.rest));
+    while let Some(element) = walk.next(local) {
+        local.thread.clock += 2;
+        let outcome = look_up(local, outside, site, element);
+        if unknown && element.number == 0 && outcome.is_new() {
+            local.thread.rest = count.saturating_sub(1);
+            walk.until(1);
+        }
+        local.thread.own.progress = walk.progress();
+        let next = decide(local, site, outcome, element);
+        if next != Next::Resume {
+            return next;
+        }
+    }
+    local.thread.own.progress = 0;
+    if let Some(rcx) = local.thread.registers.get_mut(RCX).filter(|_| count != 0) {
+        *rcx = count.saturating_sub(local.thread.rest);
+    }
+    Next::Resume
 }
 
 #[inline(always)]

@@ -31,10 +31,11 @@ pub struct Thread {
     pub vectors: [[u64; 8]; 3],
     pub half: u64,
     pub turn: u64,
-    pub spare: [u64; 6],
+    pub rest: u64,
+    pub spare: [u64; 5],
     pub own: Own,
     pub strides: [Stride; STRIDES],
-    rest: [u8; block::SYSCALLS - block::RUNTIME - size_of::<Own>() - 16 * STRIDES],
+    unused: [u8; block::SYSCALLS - block::RUNTIME - size_of::<Own>() - 16 * STRIDES],
     pub syscalls: [u8; block::SYSCALLS_LEN],
     stack_memory: [u8; block::LOADS - block::SYSCALLS - block::SYSCALLS_LEN],
     pub tables: Tables,
@@ -116,6 +117,7 @@ const _: () = {
     assert!(offset_of!(Thread, vectors) == block::VECTORS);
     assert!(offset_of!(Thread, half) == block::HALF);
     assert!(offset_of!(Thread, turn) == block::TURN);
+    assert!(offset_of!(Thread, rest) == block::REST);
     assert!(offset_of!(Thread, own) == block::RUNTIME);
     assert!(offset_of!(Thread, syscalls) == block::SYSCALLS);
     assert!(offset_of!(Thread, tables.loads) == block::LOADS);

@@ -24,7 +24,7 @@ pub(super) struct Walk {
     step: u64,
     /// Cuts addresses of a string.
     mask: u64,
-    /// Elements in all.
+    /// Elements in all, or up to the end of a part.
     count: u64,
     /// The next element times 2, plus 1 when it was read and is to be written.
     at: u64,
@@ -41,10 +41,12 @@ const SCATTER: u8 = AccessKind::Scatter as u8;
 const MASKED_LOAD: u8 = AccessKind::MaskedLoad as u8;
 const MASKED_STORE: u8 = AccessKind::MaskedStore as u8;
 
-const RCX: usize = 1;
+pub(super) const RCX: usize = 1;
 const RSI: usize = 6;
 const RDI: usize = 7;
 const DIRECTION: u64 = 1 << 10;
+/// Bytes that are within reach or out of it together, whatever the pages.
+const PAGE: u64 = 4096;
 
 impl Walk {
     /// Goes on where PROGRESS says.
@@ -75,6 +77,40 @@ impl Walk {
             batches,
             description,
         }
+    }
+
+    /// Whether it goes through strings, which is done in parts.
+    pub(super) fn is_string(&self) -> bool {
+        matches!(self.kind, MOVE | FILL | SCAN)
+    }
+
+    /// Elements in all.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Ends it before an element.
+    pub(super) fn until(&mut self, number: u64) {
+        self.count = number;
+    }
+
+    /// Elements of strings that lie in the same pages as the first one, which
+    /// may lie in two by itself; and whether the one before the first began
+    /// in another page.
+    pub(super) fn in_pages(&self, local: &Local<'_>) -> (u64, bool) {
+        let (mut elements, mut enters) = (self.count, false);
+        let used = match self.kind {
+            MOVE => [RSI, RDI],
+            FILL => [RDI, RDI],
+            _ => [RSI, RSI],
+        };
+        for register in used {
+            let base = local.thread.registers.get(register).copied().unwrap_or(0);
+            let address = base & self.mask;
+            elements = elements.min(self.stays::<PAGE>(address));
+            enters |= (address ^ address.wrapping_sub(self.step)) >= PAGE;
+        }
+        (elements, enters)
     }
 
     pub(super) fn writes(&self) -> bool {
@@ -113,22 +149,23 @@ impl Walk {
         }
         let mut whole = 1;
         if self.batches {
-            whole = self.stays(address);
+            whole = self.stays::<LINE>(address);
             if self.kind == MOVE {
-                whole = whole.min(self.stays(of(RSI)));
+                whole = whole.min(self.stays::<LINE>(of(RSI)));
             }
         }
         self.at = number.saturating_add(whole.max(1)) << 1;
         Some(Element { address, size: self.size, write, number })
     }
 
-    /// Elements from this one on that lie in one line with it, and wholly.
+    /// Elements from this one on that lie in one block of so many bytes with
+    /// it, and wholly; 1 when it does not itself.
     #[inline(always)]
-    fn stays(&self, address: u64) -> u64 {
-        let place = address & (LINE - 1);
-        let bytes = if self.step == self.size { LINE - place } else { place + self.size };
+    fn stays<const BLOCK: u64>(&self, address: u64) -> u64 {
+        let place = address & (BLOCK - 1);
+        let bytes = if self.step == self.size { BLOCK - place } else { place + self.size };
         // Sizes are powers of two.
-        let within = place + self.size <= LINE;
+        let within = place + self.size <= BLOCK;
         if within { bytes >> self.size.trailing_zeros() } else { 1 }
     }
 

@@ -163,6 +163,29 @@ impl Target {
         if next == Next::Record as u64 { self.record() } else { next }
     }
 
+    /// A string instruction, part after part as translated code does them:
+    /// the elements of each.
+    fn parts(&mut self, registers: [u64; 3], down: bool) -> Vec<u64> {
+        let [mut count, from, to] = registers;
+        let size = u64::from(self.site.size);
+        let mut done = 0_u64;
+        let mut parts = Vec::new();
+        self.put(block::REST, 0);
+        while count != 0 {
+            let bytes = if down { (done * size).wrapping_neg() } else { done * size };
+            self.put(block::REGISTERS + 8, count);
+            self.put(block::REGISTERS + 48, from.wrapping_add(bytes));
+            self.put(block::REGISTERS + 56, to.wrapping_add(bytes));
+            assert_eq!(self.run(0), 0);
+            let part = self.get(block::REGISTERS + 8);
+            assert_eq!(part + self.get(block::REST), count);
+            parts.push(part);
+            done += part;
+            count -= part;
+        }
+        parts
+    }
+
     fn record(&mut self) -> u64 {
         // SAFETY: as above.
         unsafe { (self.code.record)(self.block.0.as_mut_ptr().cast()) }
@@ -285,10 +308,7 @@ fn each_line_of_a_string_copy_has_its_registers() {
         target.site.kind = AccessKind::Move as u8;
         target.site.size = 8;
         let (from, to, count) = (0x1_0020, 0x8_0000, 40);
-        target.put(block::REGISTERS + 8, count);
-        target.put(block::REGISTERS + 48, from);
-        target.put(block::REGISTERS + 56, to);
-        assert_eq!(target.run(0), 0);
+        assert_eq!(target.parts([count, from, to], false), [1, 39]);
         let mut seen = Vec::new();
         target.drain(|sample| {
             let registers = sample.regs_intr.unwrap();
@@ -306,7 +326,7 @@ fn each_line_of_a_string_copy_has_its_registers() {
         seen.sort_unstable();
         assert_eq!(seen, expected);
         // Again: nothing misses.
-        assert_eq!(target.run(0), 0);
+        assert_eq!(target.parts([count, from, to], false), [40]);
         assert_eq!(target.drain(|_| ()), 0);
     });
 }
@@ -318,15 +338,36 @@ fn a_fill_downwards_goes_down() {
         target.site.kind = AccessKind::Fill as u8;
         target.site.size = 1;
         target.put(block::FLAGS, 1 << 10);
-        target.put(block::REGISTERS + 8, 200);
-        target.put(block::REGISTERS + 56, 0x8_0000);
-        assert_eq!(target.run(0), 0);
+        assert_eq!(target.parts([200, 0, 0x8_0000], true), [1, 1, 198]);
         let mut seen = Vec::new();
         target.drain(|sample| {
             assert_eq!(sample.regs_intr.unwrap().get(5), sample.addr);
             seen.push(sample.addr.unwrap());
         });
         assert_eq!(seen, [0x8_0000, 0x7_ffff, 0x7_ffbf, 0x7_ff7f, 0x7_ff3f]);
+    });
+}
+
+/// What may fault is looked up by itself, what lies behind only when that
+/// has been done.
+#[test]
+fn a_part_of_a_string_ends_with_its_pages() {
+    each(|code| {
+        let mut target = Target::new(code, Event::L1DataMiss, 1, attr());
+        target.site.kind = AccessKind::Fill as u8;
+        target.site.size = 8;
+        // Two bytes before a page's end: an element lies in two.
+        let parts = target.parts([1100, 0, 0x2_0000 - 10], false);
+        assert_eq!(parts, [1, 1, 511, 1, 511, 1, 74]);
+        assert_eq!(target.drain(|_| ()), 139);
+        // As much as there is: the first page, and no more.
+        target.put(block::REST, 0);
+        target.put(block::REGISTERS + 8, u64::MAX);
+        target.put(block::REGISTERS + 56, 0x10_0000);
+        assert_eq!(target.run(0), 0);
+        assert_eq!(target.get(block::REGISTERS + 8), 1);
+        assert_eq!(target.get(block::REST), u64::MAX - 1);
+        assert_eq!(target.drain(|_| ()), 1);
     });
 }
 
