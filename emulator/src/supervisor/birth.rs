@@ -143,6 +143,9 @@ impl Engine {
     /// A process runs another program: `former` called exec, and is `tid`
     /// now.
     pub(crate) fn begin_image(&mut self, tid: i32, former: i32) -> Result<(), Trouble> {
+        if self.leaving {
+            return self.leave_image(tid, former);
+        }
         let was = self.tasks.get(&former).or_else(|| self.tasks.get(&tid)).map(|task| task.mode);
         self.early.remove(&former);
         for old in [former, tid] {

@@ -137,11 +137,17 @@ impl Engine {
     /// The child of a thread that was parked is gone, and the thread behind
     /// its call.
     pub(crate) fn unpark(&mut self, tid: i32, stop: Stop) -> Result<(), Trouble> {
+        let mut behind = false;
         if let Stop::Signal(_) = stop {
             let info = ptrace::signal_info(tid)?;
-            if !info.is_step() {
+            behind = info.is_step();
+            if !behind {
                 self.keep(tid, info)?;
             }
+        }
+        if !behind {
+            // The trap of the step waits, and would kill a program that was left.
+            return Ok(ptrace::resume(tid, 0)?);
         }
         let mut guest = ptrace::registers(tid)?;
         guest.rcx = guest.rip;

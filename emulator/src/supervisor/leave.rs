@@ -25,6 +25,12 @@ impl Engine {
             }
         }
         self.await_parked();
+        while let Some((tid, stop)) = self.reports.pop_front() {
+            if let Stop::Exec { former } = stop {
+                // One that has gone meanwhile needs nothing.
+                let _gone = self.leave_image(tid, former);
+            }
+        }
         let ending: Vec<i32> = self.tasks.keys().copied().collect();
         for tid in ending {
             if let Ok(Some(Stop::Exited(_) | Stop::Killed(_))) = ptrace::poll_for(tid) {
@@ -46,6 +52,14 @@ impl Engine {
                 self.kill_memory(&[tid], &text);
             }
         }
+    }
+
+    /// A process that has just begun another program, natively so far.
+    pub(crate) fn leave_image(&mut self, tid: i32, former: i32) -> Result<(), Trouble> {
+        self.forget(former);
+        self.forget(tid);
+        self.progress.leave();
+        Ok(ptrace::detach(tid, 0)?)
     }
 
     fn leave_held(&mut self, tasks: &[i32]) -> Result<(), Trouble> {
