@@ -14,6 +14,7 @@ mod halt;
 mod injection;
 mod leave;
 mod lend;
+mod limits;
 mod maps;
 mod page_sizes;
 mod place;

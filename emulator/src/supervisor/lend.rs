@@ -19,6 +19,7 @@ use rustix::process::{
 
 use super::code::PAGE;
 use super::injection::Injection;
+use super::limits::limit;
 use super::status;
 use super::trouble::Trouble;
 use crate::sys::mapping::Memory;
@@ -82,25 +83,13 @@ fn bring(calls: &mut Injection, tid: i32, file: &Memory, scratch: u64) -> Result
 /// its limits were. Beyond the hard one that is root's right.
 fn more_files(tid: i32) -> io::Result<Rlimit> {
     const MORE: u64 = 16;
-    let text = std::fs::read_to_string(format!("/proc/{tid}/limits"))?;
-    let before = files_limit(&text).ok_or(io::ErrorKind::InvalidData)?;
+    let before = limit(tid, "Max open files")?;
     let open = std::fs::read_dir(format!("/proc/{tid}/fd"))?.flatten();
     let highest = open.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok()).max();
     let wanted = highest.unwrap_or(0) + MORE;
     let maximum = before.maximum.map(|maximum| maximum.max(wanted));
     set_files(tid, Rlimit { current: Some(wanted), maximum })?;
     Ok(before)
-}
-
-/// What /proc/PID/limits says of open files.
-fn files_limit(text: &str) -> Option<Rlimit> {
-    let line = text.lines().find_map(|line| line.strip_prefix("Max open files"))?;
-    let mut words = line.split_whitespace();
-    let mut limit = || match words.next()? {
-        "unlimited" => Some(None),
-        number => Some(Some(number.parse().ok()?)),
-    };
-    Some(Rlimit { current: limit()?, maximum: limit()? })
 }
 
 fn set_files(tid: i32, limits: Rlimit) -> io::Result<()> {
@@ -222,16 +211,6 @@ mod tests {
         assert_eq!((word(BYTES), word(BYTES + 8)), (0x1000 + DATA, 1), "the iovec");
         assert_eq!((word(32), word(40)), (0x1000 + CONTROL, CONTROL_LEN), "msg_control");
         assert_eq!(bytes.len() as u64, CONTROL + CONTROL_LEN);
-    }
-
-    #[test]
-    fn limits_of_files_are_read() {
-        let text = "Limit  Soft  Hard  Units\nMax open files            3  524288  files \n";
-        let limits = files_limit(text).unwrap();
-        assert_eq!((limits.current, limits.maximum), (Some(3), Some(524_288)));
-        let limits = files_limit("Max open files  1024  unlimited  files").unwrap();
-        assert_eq!((limits.current, limits.maximum), (Some(1024), None));
-        assert!(files_limit("Max processes 1 2").is_none());
     }
 
     #[test]

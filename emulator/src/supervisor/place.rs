@@ -50,7 +50,7 @@ impl Engine {
         let broken = |text: &str| Trouble::Broken(text.to_owned());
         let gadget = gadget(tid, &regions)
             .ok_or_else(|| broken("the program has no `syscall` instruction to use"))?;
-        let layout = self.plan.layout;
+        let layout = self.plan.layout.within(super::limits::address_space(tid)?);
         let memory = Space::memory(&layout, &self.plan.image)?;
         let ring = Arc::clone(&self.plan.ring);
         let bytes = layout.data() + ring.len();

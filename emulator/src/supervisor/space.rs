@@ -22,6 +22,12 @@ const IMAGE: usize = 1 << 20;
 const SLOTS: usize = 512;
 /// Threads of them at most at one time.
 const BLOCKS: usize = 4096;
+/// Of an address space that is limited (RLIMIT_AS), a thread's share at most:
+/// one in so many bytes.
+const SHARE: u64 = 4;
+/// So many of both a limited one has at least: what does not find room then
+/// is refused, with that as the reason.
+const LEAST: usize = 4;
 /// Zones at most.
 const ZONES: usize = 24;
 /// Bytes of one: reserved, not used.
@@ -31,8 +37,12 @@ pub(crate) const ZONE: usize = 128 << 20;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     slot: usize,
+    /// How many.
+    slots: usize,
     blocks: usize,
     block: usize,
+    /// How many.
+    threads: usize,
     zones: usize,
     /// Bytes in all.
     size: usize,
@@ -41,10 +51,28 @@ pub(crate) struct Layout {
 impl Layout {
     /// For sizes that the runtime asks for.
     pub(crate) fn new(setup: &Setup) -> Layout {
-        let (slot, block) = (setup.space_size(), setup.thread_size());
-        let blocks = IMAGE + SLOTS * slot;
-        let zones = blocks + BLOCKS * block;
-        Layout { slot, blocks, block, zones, size: zones + ZONES * ZONE }
+        Layout::of((setup.space_size(), SLOTS), (setup.thread_size(), BLOCKS))
+    }
+
+    /// The same with fewer address spaces and threads, for a program that may
+    /// map no more than `limit` bytes.
+    pub(crate) fn within(&self, limit: Option<u64>) -> Layout {
+        let mut fitting = *self;
+        let share = |bytes: u64| bytes / SHARE;
+        while limit.is_some_and(|limit| fitting.data() as u64 > share(limit)) {
+            let (slots, threads) = (fitting.slots / 2, fitting.threads / 2);
+            if slots < LEAST || threads < LEAST {
+                break;
+            }
+            fitting = Layout::of((self.slot, slots), (self.block, threads));
+        }
+        fitting
+    }
+
+    fn of((slot, slots): (usize, usize), (block, threads): (usize, usize)) -> Layout {
+        let blocks = IMAGE + slots * slot;
+        let zones = blocks + threads * block;
+        Layout { slot, slots, blocks, block, threads, zones, size: zones + ZONES * ZONE }
     }
 
     /// Bytes of the runtime's place, which is first.
@@ -94,7 +122,7 @@ impl Space {
         (base, ring): (u64, u64),
         cache: CodeCache,
     ) -> Space {
-        let (slots, blocks) = (vec![false; SLOTS], vec![false; BLOCKS]);
+        let (slots, blocks) = (vec![false; layout.slots], vec![false; layout.threads]);
         let code = Code::default();
         let (zones, entries) = (BTreeMap::new(), FxHashMap::default());
         Space { memory, layout, base, ring, cache, code, zones, entries, slots, blocks }
@@ -244,13 +272,15 @@ impl Space {
         for slot in self.used_slots() {
             branches::clear(setup.branches(self.slot_words(slot)));
         }
-        for number in (0..BLOCKS).filter(|number| self.blocks.get(*number) == Some(&true)) {
+        for number in
+            (0..self.blocks.len()).filter(|number| self.blocks.get(*number) == Some(&true))
+        {
             self.clear_branches(number);
         }
     }
 
     fn used_slots(&self) -> impl Iterator<Item = usize> {
-        (0..SLOTS).filter(|slot| self.slots.get(*slot) == Some(&true))
+        (0..self.slots.len()).filter(|slot| self.slots.get(*slot) == Some(&true))
     }
 
     /// The runtime's place, as addresses of the target.
