@@ -85,7 +85,8 @@ echo "memory of cc1b: $((native / 1024)) MiB natively, $((with / 1024)) MiB with
 running=$!
 sleep 0.3
 TIMEFORMAT=%R
-seconds=$({ time "${emulated[@]}" -i 100 -c 2000 -o attached.data -p "$running" > attach.out 2> attach.err; } 2>&1)
+attached=("$ebs" --source emulated --cache "$cache" -u -t l1_cache_miss -i 100 -c 2000 -o attached.data)
+seconds=$({ time "${attached[@]}" "$running" > attach.out 2> attach.err; } 2>&1)
 echo "attach, 2,000 records, detach: $seconds s"
 tail -1 attach.err
 alive=no

@@ -32,7 +32,7 @@ fn assert_left(name: &'static str, counts: &[u64]) {
 
 #[test]
 fn threads_amid_signals_and_children() {
-    assert_left("crowd.c", &[1, 100, 1000, 20_000, 100_000]);
+    assert_left("crowd.c", &[1, 100, 1000]);
     assert_left("waits.c", &[20, 100]);
 }
 
