@@ -163,7 +163,7 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
     sys::set_word(sys::BLOCK + block::FS_BASE as u64, start.registers.fs_base);
     sys::set_word(sys::BLOCK + block::GS_BASE as u64, start.registers.gs_base);
     apply(child, &begin);
-    for _ in 0..2000 {
+    for _ in 0..100_000 {
         let signal = child.go();
         let mut registers = child.registers();
         let stop = (signal.0 == libc::SIGTRAP).then(|| cache.stop_at(registers.rip - 1)).flatten();

@@ -140,8 +140,9 @@ fn judge(child: &Child, caches: &mut Vec<CodeCache>, case: &Case) -> Verdict {
     if signal.0 == libc::SIGTRAP && own.is_none() && end > sys::CODE {
         native.registers.rip -= 1;
     }
-    if own.is_none() && translated.registers.rip >> 47 != 0 {
-        // The branch itself faults natively, by its maker's rules.
+    if translated.registers.rip >> 47 != 0 {
+        // A branch to no address faults natively before it is done, here
+        // behind it: docs/emulator.md says so.
         return Verdict::Unfit;
     }
     let what = match own {
