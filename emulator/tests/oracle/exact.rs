@@ -54,14 +54,7 @@ fn misses(steps: &[Step]) -> Vec<Expected> {
     for step in steps {
         for access in &step.accesses {
             if cache.misses(access.address, access.size) {
-                found.push(Expected {
-                    ip: step.ip,
-                    address: access.address,
-                    size: access.size,
-                    store: access.store,
-                    flags: step.state.flags & FLAGS,
-                    registers: step.state.registers,
-                });
+                found.push(Expected::of(step, access));
             }
         }
     }
@@ -114,14 +107,7 @@ fn the_second_level_s_misses_are_those_with_code_in_it() {
                 missed |= data.misses(line, 1) && second.misses(line, 1);
             }
             if missed {
-                expected.push(Expected {
-                    ip: step.ip,
-                    address: access.address,
-                    size: access.size,
-                    store: access.store,
-                    flags: step.state.flags & FLAGS,
-                    registers: step.state.registers,
-                });
+                expected.push(Expected::of(step, access));
             }
         }
     }
@@ -141,14 +127,7 @@ fn the_sequence_of_accesses_is_that_of_a_single_stepped_program() {
             && steps[number - 1].ip == step.ip
             && step.instruction.is_string_instruction();
         let Some(access) = step.accesses.first().filter(|_| !repeated) else { continue };
-        expected.push(Expected {
-            ip: step.ip,
-            address: access.address,
-            size: access.size,
-            store: access.store,
-            flags: step.state.flags & FLAGS,
-            registers: step.state.registers,
-        });
+        expected.push(Expected::of(step, access));
     }
     let accessing: HashMap<u64, bool> =
         steps.iter().map(|step| (step.ip, !step.accesses.is_empty())).collect();

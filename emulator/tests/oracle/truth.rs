@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use crate::steps::FLAGS;
+use crate::accesses::Access;
+use crate::steps::{FLAGS, Step};
 use crate::workload::Workload;
 
 /// An access as it must be seen.
@@ -15,6 +16,20 @@ pub(crate) struct Expected {
     pub(crate) store: bool,
     pub(crate) flags: u64,
     pub(crate) registers: [u64; 16],
+}
+
+impl Expected {
+    /// What an access of a single-stepped instruction is to be recorded as.
+    pub(crate) fn of(step: &Step, access: &Access) -> Expected {
+        Expected {
+            ip: step.ip,
+            address: access.address,
+            size: access.size,
+            store: access.store,
+            flags: step.state.flags & FLAGS,
+            registers: step.state.registers,
+        }
+    }
 }
 
 /// The truth, in the program's order.
