@@ -1,0 +1,24 @@
+//! What `ebsd` and its clients say to each other over a Unix socket: frames,
+//! and the control messages in them. Bytes in, values out; no I/O.
+//!
+//! docs/protocol.md is the specification; the examples there are checked
+//! against this code.
+
+mod frame;
+mod job;
+mod message;
+mod version;
+
+pub use frame::{
+    FRAME_HEADER, Frame, FrameError, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, frame,
+    parse,
+};
+pub use job::{Job, WhenSlow, WireTarget};
+pub use message::{
+    Account, Complaint, ComplaintCode, Joined, Reply, SessionLine, StandingLine, Started, Stats,
+    TypeLine, Verb,
+};
+pub use version::{OLDEST, VERSION, common};
+
+#[cfg(test)]
+mod tests;

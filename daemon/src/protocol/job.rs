@@ -1,0 +1,72 @@
+//! A sampling job as a client names it.
+
+use serde::{Deserialize, Serialize};
+
+/// What to sample, by names of the daemon's own table: no path, no filter,
+/// no word that is handed to the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// A type of the catalogue, or `mem:ADDR...`.
+    pub event: String,
+    /// Event masks of the type.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub masks: Vec<String>,
+    /// User code is sampled.
+    #[serde(default)]
+    pub user: bool,
+    /// Kernel code is sampled.
+    #[serde(default)]
+    pub kernel: bool,
+    /// A sample every so many events; the type's default otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<u64>,
+    /// Samples with skid will do.
+    #[serde(default)]
+    pub allow_skid: bool,
+    /// Mappings of data are recorded, too.
+    #[serde(default)]
+    pub data_mappings: bool,
+    /// Pages of each sample ring; the daemon chooses otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring_pages: Option<u32>,
+    /// Samples after which sampling ends; without: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// Whose events.
+    pub target: WireTarget,
+    /// The client's command line, for the stream's header.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command_line: Vec<String>,
+}
+
+/// Whose events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum WireTarget {
+    /// A child of the client that waits before its exec; its pidfd comes
+    /// with the frame.
+    Held,
+    /// A process; its pidfd comes with the frame, or else both numbers say
+    /// which it is.
+    Process {
+        /// Its number in the daemon's pid namespace.
+        pid: i32,
+        /// Field 22 of /proc/PID/stat, clock ticks since boot.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start_time: Option<u64>,
+    },
+    /// Every task on every CPU.
+    System,
+}
+
+/// What is done about a client that takes its records too slowly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenSlow {
+    /// The newest samples are dropped, counted, and the gap is in the
+    /// stream.
+    #[default]
+    DropNewest,
+    /// The client is disconnected.
+    Disconnect,
+}

@@ -1,0 +1,274 @@
+//! Control messages: what a client asks, what the daemon answers.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Job, WhenSlow};
+
+/// A request. Fields that a daemon does not know are of newer clients, and
+/// ignored; a verb that it does not know is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verb", rename_all = "snake_case")]
+pub enum Verb {
+    /// The first word on every connection.
+    Hello {
+        /// The oldest version that the client speaks.
+        oldest: u16,
+        /// The newest.
+        newest: u16,
+        /// Program and version, for the log.
+        client: String,
+    },
+    /// Which types can this machine sample?
+    Types,
+    /// What would be opened for this job?
+    Plan {
+        /// The job.
+        job: Job,
+    },
+    /// Open a session, and send its stream on this connection.
+    Start {
+        /// The job.
+        job: Job,
+        /// What happens when this client is slow.
+        #[serde(default)]
+        when_slow: WhenSlow,
+    },
+    /// Send the stream of a session that runs already.
+    Attach {
+        /// Its number, of one's own sessions.
+        session: u64,
+        /// What happens when this client is slow.
+        #[serde(default)]
+        when_slow: WhenSlow,
+    },
+    /// How is a session doing?
+    Stats {
+        /// Its number.
+        session: u64,
+    },
+    /// Sample more or less often from now on.
+    SetInterval {
+        /// Its number.
+        session: u64,
+        /// A sample every so many events.
+        interval: u64,
+    },
+    /// End a session; its stream ends with the account.
+    Stop {
+        /// Its number.
+        session: u64,
+    },
+    /// Which sessions are mine?
+    Sessions,
+    /// Which standing sessions may I read?
+    Standing,
+    /// Send what a standing session recorded, then what it records.
+    Follow {
+        /// Its name in the configuration.
+        name: String,
+        /// From so many seconds ago on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since_seconds: Option<u64>,
+        /// Whether to go on with live records.
+        #[serde(default)]
+        live: bool,
+    },
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub enum Reply {
+    /// To hello.
+    Welcome {
+        /// The version that is spoken from here on.
+        version: u16,
+        /// Program and version.
+        daemon: String,
+        /// The user that the daemon takes the client for.
+        uid: u32,
+        /// What policy grants that user beyond what the kernel does.
+        permissions: Vec<String>,
+    },
+    /// To types.
+    Types {
+        /// Every type.
+        types: Vec<TypeLine>,
+    },
+    /// To plan.
+    Planned {
+        /// Notes for the user.
+        notes: Vec<String>,
+        /// Names of the events that would be opened.
+        events: Vec<String>,
+        /// Bytes that rings and queues would take of the budget.
+        bytes: u64,
+    },
+    /// To start: data frames follow.
+    Started(Started),
+    /// To attach, and to follow: data frames follow.
+    Joined(Joined),
+    /// To stats.
+    Stats(Stats),
+    /// To `set_interval` and stop.
+    Done,
+    /// To sessions.
+    Sessions {
+        /// One line for each.
+        sessions: Vec<SessionLine>,
+    },
+    /// To standing.
+    Standing {
+        /// One line for each.
+        sessions: Vec<StandingLine>,
+    },
+    /// After the last data frame.
+    End {
+        /// Why the stream ends.
+        reason: String,
+        /// What the session counted.
+        session: Account,
+        /// What of it this client was sent.
+        client: Account,
+    },
+    /// The request was refused.
+    Refused(Complaint),
+}
+
+/// One type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypeLine {
+    /// Its name.
+    pub name: String,
+    /// What it counts.
+    pub meaning: String,
+    /// Why it cannot be had; None: it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unavailable: Option<String>,
+}
+
+/// A session that has begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    /// Its number, for other requests.
+    pub session: u64,
+    /// Random, of this stream alone.
+    pub stream: String,
+    /// The event's name as shown to users.
+    pub name: String,
+    /// For the user.
+    pub notes: Vec<String>,
+    /// Why the daemon's rights were needed; None: the user's own did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granted: Option<String>,
+}
+
+/// A stream that was joined.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Joined {
+    /// Random, of this stream alone.
+    pub stream: String,
+    /// The event's name as shown to users.
+    pub name: String,
+    /// For the user.
+    pub notes: Vec<String>,
+}
+
+/// How a session is doing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stats {
+    /// Since it began.
+    pub seconds: f64,
+    /// What the session counted so far.
+    pub session: Account,
+    /// Clients that are sent its stream.
+    pub clients: u32,
+    /// Bytes that wait in their queues.
+    pub queued: u64,
+    /// Events a sample, now.
+    pub interval: u64,
+}
+
+/// Records by where they went. Kernel = delivered + the sum of lost, where
+/// the kernel's count is certain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// Samples that the kernel must have made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<u64>,
+    /// Samples that went on.
+    pub delivered: u64,
+    /// Samples that did not, by stage.
+    pub lost: std::collections::BTreeMap<String, u64>,
+    /// Side records that went on.
+    pub side: u64,
+    /// Side records that did not.
+    pub side_lost: u64,
+}
+
+/// A session in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionLine {
+    /// Its number.
+    pub session: u64,
+    /// The event's name.
+    pub name: String,
+    /// The process, for sessions of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i32>,
+    /// Since it began.
+    pub seconds: u64,
+    /// Clients that are sent its stream.
+    pub clients: u32,
+}
+
+/// A standing session in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StandingLine {
+    /// Its name in the configuration.
+    pub name: String,
+    /// The event's name.
+    pub event: String,
+    /// What it does now: running, waiting for its target, stopped and why.
+    pub state: String,
+    /// Bytes that its records take on disk.
+    pub bytes: u64,
+}
+
+/// Why a request was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Complaint {
+    /// For programs.
+    pub code: ComplaintCode,
+    /// For the user: what is wrong and what to do.
+    pub text: String,
+}
+
+/// Kinds of refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ComplaintCode {
+    /// No message, or one in the wrong place.
+    BadRequest,
+    /// No version in common.
+    Incompatible,
+    /// A verb of another version.
+    UnknownVerb,
+    /// The kernel, and policy, do not let this user.
+    Denied,
+    /// The target is not there, or not to be seen.
+    NoTarget,
+    /// The request cannot be served on this machine.
+    Unplannable,
+    /// No such session of this user.
+    NoSession,
+    /// A budget or a limit is used up.
+    Exhausted,
+    /// The daemon is ending, or a guard holds it back.
+    Busy,
+    /// Something failed that should not.
+    Failed,
+    /// A code of a newer daemon.
+    #[serde(other)]
+    Other,
+}
