@@ -1,0 +1,83 @@
+//! What a user may sample beyond what the kernel lets them, and the two
+//! places where that is enforced: before an event is opened
+//! ([`restrict()`], [`weaker()`]) and before a record is passed on ([`Scrub`]).
+
+mod restrict;
+mod scrub;
+mod weaker;
+
+use std::fmt;
+
+use bitflags::bitflags;
+use serde::Deserialize;
+
+pub use restrict::{FORBIDDEN, restrict};
+pub use scrub::Scrub;
+pub use weaker::{Stronger, weaker};
+
+bitflags! {
+    /// What policy grants; nothing: the kernel alone decides.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Permissions: u32 {
+        /// Kernel code, and addresses of the kernel.
+        const KERNEL = 1 << 0;
+        /// Every task on every CPU.
+        const SYSTEM_WIDE = 1 << 1;
+        /// Processes of other users.
+        const OTHERS_TASKS = 1 << 2;
+        /// User code of one's own processes, where kernel.perf_event_paranoid
+        /// forbids even that (Debian's level 3).
+        const OWN_TASKS = 1 << 3;
+    }
+}
+
+/// A permission's name in the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// [`Permissions::KERNEL`].
+    Kernel,
+    /// [`Permissions::SYSTEM_WIDE`].
+    SystemWide,
+    /// [`Permissions::OTHERS_TASKS`].
+    OthersTasks,
+    /// [`Permissions::OWN_TASKS`].
+    OwnTasks,
+}
+
+impl Permission {
+    const ALL: [Permission; 4] =
+        [Permission::Kernel, Permission::SystemWide, Permission::OthersTasks, Permission::OwnTasks];
+
+    /// As a set of one.
+    pub fn bit(self) -> Permissions {
+        match self {
+            Permission::Kernel => Permissions::KERNEL,
+            Permission::SystemWide => Permissions::SYSTEM_WIDE,
+            Permission::OthersTasks => Permissions::OTHERS_TASKS,
+            Permission::OwnTasks => Permissions::OWN_TASKS,
+        }
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Permission::Kernel => "kernel",
+            Permission::SystemWide => "system_wide",
+            Permission::OthersTasks => "others_tasks",
+            Permission::OwnTasks => "own_tasks",
+        })
+    }
+}
+
+impl Permissions {
+    /// The names of those that are set.
+    pub fn names(self) -> Vec<String> {
+        let set = Permission::ALL.into_iter().filter(|one| self.contains(one.bit()));
+        set.map(|one| one.to_string()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+use proptest::prelude::*;
+use record::{Attr, AttrFlags, EventType, Misc, ReadFormat, SampleType};
+
+use super::*;
+
+/// Any attr at all, unknown bits included.
+fn attrs() -> impl Strategy<Value = Attr> {
+    let masks = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>());
+    let small = (any::<u32>(), any::<u32>(), any::<u16>(), any::<u32>());
+    (masks, small, any::<[u64; 4]>()).prop_map(|(masks, small, words)| Attr {
+        kind: EventType(small.0 % 8),
+        sample_type: SampleType::from_bits_retain(masks.0),
+        flags: AttrFlags::from_bits_retain(masks.1),
+        read_format: ReadFormat::from_bits_retain(masks.2),
+        branch_sample_type: record::attr::BranchSampleType::from_bits_retain(masks.3),
+        sample_stack_user: small.1,
+        sample_max_stack: small.2,
+        aux_watermark: small.3,
+        aux_action: small.3,
+        sample_period: words[0],
+        sample_regs_user: words[1],
+        sample_regs_intr: words[2],
+        sig_data: words[3],
+        ..Attr::default()
+    })
+}
+
+proptest! {
+    #[test]
+    fn nothing_forbidden_is_left_without_permission(mut attr in attrs(), other in 0u32..8) {
+        // Every set of permissions that lacks the kernel's.
+        restrict(&mut attr, Permissions::from_bits_truncate(other << 1));
+        prop_assert!(!attr.sample_type.intersects(FORBIDDEN.fields));
+        prop_assert!(!attr.flags.intersects(FORBIDDEN.flags));
+        prop_assert!(attr.flags.contains(FORBIDDEN.forced));
+        prop_assert_eq!(attr.branch_sample_type.bits(), 0);
+        prop_assert_eq!((attr.aux_watermark, attr.aux_action, attr.sig_data), (0, 0, 0));
+        prop_assert_eq!(attr.sample_type.bits() >> 25, 0, "fields nobody knows");
+        prop_assert_eq!(attr.flags.bits() >> 40, 0, "flags nobody knows");
+    }
+
+    #[test]
+    fn what_was_restricted_asks_for_no_more_than_before(mut attr in attrs()) {
+        // To see guests alone is not less than to see the host alone.
+        attr.flags.remove(AttrFlags::EXCLUDE_HOST);
+        let mut less = attr.clone();
+        restrict(&mut less, Permissions::empty());
+        less.branch_sample_type = attr.branch_sample_type;
+        prop_assert_eq!(weaker(&less, &attr), Ok(()));
+        let mut again = less.clone();
+        restrict(&mut again, Permissions::empty());
+        less.branch_sample_type = again.branch_sample_type;
+        prop_assert_eq!(again, less);
+    }
+
+    #[test]
+    fn any_bit_more_is_stronger(attr in attrs(), bit in 0u32..64) {
+        let mut granted = attr.clone();
+        restrict(&mut granted, Permissions::KERNEL);
+        let mut asked = granted.clone();
+        asked.sample_type |= SampleType::from_bits_retain(1 << bit);
+        let weight = granted.sample_type.contains(SampleType::WEIGHT_STRUCT)
+            && asked.sample_type == granted.sample_type | SampleType::WEIGHT;
+        prop_assert_eq!(weaker(&asked, &granted).is_ok(), asked == granted || weight);
+        let mut asked = granted.clone();
+        asked.sample_regs_intr |= 1 << bit;
+        prop_assert_eq!(weaker(&asked, &granted).is_ok(), asked == granted);
+    }
+}
+
+#[test]
+fn each_exclusion_must_be_kept_and_may_be_added() {
+    let with = |flags| Attr { flags, ..Attr::default() };
+    let user = with(AttrFlags::EXCLUDE_KERNEL | AttrFlags::EXCLUDE_HV);
+    assert_eq!(weaker(&with(AttrFlags::EXCLUDE_HV), &user), Err(Stronger { what: "excludes" }));
+    assert_eq!(weaker(&with(user.flags | AttrFlags::EXCLUDE_IDLE), &user), Ok(()));
+    let inherits = with(user.flags | AttrFlags::INHERIT);
+    assert_eq!(weaker(&inherits, &user), Err(Stronger { what: "flags" }));
+    assert_eq!(weaker(&user, &inherits), Ok(()));
+}
+
+#[test]
+fn a_shorter_period_is_stronger_and_so_is_a_higher_frequency() {
+    let of = |sample_period, flags| Attr { sample_period, flags, ..Attr::default() };
+    let (none, freq) = (AttrFlags::empty(), AttrFlags::FREQ);
+    let stronger = Err(Stronger { what: "sample_period" });
+    assert_eq!(weaker(&of(99, none), &of(100, none)), stronger);
+    assert_eq!(weaker(&of(101, none), &of(100, none)), Ok(()));
+    assert_eq!(weaker(&of(101, freq), &of(100, freq)), stronger);
+    assert_eq!(weaker(&of(99, freq), &of(100, freq)), Ok(()));
+    assert_eq!(weaker(&of(1 << 40, none), &of(100, freq)), stronger, "not to be compared");
+}
+
+#[test]
+fn kernel_addresses_and_modes_are_seen() {
+    const USER: Misc = Misc(2);
+    let attr = Attr {
+        sample_type: SampleType::IDENTIFIER
+            | SampleType::IP
+            | SampleType::TID
+            | SampleType::TIME
+            | SampleType::ADDR,
+        ..Attr::default()
+    };
+    let scrub = Scrub::new(&attr);
+    let record = |ip: u64, addr: u64| {
+        let words = [0, 7, ip, 0, 0, addr];
+        move |at: usize| words.get(at / 8).copied()
+    };
+    let (user, kernel) = (0x7fff_0000_1234, 0xffff_8000_0000_0000);
+    assert!(!scrub.shows_kernel(USER, record(user, user)));
+    assert!(scrub.shows_kernel(USER, record(kernel, user)));
+    assert!(scrub.shows_kernel(USER, record(user, kernel)));
+    for mode in [0, 1, 3, 4, 5, 7] {
+        assert!(scrub.shows_kernel(Misc(mode), record(user, user)), "mode {mode}");
+    }
+    assert!(scrub.shows_kernel(USER, |at| (at < 24).then_some(0)), "too short for its address");
+    let without = Scrub::new(&Attr { sample_type: SampleType::TID, ..Attr::default() });
+    assert!(!without.shows_kernel(USER, |_| Some(kernel)), "no field to look at");
+}
+
+#[test]
+fn permissions_have_the_names_that_the_configuration_uses() {
+    assert_eq!(Permissions::all().names(), ["kernel", "system_wide", "others_tasks", "own_tasks"]);
+    for name in Permissions::all().names() {
+        let read: Permission = serde_json::from_str(&format!("{name:?}")).unwrap();
+        assert_eq!(read.to_string(), name);
+    }
+}
