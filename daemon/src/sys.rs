@@ -1,9 +1,12 @@
 //! System calls and memory that Rust cannot check. The only unsafe code of
 //! the library; everything it lends out is safe to use.
 
+pub(crate) mod child;
 pub(crate) mod event;
 pub(crate) mod grace;
 pub(crate) mod inherited;
 pub(crate) mod mapping;
+pub(crate) mod oracle;
+pub(crate) mod peer;
 pub(crate) mod ptrace;
 pub(crate) mod spawn;

@@ -46,6 +46,11 @@ impl EncodedAttr {
         halves.map_or(0, |[_, _, _, _, size @ ..]| u32::from_ne_bytes(size))
     }
 
+    /// Which counts a read gives.
+    pub(crate) fn read_format(&self) -> ReadFormat {
+        self.read_format
+    }
+
     /// Writes the size field.
     pub(crate) fn set_size(&mut self, size: u32) {
         if let Some(word) = self.words.first_mut() {
@@ -60,6 +65,11 @@ impl EncodedAttr {
     pub(crate) fn attr(&self) -> Attr {
         let bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         Attr::decode(&bytes, NATIVE_ORDER).unwrap_or_default()
+    }
+
+    /// Its bytes, eight at a time.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
     }
 }
 
@@ -113,6 +123,11 @@ impl Event {
         Ok(Event { fd, read_format: attr.read_format })
     }
 
+    /// One that somebody else has opened, with this read_format.
+    pub(crate) fn received(fd: OwnedFd, read_format: ReadFormat) -> Event {
+        Event { fd, read_format }
+    }
+
     /// Starts counting, in inherited children too.
     pub(crate) fn enable(&self) -> io::Result<()> {
         // SAFETY: the descriptor is an event's; ENABLE takes no pointer.
@@ -164,6 +179,12 @@ impl Event {
         let _id = field(ReadFormat::ID);
         let lost = field(ReadFormat::LOST);
         Ok(Counts { count, enabled, running, lost })
+    }
+}
+
+impl From<Event> for OwnedFd {
+    fn from(event: Event) -> OwnedFd {
+        event.fd
     }
 }
 

@@ -1,0 +1,256 @@
+//! Requests of workers to the supervisor, in words.
+
+use crate::{EventSpec, Modes, Request, Target, catalogue};
+use record::Pid;
+
+/// Words of a request: a kind, and what the longest (an attr of 144 bytes,
+/// with its place) needs.
+const WORDS: usize = 24;
+/// Bytes of every request.
+pub(crate) const ASK_BYTES: usize = 8 * WORDS;
+/// Bytes of every answer.
+pub(crate) const ANSWER_BYTES: usize = 16;
+/// Words of the largest attr.
+const ATTR_WORDS: usize = record::Attr::MAX_SIZE as usize / 8;
+
+/// Whose events a grant is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// A child of the client's, waiting before its exec; its pidfd comes
+    /// with the request.
+    Held,
+    /// A process; its pidfd comes with the request.
+    Process,
+    /// The whole system.
+    System,
+}
+
+/// A job of the catalogue, as numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct JobWords {
+    /// Place of the type in the table.
+    pub(crate) event: u64,
+    /// 0: the type's default.
+    pub(crate) interval: u64,
+    pub(crate) modes: Modes,
+    pub(crate) allow_skid: bool,
+    pub(crate) data_mappings: bool,
+    pub(crate) wanted: Wanted,
+}
+
+/// What a worker asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// May this user have this job?
+    Grant(JobWords),
+    /// Open an event under a grant.
+    Open {
+        grant: u64,
+        /// A thread of the grant's process; -1: any, of a grant for the
+        /// system.
+        tid: i32,
+        cpu: i32,
+        attr: Vec<u64>,
+    },
+    /// /proc/PID/maps of a process under a grant.
+    Maps { grant: u64, pid: i32 },
+    /// The grant is not needed any more.
+    Release { grant: u64 },
+}
+
+/// What the supervisor answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// 0: done; else an errno.
+    pub(crate) errno: i32,
+    /// The grant's number; with E2BIG the size that the kernel knows; with
+    /// EACCES the permissions that are missing.
+    pub(crate) value: u64,
+}
+
+impl JobWords {
+    /// The words of a request; None: it is none that can be granted (no type
+    /// of the table, event masks).
+    pub(crate) fn of(request: &Request, wanted: Wanted) -> Option<JobWords> {
+        let entry = catalogue::find(&request.event.0)?;
+        let event = catalogue::all().position(|one| one.name == entry.name)?;
+        if !request.masks.is_empty() || request.interval == Some(0) {
+            return None;
+        }
+        Some(JobWords {
+            event: event.try_into().ok()?,
+            interval: request.interval.unwrap_or(0),
+            modes: request.modes,
+            allow_skid: request.allow_skid,
+            data_mappings: request.data_mappings,
+            wanted,
+        })
+    }
+
+    /// The request that the words stand for; `pid` is the process's. None:
+    /// there is no such type.
+    pub(crate) fn request(&self, pid: Pid) -> Option<Request> {
+        let entry = catalogue::all().nth(usize::try_from(self.event).ok()?)?;
+        let target = match self.wanted {
+            Wanted::Held => Target::Command,
+            Wanted::Process => Target::Process(pid),
+            Wanted::System => Target::System,
+        };
+        Some(Request {
+            interval: (self.interval != 0).then_some(self.interval),
+            allow_skid: self.allow_skid,
+            data_mappings: self.data_mappings,
+            ..Request::new(EventSpec(entry.name.into()), self.modes, target)
+        })
+    }
+}
+
+impl Ask {
+    pub(crate) fn encode(&self) -> [u8; ASK_BYTES] {
+        let mut words = [0u64; WORDS];
+        match self {
+            Ask::Grant(job) => {
+                let bits = [job.modes.user, job.modes.kernel, job.allow_skid, job.data_mappings];
+                let wanted = match job.wanted {
+                    Wanted::Held => 0,
+                    Wanted::Process => 1,
+                    Wanted::System => 2,
+                };
+                let flags = bits.iter().rev().fold(0, |flags, &bit| flags << 1 | u64::from(bit));
+                words[..5].copy_from_slice(&[1, job.event, job.interval, flags, wanted]);
+            }
+            Ask::Open { grant, tid, cpu, attr } => {
+                let place = [*tid, *cpu].map(|number| i64::from(number).cast_unsigned());
+                words[..4].copy_from_slice(&[2, *grant, place[0], place[1]]);
+                for (word, given) in words[4..4 + ATTR_WORDS].iter_mut().zip(attr) {
+                    *word = *given;
+                }
+            }
+            Ask::Maps { grant, pid } => {
+                words[..3].copy_from_slice(&[3, *grant, i64::from(*pid).cast_unsigned()]);
+            }
+            Ask::Release { grant } => words[..2].copy_from_slice(&[4, *grant]),
+        }
+        let mut bytes = [0; ASK_BYTES];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// None: no request.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Ask> {
+        let (words, []) = bytes.as_chunks::<8>() else { return None };
+        let words: [u64; WORDS] = words
+            .iter()
+            .map(|word| u64::from_ne_bytes(*word))
+            .collect::<Vec<_>>()
+            .try_into()
+            .ok()?;
+        let number = |word: u64| i32::try_from(word.cast_signed()).ok();
+        match words[0] {
+            1 => {
+                let flags = words[3];
+                let bit = |at: u32| flags >> at & 1 == 1;
+                if flags >> 4 != 0 {
+                    return None;
+                }
+                Some(Ask::Grant(JobWords {
+                    event: words[1],
+                    interval: words[2],
+                    modes: Modes { user: bit(0), kernel: bit(1) },
+                    allow_skid: bit(2),
+                    data_mappings: bit(3),
+                    wanted: match words[4] {
+                        0 => Wanted::Held,
+                        1 => Wanted::Process,
+                        2 => Wanted::System,
+                        _ => return None,
+                    },
+                }))
+            }
+            2 => Some(Ask::Open {
+                grant: words[1],
+                tid: number(words[2])?,
+                cpu: number(words[3])?,
+                attr: words[4..4 + ATTR_WORDS].to_vec(),
+            }),
+            3 => Some(Ask::Maps { grant: words[1], pid: number(words[2])? }),
+            4 => Some(Ask::Release { grant: words[1] }),
+            _ => None,
+        }
+    }
+}
+
+impl Answer {
+    pub(crate) fn done(value: u64) -> Answer {
+        Answer { errno: 0, value }
+    }
+
+    pub(crate) fn refused(errno: i32) -> Answer {
+        Answer { errno, value: 0 }
+    }
+
+    pub(crate) fn encode(self) -> [u8; ANSWER_BYTES] {
+        let mut bytes = [0; ANSWER_BYTES];
+        bytes[..4].copy_from_slice(&self.errno.to_ne_bytes());
+        bytes[8..].copy_from_slice(&self.value.to_ne_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8; ANSWER_BYTES]) -> Answer {
+        let [a, b, c, d, _, _, _, _, value @ ..] = *bytes;
+        Answer { errno: i32::from_ne_bytes([a, b, c, d]), value: u64::from_ne_bytes(value) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn asks_come_out_as_they_went_in() {
+        let job = JobWords {
+            event: 3,
+            interval: 1000,
+            modes: Modes::KERNEL,
+            allow_skid: false,
+            data_mappings: true,
+            wanted: Wanted::Process,
+        };
+        for ask in [
+            Ask::Grant(job),
+            Ask::Grant(JobWords { wanted: Wanted::System, modes: Modes::USER, ..job }),
+            Ask::Open { grant: 7, tid: -1, cpu: 3, attr: (0..18).collect() },
+            Ask::Maps { grant: u64::MAX, pid: 1 },
+            Ask::Release { grant: 0 },
+        ] {
+            assert_eq!(Ask::decode(&ask.encode()), Some(ask));
+        }
+        let answer = Answer { errno: libc::EACCES, value: 9 };
+        assert_eq!(Answer::decode(&answer.encode()), answer);
+    }
+
+    #[test]
+    fn every_type_of_the_table_has_words() {
+        for entry in catalogue::all() {
+            let request = Request::new(EventSpec(entry.name.into()), Modes::USER, Target::System);
+            let Some(words) = JobWords::of(&request, Wanted::System) else {
+                panic!("{}", entry.name)
+            };
+            assert_eq!(words.request(Pid(1)), Some(request));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_ask_or_none(bytes in prop::collection::vec(any::<u8>(), 0..256)) {
+            if let Some(ask) = Ask::decode(&bytes) {
+                prop_assert_eq!(bytes.len(), ASK_BYTES);
+                prop_assert_eq!(Ask::decode(&ask.encode()), Some(ask));
+            }
+        }
+    }
+}

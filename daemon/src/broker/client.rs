@@ -1,0 +1,117 @@
+//! The worker's side: a kernel that asks the supervisor where it is refused.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+use super::{ANSWER_BYTES, Answer, Ask, JobWords};
+use crate::passing;
+use crate::permission::Permissions;
+use crate::session::kernel::{Kernel, Linux};
+use crate::sys::event::{EncodedAttr, Event, Place};
+
+/// The line to the supervisor. One request at a time: it answers at once,
+/// as it waits for nobody.
+#[derive(Debug)]
+pub(crate) struct Broker {
+    line: Mutex<OwnedFd>,
+}
+
+/// Why a job was not granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotGranted {
+    /// Policy grants this user none of these.
+    Missing(Permissions),
+    /// The supervisor, or the kernel, refused for another reason.
+    Refused(i32),
+}
+
+impl Broker {
+    /// Over a connected SOCK_SEQPACKET socket.
+    pub(crate) fn new(line: OwnedFd) -> Broker {
+        Broker { line: Mutex::new(line) }
+    }
+
+    fn ask(&self, ask: &Ask, fd: Option<BorrowedFd<'_>>) -> io::Result<(Answer, Option<OwnedFd>)> {
+        let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let fds: Vec<BorrowedFd<'_>> = fd.into_iter().collect();
+        passing::send(&*line, &ask.encode(), &fds)?;
+        let mut bytes = [0; ANSWER_BYTES];
+        let received = passing::receive(&*line, &mut bytes)?;
+        if received.bytes != ANSWER_BYTES {
+            return Err(io::Error::other("the supervisor has gone"));
+        }
+        Ok((Answer::decode(&bytes), received.fds.into_iter().next()))
+    }
+
+    /// Asks for a job; gives the grant's number.
+    pub(crate) fn grant(
+        &self,
+        job: JobWords,
+        pidfd: Option<BorrowedFd<'_>>,
+    ) -> Result<u64, NotGranted> {
+        let (answer, _) = self
+            .ask(&Ask::Grant(job), pidfd)
+            .map_err(|error| NotGranted::Refused(error.raw_os_error().unwrap_or(libc::EIO)))?;
+        match answer.errno {
+            0 => Ok(answer.value),
+            libc::EACCES => Err(NotGranted::Missing(Permissions::from_bits_truncate(
+                u32::try_from(answer.value).unwrap_or(0),
+            ))),
+            errno => Err(NotGranted::Refused(errno)),
+        }
+    }
+
+    /// Gives a grant back.
+    pub(crate) fn release(&self, grant: u64) {
+        // Where the supervisor has gone there is nothing to release.
+        let _gone = self.ask(&Ask::Release { grant }, None);
+    }
+
+    /// /proc/PID/maps of a process of the grant.
+    #[expect(dead_code, reason = "the description of others' processes is the next step")]
+    pub(crate) fn maps(&self, grant: u64, pid: i32) -> io::Result<OwnedFd> {
+        let (answer, fd) = self.ask(&Ask::Maps { grant, pid }, None)?;
+        received(answer, fd)
+    }
+}
+
+fn received(answer: Answer, fd: Option<OwnedFd>) -> io::Result<OwnedFd> {
+    match answer.errno {
+        0 => fd.ok_or_else(|| io::Error::other("an answer without its descriptor")),
+        errno => Err(io::Error::from_raw_os_error(errno)),
+    }
+}
+
+/// Opens as this process's user, and under a grant where that is refused.
+#[derive(Debug)]
+pub(crate) struct Brokered<'b> {
+    pub(crate) broker: &'b Broker,
+    pub(crate) grant: u64,
+}
+
+impl Kernel for Brokered<'_> {
+    fn open(&self, attr: &mut EncodedAttr, place: Place<'_>) -> io::Result<Event> {
+        match Linux.open(attr, place) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) => {}
+            result => return result,
+        }
+        let ask = Ask::Open {
+            grant: self.grant,
+            tid: place.pid,
+            cpu: place.cpu,
+            attr: attr.words().to_vec(),
+        };
+        let (answer, fd) = self.broker.ask(&ask, place.leader.map(AsFd::as_fd))?;
+        if answer.errno == libc::E2BIG
+            && let Ok(known) = u32::try_from(answer.value)
+        {
+            attr.set_size(known);
+        }
+        Ok(Event::received(received(answer, fd)?, attr.read_format()))
+    }
+
+    fn share(&self, event: &Event, owner: &Event) -> io::Result<()> {
+        Linux.share(event, owner)
+    }
+}

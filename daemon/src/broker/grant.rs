@@ -1,0 +1,256 @@
+//! The supervisor's side: what was granted to one worker, and what it may
+//! open under that.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use record::{Attr, Pid};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::{Answer, Ask, JobWords, Wanted};
+use crate::credentials::Credentials;
+use crate::permission::{Permissions, restrict, weaker};
+use crate::session::attrs::Attrs;
+use crate::sys::event::{EncodedAttr, Event, NATIVE_ORDER, Place};
+use crate::sys::{child, oracle};
+use crate::{Facts, Modes, Request};
+
+/// Grants that one worker may hold: its sessions, and some that end.
+const MOST_GRANTS: usize = 64;
+
+/// Whether a user may look at a process, as the kernel tells that user.
+pub(crate) trait Stranger {
+    /// True: the kernel lets them.
+    fn may_look_at(&self, user: &Credentials, pid: i32) -> io::Result<bool>;
+}
+
+/// What one worker was granted.
+#[derive(Debug)]
+pub(crate) struct Grants {
+    user: Credentials,
+    permissions: Permissions,
+    next: u64,
+    granted: HashMap<u64, Grant>,
+}
+
+#[derive(Debug)]
+struct Grant {
+    /// What may be opened, or less.
+    attrs: Vec<Attr>,
+    /// None: the whole system.
+    process: Option<Process>,
+}
+
+#[derive(Debug)]
+struct Process {
+    pid: i32,
+    pidfd: OwnedFd,
+}
+
+impl Process {
+    /// From a descriptor of anybody's: only a pidfd says whose it is.
+    fn of(pidfd: OwnedFd) -> Option<Process> {
+        let pid = pid_of(pidfd.as_fd())?;
+        Some(Process { pid, pidfd })
+    }
+
+    fn is_alive(&self) -> bool {
+        is_alive(self.pidfd.as_fd())
+    }
+
+    fn has_thread(&self, tid: i32) -> bool {
+        tid > 0 && Path::new(&format!("/proc/{}/task/{tid}", self.pid)).exists()
+    }
+}
+
+/// A pidfd is readable once its process has ended: until then the number is
+/// not given to another.
+pub(crate) fn is_alive(pidfd: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
+    let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready == 0)
+}
+
+/// The process of a pidfd, in this pid namespace (`Pid:` of
+/// /proc/self/fdinfo); None: it is no pidfd, or its process is not to be seen
+/// here.
+pub(crate) fn pid_of(pidfd: BorrowedFd<'_>) -> Option<i32> {
+    use std::os::fd::AsRawFd;
+    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd())).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pid:"))?;
+    line.trim().parse().ok().filter(|&pid: &i32| pid > 0)
+}
+
+/// What a job takes beyond the rights of its user; empty: the kernel's own
+/// rules forbid it, though it is about the user's own code.
+fn needed(modes: Modes, wanted: Wanted, may_look: bool) -> Permissions {
+    let mut needed = Permissions::empty();
+    needed.set(Permissions::KERNEL, modes.kernel);
+    needed.set(Permissions::SYSTEM_WIDE, wanted == Wanted::System);
+    needed.set(Permissions::OTHERS_TASKS, wanted != Wanted::System && !may_look);
+    if needed.is_empty() { Permissions::OWN_TASKS } else { needed }
+}
+
+/// EACCES, and what is missing.
+fn missing(permissions: Permissions) -> Answer {
+    Answer { errno: libc::EACCES, value: permissions.bits().into() }
+}
+
+impl Grants {
+    pub(crate) fn new(user: Credentials, permissions: Permissions) -> Grants {
+        Grants { user, permissions, next: 1, granted: HashMap::new() }
+    }
+
+    /// Answers a request. `fd` came with it: a pidfd for a grant, the
+    /// group's leader for an event.
+    pub(crate) fn answer(
+        &mut self,
+        ask: Ask,
+        fd: Option<OwnedFd>,
+        stranger: &dyn Stranger,
+    ) -> (Answer, Option<OwnedFd>) {
+        let result = match ask {
+            Ask::Grant(job) => return (self.grant(job, fd, stranger), None),
+            Ask::Open { grant, tid, cpu, attr } => self.open(grant, (tid, cpu), &attr, fd),
+            Ask::Maps { grant, pid } => self.maps(grant, pid),
+            Ask::Release { grant } => {
+                self.granted.remove(&grant);
+                return (Answer::done(0), None);
+            }
+        };
+        match result {
+            Ok(fd) => (Answer::done(0), Some(fd)),
+            Err(answer) => (answer, None),
+        }
+    }
+
+    fn grant(&mut self, job: JobWords, fd: Option<OwnedFd>, stranger: &dyn Stranger) -> Answer {
+        if self.granted.len() >= MOST_GRANTS {
+            return Answer::refused(libc::EMFILE);
+        }
+        let process = match job.wanted {
+            Wanted::System => None,
+            Wanted::Held | Wanted::Process => match fd.and_then(Process::of) {
+                Some(process) => Some(process),
+                None => return Answer::refused(libc::EBADF),
+            },
+        };
+        let pid = process.as_ref().map_or(0, |process| process.pid);
+        let may_look = match job.wanted {
+            Wanted::System => true,
+            Wanted::Held | Wanted::Process => match stranger.may_look_at(&self.user, pid) {
+                Ok(may_look) => may_look,
+                Err(error) => return Answer::refused(error.raw_os_error().unwrap_or(libc::EIO)),
+            },
+        };
+        let lacking = needed(job.modes, job.wanted, may_look) - self.permissions;
+        if !lacking.is_empty() {
+            return missing(lacking);
+        }
+        let attrs = job.request(Pid(pid)).ok_or(libc::EINVAL).and_then(|request| {
+            granted_attrs(&request, self.permissions).map_err(|()| libc::EOPNOTSUPP)
+        });
+        let attrs = match attrs {
+            Ok(attrs) => attrs,
+            Err(errno) => return Answer::refused(errno),
+        };
+        if process.as_ref().is_some_and(|process| !process.is_alive()) {
+            return Answer::refused(libc::ESRCH);
+        }
+        let number = self.next;
+        self.next += 1;
+        self.granted.insert(number, Grant { attrs, process });
+        Answer::done(number)
+    }
+
+    fn open(
+        &self,
+        grant: u64,
+        (tid, cpu): (i32, i32),
+        words: &[u64],
+        leader: Option<OwnedFd>,
+    ) -> Result<OwnedFd, Answer> {
+        let grant = self.granted.get(&grant).ok_or(Answer::refused(libc::EBADF))?;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let attr = Attr::decode(&bytes, NATIVE_ORDER).map_err(|_| Answer::refused(libc::EINVAL))?;
+        if !grant.attrs.iter().any(|granted| weaker(&attr, granted).is_ok()) {
+            return Err(Answer::refused(libc::EACCES));
+        }
+        match &grant.process {
+            None if tid != -1 || cpu < 0 => return Err(Answer::refused(libc::EACCES)),
+            Some(process) if !process.has_thread(tid) => {
+                return Err(Answer::refused(libc::ESRCH));
+            }
+            _ => {}
+        }
+        // In the size that the worker has settled on with the kernel.
+        let mut encoded = EncodedAttr::in_size(&attr, attr.size.clamp(64, Attr::MAX_SIZE))
+            .map_err(|_| Answer::refused(libc::EINVAL))?;
+        let leader = leader.map(|fd| Event::received(fd, attr.read_format));
+        let place = Place { pid: tid, cpu, leader: leader.as_ref() };
+        let event = Event::open(&mut encoded, place).map_err(|error| Answer {
+            errno: error.raw_os_error().unwrap_or(libc::EIO),
+            value: encoded.size().into(),
+        })?;
+        // Where the process has ended meanwhile, the number may have become
+        // another's before the event was opened.
+        if grant.process.as_ref().is_some_and(|process| !process.is_alive()) {
+            return Err(Answer::refused(libc::ESRCH));
+        }
+        Ok(event.into())
+    }
+
+    fn maps(&self, grant: u64, pid: i32) -> Result<OwnedFd, Answer> {
+        let grant = self.granted.get(&grant).ok_or(Answer::refused(libc::EBADF))?;
+        if grant.process.as_ref().is_some_and(|process| process.pid != pid) || pid <= 0 {
+            return Err(Answer::refused(libc::EACCES));
+        }
+        let file = File::open(format!("/proc/{pid}/maps"))
+            .map_err(|error| Answer::refused(error.raw_os_error().unwrap_or(libc::EIO)))?;
+        if grant.process.as_ref().is_some_and(|process| !process.is_alive()) {
+            return Err(Answer::refused(libc::ESRCH));
+        }
+        Ok(file.into())
+    }
+}
+
+/// What a job opens, planned here and cut to what is permitted.
+fn granted_attrs(request: &Request, permissions: Permissions) -> Result<Vec<Attr>, ()> {
+    let facts = Facts::read_for(Path::new("/"), request).map_err(|_| ())?;
+    let plan = crate::plan(request, &facts).map_err(|_| ())?;
+    let mut attrs: Vec<Attr> = Attrs::of(&plan).all().cloned().collect();
+    attrs.iter_mut().for_each(|attr| restrict(attr, permissions));
+    Ok(attrs)
+}
+
+/// Asks the kernel in a process of that user's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernel;
+
+impl Stranger for Kernel {
+    fn may_look_at(&self, user: &Credentials, pid: i32) -> io::Result<bool> {
+        const YES: u8 = 0;
+        const NO: u8 = 1;
+        const GONE: u8 = 2;
+        let asked = child::fork(|| {
+            if user.assume().is_err() {
+                return 3;
+            }
+            match oracle::may_look_at(pid) {
+                Ok(()) => YES,
+                Err(error) if error.raw_os_error() == Some(libc::EPERM) => NO,
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => GONE,
+                Err(_) => 3,
+            }
+        })?;
+        match child::status_of(asked)? {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            Some(2) => Err(rustix::io::Errno::SRCH.into()),
+            _ => Err(io::Error::other("the kernel could not be asked as that user")),
+        }
+    }
+}

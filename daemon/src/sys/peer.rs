@@ -1,0 +1,62 @@
+//! Who is at the other end of a Unix socket, as the kernel noted it when the
+//! connection was made (SO_PEERGROUPS, SO_PEERPIDFD; unix(7)).
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+/// Groups that setgroups(2) takes at most.
+const MOST_GROUPS: usize = 65536;
+
+/// The supplementary groups of the peer.
+pub(crate) fn groups(socket: &impl AsFd) -> io::Result<Vec<u32>> {
+    let mut groups = vec![0u32; 64];
+    loop {
+        let mut bytes = u32::try_from(groups.len() * size_of::<u32>()).map_err(io::Error::other)?;
+        // SAFETY: the buffer has as many bytes as `bytes` says, and both
+        // outlive the call.
+        let result = unsafe {
+            libc::getsockopt(
+                socket.as_fd().as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_PEERGROUPS,
+                groups.as_mut_ptr().cast(),
+                &raw mut bytes,
+            )
+        };
+        let told = usize::try_from(bytes).map_err(io::Error::other)? / size_of::<u32>();
+        if result == 0 {
+            groups.truncate(told);
+            return Ok(groups);
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::ERANGE) || told <= groups.len() || told > MOST_GROUPS
+        {
+            return Err(error);
+        }
+        groups.resize(told, 0);
+    }
+}
+
+/// SO_PEERPIDFD of include/uapi/asm-generic/socket.h, Linux 6.5.
+const SO_PEERPIDFD: i32 = 77;
+
+/// The process that connected, which may have ended since.
+pub(crate) fn pidfd(socket: &impl AsFd) -> io::Result<OwnedFd> {
+    let mut fd: i32 = -1;
+    let mut bytes = u32::try_from(size_of_val(&fd)).map_err(io::Error::other)?;
+    // SAFETY: the kernel writes one i32 to `fd`, which outlives the call.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_PEERPIDFD,
+            (&raw mut fd).cast(),
+            &raw mut bytes,
+        )
+    };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel just made this descriptor; nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
