@@ -1,0 +1,81 @@
+//! The first bytes of a segment.
+
+/// Bytes of a header.
+pub const HEADER: usize = 48;
+const MAGIC: [u8; 8] = *b"HMSEGMT\0";
+/// The version that is written.
+const VERSION: u32 = 1;
+
+/// Which segment it is, and what its times mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Of the boot in which it was begun
+    /// (/proc/sys/kernel/random/boot_id): monotonic times of others do not
+    /// compare.
+    pub boot: [u8; 16],
+    /// CLOCK_REALTIME minus CLOCK_MONOTONIC when it was begun, nanoseconds.
+    pub realtime_offset: i64,
+    /// Segments of the session before it.
+    pub number: u64,
+}
+
+/// Bytes that are no segment's beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// Too short, or of something else.
+    #[error("no segment of a recording")]
+    Magic,
+    /// Written by a newer program.
+    #[error("a segment of version {version}; this program reads version {VERSION}")]
+    Version {
+        /// As it says.
+        version: u32,
+    },
+    /// Its bits have changed.
+    #[error("the header's checksum is wrong")]
+    Checksum,
+}
+
+impl Header {
+    /// As bytes.
+    pub fn encode(&self) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[16..32].copy_from_slice(&self.boot);
+        bytes[32..40].copy_from_slice(&self.realtime_offset.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.number.to_le_bytes());
+        let checksum = crc32fast::hash(&bytes);
+        bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// From the front of a segment.
+    ///
+    /// # Errors
+    /// [`HeaderError`]: none begins here.
+    pub fn decode(bytes: &[u8]) -> Result<Header, HeaderError> {
+        let mut bytes: [u8; HEADER] = *bytes.first_chunk().ok_or(HeaderError::Magic)?;
+        if bytes[..8] != MAGIC {
+            return Err(HeaderError::Magic);
+        }
+        let [_, _, _, _, _, _, _, _, v0, v1, v2, v3, c0, c1, c2, c3, ..] = bytes;
+        let version = u32::from_le_bytes([v0, v1, v2, v3]);
+        if version != VERSION {
+            return Err(HeaderError::Version { version });
+        }
+        bytes[12..16].fill(0);
+        if crc32fast::hash(&bytes) != u32::from_le_bytes([c0, c1, c2, c3]) {
+            return Err(HeaderError::Checksum);
+        }
+        let (mut boot, mut offset, mut number) = ([0; 16], [0; 8], [0; 8]);
+        boot.copy_from_slice(&bytes[16..32]);
+        offset.copy_from_slice(&bytes[32..40]);
+        number.copy_from_slice(&bytes[40..48]);
+        Ok(Header {
+            boot,
+            realtime_offset: i64::from_le_bytes(offset),
+            number: u64::from_le_bytes(number),
+        })
+    }
+}
