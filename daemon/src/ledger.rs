@@ -127,6 +127,24 @@ impl Ledger {
         self.lost.stop = self.by_event.iter().map(|account| account.lost.stop).sum();
     }
 
+    /// Takes over what a daemon says of a client's stream. A cause that is
+    /// not known here is of a newer daemon, and booked with the queue's.
+    pub(crate) fn take_over(&mut self, account: &crate::protocol::Account) {
+        self.kernel = account.kernel;
+        self.delivered = account.delivered;
+        (self.side_delivered, self.side_lost) = (account.side, account.side_lost);
+        self.tail_known = true;
+        for (cause, count) in &account.lost {
+            match self.lost.cause_mut(cause) {
+                Some(known) => *known += count,
+                None => self.lost.queue += count,
+            }
+        }
+        if let [only] = &mut self.by_event[..] {
+            (only.kernel, only.delivered, only.lost) = (self.kernel, self.delivered, self.lost);
+        }
+    }
+
     /// What neither arrived nor has a cause: 0 in a sound account; None when
     /// the kernel's count does not tell (see [`Ledger::kernel`]). Negative:
     /// more than the kernel counted.

@@ -4,27 +4,36 @@
 //! [`Facts::read_for`] looks, [`plan()`] decides (pure), a session acts.
 
 pub mod attach;
+mod broker;
 mod build_id;
 pub mod catalogue;
+pub mod client;
 pub mod command;
+mod credentials;
 pub mod emulated;
 pub mod event_spec;
 pub mod facts;
 pub mod ledger;
 pub mod open_error;
 mod open_files;
+mod passing;
+pub mod permission;
 pub mod plan;
 pub mod pmu_format;
 pub mod promises;
+pub mod protocol;
 pub mod refusal;
 pub mod request;
 mod ring;
 mod sampling;
 pub mod session;
 pub mod source;
+pub mod store;
+pub mod supervisor;
 mod synthesize;
 #[allow(unsafe_code, reason = "system calls and mapped memory; each block says why it holds")]
 mod sys;
+mod worker;
 
 pub use attach::AttachError;
 pub use command::{Command, CommandError, CommandStatus};

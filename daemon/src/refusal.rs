@@ -303,3 +303,16 @@ impl Refusal {
         }
     }
 }
+
+impl Refusal {
+    /// Whether it is rights that are missing, which a daemon may have.
+    pub fn is_denial(&self) -> bool {
+        matches!(
+            self,
+            Refusal::KernelDenied { .. }
+                | Refusal::SystemDenied { .. }
+                | Refusal::OtherUser { .. }
+                | Refusal::IbsSeesKernel { .. }
+        )
+    }
+}

@@ -29,6 +29,11 @@ pub trait Sampling: fmt::Debug {
     /// What was modelled, when that is who counts.
     fn model(&self) -> Option<String>;
 
+    /// In whose process the events are open, in words.
+    fn served(&self) -> &str {
+        "in process (no daemon)"
+    }
+
     /// Said to the user so far: the plan's notes and the session's.
     fn notes(&self) -> Vec<String>;
 

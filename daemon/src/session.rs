@@ -22,6 +22,7 @@ mod wait;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use record::{Pid, Tid};
@@ -30,6 +31,7 @@ use rustix::process::{PidfdFlags, pidfd_open};
 use crate::attach::{AttachError, Attached, attach};
 use crate::command::Command;
 use crate::ledger::Ledger;
+use crate::permission::Scrub;
 use crate::{Fallback, Plan, PlannedEvent, Target, open_files};
 use attrs::Attrs;
 pub use error::{OpenError, SessionError};
@@ -57,15 +59,20 @@ const SET_USER_ID: &str = "the command is a set-user-ID or set-group-ID program 
 pub struct Settings {
     /// The command and its arguments, for [`Target::Command`].
     pub command: Vec<OsString>,
+    /// For [`Target::Command`] without a command here: somebody else's child
+    /// that waits before its exec.
+    pub held: Option<(Pid, Arc<OwnedFd>)>,
     /// Samples after which sampling stops; None: no limit.
     pub count: Option<u64>,
+    /// Samples that show something of the kernel are dropped, and counted.
+    pub scrub: bool,
     /// Where /proc is: `/`.
     pub root: PathBuf,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { command: Vec::new(), count: None, root: "/".into() }
+        Settings { command: Vec::new(), held: None, count: None, scrub: false, root: "/".into() }
     }
 }
 
@@ -97,6 +104,8 @@ pub struct Session {
     drop_twins: bool,
     ids: Ids,
     owners: Owners,
+    /// For each event of the ledger, what shows the kernel in its samples.
+    scrubs: Vec<Scrub>,
     /// The attached process and its children, read at once: they may end
     /// before the preamble is written.
     described: Described,
@@ -135,12 +144,14 @@ impl Session {
         Session::open_on(&Linux, plan, settings)
     }
 
-    fn open_on(
+    /// The same, on what stands for the kernel.
+    pub(crate) fn open_on(
         kernel: &dyn Kernel,
         plan: Plan,
         settings: Settings,
     ) -> Result<Session, SessionError> {
         let command = match plan.target {
+            Target::Command if settings.held.is_some() => None,
             Target::Command => Some(Command::hold(&settings.command)?),
             Target::Process(_) | Target::System => None,
         };
@@ -163,7 +174,12 @@ impl Session {
         match plan.target {
             Target::System => attached.sets.extend(opener.open(None)?),
             Target::Command => {
-                let pid = command.as_ref().map_or(Pid(0), Command::pid);
+                let held = settings.held.as_ref();
+                if let Some((_, held)) = held {
+                    pidfd = Some(held.try_clone().map_err(SessionError::system("dup"))?);
+                }
+                let held = held.map_or(Pid(0), |(pid, _)| *pid);
+                let pid = command.as_ref().map_or(held, Command::pid);
                 let set = opener.open(Some(Tid(pid.0)))?;
                 attached.sets.push(set.ok_or(AttachError::Gone { pid })?);
             }
@@ -187,6 +203,10 @@ impl Session {
         let lane = |ring: &CpuRings| Lane::new(Owner::of(ring.cpu, &attrs, &ids));
         let lanes = rings.iter().map(lane).collect();
         let owners = Owners::new(&attrs, &ids);
+        let scrubs = match settings.scrub {
+            true => attrs.sampled().map(|(_, event)| Scrub::new(&event.attr)).collect(),
+            false => Vec::new(),
+        };
         let ledger = Ledger::of(attrs.sampled().map(|(_, event)| event.name.as_str()));
         let sample_rate = sample_rate(&settings.root);
         Ok(Session {
@@ -207,6 +227,7 @@ impl Session {
             drop_twins: attached.certainty.untraced,
             ids,
             owners,
+            scrubs,
             described,
             ledger,
             seen: Seen::default(),

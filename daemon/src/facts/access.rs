@@ -82,6 +82,8 @@ pub struct Access {
     pub kptr_restrict: Option<i32>,
     /// Lockdown state.
     pub lockdown: Option<Lockdown>,
+    /// This process is in a user namespace other than the initial one.
+    pub in_namespace: bool,
     /// RLIMIT_MEMLOCK, bytes.
     pub memlock: Option<Limit>,
     /// RLIMIT_NOFILE, descriptors.
@@ -93,17 +95,19 @@ impl Access {
         let (uid, capabilities) = read_status(tree)?;
         let (memlock, nofile) = read_limits(tree)?;
         let sysctl = |name: &str| format!("proc/sys/kernel/{name}");
+        let in_namespace = !in_initial_namespace(tree)?;
         Ok(Access {
             uid,
-            capabilities: if in_initial_namespace(tree)? {
-                capabilities
-            } else {
+            capabilities: if in_namespace {
                 capabilities.map(|_| Capabilities::default())
+            } else {
+                capabilities
             },
             paranoid: tree.number(sysctl("perf_event_paranoid"))?,
             mlock_kb: tree.number(sysctl("perf_event_mlock_kb"))?,
             kptr_restrict: tree.number(sysctl("kptr_restrict"))?,
             lockdown: read_lockdown(tree)?,
+            in_namespace,
             memlock,
             nofile,
         })

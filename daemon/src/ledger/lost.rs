@@ -21,8 +21,14 @@ pub struct Lost {
     pub foreign: u64,
     /// Times that bytes in a ring were no record; each may hide several.
     pub parse_error: u64,
+    /// They showed something of the kernel to a user who may not see it.
+    pub scrubbed: u64,
     /// The sink failed: a full disk, a closed pipe.
     pub sink: u64,
+    /// Of a session of the daemon: a client took its records too slowly.
+    pub queue: u64,
+    /// Of a session of the daemon: delivered before a client joined.
+    pub before: u64,
     /// In the moment of stopping, one a CPU at most: the kernel had counted
     /// the event, and was told to stop before it wrote the record
     /// (perf_swevent_event() looks at the event's state after counting,
@@ -42,7 +48,25 @@ impl Lost {
         self.total() - self.beyond_count
     }
 
-    pub(super) fn causes(&self) -> [(&'static str, u64); 8] {
+    /// The count of a cause by its name; None: no cause is called so.
+    pub(crate) fn cause_mut(&mut self, name: &str) -> Option<&mut u64> {
+        Some(match name {
+            "ring" => &mut self.ring,
+            "collision" => &mut self.collision,
+            "count" => &mut self.beyond_count,
+            "duplicate" => &mut self.duplicate,
+            "foreign" => &mut self.foreign,
+            "parse" => &mut self.parse_error,
+            "scrubbed" => &mut self.scrubbed,
+            "sink" => &mut self.sink,
+            "queue" => &mut self.queue,
+            "before" => &mut self.before,
+            "stop" => &mut self.stop,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn causes(&self) -> [(&'static str, u64); 11] {
         [
             ("ring", self.ring),
             ("collision", self.collision),
@@ -50,7 +74,10 @@ impl Lost {
             ("duplicate", self.duplicate),
             ("foreign", self.foreign),
             ("parse", self.parse_error),
+            ("scrubbed", self.scrubbed),
             ("sink", self.sink),
+            ("queue", self.queue),
+            ("before", self.before),
             ("stop", self.stop),
         ]
     }

@@ -73,6 +73,9 @@ pub enum SessionError {
         /// What it is.
         what: String,
     },
+    /// The daemon does not serve, or has broken off.
+    #[error(transparent)]
+    Daemon(#[from] crate::client::ClientError),
     /// The sink took no more. The session goes on, counts what it cannot
     /// write as lost, and [`finish`](super::Session::finish) still works.
     #[error("the records cannot be written: {0}")]

@@ -9,6 +9,7 @@ use super::owner::{Claim, Owned, Owner};
 use super::sink::Outbox;
 use super::{Seen, Session, SessionError, Sink};
 use crate::ledger::Ledger;
+use crate::permission::Scrub;
 use crate::ring::{Drained, Lent};
 use crate::sys::event::NATIVE_ORDER;
 use record::stream::write;
@@ -111,7 +112,7 @@ impl Session {
         let late = move |lent: Lent<'_>| cutoff.is_some_and(|cutoff| cutoff.excludes(lent));
         let (ring, lane) = (&mut self.rings[index].samples, &mut self.lanes[index]);
         let (ledger, seen, outbox) = (&mut self.ledger, &mut self.seen, &mut self.outbox);
-        let (owners, owner) = (&self.owners, lane.owner);
+        let (owners, owner, scrubs) = (&self.owners, lane.owner, &self.scrubs);
         ring.drain(|lent| {
             if lent.header.kind != RecordType::SAMPLE {
                 other(lent, seen, ledger);
@@ -130,7 +131,11 @@ impl Session {
                 ledger.lost.foreign += 1;
                 return;
             };
-            if twins && lane.is_twin(event, lent) {
+            let shows_kernel =
+                |scrub: &Scrub| scrub.shows_kernel(lent.header.misc, |offset| lent.word(offset));
+            if scrubs.get(event).is_some_and(shows_kernel) {
+                ledger.lose(event, 1, |lost| &mut lost.scrubbed);
+            } else if twins && lane.is_twin(event, lent) {
                 ledger.lose(event, 1, |lost| &mut lost.duplicate);
             } else if seen.samples >= limit || late(lent) {
                 ledger.lose(event, 1, |lost| &mut lost.beyond_count);

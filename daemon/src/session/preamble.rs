@@ -19,6 +19,15 @@ const LONG_WORD: usize = 4096;
 pub(crate) const SIDE_NAME: &str = "dummy:HG";
 
 impl Session {
+    /// What a side record of the stream ends in, all zeros; and whether its
+    /// samples begin with their event's id.
+    pub(crate) fn trailer(&self) -> (Vec<u8>, bool) {
+        let identified = SampleType::IDENTIFIER;
+        let mut events = self.attrs.sampled();
+        let all = events.all(|(_, event)| event.attr.sample_type.contains(identified));
+        (Synthesizer::trailer(&self.attrs.side), all)
+    }
+
     /// Writes what comes before the first record: header, events, promises,
     /// machine, the kernel's mappings. `command_line` is this program's.
     ///

@@ -1,0 +1,270 @@
+//! A session that the daemon runs, as if it were one's own.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+
+use record::Pid;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{PidfdFlags, pidfd_open};
+
+use super::{Client, ClientError, Heard, unexpected};
+use crate::facts::Capabilities;
+use crate::ledger::Ledger;
+use crate::protocol::{Account, Job, Reply, Started, Verb, WhenSlow, WireTarget};
+use crate::session::{Pass, SessionError, Settings, Sink, TargetState};
+use crate::{AttachError, Command, Facts, Fallback, Plan, PlannedEvent, Request, Sampling, Target};
+
+/// A session of the daemon's, and its stream.
+#[derive(Debug)]
+pub struct Remote {
+    client: Client,
+    started: Started,
+    /// As planned here, for what is said to the user.
+    plan: Plan,
+    command: Option<Command>,
+    notes: Vec<String>,
+    state: TargetState,
+    ended: Option<(String, Account)>,
+    sink_error: Option<String>,
+    asked_to_stop: bool,
+}
+
+/// How long the last records may take to come.
+const LAST: Duration = Duration::from_secs(10);
+
+impl Remote {
+    /// Opens a session there. A command is forked here and waits.
+    ///
+    /// # Errors
+    /// The daemon's refusal; a command that is none.
+    pub fn open(
+        mut client: Client,
+        request: &Request,
+        settings: &Settings,
+    ) -> Result<Remote, SessionError> {
+        let plan = plan(request)?;
+        let command = match request.target {
+            Target::Command => Some(Command::hold(&settings.command)?),
+            Target::Process(_) | Target::System => None,
+        };
+        let (target, pidfd) = match (request.target, &command) {
+            (Target::Process(pid), _) => {
+                (WireTarget::Process { pid: pid.0, start_time: None }, Some(open_pidfd(pid)?))
+            }
+            (Target::Command, Some(command)) => {
+                let pidfd = command.as_fd().try_clone_to_owned();
+                (WireTarget::Held, Some(pidfd.map_err(SessionError::system("dup"))?))
+            }
+            _ => (WireTarget::System, None),
+        };
+        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let job = Job {
+            event: request.event.0.clone(),
+            masks: request.masks.clone(),
+            user: request.modes.user,
+            kernel: request.modes.kernel,
+            interval: request.interval,
+            allow_skid: request.allow_skid,
+            data_mappings: request.data_mappings,
+            ring_pages: request.ring_pages,
+            count: settings.count,
+            target,
+            command_line: words.collect(),
+        };
+        let start = Verb::Start { job, when_slow: WhenSlow::DropNewest };
+        let started = match client.ask(&start, pidfd.as_ref().map(AsFd::as_fd))? {
+            Reply::Started(started) => started,
+            other => return Err(unexpected(&other).into()),
+        };
+        let notes = started.notes.clone();
+        Ok(Remote {
+            client,
+            started,
+            plan,
+            command,
+            notes,
+            state: TargetState::Running,
+            ended: None,
+            sink_error: None,
+            asked_to_stop: false,
+        })
+    }
+
+    /// Hands on what has come, up to the stream's end.
+    fn pump(&mut self, sink: &mut dyn Sink) -> Result<bool, SessionError> {
+        let mut any = false;
+        while self.ended.is_none() && (self.client.has_frame() || self.is_ready(Duration::ZERO)?) {
+            any = true;
+            self.hear(sink)?;
+        }
+        Ok(any)
+    }
+
+    fn hear(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
+        let failed = &mut self.sink_error;
+        let mut data = |bytes: &[u8]| match failed {
+            Some(_) => Ok(()),
+            None => sink.write(bytes).inspect_err(|error| {
+                *failed = Some(error.to_string());
+            }),
+        };
+        match self.client.hear(&mut data)? {
+            Heard::Data | Heard::Reply(Reply::Done) => {}
+            Heard::Reply(Reply::End { reason, client, .. }) => {
+                self.ended = Some((reason, client));
+            }
+            Heard::Reply(Reply::Refused(complaint)) => {
+                return Err(ClientError::Refused(complaint).into());
+            }
+            Heard::Reply(other) => return Err(unexpected(&other).into()),
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self, timeout: Duration) -> Result<bool, SessionError> {
+        let fds = &mut [PollFd::from_borrowed_fd(self.client.as_fd(), PollFlags::IN)];
+        wait_for(fds, timeout)
+    }
+}
+
+fn wait_for(fds: &mut [PollFd<'_>], timeout: Duration) -> Result<bool, SessionError> {
+    let spec = Timespec {
+        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
+    };
+    match poll(fds, Some(&spec)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(errno) => Err(SessionError::System { call: "poll", error: errno.into() }),
+    }
+}
+
+/// As the daemon will plan it, for what is said of the events.
+fn plan(request: &Request) -> Result<Plan, SessionError> {
+    let mut facts = Facts::read_for(Path::new("/"), request)
+        .map_err(|error| SessionError::Preamble(error.to_string()))?;
+    facts.access.capabilities = Some(Capabilities(u64::MAX));
+    crate::plan(request, &facts).map_err(|refusal| SessionError::Preamble(refusal.to_string()))
+}
+
+fn open_pidfd(pid: Pid) -> Result<OwnedFd, AttachError> {
+    let raw = rustix::process::Pid::from_raw(pid.0).ok_or(AttachError::Absent { pid })?;
+    pidfd_open(raw, PidfdFlags::empty()).map_err(|errno| match errno {
+        rustix::io::Errno::SRCH => AttachError::Absent { pid },
+        other => AttachError::Look { pid, error: other.into() },
+    })
+}
+
+impl Sampling for Remote {
+    fn name(&self) -> &str {
+        &self.started.name
+    }
+
+    fn target(&self) -> Target {
+        self.plan.target
+    }
+
+    fn planned(&self) -> &[PlannedEvent] {
+        &self.plan.events
+    }
+
+    fn opened(&self) -> &[PlannedEvent] {
+        &self.plan.events
+    }
+
+    fn given_up(&self) -> &[Fallback] {
+        &[]
+    }
+
+    fn model(&self) -> Option<String> {
+        None
+    }
+
+    fn served(&self) -> &str {
+        match self.started.granted {
+            Some(_) => "by the daemon (its policy grants it)",
+            None => "by the daemon (with this user's rights)",
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+
+    fn last_notes(&self) -> &[String] {
+        &[]
+    }
+
+    /// The daemon writes it.
+    fn preamble(
+        &mut self,
+        _facts: &Facts,
+        _command_line: &[String],
+        sink: &mut dyn Sink,
+    ) -> Result<(), SessionError> {
+        self.pump(sink)?;
+        Ok(())
+    }
+
+    fn start(&mut self, _sink: &mut dyn Sink) -> Result<(), SessionError> {
+        if let Some(command) = &mut self.command {
+            command.release()?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
+        if self.ended.is_some() {
+            self.state = TargetState::Gone;
+        } else if !self.client.has_frame() {
+            let command = self.command.as_ref().map(AsFd::as_fd);
+            let command = command.filter(|_| self.state == TargetState::Running);
+            let watched: [Option<BorrowedFd<'_>>; 2] = [Some(self.client.as_fd()), command];
+            let mut fds: Vec<PollFd<'_>> = watched
+                .into_iter()
+                .flatten()
+                .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+                .collect();
+            wait_for(&mut fds, timeout)?;
+            if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+                self.state = TargetState::Left;
+            }
+        }
+        Ok(self.state)
+    }
+
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
+        let before = self.sink_error.is_some();
+        self.pump(sink)?;
+        match &self.sink_error {
+            Some(error) if !before => Err(SessionError::Sink(io::Error::other(error.clone()))),
+            _ => Ok(Pass { limit_reached: self.ended.is_some(), ..Pass::default() }),
+        }
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError> {
+        if self.ended.is_none() && !self.asked_to_stop {
+            self.asked_to_stop = true;
+            self.client.tell(&Verb::Stop { session: self.started.session }, None)?;
+        }
+        while self.ended.is_none() {
+            if !self.client.has_frame() && !self.is_ready(LAST)? {
+                let error = io::ErrorKind::TimedOut.into();
+                return Err(ClientError::Gone(error).into());
+            }
+            self.hear(sink)?;
+        }
+        let mut ledger = Ledger::of(self.plan.events.iter().map(|event| event.name.as_str()));
+        if let Some((_, account)) = &self.ended {
+            ledger.take_over(account);
+        }
+        ledger.sink_error = self.sink_error.clone();
+        Ok(ledger)
+    }
+
+    fn command(&mut self) -> Option<&mut Command> {
+        self.command.as_mut()
+    }
+}

@@ -1,0 +1,170 @@
+//! `/etc/ebsd.toml`: who may what, how much, and what is always recorded.
+
+mod file;
+mod size;
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::policy::{Group, Policy};
+use crate::permission::Permission;
+pub use file::FileError;
+pub use size::Size;
+
+/// The configuration as it is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Who may what.
+    pub policy: Policy,
+    /// How much.
+    pub limits: Limits,
+}
+
+/// How much of everything there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Connections of one user.
+    pub connections_per_user: u32,
+    /// Connections in all.
+    pub connections: u32,
+    /// Sessions of one user.
+    pub sessions_per_user: u32,
+    /// Rings and queues of one user, bytes.
+    pub memory_per_user: Size,
+    /// Rings and queues in all, bytes.
+    pub memory: Size,
+    /// What may wait for one client, bytes.
+    pub queue: Size,
+    /// The smallest interval that others than the superuser may ask for.
+    pub least_interval: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        const MIB: u64 = 1024 * 1024;
+        Limits {
+            connections_per_user: 16,
+            connections: 64,
+            sessions_per_user: 4,
+            memory_per_user: Size(64 * MIB),
+            memory: Size(256 * MIB),
+            queue: Size(8 * MIB),
+            least_interval: 1,
+        }
+    }
+}
+
+/// The file's form.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Text {
+    limits: Limits,
+    allow: Vec<Allow>,
+}
+
+/// By its name or its number.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum GroupName {
+    Number(u32),
+    Name(String),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Allow {
+    group: GroupName,
+    permissions: Vec<Permission>,
+}
+
+/// Why a configuration is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file may not be trusted, or not be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It is no configuration.
+    #[error("{}: {error}", .path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// Line, column and what is wrong.
+        error: toml::de::Error,
+    },
+    /// A group that does not exist.
+    #[error(
+        "{}: there is no group {group:?}; create it (groupadd --system {group}) or take it out",
+        .path.display()
+    )]
+    Group {
+        /// The file.
+        path: PathBuf,
+        /// As written.
+        group: String,
+    },
+    /// A limit that nothing would fit in.
+    #[error("{}: {what} is {value}: give at least {least}", .path.display())]
+    Limit {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        what: &'static str,
+        /// As written.
+        value: u64,
+        /// The smallest that works.
+        least: u64,
+    },
+}
+
+impl Config {
+    /// Reads a file. Owned by `owner` or the superuser, or it is refused:
+    /// who can write it can give himself any right.
+    ///
+    /// # Errors
+    /// What is wrong with the file, with its line.
+    pub fn read(path: &Path, owner: u32) -> Result<Config, ConfigError> {
+        let text = file::read(path, owner)?;
+        Config::parse(&text, path, &|name| uzers::get_group_by_name(name).map(|group| group.gid()))
+    }
+
+    fn parse(
+        text: &str,
+        path: &Path,
+        gid_of: &dyn Fn(&str) -> Option<u32>,
+    ) -> Result<Config, ConfigError> {
+        let path = || path.to_owned();
+        let text: Text =
+            toml::from_str(text).map_err(|error| ConfigError::Text { path: path(), error })?;
+        let mut groups = Vec::new();
+        for Allow { group, permissions } in text.allow {
+            let gid = match group {
+                GroupName::Number(gid) => gid,
+                GroupName::Name(name) => {
+                    gid_of(&name).ok_or_else(|| ConfigError::Group { path: path(), group: name })?
+                }
+            };
+            groups.push(Group { gid, permissions });
+        }
+        let limits = text.limits;
+        let least: [(&'static str, u64, u64); 7] = [
+            ("limits.connections_per_user", limits.connections_per_user.into(), 1),
+            ("limits.connections", limits.connections.into(), 1),
+            ("limits.sessions_per_user", limits.sessions_per_user.into(), 1),
+            ("limits.memory_per_user", limits.memory_per_user.0, 1 << 20),
+            ("limits.memory", limits.memory.0, 1 << 20),
+            ("limits.queue", limits.queue.0, 64 << 10),
+            ("limits.least_interval", limits.least_interval, 1),
+        ];
+        match least.into_iter().find(|(_, value, least)| value < least) {
+            Some((what, value, least)) => {
+                Err(ConfigError::Limit { path: path(), what, value, least })
+            }
+            None => Ok(Config { policy: Policy { groups }, limits }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

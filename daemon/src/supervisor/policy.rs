@@ -1,0 +1,32 @@
+//! Who may sample more than the kernel lets them.
+
+use crate::credentials::Credentials;
+use crate::permission::{Permission, Permissions};
+
+/// Permissions of a group's members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The group's id.
+    pub gid: u32,
+    /// What its members may.
+    pub permissions: Vec<Permission>,
+}
+
+/// Who may what. The superuser may all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Groups with permissions.
+    pub groups: Vec<Group>,
+}
+
+impl Policy {
+    /// What a user may beyond the kernel's rules.
+    pub(super) fn permissions(&self, user: &Credentials) -> Permissions {
+        if user.uid == 0 {
+            return Permissions::all();
+        }
+        let member = |group: &&Group| user.gid == group.gid || user.groups.contains(&group.gid);
+        let granted = self.groups.iter().filter(member).flat_map(|group| &group.permissions);
+        granted.fold(Permissions::empty(), |all, one| all | one.bit())
+    }
+}

@@ -1,0 +1,134 @@
+//! The supervisor's side of one worker.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, Signal, pidfd_open, set_dumpable_behavior,
+    set_parent_process_death_signal,
+};
+
+use crate::broker::{ASK_BYTES, Answer, Ask, Grants, Stranger};
+use crate::credentials::Credentials;
+use crate::passing;
+use crate::permission::Permissions;
+use crate::sys::child;
+use crate::worker::{self, Start};
+
+/// A worker that runs.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) user: Credentials,
+    pid: i32,
+    pidfd: OwnedFd,
+    control: OwnedFd,
+    broker: OwnedFd,
+    grants: Grants,
+}
+
+/// One that was told to end.
+#[derive(Debug)]
+pub(super) struct Leaving {
+    pid: i32,
+    pidfd: OwnedFd,
+}
+
+fn pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?)
+}
+
+impl Worker {
+    /// Forks one.
+    pub(super) fn start(user: Credentials, permissions: Permissions) -> io::Result<Worker> {
+        let (control, theirs) = pair(SocketType::STREAM)?;
+        let (broker, their_broker) = pair(SocketType::SEQPACKET)?;
+        let grants = Grants::new(user.clone(), permissions);
+        let supervisor = rustix::process::getpid();
+        let pid = child::fork(|| {
+            // Before it becomes its user's process, who could look into it.
+            let prepared = set_dumpable_behavior(DumpableBehavior::NotDumpable)
+                .and_then(|()| set_parent_process_death_signal(Some(Signal::KILL)));
+            if prepared.is_err() || rustix::process::getppid() != Some(supervisor) {
+                return 1;
+            }
+            let kept = [&theirs, &their_broker].map(|fd| fd.try_clone());
+            let [Ok(control), Ok(broker)] = kept else { return 1 };
+            child::close_all_but(&[control.as_fd(), broker.as_fd()]);
+            worker::run(Start { user: user.clone(), permissions, control, broker })
+        })?;
+        let raw = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
+        let pidfd = pidfd_open(raw, PidfdFlags::empty())?;
+        tracing::info!(pid, uid = user.uid, "a worker starts");
+        Ok(Worker { user, pid, pidfd, control, broker, grants })
+    }
+
+    /// What is to be watched: requests, and its end.
+    pub(super) fn watched(&self) -> [BorrowedFd<'_>; 2] {
+        [self.broker.as_fd(), self.pidfd.as_fd()]
+    }
+
+    /// Gives it a connection.
+    pub(super) fn give(&self, stream: BorrowedFd<'_>) -> io::Result<()> {
+        passing::send(&self.control, b"client", &[stream]).map(|_| ())
+    }
+
+    /// Answers one request.
+    pub(super) fn answer(&mut self, stranger: &dyn Stranger) {
+        let mut bytes = [0; ASK_BYTES];
+        let received = match passing::receive(&self.broker, &mut bytes) {
+            Ok(received) if received.bytes > 0 => received,
+            // It is ending, which its pidfd will tell.
+            Ok(_) => return,
+            Err(error) => {
+                tracing::warn!(%error, "a worker cannot be heard");
+                return;
+            }
+        };
+        let fd = received.fds.into_iter().next();
+        let (answer, fd) = match Ask::decode(&bytes[..received.bytes]) {
+            Some(ask) => self.grants.answer(ask, fd, stranger),
+            None => (Answer::refused(libc::EINVAL), None),
+        };
+        let fds: Vec<BorrowedFd<'_>> = fd.as_ref().map(AsFd::as_fd).into_iter().collect();
+        if let Err(error) = passing::send(&self.broker, &answer.encode(), &fds) {
+            tracing::warn!(%error, "a worker cannot be answered");
+        }
+    }
+
+    /// Whether it has ended; it is reaped then.
+    pub(super) fn has_ended(&mut self) -> bool {
+        has_ended(self.pid, self.pidfd.as_fd())
+    }
+
+    /// Closes its line: it ends its sessions and itself.
+    pub(super) fn end(self) -> Leaving {
+        Leaving { pid: self.pid, pidfd: self.pidfd }
+    }
+}
+
+impl Leaving {
+    pub(super) fn has_ended(&mut self) -> bool {
+        has_ended(self.pid, self.pidfd.as_fd())
+    }
+
+    pub(super) fn kill(self) {
+        // Both fail where it has just ended.
+        let _gone = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
+        let _reaped = child::status_of(self.pid);
+    }
+}
+
+fn has_ended(pid: i32, pidfd: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
+    let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+    if !poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready > 0) {
+        return false;
+    }
+    match child::status_of(pid) {
+        Ok(Some(0)) => tracing::info!(pid, "a worker has ended"),
+        status => tracing::warn!(pid, ?status, "a worker has broken off"),
+    }
+    true
+}

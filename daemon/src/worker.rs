@@ -1,0 +1,104 @@
+//! The process that serves one user: owns their rings, queues and
+//! connections, and has no rights but theirs.
+
+mod bell;
+mod complaint;
+mod connection;
+mod drive;
+mod fan;
+mod hub;
+mod intake;
+mod job;
+mod queue;
+mod share;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::task::LocalSet;
+
+use crate::broker::Broker;
+use crate::credentials::Credentials;
+use crate::passing;
+use crate::permission::Permissions;
+use hub::Hub;
+
+/// Locked memory that one user's rings may have, bytes.
+const LOCKED: u64 = 64 * 1024 * 1024;
+
+/// What a worker starts with.
+#[derive(Debug)]
+pub(crate) struct Start {
+    pub(crate) user: Credentials,
+    pub(crate) permissions: Permissions,
+    /// Connections come through it; its end is the worker's.
+    pub(crate) control: OwnedFd,
+    pub(crate) broker: OwnedFd,
+}
+
+/// A worker's life, in a process of its own that is not dumpable; gives its
+/// exit status.
+pub(crate) fn run(start: Start) -> u8 {
+    match live(start) {
+        Ok(()) => 0,
+        Err(error) => {
+            tracing::error!(%error, "the worker ends");
+            1
+        }
+    }
+}
+
+fn live(start: Start) -> io::Result<()> {
+    let Start { user, permissions, control, broker } = start;
+    confine(&user)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let hub = Rc::new(Hub::new(user, permissions, Arc::new(Broker::new(broker))));
+    LocalSet::new().block_on(&runtime, serve(control, hub))
+}
+
+/// Gives up all rights but the user's, for good.
+fn confine(user: &Credentials) -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    // Rings are locked memory. Without the right to raise it the limit stays
+    // as it was, and rings get smaller, which is said.
+    let locked = Rlimit { current: Some(LOCKED), maximum: Some(LOCKED) };
+    let _as_it_was = setrlimit(Resource::Memlock, locked);
+    user.assume()?;
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
+    rustix::thread::set_no_new_privs(true)?;
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    Ok(())
+}
+
+/// Takes connections until the supervisor closes the control socket.
+async fn serve(control: OwnedFd, hub: Rc<Hub>) -> io::Result<()> {
+    let control = listening(control)?;
+    loop {
+        let mut byte = [0; 8];
+        let received = control
+            .async_io(Interest::READABLE, || passing::receive(control.as_fd(), &mut byte))
+            .await?;
+        if received.bytes == 0 {
+            hub.stop_all("the daemon is ending").await;
+            return Ok(());
+        }
+        for fd in received.fds {
+            let stream = listening(fd)?;
+            tokio::task::spawn_local(connection::serve(stream, Rc::clone(&hub)));
+        }
+    }
+}
+
+/// A socket for the runtime.
+fn listening(socket: OwnedFd) -> io::Result<UnixStream> {
+    let socket = net::UnixStream::from(socket);
+    socket.set_nonblocking(true)?;
+    UnixStream::from_std(socket)
+}

@@ -1,0 +1,227 @@
+//! One stream to many clients: each chunk is made once and shared.
+
+use std::io;
+use std::sync::Arc;
+
+use record::{Misc, RecordHeader, RecordType, SideRecord};
+use rustc_hash::FxHashMap;
+
+use super::bell::Bell;
+use super::queue::{Feed, Level};
+use crate::protocol::{Account, WhenSlow};
+use crate::session::Sink;
+use crate::sys::event::NATIVE_ORDER;
+
+/// How a stream ended.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    pub(crate) reason: String,
+    pub(crate) session: Account,
+}
+
+/// What the stream has given so far, side records apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Passed {
+    pub(crate) samples: u64,
+    pub(crate) side: u64,
+}
+
+/// A client of the stream.
+#[derive(Debug)]
+pub(crate) struct Subscriber {
+    pub(crate) feed: Feed,
+    pub(crate) bell: Bell,
+    pub(crate) when_slow: WhenSlow,
+    /// What this client has been given, and what not.
+    pub(crate) share: Arc<super::share::Share>,
+    /// Samples dropped since the last gap was told, by event id.
+    pub(crate) gap: FxHashMap<u64, u64>,
+}
+
+/// All clients of a session.
+#[derive(Debug, Default)]
+pub(crate) struct Fan {
+    subscribers: Vec<Subscriber>,
+    /// Zeros behind a LOST record, but for the id where the trailer ends in
+    /// one.
+    trailer: Vec<u8>,
+    /// Samples begin with their event's id.
+    identified: bool,
+    passed: Passed,
+}
+
+impl Fan {
+    /// For a stream whose side records have this trailer.
+    pub(crate) fn new(trailer: Vec<u8>, identified: bool) -> Fan {
+        Fan { trailer, identified, ..Fan::default() }
+    }
+
+    /// Adds a client, to be sent the stream's preamble first.
+    pub(crate) fn add(&mut self, mut subscriber: Subscriber, preamble: &Arc<[u8]>) {
+        subscriber.share.join(&self.passed);
+        subscriber.feed.push(Arc::clone(preamble));
+        subscriber.bell.ring();
+        self.subscribers.push(subscriber);
+    }
+
+    /// Forgets clients that have gone.
+    pub(crate) fn prune(&mut self) {
+        self.subscribers.retain(|subscriber| !subscriber.feed.is_abandoned());
+    }
+
+    /// Whether anybody takes the stream.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.subscribers.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.subscribers.len()
+    }
+
+    /// Bytes that wait for clients.
+    pub(crate) fn queued(&self) -> u64 {
+        let load = |s: &Subscriber| s.feed.queued().load(std::sync::atomic::Ordering::Relaxed);
+        self.subscribers.iter().map(load).sum()
+    }
+
+    /// Ends the stream for all.
+    pub(crate) fn end(&mut self, ending: Ending) {
+        let ending = Arc::new(ending);
+        for mut subscriber in self.subscribers.drain(..) {
+            subscriber.tell_gap(&self.trailer);
+            subscriber.feed.end(Arc::clone(&ending));
+            subscriber.bell.ring();
+        }
+    }
+}
+
+impl Sink for Fan {
+    /// Never fails: what a client has no room for is that client's loss.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let chunk = Chunk::new(bytes);
+        self.passed.samples += chunk.samples;
+        self.passed.side += chunk.side;
+        let whole: Arc<[u8]> = bytes.into();
+        let mut thinned = None;
+        let (trailer, identified) = (&self.trailer, self.identified);
+        self.subscribers.retain_mut(|subscriber| {
+            let kept = subscriber.give(&chunk, &whole, &mut thinned, (trailer, identified));
+            subscriber.bell.ring();
+            kept
+        });
+        Ok(())
+    }
+}
+
+impl Subscriber {
+    /// Whether it stays a subscriber.
+    fn give(
+        &mut self,
+        chunk: &Chunk<'_>,
+        whole: &Arc<[u8]>,
+        thinned: &mut Option<Arc<[u8]>>,
+        (trailer, identified): (&[u8], bool),
+    ) -> bool {
+        if self.feed.is_abandoned() {
+            return false;
+        }
+        let level = self.feed.level(whole.len());
+        if level == Level::Low || chunk.samples == 0 && level == Level::High {
+            self.tell_gap(trailer);
+            if self.feed.push(Arc::clone(whole)) {
+                self.share.took(chunk.samples, chunk.side);
+                return true;
+            }
+        }
+        if self.when_slow == WhenSlow::Disconnect {
+            self.share.lose(chunk.samples, chunk.side);
+            self.share.overrun();
+            return false;
+        }
+        let thinned = thinned.get_or_insert_with(|| chunk.without_samples().into());
+        let has_room = self.feed.level(thinned.len()) != Level::Full;
+        if thinned.is_empty() || has_room && self.feed.push(Arc::clone(thinned)) {
+            chunk.count_samples(identified, &mut self.gap);
+            self.share.lose(chunk.samples, 0);
+            self.share.took(0, chunk.side);
+            return true;
+        }
+        // Not even what names its records: the rest would mean nothing.
+        self.share.lose(chunk.samples, chunk.side);
+        self.share.overrun();
+        false
+    }
+
+    /// A LOST record for each event of which samples were dropped.
+    fn tell_gap(&mut self, trailer: &[u8]) {
+        if self.gap.is_empty() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        for (id, lost) in self.gap.drain() {
+            let mut trailer = trailer.to_vec();
+            if let Some(last) = trailer.last_chunk_mut() {
+                *last = id.to_ne_bytes();
+            }
+            let record = SideRecord::Lost { id, lost };
+            // A LOST record is never too long.
+            let _fits = record.encode(Misc(0), &trailer, NATIVE_ORDER, &mut bytes);
+        }
+        self.feed.push(bytes.into());
+    }
+}
+
+/// Whole records.
+#[derive(Debug)]
+struct Chunk<'b> {
+    bytes: &'b [u8],
+    samples: u64,
+    side: u64,
+}
+
+impl<'b> Chunk<'b> {
+    fn new(bytes: &'b [u8]) -> Chunk<'b> {
+        let mut chunk = Chunk { bytes, samples: 0, side: 0 };
+        for record in chunk.records() {
+            match kind(record) {
+                RecordType::SAMPLE => chunk.samples += 1,
+                kind if kind.0 < FIRST_OF_TOOLS => chunk.side += 1,
+                _ => {}
+            }
+        }
+        chunk
+    }
+
+    fn records(&self) -> impl Iterator<Item = &'b [u8]> + use<'b> {
+        let mut rest = self.bytes;
+        std::iter::from_fn(move || {
+            let size = rest.get(6..8).and_then(|size| size.try_into().ok());
+            let size = usize::from(u16::from_ne_bytes(size?));
+            let (record, after) = rest.split_at_checked(size.max(RecordHeader::SIZE))?;
+            rest = after;
+            Some(record)
+        })
+    }
+
+    fn without_samples(&self) -> Vec<u8> {
+        let others = self.records().filter(|record| kind(record) != RecordType::SAMPLE);
+        others.flatten().copied().collect()
+    }
+
+    /// Adds the samples to `gap`, by the id they bear.
+    fn count_samples(&self, identified: bool, gap: &mut FxHashMap<u64, u64>) {
+        for record in self.records().filter(|record| kind(record) == RecordType::SAMPLE) {
+            let id = record.get(8..16).and_then(|id| id.try_into().ok()).map(u64::from_ne_bytes);
+            *gap.entry(id.filter(|_| identified).unwrap_or(0)).or_default() += 1;
+        }
+    }
+}
+
+/// Records from here on are of tools, not of the kernel
+/// (PERF_RECORD_USER_TYPE_START).
+const FIRST_OF_TOOLS: u32 = 64;
+
+fn kind(record: &[u8]) -> RecordType {
+    let kind = record.first_chunk().map_or(0, |kind| u32::from_ne_bytes(*kind));
+    RecordType(kind)
+}

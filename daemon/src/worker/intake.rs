@@ -1,0 +1,104 @@
+//! Frames of one client, read into a buffer of fixed size.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+
+use crate::passing::{self, Received};
+use crate::protocol::{FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, Verb, parse};
+
+/// A frame that has begun must be whole by then.
+const PARTIAL: Duration = Duration::from_secs(1);
+
+/// Why no more messages come.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IntakeError {
+    /// The client has closed its side.
+    #[error("the client has gone")]
+    Closed,
+    /// Not in the middle of a frame.
+    #[error("the connection ended inside a frame")]
+    Cut,
+    /// Too slow.
+    #[error("a frame was not whole within {} s", PARTIAL.as_secs())]
+    Dribble,
+    /// Descriptors that no request carries.
+    #[error("more descriptors than a request carries")]
+    Descriptors,
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// Clients send control frames only.
+    #[error("a data frame from a client")]
+    Data,
+    /// No message.
+    #[error("no request: {0}")]
+    Message(serde_json::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// The reading side of a connection.
+#[derive(Debug)]
+pub(crate) struct Intake {
+    buffer: Box<[u8]>,
+    filled: usize,
+    fds: Vec<OwnedFd>,
+}
+
+impl Intake {
+    pub(crate) fn new() -> Intake {
+        let size = FRAME_HEADER + usize::try_from(MOST_FROM_CLIENT).unwrap_or(0);
+        Intake { buffer: vec![0; size].into(), filled: 0, fds: Vec::new() }
+    }
+
+    /// The next request, and the descriptor that came with it. Cancelled, it
+    /// loses nothing.
+    pub(crate) async fn next(
+        &mut self,
+        stream: &UnixStream,
+    ) -> Result<(Verb, Option<OwnedFd>), IntakeError> {
+        loop {
+            if let Some(verb) = self.parsed()? {
+                return Ok((verb, self.fds.pop()));
+            }
+            let received = if self.filled == 0 {
+                self.receive(stream).await?
+            } else {
+                timeout(PARTIAL, self.receive(stream)).await.map_err(|_| IntakeError::Dribble)??
+            };
+            self.fds.extend(received.fds);
+            if received.too_many || self.fds.len() > 1 {
+                return Err(IntakeError::Descriptors);
+            }
+            match received.bytes {
+                0 if self.filled == 0 => return Err(IntakeError::Closed),
+                0 => return Err(IntakeError::Cut),
+                bytes => self.filled += bytes,
+            }
+        }
+    }
+
+    async fn receive(&mut self, stream: &UnixStream) -> io::Result<Received> {
+        let free = &mut self.buffer[self.filled..];
+        stream.async_io(Interest::READABLE, || passing::receive(stream.as_fd(), free)).await
+    }
+
+    fn parsed(&mut self) -> Result<Option<Verb>, IntakeError> {
+        match parse(&self.buffer[..self.filled], MOST_FROM_CLIENT)? {
+            Parsed::NeedMore(_) => Ok(None),
+            Parsed::Frame(frame, taken) => {
+                if frame.kind != FrameKind::Control {
+                    return Err(IntakeError::Data);
+                }
+                let verb = serde_json::from_slice(frame.payload).map_err(IntakeError::Message)?;
+                self.buffer.copy_within(taken..self.filled, 0);
+                self.filled -= taken;
+                Ok(Some(verb))
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What lies between a ring thread and one client: chunks of the stream, as
+//! many bytes as the client has been granted. The thread never waits here.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rtrb::{Consumer, Producer, RingBuffer};
+
+/// Chunks that a queue holds, however small they are.
+const SLOTS: usize = 1024;
+/// Of them, kept for the gap that is to be told and for the end.
+const RESERVED: usize = 16;
+
+/// What a client is sent.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    /// Bytes of the stream.
+    Bytes(Arc<[u8]>),
+    /// There is no more.
+    End(Arc<super::fan::Ending>),
+}
+
+/// How full a queue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// There is room.
+    Low,
+    /// Samples are to be dropped, so that side records still find room.
+    High,
+    /// There is no room for these bytes at all.
+    Full,
+}
+
+/// The ring thread's end.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    items: Producer<Item>,
+    queued: Arc<AtomicU64>,
+    capacity: u64,
+}
+
+/// The client's end.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    items: Consumer<Item>,
+    queued: Arc<AtomicU64>,
+}
+
+/// A queue of so many bytes.
+pub(crate) fn queue(capacity: u64) -> (Feed, Outlet) {
+    let (producer, consumer) = RingBuffer::new(SLOTS);
+    let queued = Arc::new(AtomicU64::new(0));
+    let feed = Feed { items: producer, queued: Arc::clone(&queued), capacity };
+    (feed, Outlet { items: consumer, queued })
+}
+
+impl Feed {
+    /// How full it would be with `more` bytes.
+    pub(crate) fn level(&self, more: usize) -> Level {
+        let slots = self.items.slots();
+        let filled = self.queued.load(Ordering::Relaxed).saturating_add(more as u64);
+        if filled > self.capacity || slots <= RESERVED {
+            Level::Full
+        } else if filled > self.capacity / 5 * 3 || slots < SLOTS / 4 {
+            Level::High
+        } else {
+            Level::Low
+        }
+    }
+
+    /// Appends bytes; false: no room, or nobody takes any.
+    pub(crate) fn push(&mut self, bytes: Arc<[u8]>) -> bool {
+        let length = bytes.len() as u64;
+        // Counted first: the client may take the item at once.
+        self.queued.fetch_add(length, Ordering::Relaxed);
+        let pushed = !self.items.is_abandoned() && self.items.push(Item::Bytes(bytes)).is_ok();
+        if !pushed {
+            self.queued.fetch_sub(length, Ordering::Relaxed);
+        }
+        pushed
+    }
+
+    /// Appends the end, for which a slot is kept; false: nobody takes it.
+    pub(crate) fn end(&mut self, ending: Arc<super::fan::Ending>) -> bool {
+        !self.items.is_abandoned() && self.items.push(Item::End(ending)).is_ok()
+    }
+
+    /// Whether the client has gone.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.items.is_abandoned()
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn queued(&self) -> &Arc<AtomicU64> {
+        &self.queued
+    }
+}
+
+impl Outlet {
+    /// Takes the oldest item.
+    pub(crate) fn take(&mut self) -> Option<Item> {
+        let item = self.items.pop().ok()?;
+        if let Item::Bytes(bytes) = &item {
+            self.queued.fetch_sub(bytes.len() as u64, Ordering::Relaxed);
+        }
+        Some(item)
+    }
+
+    /// Whether the ring thread has gone without an end.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.items.is_abandoned()
+    }
+}

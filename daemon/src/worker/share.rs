@@ -1,0 +1,66 @@
+//! What one client was given of a session, and what not.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::fan::Passed;
+use crate::protocol::Account;
+
+/// Counted by the ring thread, read by the client's task.
+#[derive(Debug, Default)]
+pub(crate) struct Share {
+    /// Passed before this client came.
+    before: AtomicU64,
+    side_before: AtomicU64,
+    taken: AtomicU64,
+    side_taken: AtomicU64,
+    lost: AtomicU64,
+    side_lost: AtomicU64,
+    overrun: AtomicBool,
+}
+
+impl Share {
+    pub(crate) fn join(&self, passed: &Passed) {
+        self.before.store(passed.samples, Ordering::Relaxed);
+        self.side_before.store(passed.side, Ordering::Relaxed);
+    }
+
+    pub(crate) fn took(&self, samples: u64, side: u64) {
+        self.taken.fetch_add(samples, Ordering::Relaxed);
+        self.side_taken.fetch_add(side, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lose(&self, samples: u64, side: u64) {
+        self.lost.fetch_add(samples, Ordering::Relaxed);
+        self.side_lost.fetch_add(side, Ordering::Relaxed);
+    }
+
+    /// The client is given nothing more.
+    pub(crate) fn overrun(&self) {
+        self.overrun.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_overrun(&self) -> bool {
+        self.overrun.load(Ordering::Acquire)
+    }
+
+    /// This client's account, given the session's.
+    pub(crate) fn account(&self, session: &Account) -> Account {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let known = load(&self.before) + load(&self.taken) + load(&self.lost);
+        // What the session delivered after this client was given up.
+        let after = session.delivered.saturating_sub(known);
+        let own =
+            [("before", load(&self.before)), ("queue", load(&self.lost)), ("disconnected", after)];
+        let own = own.into_iter().filter(|(_, count)| *count > 0);
+        let mut lost: BTreeMap<String, u64> = session.lost.clone();
+        lost.extend(own.map(|(stage, count)| (stage.to_owned(), count)));
+        Account {
+            kernel: session.kernel,
+            delivered: load(&self.taken),
+            lost,
+            side: load(&self.side_taken),
+            side_lost: session.side_lost + load(&self.side_lost),
+        }
+    }
+}
