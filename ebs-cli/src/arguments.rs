@@ -9,11 +9,13 @@ mod converting;
 mod emulation;
 mod planning;
 mod reading;
+mod serving;
 
 pub use converting::ConvertArguments;
 pub use emulation::EmulationArguments;
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{ReportArguments, ScriptArguments, ScriptFormat, SymbolArguments};
+pub use serving::ServingArguments;
 
 use crate::completions::Program;
 use clap::builder::styling::{AnsiColor, Styles};
@@ -149,6 +151,9 @@ pub struct SampleArguments {
     /// Who counts.
     #[command(flatten)]
     pub emulation: EmulationArguments,
+    /// Who opens the events.
+    #[command(flatten)]
+    pub serving: ServingArguments,
     /// Records where the heap, stacks and files lie, too, for reports --by variable or data.
     #[arg(short, long)]
     pub data: bool,

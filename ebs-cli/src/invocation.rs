@@ -2,8 +2,10 @@
 //! places to write to. Pure.
 
 mod emulation;
+mod serving;
 
 pub use emulation::Emulation;
+pub use serving::Serving;
 
 use crate::arguments::{
     ConvertArguments, EventArguments, Format, ListArguments, Other, PlanArguments, ReportArguments,
@@ -51,6 +53,8 @@ pub struct Job {
     pub request: Request,
     /// Who is to count.
     pub emulation: Emulation,
+    /// Who is to open the events.
+    pub serving: Serving,
     /// The program and its arguments; empty unless the target is a command.
     pub command: Vec<OsString>,
     /// Records after which sampling stops; None: never.
@@ -206,7 +210,8 @@ fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
     }
     let count = count(arguments.count.as_deref())?;
     let emulation = Emulation::new(&arguments.emulation)?;
-    Ok(Job { request, emulation, command, count, output: output(&arguments)? })
+    let serving = Serving::new(&arguments.serving);
+    Ok(Job { request, emulation, serving, command, count, output: output(&arguments)? })
 }
 
 fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {

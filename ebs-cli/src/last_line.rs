@@ -19,6 +19,8 @@ pub struct Sampled<'a> {
     pub given_up: &'a [Fallback],
     /// What was modelled, when nothing was measured.
     pub model: Option<&'a str>,
+    /// In whose process the events are open.
+    pub served: &'a str,
 }
 
 impl Sampled<'_> {
@@ -77,7 +79,8 @@ pub fn last_line(ledger: &Ledger, sampled: &Sampled<'_>) -> String {
     if !less.is_empty() {
         let _ = write!(line, " ({})", less.join(", "));
     }
-    line.push_str(", in process (no daemon)");
+    // Writing to a string cannot fail.
+    let _ = write!(line, ", {}", sampled.served);
     if let Some(error) = &ledger.sink_error {
         let _ = write!(line, "; the output took no more: {error}");
     }
@@ -123,6 +126,7 @@ mod tests {
             opened: &events,
             given_up: &[],
             model: None,
+            served: "in process (no daemon)",
         };
         let mut ledger = Ledger {
             delivered: 5,
@@ -151,6 +155,7 @@ mod tests {
             opened: &events,
             given_up: &[],
             model: Some("32K/8 L1D"),
+            served: "in process (no daemon)",
         };
         let ledger = Ledger { delivered: 5, exact_ip: 5, tail_known: true, ..Ledger::default() };
         assert_eq!(
@@ -178,6 +183,7 @@ mod tests {
             opened: &opened,
             given_up: &[Fallback::Lost, Fallback::BuildId],
             model: None,
+            served: "in process (no daemon)",
         };
         let ledger = Ledger { tail_known: true, ..Ledger::default() };
         assert_eq!(

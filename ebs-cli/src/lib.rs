@@ -23,6 +23,7 @@ pub mod report;
 pub mod run;
 pub mod sample;
 pub mod script;
+mod serving;
 pub mod signals;
 pub mod terminal;
 pub mod types;

@@ -4,6 +4,7 @@ use crate::exit_status::{self, FAILURE, SUCCESS};
 use crate::invocation::Job;
 use crate::last_line::{Sampled, last_line};
 use crate::output::Output;
+use crate::serving;
 use crate::signals::{Asked, Catcher};
 use anyhow::{Context, Result};
 use daemon::command::Command;
@@ -12,7 +13,7 @@ use daemon::{Chosen, Facts, Modes, Sampling, Target, emulated, source};
 use emulator::{Class, Classifier, Event};
 use rustix::process::{Signal, kill_process};
 use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Rings are looked at at least so often.
@@ -84,6 +85,7 @@ pub fn sample(job: &Job) -> Result<u8> {
         opened: session.opened(),
         given_up: session.given_up(),
         model: model.as_deref(),
+        served: session.served(),
     };
     say(&last_line(&ledger, &sampled));
     match shown {
@@ -96,7 +98,13 @@ pub fn sample(job: &Job) -> Result<u8> {
 /// Opens the session of whoever is to count.
 fn open(job: &Job, facts: &Facts) -> Result<Box<dyn Sampling>> {
     let settings =
-        Settings { command: job.command.clone(), count: job.count, root: PathBuf::from("/") };
+        Settings { command: job.command.clone(), count: job.count, ..Settings::default() };
+    let own = || open_here(job, facts, settings.clone());
+    serving::open(&job.serving, &job.request, &settings, own)
+}
+
+/// In this process.
+fn open_here(job: &Job, facts: &Facts, settings: Settings) -> Result<Box<dyn Sampling>> {
     let choice = (job.emulation.source, job.emulation.model(Path::new("/"))?);
     Ok(match source::plan(&job.request, choice, facts)? {
         Chosen::Kernel(plan) => Box::new(Session::open(plan, settings)?),

@@ -1,0 +1,21 @@
+//! Whether a daemon samples.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// The daemon's options.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ServingArguments {
+    /// The daemon samples, or nobody; otherwise it does where the rights of the user do not
+    /// suffice and it runs.
+    #[arg(long, help_heading = DAEMON, conflicts_with = "no_daemon")]
+    pub daemon: bool,
+    /// No daemon samples: the rights of the user are all there is.
+    #[arg(long, help_heading = DAEMON)]
+    pub no_daemon: bool,
+    /// Where the daemon listens [default: /run/ebsd.sock].
+    #[arg(long, value_name = "PATH", help_heading = DAEMON, conflicts_with = "no_daemon")]
+    pub socket: Option<PathBuf>,
+}
+
+const DAEMON: &str = "Daemon";
