@@ -21,6 +21,7 @@ mod class;
 mod command;
 /// Recordings in another form.
 mod convert;
+mod daemon;
 /// Delivered and lost together are what the kernel counted.
 mod loss;
 /// Types of a CPU's PMU, where there is one and where not.

@@ -12,7 +12,7 @@ use std::{
     sync::OnceLock,
 };
 
-/// The directory that holds `ebs` and `eip2r`.
+/// The directory that holds `ebs`, `eip2r` and `ebsd`.
 pub fn directory() -> &'static Path {
     static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
     DIRECTORY.get_or_init(|| match env::var_os("HARDMETER_BIN") {
@@ -40,7 +40,15 @@ fn build() -> PathBuf {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--package", "hardmeter-ebs-cli", "--bins"])
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "hardmeter-ebs-cli",
+            "--package",
+            "hardmeter-daemon",
+            "--bins",
+        ])
         .args(["--profile", profile, "--target-dir"])
         .arg(target)
         .current_dir(root)

@@ -9,14 +9,18 @@
 
 pub mod account;
 pub mod built;
+pub mod ebsd;
 pub mod outcome;
 pub mod rights;
 pub mod running;
 pub mod scene;
+pub mod user;
 pub mod workload;
 
 pub use account::Account;
+pub use ebsd::Ebsd;
 pub use outcome::Outcome;
 pub use running::Running;
 pub use scene::Scene;
+pub use user::User;
 pub use workload::{Truth, Workload};

@@ -87,7 +87,7 @@ impl Scene {
     pub fn open_commands(&self) -> PathBuf {
         let directory = self.path("bin");
         fs::create_dir_all(&directory).unwrap();
-        for name in ["ebs", "eip2r"] {
+        for name in ["ebs", "eip2r", "ebsd"] {
             fs::copy(built::directory().join(name), directory.join(name)).unwrap();
         }
         directory

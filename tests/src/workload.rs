@@ -23,6 +23,10 @@ pub enum Workload {
     List,
     /// Fresh pages touched by instructions of known classes.
     Classes,
+    /// Sleeps, and may hide itself.
+    Sleeper,
+    /// Asks the kernel whether it may sample a process.
+    MaySample,
 }
 
 impl Workload {
@@ -58,6 +62,8 @@ impl fmt::Display for Workload {
             Workload::Threads => "threads",
             Workload::List => "list",
             Workload::Classes => "classes",
+            Workload::Sleeper => "sleeper",
+            Workload::MaySample => "may_sample",
         })
     }
 }

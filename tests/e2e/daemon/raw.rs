@@ -1,0 +1,107 @@
+//! A client made of bytes: what docs/protocol.md says, and none of our code.
+
+use std::{
+    io::{self, Read, Write},
+    os::unix::net::UnixStream,
+    path::Path,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Raw {
+    pub(super) stream: UnixStream,
+}
+
+/// A frame.
+#[derive(Debug)]
+pub(super) enum Frame {
+    Control(Value),
+    Data(Vec<u8>),
+}
+
+impl Raw {
+    /// Connects, and says nothing.
+    pub(super) fn silent(socket: &Path) -> Raw {
+        let stream = UnixStream::connect(socket).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        Raw { stream }
+    }
+
+    /// Connects and says hello.
+    pub(super) fn new(socket: &Path) -> Raw {
+        let mut raw = Raw::silent(socket);
+        let welcome =
+            raw.ask(&json!({"verb": "hello", "oldest": 1, "newest": 1, "client": "raw 1"}));
+        assert_eq!(welcome["reply"], "welcome", "{welcome}");
+        raw
+    }
+
+    pub(super) fn tell(&mut self, message: &Value) {
+        self.stream.write_all(&framed(message)).unwrap();
+    }
+
+    /// The next answer; data before it is thrown away.
+    pub(super) fn ask(&mut self, message: &Value) -> Value {
+        self.tell(message);
+        loop {
+            if let Frame::Control(answer) = self.hear().unwrap() {
+                return answer;
+            }
+        }
+    }
+
+    /// Begins a session on a process by its start time.
+    pub(super) fn start(&mut self, event: &str, pid: u32) -> Value {
+        let target = json!({"kind": "process", "pid": pid, "start_time": start_time(pid)});
+        let job = json!({"event": event, "user": true, "interval": 1, "target": target});
+        self.ask(&json!({"verb": "start", "job": job}))
+    }
+
+    pub(super) fn hear(&mut self) -> io::Result<Frame> {
+        let mut header = [0; 8];
+        self.stream.read_exact(&mut header)?;
+        let length = u32::from_le_bytes(header[..4].try_into().unwrap());
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        self.stream.read_exact(&mut payload)?;
+        assert_eq!(header[5..], [0, 1, 0], "flags and version");
+        Ok(match header[4] {
+            1 => Frame::Control(serde_json::from_slice(&payload).unwrap()),
+            2 => Frame::Data(payload),
+            other => panic!("a frame of kind {other}"),
+        })
+    }
+
+    /// The stream up to its end, and the end.
+    pub(super) fn all(&mut self) -> (Vec<u8>, Value) {
+        let mut stream = Vec::new();
+        loop {
+            match self.hear().unwrap() {
+                Frame::Data(more) => stream.extend(more),
+                Frame::Control(value) if value["reply"] == "end" => return (stream, value),
+                Frame::Control(_) => {}
+            }
+        }
+    }
+}
+
+pub(super) fn framed(message: &Value) -> Vec<u8> {
+    let body = serde_json::to_vec(message).unwrap();
+    let length = u32::try_from(body.len()).unwrap().to_le_bytes();
+    [&length[..], &[1, 0, 1, 0], &body].concat()
+}
+
+/// Field 22 of /proc/PID/stat.
+pub(super) fn start_time(pid: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let after = stat.rsplit_once(')').unwrap().1;
+    after.split_whitespace().nth(19).unwrap().parse().unwrap()
+}
+
+/// Delivered and lost of an account, all stages together.
+pub(super) fn sums(account: &Value) -> (u64, u64) {
+    let lost = account["lost"].as_object().unwrap().values().map(|count| count.as_u64().unwrap());
+    (account["delivered"].as_u64().unwrap(), lost.sum())
+}
