@@ -13,6 +13,8 @@ mod credentials;
 pub mod emulated;
 pub mod event_spec;
 pub mod facts;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod ledger;
 pub mod open_error;
 mod open_files;

@@ -1,16 +1,16 @@
 //! The process that serves one user: owns their rings, queues and
 //! connections, and has no rights but theirs.
 
-mod bell;
+pub(crate) mod bell;
 mod complaint;
 mod connection;
 mod drive;
-mod fan;
+pub(crate) mod fan;
 mod hub;
 mod intake;
 mod job;
-mod queue;
-mod share;
+pub(crate) mod queue;
+pub(crate) mod share;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
