@@ -7,6 +7,7 @@ pub mod attach;
 mod broker;
 mod build_id;
 pub mod catalogue;
+mod cgroup;
 pub mod client;
 pub mod command;
 mod credentials;
@@ -38,6 +39,7 @@ mod sys;
 mod worker;
 
 pub use attach::AttachError;
+pub use cgroup::Cgroup;
 pub use command::{Command, CommandError, CommandStatus};
 pub use event_spec::EventSpec;
 pub use facts::Facts;

@@ -108,6 +108,7 @@ fn subject(failure: &OpenFailure, plan: &Plan) -> String {
         Target::Command => "the command".to_owned(),
         Target::Process(pid) => format!("process {pid}"),
         Target::System => "the whole system".to_owned(),
+        Target::Cgroup => "a control group".to_owned(),
     };
     let task = failure.task.map_or_else(String::new, |tid| format!(" (thread {tid})"));
     let cpu = failure.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));

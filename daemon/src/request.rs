@@ -33,6 +33,17 @@ pub enum Target {
     Process(Pid),
     /// Every task on every online CPU.
     System,
+    /// The tasks of a control group, which the session's settings have, and
+    /// of those below it.
+    Cgroup,
+}
+
+impl Target {
+    /// Whether events are opened on CPUs, not on tasks: with the rights that
+    /// the whole system takes.
+    pub fn is_of_cpus(self) -> bool {
+        matches!(self, Target::System | Target::Cgroup)
+    }
 }
 
 /// One sampling job as asked for.

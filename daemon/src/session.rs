@@ -32,7 +32,7 @@ use crate::attach::{AttachError, Attached, attach};
 use crate::command::Command;
 use crate::ledger::Ledger;
 use crate::permission::Scrub;
-use crate::{Fallback, Plan, PlannedEvent, Target, open_files};
+use crate::{Cgroup, Fallback, Plan, PlannedEvent, Target, open_files};
 use attrs::Attrs;
 pub use error::{OpenError, SessionError};
 use event_set::{EventSet, Ids};
@@ -62,6 +62,8 @@ pub struct Settings {
     /// For [`Target::Command`] without a command here: somebody else's child
     /// that waits before its exec.
     pub held: Option<(Pid, Arc<OwnedFd>)>,
+    /// For [`Target::Cgroup`].
+    pub cgroup: Option<Arc<Cgroup>>,
     /// Samples after which sampling stops; None: no limit.
     pub count: Option<u64>,
     /// Samples that show something of the kernel are dropped, and counted.
@@ -72,7 +74,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { command: Vec::new(), held: None, count: None, scrub: false, root: "/".into() }
+        Settings {
+            command: Vec::new(),
+            held: None,
+            cgroup: None,
+            count: None,
+            scrub: false,
+            root: "/".into(),
+        }
     }
 }
 
@@ -153,7 +162,7 @@ impl Session {
         let command = match plan.target {
             Target::Command if settings.held.is_some() => None,
             Target::Command => Some(Command::hold(&settings.command)?),
-            Target::Process(_) | Target::System => None,
+            Target::Process(_) | Target::System | Target::Cgroup => None,
         };
         // After the fork: the command keeps the limit it was given.
         let limit = open_files::raise();
@@ -168,11 +177,15 @@ impl Session {
                 .map(|event| format!("{} is not sampled: none of its CPUs is online", event.name)),
         );
         let outlets = rings.iter().map(Into::into).collect();
-        let mut opener = Opener::new(&plan, kernel, outlets, limit)?;
+        let cgroup = settings.cgroup.as_deref().filter(|_| plan.target == Target::Cgroup);
+        if plan.target == Target::Cgroup && cgroup.is_none() {
+            return Err(SessionError::NoGroup);
+        }
+        let mut opener = Opener::new(&plan, kernel, outlets, limit)?.in_group(cgroup);
         let mut attached = Attached::default();
         let mut pidfd = None;
         match plan.target {
-            Target::System => attached.sets.extend(opener.open(None)?),
+            Target::System | Target::Cgroup => attached.sets.extend(opener.open(None)?),
             Target::Command => {
                 let held = settings.held.as_ref();
                 if let Some((_, held)) = held {
@@ -198,7 +211,7 @@ impl Session {
         let is_sampled = matches!(plan.target, Target::Process(_));
         let described = match plan.target {
             Target::Process(pid) => Described::tree(&settings.root.join("proc"), &attrs.side, pid),
-            Target::Command | Target::System => Described::default(),
+            Target::Command | Target::System | Target::Cgroup => Described::default(),
         };
         let lane = |ring: &CpuRings| Lane::new(Owner::of(ring.cpu, &attrs, &ids));
         let lanes = rings.iter().map(lane).collect();
@@ -246,7 +259,7 @@ impl Session {
         let now = Instant::now();
         match (&mut self.command, self.plan.target) {
             (Some(command), _) => command.release()?,
-            (None, Target::System) => {
+            (None, Target::System | Target::Cgroup) => {
                 let enabled = self.sets.iter().try_for_each(|set| set.enable(None));
                 enabled.map_err(|failure| OpenError::event(failure, &self.plan))?;
             }

@@ -10,7 +10,7 @@ use crate::emulated::{self, Model};
 use crate::event_spec::Event;
 use crate::facts::Facts;
 use crate::plan::{Outline, with_modifiers};
-use crate::{Modes, Plan, Refusal, Request, Target};
+use crate::{Modes, Plan, Refusal, Request};
 
 /// What the user wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -135,7 +135,7 @@ fn stand_in(request: &Request, choice: SourceChoice, facts: &Facts) -> Result<St
     let Some(why) = emulable(entry, facts) else {
         return kin_instead(entry, &request, facts).map_or(Ok(StandIn::Not), Err);
     };
-    if request.modes == Modes::USER && request.target != Target::System {
+    if request.modes == Modes::USER && !request.target.is_of_cpus() {
         return Ok(StandIn::For(why));
     }
     // Neither source can; the emulated one could with less asked for.
@@ -158,7 +158,7 @@ fn kin_instead(entry: &EventType, request: &Request, facts: &Facts) -> Option<Re
     let EventKind::Hardware(hardware) = entry.kind else { return None };
     let is_emulated = |name: &&&str| find(name).is_some_and(|kin| emulable(kin, facts).is_some());
     let kin: Vec<&str> = hardware.kin.iter().filter(is_emulated).take(2).copied().collect();
-    if kin.is_empty() || request.modes != Modes::USER || request.target == Target::System {
+    if kin.is_empty() || request.modes != Modes::USER || request.target.is_of_cpus() {
         return None;
     }
     let Availability::Unavailable { why, .. } = availability(entry, facts) else { return None };

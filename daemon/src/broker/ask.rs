@@ -23,6 +23,8 @@ pub(crate) enum Wanted {
     Process,
     /// The whole system.
     System,
+    /// A control group; its directory comes with the request.
+    Cgroup,
 }
 
 /// A job of the catalogue, as numbers.
@@ -47,7 +49,7 @@ pub(crate) enum Ask {
     Open {
         grant: u64,
         /// A thread of the grant's process; -1: any, of a grant for the
-        /// system.
+        /// system or a control group.
         tid: i32,
         cpu: i32,
         attr: Vec<u64>,
@@ -95,6 +97,7 @@ impl JobWords {
             Wanted::Held => Target::Command,
             Wanted::Process => Target::Process(pid),
             Wanted::System => Target::System,
+            Wanted::Cgroup => Target::Cgroup,
         };
         Some(Request {
             interval: (self.interval != 0).then_some(self.interval),
@@ -115,6 +118,7 @@ impl Ask {
                     Wanted::Held => 0,
                     Wanted::Process => 1,
                     Wanted::System => 2,
+                    Wanted::Cgroup => 3,
                 };
                 let flags = bits.iter().rev().fold(0, |flags, &bit| flags << 1 | u64::from(bit));
                 words[..5].copy_from_slice(&[1, job.event, job.interval, flags, wanted]);
@@ -165,6 +169,7 @@ impl Ask {
                         0 => Wanted::Held,
                         1 => Wanted::Process,
                         2 => Wanted::System,
+                        3 => Wanted::Cgroup,
                         _ => return None,
                     },
                 }))
@@ -223,6 +228,7 @@ mod tests {
         for ask in [
             Ask::Grant(job),
             Ask::Grant(JobWords { wanted: Wanted::System, modes: Modes::USER, ..job }),
+            Ask::Grant(JobWords { wanted: Wanted::Cgroup, ..job }),
             Ask::Open { grant: 7, tid: -1, cpu: 3, attr: (0..18).collect() },
             Ask::Maps { grant: u64::MAX, pid: 1 },
             Ask::Release { grant: 0 },

@@ -16,7 +16,7 @@ use crate::permission::{Permissions, restrict, weaker};
 use crate::session::attrs::Attrs;
 use crate::sys::event::{EncodedAttr, Event, NATIVE_ORDER, Place};
 use crate::sys::{child, oracle};
-use crate::{Facts, Modes, Request};
+use crate::{Cgroup, Facts, Modes, Request};
 
 /// Grants that one worker may hold: its sessions, and some that end.
 const MOST_GRANTS: usize = 64;
@@ -40,8 +40,34 @@ pub(crate) struct Grants {
 struct Grant {
     /// What may be opened, or less.
     attrs: Vec<Attr>,
-    /// None: the whole system.
-    process: Option<Process>,
+    place: Granted,
+}
+
+/// Whose events may be opened.
+#[derive(Debug)]
+enum Granted {
+    Process(Process),
+    System,
+    Cgroup(Cgroup),
+}
+
+impl Granted {
+    /// What a request names, with the descriptor that came with it.
+    fn of(wanted: Wanted, fd: Option<OwnedFd>) -> Option<Granted> {
+        match wanted {
+            Wanted::System => Some(Granted::System),
+            Wanted::Cgroup => Cgroup::of(fd?).map(Granted::Cgroup),
+            Wanted::Held | Wanted::Process => Process::of(fd?).map(Granted::Process),
+        }
+    }
+
+    /// Whether it is there still.
+    fn is_there(&self) -> bool {
+        match self {
+            Granted::Process(process) => process.is_alive(),
+            Granted::System | Granted::Cgroup(_) => true,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -89,8 +115,9 @@ pub(crate) fn pid_of(pidfd: BorrowedFd<'_>) -> Option<i32> {
 fn needed(modes: Modes, wanted: Wanted, may_look: bool) -> Permissions {
     let mut needed = Permissions::empty();
     needed.set(Permissions::KERNEL, modes.kernel);
-    needed.set(Permissions::SYSTEM_WIDE, wanted == Wanted::System);
-    needed.set(Permissions::OTHERS_TASKS, wanted != Wanted::System && !may_look);
+    let of_cpus = matches!(wanted, Wanted::System | Wanted::Cgroup);
+    needed.set(Permissions::SYSTEM_WIDE, of_cpus);
+    needed.set(Permissions::OTHERS_TASKS, !of_cpus && !may_look);
     if needed.is_empty() { Permissions::OWN_TASKS } else { needed }
 }
 
@@ -131,20 +158,18 @@ impl Grants {
         if self.granted.len() >= MOST_GRANTS {
             return Answer::refused(libc::EMFILE);
         }
-        let process = match job.wanted {
-            Wanted::System => None,
-            Wanted::Held | Wanted::Process => match fd.and_then(Process::of) {
-                Some(process) => Some(process),
-                None => return Answer::refused(libc::EBADF),
-            },
+        let Some(place) = Granted::of(job.wanted, fd) else {
+            return Answer::refused(libc::EBADF);
         };
-        let pid = process.as_ref().map_or(0, |process| process.pid);
-        let may_look = match job.wanted {
-            Wanted::System => true,
-            Wanted::Held | Wanted::Process => match stranger.may_look_at(&self.user, pid) {
-                Ok(may_look) => may_look,
-                Err(error) => return Answer::refused(error.raw_os_error().unwrap_or(libc::EIO)),
-            },
+        let (pid, may_look) = match &place {
+            Granted::System | Granted::Cgroup(_) => (0, Ok(true)),
+            Granted::Process(process) => {
+                (process.pid, stranger.may_look_at(&self.user, process.pid))
+            }
+        };
+        let may_look = match may_look {
+            Ok(may_look) => may_look,
+            Err(error) => return Answer::refused(error.raw_os_error().unwrap_or(libc::EIO)),
         };
         let lacking = needed(job.modes, job.wanted, may_look) - self.permissions;
         if !lacking.is_empty() {
@@ -157,12 +182,12 @@ impl Grants {
             Ok(attrs) => attrs,
             Err(errno) => return Answer::refused(errno),
         };
-        if process.as_ref().is_some_and(|process| !process.is_alive()) {
+        if !place.is_there() {
             return Answer::refused(libc::ESRCH);
         }
         let number = self.next;
         self.next += 1;
-        self.granted.insert(number, Grant { attrs, process });
+        self.granted.insert(number, Grant { attrs, place });
         Answer::done(number)
     }
 
@@ -179,25 +204,31 @@ impl Grants {
         if !grant.attrs.iter().any(|granted| weaker(&attr, granted).is_ok()) {
             return Err(Answer::refused(libc::EACCES));
         }
-        match &grant.process {
-            None if tid != -1 || cpu < 0 => return Err(Answer::refused(libc::EACCES)),
-            Some(process) if !process.has_thread(tid) => {
+        match &grant.place {
+            Granted::System | Granted::Cgroup(_) if tid != -1 || cpu < 0 => {
+                return Err(Answer::refused(libc::EACCES));
+            }
+            Granted::Process(process) if !process.has_thread(tid) => {
                 return Err(Answer::refused(libc::ESRCH));
             }
             _ => {}
         }
+        let cgroup = match &grant.place {
+            Granted::Cgroup(cgroup) => Some(cgroup.as_fd()),
+            Granted::Process(_) | Granted::System => None,
+        };
         // In the size that the worker has settled on with the kernel.
         let mut encoded = EncodedAttr::in_size(&attr, attr.size.clamp(64, Attr::MAX_SIZE))
             .map_err(|_| Answer::refused(libc::EINVAL))?;
         let leader = leader.map(|fd| Event::received(fd, attr.read_format));
-        let place = Place { pid: tid, cpu, leader: leader.as_ref() };
+        let place = Place { pid: tid, cpu, leader: leader.as_ref(), cgroup };
         let event = Event::open(&mut encoded, place).map_err(|error| Answer {
             errno: error.raw_os_error().unwrap_or(libc::EIO),
             value: encoded.size().into(),
         })?;
         // Where the process has ended meanwhile, the number may have become
         // another's before the event was opened.
-        if grant.process.as_ref().is_some_and(|process| !process.is_alive()) {
+        if !grant.place.is_there() {
             return Err(Answer::refused(libc::ESRCH));
         }
         Ok(event.into())
@@ -205,12 +236,14 @@ impl Grants {
 
     fn maps(&self, grant: u64, pid: i32) -> Result<OwnedFd, Answer> {
         let grant = self.granted.get(&grant).ok_or(Answer::refused(libc::EBADF))?;
-        if grant.process.as_ref().is_some_and(|process| process.pid != pid) || pid <= 0 {
-            return Err(Answer::refused(libc::EACCES));
+        match &grant.place {
+            Granted::System | Granted::Cgroup(_) if pid > 0 => {}
+            Granted::Process(process) if process.pid == pid => {}
+            _ => return Err(Answer::refused(libc::EACCES)),
         }
         let file = File::open(format!("/proc/{pid}/maps"))
             .map_err(|error| Answer::refused(error.raw_os_error().unwrap_or(libc::EIO)))?;
-        if grant.process.as_ref().is_some_and(|process| !process.is_alive()) {
+        if !grant.place.is_there() {
             return Err(Answer::refused(libc::ESRCH));
         }
         Ok(file.into())

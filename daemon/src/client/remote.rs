@@ -47,7 +47,7 @@ impl Remote {
         let plan = plan(request)?;
         let command = match request.target {
             Target::Command => Some(Command::hold(&settings.command)?),
-            Target::Process(_) | Target::System => None,
+            Target::Process(_) | Target::System | Target::Cgroup => None,
         };
         let (target, pidfd) = match (request.target, &command) {
             (Target::Process(pid), _) => {

@@ -110,7 +110,7 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
 /// What is not emulated, and a process that is not to be had.
 pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<Plan, Refusal> {
     let (Outline { name, events, side, notes }, counts) = outline_with_event(request, facts)?;
-    if request.target == Target::System {
+    if request.target.is_of_cpus() {
         return Err(Refusal::EmulatedSystem { event: name });
     }
     rights::check_target(request, facts)?;

@@ -66,7 +66,7 @@ impl Session {
         let mut command = match plan.target {
             Target::Command => Some(Command::hold(&settings.command)?),
             Target::Process(_) => None,
-            Target::System => {
+            Target::System | Target::Cgroup => {
                 return Err(SessionError::NotEmulable { what: "the whole system".to_owned() });
             }
         };
@@ -77,7 +77,7 @@ impl Session {
         let proc = settings.root.join("proc");
         let described = || match plan.target {
             Target::Process(pid) => Described::tree(&proc, &plan.side, pid),
-            Target::Command | Target::System => Described::default(),
+            Target::Command | Target::System | Target::Cgroup => Described::default(),
         };
         let before = described();
         let emulation =

@@ -119,7 +119,7 @@ fn access_advice(failure: &OpenFailure, plan: &Plan, attr: &Attr) -> String {
         );
     }
     if access.perfmon() != Some(true) {
-        if plan.target == Target::System {
+        if plan.target.is_of_cpus() {
             return sysctl(0);
         }
         let kernel = !attr.flags.contains(AttrFlags::EXCLUDE_KERNEL);
@@ -135,7 +135,7 @@ fn access_advice(failure: &OpenFailure, plan: &Plan, attr: &Attr) -> String {
         Target::Command if failure.call == Call::Enable => {
             "the command became another user's program (setuid): be root".to_owned()
         }
-        Target::Command | Target::System => sysctl(-1),
+        Target::Command | Target::System | Target::Cgroup => sysctl(-1),
     }
 }
 

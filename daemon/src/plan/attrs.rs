@@ -78,7 +78,7 @@ pub(crate) fn common(target: Target) -> Attr {
     match target {
         Target::Command => flags |= AttrFlags::INHERIT | AttrFlags::ENABLE_ON_EXEC,
         Target::Process(_) => flags |= AttrFlags::INHERIT,
-        Target::System => {}
+        Target::System | Target::Cgroup => {}
     }
     Attr {
         size: SIZE,

@@ -21,7 +21,7 @@ pub(super) fn check_modes(
     if request.modes.kernel && access.kernel_denied() {
         return Err(Refusal::KernelDenied { paranoid });
     }
-    if request.target == Target::System && access.system_denied() {
+    if request.target.is_of_cpus() && access.system_denied() {
         return Err(Refusal::SystemDenied { paranoid });
     }
     let event = || request.event.0.clone();
@@ -32,7 +32,7 @@ pub(super) fn check_modes(
             return Err(Refusal::IbsSeesKernel { event: event(), paranoid });
         }
         if let Some(version) = facts.kernel.version
-            && request.target != Target::System
+            && !request.target.is_of_cpus()
             && version < IBS_ON_TASKS
         {
             return Err(Refusal::IbsOnTask { event: event(), version });

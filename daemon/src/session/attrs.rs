@@ -24,7 +24,7 @@ impl Attrs {
         let several = attrs.sampled().count() > 1;
         for attr in attrs.all_mut() {
             attr.flags.insert(AttrFlags::DISABLED);
-            attr.flags.set(AttrFlags::INHERIT, plan.target != Target::System);
+            attr.flags.set(AttrFlags::INHERIT, !plan.target.is_of_cpus());
             attr.flags.set(AttrFlags::ENABLE_ON_EXEC, plan.target == Target::Command);
             if several {
                 attr.sample_type.insert(SampleType::IDENTIFIER);

@@ -73,6 +73,9 @@ pub enum SessionError {
         /// What it is.
         what: String,
     },
+    /// [`Target::Cgroup`](crate::Target::Cgroup) without its directory.
+    #[error("no control group was given: its directory belongs into the session's settings")]
+    NoGroup,
     /// The daemon does not serve, or has broken off.
     #[error(transparent)]
     Daemon(#[from] crate::client::ClientError),

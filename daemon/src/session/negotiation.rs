@@ -160,7 +160,7 @@ impl<'s> Negotiation<'s> {
     }
 
     fn is_invalid(&self, attr: &Attr) -> bool {
-        let place = Place { pid: 0, cpu: -1, leader: None };
+        let place = Place { pid: 0, cpu: -1, leader: None, cgroup: None };
         let opened = EncodedAttr::in_size(attr, self.size)
             .and_then(|mut encoded| self.kernel.open(&mut encoded, place));
         opened.is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL))

@@ -1,6 +1,7 @@
 //! Opening a task's events on every CPU, into the rings.
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use record::{Cpu, Tid};
 
@@ -12,7 +13,7 @@ use super::retired::Retired;
 use super::rings::CpuRings;
 use crate::open_error::explain_imprecise;
 use crate::sys::event::{EncodedAttr, Event, Place};
-use crate::{Call, OpenFailure, Plan, PlannedEvent};
+use crate::{Call, Cgroup, OpenFailure, Plan, PlannedEvent};
 
 /// So often a group is opened anew because its leader may have moved.
 const MOST_MOVES: u32 = 20;
@@ -38,6 +39,8 @@ pub(crate) struct Opener<'s> {
     plan: &'s Plan,
     kernel: &'s dyn Kernel,
     outlets: Vec<Outlet<'s>>,
+    /// Whose tasks, where no task is given.
+    cgroup: Option<BorrowedFd<'s>>,
     negotiation: Negotiation<'s>,
     /// Events that are open now, for the text of EMFILE.
     opened: usize,
@@ -58,7 +61,12 @@ impl<'s> Opener<'s> {
         if !plan.events.iter().any(|event| !event.carrier && is_open(event)) {
             return Err(OpenError::NoCpu { cpus: plan.cpus.len() });
         }
-        Ok(Opener { plan, kernel, outlets, negotiation, opened: 0, limit })
+        Ok(Opener { plan, kernel, outlets, cgroup: None, negotiation, opened: 0, limit })
+    }
+
+    /// Opens for the tasks of that group where no task is given.
+    pub(crate) fn in_group(self, cgroup: Option<&'s Cgroup>) -> Opener<'s> {
+        Opener { cgroup: cgroup.map(AsFd::as_fd), ..self }
     }
 
     /// Opens the events of `task` (None: of all), disabled, each on those of
@@ -142,6 +150,7 @@ impl<'s> Opener<'s> {
             ..OpenFailure::of(call)
         };
         let pid = task.map_or(-1, |tid| tid.0);
+        let cgroup = self.cgroup.filter(|_| task.is_none());
         let cpu = i32::try_from(outlet.cpu.0).unwrap_or(-1);
         let encoded = self.negotiation.encoded();
         let mut sampled: Vec<Sampled> = Vec::new();
@@ -151,7 +160,7 @@ impl<'s> Opener<'s> {
             }
             let leader = event.leader.filter(|&leader| leader != index);
             let leader = leader.and_then(|leader| sampled.iter().find(|open| open.index == leader));
-            let place = Place { pid, cpu, leader: leader.map(|leader| &leader.event) };
+            let place = Place { pid, cpu, leader: leader.map(|leader| &leader.event), cgroup };
             let opened = open(self.kernel, attr, place).map_err(|(error, kernel_size)| {
                 OpenFailure { kernel_size, ..fail(Call::OpenEvent, Some(index), &error) }
             })?;
@@ -162,7 +171,7 @@ impl<'s> Opener<'s> {
             }
             sampled.push(Sampled { index, event: opened });
         }
-        let place = Place { pid, cpu, leader: None };
+        let place = Place { pid, cpu, leader: None, cgroup };
         let side =
             open(self.kernel, &mut encoded.side, place).map_err(|(error, kernel_size)| {
                 OpenFailure { kernel_size, ..fail(Call::OpenSide, None, &error) }

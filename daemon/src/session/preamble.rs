@@ -64,11 +64,14 @@ impl Session {
     pub(super) fn describe_processes(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
         let mut described = std::mem::take(&mut self.described);
         let mut result = self.describe(&mut described, sink);
-        if self.plan.target == Target::System {
+        if self.plan.target.is_of_cpus() {
             let proc = self.settings.root.join("proc");
             let side = self.attrs.side.clone();
             let mut synthesizer = Synthesizer::new(&proc, &side);
-            let mut processes = Processes::all(&proc);
+            let mut processes = match &self.settings.cgroup {
+                Some(cgroup) if self.plan.target == Target::Cgroup => Processes::of(cgroup),
+                _ => Processes::all(&proc),
+            };
             while processes.next(&mut synthesizer, &mut described.bytes) {
                 described.take_counts(&mut synthesizer);
                 result = result.and(self.describe(&mut described, sink));

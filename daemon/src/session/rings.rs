@@ -141,7 +141,7 @@ fn map_ring(plan: &Plan, cpu: Cpu, pages: u32) -> Result<Ring, OpenFailure> {
     };
     let mut attr = EncodedAttr::new(&owner(plan, pages)).map_err(fail(Call::OpenSide))?;
     let number = i32::try_from(cpu.0).map_err(|e| fail(Call::OpenSide)(io::Error::other(e)))?;
-    let place = Place { pid: 0, cpu: number, leader: None };
+    let place = Place { pid: 0, cpu: number, leader: None, cgroup: None };
     let owner = Event::open(&mut attr, place).map_err(fail(Call::OpenSide))?;
     let mapping = Mapping::new(&owner, pages).map_err(fail(Call::Map { pages }))?;
     Ok(Ring { mapping, owner })

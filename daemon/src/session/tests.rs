@@ -14,6 +14,7 @@ use crate::promises::{AddressPromise, IpPromise, RegistersPromise, Source, Weigh
 use crate::{CommandError, CommandStatus, PlannedEvent, Promises, RingPages};
 
 mod attached;
+mod cgroup;
 mod loss;
 mod older;
 mod running;

@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::event_set::all_hung_up;
 use super::{Session, SessionError};
+use crate::Target;
 
 /// How long to wait at most once poll(2) cannot tell about the rings.
 const DEAF_WAIT: Duration = Duration::from_millis(10);
@@ -15,7 +16,7 @@ const DEAF_WAIT: Duration = Duration::from_millis(10);
 /// Where the target is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TargetState {
-    /// It runs; the system always does.
+    /// It runs; the system always does, a control group until it is removed.
     #[default]
     Running,
     /// The command or process has ended; children that it started, and that
@@ -88,6 +89,11 @@ impl Session {
         self.poll_is_deaf |= deaf;
         if ended {
             self.state = TargetState::Left;
+        }
+        if self.plan.target == Target::Cgroup
+            && self.settings.cgroup.as_ref().is_some_and(|cgroup| cgroup.is_gone())
+        {
+            self.state = TargetState::Gone;
         }
         if self.state == TargetState::Left && self.events_hung_up()? {
             self.state = TargetState::Gone;

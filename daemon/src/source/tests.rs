@@ -3,6 +3,7 @@
 use record::{EventType, Pid};
 
 use super::*;
+use crate::Target;
 use crate::facts::{Hypervisor, Pmu};
 
 /// A guest, with a core PMU or without.

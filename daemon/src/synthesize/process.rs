@@ -12,7 +12,7 @@ use record::side::{FileIdentity, Mapping};
 use record::{Misc, Pid, SideRecord, Task, Tid};
 
 use super::{Synthesizer, maps};
-use crate::build_id;
+use crate::{Cgroup, build_id};
 
 /// Files whose build id is remembered.
 type BuildIds = HashMap<(u32, u32, u64), Option<Vec<u8>>>;
@@ -28,6 +28,11 @@ impl Processes {
     /// Every process.
     pub(crate) fn all(proc: &Path) -> Processes {
         Processes { left: numbers(proc), build_ids: BuildIds::new() }
+    }
+
+    /// Those of a control group.
+    pub(crate) fn of(cgroup: &Cgroup) -> Processes {
+        Processes { left: cgroup.processes(), build_ids: BuildIds::new() }
     }
 
     /// `pid` and what descends from it: a child that it made between being

@@ -82,6 +82,8 @@ pub(crate) struct Place<'e> {
     pub(crate) cpu: i32,
     /// The leader of the group to join, open in the same place.
     pub(crate) leader: Option<&'e Event>,
+    /// The directory of a control group: any of its tasks.
+    pub(crate) cgroup: Option<BorrowedFd<'e>>,
 }
 
 /// What read(2) of one event gives; nanoseconds.
@@ -110,11 +112,15 @@ impl Event {
     pub(crate) fn open(attr: &mut EncodedAttr, place: Place<'_>) -> io::Result<Event> {
         let leader = place.leader.map_or(-1, |leader| leader.fd.as_raw_fd());
         let pointer = attr.words.as_mut_ptr().cast();
-        let flags = libc::c_ulong::from(perf::bindings::PERF_FLAG_FD_CLOEXEC);
+        let (pid, of_cgroup) = match place.cgroup {
+            Some(directory) => (directory.as_raw_fd(), perf::bindings::PERF_FLAG_PID_CGROUP),
+            None => (place.pid, 0),
+        };
+        let flags = libc::c_ulong::from(perf::bindings::PERF_FLAG_FD_CLOEXEC | of_cgroup);
         // SAFETY: `pointer` is to as many initialised bytes as their size
         // field says, which outlive the call; the kernel writes to no more
         // than that field.
-        let fd = unsafe { perf::perf_event_open(pointer, place.pid, place.cpu, leader, flags) };
+        let fd = unsafe { perf::perf_event_open(pointer, pid, place.cpu, leader, flags) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }

@@ -81,14 +81,24 @@ impl Hub {
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
         let checked = check(job, pidfd)?;
-        let planned = self.plan(&checked)?;
-        match self.open(job, &checked, planned, when_slow).await {
+        self.begin(job, &checked, when_slow).await
+    }
+
+    /// The same, of a target that was looked at.
+    pub(crate) async fn begin(
+        &self,
+        job: &Job,
+        checked: &Checked,
+        when_slow: WhenSlow,
+    ) -> Result<(Started, Subscription), Complaint> {
+        let planned = self.plan(checked)?;
+        match self.open(job, checked, planned, when_slow).await {
             Err(complaint)
                 if complaint.code == ComplaintCode::Denied && !self.permissions.is_empty() =>
             {
                 // The plan allowed it, and the kernel did not.
-                let granted = self.granted(&checked, complaint)?;
-                self.open(job, &checked, granted, when_slow).await
+                let granted = self.granted(checked, complaint)?;
+                self.open(job, checked, granted, when_slow).await
             }
             result => result,
         }
@@ -117,10 +127,12 @@ impl Hub {
             Target::Command => Wanted::Held,
             Target::Process(_) => Wanted::Process,
             Target::System => Wanted::System,
+            Target::Cgroup => Wanted::Cgroup,
         };
         let Some(words) = JobWords::of(&checked.request, wanted) else { return Err(denied) };
         let pidfd = checked.process.as_ref().map(|(_, pidfd)| pidfd.as_fd());
-        let grant = match self.broker.grant(words, pidfd) {
+        let cgroup = checked.cgroup.as_ref().map(|cgroup| cgroup.as_fd());
+        let grant = match self.broker.grant(words, pidfd.or(cgroup)) {
             Ok(grant) => grant,
             Err(NotGranted::Missing(missing)) => {
                 let missing = missing.names().join(", ");
@@ -162,7 +174,13 @@ impl Hub {
         };
         let permissions = if grant.is_some() { self.permissions } else { Permissions::empty() };
         let scrub = !checked.request.modes.kernel;
-        let settings = Settings { held, count: job.count, scrub, ..Settings::default() };
+        let settings = Settings {
+            held,
+            cgroup: checked.cgroup.clone(),
+            count: job.count,
+            scrub,
+            ..Settings::default()
+        };
         let (orders, receiver) = mpsc::channel();
         let (ringer, ear) = bell().map_err(failed)?;
         let progress = Arc::<Progress>::default();

@@ -2,13 +2,14 @@
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::Arc;
 
 use record::Pid;
 
 use crate::broker::pid_of;
 use crate::event_spec::Event;
 use crate::protocol::{Complaint, ComplaintCode, Job, WireTarget};
-use crate::{EventSpec, Modes, Request, Target};
+use crate::{Cgroup, EventSpec, Modes, Request, Target};
 
 /// A job whose target was looked at.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Checked {
     pub(crate) request: Request,
     /// The process, where there is one.
     pub(crate) process: Option<(Pid, OwnedFd)>,
+    /// The control group, where that is sampled.
+    pub(crate) cgroup: Option<Arc<Cgroup>>,
 }
 
 fn complaint(code: ComplaintCode, text: impl Into<String>) -> Complaint {
@@ -63,7 +66,7 @@ pub(crate) fn check(job: &Job, pidfd: Option<OwnedFd>) -> Result<Checked, Compla
         ring_pages: job.ring_pages,
         ..Request::new(event, modes, target)
     };
-    Ok(Checked { request, process })
+    Ok(Checked { request, process, cgroup: None })
 }
 
 fn by_pidfd(pidfd: Option<OwnedFd>) -> Result<(Pid, OwnedFd), Complaint> {
