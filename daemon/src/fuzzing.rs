@@ -93,7 +93,7 @@ pub fn fan_out(
             let (bell, ear) = crate::worker::bell::bell()?;
             let share = Arc::<Share>::default();
             let when_slow = *when_slow;
-            let gap = rustc_hash::FxHashMap::default();
+            let gap = crate::worker::chunk::Gap::default();
             fan.add(
                 Subscriber { feed, bell, when_slow, share: Arc::clone(&share), gap },
                 &preamble,

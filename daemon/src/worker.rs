@@ -2,6 +2,7 @@
 //! connections, and has no rights but theirs.
 
 pub(crate) mod bell;
+pub(crate) mod chunk;
 mod complaint;
 mod connection;
 mod drive;

@@ -3,14 +3,11 @@
 use std::io;
 use std::sync::Arc;
 
-use record::{Misc, RecordHeader, RecordType, SideRecord};
-use rustc_hash::FxHashMap;
-
 use super::bell::Bell;
+use super::chunk::{Chunk, Gap};
 use super::queue::{Feed, Level};
 use crate::protocol::{Account, WhenSlow};
 use crate::session::Sink;
-use crate::sys::event::NATIVE_ORDER;
 
 /// How a stream ended.
 #[derive(Debug)]
@@ -34,8 +31,8 @@ pub(crate) struct Subscriber {
     pub(crate) when_slow: WhenSlow,
     /// What this client has been given, and what not.
     pub(crate) share: Arc<super::share::Share>,
-    /// Samples dropped since the last gap was told, by event id.
-    pub(crate) gap: FxHashMap<u64, u64>,
+    /// Samples dropped since the last gap was told.
+    pub(crate) gap: Gap,
 }
 
 /// All clients of a session.
@@ -141,7 +138,7 @@ impl Subscriber {
         let thinned = thinned.get_or_insert_with(|| chunk.without_samples().into());
         let has_room = self.feed.level(thinned.len()) != Level::Full;
         if thinned.is_empty() || has_room && self.feed.push(Arc::clone(thinned)) {
-            chunk.count_samples(identified, &mut self.gap);
+            self.gap.add(chunk, identified);
             self.share.lose(chunk.samples, 0);
             self.share.took(0, chunk.side);
             return true;
@@ -154,74 +151,8 @@ impl Subscriber {
 
     /// A LOST record for each event of which samples were dropped.
     fn tell_gap(&mut self, trailer: &[u8]) {
-        if self.gap.is_empty() {
-            return;
-        }
-        let mut bytes = Vec::new();
-        for (id, lost) in self.gap.drain() {
-            let mut trailer = trailer.to_vec();
-            if let Some(last) = trailer.last_chunk_mut() {
-                *last = id.to_ne_bytes();
-            }
-            let record = SideRecord::Lost { id, lost };
-            // A LOST record is never too long.
-            let _fits = record.encode(Misc(0), &trailer, NATIVE_ORDER, &mut bytes);
-        }
-        self.feed.push(bytes.into());
-    }
-}
-
-/// Whole records.
-#[derive(Debug)]
-struct Chunk<'b> {
-    bytes: &'b [u8],
-    samples: u64,
-    side: u64,
-}
-
-impl<'b> Chunk<'b> {
-    fn new(bytes: &'b [u8]) -> Chunk<'b> {
-        let mut chunk = Chunk { bytes, samples: 0, side: 0 };
-        for record in chunk.records() {
-            match kind(record) {
-                RecordType::SAMPLE => chunk.samples += 1,
-                kind if kind.0 < FIRST_OF_TOOLS => chunk.side += 1,
-                _ => {}
-            }
-        }
-        chunk
-    }
-
-    fn records(&self) -> impl Iterator<Item = &'b [u8]> + use<'b> {
-        let mut rest = self.bytes;
-        std::iter::from_fn(move || {
-            let size = rest.get(6..8).and_then(|size| size.try_into().ok());
-            let size = usize::from(u16::from_ne_bytes(size?));
-            let (record, after) = rest.split_at_checked(size.max(RecordHeader::SIZE))?;
-            rest = after;
-            Some(record)
-        })
-    }
-
-    fn without_samples(&self) -> Vec<u8> {
-        let others = self.records().filter(|record| kind(record) != RecordType::SAMPLE);
-        others.flatten().copied().collect()
-    }
-
-    /// Adds the samples to `gap`, by the id they bear.
-    fn count_samples(&self, identified: bool, gap: &mut FxHashMap<u64, u64>) {
-        for record in self.records().filter(|record| kind(record) == RecordType::SAMPLE) {
-            let id = record.get(8..16).and_then(|id| id.try_into().ok()).map(u64::from_ne_bytes);
-            *gap.entry(id.filter(|_| identified).unwrap_or(0)).or_default() += 1;
+        if !self.gap.is_empty() {
+            self.feed.push(self.gap.tell(trailer).into());
         }
     }
-}
-
-/// Records from here on are of tools, not of the kernel
-/// (PERF_RECORD_USER_TYPE_START).
-const FIRST_OF_TOOLS: u32 = 64;
-
-fn kind(record: &[u8]) -> RecordType {
-    let kind = record.first_chunk().map_or(0, |kind| u32::from_ne_bytes(*kind));
-    RecordType(kind)
 }

@@ -309,7 +309,7 @@ fn subscription(when_slow: WhenSlow) -> std::io::Result<(Subscriber, Subscriptio
         bell,
         when_slow,
         share: Arc::clone(&share),
-        gap: rustc_hash::FxHashMap::default(),
+        gap: super::chunk::Gap::default(),
     };
     Ok((subscriber, Subscription { outlet, ear, share }))
 }
