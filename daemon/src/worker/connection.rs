@@ -114,6 +114,9 @@ impl Connection {
     /// Sends what waits in the queue.
     async fn pump(&mut self) -> io::Result<()> {
         let Some(streaming) = &mut self.streaming else { return Ok(()) };
+        // Before the queue is seen to be empty: the end comes right before the
+        // session goes.
+        let abandoned = streaming.outlet.is_abandoned();
         while let Some(item) = streaming.outlet.take() {
             match item {
                 Item::Bytes(bytes) => {
@@ -138,7 +141,7 @@ impl Connection {
         if streaming.share.is_overrun() {
             return Err(io::Error::other("the client took its records too slowly"));
         }
-        if streaming.outlet.is_abandoned() {
+        if abandoned {
             return Err(io::Error::other("the session has broken off"));
         }
         Ok(())
