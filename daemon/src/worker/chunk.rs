@@ -38,9 +38,15 @@ impl<'b> Chunk<'b> {
         })
     }
 
+    /// What is kept of it where samples find no room; nothing, where there
+    /// is but the mark of a round, which means nothing alone.
     pub(crate) fn without_samples(&self) -> Vec<u8> {
-        let others = self.records().filter(|record| kind(record) != RecordType::SAMPLE);
-        others.flatten().copied().collect()
+        let kept = |record: &&[u8]| kind(record) != RecordType::SAMPLE;
+        let others = || self.records().filter(kept);
+        match others().all(|record| kind(record) == RecordType::FINISHED_ROUND) {
+            true => Vec::new(),
+            false => others().flatten().copied().collect(),
+        }
     }
 }
 

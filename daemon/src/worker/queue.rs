@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Chunks that a queue holds, however small they are.
-const SLOTS: usize = 1024;
+const SLOTS: usize = 4096;
 /// Of them, kept for the gap that is to be told and for the end.
 const RESERVED: usize = 16;
 
