@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use crate::broker::Ask;
+use crate::ledger::Ledger;
 use crate::permission::Scrub;
 use crate::protocol::{Account, WhenSlow};
 use crate::ring::{Lent, drain, look};
@@ -82,7 +83,7 @@ pub fn fan_out(
     clients: &[(u8, WhenSlow)],
     session: &Account,
 ) -> io::Result<Vec<Served>> {
-    let mut fan = Fan::new(vec![0; 16], true);
+    let mut fan = Fan::new((vec![0; 16], true), Default::default());
     let mut outlets: Vec<(Outlet, Arc<Share>, Vec<u8>)> = Vec::new();
     let mut ears = Vec::new();
     let mut coming = clients.iter();
@@ -111,7 +112,7 @@ pub fn fan_out(
             }
         }
     }
-    fan.end(Ending { reason: "the end".into(), session: session.clone() });
+    fan.end(Ending { reason: "the end".into(), session: session.clone() }, &Ledger::default());
     let served = outlets.into_iter().map(|(mut outlet, share, mut stream)| {
         while let Some(Item::Bytes(bytes)) = outlet.take() {
             stream.extend_from_slice(&bytes);

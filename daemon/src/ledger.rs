@@ -8,6 +8,7 @@ mod note;
 use std::fmt;
 use std::time::Duration;
 
+use crate::worker::chunk::Samples;
 pub use event_account::EventAccount;
 pub use lost::Lost;
 use note::Note;
@@ -85,6 +86,25 @@ impl Ledger {
             account.delivered += samples;
             account.exact_ip += exact_ip;
         }
+    }
+
+    /// Books samples of an event that were delivered, but not to the client
+    /// whose account this is to be.
+    pub(crate) fn withhold(
+        &mut self,
+        event: usize,
+        samples: Samples,
+        cause: fn(&mut Lost) -> &mut u64,
+    ) {
+        let take = |delivered: &mut u64, exact_ip: &mut u64| {
+            *delivered = delivered.saturating_sub(samples.all);
+            *exact_ip = exact_ip.saturating_sub(samples.exact_ip);
+        };
+        take(&mut self.delivered, &mut self.exact_ip);
+        if let Some(account) = self.by_event.get_mut(event) {
+            take(&mut account.delivered, &mut account.exact_ip);
+        }
+        self.lose(event, samples.all, cause);
     }
 
     /// Takes over what the kernel says of an event. `lost`: records that

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use record::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -29,6 +29,7 @@ pub struct Remote {
     ended: Option<(String, Account)>,
     sink_error: Option<String>,
     asked_to_stop: bool,
+    since: Instant,
 }
 
 /// How long the last records may take to come.
@@ -89,6 +90,7 @@ impl Remote {
             ended: None,
             sink_error: None,
             asked_to_stop: false,
+            since: Instant::now(),
         })
     }
 
@@ -209,6 +211,7 @@ impl Sampling for Remote {
     }
 
     fn start(&mut self, _sink: &mut dyn Sink) -> Result<(), SessionError> {
+        self.since = Instant::now();
         if let Some(command) = &mut self.command {
             command.release()?;
         }
@@ -260,6 +263,7 @@ impl Sampling for Remote {
         if let Some((_, account)) = &self.ended {
             ledger.take_over(account);
         }
+        ledger.wall = self.since.elapsed();
         ledger.sink_error = self.sink_error.clone();
         Ok(ledger)
     }

@@ -123,6 +123,7 @@ impl Session {
             record
                 .encode(Misc(0), &trailer, NATIVE_ORDER, out)
                 .map_err(|e| SessionError::Preamble(e.to_string()))?;
+            self.outbox.side += 1;
         }
         for (event, id) in ids.into_iter().enumerate() {
             let Some(id) = id else { continue };

@@ -52,6 +52,10 @@ impl Owners {
         Owners { by_id: pairs.collect() }
     }
 
+    pub(super) fn places(&self) -> &FxHashMap<u64, usize> {
+        &self.by_id
+    }
+
     #[inline]
     pub(super) fn of(&self, owner: Owner, lent: Lent<'_>) -> Owned {
         match owner {

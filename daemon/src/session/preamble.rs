@@ -5,6 +5,7 @@ use std::path::Path;
 
 use record::stream::{Cache, EventName, Feature, write};
 use record::{Attr, Pid, SampleFilter, SampleType};
+use rustc_hash::FxHashMap;
 
 use super::attrs::Attrs;
 use super::{Session, SessionError, Sink};
@@ -26,6 +27,12 @@ impl Session {
         let mut events = self.attrs.sampled();
         let all = events.all(|(_, event)| event.attr.sample_type.contains(identified));
         (Synthesizer::trailer(&self.attrs.side), all)
+    }
+
+    /// Places of the sampled events in the ledger, by the ids of their
+    /// samples.
+    pub(crate) fn places(&self) -> FxHashMap<u64, usize> {
+        self.owners.places().clone()
     }
 
     /// Writes what comes before the first record: header, events, promises,

@@ -3,6 +3,7 @@
 use record::{Misc, RecordHeader, RecordType, SideRecord};
 use rustc_hash::FxHashMap;
 
+use crate::ledger::Ledger;
 use crate::sys::event::NATIVE_ORDER;
 
 /// Whole records.
@@ -50,38 +51,113 @@ impl<'b> Chunk<'b> {
     }
 }
 
-/// Samples that are missing since that was last told, by the id they bear.
+/// Samples, by the id they bear: 0 where they bear none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Gap(FxHashMap<u64, u64>);
+pub(crate) struct Tally(FxHashMap<u64, Samples>);
+
+/// So many of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Samples {
+    pub(crate) all: u64,
+    /// With EXACT_IP.
+    pub(crate) exact_ip: u64,
+}
+
+impl Tally {
+    /// The samples of a chunk. `identified`: they begin with their event's
+    /// id.
+    pub(crate) fn of(chunk: &Chunk<'_>, identified: bool) -> Tally {
+        let mut tally = Tally::default();
+        // Mostly one event's come one after the other.
+        let (mut last, mut run) = (0, Samples::default());
+        for record in chunk.records().filter(|record| kind(record) == RecordType::SAMPLE) {
+            let id = record.get(8..16).and_then(|id| id.try_into().ok()).map(u64::from_ne_bytes);
+            let id = id.filter(|_| identified).unwrap_or(0);
+            if id != last {
+                tally.count(last, std::mem::take(&mut run));
+                last = id;
+            }
+            let misc = record.get(4..6).and_then(|misc| misc.try_into().ok());
+            let misc = Misc(u16::from_ne_bytes(misc.unwrap_or_default()));
+            run.all += 1;
+            run.exact_ip += u64::from(misc.contains(Misc::EXACT_IP));
+        }
+        tally.count(last, run);
+        tally
+    }
+
+    pub(crate) fn add(&mut self, other: &Tally) {
+        other.iter().for_each(|(id, samples)| self.count(id, samples));
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, Samples)> + use<'_> {
+        self.0.iter().map(|(id, samples)| (*id, *samples))
+    }
+
+    fn count(&mut self, id: u64, more: Samples) {
+        if more.all > 0 {
+            let samples = self.0.entry(id).or_default();
+            samples.all += more.all;
+            samples.exact_ip += more.exact_ip;
+        }
+    }
+}
+
+/// What a client was not sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gap {
+    /// Since that was last told.
+    untold: Tally,
+    /// All that it was too slow for.
+    dropped: Tally,
+    /// What passed before it came.
+    before: Tally,
+}
 
 impl Gap {
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.untold.0.is_empty()
     }
 
-    /// Adds a chunk's samples. `identified`: they begin with their event's
-    /// id.
-    pub(crate) fn add(&mut self, chunk: &Chunk<'_>, identified: bool) {
-        for record in chunk.records().filter(|record| kind(record) == RecordType::SAMPLE) {
-            let id = record.get(8..16).and_then(|id| id.try_into().ok()).map(u64::from_ne_bytes);
-            *self.0.entry(id.filter(|_| identified).unwrap_or(0)).or_default() += 1;
-        }
+    /// For one that joins when these have passed.
+    pub(crate) fn join(&mut self, passed: &Tally) {
+        self.before = passed.clone();
+    }
+
+    /// Adds what the client is not sent.
+    pub(crate) fn add(&mut self, samples: &Tally) {
+        self.untold.add(samples);
+        self.dropped.add(samples);
     }
 
     /// A LOST record for each event, with this trailer; there is no gap then
     /// any more.
     pub(crate) fn tell(&mut self, trailer: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for (id, lost) in self.0.drain() {
+        for (id, samples) in self.untold.0.drain() {
             let mut trailer = trailer.to_vec();
             if let Some(last) = trailer.last_chunk_mut() {
                 *last = id.to_ne_bytes();
             }
-            let record = SideRecord::Lost { id, lost };
+            let record = SideRecord::Lost { id, lost: samples.all };
             // A LOST record is never too long.
             let _fits = record.encode(Misc(0), &trailer, NATIVE_ORDER, &mut bytes);
         }
         bytes
+    }
+
+    /// The session's account as it is for this client, where it differs.
+    /// `places`: of each event's ids in the account.
+    pub(crate) fn own(&self, session: &Ledger, places: &FxHashMap<u64, usize>) -> Option<Ledger> {
+        let place = |id: u64| places.get(&id).copied().unwrap_or(0);
+        let mut own = session.clone();
+        for (id, samples) in self.before.iter() {
+            own.withhold(place(id), samples, |lost| &mut lost.before);
+        }
+        for (id, samples) in self.dropped.iter() {
+            own.withhold(place(id), samples, |lost| &mut lost.queue);
+        }
+        (own != *session).then_some(own)
     }
 }
 

@@ -81,14 +81,11 @@ impl Drive {
         let notes = self.plan.notes.iter().chain(session.notes()).cloned().collect();
         opened(Ok(Opened { name: self.plan.name.clone(), notes }));
         let reason = self.follow(&mut session, &mut fan, &preamble);
-        let account = match session.finish(&mut fan) {
-            Ok(ledger) => account(&ledger),
-            Err(error) => {
-                tracing::error!(%error, "a session's counts cannot be read");
-                account(session.ledger())
-            }
-        };
-        fan.end(Ending { reason, session: account });
+        let ledger = session.finish(&mut fan).unwrap_or_else(|error| {
+            tracing::error!(%error, "a session's counts cannot be read");
+            session.ledger().clone()
+        });
+        fan.end(Ending { reason, session: account(&ledger) }, &ledger);
     }
 
     fn open(&mut self) -> Result<(Session, Fan, Arc<[u8]>), Complaint> {
@@ -108,8 +105,8 @@ impl Drive {
         session
             .preamble(&self.facts, &self.command_line, &mut preamble)
             .map_err(|error| complaint::of_failure(&error))?;
-        let (trailer, identified) = session.trailer();
-        Ok((session, Fan::new(trailer, identified), preamble.into()))
+        let fan = Fan::new(session.trailer(), session.places());
+        Ok((session, fan, preamble.into()))
     }
 
     /// Until there is a reason to end, which it gives.

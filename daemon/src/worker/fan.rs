@@ -3,11 +3,16 @@
 use std::io;
 use std::sync::Arc;
 
+use record::stream::write;
+use rustc_hash::FxHashMap;
+
 use super::bell::Bell;
-use super::chunk::{Chunk, Gap};
+use super::chunk::{Chunk, Gap, Tally};
 use super::queue::{Feed, Level};
+use crate::ledger::Ledger;
 use crate::protocol::{Account, WhenSlow};
 use crate::session::Sink;
+use crate::sys::event::NATIVE_ORDER;
 
 /// How a stream ended.
 #[derive(Debug)]
@@ -31,7 +36,7 @@ pub(crate) struct Subscriber {
     pub(crate) when_slow: WhenSlow,
     /// What this client has been given, and what not.
     pub(crate) share: Arc<super::share::Share>,
-    /// Samples dropped since the last gap was told.
+    /// The same by event.
     pub(crate) gap: Gap,
 }
 
@@ -44,18 +49,26 @@ pub(crate) struct Fan {
     trailer: Vec<u8>,
     /// Samples begin with their event's id.
     identified: bool,
+    /// Places of events in the session's account, by their ids.
+    places: FxHashMap<u64, usize>,
     passed: Passed,
+    passed_by_event: Tally,
 }
 
 impl Fan {
-    /// For a stream whose side records have this trailer.
-    pub(crate) fn new(trailer: Vec<u8>, identified: bool) -> Fan {
-        Fan { trailer, identified, ..Fan::default() }
+    /// For a stream whose side records have this trailer. `places`: of the
+    /// events in the session's account, by their ids.
+    pub(crate) fn new(
+        (trailer, identified): (Vec<u8>, bool),
+        places: FxHashMap<u64, usize>,
+    ) -> Fan {
+        Fan { trailer, identified, places, ..Fan::default() }
     }
 
     /// Adds a client, to be sent the stream's preamble first.
     pub(crate) fn add(&mut self, mut subscriber: Subscriber, preamble: &Arc<[u8]>) {
         subscriber.share.join(&self.passed);
+        subscriber.gap.join(&self.passed_by_event);
         subscriber.feed.push(Arc::clone(preamble));
         subscriber.bell.ring();
         self.subscribers.push(subscriber);
@@ -81,11 +94,16 @@ impl Fan {
         self.subscribers.iter().map(load).sum()
     }
 
-    /// Ends the stream for all.
-    pub(crate) fn end(&mut self, ending: Ending) {
+    /// Ends the stream for all. Who was given less than the session has in
+    /// its account gets one of their own as the stream's last word.
+    pub(crate) fn end(&mut self, ending: Ending, account: &Ledger) {
         let ending = Arc::new(ending);
+        let ids = first_ids(&self.places);
         for mut subscriber in self.subscribers.drain(..) {
             subscriber.tell_gap(&self.trailer);
+            if let Some(own) = subscriber.gap.own(account, &self.places) {
+                subscriber.feed.push(notes(&own, &ids).into());
+            }
             subscriber.feed.end(Arc::clone(&ending));
             subscriber.bell.ring();
         }
@@ -98,11 +116,11 @@ impl Sink for Fan {
         let chunk = Chunk::new(bytes);
         self.passed.samples += chunk.samples;
         self.passed.side += chunk.side;
-        let whole: Arc<[u8]> = bytes.into();
-        let mut thinned = None;
-        let (trailer, identified) = (&self.trailer, self.identified);
+        let tally = Tally::of(&chunk, self.identified);
+        self.passed_by_event.add(&tally);
+        let mut shared = Shared { chunk, tally, whole: bytes.into(), thinned: None };
         self.subscribers.retain_mut(|subscriber| {
-            let kept = subscriber.give(&chunk, &whole, &mut thinned, (trailer, identified));
+            let kept = subscriber.give(&mut shared, &self.trailer);
             subscriber.bell.ring();
             kept
         });
@@ -110,18 +128,23 @@ impl Sink for Fan {
     }
 }
 
+/// A chunk as all clients have it.
+#[derive(Debug)]
+struct Shared<'b> {
+    chunk: Chunk<'b>,
+    tally: Tally,
+    whole: Arc<[u8]>,
+    /// Without its samples; made once the first client needs it.
+    thinned: Option<Arc<[u8]>>,
+}
+
 impl Subscriber {
     /// Whether it stays a subscriber.
-    fn give(
-        &mut self,
-        chunk: &Chunk<'_>,
-        whole: &Arc<[u8]>,
-        thinned: &mut Option<Arc<[u8]>>,
-        (trailer, identified): (&[u8], bool),
-    ) -> bool {
+    fn give(&mut self, shared: &mut Shared<'_>, trailer: &[u8]) -> bool {
         if self.feed.is_abandoned() {
             return false;
         }
+        let Shared { chunk, tally, whole, thinned } = shared;
         let level = self.feed.level(whole.len());
         if level == Level::Low || chunk.samples == 0 && level == Level::High {
             self.tell_gap(trailer);
@@ -138,7 +161,7 @@ impl Subscriber {
         let thinned = thinned.get_or_insert_with(|| chunk.without_samples().into());
         let has_room = self.feed.level(thinned.len()) != Level::Full;
         if thinned.is_empty() || has_room && self.feed.push(Arc::clone(thinned)) {
-            self.gap.add(chunk, identified);
+            self.gap.add(tally);
             self.share.lose(chunk.samples, 0);
             self.share.took(0, chunk.side);
             return true;
@@ -155,4 +178,22 @@ impl Subscriber {
             self.feed.push(self.gap.tell(trailer).into());
         }
     }
+}
+
+/// An id of each event, by its place in the account.
+fn first_ids(places: &FxHashMap<u64, usize>) -> Vec<(usize, u64)> {
+    let mut ids: Vec<(usize, u64)> = places.iter().map(|(&id, &place)| (place, id)).collect();
+    ids.sort_unstable();
+    ids.dedup_by_key(|(place, _)| *place);
+    ids
+}
+
+/// An account in a stream's words.
+fn notes(account: &Ledger, ids: &[(usize, u64)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for &(event, id) in ids {
+        // A note is never too long.
+        let _fits = write::event_unit(id, &account.note(event), NATIVE_ORDER, &mut bytes);
+    }
+    bytes
 }
