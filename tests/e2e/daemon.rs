@@ -2,5 +2,7 @@
 
 mod authorization;
 mod clients;
+mod conservation;
 mod raw;
 mod serving;
+mod stream;

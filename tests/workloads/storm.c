@@ -1,5 +1,6 @@
-/* storm FAULTS [THREADS [wait]]: FAULTS page faults on fresh pages, as fast
- * as the kernel serves them, from one instruction, by THREADS threads.
+/* storm FAULTS [THREADS [wait [RATE]]]: FAULTS page faults on fresh pages, as
+ * fast as the kernel serves them or RATE a second, from one instruction, by
+ * THREADS threads.
  *
  * With `wait` it writes `ready`, and begins when a line comes on stdin; then
  * nothing but the faults of the storm happens until it ends.
@@ -12,21 +13,45 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #define WINDOW 2048ULL
+/* Faults between two looks at the clock. */
+#define BATCH 8ULL
 
 extern char storm_site[] __asm__(".Lstorm_site");
 static pthread_barrier_t begin, end;
-static uint64_t share;
+/* Of each thread: faults, and faults a second (0: as they come). */
+static uint64_t share, rate;
+
+/* Sleeps until `done` faults are due, counted from `start`. */
+static void keep_pace(struct timespec start, uint64_t done)
+{
+    if (!rate)
+        return;
+    start.tv_sec += (time_t)(done / rate);
+    start.tv_nsec += (long)(done % rate * 1000000000 / rate);
+    if (start.tv_nsec >= 1000000000) {
+        start.tv_nsec -= 1000000000;
+        start.tv_sec++;
+    }
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, NULL))
+        ;
+}
 
 static void *blow(void *window)
 {
+    struct timespec start;
     pthread_barrier_wait(&begin);
+    clock_gettime(CLOCK_MONOTONIC, &start);
     for (uint64_t left = share; left;) {
         uint64_t pages = left < WINDOW ? left : WINDOW;
-        for (uint64_t page = 0; page < pages; page++)
+        for (uint64_t page = 0; page < pages; page++) {
             __asm__ volatile(
                 "call storm_touch" : : "D"((char *)window + page * 4096) : "memory", "cc");
+            if (page % BATCH == BATCH - 1)
+                keep_pace(start, share - left + page);
+        }
         madvise(window, WINDOW * 4096, MADV_DONTNEED);
         left -= pages;
     }
@@ -54,6 +79,7 @@ int main(int argc, char **argv)
         return 2;
     }
     share = faults / threads;
+    rate = argc > 4 ? strtoull(argv[4], NULL, 0) / threads : 0;
     pthread_barrier_init(&begin, NULL, threads + 1);
     pthread_barrier_init(&end, NULL, threads + 1);
 
@@ -71,6 +97,9 @@ int main(int argc, char **argv)
     static char text[256], line[16];
     memset(text, '.', sizeof text);
     memset(line, '.', sizeof line);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    keep_pace(now, 0);
     int64_t before = kernel_count_read(count);
     if (waits) {
         /* Twice, and the first time with threads that have all reached the

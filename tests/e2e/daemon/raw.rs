@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 /// A connection.
 #[derive(Debug)]
 pub(super) struct Raw {
+    /// Bytes that were read already.
+    begun: Vec<u8>,
     pub(super) stream: UnixStream,
 }
 
@@ -27,7 +29,7 @@ impl Raw {
     pub(super) fn silent(socket: &Path) -> Raw {
         let stream = UnixStream::connect(socket).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        Raw { stream }
+        Raw { begun: Vec::new(), stream }
     }
 
     /// Connects and says hello.
@@ -60,12 +62,25 @@ impl Raw {
         self.ask(&json!({"verb": "start", "job": job}))
     }
 
+    /// Takes back what was read past [`Raw::hear`].
+    pub(super) fn put_back(&mut self, bytes: Vec<u8>) {
+        self.begun = bytes;
+    }
+
+    fn read_exact(&mut self, into: &mut [u8]) -> io::Result<()> {
+        let begun = into.len().min(self.begun.len());
+        let (first, rest) = into.split_at_mut(begun);
+        first.copy_from_slice(&self.begun[..begun]);
+        self.begun.drain(..begun);
+        self.stream.read_exact(rest)
+    }
+
     pub(super) fn hear(&mut self) -> io::Result<Frame> {
         let mut header = [0; 8];
-        self.stream.read_exact(&mut header)?;
+        self.read_exact(&mut header)?;
         let length = u32::from_le_bytes(header[..4].try_into().unwrap());
         let mut payload = vec![0; usize::try_from(length).unwrap()];
-        self.stream.read_exact(&mut payload)?;
+        self.read_exact(&mut payload)?;
         assert_eq!(header[5..], [0, 1, 0], "flags and version");
         Ok(match header[4] {
             1 => Frame::Control(serde_json::from_slice(&payload).unwrap()),
@@ -81,7 +96,9 @@ impl Raw {
             match self.hear().unwrap() {
                 Frame::Data(more) => stream.extend(more),
                 Frame::Control(value) if value["reply"] == "end" => return (stream, value),
-                Frame::Control(_) => {}
+                Frame::Control(value) => {
+                    assert_ne!(value["reply"], "refused", "{value}");
+                }
             }
         }
     }
