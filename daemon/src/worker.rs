@@ -4,6 +4,7 @@
 pub(crate) mod bell;
 pub(crate) mod chunk;
 mod complaint;
+mod confine;
 mod connection;
 mod drive;
 pub(crate) mod fan;
@@ -19,7 +20,6 @@ use std::os::unix::net;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::task::LocalSet;
@@ -28,10 +28,8 @@ use crate::broker::Broker;
 use crate::credentials::Credentials;
 use crate::passing;
 use crate::permission::Permissions;
+use confine::{Files, confine};
 use hub::Hub;
-
-/// Locked memory that one user's rings may have, bytes.
-const LOCKED: u64 = 64 * 1024 * 1024;
 
 /// What a worker starts with.
 #[derive(Debug)]
@@ -57,25 +55,10 @@ pub(crate) fn run(start: Start) -> u8 {
 
 fn live(start: Start) -> io::Result<()> {
     let Start { user, permissions, control, broker } = start;
-    confine(&user)?;
+    confine(&user, Files::Read)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let hub = Rc::new(Hub::new(user, permissions, Arc::new(Broker::new(broker))));
     LocalSet::new().block_on(&runtime, serve(control, hub))
-}
-
-/// Gives up all rights but the user's, for good.
-fn confine(user: &Credentials) -> io::Result<()> {
-    use rustix::process::{Resource, Rlimit, setrlimit};
-    // Rings are locked memory. Without the right to raise it the limit stays
-    // as it was, and rings get smaller, which is said.
-    let locked = Rlimit { current: Some(LOCKED), maximum: Some(LOCKED) };
-    let _as_it_was = setrlimit(Resource::Memlock, locked);
-    user.assume()?;
-    let none = CapabilitySet::empty();
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
-    rustix::thread::set_no_new_privs(true)?;
-    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
-    Ok(())
 }
 
 /// Takes connections until the supervisor closes the control socket.

@@ -1,0 +1,88 @@
+//! What a confined thread is let do. Filters are a thread's own: each test
+//! confines one that it makes.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType, socket};
+
+use super::filter::apply;
+use super::*;
+
+/// What `does` gives on a thread that is confined as a worker is, but for
+/// its ids.
+fn confined<T: Send + 'static>(does: impl FnOnce() -> T + Send + 'static) -> T {
+    let thread = std::thread::spawn(|| {
+        set_no_new_privs(true).unwrap();
+        apply(Files::Read).unwrap();
+        does()
+    });
+    thread.join().unwrap()
+}
+
+#[test]
+fn a_worker_reads_and_makes_threads_and_events() {
+    let text = confined(|| {
+        std::thread::spawn(|| fs::read_to_string("/proc/self/stat")).join().unwrap().unwrap()
+    });
+    assert!(text.contains(')'));
+    confined(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { tokio::time::sleep(std::time::Duration::from_millis(1)).await });
+    });
+}
+
+#[test]
+fn what_a_worker_is_not_for_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x");
+    fs::write(&path, "").unwrap();
+    let errors = confined(move || {
+        let mut options = OpenOptions::new();
+        let opened = [
+            options.write(true).open(&path).unwrap_err(),
+            OpenOptions::new().append(true).open(&path).unwrap_err(),
+            OpenOptions::new().read(true).write(true).open(&path).unwrap_err(),
+            fs::File::create(path.with_extension("new")).unwrap_err(),
+        ];
+        let made = [
+            fs::remove_file(&path).unwrap_err(),
+            fs::create_dir(path.with_extension("d")).unwrap_err(),
+            Command::new("true").spawn().unwrap_err(),
+            socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap_err().into(),
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::CONT)
+                .unwrap_err()
+                .into(),
+        ];
+        fs::read(&path).unwrap();
+        opened.into_iter().chain(made).collect::<Vec<_>>()
+    });
+    for error in errors {
+        assert_eq!(error.raw_os_error(), Some(Errno::PERM.raw_os_error()), "{error:?}");
+    }
+}
+
+/// The trespassers of the next test, each the last thing that its process
+/// does.
+#[test]
+#[ignore = "a part of a_trespasser_is_killed"]
+fn trespasser() {
+    confined(|| match std::env::var("TRESPASS").unwrap().as_str() {
+        "network" => drop(socket(AddressFamily::INET, SocketType::STREAM, None)),
+        "ids" => drop(rustix::thread::set_thread_uid(rustix::process::getuid())),
+        "root" => drop(rustix::process::chroot("/")),
+        other => panic!("{other}"),
+    });
+}
+
+#[test]
+fn a_trespasser_is_killed() {
+    for what in ["network", "ids", "root"] {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--ignored", "--exact", "worker::confine::tests::trespasser"]);
+        let output = command.env("TRESPASS", what).output().unwrap();
+        assert_eq!(output.status.signal(), Some(libc::SIGSYS), "{what}: {output:?}");
+    }
+}
