@@ -113,12 +113,13 @@ impl Drive {
     fn follow(&mut self, session: &mut Session, fan: &mut Fan, preamble: &Arc<[u8]>) -> String {
         // The first client is there before the first record.
         let mut had_client = self.obey(fan, preamble).err();
+        // It may vanish in the next moment, which is the end of the session.
+        let mut joined = !fan.is_empty();
         if had_client.is_none()
             && let Err(error) = session.start(fan)
         {
             return error.to_string();
         }
-        let mut joined = !fan.is_empty();
         loop {
             if let Some(reason) = had_client.take() {
                 return reason;
