@@ -10,6 +10,7 @@ pub mod catalogue;
 mod cgroup;
 pub mod client;
 pub mod command;
+mod control;
 mod credentials;
 pub mod emulated;
 pub mod event_spec;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use daemon::supervisor::{Config, Options, run};
+use daemon::supervisor::{Options, Source, run};
 use rustix::process::getuid;
 
 /// Where the configuration is.
@@ -43,18 +43,13 @@ fn main() -> ExitCode {
 }
 
 fn serve(arguments: Arguments) -> Result<()> {
-    let config = config(&arguments)?;
-    if !arguments.check_config {
+    // The default file may be missing; one that was asked for may not.
+    let optional = arguments.config == Path::new(CONFIG) && !arguments.check_config;
+    let config = Source { path: arguments.config, optional };
+    if arguments.check_config {
+        config.read(getuid().as_raw())?;
+    } else {
         run(Options { socket: arguments.socket, config })?;
     }
     Ok(())
-}
-
-/// The default file may be missing; one that was asked for may not.
-fn config(arguments: &Arguments) -> Result<Config> {
-    let is_default = arguments.config == Path::new(CONFIG);
-    if is_default && !arguments.check_config && !arguments.config.exists() {
-        return Ok(Config::default());
-    }
-    Ok(Config::read(&arguments.config, getuid().as_raw())?)
 }

@@ -3,7 +3,11 @@
 //! reads of nobody more than requests of fixed size.
 
 mod config;
+mod notify;
 mod policy;
+mod pulse;
+mod reload;
+mod signals;
 mod socket;
 mod worker;
 
@@ -11,21 +15,28 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::broker::Kernel;
+use crate::control::Report;
 use crate::credentials::Credentials;
 use crate::protocol::{Complaint, ComplaintCode, FrameKind, Reply, frame};
 pub use config::{Config, ConfigError, FileError, Limits, Size};
+use notify::Manager;
 pub use policy::{Group, Policy};
+pub use reload::Source;
+use signals::Signals;
 pub use socket::SocketError;
 use worker::Worker;
 
 /// Between two looks at what has no descriptor.
 const TICK: Duration = Duration::from_secs(1);
+/// So long a worker may give no sign of life before it is killed, where no
+/// watchdog asks for less: its user may have stopped it, and must not stop
+/// the daemon that way.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// So long workers have to end when asked to.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -35,7 +46,7 @@ pub struct Options {
     /// The socket's path.
     pub socket: PathBuf,
     /// Who may what, and how much.
-    pub config: Config,
+    pub config: Source,
 }
 
 /// The supervisor failed.
@@ -44,6 +55,9 @@ pub enum SupervisorError {
     /// The socket cannot be listened at.
     #[error(transparent)]
     Socket(#[from] SocketError),
+    /// Nobody can say who may what.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// Of many users, in a namespace that does not tell them apart.
     #[error(
         "the daemon runs as root of a user namespace, where it cannot tell users apart: start it \
@@ -69,22 +83,31 @@ fn system(call: &'static str) -> impl FnOnce(io::Error) -> SupervisorError {
 /// # Errors
 /// The socket is taken, or a call fails that should not.
 pub fn run(options: Options) -> Result<(), SupervisorError> {
-    let (asked, telling) = io::pipe().map_err(system("pipe"))?;
-    for signal in [SIGTERM, SIGINT] {
-        let end = telling.try_clone().map_err(system("dup"))?;
-        signal_hook::low_level::pipe::register(signal, OwnedFd::from(end))
-            .map_err(system("sigaction"))?;
-    }
+    let signals = Signals::install().map_err(system("sigaction"))?;
     let own = Credentials::own().map_err(system("getgroups"))?;
     // There, users of other namespaces all look alike (kernel.overflowuid).
     let facts = crate::facts::Facts::read(std::path::Path::new("/"));
     if own.uid == 0 && facts.is_ok_and(|facts| facts.access.in_namespace) {
         return Err(SupervisorError::Namespace);
     }
+    let config = options.config.read(own.uid)?;
+    // What was there once is not optional any more: a policy does not end by
+    // its file's being away for a moment.
+    let optional = options.config.optional && !options.config.path.exists();
     let listener = socket::listen(&options.socket, own.uid)?;
     tracing::info!(socket = %options.socket.display(), uid = own.uid, "listening");
-    let mut supervisor = Supervisor { own, config: options.config, workers: Vec::new() };
-    let result = supervisor.serve(&listener, asked.as_fd());
+    let mut supervisor = Supervisor {
+        own,
+        config,
+        source: Source { optional, ..options.config },
+        reload_failed: false,
+        manager: Manager::of_environment(),
+        workers: Vec::new(),
+        gone: Report::default(),
+    };
+    supervisor.manager.ready();
+    let result = supervisor.serve(&listener, &signals);
+    supervisor.manager.stopping();
     socket::unlink(&options.socket, &listener);
     supervisor.end();
     result
@@ -93,38 +116,96 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
 struct Supervisor {
     own: Credentials,
     config: Config,
+    source: Source,
+    /// The configuration on disk is not the one that holds.
+    reload_failed: bool,
+    manager: Manager,
     workers: Vec<Worker>,
+    /// What workers have counted that have ended.
+    gone: Report,
 }
 
 impl Supervisor {
-    fn serve(&mut self, listener: &UnixListener, asked: impl AsFd) -> Result<(), SupervisorError> {
-        let tick = Timespec { tv_sec: TICK.as_secs().cast_signed(), tv_nsec: 0 };
+    fn serve(&mut self, listener: &UnixListener, signals: &Signals) -> Result<(), SupervisorError> {
+        let mut next_tick = Instant::now() + TICK;
         loop {
             let of_workers = self.workers.iter().flat_map(|worker| worker.watched());
-            let mut fds: Vec<PollFd<'_>> = [asked.as_fd(), listener.as_fd()]
+            let mut fds: Vec<PollFd<'_>> = [signals.end(), signals.reload(), listener.as_fd()]
                 .into_iter()
                 .chain(of_workers)
                 .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
                 .collect();
-            match poll(&mut fds, Some(&tick)) {
+            let left = next_tick.saturating_duration_since(Instant::now());
+            let left = Timespec::try_from(left).ok();
+            match poll(&mut fds, left.as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(system("poll")(errno.into())),
             }
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-            let [ended, connected, of_workers @ ..] = &ready[..] else { continue };
+            let [ended, reload, connected, of_workers @ ..] = &ready[..] else { continue };
             if *ended {
                 tracing::info!("asked to end");
                 return Ok(());
             }
-            for (worker, ready) in self.workers.iter_mut().zip(of_workers.chunks(2)) {
-                if ready.first() == Some(&true) {
-                    worker.answer(&Kernel);
-                }
+            self.attend(of_workers);
+            if *reload {
+                signals.reload_begins();
+                self.manager.reloading();
+                self.reload();
+                self.manager.ready();
             }
-            self.workers.retain_mut(|worker| !worker.has_ended());
             if *connected {
                 self.accept(listener);
             }
+            if next_tick <= Instant::now() {
+                next_tick = Instant::now() + TICK;
+                self.tick();
+            }
+        }
+    }
+
+    /// Answers workers, hears them, and buries them; `ready` says of each
+    /// descriptor that they watch whether there is something.
+    fn attend(&mut self, ready: &[bool]) {
+        for (worker, ready) in self.workers.iter_mut().zip(ready.chunks(Worker::WATCHED)) {
+            if let [asks, reports, _] = ready {
+                if *reports {
+                    worker.hear();
+                }
+                if *asks {
+                    worker.answer(&Kernel);
+                }
+            }
+        }
+        let gone = &mut self.gone;
+        self.workers.retain_mut(|worker| {
+            let ended = worker.has_ended();
+            if ended {
+                // It may have reported last.
+                worker.hear();
+                gone.add_counts(&worker.report);
+            }
+            !ended
+        });
+    }
+
+    /// What is done once a second.
+    fn tick(&mut self) {
+        if self.workers.iter().all(|worker| worker.pulse.is_well()) {
+            self.manager.feed();
+        }
+        let patience = self.manager.patience().map_or(PATIENCE, |least| least.min(PATIENCE));
+        let ticks = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX).max(1);
+        for worker in &mut self.workers {
+            if worker.pulse.has_stood_still(ticks) {
+                tracing::error!(
+                    pid = worker.pid(),
+                    uid = worker.user.uid,
+                    "a worker is killed: it has not answered, or not moved, for {ticks} s"
+                );
+                worker.kill();
+            }
+            worker.ask();
         }
     }
 
@@ -154,10 +235,17 @@ impl Supervisor {
     }
 
     fn hand_over(&mut self, stream: OwnedFd, user: Credentials) -> io::Result<()> {
-        if let Some(worker) = self.workers.iter().find(|worker| worker.user == user)
-            && worker.give(stream.as_fd()).is_ok()
-        {
-            return Ok(());
+        let serves = |worker: &&Worker| worker.user == user && !worker.outdated;
+        if let Some(worker) = self.workers.iter().find(serves) {
+            match worker.give(stream.as_fd()) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    refuse(&stream.into(), "this user's worker takes no connections at present");
+                    return Err(error);
+                }
+                // It is ending: the next one serves.
+                Err(_) => {}
+            }
         }
         let permissions = self.config.policy.permissions(&user);
         let worker = Worker::start(user, permissions)?;
@@ -170,8 +258,8 @@ impl Supervisor {
     fn end(&mut self) {
         let workers = std::mem::take(&mut self.workers);
         let mut ending: Vec<_> = workers.into_iter().map(Worker::end).collect();
-        let deadline = std::time::Instant::now() + GRACE;
-        while !ending.is_empty() && std::time::Instant::now() < deadline {
+        let deadline = Instant::now() + GRACE;
+        while !ending.is_empty() && Instant::now() < deadline {
             ending.retain_mut(|worker| !worker.has_ended());
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -25,6 +25,7 @@ use tokio::net::UnixStream;
 use tokio::task::LocalSet;
 
 use crate::broker::Broker;
+use crate::control::{ORDER_BYTES, Order};
 use crate::credentials::Credentials;
 use crate::passing;
 use crate::permission::Permissions;
@@ -36,7 +37,7 @@ use hub::Hub;
 pub(crate) struct Start {
     pub(crate) user: Credentials,
     pub(crate) permissions: Permissions,
-    /// Connections come through it; its end is the worker's.
+    /// Orders come through it; its end is the worker's.
     pub(crate) control: OwnedFd,
     pub(crate) broker: OwnedFd,
 }
@@ -61,22 +62,41 @@ fn live(start: Start) -> io::Result<()> {
     LocalSet::new().block_on(&runtime, serve(control, hub))
 }
 
-/// Takes connections until the supervisor closes the control socket.
+/// Does what the supervisor orders, until it closes the control socket.
 async fn serve(control: OwnedFd, hub: Rc<Hub>) -> io::Result<()> {
     let control = listening(control)?;
     loop {
-        let mut byte = [0; 8];
+        let mut order = [0; ORDER_BYTES];
         let received = control
-            .async_io(Interest::READABLE, || passing::receive(control.as_fd(), &mut byte))
+            .async_io(Interest::READABLE, || passing::receive(control.as_fd(), &mut order))
             .await?;
         if received.bytes == 0 {
             hub.stop_all("the daemon is ending").await;
             return Ok(());
         }
-        for fd in received.fds {
-            let stream = listening(fd)?;
-            tokio::task::spawn_local(connection::serve(stream, Rc::clone(&hub)));
+        match Order::of(order[0]) {
+            Some(Order::Client) => {
+                for fd in received.fds {
+                    let stream = listening(fd)?;
+                    tokio::task::spawn_local(connection::serve(stream, Rc::clone(&hub)));
+                }
+            }
+            Some(Order::Report) => report(&control, &hub),
+            Some(Order::Revoked) => {
+                hub.stop_all("the daemon's policy has changed").await;
+                report(&control, &hub);
+                return Ok(());
+            }
+            None => tracing::warn!(order = order[0], "an order that means nothing"),
         }
+    }
+}
+
+/// Says how it goes. The supervisor asks again only when it has been
+/// answered, so there is room; where it has gone, nobody asks.
+fn report(control: &UnixStream, hub: &Hub) {
+    if let Err(error) = passing::send(control.as_fd(), &hub.report().encode(), &[]) {
+        tracing::debug!(%error, "the supervisor cannot be told how it goes");
     }
 }
 

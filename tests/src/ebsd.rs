@@ -1,6 +1,6 @@
 //! A daemon for one test.
 
-use std::{os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
 
 use rustix::process::Signal;
 
@@ -18,11 +18,17 @@ impl Ebsd {
     /// Starts one in the scene with this configuration, and waits until it
     /// listens.
     pub fn start(scene: &Scene, config: &str) -> Ebsd {
+        Ebsd::prepared(scene, config, |_| {})
+    }
+
+    /// Likewise, its command prepared by the caller.
+    pub fn prepared(scene: &Scene, config: &str, prepare: impl FnOnce(&mut Command)) -> Ebsd {
         let config = scene.write("ebsd.toml", config);
-        std::fs::set_permissions(&config, std::fs::Permissions::from_mode(0o644)).unwrap();
+        fs::set_permissions(&config, fs::Permissions::from_mode(0o644)).unwrap();
         let socket = scene.path("ebsd.sock");
         let mut command = scene.command(built::directory().join("ebsd"));
         command.arg("--socket").arg(&socket).arg("--config").arg(&config);
+        prepare(&mut command);
         let mut running = Running::start(&mut command);
         let listening = socket.clone();
         running.wait_until("it listens", |_| {
@@ -34,6 +40,24 @@ impl Ebsd {
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.running.pid()
+    }
+
+    /// Its workers.
+    pub fn workers(&self) -> Vec<u32> {
+        let children = format!("/proc/{0}/task/{0}/children", self.pid());
+        let children = fs::read_to_string(children).unwrap_or_default();
+        children.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+    }
+
+    /// Waits until a condition holds, while it runs.
+    #[track_caller]
+    pub fn wait_until(&mut self, what: &str, mut holds: impl FnMut() -> bool) {
+        self.running.wait_until(what, |_| holds());
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        self.running.signal(signal);
     }
 
     /// Ends it by SIGTERM.

@@ -21,6 +21,8 @@ pub struct Pass {
     pub samples: u64,
     /// Other records.
     pub side: u64,
+    /// How full the fullest ring of samples was, per mille.
+    pub fullest: u16,
     /// The count that was asked for is reached: sampling has stopped.
     pub limit_reached: bool,
 }
@@ -90,6 +92,7 @@ impl Session {
         }
         let cutoff = self.cutoff();
         for index in 0..self.rings.len() {
+            pass.fullest = pass.fullest.max(self.rings[index].samples.level());
             let drained = self.drain_samples(index, cutoff, &mut pass);
             damage(drained, &mut self.ledger);
             result = result.and(self.outbox.flush_full(sink, &mut self.ledger));

@@ -44,6 +44,12 @@ impl Ring {
         look(&self.mapping, each);
     }
 
+    /// How full it is, per mille.
+    pub(crate) fn level(&self) -> u16 {
+        let level = self.filled() * 1000 / self.mapping.size().max(1);
+        u16::try_from(level).unwrap_or(1000)
+    }
+
     /// Bytes that the ring holds now.
     pub(crate) fn filled(&self) -> usize {
         let window = self.mapping.window();

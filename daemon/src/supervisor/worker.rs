@@ -10,7 +10,9 @@ use rustix::process::{
     set_parent_process_death_signal,
 };
 
+use super::pulse::Pulse;
 use crate::broker::{ASK_BYTES, Answer, Ask, Grants, Stranger};
+use crate::control::{Order, REPORT_BYTES, Report};
 use crate::credentials::Credentials;
 use crate::passing;
 use crate::permission::Permissions;
@@ -21,6 +23,14 @@ use crate::worker::{self, Start};
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) user: Credentials,
+    pub(super) permissions: Permissions,
+    /// The policy has changed since it started: who connects is served by
+    /// another one.
+    pub(super) outdated: bool,
+    /// Whether it answers, and its sessions move.
+    pub(super) pulse: Pulse,
+    /// What it reported last.
+    pub(super) report: Report,
     pid: i32,
     pidfd: OwnedFd,
     control: OwnedFd,
@@ -42,8 +52,12 @@ fn pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
 impl Worker {
     /// Forks one.
     pub(super) fn start(user: Credentials, permissions: Permissions) -> io::Result<Worker> {
-        let (control, theirs) = pair(SocketType::STREAM)?;
+        let (control, theirs) = pair(SocketType::SEQPACKET)?;
         let (broker, their_broker) = pair(SocketType::SEQPACKET)?;
+        // A worker that takes nothing must not hold up everybody else.
+        for end in [&control, &broker] {
+            rustix::io::ioctl_fionbio(end, true)?;
+        }
         let grants = Grants::new(user.clone(), permissions);
         let supervisor = rustix::process::getpid();
         let pid = child::fork(|| {
@@ -61,17 +75,64 @@ impl Worker {
         let raw = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
         let pidfd = pidfd_open(raw, PidfdFlags::empty())?;
         tracing::info!(pid, uid = user.uid, "a worker starts");
-        Ok(Worker { user, pid, pidfd, control, broker, grants })
+        Ok(Worker {
+            user,
+            permissions,
+            outdated: false,
+            pulse: Pulse::default(),
+            report: Report::default(),
+            pid,
+            pidfd,
+            control,
+            broker,
+            grants,
+        })
     }
 
-    /// What is to be watched: requests, and its end.
-    pub(super) fn watched(&self) -> [BorrowedFd<'_>; 2] {
-        [self.broker.as_fd(), self.pidfd.as_fd()]
+    /// What is to be watched: requests, reports, and its end.
+    pub(super) fn watched(&self) -> [BorrowedFd<'_>; Worker::WATCHED] {
+        [self.broker.as_fd(), self.control.as_fd(), self.pidfd.as_fd()]
     }
 
-    /// Gives it a connection.
+    pub(super) const WATCHED: usize = 3;
+
+    /// Gives it a connection. `WouldBlock`: it takes none at present.
     pub(super) fn give(&self, stream: BorrowedFd<'_>) -> io::Result<()> {
-        passing::send(&self.control, b"client", &[stream]).map(|_| ())
+        Order::Client.send(&self.control, Some(stream))
+    }
+
+    /// Asks how it goes, unless it still owes the answer.
+    pub(super) fn ask(&mut self) {
+        if self.pulse.beat() && Order::Report.send(&self.control, None).is_err() {
+            // It takes no orders, which is as good as no answer.
+            tracing::debug!(pid = self.pid, "a worker cannot be asked how it goes");
+        }
+    }
+
+    /// Takes its reports.
+    pub(super) fn hear(&mut self) {
+        let mut bytes = [0; REPORT_BYTES];
+        while let Ok(received) = passing::receive(&self.control, &mut bytes)
+            && received.bytes > 0
+        {
+            match Report::decode(&bytes[..received.bytes]) {
+                Some(report) => {
+                    self.pulse.answered(&report);
+                    self.report = report;
+                }
+                None => tracing::warn!(pid = self.pid, "a report that means nothing"),
+            }
+        }
+    }
+
+    /// Ends it at once, with its sessions.
+    pub(super) fn kill(&self) {
+        // It may have just ended.
+        let _gone = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
+    }
+
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
     }
 
     /// Answers one request.
@@ -100,6 +161,15 @@ impl Worker {
     /// Whether it has ended; it is reaped then.
     pub(super) fn has_ended(&mut self) -> bool {
         has_ended(self.pid, self.pidfd.as_fd())
+    }
+
+    /// Tells it that its user has lost permissions: it ends its sessions and
+    /// itself.
+    pub(super) fn revoke(&mut self) {
+        if Order::Revoked.send(&self.control, None).is_err() {
+            // It takes no orders, and would go on with what it was granted.
+            self.kill();
+        }
     }
 
     /// Closes its line: it ends its sessions and itself.

@@ -73,6 +73,11 @@ impl Mapping {
         }
     }
 
+    /// Bytes of records that it has room for.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
     /// `length` data bytes from `offset`; the kernel must have written them
     /// and not own them again.
     fn bytes(&self, offset: usize, length: usize) -> &[u8] {

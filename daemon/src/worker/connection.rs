@@ -28,6 +28,7 @@ const HELLO: Duration = Duration::from_secs(5);
 /// Serves a client until it goes, or says something that cannot be
 /// understood.
 pub(crate) async fn serve(stream: UnixStream, hub: Rc<Hub>) {
+    hub.connections.update(|connections| connections + 1);
     let mut connection = Connection { stream, hub, streaming: None };
     match connection.talk().await {
         Ok(()) | Err(IntakeError::Closed) => {}
@@ -40,6 +41,7 @@ pub(crate) async fn serve(stream: UnixStream, hub: Rc<Hub>) {
     }
     drop(connection.streaming.take());
     connection.hub.forget_ended();
+    connection.hub.connections.update(|connections| connections - 1);
 }
 
 struct Connection {

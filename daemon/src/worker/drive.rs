@@ -5,12 +5,13 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::bell::Ear;
 use super::complaint;
 use super::fan::{Ending, Fan, Subscriber};
 use crate::broker::{Broker, Brokered};
+use crate::control::{Tally, Told};
 use crate::ledger::Ledger;
 use crate::permission::{Permissions, restrict};
 use crate::protocol::{Account, Complaint};
@@ -54,6 +55,8 @@ pub(crate) struct Drive {
     pub(crate) orders: Receiver<Order>,
     pub(crate) ear: Ear,
     pub(crate) progress: Arc<Progress>,
+    /// Of all sessions of the worker.
+    pub(crate) tally: Arc<Tally>,
 }
 
 /// Said once the session is open.
@@ -80,11 +83,13 @@ impl Drive {
         };
         let notes = self.plan.notes.iter().chain(session.notes()).cloned().collect();
         opened(Ok(Opened { name: self.plan.name.clone(), notes }));
-        let reason = self.follow(&mut session, &mut fan, &preamble);
+        let mut told = Told::default();
+        let reason = self.follow((&mut session, &mut fan), &preamble, &mut told);
         let ledger = session.finish(&mut fan).unwrap_or_else(|error| {
             tracing::error!(%error, "a session's counts cannot be read");
             session.ledger().clone()
         });
+        self.tally.tell(&mut told, &ledger, fan.sent());
         fan.end(Ending { reason, session: account(&ledger) }, &ledger);
     }
 
@@ -110,7 +115,12 @@ impl Drive {
     }
 
     /// Until there is a reason to end, which it gives.
-    fn follow(&mut self, session: &mut Session, fan: &mut Fan, preamble: &Arc<[u8]>) -> String {
+    fn follow(
+        &mut self,
+        (session, fan): (&mut Session, &mut Fan),
+        preamble: &Arc<[u8]>,
+        told: &mut Told,
+    ) -> String {
         // The first client is there before the first record.
         let mut had_client = self.obey(fan, preamble).err();
         // It may vanish in the next moment, which is the end of the session.
@@ -132,12 +142,15 @@ impl Drive {
             had_client = self.obey(fan, preamble).err();
             joined |= !fan.is_empty();
             fan.prune();
-            let limit_reached = match session.drain(fan) {
-                Ok(pass) => pass.limit_reached,
+            let began = Instant::now();
+            let pass = match session.drain(fan) {
+                Ok(pass) => pass,
                 Err(error) => return error.to_string(),
             };
+            self.tally.drained(began.elapsed(), pass.fullest.into());
+            self.tally.tell(told, session.ledger(), fan.sent());
             self.report(session, fan);
-            if limit_reached {
+            if pass.limit_reached {
                 return "the count is reached".into();
             }
             match woken.target {

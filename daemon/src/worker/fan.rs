@@ -53,6 +53,8 @@ pub(crate) struct Fan {
     places: FxHashMap<u64, usize>,
     passed: Passed,
     passed_by_event: Tally,
+    /// Samples given to clients, and those that they had no room for.
+    sent: (u64, u64),
 }
 
 impl Fan {
@@ -94,6 +96,12 @@ impl Fan {
         self.subscribers.iter().map(load).sum()
     }
 
+    /// Samples that were given to clients, and those that clients had no
+    /// room for; each client counts.
+    pub(crate) fn sent(&self) -> (u64, u64) {
+        self.sent
+    }
+
     /// Ends the stream for all. Who was given less than the session has in
     /// its account gets one of their own as the stream's last word.
     pub(crate) fn end(&mut self, ending: Ending, account: &Ledger) {
@@ -119,8 +127,12 @@ impl Sink for Fan {
         let tally = Tally::of(&chunk, self.identified);
         self.passed_by_event.add(&tally);
         let mut shared = Shared { chunk, tally, whole: bytes.into(), thinned: None };
+        let sent = &mut self.sent;
         self.subscribers.retain_mut(|subscriber| {
+            let before = subscriber.share.samples();
             let kept = subscriber.give(&mut shared, &self.trailer);
+            let after = subscriber.share.samples();
+            *sent = (sent.0 + after.0 - before.0, sent.1 + after.1 - before.1);
             subscriber.bell.ring();
             kept
         });

@@ -20,6 +20,7 @@ use super::job::{Checked, check};
 use super::queue::{Outlet, queue};
 use super::share::Share;
 use crate::broker::{Broker, JobWords, NotGranted, Wanted};
+use crate::control::{Report, Tally, Word};
 use crate::credentials::Credentials;
 use crate::permission::Permissions;
 use crate::protocol::{
@@ -39,6 +40,9 @@ pub(crate) struct Hub {
     broker: Arc<Broker>,
     sessions: RefCell<BTreeMap<u64, Running>>,
     next: Cell<u64>,
+    /// Connections that are served.
+    pub(crate) connections: Cell<u64>,
+    tally: Arc<Tally>,
 }
 
 /// A session that runs.
@@ -51,6 +55,8 @@ struct Running {
     orders: Sender<Order>,
     bell: Bell,
     progress: Arc<Progress>,
+    /// Turns of the thread when they were looked at last.
+    beats: Cell<u64>,
 }
 
 /// A client's side of a session.
@@ -70,11 +76,30 @@ struct Planned {
 
 impl Hub {
     pub(crate) fn new(user: Credentials, permissions: Permissions, broker: Arc<Broker>) -> Hub {
-        Hub { user, permissions, broker, sessions: RefCell::default(), next: Cell::new(1) }
+        Hub {
+            user,
+            permissions,
+            broker,
+            sessions: RefCell::default(),
+            next: Cell::new(1),
+            connections: Cell::new(0),
+            tally: Arc::default(),
+        }
     }
 
     /// Opens a session and joins it.
     pub(crate) async fn start(
+        &self,
+        job: &Job,
+        pidfd: Option<OwnedFd>,
+        when_slow: WhenSlow,
+    ) -> Result<(Started, Subscription), Complaint> {
+        let started = self.try_start(job, pidfd, when_slow).await;
+        self.tally.add(if started.is_ok() { Word::Started } else { Word::Refused }, 1);
+        started
+    }
+
+    async fn try_start(
         &self,
         job: &Job,
         pidfd: Option<OwnedFd>,
@@ -198,6 +223,7 @@ impl Hub {
             orders: receiver,
             ear,
             progress: Arc::clone(&progress),
+            tally: Arc::clone(&self.tally),
         };
         let (sender, opened) = oneshot::channel();
         std::thread::Builder::new()
@@ -217,8 +243,16 @@ impl Hub {
         let session = self.next.replace(self.next.get() + 1);
         let pid = checked.process.as_ref().map(|(pid, _)| *pid);
         let since = Instant::now();
-        let running =
-            Running { name: name.clone(), pid, since, interval, orders, bell: ringer, progress };
+        let running = Running {
+            name: name.clone(),
+            pid,
+            since,
+            interval,
+            orders,
+            bell: ringer,
+            progress,
+            beats: Cell::new(0),
+        };
         self.sessions.borrow_mut().insert(session, running);
         let granted = grant.map(|_| "policy".to_owned());
         let stream = format!("{:016x}", rand_word());
@@ -283,6 +317,24 @@ impl Hub {
             queued: load(&progress.queued),
             interval: running.interval,
         })
+    }
+
+    /// How it goes, for the supervisor.
+    pub(crate) fn report(&self) -> Report {
+        self.forget_ended();
+        let mut report = self.tally.report();
+        let sessions = self.sessions.borrow();
+        let (mut still, mut queued) = (0, 0);
+        for running in sessions.values() {
+            let beats = running.progress.beats.load(Ordering::Relaxed);
+            still += u64::from(running.beats.replace(beats) == beats);
+            queued += running.progress.queued.load(Ordering::Relaxed);
+        }
+        report.set(Word::Sessions, sessions.len() as u64);
+        report.set(Word::Still, still);
+        report.set(Word::Clients, self.connections.get());
+        report.set(Word::Queued, queued);
+        report
     }
 
     pub(crate) fn list(&self) -> Vec<SessionLine> {

@@ -35,6 +35,11 @@ impl Share {
         self.side_lost.fetch_add(side, Ordering::Relaxed);
     }
 
+    /// Samples given, and samples lost.
+    pub(crate) fn samples(&self) -> (u64, u64) {
+        (self.taken.load(Ordering::Relaxed), self.lost.load(Ordering::Relaxed))
+    }
+
     /// The client is given nothing more.
     pub(crate) fn overrun(&self) {
         self.overrun.store(true, Ordering::Release);

@@ -1,0 +1,157 @@
+//! What a worker says of itself: numbers, in a fixed order.
+
+/// One number of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// Sessions that run.
+    Sessions,
+    /// Of them, those whose thread has not moved since the last report.
+    Still,
+    /// Connections.
+    Clients,
+    /// Bytes that wait for clients.
+    Queued,
+    /// Samples that sessions took from their rings.
+    Samples,
+    /// Other records that they took.
+    Side,
+    /// Samples that clients were given room for; each client counts.
+    Delivered,
+    /// Sessions opened.
+    Started,
+    /// Sessions refused, by the kernel, by policy or for want of room.
+    Refused,
+    /// Times that the kernel paused an event.
+    Throttled,
+    /// Side records that found no room.
+    SideLost,
+    /// Time that the events of ended sessions were on, nanoseconds.
+    Enabled,
+    /// Of it, time that they counted.
+    Running,
+    /// All drains together, nanoseconds.
+    DrainTime,
+    /// All fill levels together, per mille.
+    FillSum,
+}
+
+impl Word {
+    /// How many there are.
+    const COUNT: usize = Word::FillSum as usize + 1;
+}
+
+/// Causes of loss; see `Lost`.
+const STAGES: usize = 11;
+/// Upper bounds of a drain's duration, microseconds; the rest is longer.
+const DRAIN_BOUNDS: [u64; 7] = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
+/// Upper bounds of the level of the fullest ring, per mille; the rest is
+/// fuller.
+const FILL_BOUNDS: [u64; 6] = [10, 100, 250, 500, 750, 900];
+
+const DRAINS: usize = DRAIN_BOUNDS.len() + 1;
+const FILLS: usize = FILL_BOUNDS.len() + 1;
+const LOST_AT: usize = Word::COUNT;
+const DRAINS_AT: usize = LOST_AT + STAGES;
+const FILLS_AT: usize = DRAINS_AT + DRAINS;
+/// Numbers of a report.
+pub(super) const WORDS: usize = FILLS_AT + FILLS;
+/// Bytes of every report.
+pub(crate) const REPORT_BYTES: usize = 8 * WORDS;
+
+/// What a worker has counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(super) words: [u64; WORDS],
+}
+
+impl Default for Report {
+    fn default() -> Report {
+        Report { words: [0; WORDS] }
+    }
+}
+
+impl Report {
+    pub(crate) fn get(&self, word: Word) -> u64 {
+        self.words[word as usize]
+    }
+
+    pub(crate) fn set(&mut self, word: Word, value: u64) {
+        self.words[word as usize] = value;
+    }
+
+    /// Takes what another worker has counted, and nothing of what it has.
+    pub(crate) fn add_counts(&mut self, other: &Report) {
+        for (sum, more) in self.words.iter_mut().zip(other.words).skip(Word::Samples as usize) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
+    pub(crate) fn encode(&self) -> [u8; REPORT_BYTES] {
+        let mut bytes = [0; REPORT_BYTES];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(self.words) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// None: no report.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Report> {
+        let (words, []) = bytes.as_chunks::<8>() else { return None };
+        let words: [[u8; 8]; WORDS] = words.try_into().ok()?;
+        Some(Report { words: words.map(u64::from_ne_bytes) })
+    }
+}
+
+/// Where a loss of this place in `Lost::causes` is counted.
+pub(super) fn lost_at(cause: usize) -> usize {
+    LOST_AT + cause
+}
+
+/// Where a drain of this duration is counted.
+pub(super) fn drain_at(microseconds: u64) -> usize {
+    DRAINS_AT + DRAIN_BOUNDS.iter().take_while(|&&bound| microseconds > bound).count()
+}
+
+/// Where a level is counted.
+pub(super) fn fill_at(per_mille: u64) -> usize {
+    FILLS_AT + FILL_BOUNDS.iter().take_while(|&&bound| per_mille > bound).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_come_out_as_they_went_in() {
+        let mut report = Report::default();
+        for (index, word) in report.words.iter_mut().enumerate() {
+            *word = u64::MAX - index as u64;
+        }
+        assert_eq!(Report::decode(&report.encode()), Some(report.clone()));
+        assert_eq!(Report::decode(&report.encode()[8..]), None);
+        assert_eq!(Report::decode(&[]), None);
+    }
+
+    #[test]
+    fn of_a_worker_that_is_gone_counts_stay() {
+        let (mut sum, mut gone) = (Report::default(), Report::default());
+        gone.set(Word::Sessions, 3);
+        gone.set(Word::Samples, 10);
+        gone.words[lost_at(0)] = 7;
+        sum.add_counts(&gone);
+        sum.add_counts(&gone);
+        assert_eq!((sum.get(Word::Sessions), sum.get(Word::Samples)), (0, 20));
+        assert_eq!(sum.words[lost_at(0)], 14);
+    }
+
+    #[test]
+    fn every_duration_and_level_has_its_place() {
+        assert_eq!(drain_at(0), DRAINS_AT);
+        assert_eq!(drain_at(100), DRAINS_AT);
+        assert_eq!(drain_at(101), DRAINS_AT + 1);
+        assert_eq!(drain_at(u64::MAX), FILLS_AT - 1);
+        assert_eq!(fill_at(0), FILLS_AT);
+        assert_eq!(fill_at(1000), WORDS - 1);
+        assert_eq!(STAGES, crate::ledger::Lost::default().causes().len());
+    }
+}

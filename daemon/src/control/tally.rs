@@ -1,0 +1,117 @@
+//! What a worker counts, while it runs: session threads add, its main thread
+//! reads. Nobody waits.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::report::{Report, WORDS, Word, drain_at, fill_at, lost_at};
+use crate::ledger::{Ledger, Lost};
+
+/// Sums over all sessions of a worker.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    words: [AtomicU64; WORDS],
+}
+
+/// What a session has told already, so that only what is new is added.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    /// By [`Word`], those that sessions tell.
+    words: [u64; 7],
+    lost: Lost,
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally { words: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+}
+
+impl Tally {
+    pub(crate) fn add(&self, word: Word, more: u64) {
+        self.add_at(word as usize, more);
+    }
+
+    fn add_at(&self, index: usize, more: u64) {
+        if more > 0 {
+            self.words[index].fetch_add(more, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds what a session has gained since it told last: its ledger, and
+    /// the samples that its clients were given and had no room for.
+    pub(crate) fn tell(&self, told: &mut Told, ledger: &Ledger, (given, dropped): (u64, u64)) {
+        let time = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let now = [
+            (Word::Samples, ledger.delivered),
+            (Word::Side, ledger.side_delivered),
+            (Word::SideLost, ledger.side_lost),
+            (Word::Throttled, ledger.throttled),
+            (Word::Enabled, time(ledger.enabled)),
+            (Word::Running, time(ledger.running)),
+            (Word::Delivered, given),
+        ];
+        for ((word, now), before) in now.into_iter().zip(&mut told.words) {
+            self.add(word, now.saturating_sub(*before));
+            *before = now;
+        }
+        let lost = Lost { queue: ledger.lost.queue + dropped, ..ledger.lost };
+        let causes = lost.causes().into_iter().zip(told.lost.causes());
+        for (cause, ((_, now), (_, before))) in causes.enumerate() {
+            self.add_at(lost_at(cause), now.saturating_sub(before));
+        }
+        told.lost = lost;
+    }
+
+    /// One drain of all of a session's rings, the fullest of which was so
+    /// full.
+    pub(crate) fn drained(&self, took: Duration, fullest_per_mille: u64) {
+        let microseconds = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        self.add(Word::DrainTime, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        self.add(Word::FillSum, fullest_per_mille);
+        self.add_at(drain_at(microseconds), 1);
+        self.add_at(fill_at(fullest_per_mille), 1);
+    }
+
+    /// The sums so far; what there is now (sessions, clients) is for the
+    /// caller to add.
+    pub(crate) fn report(&self) -> Report {
+        let load = |index: usize| self.words[index].load(Ordering::Relaxed);
+        Report { words: std::array::from_fn(load) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_told_is_not_told_again() {
+        let tally = Tally::default();
+        let (mut told, mut ledger) = (Told::default(), Ledger::default());
+        ledger.delivered = 5;
+        ledger.lost.ring = 2;
+        tally.tell(&mut told, &ledger, (8, 1));
+        ledger.delivered = 7;
+        ledger.lost.stop = 1;
+        tally.tell(&mut told, &ledger, (10, 1));
+        tally.tell(&mut told, &ledger, (10, 1));
+        let report = tally.report();
+        assert_eq!((report.get(Word::Samples), report.get(Word::Delivered)), (7, 10));
+        let lost = Lost { ring: 2, queue: 1, stop: 1, ..Lost::default() }.causes();
+        for (cause, (_, count)) in lost.into_iter().enumerate() {
+            assert_eq!(report.words[lost_at(cause)], count);
+        }
+    }
+
+    #[test]
+    fn drains_are_counted_by_duration_and_level() {
+        let tally = Tally::default();
+        tally.drained(Duration::from_micros(50), 5);
+        tally.drained(Duration::from_millis(2), 800);
+        let report = tally.report();
+        let counted = [drain_at(50), drain_at(2000), fill_at(5), fill_at(800)];
+        assert_eq!(counted.map(|at| report.words[at]), [1; 4]);
+        assert_eq!((report.get(Word::DrainTime), report.get(Word::FillSum)), (2_050_000, 805));
+    }
+}

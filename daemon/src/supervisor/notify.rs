@@ -1,0 +1,60 @@
+//! What the service manager is told (sd_notify(3)); nothing where none
+//! listens, which NOTIFY_SOCKET says.
+
+use std::time::{Duration, Instant};
+
+use sd_notify::NotifyState;
+
+/// The service manager.
+#[derive(Debug)]
+pub(super) struct Manager {
+    /// Without a sign of life for so long, it restarts the daemon.
+    watchdog: Option<Duration>,
+    fed: Instant,
+}
+
+impl Manager {
+    pub(super) fn of_environment() -> Manager {
+        Manager { watchdog: sd_notify::watchdog_enabled(), fed: Instant::now() }
+    }
+
+    /// Clients can connect.
+    pub(super) fn ready(&self) {
+        tell(&[NotifyState::Ready]);
+    }
+
+    /// The configuration is being read; [`ready`](Manager::ready) ends it.
+    pub(super) fn reloading(&self) {
+        match NotifyState::monotonic_usec_now() {
+            Ok(now) => tell(&[NotifyState::Reloading, now]),
+            Err(error) => tracing::warn!(%error, "no time"),
+        }
+    }
+
+    /// No more connections are taken.
+    pub(super) fn stopping(&self) {
+        tell(&[NotifyState::Stopping]);
+    }
+
+    /// Three signs of life come in each interval of the watchdog. To be
+    /// called at least so often, and only when all is well.
+    pub(super) fn feed(&mut self) {
+        let Some(watchdog) = self.watchdog else { return };
+        if self.fed.elapsed() >= watchdog / 3 {
+            self.fed = Instant::now();
+            tell(&[NotifyState::Watchdog]);
+        }
+    }
+
+    /// So long something may be amiss before it is to be ended, so that the
+    /// watchdog does not end everything.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        self.watchdog.map(|watchdog| watchdog * 2 / 3)
+    }
+}
+
+fn tell(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::warn!(%error, "the service manager cannot be told");
+    }
+}
