@@ -3,6 +3,7 @@
 mod authorization;
 mod clients;
 mod conservation;
+mod killed;
 mod operation;
 mod raw;
 mod serving;

@@ -18,12 +18,24 @@ impl Counted {
     /// Walks a stream that must be made of whole records.
     #[track_caller]
     pub(super) fn new(stream: &[u8]) -> Counted {
+        let (counted, rest) = Counted::walk(stream);
+        assert!(rest.is_empty(), "{} bytes that are no record", rest.len());
+        counted
+    }
+
+    /// Walks a stream up to its last whole record.
+    #[track_caller]
+    pub(super) fn of_begun(stream: &[u8]) -> Counted {
+        Counted::walk(stream).0
+    }
+
+    fn walk(stream: &[u8]) -> (Counted, &[u8]) {
         let mut counted = Counted::default();
         assert!(stream.starts_with(b"PERFILE2"), "a stream in pipe form");
         let mut rest = &stream[PIPE_HEADER..];
-        while !rest.is_empty() {
-            let size = usize::from(u16::from_le_bytes(rest[6..8].try_into().unwrap()));
-            let (record, after) = rest.split_at_checked(size.max(8)).expect("a whole record");
+        while let Some(size) = rest.get(6..8) {
+            let size = usize::from(u16::from_le_bytes(size.try_into().unwrap()));
+            let Some((record, after)) = rest.split_at_checked(size.max(8)) else { break };
             let word = |at: usize| u64::from_le_bytes(record[at..at + 8].try_into().unwrap());
             match u32::from_le_bytes(record[..4].try_into().unwrap()) {
                 2 => *counted.gaps.entry(word(8)).or_default() += word(16),
@@ -32,6 +44,6 @@ impl Counted {
             }
             rest = after;
         }
-        counted
+        (counted, rest)
     }
 }
