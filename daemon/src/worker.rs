@@ -20,6 +20,7 @@ use std::os::unix::net;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use rustix::process::Pid;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::task::LocalSet;
@@ -36,6 +37,8 @@ use hub::Hub;
 #[derive(Debug)]
 pub(crate) struct Start {
     pub(crate) user: Credentials,
+    /// Without which it does not live.
+    pub(crate) supervisor: Pid,
     pub(crate) permissions: Permissions,
     /// Orders come through it; its end is the worker's.
     pub(crate) control: OwnedFd,
@@ -55,8 +58,8 @@ pub(crate) fn run(start: Start) -> u8 {
 }
 
 fn live(start: Start) -> io::Result<()> {
-    let Start { user, permissions, control, broker } = start;
-    confine(&user, Files::Read)?;
+    let Start { user, supervisor, permissions, control, broker } = start;
+    confine(&user, supervisor, Files::Read)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let hub = Rc::new(Hub::new(user, permissions, Arc::new(Broker::new(broker))));
     LocalSet::new().block_on(&runtime, serve(control, hub))

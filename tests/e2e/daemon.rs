@@ -2,9 +2,11 @@
 
 mod authorization;
 mod clients;
+mod confinement;
 mod conservation;
 mod killed;
 mod operation;
 mod raw;
 mod serving;
+mod set_user_id;
 mod stream;

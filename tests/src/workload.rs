@@ -27,6 +27,10 @@ pub enum Workload {
     Sleeper,
     /// Asks the kernel whether it may sample a process.
     MaySample,
+    /// Looks into a process, or tries to.
+    Pry,
+    /// Faults on addresses of the kernel's half.
+    Vsyscall,
 }
 
 impl Workload {
@@ -64,6 +68,8 @@ impl fmt::Display for Workload {
             Workload::Classes => "classes",
             Workload::Sleeper => "sleeper",
             Workload::MaySample => "may_sample",
+            Workload::Pry => "pry",
+            Workload::Vsyscall => "vsyscall",
         })
     }
 }

@@ -4,8 +4,9 @@
  *
  * With `wait` it writes `ready`, and begins when a line comes on stdin; then
  * nothing but the faults of the storm happens until it ends.
- * stdout at the end: site ADDRESS / faults COUNT / kernel COUNT, the last the
- * kernel's count from the beginning of the storm, or -1. */
+ * stdout at the end: site ADDRESS / faults COUNT / kernel COUNT / user ID, the
+ * third the kernel's count from the beginning of the storm, or -1, the last as
+ * whom it acts. */
 #define _GNU_SOURCE
 #include "kernel_count.h"
 #include <inttypes.h>
@@ -112,8 +113,9 @@ int main(int argc, char **argv)
     pthread_barrier_wait(&begin);
     pthread_barrier_wait(&end);
     int64_t after = kernel_count_read(count);
-    int length = snprintf(text, sizeof text, "site %p\nfaults %" PRIu64 "\nkernel %" PRId64 "\n",
-                          (void *)storm_site, faults, before < 0 ? -1 : after - before);
+    int length = snprintf(text, sizeof text, "site %p\nfaults %" PRIu64 "\nkernel %" PRId64 "\nuser %d\n",
+                          (void *)storm_site, faults, before < 0 ? -1 : after - before,
+                          (int)geteuid());
     ssize_t written = write(1, text, (size_t)length);
     _exit(written != length);
 }

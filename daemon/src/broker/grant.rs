@@ -15,7 +15,7 @@ use crate::credentials::Credentials;
 use crate::permission::{Permissions, restrict, weaker};
 use crate::session::attrs::Attrs;
 use crate::sys::event::{EncodedAttr, Event, NATIVE_ORDER, Place};
-use crate::sys::{child, oracle};
+use crate::sys::oracle;
 use crate::{Cgroup, Facts, Modes, Request};
 
 /// Grants that one worker may hold: its sessions, and some that end.
@@ -41,6 +41,9 @@ struct Grant {
     /// What may be opened, or less.
     attrs: Vec<Attr>,
     place: Granted,
+    /// Policy has nothing on the target: its user may look at it, which a
+    /// set-user-ID program that it executes ends.
+    while_looked_at: bool,
 }
 
 /// Whose events may be opened.
@@ -121,6 +124,10 @@ fn needed(modes: Modes, wanted: Wanted, may_look: bool) -> Permissions {
     if needed.is_empty() { Permissions::OWN_TASKS } else { needed }
 }
 
+fn errno(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::EIO)
+}
+
 /// EACCES, and what is missing.
 fn missing(permissions: Permissions) -> Answer {
     Answer { errno: libc::EACCES, value: permissions.bits().into() }
@@ -141,7 +148,9 @@ impl Grants {
     ) -> (Answer, Option<OwnedFd>) {
         let result = match ask {
             Ask::Grant(job) => return (self.grant(job, fd, stranger), None),
-            Ask::Open { grant, tid, cpu, attr } => self.open(grant, (tid, cpu), &attr, fd),
+            Ask::Open { grant, tid, cpu, attr } => self
+                .open(grant, (tid, cpu), &attr, fd)
+                .and_then(|event| self.unless_changed(grant, tid, stranger).map(|()| event)),
             Ask::Maps { grant, pid } => self.maps(grant, pid),
             Ask::Release { grant } => {
                 self.granted.remove(&grant);
@@ -158,6 +167,9 @@ impl Grants {
         if self.granted.len() >= MOST_GRANTS {
             return Answer::refused(libc::EMFILE);
         }
+        if self.permissions.is_empty() {
+            return missing(needed(job.modes, job.wanted, true));
+        }
         let Some(place) = Granted::of(job.wanted, fd) else {
             return Answer::refused(libc::EBADF);
         };
@@ -169,7 +181,7 @@ impl Grants {
         };
         let may_look = match may_look {
             Ok(may_look) => may_look,
-            Err(error) => return Answer::refused(error.raw_os_error().unwrap_or(libc::EIO)),
+            Err(error) => return Answer::refused(errno(&error)),
         };
         let lacking = needed(job.modes, job.wanted, may_look) - self.permissions;
         if !lacking.is_empty() {
@@ -187,7 +199,9 @@ impl Grants {
         }
         let number = self.next;
         self.next += 1;
-        self.granted.insert(number, Grant { attrs, place });
+        let has_others = self.permissions.contains(Permissions::OTHERS_TASKS);
+        let while_looked_at = matches!(place, Granted::Process(_)) && !has_others;
+        self.granted.insert(number, Grant { attrs, place, while_looked_at });
         Answer::done(number)
     }
 
@@ -222,27 +236,42 @@ impl Grants {
             .map_err(|_| Answer::refused(libc::EINVAL))?;
         let leader = leader.map(|fd| Event::received(fd, attr.read_format));
         let place = Place { pid: tid, cpu, leader: leader.as_ref(), cgroup };
-        let event = Event::open(&mut encoded, place).map_err(|error| Answer {
-            errno: error.raw_os_error().unwrap_or(libc::EIO),
-            value: encoded.size().into(),
-        })?;
-        // Where the process has ended meanwhile, the number may have become
-        // another's before the event was opened.
-        if !grant.place.is_there() {
+        let event = Event::open(&mut encoded, place)
+            .map_err(|error| Answer { errno: errno(&error), value: encoded.size().into() })?;
+        Ok(event.into())
+    }
+
+    /// Whether what holds of a target held when an event of its thread was
+    /// opened. Where the
+    /// process or thread has ended, the number may have become another's;
+    /// where it has executed a set-user-ID program, its user may not look any
+    /// more. What comes after, the kernel sees to.
+    fn unless_changed(&self, grant: u64, tid: i32, stranger: &dyn Stranger) -> Result<(), Answer> {
+        let grant = self.granted.get(&grant).ok_or(Answer::refused(libc::EBADF))?;
+        let Granted::Process(process) = &grant.place else { return Ok(()) };
+        if grant.while_looked_at {
+            match stranger.may_look_at(&self.user, process.pid) {
+                Ok(true) => {}
+                Ok(false) => return Err(Answer::refused(libc::EACCES)),
+                Err(error) => return Err(Answer::refused(errno(&error))),
+            }
+        }
+        if !process.has_thread(tid) || !process.is_alive() {
             return Err(Answer::refused(libc::ESRCH));
         }
-        Ok(event.into())
+        Ok(())
     }
 
     fn maps(&self, grant: u64, pid: i32) -> Result<OwnedFd, Answer> {
         let grant = self.granted.get(&grant).ok_or(Answer::refused(libc::EBADF))?;
         match &grant.place {
             Granted::System | Granted::Cgroup(_) if pid > 0 => {}
-            Granted::Process(process) if process.pid == pid => {}
+            // Its own user reads it without being granted anything.
+            Granted::Process(process) if process.pid == pid && !grant.while_looked_at => {}
             _ => return Err(Answer::refused(libc::EACCES)),
         }
         let file = File::open(format!("/proc/{pid}/maps"))
-            .map_err(|error| Answer::refused(error.raw_os_error().unwrap_or(libc::EIO)))?;
+            .map_err(|error| Answer::refused(errno(&error)))?;
         if !grant.place.is_there() {
             return Err(Answer::refused(libc::ESRCH));
         }
@@ -259,31 +288,12 @@ fn granted_attrs(request: &Request, permissions: Permissions) -> Result<Vec<Attr
     Ok(attrs)
 }
 
-/// Asks the kernel in a process of that user's.
+/// Asks the kernel as that user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernel;
 
 impl Stranger for Kernel {
     fn may_look_at(&self, user: &Credentials, pid: i32) -> io::Result<bool> {
-        const YES: u8 = 0;
-        const NO: u8 = 1;
-        const GONE: u8 = 2;
-        let asked = child::fork(|| {
-            if user.assume().is_err() {
-                return 3;
-            }
-            match oracle::may_look_at(pid) {
-                Ok(()) => YES,
-                Err(error) if error.raw_os_error() == Some(libc::EPERM) => NO,
-                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => GONE,
-                Err(_) => 3,
-            }
-        })?;
-        match child::status_of(asked)? {
-            Some(0) => Ok(true),
-            Some(1) => Ok(false),
-            Some(2) => Err(rustix::io::Errno::SRCH.into()),
-            _ => Err(io::Error::other("the kernel could not be asked as that user")),
-        }
+        oracle::may_look_at((user.uid, user.gid), pid)
     }
 }

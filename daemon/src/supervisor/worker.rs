@@ -7,7 +7,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, pidfd_open, set_dumpable_behavior,
-    set_parent_process_death_signal,
 };
 
 use super::pulse::Pulse;
@@ -16,7 +15,7 @@ use crate::control::{Order, REPORT_BYTES, Report};
 use crate::credentials::Credentials;
 use crate::passing;
 use crate::permission::Permissions;
-use crate::sys::child;
+use crate::sys::{child, inherited};
 use crate::worker::{self, Start};
 
 /// A worker that runs.
@@ -62,15 +61,18 @@ impl Worker {
         let supervisor = rustix::process::getpid();
         let pid = child::fork(|| {
             // Before it becomes its user's process, who could look into it.
-            let prepared = set_dumpable_behavior(DumpableBehavior::NotDumpable)
-                .and_then(|()| set_parent_process_death_signal(Some(Signal::KILL)));
-            if prepared.is_err() || rustix::process::getppid() != Some(supervisor) {
+            if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
                 return 1;
+            }
+            // The supervisor's handlers tell the supervisor. A worker ends
+            // when that says so.
+            for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+                inherited::ignore(signal, true);
             }
             let kept = [&theirs, &their_broker].map(|fd| fd.try_clone());
             let [Ok(control), Ok(broker)] = kept else { return 1 };
             child::close_all_but(&[control.as_fd(), broker.as_fd()]);
-            worker::run(Start { user: user.clone(), permissions, control, broker })
+            worker::run(Start { user: user.clone(), supervisor, permissions, control, broker })
         })?;
         let raw = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
         let pidfd = pidfd_open(raw, PidfdFlags::empty())?;

@@ -9,7 +9,10 @@ mod filter;
 
 use std::io;
 
-use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+use rustix::process::{
+    DumpableBehavior, Pid, Resource, Rlimit, Signal, getppid, set_dumpable_behavior,
+    set_parent_process_death_signal, setrlimit,
+};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
 use crate::credentials::Credentials;
@@ -20,7 +23,7 @@ const LOCKED: u64 = 64 * 1024 * 1024;
 
 /// Gives up all rights but the user's, for good. For a process with one
 /// thread: those it makes have no more.
-pub(crate) fn confine(user: &Credentials, files: Files) -> io::Result<()> {
+pub(crate) fn confine(user: &Credentials, supervisor: Pid, files: Files) -> io::Result<()> {
     // Rings are locked memory. Without the right to raise it the limit stays
     // as it was, and rings get smaller, which is said.
     let locked = Rlimit { current: Some(LOCKED), maximum: Some(LOCKED) };
@@ -32,6 +35,11 @@ pub(crate) fn confine(user: &Credentials, files: Files) -> io::Result<()> {
     set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     // Other ids make it what fs.suid_dumpable says.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    // They undo this, too.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid() != Some(supervisor) {
+        return Err(io::Error::other("the supervisor has gone"));
+    }
     set_no_new_privs(true)?;
     filter::apply(files)
 }

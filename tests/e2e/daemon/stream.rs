@@ -12,6 +12,8 @@ pub(super) struct Counted {
     pub samples: u64,
     /// What LOST records say is missing, by event id.
     pub gaps: BTreeMap<u64, u64>,
+    /// Samples by instruction.
+    pub at: BTreeMap<u64, u64>,
 }
 
 impl Counted {
@@ -39,7 +41,11 @@ impl Counted {
             let word = |at: usize| u64::from_le_bytes(record[at..at + 8].try_into().unwrap());
             match u32::from_le_bytes(record[..4].try_into().unwrap()) {
                 2 => *counted.gaps.entry(word(8)).or_default() += word(16),
-                9 => counted.samples += 1,
+                // Behind the header the event's id, then the instruction.
+                9 => {
+                    counted.samples += 1;
+                    *counted.at.entry(word(16)).or_default() += 1;
+                }
                 _ => {}
             }
             rest = after;
