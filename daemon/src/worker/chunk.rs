@@ -6,6 +6,25 @@ use rustc_hash::FxHashMap;
 use crate::ledger::Ledger;
 use crate::sys::event::NATIVE_ORDER;
 
+/// Cuts whole records into runs of at most `most` bytes; a longer record is
+/// a run of its own, and so is what is no record.
+pub(crate) fn runs(bytes: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let mut end = 0;
+        for record in (Chunk { bytes: rest, samples: 0, side: 0 }).records() {
+            if end > 0 && end + record.len() > most {
+                break;
+            }
+            end += record.len();
+        }
+        let end = if end == 0 { rest.len() } else { end };
+        let (run, after) = rest.split_at(end);
+        rest = after;
+        (!run.is_empty()).then_some(run)
+    })
+}
+
 /// Whole records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk<'b> {

@@ -7,12 +7,16 @@ use record::stream::write;
 use rustc_hash::FxHashMap;
 
 use super::bell::Bell;
-use super::chunk::{Chunk, Gap, Tally};
+use super::chunk::{Chunk, Gap, Tally, runs};
 use super::queue::{Feed, Level};
 use crate::ledger::Ledger;
 use crate::protocol::{Account, WhenSlow};
 use crate::session::Sink;
 use crate::sys::event::NATIVE_ORDER;
+
+/// Bytes that are offered to a queue at once. A pass over full rings gives
+/// many more, which would be too much for a queue that is empty.
+const RUN: usize = 64 * 1024;
 
 /// How a stream ended.
 #[derive(Debug)]
@@ -121,6 +125,13 @@ impl Fan {
 impl Sink for Fan {
     /// Never fails: what a client has no room for is that client's loss.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        runs(bytes, RUN).for_each(|run| self.pass_on(run));
+        Ok(())
+    }
+}
+
+impl Fan {
+    fn pass_on(&mut self, bytes: &[u8]) {
         let chunk = Chunk::new(bytes);
         self.passed.samples += chunk.samples;
         self.passed.side += chunk.side;
@@ -136,7 +147,6 @@ impl Sink for Fan {
             subscriber.bell.ring();
             kept
         });
-        Ok(())
     }
 }
 
@@ -209,3 +219,6 @@ fn notes(account: &Ledger, ids: &[(usize, u64)]) -> Vec<u8> {
     }
     bytes
 }
+
+#[cfg(test)]
+mod tests;

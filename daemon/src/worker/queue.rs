@@ -58,10 +58,11 @@ impl Feed {
     /// How full it would be with `more` bytes.
     pub(crate) fn level(&self, more: usize) -> Level {
         let slots = self.items.slots();
-        let filled = self.queued.load(Ordering::Relaxed).saturating_add(more as u64);
+        let queued = self.queued.load(Ordering::Relaxed);
+        let filled = queued.saturating_add(more as u64);
         if filled > self.capacity || slots <= RESERVED {
             Level::Full
-        } else if filled > self.capacity / 5 * 3 || slots < SLOTS / 4 {
+        } else if queued > 0 && filled > self.capacity / 5 * 3 || slots < SLOTS / 4 {
             Level::High
         } else {
             Level::Low

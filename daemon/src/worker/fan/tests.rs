@@ -1,0 +1,83 @@
+use super::super::bell::{Ear, bell};
+use super::super::queue::{Item, Outlet, queue};
+use super::super::share::Share;
+use super::*;
+
+/// So many samples of 64 bytes each.
+fn samples(count: usize) -> Vec<u8> {
+    let mut record = vec![9, 0, 0, 0, 2, 0, 64, 0];
+    record.resize(64, 7);
+    record.repeat(count)
+}
+
+/// A client with nothing in its queue.
+fn client(fan: &mut Fan, capacity: u64) -> (Outlet, Arc<Share>, Ear) {
+    let (feed, outlet) = queue(capacity);
+    let (bell, ear) = bell().unwrap();
+    let share = Arc::<Share>::default();
+    let subscriber = Subscriber {
+        feed,
+        bell,
+        when_slow: WhenSlow::DropNewest,
+        share: Arc::clone(&share),
+        gap: Gap::default(),
+    };
+    fan.add(subscriber, &Arc::from(&[][..]));
+    (outlet, share, ear)
+}
+
+fn fan() -> Fan {
+    Fan::new((vec![0; 8], true), FxHashMap::default())
+}
+
+/// What waits for a client: samples by kind, and the largest item.
+fn waiting(outlet: &mut Outlet) -> (u64, usize) {
+    let (mut found, mut largest) = (0, 0);
+    while let Some(Item::Bytes(bytes)) = outlet.take() {
+        found += Chunk::new(&bytes).samples;
+        largest = largest.max(bytes.len());
+    }
+    (found, largest)
+}
+
+#[test]
+fn what_an_empty_queue_has_room_for_goes_in_however_much_comes_at_once() {
+    let mut fan = fan();
+    let (mut outlet, share, _ear) = client(&mut fan, 8 << 20);
+    // 4 MiB: half of the queue.
+    fan.write(&samples(65_536)).unwrap();
+    // Another 4 MiB: up to three fifths.
+    fan.write(&samples(65_536)).unwrap();
+    let account = share.account(&Account { delivered: 131_072, ..Account::default() });
+    let (found, largest) = waiting(&mut outlet);
+    assert_eq!((found, largest), (account.delivered, RUN));
+    assert!((77_000..=78_643).contains(&found), "{found} of three fifths of 8 MiB");
+    assert_eq!(account.lost.get("queue"), Some(&(131_072 - found)));
+    // A pass over full rings, which alone is more than three fifths.
+    fan.write(&samples(100_000)).unwrap();
+    let (found, _) = waiting(&mut outlet);
+    assert!((77_000..=78_643).contains(&found), "{found}");
+}
+
+#[test]
+fn a_queue_of_one_run_still_takes_that_run() {
+    let mut fan = fan();
+    let (mut outlet, share, _ear) = client(&mut fan, RUN as u64);
+    fan.write(&samples(1024)).unwrap();
+    assert_eq!(waiting(&mut outlet), (1024, RUN));
+    fan.write(&samples(1025)).unwrap();
+    assert_eq!(waiting(&mut outlet), (1024, RUN));
+    let account = share.account(&Account { delivered: 2049, ..Account::default() });
+    assert_eq!((account.delivered, account.lost.get("queue")), (2048, Some(&1)));
+}
+
+#[test]
+fn records_longer_than_a_run_and_no_records_are_runs_of_their_own() {
+    let mut long = vec![10, 0, 0, 0, 2, 0];
+    long.extend(0x8000_u16.to_ne_bytes());
+    long.resize(0x8000, 1);
+    let bytes = [samples(1), long.clone(), samples(2), vec![1, 2, 3]].concat();
+    let lengths: Vec<usize> = runs(&bytes, 128).map(<[u8]>::len).collect();
+    assert_eq!(lengths, [64, long.len(), 128, 3]);
+    assert_eq!(runs(&[], 128).count(), 0);
+}
