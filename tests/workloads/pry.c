@@ -51,7 +51,6 @@ int main(int argc, char **argv)
     open_file(pid, "maps", O_RDONLY);
     open_file(pid, "environ", O_RDONLY);
     open_file(pid, "fd", O_RDONLY | O_DIRECTORY);
-    open_file(pid, "fd/0", O_RDONLY);
     tell("ptrace", ptrace(PTRACE_SEIZE, pid, 0, 0));
     return 0;
 }

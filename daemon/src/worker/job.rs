@@ -52,6 +52,9 @@ pub(crate) fn check(job: &Job, pidfd: Option<OwnedFd>) -> Result<Checked, Compla
             }
         }),
     };
+    if let Some((pid, _)) = &process {
+        check_not_self(*pid)?;
+    }
     let target = match (job.target, &process) {
         (WireTarget::Process { .. }, Some((pid, _))) => Target::Process(*pid),
         (WireTarget::Held, _) => Target::Command,
@@ -67,6 +70,19 @@ pub(crate) fn check(job: &Job, pidfd: Option<OwnedFd>) -> Result<Checked, Compla
         ..Request::new(event, modes, target)
     };
     Ok(Checked { request, process, cgroup: None })
+}
+
+/// The kernel lets any process look at itself, but nobody else of its user's
+/// at one that is not dumpable.
+fn check_not_self(pid: Pid) -> Result<(), Complaint> {
+    if pid.0 != rustix::process::getpid().as_raw_nonzero().get() {
+        return Ok(());
+    }
+    let text = format!(
+        "process {pid} is a worker of the daemon, which guards itself (not dumpable): root may \
+         sample it with ebs --no-daemon"
+    );
+    Err(complaint(ComplaintCode::Denied, text))
 }
 
 fn by_pidfd(pidfd: Option<OwnedFd>) -> Result<(Pid, OwnedFd), Complaint> {
