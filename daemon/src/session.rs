@@ -8,6 +8,7 @@ mod cutoff;
 pub(crate) mod error;
 pub(crate) mod event_set;
 mod finish;
+pub(crate) mod interval;
 pub(crate) mod kernel;
 mod negotiation;
 pub(crate) mod opener;
@@ -17,6 +18,7 @@ pub(crate) mod preamble;
 pub(crate) mod retired;
 mod rings;
 pub(crate) mod sink;
+mod thin;
 mod wait;
 
 use std::ffi::OsString;
@@ -47,6 +49,7 @@ use retired::Retired;
 use rings::CpuRings;
 use sink::Outbox;
 pub use sink::Sink;
+use thin::Thin;
 pub use wait::{TargetState, Woken};
 
 /// Said of a program that the kernel lets nobody sample from its start on.
@@ -118,11 +121,15 @@ pub struct Session {
     /// The attached process and its children, read at once: they may end
     /// before the preamble is written.
     described: Described,
+    /// For each event of the ledger, which of its samples are kept.
+    thins: Vec<Thin>,
     outbox: Outbox,
     ledger: Ledger,
     seen: Seen,
     started: Option<Instant>,
     stopped: Option<Duration>,
+    /// The kernel's interval is not what it was at the start.
+    interval_changed: bool,
     /// kernel.perf_event_max_sample_rate when the session opened.
     sample_rate: Option<u64>,
 }
@@ -220,6 +227,7 @@ impl Session {
             true => attrs.sampled().map(|(_, event)| Scrub::new(&event.attr)).collect(),
             false => Vec::new(),
         };
+        let thins = attrs.sampled().map(|(_, event)| Thin::new(&event.attr)).collect();
         let ledger = Ledger::of(attrs.sampled().map(|(_, event)| event.name.as_str()));
         let sample_rate = sample_rate(&settings.root);
         Ok(Session {
@@ -241,11 +249,13 @@ impl Session {
             ids,
             owners,
             scrubs,
+            thins,
             described,
             ledger,
             seen: Seen::default(),
             started: is_sampled.then(Instant::now),
             stopped: None,
+            interval_changed: false,
             sample_rate,
         })
     }

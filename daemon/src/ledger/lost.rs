@@ -23,6 +23,9 @@ pub struct Lost {
     pub parse_error: u64,
     /// They showed something of the kernel to a user who may not see it.
     pub scrubbed: u64,
+    /// Left out to sample less often, where the kernel could not: those that
+    /// are kept stand for them.
+    pub thinned: u64,
     /// The sink failed: a full disk, a closed pipe.
     pub sink: u64,
     /// Of a session of the daemon: a client took its records too slowly.
@@ -58,6 +61,7 @@ impl Lost {
             "foreign" => &mut self.foreign,
             "parse" => &mut self.parse_error,
             "scrubbed" => &mut self.scrubbed,
+            "thinned" => &mut self.thinned,
             "sink" => &mut self.sink,
             "queue" => &mut self.queue,
             "before" => &mut self.before,
@@ -66,7 +70,7 @@ impl Lost {
         })
     }
 
-    pub(crate) fn causes(&self) -> [(&'static str, u64); 11] {
+    pub(crate) fn causes(&self) -> [(&'static str, u64); 12] {
         [
             ("ring", self.ring),
             ("collision", self.collision),
@@ -75,6 +79,7 @@ impl Lost {
             ("foreign", self.foreign),
             ("parse", self.parse_error),
             ("scrubbed", self.scrubbed),
+            ("thinned", self.thinned),
             ("sink", self.sink),
             ("queue", self.queue),
             ("before", self.before),

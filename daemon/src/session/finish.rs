@@ -47,7 +47,7 @@ impl Session {
         }
         while self.pass_booked(sink) {}
         let totals = self.totals();
-        self.settle_account(&totals);
+        self.ledger = self.settled(&totals);
         // What is in the buffer has to be booked before anything is concluded.
         let _booked = self.outbox.flush(sink, &mut self.ledger);
         if self.state != TargetState::Gone {
@@ -84,8 +84,15 @@ impl Session {
         totals
     }
 
-    fn settle_account(&mut self, totals: &Retired) {
-        let ledger = &mut self.ledger;
+    /// The account as of now: what the kernel counted beyond what was
+    /// delivered and lost lies in the rings.
+    pub(crate) fn so_far(&self) -> Ledger {
+        self.settled(&self.totals())
+    }
+
+    /// The account with what the kernel says.
+    fn settled(&self, totals: &Retired) -> Ledger {
+        let mut ledger = self.ledger.clone();
         let counts_lost = |attr: &Attr| attr.read_format.contains(ReadFormat::LOST);
         ledger.tail_known = self.attrs.sampled().all(|(_, event)| counts_lost(&event.attr));
         for (place, (index, event)) in self.attrs.sampled().enumerate() {
@@ -94,7 +101,8 @@ impl Session {
             // the task is on another.
             let by_task = event.attr.flags.contains(AttrFlags::INHERIT);
             let cpus = self.rings.iter().filter(|ring| by_task && event.is_on(ring.cpu)).count();
-            let said = account(event, &total, cpus.max(1) as u64);
+            let mut said = account(event, &total, cpus.max(1) as u64);
+            said.kernel = said.kernel.filter(|_| !self.interval_changed);
             let lost = ledger.tail_known.then_some(total.counts.lost);
             ledger.settle(place, said, lost);
         }
@@ -108,7 +116,9 @@ impl Session {
         }
         let rates = self.sample_rate.zip(sample_rate(&self.settings.root));
         ledger.rate_lowered = rates.filter(|(before, after)| after < before);
-        ledger.wall = self.stopped.unwrap_or_default();
+        let running = || self.started.map(|at| at.elapsed());
+        ledger.wall = self.stopped.or_else(running).unwrap_or_default();
+        ledger
     }
 
     fn write_ending(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {

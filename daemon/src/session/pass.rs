@@ -7,6 +7,7 @@ use record::{Misc, RecordHeader, RecordType, SampleType};
 use super::cutoff::Cutoff;
 use super::owner::{Claim, Owned, Owner};
 use super::sink::Outbox;
+use super::thin::Thin;
 use super::{Seen, Session, SessionError, Sink};
 use crate::ledger::Ledger;
 use crate::permission::Scrub;
@@ -116,6 +117,7 @@ impl Session {
         let (ring, lane) = (&mut self.rings[index].samples, &mut self.lanes[index]);
         let (ledger, seen, outbox) = (&mut self.ledger, &mut self.seen, &mut self.outbox);
         let (owners, owner, scrubs) = (&self.owners, lane.owner, &self.scrubs);
+        let thins = &mut self.thins;
         ring.drain(|lent| {
             if lent.header.kind != RecordType::SAMPLE {
                 other(lent, seen, ledger);
@@ -142,10 +144,16 @@ impl Session {
                 ledger.lose(event, 1, |lost| &mut lost.duplicate);
             } else if seen.samples >= limit || late(lent) {
                 ledger.lose(event, 1, |lost| &mut lost.beyond_count);
+            } else if thins.get_mut(event).is_some_and(Thin::leaves_out) {
+                ledger.lose(event, 1, |lost| &mut lost.thinned);
             } else {
                 seen.samples += 1;
                 pass.samples += 1;
+                let at = outbox.bytes.len();
                 outbox.sample(lent, Claim { event, id });
+                if let (Some(thin), Some(record)) = (thins.get(event), outbox.bytes.get_mut(at..)) {
+                    thin.stretch(record);
+                }
             }
         })
     }

@@ -146,6 +146,15 @@ impl Event {
         check(unsafe { perf::ioctls::DISABLE(self.fd.as_raw_fd(), 0) })
     }
 
+    /// Samples once in so many events from now on. What children have
+    /// inherited keeps its own (_perf_event_period(), kernel/events/core.c).
+    pub(crate) fn set_period(&self, period: u64) -> io::Result<()> {
+        let request = libc::Ioctl::from(perf::bindings::PERIOD);
+        // SAFETY: the descriptor is an event's; the kernel reads one u64 from
+        // the pointer, which is to one.
+        check(unsafe { libc::ioctl(self.fd.as_raw_fd(), request, &raw const period) })
+    }
+
     /// Sends this event's records to the ring that `owner` has mapped
     /// (trap 24: same CPU, same clock).
     pub(crate) fn output_to(&self, owner: &Event) -> io::Result<()> {
