@@ -9,7 +9,9 @@
 mod ask;
 mod client;
 mod grant;
+mod reservation;
 
 pub(crate) use ask::{ANSWER_BYTES, ASK_BYTES, Answer, Ask, JobWords, Wanted};
 pub(crate) use client::{Broker, Brokered, NotGranted};
 pub(crate) use grant::{Grants, Kernel, Stranger, is_alive, pid_of};
+pub(crate) use reservation::{Granted, Reservation, Unreserved};

@@ -112,7 +112,10 @@ pub fn fan_out(
             }
         }
     }
-    fan.end(Ending { reason: "the end".into(), session: session.clone() }, &Ledger::default());
+    fan.end(
+        Ending { reason: "the end".into(), notes: Vec::new(), session: session.clone() },
+        &Ledger::default(),
+    );
     let served = outlets.into_iter().map(|(mut outlet, share, mut stream)| {
         while let Some(Item::Bytes(bytes)) = outlet.take() {
             stream.extend_from_slice(&bytes);

@@ -17,6 +17,7 @@ pub mod event_spec;
 pub mod facts;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod guard;
 pub mod ledger;
 pub mod open_error;
 mod open_files;

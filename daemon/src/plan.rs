@@ -59,6 +59,28 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Bytes that mapping the rings takes, and a copy of the largest on its
+    /// way to the sink.
+    pub fn ring_bytes(&self) -> u64 {
+        let cpus = u64::try_from(self.cpus.len()).unwrap_or(u64::MAX);
+        let pages = self.rings.mapped().saturating_mul(cpus);
+        pages.saturating_add(self.rings.samples.into()).saturating_mul(self.page_size)
+    }
+
+    /// Makes the rings smaller until they take at most so many bytes; false:
+    /// they would be too small to be of use.
+    pub(crate) fn fit_into(&mut self, bytes: u64) -> bool {
+        while self.ring_bytes() > bytes {
+            let smaller = self.rings.smaller();
+            let useful = smaller.filter(|rings| {
+                u64::from(rings.samples) * self.page_size >= RingPages::USEFUL_BYTES
+            });
+            let Some(rings) = useful else { return false };
+            self.set_rings(rings);
+        }
+        true
+    }
+
     /// Sets the rings' sizes, and wake-ups at a quarter of each.
     pub fn set_rings(&mut self, rings: RingPages) {
         self.rings = rings;

@@ -7,6 +7,7 @@
 mod frame;
 mod job;
 mod message;
+mod request;
 mod version;
 
 pub use frame::{
@@ -18,6 +19,7 @@ pub use message::{
     Account, Complaint, ComplaintCode, Joined, Reply, SessionLine, StandingLine, Started, Stats,
     TypeLine, Verb,
 };
+pub use request::{Asked, request};
 pub use version::{OLDEST, VERSION, common};
 
 #[cfg(test)]

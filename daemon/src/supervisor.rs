@@ -3,6 +3,7 @@
 //! reads of nobody more than requests of fixed size.
 
 mod config;
+mod door;
 mod notify;
 mod policy;
 mod pulse;
@@ -12,7 +13,7 @@ mod socket;
 mod worker;
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -22,8 +23,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::broker::Kernel;
 use crate::control::Report;
 use crate::credentials::Credentials;
-use crate::protocol::{Complaint, ComplaintCode, FrameKind, Reply, frame};
+use crate::guard::{Admission, Full};
+use crate::protocol::ComplaintCode;
 pub use config::{Config, ConfigError, FileError, Limits, Size};
+use door::{Door, is_out_of_descriptors, out_of_descriptors, refuse};
 use notify::Manager;
 pub use policy::{Group, Policy};
 pub use reload::Source;
@@ -104,6 +107,8 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
         manager: Manager::of_environment(),
         workers: Vec::new(),
         gone: Report::default(),
+        door: Door::new(),
+        admission: Admission::default(),
     };
     supervisor.manager.ready();
     let result = supervisor.serve(&listener, &signals);
@@ -123,20 +128,27 @@ struct Supervisor {
     workers: Vec<Worker>,
     /// What workers have counted that have ended.
     gone: Report,
+    door: Door,
+    admission: Admission,
 }
 
 impl Supervisor {
     fn serve(&mut self, listener: &UnixListener, signals: &Signals) -> Result<(), SupervisorError> {
         let mut next_tick = Instant::now() + TICK;
         loop {
+            let shut = self.door.shut_for();
             let of_workers = self.workers.iter().flat_map(|worker| worker.watched());
             let mut fds: Vec<PollFd<'_>> = [signals.end(), signals.reload(), listener.as_fd()]
                 .into_iter()
                 .chain(of_workers)
                 .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
                 .collect();
+            if shut.is_some() {
+                // Who waits outside would only wake it.
+                fds[2] = PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::empty());
+            }
             let left = next_tick.saturating_duration_since(Instant::now());
-            let left = Timespec::try_from(left).ok();
+            let left = Timespec::try_from(shut.map_or(left, |shut| shut.min(left))).ok();
             match poll(&mut fds, left.as_ref()) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(system("poll")(errno.into())),
@@ -173,17 +185,18 @@ impl Supervisor {
                     worker.hear();
                 }
                 if *asks {
-                    worker.answer(&Kernel);
+                    worker.answer(&Kernel, &mut self.admission, &self.config.limits);
                 }
             }
         }
-        let gone = &mut self.gone;
+        let (gone, admission) = (&mut self.gone, &mut self.admission);
         self.workers.retain_mut(|worker| {
             let ended = worker.has_ended();
             if ended {
                 // It may have reported last.
                 worker.hear();
                 gone.add_counts(&worker.report);
+                admission.forget(worker.pid());
             }
             !ended
         });
@@ -211,45 +224,64 @@ impl Supervisor {
 
     /// Gives one connection to its user's worker.
     fn accept(&mut self, listener: &UnixListener) {
-        let stream = match listener.accept() {
-            Ok((stream, _)) => stream,
-            Err(error) => {
-                tracing::warn!(%error, "no connection could be taken");
-                return;
-            }
-        };
+        let Some(stream) = self.door.accept(listener) else { return };
         let user = match Credentials::of_peer(&stream) {
             Ok(user) => user,
             Err(error) => {
                 tracing::warn!(%error, "a connection is refused");
-                return refuse(&stream, &error.to_string());
+                return refuse(&stream, ComplaintCode::Denied, &error.to_string());
             }
         };
         if self.own.uid != 0 && user.uid != self.own.uid {
             tracing::warn!(uid = user.uid, "a connection of another user is refused");
-            return refuse(&stream, "this daemon serves the user who started it, and nobody else");
+            let why = "this daemon serves the user who started it, and nobody else";
+            return refuse(&stream, ComplaintCode::Denied, why);
         }
-        if let Err(error) = self.hand_over(stream.into(), user) {
-            tracing::error!(%error, "a connection could not be served");
+        if let Err(full) = self.may_connect(user.uid) {
+            tracing::warn!(uid = user.uid, %full, "a connection is refused");
+            return refuse(&stream, ComplaintCode::Exhausted, &full.to_string());
+        }
+        let Err(error) = self.hand_over(&stream, user) else { return };
+        tracing::error!(%error, "a connection could not be served");
+        if is_out_of_descriptors(&error) {
+            self.door.shut();
+            refuse(&stream, ComplaintCode::Exhausted, &out_of_descriptors(&error));
+        } else if error.kind() == io::ErrorKind::WouldBlock {
+            let why = "this user's worker takes no connections at present";
+            refuse(&stream, ComplaintCode::Busy, why);
+        } else {
+            refuse(&stream, ComplaintCode::Failed, &format!("no worker can be started: {error}"));
         }
     }
 
-    fn hand_over(&mut self, stream: OwnedFd, user: Credentials) -> io::Result<()> {
+    /// Workers that have just told the end of others are heard first.
+    fn may_connect(&mut self, uid: u32) -> Result<(), Full> {
+        let limits = &self.config.limits;
+        if self.admission.may_connect(uid, limits).is_err() {
+            for worker in &mut self.workers {
+                while worker.has_asked() && worker.answer(&Kernel, &mut self.admission, limits) {}
+            }
+        }
+        self.admission.may_connect(uid, limits)
+    }
+
+    fn hand_over(&mut self, stream: &UnixStream, user: Credentials) -> io::Result<()> {
         let serves = |worker: &&Worker| worker.user == user && !worker.outdated;
         if let Some(worker) = self.workers.iter().find(serves) {
             match worker.give(stream.as_fd()) {
-                Ok(()) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    refuse(&stream.into(), "this user's worker takes no connections at present");
-                    return Err(error);
+                Ok(()) => {
+                    self.admission.connected(worker.holder());
+                    return Ok(());
                 }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
                 // It is ending: the next one serves.
                 Err(_) => {}
             }
         }
         let permissions = self.config.policy.permissions(&user);
-        let worker = Worker::start(user, permissions)?;
+        let worker = Worker::start(user, permissions, self.config.limits)?;
         worker.give(stream.as_fd())?;
+        self.admission.connected(worker.holder());
         self.workers.push(worker);
         Ok(())
     }
@@ -267,16 +299,5 @@ impl Supervisor {
             tracing::warn!("a worker is killed, as it does not end");
             worker.kill();
         }
-    }
-}
-
-/// Says why there will be no worker, if that finds room at once.
-fn refuse(stream: &UnixStream, why: &str) {
-    let complaint = Complaint { code: ComplaintCode::Denied, text: format!("refused: {why}") };
-    let Ok(body) = serde_json::to_vec(&Reply::Refused(complaint)) else { return };
-    let Ok(header) = frame(FrameKind::Control, body.len()) else { return };
-    if stream.set_nonblocking(true).is_ok() {
-        // Who does not listen does not need to know.
-        let _deaf = crate::passing::send(stream, &[&header[..], &body].concat(), &[]);
     }
 }

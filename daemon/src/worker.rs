@@ -11,6 +11,7 @@ pub(crate) mod fan;
 mod hub;
 mod intake;
 mod job;
+mod opening;
 pub(crate) mod queue;
 pub(crate) mod share;
 
@@ -30,6 +31,7 @@ use crate::control::{ORDER_BYTES, Order};
 use crate::credentials::Credentials;
 use crate::passing;
 use crate::permission::Permissions;
+use crate::supervisor::Limits;
 use confine::{Files, confine};
 use hub::Hub;
 
@@ -40,6 +42,7 @@ pub(crate) struct Start {
     /// Without which it does not live.
     pub(crate) supervisor: Pid,
     pub(crate) permissions: Permissions,
+    pub(crate) limits: Limits,
     /// Orders come through it; its end is the worker's.
     pub(crate) control: OwnedFd,
     pub(crate) broker: OwnedFd,
@@ -58,10 +61,10 @@ pub(crate) fn run(start: Start) -> u8 {
 }
 
 fn live(start: Start) -> io::Result<()> {
-    let Start { user, supervisor, permissions, control, broker } = start;
+    let Start { user, supervisor, permissions, limits, control, broker } = start;
     confine(&user, supervisor, Files::Read)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let hub = Rc::new(Hub::new(user, permissions, Arc::new(Broker::new(broker))));
+    let hub = Rc::new(Hub::new((user, permissions), limits, Arc::new(Broker::new(broker))));
     LocalSet::new().block_on(&runtime, serve(control, hub))
 }
 
@@ -80,8 +83,13 @@ async fn serve(control: OwnedFd, hub: Rc<Hub>) -> io::Result<()> {
         match Order::of(order[0]) {
             Some(Order::Client) => {
                 for fd in received.fds {
-                    let stream = listening(fd)?;
-                    tokio::task::spawn_local(connection::serve(stream, Rc::clone(&hub)));
+                    let open = Open::new(&hub);
+                    match listening(fd) {
+                        Ok(stream) => {
+                            tokio::task::spawn_local(connection::serve(stream, open));
+                        }
+                        Err(error) => tracing::error!(%error, "a connection could not be served"),
+                    }
                 }
             }
             Some(Order::Report) => report(&control, &hub),
@@ -100,6 +108,26 @@ async fn serve(control: OwnedFd, hub: Rc<Hub>) -> io::Result<()> {
 fn report(control: &UnixStream, hub: &Hub) {
     if let Err(error) = passing::send(control.as_fd(), &hub.report().encode(), &[]) {
         tracing::debug!(%error, "the supervisor cannot be told how it goes");
+    }
+}
+
+/// A connection that is counted, here and by the supervisor, until this is
+/// dropped.
+#[derive(Debug)]
+struct Open(Rc<Hub>);
+
+impl Open {
+    fn new(hub: &Rc<Hub>) -> Open {
+        hub.connections.update(|connections| connections + 1);
+        Open(Rc::clone(hub))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.connections.update(|connections| connections - 1);
+        self.0.forget_ended();
+        self.0.broker.closed();
     }
 }
 

@@ -9,7 +9,7 @@ const WORDS: usize = 24;
 /// Bytes of every request.
 pub(crate) const ASK_BYTES: usize = 8 * WORDS;
 /// Bytes of every answer.
-pub(crate) const ANSWER_BYTES: usize = 16;
+pub(crate) const ANSWER_BYTES: usize = 24;
 /// Words of the largest attr.
 const ATTR_WORDS: usize = record::Attr::MAX_SIZE as usize / 8;
 
@@ -58,6 +58,12 @@ pub(crate) enum Ask {
     Maps { grant: u64, pid: i32 },
     /// The grant is not needed any more.
     Release { grant: u64 },
+    /// So many bytes, for a session's rings or a client's queue.
+    Reserve { bytes: u64, session: bool },
+    /// What was reserved is free again. Not answered.
+    Free { reservation: u64 },
+    /// A connection has ended. Not answered.
+    Closed,
 }
 
 /// What the supervisor answers.
@@ -65,9 +71,12 @@ pub(crate) enum Ask {
 pub(crate) struct Answer {
     /// 0: done; else an errno.
     pub(crate) errno: i32,
-    /// The grant's number; with E2BIG the size that the kernel knows; with
-    /// EACCES the permissions that are missing.
+    /// The number of the grant or the reservation; with E2BIG the size that
+    /// the kernel knows; with EACCES the permissions that are missing; where
+    /// a limit is reached, what is left of it.
     pub(crate) value: u64,
+    /// The limit that is reached.
+    pub(crate) limit: u64,
 }
 
 impl JobWords {
@@ -134,6 +143,11 @@ impl Ask {
                 words[..3].copy_from_slice(&[3, *grant, i64::from(*pid).cast_unsigned()]);
             }
             Ask::Release { grant } => words[..2].copy_from_slice(&[4, *grant]),
+            Ask::Reserve { bytes, session } => {
+                words[..3].copy_from_slice(&[5, *bytes, u64::from(*session)]);
+            }
+            Ask::Free { reservation } => words[..2].copy_from_slice(&[6, *reservation]),
+            Ask::Closed => words[0] = 7,
         }
         let mut bytes = [0; ASK_BYTES];
         for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
@@ -182,6 +196,16 @@ impl Ask {
             }),
             3 => Some(Ask::Maps { grant: words[1], pid: number(words[2])? }),
             4 => Some(Ask::Release { grant: words[1] }),
+            5 => Some(Ask::Reserve {
+                bytes: words[1],
+                session: match words[2] {
+                    0 => false,
+                    1 => true,
+                    _ => return None,
+                },
+            }),
+            6 => Some(Ask::Free { reservation: words[1] }),
+            7 => Some(Ask::Closed),
             _ => None,
         }
     }
@@ -189,23 +213,31 @@ impl Ask {
 
 impl Answer {
     pub(crate) fn done(value: u64) -> Answer {
-        Answer { errno: 0, value }
+        Answer { errno: 0, value, limit: 0 }
     }
 
     pub(crate) fn refused(errno: i32) -> Answer {
-        Answer { errno, value: 0 }
+        Answer { errno, value: 0, limit: 0 }
     }
 
     pub(crate) fn encode(self) -> [u8; ANSWER_BYTES] {
         let mut bytes = [0; ANSWER_BYTES];
         bytes[..4].copy_from_slice(&self.errno.to_ne_bytes());
-        bytes[8..].copy_from_slice(&self.value.to_ne_bytes());
+        bytes[8..16].copy_from_slice(&self.value.to_ne_bytes());
+        bytes[16..].copy_from_slice(&self.limit.to_ne_bytes());
         bytes
     }
 
     pub(crate) fn decode(bytes: &[u8; ANSWER_BYTES]) -> Answer {
-        let [a, b, c, d, _, _, _, _, value @ ..] = *bytes;
-        Answer { errno: i32::from_ne_bytes([a, b, c, d]), value: u64::from_ne_bytes(value) }
+        let [words @ .., value, limit] = bytes.as_chunks::<8>().0 else {
+            return Answer::refused(libc::EINVAL);
+        };
+        let [a, b, c, d, ..] = words.first().copied().unwrap_or_default();
+        Answer {
+            errno: i32::from_ne_bytes([a, b, c, d]),
+            value: u64::from_ne_bytes(*value),
+            limit: u64::from_ne_bytes(*limit),
+        }
     }
 }
 
@@ -232,10 +264,14 @@ mod tests {
             Ask::Open { grant: 7, tid: -1, cpu: 3, attr: (0..18).collect() },
             Ask::Maps { grant: u64::MAX, pid: 1 },
             Ask::Release { grant: 0 },
+            Ask::Reserve { bytes: 1 << 40, session: true },
+            Ask::Reserve { bytes: 0, session: false },
+            Ask::Free { reservation: 9 },
+            Ask::Closed,
         ] {
             assert_eq!(Ask::decode(&ask.encode()), Some(ask));
         }
-        let answer = Answer { errno: libc::EACCES, value: 9 };
+        let answer = Answer { errno: libc::EACCES, value: 9, limit: u64::MAX };
         assert_eq!(Answer::decode(&answer.encode()), answer);
     }
 

@@ -32,7 +32,11 @@ impl Broker {
         Broker { line: Mutex::new(line) }
     }
 
-    fn ask(&self, ask: &Ask, fd: Option<BorrowedFd<'_>>) -> io::Result<(Answer, Option<OwnedFd>)> {
+    pub(super) fn ask(
+        &self,
+        ask: &Ask,
+        fd: Option<BorrowedFd<'_>>,
+    ) -> io::Result<(Answer, Option<OwnedFd>)> {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         let fds: Vec<BorrowedFd<'_>> = fd.into_iter().collect();
         passing::send(&*line, &ask.encode(), &fds)?;
@@ -42,6 +46,14 @@ impl Broker {
             return Err(io::Error::other("the supervisor has gone"));
         }
         Ok((Answer::decode(&bytes), received.fds.into_iter().next()))
+    }
+
+    /// Says something that is not answered: nobody waits for a supervisor
+    /// that is busy.
+    pub(super) fn tell(&self, ask: &Ask) {
+        let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        // Where the supervisor has gone nobody keeps an account.
+        let _gone = passing::send(&*line, &ask.encode(), &[]);
     }
 
     /// Asks for a job; gives the grant's number.
@@ -66,6 +78,11 @@ impl Broker {
     pub(crate) fn release(&self, grant: u64) {
         // Where the supervisor has gone there is nothing to release.
         let _gone = self.ask(&Ask::Release { grant }, None);
+    }
+
+    /// Says that a connection has ended.
+    pub(crate) fn closed(&self) {
+        self.tell(&Ask::Closed);
     }
 
     /// /proc/PID/maps of a process of the grant.

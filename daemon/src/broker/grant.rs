@@ -130,7 +130,7 @@ fn errno(error: &io::Error) -> i32 {
 
 /// EACCES, and what is missing.
 fn missing(permissions: Permissions) -> Answer {
-    Answer { errno: libc::EACCES, value: permissions.bits().into() }
+    Answer { value: permissions.bits().into(), ..Answer::refused(libc::EACCES) }
 }
 
 impl Grants {
@@ -155,6 +155,10 @@ impl Grants {
             Ask::Release { grant } => {
                 self.granted.remove(&grant);
                 return (Answer::done(0), None);
+            }
+            // About more than one worker.
+            Ask::Reserve { .. } | Ask::Free { .. } | Ask::Closed => {
+                return (Answer::refused(libc::EINVAL), None);
             }
         };
         match result {
@@ -236,8 +240,10 @@ impl Grants {
             .map_err(|_| Answer::refused(libc::EINVAL))?;
         let leader = leader.map(|fd| Event::received(fd, attr.read_format));
         let place = Place { pid: tid, cpu, leader: leader.as_ref(), cgroup };
-        let event = Event::open(&mut encoded, place)
-            .map_err(|error| Answer { errno: errno(&error), value: encoded.size().into() })?;
+        let event = Event::open(&mut encoded, place).map_err(|error| Answer {
+            value: encoded.size().into(),
+            ..Answer::refused(errno(&error))
+        })?;
         Ok(event.into())
     }
 

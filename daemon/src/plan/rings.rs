@@ -23,8 +23,11 @@ impl RingPages {
         }
     }
 
+    /// The least that a ring of samples is made smaller to unasked.
+    pub(super) const USEFUL_BYTES: u64 = 256 << 10;
+
     /// Pages that mapping both takes: each ring has a control page.
-    fn mapped(self) -> u64 {
+    pub(super) fn mapped(self) -> u64 {
         u64::from(self.samples) + u64::from(self.side) + 2
     }
 }

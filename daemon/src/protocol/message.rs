@@ -126,6 +126,10 @@ pub enum Reply {
     End {
         /// Why the stream ends.
         reason: String,
+        /// What was told in the stream on the way: `key=value` pairs joined
+        /// with `;`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notes: Vec<String>,
         /// What the session counted.
         session: Account,
         /// What of it this client was sent.

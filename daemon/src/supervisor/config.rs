@@ -48,8 +48,8 @@ impl Default for Limits {
             connections_per_user: 16,
             connections: 64,
             sessions_per_user: 4,
-            memory_per_user: Size(64 * MIB),
-            memory: Size(256 * MIB),
+            memory_per_user: Size(192 * MIB),
+            memory: Size(768 * MIB),
             queue: Size(8 * MIB),
             least_interval: 1,
         }

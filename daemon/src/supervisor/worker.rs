@@ -9,10 +9,12 @@ use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, pidfd_open, set_dumpable_behavior,
 };
 
+use super::Limits;
 use super::pulse::Pulse;
 use crate::broker::{ASK_BYTES, Answer, Ask, Grants, Stranger};
 use crate::control::{Order, REPORT_BYTES, Report};
 use crate::credentials::Credentials;
+use crate::guard::{Admission, Full, Holder};
 use crate::passing;
 use crate::permission::Permissions;
 use crate::sys::{child, inherited};
@@ -35,6 +37,8 @@ pub(super) struct Worker {
     control: OwnedFd,
     broker: OwnedFd,
     grants: Grants,
+    /// It has closed its line.
+    has_hung_up: bool,
 }
 
 /// One that was told to end.
@@ -50,7 +54,11 @@ fn pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
 
 impl Worker {
     /// Forks one.
-    pub(super) fn start(user: Credentials, permissions: Permissions) -> io::Result<Worker> {
+    pub(super) fn start(
+        user: Credentials,
+        permissions: Permissions,
+        limits: Limits,
+    ) -> io::Result<Worker> {
         let (control, theirs) = pair(SocketType::SEQPACKET)?;
         let (broker, their_broker) = pair(SocketType::SEQPACKET)?;
         // A worker that takes nothing must not hold up everybody else.
@@ -72,7 +80,14 @@ impl Worker {
             let kept = [&theirs, &their_broker].map(|fd| fd.try_clone());
             let [Ok(control), Ok(broker)] = kept else { return 1 };
             child::close_all_but(&[control.as_fd(), broker.as_fd()]);
-            worker::run(Start { user: user.clone(), supervisor, permissions, control, broker })
+            worker::run(Start {
+                user: user.clone(),
+                supervisor,
+                permissions,
+                limits,
+                control,
+                broker,
+            })
         })?;
         let raw = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
         let pidfd = pidfd_open(raw, PidfdFlags::empty())?;
@@ -88,12 +103,22 @@ impl Worker {
             control,
             broker,
             grants,
+            has_hung_up: false,
         })
     }
 
     /// What is to be watched: requests, reports, and its end.
     pub(super) fn watched(&self) -> [BorrowedFd<'_>; Worker::WATCHED] {
-        [self.broker.as_fd(), self.control.as_fd(), self.pidfd.as_fd()]
+        let lines = match self.has_hung_up {
+            true => [&self.pidfd, &self.pidfd],
+            false => [&self.broker, &self.control],
+        };
+        [lines[0].as_fd(), lines[1].as_fd(), self.pidfd.as_fd()]
+    }
+
+    /// As whom it holds what it was given.
+    pub(super) fn holder(&self) -> Holder {
+        Holder { worker: self.pid, uid: Some(self.user.uid) }
     }
 
     pub(super) const WATCHED: usize = 3;
@@ -137,27 +162,57 @@ impl Worker {
         self.pid
     }
 
-    /// Answers one request.
-    pub(super) fn answer(&mut self, stranger: &dyn Stranger) {
+    /// Whether a request waits.
+    pub(super) fn has_asked(&self) -> bool {
+        !self.has_hung_up && is_readable(self.broker.as_fd())
+    }
+
+    /// Answers one request; false: there was none that could be answered. A
+    /// worker waits for each answer, and so there is room for it.
+    pub(super) fn answer(
+        &mut self,
+        stranger: &dyn Stranger,
+        admission: &mut Admission,
+        limits: &Limits,
+    ) -> bool {
         let mut bytes = [0; ASK_BYTES];
         let received = match passing::receive(&self.broker, &mut bytes) {
             Ok(received) if received.bytes > 0 => received,
             // It is ending, which its pidfd will tell.
-            Ok(_) => return,
+            Ok(_) => {
+                self.has_hung_up = true;
+                return false;
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Err(error) => {
                 tracing::warn!(%error, "a worker cannot be heard");
-                return;
+                return false;
             }
         };
         let fd = received.fds.into_iter().next();
+        let holder = self.holder();
         let (answer, fd) = match Ask::decode(&bytes[..received.bytes]) {
+            Some(Ask::Reserve { bytes, session }) => {
+                let reserved = admission.reserve(holder, (bytes, session), limits);
+                (reserved.map_or_else(Full::answer, Answer::done), None)
+            }
+            Some(Ask::Free { reservation }) => {
+                admission.free(holder, reservation);
+                return true;
+            }
+            Some(Ask::Closed) => {
+                admission.closed(holder);
+                return true;
+            }
             Some(ask) => self.grants.answer(ask, fd, stranger),
             None => (Answer::refused(libc::EINVAL), None),
         };
         let fds: Vec<BorrowedFd<'_>> = fd.as_ref().map(AsFd::as_fd).into_iter().collect();
-        if let Err(error) = passing::send(&self.broker, &answer.encode(), &fds) {
-            tracing::warn!(%error, "a worker cannot be answered");
+        let sent = passing::send(&self.broker, &answer.encode(), &fds);
+        if let Err(error) = &sent {
+            tracing::warn!(%error, pid = self.pid, "a worker does not take its answers");
         }
+        sent.is_ok()
     }
 
     /// Whether it has ended; it is reaped then.
@@ -192,10 +247,14 @@ impl Leaving {
     }
 }
 
-fn has_ended(pid: i32, pidfd: BorrowedFd<'_>) -> bool {
-    let mut fds = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
+fn is_readable(fd: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
     let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-    if !poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready > 0) {
+    poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready > 0)
+}
+
+fn has_ended(pid: i32, pidfd: BorrowedFd<'_>) -> bool {
+    if !is_readable(pidfd) {
         return false;
     }
     match child::status_of(pid) {

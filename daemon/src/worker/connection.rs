@@ -1,6 +1,7 @@
 //! One client: requests in order, and at most one stream.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,26 +11,29 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
+use super::Open;
 use super::complaint::complain;
-use super::hub::{Hub, Subscription};
+use super::hub::{Hub, Subscription, failed};
 use super::intake::{Intake, IntakeError};
 use super::queue::{Item, Outlet};
 use super::share::Share;
+use crate::broker::Reservation;
 use crate::catalogue::{self, Availability};
 use crate::protocol::{
-    ComplaintCode, FrameKind, Joined, MOST_FROM_DAEMON, OLDEST, Reply, TypeLine, VERSION, Verb,
-    common, frame,
+    Asked, Complaint, ComplaintCode, FrameKind, MOST_FROM_DAEMON, OLDEST, Reply, TypeLine, VERSION,
+    Verb, common, frame,
 };
 use crate::{Facts, passing};
 
+/// Program and version.
+const DAEMON: &str = concat!("ebsd ", env!("CARGO_PKG_VERSION"));
 /// The first request must have come by then.
 const HELLO: Duration = Duration::from_secs(5);
 
 /// Serves a client until it goes, or says something that cannot be
 /// understood.
-pub(crate) async fn serve(stream: UnixStream, hub: Rc<Hub>) {
-    hub.connections.update(|connections| connections + 1);
-    let mut connection = Connection { stream, hub, streaming: None };
+pub(crate) async fn serve(stream: UnixStream, open: Open) {
+    let mut connection = Connection { stream, hub: Rc::clone(&open.0), streaming: None };
     match connection.talk().await {
         Ok(()) | Err(IntakeError::Closed) => {}
         Err(error) => {
@@ -39,9 +43,8 @@ pub(crate) async fn serve(stream: UnixStream, hub: Rc<Hub>) {
             let _deaf = timeout(Duration::from_secs(1), connection.reply(&reply)).await;
         }
     }
-    drop(connection.streaming.take());
-    connection.hub.forget_ended();
-    connection.hub.connections.update(|connections| connections - 1);
+    drop(connection);
+    drop(open);
 }
 
 struct Connection {
@@ -54,6 +57,8 @@ struct Streaming {
     outlet: Outlet,
     share: Arc<Share>,
     ear: pipe::Receiver,
+    /// The queue's bytes, as long as there is the queue.
+    _reserved: Reservation,
 }
 
 impl Streaming {
@@ -72,8 +77,8 @@ impl Connection {
     async fn talk(&mut self) -> Result<(), IntakeError> {
         let mut intake = Intake::new();
         let first = timeout(HELLO, intake.next(&self.stream)).await;
-        let (verb, _) = first.map_err(|_| IntakeError::Dribble)??;
-        let Verb::Hello { oldest, newest, client } = verb else {
+        let (asked, _) = first.map_err(|_| IntakeError::Late)??;
+        let Asked::Known(Verb::Hello { oldest, newest, client }) = asked else {
             let reply = complain(ComplaintCode::BadRequest, "the first request is hello");
             return Ok(self.reply(&reply).await?);
         };
@@ -87,13 +92,13 @@ impl Connection {
         tracing::info!(client, version, "a client");
         let welcome = Reply::Welcome {
             version,
-            daemon: concat!("ebsd ", env!("CARGO_PKG_VERSION")).into(),
+            daemon: DAEMON.into(),
             uid: self.hub.user.uid,
             permissions: self.hub.permissions.names(),
         };
         self.reply(&welcome).await?;
         loop {
-            let verb = match &self.streaming {
+            let asked = match &self.streaming {
                 None => Some(intake.next(&self.stream).await?),
                 Some(streaming) => tokio::select! {
                     request = intake.next(&self.stream) => Some(request?),
@@ -103,10 +108,17 @@ impl Connection {
                     }
                 },
             };
-            match verb {
-                Some((verb, pidfd)) => {
-                    let reply = self.answer(verb, pidfd).await;
-                    self.reply(&reply).await?;
+            match asked {
+                Some((Asked::Known(verb), pidfd)) => {
+                    let answered = self.answer(verb, pidfd).await;
+                    self.reply(&answered.unwrap_or_else(Reply::Refused)).await?;
+                }
+                Some((Asked::Unknown(verb), _)) => {
+                    let text = format!(
+                        "this daemon, {DAEMON}, knows no {verb:?}: install the same version of \
+                         both"
+                    );
+                    self.reply(&complain(ComplaintCode::UnknownVerb, text)).await?;
                 }
                 None => self.pump().await?,
             }
@@ -131,6 +143,7 @@ impl Connection {
                     let client = streaming.share.account(&ending.session);
                     let reply = Reply::End {
                         reason: ending.reason.clone(),
+                        notes: ending.notes.clone(),
                         session: ending.session.clone(),
                         client,
                     };
@@ -149,18 +162,7 @@ impl Connection {
         Ok(())
     }
 
-    async fn answer(&mut self, verb: Verb, pidfd: Option<std::os::fd::OwnedFd>) -> Reply {
-        match self.try_answer(verb, pidfd).await {
-            Ok(reply) => reply,
-            Err(complaint) => Reply::Refused(complaint),
-        }
-    }
-
-    async fn try_answer(
-        &mut self,
-        verb: Verb,
-        pidfd: Option<std::os::fd::OwnedFd>,
-    ) -> Result<Reply, crate::protocol::Complaint> {
+    async fn answer(&mut self, verb: Verb, pidfd: Option<OwnedFd>) -> Result<Reply, Complaint> {
         match verb {
             Verb::Hello { .. } => {
                 Ok(complain(ComplaintCode::BadRequest, "hello is said once, at the beginning"))
@@ -176,31 +178,31 @@ impl Connection {
                 Ok(Reply::Started(started))
             }
             Verb::Attach { session, when_slow } => {
-                let (name, subscription) = self.hub.join(session, when_slow)?;
+                let (joined, subscription) = self.hub.join(session, when_slow)?;
                 self.stream_from(subscription)?;
-                Ok(Reply::Joined(Joined { stream: String::new(), name, notes: Vec::new() }))
+                Ok(Reply::Joined(joined))
             }
-            Verb::Stats { session } => Ok(Reply::Stats(self.hub.stats(session)?)),
+            Verb::Stats { session } => Ok(Reply::Stats(self.hub.stats(session).await?)),
             Verb::Stop { session } => {
                 self.hub.stop(session, "stopped by its owner")?;
                 Ok(Reply::Done)
             }
             Verb::Sessions => Ok(Reply::Sessions { sessions: self.hub.list() }),
-            Verb::Plan { .. } | Verb::SetInterval { .. } | Verb::Standing | Verb::Follow { .. } => {
+            Verb::Plan { job } => self.hub.outline(&job, pidfd),
+            Verb::SetInterval { session, interval } => {
+                self.hub.set_interval(session, interval).await?;
+                Ok(Reply::Done)
+            }
+            Verb::Standing | Verb::Follow { .. } => {
                 Ok(complain(ComplaintCode::UnknownVerb, "not served by this daemon"))
             }
         }
     }
 
-    fn stream_from(
-        &mut self,
-        subscription: Subscription,
-    ) -> Result<(), crate::protocol::Complaint> {
-        let Subscription { outlet, ear, share } = subscription;
-        let ear = pipe::Receiver::from_owned_fd(ear.into()).map_err(|error| {
-            crate::protocol::Complaint { code: ComplaintCode::Failed, text: error.to_string() }
-        })?;
-        self.streaming = Some(Streaming { outlet, share, ear });
+    fn stream_from(&mut self, subscription: Subscription) -> Result<(), Complaint> {
+        let Subscription { outlet, ear, share, reserved } = subscription;
+        let ear = pipe::Receiver::from_owned_fd(ear.into()).map_err(failed)?;
+        self.streaming = Some(Streaming { outlet, share, ear, _reserved: reserved });
         Ok(())
     }
 

@@ -7,16 +7,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::oneshot;
+
 use super::bell::Ear;
 use super::complaint;
 use super::fan::{Ending, Fan, Subscriber};
-use crate::broker::{Broker, Brokered};
+use crate::broker::{Granted, Reservation};
 use crate::control::{Tally, Told};
 use crate::ledger::Ledger;
 use crate::permission::{Permissions, restrict};
 use crate::protocol::{Account, Complaint};
+use crate::session::interval::{Change, now};
 use crate::session::kernel::Linux;
-use crate::session::{Session, Settings, TargetState};
+use crate::session::{Session, Settings, Sink, TargetState};
 use crate::{Facts, Plan};
 
 /// Records do not lie in a ring longer than that.
@@ -29,6 +32,13 @@ pub(crate) enum Order {
     Join(Box<Subscriber>),
     /// End, for this reason.
     Stop(String),
+    /// How does the account stand?
+    Account(oneshot::Sender<Account>),
+    /// Sample more or less often from now on.
+    Interval { change: Change, why: String, done: oneshot::Sender<Result<(), String>> },
+    #[expect(dead_code, reason = "the guard is the next step")]
+    /// Something to be told in the stream: `key=value` pairs joined with `;`.
+    Note(String),
 }
 
 /// What everybody may look at while the session runs.
@@ -40,6 +50,8 @@ pub(crate) struct Progress {
     pub(crate) side: AtomicU64,
     pub(crate) clients: AtomicU64,
     pub(crate) queued: AtomicU64,
+    /// Events a sample, now.
+    pub(crate) interval: AtomicU64,
 }
 
 /// A session to run.
@@ -51,7 +63,9 @@ pub(crate) struct Drive {
     pub(crate) permissions: Permissions,
     pub(crate) command_line: Vec<String>,
     /// For what the user may not open.
-    pub(crate) granted: Option<(Arc<Broker>, u64)>,
+    pub(crate) granted: Option<Granted>,
+    /// The rings' bytes.
+    pub(crate) _reserved: Reservation,
     pub(crate) orders: Receiver<Order>,
     pub(crate) ear: Ear,
     pub(crate) progress: Arc<Progress>,
@@ -69,115 +83,165 @@ pub(crate) struct Opened {
 impl Drive {
     /// Runs the session; `opened` is told how its start went.
     pub(crate) fn run(mut self, opened: impl FnOnce(Result<Opened, Complaint>)) {
-        let granted = self.granted.clone();
-        self.sample(opened);
-        if let Some((broker, grant)) = granted {
-            broker.release(grant);
-        }
-    }
-
-    fn sample(&mut self, opened: impl FnOnce(Result<Opened, Complaint>)) {
-        let (mut session, mut fan, preamble) = match self.open() {
+        let (session, preamble) = match self.open() {
             Ok(open) => open,
             Err(complaint) => return opened(Err(complaint)),
         };
         let notes = self.plan.notes.iter().chain(session.notes()).cloned().collect();
         opened(Ok(Opened { name: self.plan.name.clone(), notes }));
-        let mut told = Told::default();
-        let reason = self.follow((&mut session, &mut fan), &preamble, &mut told);
-        let ledger = session.finish(&mut fan).unwrap_or_else(|error| {
-            tracing::error!(%error, "a session's counts cannot be read");
-            session.ledger().clone()
-        });
-        self.tally.tell(&mut told, &ledger, fan.sent());
-        fan.end(Ending { reason, session: account(&ledger) }, &ledger);
+        let fan = Fan::new(session.trailer(), session.places());
+        let mut running = Running {
+            drive: &self,
+            session,
+            fan,
+            preamble,
+            joined: false,
+            notes: Vec::new(),
+            told: Told::default(),
+        };
+        let reason = running.follow();
+        running.end(reason);
     }
 
-    fn open(&mut self) -> Result<(Session, Fan, Arc<[u8]>), Complaint> {
+    fn open(&mut self) -> Result<(Session, Arc<[u8]>), Complaint> {
         for event in &mut self.plan.events {
             restrict(&mut event.attr, self.permissions);
         }
         restrict(&mut self.plan.side, self.permissions);
         let (plan, settings) = (self.plan.clone(), self.settings.clone());
         let session = match &self.granted {
-            Some((broker, grant)) => {
-                Session::open_on(&Brokered { broker, grant: *grant }, plan, settings)
-            }
+            Some(granted) => Session::open_on(&granted.kernel(), plan, settings),
             None => Session::open_on(&Linux, plan, settings),
         };
         let mut session = session.map_err(|error| complaint::of_failure(&error))?;
+        self.progress.interval.store(session.interval(), Ordering::Relaxed);
         let mut preamble = Vec::new();
         session
             .preamble(&self.facts, &self.command_line, &mut preamble)
             .map_err(|error| complaint::of_failure(&error))?;
-        let fan = Fan::new(session.trailer(), session.places());
-        Ok((session, fan, preamble.into()))
+        Ok((session, preamble.into()))
     }
+}
 
+/// A session that is open.
+struct Running<'d> {
+    drive: &'d Drive,
+    session: Session,
+    fan: Fan,
+    /// What a client is sent first.
+    preamble: Arc<[u8]>,
+    /// A client has come, if only to go at once.
+    joined: bool,
+    /// What was told in the stream.
+    notes: Vec<String>,
+    /// What was counted for the supervisor.
+    told: Told,
+}
+
+impl Running<'_> {
     /// Until there is a reason to end, which it gives.
-    fn follow(
-        &mut self,
-        (session, fan): (&mut Session, &mut Fan),
-        preamble: &Arc<[u8]>,
-        told: &mut Told,
-    ) -> String {
+    fn follow(&mut self) -> String {
         // The first client is there before the first record.
-        let mut had_client = self.obey(fan, preamble).err();
-        // It may vanish in the next moment, which is the end of the session.
-        let mut joined = !fan.is_empty();
-        if had_client.is_none()
-            && let Err(error) = session.start(fan)
+        let mut ending = self.obey().err();
+        if ending.is_none()
+            && let Err(error) = self.session.start(&mut self.fan)
         {
             return error.to_string();
         }
         loop {
-            if let Some(reason) = had_client.take() {
+            if let Some(reason) = ending.take() {
                 return reason;
             }
-            let woken = match session.wait(LOOK, &[self.ear.as_fd()]) {
+            let woken = match self.session.wait(LOOK, &[self.drive.ear.as_fd()]) {
                 Ok(woken) => woken,
                 Err(error) => return error.to_string(),
             };
-            self.ear.hush();
-            had_client = self.obey(fan, preamble).err();
-            joined |= !fan.is_empty();
-            fan.prune();
+            self.drive.ear.hush();
+            ending = self.obey().err();
+            self.fan.prune();
             let began = Instant::now();
-            let pass = match session.drain(fan) {
+            let pass = match self.session.drain(&mut self.fan) {
                 Ok(pass) => pass,
                 Err(error) => return error.to_string(),
             };
-            self.tally.drained(began.elapsed(), pass.fullest.into());
-            self.tally.tell(told, session.ledger(), fan.sent());
-            self.report(session, fan);
+            let tally = &self.drive.tally;
+            tally.drained(began.elapsed(), pass.fullest.into());
+            tally.tell(&mut self.told, self.session.ledger(), self.fan.sent());
+            self.drive.report(&self.session, &self.fan);
             if pass.limit_reached {
                 return "the count is reached".into();
             }
             match woken.target {
                 TargetState::Gone => return "the target has ended".into(),
-                TargetState::Left if self.settings.held.is_some() => {
+                TargetState::Left if self.drive.settings.held.is_some() => {
                     return "the command has ended".into();
                 }
                 TargetState::Left | TargetState::Running => {}
             }
-            if joined && fan.is_empty() {
+            if self.joined && self.fan.is_empty() {
                 return "no client is left".into();
             }
         }
     }
 
     /// Does what was ordered; an error is the reason to end.
-    fn obey(&self, fan: &mut Fan, preamble: &Arc<[u8]>) -> Result<(), String> {
+    fn obey(&mut self) -> Result<(), String> {
         loop {
-            match self.orders.try_recv() {
-                Ok(Order::Join(subscriber)) => fan.add(*subscriber, preamble),
+            match self.drive.orders.try_recv() {
+                Ok(Order::Join(subscriber)) => {
+                    self.fan.add(*subscriber, &self.preamble);
+                    self.joined = true;
+                }
                 Ok(Order::Stop(reason)) => return Err(reason),
+                Ok(Order::Account(asked)) => {
+                    // Who asked may have gone.
+                    let _gone = asked.send(account(&self.session.so_far()));
+                }
+                Ok(Order::Interval { change, why, done }) => {
+                    let _gone = done.send(self.change_interval(change, &why));
+                }
+                Ok(Order::Note(text)) => self.note(text),
                 Err(TryRecvError::Empty) => return Ok(()),
                 Err(TryRecvError::Disconnected) => return Err("the worker is ending".into()),
             }
         }
     }
 
+    fn change_interval(&mut self, change: Change, why: &str) -> Result<(), String> {
+        let interval = self.session.change_interval(change).map_err(|error| error.to_string())?;
+        self.drive.progress.interval.store(interval, Ordering::Relaxed);
+        self.note(format!("interval={interval};at={};why={why}", now()));
+        Ok(())
+    }
+
+    /// Tells something in the stream, also to those who join later.
+    fn note(&mut self, text: String) {
+        match self.session.note(&text) {
+            Ok(record) => {
+                // A fan takes everything.
+                let _told = self.fan.write(&record);
+                self.preamble = [&self.preamble, &record[..]].concat().into();
+                self.notes.push(text);
+            }
+            Err(error) => tracing::warn!(%error, text, "a note is left out"),
+        }
+    }
+
+    fn end(mut self, reason: String) {
+        let text: String = reason.replace([';', '\n', '\0'], ",");
+        self.note(format!("ended={text}"));
+        let ledger = self.session.finish(&mut self.fan).unwrap_or_else(|error| {
+            tracing::error!(%error, "a session's counts cannot be read");
+            self.session.ledger().clone()
+        });
+        self.drive.tally.tell(&mut self.told, &ledger, self.fan.sent());
+        self.notes.pop();
+        let ending = Ending { reason, notes: self.notes, session: account(&ledger) };
+        self.fan.end(ending, &ledger);
+    }
+}
+
+impl Drive {
     fn report(&self, session: &Session, fan: &Fan) {
         let (progress, ledger) = (&self.progress, session.ledger());
         progress.beats.fetch_add(1, Ordering::Relaxed);

@@ -22,6 +22,8 @@ const RUN: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct Ending {
     pub(crate) reason: String,
+    /// What was told on the way.
+    pub(crate) notes: Vec<String>,
     pub(crate) session: Account,
 }
 

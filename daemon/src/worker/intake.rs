@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::net::UnixStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::passing::{self, Received};
-use crate::protocol::{FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, Verb, parse};
+use crate::protocol::{
+    Asked, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, parse, request,
+};
 
 /// A frame that has begun must be whole by then.
 const PARTIAL: Duration = Duration::from_secs(1);
@@ -26,6 +28,9 @@ pub(crate) enum IntakeError {
     /// Too slow.
     #[error("a frame was not whole within {} s", PARTIAL.as_secs())]
     Dribble,
+    /// Silent after it connected.
+    #[error("no hello within 5 s")]
+    Late,
     /// Descriptors that no request carries.
     #[error("more descriptors than a request carries")]
     Descriptors,
@@ -46,13 +51,15 @@ pub(crate) enum IntakeError {
 pub(crate) struct Intake {
     buffer: Box<[u8]>,
     filled: usize,
+    /// When the rest of a frame was waited for first.
+    begun: Option<Instant>,
     fds: Vec<OwnedFd>,
 }
 
 impl Intake {
     pub(crate) fn new() -> Intake {
         let size = FRAME_HEADER + usize::try_from(MOST_FROM_CLIENT).unwrap_or(0);
-        Intake { buffer: vec![0; size].into(), filled: 0, fds: Vec::new() }
+        Intake { buffer: vec![0; size].into(), filled: 0, begun: None, fds: Vec::new() }
     }
 
     /// The next request, and the descriptor that came with it. Cancelled, it
@@ -60,15 +67,19 @@ impl Intake {
     pub(crate) async fn next(
         &mut self,
         stream: &UnixStream,
-    ) -> Result<(Verb, Option<OwnedFd>), IntakeError> {
+    ) -> Result<(Asked, Option<OwnedFd>), IntakeError> {
         loop {
-            if let Some(verb) = self.parsed()? {
-                return Ok((verb, self.fds.pop()));
+            if let Some(asked) = self.parsed()? {
+                self.begun = None;
+                return Ok((asked, self.fds.pop()));
             }
             let received = if self.filled == 0 {
                 self.receive(stream).await?
             } else {
-                timeout(PARTIAL, self.receive(stream)).await.map_err(|_| IntakeError::Dribble)??
+                // Of the frame, not of each of its bytes.
+                let deadline = *self.begun.get_or_insert_with(Instant::now) + PARTIAL;
+                let received = timeout_at(deadline, self.receive(stream)).await;
+                received.map_err(|_| IntakeError::Dribble)??
             };
             self.fds.extend(received.fds);
             if received.too_many || self.fds.len() > 1 {
@@ -87,17 +98,17 @@ impl Intake {
         stream.async_io(Interest::READABLE, || passing::receive(stream.as_fd(), free)).await
     }
 
-    fn parsed(&mut self) -> Result<Option<Verb>, IntakeError> {
+    fn parsed(&mut self) -> Result<Option<Asked>, IntakeError> {
         match parse(&self.buffer[..self.filled], MOST_FROM_CLIENT)? {
             Parsed::NeedMore(_) => Ok(None),
             Parsed::Frame(frame, taken) => {
                 if frame.kind != FrameKind::Control {
                     return Err(IntakeError::Data);
                 }
-                let verb = serde_json::from_slice(frame.payload).map_err(IntakeError::Message)?;
+                let asked = request(frame.payload).map_err(IntakeError::Message)?;
                 self.buffer.copy_within(taken..self.filled, 0);
                 self.filled -= taken;
-                Ok(Some(verb))
+                Ok(Some(asked))
             }
         }
     }

@@ -1,0 +1,71 @@
+//! What the supervisor gives a worker, and has back when that drops it.
+
+use std::io;
+use std::sync::Arc;
+
+use super::{Ask, Broker, Brokered};
+use crate::guard::Full;
+
+/// So long it is held, nobody else is given these bytes.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    broker: Arc<Broker>,
+    number: u64,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreserved {
+    #[error(transparent)]
+    Full(#[from] Full),
+    #[error("the supervisor does not answer: {0}")]
+    Silent(#[from] io::Error),
+}
+
+impl Reservation {
+    /// Asks for so many bytes, for a session or for a client of one.
+    pub(crate) fn ask(
+        broker: &Arc<Broker>,
+        bytes: u64,
+        session: bool,
+    ) -> Result<Reservation, Unreserved> {
+        let (answer, _) = broker.ask(&Ask::Reserve { bytes, session }, None)?;
+        if answer.errno == 0 {
+            return Ok(Reservation { broker: Arc::clone(broker), number: answer.value });
+        }
+        Err(match Full::of(answer, bytes) {
+            Some(full) => full.into(),
+            None => io::Error::from_raw_os_error(answer.errno).into(),
+        })
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.broker.tell(&Ask::Free { reservation: self.number });
+    }
+}
+
+/// What policy granted.
+#[derive(Debug)]
+pub(crate) struct Granted {
+    broker: Arc<Broker>,
+    number: u64,
+}
+
+impl Granted {
+    pub(crate) fn new(broker: &Arc<Broker>, number: u64) -> Granted {
+        Granted { broker: Arc::clone(broker), number }
+    }
+
+    /// The kernel that opens events under it.
+    pub(crate) fn kernel(&self) -> Brokered<'_> {
+        Brokered { broker: &self.broker, grant: self.number }
+    }
+}
+
+impl Drop for Granted {
+    fn drop(&mut self) {
+        self.broker.release(self.number);
+    }
+}

@@ -1,0 +1,9 @@
+//! What keeps the daemon, and those it samples for, from taking too much:
+//! bytes are admitted before they are allocated, rates before events are
+//! opened, and what the daemon takes of the machine is watched.
+
+mod admission;
+mod full;
+
+pub(crate) use admission::{Admission, Holder};
+pub(crate) use full::Full;

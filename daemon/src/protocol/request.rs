@@ -1,0 +1,100 @@
+//! A control frame of a client: a request, or one of a newer version.
+
+use serde::Deserialize;
+
+use super::Verb;
+
+/// What a client asks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// A request of this version.
+    Known(Verb),
+    /// A verb that this version does not have, as far as it is worth
+    /// repeating.
+    Unknown(String),
+}
+
+/// Verbs of this version.
+const VERBS: [&str; 11] = [
+    "hello",
+    "types",
+    "plan",
+    "start",
+    "attach",
+    "stats",
+    "set_interval",
+    "stop",
+    "sessions",
+    "standing",
+    "follow",
+];
+
+/// Characters of an unknown verb that are repeated.
+const REPEATED: usize = 40;
+
+#[derive(Deserialize)]
+struct Named {
+    verb: String,
+}
+
+/// Reads the payload of a control frame.
+///
+/// # Errors
+/// No JSON object with a verb; a verb of this version that lacks a field, or
+/// has one of another form.
+pub fn request(payload: &[u8]) -> Result<Asked, serde_json::Error> {
+    let error = match serde_json::from_slice(payload) {
+        Ok(verb) => return Ok(Asked::Known(verb)),
+        Err(error) => error,
+    };
+    match serde_json::from_slice::<Named>(payload) {
+        Ok(Named { verb }) if !VERBS.contains(&verb.as_str()) => {
+            Ok(Asked::Unknown(verb.escape_debug().take(REPEATED).collect()))
+        }
+        _ => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verbs_of_newer_clients_are_told_from_nonsense() {
+        assert_eq!(request(br#"{"verb":"types"}"#).unwrap(), Asked::Known(Verb::Types));
+        let newer = request(br#"{"verb":"replay","from":{"deep":[1,2]}}"#).unwrap();
+        assert_eq!(newer, Asked::Unknown("replay".into()));
+        let long = format!("{{\"verb\":\"{}\\u001b[2J\"}}", "x".repeat(60_000));
+        assert_eq!(request(long.as_bytes()).unwrap(), Asked::Unknown("x".repeat(REPEATED)));
+        let escaped = request(br#"{"verb":"a\n\u001b"}"#).unwrap();
+        assert_eq!(escaped, Asked::Unknown("a\\n\\u{1b}".into()));
+        for nonsense in [
+            &br#"{"verb":"stop"}"#[..],
+            br#"{"verb":"stop","session":-1}"#,
+            br#"{"verb":"types","verb":"types"}"#,
+            br#"{"verb":7}"#,
+            b"\xff\xfe",
+        ] {
+            assert!(request(nonsense).is_err(), "{}", nonsense.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn nesting_without_end_is_refused() {
+        let deep = format!("{{\"verb\":\"types\",\"x\":{}", "[".repeat(60_000));
+        assert!(request(deep.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn every_verb_of_this_version_is_listed() {
+        // Without its fields each is known all the same.
+        for verb in VERBS {
+            let text = format!("{{\"verb\":\"{verb}\"}}");
+            match request(text.as_bytes()) {
+                Ok(Asked::Known(_)) => {}
+                Ok(Asked::Unknown(_)) => panic!("{verb}"),
+                Err(error) => assert!(error.to_string().contains("missing field"), "{error}"),
+            }
+        }
+    }
+}

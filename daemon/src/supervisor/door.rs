@@ -1,0 +1,91 @@
+//! Where connections come in, and who is turned away.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+use crate::protocol::{Complaint, ComplaintCode, FrameKind, Reply, frame};
+
+/// After descriptors ran out, nobody is let in for so long.
+const BACK_OFF: Duration = Duration::from_millis(100);
+
+/// The listening socket, with a descriptor in reserve: without one, a
+/// connection that finds none left could not even be refused, and would keep
+/// the socket readable.
+#[derive(Debug)]
+pub(super) struct Door {
+    reserve: Option<File>,
+    shut_until: Option<Instant>,
+}
+
+impl Door {
+    pub(super) fn new() -> Door {
+        Door { reserve: reserve(), shut_until: None }
+    }
+
+    /// How long it stays shut; None: it is open.
+    pub(super) fn shut_for(&mut self) -> Option<Duration> {
+        let left = self.shut_until?.checked_duration_since(Instant::now());
+        if left.is_none() {
+            self.shut_until = None;
+        }
+        left
+    }
+
+    /// The next connection; None: there is none, or it was refused for want
+    /// of descriptors.
+    pub(super) fn accept(&mut self, listener: &UnixListener) -> Option<UnixStream> {
+        let error = match listener.accept() {
+            Ok((stream, _)) => return Some(stream),
+            Err(error) => error,
+        };
+        match error.raw_os_error() {
+            Some(libc::EMFILE | libc::ENFILE) => self.refuse_next(listener, &error),
+            _ if error.kind() == io::ErrorKind::WouldBlock => {}
+            _ => tracing::warn!(%error, "no connection could be taken"),
+        }
+        None
+    }
+
+    /// Descriptors ran out behind the door: for a while, nobody is let in.
+    pub(super) fn shut(&mut self) {
+        self.shut_until = Some(Instant::now() + BACK_OFF);
+    }
+
+    fn refuse_next(&mut self, listener: &UnixListener, error: &io::Error) {
+        self.reserve = None;
+        if let Ok((stream, _)) = listener.accept() {
+            refuse(&stream, ComplaintCode::Exhausted, &out_of_descriptors(error));
+        }
+        self.reserve = reserve();
+        tracing::warn!(%error, "a connection is refused, and no other taken for a moment");
+        self.shut();
+    }
+}
+
+fn reserve() -> Option<File> {
+    File::open("/dev/null").ok()
+}
+
+/// Whether it is descriptors that ran out.
+pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+pub(super) fn out_of_descriptors(error: &io::Error) -> String {
+    format!(
+        "the daemon has no file descriptor left ({error}): try again later, or raise its LimitNOFILE"
+    )
+}
+
+/// Says why there will be no worker, if that finds room at once.
+pub(super) fn refuse(stream: &UnixStream, code: ComplaintCode, why: &str) {
+    let complaint = Complaint { code, text: format!("refused: {why}") };
+    let Ok(body) = serde_json::to_vec(&Reply::Refused(complaint)) else { return };
+    let Ok(header) = frame(FrameKind::Control, body.len()) else { return };
+    if stream.set_nonblocking(true).is_ok() {
+        // Who does not listen does not need to know.
+        let _deaf = crate::passing::send(stream, &[&header[..], &body].concat(), &[]);
+    }
+}

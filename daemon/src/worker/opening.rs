@@ -1,0 +1,244 @@
+//! How a session begins: planned, admitted, opened, joined.
+
+use std::cell::Cell;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+
+use super::bell::bell;
+use super::complaint;
+use super::drive::{Drive, Opened, Order, Progress};
+use super::hub::{Hub, Running, Subscription, failed, unreserved};
+use super::job::{Checked, check};
+use crate::broker::{Granted, JobWords, NotGranted, Reservation, Unreserved, Wanted};
+use crate::control::Word;
+use crate::permission::Permissions;
+use crate::protocol::{Complaint, ComplaintCode, Job, Reply, Started, WhenSlow};
+use crate::session::Settings;
+use crate::{Facts, Plan, Request, Target};
+
+/// A plan, and under what right it is opened.
+struct Planned {
+    plan: Plan,
+    facts: Facts,
+    granted: Option<Granted>,
+}
+
+impl Hub {
+    /// Opens a session and joins it.
+    pub(crate) async fn start(
+        &self,
+        job: &Job,
+        pidfd: Option<OwnedFd>,
+        when_slow: WhenSlow,
+    ) -> Result<(Started, Subscription), Complaint> {
+        let started = self.try_start(job, pidfd, when_slow).await;
+        self.tally.add(if started.is_ok() { Word::Started } else { Word::Refused }, 1);
+        started
+    }
+
+    async fn try_start(
+        &self,
+        job: &Job,
+        pidfd: Option<OwnedFd>,
+        when_slow: WhenSlow,
+    ) -> Result<(Started, Subscription), Complaint> {
+        let checked = check(job, pidfd)?;
+        self.begin(job, &checked, when_slow).await
+    }
+
+    /// The same, of a target that was looked at.
+    pub(crate) async fn begin(
+        &self,
+        job: &Job,
+        checked: &Checked,
+        when_slow: WhenSlow,
+    ) -> Result<(Started, Subscription), Complaint> {
+        let planned = self.plan(checked)?;
+        match self.open(job, checked, planned, when_slow).await {
+            Err(complaint)
+                if complaint.code == ComplaintCode::Denied && !self.permissions.is_empty() =>
+            {
+                // The plan allowed it, and the kernel did not.
+                let granted = self.granted(checked, complaint)?;
+                self.open(job, checked, granted, when_slow).await
+            }
+            result => result,
+        }
+    }
+
+    /// What would be opened for a job.
+    pub(crate) fn outline(&self, job: &Job, pidfd: Option<OwnedFd>) -> Result<Reply, Complaint> {
+        let Planned { plan, .. } = self.plan(&check(job, pidfd)?)?;
+        let sampled = plan.events.iter().filter(|event| !event.carrier);
+        Ok(Reply::Planned {
+            events: sampled.map(|event| event.name.clone()).collect(),
+            bytes: plan.ring_bytes().saturating_add(self.limits.queue.0),
+            notes: plan.notes,
+        })
+    }
+
+    /// By the user's own rights, or else by what policy grants.
+    fn plan(&self, checked: &Checked) -> Result<Planned, Complaint> {
+        let facts = facts(&checked.request)?;
+        match crate::plan(&checked.request, &facts) {
+            Ok(plan) => Ok(Planned { plan, facts, granted: None }),
+            Err(refusal) => {
+                let complaint = complaint::of_refusal(&refusal);
+                match complaint.code {
+                    ComplaintCode::Denied if !self.permissions.is_empty() => {
+                        self.granted(checked, complaint)
+                    }
+                    _ => Err(complaint),
+                }
+            }
+        }
+    }
+
+    /// Under a grant of the supervisor's; else the complaint that was there.
+    fn granted(&self, checked: &Checked, denied: Complaint) -> Result<Planned, Complaint> {
+        let wanted = match checked.request.target {
+            Target::Command => Wanted::Held,
+            Target::Process(_) => Wanted::Process,
+            Target::System => Wanted::System,
+            Target::Cgroup => Wanted::Cgroup,
+        };
+        let Some(words) = JobWords::of(&checked.request, wanted) else { return Err(denied) };
+        let pidfd = checked.process.as_ref().map(|(_, pidfd)| pidfd.as_fd());
+        let cgroup = checked.cgroup.as_ref().map(|cgroup| cgroup.as_fd());
+        let granted = match self.broker.grant(words, pidfd.or(cgroup)) {
+            Ok(number) => Granted::new(&self.broker, number),
+            Err(NotGranted::Missing(missing)) => {
+                let missing = missing.names().join(", ");
+                let text =
+                    format!("{}; the daemon's policy does not grant {missing} either", denied.text);
+                return Err(Complaint { text, ..denied });
+            }
+            Err(NotGranted::Refused(_)) => return Err(denied),
+        };
+        let mut facts = facts(&checked.request)?;
+        // As the supervisor sees it, who will open the events.
+        facts.access.capabilities = Some(crate::facts::Capabilities(u64::MAX));
+        match crate::plan(&checked.request, &facts) {
+            Ok(plan) => Ok(Planned { plan, facts, granted: Some(granted) }),
+            Err(refusal) => Err(complaint::of_refusal(&refusal)),
+        }
+    }
+
+    async fn open(
+        &self,
+        job: &Job,
+        checked: &Checked,
+        planned: Planned,
+        when_slow: WhenSlow,
+    ) -> Result<(Started, Subscription), Complaint> {
+        let Planned { mut plan, facts, granted } = planned;
+        let reserved = self.reserve(&mut plan, job.ring_pages.is_some())?;
+        let held = match (&checked.process, checked.request.target) {
+            (Some((pid, pidfd)), Target::Command) => {
+                Some((*pid, Arc::new(pidfd.try_clone().map_err(failed)?)))
+            }
+            _ => None,
+        };
+        let permissions = if granted.is_some() { self.permissions } else { Permissions::empty() };
+        let by_policy = granted.as_ref().map(|_| "policy".to_owned());
+        let scrub = !checked.request.modes.kernel;
+        let settings = Settings {
+            held,
+            cgroup: checked.cgroup.clone(),
+            count: job.count,
+            scrub,
+            ..Settings::default()
+        };
+        let (orders, receiver) = mpsc::channel();
+        let (ringer, ear) = bell().map_err(failed)?;
+        let progress = Arc::<Progress>::default();
+        let (subscriber, subscription) = self.subscribe(when_slow)?;
+        // Before the thread runs: the first client misses nothing.
+        let _received = orders.send(Order::Join(Box::new(subscriber)));
+        let drive = Drive {
+            plan,
+            facts,
+            settings,
+            permissions,
+            command_line: job.command_line.clone(),
+            granted,
+            _reserved: reserved,
+            orders: receiver,
+            ear,
+            progress: Arc::clone(&progress),
+            tally: Arc::clone(&self.tally),
+        };
+        let (sender, opened) = oneshot::channel();
+        std::thread::Builder::new()
+            .name("session".into())
+            .spawn(move || {
+                drive.run(|result| {
+                    // Where the client has gone meanwhile nobody listens.
+                    let _nobody = sender.send(result);
+                });
+            })
+            .map_err(failed)?;
+        let ended = |_| Complaint {
+            code: ComplaintCode::Failed,
+            text: "the session ended while it was opened".into(),
+        };
+        let Opened { name, notes } = opened.await.map_err(ended)??;
+        let stream = format!("{:016x}", rand_word());
+        let session = self.keep(Running {
+            name: name.clone(),
+            stream: stream.clone(),
+            notes: notes.clone(),
+            pid: checked.process.as_ref().map(|(pid, _)| *pid),
+            since: Instant::now(),
+            orders,
+            bell: ringer,
+            progress,
+            beats: Cell::new(0),
+        });
+        Ok((Started { session, stream, name, notes, granted: by_policy }, subscription))
+    }
+
+    /// Sets the bytes of a plan's rings aside. Rings whose size the user did
+    /// not ask for get smaller, to some point, where there is room for less.
+    fn reserve(&self, plan: &mut Plan, asked: bool) -> Result<Reservation, Complaint> {
+        let before = plan.rings;
+        let error = match Reservation::ask(&self.broker, plan.ring_bytes(), true) {
+            Ok(reserved) => return Ok(reserved),
+            Err(error) => error,
+        };
+        let queue = self.limits.queue.0;
+        let free = match &error {
+            Unreserved::Full(full) => full.free().map(|free| free.saturating_sub(queue)),
+            Unreserved::Silent(_) => None,
+        };
+        let complaint = unreserved("the session's rings", &error);
+        if asked || !free.is_some_and(|free| plan.fit_into(free)) {
+            return Err(complaint);
+        }
+        let kib = |pages: u32| u64::from(pages) * plan.page_size / 1024;
+        plan.notes.push(format!(
+            "sample rings are {} KiB a CPU instead of {} KiB, as the daemon has no room for more now",
+            kib(plan.rings.samples),
+            kib(before.samples),
+        ));
+        Reservation::ask(&self.broker, plan.ring_bytes(), true)
+            .map_err(|error| unreserved("the session's rings", &error))
+    }
+}
+
+fn facts(request: &Request) -> Result<Facts, Complaint> {
+    Facts::read_for(Path::new("/"), request)
+        .map_err(|error| Complaint { code: ComplaintCode::Failed, text: error.to_string() })
+}
+
+/// Random, of the kernel.
+fn rand_word() -> u64 {
+    let mut bytes = [0u8; 8];
+    // Without an entropy pool (early boot) it is no secret anyway.
+    let _filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    u64::from_ne_bytes(bytes)
+}
