@@ -1,5 +1,7 @@
 //! What a worker says of itself: numbers, in a fixed order.
 
+use crate::ledger::Lost;
+
 /// One number of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
@@ -40,8 +42,6 @@ impl Word {
     const COUNT: usize = Word::FillSum as usize + 1;
 }
 
-/// Causes of loss; see `Lost`.
-const STAGES: usize = 11;
 /// Upper bounds of a drain's duration, microseconds; the rest is longer.
 const DRAIN_BOUNDS: [u64; 7] = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
 /// Upper bounds of the level of the fullest ring, per mille; the rest is
@@ -51,7 +51,7 @@ const FILL_BOUNDS: [u64; 6] = [10, 100, 250, 500, 750, 900];
 const DRAINS: usize = DRAIN_BOUNDS.len() + 1;
 const FILLS: usize = FILL_BOUNDS.len() + 1;
 const LOST_AT: usize = Word::COUNT;
-const DRAINS_AT: usize = LOST_AT + STAGES;
+const DRAINS_AT: usize = LOST_AT + Lost::CAUSES;
 const FILLS_AT: usize = DRAINS_AT + DRAINS;
 /// Numbers of a report.
 pub(super) const WORDS: usize = FILLS_AT + FILLS;
@@ -152,6 +152,5 @@ mod tests {
         assert_eq!(drain_at(u64::MAX), FILLS_AT - 1);
         assert_eq!(fill_at(0), FILLS_AT);
         assert_eq!(fill_at(1000), WORDS - 1);
-        assert_eq!(STAGES, crate::ledger::Lost::default().causes().len());
     }
 }

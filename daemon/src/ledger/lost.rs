@@ -40,6 +40,9 @@ pub struct Lost {
 }
 
 impl Lost {
+    /// How many causes there are.
+    pub(crate) const CAUSES: usize = 12;
+
     /// All causes together.
     pub fn total(&self) -> u64 {
         self.causes().iter().map(|(_, count)| count).sum()
@@ -70,7 +73,7 @@ impl Lost {
         })
     }
 
-    pub(crate) fn causes(&self) -> [(&'static str, u64); 12] {
+    pub(crate) fn causes(&self) -> [(&'static str, u64); Lost::CAUSES] {
         [
             ("ring", self.ring),
             ("collision", self.collision),

@@ -1,15 +1,11 @@
 //! Clients that are slow, silent or hostile, and those beside them.
 
-use std::{
-    io::{Read, Write},
-    thread,
-    time::Duration,
-};
+use std::io::{Read, Write};
 
 use hardmeter_tests::{Ebsd, Running, Scene, Truth, Workload, rights};
 use serde_json::json;
 
-use super::raw::{Frame, Raw, framed, sums};
+use super::raw::{Frame, Raw, framed, sums, wait_for};
 
 fn storm(scene: &Scene, faults: u32) -> Running {
     let program = Workload::Storm.build(scene);
@@ -148,15 +144,4 @@ fn a_number_that_became_another_process_is_no_target() {
     let answer = raw.ask(&json!({"verb": "start", "job": job}));
     assert_eq!(answer["code"], "bad_request", "a bare number may be anybody: {answer}");
     ebsd.end();
-}
-
-#[track_caller]
-fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..1000 {
-        if holds() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    panic!("never: {what}");
 }

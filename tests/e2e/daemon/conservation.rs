@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use super::raw::{Raw, start_time, sums};
 use super::stream::Counted;
 
-const CONFIG: &str = "[limits]\nconnections_per_user = 64\nqueue = \"1 MiB\"\nmemory_per_user = \
-                      \"256 MiB\"\n";
+const CONFIG: &str = "[limits]\nconnections_per_user = 64\nqueue = \"8 MiB\"\nmemory_per_user = \
+                      \"600 MiB\"\n";
 
 /// Pages of each ring, and the rates as shares (in tenths) of what the reader
 /// takes with such rings. HARDMETER_MATRIX=full asks for all.

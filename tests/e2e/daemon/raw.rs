@@ -32,6 +32,13 @@ impl Raw {
         Raw { begun: Vec::new(), stream }
     }
 
+    /// Connects and says hello; None: it is not let in.
+    pub(super) fn welcomed(socket: &Path) -> Option<Raw> {
+        let mut raw = Raw::silent(socket);
+        let hello = json!({"verb": "hello", "oldest": 1, "newest": 1, "client": "raw 1"});
+        raw.try_ask(&hello).filter(|answer| answer["reply"] == "welcome").map(|_| raw)
+    }
+
     /// Connects and says hello.
     pub(super) fn new(socket: &Path) -> Raw {
         let mut raw = Raw::silent(socket);
@@ -43,6 +50,17 @@ impl Raw {
 
     pub(super) fn tell(&mut self, message: &Value) {
         self.stream.write_all(&framed(message)).unwrap();
+    }
+
+    /// The same where the other side may close the connection at any time:
+    /// None, if it did without a word.
+    pub(super) fn try_ask(&mut self, message: &Value) -> Option<Value> {
+        // A refusal does not wait for what is asked.
+        let _closed = self.stream.write_all(&framed(message));
+        match self.hear() {
+            Ok(Frame::Control(answer)) => Some(answer),
+            Ok(Frame::Data(_)) | Err(_) => None,
+        }
     }
 
     /// The next answer; data before it is thrown away.
@@ -121,4 +139,16 @@ pub(super) fn start_time(pid: u32) -> u64 {
 pub(super) fn sums(account: &Value) -> (u64, u64) {
     let lost = account["lost"].as_object().unwrap().values().map(|count| count.as_u64().unwrap());
     (account["delivered"].as_u64().unwrap(), lost.sum())
+}
+
+/// Waits until a condition holds.
+#[track_caller]
+pub(super) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..1000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("never: {what}");
 }
