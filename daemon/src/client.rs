@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::passing;
 use crate::protocol::{
@@ -36,13 +37,31 @@ pub enum ClientError {
     Gone(io::Error),
     /// It says what nobody can understand.
     #[error("the daemon speaks another protocol: {0}; install the same version of both")]
-    Frame(#[from] FrameError),
+    Frame(FrameError),
     /// The same, within a frame.
     #[error("the daemon says what this program does not understand: {0}")]
-    Message(#[from] serde_json::Error),
+    Message(String),
+    /// It takes its time.
+    #[error(
+        "the daemon has not answered within {} s: it hangs, or is not ebsd (systemctl status ebsd)",
+        .0.as_secs()
+    )]
+    Silent(Duration),
     /// An answer to something else.
     #[error("the daemon answers {0}, which was not asked")]
     Unexpected(String),
+}
+
+impl From<FrameError> for ClientError {
+    fn from(error: FrameError) -> ClientError {
+        ClientError::Frame(error)
+    }
+}
+
+impl From<serde_json::Error> for ClientError {
+    fn from(error: serde_json::Error) -> ClientError {
+        ClientError::Message(error.to_string())
+    }
 }
 
 fn advice(error: &io::Error) -> &'static str {
@@ -54,6 +73,10 @@ fn advice(error: &io::Error) -> &'static str {
         _ => "",
     }
 }
+
+/// So long hello may take, and whatever else of a daemon that answers.
+const HELLO: Duration = Duration::from_secs(5);
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// What the daemon sends.
 #[derive(Debug)]
@@ -73,6 +96,8 @@ pub struct Client {
     taken: usize,
     uid: u32,
     permissions: Vec<String>,
+    /// So long an answer may take.
+    patience: Duration,
 }
 
 impl Client {
@@ -83,8 +108,15 @@ impl Client {
     pub fn connect(path: &Path) -> Result<Client, ClientError> {
         let stream = UnixStream::connect(path)
             .map_err(|error| ClientError::Connect { path: path.to_owned(), error })?;
-        let mut client =
-            Client { stream, buffer: Vec::new(), taken: 0, uid: 0, permissions: Vec::new() };
+        let mut client = Client {
+            stream,
+            buffer: Vec::new(),
+            taken: 0,
+            uid: 0,
+            permissions: Vec::new(),
+            patience: HELLO,
+        };
+        client.wait_for(HELLO)?;
         let hello = Verb::Hello {
             oldest: OLDEST,
             newest: VERSION,
@@ -93,10 +125,16 @@ impl Client {
         match client.ask(&hello, None)? {
             Reply::Welcome { uid, permissions, .. } => {
                 (client.uid, client.permissions) = (uid, permissions);
+                client.wait_for(ANSWER)?;
                 Ok(client)
             }
             other => Err(unexpected(&other)),
         }
+    }
+
+    fn wait_for(&mut self, patience: Duration) -> Result<(), ClientError> {
+        self.patience = patience;
+        self.stream.set_read_timeout(Some(patience)).map_err(ClientError::Gone)
     }
 
     /// Who the daemon takes this process for.
@@ -114,7 +152,10 @@ impl Client {
     /// # Errors
     /// A refusal; a connection that broke.
     pub fn ask(&mut self, verb: &Verb, fd: Option<BorrowedFd<'_>>) -> Result<Reply, ClientError> {
-        let told = self.tell(verb, fd);
+        let told = match self.tell(verb, fd) {
+            Err(ClientError::Gone(error)) if has_hung_up(&error) => Err(ClientError::Gone(error)),
+            told => Ok(told?),
+        };
         loop {
             // A daemon that refuses the connection says why before it closes
             // it, and does not wait for the request.
@@ -197,6 +238,9 @@ impl Client {
                 Ok(0) => break Err(ClientError::Gone(io::ErrorKind::UnexpectedEof.into())),
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    break Err(ClientError::Silent(self.patience));
+                }
                 Err(error) => break Err(ClientError::Gone(error)),
             }
         };
@@ -210,6 +254,11 @@ impl AsFd for Client {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
+}
+
+/// Whether there may be a last word to read.
+fn has_hung_up(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 fn unexpected(reply: &Reply) -> ClientError {

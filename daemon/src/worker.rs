@@ -12,6 +12,7 @@ mod hub;
 mod intake;
 mod job;
 mod opening;
+mod parcel;
 pub(crate) mod queue;
 pub(crate) mod share;
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use record::Pid;
+use record::stream::note;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
 
@@ -27,11 +28,19 @@ pub struct Remote {
     notes: Vec<String>,
     state: TargetState,
     ended: Option<(String, Account)>,
+    last_notes: Vec<String>,
     sink_error: Option<String>,
     asked_to_stop: bool,
     since: Instant,
 }
 
+/// Ends that nobody needs to be told of.
+const ORDINARY: [&str; 4] = [
+    "the command has ended",
+    "the target has ended",
+    "the count is reached",
+    "stopped by its owner",
+];
 /// How long the last records may take to come.
 const LAST: Duration = Duration::from_secs(10);
 
@@ -88,6 +97,7 @@ impl Remote {
             notes,
             state: TargetState::Running,
             ended: None,
+            last_notes: Vec::new(),
             sink_error: None,
             asked_to_stop: false,
             since: Instant::now(),
@@ -114,7 +124,11 @@ impl Remote {
         };
         match self.client.hear(&mut data)? {
             Heard::Data | Heard::Reply(Reply::Done) => {}
-            Heard::Reply(Reply::End { reason, client, .. }) => {
+            Heard::Reply(Reply::End { reason, notes, client, .. }) => {
+                self.last_notes.extend(notes.iter().filter_map(|note| told(note)));
+                if !ORDINARY.contains(&reason.as_str()) {
+                    self.last_notes.push(format!("the daemon has ended the session: {reason}"));
+                }
                 self.ended = Some((reason, client));
             }
             Heard::Reply(Reply::Refused(complaint)) => {
@@ -129,6 +143,16 @@ impl Remote {
         let fds = &mut [PollFd::from_borrowed_fd(self.client.as_fd(), PollFlags::IN)];
         wait_for(fds, timeout)
     }
+}
+
+/// A note of the stream, for people.
+fn told(note: &str) -> Option<String> {
+    let why = note::value(note, "why").unwrap_or("the daemon does not say why");
+    if let Some(interval) = note::value(note, "interval") {
+        return Some(format!("the interval became {interval} on the way: {why}"));
+    }
+    let rate = note::value(note, "max_sample_rate")?;
+    Some(format!("kernel.perf_event_max_sample_rate became {rate} on the way: {why}"))
 }
 
 fn wait_for(fds: &mut [PollFd<'_>], timeout: Duration) -> Result<bool, SessionError> {
@@ -196,7 +220,7 @@ impl Sampling for Remote {
     }
 
     fn last_notes(&self) -> &[String] {
-        &[]
+        &self.last_notes
     }
 
     /// The daemon writes it.

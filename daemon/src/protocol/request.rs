@@ -12,6 +12,9 @@ pub enum Asked {
     /// A verb that this version does not have, as far as it is worth
     /// repeating.
     Unknown(String),
+    /// A verb of this version that lacks something, or asks for what only
+    /// another version has: why.
+    Wrong(String),
 }
 
 /// Verbs of this version.
@@ -40,8 +43,7 @@ struct Named {
 /// Reads the payload of a control frame.
 ///
 /// # Errors
-/// No JSON object with a verb; a verb of this version that lacks a field, or
-/// has one of another form.
+/// No JSON object with a verb.
 pub fn request(payload: &[u8]) -> Result<Asked, serde_json::Error> {
     let error = match serde_json::from_slice(payload) {
         Ok(verb) => return Ok(Asked::Known(verb)),
@@ -51,7 +53,17 @@ pub fn request(payload: &[u8]) -> Result<Asked, serde_json::Error> {
         Ok(Named { verb }) if !VERBS.contains(&verb.as_str()) => {
             Ok(Asked::Unknown(verb.escape_debug().take(REPEATED).collect()))
         }
-        _ => Err(error),
+        Ok(Named { verb }) => Ok(Asked::Wrong(brief(&format!("{verb}: {error}")))),
+        Err(_) => Err(error),
+    }
+}
+
+/// An error may repeat what it is about.
+fn brief(error: &str) -> String {
+    const MOST: usize = 300;
+    match error.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &error[..end]),
+        None => error.to_owned(),
     }
 }
 
@@ -68,13 +80,16 @@ mod tests {
         assert_eq!(request(long.as_bytes()).unwrap(), Asked::Unknown("x".repeat(REPEATED)));
         let escaped = request(br#"{"verb":"a\n\u001b"}"#).unwrap();
         assert_eq!(escaped, Asked::Unknown("a\\n\\u{1b}".into()));
-        for nonsense in [
+        for wrong in [
             &br#"{"verb":"stop"}"#[..],
             br#"{"verb":"stop","session":-1}"#,
-            br#"{"verb":"types","verb":"types"}"#,
-            br#"{"verb":7}"#,
-            b"\xff\xfe",
+            br#"{"verb":"start","job":{"event":"x","target":{"kind":"everything"}}}"#,
         ] {
+            let asked = request(wrong).unwrap();
+            assert!(matches!(asked, Asked::Wrong(_)), "{}: {asked:?}", wrong.escape_ascii());
+        }
+        for nonsense in [&br#"{"verb":"types","verb":"types"}"#[..], br#"{"verb":7}"#, b"\xff\xfe"]
+        {
             assert!(request(nonsense).is_err(), "{}", nonsense.escape_ascii());
         }
     }
@@ -92,8 +107,8 @@ mod tests {
             let text = format!("{{\"verb\":\"{verb}\"}}");
             match request(text.as_bytes()) {
                 Ok(Asked::Known(_)) => {}
-                Ok(Asked::Unknown(_)) => panic!("{verb}"),
-                Err(error) => assert!(error.to_string().contains("missing field"), "{error}"),
+                Ok(Asked::Wrong(why)) => assert!(why.contains("missing field"), "{why}"),
+                other => panic!("{verb}: {other:?}"),
             }
         }
     }

@@ -1,46 +1,59 @@
 //! One client: requests in order, and at most one stream.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::Open;
 use super::complaint::complain;
 use super::hub::{Hub, Subscription, failed};
 use super::intake::{Intake, IntakeError};
+use super::parcel::{Parcel, send_some};
 use super::queue::{Item, Outlet};
 use super::share::Share;
+use crate::Facts;
 use crate::broker::Reservation;
 use crate::catalogue::{self, Availability};
 use crate::protocol::{
-    Asked, Complaint, ComplaintCode, FrameKind, MOST_FROM_DAEMON, OLDEST, Reply, TypeLine, VERSION,
-    Verb, common, frame,
+    Asked, Complaint, ComplaintCode, OLDEST, Reply, TypeLine, VERSION, Verb, common,
 };
-use crate::{Facts, passing};
 
 /// Program and version.
 const DAEMON: &str = concat!("ebsd ", env!("CARGO_PKG_VERSION"));
+/// Characters of a client's name that are logged.
+const WORTH_LOGGING: usize = 64;
+/// Answers that may wait for a client.
+const MOST_ANSWERS: usize = 16;
+/// So long a client may take nothing of what is left for it once its session
+/// is over.
+const LINGER: Duration = Duration::from_secs(60);
 /// The first request must have come by then.
 const HELLO: Duration = Duration::from_secs(5);
 
 /// Serves a client until it goes, or says something that cannot be
 /// understood.
 pub(crate) async fn serve(stream: UnixStream, open: Open) {
-    let mut connection = Connection { stream, hub: Rc::clone(&open.0), streaming: None };
+    let mut connection = Connection {
+        stream,
+        hub: Rc::clone(&open.0),
+        streaming: None,
+        answers: VecDeque::new(),
+        sending: None,
+    };
     match connection.talk().await {
         Ok(()) | Err(IntakeError::Closed) => {}
         Err(error) => {
             tracing::debug!(%error, "a connection ends");
             let reply = complain(ComplaintCode::BadRequest, &error);
             // It may not listen any more.
-            let _deaf = timeout(Duration::from_secs(1), connection.reply(&reply)).await;
+            let _deaf = timeout(Duration::from_secs(1), connection.last_word(&reply)).await;
         }
     }
     drop(connection);
@@ -51,25 +64,31 @@ struct Connection {
     stream: UnixStream,
     hub: Rc<Hub>,
     streaming: Option<Streaming>,
+    /// Answers that wait to be sent.
+    answers: VecDeque<Parcel>,
+    /// What is being sent: nothing else may come between its bytes.
+    sending: Option<Parcel>,
 }
 
 struct Streaming {
     outlet: Outlet,
     share: Arc<Share>,
     ear: pipe::Receiver,
+    /// Of the chunk that is being sent, what does not fit one frame.
+    rest: Option<Parcel>,
     /// The queue's bytes, as long as there is the queue.
     _reserved: Reservation,
 }
 
-impl Streaming {
-    /// Waits until there may be something in the queue.
-    async fn rung(&self) -> io::Result<()> {
-        self.ear.readable().await?;
-        let mut rings = [0; 256];
-        match self.ear.try_read(&mut rings) {
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-            _ => Ok(()),
-        }
+/// Waits until there may be something in the queue; for ever where there is
+/// none.
+async fn rung(streaming: &Option<Streaming>) -> io::Result<()> {
+    let Some(streaming) = streaming else { return std::future::pending().await };
+    streaming.ear.readable().await?;
+    let mut rings = [0; 256];
+    match streaming.ear.try_read(&mut rings) {
+        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -80,68 +99,86 @@ impl Connection {
         let (asked, _) = first.map_err(|_| IntakeError::Late)??;
         let Asked::Known(Verb::Hello { oldest, newest, client }) = asked else {
             let reply = complain(ComplaintCode::BadRequest, "the first request is hello");
-            return Ok(self.reply(&reply).await?);
+            return Ok(self.last_word(&reply).await?);
         };
         let Some(version) = common(oldest, newest) else {
             let text = format!(
                 "the client speaks versions {oldest} to {newest} of the protocol, this daemon \
                  {OLDEST} to {VERSION}: install the same version of both"
             );
-            return Ok(self.reply(&complain(ComplaintCode::Incompatible, text)).await?);
+            return Ok(self.last_word(&complain(ComplaintCode::Incompatible, text)).await?);
         };
+        let client: String = client.chars().take(WORTH_LOGGING).collect();
         tracing::info!(client, version, "a client");
-        let welcome = Reply::Welcome {
+        self.reply(&Reply::Welcome {
             version,
             daemon: DAEMON.into(),
             uid: self.hub.user.uid,
             permissions: self.hub.permissions.names(),
-        };
-        self.reply(&welcome).await?;
+        })?;
         loop {
-            let asked = match &self.streaming {
-                None => Some(intake.next(&self.stream).await?),
-                Some(streaming) => tokio::select! {
-                    request = intake.next(&self.stream) => Some(request?),
-                    rung = streaming.rung() => {
-                        rung?;
-                        None
-                    }
-                },
+            self.load()?;
+            let Connection { stream, streaming, answers, sending, .. } = &mut *self;
+            let is_idle = sending.is_none();
+            let stalls = !is_idle && streaming.as_ref().is_none_or(|s| s.outlet.is_abandoned());
+            let asked = tokio::select! {
+                // Who does not take answers is not asked for more requests.
+                request = intake.next(stream), if answers.len() < MOST_ANSWERS => Some(request?),
+                sent = send_some(stream, sending), if !is_idle => {
+                    sent?;
+                    None
+                }
+                rung = rung(streaming), if is_idle => {
+                    rung?;
+                    None
+                }
+                () = sleep(LINGER), if stalls => {
+                    return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+                }
             };
             match asked {
+                None => {}
                 Some((Asked::Known(verb), pidfd)) => {
                     let answered = self.answer(verb, pidfd).await;
-                    self.reply(&answered.unwrap_or_else(Reply::Refused)).await?;
+                    self.reply(&answered.unwrap_or_else(Reply::Refused))?;
+                }
+                Some((Asked::Wrong(text), _)) => {
+                    self.reply(&complain(ComplaintCode::BadRequest, text))?;
                 }
                 Some((Asked::Unknown(verb), _)) => {
                     let text = format!(
                         "this daemon, {DAEMON}, knows no {verb:?}: install the same version of \
                          both"
                     );
-                    self.reply(&complain(ComplaintCode::UnknownVerb, text)).await?;
+                    self.reply(&complain(ComplaintCode::UnknownVerb, text))?;
                 }
-                None => self.pump().await?,
             }
         }
     }
 
-    /// Sends what waits in the queue.
-    async fn pump(&mut self) -> io::Result<()> {
-        let Some(streaming) = &mut self.streaming else { return Ok(()) };
+    /// Takes up what is to be sent next, if nothing is being sent: answers
+    /// before the stream.
+    fn load(&mut self) -> io::Result<()> {
+        if self.streaming.as_ref().is_some_and(|streaming| streaming.share.is_overrun()) {
+            return Err(io::Error::other("the client took its records too slowly"));
+        }
+        if self.sending.is_some() {
+            return Ok(());
+        }
+        self.sending = self.answers.pop_front();
+        let Some(streaming) = self.streaming.as_mut().filter(|_| self.sending.is_none()) else {
+            return Ok(());
+        };
         // Before the queue is seen to be empty: the end comes right before the
         // session goes.
         let abandoned = streaming.outlet.is_abandoned();
-        while let Some(item) = streaming.outlet.take() {
-            match item {
-                Item::Bytes(bytes) => {
-                    let most = usize::try_from(MOST_FROM_DAEMON).unwrap_or(usize::MAX);
-                    for part in bytes.chunks(most) {
-                        send(&self.stream, FrameKind::Data, part).await?;
-                    }
-                }
-                Item::End(ending) => {
+        let parcel = match streaming.rest.take() {
+            Some(rest) => Some(rest),
+            None => match streaming.outlet.take() {
+                Some(Item::Bytes(bytes)) => Parcel::data(bytes)?,
+                Some(Item::End(ending)) => {
                     let client = streaming.share.account(&ending.session);
-                    let reply = Reply::End {
+                    let end = Reply::End {
                         reason: ending.reason.clone(),
                         notes: ending.notes.clone(),
                         session: ending.session.clone(),
@@ -149,17 +186,37 @@ impl Connection {
                     };
                     self.streaming = None;
                     self.hub.forget_ended();
-                    return self.reply(&reply).await;
+                    self.sending = Some(Parcel::control(&end)?);
+                    return Ok(());
                 }
-            }
+                None if abandoned => return Err(io::Error::other("the session has broken off")),
+                None => None,
+            },
+        };
+        if let Some(parcel) = &parcel {
+            streaming.rest = parcel.rest()?;
         }
-        if streaming.share.is_overrun() {
-            return Err(io::Error::other("the client took its records too slowly"));
-        }
-        if abandoned {
-            return Err(io::Error::other("the session has broken off"));
-        }
+        self.sending = parcel;
         Ok(())
+    }
+
+    /// Has an answer sent, behind those before it.
+    fn reply(&mut self, reply: &Reply) -> io::Result<()> {
+        self.answers.push_back(Parcel::control(reply)?);
+        Ok(())
+    }
+
+    /// Sends what must not be left half, then a last answer.
+    async fn last_word(&mut self, reply: &Reply) -> io::Result<()> {
+        self.streaming = None;
+        self.reply(reply)?;
+        loop {
+            self.load()?;
+            if self.sending.is_none() {
+                return Ok(());
+            }
+            send_some(&self.stream, &mut self.sending).await?;
+        }
     }
 
     async fn answer(&mut self, verb: Verb, pidfd: Option<OwnedFd>) -> Result<Reply, Complaint> {
@@ -202,28 +259,9 @@ impl Connection {
     fn stream_from(&mut self, subscription: Subscription) -> Result<(), Complaint> {
         let Subscription { outlet, ear, share, reserved } = subscription;
         let ear = pipe::Receiver::from_owned_fd(ear.into()).map_err(failed)?;
-        self.streaming = Some(Streaming { outlet, share, ear, _reserved: reserved });
+        self.streaming = Some(Streaming { outlet, share, ear, rest: None, _reserved: reserved });
         Ok(())
     }
-
-    async fn reply(&self, reply: &Reply) -> io::Result<()> {
-        let body = serde_json::to_vec(reply)?;
-        send(&self.stream, FrameKind::Control, &body).await
-    }
-}
-
-async fn send(stream: &UnixStream, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
-    use std::os::fd::AsFd;
-    let header = frame(kind, payload.len()).map_err(io::Error::other)?;
-    for mut rest in [&header[..], payload] {
-        while !rest.is_empty() {
-            let sent = stream
-                .async_io(Interest::WRITABLE, || passing::send(stream.as_fd(), rest, &[]))
-                .await?;
-            rest = &rest[sent..];
-        }
-    }
-    Ok(())
 }
 
 fn types() -> Reply {

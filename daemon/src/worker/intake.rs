@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::passing::{self, Received};
 use crate::protocol::{
-    Asked, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, parse, request,
+    Asked, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, Verb, parse, request,
 };
 
 /// A frame that has begun must be whole by then.
@@ -71,7 +71,17 @@ impl Intake {
         loop {
             if let Some(asked) = self.parsed()? {
                 self.begun = None;
-                return Ok((asked, self.fds.pop()));
+                let carries = matches!(
+                    asked,
+                    Asked::Known(Verb::Start { .. } | Verb::Plan { .. }) | Asked::Unknown(_)
+                );
+                // Requests that were sent at once are received at once: the
+                // descriptor is the next one's that carries any.
+                let fd = if carries { self.fds.pop() } else { None };
+                if self.filled == 0 && !self.fds.is_empty() {
+                    return Err(IntakeError::Descriptors);
+                }
+                return Ok((asked, fd));
             }
             let received = if self.filled == 0 {
                 self.receive(stream).await?

@@ -25,8 +25,15 @@ fn complaint(code: ComplaintCode, text: impl Into<String>) -> Complaint {
     Complaint { code, text: text.into() }
 }
 
+/// Bytes of a type's name, or of an address to watch, modifiers and all.
+const LONGEST_EVENT: usize = 128;
+
 /// Checks what a job names; `pidfd` came with it.
 pub(crate) fn check(job: &Job, pidfd: Option<OwnedFd>) -> Result<Checked, Complaint> {
+    if job.event.len() > LONGEST_EVENT {
+        let text = format!("an event of {} bytes; none is so long", job.event.len());
+        return Err(complaint(ComplaintCode::BadRequest, text));
+    }
     let event = EventSpec(job.event.clone());
     match event.resolve() {
         Ok(Event::Type(_) | Event::Breakpoint(_)) => {}
@@ -107,7 +114,7 @@ fn by_number(pid: i32, start_time: u64) -> Result<(Pid, OwnedFd), Complaint> {
         let text = format!("there is no process {pid} that started at {start_time}");
         complaint(ComplaintCode::NoTarget, text)
     };
-    let raw = RawPid::from_raw(pid).filter(|_| pid > 0).ok_or_else(gone)?;
+    let raw = (pid > 0).then(|| RawPid::from_raw(pid)).flatten().ok_or_else(gone)?;
     let pidfd = pidfd_open(raw, PidfdFlags::empty()).map_err(|_| gone())?;
     if started(pid) != Some(start_time) {
         return Err(gone());

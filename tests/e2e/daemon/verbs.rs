@@ -114,3 +114,50 @@ fn half_a_connection_is_none() {
     });
     ebsd.end();
 }
+
+#[test]
+fn a_client_that_reads_too_slowly_is_heard_all_the_same() {
+    let scene = Scene::new();
+    let program = Workload::Storm.build(&scene);
+    let mut storm = Running::start(scene.command(program).args(["300000", "1", "wait"]));
+    assert_eq!(storm.hear(), "ready");
+    let ebsd = Ebsd::start(&scene, "");
+    let mut raw = Raw::new(&ebsd.socket);
+    let started = raw.start("page_fault", storm.pid());
+    let session = started["session"].as_u64().unwrap();
+    storm.tell("go");
+    let mut watcher = Raw::new(&ebsd.socket);
+    wait_for("its queue fills", || {
+        let stats = watcher.ask(&json!({"verb": "stats", "session": session}));
+        stats["queued"].as_u64().is_none_or(|queued| queued > 1 << 20)
+    });
+    // It has not read a byte, and says that it has had enough.
+    raw.tell(&json!({"verb": "stop", "session": session}));
+    wait_for("the session has stopped", || {
+        watcher.ask(&json!({"verb": "sessions"}))["sessions"].as_array().unwrap().is_empty()
+    });
+    let (_, end) = raw.all();
+    assert_eq!(end["reason"], "stopped by its owner", "{end}");
+    ebsd.end();
+}
+
+#[test]
+fn a_descriptor_is_of_the_request_that_carries_one() {
+    let scene = Scene::new();
+    let ebsd = Ebsd::start(&scene, "");
+    let mut raw = Raw::new(&ebsd.socket);
+    for (pid, start_time) in [(-1, 1), (0, 1), (i32::MIN, 1)] {
+        let target = json!({"kind": "process", "pid": pid, "start_time": start_time});
+        let job = json!({"event": "page_fault", "user": true, "target": target});
+        let answer = raw.ask(&json!({"verb": "start", "job": job}));
+        assert_eq!(answer["code"], "no_target", "{pid}: {answer}");
+    }
+    let job = json!({"event": "x".repeat(60_000), "user": true, "target": {"kind": "system"}});
+    let answer = raw.ask(&json!({"verb": "start", "job": job}));
+    assert!(answer.to_string().len() < 1000, "{answer}");
+    let job = json!({"event": "page_fault", "user": true, "target": {"kind": "planet"}});
+    let answer = raw.ask(&json!({"verb": "start", "job": job}));
+    assert_eq!(answer["code"], "bad_request", "{answer}");
+    assert_eq!(raw.ask(&json!({"verb": "sessions"}))["reply"], "sessions", "it goes on");
+    ebsd.end();
+}
