@@ -3,6 +3,7 @@
 //!
 //! [`Facts::read_for`] looks, [`plan()`] decides (pure), a session acts.
 
+pub mod arguments;
 pub mod attach;
 mod broker;
 mod build_id;
@@ -19,6 +20,7 @@ pub mod facts;
 pub mod fuzzing;
 mod guard;
 pub mod ledger;
+pub mod log;
 pub mod open_error;
 mod open_files;
 mod passing;

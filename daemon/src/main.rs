@@ -1,38 +1,19 @@
-//! `ebsd`: the command line of the daemon.
+//! `ebsd`: the daemon's process.
 
-use std::io::{IsTerminal, stderr};
-use std::path::{Path, PathBuf};
+use std::io::{Write, stdout};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
+use daemon::arguments::{Arguments, CONFIG};
+use daemon::log;
 use daemon::supervisor::{Options, Source, run};
 use rustix::process::getuid;
 
-/// Where the configuration is.
-const CONFIG: &str = "/etc/ebsd.toml";
-
-/// Samples memory events for users who may not do so themselves.
-#[derive(Debug, Parser)]
-#[command(version)]
-struct Arguments {
-    /// Where clients connect.
-    #[arg(long, value_name = "PATH", default_value = "/run/ebsd.sock")]
-    socket: PathBuf,
-
-    /// Who may what; without the file of that name, the kernel's rules alone
-    /// decide.
-    #[arg(long, value_name = "FILE", default_value = CONFIG)]
-    config: PathBuf,
-
-    /// Reads the configuration, says what is wrong with it, and ends.
-    #[arg(long)]
-    check_config: bool,
-}
-
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    tracing_subscriber::fmt().with_writer(stderr).with_ansi(stderr().is_terminal()).init();
+    log::start();
     match serve(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -47,7 +28,8 @@ fn serve(arguments: Arguments) -> Result<()> {
     let optional = arguments.config == Path::new(CONFIG) && !arguments.check_config;
     let config = Source { path: arguments.config, optional };
     if arguments.check_config {
-        config.read(getuid().as_raw())?;
+        let good = config.read(getuid().as_raw())?;
+        writeln!(stdout(), "{} is good:\n{good}", config.path.display())?;
     } else {
         run(Options { socket: arguments.socket, config })?;
     }

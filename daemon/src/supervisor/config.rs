@@ -1,5 +1,6 @@
 //! `/etc/ebsd.toml`: who may what, how much, and what is always recorded.
 
+mod display;
 mod file;
 mod size;
 

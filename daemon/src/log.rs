@@ -1,0 +1,148 @@
+//! The daemon's log: lines on stderr.
+//!
+//! Where stderr is the journal's (JOURNAL_STREAM, systemd.exec(5)), lines
+//! begin with their priority, as sd-daemon(3) has it, and bear no time: the
+//! journal has both. A socket of the journal's own would not do: workers are
+//! forked, and keep stderr and nothing else.
+
+use std::fmt::{self, Write};
+use std::io::{IsTerminal, stderr};
+use std::os::fd::AsFd;
+
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+use tracing_subscriber::fmt::{FmtContext, Subscriber as Log};
+use tracing_subscriber::registry::LookupSpan;
+
+/// Logs to stderr from here on.
+pub fn start() {
+    let lines = Lines { journal: is_journal(), colour: stderr().is_terminal() };
+    let log = Log::builder().with_writer(stderr).event_format(lines).finish();
+    // Fails where somebody logs already: then that is the log.
+    let _already = tracing::subscriber::set_global_default(log);
+}
+
+/// Whether stderr is the socket that JOURNAL_STREAM names: `device:inode`.
+fn is_journal() -> bool {
+    let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
+    let Ok(stat) = rustix::fs::fstat(stderr().as_fd()) else { return false };
+    stream == format!("{}:{}", stat.st_dev, stat.st_ino)
+}
+
+/// One event a line.
+#[derive(Clone, Copy, Debug)]
+struct Lines {
+    journal: bool,
+    colour: bool,
+}
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let level = *event.metadata().level();
+        if self.journal {
+            write!(writer, "<{}>", priority(level))?;
+        } else {
+            SystemTime.format_time(&mut writer)?;
+            match self.colour.then(|| colour(level)) {
+                Some(code) => write!(writer, " \x1b[{code}m{level:>5}\x1b[0m ")?,
+                None => write!(writer, " {level:>5} ")?,
+            }
+        }
+        let mut text = String::new();
+        context.field_format().format_fields(Writer::new(&mut text), event)?;
+        writeln!(writer, "{}", one_line(&text))
+    }
+}
+
+/// Of syslog(3).
+fn priority(level: Level) -> u8 {
+    match level {
+        Level::ERROR => 3,
+        Level::WARN => 4,
+        Level::INFO => 6,
+        _ => 7,
+    }
+}
+
+/// Of ECMA-48.
+fn colour(level: Level) -> u8 {
+    match level {
+        Level::ERROR => 31,
+        Level::WARN => 33,
+        _ => 32,
+    }
+}
+
+/// Words of others may be in it: they end no line and control no terminal.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            // Memory takes all.
+            let _written = write!(line, "{}", character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    fn logged(journal: bool, log: impl FnOnce()) -> String {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&bytes);
+        let writer = move || Sink(Arc::clone(&sink));
+        let lines = Lines { journal, colour: false };
+        let subscriber = Log::builder().with_writer(writer).event_format(lines).finish();
+        tracing::subscriber::with_default(subscriber, log);
+        let bytes = bytes.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_journal_gets_priorities_and_no_time() {
+        let text = logged(true, || {
+            tracing::error!(pid = 3, "broken");
+            tracing::info!("fine");
+        });
+        assert_eq!(text, "<3>broken pid=3\n<6>fine\n");
+    }
+
+    #[test]
+    fn words_of_others_stay_in_their_line() {
+        let evil = "x\n<0>all is lost\x1b[2J";
+        let text = logged(true, || tracing::warn!(client = evil, error = %evil, "a client"));
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(!text.contains('\x1b') && text.starts_with("<4>a client"), "{text}");
+        let text = logged(false, || tracing::info!("fine"));
+        assert!(text.ends_with("  INFO fine\n") && text.starts_with("20"), "{text}");
+    }
+}

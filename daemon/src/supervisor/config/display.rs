@@ -1,0 +1,30 @@
+//! A configuration in words, for `ebsd --check-config`.
+
+use std::fmt;
+
+use super::Config;
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limits = &self.limits;
+        writeln!(
+            f,
+            "{} connections, {} of one user, who may have {} sessions",
+            limits.connections, limits.connections_per_user, limits.sessions_per_user
+        )?;
+        write!(
+            f,
+            "{} for rings and queues, {} of one user; {} may wait for a client",
+            limits.memory, limits.memory_per_user, limits.queue
+        )?;
+        if self.policy.groups.is_empty() {
+            write!(f, "\nno group may more than the kernel lets its members")?;
+        }
+        for group in &self.policy.groups {
+            let permissions = group.permissions.iter().map(|one| one.bit().names().join(" "));
+            let permissions: Vec<String> = permissions.collect();
+            write!(f, "\ngroup {} may: {}", group.gid, permissions.join(", "))?;
+        }
+        Ok(())
+    }
+}
