@@ -8,8 +8,10 @@ mod notify;
 mod policy;
 mod pulse;
 mod reload;
+mod rights;
 mod signals;
 mod socket;
+mod turned_away;
 mod worker;
 
 use std::io;
@@ -26,12 +28,13 @@ use crate::credentials::Credentials;
 use crate::guard::{Admission, Full};
 use crate::protocol::ComplaintCode;
 pub use config::{Config, ConfigError, FileError, Limits, Size};
-use door::{Door, is_out_of_descriptors, out_of_descriptors, refuse};
+use door::{Door, is_out_of_descriptors, out_of_descriptors};
 use notify::Manager;
 pub use policy::{Group, Policy};
 pub use reload::Source;
 use signals::Signals;
 pub use socket::SocketError;
+use turned_away::TurnedAway;
 use worker::Worker;
 
 /// Between two looks at what has no descriptor.
@@ -97,7 +100,8 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
     // What was there once is not optional any more: a policy does not end by
     // its file's being away for a moment.
     let optional = options.config.optional && !options.config.path.exists();
-    let listener = socket::listen(&options.socket, own.uid)?;
+    let listening = socket::listen(&options.socket, own.uid)?;
+    rights::narrow().map_err(system("capset"))?;
     tracing::info!(socket = %options.socket.display(), uid = own.uid, "listening");
     let mut supervisor = Supervisor {
         own,
@@ -106,14 +110,15 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
         reload_failed: false,
         manager: Manager::of_environment(),
         workers: Vec::new(),
+        turned_away: TurnedAway::new(listening.refuses_descriptors),
         gone: Report::default(),
         door: Door::new(),
         admission: Admission::default(),
     };
     supervisor.manager.ready();
-    let result = supervisor.serve(&listener, &signals);
+    let result = supervisor.serve(&listening.listener, &signals);
     supervisor.manager.stopping();
-    socket::unlink(&options.socket, &listener);
+    listening.unlink();
     supervisor.end();
     result
 }
@@ -126,6 +131,7 @@ struct Supervisor {
     reload_failed: bool,
     manager: Manager,
     workers: Vec<Worker>,
+    turned_away: TurnedAway,
     /// What workers have counted that have ended.
     gone: Report,
     door: Door,
@@ -209,6 +215,7 @@ impl Supervisor {
         }
         let patience = self.manager.patience().map_or(PATIENCE, |least| least.min(PATIENCE));
         let ticks = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX).max(1);
+        self.turned_away.reap();
         for worker in &mut self.workers {
             if worker.pulse.has_stood_still(ticks) {
                 tracing::error!(
@@ -229,28 +236,33 @@ impl Supervisor {
             Ok(user) => user,
             Err(error) => {
                 tracing::warn!(%error, "a connection is refused");
-                return refuse(&stream, ComplaintCode::Denied, &error.to_string());
+                return self.turned_away.refuse(stream, ComplaintCode::Denied, &error.to_string());
             }
         };
         if self.own.uid != 0 && user.uid != self.own.uid {
             tracing::warn!(uid = user.uid, "a connection of another user is refused");
             let why = "this daemon serves the user who started it, and nobody else";
-            return refuse(&stream, ComplaintCode::Denied, why);
+            return self.turned_away.refuse(stream, ComplaintCode::Denied, why);
         }
         if let Err(full) = self.may_connect(user.uid) {
             tracing::warn!(uid = user.uid, %full, "a connection is refused");
-            return refuse(&stream, ComplaintCode::Exhausted, &full.to_string());
+            return self.turned_away.refuse(stream, ComplaintCode::Exhausted, &full.to_string());
         }
+        // The worker has one, too.
         let Err(error) = self.hand_over(&stream, user) else { return };
         tracing::error!(%error, "a connection could not be served");
         if is_out_of_descriptors(&error) {
             self.door.shut();
-            refuse(&stream, ComplaintCode::Exhausted, &out_of_descriptors(&error));
+            self.turned_away.refuse(stream, ComplaintCode::Exhausted, &out_of_descriptors(&error));
         } else if error.kind() == io::ErrorKind::WouldBlock {
             let why = "this user's worker takes no connections at present";
-            refuse(&stream, ComplaintCode::Busy, why);
+            self.turned_away.refuse(stream, ComplaintCode::Busy, why);
         } else {
-            refuse(&stream, ComplaintCode::Failed, &format!("no worker can be started: {error}"));
+            self.turned_away.refuse(
+                stream,
+                ComplaintCode::Failed,
+                &format!("no worker can be started: {error}"),
+            );
         }
     }
 

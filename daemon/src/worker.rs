@@ -33,6 +33,7 @@ use crate::credentials::Credentials;
 use crate::passing;
 use crate::permission::Permissions;
 use crate::supervisor::Limits;
+use crate::sys::peer::take_descriptors;
 use confine::{Files, confine};
 use hub::Hub;
 
@@ -84,6 +85,8 @@ async fn serve(control: OwnedFd, hub: Rc<Hub>) -> io::Result<()> {
         match Order::of(order[0]) {
             Some(Order::Client) => {
                 for fd in received.fds {
+                    // Not before it is here: see supervisor::turned_away.
+                    let _since_6_16 = take_descriptors(&fd, true);
                     let open = Open::new(&hub);
                     match listening(fd) {
                         Ok(stream) => {

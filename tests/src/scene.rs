@@ -95,7 +95,7 @@ impl Scene {
 
     fn found(&self, program: &str) -> PathBuf {
         match program {
-            "ebs" | "eip2r" => built::directory().join(program),
+            "ebs" | "eip2r" | "ebsd" => built::directory().join(program),
             local if local.starts_with("./") => self.directory.path().join(&local[2..]),
             other => Path::new(other).to_path_buf(),
         }

@@ -3,8 +3,14 @@
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+
+use listenfd::ListenFd;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+use crate::sys::peer::take_descriptors;
 
 /// Why the socket cannot be listened at.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +40,9 @@ pub enum SocketError {
         /// The path.
         path: PathBuf,
     },
+    /// What the service manager passes is no such socket.
+    #[error("LISTEN_FDS: {0}; ebsd.socket must have a ListenStream= of a path, and nothing else")]
+    Passed(io::Error),
     /// A call failed.
     #[error("{}: {error}", .path.display())]
     Io {
@@ -44,9 +53,42 @@ pub enum SocketError {
     },
 }
 
-/// Listens. Everybody may connect where the daemon serves everybody, as who
-/// they are decides what they may; an ordinary user's is theirs alone.
-pub(super) fn listen(path: &Path, uid: u32) -> Result<UnixListener, SocketError> {
+/// A socket that is listened at.
+#[derive(Debug)]
+pub(super) struct Listening {
+    pub(super) listener: UnixListener,
+    /// Nobody can send descriptors before a worker takes the connection.
+    pub(super) refuses_descriptors: bool,
+    /// Its name, device and inode, where it was made here.
+    made: Option<(PathBuf, (u64, u64))>,
+}
+
+/// Listens at the socket that the service manager has passed, or else at one
+/// of this path.
+pub(super) fn listen(path: &Path, uid: u32) -> Result<Listening, SocketError> {
+    let io = |error| SocketError::Io { path: path.to_owned(), error };
+    let passed = ListenFd::from_env().take_unix_listener(0).map_err(SocketError::Passed)?;
+    let (listener, made) = match passed {
+        Some(listener) => (listener, None),
+        None => {
+            let listener = bind(path, uid)?;
+            (listener, Some((path.to_owned(), identity(path).map_err(io)?)))
+        }
+    };
+    listener.set_nonblocking(true).map_err(io)?;
+    let refuses_descriptors = take_descriptors(&listener, false).is_ok();
+    Ok(Listening { listener, refuses_descriptors, made })
+}
+
+/// Everybody may connect where the daemon serves everybody, as who they are
+/// decides what they may; an ordinary user's is theirs alone.
+fn bind(path: &Path, uid: u32) -> Result<UnixListener, SocketError> {
+    let mode = if uid == 0 { 0o666 } else { 0o600 };
+    bind_with_mode(path, mode)
+}
+
+/// Listens at a path, and lets those connect whom the mode lets.
+pub(super) fn bind_with_mode(path: &Path, mode: u32) -> Result<UnixListener, SocketError> {
     let owned = || path.to_owned();
     let io = |error| SocketError::Io { path: owned(), error };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -59,28 +101,43 @@ pub(super) fn listen(path: &Path, uid: u32) -> Result<UnixListener, SocketError>
         Ok(found) if !found.file_type().is_socket() => {
             return Err(SocketError::NoSocket { path: owned() });
         }
-        Ok(_) if UnixStream::connect(path).is_ok() => {
-            return Err(SocketError::Taken { path: owned() });
-        }
+        Ok(_) if is_listened_at(path) => return Err(SocketError::Taken { path: owned() }),
         // Left behind by a daemon that was killed.
         Ok(_) => fs::remove_file(path).map_err(io)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(io(error)),
     }
     let listener = UnixListener::bind(path).map_err(io)?;
-    let mode = if uid == 0 { 0o666 } else { 0o600 };
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(io)?;
-    listener.set_nonblocking(true).map_err(io)?;
     Ok(listener)
 }
 
-/// Takes the socket away, if it is still this one.
-pub(super) fn unlink(path: &Path, listener: &UnixListener) {
-    let is_ours = listener
-        .local_addr()
-        .is_ok_and(|address| address.as_pathname().is_some_and(|bound| bound == path));
-    if is_ours {
-        // Somebody may have been quicker.
-        let _gone = fs::remove_file(path);
+/// Whether somebody listens; does not wait for one that is stopped.
+fn is_listened_at(path: &Path) -> bool {
+    let Ok(address) = SocketAddrUnix::new(path) else { return false };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let Ok(socket) = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None) else {
+        return true;
+    };
+    match connect(&socket, &address) {
+        // Its queue is full.
+        Ok(()) | Err(Errno::AGAIN) => true,
+        Err(_) => false,
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(path).map(|found| (found.dev(), found.ino()))
+}
+
+impl Listening {
+    /// Takes the socket away that was made here, if it is still this one.
+    pub(super) fn unlink(self) {
+        if let Some((path, made)) = self.made
+            && identity(&path).is_ok_and(|found| found == made)
+        {
+            // Somebody may have been quicker.
+            let _gone = fs::remove_file(path);
+        }
     }
 }

@@ -17,6 +17,7 @@ use crate::credentials::Credentials;
 use crate::guard::{Admission, Full, Holder};
 use crate::passing;
 use crate::permission::Permissions;
+use crate::sys::peer::take_descriptors;
 use crate::sys::{child, inherited};
 use crate::worker::{self, Start};
 
@@ -37,7 +38,7 @@ pub(super) struct Worker {
     control: OwnedFd,
     broker: OwnedFd,
     grants: Grants,
-    /// It has closed its line.
+    /// It has closed one of its lines.
     has_hung_up: bool,
 }
 
@@ -65,6 +66,8 @@ impl Worker {
         for end in [&control, &broker] {
             rustix::io::ioctl_fionbio(end, true)?;
         }
+        // Reports carry none; before Linux 6.16 they are closed as they come.
+        let _since_6_16 = take_descriptors(&control, false);
         let grants = Grants::new(user.clone(), permissions);
         let supervisor = rustix::process::getpid();
         let pid = child::fork(|| {
@@ -139,9 +142,11 @@ impl Worker {
     /// Takes its reports.
     pub(super) fn hear(&mut self) {
         let mut bytes = [0; REPORT_BYTES];
-        while let Ok(received) = passing::receive(&self.control, &mut bytes)
-            && received.bytes > 0
-        {
+        while let Ok(received) = passing::receive(&self.control, &mut bytes) {
+            if received.bytes == 0 {
+                self.has_hung_up = true;
+                return;
+            }
             match Report::decode(&bytes[..received.bytes]) {
                 Some(report) => {
                     self.pulse.answered(&report);
@@ -210,7 +215,9 @@ impl Worker {
         let fds: Vec<BorrowedFd<'_>> = fd.as_ref().map(AsFd::as_fd).into_iter().collect();
         let sent = passing::send(&self.broker, &answer.encode(), &fds);
         if let Err(error) = &sent {
-            tracing::warn!(%error, pid = self.pid, "a worker does not take its answers");
+            // It waits for each answer, so there is room, or it has ended.
+            tracing::warn!(%error, pid = self.pid, "a worker that takes no answers is killed");
+            self.kill();
         }
         sent.is_ok()
     }

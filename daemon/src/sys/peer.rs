@@ -37,6 +37,32 @@ pub(crate) fn groups(socket: &impl AsFd) -> io::Result<Vec<u32>> {
     }
 }
 
+/// SO_PASSRIGHTS of include/uapi/asm-generic/socket.h, Linux 6.16.
+const SO_PASSRIGHTS: i32 = 83;
+
+/// Whether descriptors may be sent to this socket; those that connect to it,
+/// where it listens, begin with its setting. What is never taken out of a
+/// socket is closed with it, which another's descriptor can make last as long
+/// as they like.
+///
+/// # Errors
+/// ENOPROTOOPT before Linux 6.16: they always may.
+pub(crate) fn take_descriptors(socket: &impl AsFd, take: bool) -> io::Result<()> {
+    let value = i32::from(take);
+    let length = u32::try_from(size_of_val(&value)).map_err(io::Error::other)?;
+    // SAFETY: the kernel reads one i32, which outlives the call.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_PASSRIGHTS,
+            (&raw const value).cast(),
+            length,
+        )
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// SO_PEERPIDFD of include/uapi/asm-generic/socket.h, Linux 6.5.
 const SO_PEERPIDFD: i32 = 77;
 

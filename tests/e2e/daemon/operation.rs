@@ -2,4 +2,5 @@
 
 mod reload;
 mod service_manager;
+mod socket;
 mod watchdog;

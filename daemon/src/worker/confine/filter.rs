@@ -113,7 +113,7 @@ fn deadly() -> Result<Rules, Error> {
 }
 
 /// Found by running all tests of the daemon under strace(1).
-const PLAIN: [c_long; 70] = [
+const PLAIN: [c_long; 71] = [
     // Descriptors.
     libc::SYS_read,
     libc::SYS_readv,
@@ -136,6 +136,7 @@ const PLAIN: [c_long; 70] = [
     libc::SYS_recvfrom,
     libc::SYS_shutdown,
     libc::SYS_getsockopt,
+    libc::SYS_setsockopt,
     libc::SYS_getsockname,
     // Files.
     libc::SYS_fstat,

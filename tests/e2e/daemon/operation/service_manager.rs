@@ -3,20 +3,34 @@
 use std::{
     os::unix::net::UnixDatagram,
     process::Command,
+    sync::mpsc::{Receiver, channel},
+    thread,
     time::{Duration, Instant},
 };
 
 use hardmeter_tests::Scene;
 
-/// A service manager that only listens.
+/// A service manager that only listens, but always does: whoever tells it
+/// something waits until there is room.
 #[derive(Debug)]
 pub(super) struct ServiceManager {
-    socket: UnixDatagram,
+    heard: Receiver<String>,
 }
 
 impl ServiceManager {
     pub(super) fn new(scene: &Scene) -> ServiceManager {
-        ServiceManager { socket: UnixDatagram::bind(scene.path("notify")).unwrap() }
+        let socket = UnixDatagram::bind(scene.path("notify")).unwrap();
+        let (tell, heard) = channel();
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(length) = socket.recv(&mut bytes) {
+                let message = String::from_utf8(bytes[..length].to_vec()).unwrap();
+                if tell.send(message).is_err() {
+                    break;
+                }
+            }
+        });
+        ServiceManager { heard }
     }
 
     /// Has a command tell it how it goes.
@@ -29,10 +43,7 @@ impl ServiceManager {
 
     /// The next message, or None after a while.
     pub(super) fn hear(&self, wait: Duration) -> Option<String> {
-        let mut bytes = [0; 4096];
-        self.socket.set_read_timeout(Some(wait)).unwrap();
-        let length = self.socket.recv(&mut bytes).ok()?;
-        Some(String::from_utf8(bytes[..length].to_vec()).unwrap())
+        self.heard.recv_timeout(wait).ok()
     }
 
     /// Waits for a message with this line.

@@ -1,0 +1,44 @@
+//! What the supervisor gives up before it serves anybody.
+
+use std::io;
+
+use rustix::process::{
+    DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
+};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs,
+};
+
+/// What it needs: to open events of anybody (PERFMON) and look at their
+/// mappings (PTRACE), to see the kernel's addresses (SYSLOG), to make workers
+/// their users' processes (SETUID, SETGID) and to end those (KILL).
+const NEEDED: CapabilitySet = CapabilitySet::PERFMON
+    .union(CapabilitySet::SYS_PTRACE)
+    .union(CapabilitySet::SYSLOG)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::KILL);
+
+/// Locked memory that each worker's rings may have, bytes.
+const LOCKED: u64 = 64 * 1024 * 1024;
+
+/// Drops all other capabilities, for good; no core file, not to be looked
+/// into. What workers inherit is raised first, while that may be done.
+pub(super) fn narrow() -> io::Result<()> {
+    let locked = getrlimit(Resource::Memlock);
+    if locked.current.is_some_and(|current| current < LOCKED) {
+        // Without the right to, rings are smaller, which each session says.
+        let _as_it_was =
+            setrlimit(Resource::Memlock, Rlimit { current: Some(LOCKED), maximum: Some(LOCKED) });
+    }
+    let files = getrlimit(Resource::Nofile);
+    // Raising the soft limit up to the hard one is anybody's right.
+    setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files })?;
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    set_no_new_privs(true)?;
+    let kept = capabilities(None)?.permitted & NEEDED;
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: none })?;
+    Ok(())
+}
