@@ -4,6 +4,11 @@
 
 mod admission;
 mod full;
+pub(crate) mod rate;
+mod steps;
+mod usage;
 
 pub(crate) use admission::{Admission, Holder};
 pub(crate) use full::Full;
+pub(crate) use steps::{Step, Steps};
+pub(crate) use usage::Usage;

@@ -15,6 +15,7 @@ mod opening;
 mod parcel;
 pub(crate) mod queue;
 pub(crate) mod share;
+mod watch;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -73,6 +74,7 @@ fn live(start: Start) -> io::Result<()> {
 /// Does what the supervisor orders, until it closes the control socket.
 async fn serve(control: OwnedFd, hub: Rc<Hub>) -> io::Result<()> {
     let control = listening(control)?;
+    tokio::task::spawn_local(watch::watch(Rc::clone(&hub)));
     loop {
         let mut order = [0; ORDER_BYTES];
         let received = control

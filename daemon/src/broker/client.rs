@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::{ANSWER_BYTES, Answer, Ask, JobWords};
@@ -15,6 +16,8 @@ use crate::sys::event::{EncodedAttr, Event, Place};
 #[derive(Debug)]
 pub(crate) struct Broker {
     line: Mutex<OwnedFd>,
+    /// Bytes that are set aside for this worker.
+    pub(super) reserved: AtomicU64,
 }
 
 /// Why a job was not granted.
@@ -29,7 +32,12 @@ pub(crate) enum NotGranted {
 impl Broker {
     /// Over a connected SOCK_SEQPACKET socket.
     pub(crate) fn new(line: OwnedFd) -> Broker {
-        Broker { line: Mutex::new(line) }
+        Broker { line: Mutex::new(line), reserved: AtomicU64::new(0) }
+    }
+
+    /// Bytes that are set aside for this worker.
+    pub(crate) fn reserved(&self) -> u64 {
+        self.reserved.load(Ordering::Relaxed)
     }
 
     pub(super) fn ask(

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::{Ask, Broker, Brokered};
 use crate::guard::Full;
@@ -11,6 +12,7 @@ use crate::guard::Full;
 pub(crate) struct Reservation {
     broker: Arc<Broker>,
     number: u64,
+    bytes: u64,
 }
 
 /// Why there is none.
@@ -31,7 +33,8 @@ impl Reservation {
     ) -> Result<Reservation, Unreserved> {
         let (answer, _) = broker.ask(&Ask::Reserve { bytes, session }, None)?;
         if answer.errno == 0 {
-            return Ok(Reservation { broker: Arc::clone(broker), number: answer.value });
+            broker.reserved.fetch_add(bytes, Ordering::Relaxed);
+            return Ok(Reservation { broker: Arc::clone(broker), number: answer.value, bytes });
         }
         Err(match Full::of(answer, bytes) {
             Some(full) => full.into(),
@@ -42,6 +45,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
+        self.broker.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
         self.broker.tell(&Ask::Free { reservation: self.number });
     }
 }

@@ -13,7 +13,7 @@ use rustix::process::{PidfdFlags, pidfd_open};
 use super::{Client, ClientError, Heard, unexpected};
 use crate::facts::Capabilities;
 use crate::ledger::Ledger;
-use crate::protocol::{Account, Job, Reply, Started, Verb, WhenSlow, WireTarget};
+use crate::protocol::{Account, ComplaintCode, Job, Reply, Started, Verb, WhenSlow, WireTarget};
 use crate::session::{Pass, SessionError, Settings, Sink, TargetState};
 use crate::{AttachError, Command, Facts, Fallback, Plan, PlannedEvent, Request, Sampling, Target};
 
@@ -131,6 +131,9 @@ impl Remote {
                 }
                 self.ended = Some((reason, client));
             }
+            // It ended by itself before it could be stopped; its end is on the way.
+            Heard::Reply(Reply::Refused(complaint))
+                if self.asked_to_stop && complaint.code == ComplaintCode::NoSession => {}
             Heard::Reply(Reply::Refused(complaint)) => {
                 return Err(ClientError::Refused(complaint).into());
             }

@@ -38,8 +38,16 @@ pub struct Limits {
     pub memory: Size,
     /// What may wait for one client, bytes.
     pub queue: Size,
-    /// The smallest interval that others than the superuser may ask for.
+    /// The smallest interval that users without permissions may ask for.
     pub least_interval: u64,
+    /// CPU time of a worker, percent of one CPU, beyond which its sessions
+    /// are slowed, then no more begin, then the newest are stopped.
+    pub cpu_percent: u32,
+    /// What a worker may hold in memory beyond rings and queues, bytes, with
+    /// the same consequences.
+    pub overhead: Size,
+    /// Seconds over which both are looked at.
+    pub guard_seconds: u32,
 }
 
 impl Default for Limits {
@@ -53,6 +61,9 @@ impl Default for Limits {
             memory: Size(768 * MIB),
             queue: Size(8 * MIB),
             least_interval: 1,
+            cpu_percent: 80,
+            overhead: Size(64 * MIB),
+            guard_seconds: 10,
         }
     }
 }
@@ -149,7 +160,7 @@ impl Config {
             groups.push(Group { gid, permissions });
         }
         let limits = text.limits;
-        let least: [(&'static str, u64, u64); 7] = [
+        let least: [(&'static str, u64, u64); 10] = [
             ("limits.connections_per_user", limits.connections_per_user.into(), 1),
             ("limits.connections", limits.connections.into(), 1),
             ("limits.sessions_per_user", limits.sessions_per_user.into(), 1),
@@ -157,6 +168,9 @@ impl Config {
             ("limits.memory", limits.memory.0, 1 << 20),
             ("limits.queue", limits.queue.0, 64 << 10),
             ("limits.least_interval", limits.least_interval, 1),
+            ("limits.cpu_percent", limits.cpu_percent.into(), 1),
+            ("limits.overhead", limits.overhead.0, 16 << 20),
+            ("limits.guard_seconds", limits.guard_seconds.into(), 1),
         ];
         match least.into_iter().find(|(_, value, least)| value < least) {
             Some((what, value, least)) => {

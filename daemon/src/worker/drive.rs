@@ -36,7 +36,6 @@ pub(crate) enum Order {
     Account(oneshot::Sender<Account>),
     /// Sample more or less often from now on.
     Interval { change: Change, why: String, done: oneshot::Sender<Result<(), String>> },
-    #[expect(dead_code, reason = "the guard is the next step")]
     /// Something to be told in the stream: `key=value` pairs joined with `;`.
     Note(String),
 }
@@ -198,7 +197,11 @@ impl Running<'_> {
                     let _gone = asked.send(account(&self.session.so_far()));
                 }
                 Ok(Order::Interval { change, why, done }) => {
-                    let _gone = done.send(self.change_interval(change, &why));
+                    let changed = self.change_interval(change, &why);
+                    if let Err(error) = &changed {
+                        tracing::debug!(error, "an interval stays as it is");
+                    }
+                    let _gone = done.send(changed);
                 }
                 Ok(Order::Note(text)) => self.note(text),
                 Err(TryRecvError::Empty) => return Ok(()),

@@ -2,6 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -16,9 +18,11 @@ use super::drive::{Order, Progress};
 use super::fan::Subscriber;
 use super::queue::{Outlet, queue};
 use super::share::Share;
+use crate::Plan;
 use crate::broker::{Broker, Reservation, Unreserved};
 use crate::control::{Report, Tally, Word};
 use crate::credentials::Credentials;
+use crate::guard::rate::{self, TooOften};
 use crate::permission::Permissions;
 use crate::protocol::{Complaint, ComplaintCode, Joined, SessionLine, Stats, WhenSlow};
 use crate::session::interval::Change;
@@ -40,6 +44,8 @@ pub(crate) struct Hub {
     /// Connections that are served.
     pub(crate) connections: Cell<u64>,
     pub(super) tally: Arc<Tally>,
+    /// Why no session may begin at present.
+    held_back: RefCell<Option<String>>,
 }
 
 /// A session that runs.
@@ -54,6 +60,7 @@ pub(super) struct Running {
     pub(super) orders: Sender<Order>,
     pub(super) bell: Bell,
     pub(super) progress: Arc<Progress>,
+    pub(super) plan: Rc<Plan>,
     /// Turns of the thread when they were looked at last.
     pub(super) beats: Cell<u64>,
 }
@@ -92,6 +99,7 @@ impl Hub {
             next: Cell::new(1),
             connections: Cell::new(0),
             tally: Arc::default(),
+            held_back: RefCell::default(),
         }
     }
 
@@ -166,6 +174,62 @@ impl Hub {
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
 
+    /// Whether there is no session.
+    pub(super) fn is_idle(&self) -> bool {
+        self.forget_ended();
+        self.sessions.borrow().is_empty()
+    }
+
+    /// Tells all sessions something.
+    pub(super) fn tell_all(&self, order: impl Fn() -> Order) {
+        for running in self.sessions.borrow().values() {
+            // It may have just ended.
+            let _ended = running.tell(order());
+        }
+    }
+
+    /// Lets no session begin, for this reason, or lets them again.
+    pub(super) fn hold_back(&self, why: Option<String>) {
+        *self.held_back.borrow_mut() = why;
+    }
+
+    /// Refuses to begin a session while the guard holds them back.
+    pub(super) fn may_begin(&self) -> Result<(), Complaint> {
+        match &*self.held_back.borrow() {
+            None => Ok(()),
+            Some(why) => Err(Complaint {
+                code: ComplaintCode::Busy,
+                text: format!(
+                    "no session begins at present, as {why}: stop one, or give a longer interval"
+                ),
+            }),
+        }
+    }
+
+    /// Ends the session that began last.
+    pub(super) fn stop_newest(&self, why: &str) {
+        let newest = self.sessions.borrow().keys().next_back().copied();
+        if let Some(session) = newest {
+            // It may have just ended.
+            let _ended = self.stop(session, why);
+        }
+    }
+
+    /// Whether a plan samples too often for this user, at its own interval
+    /// or another one.
+    pub(super) fn check_rate(&self, plan: &Plan, interval: Option<u64>) -> Result<(), Complaint> {
+        let trusted = self.user.uid == 0 || !self.permissions.is_empty();
+        let floor = (!trusted).then_some(&self.limits);
+        let most = rate::max_sample_rate(Path::new("/"));
+        rate::check(plan, interval, (floor, most)).map_err(|error| {
+            let code = match error {
+                TooOften::Floor { .. } => ComplaintCode::Denied,
+                TooOften::Rate { .. } => ComplaintCode::Unplannable,
+            };
+            Complaint { code, text: error.to_string() }
+        })
+    }
+
     /// The session has ended, or its last client has gone.
     pub(crate) fn forget_ended(&self) {
         // A thread that has ended has dropped its receiver.
@@ -212,6 +276,8 @@ impl Hub {
             let text = crate::Refusal::IntervalZero.to_string();
             return Err(Complaint { code: ComplaintCode::BadRequest, text });
         }
+        let plan = self.with(session, |running| Some(Rc::clone(&running.plan)))?;
+        self.check_rate(&plan, Some(interval))?;
         let why = "its owner asked for it".to_owned();
         let change = Change::To(interval);
         let done = self.ask(session, |done| Order::Interval { change, why, done }).await?;

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
@@ -57,6 +58,7 @@ impl Hub {
         checked: &Checked,
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
+        self.may_begin()?;
         let planned = self.plan(checked)?;
         match self.open(job, checked, planned, when_slow).await {
             Err(complaint)
@@ -136,6 +138,7 @@ impl Hub {
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
         let Planned { mut plan, facts, granted } = planned;
+        self.check_rate(&plan, None)?;
         let reserved = self.reserve(&mut plan, job.ring_pages.is_some())?;
         let held = match (&checked.process, checked.request.target) {
             (Some((pid, pidfd)), Target::Command) => {
@@ -159,6 +162,7 @@ impl Hub {
         let (subscriber, subscription) = self.subscribe(when_slow)?;
         // Before the thread runs: the first client misses nothing.
         let _received = orders.send(Order::Join(Box::new(subscriber)));
+        let kept = Rc::new(plan.clone());
         let drive = Drive {
             plan,
             facts,
@@ -197,6 +201,7 @@ impl Hub {
             orders,
             bell: ringer,
             progress,
+            plan: kept,
             beats: Cell::new(0),
         });
         Ok((Started { session, stream, name, notes, granted: by_policy }, subscription))

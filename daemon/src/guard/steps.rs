@@ -1,0 +1,53 @@
+//! What is done, one thing after the other, while the daemon takes more of
+//! the machine than it may.
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// All sessions sample half as often.
+    Slow,
+    /// No session may begin.
+    Refuse,
+    /// The session that began last is ended.
+    StopNewest,
+    /// Sessions may begin again.
+    Relax,
+}
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Steps {
+    taken: u8,
+}
+
+impl Steps {
+    /// After another while in which the daemon took too much, or did not.
+    pub(crate) fn look(&mut self, too_much: bool) -> Option<Step> {
+        let before = self.taken;
+        if !too_much {
+            self.taken = 0;
+            return (before > 1).then_some(Step::Relax);
+        }
+        self.taken = before.saturating_add(1);
+        Some(match before {
+            0 => Step::Slow,
+            1 => Step::Refuse,
+            _ => Step::StopNewest,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_while_of_too_much_takes_one_step_further() {
+        let mut steps = Steps::default();
+        let taken: Vec<_> = (0..4).filter_map(|_| steps.look(true)).collect();
+        assert_eq!(taken, [Step::Slow, Step::Refuse, Step::StopNewest, Step::StopNewest]);
+        assert_eq!((steps.look(false), steps.look(false)), (Some(Step::Relax), None));
+        assert_eq!(steps.look(true), Some(Step::Slow), "from the beginning");
+        assert_eq!(steps.look(false), None, "nothing was refused");
+    }
+}

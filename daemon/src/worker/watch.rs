@@ -1,0 +1,72 @@
+//! Keeps a worker within what it may take, and its sessions informed of what
+//! the kernel changes for all.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use super::drive::Order;
+use super::hub::Hub;
+use crate::guard::rate::max_sample_rate;
+use crate::guard::{Step, Steps, Usage};
+use crate::session::interval::{Change, now};
+
+const TICK: Duration = Duration::from_secs(1);
+
+/// Looks once a second, as long as the worker lives.
+pub(super) async fn watch(hub: Rc<Hub>) {
+    let (mut steps, mut usage) = (Steps::default(), Usage::begin());
+    let mut rate = max_sample_rate(Path::new("/"));
+    let mut ticks = 0;
+    let mut next = Instant::now();
+    loop {
+        next += TICK;
+        sleep_until(next).await;
+        if hub.is_idle() {
+            // Nothing to hold back, and nobody to tell.
+            (ticks, usage) = (0, Usage::begin());
+            if steps.look(false) == Some(Step::Relax) {
+                hub.hold_back(None);
+            }
+            continue;
+        }
+        let before = std::mem::replace(&mut rate, max_sample_rate(Path::new("/")));
+        if let (Some(before), Some(rate)) = (before, rate)
+            && before != rate
+        {
+            tracing::warn!(before, rate, "kernel.perf_event_max_sample_rate has changed");
+            let why = if rate < before {
+                "the kernel or an administrator lowered it"
+            } else {
+                "it was raised"
+            };
+            hub.tell_all(|| {
+                Order::Note(format!("max_sample_rate={rate};was={before};at={};why={why}", now()))
+            });
+        }
+        ticks += 1;
+        if ticks >= hub.limits.guard_seconds {
+            ticks = 0;
+            let excess = usage.excess(&hub.limits, hub.broker.reserved());
+            take(&hub, steps.look(excess.is_some()), excess.unwrap_or_default());
+        }
+    }
+}
+
+fn take(hub: &Hub, step: Option<Step>, why: String) {
+    let Some(step) = step else { return };
+    tracing::warn!(uid = hub.user.uid, ?step, why, "the guard acts");
+    match step {
+        Step::Slow => hub.tell_all(|| {
+            let (change, why) = (Change::Doubled, format!("guardrail: {why}"));
+            // The session logs where it cannot.
+            let (done, _nobody) = tokio::sync::oneshot::channel();
+            Order::Interval { change, why, done }
+        }),
+        Step::Refuse => hub.hold_back(Some(why)),
+        Step::StopNewest => hub.stop_newest(&format!("guardrail: {why}")),
+        Step::Relax => hub.hold_back(None),
+    }
+}
