@@ -271,7 +271,12 @@ impl Supervisor {
         let limits = &self.config.limits;
         if self.admission.may_connect(uid, limits).is_err() {
             for worker in &mut self.workers {
-                while worker.has_asked() && worker.answer(&Kernel, &mut self.admission, limits) {}
+                for _ in 0..64 {
+                    let asked = worker.has_asked();
+                    if !asked || !worker.answer(&Kernel, &mut self.admission, limits) {
+                        break;
+                    }
+                }
             }
         }
         self.admission.may_connect(uid, limits)

@@ -175,7 +175,7 @@ fn plan(request: &Request) -> Result<Plan, SessionError> {
     let mut facts = Facts::read_for(Path::new("/"), request)
         .map_err(|error| SessionError::Preamble(error.to_string()))?;
     facts.access.capabilities = Some(Capabilities(u64::MAX));
-    crate::plan(request, &facts).map_err(|refusal| SessionError::Preamble(refusal.to_string()))
+    Ok(crate::plan(request, &facts)?)
 }
 
 fn open_pidfd(pid: Pid) -> Result<OwnedFd, AttachError> {

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use super::Full;
 use crate::supervisor::Limits;
 
+/// The least that is set aside, bytes.
+const LEAST: u64 = 64 * 1024;
+
 /// A worker, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
@@ -65,6 +68,9 @@ impl Admission {
         (bytes, session): (u64, bool),
         limits: &Limits,
     ) -> Result<u64, Full> {
+        // What takes nothing could be had without end, and each is a line of
+        // the account.
+        let bytes = bytes.max(LEAST);
         if holder.uid.is_some() {
             let own = || self.reserved.values().filter(|held| held.holder.uid == holder.uid);
             let sessions = own().filter(|held| held.session).count() as u64;
@@ -170,6 +176,13 @@ mod tests {
         assert_eq!(refused, Full::Memory { wanted, free, limit });
         let most = all.reserve(holder(1, 7), (u64::MAX, true), &limits).unwrap_err();
         assert_eq!(most.free(), Some(10 * MIB));
+    }
+
+    #[test]
+    fn reservations_of_nothing_run_out_too() {
+        let (mut all, limits) = (Admission::default(), limits());
+        let given = (0..1000).filter(|_| all.reserve(holder(1, 7), (0, false), &limits).is_ok());
+        assert_eq!(given.count() as u64, limits.memory_per_user.0 / LEAST);
     }
 
     #[test]

@@ -21,6 +21,10 @@ use crate::sys::peer::take_descriptors;
 use crate::sys::{child, inherited};
 use crate::worker::{self, Start};
 
+/// Requests that a worker may make between two ticks; an attach to a process
+/// of many threads makes one for each of their events.
+const MOST_ASKS: u32 = 20_000;
+
 /// A worker that runs.
 #[derive(Debug)]
 pub(super) struct Worker {
@@ -40,6 +44,8 @@ pub(super) struct Worker {
     grants: Grants,
     /// It has closed one of its lines.
     has_hung_up: bool,
+    /// Requests since the last tick.
+    asked: u32,
 }
 
 /// One that was told to end.
@@ -107,15 +113,15 @@ impl Worker {
             broker,
             grants,
             has_hung_up: false,
+            asked: 0,
         })
     }
 
     /// What is to be watched: requests, reports, and its end.
     pub(super) fn watched(&self) -> [BorrowedFd<'_>; Worker::WATCHED] {
-        let lines = match self.has_hung_up {
-            true => [&self.pidfd, &self.pidfd],
-            false => [&self.broker, &self.control],
-        };
+        let broker = if self.may_ask() { &self.broker } else { &self.pidfd };
+        let control = if self.has_hung_up { &self.pidfd } else { &self.control };
+        let lines = [broker, control];
         [lines[0].as_fd(), lines[1].as_fd(), self.pidfd.as_fd()]
     }
 
@@ -133,6 +139,7 @@ impl Worker {
 
     /// Asks how it goes, unless it still owes the answer.
     pub(super) fn ask(&mut self) {
+        self.asked = 0;
         if self.pulse.beat() && Order::Report.send(&self.control, None).is_err() {
             // It takes no orders, which is as good as no answer.
             tracing::debug!(pid = self.pid, "a worker cannot be asked how it goes");
@@ -167,9 +174,15 @@ impl Worker {
         self.pid
     }
 
+    /// Whether it is listened to: it has not asked too much since the last
+    /// tick.
+    fn may_ask(&self) -> bool {
+        !self.has_hung_up && self.asked < MOST_ASKS
+    }
+
     /// Whether a request waits.
     pub(super) fn has_asked(&self) -> bool {
-        !self.has_hung_up && is_readable(self.broker.as_fd())
+        self.may_ask() && is_readable(self.broker.as_fd())
     }
 
     /// Answers one request; false: there was none that could be answered. A
@@ -180,6 +193,7 @@ impl Worker {
         admission: &mut Admission,
         limits: &Limits,
     ) -> bool {
+        self.asked += 1;
         let mut bytes = [0; ASK_BYTES];
         let received = match passing::receive(&self.broker, &mut bytes) {
             Ok(received) if received.bytes > 0 => received,

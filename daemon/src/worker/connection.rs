@@ -48,7 +48,10 @@ pub(crate) async fn serve(stream: UnixStream, open: Open) {
         sending: None,
     };
     match connection.talk().await {
-        Ok(()) | Err(IntakeError::Closed) => {}
+        // It may have closed its sending half only, and wait for answers.
+        Ok(()) | Err(IntakeError::Closed) => {
+            let _deaf = timeout(Duration::from_secs(1), connection.flush()).await;
+        }
         Err(error) => {
             tracing::debug!(%error, "a connection ends");
             let reply = complain(ComplaintCode::BadRequest, &error);
@@ -208,8 +211,14 @@ impl Connection {
 
     /// Sends what must not be left half, then a last answer.
     async fn last_word(&mut self, reply: &Reply) -> io::Result<()> {
-        self.streaming = None;
         self.reply(reply)?;
+        self.flush().await
+    }
+
+    /// Sends what must not be left half, and the answers that wait; ends the
+    /// stream.
+    async fn flush(&mut self) -> io::Result<()> {
+        self.streaming = None;
         loop {
             self.load()?;
             if self.sending.is_none() {

@@ -66,6 +66,11 @@ impl Raw {
     /// The next answer; data before it is thrown away.
     pub(super) fn ask(&mut self, message: &Value) -> Value {
         self.tell(message);
+        self.ask_nothing()
+    }
+
+    /// The next answer to what was asked already.
+    pub(super) fn ask_nothing(&mut self) -> Value {
         loop {
             if let Frame::Control(answer) = self.hear().unwrap() {
                 return answer;

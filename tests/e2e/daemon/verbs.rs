@@ -107,7 +107,10 @@ fn half_a_connection_is_none() {
     let ebsd = Ebsd::start(&scene, "");
     let mut half = Raw::new(&ebsd.socket);
     assert_eq!(half.start("page_fault", sleeper.pid())["reply"], "started");
+    half.tell(&json!({"verb": "sessions"}));
     half.stream.shutdown(std::net::Shutdown::Write).unwrap();
+    // What was asked is answered.
+    assert!(half.ask_nothing()["sessions"].is_array());
     let mut watcher = Raw::new(&ebsd.socket);
     wait_for("its session has ended", || {
         watcher.ask(&json!({"verb": "sessions"}))["sessions"].as_array().unwrap().is_empty()
