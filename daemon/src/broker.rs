@@ -11,7 +11,7 @@ mod client;
 mod grant;
 mod reservation;
 
-pub(crate) use ask::{ANSWER_BYTES, ASK_BYTES, Answer, Ask, JobWords, Wanted};
+pub(crate) use ask::{ANSWER_BYTES, ASK_BYTES, Answer, Ask, JobWords, KernelFile, Wanted};
 pub(crate) use client::{Broker, Brokered, NotGranted};
 pub(crate) use grant::{Grants, Kernel, Stranger, is_alive, pid_of};
 pub(crate) use reservation::{Granted, Reservation, Unreserved};

@@ -56,3 +56,4 @@ pub use request::{Modes, Request, Target};
 pub use sampling::Sampling;
 pub use session::{OpenError, Pass, Session, SessionError, Settings, Sink, TargetState, Woken};
 pub use source::{Chosen, SourceChoice};
+pub use synthesize::Sight;

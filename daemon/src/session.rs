@@ -34,6 +34,7 @@ use crate::attach::{AttachError, Attached, attach};
 use crate::command::Command;
 use crate::ledger::Ledger;
 use crate::permission::Scrub;
+use crate::synthesize::Sight;
 use crate::{Cgroup, Fallback, Plan, PlannedEvent, Target, open_files};
 use attrs::Attrs;
 pub use error::{OpenError, SessionError};
@@ -44,7 +45,7 @@ use opener::Opener;
 use owner::{Owner, Owners};
 use pass::Lane;
 pub use pass::Pass;
-use preamble::Described;
+use preamble::{Described, Describer};
 use retired::Retired;
 use rings::CpuRings;
 use sink::Outbox;
@@ -71,6 +72,8 @@ pub struct Settings {
     pub count: Option<u64>,
     /// Samples that show something of the kernel are dropped, and counted.
     pub scrub: bool,
+    /// How running processes are looked at, to be described.
+    pub sight: Sight,
     /// Where /proc is: `/`.
     pub root: PathBuf,
 }
@@ -83,6 +86,7 @@ impl Default for Settings {
             cgroup: None,
             count: None,
             scrub: false,
+            sight: Sight::default(),
             root: "/".into(),
         }
     }
@@ -217,7 +221,7 @@ impl Session {
         let ids = ids(&attached)?;
         let is_sampled = matches!(plan.target, Target::Process(_));
         let described = match plan.target {
-            Target::Process(pid) => Described::tree(&settings.root.join("proc"), &attrs.side, pid),
+            Target::Process(_) => Describer::new(plan.target, &settings, &attrs.side).describe(),
             Target::Command | Target::System | Target::Cgroup => Described::default(),
         };
         let lane = |ring: &CpuRings| Lane::new(Owner::of(ring.cpu, &attrs, &ids));

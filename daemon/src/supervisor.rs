@@ -283,8 +283,9 @@ impl Supervisor {
     }
 
     fn hand_over(&mut self, stream: &UnixStream, user: Credentials) -> io::Result<()> {
-        let serves = |worker: &&Worker| worker.user == user && !worker.outdated;
-        if let Some(worker) = self.workers.iter().find(serves) {
+        let serves =
+            |worker: &&mut Worker| worker.user == user && !worker.outdated && !worker.leaving;
+        if let Some(worker) = self.workers.iter_mut().find(serves) {
             match worker.give(stream.as_fd()) {
                 Ok(()) => {
                     self.admission.connected(worker.holder());
@@ -296,7 +297,7 @@ impl Supervisor {
             }
         }
         let permissions = self.config.policy.permissions(&user);
-        let worker = Worker::start(user, permissions, self.config.limits)?;
+        let mut worker = Worker::start(user, permissions, self.config.limits)?;
         worker.give(stream.as_fd())?;
         self.admission.connected(worker.holder());
         self.workers.push(worker);

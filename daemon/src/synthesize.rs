@@ -5,6 +5,7 @@
 mod kernel;
 mod maps;
 mod process;
+mod sight;
 
 use std::path::Path;
 
@@ -14,12 +15,14 @@ use crate::sys::event::NATIVE_ORDER;
 
 pub(crate) use kernel::kernel;
 pub(crate) use process::Processes;
+pub use sight::Sight;
 
 /// Appends records with the trailer that the side attr gives to all.
 #[derive(Debug)]
 pub(crate) struct Synthesizer<'a> {
     /// /proc.
     proc: &'a Path,
+    sight: Sight,
     trailer: Vec<u8>,
     /// The side attr asks for mappings that are not executable, too.
     data_mappings: bool,
@@ -34,7 +37,19 @@ impl<'a> Synthesizer<'a> {
     pub(crate) fn new(proc: &'a Path, side: &Attr) -> Synthesizer<'a> {
         let trailer = Synthesizer::trailer(side);
         let data_mappings = side.flags.contains(AttrFlags::MMAP_DATA);
-        Synthesizer { proc, trailer, data_mappings, records: 0, left_out: 0 }
+        Synthesizer {
+            proc,
+            sight: Sight::default(),
+            trailer,
+            data_mappings,
+            records: 0,
+            left_out: 0,
+        }
+    }
+
+    /// Looks at processes and the kernel that way.
+    pub(crate) fn seeing(self, sight: &Sight) -> Synthesizer<'a> {
+        Synthesizer { sight: sight.clone(), ..self }
     }
 
     /// As many zeros as the trailer of `side`'s records has.

@@ -8,5 +8,6 @@ pub(crate) mod inherited;
 pub(crate) mod mapping;
 pub(crate) mod oracle;
 pub(crate) mod peer;
+pub(crate) mod procmap;
 pub(crate) mod ptrace;
 pub(crate) mod spawn;

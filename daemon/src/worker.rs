@@ -22,11 +22,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::task::LocalSet;
+use tokio::time::timeout;
 
 use crate::broker::Broker;
 use crate::control::{ORDER_BYTES, Order};
@@ -37,6 +39,11 @@ use crate::supervisor::Limits;
 use crate::sys::peer::take_descriptors;
 use confine::{Files, confine};
 use hub::Hub;
+
+/// So long a worker stays without connections and sessions.
+const IDLE: Duration = Duration::from_secs(30);
+/// It looks that often.
+const TICK: Duration = Duration::from_secs(5);
 
 /// What a worker starts with.
 #[derive(Debug)]
@@ -75,17 +82,28 @@ fn live(start: Start) -> io::Result<()> {
 async fn serve(control: OwnedFd, hub: Rc<Hub>) -> io::Result<()> {
     let control = listening(control)?;
     tokio::task::spawn_local(watch::watch(Rc::clone(&hub)));
+    let (mut given, mut idle) = (0u64, None);
     loop {
+        idle = if hub.is_idle() { idle.or(Some(Instant::now())) } else { None };
+        if idle.is_some_and(|since| since.elapsed() > IDLE) && hub.may_leave(given) {
+            return Ok(());
+        }
         let mut order = [0; ORDER_BYTES];
-        let received = control
-            .async_io(Interest::READABLE, || passing::receive(control.as_fd(), &mut order))
-            .await?;
+        let receive = || passing::receive(control.as_fd(), &mut order);
+        let Ok(received) = timeout(TICK, control.async_io(Interest::READABLE, receive)).await
+        else {
+            continue;
+        };
+        let received = received?;
         if received.bytes == 0 {
             hub.stop_all("the daemon is ending").await;
             return Ok(());
         }
         match Order::of(order[0]) {
             Some(Order::Client) => {
+                given += 1;
+                // Its task has not begun yet.
+                idle = None;
                 for fd in received.fds {
                     // Not before it is here: see supervisor::turned_away.
                     let _since_6_16 = take_descriptors(&fd, true);

@@ -4,6 +4,7 @@ mod authorization;
 mod clients;
 mod confinement;
 mod conservation;
+mod describing;
 mod guards;
 mod killed;
 mod limits;

@@ -56,6 +56,11 @@ pub(crate) enum Ask {
     },
     /// /proc/PID/maps of a process under a grant.
     Maps { grant: u64, pid: i32 },
+    /// A list of the kernel's, with its addresses, under a grant for kernel
+    /// mode.
+    Kernel { grant: u64, file: KernelFile },
+    /// May this worker end, having been given so many connections?
+    Leave { given: u64 },
     /// The grant is not needed any more.
     Release { grant: u64 },
     /// So many bytes, for a session's rings or a client's queue.
@@ -64,6 +69,23 @@ pub(crate) enum Ask {
     Free { reservation: u64 },
     /// A connection has ended. Not answered.
     Closed,
+}
+
+/// A file of /proc that hides addresses from whom they are not for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KernelFile {
+    Symbols,
+    Modules,
+}
+
+impl KernelFile {
+    /// Its name in /proc.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            KernelFile::Symbols => "kallsyms",
+            KernelFile::Modules => "modules",
+        }
+    }
 }
 
 /// What the supervisor answers.
@@ -148,6 +170,10 @@ impl Ask {
             }
             Ask::Free { reservation } => words[..2].copy_from_slice(&[6, *reservation]),
             Ask::Closed => words[0] = 7,
+            Ask::Leave { given } => words[..2].copy_from_slice(&[9, *given]),
+            Ask::Kernel { grant, file } => {
+                words[..3].copy_from_slice(&[8, *grant, u64::from(*file == KernelFile::Modules)]);
+            }
         }
         let mut bytes = [0; ASK_BYTES];
         for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
@@ -206,6 +232,15 @@ impl Ask {
             }),
             6 => Some(Ask::Free { reservation: words[1] }),
             7 => Some(Ask::Closed),
+            8 => Some(Ask::Kernel {
+                grant: words[1],
+                file: match words[2] {
+                    0 => KernelFile::Symbols,
+                    1 => KernelFile::Modules,
+                    _ => return None,
+                },
+            }),
+            9 => Some(Ask::Leave { given: words[1] }),
             _ => None,
         }
     }
@@ -268,6 +303,9 @@ mod tests {
             Ask::Reserve { bytes: 0, session: false },
             Ask::Free { reservation: 9 },
             Ask::Closed,
+            Ask::Leave { given: 3 },
+            Ask::Kernel { grant: 2, file: KernelFile::Symbols },
+            Ask::Kernel { grant: 2, file: KernelFile::Modules },
         ] {
             assert_eq!(Ask::decode(&ask.encode()), Some(ask));
         }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::{ANSWER_BYTES, Answer, Ask, JobWords};
+use super::{ANSWER_BYTES, Answer, Ask, JobWords, KernelFile};
 use crate::passing;
 use crate::permission::Permissions;
 use crate::session::kernel::{Kernel, Linux};
@@ -82,6 +82,12 @@ impl Broker {
         }
     }
 
+    /// Whether this worker, which has been given so many connections, may
+    /// end: not when another one is under way.
+    pub(crate) fn leave(&self, given: u64) -> bool {
+        self.ask(&Ask::Leave { given }, None).is_ok_and(|(answer, _)| answer.errno == 0)
+    }
+
     /// Gives a grant back.
     pub(crate) fn release(&self, grant: u64) {
         // Where the supervisor has gone there is nothing to release.
@@ -94,9 +100,14 @@ impl Broker {
     }
 
     /// /proc/PID/maps of a process of the grant.
-    #[expect(dead_code, reason = "the description of others' processes is the next step")]
     pub(crate) fn maps(&self, grant: u64, pid: i32) -> io::Result<OwnedFd> {
         let (answer, fd) = self.ask(&Ask::Maps { grant, pid }, None)?;
+        received(answer, fd)
+    }
+
+    /// A list of the kernel's, with its addresses.
+    pub(crate) fn kernel(&self, grant: u64, file: KernelFile) -> io::Result<OwnedFd> {
+        let (answer, fd) = self.ask(&Ask::Kernel { grant, file }, None)?;
         received(answer, fd)
     }
 }

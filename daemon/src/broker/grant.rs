@@ -10,7 +10,7 @@ use std::path::Path;
 use record::{Attr, Pid};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{Answer, Ask, JobWords, Wanted};
+use super::{Answer, Ask, JobWords, KernelFile, Wanted};
 use crate::credentials::Credentials;
 use crate::permission::{Permissions, restrict, weaker};
 use crate::session::attrs::Attrs;
@@ -41,6 +41,8 @@ struct Grant {
     /// What may be opened, or less.
     attrs: Vec<Attr>,
     place: Granted,
+    /// Kernel code is sampled, and so its addresses shown.
+    kernel: bool,
     /// Policy has nothing on the target: its user may look at it, which a
     /// set-user-ID program that it executes ends.
     while_looked_at: bool,
@@ -152,6 +154,9 @@ impl Grants {
                 .open(grant, (tid, cpu), &attr, fd)
                 .and_then(|event| self.unless_changed(grant, tid, stranger).map(|()| event)),
             Ask::Maps { grant, pid } => self.maps(grant, pid),
+            Ask::Kernel { grant, file } => self.kernel(grant, file),
+            // Whoever gives it connections knows.
+            Ask::Leave { .. } => return (Answer::refused(libc::EINVAL), None),
             Ask::Release { grant } => {
                 self.granted.remove(&grant);
                 return (Answer::done(0), None);
@@ -205,7 +210,8 @@ impl Grants {
         self.next += 1;
         let has_others = self.permissions.contains(Permissions::OTHERS_TASKS);
         let while_looked_at = matches!(place, Granted::Process(_)) && !has_others;
-        self.granted.insert(number, Grant { attrs, place, while_looked_at });
+        self.granted
+            .insert(number, Grant { attrs, place, kernel: job.modes.kernel, while_looked_at });
         Answer::done(number)
     }
 
@@ -268,20 +274,65 @@ impl Grants {
         Ok(())
     }
 
+    /// Of the grant's process, or what descends from it; of any, where the
+    /// system is granted.
     fn maps(&self, grant: u64, pid: i32) -> Result<OwnedFd, Answer> {
         let grant = self.granted.get(&grant).ok_or(Answer::refused(libc::EBADF))?;
-        match &grant.place {
-            Granted::System | Granted::Cgroup(_) if pid > 0 => {}
+        let before = Descent::of(pid).ok_or(Answer::refused(libc::ESRCH))?;
+        let is_granted = match &grant.place {
+            Granted::System | Granted::Cgroup(_) => true,
             // Its own user reads it without being granted anything.
-            Granted::Process(process) if process.pid == pid && !grant.while_looked_at => {}
-            _ => return Err(Answer::refused(libc::EACCES)),
+            Granted::Process(_) if grant.while_looked_at => false,
+            Granted::Process(process) => process.is_alive() && before.is_below(process.pid),
+        };
+        if !is_granted {
+            return Err(Answer::refused(libc::EACCES));
         }
         let file = File::open(format!("/proc/{pid}/maps"))
             .map_err(|error| Answer::refused(errno(&error)))?;
-        if !grant.place.is_there() {
+        // The same process still: the number may have become another's.
+        if Descent::of(pid).as_ref() != Some(&before) || !grant.place.is_there() {
             return Err(Answer::refused(libc::ESRCH));
         }
         Ok(file.into())
+    }
+
+    /// The supervisor may see the addresses in it (CAP_SYSLOG).
+    fn kernel(&self, grant: u64, file: KernelFile) -> Result<OwnedFd, Answer> {
+        let grant = self.granted.get(&grant).ok_or(Answer::refused(libc::EBADF))?;
+        if !grant.kernel {
+            return Err(Answer::refused(libc::EACCES));
+        }
+        let file = File::open(Path::new("/proc").join(file.name()));
+        file.map(OwnedFd::from).map_err(|error| Answer::refused(errno(&error)))
+    }
+}
+
+/// A process and those that it descends from, each with its start time.
+#[derive(Debug, PartialEq, Eq)]
+struct Descent(Vec<(i32, String)>);
+
+impl Descent {
+    /// None: there is no such process.
+    fn of(pid: i32) -> Option<Descent> {
+        let mut line = Vec::new();
+        let mut next = pid;
+        // Numbers may change while they are read: no line is endless.
+        while next > 0 && line.len() < 1000 {
+            let Ok(stat) = std::fs::read(format!("/proc/{next}/stat")) else { break };
+            let stat = String::from_utf8_lossy(&stat);
+            let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+            // Fields 4 and 22 of proc_pid_stat(5).
+            let parent = fields.nth(1)?.parse().ok()?;
+            line.push((next, fields.nth(17)?.to_owned()));
+            next = parent;
+        }
+        (!line.is_empty()).then_some(Descent(line))
+    }
+
+    /// Whether it is that process, or one that descends from it.
+    fn is_below(&self, pid: i32) -> bool {
+        self.0.iter().any(|(one, _)| *one == pid)
     }
 }
 

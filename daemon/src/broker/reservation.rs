@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{Ask, Broker, Brokered};
+use crate::Sight;
 use crate::guard::Full;
 
 /// So long it is held, nobody else is given these bytes.
@@ -60,6 +61,12 @@ pub(crate) struct Granted {
 impl Granted {
     pub(crate) fn new(broker: &Arc<Broker>, number: u64) -> Granted {
         Granted { broker: Arc::clone(broker), number }
+    }
+
+    /// How processes and the kernel are looked at under it, as long as it
+    /// lasts.
+    pub(crate) fn sight(&self) -> Sight {
+        Sight::of_daemon(Some((Arc::clone(&self.broker), self.number)))
     }
 
     /// The kernel that opens events under it.

@@ -1,18 +1,19 @@
 //! What a stream says before its first record.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use record::stream::{Cache, EventName, Feature, write};
 use record::{Attr, Pid, SampleFilter, SampleType};
 use rustc_hash::FxHashMap;
 
 use super::attrs::Attrs;
-use super::{Session, SessionError, Sink};
+use super::{Session, SessionError, Settings, Sink};
 use crate::facts::{CacheKind, Facts};
-use crate::synthesize::{Processes, Synthesizer, kernel};
+use crate::synthesize::{Processes, Sight, Synthesizer, kernel};
 use crate::sys::event::NATIVE_ORDER;
-use crate::{Fallback, PlannedEvent, Target};
+use crate::{Cgroup, Fallback, PlannedEvent, Target};
 
 /// Bytes kept of a word whose command line does not fit a record.
 const LONG_WORD: usize = 4096;
@@ -60,10 +61,16 @@ impl Session {
         announce(&announced, facts, command_line, &mut self.outbox.bytes)?;
         let out = &mut self.outbox.bytes;
         let proc = self.settings.root.join("proc");
-        let mut synthesizer = Synthesizer::new(&proc, &self.attrs.side);
+        let mut synthesizer =
+            Synthesizer::new(&proc, &self.attrs.side).seeing(&self.settings.sight);
         kernel(&mut synthesizer, out);
         self.outbox.side += synthesizer.records;
         self.outbox.flush(sink, &mut self.ledger).map_err(SessionError::Sink)
+    }
+
+    /// What describes the session's processes for a reader who comes later.
+    pub(crate) fn describer(&self) -> Describer {
+        Describer::new(self.plan.target, &self.settings, &self.attrs.side)
     }
 
     /// Writes names and mappings of processes that were there before
@@ -72,13 +79,10 @@ impl Session {
         let mut described = std::mem::take(&mut self.described);
         let mut result = self.describe(&mut described, sink);
         if self.plan.target.is_of_cpus() {
-            let proc = self.settings.root.join("proc");
-            let side = self.attrs.side.clone();
-            let mut synthesizer = Synthesizer::new(&proc, &side);
-            let mut processes = match &self.settings.cgroup {
-                Some(cgroup) if self.plan.target == Target::Cgroup => Processes::of(cgroup),
-                _ => Processes::all(&proc),
-            };
+            let describer = self.describer();
+            let proc = describer.root.join("proc");
+            let mut synthesizer = describer.synthesizer(&proc);
+            let mut processes = describer.processes(&proc);
             while processes.next(&mut synthesizer, &mut described.bytes) {
                 described.take_counts(&mut synthesizer);
                 result = result.and(self.describe(&mut described, sink));
@@ -143,6 +147,66 @@ pub(crate) struct Described {
     pub(crate) bytes: Vec<u8>,
     pub(crate) records: u64,
     pub(crate) left_out: u64,
+}
+
+/// Describes the processes of a target as they are when it is asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Describer {
+    target: Target,
+    /// The process to begin with, where it is one and what it started.
+    first: Option<Pid>,
+    cgroup: Option<Arc<Cgroup>>,
+    side: Attr,
+    sight: Sight,
+    root: PathBuf,
+}
+
+impl Describer {
+    pub(super) fn new(target: Target, settings: &Settings, side: &Attr) -> Describer {
+        let first = match target {
+            Target::Process(pid) => Some(pid),
+            Target::Command => settings.held.as_ref().map(|(pid, _)| *pid),
+            Target::System | Target::Cgroup => None,
+        };
+        Describer {
+            target,
+            first,
+            cgroup: settings.cgroup.clone(),
+            side: side.clone(),
+            sight: settings.sight.clone(),
+            root: settings.root.clone(),
+        }
+    }
+
+    fn synthesizer<'p>(&self, proc: &'p Path) -> Synthesizer<'p> {
+        Synthesizer::new(proc, &self.side).seeing(&self.sight)
+    }
+
+    fn processes(&self, proc: &Path) -> Processes {
+        match (&self.cgroup, self.first) {
+            (Some(cgroup), _) if self.target == Target::Cgroup => Processes::of(cgroup),
+            (_, Some(pid)) => Processes::tree(proc, pid),
+            _ => Processes::all(proc),
+        }
+    }
+
+    /// Names and mappings.
+    pub(crate) fn describe(&self) -> Described {
+        let proc = self.root.join("proc");
+        let mut described = Described::default();
+        let mut synthesizer = self.synthesizer(&proc);
+        let mut processes = self.processes(&proc);
+        while processes.next(&mut synthesizer, &mut described.bytes) {}
+        described.take_counts(&mut synthesizer);
+        described
+    }
+
+    /// The same, and that this is all.
+    pub(crate) fn describe_whole(&self) -> Described {
+        let mut described = self.describe();
+        write::finished_init(NATIVE_ORDER, &mut described.bytes);
+        described
+    }
 }
 
 impl Described {

@@ -33,6 +33,10 @@ pub(super) struct Worker {
     /// The policy has changed since it started: who connects is served by
     /// another one.
     pub(super) outdated: bool,
+    /// It has been let go, and serves nobody else.
+    pub(super) leaving: bool,
+    /// Connections that it was given.
+    given: u64,
     /// Whether it answers, and its sessions move.
     pub(super) pulse: Pulse,
     /// What it reported last.
@@ -105,6 +109,8 @@ impl Worker {
             user,
             permissions,
             outdated: false,
+            leaving: false,
+            given: 0,
             pulse: Pulse::default(),
             report: Report::default(),
             pid,
@@ -133,8 +139,10 @@ impl Worker {
     pub(super) const WATCHED: usize = 3;
 
     /// Gives it a connection. `WouldBlock`: it takes none at present.
-    pub(super) fn give(&self, stream: BorrowedFd<'_>) -> io::Result<()> {
-        Order::Client.send(&self.control, Some(stream))
+    pub(super) fn give(&mut self, stream: BorrowedFd<'_>) -> io::Result<()> {
+        Order::Client.send(&self.control, Some(stream))?;
+        self.given += 1;
+        Ok(())
     }
 
     /// Asks how it goes, unless it still owes the answer.
@@ -223,6 +231,7 @@ impl Worker {
                 admission.closed(holder);
                 return true;
             }
+            Some(Ask::Leave { given }) => (self.let_go(given), None),
             Some(ask) => self.grants.answer(ask, fd, stranger),
             None => (Answer::refused(libc::EINVAL), None),
         };
@@ -234,6 +243,15 @@ impl Worker {
             self.kill();
         }
         sent.is_ok()
+    }
+
+    /// Lets it end, unless a connection is on its way to it.
+    fn let_go(&mut self, given: u64) -> Answer {
+        if given != self.given {
+            return Answer::refused(libc::EBUSY);
+        }
+        self.leaving = true;
+        Answer::done(0)
     }
 
     /// Whether it has ended; it is reaped then.

@@ -1,13 +1,14 @@
 //! The kernel's own code: its text, and its modules.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use record::side::{FileIdentity, Mapping};
 use record::{Misc, Pid, SideRecord, Task, Tid};
 
 use super::Synthesizer;
+use crate::broker::KernelFile;
 
 /// PERF_RECORD_MISC_KERNEL.
 const KERNEL: Misc = Misc(1);
@@ -27,8 +28,10 @@ struct Code {
 /// boot put the kernel. One more for each module. Nothing when addresses are
 /// hidden (kptr_restrict).
 pub(crate) fn kernel(synthesizer: &mut Synthesizer<'_>, out: &mut Vec<u8>) {
-    let text = text(synthesizer.proc);
-    let modules = fs::read_to_string(synthesizer.proc.join("modules")).unwrap_or_default();
+    let proc = synthesizer.proc;
+    let open = |file| synthesizer.sight.kernel(proc, file);
+    let text = open(KernelFile::Symbols).ok().and_then(|symbols| text(symbols, proc));
+    let modules = open(KernelFile::Modules).and_then(io::read_to_string).unwrap_or_default();
     for code in text.into_iter().chain(modules.lines().filter_map(module)) {
         let record = SideRecord::Mmap(Mapping {
             task: Task { pid: Pid(-1), tid: Tid(0) },
@@ -49,8 +52,8 @@ pub(crate) fn kernel(synthesizer: &mut Synthesizer<'_>, out: &mut Vec<u8>) {
 /// Making that list up to `_etext`, after a hundred thousand symbols, costs
 /// the kernel 40 ms; it stops at `_text`, near the front, where /proc/iomem
 /// tells the length.
-fn text(proc: &Path) -> Option<Code> {
-    let lines = BufReader::new(File::open(proc.join("kallsyms")).ok()?).split(b'\n');
+fn text(symbols: File, proc: &Path) -> Option<Code> {
+    let lines = BufReader::new(symbols).split(b'\n');
     let known_length =
         fs::read_to_string(proc.join("iomem")).ok().and_then(|map| code_length(&map));
     let (mut text, mut stext, mut etext) = (None, None, None);
@@ -103,6 +106,10 @@ fn module(line: &str) -> Option<Code> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn text(proc: &Path) -> Option<Code> {
+        super::text(File::open(proc.join("kallsyms")).ok()?, proc)
+    }
 
     fn proc(kallsyms: &str) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();

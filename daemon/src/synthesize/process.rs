@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -12,6 +12,7 @@ use record::side::{FileIdentity, Mapping};
 use record::{Misc, Pid, SideRecord, Task, Tid};
 
 use super::{Synthesizer, maps};
+use crate::sys::procmap;
 use crate::{Cgroup, build_id};
 
 /// Files whose build id is remembered.
@@ -79,34 +80,27 @@ impl Processes {
         synthesizer: &mut Synthesizer<'_>,
         out: &mut Vec<u8>,
     ) {
-        let Ok(maps) = File::open(directory.join("maps")) else { return };
+        let Ok(maps) = synthesizer.sight.maps(directory, pid) else { return };
+        if !synthesizer.sight.opens_files() {
+            match asked(pid, &maps, synthesizer, out) {
+                Ok(()) => return,
+                // Before Linux 6.11 only the text tells, without build ids.
+                Err(error) if error.raw_os_error() == Some(libc::ENOTTY) => {}
+                Err(_) => return,
+            }
+        }
         for line in BufReader::new(maps).split(b'\n').map_while(Result::ok) {
             let Some(line) = maps::parse(&line) else { continue };
             if !(line.is_executable() || synthesizer.data_mappings) {
                 continue;
             }
-            let build_id = self.build_id(directory, &line);
+            let opens = synthesizer.sight.opens_files();
+            let build_id = if opens { self.build_id(directory, &line) } else { None };
             let file = match &build_id {
                 Some(id) => FileIdentity::BuildId(id),
-                None => FileIdentity::Inode {
-                    major: line.major,
-                    minor: line.minor,
-                    inode: line.inode,
-                    generation: 0,
-                },
+                None => inode(&line),
             };
-            let record = SideRecord::Mmap2(Mapping {
-                task: Task { pid: Pid(pid), tid: Tid(pid) },
-                start: line.start,
-                length: line.end.saturating_sub(line.start),
-                page_offset: line.offset,
-                file,
-                protection: Some(line.protection),
-                flags: Some(line.flags),
-                path: if line.path.is_empty() { b"//anon" } else { line.path },
-            });
-            let data = if line.is_executable() { 0 } else { Misc::MMAP_DATA.0 };
-            synthesizer.append(&record, Misc(USER | data), out);
+            mapping(pid, (&line, file), synthesizer, out);
         }
     }
 
@@ -117,6 +111,60 @@ impl Processes {
         let key = (line.major, line.minor, line.inode);
         self.build_ids.entry(key).or_insert_with(|| build_id::read(&open(directory, line)?)).clone()
     }
+}
+
+/// Asks the kernel for one mapping after the other.
+fn asked(
+    pid: i32,
+    maps: &File,
+    synthesizer: &mut Synthesizer<'_>,
+    out: &mut Vec<u8>,
+) -> io::Result<()> {
+    let mut address = 0;
+    while let Some(mapped) = procmap::next(maps, address, !synthesizer.data_mappings)? {
+        address = mapped.end;
+        let line = maps::Line {
+            start: mapped.start,
+            end: mapped.end,
+            protection: mapped.protection,
+            flags: mapped.flags,
+            offset: mapped.offset,
+            major: mapped.major,
+            minor: mapped.minor,
+            inode: mapped.inode,
+            path: &mapped.name,
+        };
+        let file = match &mapped.build_id {
+            Some(id) if line.is_executable() => FileIdentity::BuildId(id),
+            _ => inode(&line),
+        };
+        mapping(pid, (&line, file), synthesizer, out);
+    }
+    Ok(())
+}
+
+fn inode(line: &maps::Line<'_>) -> FileIdentity<'static> {
+    FileIdentity::Inode { major: line.major, minor: line.minor, inode: line.inode, generation: 0 }
+}
+
+fn mapping(
+    pid: i32,
+    (line, file): (&maps::Line<'_>, FileIdentity<'_>),
+    synthesizer: &mut Synthesizer<'_>,
+    out: &mut Vec<u8>,
+) {
+    let record = SideRecord::Mmap2(Mapping {
+        task: Task { pid: Pid(pid), tid: Tid(pid) },
+        start: line.start,
+        length: line.end.saturating_sub(line.start),
+        page_offset: line.offset,
+        file,
+        protection: Some(line.protection),
+        flags: Some(line.flags),
+        path: if line.path.is_empty() { b"//anon" } else { line.path },
+    });
+    let data = if line.is_executable() { 0 } else { Misc::MMAP_DATA.0 };
+    synthesizer.append(&record, Misc(USER | data), out);
 }
 
 /// PERF_RECORD_MISC_USER.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use super::Open;
@@ -24,6 +25,7 @@ use crate::catalogue::{self, Availability};
 use crate::protocol::{
     Asked, Complaint, ComplaintCode, OLDEST, Reply, TypeLine, VERSION, Verb, common,
 };
+use crate::session::preamble::{Described, Describer};
 
 /// Program and version.
 const DAEMON: &str = concat!("ebsd ", env!("CARGO_PKG_VERSION"));
@@ -79,14 +81,31 @@ struct Streaming {
     ear: pipe::Receiver,
     /// Of the chunk that is being sent, what does not fit one frame.
     rest: Option<Parcel>,
+    describing: Describing,
     /// The queue's bytes, as long as there is the queue.
     _reserved: Reservation,
 }
 
-/// Waits until there may be something in the queue; for ever where there is
-/// none.
-async fn rung(streaming: &Option<Streaming>) -> io::Result<()> {
+/// The processes as they are when a client joins a session that runs.
+enum Describing {
+    /// Not of one's own session, and not twice.
+    Not,
+    /// Once the stream's preamble has come: then the client is subscribed.
+    Wanted(Arc<Describer>),
+    Made(JoinHandle<Described>),
+}
+
+/// Waits until there may be something in the queue, or the processes are
+/// described; for ever where there is no stream.
+async fn rung(streaming: &mut Option<Streaming>) -> io::Result<()> {
     let Some(streaming) = streaming else { return std::future::pending().await };
+    if let Describing::Made(described) = &mut streaming.describing {
+        let described = described.await?;
+        streaming.describing = Describing::Not;
+        streaming.share.took(0, described.records);
+        streaming.rest = Parcel::data(described.bytes.into())?;
+        return Ok(());
+    }
     streaming.ear.readable().await?;
     let mut rings = [0; 256];
     match streaming.ear.try_read(&mut rings) {
@@ -177,8 +196,16 @@ impl Connection {
         let abandoned = streaming.outlet.is_abandoned();
         let parcel = match streaming.rest.take() {
             Some(rest) => Some(rest),
+            None if matches!(streaming.describing, Describing::Made(_)) => None,
             None => match streaming.outlet.take() {
-                Some(Item::Bytes(bytes)) => Parcel::data(bytes)?,
+                Some(Item::Bytes(bytes)) => {
+                    if let Describing::Wanted(describer) = &streaming.describing {
+                        let describer = Arc::clone(describer);
+                        let made = spawn_blocking(move || describer.describe_whole());
+                        streaming.describing = Describing::Made(made);
+                    }
+                    Parcel::data(bytes)?
+                }
                 Some(Item::End(ending)) => {
                     let client = streaming.share.account(&ending.session);
                     let end = Reply::End {
@@ -240,12 +267,12 @@ impl Connection {
             )),
             Verb::Start { job, when_slow } => {
                 let (started, subscription) = self.hub.start(&job, pidfd, when_slow).await?;
-                self.stream_from(subscription)?;
+                self.stream_from(subscription, Describing::Not)?;
                 Ok(Reply::Started(started))
             }
             Verb::Attach { session, when_slow } => {
-                let (joined, subscription) = self.hub.join(session, when_slow)?;
-                self.stream_from(subscription)?;
+                let (joined, subscription, describer) = self.hub.join(session, when_slow)?;
+                self.stream_from(subscription, Describing::Wanted(describer))?;
                 Ok(Reply::Joined(joined))
             }
             Verb::Stats { session } => Ok(Reply::Stats(self.hub.stats(session).await?)),
@@ -265,10 +292,16 @@ impl Connection {
         }
     }
 
-    fn stream_from(&mut self, subscription: Subscription) -> Result<(), Complaint> {
+    fn stream_from(
+        &mut self,
+        subscription: Subscription,
+        describing: Describing,
+    ) -> Result<(), Complaint> {
         let Subscription { outlet, ear, share, reserved } = subscription;
         let ear = pipe::Receiver::from_owned_fd(ear.into()).map_err(failed)?;
-        self.streaming = Some(Streaming { outlet, share, ear, rest: None, _reserved: reserved });
+        let rest = None;
+        self.streaming =
+            Some(Streaming { outlet, share, ear, rest, describing, _reserved: reserved });
         Ok(())
     }
 }

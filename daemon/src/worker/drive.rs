@@ -19,6 +19,7 @@ use crate::permission::{Permissions, restrict};
 use crate::protocol::{Account, Complaint};
 use crate::session::interval::{Change, now};
 use crate::session::kernel::Linux;
+use crate::session::preamble::Describer;
 use crate::session::{Session, Settings, Sink, TargetState};
 use crate::{Facts, Plan};
 
@@ -77,6 +78,8 @@ pub(crate) struct Drive {
 pub(crate) struct Opened {
     pub(crate) name: String,
     pub(crate) notes: Vec<String>,
+    /// For clients that join later.
+    pub(crate) describer: Describer,
 }
 
 impl Drive {
@@ -87,7 +90,8 @@ impl Drive {
             Err(complaint) => return opened(Err(complaint)),
         };
         let notes = self.plan.notes.iter().chain(session.notes()).cloned().collect();
-        opened(Ok(Opened { name: self.plan.name.clone(), notes }));
+        let describer = session.describer();
+        opened(Ok(Opened { name: self.plan.name.clone(), notes, describer }));
         let fan = Fan::new(session.trailer(), session.places());
         let mut running = Running {
             drive: &self,

@@ -26,6 +26,7 @@ use crate::guard::rate::{self, TooOften};
 use crate::permission::Permissions;
 use crate::protocol::{Complaint, ComplaintCode, Joined, SessionLine, Stats, WhenSlow};
 use crate::session::interval::Change;
+use crate::session::preamble::Describer;
 use crate::supervisor::Limits;
 
 /// So long a session's thread may take to answer: it looks up a few times a
@@ -61,6 +62,7 @@ pub(super) struct Running {
     pub(super) bell: Bell,
     pub(super) progress: Arc<Progress>,
     pub(super) plan: Rc<Plan>,
+    pub(super) describer: Arc<Describer>,
     /// Turns of the thread when they were looked at last.
     pub(super) beats: Cell<u64>,
 }
@@ -125,17 +127,31 @@ impl Hub {
         &self,
         session: u64,
         when_slow: WhenSlow,
-    ) -> Result<(Joined, Subscription), Complaint> {
+    ) -> Result<(Joined, Subscription, Arc<Describer>), Complaint> {
         self.with(session, |_| Some(()))?;
         let (subscriber, subscription) = self.subscribe(when_slow)?;
-        let joined = self.with(session, |running| {
-            running.tell(Order::Join(Box::new(subscriber))).then(|| Joined {
+        let (joined, describer) = self.with(session, |running| {
+            let joined = || Joined {
                 stream: running.stream.clone(),
                 name: running.name.clone(),
                 notes: running.notes.clone(),
-            })
+            };
+            let told = running.tell(Order::Join(Box::new(subscriber)));
+            told.then(|| (joined(), Arc::clone(&running.describer)))
         })?;
-        Ok((joined, subscription))
+        Ok((joined, subscription, describer))
+    }
+
+    /// Whether nobody is served, and nothing sampled.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.forget_ended();
+        self.connections.get() == 0 && self.sessions.borrow().is_empty()
+    }
+
+    /// Whether the supervisor lets this worker end, which was given so many
+    /// connections.
+    pub(crate) fn may_leave(&self, given: u64) -> bool {
+        self.broker.leave(given)
     }
 
     /// Both ends of a queue, whose bytes are set aside.

@@ -19,7 +19,7 @@ use crate::control::Word;
 use crate::permission::Permissions;
 use crate::protocol::{Complaint, ComplaintCode, Job, Reply, Started, WhenSlow};
 use crate::session::Settings;
-use crate::{Facts, Plan, Request, Target};
+use crate::{Facts, Plan, Request, Sight, Target};
 
 /// A plan, and under what right it is opened.
 struct Planned {
@@ -154,6 +154,7 @@ impl Hub {
             cgroup: checked.cgroup.clone(),
             count: job.count,
             scrub,
+            sight: granted.as_ref().map_or_else(|| Sight::of_daemon(None), Granted::sight),
             ..Settings::default()
         };
         let (orders, receiver) = mpsc::channel();
@@ -190,7 +191,7 @@ impl Hub {
             code: ComplaintCode::Failed,
             text: "the session ended while it was opened".into(),
         };
-        let Opened { name, notes } = opened.await.map_err(ended)??;
+        let Opened { name, notes, describer } = opened.await.map_err(ended)??;
         let stream = format!("{:016x}", rand_word());
         let session = self.keep(Running {
             name: name.clone(),
@@ -202,6 +203,7 @@ impl Hub {
             bell: ringer,
             progress,
             plan: kept,
+            describer: Arc::new(describer),
             beats: Cell::new(0),
         });
         Ok((Started { session, stream, name, notes, granted: by_policy }, subscription))

@@ -1,6 +1,9 @@
 //! Workers: whose they are, what they may, and who may look into them.
 
-use std::fs;
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use hardmeter_tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 
@@ -107,6 +110,27 @@ fn nobody_looks_into_a_worker() {
     ebs.signal(rustix::process::Signal::INT);
     ebs.finish();
     sleeper.finish();
+    ebsd.end();
+}
+
+#[test]
+fn a_worker_without_work_ends_and_the_next_client_gets_another() {
+    let test = "a_worker_without_work_ends_and_the_next_client_gets_another";
+    let scene = Scene::new();
+    let ebsd = Ebsd::start(&scene, "");
+    let raw = super::raw::Raw::new(&ebsd.socket);
+    let [first] = workers(&ebsd)[..] else { panic!("{test}: one worker: {:?}", workers(&ebsd)) };
+    thread::sleep(Duration::from_secs(33));
+    assert_eq!(workers(&ebsd), [first], "a client that says nothing keeps it");
+    drop(raw);
+    let begun = Instant::now();
+    while !workers(&ebsd).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it has ended long ago");
+        thread::sleep(Duration::from_millis(100));
+    }
+    assert!(begun.elapsed() > Duration::from_secs(25), "after half a minute: {begun:?}");
+    let _served = super::raw::Raw::new(&ebsd.socket);
+    assert_ne!(workers(&ebsd), [first]);
     ebsd.end();
 }
 

@@ -17,6 +17,8 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 
+use crate::sys::procmap::PROCMAP_QUERY;
+
 /// What a worker does with files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Files {
@@ -206,15 +208,16 @@ const OLDER: [c_long; 7] = [
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: [c_long; 0] = [];
 
-/// ioctl(2): of events, of the runtime's sockets.
-const IOCTLS: [u64; 7] = [
+/// ioctl(2): of events, of mappings, of the runtime's sockets.
+const IOCTLS: [u64; 8] = [
     0x2400,      // PERF_EVENT_IOC_ENABLE
     0x2401,      // PERF_EVENT_IOC_DISABLE
     0x4008_2404, // PERF_EVENT_IOC_PERIOD
     0x2405,      // PERF_EVENT_IOC_SET_OUTPUT
     0x8008_2407, // PERF_EVENT_IOC_ID
-    0x5421,      // FIONBIO
-    0x5401,      // TCGETS
+    PROCMAP_QUERY as u64,
+    0x5421, // FIONBIO
+    0x5401, // TCGETS
 ];
 
 /// prctl(2): names of threads, and what rustix asks for the page size.
