@@ -84,7 +84,7 @@ async fn serve(control: OwnedFd, hub: Rc<Hub>) -> io::Result<()> {
     tokio::task::spawn_local(watch::watch(Rc::clone(&hub)));
     let (mut given, mut idle) = (0u64, None);
     loop {
-        idle = if hub.is_idle() { idle.or(Some(Instant::now())) } else { None };
+        idle = if hub.has_no_work() { idle.or(Some(Instant::now())) } else { None };
         if idle.is_some_and(|since| since.elapsed() > IDLE) && hub.may_leave(given) {
             return Ok(());
         }

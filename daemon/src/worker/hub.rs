@@ -143,7 +143,7 @@ impl Hub {
     }
 
     /// Whether nobody is served, and nothing sampled.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub(crate) fn has_no_work(&self) -> bool {
         self.forget_ended();
         self.connections.get() == 0 && self.sessions.borrow().is_empty()
     }
