@@ -22,7 +22,7 @@ mod thin;
 mod wait;
 
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,6 +31,7 @@ use record::{Pid, Tid};
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use crate::attach::{AttachError, Attached, attach};
+use crate::broker::is_alive;
 use crate::command::Command;
 use crate::ledger::Ledger;
 use crate::permission::Scrub;
@@ -66,6 +67,9 @@ pub struct Settings {
     /// For [`Target::Command`] without a command here: somebody else's child
     /// that waits before its exec.
     pub held: Option<(Pid, Arc<OwnedFd>)>,
+    /// For [`Target::Process`], where a pidfd named it: its number alone may
+    /// become another's before the attach.
+    pub process: Option<Arc<OwnedFd>>,
     /// For [`Target::Cgroup`].
     pub cgroup: Option<Arc<Cgroup>>,
     /// Samples after which sampling stops; None: no limit.
@@ -83,6 +87,7 @@ impl Default for Settings {
         Settings {
             command: Vec::new(),
             held: None,
+            process: None,
             cgroup: None,
             count: None,
             scrub: false,
@@ -206,10 +211,16 @@ impl Session {
                 let pid = command.as_ref().map_or(held, Command::pid);
                 let set = opener.open(Some(Tid(pid.0)))?;
                 attached.sets.push(set.ok_or(AttachError::Gone { pid })?);
+                still_alive(pid, pidfd.as_ref())?;
             }
             Target::Process(pid) => {
                 attached = attach_on_own_thread(pid, &settings, &mut opener)?;
-                pidfd = Some(open_pidfd(pid)?);
+                let named = settings.process.as_ref().map(|named| named.try_clone()).transpose();
+                pidfd = named.map_err(SessionError::system("dup"))?;
+                still_alive(pid, pidfd.as_ref())?;
+                if pidfd.is_none() {
+                    pidfd = Some(open_pidfd(pid)?);
+                }
             }
         }
         let Outcome { attrs, given_up, notes: lessons } = opener.into_outcome();
@@ -338,6 +349,15 @@ fn attach_on_own_thread(
         let tracer = scope.spawn(|| attach(pid, &proc, opener));
         tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// Whether what was opened by number is the process that was named: as long
+/// as that is alive, nobody else has its number.
+fn still_alive(pid: Pid, named: Option<&OwnedFd>) -> Result<(), AttachError> {
+    match named {
+        Some(pidfd) if !is_alive(pidfd.as_fd()) => Err(AttachError::Gone { pid }),
+        _ => Ok(()),
+    }
 }
 
 fn open_pidfd(pid: Pid) -> Result<OwnedFd, AttachError> {

@@ -140,17 +140,20 @@ impl Hub {
         let Planned { mut plan, facts, granted } = planned;
         self.check_rate(&plan, None)?;
         let reserved = self.reserve(&mut plan, job.ring_pages.is_some())?;
-        let held = match (&checked.process, checked.request.target) {
-            (Some((pid, pidfd)), Target::Command) => {
-                Some((*pid, Arc::new(pidfd.try_clone().map_err(failed)?)))
-            }
-            _ => None,
+        let named = match &checked.process {
+            Some((pid, pidfd)) => Some((*pid, Arc::new(pidfd.try_clone().map_err(failed)?))),
+            None => None,
+        };
+        let (held, process) = match checked.request.target {
+            Target::Command => (named, None),
+            _ => (None, named.map(|(_, pidfd)| pidfd)),
         };
         let permissions = if granted.is_some() { self.permissions } else { Permissions::empty() };
         let by_policy = granted.as_ref().map(|_| "policy".to_owned());
         let scrub = !checked.request.modes.kernel;
         let settings = Settings {
             held,
+            process,
             cgroup: checked.cgroup.clone(),
             count: job.count,
             scrub,

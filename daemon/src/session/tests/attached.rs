@@ -223,3 +223,30 @@ fn children_killed_at_birth_do_not_delay_the_attach() {
         assert_eq!(ledger.unaccounted(), Some(0), "{ledger:?}");
     }
 }
+
+#[test]
+fn a_number_that_has_become_anothers_is_not_sampled() {
+    if events_refused() {
+        return;
+    }
+    let sleeper = || StdCommand::new("sleep").arg("60").spawn().unwrap();
+    let pid = |child: &Child| Pid(i32::try_from(child.id()).unwrap());
+    let (mut named, mut other) = (sleeper(), sleeper());
+    let pidfd = Arc::new(open_pidfd(pid(&named)).unwrap());
+    // As if the number were the other's by now: what it named has ended.
+    let open = |process: &Arc<OwnedFd>, target| {
+        let settings = Settings { process: Some(Arc::clone(process)), ..Settings::default() };
+        Session::open(plan_of(PAGE_FAULTS, target, 1), settings)
+    };
+    assert!(open(&pidfd, Target::Process(pid(&named))).is_ok());
+    named.kill().unwrap();
+    named.wait().unwrap();
+    let refused = open(&pidfd, Target::Process(pid(&other))).unwrap_err();
+    assert!(matches!(refused, SessionError::Attach(AttachError::Gone { .. })), "{refused}");
+    let held = Some((pid(&other), pidfd));
+    let settings = Settings { held, ..Settings::default() };
+    let refused = Session::open(plan_of(PAGE_FAULTS, Target::Command, 1), settings).unwrap_err();
+    assert!(matches!(refused, SessionError::Attach(AttachError::Gone { .. })), "{refused}");
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
