@@ -37,12 +37,31 @@ use crate::session::retired::Retired;
 use task::TaskState;
 use watch::Watch;
 
-/// So long it may take to seize all threads, and as long to become certain.
-/// Waiting costs the target nothing but the halts at its clones.
-const DEADLINE: Duration = Duration::from_secs(5);
-/// So long it may take to open all events: 2,400 took 13.6 s while 1,200 busy
-/// threads shared 2 CPUs.
-const OPEN_DEADLINE: Duration = Duration::from_secs(20);
+/// How far an attach goes before it makes do with what it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// So long it may take to seize all threads, and as long to become
+    /// certain. Waiting costs the target nothing but the halts at its clones.
+    pub seize: Duration,
+    /// So long it may take to open all events: 2,400 took 13.6 s while 1,200
+    /// busy threads shared 2 CPUs.
+    pub open: Duration,
+    /// So many events are opened, and those of one thread at least.
+    pub events: usize,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { seize: Duration::from_secs(5), open: Duration::from_secs(20), events: usize::MAX }
+    }
+}
+
+impl Effort {
+    /// One of so long altogether.
+    pub(crate) fn within(all: Duration, events: usize) -> Effort {
+        Effort { seize: all / 4, open: all / 2, events }
+    }
+}
 
 /// Why a process was not attached to.
 #[derive(Debug, thiserror::Error)]
@@ -95,8 +114,9 @@ pub(crate) struct Certainty {
     pub(crate) untraced: bool,
     /// Threads not shown to be outside a clone when time was up.
     pub(crate) unproven: usize,
-    /// Threads without events when time was up.
+    /// Threads without events when time, or the number of events, was up.
     pub(crate) unopened: usize,
+    pub(crate) effort: Effort,
 }
 
 impl Certainty {
@@ -116,15 +136,19 @@ impl Certainty {
                 "{} threads were too busy for a certain attach within {} s: what they started \
                  meanwhile may be counted in part",
                 self.unproven,
-                DEADLINE.as_secs()
+                self.effort.seize.as_secs_f64()
             ));
         }
         if self.unopened > 0 {
             notes.push(format!(
-                "{} threads are not sampled: the process is too busy to attach to all within \
-                 {} s; attach again when it does less",
+                "{} threads are not sampled: the process is too busy, or has too many threads, to \
+                 attach to all within {} s{}; attach again when it does less",
                 self.unopened,
-                (DEADLINE + OPEN_DEADLINE).as_secs()
+                (self.effort.seize + self.effort.open).as_secs_f64(),
+                match self.effort.events {
+                    usize::MAX => String::new(),
+                    events => format!(" and {events} events"),
+                }
             ));
         }
         notes
@@ -145,7 +169,7 @@ pub(crate) struct Attached {
 pub(crate) fn attach(
     pid: Pid,
     proc: &Path,
-    opener: &mut Opener<'_>,
+    (opener, effort): (&mut Opener<'_>, Effort),
 ) -> Result<Attached, AttachError> {
     let state = TaskState::read(proc, pid.0)
         .map_err(|error| AttachError::Look { pid, error })?
@@ -153,7 +177,7 @@ pub(crate) fn attach(
     if state.leader != pid.0 {
         return Err(AttachError::Thread { tid: Tid(pid.0), leader: Pid(state.leader) });
     }
-    let target = Process { pid, proc: proc.to_owned() };
+    let target = Process { pid, proc: proc.to_owned(), effort };
     if state.dead && target.threads()?.len() <= 1 {
         return Err(AttachError::Zombie { pid });
     }
@@ -175,7 +199,7 @@ fn untraced(
     opener: &mut Opener<'_>,
     may_clone: bool,
 ) -> Result<Attached, AttachError> {
-    let deadline = Instant::now() + OPEN_DEADLINE;
+    let deadline = Instant::now() + target.effort.open;
     let mut seen = BTreeSet::new();
     let mut sets = Vec::new();
     let mut late = 0;
@@ -184,11 +208,16 @@ fn untraced(
         if fresh.is_empty() {
             break;
         }
-        if Instant::now() > deadline && !sets.is_empty() {
+        let is_full = |opener: &Opener<'_>| opener.opened() >= target.effort.events;
+        if (Instant::now() > deadline || is_full(opener)) && !sets.is_empty() {
             late = fresh.len();
             break;
         }
-        for tid in fresh {
+        for (done, &tid) in fresh.iter().enumerate() {
+            if is_full(opener) && !sets.is_empty() {
+                late = fresh.len() - done;
+                break;
+            }
             seen.insert(tid);
             let set = opener.open(Some(Tid(tid)))?;
             if let Some(set) = &set {
@@ -196,8 +225,12 @@ fn untraced(
             }
             sets.extend(set);
         }
+        if late > 0 {
+            break;
+        }
     }
-    let certainty = Certainty { untraced: may_clone, unproven: 0, unopened: late };
+    let certainty =
+        Certainty { untraced: may_clone, unproven: 0, unopened: late, effort: target.effort };
     Ok(Attached { sets, retired: Retired::default(), certainty })
 }
 
@@ -206,6 +239,7 @@ fn untraced(
 struct Process {
     pid: Pid,
     proc: PathBuf,
+    effort: Effort,
 }
 
 impl Process {

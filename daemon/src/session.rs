@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 use record::{Pid, Tid};
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use crate::attach::{AttachError, Attached, attach};
+use crate::attach::{AttachError, Attached, Effort, attach};
 use crate::broker::is_alive;
 use crate::command::Command;
 use crate::ledger::Ledger;
@@ -78,6 +78,8 @@ pub struct Settings {
     pub scrub: bool,
     /// How running processes are looked at, to be described.
     pub sight: Sight,
+    /// How far an attach goes.
+    pub effort: Effort,
     /// Where /proc is: `/`.
     pub root: PathBuf,
 }
@@ -92,6 +94,7 @@ impl Default for Settings {
             count: None,
             scrub: false,
             sight: Sight::default(),
+            effort: Effort::default(),
             root: "/".into(),
         }
     }
@@ -346,7 +349,7 @@ fn attach_on_own_thread(
 ) -> Result<Attached, AttachError> {
     let proc = settings.root.join("proc");
     std::thread::scope(|scope| {
-        let tracer = scope.spawn(|| attach(pid, &proc, opener));
+        let tracer = scope.spawn(|| attach(pid, &proc, (opener, settings.effort)));
         tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use record::Tid;
 
-use super::{AttachError, Attached, Certainty, DEADLINE, OPEN_DEADLINE, Process};
+use super::{AttachError, Attached, Certainty, Process};
 use crate::attach::task::{self, TaskState};
 use crate::session::event_set::EventSet;
 use crate::session::opener::Opener;
@@ -69,7 +69,7 @@ impl<'t> Watch<'t> {
     pub(super) fn new(target: &'t Process) -> Watch<'t> {
         Watch {
             target,
-            deadline: Instant::now() + DEADLINE,
+            deadline: Instant::now() + target.effort.seize,
             tracees: BTreeMap::new(),
             ended: Vec::new(),
             retired: Retired::default(),
@@ -85,17 +85,18 @@ impl<'t> Watch<'t> {
             return Ok(None);
         }
         self.opening = true;
-        self.deadline = Instant::now() + OPEN_DEADLINE;
+        self.deadline = Instant::now() + self.target.effort.open;
         self.open_all(opener)?;
         self.enable_all(opener)?;
-        self.deadline = Instant::now() + DEADLINE;
+        self.deadline = Instant::now() + self.target.effort.seize;
         self.wait_until_proven(opener)?;
         let settled = || self.tracees.values().filter(|t| t.settled);
         let unopened = self.unseized + settled().filter(|t| t.events.is_none()).count();
         let unproven = settled().filter(|t| t.events.is_some() && !t.proven && !t.stopped).count();
         let open = self.tracees.into_values().filter_map(|tracee| tracee.events);
         let sets = open.chain(self.ended).collect();
-        let certainty = Certainty { untraced: false, unproven, unopened };
+        let certainty =
+            Certainty { untraced: false, unproven, unopened, effort: self.target.effort };
         Ok(Some(Attached { sets, retired: self.retired, certainty }))
     }
 
@@ -169,7 +170,7 @@ impl<'t> Watch<'t> {
             let Some((&tid, _)) = next else { return Ok(()) };
             self.open(tid, opener)?;
             self.pump(opener)?;
-            if self.late() {
+            if self.late() || opener.opened() >= self.target.effort.events {
                 return Ok(());
             }
         }

@@ -212,6 +212,11 @@ impl<'s> Opener<'s> {
         }
     }
 
+    /// Events that are open now.
+    pub(crate) fn opened(&self) -> usize {
+        self.opened
+    }
+
     /// Enables a set that was opened here for `task`.
     pub(crate) fn enable(&self, set: &EventSet, task: Tid) -> Result<(), OpenError> {
         set.enable(Some(task)).map_err(|failure| OpenError::event(failure, self.plan))

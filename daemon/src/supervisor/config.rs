@@ -48,6 +48,12 @@ pub struct Limits {
     pub overhead: Size,
     /// Seconds over which both are looked at.
     pub guard_seconds: u32,
+    /// Seconds that an attach may take before it makes do with the threads
+    /// that it has.
+    pub attach_seconds: u32,
+    /// Events, and so descriptors, that a session opens before it makes do
+    /// with the threads that it has.
+    pub events_per_session: u32,
 }
 
 impl Default for Limits {
@@ -64,6 +70,8 @@ impl Default for Limits {
             cpu_percent: 80,
             overhead: Size(64 * MIB),
             guard_seconds: 10,
+            attach_seconds: 2,
+            events_per_session: 16_384,
         }
     }
 }
@@ -160,7 +168,7 @@ impl Config {
             groups.push(Group { gid, permissions });
         }
         let limits = text.limits;
-        let least: [(&'static str, u64, u64); 10] = [
+        let least: [(&'static str, u64, u64); 12] = [
             ("limits.connections_per_user", limits.connections_per_user.into(), 1),
             ("limits.connections", limits.connections.into(), 1),
             ("limits.sessions_per_user", limits.sessions_per_user.into(), 1),
@@ -171,6 +179,8 @@ impl Config {
             ("limits.cpu_percent", limits.cpu_percent.into(), 1),
             ("limits.overhead", limits.overhead.0, 16 << 20),
             ("limits.guard_seconds", limits.guard_seconds.into(), 1),
+            ("limits.attach_seconds", limits.attach_seconds.into(), 1),
+            ("limits.events_per_session", limits.events_per_session.into(), 16),
         ];
         match least.into_iter().find(|(_, value, least)| value < least) {
             Some((what, value, least)) => {

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -14,6 +14,7 @@ use super::complaint;
 use super::drive::{Drive, Opened, Order, Progress};
 use super::hub::{Hub, Running, Subscription, failed, unreserved};
 use super::job::{Checked, check};
+use crate::attach::Effort;
 use crate::broker::{Granted, JobWords, NotGranted, Reservation, Unreserved, Wanted};
 use crate::control::Word;
 use crate::permission::Permissions;
@@ -158,6 +159,10 @@ impl Hub {
             count: job.count,
             scrub,
             sight: granted.as_ref().map_or_else(|| Sight::of_daemon(None), Granted::sight),
+            effort: Effort::within(
+                Duration::from_secs(self.limits.attach_seconds.into()),
+                usize::try_from(self.limits.events_per_session).unwrap_or(usize::MAX),
+            ),
             ..Settings::default()
         };
         let (orders, receiver) = mpsc::channel();

@@ -145,3 +145,81 @@ fn a_change_of_the_kernels_sample_rate_is_told_in_the_stream() {
     assert!(String::from_utf8_lossy(&stream).contains(&told), "in the stream");
     ebsd.end();
 }
+
+#[test]
+fn a_process_of_many_threads_is_attached_to_in_part_and_told_so() {
+    let scene = Scene::new();
+    let program = Workload::Storm.build(&scene);
+    let mut storm = Running::start(scene.command(program).args(["2000", "40", "wait"]));
+    assert_eq!(storm.hear(), "ready");
+    let ebsd = Ebsd::start(&scene, "[limits]\nevents_per_session = 40\n");
+    let mut owner = Raw::new(&ebsd.socket);
+    let started = owner.start("page_fault", storm.pid());
+    assert_eq!(started["reply"], "started", "{started}");
+    let notes = started["notes"].to_string();
+    assert!(notes.contains("threads are not sampled") && notes.contains("40 events"), "{notes}");
+    storm.tell("go");
+    let (_, end) = owner.all();
+    let (delivered, lost) = sums(&end["client"]);
+    assert_eq!(end["client"]["kernel"], delivered + lost, "of those that are: {end}");
+    assert!(delivered < 2000, "{end}");
+    ebsd.end();
+}
+
+#[test]
+fn a_storm_of_threads_does_not_hold_up_an_attach() {
+    let scene = Scene::new();
+    let program = Workload::Threads.build(&scene);
+    let mut threads = Running::start(scene.command(program).args(["100", "20", "3"]));
+    assert_eq!(threads.hear(), "ready");
+    let ebsd = Ebsd::start(&scene, "");
+    let mut owner = Raw::new(&ebsd.socket);
+    let begun = std::time::Instant::now();
+    let started = owner.start("page_fault", threads.pid());
+    assert_eq!(started["reply"], "started", "{started}");
+    let took = begun.elapsed();
+    assert!(took.as_secs() < 10, "2 s and what a busy machine adds: {took:?}, {started}");
+    threads.tell("enough");
+    let (_, end) = owner.all();
+    let (delivered, lost) = sums(&end["client"]);
+    assert_eq!(end["client"]["kernel"], delivered + lost, "{end}");
+    threads.finish().success();
+    ebsd.end();
+}
+
+#[test]
+fn out_of_descriptors_the_daemon_says_so_and_recovers() {
+    let test = "out_of_descriptors_the_daemon_says_so_and_recovers";
+    if !rights::root(test) || !rights::program(test, "prlimit") {
+        return;
+    }
+    let scene = Scene::new();
+    scene.open_commands();
+    let ebsd = Ebsd::start(&scene, "");
+    let mut first = Raw::new(&ebsd.socket);
+    // Room for a connection, and not for the lines to a worker.
+    let open = fs::read_dir(format!("/proc/{}/fd", ebsd.pid())).unwrap().count();
+    let limit = format!("--nofile={}", open + 2);
+    let mut prlimit = scene.command("prlimit");
+    prlimit.args(["--pid", &ebsd.pid().to_string(), &limit]);
+    Running::start(&mut prlimit).finish().success();
+    // Each user takes a worker, and stays.
+    let stays: Vec<Running> = (0..6)
+        .map(|user| {
+            let mut command = User::new(4100 + user).command(&scene, scene.path("bin/ebs"));
+            command.args(["--daemon", "-u", "-t", "page_fault", "-i", "1", "--socket"]);
+            Running::start(command.arg(&ebsd.socket).args(["sleep", "4"]))
+        })
+        .collect();
+    let outcomes: Vec<_> = stays.into_iter().map(|stays| stays.finish().sane()).collect();
+    // Workers have no more than the daemon: what they lack is said, too.
+    let says = |words: &str| outcomes.iter().filter(|o| o.err.contains(words)).count();
+    let failed = outcomes.iter().filter(|outcome| outcome.code() != 0).count();
+    assert!(says("no file descriptor left") > 0, "{outcomes:#?}");
+    // A worker that has too few to begin with ends before it has a word.
+    let told = says("refused: ") + says("limit of open files") + says("the daemon has gone");
+    assert_eq!(failed, told, "{outcomes:#?}");
+    assert_eq!(first.ask(&json!({"verb": "sessions"}))["reply"], "sessions", "it goes on");
+    wait_for("a client is let in", || Raw::welcomed(&ebsd.socket).is_some());
+    ebsd.end();
+}
