@@ -15,6 +15,8 @@ pub enum Program {
     Ebs,
     /// Instruction pointers to routines.
     Eip2r,
+    /// The daemon.
+    Ebsd,
 }
 
 /// Writes the completions of a program for a shell.
@@ -26,6 +28,7 @@ pub fn completions(shell: Shell, program: Program, out: &mut dyn Write) -> Resul
     let (mut grammar, name) = match program {
         Program::Ebs => (with_words(arguments::command()), "ebs"),
         Program::Eip2r => (eip2r::command(), "eip2r"),
+        Program::Ebsd => (daemon::arguments::command(), "ebsd"),
     };
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut grammar, name, &mut text);
@@ -58,12 +61,14 @@ mod tests {
     }
 
     #[test]
-    fn every_shell_has_both_commands() {
+    fn every_shell_has_every_command() {
         for shell in Shell::value_variants() {
             let ebs = text(*shell, Program::Ebs);
             assert!(ebs.contains("report") && ebs.contains("interval"), "{shell}");
             let eip2r = text(*shell, Program::Eip2r);
             assert!(eip2r.contains("eip2r") && eip2r.contains("kaslr-offset"), "{shell}");
+            let ebsd = text(*shell, Program::Ebsd);
+            assert!(ebsd.contains("check-config"), "{shell}");
         }
     }
 

@@ -43,11 +43,17 @@ fn write_tree(command: &Command, directory: &Path) -> io::Result<()> {
     }
     let mut text = Vec::new();
     write_page(command, &mut text)?;
-    fs::write(directory.join(Man::new(command.clone()).get_filename()), text)
+    fs::write(directory.join(man(command).get_filename()), text)
+}
+
+/// In the section of its kind: daemons are of section 8.
+fn man(command: &Command) -> Man {
+    let section = if command.get_name() == "ebsd" { "8" } else { "1" };
+    Man::new(command.clone()).section(section)
 }
 
 fn write_page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
-    let man = Man::new(command.clone());
+    let man = man(command);
     man.render_title(out)?;
     man.render_name_section(out)?;
     man.render_synopsis_section(out)?;
@@ -157,8 +163,9 @@ mod tests {
     fn pages_are_written_for_all_commands() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let place = directory.path().join("man1");
-        pages(&place, [arguments::command(), eip2r::command()]).expect("pages are written");
-        for name in ["ebs.1", "ebs-report.1", "ebs-script.1", "eip2r.1"] {
+        let commands = [arguments::command(), eip2r::command(), daemon::arguments::command()];
+        pages(&place, commands).expect("pages are written");
+        for name in ["ebs.1", "ebs-report.1", "ebs-script.1", "eip2r.1", "ebsd.8"] {
             let text = fs::read_to_string(place.join(name)).expect(name);
             assert!(text.contains(".TH") && text.contains(".SH OPTIONS"), "{name}");
         }

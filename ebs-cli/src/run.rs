@@ -66,9 +66,10 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::List(arguments) => list::run(&arguments, &mut out)?,
         Invocation::Completions(shell, of) => completions(shell, of, &mut out)?,
         Invocation::Man(None) => pages::page(arguments::command(), &mut out)?,
-        Invocation::Man(Some(directory)) => {
-            pages::pages(&directory, [arguments::command(), eip2r::command()])?
-        }
+        Invocation::Man(Some(directory)) => pages::pages(
+            &directory,
+            [arguments::command(), eip2r::command(), daemon::arguments::command()],
+        )?,
         Invocation::Sample(_) => {}
     }
     out.flush().context("cannot write to stdout")?;
