@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::passing;
 
-pub(crate) use report::{REPORT_BYTES, Report, Word};
+pub(crate) use report::{DRAIN_BOUNDS, FILL_BOUNDS, REPORT_BYTES, Report, Word};
 pub(crate) use tally::{Tally, Told};
 
 /// What the supervisor tells a worker.

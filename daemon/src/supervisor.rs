@@ -4,6 +4,7 @@
 
 mod config;
 mod door;
+mod metrics;
 mod notify;
 mod policy;
 mod pulse;
@@ -29,6 +30,8 @@ use crate::guard::{Admission, Full};
 use crate::protocol::ComplaintCode;
 pub use config::{Config, ConfigError, FileError, Limits, Size};
 use door::{Door, is_out_of_descriptors, out_of_descriptors};
+use metrics::Metrics;
+pub use metrics::Places;
 use notify::Manager;
 pub use policy::{Group, Policy};
 pub use reload::Source;
@@ -101,6 +104,7 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
     // its file's being away for a moment.
     let optional = options.config.optional && !options.config.path.exists();
     let listening = socket::listen(&options.socket, own.uid)?;
+    let metrics = Metrics::listen(&config.metrics)?;
     rights::narrow().map_err(system("capset"))?;
     tracing::info!(socket = %options.socket.display(), uid = own.uid, "listening");
     let mut supervisor = Supervisor {
@@ -114,11 +118,14 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
         gone: Report::default(),
         door: Door::new(),
         admission: Admission::default(),
+        metrics,
+        killed: 0,
     };
     supervisor.manager.ready();
     let result = supervisor.serve(&listening.listener, &signals);
     supervisor.manager.stopping();
     listening.unlink();
+    std::mem::take(&mut supervisor.metrics).unlink();
     supervisor.end();
     result
 }
@@ -136,6 +143,9 @@ struct Supervisor {
     gone: Report,
     door: Door,
     admission: Admission,
+    metrics: Metrics,
+    /// Workers that gave no sign of life.
+    killed: u64,
 }
 
 impl Supervisor {
@@ -143,12 +153,15 @@ impl Supervisor {
         let mut next_tick = Instant::now() + TICK;
         loop {
             let shut = self.door.shut_for();
+            // Where there is no such socket, a pipe that stays silent.
+            let asked = self.metrics.watched().unwrap_or(signals.end());
             let of_workers = self.workers.iter().flat_map(|worker| worker.watched());
-            let mut fds: Vec<PollFd<'_>> = [signals.end(), signals.reload(), listener.as_fd()]
-                .into_iter()
-                .chain(of_workers)
-                .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
-                .collect();
+            let mut fds: Vec<PollFd<'_>> =
+                [signals.end(), signals.reload(), listener.as_fd(), asked]
+                    .into_iter()
+                    .chain(of_workers)
+                    .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+                    .collect();
             if shut.is_some() {
                 // Who waits outside would only wake it.
                 fds[2] = PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::empty());
@@ -160,7 +173,7 @@ impl Supervisor {
                 Err(errno) => return Err(system("poll")(errno.into())),
             }
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-            let [ended, reload, connected, of_workers @ ..] = &ready[..] else { continue };
+            let [ended, reload, connected, asked, of_workers @ ..] = &ready[..] else { continue };
             if *ended {
                 tracing::info!("asked to end");
                 return Ok(());
@@ -174,6 +187,9 @@ impl Supervisor {
             }
             if *connected {
                 self.accept(listener);
+            }
+            if *asked {
+                self.tell_numbers();
             }
             if next_tick <= Instant::now() {
                 next_tick = Instant::now() + TICK;
@@ -224,9 +240,11 @@ impl Supervisor {
                     "a worker is killed: it has not answered, or not moved, for {ticks} s"
                 );
                 worker.kill();
+                self.killed += 1;
             }
             worker.ask();
         }
+        self.write_numbers();
     }
 
     /// Gives one connection to its user's worker.

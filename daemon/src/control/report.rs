@@ -43,10 +43,10 @@ impl Word {
 }
 
 /// Upper bounds of a drain's duration, microseconds; the rest is longer.
-const DRAIN_BOUNDS: [u64; 7] = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
+pub(crate) const DRAIN_BOUNDS: [u32; 7] = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
 /// Upper bounds of the level of the fullest ring, per mille; the rest is
 /// fuller.
-const FILL_BOUNDS: [u64; 6] = [10, 100, 250, 500, 750, 900];
+pub(crate) const FILL_BOUNDS: [u32; 6] = [10, 100, 250, 500, 750, 900];
 
 const DRAINS: usize = DRAIN_BOUNDS.len() + 1;
 const FILLS: usize = FILL_BOUNDS.len() + 1;
@@ -79,6 +79,30 @@ impl Report {
         self.words[word as usize] = value;
     }
 
+    /// Samples lost, by cause.
+    pub(crate) fn lost(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let names = Lost::default().causes().map(|(name, _)| name);
+        names.into_iter().zip(self.words[LOST_AT..DRAINS_AT].iter().copied())
+    }
+
+    /// Drains by duration, as [`DRAIN_BOUNDS`] divides them.
+    pub(crate) fn drains(&self) -> &[u64] {
+        &self.words[DRAINS_AT..FILLS_AT]
+    }
+
+    /// Drains by how full the fullest ring was, as [`FILL_BOUNDS`] divides
+    /// them.
+    pub(crate) fn fills(&self) -> &[u64] {
+        &self.words[FILLS_AT..]
+    }
+
+    /// Takes both what another worker has counted and what it has.
+    pub(crate) fn add(&mut self, other: &Report) {
+        for (sum, more) in self.words.iter_mut().zip(other.words) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
     /// Takes what another worker has counted, and nothing of what it has.
     pub(crate) fn add_counts(&mut self, other: &Report) {
         for (sum, more) in self.words.iter_mut().zip(other.words).skip(Word::Samples as usize) {
@@ -109,12 +133,12 @@ pub(super) fn lost_at(cause: usize) -> usize {
 
 /// Where a drain of this duration is counted.
 pub(super) fn drain_at(microseconds: u64) -> usize {
-    DRAINS_AT + DRAIN_BOUNDS.iter().take_while(|&&bound| microseconds > bound).count()
+    DRAINS_AT + DRAIN_BOUNDS.iter().take_while(|&&bound| microseconds > u64::from(bound)).count()
 }
 
 /// Where a level is counted.
 pub(super) fn fill_at(per_mille: u64) -> usize {
-    FILLS_AT + FILL_BOUNDS.iter().take_while(|&&bound| per_mille > bound).count()
+    FILLS_AT + FILL_BOUNDS.iter().take_while(|&&bound| per_mille > u64::from(bound)).count()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::metrics::Places;
 use super::policy::{Group, Policy};
 use crate::permission::Permission;
 pub use file::FileError;
@@ -20,6 +21,8 @@ pub struct Config {
     pub policy: Policy,
     /// How much.
     pub limits: Limits,
+    /// Where numbers about the daemon are to be had.
+    pub metrics: Places,
 }
 
 /// How much of everything there may be.
@@ -82,6 +85,15 @@ impl Default for Limits {
 struct Text {
     limits: Limits,
     allow: Vec<Allow>,
+    metrics: MetricsText,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct MetricsText {
+    socket: Option<PathBuf>,
+    group: Option<GroupName>,
+    textfile: Option<PathBuf>,
 }
 
 /// By its name or its number.
@@ -157,15 +169,17 @@ impl Config {
         let path = || path.to_owned();
         let text: Text =
             toml::from_str(text).map_err(|error| ConfigError::Text { path: path(), error })?;
+        let gid = |group| match group {
+            GroupName::Number(gid) => Ok(gid),
+            GroupName::Name(name) => {
+                gid_of(&name).ok_or_else(|| ConfigError::Group { path: path(), group: name })
+            }
+        };
+        let MetricsText { socket, group, textfile } = text.metrics;
+        let metrics = Places { socket, gid: group.map(gid).transpose()?, textfile };
         let mut groups = Vec::new();
         for Allow { group, permissions } in text.allow {
-            let gid = match group {
-                GroupName::Number(gid) => gid,
-                GroupName::Name(name) => {
-                    gid_of(&name).ok_or_else(|| ConfigError::Group { path: path(), group: name })?
-                }
-            };
-            groups.push(Group { gid, permissions });
+            groups.push(Group { gid: gid(group)?, permissions });
         }
         let limits = text.limits;
         let least: [(&'static str, u64, u64); 12] = [
@@ -186,7 +200,7 @@ impl Config {
             Some((what, value, least)) => {
                 Err(ConfigError::Limit { path: path(), what, value, least })
             }
-            None => Ok(Config { policy: Policy { groups }, limits }),
+            None => Ok(Config { policy: Policy { groups }, limits, metrics }),
         }
     }
 }

@@ -57,6 +57,10 @@ impl Supervisor {
             tracing::info!("the configuration is read anew, and says what it said");
             return;
         }
+        let listens = |config: &Config| (config.metrics.socket.clone(), config.metrics.gid);
+        if listens(&config) != listens(&self.config) {
+            tracing::warn!("metrics.socket and metrics.group hold from the next start on");
+        }
         self.config = config;
         let (mut revoked, mut widened) = (0, 0);
         for worker in self.workers.iter_mut().filter(|worker| !worker.outdated) {
