@@ -1,5 +1,6 @@
 //! The client's side of the protocol: one connection, blocking.
 
+mod recorded;
 mod remote;
 
 use std::io::{self, Read};
@@ -13,6 +14,7 @@ use crate::protocol::{
     Complaint, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_DAEMON, OLDEST, Parsed, Reply,
     VERSION, Verb, frame, parse,
 };
+pub use recorded::{Ending, Recorded};
 pub use remote::Remote;
 
 /// Where the system's daemon listens.

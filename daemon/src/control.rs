@@ -18,19 +18,23 @@ pub(crate) use tally::{Tally, Told};
 pub(crate) enum Order {
     /// Serve the client whose connection comes along.
     Client,
+    /// Let the client whose connection comes along read the standing session:
+    /// what of it, says what comes behind the byte.
+    Follow,
     /// Say how it goes.
     Report,
     /// End: the user's permissions have changed.
     Revoked,
 }
 
-/// Bytes of every order.
-pub(crate) const ORDER_BYTES: usize = 1;
+/// Bytes of an order at most.
+pub(crate) const ORDER_BYTES: usize = crate::standing::Follow::BYTES;
 
 impl Order {
     fn byte(self) -> u8 {
         match self {
             Order::Client => b'c',
+            Order::Follow => b'f',
             Order::Report => b'r',
             Order::Revoked => b'e',
         }
@@ -38,7 +42,9 @@ impl Order {
 
     /// None: no order.
     pub(crate) fn of(byte: u8) -> Option<Order> {
-        [Order::Client, Order::Report, Order::Revoked].into_iter().find(|one| one.byte() == byte)
+        [Order::Client, Order::Follow, Order::Report, Order::Revoked]
+            .into_iter()
+            .find(|one| one.byte() == byte)
     }
 
     /// Sends it, where there is room at once.
@@ -57,7 +63,7 @@ mod tests {
 
     #[test]
     fn orders_have_bytes_of_their_own() {
-        for order in [Order::Client, Order::Report, Order::Revoked] {
+        for order in [Order::Client, Order::Follow, Order::Report, Order::Revoked] {
             assert_eq!(Order::of(order.byte()), Some(order));
         }
         assert_eq!(Order::of(0), None);

@@ -17,7 +17,7 @@ pub use frame::{
 pub use job::{Job, WhenSlow, WireTarget};
 pub use message::{
     Account, Complaint, ComplaintCode, Joined, Reply, SessionLine, StandingLine, Started, Stats,
-    TypeLine, Verb,
+    TypeLine, Verb, WHOLE,
 };
 pub use request::{Asked, request};
 pub use version::{OLDEST, VERSION, common};

@@ -3,13 +3,23 @@
 //!
 //! docs/segments.md is the specification.
 
+mod clock;
+mod directory;
 mod frame;
 mod header;
-mod scan;
+mod packed;
+mod reader;
+mod recovery;
+mod retention;
 
-pub use frame::{Frame, LONGEST, encode};
+pub(crate) use clock::{Clock, SystemClock};
+pub(crate) use directory::{Directory, Form, Listed};
+pub use frame::{BEFORE, Frame, HEAD, LONGEST, encode};
 pub use header::{HEADER, Header, HeaderError};
-pub use scan::{Scan, scan};
+pub(crate) use packed::{Packed, pack};
+pub use reader::{ReadError, Reader};
+pub(crate) use recovery::{Recovered, recover};
+pub(crate) use retention::{Kept, Retention, expired};
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ mod reload;
 mod rights;
 mod signals;
 mod socket;
+mod standing;
 mod turned_away;
 mod worker;
 
@@ -28,7 +29,7 @@ use crate::control::Report;
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Full};
 use crate::protocol::ComplaintCode;
-pub use config::{Config, ConfigError, FileError, Limits, Size};
+pub use config::{Config, ConfigError, FileError, Limits, Size, Standing};
 use door::{Door, is_out_of_descriptors, out_of_descriptors};
 use metrics::Metrics;
 pub use metrics::Places;
@@ -37,6 +38,7 @@ pub use policy::{Group, Policy};
 pub use reload::Source;
 use signals::Signals;
 pub use socket::SocketError;
+use standing::Desk;
 use turned_away::TurnedAway;
 use worker::Worker;
 
@@ -105,6 +107,9 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
     let optional = options.config.optional && !options.config.path.exists();
     let listening = socket::listen(&options.socket, own.uid)?;
     let metrics = Metrics::listen(&config.metrics)?;
+    // While it may still make directories.
+    let mut desk = Desk::default();
+    desk.set(&config, &own).map_err(system("standing sessions"))?;
     rights::narrow().map_err(system("capset"))?;
     tracing::info!(socket = %options.socket.display(), uid = own.uid, "listening");
     let mut supervisor = Supervisor {
@@ -115,6 +120,7 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
         manager: Manager::of_environment(),
         workers: Vec::new(),
         turned_away: TurnedAway::new(listening.refuses_descriptors),
+        desk,
         gone: Report::default(),
         door: Door::new(),
         admission: Admission::default(),
@@ -139,6 +145,7 @@ struct Supervisor {
     manager: Manager,
     workers: Vec<Worker>,
     turned_away: TurnedAway,
+    desk: Desk,
     /// What workers have counted that have ended.
     gone: Report,
     door: Door,
@@ -153,6 +160,8 @@ impl Supervisor {
         let mut next_tick = Instant::now() + TICK;
         loop {
             let shut = self.door.shut_for();
+            let mut books = (&mut self.gone, &mut self.admission);
+            self.desk.tend(&mut books, &self.config.limits);
             // Where there is no such socket, a pipe that stays silent.
             let asked = self.metrics.watched().unwrap_or(signals.end());
             let of_workers = self.workers.iter().flat_map(|worker| worker.watched());
@@ -160,6 +169,7 @@ impl Supervisor {
                 [signals.end(), signals.reload(), listener.as_fd(), asked]
                     .into_iter()
                     .chain(of_workers)
+                    .chain(self.desk.watched())
                     .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
                     .collect();
             if shut.is_some() {
@@ -201,16 +211,20 @@ impl Supervisor {
     /// Answers workers, hears them, and buries them; `ready` says of each
     /// descriptor that they watch whether there is something.
     fn attend(&mut self, ready: &[bool]) {
+        let (ready, of_desk) = ready.split_at(Worker::WATCHED * self.workers.len());
+        let limits = &self.config.limits;
         for (worker, ready) in self.workers.iter_mut().zip(ready.chunks(Worker::WATCHED)) {
             if let [asks, reports, _] = ready {
                 if *reports {
                     worker.hear();
                 }
                 if *asks {
-                    worker.answer(&Kernel, &mut self.admission, &self.config.limits);
+                    let errands = &mut self.desk.errands(&worker.user);
+                    worker.answer(&Kernel, (&mut self.admission, limits), errands);
                 }
             }
         }
+        self.desk.answer(of_desk, &Kernel, (&mut self.admission, limits));
         let (gone, admission) = (&mut self.gone, &mut self.admission);
         self.workers.retain_mut(|worker| {
             let ended = worker.has_ended();
@@ -226,13 +240,14 @@ impl Supervisor {
 
     /// What is done once a second.
     fn tick(&mut self) {
-        if self.workers.iter().all(|worker| worker.pulse.is_well()) {
+        let is_well = |worker: &Worker| worker.pulse.is_well();
+        if self.workers.iter().chain(self.desk.workers()).all(is_well) {
             self.manager.feed();
         }
         let patience = self.manager.patience().map_or(PATIENCE, |least| least.min(PATIENCE));
         let ticks = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX).max(1);
         self.turned_away.reap();
-        for worker in &mut self.workers {
+        for worker in self.workers.iter_mut().chain(self.desk.workers_mut()) {
             if worker.pulse.has_stood_still(ticks) {
                 tracing::error!(
                     pid = worker.pid(),
@@ -289,9 +304,10 @@ impl Supervisor {
         let limits = &self.config.limits;
         if self.admission.may_connect(uid, limits).is_err() {
             for worker in &mut self.workers {
+                let errands = &mut self.desk.errands(&worker.user);
                 for _ in 0..64 {
                     let asked = worker.has_asked();
-                    if !asked || !worker.answer(&Kernel, &mut self.admission, limits) {
+                    if !asked || !worker.answer(&Kernel, (&mut self.admission, limits), errands) {
                         break;
                     }
                 }
@@ -315,7 +331,7 @@ impl Supervisor {
             }
         }
         let permissions = self.config.policy.permissions(&user);
-        let mut worker = Worker::start(user, permissions, self.config.limits)?;
+        let mut worker = Worker::start(user, permissions, self.config.limits, None)?;
         worker.give(stream.as_fd())?;
         self.admission.connected(worker.holder());
         self.workers.push(worker);
@@ -325,7 +341,8 @@ impl Supervisor {
     /// Ends all workers.
     fn end(&mut self) {
         let workers = std::mem::take(&mut self.workers);
-        let mut ending: Vec<_> = workers.into_iter().map(Worker::end).collect();
+        let ending = workers.into_iter().map(Worker::end);
+        let mut ending: Vec<_> = ending.chain(self.desk.end()).collect();
         let deadline = Instant::now() + GRACE;
         while !ending.is_empty() && Instant::now() < deadline {
             ending.retain_mut(|worker| !worker.has_ended());

@@ -35,10 +35,12 @@ use crate::control::{ORDER_BYTES, Order};
 use crate::credentials::Credentials;
 use crate::passing;
 use crate::permission::Permissions;
+use crate::standing::{Follow, Post, Role, follow, keep};
 use crate::supervisor::Limits;
 use crate::sys::peer::take_descriptors;
 use confine::{Files, confine};
-use hub::Hub;
+pub(crate) use hub::{Hub, Subscription};
+pub(crate) use job::Checked;
 
 /// So long a worker stays without connections and sessions.
 const IDLE: Duration = Duration::from_secs(30);
@@ -56,6 +58,8 @@ pub(crate) struct Start {
     /// Orders come through it; its end is the worker's.
     pub(crate) control: OwnedFd,
     pub(crate) broker: OwnedFd,
+    /// The standing session that it keeps; None: it serves a user.
+    pub(crate) standing: Option<Role>,
 }
 
 /// A worker's life, in a process of its own that is not dumpable; gives its
@@ -71,20 +75,30 @@ pub(crate) fn run(start: Start) -> u8 {
 }
 
 fn live(start: Start) -> io::Result<()> {
-    let Start { user, supervisor, permissions, limits, control, broker } = start;
-    confine(&user, supervisor, Files::Read)?;
+    let Start { user, supervisor, permissions, limits, control, broker, standing } = start;
+    let files = if standing.is_some() { Files::Record } else { Files::Read };
+    confine(&user, supervisor, files)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let hub = Rc::new(Hub::new((user, permissions), limits, Arc::new(Broker::new(broker))));
-    LocalSet::new().block_on(&runtime, serve(control, hub))
+    let post = standing.map(Post::new).transpose()?.map(Rc::new);
+    let result = LocalSet::new().block_on(&runtime, serve(control, hub, post.clone()));
+    if let Some(post) = post.and_then(Rc::into_inner) {
+        post.finish();
+    }
+    result
 }
 
 /// Does what the supervisor orders, until it closes the control socket.
-async fn serve(control: OwnedFd, hub: Rc<Hub>) -> io::Result<()> {
+async fn serve(control: OwnedFd, hub: Rc<Hub>, post: Option<Rc<Post>>) -> io::Result<()> {
     let control = listening(control)?;
     tokio::task::spawn_local(watch::watch(Rc::clone(&hub)));
     let (mut given, mut idle) = (0u64, None);
+    if let Some(post) = &post {
+        tokio::task::spawn_local(keep(Rc::clone(post), Rc::clone(&hub)));
+    }
     loop {
-        idle = if hub.has_no_work() { idle.or(Some(Instant::now())) } else { None };
+        idle =
+            if hub.has_no_work() && post.is_none() { idle.or(Some(Instant::now())) } else { None };
         if idle.is_some_and(|since| since.elapsed() > IDLE) && hub.may_leave(given) {
             return Ok(());
         }
@@ -114,6 +128,13 @@ async fn serve(control: OwnedFd, hub: Rc<Hub>) -> io::Result<()> {
                         }
                         Err(error) => tracing::error!(%error, "a connection could not be served"),
                     }
+                }
+            }
+            Some(Order::Follow) => {
+                let what = Follow::decode(&order).zip(post.as_ref());
+                for (fd, (what, post)) in received.fds.into_iter().zip(what) {
+                    let reader = (listening(fd)?, Rc::clone(&hub));
+                    tokio::task::spawn_local(follow(reader, what, Rc::clone(post)));
                 }
             }
             Some(Order::Report) => report(&control, &hub),

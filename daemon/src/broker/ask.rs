@@ -1,5 +1,6 @@
 //! Requests of workers to the supervisor, in words.
 
+use crate::standing::{NAME_BYTES, STATUS_WORDS};
 use crate::{EventSpec, Modes, Request, Target, catalogue};
 use record::Pid;
 
@@ -69,6 +70,18 @@ pub(crate) enum Ask {
     Free { reservation: u64 },
     /// A connection has ended. Not answered.
     Closed,
+    /// Give this client, whose connection comes with the request, to a
+    /// standing session.
+    Follow {
+        name: [u8; NAME_BYTES],
+        /// Seconds; [`u64::MAX`]: none were said.
+        since: u64,
+        live: bool,
+    },
+    /// A line of the list of standing sessions, by its place.
+    Standing { place: u64 },
+    /// How a standing session goes: by its own worker.
+    Report { status: [u64; STATUS_WORDS] },
 }
 
 /// A file of /proc that hides addresses from whom they are not for.
@@ -174,6 +187,17 @@ impl Ask {
             Ask::Kernel { grant, file } => {
                 words[..3].copy_from_slice(&[8, *grant, u64::from(*file == KernelFile::Modules)]);
             }
+            Ask::Follow { name, since, live } => {
+                words[..3].copy_from_slice(&[10, *since, u64::from(*live)]);
+                for (word, bytes) in words[3..].iter_mut().zip(name.as_chunks::<8>().0) {
+                    *word = u64::from_ne_bytes(*bytes);
+                }
+            }
+            Ask::Standing { place } => words[..2].copy_from_slice(&[11, *place]),
+            Ask::Report { status } => {
+                words[0] = 12;
+                words[1..=STATUS_WORDS].copy_from_slice(status);
+            }
         }
         let mut bytes = [0; ASK_BYTES];
         for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
@@ -241,6 +265,20 @@ impl Ask {
                 },
             }),
             9 => Some(Ask::Leave { given: words[1] }),
+            10 => {
+                let mut name = [0; NAME_BYTES];
+                for (bytes, word) in name.as_chunks_mut::<8>().0.iter_mut().zip(&words[3..]) {
+                    *bytes = word.to_ne_bytes();
+                }
+                let live = [false, true].into_iter().find(|live| u64::from(*live) == words[2])?;
+                Some(Ask::Follow { name, since: words[1], live })
+            }
+            11 => Some(Ask::Standing { place: words[1] }),
+            12 => {
+                let mut status = [0; STATUS_WORDS];
+                status.copy_from_slice(&words[1..=STATUS_WORDS]);
+                Some(Ask::Report { status })
+            }
             _ => None,
         }
     }
@@ -306,6 +344,9 @@ mod tests {
             Ask::Leave { given: 3 },
             Ask::Kernel { grant: 2, file: KernelFile::Symbols },
             Ask::Kernel { grant: 2, file: KernelFile::Modules },
+            Ask::Follow { name: [b'x'; NAME_BYTES], since: u64::MAX, live: true },
+            Ask::Standing { place: 3 },
+            Ask::Report { status: [1, 2, 3, 4, 5] },
         ] {
             assert_eq!(Ask::decode(&ask.encode()), Some(ask));
         }

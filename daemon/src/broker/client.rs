@@ -9,6 +9,7 @@ use super::{ANSWER_BYTES, Answer, Ask, JobWords, KernelFile};
 use crate::passing;
 use crate::permission::Permissions;
 use crate::session::kernel::{Kernel, Linux};
+use crate::standing::{Line, NAME_BYTES, STATUS_WORDS};
 use crate::sys::event::{EncodedAttr, Event, Place};
 
 /// The line to the supervisor. One request at a time: it answers at once,
@@ -45,15 +46,29 @@ impl Broker {
         ask: &Ask,
         fd: Option<BorrowedFd<'_>>,
     ) -> io::Result<(Answer, Option<OwnedFd>)> {
+        self.ask_for(ask, fd, &mut [])
+    }
+
+    /// The same; what comes behind the answer goes into `more`.
+    fn ask_for(
+        &self,
+        ask: &Ask,
+        fd: Option<BorrowedFd<'_>>,
+        more: &mut [u8],
+    ) -> io::Result<(Answer, Option<OwnedFd>)> {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         let fds: Vec<BorrowedFd<'_>> = fd.into_iter().collect();
         passing::send(&*line, &ask.encode(), &fds)?;
-        let mut bytes = [0; ANSWER_BYTES];
+        let mut bytes = vec![0; ANSWER_BYTES + more.len()];
         let received = passing::receive(&*line, &mut bytes)?;
-        if received.bytes != ANSWER_BYTES {
+        let Some((answer, rest)) = bytes.split_first_chunk::<ANSWER_BYTES>() else {
+            return Err(io::Error::other("an answer is longer than that"));
+        };
+        if received.bytes < ANSWER_BYTES {
             return Err(io::Error::other("the supervisor has gone"));
         }
-        Ok((Answer::decode(&bytes), received.fds.into_iter().next()))
+        more.copy_from_slice(rest);
+        Ok((Answer::decode(answer), received.fds.into_iter().next()))
     }
 
     /// Says something that is not answered: nobody waits for a supervisor
@@ -97,6 +112,44 @@ impl Broker {
     /// Says that a connection has ended.
     pub(crate) fn closed(&self) {
         self.tell(&Ask::Closed);
+    }
+
+    /// Gives a client to a standing session; the error's number says why not.
+    pub(crate) fn follow(
+        &self,
+        name: &str,
+        (since, live): (Option<u64>, bool),
+        client: BorrowedFd<'_>,
+    ) -> Result<(), i32> {
+        let mut padded = [0; NAME_BYTES];
+        let text = name.as_bytes();
+        padded.get_mut(..text.len()).ok_or(libc::ENOENT)?.copy_from_slice(text);
+        let ask = Ask::Follow { name: padded, since: since.unwrap_or(u64::MAX), live };
+        match self.ask(&ask, Some(client)) {
+            Ok((Answer { errno: 0, .. }, _)) => Ok(()),
+            Ok((answer, _)) => Err(answer.errno),
+            Err(error) => Err(error.raw_os_error().unwrap_or(libc::EIO)),
+        }
+    }
+
+    /// The standing sessions that this user may read.
+    pub(crate) fn standing(&self) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for place in 0.. {
+            let mut bytes = [0; Line::BYTES];
+            match self.ask_for(&Ask::Standing { place }, None, &mut bytes) {
+                Ok((Answer { errno: 0, .. }, _)) => lines.push(Line::decode(&bytes)),
+                Ok((Answer { errno: libc::EACCES, .. }, _)) => {}
+                Ok(_) | Err(_) => break,
+            }
+        }
+        lines
+    }
+
+    /// Tells how a standing session goes.
+    pub(crate) fn report(&self, status: [u64; STATUS_WORDS]) {
+        // Where the supervisor has gone this ends soon, too.
+        let _gone = self.ask(&Ask::Report { status }, None);
     }
 
     /// /proc/PID/maps of a process of the grant.

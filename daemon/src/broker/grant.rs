@@ -162,7 +162,12 @@ impl Grants {
                 return (Answer::done(0), None);
             }
             // About more than one worker.
-            Ask::Reserve { .. } | Ask::Free { .. } | Ask::Closed => {
+            Ask::Reserve { .. }
+            | Ask::Free { .. }
+            | Ask::Closed
+            | Ask::Follow { .. }
+            | Ask::Standing { .. }
+            | Ask::Report { .. } => {
                 return (Answer::refused(libc::EINVAL), None);
             }
         };

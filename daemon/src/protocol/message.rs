@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Job, WhenSlow};
 
+/// Why the stream of a standing session ends of which nothing is missing.
+pub const WHOLE: &str = "that is all";
+
 /// A request. Fields that a daemon does not know are of newer clients, and
 /// ignored; a verb that it does not know is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -237,6 +240,12 @@ pub struct StandingLine {
     pub state: String,
     /// Bytes that its records take on disk.
     pub bytes: u64,
+    /// Samples that went to disk since its worker was started.
+    #[serde(default)]
+    pub written: u64,
+    /// Samples that did not, by stage.
+    #[serde(default)]
+    pub lost: std::collections::BTreeMap<String, u64>,
 }
 
 /// Why a request was refused.

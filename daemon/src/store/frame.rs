@@ -2,15 +2,19 @@
 
 /// Bytes before a frame's payload: length (u32), checksum (u32), time (u64),
 /// all little-endian.
-pub(super) const BEFORE: usize = 16;
+pub const BEFORE: usize = 16;
 /// Payload bytes of a frame at most: a chunk of a session, and the ring that
 /// was emptied into it.
 pub const LONGEST: usize = 64 * 1024 * 1024;
+/// The time of frames that describe what was there when the segment was
+/// begun: events, machine, processes.
+pub const HEAD: u64 = 0;
 
 /// Whole records of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// When they were handed to the writer, CLOCK_MONOTONIC, nanoseconds.
+    /// When they were handed to the writer, CLOCK_MONOTONIC, nanoseconds;
+    /// [`HEAD`].
     pub time: u64,
     /// The records.
     pub payload: &'a [u8],
@@ -39,13 +43,32 @@ fn checksum(length: u32, frame: &Frame<'_>) -> u32 {
     hasher.finalize()
 }
 
-/// The frame at the front of `bytes`; None: there is no whole one, or its
-/// checksum is wrong.
-pub(super) fn decode(bytes: &[u8]) -> Option<Frame<'_>> {
-    let (before, rest) = bytes.split_first_chunk::<BEFORE>()?;
-    let [l0, l1, l2, l3, c0, c1, c2, c3, time @ ..] = *before;
-    let short = u32::from_le_bytes([l0, l1, l2, l3]);
-    let length = usize::try_from(short).ok().filter(|length| (1..=LONGEST).contains(length))?;
-    let frame = Frame { time: u64::from_le_bytes(time), payload: rest.get(..length)? };
-    (checksum(short, &frame) == u32::from_le_bytes([c0, c1, c2, c3])).then_some(frame)
+/// What stands before a frame's payload.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    short: u32,
+    checksum: u32,
+    time: u64,
+}
+
+impl Before {
+    /// None: no frame is so long, or so short.
+    pub(super) fn decode(bytes: [u8; BEFORE]) -> Option<Before> {
+        let [l0, l1, l2, l3, c0, c1, c2, c3, time @ ..] = bytes;
+        let short = u32::from_le_bytes([l0, l1, l2, l3]);
+        let checksum = u32::from_le_bytes([c0, c1, c2, c3]);
+        let before = Before { short, checksum, time: u64::from_le_bytes(time) };
+        (1..=LONGEST).contains(&before.length()).then_some(before)
+    }
+
+    /// Bytes of the payload.
+    pub(super) fn length(&self) -> usize {
+        usize::try_from(self.short).unwrap_or(usize::MAX)
+    }
+
+    /// The frame, if its checksum is right.
+    pub(super) fn with<'a>(&self, payload: &'a [u8]) -> Option<Frame<'a>> {
+        let frame = Frame { time: self.time, payload };
+        (checksum(self.short, &frame) == self.checksum).then_some(frame)
+    }
 }

@@ -1,7 +1,9 @@
 //! The first bytes of a segment.
 
+use super::clock::Clock;
+
 /// Bytes of a header.
-pub const HEADER: usize = 48;
+pub const HEADER: usize = 72;
 const MAGIC: [u8; 8] = *b"HMSEGMT\0";
 /// The version that is written.
 const VERSION: u32 = 1;
@@ -15,8 +17,15 @@ pub struct Header {
     pub boot: [u8; 16],
     /// CLOCK_REALTIME minus CLOCK_MONOTONIC when it was begun, nanoseconds.
     pub realtime_offset: i64,
-    /// Segments of the session before it.
+    /// Segments of the recording before it, as its file is called.
     pub number: u64,
+    /// Of the sampling that it is of, random: its target was found, or found
+    /// again.
+    pub stream: u64,
+    /// Segments of that sampling before it.
+    pub part: u64,
+    /// When it was begun, CLOCK_MONOTONIC, nanoseconds.
+    pub begun: u64,
 }
 
 /// Bytes that are no segment's beginning.
@@ -44,7 +53,10 @@ impl Header {
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[16..32].copy_from_slice(&self.boot);
         bytes[32..40].copy_from_slice(&self.realtime_offset.to_le_bytes());
-        bytes[40..48].copy_from_slice(&self.number.to_le_bytes());
+        let words = [self.number, self.stream, self.part, self.begun];
+        for (to, word) in bytes[40..].chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
         let checksum = crc32fast::hash(&bytes);
         bytes[12..16].copy_from_slice(&checksum.to_le_bytes());
         bytes
@@ -68,14 +80,28 @@ impl Header {
         if crc32fast::hash(&bytes) != u32::from_le_bytes([c0, c1, c2, c3]) {
             return Err(HeaderError::Checksum);
         }
-        let (mut boot, mut offset, mut number) = ([0; 16], [0; 8], [0; 8]);
+        let mut boot = [0; 16];
         boot.copy_from_slice(&bytes[16..32]);
-        offset.copy_from_slice(&bytes[32..40]);
-        number.copy_from_slice(&bytes[40..48]);
+        let word = |at: usize| {
+            let word = bytes.get(at..at + 8).and_then(|word| word.try_into().ok());
+            word.map_or(0, u64::from_le_bytes)
+        };
         Ok(Header {
             boot,
-            realtime_offset: i64::from_le_bytes(offset),
-            number: u64::from_le_bytes(number),
+            realtime_offset: word(32).cast_signed(),
+            number: word(40),
+            stream: word(48),
+            part: word(56),
+            begun: word(64),
         })
+    }
+
+    /// How long ago a time of this segment was, nanoseconds: by the monotonic
+    /// clock if this is still its boot, whatever was done to the other one.
+    pub(crate) fn age(&self, time: u64, clock: &dyn Clock) -> u64 {
+        if clock.boot() == self.boot {
+            return clock.monotonic().saturating_sub(time);
+        }
+        clock.realtime().saturating_sub(time.saturating_add_signed(self.realtime_offset))
     }
 }

@@ -3,6 +3,7 @@
 mod display;
 mod file;
 mod size;
+mod standing;
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,8 @@ use super::policy::{Group, Policy};
 use crate::permission::Permission;
 pub use file::FileError;
 pub use size::Size;
+pub use standing::Standing;
+use standing::{StandingText, StoreText};
 
 /// The configuration as it is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +26,11 @@ pub struct Config {
     pub limits: Limits,
     /// Where numbers about the daemon are to be had.
     pub metrics: Places,
+    /// What is always recorded.
+    pub standing: Vec<Standing>,
+    /// Who records it; None: `ebsd` where there is such a user, else
+    /// `nobody`.
+    pub store_user: Option<String>,
 }
 
 /// How much of everything there may be.
@@ -85,6 +93,8 @@ impl Default for Limits {
 struct Text {
     limits: Limits,
     allow: Vec<Allow>,
+    store: StoreText,
+    standing: Vec<StandingText>,
     metrics: MetricsText,
 }
 
@@ -102,6 +112,17 @@ struct MetricsText {
 enum GroupName {
     Number(u32),
     Name(String),
+}
+
+impl GroupName {
+    fn gid(self, path: &Path, gid_of: &dyn Fn(&str) -> Option<u32>) -> Result<u32, ConfigError> {
+        match self {
+            GroupName::Number(gid) => Ok(gid),
+            GroupName::Name(group) => {
+                gid_of(&group).ok_or_else(|| ConfigError::Group { path: path.to_owned(), group })
+            }
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -136,6 +157,16 @@ pub enum ConfigError {
         /// As written.
         group: String,
     },
+    /// A standing session that means nothing.
+    #[error("{}: standing session {name:?}: {what}", .path.display())]
+    Standing {
+        /// The file.
+        path: PathBuf,
+        /// As written.
+        name: String,
+        /// What is wrong.
+        what: String,
+    },
     /// A limit that nothing would fit in.
     #[error("{}: {what} is {value}: give at least {least}", .path.display())]
     Limit {
@@ -166,20 +197,14 @@ impl Config {
         path: &Path,
         gid_of: &dyn Fn(&str) -> Option<u32>,
     ) -> Result<Config, ConfigError> {
-        let path = || path.to_owned();
-        let text: Text =
-            toml::from_str(text).map_err(|error| ConfigError::Text { path: path(), error })?;
-        let gid = |group| match group {
-            GroupName::Number(gid) => Ok(gid),
-            GroupName::Name(name) => {
-                gid_of(&name).ok_or_else(|| ConfigError::Group { path: path(), group: name })
-            }
-        };
+        let text: Text = toml::from_str(text)
+            .map_err(|error| ConfigError::Text { path: path.to_owned(), error })?;
         let MetricsText { socket, group, textfile } = text.metrics;
-        let metrics = Places { socket, gid: group.map(gid).transpose()?, textfile };
+        let gid = group.map(|group| group.gid(path, gid_of)).transpose()?;
+        let metrics = Places { socket, gid, textfile };
         let mut groups = Vec::new();
         for Allow { group, permissions } in text.allow {
-            groups.push(Group { gid: gid(group)?, permissions });
+            groups.push(Group { gid: group.gid(path, gid_of)?, permissions });
         }
         let limits = text.limits;
         let least: [(&'static str, u64, u64); 12] = [
@@ -198,9 +223,13 @@ impl Config {
         ];
         match least.into_iter().find(|(_, value, least)| value < least) {
             Some((what, value, least)) => {
-                Err(ConfigError::Limit { path: path(), what, value, least })
+                Err(ConfigError::Limit { path: path.to_owned(), what, value, least })
             }
-            None => Ok(Config { policy: Policy { groups }, limits, metrics }),
+            None => {
+                let standing = standing::parse(text.standing, &text.store, path, gid_of)?;
+                let store_user = text.store.user;
+                Ok(Config { policy: Policy { groups }, limits, metrics, standing, store_user })
+            }
         }
     }
 }

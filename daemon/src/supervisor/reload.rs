@@ -57,6 +57,11 @@ impl Supervisor {
             tracing::info!("the configuration is read anew, and says what it said");
             return;
         }
+        if let Err(error) = self.desk.set(&config, &self.own) {
+            self.reload_failed = true;
+            tracing::error!(%error, "the configuration is not taken; the old one holds");
+            return;
+        }
         let listens = |config: &Config| (config.metrics.socket.clone(), config.metrics.gid);
         if listens(&config) != listens(&self.config) {
             tracing::warn!("metrics.socket and metrics.group hold from the next start on");

@@ -17,6 +17,7 @@ use crate::credentials::Credentials;
 use crate::guard::{Admission, Full, Holder};
 use crate::passing;
 use crate::permission::Permissions;
+use crate::standing::{Follow, Role};
 use crate::sys::peer::take_descriptors;
 use crate::sys::{child, inherited};
 use crate::worker::{self, Start};
@@ -24,12 +25,17 @@ use crate::worker::{self, Start};
 /// Requests that a worker may make between two ticks; an attach to a process
 /// of many threads makes one for each of their events.
 const MOST_ASKS: u32 = 20_000;
+/// Answers requests that are about standing sessions, with what comes behind
+/// the answer; None: it is no such request.
+pub(super) type Errand<'e> = dyn FnMut(&Ask, Option<&OwnedFd>) -> Option<(Answer, Vec<u8>)> + 'e;
 
 /// A worker that runs.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) user: Credentials,
     pub(super) permissions: Permissions,
+    /// It keeps a standing session, and serves nobody.
+    is_standing: bool,
     /// The policy has changed since it started: who connects is served by
     /// another one.
     pub(super) outdated: bool,
@@ -69,6 +75,7 @@ impl Worker {
         user: Credentials,
         permissions: Permissions,
         limits: Limits,
+        standing: Option<&Role>,
     ) -> io::Result<Worker> {
         let (control, theirs) = pair(SocketType::SEQPACKET)?;
         let (broker, their_broker) = pair(SocketType::SEQPACKET)?;
@@ -100,6 +107,7 @@ impl Worker {
                 limits,
                 control,
                 broker,
+                standing: standing.cloned(),
             })
         })?;
         let raw = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
@@ -108,6 +116,7 @@ impl Worker {
         Ok(Worker {
             user,
             permissions,
+            is_standing: standing.is_some(),
             outdated: false,
             leaving: false,
             given: 0,
@@ -133,7 +142,7 @@ impl Worker {
 
     /// As whom it holds what it was given.
     pub(super) fn holder(&self) -> Holder {
-        Holder { worker: self.pid, uid: Some(self.user.uid) }
+        Holder { worker: self.pid, uid: (!self.is_standing).then_some(self.user.uid) }
     }
 
     pub(super) const WATCHED: usize = 3;
@@ -188,6 +197,11 @@ impl Worker {
         !self.has_hung_up && self.asked < MOST_ASKS
     }
 
+    /// Gives it a connection whose client follows its standing session.
+    pub(super) fn give_reader(&self, stream: BorrowedFd<'_>, what: Follow) -> io::Result<()> {
+        passing::send(&self.control, &what.encode(), &[stream]).map(|_| ())
+    }
+
     /// Whether a request waits.
     pub(super) fn has_asked(&self) -> bool {
         self.may_ask() && is_readable(self.broker.as_fd())
@@ -198,8 +212,8 @@ impl Worker {
     pub(super) fn answer(
         &mut self,
         stranger: &dyn Stranger,
-        admission: &mut Admission,
-        limits: &Limits,
+        (admission, limits): (&mut Admission, &Limits),
+        errand: &mut Errand<'_>,
     ) -> bool {
         self.asked += 1;
         let mut bytes = [0; ASK_BYTES];
@@ -218,7 +232,9 @@ impl Worker {
         };
         let fd = received.fds.into_iter().next();
         let holder = self.holder();
-        let (answer, fd) = match Ask::decode(&bytes[..received.bytes]) {
+        let ask = Ask::decode(&bytes[..received.bytes]);
+        let mut more = Vec::new();
+        let (answer, fd) = match ask {
             Some(Ask::Reserve { bytes, session }) => {
                 let reserved = admission.reserve(holder, (bytes, session), limits);
                 (reserved.map_or_else(Full::answer, Answer::done), None)
@@ -232,11 +248,17 @@ impl Worker {
                 return true;
             }
             Some(Ask::Leave { given }) => (self.let_go(given), None),
-            Some(ask) => self.grants.answer(ask, fd, stranger),
+            Some(ask) => match errand(&ask, fd.as_ref()) {
+                Some((answer, behind)) => {
+                    more = behind;
+                    (answer, None)
+                }
+                None => self.grants.answer(ask, fd, stranger),
+            },
             None => (Answer::refused(libc::EINVAL), None),
         };
         let fds: Vec<BorrowedFd<'_>> = fd.as_ref().map(AsFd::as_fd).into_iter().collect();
-        let sent = passing::send(&self.broker, &answer.encode(), &fds);
+        let sent = passing::send(&self.broker, &[&answer.encode()[..], &more].concat(), &fds);
         if let Err(error) = &sent {
             // It waits for each answer, so there is room, or it has ended.
             tracing::warn!(%error, pid = self.pid, "a worker that takes no answers is killed");
@@ -275,6 +297,10 @@ impl Worker {
 }
 
 impl Leaving {
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+
     pub(super) fn has_ended(&mut self) -> bool {
         has_ended(self.pid, self.pidfd.as_fd())
     }

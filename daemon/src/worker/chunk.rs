@@ -182,7 +182,7 @@ impl Gap {
 
 /// Records from here on are of tools, not of the kernel
 /// (PERF_RECORD_USER_TYPE_START).
-const FIRST_OF_TOOLS: u32 = 64;
+pub(crate) const FIRST_OF_TOOLS: u32 = 64;
 
 pub(crate) fn kind(record: &[u8]) -> RecordType {
     let kind = record.first_chunk().map_or(0, |kind| u32::from_ne_bytes(*kind));

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -160,6 +160,18 @@ impl Connection {
             };
             match asked {
                 None => {}
+                Some((Asked::Known(Verb::Follow { name, since_seconds, live }), _))
+                    if self.streaming.is_none() =>
+                {
+                    // Answers before go before it.
+                    self.flush().await?;
+                    let client = self.stream.as_fd();
+                    match self.hub.hand_over(&name, (since_seconds, live), client) {
+                        // Who has it now, answers.
+                        Ok(()) => return Ok(()),
+                        Err(complaint) => self.reply(&Reply::Refused(complaint))?,
+                    }
+                }
                 Some((Asked::Known(verb), pidfd)) => {
                     let answered = self.answer(verb, pidfd).await;
                     self.reply(&answered.unwrap_or_else(Reply::Refused))?;
@@ -286,8 +298,10 @@ impl Connection {
                 self.hub.set_interval(session, interval).await?;
                 Ok(Reply::Done)
             }
-            Verb::Standing | Verb::Follow { .. } => {
-                Ok(complain(ComplaintCode::UnknownVerb, "not served by this daemon"))
+            Verb::Standing => Ok(Reply::Standing { sessions: self.hub.standing() }),
+            Verb::Follow { .. } => {
+                let text = "this connection has a stream already: open another for a second one";
+                Ok(complain(ComplaintCode::BadRequest, text))
             }
         }
     }

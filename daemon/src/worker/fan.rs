@@ -82,6 +82,11 @@ impl Fan {
         self.subscribers.push(subscriber);
     }
 
+    /// The stream goes on with other events.
+    pub(crate) fn describe_as(&mut self, trailer: Vec<u8>, identified: bool) {
+        (self.trailer, self.identified) = (trailer, identified);
+    }
+
     /// Forgets clients that have gone.
     pub(crate) fn prune(&mut self) {
         self.subscribers.retain(|subscriber| !subscriber.feed.is_abandoned());

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,9 +25,12 @@ use crate::control::{Report, Tally, Word};
 use crate::credentials::Credentials;
 use crate::guard::rate::{self, TooOften};
 use crate::permission::Permissions;
-use crate::protocol::{Complaint, ComplaintCode, Joined, SessionLine, Stats, WhenSlow};
+use crate::protocol::{
+    Complaint, ComplaintCode, Joined, SessionLine, StandingLine, Stats, WhenSlow,
+};
 use crate::session::interval::Change;
 use crate::session::preamble::Describer;
+use crate::standing::{Line, STATUS_WORDS};
 use crate::supervisor::Limits;
 
 /// So long a session's thread may take to answer: it looks up a few times a
@@ -155,7 +159,7 @@ impl Hub {
     }
 
     /// Both ends of a queue, whose bytes are set aside.
-    pub(super) fn subscribe(
+    pub(crate) fn subscribe(
         &self,
         when_slow: WhenSlow,
     ) -> Result<(Subscriber, Subscription), Complaint> {
@@ -316,6 +320,39 @@ impl Hub {
         report.set(Word::Clients, self.connections.get());
         report.set(Word::Queued, queued);
         report
+    }
+
+    /// Gives a client to a standing session, which answers it.
+    pub(crate) fn hand_over(
+        &self,
+        name: &str,
+        what: (Option<u64>, bool),
+        client: BorrowedFd<'_>,
+    ) -> Result<(), Complaint> {
+        self.broker.follow(name, what, client).map_err(|errno| {
+            let (code, why) = match errno {
+                libc::ENOENT => (
+                    ComplaintCode::NoSession,
+                    "there is none of that name that you may read; `ebs sessions` lists them",
+                ),
+                libc::EAGAIN => (
+                    ComplaintCode::Busy,
+                    "its worker broke off and is started again: try again in some seconds",
+                ),
+                _ => (ComplaintCode::Failed, "it cannot be followed; see the daemon's log"),
+            };
+            Complaint { code, text: format!("standing session {name:?}: {why}") }
+        })
+    }
+
+    /// The standing sessions that this user may read.
+    pub(crate) fn standing(&self) -> Vec<StandingLine> {
+        self.broker.standing().into_iter().map(Line::into_protocol).collect()
+    }
+
+    /// Tells the supervisor how this worker's standing session goes.
+    pub(crate) fn tell_status(&self, status: [u64; STATUS_WORDS]) {
+        self.broker.report(status);
     }
 
     pub(crate) fn list(&self) -> Vec<SessionLine> {

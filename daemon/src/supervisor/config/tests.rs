@@ -2,6 +2,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
+use crate::Modes;
+use crate::standing::Sought;
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
     Config::parse(text, Path::new("ebsd.toml"), &|name| (name == "perf").then_some(77))
@@ -25,6 +27,61 @@ fn groups_get_what_is_allowed_them() {
     let permissions = vec![Permission::Kernel, Permission::SystemWide];
     assert_eq!(config.policy.groups, [Group { gid: 77, permissions }]);
     assert_eq!(parse("").unwrap(), Config::default());
+}
+
+#[test]
+fn standing_sessions_are_named_and_bounded() {
+    let text = r#"
+        [store]
+        directory = "/srv/samples"
+        user = "nobody"
+
+        [[standing]]
+        name = "web"
+        type = "page_fault"
+        target = { pid_file = "/run/web.pid" }
+        interval = 100
+        mode = "both"
+        retention = { bytes = "64 MiB", age = "12h" }
+        readers = ["perf", 4100]
+
+        [[standing]]
+        name = "all"
+        type = "cpu_clock"
+        target = "system"
+    "#;
+    let config = parse(text).unwrap();
+    let [web, all] = &config.standing[..] else { panic!("{config:?}") };
+    assert_eq!(web.role.target, Sought::PidFile("/run/web.pid".into()));
+    assert_eq!((web.role.modes, web.role.interval), (Modes::BOTH, Some(100)));
+    assert_eq!((web.role.kept.bytes, web.role.kept.age.as_secs()), (64 << 20, 43_200));
+    assert_eq!(web.role.kept.directory, Path::new("/srv/samples"));
+    assert_eq!(web.readers, [77, 4100]);
+    assert_eq!((&all.role.target, all.role.modes), (&Sought::System, Modes::USER));
+    assert_eq!((all.role.kept.bytes, all.readers.len()), (1 << 30, 0));
+    assert_eq!(config.store_user.as_deref(), Some("nobody"));
+    let one = |rest: &str| format!("[[standing]]\nname = \"x\"\ntype = \"page_fault\"\n{rest}");
+    let system = "target = \"system\"";
+    for (text, says) in [
+        (one(""), "missing field `target`"),
+        (one("target = \"all\""), "unknown variant `all`"),
+        (one("target = { comm = \"sixteen-bytes-xx\" }"), "1 to 15 bytes"),
+        (one("target = { unit = \"a/b\" }"), "no name of a unit"),
+        (one("target = { pid_file = \"x.pid\" }"), "no absolute path"),
+        (one(&format!("{system}\ninterval = 0")), "no number from 1"),
+        (one(&format!("{system}\nretention = {{ bytes = \"1 KiB\" }}")), "at least 1 MiB"),
+        (one(&format!("{system}\nretention = {{ age = \"1 week\" }}")), "no span of time"),
+        (one(&format!("{system}\nretention = {{ age = \"5s\" }}")), "at least 1m"),
+        (one(&format!("{system}\nreaders = [\"nobodys\"]")), "groupadd --system nobodys"),
+        (format!("{0}\n{0}", one(system)), "two of that name"),
+        (one(system).replace("\"x\"", "\"../x\""), "letters, digits"),
+        (one(system).replace("page_fault", "page_falut"), "none of the table"),
+        (one(system).replace("page_fault", "sched:sched_switch"), "none of the table"),
+        (format!("[store]\ndirectory = \"here\"\n{}", one(system)), "no absolute path"),
+    ] {
+        let error = parse(&text).unwrap_err().to_string();
+        assert!(error.contains(says), "{text}: {error}");
+    }
 }
 
 #[test]

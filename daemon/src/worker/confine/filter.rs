@@ -25,6 +25,8 @@ pub(crate) enum Files {
     /// Reads what its user may read.
     #[default]
     Read,
+    /// The same, and keeps the segments of a standing session.
+    Record,
 }
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
@@ -194,6 +196,19 @@ const PLAIN: [c_long; 71] = [
     libc::SYS_waitid,
 ];
 
+/// What a standing session takes besides.
+const RECORDING: [c_long; 9] = [
+    libc::SYS_flock,
+    libc::SYS_fdatasync,
+    libc::SYS_fsync,
+    libc::SYS_ftruncate,
+    libc::SYS_renameat,
+    libc::SYS_unlinkat,
+    libc::SYS_mkdirat,
+    libc::SYS_getpriority,
+    libc::SYS_setpriority,
+];
+
 /// The same of older kinds, which newer architectures have not.
 #[cfg(target_arch = "x86_64")]
 const OLDER: [c_long; 7] = [
@@ -251,11 +266,19 @@ fn needed(files: Files) -> Result<Rules, Error> {
     let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
     only(libc::SYS_clone, vec![masked(0, thread, thread)?])?;
     let writing = u64::from(WRITING.unsigned_abs());
+    #[cfg(target_arch = "x86_64")]
+    only(libc::SYS_open, vec![masked(1, writing, 0)?])?;
     match files {
-        Files::Read => {
-            only(libc::SYS_openat, vec![masked(2, writing, 0)?])?;
-            #[cfg(target_arch = "x86_64")]
-            only(libc::SYS_open, vec![masked(1, writing, 0)?])?;
+        Files::Read => only(libc::SYS_openat, vec![masked(2, writing, 0)?])?,
+        Files::Record => {
+            // What is written is named in a directory, and is no link.
+            let plain = u64::from(libc::O_NOFOLLOW.unsigned_abs());
+            let rules_of_opening = vec![
+                SeccompRule::new(vec![masked(2, writing, 0)?])?,
+                SeccompRule::new(vec![masked(2, plain, plain)?])?,
+            ];
+            rules.insert(libc::SYS_openat, rules_of_opening);
+            rules.extend(always(&RECORDING));
         }
     }
     // The second filter's answer to it.

@@ -14,9 +14,13 @@ use super::*;
 /// What `does` gives on a thread that is confined as a worker is, but for
 /// its ids.
 fn confined<T: Send + 'static>(does: impl FnOnce() -> T + Send + 'static) -> T {
-    let thread = std::thread::spawn(|| {
+    confined_to(Files::Read, does)
+}
+
+fn confined_to<T: Send + 'static>(files: Files, does: impl FnOnce() -> T + Send + 'static) -> T {
+    let thread = std::thread::spawn(move || {
         set_no_new_privs(true).unwrap();
-        apply(Files::Read).unwrap();
+        apply(files).unwrap();
         does()
     });
     thread.join().unwrap()
@@ -62,6 +66,29 @@ fn what_a_worker_is_not_for_is_refused() {
     for error in errors {
         assert_eq!(error.raw_os_error(), Some(Errno::PERM.raw_os_error()), "{error:?}");
     }
+}
+
+#[test]
+fn who_keeps_segments_writes_files_that_are_no_links() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().to_owned();
+    confined_to(Files::Record, move || {
+        use std::io::Write;
+        use std::os::unix::fs::OpenOptionsExt;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true);
+        let error = options.open(path.join("x")).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::PERM.raw_os_error()), "may be a link");
+        let mut file = options.custom_flags(libc::O_NOFOLLOW).open(path.join("x")).unwrap();
+        file.write_all(b"segment").unwrap();
+        file.set_len(3).unwrap();
+        file.sync_data().unwrap();
+        let here = fs::File::open(&path).unwrap();
+        rustix::fs::renameat(&here, "x", &here, "y").unwrap();
+        rustix::fs::mkdirat(&here, "d", rustix::fs::Mode::RWXU).unwrap();
+        rustix::fs::unlinkat(&here, "y", rustix::fs::AtFlags::empty()).unwrap();
+        Command::new("true").spawn().unwrap_err();
+    });
 }
 
 /// The trespassers of the next test, each the last thing that its process

@@ -1,0 +1,21 @@
+//! Standing sessions: sampling that the configuration asks for, for weeks.
+//!
+//! A worker of its own keeps each: finds the target, and finds it again after
+//! it restarts; writes what is sampled into segments ([`crate::store`]); and
+//! shows them, and what is sampled now, to those who may read.
+
+mod follow;
+mod history;
+mod keeper;
+mod residents;
+mod role;
+mod spool;
+mod status;
+mod target;
+mod writer;
+
+pub(crate) use follow::{Follow, follow};
+pub(crate) use keeper::{Post, keep};
+pub(crate) use role::NAME_BYTES;
+pub use role::{Kept, Role, Sought};
+pub(crate) use status::{Line, STATUS_WORDS, text};

@@ -1,0 +1,252 @@
+//! What was recorded, as one stream again: of segments the part that is
+//! wanted, one behind the other.
+
+use std::io::{BufReader, Read};
+use std::sync::Arc;
+use std::time::Duration;
+
+use record::RecordType;
+use record::stream::{note, write};
+
+use super::writer::Readable;
+use super::writer::sampling::{FILE_HEADER, events, is_sampled};
+use crate::store::{Clock, Directory, Form, HEAD, Header, Packed, ReadError, Reader};
+use crate::sys::event::NATIVE_ORDER;
+use crate::worker::chunk::{Chunk, kind};
+
+/// A part of what was recorded.
+#[derive(Debug)]
+pub(super) struct History {
+    pub(super) readable: Readable,
+    /// From so long ago on; None: all.
+    pub(super) since: Option<Duration>,
+    /// Live records come behind it.
+    pub(super) goes_on: bool,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+/// What a history had in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Told {
+    pub(super) samples: u64,
+    pub(super) side: u64,
+    /// Samples that its LOST records tell.
+    pub(super) lost: u64,
+    /// For the user: where something is missing that nobody could count.
+    pub(super) gaps: Vec<String>,
+}
+
+/// One sampling, as far as it was handed on.
+#[derive(Debug, Default)]
+struct Section {
+    stream: u64,
+    /// An id of each of its events.
+    ids: Vec<u64>,
+    samples: u64,
+    /// Not all of it was handed on.
+    is_part: bool,
+    has_ledger: bool,
+}
+
+type AnyReader = Reader<Box<dyn Read>>;
+
+impl History {
+    /// Hands on the stream, without its file's header; `send` says whether
+    /// somebody wants more.
+    pub(super) fn run(&self, send: &mut dyn FnMut(Vec<u8>) -> bool) -> Told {
+        let mut told = Told::default();
+        let mut section: Option<Section> = None;
+        for (number, header) in self.wanted(&mut told) {
+            let mut reader = match self.open(number) {
+                Ok(reader) => reader,
+                Err(error) => {
+                    told.gaps.push(format!("segment {number} cannot be read: {error}"));
+                    continue;
+                }
+            };
+            let is_new = section.as_ref().is_none_or(|section| section.stream != header.stream);
+            if is_new {
+                if !finish(section.take(), &mut *send) {
+                    return told;
+                }
+                let is_part = header.part > 0;
+                section = Some(Section { stream: header.stream, is_part, ..Section::default() });
+            }
+            let Some(section) = &mut section else { continue };
+            if !self.segment(&mut reader, (section, is_new), &mut told, send) {
+                return told;
+            }
+            if reader.is_damaged() {
+                let at = reader.good();
+                told.gaps.push(format!("segment {number} is damaged from byte {at} on"));
+            }
+        }
+        if !self.goes_on {
+            finish(section, send);
+        }
+        told
+    }
+
+    /// Segments that may have what is wanted, oldest first.
+    fn wanted(&self, told: &mut Told) -> Vec<(u64, Header)> {
+        let mut all: Vec<(u64, Header)> = Vec::new();
+        for &number in &self.readable.numbers {
+            match header(&self.readable.directory, number) {
+                Ok(header) if header.number == number => all.push((number, header)),
+                Ok(header) => told.gaps.push(format!(
+                    "segment {number} is left out: it is a copy of {}",
+                    header.number
+                )),
+                Err(error) => told.gaps.push(format!("segment {number} is left out: {error}")),
+            }
+        }
+        // One ends where the next begins.
+        let is_over = |(_, next): &(u64, Header)| self.is_old(next, next.begun);
+        let begin = all.iter().skip(1).take_while(|next| is_over(next)).count();
+        all.drain(..begin);
+        all
+    }
+
+    fn is_old(&self, header: &Header, time: u64) -> bool {
+        let age = Duration::from_nanos(header.age(time, &*self.clock));
+        self.since.is_some_and(|since| age > since)
+    }
+
+    fn open(&self, number: u64) -> Result<AnyReader, ReadError> {
+        let is_last = self.readable.numbers.last() == Some(&number);
+        let most = self.readable.open.filter(|_| is_last).unwrap_or(u64::MAX);
+        let (file, form) = found(&self.readable.directory, number)?;
+        let file = BufReader::new(file);
+        let input: Box<dyn Read> = match form {
+            Form::Packed => Box::new(Packed::new(file)),
+            _ => Box::new(file),
+        };
+        Reader::new(Box::new(input.take(most)))
+    }
+
+    /// False: nobody wants more.
+    fn segment(
+        &self,
+        reader: &mut AnyReader,
+        (section, is_new): (&mut Section, bool),
+        told: &mut Told,
+        send: &mut dyn FnMut(Vec<u8>) -> bool,
+    ) -> bool {
+        let header = *reader.header();
+        let mut is_first = true;
+        loop {
+            let frame = match reader.next_frame() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return true,
+                Err(error) => {
+                    told.gaps.push(format!("segment {}: {error}", header.number));
+                    return true;
+                }
+            };
+            let announces = std::mem::take(&mut is_first);
+            let bytes = if announces {
+                if !is_new {
+                    continue;
+                }
+                let events = events(frame.payload);
+                let sampled = events.iter().filter(|event| is_sampled(event));
+                section.ids = sampled.filter_map(|event| event.ids.first().copied()).collect();
+                frame.payload.get(FILE_HEADER..).unwrap_or_default().to_vec()
+            } else {
+                let is_old = frame.time != HEAD && self.is_old(&header, frame.time);
+                section.pass(&Chunk::new(frame.payload), is_old, told)
+            };
+            if !bytes.is_empty() && !send(bytes) {
+                return false;
+            }
+        }
+    }
+}
+
+impl Section {
+    /// What of a chunk goes on.
+    fn pass(&mut self, chunk: &Chunk<'_>, is_old: bool, told: &mut Told) -> Vec<u8> {
+        let mut out = Vec::with_capacity(chunk.bytes.len());
+        for record in chunk.records() {
+            match kind(record) {
+                // Before what is wanted, who was there is all that matters.
+                RecordType::SAMPLE | RecordType::LOST | RecordType::LOST_SAMPLES if is_old => {
+                    self.is_part = true;
+                    continue;
+                }
+                RecordType::SAMPLE => self.samples += 1,
+                RecordType::LOST => told.lost += lost(record),
+                RecordType::EVENT_UPDATE => {
+                    let text = String::from_utf8_lossy(record.get(24..).unwrap_or_default());
+                    let text = text.trim_end_matches('\0');
+                    if note::value(text, "delivered").is_some() {
+                        // The account of the whole is none of a part.
+                        self.has_ledger |= !self.is_part;
+                        if self.is_part {
+                            continue;
+                        }
+                    }
+                    if let Some(seconds) = note::value(text, "recovery.seconds") {
+                        told.gaps.push(format!(
+                            "the daemon was killed: {seconds} s are missing, up to where it was \
+                             started again"
+                        ));
+                    }
+                }
+                _ => {}
+            }
+            out.extend_from_slice(record);
+        }
+        if !is_old {
+            told.samples += chunk.samples;
+        }
+        told.side += chunk.side;
+        out
+    }
+}
+
+/// A LOST record's number.
+fn lost(record: &[u8]) -> u64 {
+    let word = record.get(16..24).and_then(|word| word.try_into().ok());
+    word.map_or(0, u64::from_ne_bytes)
+}
+
+/// Ends a section that lacks its account with one of what was handed on:
+/// readers know by it that it is whole.
+fn finish(section: Option<Section>, send: &mut dyn FnMut(Vec<u8>) -> bool) -> bool {
+    let Some(section) = section.filter(|section| !section.has_ledger) else { return true };
+    let mut out = Vec::new();
+    for (at, id) in section.ids.iter().enumerate() {
+        let delivered = if at == 0 { section.samples } else { 0 };
+        // It is short enough.
+        let _fits =
+            write::event_unit(*id, &format!("delivered={delivered}"), NATIVE_ORDER, &mut out);
+    }
+    out.is_empty() || send(out)
+}
+
+/// Its form changes while it is looked for: packed at last.
+fn found(directory: &Directory, number: u64) -> std::io::Result<(std::fs::File, Form)> {
+    let mut last = Err(std::io::ErrorKind::NotFound.into());
+    for form in [Form::Open, Form::Closed, Form::Packed] {
+        match directory.open(number, form) {
+            Ok(file) => return Ok((file, form)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => last = Err(error),
+        }
+    }
+    last
+}
+
+fn header(directory: &Directory, number: u64) -> Result<Header, ReadError> {
+    let (mut file, form) = found(directory, number)?;
+    if form == Form::Packed {
+        return Packed::header(file);
+    }
+    let mut first = Vec::new();
+    file.by_ref().take(crate::store::HEADER as u64).read_to_end(&mut first)?;
+    Ok(Header::decode(&first)?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Keeps a standing session going: looks for its target, samples it, and
+//! looks again when it has ended.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use super::role::Role;
+use super::spool::{Below, Spool};
+use super::status::{State, Status};
+use super::target::{Found, find};
+use super::writer::{Order, Writer};
+use crate::protocol::{Complaint, Job, WhenSlow, WireTarget};
+use crate::store::SystemClock;
+use crate::worker::{Checked, Hub, Subscription};
+use crate::{EventSpec, Request, Target};
+
+/// The first look for a target that is not there, the next ones twice as
+/// late each time, up to the last.
+const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+/// A sampling that lasted so long was none that fails at once.
+const LASTED: Duration = Duration::from_secs(10);
+/// How often the supervisor is told how it goes.
+const REPORT: Duration = Duration::from_secs(1);
+
+/// A standing session that is kept: what followers need of it.
+#[derive(Debug)]
+pub(crate) struct Post {
+    pub(super) role: Role,
+    pub(super) writer: Writer,
+    thread: Option<std::thread::JoinHandle<()>>,
+    status: Arc<Status>,
+}
+
+impl Post {
+    pub(crate) fn new(role: Role) -> std::io::Result<Post> {
+        let status = Arc::<Status>::default();
+        let place = Below { directory: role.kept.directory.clone(), name: role.name.clone() };
+        let clock = Arc::new(SystemClock::new()?);
+        let spool = Spool::new(&role, Box::new(place), clock, Arc::clone(&status));
+        let (writer, thread) = Writer::start(spool, Arc::clone(&status))?;
+        Ok(Post { role, writer, thread: Some(thread), status })
+    }
+
+    /// Waits until all that was sampled is on disk; then nobody else may have
+    /// its writer.
+    pub(crate) fn finish(self) {
+        let Post { writer, thread, .. } = self;
+        drop(writer);
+        if let Some(thread) = thread {
+            // It has said why it broke off.
+            let _broken = thread.join();
+        }
+    }
+}
+
+/// Keeps it until this worker ends.
+pub(crate) async fn keep(post: Rc<Post>, hub: Rc<Hub>) {
+    tokio::task::spawn_local(report(Rc::clone(&post), Rc::clone(&hub)));
+    let (first, last) = BACK_OFF;
+    let mut pause = first;
+    let mut said = String::new();
+    loop {
+        let began = Instant::now();
+        match sample(&post, &hub).await {
+            Ok(reason) => {
+                tracing::info!(name = post.role.name, reason, "a standing session's target ended");
+                said.clear();
+            }
+            Err((state, why)) => {
+                post.status.set(state);
+                // Once, and not every half minute.
+                if why != said {
+                    tracing::warn!(name = post.role.name, why, "a standing session waits");
+                    said = why;
+                }
+            }
+        }
+        pause = if began.elapsed() >= LASTED { first } else { pause };
+        sleep(pause).await;
+        pause = (pause * 2).min(last);
+    }
+}
+
+/// Samples the target until it ends; gives the reason, or says why not.
+async fn sample(post: &Post, hub: &Hub) -> Result<String, (State, String)> {
+    let found = find(&post.role.target, Path::new("/"))
+        .map_err(|error| (State::Waiting, error.to_string()))?;
+    let refused = |complaint: Complaint| (State::Refused, complaint.text);
+    let (stream, subscription) = begin(&post.role, found, hub).await.map_err(refused)?;
+    post.status.set(State::Running);
+    let (ended, reason) = oneshot::channel();
+    let gone = || (State::Refused, "the writer has gone".to_owned());
+    if !post.writer.tell(Order::Begin { subscription, stream, ended }) {
+        return Err(gone());
+    }
+    let reason = reason.await.map_err(|_| gone())?;
+    post.status.set(State::Waiting);
+    Ok(reason)
+}
+
+async fn begin(role: &Role, found: Found, hub: &Hub) -> Result<(u64, Subscription), Complaint> {
+    let (target, process, cgroup) = match found {
+        Found::Process(pid, pidfd) => (Target::Process(pid), Some((pid, pidfd)), None),
+        Found::Cgroup(cgroup) => (Target::Cgroup, None, Some(cgroup)),
+        Found::System => (Target::System, None, None),
+    };
+    let request = Request {
+        interval: role.interval,
+        allow_skid: role.allow_skid,
+        ..Request::new(EventSpec(role.event.clone()), role.modes, target)
+    };
+    let job = Job {
+        event: role.event.clone(),
+        masks: Vec::new(),
+        user: role.modes.user,
+        kernel: role.modes.kernel,
+        interval: role.interval,
+        allow_skid: role.allow_skid,
+        data_mappings: false,
+        ring_pages: None,
+        count: None,
+        // What is sampled stands in the request.
+        target: WireTarget::System,
+        command_line: vec!["ebsd".into(), role.name.clone()],
+    };
+    let checked = Checked { request, process, cgroup };
+    let (started, subscription) = hub.begin(&job, &checked, WhenSlow::DropNewest).await?;
+    for note in &started.notes {
+        tracing::info!(name = role.name, note, "a standing session");
+    }
+    let stream = u64::from_str_radix(&started.stream, 16).unwrap_or(started.session);
+    Ok((stream, subscription))
+}
+
+/// Tells the supervisor how it goes.
+async fn report(post: Rc<Post>, hub: Rc<Hub>) {
+    let mut told = None;
+    loop {
+        let words = post.status.words();
+        if told != Some(words) {
+            hub.tell_status(words);
+            told = Some(words);
+        }
+        sleep(REPORT).await;
+    }
+}

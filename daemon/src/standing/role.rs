@@ -1,0 +1,57 @@
+//! What one standing session is asked to do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::Modes;
+
+/// Bytes of a name at most.
+pub(crate) const NAME_BYTES: usize = 48;
+
+/// Whose events, as the configuration names them.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sought {
+    /// The process whose number is in this file.
+    PidFile(PathBuf),
+    /// The processes of a systemd unit.
+    Unit(String),
+    /// Those of a control group, by its path below the hierarchy's root.
+    Cgroup(PathBuf),
+    /// The process of this name; the oldest of several.
+    Comm(String),
+    /// Every task on every CPU.
+    System,
+}
+
+/// How much is kept, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The directory that has a directory for each standing session.
+    pub directory: PathBuf,
+    /// Bytes of all segments together.
+    pub bytes: u64,
+    /// Since a segment's last record.
+    pub age: Duration,
+    /// Bytes that the file system is to have free still.
+    pub free: u64,
+}
+
+/// One standing session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Letters, digits, `-` and `_`; 48 bytes at most.
+    pub name: String,
+    /// A type of the catalogue.
+    pub event: String,
+    /// Whose code.
+    pub modes: Modes,
+    /// A sample every so many events; the type's default without.
+    pub interval: Option<u64>,
+    /// Samples with skid will do.
+    pub allow_skid: bool,
+    /// Whose events.
+    pub target: Sought,
+    /// How much is kept.
+    pub kept: Kept,
+}

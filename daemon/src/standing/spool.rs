@@ -1,0 +1,492 @@
+//! Segments as they are written: begun, filled, closed, packed, thrown away.
+//! A disk that is full or fails stops nothing but this.
+
+mod packer;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags, fdatasync, fstat, mkdirat, open, openat};
+
+use super::role::{Kept, Role};
+use super::status::{State, Status};
+use crate::store::{
+    Clock, Directory, Form, Frame, HEAD, Header, Kept as Segment, Listed, Packed, Recovered,
+    Retention, encode, expired, recover,
+};
+use crate::worker::chunk::{Chunk, Gap};
+use packer::Packer;
+
+/// Bytes of a segment at most, and a bit.
+const SEGMENT: u64 = 64 * 1024 * 1024;
+/// A segment is closed after that long, so that what is old can go.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// The free space is looked at each time so many bytes were written.
+const LOOK: u64 = 1024 * 1024;
+/// A disk that failed is tried again after that.
+const RETRY: Duration = Duration::from_secs(1);
+/// A step of the clock that is worth a new segment, nanoseconds.
+const STEP: u64 = 1_000_000_000;
+
+/// Where segments lie.
+pub(super) trait Place: std::fmt::Debug + Send {
+    /// The directory, made anew where somebody has removed it.
+    fn open(&self) -> io::Result<Directory>;
+
+    /// Fails where a test has a disk fail.
+    fn fault(&self, _call: Call) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Calls that can fail for reasons of the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    Write,
+    Sync,
+}
+
+/// A directory of the recording's name in one that is not anybody's.
+#[derive(Debug)]
+pub(super) struct Below {
+    pub(super) directory: PathBuf,
+    pub(super) name: String,
+}
+
+impl Place for Below {
+    fn open(&self) -> io::Result<Directory> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let wrong = |why: &str| {
+            io::Error::other(format!("{}: {why}", self.directory.join(&self.name).display()))
+        };
+        let parent = open(&self.directory, flags, Mode::empty())?;
+        let uid = rustix::process::getuid().as_raw();
+        let stat = fstat(&parent)?;
+        if ![0, uid].contains(&stat.st_uid) || stat.st_mode & 0o022 != 0 {
+            return Err(wrong("others could put something of theirs there: chown and chmod go-w"));
+        }
+        match mkdirat(&parent, &self.name, Mode::RWXU) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let fd = openat(&parent, &self.name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        if fstat(&fd)?.st_uid != uid {
+            return Err(wrong("owned by somebody else than the session's user: chown it"));
+        }
+        Ok(Directory::new(fd))
+    }
+}
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    retention: Retention,
+    free: u64,
+    segment: u64,
+    longest: Duration,
+}
+
+impl Limits {
+    pub(super) fn of(kept: &Kept) -> Limits {
+        Limits {
+            retention: Retention { bytes: kept.bytes, age: kept.age },
+            free: kept.free,
+            segment: SEGMENT.min(kept.bytes / 8).max(64 * 1024),
+            longest: LONGEST.min(kept.age / 8).max(Duration::from_secs(1)),
+        }
+    }
+}
+
+/// What begins a segment.
+pub(super) trait Beginning {
+    /// Of the sampling, random.
+    fn stream(&self) -> u64;
+
+    /// Hands on events, machine and processes, in pieces.
+    fn describe(&self, each: &mut dyn FnMut(&[u8]));
+
+    /// A gap as records.
+    fn tell(&self, gap: &mut Gap) -> Vec<u8>;
+
+    /// Adds a chunk's samples to a gap.
+    fn miss(&self, chunk: &Chunk<'_>, gap: &mut Gap);
+
+    /// A note as a record.
+    fn note(&self, text: &str) -> Vec<u8>;
+}
+
+/// The segment that is written.
+#[derive(Debug)]
+struct Open {
+    file: File,
+    header: Header,
+    bytes: u64,
+    /// Bytes when the free space was last looked at.
+    looked: u64,
+    /// When its last record was written.
+    last: u64,
+    is_dirty: bool,
+}
+
+/// All segments of a session.
+#[derive(Debug)]
+pub(super) struct Spool {
+    place: Box<dyn Place>,
+    directory: Option<Directory>,
+    limits: Limits,
+    clock: Arc<dyn Clock>,
+    status: Arc<Status>,
+    packer: Packer,
+    closed: Vec<Closed>,
+    open: Option<Open>,
+    next: u64,
+    /// The sampling that is written, and its segments so far.
+    part: (u64, u64),
+    /// When to try again, monotonic, nanoseconds.
+    retry: Option<u64>,
+    /// What could not be written since that was last told.
+    gap: Gap,
+    /// Said at the beginning of the next segment.
+    notes: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Closed {
+    number: u64,
+    form: Form,
+    bytes: u64,
+    /// None: it cannot be read.
+    header: Option<Header>,
+    /// When its last record was written; None: before this process began.
+    ended: Option<u64>,
+}
+
+impl Spool {
+    pub(super) fn new(
+        role: &Role,
+        place: Box<dyn Place>,
+        clock: Arc<dyn Clock>,
+        status: Arc<Status>,
+    ) -> Spool {
+        Spool {
+            place,
+            directory: None,
+            limits: Limits::of(&role.kept),
+            clock,
+            status,
+            packer: Packer::default(),
+            closed: Vec::new(),
+            open: None,
+            next: 0,
+            part: (0, 0),
+            retry: None,
+            gap: Gap::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Writes a chunk, or counts it as lost.
+    pub(super) fn append(&mut self, chunk: &Chunk<'_>, beginning: &dyn Beginning) {
+        match self.try_append(chunk, beginning) {
+            Ok(true) => {
+                self.status.written.fetch_add(chunk.samples, Ordering::Relaxed);
+                return;
+            }
+            Ok(false) => {}
+            Err(error) => self.fail(&error),
+        }
+        beginning.miss(chunk, &mut self.gap);
+        self.status.spool.fetch_add(chunk.samples, Ordering::Relaxed);
+    }
+
+    /// False: the disk is left alone for a while.
+    fn try_append(&mut self, chunk: &Chunk<'_>, beginning: &dyn Beginning) -> io::Result<bool> {
+        if self.open.is_none() {
+            let now = self.clock.monotonic();
+            if self.retry.is_some_and(|retry| now < retry) {
+                return Ok(false);
+            }
+            self.begin(beginning)?;
+        }
+        self.write(self.clock.monotonic().max(1), chunk.bytes)?;
+        if self.open.as_ref().is_some_and(|open| open.bytes >= self.limits.segment) {
+            self.close();
+        }
+        Ok(true)
+    }
+
+    /// The disk takes nothing: what was written whole stays.
+    fn fail(&mut self, error: &io::Error) {
+        if self.retry.is_none() {
+            tracing::warn!(%error, "the recording pauses, sampling goes on");
+        }
+        let retry = u64::try_from(RETRY.as_nanos()).unwrap_or(u64::MAX);
+        self.retry = Some(self.clock.monotonic().saturating_add(retry));
+        self.status.set(State::Unwritten);
+        self.close();
+    }
+
+    fn begin(&mut self, beginning: &dyn Beginning) -> io::Result<()> {
+        if self.directory.as_ref().is_none_or(Directory::is_removed) {
+            self.find()?;
+        }
+        self.enforce();
+        self.look()?;
+        let stream = beginning.stream();
+        let part = if self.part.0 == stream { self.part.1 } else { 0 };
+        let header = Header {
+            boot: self.clock.boot(),
+            realtime_offset: self.clock.offset(),
+            number: self.next,
+            stream,
+            part,
+            begun: self.clock.monotonic(),
+        };
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let mut file = directory.create(self.next, Form::Open)?;
+        self.next += 1;
+        self.place.fault(Call::Write)?;
+        let first = header.encode();
+        let written = file.write_all(&first);
+        let bytes = first.len() as u64;
+        self.open =
+            Some(Open { file, header, bytes, looked: bytes, last: header.begun, is_dirty: true });
+        written?;
+        let mut result = Ok(());
+        beginning.describe(&mut |piece| {
+            if result.is_ok() {
+                result = self.write(HEAD, piece);
+            }
+        });
+        result?;
+        let now = self.clock.monotonic().max(1);
+        for note in std::mem::take(&mut self.notes) {
+            self.write(now, &beginning.note(&note))?;
+        }
+        if !self.gap.is_empty() {
+            // Kept until it is on disk.
+            let mut gap = self.gap.clone();
+            self.write(now, &beginning.tell(&mut gap))?;
+            self.gap = gap;
+        }
+        self.part = (stream, part + 1);
+        if self.retry.take().is_some() {
+            tracing::info!("the recording goes on");
+        }
+        self.status.set(State::Running);
+        Ok(())
+    }
+
+    /// Opens the directory, and mends what is in it.
+    fn find(&mut self) -> io::Result<()> {
+        let directory = self.place.open()?;
+        directory.lock()?;
+        let Recovered { next, gap } = recover(&directory, &*self.clock)?;
+        self.next = self.next.max(next);
+        if let Some(gap) = gap {
+            let seconds = Duration::from_nanos(gap.nanoseconds).as_secs_f64();
+            self.notes.push(format!(
+                "lost.recovery=unknown;recovery.seconds={seconds:.3};recovery.bytes={}",
+                gap.bytes
+            ));
+        }
+        self.closed = directory
+            .list()?
+            .into_iter()
+            .filter(|listed| matches!(listed.form, Form::Closed | Form::Packed))
+            .map(|listed| closed(&directory, listed))
+            .collect();
+        for unpacked in self.closed.iter().filter(|closed| closed.form == Form::Closed) {
+            self.packer.pack(directory.try_clone()?, unpacked.number);
+        }
+        self.directory = Some(directory);
+        Ok(())
+    }
+
+    /// One frame, whole or not at all.
+    fn write(&mut self, time: u64, payload: &[u8]) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(payload.len() + 16);
+        if !encode(&Frame { time, payload }, &mut bytes) {
+            return Ok(());
+        }
+        let due = |open: &Open| open.bytes + bytes.len() as u64 - open.looked >= LOOK;
+        if self.open.as_ref().is_some_and(due) {
+            self.look()?;
+        }
+        let fault = self.place.fault(Call::Write);
+        let Some(open) = &mut self.open else { return Err(io::Error::other("no segment")) };
+        let written = fault.and_then(|()| open.file.write_all(&bytes));
+        if let Err(error) = written {
+            // Where even that fails, the reader sees that the frame is cut.
+            let _cut = open.file.set_len(open.bytes).and_then(|()| {
+                io::Seek::seek(&mut open.file, io::SeekFrom::Start(open.bytes)).map(|_| ())
+            });
+            return Err(error);
+        }
+        open.bytes += bytes.len() as u64;
+        open.last = open.last.max(time);
+        open.is_dirty = true;
+        Ok(())
+    }
+
+    /// Whether the file system has room for more.
+    fn look(&mut self) -> io::Result<()> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let free = directory.free()?;
+        if let Some(open) = &mut self.open {
+            open.looked = open.bytes;
+        }
+        if free < self.limits.free {
+            return Err(io::Error::other(format!(
+                "{free} bytes are free where {} are to be kept free",
+                self.limits.free
+            )));
+        }
+        Ok(())
+    }
+
+    /// Ends the segment that is written.
+    pub(super) fn close(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let Some(directory) = &self.directory else { return };
+        let number = open.header.number;
+        let closed = self
+            .place
+            .fault(Call::Sync)
+            .and_then(|()| Ok(fdatasync(&open.file)?))
+            .and_then(|()| directory.rename(number, Form::Open, Form::Closed));
+        if let Err(error) = closed {
+            tracing::warn!(number, %error, "a segment could not be closed as it should");
+        }
+        let Open { header, bytes, last, .. } = open;
+        let (header, ended) = (Some(header), Some(last));
+        self.closed.push(Closed { number, form: Form::Closed, bytes, header, ended });
+        if let Ok(directory) = directory.try_clone() {
+            self.packer.pack(directory, number);
+        }
+        self.account();
+    }
+
+    /// To be called each second: what was written is on disk after it.
+    pub(super) fn tick(&mut self) {
+        for (number, bytes) in self.packer.done() {
+            match self.closed.iter_mut().find(|closed| closed.number == number) {
+                Some(closed) => (closed.form, closed.bytes) = (Form::Packed, bytes),
+                // Thrown away while it was packed.
+                None => {
+                    let directory = self.directory.as_ref();
+                    let _gone = directory.map(|it| it.remove(number, Form::Packed));
+                }
+            }
+        }
+        if self.directory.as_ref().is_some_and(Directory::is_removed) {
+            tracing::warn!("the recording's directory was removed; another is made");
+            (self.open, self.directory, self.part) = (None, None, (0, 0));
+            self.closed.clear();
+        }
+        if let Err(error) = self.sync() {
+            self.fail(&error);
+        }
+        let stale = self.open.as_ref().is_some_and(|open| {
+            let age = Duration::from_nanos(open.header.age(open.header.begun, &*self.clock));
+            let step = open.header.realtime_offset.abs_diff(self.clock.offset());
+            if step > STEP {
+                let seconds = Duration::from_nanos(step).as_secs_f64();
+                tracing::info!(seconds, "the clock was set");
+            }
+            age > self.limits.longest || step > STEP
+        });
+        if stale {
+            self.close();
+        }
+        self.enforce();
+        self.account();
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let Some(open) = self.open.as_mut().filter(|open| open.is_dirty) else { return Ok(()) };
+        self.place.fault(Call::Sync)?;
+        fdatasync(&open.file)?;
+        open.is_dirty = false;
+        Ok(())
+    }
+
+    /// Throws away what is too old or too much.
+    fn enforce(&mut self) {
+        let Some(directory) = &self.directory else { return };
+        let headers = self.closed.iter().skip(1).map(|closed| closed.header);
+        let after = headers.chain([self.open.as_ref().map(|open| open.header)]);
+        // Of those that were there before: no later than the next begins.
+        let segments: Vec<Segment> = self
+            .closed
+            .iter()
+            .zip(after)
+            .map(|(closed, after)| {
+                let own = closed.header.zip(closed.ended);
+                let last = own.or(after.map(|after| (after, after.begun)));
+                let age = last.map(|(header, time)| header.age(time, &*self.clock));
+                let (number, bytes) = (closed.number, closed.bytes);
+                Segment { number, bytes, age: age.map(Duration::from_nanos) }
+            })
+            .collect();
+        let writing = self.open.as_ref().map_or(0, |open| open.bytes);
+        let gone = expired(&segments, writing, &self.limits.retention);
+        for closed in self.closed.drain(..gone) {
+            for form in [Form::Closed, Form::Packed] {
+                match directory.remove(closed.number, form) {
+                    Ok(()) => {}
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => tracing::warn!(number = closed.number, %error, "cannot remove"),
+                }
+            }
+        }
+    }
+
+    fn account(&self) {
+        let open = self.open.as_ref().map_or(0, |open| open.bytes);
+        let bytes = self.closed.iter().fold(open, |sum, closed| sum + closed.bytes);
+        self.status.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What there is to read now: the directory, its segments oldest first,
+    /// and how much of the last one.
+    pub(super) fn readable(&mut self) -> io::Result<(Directory, Vec<u64>, Option<u64>)> {
+        if self.directory.as_ref().is_none_or(Directory::is_removed) {
+            self.find()?;
+        }
+        let Some(directory) = &self.directory else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let mut numbers: Vec<u64> = self.closed.iter().map(|closed| closed.number).collect();
+        let open = self.open.as_ref();
+        numbers.extend(open.map(|open| open.header.number));
+        Ok((directory.try_clone()?, numbers, open.map(|open| open.bytes)))
+    }
+
+    /// Whether records go to disk now.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+}
+
+fn closed(directory: &Directory, listed: Listed) -> Closed {
+    let Listed { number, form, bytes } = listed;
+    let header = directory.open(number, form).ok().and_then(|mut file| match form {
+        Form::Packed => Packed::header(file).ok(),
+        _ => {
+            let mut first = [0; crate::store::HEADER];
+            io::Read::read_exact(&mut file, &mut first).ok()?;
+            Header::decode(&first).ok()
+        }
+    });
+    // A copy under another name is none of this recording's.
+    let header = header.filter(|header| header.number == number);
+    Closed { number, form, bytes, header, ended: None }
+}
+
+#[cfg(test)]
+mod tests;

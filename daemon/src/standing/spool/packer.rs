@@ -1,0 +1,85 @@
+//! The thread that packs closed segments.
+
+use std::io::{self, BufReader, BufWriter, Write};
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use crate::store::{Directory, Form, pack};
+
+/// A segment's number, and its size now.
+type Done = (u64, u64);
+
+/// Begun with the first segment; ends with its owner, after what it does.
+#[derive(Debug)]
+pub(super) struct Packer {
+    orders: Option<Sender<(Directory, u64)>>,
+    done: (Sender<Done>, Receiver<Done>),
+}
+
+impl Default for Packer {
+    fn default() -> Packer {
+        Packer { orders: None, done: mpsc::channel() }
+    }
+}
+
+impl Packer {
+    /// Packs a segment, when those before it are packed.
+    pub(super) fn pack(&mut self, directory: Directory, number: u64) {
+        if self.orders.is_none() {
+            let (sender, receiver) = mpsc::channel();
+            let done = self.done.0.clone();
+            let thread = std::thread::Builder::new().name("packer".into());
+            match thread.spawn(move || run(&receiver, &done)) {
+                Ok(_) => self.orders = Some(sender),
+                Err(error) => {
+                    tracing::warn!(%error, "segments stay as they are");
+                    return;
+                }
+            }
+        }
+        if let Some(orders) = &self.orders
+            && orders.send((directory, number)).is_err()
+        {
+            self.orders = None;
+        }
+    }
+
+    /// Segments that are packed now, and their sizes.
+    pub(super) fn done(&self) -> Vec<Done> {
+        self.done.1.try_iter().collect()
+    }
+}
+
+fn run(orders: &Receiver<(Directory, u64)>, done: &Sender<Done>) {
+    // Nothing waits for it: what samples comes first.
+    let _niceness = rustix::process::nice(10);
+    while let Ok((directory, number)) = orders.recv() {
+        match packed(&directory, number) {
+            Ok(bytes) => {
+                if done.send((number, bytes)).is_err() {
+                    return;
+                }
+            }
+            // Thrown away meanwhile, or with its directory.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                tracing::warn!(number, %error, "a segment stays as it is");
+                let _gone = directory.remove(number, Form::Packing);
+            }
+        }
+    }
+}
+
+fn packed(directory: &Directory, number: u64) -> io::Result<u64> {
+    let from = directory.open(number, Form::Closed)?;
+    let file = directory.create(number, Form::Packing)?;
+    let mut to = BufWriter::new(&file);
+    pack(BufReader::new(from), &mut to)?;
+    to.flush()?;
+    drop(to);
+    file.sync_data()?;
+    let bytes = file.metadata()?.len();
+    directory.rename(number, Form::Packing, Form::Packed)?;
+    directory.sync()?;
+    directory.remove(number, Form::Closed)?;
+    Ok(bytes)
+}

@@ -1,0 +1,471 @@
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, AtomicU64};
+
+use record::stream::write;
+use record::{Attr, AttrFlags, EventType, SampleType};
+
+use super::*;
+use crate::Modes;
+use crate::session::preamble::SIDE_NAME;
+use crate::standing::history::{History, Told};
+use crate::standing::role::Sought;
+use crate::standing::writer::{Readable, sampling::Sampling};
+use crate::store::Clock;
+use crate::sys::event::NATIVE_ORDER;
+
+/// Time passes when a test says so.
+#[derive(Debug, Default)]
+struct Fake {
+    now: AtomicU64,
+    offset: AtomicI64,
+}
+
+impl Clock for Fake {
+    fn monotonic(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    fn realtime(&self) -> u64 {
+        self.monotonic().saturating_add_signed(self.offset.load(Ordering::Relaxed))
+    }
+
+    fn boot(&self) -> [u8; 16] {
+        [7; 16]
+    }
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Fails as it is told.
+#[derive(Debug)]
+struct Failing {
+    below: Below,
+    fails: Arc<Mutex<Option<(Call, i32)>>>,
+}
+
+impl Place for Failing {
+    fn open(&self) -> io::Result<Directory> {
+        self.below.open()
+    }
+
+    fn fault(&self, call: Call) -> io::Result<()> {
+        match *self.fails.lock().unwrap() {
+            Some((failing, errno)) if failing == call => Err(io::Error::from_raw_os_error(errno)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A spool, what it is to write, and what it was given.
+struct Scene {
+    path: PathBuf,
+    _kept: Option<tempfile::TempDir>,
+    clock: Arc<Fake>,
+    status: Arc<Status>,
+    fails: Arc<Mutex<Option<(Call, i32)>>>,
+    spool: Spool,
+    sampling: Sampling,
+    appended: u64,
+}
+
+fn attr(config: u64, sample_type: SampleType) -> Attr {
+    let flags = AttrFlags::SAMPLE_ID_ALL;
+    Attr { kind: EventType::SOFTWARE, config, sample_type, flags, ..Attr::default() }
+}
+
+/// The beginning of a stream whose samples have this id.
+fn front(id: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    write::file_header(NATIVE_ORDER, &mut out);
+    let sampled = attr(2, SampleType::IDENTIFIER | SampleType::IP | SampleType::ADDR);
+    let side = attr(9, SampleType::IDENTIFIER | SampleType::TID);
+    for (attr, id, name) in [(&sampled, id, "page_fault"), (&side, id + 1, SIDE_NAME)] {
+        write::attr(attr, &[id], NATIVE_ORDER, &mut out).unwrap();
+        write::event_name(id, name, NATIVE_ORDER, &mut out).unwrap();
+    }
+    write::event_unit(id, "source=software", NATIVE_ORDER, &mut out).unwrap();
+    out
+}
+
+/// Samples, each with its number for IP.
+fn samples(id: u64, numbers: std::ops::Range<u64>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for number in numbers {
+        out.extend([9, 0, 0, 0, 2, 0, 32, 0]);
+        // The last so that it does not pack well.
+        for word in [id, number, number.wrapping_mul(0x9e37_79b9_7f4a_7c15)] {
+            out.extend(word.to_ne_bytes());
+        }
+    }
+    out
+}
+
+impl Scene {
+    fn at(path: &Path, free: u64) -> Scene {
+        let kept = Kept {
+            directory: path.to_owned(),
+            bytes: 1 << 20,
+            age: Duration::from_secs(600),
+            free,
+        };
+        let role = Role {
+            name: "web".into(),
+            event: "page_fault".into(),
+            modes: Modes::USER,
+            interval: None,
+            allow_skid: false,
+            target: Sought::System,
+            kept,
+        };
+        let clock = Arc::<Fake>::default();
+        clock.now.store(SECOND, Ordering::Relaxed);
+        let (status, fails) = (Arc::<Status>::default(), Arc::default());
+        let below = Below { directory: path.to_owned(), name: "web".into() };
+        let place = Failing { below, fails: Arc::clone(&fails) };
+        let own: Arc<dyn Clock> = clock.clone();
+        let spool = Spool::new(&role, Box::new(place), own, Arc::clone(&status));
+        let sampling = Sampling::new(11, &front(100));
+        let (path, appended) = (path.to_owned(), 0);
+        Scene { path, _kept: None, clock, status, fails, spool, sampling, appended }
+    }
+
+    fn new() -> Scene {
+        let directory = tempfile::tempdir().unwrap();
+        let scene = Scene::at(directory.path(), 0);
+        Scene { _kept: Some(directory), ..scene }
+    }
+
+    /// Another process on the same directory, after this one was killed:
+    /// nothing was closed.
+    fn again(self, stream: u64, id: u64) -> Scene {
+        let Scene { path, _kept, clock, spool, .. } = self;
+        drop(spool);
+        let mut next = Scene::at(&path, 0);
+        next.spool.clock = clock.clone();
+        let sampling = Sampling::new(stream, &front(id));
+        Scene { _kept, clock, sampling, ..next }
+    }
+
+    fn append(&mut self, id: u64, count: u64) {
+        let bytes = samples(id, self.appended..self.appended + count);
+        self.appended += count;
+        self.spool.append(&Chunk::new(&bytes), &self.sampling);
+    }
+
+    fn pass(&mut self, seconds: u64) {
+        for _ in 0..seconds {
+            self.clock.now.fetch_add(SECOND, Ordering::Relaxed);
+            self.spool.tick();
+        }
+    }
+
+    fn told(&mut self, since: Option<Duration>) -> (Told, Vec<u8>) {
+        let (directory, numbers, open) = self.spool.readable().unwrap();
+        let readable = Readable { directory, numbers, open };
+        let clock: Arc<dyn Clock> = self.clock.clone();
+        let history = History { readable, since, goes_on: false, clock };
+        let mut stream = Vec::new();
+        write::file_header(NATIVE_ORDER, &mut stream);
+        let told = history.run(&mut |piece| {
+            stream.extend(piece);
+            true
+        });
+        (told, stream)
+    }
+
+    /// Written and lost together are what was given.
+    #[track_caller]
+    fn conserves(&self) -> u64 {
+        let [_, _, written, lost, _] = self.status.words();
+        assert_eq!(written + lost, self.appended);
+        lost
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path.join("web")).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// Numbers of the samples in a stream that a decoder takes without complaint,
+/// and whether each of its events has an account.
+fn decoded(stream: &[u8]) -> (Vec<u64>, bool) {
+    use record::stream::{Decoder, Step, StreamRecord};
+    let mut decoder = Decoder::new();
+    let (mut rest, mut numbers) = (stream, Vec::new());
+    loop {
+        match decoder.step(rest).unwrap() {
+            Step::NeedMore(_) => break,
+            Step::Record { consumed, record } => {
+                if let StreamRecord::Sample { payload, .. } = record {
+                    numbers.push(u64::from_ne_bytes(payload[8..16].try_into().unwrap()));
+                }
+                rest = &rest[consumed..];
+            }
+        }
+    }
+    assert!(rest.is_empty(), "{} bytes are left", rest.len());
+    let tally = decoder.tally();
+    assert_eq!(tally.unknown_id + tally.unplaced, 0);
+    assert!(tally.unreadable().is_none());
+    (numbers, decoder.events().iter().all(|event| !event.lacks_ledger()))
+}
+
+#[test]
+fn segments_are_closed_packed_and_thrown_away() {
+    let mut scene = Scene::new();
+    for _ in 0..400 {
+        scene.append(100, 500);
+        scene.pass(1);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(scene.conserves(), 0);
+    let (told, stream) = scene.told(None);
+    assert_eq!(told.gaps, Vec::<String>::new());
+    let (numbers, is_whole) = decoded(&stream);
+    assert!(is_whole);
+    assert_eq!(numbers.last(), Some(&(scene.appended - 1)));
+    assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "none is missing inside");
+    assert!(numbers[0] > 0, "the oldest are gone");
+    let names = scene.names();
+    assert!(names.iter().any(|name| name.ends_with(".seg.zst")), "{names:?}");
+    let bytes: u64 = std::fs::read_dir(scene.path.join("web"))
+        .unwrap()
+        .map(|entry| entry.unwrap().metadata().unwrap().len())
+        .sum();
+    assert!(bytes <= (1 << 20) + 2 * 160 * 1024, "{bytes}");
+    // By age, too: all but the one that is written.
+    scene.append(100, 1);
+    scene.pass(700);
+    scene.append(100, 1);
+    scene.pass(1);
+    let (_, stream) = scene.told(None);
+    let (numbers, _) = decoded(&stream);
+    assert_eq!(numbers.last(), Some(&(scene.appended - 1)));
+    assert!(numbers.len() <= 2, "{}", numbers.len());
+}
+
+#[test]
+fn a_part_of_what_was_recorded_is_a_stream_of_its_own() {
+    let mut scene = Scene::new();
+    for _ in 0..60 {
+        scene.append(100, 300);
+        scene.pass(1);
+    }
+    for seconds in [0, 1, 7, 30, 59] {
+        let (told, stream) = scene.told(Some(Duration::from_secs(seconds)));
+        let (numbers, is_whole) = decoded(&stream);
+        assert_eq!((told.samples, is_whole), (numbers.len() as u64, true));
+        // What was written that long ago or later: 300 each second.
+        assert_eq!(told.samples, seconds * 300, "{seconds} s");
+    }
+    assert_eq!(scene.told(Some(Duration::from_secs(1000))).0.samples, scene.appended);
+}
+
+#[test]
+fn a_failing_disk_costs_what_it_does_not_take_and_that_is_told() {
+    for call in [Call::Write, Call::Sync] {
+        for errno in [libc::EIO, libc::ENOSPC, libc::EDQUOT, libc::EROFS] {
+            let mut scene = Scene::new();
+            scene.append(100, 10);
+            scene.pass(1);
+            *scene.fails.lock().unwrap() = Some((call, errno));
+            for _ in 0..5 {
+                scene.append(100, 10);
+                scene.pass(1);
+            }
+            *scene.fails.lock().unwrap() = None;
+            scene.pass(2);
+            scene.append(100, 10);
+            let lost = scene.conserves();
+            assert!((1..=50).contains(&lost), "{call:?}: {lost}");
+            let (told, stream) = scene.told(None);
+            let (numbers, _) = decoded(&stream);
+            assert_eq!(told.lost, lost, "{call:?} {errno}: LOST records tell it");
+            assert_eq!(numbers.len() as u64 + lost, scene.appended);
+            assert_eq!(numbers.last(), Some(&(scene.appended - 1)), "it goes on");
+        }
+    }
+}
+
+/// A small file system of one test.
+struct Mounted(tempfile::TempDir);
+
+impl Mounted {
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _gone = std::process::Command::new("umount").arg("-l").arg(self.path()).status();
+    }
+}
+
+/// Mounts one; None: not to be had here.
+fn small(test: &str) -> Option<Mounted> {
+    let directory = tempfile::tempdir().unwrap();
+    let mut mount = std::process::Command::new("mount");
+    let mounted = mount.args(["-t", "tmpfs", "-o", "size=8m,mode=755", "none"]);
+    if !mounted.arg(directory.path()).status().is_ok_and(|status| status.success()) {
+        writeln!(io::stderr(), "skipped {test}: no tmpfs can be mounted").unwrap();
+        return None;
+    }
+    Some(Mounted(directory))
+}
+
+#[test]
+fn a_full_file_system_stops_the_recording_until_there_is_room() {
+    for free in [0, 1 << 20] {
+        let test = "a_full_file_system_stops_the_recording_until_there_is_room";
+        let Some(directory) = small(test) else { return };
+        let mut scene = Scene::at(directory.path(), free);
+        scene.append(100, 1000);
+        assert_eq!(scene.conserves(), 0);
+        let ballast = directory.path().join("ballast");
+        let left = Directory::new(std::fs::File::open(directory.path()).unwrap().into());
+        let room = left.free().unwrap() - free - 50_000;
+        std::fs::write(&ballast, vec![1; usize::try_from(room).unwrap()]).unwrap();
+        for _ in 0..100 {
+            scene.append(100, 1000);
+            scene.pass(1);
+        }
+        let lost = scene.conserves();
+        assert!(lost > 0, "{free}");
+        // It is looked at before each segment, which have 128 KiB here.
+        assert!(left.free().unwrap() + 256 * 1024 >= free, "what is to be free is");
+        std::fs::remove_file(&ballast).unwrap();
+        scene.pass(2);
+        let before = scene.conserves();
+        scene.append(100, 1000);
+        scene.pass(1);
+        assert_eq!(scene.conserves(), before, "it goes on");
+        let (told, stream) = scene.told(None);
+        assert_eq!(told.lost, before);
+        assert_eq!(decoded(&stream).0.len() as u64 + before, scene.appended);
+    }
+}
+
+#[test]
+fn a_file_system_that_becomes_read_only_is_survived() {
+    let test = "a_file_system_that_becomes_read_only_is_survived";
+    let Some(directory) = small(test) else { return };
+    let mut scene = Scene::at(directory.path(), 0);
+    let remount = |how: &str| {
+        let mut mount = std::process::Command::new("mount");
+        let mount = mount.args(["-o", &format!("remount,{how}")]).arg(directory.path());
+        assert!(mount.status().unwrap().success());
+    };
+    scene.append(100, 10);
+    // The kernel lets nobody do so while a file is written.
+    scene.spool.close();
+    std::thread::sleep(Duration::from_millis(200));
+    scene.pass(1);
+    remount("ro");
+    scene.append(100, 10);
+    scene.pass(2);
+    assert_eq!(scene.conserves(), 10);
+    remount("rw");
+    scene.append(100, 10);
+    assert_eq!(scene.conserves(), 10);
+    let (told, stream) = scene.told(None);
+    assert_eq!((told.lost, decoded(&stream).0.len()), (10, 20));
+}
+
+#[test]
+fn a_directory_that_is_removed_is_made_again() {
+    let mut scene = Scene::new();
+    scene.append(100, 10);
+    std::fs::remove_dir_all(scene.path.join("web")).unwrap();
+    scene.pass(1);
+    scene.append(100, 10);
+    scene.pass(1);
+    let (_, stream) = scene.told(None);
+    assert_eq!(decoded(&stream).0, (10..20).collect::<Vec<_>>());
+    assert_eq!(scene.names(), ["0000000001.open"]);
+}
+
+#[test]
+fn a_clock_that_is_set_changes_neither_what_is_kept_nor_what_is_recent() {
+    let mut scene = Scene::new();
+    scene.append(100, 10);
+    scene.pass(5);
+    for step in [86_400 * 365, -86_400 * 700] {
+        scene.clock.offset.fetch_add(step * SECOND.cast_signed(), Ordering::Relaxed);
+        scene.pass(1);
+        scene.append(100, 10);
+        scene.pass(4);
+        let (told, _) = scene.told(Some(Duration::from_secs(4)));
+        assert_eq!(told.samples, 10, "{step}: what came since");
+    }
+    let (told, stream) = scene.told(None);
+    assert_eq!((told.samples, decoded(&stream).0.len()), (30, 30), "nothing is thrown away");
+    let (_, numbers, _) = scene.spool.readable().unwrap();
+    assert_eq!(numbers, [0, 1, 2], "each step begins a segment, with its own offset");
+}
+
+#[test]
+fn what_a_killed_writer_wrote_is_read_and_the_gap_is_told() {
+    let mut scene = Scene::new();
+    scene.append(100, 10);
+    scene.append(100, 10);
+    let written = scene.names();
+    assert_eq!(written, ["0000000000.open"]);
+    // A part of a frame had been written, too.
+    let path = scene.path.join("web/0000000000.open");
+    let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+    file.write_all(&[77; 21]).unwrap();
+    scene.clock.now.fetch_add(3 * SECOND, Ordering::Relaxed);
+    let mut scene = scene.again(12, 200);
+    scene.append(200, 5);
+    scene.pass(1);
+    let (told, stream) = scene.told(None);
+    assert_eq!(told.samples, 25);
+    let [gap] = &told.gaps[..] else { panic!("{told:?}") };
+    assert!(gap.contains("3.000 s are missing"), "{gap}");
+    let (numbers, is_whole) = decoded(&stream);
+    assert!(is_whole, "each sampling has an account");
+    assert_eq!(numbers, (0..20).chain(0..5).collect::<Vec<_>>());
+    assert_eq!(scene.told(None).0, told, "as often as it is read");
+}
+
+#[test]
+fn copies_links_and_damage_cost_themselves_only() {
+    let mut scene = Scene::new();
+    for _ in 0..3 {
+        scene.append(100, 10);
+        scene.spool.close();
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    scene.pass(1);
+    let web = scene.path.join("web");
+    let file = |name: &str| web.join(name);
+    assert_eq!(scene.names().len(), 3);
+    std::fs::copy(file("0000000001.seg.zst"), file("0000000007.seg.zst")).unwrap();
+    std::os::unix::fs::symlink("0000000002.seg.zst", file("0000000008.seg.zst")).unwrap();
+    let whole = std::fs::read(file("0000000001.seg.zst")).unwrap();
+    let Scene { path, _kept, spool, .. } = scene;
+    let refused = Scene::at(&path, 0).spool.readable().unwrap_err().to_string();
+    assert!(refused.contains("still writes there"), "{refused}");
+    drop(spool);
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x10;
+        std::fs::write(file("0000000001.seg.zst"), &damaged).unwrap();
+        let mut scene = Scene::at(&path, 0);
+        scene.clock.now.store(50 * SECOND, Ordering::Relaxed);
+        let (told, stream) = scene.told(None);
+        let (numbers, _) = decoded(&stream);
+        let expected: Vec<u64> = (0..10).chain(20..30).collect();
+        let rest: Vec<u64> =
+            numbers.iter().copied().filter(|number| !(10..20).contains(number)).collect();
+        assert_eq!(rest, expected, "byte {at}: the others are whole");
+        assert!(numbers.len() == 30 || told.gaps.len() == 2, "byte {at}: {told:?}");
+        assert!(told.gaps.iter().any(|gap| gap.contains("copy of 1")), "{told:?}");
+    }
+}

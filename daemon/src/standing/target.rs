@@ -1,0 +1,120 @@
+//! Finding what a standing session is to sample.
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use record::Pid;
+use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};
+
+use super::role::Sought;
+use crate::Cgroup;
+
+/// What was found.
+#[derive(Debug)]
+pub(super) enum Found {
+    Process(Pid, OwnedFd),
+    Cgroup(Arc<Cgroup>),
+    System,
+}
+
+/// Looks for it; the error says why it is not there, or cannot be seen.
+pub(super) fn find(sought: &Sought, root: &Path) -> io::Result<Found> {
+    match sought {
+        Sought::System => Ok(Found::System),
+        Sought::Unit(unit) => Cgroup::of_unit(root, unit).map(|it| Found::Cgroup(Arc::new(it))),
+        Sought::Cgroup(path) => Cgroup::open(root, path).map(|it| Found::Cgroup(Arc::new(it))),
+        Sought::PidFile(path) => {
+            let wrong = |text: String| io::Error::other(format!("{}: {text}", path.display()));
+            let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+            let pid = text.trim().parse().map_err(|_| wrong(format!("{text:?} is no number")))?;
+            let pidfd = hold(pid).map_err(|error| wrong(format!("process {pid}: {error}")))?;
+            Ok(Found::Process(Pid(pid), pidfd))
+        }
+        Sought::Comm(name) => oldest(name, &root.join("proc")),
+    }
+}
+
+fn hold(pid: i32) -> io::Result<OwnedFd> {
+    let raw = RawPid::from_raw(pid).filter(|_| pid > 0).ok_or(rustix::io::Errno::SRCH)?;
+    Ok(pidfd_open(raw, PidfdFlags::empty())?)
+}
+
+/// The process of that name that was started first.
+fn oldest(name: &str, proc: &Path) -> io::Result<Found> {
+    let missing = || {
+        let text = format!("no process is called {name:?}");
+        io::Error::new(io::ErrorKind::NotFound, text)
+    };
+    let is_called = |pid: i32| {
+        let comm = fs::read(proc.join(pid.to_string()).join("comm"));
+        comm.is_ok_and(|comm| comm.strip_suffix(b"\n").unwrap_or(&comm) == name.as_bytes())
+    };
+    let entries = fs::read_dir(proc)?.map_while(Result::ok);
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let called = pids.filter(|pid| is_called(*pid));
+    let first = called.filter_map(|pid| Some((started(proc, pid)?, pid))).min();
+    let (_, pid) = first.ok_or_else(missing)?;
+    let pidfd = hold(pid)?;
+    // Held now: the number cannot become another's any more.
+    if !is_called(pid) {
+        return Err(missing());
+    }
+    Ok(Found::Process(Pid(pid), pidfd))
+}
+
+/// Field 22 of /proc/PID/stat.
+fn started(proc: &Path, pid: i32) -> Option<u64> {
+    let stat = fs::read(proc.join(pid.to_string()).join("stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pid_file_names_a_process_that_runs() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.pid");
+        let find = || find(&Sought::PidFile(path.clone()), Path::new("/"));
+        assert!(find().unwrap_err().to_string().contains("x.pid: No such file"));
+        for (text, says) in [("", "no number"), ("12x\n", "no number"), ("0", "process 0")] {
+            fs::write(&path, text).unwrap();
+            let error = find().unwrap_err().to_string();
+            assert!(error.contains(says), "{text:?}: {error}");
+        }
+        fs::write(&path, format!("{}\n", std::process::id())).unwrap();
+        let Found::Process(pid, _) = find().unwrap() else { panic!() };
+        assert_eq!(u32::try_from(pid.0).unwrap(), std::process::id());
+    }
+
+    #[test]
+    fn of_several_processes_of_a_name_the_oldest_is_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("hm-oldest");
+        fs::copy("/bin/sleep", &program).unwrap();
+        let run = || {
+            let child = std::process::Command::new(&program).arg("60").spawn().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            child
+        };
+        let mut children = [run(), run()];
+        let sought = Sought::Comm("hm-oldest".into());
+        let first = find(&sought, Path::new("/"));
+        children[0].kill().unwrap();
+        children[0].wait().unwrap();
+        let second = find(&sought, Path::new("/"));
+        children[1].kill().unwrap();
+        children[1].wait().unwrap();
+        for (found, child) in [(first, &children[0]), (second, &children[1])] {
+            let Ok(Found::Process(pid, _)) = found else { panic!("{found:?}") };
+            assert_eq!(u32::try_from(pid.0).unwrap(), child.id());
+        }
+        let error = find(&sought, Path::new("/")).unwrap_err();
+        assert!(error.to_string().contains("no process is called \"hm-oldest\""), "{error}");
+    }
+}

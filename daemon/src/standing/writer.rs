@@ -1,0 +1,220 @@
+//! The thread that takes a standing session's stream: onto disk, and to those
+//! who follow. Where it is too slow, the queue before it overflows, and rings
+//! do not.
+
+pub(super) mod sampling;
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::sync::oneshot;
+
+use super::spool::Spool;
+use super::status::Status;
+use crate::session::Sink;
+use crate::store::Directory;
+use crate::worker::Subscription;
+use crate::worker::bell::{Bell, Ear, bell};
+use crate::worker::chunk::Chunk;
+use crate::worker::fan::{Fan, Subscriber};
+use crate::worker::queue::Item;
+use sampling::Sampling;
+
+/// What is written is on disk that much later.
+const SYNC: Duration = Duration::from_secs(1);
+
+/// What the writer is told.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// A sampling has begun; `ended` is told why it ended.
+    Begin { subscription: Subscription, stream: u64, ended: oneshot::Sender<String> },
+    /// Somebody wants what was written, and what comes from now on.
+    Follow {
+        live: Option<Box<Subscriber>>,
+        /// What was written is read, too: it says what live records are of.
+        history: bool,
+        answer: oneshot::Sender<io::Result<Readable>>,
+    },
+}
+
+/// What was written up to now.
+#[derive(Debug)]
+pub(super) struct Readable {
+    pub(super) directory: Directory,
+    /// Segments, oldest first.
+    pub(super) numbers: Vec<u64>,
+    /// Bytes of the last one, where that is still written.
+    pub(super) open: Option<u64>,
+}
+
+/// To tell the writer something.
+#[derive(Clone, Debug)]
+pub(super) struct Writer {
+    orders: Sender<Order>,
+    bell: Bell,
+}
+
+impl Writer {
+    /// Starts the thread. It ends, with all that it was given on disk, when
+    /// the last of these is dropped; `finished` says so.
+    pub(super) fn start(
+        spool: Spool,
+        status: Arc<Status>,
+    ) -> io::Result<(Writer, std::thread::JoinHandle<()>)> {
+        let (orders, receiver) = channel();
+        let (bell, ear) = bell()?;
+        let thread = std::thread::Builder::new().name("writer".into()).spawn(move || {
+            let mut desk =
+                Desk { spool, status, orders: receiver, ear, sampled: None, fan: Fan::default() };
+            if let Err(error) = desk.run() {
+                tracing::error!(%error, "a recording ends");
+            }
+            desk.spool.close();
+        })?;
+        Ok((Writer { orders, bell }, thread))
+    }
+
+    /// False: it has ended.
+    pub(super) fn tell(&self, order: Order) -> bool {
+        let told = self.orders.send(order).is_ok();
+        self.bell.ring();
+        told
+    }
+}
+
+#[derive(Debug)]
+struct Desk {
+    spool: Spool,
+    status: Arc<Status>,
+    orders: Receiver<Order>,
+    ear: Ear,
+    sampled: Option<Sampled>,
+    fan: Fan,
+}
+
+/// A sampling that runs.
+#[derive(Debug)]
+struct Sampled {
+    subscription: Subscription,
+    /// None: its first bytes have not come.
+    sampling: Option<Sampling>,
+    stream: u64,
+    ended: Option<oneshot::Sender<String>>,
+    /// Samples that its queue had no room for, as last booked.
+    lost: u64,
+}
+
+impl Desk {
+    fn run(&mut self) -> io::Result<()> {
+        let mut synced = Instant::now();
+        loop {
+            self.wait(SYNC.saturating_sub(synced.elapsed()))?;
+            self.ear.hush();
+            let goes_on = self.obey();
+            self.drain();
+            if synced.elapsed() >= SYNC {
+                self.spool.tick();
+                synced = Instant::now();
+            }
+            if !goes_on {
+                return Ok(());
+            }
+        }
+    }
+
+    fn wait(&self, timeout: Duration) -> io::Result<()> {
+        let timeout = Timespec {
+            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(1),
+            tv_nsec: timeout.subsec_nanos().into(),
+        };
+        let ears = [Some(&self.ear), self.sampled.as_ref().map(|it| &it.subscription.ear)];
+        let mut fds: Vec<PollFd<'_>> = ears
+            .into_iter()
+            .flatten()
+            .map(|ear| PollFd::from_borrowed_fd(ear.as_fd(), PollFlags::IN))
+            .collect();
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// False: nobody is there to tell anything any more.
+    fn obey(&mut self) -> bool {
+        loop {
+            match self.orders.try_recv() {
+                Ok(Order::Begin { subscription, stream, ended }) => {
+                    let ended = Some(ended);
+                    let lost = 0;
+                    self.sampled =
+                        Some(Sampled { subscription, sampling: None, stream, ended, lost });
+                }
+                Ok(Order::Follow { live, history, answer }) => {
+                    // All up to here is history, all from here on is live.
+                    self.drain();
+                    let readable = self.readable();
+                    if let Some(subscriber) = live {
+                        let is_told = history && self.spool.is_open();
+                        let sampling = self.sampled.as_ref().filter(|_| !is_told);
+                        let sampling = sampling.and_then(|it| it.sampling.as_ref());
+                        let preamble = sampling.map(Sampling::whole).unwrap_or_default();
+                        self.fan.add(*subscriber, &preamble.into());
+                    }
+                    // They may have gone.
+                    let _gone = answer.send(readable);
+                }
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    fn readable(&mut self) -> io::Result<Readable> {
+        let (directory, numbers, open) = self.spool.readable()?;
+        Ok(Readable { directory, numbers, open })
+    }
+
+    /// Takes all that is in the queue.
+    fn drain(&mut self) {
+        let Some(sampled) = &mut self.sampled else { return };
+        sampled.subscription.ear.hush();
+        let mut reason = None;
+        while let Some(item) = sampled.subscription.outlet.take() {
+            match item {
+                Item::Bytes(bytes) => match &mut sampled.sampling {
+                    None => {
+                        let sampling = Sampling::new(sampled.stream, &bytes);
+                        self.fan.describe_as(sampling.trailer(), sampling.is_identified());
+                        // A fan cannot fail.
+                        let _never = self.fan.write(sampling.announcement());
+                        sampled.sampling = Some(sampling);
+                    }
+                    Some(sampling) => {
+                        let chunk = Chunk::new(&bytes);
+                        self.spool.append(&chunk, &*sampling);
+                        sampling.notice(&chunk);
+                        let _never = self.fan.write(&bytes);
+                    }
+                },
+                Item::End(ending) => reason = Some(ending.reason.clone()),
+            }
+        }
+        let (_, lost) = sampled.subscription.share.samples();
+        self.status.queue.fetch_add(lost - sampled.lost, Ordering::Relaxed);
+        sampled.lost = lost;
+        if reason.is_none() && sampled.subscription.outlet.is_abandoned() {
+            reason = Some("the sampling has broken off".into());
+        }
+        self.fan.prune();
+        let Some(reason) = reason else { return };
+        self.spool.close();
+        if let Some(ended) = self.sampled.take().and_then(|mut sampled| sampled.ended.take()) {
+            let _gone = ended.send(reason);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What a writer that died has left behind is mended.
+
+use std::io::{self, BufReader};
+
+use super::clock::Clock;
+use super::directory::{Directory, Form, Listed};
+use super::reader::{ReadError, Reader};
+
+/// What was found and done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Recovered {
+    /// The number that the next segment gets.
+    pub(crate) next: u64,
+    /// The writer before did not end as it should.
+    pub(crate) gap: Option<Gap>,
+}
+
+/// What is missing since then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    /// From the last frame that is whole until now, nanoseconds.
+    pub(crate) nanoseconds: u64,
+    /// Bytes of a frame that was not whole, cut off.
+    pub(crate) bytes: u64,
+}
+
+/// Cuts damaged ends off, removes what was never finished, and says where
+/// to go on.
+pub(crate) fn recover(directory: &Directory, clock: &dyn Clock) -> io::Result<Recovered> {
+    let listed = directory.list()?;
+    let mut recovered = Recovered {
+        next: listed.last().map_or(0, |last| last.number.saturating_add(1)),
+        gap: None,
+    };
+    for Listed { number, form, .. } in &listed {
+        let whole = |form: Form| listed.iter().any(|l| l.number == *number && l.form == form);
+        match form {
+            Form::Packing => directory.remove(*number, Form::Packing)?,
+            Form::Closed if whole(Form::Packed) => directory.remove(*number, Form::Closed)?,
+            Form::Open => match mend(directory, *number, clock) {
+                Ok(gap) => recovered.gap = Some(gap),
+                Err(error) => {
+                    // Of a newer program, perhaps: it goes when it is old.
+                    tracing::warn!(number, %error, "a segment cannot be recovered");
+                    directory.rename(*number, Form::Open, Form::Closed)?;
+                }
+            },
+            Form::Closed | Form::Packed => {}
+        }
+    }
+    Ok(recovered)
+}
+
+fn mend(directory: &Directory, number: u64, clock: &dyn Clock) -> Result<Gap, ReadError> {
+    let file = directory.open_to_mend(number, Form::Open)?;
+    let size = file.metadata()?.len();
+    let mut reader = Reader::new(BufReader::new(&file))?;
+    let header = *reader.header();
+    let mut last = header.begun;
+    while let Some(frame) = reader.next_frame()? {
+        last = last.max(frame.time);
+    }
+    let good = reader.good();
+    if good < size {
+        file.set_len(good)?;
+        file.sync_data()?;
+    }
+    directory.rename(number, Form::Open, Form::Closed)?;
+    let gap = Gap { nanoseconds: header.age(last, clock), bytes: size - good };
+    tracing::warn!(
+        number,
+        seconds = std::time::Duration::from_nanos(gap.nanoseconds).as_secs_f64(),
+        bytes = gap.bytes,
+        "the recording broke off here, and goes on now"
+    );
+    Ok(gap)
+}

@@ -1,0 +1,164 @@
+//! `[[standing]]` and `[store]`: what is always recorded, and where.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::size::Size;
+use super::{ConfigError, GroupName};
+use crate::event_spec::Event;
+use crate::standing::{Kept, NAME_BYTES, Role, Sought};
+use crate::{EventSpec, Modes, Span};
+
+const MIB: u64 = 1024 * 1024;
+/// Bytes of a process's name (TASK_COMM_LEN), without its NUL.
+const COMM: usize = 15;
+
+/// A standing session, and who may read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// What is to be done.
+    pub role: Role,
+    /// Groups whose members may read it, besides the superuser.
+    pub readers: Vec<u32>,
+}
+
+/// `[store]`.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct StoreText {
+    directory: PathBuf,
+    keep_free: Size,
+    pub(super) user: Option<String>,
+}
+
+impl Default for StoreText {
+    fn default() -> StoreText {
+        let (directory, keep_free) = ("/var/lib/ebsd".into(), Size(1024 * MIB));
+        StoreText { directory, keep_free, user: None }
+    }
+}
+
+/// `[[standing]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StandingText {
+    name: String,
+    #[serde(rename = "type")]
+    event: String,
+    target: Sought,
+    #[serde(default)]
+    mode: ModeText,
+    interval: Option<u64>,
+    #[serde(default)]
+    allow_skid: bool,
+    #[serde(default)]
+    retention: RetentionText,
+    #[serde(default)]
+    readers: Vec<GroupName>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ModeText {
+    #[default]
+    User,
+    Kernel,
+    Both,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RetentionText {
+    bytes: Size,
+    age: Span,
+}
+
+impl Default for RetentionText {
+    fn default() -> RetentionText {
+        let week = Duration::from_secs(7 * 86_400);
+        RetentionText { bytes: Size(1024 * MIB), age: Span(week) }
+    }
+}
+
+/// The meaning of all of them.
+pub(super) fn parse(
+    texts: Vec<StandingText>,
+    store: &StoreText,
+    path: &Path,
+    gid_of: &dyn Fn(&str) -> Option<u32>,
+) -> Result<Vec<Standing>, ConfigError> {
+    let mut all: Vec<Standing> = Vec::new();
+    for text in texts {
+        let name = text.name.clone();
+        let wrong = |what: String| ConfigError::Standing { path: path.to_owned(), name, what };
+        if all.iter().any(|other| other.role.name == text.name) {
+            return Err(wrong("there are two of that name".into()));
+        }
+        if let Err(what) = check(&text, store) {
+            return Err(wrong(what));
+        }
+        let readers: Result<Vec<u32>, ConfigError> =
+            text.readers.into_iter().map(|group| group.gid(path, gid_of)).collect();
+        let modes = match text.mode {
+            ModeText::User => Modes::USER,
+            ModeText::Kernel => Modes::KERNEL,
+            ModeText::Both => Modes::BOTH,
+        };
+        let role = Role {
+            name: text.name,
+            event: text.event,
+            modes,
+            interval: text.interval,
+            allow_skid: text.allow_skid,
+            target: text.target,
+            kept: Kept {
+                directory: store.directory.clone(),
+                bytes: text.retention.bytes.0,
+                age: text.retention.age.0,
+                free: store.keep_free.0,
+            },
+        };
+        all.push(Standing { role, readers: readers? });
+    }
+    Ok(all)
+}
+
+fn check(text: &StandingText, store: &StoreText) -> Result<(), String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    if text.name.is_empty() || text.name.len() > NAME_BYTES || !text.name.bytes().all(is_plain) {
+        return Err(format!("a name has 1 to {NAME_BYTES} letters, digits, - and _"));
+    }
+    match EventSpec(text.event.clone()).resolve() {
+        Ok(Event::Type(_)) => {}
+        Ok(_) => {
+            return Err(format!("type {:?} is none of the table (`ebs -h`)", text.event));
+        }
+        Err(error) => return Err(error.to_string()),
+    }
+    if text.interval.is_some_and(|interval| interval == 0 || interval > i64::MAX.cast_unsigned()) {
+        return Err("interval is no number from 1 to 2^63 - 1".into());
+    }
+    if text.retention.bytes.0 < MIB {
+        return Err(format!("retention.bytes is {}: give at least 1 MiB", text.retention.bytes));
+    }
+    if text.retention.age.0 < Duration::from_secs(60) {
+        return Err(format!("retention.age is {}: give at least 1m", text.retention.age));
+    }
+    if !store.directory.is_absolute() {
+        return Err(format!("store.directory {} is no absolute path", store.directory.display()));
+    }
+    match &text.target {
+        Sought::PidFile(path) if !path.is_absolute() => {
+            Err(format!("pid_file {} is no absolute path", path.display()))
+        }
+        Sought::Comm(name) if name.is_empty() || name.len() > COMM => {
+            Err(format!("comm {name:?}: the kernel keeps 1 to {COMM} bytes of a name"))
+        }
+        Sought::Unit(unit) if unit.is_empty() || unit.contains('/') => {
+            Err(format!("unit {unit:?} is no name of a unit, such as \"nginx.service\""))
+        }
+        _ => Ok(()),
+    }
+}
