@@ -37,8 +37,8 @@ pub(crate) struct Counted {
 pub(crate) fn report(
     query: &Query,
     counted: Counted,
-    (mut lookup, losses): (Lookup, Losses),
-    decoder: &Decoder,
+    (lookup, losses): (&mut Lookup, Losses),
+    (decoder, has_ended): (&Decoder, bool),
 ) -> Result<Report, Error> {
     let Counted { events, columns, round, rows, accesses, sieve } = counted;
     if let Some(wanted) = &query.event
@@ -58,7 +58,7 @@ pub(crate) fn report(
         return Err(Error::Site { wanted, counted, near });
     }
     let mut notes = caveats::of_stream(query, &losses, decoder);
-    notes.extend(caveats::of_site(query, &lookup));
+    notes.extend(caveats::of_site(query, lookup));
     let mut reports = Vec::new();
     for (leader, together) in requests(&events, decoder) {
         if together
@@ -67,7 +67,9 @@ pub(crate) fn report(
         {
             continue;
         }
-        notes.extend(caveats::of_end(together.iter().map(|of| of.described)));
+        if has_ended {
+            notes.extend(caveats::of_end(together.iter().map(|of| of.described)));
+        }
         for of in &together {
             caveats::of_event(query, of.event, &mut notes);
             caveats::of_attr(of.event, &of.described.attr, &mut notes);
@@ -83,7 +85,7 @@ pub(crate) fn report(
         let served = accesses
             .as_ref()
             .map(|(rows, kinds)| Served::of(rows.of(leader), (kinds, merged.weighting)));
-        let mut words = Words::new(&mut lookup);
+        let mut words = Words::new(lookup);
         let counted = rows.of(leader).map(|(atoms, sum)| (atoms, *sum));
         let counted = (columns.as_slice(), counted);
         let table = rows::table(query, counted, (&merged, served.as_ref()), &mut words);

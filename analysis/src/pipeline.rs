@@ -50,17 +50,7 @@ impl Pipeline {
     /// A query that cannot be answered on any stream.
     pub fn new(query: Query, symbolizer: Symbolizer) -> Result<Pipeline, Error> {
         query.check()?;
-        let line = query.cache_line.unwrap_or(Query::CACHE_LINE);
-        let counters = Counters {
-            events: Vec::new(),
-            columns: Vec::new(),
-            round: Rounding { line, page: query.page_size },
-            tally: Tally::new(query.keys.len()),
-            accesses: query.accesses.then(|| Accesses::new(query.keys.len())),
-            atoms: Vec::with_capacity(query.keys.len()),
-            verdicts: Verdicts::default(),
-            sieve: Sieve::new(query.class),
-        };
+        let counters = Counters::new(&query);
         Ok(Pipeline {
             lookup: Lookup::new(symbolizer),
             waiting: Waiting::new(query.held_bytes),
@@ -115,14 +105,31 @@ impl Pipeline {
             let ready = self.waiting.end_round();
             self.count(ready)?;
         }
-        self.losses.counted_early = self.waiting.early();
-        self.losses.unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
-        self.losses.unreadable = decoder.tally().unreadable().map_or(0, |bad| bad.count);
-        let Counters { events, columns, round, tally, accesses, sieve, .. } = self.counters;
+        self.report(decoder, true)
+    }
+
+    /// Answers the query for what was counted since the last answer, and
+    /// counts on: of a stream that has no end. What still waits for side
+    /// records is in the next answer.
+    ///
+    /// # Errors
+    /// An event or register that the stream does not have.
+    pub fn answer(&mut self, decoder: &Decoder) -> Result<Report, Error> {
+        self.learn_events(decoder)?;
+        self.report(decoder, false)
+    }
+
+    fn report(&mut self, decoder: &Decoder, has_ended: bool) -> Result<Report, Error> {
+        let mut losses = std::mem::take(&mut self.losses);
+        losses.counted_early = self.waiting.early();
+        losses.unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
+        losses.unreadable = decoder.tally().unreadable().map_or(0, |bad| bad.count);
+        let counters = std::mem::replace(&mut self.counters, Counters::new(&self.query));
+        let Counters { events, columns, round, tally, accesses, sieve, .. } = counters;
         let rows = tally.rows();
         let accesses = accesses.map(Accesses::rows);
         let counted = answer::Counted { events, columns, round, rows, accesses, sieve };
-        answer::report(&self.query, counted, (self.lookup, self.losses), decoder)
+        answer::report(&self.query, counted, (&mut self.lookup, losses), (decoder, has_ended))
     }
 
     #[inline]
@@ -207,6 +214,20 @@ impl Pipeline {
 }
 
 impl Counters {
+    fn new(query: &Query) -> Counters {
+        let line = query.cache_line.unwrap_or(Query::CACHE_LINE);
+        Counters {
+            events: Vec::new(),
+            columns: Vec::new(),
+            round: Rounding { line, page: query.page_size },
+            tally: Tally::new(query.keys.len()),
+            accesses: query.accesses.then(|| Accesses::new(query.keys.len())),
+            atoms: Vec::with_capacity(query.keys.len()),
+            verdicts: Verdicts::default(),
+            sieve: Sieve::new(query.class),
+        }
+    }
+
     /// Judges a sample by its fields, and books it when it is out. None: it
     /// cannot be decoded, which is booked too.
     #[inline(never)]

@@ -10,12 +10,14 @@ mod emulation;
 mod planning;
 mod reading;
 mod serving;
+mod watching;
 
 pub use converting::ConvertArguments;
 pub use emulation::EmulationArguments;
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{ReportArguments, ScriptArguments, ScriptFormat, SymbolArguments};
 pub use serving::ServingArguments;
+pub use watching::{SessionsArguments, WatchArguments};
 
 use crate::completions::Program;
 use clap::builder::styling::{AnsiColor, Styles};
@@ -36,6 +38,7 @@ ebs (-u | -k) [-o OUTFILE] [-i INTERVAL] [-c COUNT] -t TYPE [-m NAME,...] EXE_OR
        ebs convert [OPTIONS] IN OUT
        ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN]
+       ebs sessions, ebs watch NAME
        ebs -h [TYPE]";
 
 const EXAMPLES: &str = "\
@@ -49,6 +52,7 @@ Examples:
   ebs -u -t page_fault -o fault.data ./server  the stream, for `ebs report` and perf
   ebs report --by routine,page fault.data
   ebs script fault.data | less                 its records, as `perf script` prints them
+  ebs report --daemon web --since 10m          what the daemon recorded of a standing session
   ebs completions bash, ebs man                for the shell, for man(1)
 
 A number is a PID; a program named by a number is ./NUMBER. With neither, the whole system is
@@ -101,6 +105,10 @@ pub enum Other {
     Plan(PlanArguments),
     /// Lists every event that can be named on this machine.
     List(ListArguments),
+    /// Lists your sessions of the daemon, and the standing ones that you may read.
+    Sessions(SessionsArguments),
+    /// Shows what a standing session of the daemon samples now.
+    Watch(WatchArguments),
     /// Prints the completions of a command for a shell.
     Completions {
         /// Which shell.

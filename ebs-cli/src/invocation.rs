@@ -9,7 +9,7 @@ pub use serving::Serving;
 
 use crate::arguments::{
     ConvertArguments, EventArguments, Format, ListArguments, Other, PlanArguments, ReportArguments,
-    SampleArguments, ScriptArguments, Typed,
+    SampleArguments, ScriptArguments, SessionsArguments, Typed, WatchArguments,
 };
 use crate::completions::Program;
 use daemon::{EventSpec, Modes, Request, Target};
@@ -40,6 +40,10 @@ pub enum Invocation {
     Plan(PlanJob),
     /// The events of a machine.
     List(ListArguments),
+    /// Sessions of the daemon.
+    Sessions(SessionsArguments),
+    /// What a standing session samples now.
+    Watch(WatchArguments),
     /// Completions for a shell, of a command.
     Completions(clap_complete::Shell, Program),
     /// Manual pages: one to stdout, or all to a directory.
@@ -187,6 +191,8 @@ impl Invocation {
             Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
             Typed::Other(Other::Plan(arguments)) => Invocation::Plan(plan(&arguments)?),
             Typed::Other(Other::List(arguments)) => Invocation::List(arguments),
+            Typed::Other(Other::Sessions(arguments)) => Invocation::Sessions(arguments),
+            Typed::Other(Other::Watch(arguments)) => Invocation::Watch(arguments),
             Typed::Other(Other::Completions { shell, program }) => {
                 Invocation::Completions(shell, program)
             }

@@ -3,7 +3,8 @@
 //! `ebs`: [`arguments`] is what was typed, [`invocation`] what it means,
 //! [`run`] does it. [`sample`] drives a session of the daemon library into
 //! an [`output`]; [`input`] reads what was recorded for [`report`] and
-//! [`script`], and [`convert`] writes it anew; [`plan`] shows what would be opened; [`types`], [`list`],
+//! [`script`], and [`convert`] writes it anew; [`plan`] shows what would be opened; [`sessions`]
+//! and [`watch`] ask the daemon; [`types`], [`list`],
 //! [`pages`] and [`completions`] are the helps; [`causes`] words an error.
 
 pub mod arguments;
@@ -24,6 +25,8 @@ pub mod run;
 pub mod sample;
 pub mod script;
 mod serving;
+pub mod sessions;
 pub mod signals;
 pub mod terminal;
 pub mod types;
+pub mod watch;

@@ -5,7 +5,10 @@ use crate::input::{End, Input};
 use crate::terminal;
 use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
 use anyhow::{Context, Result, anyhow};
+use daemon::client::{Client, Ending, Recorded, SOCKET};
+use daemon::protocol::WHOLE;
 use std::io::Write;
+use std::path::Path;
 use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer, load_file};
 
 /// Rows of a table when nothing is said.
@@ -89,6 +92,16 @@ pub fn answer(input: &mut Input, query: Query, symbols: Options) -> Result<(Repo
     }
 }
 
+/// What the daemon recorded of a standing session, and what it says at the
+/// end.
+fn recorded(name: &str, arguments: &ReportArguments) -> Result<(Input, Option<Ending>)> {
+    let socket = arguments.socket.as_deref().unwrap_or(Path::new(SOCKET));
+    let since = arguments.since.map(|span| span.0);
+    let recorded = Recorded::open(Client::connect(socket)?, name, since, false)?;
+    let ended = recorded.ending();
+    Ok((Input::new(Box::new(recorded), name), Some(ended)))
+}
+
 /// Reads, counts, and prints what can be counted even when the recording is
 /// damaged.
 ///
@@ -97,8 +110,17 @@ pub fn answer(input: &mut Input, query: Query, symbols: Options) -> Result<(Repo
 /// A question without meaning, damage of the recording, those of `out`.
 pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let query = query(arguments)?;
-    let mut input = Input::open(&arguments.file)?;
-    let (report, end) = answer(&mut input, query, symbols(&arguments.symbols)?)?;
+    let options = symbols(&arguments.symbols)?;
+    let (mut input, ended) = match (&arguments.standing, &arguments.file) {
+        (Some(name), _) => recorded(name, arguments)?,
+        (None, Some(file)) => (Input::open(file)?, None),
+        (None, None) => anyhow::bail!("no recording: give its FILE, or --daemon NAME"),
+    };
+    let (report, end) = answer(&mut input, query, options)?;
+    // What the daemon says of it: gaps that are in no record.
+    if let Some(said) = ended.and_then(|ended| ended.take()).filter(|said| said != WHOLE) {
+        let _closed = writeln!(std::io::stderr(), "ebs: {said}");
+    }
     if arguments.json {
         json::write(&report, &mut *out)?;
     } else if arguments.csv {

@@ -6,7 +6,7 @@ use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
 use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
 use crate::script::{Chains, Lines, PerfPrinter, Selection, Sifter, TextPrinter, script};
-use crate::{causes, convert, eip2r, list, pages, plan, report, sample, types};
+use crate::{causes, convert, eip2r, list, pages, plan, report, sample, sessions, types, watch};
 use anyhow::{Context, Result};
 use daemon::Facts;
 use std::ffi::OsString;
@@ -64,6 +64,8 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Convert(arguments) => convert::run(&arguments)?,
         Invocation::Plan(job) => status = plan::run(&job, &mut out)?,
         Invocation::List(arguments) => list::run(&arguments, &mut out)?,
+        Invocation::Sessions(arguments) => sessions::run(&arguments, &mut out)?,
+        Invocation::Watch(arguments) => watch::run(&arguments, &mut out)?,
         Invocation::Completions(shell, of) => completions(shell, of, &mut out)?,
         Invocation::Man(None) => pages::page(arguments::command(), &mut out)?,
         Invocation::Man(Some(directory)) => pages::pages(

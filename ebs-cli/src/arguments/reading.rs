@@ -1,7 +1,9 @@
 //! Options of the subcommands that read recordings.
 
 use super::number;
+use super::serving::DAEMON;
 use clap::Args;
+use daemon::Span;
 use record::InstructionClass;
 use std::path::PathBuf;
 
@@ -18,10 +20,21 @@ pub struct SymbolArguments {
 }
 
 /// `ebs report`.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct ReportArguments {
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
-    pub file: PathBuf,
+    #[arg(required_unless_present = "standing")]
+    pub file: Option<PathBuf>,
+    /// Reads what the daemon recorded of a standing session instead; `ebs sessions` lists them.
+    #[arg(id = "standing", long = "daemon", value_name = "NAME", help_heading = DAEMON)]
+    #[arg(conflicts_with = "file")]
+    pub standing: Option<String>,
+    /// From so long ago on, such as 90s, 10m, 12h, 7d [default: all that is kept].
+    #[arg(long, value_name = "SPAN", help_heading = DAEMON, requires = "standing")]
+    pub since: Option<Span>,
+    /// Where the daemon listens [default: /run/ebsd.sock].
+    #[arg(long, value_name = "PATH", help_heading = DAEMON, requires = "standing")]
+    pub socket: Option<PathBuf>,
     /// Keys of a row: site, ip, routine, object, comm, pid, tid, cpu, addr, line, page, data,
     /// variable, level, op, tlb, snoop, lock, blk, reg:NAME [default: site, which is address,
     /// routine and object].

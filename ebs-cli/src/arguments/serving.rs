@@ -18,4 +18,4 @@ pub struct ServingArguments {
     pub socket: Option<PathBuf>,
 }
 
-const DAEMON: &str = "Daemon";
+pub(super) const DAEMON: &str = "Daemon";
