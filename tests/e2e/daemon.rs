@@ -12,5 +12,6 @@ mod operation;
 mod raw;
 mod serving;
 mod set_user_id;
+mod standing;
 mod stream;
 mod verbs;

@@ -60,6 +60,12 @@ impl Ebsd {
         self.running.signal(signal);
     }
 
+    /// Kills it by SIGKILL.
+    pub fn kill(self) {
+        self.signal(Signal::KILL);
+        let _killed = self.running.finish();
+    }
+
     /// Ends it by SIGTERM.
     #[track_caller]
     pub fn end(self) -> Outcome {

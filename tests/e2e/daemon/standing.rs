@@ -1,0 +1,238 @@
+//! Standing sessions: recorded without anybody asking, read by those who may,
+//! and there again after anything was killed.
+
+use std::{
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use hardmeter_tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{raw::Raw, stream::Counted};
+
+const READERS: u32 = 4100;
+
+/// Sessions of what `pids` name, every page fault of it.
+fn config(scene: &Scene) -> String {
+    format!(
+        "[store]\ndirectory = {:?}\nkeep_free = \"1 MiB\"\n\
+         [[standing]]\nname = \"web\"\ntype = \"page_fault\"\ninterval = 1\n\
+         target = {{ pid_file = {:?} }}\nreaders = [{READERS}]\n",
+        scene.path("store"),
+        scene.path("web.pid"),
+    )
+}
+
+/// A storm that waits for `go`, named by the pid file.
+fn storm(scene: &Scene, program: &Path, faults: &str) -> Running {
+    let mut command = scene.command(program);
+    let mut storm = Running::start(command.args(faults.split(' ')));
+    assert_eq!(storm.hear(), "ready");
+    scene.write("web.pid", storm.pid().to_string());
+    storm
+}
+
+/// The session in the list, once it is as wanted.
+#[track_caller]
+fn wait_until(ebsd: &Ebsd, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    let until = Instant::now() + Duration::from_secs(20);
+    let mut last = Value::Null;
+    while Instant::now() < until {
+        last = Raw::new(&ebsd.socket).ask(&json!({"verb": "standing"}));
+        if holds(&last["sessions"][0]) {
+            return last["sessions"][0].clone();
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("never: {what}: {last}");
+}
+
+fn is_running(line: &Value) -> bool {
+    line["state"] == "running"
+}
+
+/// All that was recorded: samples, LOST records' sum, what was said last.
+fn recorded(ebsd: &Ebsd) -> (u64, u64, Value) {
+    let mut raw = Raw::new(&ebsd.socket);
+    let joined = raw.ask(&json!({"verb": "follow", "name": "web"}));
+    assert_eq!(joined["reply"], "joined", "{joined}");
+    let (stream, end) = raw.all();
+    let counted = Counted::new(&stream);
+    (counted.samples, counted.gaps.values().sum(), end)
+}
+
+/// The worker of the session: the daemon's child of that user.
+fn worker(ebsd: &Ebsd) -> Option<Pid> {
+    let children = format!("/proc/{0}/task/{0}/children", ebsd.pid());
+    let children = fs::read_to_string(children).unwrap();
+    let mut pids = children.split_whitespace().map(|pid| pid.parse::<i32>().unwrap());
+    let is_it = |pid: &i32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status.lines().any(|line| line.starts_with("Uid:") && !line.ends_with("\t0"))
+    };
+    pids.find(is_it).and_then(Pid::from_raw)
+}
+
+#[test]
+fn a_service_is_recorded_and_read_by_those_who_may() {
+    let test = "a_service_is_recorded_and_read_by_those_who_may";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    scene.open_commands();
+    let program = Workload::Storm.build(&scene);
+    let mut first = storm(&scene, &program, "20000 1 wait");
+    let ebsd = Ebsd::start(&scene, &config(&scene));
+    wait_until(&ebsd, "it samples", is_running);
+    first.tell("go");
+    let truth = Truth::new(&first.finish().out);
+    wait_until(&ebsd, "the storm is over", |line| line["state"] == "waiting for its target");
+    let (samples, lost, end) = recorded(&ebsd);
+    assert_eq!(samples, truth.number("kernel"), "{end}");
+    assert_eq!((lost, &end["reason"]), (0, &json!("that is all")));
+
+    // Its target is found again, another process now.
+    let mut second = storm(&scene, &program, "30000 1 wait");
+    wait_until(&ebsd, "it samples again", is_running);
+    second.tell("go");
+    let all = truth.number("kernel") + Truth::new(&second.finish().out).number("kernel");
+    wait_until(&ebsd, "that storm is over, too", |line| line["written"] == all);
+    assert_eq!(recorded(&ebsd).0, all);
+
+    let run = |user: User, line: &str| {
+        let mut command = user.command(&scene, scene.path("bin/ebs"));
+        command.args(line.split(' ')).arg("--socket").arg(&ebsd.socket);
+        Running::start(&mut command).finish().sane()
+    };
+    let reader = User { group: Some(READERS), ..User::new(4001) };
+    let report = run(reader, "report --daemon web --json --by ip").success();
+    let report: Value = serde_json::from_str(&report.out).unwrap();
+    let [event] = &report["events"].as_array().unwrap()[..] else { panic!("{report}") };
+    assert_eq!(event["totals"]["samples"], all, "both samplings are one event: {report}");
+    let none = run(reader, "report --daemon web --json --since 0s").success();
+    let none: Value = serde_json::from_str(&none.out).unwrap();
+    assert_eq!(none["events"][0]["totals"]["samples"], 0, "{none}");
+    let listed = run(reader, "sessions").success();
+    assert!(listed.out.starts_with("web  page_fault, standing: waiting"), "{listed}");
+    // Others are told no more than that there is nothing to read.
+    let refused = run(User::new(4002), "report --daemon web");
+    refused.refused(1, &["there is none of that name that you may read"]);
+    run(User::new(4002), "report --daemon beb").refused(1, &["none of that name"]);
+    let listed = run(User::new(4002), "sessions").success();
+    assert!(!listed.out.contains("web"), "{listed}");
+    ebsd.end();
+    let left = fs::read_dir(scene.path("store/web")).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".open")), "{left:?}");
+}
+
+#[test]
+fn what_is_sampled_is_watched_live() {
+    let test = "what_is_sampled_is_watched_live";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let program = Workload::Storm.build(&scene);
+    let mut storm = storm(&scene, &program, "1000000 1 wait 2000");
+    let ebsd = Ebsd::start(&scene, &config(&scene));
+    let socket = ebsd.socket.display();
+    // Before anything is sampled.
+    let mut early =
+        scene.start(&format!("ebs watch web --every 1s --times 8 --json --socket {socket}"));
+    wait_until(&ebsd, "it samples", is_running);
+    storm.tell("go");
+    let line = format!("ebs watch web --every 1s --times 3 --by routine --socket {socket}");
+    let watched = scene.run(&line).success();
+    assert_eq!(watched.out.matches("# web, the last 1s").count(), 3, "{watched}");
+    assert!(watched.out.contains("# page_fault, every event:"), "{watched}");
+    assert!(!watched.out.contains("has no end"), "a live stream has none: {watched}");
+    let early_one = early.finish().success();
+    let documents = serde_json::Deserializer::from_str(&early_one.out).into_iter::<Value>();
+    let counts: Vec<u64> = documents
+        .map(|document| document.unwrap()["events"][0]["totals"]["samples"].as_u64().unwrap_or(0))
+        .collect();
+    let sum: u64 = counts.iter().sum();
+    assert!((2000..=16_000).contains(&sum), "some 2,000 a second: {counts:?}");
+    early = scene.start(&format!("ebs watch web --times 1000 --socket {socket}"));
+    thread::sleep(Duration::from_millis(500));
+    ebsd.end();
+    early.finish().sane().refused(1, &["the daemon has"]);
+    storm.signal(Signal::KILL);
+    let _killed = storm.finish();
+}
+
+#[test]
+fn killed_under_load_it_loses_a_second_at_most_and_says_so() {
+    let test = "killed_under_load_it_loses_a_second_at_most_and_says_so";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let program = Workload::Storm.build(&scene);
+    let mut storm = storm(&scene, &program, "1000000000 1 wait 5000");
+    let mut ebsd = Ebsd::start(&scene, &config(&scene));
+    wait_until(&ebsd, "it samples", is_running);
+    storm.tell("go");
+    let mut before = 0;
+    for round in 1..=4_usize {
+        thread::sleep(Duration::from_millis(1700));
+        let (so_far, ..) = recorded(&ebsd);
+        assert!(so_far >= before, "round {round}: {so_far} after {before}");
+        if round % 2 == 1 {
+            kill_process(worker(&ebsd).unwrap(), Signal::KILL).unwrap();
+            wait_until(&ebsd, "its worker is missed", |line| !is_running(line));
+        } else {
+            // Its workers die with it.
+            let workers = worker(&ebsd);
+            ebsd.kill();
+            ebsd = Ebsd::start(&scene, &config(&scene));
+            let gone = format!("/proc/{}", workers.unwrap().as_raw_nonzero());
+            wait_until(&ebsd, "no worker is left", |_| !Path::new(&gone).exists());
+        }
+        let writes = |line: &Value| is_running(line) && line["written"].as_u64() > Some(0);
+        wait_until(&ebsd, "it samples again", writes);
+        let (after, _, end) = recorded(&ebsd);
+        // What was read before the kill was written before it.
+        assert!(after >= so_far, "round {round}: {after} of {so_far}");
+        let said = end["reason"].as_str().unwrap();
+        // Where the daemon dies, its workers may still end as they should.
+        let told = said.matches("are missing").count();
+        assert!(told >= round.div_ceil(2) && told <= round, "round {round}: {said}");
+        before = after;
+    }
+    let line = format!("ebs report --daemon web --socket {}", ebsd.socket.display());
+    let report = scene.run(&line).success();
+    assert!(report.err.contains("s are missing"), "{report}");
+    ebsd.end();
+    storm.signal(Signal::KILL);
+    let _killed = storm.finish();
+}
+
+#[test]
+fn the_whole_system_and_a_disk_that_goes_away() {
+    let test = "the_whole_system_and_a_disk_that_goes_away";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let text = config(&scene)
+        .replace("page_fault", "cpu_clock")
+        .replace(&format!("{{ pid_file = {:?} }}", scene.path("web.pid")), "\"system\"");
+    let ebsd = Ebsd::start(&scene, &text.replace("interval = 1\n", "interval = 10000000\n"));
+    wait_until(&ebsd, "it samples", is_running);
+    let busy = "timeout 1 sh -c 'while :; do :; done' || true";
+    let _busy = scene.shell(busy);
+    wait_until(&ebsd, "it has samples", |line| line["written"].as_u64() > Some(10));
+    fs::remove_dir_all(scene.path("store/web")).unwrap();
+    wait_until(&ebsd, "it writes anew", |_| scene.path("store/web").exists());
+    let _busy = scene.shell(busy);
+    let (samples, _, end) = recorded(&ebsd);
+    assert!(samples > 0, "{end}");
+    ebsd.end();
+}
