@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn timers_are_held_to_the_kernels_rate_and_users_to_the_floor() {
         let limits = Limits { least_interval: 1000, ..Limits::default() };
-        let clock = planned("cpu_clock", 1);
-        let refused = check(&clock, None, (None, Some(100_000))).unwrap_err().to_string();
+        let clock = planned("cpu_clock", 1_000_000);
+        let refused = check(&clock, Some(1), (None, Some(100_000))).unwrap_err().to_string();
         assert!(refused.contains("say -i 10000 or more"), "{refused}");
         assert_eq!(check(&clock, Some(10_000), (None, Some(100_000))), Ok(()));
         assert!(check(&clock, Some(10_000), (None, Some(99_999))).is_err());
