@@ -149,7 +149,12 @@ impl Hub {
             Target::Command => (named, None),
             _ => (None, named.map(|(_, pidfd)| pidfd)),
         };
-        let permissions = if granted.is_some() { self.permissions } else { Permissions::empty() };
+        let permissions = match granted {
+            Some(_) => self.permissions,
+            // The kernel's own rules let this user (perf_event_paranoid below 2).
+            None if checked.request.modes.kernel => Permissions::KERNEL,
+            None => Permissions::empty(),
+        };
         let by_policy = granted.as_ref().map(|_| "policy".to_owned());
         let scrub = !checked.request.modes.kernel;
         let settings = Settings {

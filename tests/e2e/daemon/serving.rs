@@ -59,6 +59,45 @@ fn the_kernel_is_shown_to_whom_policy_grants_it() {
     ebsd.end();
 }
 
+/// Lets users sample the kernel, while it lives.
+struct Paranoid(i32);
+
+impl Paranoid {
+    const FILE: &str = "/proc/sys/kernel/perf_event_paranoid";
+
+    fn set(level: i32) -> Paranoid {
+        let before = Paranoid(rights::paranoid());
+        std::fs::write(Paranoid::FILE, level.to_string()).unwrap();
+        before
+    }
+}
+
+impl Drop for Paranoid {
+    fn drop(&mut self) {
+        std::fs::write(Paranoid::FILE, self.0.to_string()).unwrap();
+    }
+}
+
+#[test]
+fn whom_the_kernel_lets_sample_it_needs_no_policy() {
+    let test = "whom_the_kernel_lets_sample_it_needs_no_policy";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let bin = scene.open_commands();
+    let ebsd = Ebsd::start(&scene, "");
+    let level = Paranoid::set(1);
+    let mut command = User::new(4002).command(&scene, bin.join("ebs"));
+    command.args(["-k", "-t", "page_fault", "-i", "1", "--daemon", "--socket"]);
+    let outcome = Running::start(command.arg(&ebsd.socket).args(["ls", "/"])).finish();
+    drop(level);
+    let outcome = outcome.success();
+    assert!(outcome.err.contains("by the daemon (with this user's rights)"), "{outcome}");
+    assert!(!outcome.last_line().contains(" 0 records"), "{outcome}");
+    ebsd.end();
+}
+
 #[test]
 fn a_user_serves_itself_and_nobody_else() {
     let test = "a_user_serves_itself_and_nobody_else";
