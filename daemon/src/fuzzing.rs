@@ -13,7 +13,7 @@ use crate::ring::{Lent, drain, look};
 use crate::session::Sink;
 use crate::sys::mapping::Mapping;
 use crate::worker::fan::{Ending, Fan, Subscriber};
-use crate::worker::queue::{Item, Outlet, queue};
+use crate::worker::queue::{Item, Next, Outlet, queue};
 use crate::worker::share::Share;
 
 /// A worker's request to the supervisor, read and written again.
@@ -105,9 +105,9 @@ pub fn fan_out(
         fan.write(chunk)?;
         for ((outlet, _, stream), (takes, _)) in outlets.iter_mut().zip(clients) {
             for _ in 0..if *takes == 255 { usize::MAX } else { usize::from(*takes) } {
-                match outlet.take() {
-                    Some(Item::Bytes(bytes)) => stream.extend_from_slice(&bytes),
-                    Some(Item::End(_)) | None => break,
+                match outlet.next() {
+                    Next::Item(Item::Bytes(bytes)) => stream.extend_from_slice(&bytes),
+                    _ => break,
                 }
             }
         }
@@ -117,7 +117,7 @@ pub fn fan_out(
         &Ledger::default(),
     );
     let served = outlets.into_iter().map(|(mut outlet, share, mut stream)| {
-        while let Some(Item::Bytes(bytes)) = outlet.take() {
+        while let Next::Item(Item::Bytes(bytes)) = outlet.next() {
             stream.extend_from_slice(&bytes);
         }
         Served { stream, account: share.account(session), overrun: share.is_overrun() }

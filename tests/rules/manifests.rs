@@ -52,7 +52,7 @@ fn a_planted_unexplained_dependency_is_caught() {
     assert!(unexplained("x/Cargo.toml", said).is_empty());
     let versions = "[workspace.dependencies]\nlibc = \"0.2\"\n";
     assert!(unexplained("Cargo.toml", versions).is_empty());
-    let target = "[target.'cfg(loom)'.dependencies]\nloom = \"0.7\"\n";
+    let target = "[target.'cfg(interleavings)'.dependencies]\nloom = \"0.7\"\n";
     assert_eq!(unexplained("x/Cargo.toml", target).len(), 1);
     let quoted = "[dev-dependencies]\na = { git = \"u#not a comment\" }\n";
     assert_eq!(unexplained("x/Cargo.toml", quoted).len(), 1);

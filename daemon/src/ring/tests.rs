@@ -2,7 +2,7 @@
 
 use super::*;
 
-#[cfg(loom)]
+#[cfg(interleavings)]
 mod interleavings;
 
 /// A ring that the test fills as the kernel would.

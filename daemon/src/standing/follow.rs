@@ -24,7 +24,7 @@ use crate::protocol::{
 };
 use crate::store::SystemClock;
 use crate::sys::event::NATIVE_ORDER;
-use crate::worker::queue::Item;
+use crate::worker::queue::{Item, Next};
 use crate::worker::{Hub, Subscription};
 
 /// Readers of one standing session at a time: each takes a queue.
@@ -171,16 +171,19 @@ async fn sampled(stream: &UnixStream, live: Subscription, post: &Post) -> io::Re
     let Subscription { mut outlet, ear, share, reserved: _reserved } = live;
     let ear = pipe::Receiver::from_owned_fd(ear.into())?;
     loop {
-        while let Some(item) = outlet.take() {
-            if let Item::Bytes(bytes) = item {
-                data(stream, &bytes).await?;
+        let abandoned = loop {
+            match outlet.next() {
+                Next::Item(Item::Bytes(bytes)) => data(stream, &bytes).await?,
+                Next::Item(Item::End(_)) => {}
+                Next::Empty => break false,
+                Next::Abandoned => break true,
             }
-        }
+        };
         if share.is_overrun() {
             let text = format!("{}: taken too slowly", post.role.name);
             return Ok(Reply::Refused(Complaint { code: ComplaintCode::Exhausted, text }));
         }
-        if outlet.is_abandoned() {
+        if abandoned {
             return Ok(end(&Told::default()));
         }
         tokio::select! {

@@ -22,7 +22,7 @@ use crate::worker::Subscription;
 use crate::worker::bell::{Bell, Ear, bell};
 use crate::worker::chunk::Chunk;
 use crate::worker::fan::{Fan, Subscriber};
-use crate::worker::queue::Item;
+use crate::worker::queue::{Item, Next};
 use sampling::Sampling;
 
 /// What is written is on disk that much later.
@@ -184,7 +184,12 @@ impl Desk {
         let Some(sampled) = &mut self.sampled else { return };
         sampled.subscription.ear.hush();
         let mut reason = None;
-        while let Some(item) = sampled.subscription.outlet.take() {
+        let abandoned = loop {
+            let item = match sampled.subscription.outlet.next() {
+                Next::Item(item) => item,
+                Next::Empty => break false,
+                Next::Abandoned => break true,
+            };
             match item {
                 Item::Bytes(bytes) => match &mut sampled.sampling {
                     None => {
@@ -203,11 +208,11 @@ impl Desk {
                 },
                 Item::End(ending) => reason = Some(ending.reason.clone()),
             }
-        }
+        };
         let (_, lost) = sampled.subscription.share.samples();
         self.status.queue.fetch_add(lost - sampled.lost, Ordering::Relaxed);
         sampled.lost = lost;
-        if reason.is_none() && sampled.subscription.outlet.is_abandoned() {
+        if reason.is_none() && abandoned {
             reason = Some("the sampling has broken off".into());
         }
         self.fan.prune();

@@ -17,7 +17,7 @@ use super::complaint::complain;
 use super::hub::{Hub, Subscription, failed};
 use super::intake::{Intake, IntakeError};
 use super::parcel::{Parcel, send_some};
-use super::queue::{Item, Outlet};
+use super::queue::{Item, Next, Outlet};
 use super::share::Share;
 use crate::Facts;
 use crate::broker::Reservation;
@@ -203,14 +203,11 @@ impl Connection {
         let Some(streaming) = self.streaming.as_mut().filter(|_| self.sending.is_none()) else {
             return Ok(());
         };
-        // Before the queue is seen to be empty: the end comes right before the
-        // session goes.
-        let abandoned = streaming.outlet.is_abandoned();
         let parcel = match streaming.rest.take() {
             Some(rest) => Some(rest),
             None if matches!(streaming.describing, Describing::Made(_)) => None,
-            None => match streaming.outlet.take() {
-                Some(Item::Bytes(bytes)) => {
+            None => match streaming.outlet.next() {
+                Next::Item(Item::Bytes(bytes)) => {
                     if let Describing::Wanted(describer) = &streaming.describing {
                         let describer = Arc::clone(describer);
                         let made = spawn_blocking(move || describer.describe_whole());
@@ -218,7 +215,7 @@ impl Connection {
                     }
                     Parcel::data(bytes)?
                 }
-                Some(Item::End(ending)) => {
+                Next::Item(Item::End(ending)) => {
                     let client = streaming.share.account(&ending.session);
                     let end = Reply::End {
                         reason: ending.reason.clone(),
@@ -231,8 +228,8 @@ impl Connection {
                     self.sending = Some(Parcel::control(&end)?);
                     return Ok(());
                 }
-                None if abandoned => return Err(io::Error::other("the session has broken off")),
-                None => None,
+                Next::Abandoned => return Err(io::Error::other("the session has broken off")),
+                Next::Empty => None,
             },
         };
         if let Some(parcel) = &parcel {

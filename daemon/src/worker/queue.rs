@@ -1,15 +1,27 @@
 //! What lies between a ring thread and one client: chunks of the stream, as
 //! many bytes as the client has been granted. The thread never waits here.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+#[cfg(all(test, interleavings))]
+mod interleavings;
+#[cfg(interleavings)]
+mod model;
 
+use std::sync::Arc;
+#[cfg(not(interleavings))]
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+#[cfg(interleavings)]
+use loom::sync::atomic::AtomicU64;
+#[cfg(interleavings)]
+use model::{Consumer, Producer, RingBuffer};
+#[cfg(not(interleavings))]
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Chunks that a queue holds, however small they are.
-const SLOTS: usize = 4096;
+const SLOTS: usize = if cfg!(interleavings) { 8 } else { 4096 };
 /// Of them, kept for the gap that is to be told and for the end.
-const RESERVED: usize = 16;
+const RESERVED: usize = if cfg!(interleavings) { 3 } else { 16 };
 
 /// What a client is sent.
 #[derive(Clone, Debug)]
@@ -18,6 +30,17 @@ pub(crate) enum Item {
     Bytes(Arc<[u8]>),
     /// There is no more.
     End(Arc<super::fan::Ending>),
+}
+
+/// What a client's end finds.
+#[derive(Clone, Debug)]
+pub(crate) enum Next {
+    /// The oldest item.
+    Item(Item),
+    /// Nothing yet.
+    Empty,
+    /// Nothing ever again: the ring thread has gone without an end.
+    Abandoned,
 }
 
 /// How full a queue is.
@@ -99,15 +122,18 @@ impl Feed {
 
 impl Outlet {
     /// Takes the oldest item.
-    pub(crate) fn take(&mut self) -> Option<Item> {
-        let item = self.items.pop().ok()?;
+    pub(crate) fn next(&mut self) -> Next {
+        // First: the end is pushed right before the ring thread goes.
+        let abandoned = self.items.is_abandoned();
+        let Ok(item) = self.items.pop() else {
+            return if abandoned { Next::Abandoned } else { Next::Empty };
+        };
         if let Item::Bytes(bytes) = &item {
             self.queued.fetch_sub(bytes.len() as u64, Ordering::Relaxed);
         }
-        Some(item)
+        Next::Item(item)
     }
-
-    /// Whether the ring thread has gone without an end.
+    /// Whether the ring thread has gone; there may be items left.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.items.is_abandoned()
     }

@@ -1,7 +1,12 @@
 //! What one client was given of a session, and what not.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+#[cfg(not(interleavings))]
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+#[cfg(interleavings)]
+use loom::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::fan::Passed;
 use crate::protocol::Account;

@@ -1,5 +1,5 @@
 use super::super::bell::{Ear, bell};
-use super::super::queue::{Item, Outlet, queue};
+use super::super::queue::{Item, Next, Outlet, queue};
 use super::super::share::Share;
 use super::*;
 
@@ -33,7 +33,7 @@ fn fan() -> Fan {
 /// What waits for a client: samples by kind, and the largest item.
 fn waiting(outlet: &mut Outlet) -> (u64, usize) {
     let (mut found, mut largest) = (0, 0);
-    while let Some(Item::Bytes(bytes)) = outlet.take() {
+    while let Next::Item(Item::Bytes(bytes)) = outlet.next() {
         found += Chunk::new(&bytes).samples;
         largest = largest.max(bytes.len());
     }
