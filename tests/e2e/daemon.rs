@@ -9,6 +9,7 @@ mod guards;
 mod killed;
 mod limits;
 mod operation;
+mod rate;
 mod raw;
 mod serving;
 mod set_user_id;

@@ -76,8 +76,8 @@ fn within(what: &str, seconds: u64, mut holds: impl FnMut() -> bool) {
 struct Round {
     storm: Running,
     ebs: Running,
-    /// Since the storm blows, sampled; None: it did before it was sampled.
-    sampled_since: Option<Instant>,
+    /// Faults before the storm; None: it blew before it was sampled.
+    before: Option<u64>,
     /// Connected to the session's worker all the time.
     watcher: Raw,
 }
@@ -98,16 +98,16 @@ impl Round {
         command.args(["-u", "-k", "-t", "page_fault", "-i", "1", "-c", "all", "-o", "x.data"]);
         command.arg("--socket").arg(&ebsd.socket).arg(storm.pid().to_string());
         let ebs = Running::start(&mut command);
-        let mut sampled_since = None;
+        let mut before = None;
         if !early {
             within("a session", 20, || {
                 let answer = watcher.ask(&json!({"verb": "sessions"}));
                 !answer["sessions"].as_array().unwrap().is_empty()
             });
+            before = Some(faults(storm.pid()));
             storm.tell("go");
-            sampled_since = Some(Instant::now());
         }
-        Round { storm, ebs, sampled_since, watcher }
+        Round { storm, ebs, before, watcher }
     }
 }
 
@@ -130,11 +130,11 @@ fn opens(scene: &Scene, what: &str) -> u64 {
     samples
 }
 
-/// Seconds of the storm that are not in the recording.
-fn missing(since: Option<Instant>, at: Instant, samples: u64) -> f64 {
-    let Some(since) = since else { return 0.0 };
-    let seconds = at.duration_since(since).as_secs_f64();
-    seconds - f64::from(u32::try_from(samples).unwrap()) / f64::from(u32::try_from(RATE).unwrap())
+/// Faults of a process so far (field 10 of /proc/PID/stat).
+fn faults(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let after = stat.rsplit_once(')').unwrap().1;
+    after.split_whitespace().nth(7).unwrap().parse().unwrap()
 }
 
 #[track_caller]
@@ -173,7 +173,7 @@ fn whoever_is_killed_leaves_recordings_and_nothing_else() {
     let scene = Scene::new();
     Workload::Storm.build(&scene);
     let mut ebsd = Some(Ebsd::start(&scene, ""));
-    let (mut most_missing, mut recorded) = (0f64, 0);
+    let (mut most_missing, mut recorded) = (0, 0);
     let (mut memory, mut daemons) = (None, 1);
     for round in 0..rounds {
         let victim = VICTIMS[usize::try_from(round % 4).unwrap()];
@@ -184,11 +184,15 @@ fn whoever_is_killed_leaves_recordings_and_nothing_else() {
             Ebsd::start(&scene, "")
         });
         let daemon = running.pid();
-        let Round { storm, mut ebs, sampled_since, mut watcher } =
-            Round::new(&scene, &running, early);
+        let Round { storm, mut ebs, before, mut watcher } = Round::new(&scene, &running, early);
         let worker = children(daemon);
         assert_eq!(worker.len(), 1, "one user has one worker");
-        thread::sleep(Duration::from_micros(random.below(if early { 150_000 } else { 1_500_000 })));
+        let moment = Duration::from_micros(random.below(if early { 150_000 } else { 2_000_000 }));
+        let second = moment.min(Duration::from_secs(1));
+        thread::sleep(moment - second);
+        let second_ago = faults(storm.pid());
+        thread::sleep(second);
+        let now = faults(storm.pid());
         let pid = match victim {
             Victim::Worker => worker[0],
             Victim::Daemon => daemon,
@@ -196,7 +200,6 @@ fn whoever_is_killed_leaves_recordings_and_nothing_else() {
             Victim::Target => storm.pid(),
         };
         kill(pid);
-        let at = Instant::now();
         if early && victim == Victim::Worker {
             // Who connects after it has another one.
             let since = Instant::now();
@@ -210,9 +213,12 @@ fn whoever_is_killed_leaves_recordings_and_nothing_else() {
         let ebs = ebs.finish();
         check_end(&scene, victim, &ebs, early);
         let samples = opens(&scene, &format!("round {round}, {victim:?}"));
-        let missing = missing(sampled_since, at, samples);
-        assert!(missing <= 1.0, "round {round}, {victim:?}: {missing} s are missing: {ebs}");
-        (most_missing, recorded) = (most_missing.max(missing), recorded + samples);
+        if let Some(before) = before {
+            let must = second_ago - before;
+            assert!(samples >= must, "round {round}, {victim:?}: {samples} of {must}: {ebs}");
+            most_missing = most_missing.max((now - before).saturating_sub(samples));
+        }
+        recorded += samples;
         // Nothing of the session is left.
         match victim {
             Victim::Client | Victim::Target => {
@@ -251,7 +257,7 @@ fn whoever_is_killed_leaves_recordings_and_nothing_else() {
     }
     eprintln!(
         "{rounds} kills, {daemons} daemons, {recorded} samples in recordings, at most \
-         {most_missing:.3} s of one missing"
+         {most_missing} missing in one"
     );
     let last = ebsd.map(|ebsd| (ebsd.pid(), ebsd.end()));
     if let Some((pid, _)) = last {
