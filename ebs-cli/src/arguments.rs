@@ -37,8 +37,7 @@ ebs (-u | -k) [-o OUTFILE] [-i INTERVAL] [-c COUNT] -t TYPE [-m NAME,...] EXE_OR
        ebs script [OPTIONS] FILE
        ebs convert [OPTIONS] IN OUT
        ebs plan -t TYPE [OPTIONS]
-       ebs list [PATTERN]
-       ebs sessions, ebs watch NAME
+       ebs list [PATTERN] | ebs sessions | ebs watch NAME
        ebs -h [TYPE]";
 
 const EXAMPLES: &str = "\
