@@ -5,9 +5,12 @@
 //! journal has both. A socket of the journal's own would not do: workers are
 //! forked, and keep stderr and nothing else.
 
+mod unwaiting;
+
 use std::fmt::{self, Write};
 use std::io::{IsTerminal, stderr};
 use std::os::fd::AsFd;
+use std::sync::atomic::AtomicU64;
 
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
@@ -15,10 +18,22 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, Subscriber as Log};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Logs to stderr from here on.
+use unwaiting::Unwaiting;
+
+/// Lines that stderr did not take.
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+
+/// Logs to stderr from here on. Nobody ever waits for it: what it does not
+/// take at once is dropped and counted.
 pub fn start() {
-    let lines = Lines { journal: is_journal(), colour: stderr().is_terminal() };
-    let log = Log::builder().with_writer(stderr).event_format(lines).finish();
+    let journal = is_journal();
+    let lines = Lines { journal, colour: stderr().is_terminal() };
+    // Fails for a terminal of another user's, which is written to as it is.
+    let _as_it_is = unwaiting::stop_waiting();
+    let warning = if journal { "<4>" } else { "" };
+    let file = rustix::stdio::stderr();
+    let writer = move || Unwaiting { file, dropped: &DROPPED, warning };
+    let log = Log::builder().with_writer(writer).event_format(lines).finish();
     // Fails where somebody logs already: then that is the log.
     let _already = tracing::subscriber::set_global_default(log);
 }
