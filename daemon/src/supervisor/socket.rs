@@ -32,13 +32,17 @@ pub enum SocketError {
     },
     /// Others could put a socket of theirs in its place.
     #[error(
-        "{}: anybody may write to its directory, and could take the socket's place; put it into \
-         another",
+        "{}: its directory is user {owner}'s, mode {mode:o}: others than the daemon's user could put \
+         a socket of theirs in its place; put it into another",
         .path.display()
     )]
     Directory {
         /// The path.
         path: PathBuf,
+        /// The directory's owner.
+        owner: u32,
+        /// Its mode bits.
+        mode: u32,
     },
     /// What the service manager passes is no such socket.
     #[error("LISTEN_FDS: {0}; ebsd.socket must have a ListenStream= of a path, and nothing else")]
@@ -93,9 +97,13 @@ pub(super) fn bind_with_mode(path: &Path, mode: u32) -> Result<UnixListener, Soc
     let io = |error| SocketError::Io { path: owned(), error };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = fs::metadata(parent.unwrap_or(Path::new("."))).map_err(io)?;
-    // Writable for all and not sticky: names in it are anybody's.
-    if parent.mode() & 0o1002 == 0o0002 {
-        return Err(SocketError::Directory { path: owned() });
+    // Writable for others and not sticky: names in it are theirs. Of another
+    // user: that user's.
+    let (owner, of_parent) = (parent.uid(), parent.mode() & 0o7777);
+    let own = rustix::process::geteuid().as_raw();
+    let is_others = of_parent & 0o022 != 0 && of_parent & 0o1000 == 0;
+    if is_others || ![0, own].contains(&owner) {
+        return Err(SocketError::Directory { path: owned(), owner, mode: of_parent });
     }
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => {

@@ -77,7 +77,7 @@ fn one_path_has_one_daemon() {
     fs::set_permissions(scene.path("open"), Permissions::from_mode(0o777)).unwrap();
     scene
         .run("ebsd --socket open/sock --config ebsd.toml")
-        .refused(1, &["anybody may write to its directory"]);
+        .refused(1, &["could put a socket of theirs in its place"]);
 }
 
 /// Whatever it is started with.
