@@ -1,12 +1,15 @@
 //! A client made of bytes: what docs/protocol.md says, and none of our code.
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, IoSliceMut, Write},
+    mem::MaybeUninit,
     os::unix::net::UnixStream,
     path::Path,
     time::Duration,
 };
 
+use rustix::cmsg_space;
+use rustix::net::{RecvAncillaryBuffer, RecvFlags, ReturnFlags, recvmsg};
 use serde_json::{Value, json};
 
 /// A connection.
@@ -95,7 +98,14 @@ impl Raw {
         let (first, rest) = into.split_at_mut(begun);
         first.copy_from_slice(&self.begun[..begun]);
         self.begun.drain(..begun);
-        self.stream.read_exact(rest)
+        let mut filled = 0;
+        while filled < rest.len() {
+            match receive(&self.stream, &mut rest[filled..])? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                more => filled += more,
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn hear(&mut self) -> io::Result<Frame> {
@@ -125,6 +135,17 @@ impl Raw {
             }
         }
     }
+}
+
+/// Reads with room for descriptors, of which the daemon never sends any
+/// (rule R8).
+fn receive(stream: &UnixStream, into: &mut [u8]) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(4))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let received = recvmsg(stream, &mut [IoSliceMut::new(into)], &mut control, RecvFlags::empty())?;
+    assert_eq!(control.drain().count(), 0, "the daemon sends descriptors");
+    assert!(!received.flags.contains(ReturnFlags::CTRUNC), "the daemon sends descriptors");
+    Ok(received.bytes)
 }
 
 pub(super) fn framed(message: &Value) -> Vec<u8> {
