@@ -25,6 +25,9 @@ pub(crate) fn runs(bytes: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// Bytes of a perf.data stream before its first record.
+const FILE_HEADER: usize = 16;
+
 /// Whole records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk<'b> {
@@ -45,6 +48,11 @@ impl<'b> Chunk<'b> {
             }
         }
         chunk
+    }
+
+    /// The records that a stream begins with, behind its file header.
+    pub(crate) fn of_preamble(bytes: &'b [u8]) -> Chunk<'b> {
+        Chunk::new(bytes.get(FILE_HEADER..).unwrap_or_default())
     }
 
     pub(crate) fn records(&self) -> impl Iterator<Item = &'b [u8]> + use<'b> {

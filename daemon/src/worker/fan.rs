@@ -77,7 +77,10 @@ impl Fan {
     pub(crate) fn add(&mut self, mut subscriber: Subscriber, preamble: &Arc<[u8]>) {
         subscriber.share.join(&self.passed);
         subscriber.gap.join(&self.passed_by_event);
-        subscriber.feed.push(Arc::clone(preamble));
+        if subscriber.feed.push(Arc::clone(preamble)) {
+            // The kernel's own place is described there.
+            subscriber.share.took(0, Chunk::of_preamble(preamble).side);
+        }
         subscriber.bell.ring();
         self.subscribers.push(subscriber);
     }
