@@ -148,7 +148,9 @@ fn perf_record_at_the_same_rate() {
     Workload::Storm.build(&scene);
     let mut storm = storm(&scene, rate, 10);
     let mut command = Command::new("perf");
-    command.args(["record", "-q", "-e", "page-faults:u", "-c", "1", "-d", "-m", "2048", "-o"]);
+    let registers = "AX,BX,CX,DX,SI,DI,BP,SP,IP,FLAGS,R8,R9,R10,R11,R12,R13,R14,R15";
+    command.args(["record", "-q", "-e", "page-faults:u", "-c", "1", "-d", "-m", "2048"]);
+    command.args([&format!("--intr-regs={registers}"), "-o"]);
     let perf = command.arg(scene.path("p.data")).args(["-p", &storm.pid().to_string()]);
     let perf = Running::start(perf);
     thread::sleep(Duration::from_millis(700));
