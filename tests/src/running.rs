@@ -58,9 +58,10 @@ impl Running {
         kill_process(pid, signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
     }
 
-    /// Writes a line to its stdin.
+    /// Writes a line to its stdin, in one piece: it may end as soon as it has
+    /// read some of it.
     pub fn tell(&mut self, line: &str) {
-        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
+        self.stdin.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     /// Waits for the next line of its stdout.
