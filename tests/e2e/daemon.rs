@@ -14,5 +14,6 @@ mod raw;
 mod serving;
 mod set_user_id;
 mod standing;
+mod storm;
 mod stream;
 mod verbs;

@@ -2,18 +2,11 @@
 
 use std::io::{Read, Write};
 
-use hardmeter_tests::{Ebsd, Running, Scene, Truth, Workload, rights};
+use hardmeter_tests::{Ebsd, Scene, Truth, rights};
 use serde_json::json;
 
 use super::raw::{Frame, Raw, framed, sums, wait_for};
-
-fn storm(scene: &Scene, faults: u32) -> Running {
-    let program = Workload::Storm.build(scene);
-    let mut command = scene.command(program);
-    let mut storm = Running::start(command.args([&faults.to_string(), "1", "wait"]));
-    assert_eq!(storm.hear(), "ready");
-    storm
-}
+use super::storm::storm;
 
 #[test]
 fn clients_that_do_not_read_cost_nobody_else_anything() {
@@ -22,7 +15,7 @@ fn clients_that_do_not_read_cost_nobody_else_anything() {
         return;
     }
     let scene = Scene::new();
-    let mut storm = storm(&scene, 200_000);
+    let mut storm = storm(&scene, "200000 1 wait");
     let ebsd = Ebsd::start(&scene, "");
     let mut good = Raw::new(&ebsd.socket);
     let started = good.start("page_fault", storm.pid());
@@ -65,7 +58,7 @@ fn a_client_that_vanishes_ends_its_session() {
         return;
     }
     let scene = Scene::new();
-    let storm = storm(&scene, 1);
+    let storm = storm(&scene, "1 1 wait");
     let ebsd = Ebsd::start(&scene, "");
     let mut raw = Raw::new(&ebsd.socket);
     assert_eq!(raw.start("page_fault", storm.pid())["reply"], "started");

@@ -6,19 +6,12 @@ use hardmeter_tests::{Ebsd, Running, Scene, User, Workload, rights};
 use serde_json::{Value, json};
 
 use super::raw::{Raw, start_time, sums, wait_for};
-
-fn storm(scene: &Scene, faults: u32) -> Running {
-    let program = Workload::Storm.build(scene);
-    let mut command = scene.command(program);
-    let mut storm = Running::start(command.args([&faults.to_string(), "1", "wait"]));
-    assert_eq!(storm.hear(), "ready");
-    storm
-}
+use super::storm::storm;
 
 #[test]
 fn a_storm_slows_then_refuses_then_stops_the_newest_session() {
     let scene = Scene::new();
-    let mut storm = storm(&scene, 40_000_000);
+    let mut storm = storm(&scene, "40000000 1 wait");
     let config = "[limits]\ncpu_percent = 2\nguard_seconds = 1\n";
     let ebsd = Ebsd::start(&scene, config);
     let mut owner = Raw::new(&ebsd.socket);
@@ -149,9 +142,7 @@ fn a_change_of_the_kernels_sample_rate_is_told_in_the_stream() {
 #[test]
 fn a_process_of_many_threads_is_attached_to_in_part_and_told_so() {
     let scene = Scene::new();
-    let program = Workload::Storm.build(&scene);
-    let mut storm = Running::start(scene.command(program).args(["2000", "40", "wait"]));
-    assert_eq!(storm.hear(), "ready");
+    let mut storm = storm(&scene, "2000 40 wait");
     let ebsd = Ebsd::start(&scene, "[limits]\nevents_per_session = 40\n");
     let mut owner = Raw::new(&ebsd.socket);
     let started = owner.start("page_fault", storm.pid());

@@ -4,6 +4,7 @@ use hardmeter_tests::{Account, Ebsd, Running, Scene, Truth, Workload};
 use serde_json::json;
 
 use super::raw::{Raw, sums, wait_for};
+use super::storm::storm;
 
 #[test]
 fn verbs_of_newer_clients_are_refused_and_the_connection_goes_on() {
@@ -27,9 +28,7 @@ fn verbs_of_newer_clients_are_refused_and_the_connection_goes_on() {
 #[test]
 fn a_session_is_slowed_and_accounts_for_what_it_leaves_out() {
     let scene = Scene::new();
-    let program = Workload::Storm.build(&scene);
-    let mut storm = Running::start(scene.command(program).args(["60000", "1", "wait"]));
-    assert_eq!(storm.hear(), "ready");
+    let mut storm = storm(&scene, "60000 1 wait");
     let ebsd = Ebsd::start(&scene, "");
     let mut owner = Raw::new(&ebsd.socket);
     let started = owner.start("page_fault", storm.pid());
@@ -121,9 +120,7 @@ fn half_a_connection_is_none() {
 #[test]
 fn a_client_that_reads_too_slowly_is_heard_all_the_same() {
     let scene = Scene::new();
-    let program = Workload::Storm.build(&scene);
-    let mut storm = Running::start(scene.command(program).args(["300000", "1", "wait"]));
-    assert_eq!(storm.hear(), "ready");
+    let mut storm = storm(&scene, "300000 1 wait");
     let ebsd = Ebsd::start(&scene, "");
     let mut raw = Raw::new(&ebsd.socket);
     let started = raw.start("page_fault", storm.pid());

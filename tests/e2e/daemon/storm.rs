@@ -1,0 +1,12 @@
+//! The program that most tests of the daemon sample.
+
+use hardmeter_tests::{Running, Scene, Workload};
+
+/// A storm (tests/workloads/storm.c) with these arguments, of which `wait` is
+/// one: it begins when it is told a line.
+pub(super) fn storm(scene: &Scene, arguments: &str) -> Running {
+    let mut command = scene.command(Workload::Storm.build(scene));
+    let mut storm = Running::start(command.args(arguments.split(' ')));
+    assert_eq!(storm.hear(), "ready");
+    storm
+}
