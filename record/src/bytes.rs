@@ -70,6 +70,11 @@ impl<'a> Cursor<'a> {
         rest
     }
 
+    /// Whether what is not read yet begins with `front`.
+    pub fn rest_starts_with(&self, front: &[u8]) -> bool {
+        self.bytes[self.at..].starts_with(front)
+    }
+
     /// `count` 64-bit words, lent.
     #[inline]
     pub fn words(&mut self, count: u64) -> Result<Words<'a>, Short> {

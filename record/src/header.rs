@@ -102,6 +102,18 @@ pub enum CpuMode {
 }
 
 impl CpuMode {
+    /// The bits of misc that say so.
+    pub fn bits(self) -> u16 {
+        match self {
+            CpuMode::Unknown => 0,
+            CpuMode::Kernel => 1,
+            CpuMode::User => 2,
+            CpuMode::Hypervisor => 3,
+            CpuMode::GuestKernel => 4,
+            CpuMode::GuestUser => 5,
+        }
+    }
+
     /// From the low three bits of misc.
     pub fn from_bits(bits: u16) -> CpuMode {
         match bits {

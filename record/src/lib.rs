@@ -2,6 +2,7 @@
 //! streams and hardmeter's text records. No I/O, no unsafe, nothing of ours
 //! beneath it.
 
+pub mod aggregate;
 pub mod arch;
 pub mod attr;
 pub mod bytes;
@@ -18,6 +19,7 @@ pub mod stream;
 pub mod text;
 pub mod units;
 
+pub use aggregate::Aggregate;
 pub use arch::Arch;
 pub use attr::{Attr, AttrFlags, EventType, ReadFormat, SampleType};
 pub use bytes::ByteOrder;

@@ -33,3 +33,4 @@ pub use feature::{Cache, EventName, Feature, FeatureId};
 pub use features::{FeatureSection, Features};
 pub(crate) use magic::Magic;
 pub use rounds::Rounds;
+pub(crate) use update::UNIT;

@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests, outside #[test] functions")]
 #![allow(clippy::print_stdout, reason = "says why it skips")]
 
+use record::aggregate::{Aggregate, Bits, Range, RegisterBits, Site, Taken};
 use record::attr::{Attr, AttrFlags, EventType, SampleType, Sampling};
 use record::bytes::Words;
 use record::registers::{Registers, RegsAbi};
 use record::side::{FileIdentity, Mapping};
 use record::stream::{Cache, EventName, Feature, write};
 use record::{
-    ByteOrder, Cpu, Misc, Pid, Sample, SampleId, SampleLayout, SideRecord, Task, Tid, Time,
+    ByteOrder, Cpu, CpuMode, Misc, Pid, Sample, SampleId, SampleLayout, SideRecord, Task, Tid, Time,
 };
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -219,6 +220,64 @@ fn perf_report_counts_periods_and_ignores_notes() {
     assert!(lines.iter().any(|line| line.contains("of event 'page_fault'")), "{out}");
     assert!(lines.iter().any(|line| line == "100.00% 3 faulty faulty"), "{out}");
     assert_eq!(err, "");
+}
+
+/// 200 sites, several records of them.
+fn aggregate() -> Aggregate {
+    let register = |number| RegisterBits { number, bits: Bits { all: 8, any: 0x7f18 } };
+    let hit = Taken {
+        time: Time(5_000_000_000),
+        pid: TASK.pid,
+        tid: TASK.tid,
+        cpu: Cpu(1),
+        address: 0x7000,
+        period: 1,
+        weight: 0,
+        data_src: 0,
+        registers: vec![0x18; 16],
+    };
+    let site = |ip| Site {
+        process: Some(TASK.pid),
+        pids: Bits::of(u64::from(TASK.pid.0.cast_unsigned())),
+        ip,
+        mode: CpuMode::User,
+        count: 7,
+        period: 7,
+        first: Time(5_000_000_000),
+        last: Time(5_000_000_001),
+        address: Some(Range::of(0x7000)),
+        registers: (0..16).map(register).collect(),
+        taken: vec![hit.clone(); 4],
+        strides: None,
+    };
+    let sites = (0x40_1000..0x40_10c8).map(site).collect();
+    let (from, to) = (Time(4_000_000_000), Time(6_000_000_000));
+    Aggregate { from, to, sites, lost: vec![("no_room".to_owned(), 3)] }
+}
+
+#[test]
+fn perf_passes_over_aggregates() {
+    let mut bytes = stream();
+    let notes_start = bytes.len();
+    for _ in 0..3 {
+        write::aggregate(SAMPLING_ID, aggregate(), ORDER, &mut bytes).unwrap();
+        write::finished_round(ORDER, &mut bytes);
+    }
+    assert!(bytes.len() - notes_start > 3 * 2 * 65_536, "several records each");
+    let report = ["report", "--stdio", "--sort", "comm,dso", "-F", "+period"];
+    for words in [report.as_slice(), &["script", "-F", "comm,pid,time,event,period,ip,addr"]] {
+        let Some(without) = perf(words, &stream(), "without.data") else { return };
+        let with = perf(words, &bytes, "with.data").unwrap();
+        assert_eq!(with, without, "{words:?}");
+    }
+
+    // Nothing but what the kernel counted: no samples, and no complaint about bytes.
+    let mut alone = preamble();
+    put_kernel(&mut alone);
+    write::aggregate(SAMPLING_ID, aggregate(), ORDER, &mut alone).unwrap();
+    write::finished_round(ORDER, &mut alone);
+    let (out, err) = perf(&["script"], &alone, "alone.data").unwrap();
+    assert_eq!((out.as_str(), err.as_str()), ("", ""));
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::features::Features;
 use super::magic::Magic;
 use super::route::Route;
 use super::write;
+use crate::aggregate::Part;
 use crate::bytes::ByteOrder;
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::side::{SampleId, SideRecord};
@@ -55,6 +56,15 @@ pub enum StreamRecord<'a> {
     Feature,
     /// `events()[index]` learned something.
     EventUpdate(usize),
+    /// Some of what the kernel counted of an event instead of writing
+    /// samples; [`Assembler`](crate::aggregate::Assembler) puts parts
+    /// together.
+    Aggregate {
+        /// Index into `events()`.
+        event: usize,
+        /// The part.
+        part: Part,
+    },
     /// A sample, to be decoded with `events()[event].layout`. One that does
     /// not decode is counted in [`Tally::unreadable`], too.
     Sample {

@@ -1,6 +1,7 @@
 //! Why bytes are no stream that can be read here.
 
 use super::feature::FeatureId;
+use crate::aggregate::PartError;
 use crate::attr::AttrError;
 use crate::bytes::Short;
 use crate::header::RecordType;
@@ -105,6 +106,9 @@ pub enum StreamError {
     /// An event whose samples have fields not known here.
     #[error("the event described at offset {offset}: {reason}")]
     Layout { offset: u64, reason: LayoutError },
+    /// An EVENT_UPDATE that should hold part of an aggregate.
+    #[error("EVENT_UPDATE at offset {offset}: {reason}")]
+    Aggregate { offset: u64, reason: PartError },
     /// A record of the stream itself that ends before its fields do.
     #[error("{kind} at offset {offset}: {short}")]
     Short { kind: RecordType, offset: u64, short: Short },
@@ -140,6 +144,7 @@ impl StreamError {
                 | StreamError::Side { .. }
                 | StreamError::Trailer { .. }
                 | StreamError::Nested { .. }
+                | StreamError::Aggregate { .. }
         )
     }
 }

@@ -6,7 +6,7 @@ use crate::bytes::{Cursor, Short};
 use crate::units::Cpu;
 
 /// `PERF_EVENT_UPDATE__*`.
-pub(super) const UNIT: u64 = 0;
+pub(crate) const UNIT: u64 = 0;
 const SCALE: u64 = 1;
 pub(super) const NAME: u64 = 2;
 const CPUS: u64 = 3;

@@ -6,6 +6,7 @@
 
 use super::feature::{Feature, FeatureId};
 use super::update;
+use crate::aggregate::{Aggregate, Part, PartError};
 use crate::attr::{Attr, AttrError};
 use crate::bytes::{ByteOrder, Writer};
 use crate::header::{Misc, RecordHeader, RecordType};
@@ -39,6 +40,9 @@ pub enum WriteError {
     /// The attr cannot be spelled.
     #[error(transparent)]
     Attr(#[from] AttrError),
+    /// The aggregate cannot be spelled.
+    #[error(transparent)]
+    Aggregate(#[from] PartError),
 }
 
 /// The 16 bytes that a stream starts with.
@@ -104,6 +108,47 @@ pub fn event_unit(
     out: &mut Vec<u8>,
 ) -> Result<(), WriteError> {
     event_update(update::UNIT, (id, text), order, out)
+}
+
+/// An aggregate of the event with this id: EVENT_UPDATEs with a unit, as notes
+/// are, whose text ends before the bytes begin. perf shows nothing of it.
+/// `out` stays as it was on error.
+///
+/// # Errors
+/// Values that no hits have, see [`Part::encode`].
+pub fn aggregate(
+    id: u64,
+    aggregate: Aggregate,
+    order: ByteOrder,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteError> {
+    let start = out.len();
+    for part in aggregate.into_parts() {
+        if let Err(error) = aggregate_part(id, &part, order, out) {
+            out.truncate(start);
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// One part of an aggregate.
+///
+/// # Errors
+/// Values that no hits have, or more sites than fit a record.
+pub fn aggregate_part(
+    id: u64,
+    part: &Part,
+    order: ByteOrder,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteError> {
+    let mut bytes = Vec::new();
+    part.encode(order, &mut bytes)?;
+    record(RecordType::EVENT_UPDATE, order, out, |w| {
+        w.u64(update::UNIT);
+        w.u64(id);
+        w.raw(&bytes);
+    })
 }
 
 fn event_update(

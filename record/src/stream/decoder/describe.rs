@@ -2,6 +2,7 @@
 
 use super::budget::too_much;
 use super::{Decoder, StreamRecord};
+use crate::aggregate;
 use crate::attr::Attr;
 use crate::bytes::{Cursor, Short, Words};
 use crate::header::RecordType;
@@ -102,6 +103,9 @@ impl Decoder {
         let told = cursor.left();
         let short = |short| StreamError::Short { kind, offset, short };
         let (what, id) = (cursor.u64().map_err(short)?, cursor.u64().map_err(short)?);
+        if what == update::UNIT && cursor.rest_starts_with(aggregate::TEXT) {
+            return self.aggregate(id, cursor.rest());
+        }
         if self.budget.is_spent() {
             return Err(too_much("EVENT_UPDATE", offset));
         }
@@ -116,6 +120,16 @@ impl Decoder {
             update.apply(event);
         }
         Ok(StreamRecord::EventUpdate(index))
+    }
+
+    fn aggregate<'a>(&mut self, id: u64, bytes: &[u8]) -> Result<StreamRecord<'a>, StreamError> {
+        let (kind, offset) = (RecordType::EVENT_UPDATE, self.offset);
+        let part = aggregate::Part::decode(bytes, self.order);
+        let part = part.map_err(|reason| StreamError::Aggregate { offset, reason })?;
+        match self.route.update(id).filter(|index| *index < self.events.len()) {
+            Some(event) => Ok(StreamRecord::Aggregate { event, part }),
+            None => Ok(self.unrouted(kind, Routed::UnknownId)),
+        }
     }
 
     pub(super) fn feature<'a>(

@@ -1,0 +1,387 @@
+//! Bytes of an aggregate: what one record of a stream holds of it.
+
+use super::{Bits, RESERVOIR, Range, RegisterBits, Site, Strides, Taken};
+use crate::bytes::{ByteOrder, Cursor, Short, Writer};
+use crate::header::{RecordHeader, RecordType};
+use crate::stream::UNIT;
+use crate::{Cpu, CpuMode, Pid, Tid, Time};
+
+/// What the text of a record begins with that holds a part.
+pub const TEXT: &[u8] = b"aggregate=";
+/// The text of this version: its hits follow in decimal digits.
+const VERSION: &str = "aggregate=1;samples=";
+/// Most bytes of a text with its NUL.
+const LONGEST: usize = 48;
+/// Bytes that the sites of one part take at most: with front, head and causes
+/// less than a record's 65,535.
+pub(super) const ROOM: usize = 40_000;
+/// Most causes of loss, and longest name of one.
+const CAUSES: usize = 256;
+const CAUSE: usize = 64;
+
+const LAST: u32 = 1;
+const PROCESS: u8 = 1;
+const ADDRESS: u8 = 2;
+const STRIDES: u8 = 4;
+
+/// Some sites of an aggregate: one record has not room for all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Begin of the aggregate's interval.
+    pub from: Time,
+    /// Its end.
+    pub to: Time,
+    /// Parts of this aggregate before this one.
+    pub number: u32,
+    /// Whether it has no more.
+    pub is_last: bool,
+    /// All causes of loss in the first part, none in others.
+    pub lost: Vec<(String, u64)>,
+    /// Its sites.
+    pub sites: Vec<Site>,
+}
+
+/// Why bytes are no part, or a part cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PartError {
+    /// Written by a newer recorder.
+    #[error(
+        "an aggregate of a version not known here (its text is {text:?}); report it with the ebs that recorded it"
+    )]
+    Version {
+        /// Its text, up to the NUL.
+        text: String,
+    },
+    /// The bytes ended before the value did.
+    #[error("an aggregate: {0}")]
+    Short(#[from] Short),
+    /// A value that no recorder writes.
+    #[error("an aggregate whose {what} is {value}, which cannot be")]
+    Impossible {
+        /// Which value.
+        what: &'static str,
+        /// What it is.
+        value: u64,
+    },
+    /// A name of a cause that is none.
+    #[error(
+        "an aggregate with {0:?} as a cause of loss, which must be 1 to 64 of a-z, 0-9, _ and ."
+    )]
+    Cause(String),
+}
+
+fn impossible(what: &'static str, value: u64) -> PartError {
+    PartError::Impossible { what, value }
+}
+
+fn require(holds: bool, what: &'static str, value: u64) -> Result<(), PartError> {
+    if holds { Ok(()) } else { Err(impossible(what, value)) }
+}
+
+impl Part {
+    /// Reads what follows type and id of an EVENT_UPDATE whose text begins
+    /// with [`TEXT`]. Bytes that no recorder writes are refused whole.
+    ///
+    /// # Errors
+    /// Another version, bytes that end early or go on, values that no hits
+    /// have: none counted, a begin after its end, a bit that was always and
+    /// never 1.
+    pub fn decode(bytes: &[u8], order: ByteOrder) -> Result<Part, PartError> {
+        let mut c = Cursor::new(bytes, order);
+        let samples = front(&mut c)?;
+        let (from, to) = interval(&mut c, "begin")?;
+        let (number, flags) = (c.u32()?, c.u32()?);
+        require(flags <= LAST, "flag word", u64::from(flags))?;
+        let (causes, sites) = (c.u32()?, c.u32()?);
+        require(number == 0 || causes == 0, "number of causes", u64::from(causes))?;
+        let causes = usize::try_from(causes).unwrap_or(usize::MAX);
+        require(causes <= CAUSES, "number of causes", causes as u64)?;
+        let lost = (0..causes).map(|_| cause(&mut c)).collect::<Result<_, _>>()?;
+        let sites = (0..sites).map(|_| site(&mut c)).collect::<Result<_, _>>()?;
+        require(c.left() == 0, "number of bytes left over", c.left() as u64)?;
+        let part = Part { from, to, number, is_last: flags == LAST, lost, sites };
+        require(part.samples() == samples, "number of samples in its text", samples)?;
+        Ok(part)
+    }
+
+    /// Hits in its sites.
+    pub fn samples(&self) -> u64 {
+        self.sites.iter().fold(0, |sum, site| sum.saturating_add(site.count))
+    }
+
+    /// Appends the bytes that [`Part::decode`] reads, a multiple of 8.
+    ///
+    /// # Errors
+    /// What decoding would refuse.
+    pub fn encode(&self, order: ByteOrder, out: &mut Vec<u8>) -> Result<(), PartError> {
+        require(self.from <= self.to, "begin", self.from.0)?;
+        require(self.lost.len() <= CAUSES, "number of causes", self.lost.len() as u64)?;
+        require(
+            self.number == 0 || self.lost.is_empty(),
+            "number of causes",
+            self.lost.len() as u64,
+        )?;
+        let count =
+            |of: usize| u32::try_from(of).map_err(|_| impossible("number of sites", of as u64));
+        let (causes, sites) = (count(self.lost.len())?, count(self.sites.len())?);
+        let mut w = Writer::new(out, order);
+        let start = w.len();
+        w.raw(VERSION.as_bytes());
+        w.raw(self.samples().to_string().as_bytes());
+        w.u8(0);
+        w.pad(start, 8);
+        w.u64(self.from.0);
+        w.u64(self.to.0);
+        w.u32(self.number);
+        w.u32(if self.is_last { LAST } else { 0 });
+        w.u32(causes);
+        w.u32(sites);
+        for (cause, count) in &self.lost {
+            put_cause(&mut w, cause, *count)?;
+        }
+        self.sites.iter().try_for_each(|site| put_site(&mut w, site))
+    }
+}
+
+/// Hits that a whole record counts, its header included, when it is an
+/// EVENT_UPDATE with a part of an aggregate: read from its text alone, for
+/// who passes records on and accounts for them.
+pub fn samples_of(record: &[u8], order: ByteOrder) -> Option<u64> {
+    let mut c = Cursor::new(record, order);
+    let header = RecordHeader::decode(&mut c).ok()?;
+    let kind = c.u64().ok()?;
+    c.u64().ok()?;
+    if header.kind != RecordType::EVENT_UPDATE || kind != UNIT {
+        return None;
+    }
+    front(&mut c).ok()
+}
+
+/// The hits that the text says, read with the zeroes behind it.
+fn front(c: &mut Cursor<'_>) -> Result<u64, PartError> {
+    let bytes = c.clone().rest();
+    let bytes = &bytes[..bytes.len().min(LONGEST)];
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    // Digits alone, and none that is not needed: one spelling of each number.
+    let samples = text.strip_prefix(VERSION).and_then(|digits| {
+        digits.parse::<u64>().ok().filter(|number| number.to_string() == digits)
+    });
+    let Some(samples) = samples else { return Err(PartError::Version { text }) };
+    let padding = c.take((end + 1).next_multiple_of(8))?.iter().skip(end);
+    require(padding.clone().all(|&byte| byte == 0), "text's end", end as u64)?;
+    Ok(samples)
+}
+
+/// Bytes that a site takes in a part.
+pub(super) fn size(site: &Site) -> usize {
+    let strides = site
+        .strides
+        .as_ref()
+        .map_or(0, |strides| 8 + 16 * strides.0.iter().filter(|&&n| n > 0).count());
+    let address = if site.address.is_some() { 32 } else { 0 };
+    72 + address
+        + 16 * site.registers.len()
+        + site.taken.len() * (56 + 8 * site.registers.len())
+        + strides
+}
+
+fn interval(c: &mut Cursor<'_>, what: &'static str) -> Result<(Time, Time), PartError> {
+    let (from, to) = (c.u64()?, c.u64()?);
+    require(from <= to, what, from)?;
+    Ok((Time(from), Time(to)))
+}
+
+fn bits(c: &mut Cursor<'_>, what: &'static str) -> Result<Bits, PartError> {
+    let (all, any) = (c.u64()?, c.u64()?);
+    require(all & !any == 0, what, all & !any)?;
+    Ok(Bits { all, any })
+}
+
+fn put_bits(w: &mut Writer<'_>, bits: Bits, what: &'static str) -> Result<(), PartError> {
+    require(bits.all & !bits.any == 0, what, bits.all & !bits.any)?;
+    w.u64(bits.all);
+    w.u64(bits.any);
+    Ok(())
+}
+
+fn is_cause(name: &[u8]) -> bool {
+    let is_sign = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.');
+    (1..=CAUSE).contains(&name.len()) && name.iter().all(is_sign)
+}
+
+fn cause(c: &mut Cursor<'_>) -> Result<(String, u64), PartError> {
+    let (count, length) = (c.u64()?, c.u64()?);
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    require(length <= CAUSE, "length of a cause's name", length as u64)?;
+    let padded = c.take(length.next_multiple_of(8))?;
+    let (name, padding) = padded.split_at(length);
+    if !is_cause(name) || padding.iter().any(|&byte| byte != 0) {
+        return Err(PartError::Cause(String::from_utf8_lossy(name).into_owned()));
+    }
+    Ok((String::from_utf8_lossy(name).into_owned(), count))
+}
+
+fn put_cause(w: &mut Writer<'_>, name: &str, count: u64) -> Result<(), PartError> {
+    if !is_cause(name.as_bytes()) {
+        return Err(PartError::Cause(name.to_owned()));
+    }
+    w.u64(count);
+    w.u64(name.len() as u64);
+    let start = w.len();
+    w.raw(name.as_bytes());
+    w.pad(start, 8);
+    Ok(())
+}
+
+fn site(c: &mut Cursor<'_>) -> Result<Site, PartError> {
+    let process = Pid(c.i32()?);
+    let (mode, flags, taken, zero) = (c.u8()?, c.u8()?, c.u8()?, c.u8()?);
+    require(mode <= 5, "privilege level", u64::from(mode))?;
+    require(flags <= (PROCESS | ADDRESS | STRIDES) && zero == 0, "flag byte", u64::from(flags))?;
+    let process = if flags & PROCESS == 0 {
+        require(process.0 == 0, "process", u64::from(process.0.cast_unsigned()))?;
+        None
+    } else {
+        Some(process)
+    };
+    let (ip, count, period) = (c.u64()?, c.u64()?, c.u64()?);
+    require(count > 0, "count of a site", count)?;
+    require(
+        usize::from(taken) <= RESERVOIR && u64::from(taken) <= count,
+        "number of hits taken",
+        u64::from(taken),
+    )?;
+    let (first, last) = interval(c, "first hit")?;
+    let mask = c.u64()?;
+    let pids = bits(c, "bits of a process")?;
+    let address = if flags & ADDRESS == 0 { None } else { Some(range(c)?) };
+    let numbers = (0..u64::BITS).filter(|number| mask >> number & 1 == 1);
+    let register = |number| Ok(RegisterBits { number, bits: bits(c, "bits of a register")? });
+    let registers = numbers.map(register).collect::<Result<Vec<_>, PartError>>()?;
+    let taken = (0..taken).map(|_| hit(c, registers.len())).collect::<Result<_, _>>()?;
+    let strides = if flags & STRIDES == 0 { None } else { Some(Box::new(strides(c, count)?)) };
+    let mode = CpuMode::from_bits(u16::from(mode));
+    Ok(Site {
+        process,
+        pids,
+        ip,
+        mode,
+        count,
+        period,
+        first,
+        last,
+        address,
+        registers,
+        taken,
+        strides,
+    })
+}
+
+fn range(c: &mut Cursor<'_>) -> Result<Range, PartError> {
+    let (min, max) = (c.u64()?, c.u64()?);
+    require(min <= max, "lowest address", min)?;
+    Ok(Range { min, max, bits: bits(c, "bits of an address")? })
+}
+
+fn hit(c: &mut Cursor<'_>, registers: usize) -> Result<Taken, PartError> {
+    let time = Time(c.u64()?);
+    let (pid, tid) = (Pid(c.i32()?), Tid(c.i32()?));
+    let (cpu, zero) = (Cpu(c.u32()?), c.u32()?);
+    require(zero == 0, "word after a CPU", u64::from(zero))?;
+    let (address, period) = (c.u64()?, c.u64()?);
+    let (weight, data_src) = (c.u64()?, c.u64()?);
+    let registers = c.words(registers as u64)?.iter().collect();
+    Ok(Taken { time, pid, tid, cpu, address, period, weight, data_src, registers })
+}
+
+fn strides(c: &mut Cursor<'_>, count: u64) -> Result<Strides, PartError> {
+    let mut strides = Strides::default();
+    let (mut sum, mut next) = (0u64, 0);
+    for _ in 0..c.u64()?.min(66) {
+        let (bucket, pairs) = (c.u64()?, c.u64()?);
+        let place = usize::try_from(bucket).unwrap_or(usize::MAX);
+        require(place >= next, "bucket of distances", bucket)?;
+        *strides.0.get_mut(place).ok_or_else(|| impossible("bucket of distances", bucket))? = pairs;
+        sum = sum.saturating_add(pairs);
+        require(pairs > 0 && sum <= count, "number of distances", sum)?;
+        next = place + 1;
+    }
+    Ok(strides)
+}
+
+fn put_site(w: &mut Writer<'_>, site: &Site) -> Result<(), PartError> {
+    let mask = site.registers.iter().try_fold(0u64, |mask, register| {
+        let number = u64::from(register.number);
+        let bit = 1u64.checked_shl(register.number).filter(|bit| *bit > mask);
+        bit.map(|bit| mask | bit).ok_or_else(|| impossible("register", number))
+    })?;
+    let taken = u8::try_from(site.taken.len()).unwrap_or(u8::MAX);
+    require(site.count > 0, "count of a site", site.count)?;
+    require(
+        usize::from(taken) <= RESERVOIR && u64::from(taken) <= site.count,
+        "number of hits taken",
+        u64::from(taken),
+    )?;
+    require(site.first <= site.last, "first hit", site.first.0)?;
+    let flag = |is_there, flag| if is_there { flag } else { 0 };
+    let mode = site.mode.bits();
+    w.i32(site.process.map_or(0, |process| process.0));
+    w.u8(mode.to_le_bytes()[0]);
+    w.u8(flag(site.process.is_some(), PROCESS)
+        | flag(site.address.is_some(), ADDRESS)
+        | flag(site.strides.is_some(), STRIDES));
+    w.u8(taken);
+    w.u8(0);
+    for word in [site.ip, site.count, site.period, site.first.0, site.last.0, mask] {
+        w.u64(word);
+    }
+    put_bits(w, site.pids, "bits of a process")?;
+    if let Some(range) = site.address {
+        require(range.min <= range.max, "lowest address", range.min)?;
+        w.u64(range.min);
+        w.u64(range.max);
+        put_bits(w, range.bits, "bits of an address")?;
+    }
+    for register in &site.registers {
+        put_bits(w, register.bits, "bits of a register")?;
+    }
+    site.taken.iter().try_for_each(|hit| put_hit(w, hit, site.registers.len()))?;
+    match &site.strides {
+        None => Ok(()),
+        Some(strides) => put_strides(w, strides, site.count),
+    }
+}
+
+fn put_hit(w: &mut Writer<'_>, hit: &Taken, registers: usize) -> Result<(), PartError> {
+    require(
+        hit.registers.len() == registers,
+        "number of a hit's registers",
+        hit.registers.len() as u64,
+    )?;
+    w.u64(hit.time.0);
+    w.i32(hit.pid.0);
+    w.i32(hit.tid.0);
+    w.u32(hit.cpu.0);
+    w.u32(0);
+    for word in [hit.address, hit.period, hit.weight, hit.data_src] {
+        w.u64(word);
+    }
+    hit.registers.iter().for_each(|&value| w.u64(value));
+    Ok(())
+}
+
+fn put_strides(w: &mut Writer<'_>, strides: &Strides, count: u64) -> Result<(), PartError> {
+    let sum = strides.0.iter().fold(0u64, |sum, &pairs| sum.saturating_add(pairs));
+    require(sum <= count, "number of distances", sum)?;
+    let there = || (0u64..).zip(strides.0).filter(|(_, pairs)| *pairs > 0);
+    w.u64(there().count() as u64);
+    for (bucket, pairs) in there() {
+        w.u64(bucket);
+        w.u64(pairs);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
