@@ -28,6 +28,7 @@ mod maps;
 mod object;
 mod options;
 mod place;
+mod programs;
 mod reason;
 mod symbolizer;
 mod timeline;

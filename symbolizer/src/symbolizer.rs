@@ -143,6 +143,7 @@ impl Symbolizer {
             {
                 self.timelines.fork(task.pid, parent.pid, time);
             }
+            SideRecord::Exit { task, time, .. } => self.timelines.exit(task.pid, time),
             SideRecord::Ksymbol { address, length, kind, flags, name } => {
                 let length = u64::from(length);
                 let mapping = (flags & KSYMBOL_UNREGISTER == 0).then(|| Mapping {

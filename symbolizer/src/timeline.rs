@@ -5,6 +5,8 @@
 //! stretch of addresses therefore keeps the history of what lay over it, and
 //! every process the moments at which its address space began anew.
 
+mod alive;
+
 use crate::ObjectId;
 use record::{Pid, Time};
 use rustc_hash::FxHashMap;
@@ -73,6 +75,8 @@ pub(crate) struct Timelines {
     /// The last answer that a process's ancestors gave, and what was told by
     /// then.
     inherited: FxHashMap<Pid, (u64, Found)>,
+    /// When the last thread ended that was told of.
+    ends: FxHashMap<Pid, Time>,
 }
 
 #[derive(Debug, Default)]
