@@ -9,9 +9,13 @@
 mod ask;
 mod client;
 mod grant;
+mod kernel;
+mod program;
 mod reservation;
 
 pub(crate) use ask::{ANSWER_BYTES, ASK_BYTES, Answer, Ask, JobWords, KernelFile, Wanted};
-pub(crate) use client::{Broker, Brokered, NotGranted};
+pub(crate) use client::{Broker, NotGranted, REASON_BYTES};
 pub(crate) use grant::{Grants, Kernel, Stranger, is_alive, pid_of};
+pub(crate) use kernel::Brokered;
+pub(crate) use program::{PROGRAM_WORDS, program};
 pub(crate) use reservation::{Granted, Reservation, Unreserved};

@@ -65,6 +65,15 @@ impl Cgroup {
         (u64::try_from(magic).ok()? == CGROUP2).then_some(Cgroup { directory })
     }
 
+    /// Its number, which programs in the kernel know it by
+    /// (bpf_get_current_cgroup_id(), include/uapi/linux/bpf.h).
+    ///
+    /// # Errors
+    /// fstat(2) failed.
+    pub fn id(&self) -> io::Result<u64> {
+        Ok(rustix::fs::fstat(&self.directory)?.st_ino)
+    }
+
     /// Whether it has been removed; a unit that starts again gets another.
     pub fn is_gone(&self) -> bool {
         openat(&self.directory, "cgroup.procs", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())

@@ -82,6 +82,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 
 /// What the daemon sends.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, taken apart at once")]
 pub(crate) enum Heard {
     /// An answer.
     Reply(Reply),

@@ -25,6 +25,7 @@ use std::path::Path;
 pub use access::{Access, Capabilities, Capability, Limit, Lockdown};
 pub use cache::{Cache, CacheKind};
 pub use cpu::Cpus;
+pub(crate) use cpu::online_cpus;
 #[cfg(test)]
 pub(crate) use fixture_trees::FixtureTrees;
 pub use hypervisor::Hypervisor;

@@ -1,7 +1,8 @@
-//! Every record accounted for: what the kernel counted is delivered or lost,
-//! and the loss has a cause.
+//! Every record accounted for: what the kernel counted is delivered, lost, or
+//! left out as it was told to, and the loss has a cause.
 
 mod event_account;
+mod filtered;
 mod lost;
 mod note;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use crate::worker::chunk::Samples;
 pub use event_account::EventAccount;
+pub use filtered::Filtered;
 pub use lost::Lost;
 use note::Note;
 
@@ -25,12 +27,18 @@ pub struct Ledger {
     /// of its own at longer periods, and tracepoints of the scheduler may
     /// count more than one for a sample, so these say None.
     pub kernel: Option<u64>,
-    /// Samples that the sink took.
+    /// Samples that the sink took; counted in the kernel, those that are in
+    /// the aggregates which it took.
     pub delivered: u64,
     /// Of these, samples with EXACT_IP.
     pub exact_ip: u64,
     /// Samples that it did not.
     pub lost: Lost,
+    /// Samples that a program in the kernel was told to leave out.
+    pub filtered: Filtered,
+    /// Where the kernel counted the samples, how many aggregates the sink was
+    /// given.
+    pub aggregates: Option<u64>,
     /// Side records (mappings, names, forks) that the sink took, the
     /// synthesized ones included.
     pub side_delivered: u64,
@@ -118,17 +126,11 @@ impl Ledger {
         self.enabled += said.enabled;
         self.running += said.running;
         self.lose(event, lost.unwrap_or(0), |lost| &mut lost.ring);
+        said.filtered.reasons().for_each(|(reason, count)| self.filtered.add(reason, count));
         if let Some(account) = self.by_event.get_mut(event) {
-            let EventAccount { events, kernel, enabled, running, on_counter, bursts, .. } = said;
-            *account = EventAccount {
-                events,
-                kernel,
-                enabled,
-                running,
-                on_counter,
-                bursts,
-                ..account.clone()
-            };
+            let (delivered, exact_ip, lost) = (account.delivered, account.exact_ip, account.lost);
+            let name = std::mem::take(&mut account.name);
+            *account = EventAccount { name, delivered, exact_ip, lost, ..said };
         }
     }
 
@@ -147,6 +149,12 @@ impl Ledger {
         self.lost.stop = self.by_event.iter().map(|account| account.lost.stop).sum();
     }
 
+    /// Books what the kernel counted and our program in it never saw.
+    pub(crate) fn book_busy(&mut self) {
+        self.by_event.iter_mut().for_each(EventAccount::book_busy);
+        self.lost.kernel_busy = self.by_event.iter().map(|account| account.lost.kernel_busy).sum();
+    }
+
     /// Takes over what a daemon says of a client's stream. A cause that is
     /// not known here is of a newer daemon, and booked with the queue's.
     pub(crate) fn take_over(&mut self, account: &crate::protocol::Account) {
@@ -160,7 +168,12 @@ impl Ledger {
                 None => self.lost.queue += count,
             }
         }
+        for (reason, count) in &account.filtered {
+            self.filtered.add(reason, *count);
+        }
+        self.aggregates = account.aggregates;
         if let [only] = &mut self.by_event[..] {
+            only.filtered = self.filtered.clone();
             (only.kernel, only.delivered, only.lost) = (self.kernel, self.delivered, self.lost);
         }
     }
@@ -169,7 +182,7 @@ impl Ledger {
     /// the kernel's count does not tell (see [`Ledger::kernel`]). Negative:
     /// more than the kernel counted.
     pub fn unaccounted(&self) -> Option<i128> {
-        missing(self.kernel, self.delivered, &self.lost)
+        missing(self.kernel, self.delivered, (&self.lost, &self.filtered))
     }
 
     /// The note at the end of a stream, for an event by its place in
@@ -187,8 +200,10 @@ impl Ledger {
                 note.add("max_sample_rate.after", after);
             }
         }
-        let unaccounted = missing(account.kernel, account.delivered, &account.lost);
-        if let Some(unaccounted) = unaccounted {
+        if let Some(aggregates) = self.aggregates.filter(|_| event == 0) {
+            note.add("aggregates", aggregates);
+        }
+        if let Some(unaccounted) = account.unaccounted() {
             note.add("unaccounted", unaccounted);
         }
         if !self.tail_known {
@@ -211,8 +226,13 @@ impl Ledger {
     }
 }
 
-fn missing(kernel: Option<u64>, delivered: u64, lost: &Lost) -> Option<i128> {
-    let explained = i128::from(delivered) + i128::from(lost.total());
+fn missing(
+    kernel: Option<u64>,
+    delivered: u64,
+    (lost, filtered): (&Lost, &Filtered),
+) -> Option<i128> {
+    let explained =
+        [delivered, lost.total(), filtered.total()].map(i128::from).iter().sum::<i128>();
     kernel.map(|kernel| i128::from(kernel) - explained)
 }
 
@@ -220,8 +240,12 @@ impl fmt::Display for Ledger {
     /// `N records, M lost (ring R, ...)`, and what is unusual after it. What
     /// came after the count was reached is told apart: nobody misses it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.delivered == 1 { "" } else { "s" };
-        write!(f, "{} record{plural}", self.delivered)?;
+        let plural = |count: u64| if count == 1 { "" } else { "s" };
+        let delivered = self.delivered;
+        match self.aggregates {
+            Some(n) => write!(f, "{delivered} counted in {n} aggregate{}", plural(n))?,
+            None => write!(f, "{delivered} record{}", plural(delivered))?,
+        }
         if let Some(each) = self.each() {
             write!(f, " ({each})")?;
         }
@@ -240,6 +264,12 @@ impl fmt::Display for Ledger {
         }
         if self.lost.beyond_count > 0 {
             write!(f, ", {} more left out after the count was reached", self.lost.beyond_count)?;
+        }
+        if self.filtered.total() > 0 {
+            let reasons =
+                self.filtered.reasons().map(|(reason, count)| format!("{reason} {count}"));
+            let reasons = reasons.collect::<Vec<_>>().join(", ");
+            write!(f, ", {} filtered out in the kernel ({reasons})", self.filtered.total())?;
         }
         match self.unaccounted() {
             Some(0) | None => {}

@@ -19,6 +19,7 @@ pub mod facts;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod guard;
+pub mod in_kernel;
 pub mod ledger;
 pub mod log;
 pub mod open_error;
@@ -49,7 +50,8 @@ pub use cgroup::Cgroup;
 pub use command::{Command, CommandError, CommandStatus};
 pub use event_spec::EventSpec;
 pub use facts::Facts;
-pub use ledger::{EventAccount, Ledger, Lost};
+pub use in_kernel::{Duty, InKernel, Keep, Tables, Unloadable};
+pub use ledger::{EventAccount, Filtered, Ledger, Lost};
 pub use open_error::{Call, OpenFailure, explain};
 pub use plan::{Fallback, Plan, PlannedEvent, RingPages, plan};
 pub use promises::Promises;

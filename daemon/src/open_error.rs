@@ -27,6 +27,8 @@ pub enum Call {
     },
     /// PERF_EVENT_IOC_SET_OUTPUT.
     SetOutput,
+    /// PERF_EVENT_IOC_SET_BPF.
+    SetProgram,
     /// PERF_EVENT_IOC_ENABLE.
     Enable,
 }
@@ -68,6 +70,7 @@ pub fn explain(failure: &OpenFailure, plan: &Plan) -> String {
         Call::OpenSide => "opening its side event".to_owned(),
         Call::Map { pages } => format!("mapping a ring of {pages} pages"),
         Call::SetOutput => "sharing a ring".to_owned(),
+        Call::SetProgram => "giving it a program in the kernel".to_owned(),
         Call::Enable => "enabling it".to_owned(),
     };
     format!(

@@ -10,8 +10,10 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// Descriptors that one message may carry.
+/// Descriptors that one message of a client or a worker may carry.
 pub(crate) const MOST_FDS: usize = 2;
+/// Those that one of the supervisor may: a program, and its maps.
+pub(crate) const MOST_HANDED: usize = 8;
 
 /// What one recvmsg(2) gave.
 #[derive(Debug)]
@@ -29,21 +31,42 @@ pub(crate) struct Received {
 /// # Errors
 /// As sendmsg(2); EPIPE instead of SIGPIPE.
 pub(crate) fn send(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_FDS))];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_HANDED))];
     let mut control = SendAncillaryBuffer::new(&mut space);
-    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
+    // The buffer is aligned up, and may have room for more.
+    let fits = fds.len() <= MOST_HANDED;
+    let mut is_packed = || fits && control.push(SendAncillaryMessage::ScmRights(fds));
+    if !(fds.is_empty() || is_packed()) {
         return Err(io::Error::other("more descriptors than a message may carry"));
     }
     Ok(sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?)
 }
 
-/// Receives what there is, up to the buffer's length.
+/// Receives what there is, up to the buffer's length, from whom nobody
+/// trusts.
 ///
 /// # Errors
 /// As recvmsg(2).
 pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_FDS))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
+    receive_at_most(socket, buffer, (&mut space, MOST_FDS))
+}
+
+/// The same from the supervisor, which hands over more.
+///
+/// # Errors
+/// As recvmsg(2).
+pub(crate) fn receive_handed(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_HANDED))];
+    receive_at_most(socket, buffer, (&mut space, MOST_HANDED))
+}
+
+fn receive_at_most(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+    (space, most): (&mut [MaybeUninit<u8>], usize),
+) -> io::Result<Received> {
+    let mut control = RecvAncillaryBuffer::new(space);
     let mut slices = [IoSliceMut::new(buffer)];
     let message = recvmsg(socket, &mut slices, &mut control, RecvFlags::CMSG_CLOEXEC)?;
     let mut fds = Vec::new();
@@ -53,8 +76,8 @@ pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Receiv
         }
     }
     // The buffer is aligned up, and may have room for more than were asked for.
-    let too_many = message.flags.contains(ReturnFlags::CTRUNC) || fds.len() > MOST_FDS;
-    fds.truncate(MOST_FDS);
+    let too_many = message.flags.contains(ReturnFlags::CTRUNC) || fds.len() > most;
+    fds.truncate(most);
     Ok(Received { bytes: message.bytes, fds, too_many })
 }
 
@@ -96,6 +119,20 @@ mod tests {
         assert!(received.fds.len() <= MOST_FDS);
         let after = std::fs::read_dir("/proc/self/fd").unwrap().count();
         assert!(after <= before + MOST_FDS);
+    }
+
+    #[test]
+    fn the_supervisor_hands_over_a_program_and_its_maps() {
+        let (one, other) = UnixStream::pair().unwrap();
+        let files: Vec<_> = (0..=MOST_HANDED).map(|_| std::io::pipe().unwrap().0).collect();
+        let fds: Vec<_> = files.iter().map(AsFd::as_fd).collect();
+        send(&one, b"x", &fds[..MOST_HANDED]).unwrap();
+        let received = receive_handed(&other, &mut [0; 8]).unwrap();
+        assert_eq!((received.fds.len(), received.too_many), (MOST_HANDED, false));
+        send(&one, b"x", &fds[..MOST_HANDED]).unwrap();
+        assert!(receive(&other, &mut [0; 8]).unwrap().too_many, "nobody else does");
+        let error = send(&one, b"x", &fds).unwrap_err();
+        assert!(error.to_string().contains("more descriptors"), "{error}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod breakpoint;
 mod fallback;
 mod hardware;
 mod ibs;
+mod in_kernel;
 mod large_pebs;
 mod load_latency;
 mod named;
@@ -28,6 +29,7 @@ mod tests;
 use record::{Attr, Cpu};
 
 use crate::facts::{Access, Facts};
+use crate::in_kernel::InKernel;
 use crate::{Refusal, Request, Target};
 
 /// What a session opens. One ring of samples and one of side records for
@@ -48,6 +50,9 @@ pub struct Plan {
     /// CPUs to open on, ascending: all that are online, as side records are
     /// of interest wherever a task runs.
     pub cpus: Vec<Cpu>,
+    /// What a program in the kernel is to do with the samples: where it
+    /// counts them, their rings shrink to a page once it is loaded.
+    pub in_kernel: Option<InKernel>,
     /// Ring sizes to try first.
     pub rings: RingPages,
     /// Bytes of a page of the rings.
@@ -94,10 +99,15 @@ impl Plan {
 /// Turns a request into a plan for the machine that `facts` describes.
 pub fn plan(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
     let request = &outline::with_modifiers(request)?;
-    let Outline { name, events, side, mut notes } = outline(request, facts)?;
-    let events: Vec<_> = events.into_iter().map(|event| event.planned).collect();
+    let Outline { name, events, mut side, mut notes } = outline(request, facts)?;
+    let mut events: Vec<_> = events.into_iter().map(|event| event.planned).collect();
     rights::check_modes(request, &events, facts)?;
     rights::check_target(request, facts)?;
+    in_kernel::check(request, &events)?;
+    in_kernel::set_clock(
+        request,
+        events.iter_mut().map(|event| &mut event.attr).chain([&mut side]),
+    );
     let online = facts.cpus.online.clone().filter(|cpus| !cpus.is_empty());
     let cpus = online.ok_or(Refusal::NoCpus)?;
     if !cpus.iter().any(|cpu| events.iter().any(|event| event.is_on(*cpu))) {
@@ -112,6 +122,7 @@ pub fn plan(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
         events,
         side,
         target: request.target,
+        in_kernel: request.in_kernel.clone(),
         cpus,
         rings,
         page_size: facts.page_bytes(),

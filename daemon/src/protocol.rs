@@ -5,6 +5,7 @@
 //! against this code.
 
 mod frame;
+mod in_kernel;
 mod job;
 mod message;
 mod request;
@@ -14,6 +15,7 @@ pub use frame::{
     FRAME_HEADER, Frame, FrameError, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, frame,
     parse,
 };
+pub use in_kernel::{WireDuty, WireInKernel, WireKeep};
 pub use job::{Job, WhenSlow, WireTarget};
 pub use message::{
     Account, Complaint, ComplaintCode, Joined, Reply, SessionLine, StandingLine, Started, Stats,

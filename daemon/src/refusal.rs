@@ -7,6 +7,7 @@ use record::Pid;
 use crate::catalogue::{MOUNT_TRACEFS, MaskError};
 use crate::event_spec::EventSpecError;
 use crate::facts::Version;
+use crate::in_kernel::KeepError;
 
 /// A request that cannot be served here. Every text says what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +36,27 @@ pub enum Refusal {
     /// Masks for a type that has none.
     #[error("-m {masks}: {event} has no event masks; leave -m out")]
     Masks { event: String, masks: String },
+    /// Nor has it a kernel to count in.
+    #[error(
+        "{event} is emulated here, and the emulated PMU has no kernel to count in: leave --in-kernel \
+         out"
+    )]
+    EmulatedInKernel { event: String },
+    /// What is to be kept cannot be.
+    #[error("--keep: {0}")]
+    Keep(#[from] KeepError),
+    /// Samples do not have what is to be kept.
+    #[error(
+        "--keep {key}: samples of {event} have none; ebs -h lists the types, and those of a PMU's \
+         loads and stores may have it"
+    )]
+    KeepLacks { event: String, key: &'static str },
+    /// A program's no is everybody's.
+    #[error(
+        "{event}: what a program in the kernel leaves out of a tracepoint is hidden from everybody's \
+         perf: count it with --in-kernel=aggregate, whose --keep hides nothing"
+    )]
+    FilteredTracepoint { event: String },
     /// Neither user nor kernel mode was asked for.
     #[error("no mode given: say -u (user), -k (kernel), or both")]
     ModeMissing,
@@ -256,6 +278,10 @@ impl Refusal {
             | Refusal::EmulatedMasks { .. }
             | Refusal::EmulatedUserOnly { .. }
             | Refusal::EmulatedSystem { .. }
+            | Refusal::EmulatedInKernel { .. }
+            | Refusal::FilteredTracepoint { .. }
+            | Refusal::Keep(_)
+            | Refusal::KeepLacks { .. }
             | Refusal::Mask(_)
             | Refusal::Terms { .. }
             | Refusal::CodeOfManyCores { .. }

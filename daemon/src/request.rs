@@ -3,6 +3,7 @@
 use record::Pid;
 
 use crate::EventSpec;
+use crate::in_kernel::InKernel;
 
 /// Privilege levels whose events are sampled: `-u`, `-k`, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -69,6 +70,8 @@ pub struct Request {
     /// Data pages of each sample ring, rounded up to a power of two; None
     /// chooses.
     pub ring_pages: Option<u32>,
+    /// What a program in the kernel is to do with the samples.
+    pub in_kernel: Option<InKernel>,
 }
 
 impl Request {
@@ -83,6 +86,7 @@ impl Request {
             data_mappings: false,
             target,
             ring_pages: None,
+            in_kernel: None,
         }
     }
 }

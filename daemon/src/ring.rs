@@ -29,7 +29,7 @@ impl Word for AtomicU64 {
     }
 }
 
-#[cfg(interleavings)]
+#[cfg(feature = "interleavings")]
 impl Word for loom::sync::atomic::AtomicU64 {
     fn load(&self, order: Ordering) -> u64 {
         loom::sync::atomic::AtomicU64::load(self, order)

@@ -34,6 +34,12 @@ pub trait Sampling: fmt::Debug {
         "in process (no daemon)"
     }
 
+    /// What a program in the kernel did, in words; None: nothing was asked of
+    /// one.
+    fn in_kernel(&self) -> Option<&str> {
+        None
+    }
+
     /// Said to the user so far: the plan's notes and the session's.
     fn notes(&self) -> Vec<String>;
 
@@ -103,6 +109,10 @@ impl Sampling for Session {
 
     fn model(&self) -> Option<String> {
         None
+    }
+
+    fn in_kernel(&self) -> Option<&str> {
+        self.served_in_words()
     }
 
     fn notes(&self) -> Vec<String> {

@@ -8,6 +8,7 @@ mod cutoff;
 pub(crate) mod error;
 pub(crate) mod event_set;
 mod finish;
+mod in_kernel;
 pub(crate) mod interval;
 pub(crate) mod kernel;
 mod negotiation;
@@ -40,6 +41,7 @@ use crate::{Cgroup, Fallback, Plan, PlannedEvent, Target, open_files};
 use attrs::Attrs;
 pub use error::{OpenError, SessionError};
 use event_set::{EventSet, Ids};
+use in_kernel::Programs;
 use kernel::{Kernel, Linux};
 use negotiation::Outcome;
 use opener::Opener;
@@ -76,6 +78,10 @@ pub struct Settings {
     pub count: Option<u64>,
     /// Samples that show something of the kernel are dropped, and counted.
     pub scrub: bool,
+    /// What is counted in the kernel is taken out so often.
+    pub every: Duration,
+    /// Where the kernel takes no program, rings serve.
+    pub rings: bool,
     /// How running processes are looked at, to be described.
     pub sight: Sight,
     /// How far an attach goes.
@@ -93,6 +99,8 @@ impl Default for Settings {
             cgroup: None,
             count: None,
             scrub: false,
+            every: Duration::from_secs(60),
+            rings: true,
             sight: Sight::default(),
             effort: Effort::default(),
             root: "/".into(),
@@ -115,6 +123,7 @@ pub struct Session {
     notes: Vec<String>,
     // Events before rings: what writes goes before what is written to.
     sets: Vec<EventSet>,
+    programs: Programs,
     retired: Retired,
     rings: Vec<CpuRings>,
     lanes: Vec<Lane>,
@@ -175,7 +184,7 @@ impl Session {
     /// The same, on what stands for the kernel.
     pub(crate) fn open_on(
         kernel: &dyn Kernel,
-        plan: Plan,
+        mut plan: Plan,
         settings: Settings,
     ) -> Result<Session, SessionError> {
         let command = match plan.target {
@@ -185,6 +194,9 @@ impl Session {
         };
         // After the fork: the command keeps the limit it was given.
         let limit = open_files::raise();
+        let held = settings.held.as_ref().map(|(pid, _)| *pid);
+        let held = command.as_ref().map(Command::pid).or(held);
+        let mut programs = Programs::load(kernel, &mut plan, (&settings, held))?;
         let (rings, mut notes) = rings::map(&plan)?;
         let offline = |event: &&PlannedEvent| {
             !event.carrier && !rings.iter().any(|ring| event.is_on(ring.cpu))
@@ -200,7 +212,8 @@ impl Session {
         if plan.target == Target::Cgroup && cgroup.is_none() {
             return Err(SessionError::NoGroup);
         }
-        let mut opener = Opener::new(&plan, kernel, outlets, limit)?.in_group(cgroup);
+        let mut opener = Opener::new(&plan, kernel, outlets, limit)?;
+        opener = opener.in_group(cgroup).with_programs(&programs);
         let mut attached = Attached::default();
         let mut pidfd = None;
         match plan.target {
@@ -229,11 +242,15 @@ impl Session {
         let Outcome { attrs, given_up, notes: lessons } = opener.into_outcome();
         notes.extend(lessons);
         notes.extend(attached.certainty.notes());
+        notes.extend(programs.notes(attached.certainty.untraced));
         if command.as_ref().is_some_and(Command::changes_user) {
             notes.push(SET_USER_ID.into());
         }
         let ids = ids(&attached)?;
         let is_sampled = matches!(plan.target, Target::Process(_));
+        if is_sampled {
+            programs.start();
+        }
         let described = match plan.target {
             Target::Process(_) => Describer::new(plan.target, &settings, &attrs.side).describe(),
             Target::Command | Target::System | Target::Cgroup => Described::default(),
@@ -256,6 +273,7 @@ impl Session {
             settings,
             notes,
             sets: attached.sets,
+            programs,
             retired: attached.retired,
             rings,
             lanes,
@@ -285,6 +303,7 @@ impl Session {
     /// A command that cannot be executed; a sink that fails.
     pub fn start(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
         let now = Instant::now();
+        self.programs.start();
         match (&mut self.command, self.plan.target) {
             (Some(command), _) => command.release()?,
             (None, Target::System | Target::Cgroup) => {
@@ -304,6 +323,7 @@ impl Session {
             return;
         }
         self.sets.iter().for_each(EventSet::disable);
+        self.programs.stop();
         self.stopped = Some(self.started.map_or(Duration::ZERO, |at| at.elapsed()));
     }
 
@@ -322,6 +342,12 @@ impl Session {
     /// it. Lower precision is in [`events`](Session::events).
     pub fn given_up(&self) -> &[Fallback] {
         &self.given_up
+    }
+
+    /// What a program in the kernel does, in words; None: nothing was asked
+    /// of one.
+    pub fn served_in_words(&self) -> Option<&str> {
+        self.programs.served.in_words()
     }
 
     /// Said to the user, beside the plan's own notes: smaller rings, older

@@ -17,5 +17,5 @@ mod writer;
 pub(crate) use follow::{Follow, follow};
 pub(crate) use keeper::{Post, keep};
 pub(crate) use role::NAME_BYTES;
-pub use role::{Kept, Role, Sought};
-pub(crate) use status::{Line, STATUS_WORDS, text};
+pub use role::{Counted, Kept, Role, Sought};
+pub(crate) use status::{Line, STATUS_WORDS, Stored, text};

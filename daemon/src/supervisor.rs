@@ -7,6 +7,7 @@ mod door;
 mod metrics;
 mod notify;
 mod policy;
+mod program;
 mod pulse;
 mod reload;
 mod rights;

@@ -1,5 +1,6 @@
 //! Requests of workers to the supervisor, in words.
 
+use super::program::PROGRAM_WORDS;
 use crate::standing::{NAME_BYTES, STATUS_WORDS};
 use crate::{EventSpec, Modes, Request, Target, catalogue};
 use record::Pid;
@@ -82,6 +83,9 @@ pub(crate) enum Ask {
     Standing { place: u64 },
     /// How a standing session goes: by its own worker.
     Report { status: [u64; STATUS_WORDS] },
+    /// Load a program that counts in the kernel, with maps that lie within a
+    /// reservation.
+    Program { reservation: u64, words: [u64; PROGRAM_WORDS] },
 }
 
 /// A file of /proc that hides addresses from whom they are not for.
@@ -198,6 +202,10 @@ impl Ask {
                 words[0] = 12;
                 words[1..=STATUS_WORDS].copy_from_slice(status);
             }
+            Ask::Program { reservation, words: program } => {
+                words[..2].copy_from_slice(&[13, *reservation]);
+                words[2..2 + PROGRAM_WORDS].copy_from_slice(program);
+            }
         }
         let mut bytes = [0; ASK_BYTES];
         for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
@@ -279,6 +287,11 @@ impl Ask {
                 status.copy_from_slice(&words[1..=STATUS_WORDS]);
                 Some(Ask::Report { status })
             }
+            13 => {
+                let mut program = [0; PROGRAM_WORDS];
+                program.copy_from_slice(&words[2..2 + PROGRAM_WORDS]);
+                Some(Ask::Program { reservation: words[1], words: program })
+            }
             _ => None,
         }
     }
@@ -347,6 +360,7 @@ mod tests {
             Ask::Follow { name: [b'x'; NAME_BYTES], since: u64::MAX, live: true },
             Ask::Standing { place: 3 },
             Ask::Report { status: [1, 2, 3, 4, 5] },
+            Ask::Program { reservation: 9, words: std::array::from_fn(|at| at as u64) },
         ] {
             assert_eq!(Ask::decode(&ask.encode()), Some(ask));
         }

@@ -1,16 +1,18 @@
 //! The worker's side: a kernel that asks the supervisor where it is refused.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::program::PROGRAM_WORDS;
 use super::{ANSWER_BYTES, Answer, Ask, JobWords, KernelFile};
 use crate::passing;
 use crate::permission::Permissions;
-use crate::session::kernel::{Kernel, Linux};
-use crate::standing::{Line, NAME_BYTES, STATUS_WORDS};
-use crate::sys::event::{EncodedAttr, Event, Place};
+use crate::standing::{Line, NAME_BYTES, STATUS_WORDS, text};
+
+/// Bytes behind an answer that say why there is no program.
+pub(crate) const REASON_BYTES: usize = 512;
 
 /// The line to the supervisor. One request at a time: it answers at once,
 /// as it waits for nobody.
@@ -19,21 +21,34 @@ pub(crate) struct Broker {
     line: Mutex<OwnedFd>,
     /// Bytes that are set aside for this worker.
     pub(super) reserved: AtomicU64,
+    /// A request could not be sent, or was not answered.
+    silent: AtomicBool,
 }
 
 /// Why a job was not granted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum NotGranted {
     /// Policy grants this user none of these.
     Missing(Permissions),
     /// The supervisor, or the kernel, refused for another reason.
-    Refused(i32),
+    Refused(io::Error),
+    /// It was not asked, or has not answered: it ends.
+    Silent(io::Error),
 }
 
 impl Broker {
     /// Over a connected SOCK_SEQPACKET socket.
     pub(crate) fn new(line: OwnedFd) -> Broker {
-        Broker { line: Mutex::new(line), reserved: AtomicU64::new(0) }
+        Broker {
+            line: Mutex::new(line),
+            reserved: AtomicU64::new(0),
+            silent: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether the supervisor has left a request without an answer.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.silent.load(Ordering::Relaxed)
     }
 
     /// Bytes that are set aside for this worker.
@@ -46,7 +61,8 @@ impl Broker {
         ask: &Ask,
         fd: Option<BorrowedFd<'_>>,
     ) -> io::Result<(Answer, Option<OwnedFd>)> {
-        self.ask_for(ask, fd, &mut [])
+        let (answer, fds) = self.ask_for(ask, fd, &mut [])?;
+        Ok((answer, fds.into_iter().next()))
     }
 
     /// The same; what comes behind the answer goes into `more`.
@@ -55,12 +71,25 @@ impl Broker {
         ask: &Ask,
         fd: Option<BorrowedFd<'_>>,
         more: &mut [u8],
-    ) -> io::Result<(Answer, Option<OwnedFd>)> {
+    ) -> io::Result<(Answer, Vec<OwnedFd>)> {
+        let answered = self.try_ask_for(ask, fd, more);
+        if answered.is_err() {
+            self.silent.store(true, Ordering::Relaxed);
+        }
+        answered
+    }
+
+    fn try_ask_for(
+        &self,
+        ask: &Ask,
+        fd: Option<BorrowedFd<'_>>,
+        more: &mut [u8],
+    ) -> io::Result<(Answer, Vec<OwnedFd>)> {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         let fds: Vec<BorrowedFd<'_>> = fd.into_iter().collect();
         passing::send(&*line, &ask.encode(), &fds)?;
         let mut bytes = vec![0; ANSWER_BYTES + more.len()];
-        let received = passing::receive(&*line, &mut bytes)?;
+        let received = passing::receive_handed(&*line, &mut bytes)?;
         let Some((answer, rest)) = bytes.split_first_chunk::<ANSWER_BYTES>() else {
             return Err(io::Error::other("an answer is longer than that"));
         };
@@ -68,7 +97,7 @@ impl Broker {
             return Err(io::Error::other("the supervisor has gone"));
         }
         more.copy_from_slice(rest);
-        Ok((Answer::decode(answer), received.fds.into_iter().next()))
+        Ok((Answer::decode(answer), received.fds))
     }
 
     /// Says something that is not answered: nobody waits for a supervisor
@@ -85,15 +114,13 @@ impl Broker {
         job: JobWords,
         pidfd: Option<BorrowedFd<'_>>,
     ) -> Result<u64, NotGranted> {
-        let (answer, _) = self
-            .ask(&Ask::Grant(job), pidfd)
-            .map_err(|error| NotGranted::Refused(error.raw_os_error().unwrap_or(libc::EIO)))?;
+        let (answer, _) = self.ask(&Ask::Grant(job), pidfd).map_err(NotGranted::Silent)?;
         match answer.errno {
             0 => Ok(answer.value),
             libc::EACCES => Err(NotGranted::Missing(Permissions::from_bits_truncate(
                 u32::try_from(answer.value).unwrap_or(0),
             ))),
-            errno => Err(NotGranted::Refused(errno)),
+            errno => Err(NotGranted::Refused(io::Error::from_raw_os_error(errno))),
         }
     }
 
@@ -158,6 +185,25 @@ impl Broker {
         received(answer, fd)
     }
 
+    /// A program that counts in the kernel, and its maps, within what was
+    /// reserved; the error says why there is none.
+    pub(super) fn program(
+        &self,
+        reservation: u64,
+        words: [u64; PROGRAM_WORDS],
+    ) -> Result<Vec<OwnedFd>, String> {
+        let mut reason = [0; REASON_BYTES];
+        let ask = Ask::Program { reservation, words };
+        match self.ask_for(&ask, None, &mut reason) {
+            Ok((Answer { errno: 0, .. }, fds)) => Ok(fds),
+            Ok((answer, _)) if reason[0] == 0 => {
+                Err(io::Error::from_raw_os_error(answer.errno).to_string())
+            }
+            Ok(_) => Err(text(&reason)),
+            Err(error) => Err(format!("the supervisor does not answer: {error}")),
+        }
+    }
+
     /// A list of the kernel's, with its addresses.
     pub(crate) fn kernel(&self, grant: u64, file: KernelFile) -> io::Result<OwnedFd> {
         let (answer, fd) = self.ask(&Ask::Kernel { grant, file }, None)?;
@@ -165,42 +211,9 @@ impl Broker {
     }
 }
 
-fn received(answer: Answer, fd: Option<OwnedFd>) -> io::Result<OwnedFd> {
+pub(super) fn received(answer: Answer, fd: Option<OwnedFd>) -> io::Result<OwnedFd> {
     match answer.errno {
         0 => fd.ok_or_else(|| io::Error::other("an answer without its descriptor")),
         errno => Err(io::Error::from_raw_os_error(errno)),
-    }
-}
-
-/// Opens as this process's user, and under a grant where that is refused.
-#[derive(Debug)]
-pub(crate) struct Brokered<'b> {
-    pub(crate) broker: &'b Broker,
-    pub(crate) grant: u64,
-}
-
-impl Kernel for Brokered<'_> {
-    fn open(&self, attr: &mut EncodedAttr, place: Place<'_>) -> io::Result<Event> {
-        match Linux.open(attr, place) {
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) => {}
-            result => return result,
-        }
-        let ask = Ask::Open {
-            grant: self.grant,
-            tid: place.pid,
-            cpu: place.cpu,
-            attr: attr.words().to_vec(),
-        };
-        let (answer, fd) = self.broker.ask(&ask, place.leader.map(AsFd::as_fd))?;
-        if answer.errno == libc::E2BIG
-            && let Ok(known) = u32::try_from(answer.value)
-        {
-            attr.set_size(known);
-        }
-        Ok(Event::received(received(answer, fd)?, attr.read_format()))
-    }
-
-    fn share(&self, event: &Event, owner: &Event) -> io::Result<()> {
-        Linux.share(event, owner)
     }
 }

@@ -167,6 +167,7 @@ impl Grants {
             | Ask::Closed
             | Ask::Follow { .. }
             | Ask::Standing { .. }
+            | Ask::Program { .. }
             | Ask::Report { .. } => {
                 return (Answer::refused(libc::EINVAL), None);
             }

@@ -42,6 +42,15 @@ impl Reservation {
             None => io::Error::from_raw_os_error(answer.errno).into(),
         })
     }
+
+    /// Its number, in requests that draw on it.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(super) fn broker(&self) -> &Broker {
+        &self.broker
+    }
 }
 
 impl Drop for Reservation {
@@ -63,6 +72,11 @@ impl Granted {
         Granted { broker: Arc::clone(broker), number }
     }
 
+    /// Whether the supervisor has stopped to answer.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.broker.is_silent()
+    }
+
     /// How processes and the kernel are looked at under it, as long as it
     /// lasts.
     pub(crate) fn sight(&self) -> Sight {
@@ -70,8 +84,9 @@ impl Granted {
     }
 
     /// The kernel that opens events under it.
-    pub(crate) fn kernel(&self) -> Brokered<'_> {
-        Brokered { broker: &self.broker, grant: self.number }
+    pub(crate) fn kernel(&self, reserved: &Reservation) -> Brokered<'_> {
+        let (grant, reservation) = (Some(self.number), reserved.number());
+        Brokered { broker: &self.broker, grant, reservation }
     }
 }
 

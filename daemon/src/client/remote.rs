@@ -12,8 +12,11 @@ use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::{Client, ClientError, Heard, unexpected};
 use crate::facts::Capabilities;
+use crate::in_kernel::Unloadable;
 use crate::ledger::Ledger;
-use crate::protocol::{Account, ComplaintCode, Job, Reply, Started, Verb, WhenSlow, WireTarget};
+use crate::protocol::{
+    Account, ComplaintCode, Job, Reply, Started, Verb, WhenSlow, WireInKernel, WireTarget,
+};
 use crate::session::{Pass, SessionError, Settings, Sink, TargetState};
 use crate::{AttachError, Command, Facts, Fallback, Plan, PlannedEvent, Request, Sampling, Target};
 
@@ -25,6 +28,8 @@ pub struct Remote {
     /// As planned here, for what is said to the user.
     plan: Plan,
     command: Option<Command>,
+    /// What a program in the kernel does, in words.
+    in_kernel: Option<String>,
     notes: Vec<String>,
     state: TargetState,
     ended: Option<(String, Account)>,
@@ -80,6 +85,10 @@ impl Remote {
             data_mappings: request.data_mappings,
             ring_pages: request.ring_pages,
             count: settings.count,
+            in_kernel: request
+                .in_kernel
+                .as_ref()
+                .map(|asked| Box::new(WireInKernel::of(asked, settings.every, settings.rings))),
             target,
             command_line: words.collect(),
         };
@@ -88,8 +97,24 @@ impl Remote {
             Reply::Started(started) => started,
             other => return Err(unexpected(&other).into()),
         };
-        let notes = started.notes.clone();
+        let mut notes = started.notes.clone();
+        if let (Some(asked), None) = (&request.in_kernel, &started.in_kernel) {
+            // Nothing was sampled yet: a command waits, and what the daemon
+            // has opened it closes when this connection ends.
+            let why = "this daemon is older than programs in the kernel: update it";
+            if !(asked.may_be_rings() && settings.rings) {
+                let what = if asked.counts() { "counted" } else { "filtered" };
+                let why = Unloadable::ByDaemon(why.into());
+                return Err(SessionError::NotInKernel { what, why });
+            }
+            notes.push(format!("not counted in the kernel, but sampled through rings: {why}"));
+        }
+        let in_kernel = request.in_kernel.is_some().then(|| {
+            let told = started.in_kernel.clone();
+            told.unwrap_or_else(|| "sampled through rings, not in the kernel".into())
+        });
         Ok(Remote {
+            in_kernel,
             client,
             started,
             plan,
@@ -216,6 +241,10 @@ impl Sampling for Remote {
             Some(_) => "by the daemon (its policy grants it)",
             None => "by the daemon (with this user's rights)",
         }
+    }
+
+    fn in_kernel(&self) -> Option<&str> {
+        self.in_kernel.as_deref()
     }
 
     fn notes(&self) -> Vec<String> {

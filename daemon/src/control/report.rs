@@ -35,11 +35,17 @@ pub(crate) enum Word {
     DrainTime,
     /// All fill levels together, per mille.
     FillSum,
+    /// Times that the guard had all sessions sample half as often.
+    GuardSlowed,
+    /// Times that it began to let no session begin.
+    GuardRefused,
+    /// Sessions that it ended.
+    GuardStopped,
 }
 
 impl Word {
     /// How many there are.
-    const COUNT: usize = Word::FillSum as usize + 1;
+    const COUNT: usize = Word::GuardStopped as usize + 1;
 }
 
 /// Upper bounds of a drain's duration, microseconds; the rest is longer.

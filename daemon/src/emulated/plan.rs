@@ -113,6 +113,9 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<Plan, Refu
     if request.target.is_of_cpus() {
         return Err(Refusal::EmulatedSystem { event: name });
     }
+    if request.in_kernel.is_some() {
+        return Err(Refusal::EmulatedInKernel { event: name });
+    }
     rights::check_target(request, facts)?;
     let mut model = model;
     let mut notes = notes;

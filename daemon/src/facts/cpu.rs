@@ -1,5 +1,7 @@
 //! The CPUs: which are online, and what they call themselves.
 
+use std::path::Path;
+
 use record::Cpu;
 
 use super::tree::{FactsError, Tree};
@@ -28,6 +30,11 @@ pub struct Cpus {
     pub name: Option<String>,
     /// Feature words ("flags", on Arm "Features").
     pub flags: Vec<String>,
+}
+
+/// The CPUs that are online, ascending; None: the kernel does not say.
+pub(crate) fn online_cpus(root: &Path) -> Option<Vec<Cpu>> {
+    parse_list(&Tree::new(root).word(ONLINE).ok()??).ok()
 }
 
 impl Cpus {

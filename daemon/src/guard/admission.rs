@@ -24,6 +24,8 @@ struct Held {
     holder: Holder,
     bytes: u64,
     session: bool,
+    /// Bytes of it that maps of programs were made of.
+    drawn: u64,
 }
 
 /// All that is held.
@@ -90,8 +92,18 @@ impl Admission {
             return Err(Full::Memory { wanted: bytes, free, limit });
         }
         self.next += 1;
-        self.reserved.insert(self.next, Held { holder, bytes, session });
+        self.reserved.insert(self.next, Held { holder, bytes, session, drawn: 0 });
         Ok(self.next)
+    }
+
+    /// Takes bytes out of a reservation of this worker's own, for good; false:
+    /// it has not as many left.
+    pub(crate) fn draw(&mut self, holder: Holder, reservation: u64, bytes: u64) -> bool {
+        let held = self.reserved.get_mut(&reservation).filter(|held| held.holder == holder);
+        let Some(held) = held else { return false };
+        let fits = bytes <= held.bytes.saturating_sub(held.drawn);
+        held.drawn += if fits { bytes } else { 0 };
+        fits
     }
 
     /// Frees a reservation of this worker's own.
@@ -142,6 +154,20 @@ mod tests {
 
     fn holder(worker: i32, uid: u32) -> Holder {
         Holder { worker, uid: Some(uid) }
+    }
+
+    #[test]
+    fn maps_are_made_of_what_their_own_worker_has_set_aside() {
+        let (mut all, limits) = (Admission::default(), limits());
+        let (one, other) = (holder(1, 7), holder(2, 7));
+        let number = all.reserve(one, (4 * MIB, true), &limits).unwrap();
+        assert!(!all.draw(other, number, 1), "of another worker, if of the same user");
+        assert!(!all.draw(one, number + 1, 1));
+        assert!(!all.draw(one, number, 4 * MIB + 1));
+        assert!(all.draw(one, number, 3 * MIB) && !all.draw(one, number, 2 * MIB));
+        assert!(all.draw(one, number, MIB) && !all.draw(one, number, 1));
+        all.free(one, number);
+        assert!(!all.draw(one, number, 0), "there is none any more");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use emulator::Coverage;
 
-use super::{Lost, Note, missing};
+use super::{Filtered, Lost, Note, missing};
 
 /// Below this share of the time on a counter, multiplexing is told: what is
 /// above is rounding.
@@ -27,6 +27,10 @@ pub struct EventAccount {
     pub exact_ip: u64,
     /// Samples that it did not.
     pub lost: Lost,
+    /// Hits that our program in the kernel has seen, where there is one.
+    pub seen: Option<u64>,
+    /// Of these, what it was told to leave out.
+    pub filtered: Filtered,
     /// Time that it was enabled, summed over threads, or over CPUs for the
     /// system.
     pub enabled: Duration,
@@ -41,12 +45,28 @@ pub struct EventAccount {
 
 impl EventAccount {
     /// Books what is missing as lost in the moment of stopping, where it is
-    /// no more than that can explain: one record for each of `cpus`.
+    /// no more than that can explain: one record for each of `cpus`, and none
+    /// that a program in the kernel saw.
     pub(super) fn book_stop(&mut self, cpus: usize) {
-        let missing = missing(self.kernel, self.delivered, &self.lost);
-        let explained = |&missing: &u64| missing <= cpus as u64;
-        let missing = missing.and_then(|missing| u64::try_from(missing).ok());
+        let unseen = self.kernel.zip(self.seen).map(|(kernel, seen)| kernel.saturating_sub(seen));
+        let most = unseen.unwrap_or(u64::MAX).min(cpus as u64);
+        let explained = |&missing: &u64| missing <= most;
+        let missing = self.unaccounted().and_then(|missing| u64::try_from(missing).ok());
         self.lost.stop += missing.filter(explained).unwrap_or(0);
+    }
+
+    /// Books what the kernel counted and our program in it never saw. What
+    /// the program saw and has not accounted for stays unaccounted for.
+    pub(super) fn book_busy(&mut self) {
+        let Some((kernel, seen)) = self.kernel.zip(self.seen) else { return };
+        let unseen = kernel.saturating_sub(seen).saturating_sub(self.lost.stop);
+        let missing = self.unaccounted().and_then(|missing| u64::try_from(missing).ok());
+        self.lost.kernel_busy += unseen.min(missing.unwrap_or(0));
+    }
+
+    /// See [`Ledger::unaccounted`](super::Ledger::unaccounted).
+    pub(super) fn unaccounted(&self) -> Option<i128> {
+        missing(self.kernel, self.delivered, (&self.lost, &self.filtered))
     }
 
     /// How much of the time it counted, if not all.
@@ -64,6 +84,12 @@ impl EventAccount {
         note.add("exact_ip", self.exact_ip);
         for (cause, count) in self.lost.causes() {
             note.add(&format!("lost.{cause}"), count);
+        }
+        if let Some(seen) = self.seen {
+            note.add("seen", seen);
+        }
+        for (reason, count) in self.filtered.reasons() {
+            note.add(&format!("filtered.{reason}"), count);
         }
     }
 

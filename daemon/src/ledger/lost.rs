@@ -37,11 +37,17 @@ pub struct Lost {
     /// (perf_swevent_event() looks at the event's state after counting,
     /// Linux 6.18.y). Concluded from the kernel's count.
     pub stop: u64,
+    /// Counted in the kernel, where the table had no room for one more site.
+    pub no_room: u64,
+    /// While the CPU ran another BPF program the kernel does not run ours
+    /// (`bpf_prog_active`): the event's count is all that there is of the
+    /// hit. Concluded from that and from what our program has seen.
+    pub kernel_busy: u64,
 }
 
 impl Lost {
     /// How many causes there are.
-    pub(crate) const CAUSES: usize = 12;
+    pub(crate) const CAUSES: usize = 14;
 
     /// All causes together.
     pub fn total(&self) -> u64 {
@@ -69,6 +75,8 @@ impl Lost {
             "queue" => &mut self.queue,
             "before" => &mut self.before,
             "stop" => &mut self.stop,
+            "no_room" => &mut self.no_room,
+            "kernel_busy" => &mut self.kernel_busy,
             _ => return None,
         })
     }
@@ -86,6 +94,8 @@ impl Lost {
             ("sink", self.sink),
             ("queue", self.queue),
             ("before", self.before),
+            ("no_room", self.no_room),
+            ("kernel_busy", self.kernel_busy),
             ("stop", self.stop),
         ]
     }

@@ -143,3 +143,50 @@ fn a_lowered_sample_rate_is_told() {
         ", throttled 3 times, the kernel lowered perf_event_max_sample_rate from 100000 to 25000"
     ));
 }
+
+/// Counted in the kernel: 110 hits, of which the program saw so many.
+fn counted_in_kernel(seen: u64) -> Ledger {
+    let mut ledger = Ledger { aggregates: Some(2), ..Ledger::of(["event"]) };
+    ledger.tail_known = true;
+    ledger.deliver(0, 90, 0);
+    ledger.lose(0, 4, |lost| &mut lost.no_room);
+    let mut said = EventAccount { seen: Some(seen), ..counted(110) };
+    said.filtered.add("pid", 5);
+    said.filtered.add("comm", 0);
+    said.filtered.add("pid", 1);
+    ledger.settle(0, said, Some(0));
+    ledger
+}
+
+#[test]
+fn what_was_filtered_is_neither_delivered_nor_lost() {
+    let mut ledger = counted_in_kernel(100);
+    assert_eq!(ledger.unaccounted(), Some(10));
+    ledger.book_busy();
+    assert_eq!((ledger.lost.kernel_busy, ledger.unaccounted()), (10, Some(0)));
+    assert_eq!(ledger.by_event[0].lost, ledger.lost);
+    assert_eq!(
+        ledger.to_string(),
+        "90 counted in 2 aggregates, 14 lost (no_room 4, kernel_busy 10), 6 filtered out in the \
+         kernel (pid 6)"
+    );
+    let note = ledger.note(0);
+    for pair in ["seen=100", "filtered.pid=6", "aggregates=2", "lost.no_room=4", "unaccounted=0"] {
+        assert!(note.split(';').any(|found| found == pair), "{pair}: {note}");
+    }
+    assert!(!note.contains("filtered.comm"), "{note}");
+}
+
+#[test]
+fn what_the_program_saw_is_never_put_down_to_the_kernel() {
+    let mut ledger = counted_in_kernel(103);
+    ledger.book_busy();
+    assert_eq!((ledger.lost.kernel_busy, ledger.unaccounted()), (7, Some(3)));
+    for (seen, stop, unaccounted) in [(100, 10, 0), (110, 0, 10)] {
+        let mut stopped = counted_in_kernel(seen);
+        stopped.book_stop(10);
+        stopped.book_busy();
+        assert_eq!((stopped.lost.stop, stopped.lost.kernel_busy), (stop, 0), "{seen}");
+        assert_eq!(stopped.unaccounted(), Some(unaccounted), "{seen}");
+    }
+}

@@ -191,6 +191,9 @@ fn invalid_advice(failure: &OpenFailure, attr: &Attr) -> String {
                 "the kernel takes no ring of {pages} pages here: give another power of two"
             );
         }
+        Call::SetProgram => {
+            return "this kernel takes no program for that event: leave --in-kernel out".to_owned();
+        }
         Call::SetOutput => {
             return "that ring has gone, or belongs to another CPU; try again".to_owned();
         }

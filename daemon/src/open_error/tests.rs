@@ -94,8 +94,14 @@ fn eacces_names_the_sysctl_that_is_in_the_way() {
 fn every_errno_fits_one_line() {
     let plans = ["page_fault", "cpu_clock", "mem:0x1000:w", "syscalls:sys_enter_write"]
         .map(|event| planned(event, Target::Process(Pid(1))));
-    let calls =
-        [Call::OpenEvent, Call::OpenSide, Call::Map { pages: 1 }, Call::SetOutput, Call::Enable];
+    let calls = [
+        Call::OpenEvent,
+        Call::OpenSide,
+        Call::Map { pages: 1 },
+        Call::SetOutput,
+        Call::SetProgram,
+        Call::Enable,
+    ];
     for plan in &plans {
         for call in calls {
             for errno in 0..=133 {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::WireInKernel;
+
 /// What to sample, by names of the daemon's own table: no path, no filter,
 /// no word that is handed to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +34,9 @@ pub struct Job {
     /// Samples after which sampling ends; without: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
+    /// Counted, or chosen, in the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_kernel: Option<Box<WireInKernel>>,
     /// Whose events.
     pub target: WireTarget,
     /// The client's command line, for the stream's header.

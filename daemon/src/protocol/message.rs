@@ -168,6 +168,10 @@ pub struct Started {
     /// Why the daemon's rights were needed; None: the user's own did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted: Option<String>,
+    /// What a program in the kernel does, in words, where one was asked for;
+    /// a daemon that knows of none says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_kernel: Option<String>,
 }
 
 /// A stream that was joined.
@@ -197,7 +201,7 @@ pub struct Stats {
 }
 
 /// Records by where they went. Kernel = delivered + the sum of lost, where
-/// the kernel's count is certain.
+/// the kernel's count is certain, and of filtered where there is any.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// Samples that the kernel must have made.
@@ -207,6 +211,13 @@ pub struct Account {
     pub delivered: u64,
     /// Samples that did not, by stage.
     pub lost: std::collections::BTreeMap<String, u64>,
+    /// Samples that a program in the kernel was told to leave out, by what it
+    /// looked at.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub filtered: std::collections::BTreeMap<String, u64>,
+    /// Where the kernel counted, how many aggregates went on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregates: Option<u64>,
     /// Side records that went on.
     pub side: u64,
     /// Side records that did not.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-#[cfg(interleavings)]
+#[cfg(feature = "interleavings")]
 mod interleavings;
 
 /// A ring that the test fills as the kernel would.

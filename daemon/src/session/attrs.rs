@@ -1,8 +1,9 @@
 //! The plan's events as they are opened.
 
 use record::attr::Sampling;
-use record::{Attr, AttrFlags, SampleType};
+use record::{Attr, AttrFlags, EventType, SampleType};
 
+use crate::in_kernel::InKernel;
 use crate::{Fallback, Plan, PlannedEvent, Target};
 
 /// What is opened on each CPU.
@@ -12,6 +13,8 @@ pub(crate) struct Attrs {
     /// took and what that is worth.
     pub(crate) events: Vec<PlannedEvent>,
     pub(crate) side: Attr,
+    /// A program in the kernel counts the samples.
+    pub(crate) counted: bool,
 }
 
 impl Attrs {
@@ -20,7 +23,9 @@ impl Attrs {
     /// told apart by IDENTIFIER where one ring takes the samples of several
     /// (trap 24).
     pub(crate) fn of(plan: &Plan) -> Attrs {
-        let mut attrs = Attrs { events: plan.events.clone(), side: plan.side.clone() };
+        let counted = plan.in_kernel.as_ref().is_some_and(InKernel::counts);
+        let (events, side) = (plan.events.clone(), plan.side.clone());
+        let mut attrs = Attrs { events, side, counted };
         let several = attrs.sampled().count() > 1;
         for attr in attrs.all_mut() {
             attr.flags.insert(AttrFlags::DISABLED);
@@ -34,6 +39,28 @@ impl Attrs {
             carrier.attr.sample_period = 0;
         }
         attrs
+    }
+
+    /// What the kernel is asked for of an event: where a program counts, less
+    /// than the stream describes, as the kernel fills in each field of a
+    /// sample before the program runs (bpf_overflow_handler(),
+    /// kernel/events/core.c).
+    pub(super) fn opened(&self, event: &PlannedEvent) -> Attr {
+        let mut attr = event.attr.clone();
+        if !self.counted || event.carrier {
+            return attr;
+        }
+        match attr.kind {
+            // The program counts hits itself, as it runs at all of them.
+            EventType::TRACEPOINT => attr.sample_period = 0,
+            EventType::SOFTWARE | EventType::BREAKPOINT => {
+                attr.sample_type &= SampleType::IDENTIFIER | SampleType::ADDR | SampleType::PERIOD;
+                attr.sample_regs_intr = 0;
+            }
+            // Registers, addresses and latencies are the PMU's to fill in.
+            _ => {}
+        }
+        attr
     }
 
     /// Events that give samples, with their index in the plan.

@@ -4,6 +4,7 @@ use std::io;
 
 use crate::attach::AttachError;
 use crate::command::CommandError;
+use crate::in_kernel::Unloadable;
 use crate::{OpenFailure, Plan, explain};
 
 /// Events or rings did not open.
@@ -72,6 +73,14 @@ pub enum SessionError {
     NotEmulable {
         /// What it is.
         what: String,
+    },
+    /// The kernel took no program, and rings would not do.
+    #[error("the samples cannot be {what} in the kernel: {why}")]
+    NotInKernel {
+        /// `counted` or `filtered`.
+        what: &'static str,
+        /// Why, and what to change.
+        why: Unloadable,
     },
     /// [`Target::Cgroup`](crate::Target::Cgroup) without its directory.
     #[error("no control group was given: its directory belongs into the session's settings")]

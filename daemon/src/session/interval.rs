@@ -45,6 +45,9 @@ pub(crate) enum IntervalError {
         "the event is sampled so many times a second, and has no interval: start another session"
     )]
     Frequency,
+    /// The program was made for it.
+    #[error("what is counted in the kernel keeps its interval: start another session")]
+    InKernel,
     /// PERF_EVENT_IOC_PERIOD.
     #[error("interval {interval} is not taken by the kernel: {error}")]
     Kernel { interval: u64, error: io::Error },
@@ -68,6 +71,9 @@ impl Session {
     /// # Errors
     /// An interval that an event cannot have; events before it have it.
     pub(crate) fn change_interval(&mut self, change: Change) -> Result<u64, IntervalError> {
+        if self.programs.counts() {
+            return Err(IntervalError::InKernel);
+        }
         for place in 0..self.thins.len() {
             let thin = &mut self.thins[place];
             if thin.counted {

@@ -240,7 +240,7 @@ pub(crate) struct Outcome {
 }
 
 fn encode(attrs: &Attrs, size: u32) -> io::Result<Encoded> {
-    let events = attrs.events.iter().map(|event| EncodedAttr::in_size(&event.attr, size));
+    let events = attrs.events.iter().map(|event| EncodedAttr::in_size(&attrs.opened(event), size));
     Ok(Encoded {
         events: events.collect::<io::Result<_>>()?,
         side: EncodedAttr::in_size(&attrs.side, size)?,

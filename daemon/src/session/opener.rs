@@ -7,6 +7,7 @@ use record::{Cpu, Tid};
 
 use super::error::OpenError;
 use super::event_set::{CpuEvents, EventSet, Sampled};
+use super::in_kernel::Programs;
 use super::kernel::Kernel;
 use super::negotiation::{Negotiation, Outcome};
 use super::retired::Retired;
@@ -41,6 +42,8 @@ pub(crate) struct Opener<'s> {
     outlets: Vec<Outlet<'s>>,
     /// Whose tasks, where no task is given.
     cgroup: Option<BorrowedFd<'s>>,
+    /// What runs at overflows.
+    programs: Option<&'s Programs>,
     negotiation: Negotiation<'s>,
     /// Events that are open now, for the text of EMFILE.
     opened: usize,
@@ -61,12 +64,18 @@ impl<'s> Opener<'s> {
         if !plan.events.iter().any(|event| !event.carrier && is_open(event)) {
             return Err(OpenError::NoCpu { cpus: plan.cpus.len() });
         }
-        Ok(Opener { plan, kernel, outlets, cgroup: None, negotiation, opened: 0, limit })
+        let (cgroup, programs) = (None, None);
+        Ok(Opener { plan, kernel, outlets, cgroup, programs, negotiation, opened: 0, limit })
     }
 
     /// Opens for the tasks of that group where no task is given.
     pub(crate) fn in_group(self, cgroup: Option<&'s Cgroup>) -> Opener<'s> {
         Opener { cgroup: cgroup.map(AsFd::as_fd), ..self }
+    }
+
+    /// Gives each event its program.
+    pub(crate) fn with_programs(self, programs: &'s Programs) -> Opener<'s> {
+        Opener { programs: Some(programs), ..self }
     }
 
     /// Opens the events of `task` (None: of all), disabled, each on those of
@@ -168,6 +177,10 @@ impl<'s> Opener<'s> {
                 self.kernel
                     .share(&opened, outlet.samples)
                     .map_err(|error| fail(Call::SetOutput, Some(index), &error))?;
+                let attached = self.programs.map(|programs| programs.attach(index, &opened));
+                attached
+                    .unwrap_or(Ok(()))
+                    .map_err(|error| fail(Call::SetProgram, Some(index), &error))?;
             }
             sampled.push(Sampled { index, event: opened });
         }

@@ -153,7 +153,10 @@ mod tests {
         };
         let events: Vec<_> = kinds.iter().map(event).collect();
         let ids = (1..).take(events.len()).map(|tens| vec![tens * 10, tens * 10 + 1]).collect();
-        (Attrs { events, side: Attr::default() }, Ids { events: ids, side: vec![5] })
+        (
+            Attrs { events, side: Attr::default(), counted: false },
+            Ids { events: ids, side: vec![5] },
+        )
     }
 
     /// Whose a sample with this id is: place and id to give, or nobody's.

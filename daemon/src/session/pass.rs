@@ -77,6 +77,8 @@ impl Session {
 
     pub(super) fn pass(&mut self, sink: &mut dyn Sink) -> io::Result<Pass> {
         let mut pass = Pass::default();
+        // Before the side records: mappings are to be there that hits lie in.
+        let aggregates = self.programs.take_due();
         // The first failure is kept, and the rings are emptied all the same.
         let mut result = Ok(());
         for ring in &mut self.rings {
@@ -98,6 +100,11 @@ impl Session {
             damage(drained, &mut self.ledger);
             result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
         }
+        for (event, aggregate) in aggregates {
+            let written = self.write_aggregate(event, aggregate);
+            pass.samples += written;
+            result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
+        }
         if pass.samples + pass.side > 0 {
             write::finished_round(NATIVE_ORDER, &mut self.outbox.bytes);
         }
@@ -117,7 +124,7 @@ impl Session {
         let (ring, lane) = (&mut self.rings[index].samples, &mut self.lanes[index]);
         let (ledger, seen, outbox) = (&mut self.ledger, &mut self.seen, &mut self.outbox);
         let (owners, owner, scrubs) = (&self.owners, lane.owner, &self.scrubs);
-        let thins = &mut self.thins;
+        let (thins, counted) = (&mut self.thins, self.programs.counts());
         ring.drain(|lent| {
             if lent.header.kind != RecordType::SAMPLE {
                 other(lent, seen, ledger);
@@ -128,8 +135,12 @@ impl Session {
                         None => ledger.lost.collision += lost,
                     }
                 }
-                outbox.side(lent);
-                pass.side += 1;
+                // Its trailer is that of the attr as opened, which the
+                // stream does not show.
+                if !counted {
+                    outbox.side(lent);
+                    pass.side += 1;
+                }
                 return;
             }
             let Owned::By(Claim { event, id }) = owners.of(owner, lent) else {
@@ -159,7 +170,10 @@ impl Session {
     }
 
     fn limit_reached(&self) -> bool {
-        self.settings.count.is_some_and(|limit| self.seen.samples >= limit)
+        self.settings.count.is_some_and(|limit| match self.programs.counts() {
+            true => self.programs.counted() >= limit,
+            false => self.seen.samples >= limit,
+        })
     }
 }
 

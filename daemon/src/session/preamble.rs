@@ -51,7 +51,8 @@ impl Session {
         let open = self.attrs.sampled().filter(|(index, _)| !self.ids.of(*index).is_empty());
         let open = open.filter_map(|(index, event)| {
             let asked = self.plan.events.get(index)?;
-            let note = promises_note(event, asked, &self.given_up);
+            let mut note = promises_note(event, asked, &self.given_up);
+            note.push_str(&self.programs.served.note());
             let (attr, ids, name) = (&event.attr, self.ids.of(index), event.name.as_str());
             Some(Announced { attr, ids, name, note: Some(note) })
         });

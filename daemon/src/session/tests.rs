@@ -81,6 +81,7 @@ fn plan_of((kind, config): (EventType, u64), target: Target, pages: u32) -> Plan
         side,
         fallbacks: crate::Fallback::ALL.to_vec(),
         target,
+        in_kernel: None,
         cpus: facts.cpus.online.clone().unwrap_or_else(|| vec![Cpu(0)]),
         rings: RingPages { samples: pages, side: 64 },
         notes: vec![],

@@ -12,7 +12,7 @@ use super::writer::Readable;
 use super::writer::sampling::{FILE_HEADER, events, is_sampled};
 use crate::store::{Clock, Directory, Form, HEAD, Header, Packed, ReadError, Reader};
 use crate::sys::event::NATIVE_ORDER;
-use crate::worker::chunk::{Chunk, kind};
+use crate::worker::chunk::{Chunk, counted, kind};
 
 /// A part of what was recorded.
 #[derive(Debug)]
@@ -175,6 +175,13 @@ impl Section {
                     continue;
                 }
                 RecordType::SAMPLE => self.samples += 1,
+                RecordType::EVENT_UPDATE if counted(record).is_some() => {
+                    if is_old {
+                        self.is_part = true;
+                        continue;
+                    }
+                    self.samples += counted(record).unwrap_or(0);
+                }
                 RecordType::LOST => told.lost += lost(record),
                 RecordType::EVENT_UPDATE => {
                     let text = String::from_utf8_lossy(record.get(24..).unwrap_or_default());

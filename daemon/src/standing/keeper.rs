@@ -14,7 +14,8 @@ use super::spool::{Below, Spool};
 use super::status::{State, Status};
 use super::target::{Found, find};
 use super::writer::{Order, Writer};
-use crate::protocol::{Complaint, Job, WhenSlow, WireTarget};
+use crate::in_kernel::InKernel;
+use crate::protocol::{Complaint, Job, WhenSlow, WireInKernel, WireTarget};
 use crate::store::SystemClock;
 use crate::worker::{Checked, Hub, Subscription};
 use crate::{EventSpec, Request, Target};
@@ -109,9 +110,16 @@ async fn begin(role: &Role, found: Found, hub: &Hub) -> Result<(u64, Subscriptio
         Found::Cgroup(cgroup) => (Target::Cgroup, None, Some(cgroup)),
         Found::System => (Target::System, None, None),
     };
+    let counted = role.counted.map(|counted| WireInKernel {
+        sites: Some(counted.sites),
+        by_process: counted.by_process,
+        strides: counted.strides,
+        ..WireInKernel::of(&InKernel::aggregate(), counted.every, true)
+    });
     let request = Request {
         interval: role.interval,
         allow_skid: role.allow_skid,
+        in_kernel: counted.as_ref().map(WireInKernel::meaning),
         ..Request::new(EventSpec(role.event.clone()), role.modes, target)
     };
     let job = Job {
@@ -124,6 +132,7 @@ async fn begin(role: &Role, found: Found, hub: &Hub) -> Result<(u64, Subscriptio
         data_mappings: false,
         ring_pages: None,
         count: None,
+        in_kernel: counted.map(Box::new),
         // What is sampled stands in the request.
         target: WireTarget::System,
         command_line: vec!["ebsd".into(), role.name.clone()],

@@ -37,6 +37,19 @@ pub struct Kept {
     pub free: u64,
 }
 
+/// How a standing session has the kernel count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// One aggregate is recorded so often.
+    pub every: Duration,
+    /// Sites that each CPU has room for in that time, a power of two.
+    pub sites: u32,
+    /// Sites of different processes are told apart.
+    pub by_process: bool,
+    /// Distances between data addresses are counted, too.
+    pub strides: bool,
+}
+
 /// One standing session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
@@ -50,6 +63,8 @@ pub struct Role {
     pub interval: Option<u64>,
     /// Samples with skid will do.
     pub allow_skid: bool,
+    /// Counted in the kernel where that is to be had; None: sampled.
+    pub counted: Option<Counted>,
     /// Whose events.
     pub target: Sought,
     /// How much is kept.

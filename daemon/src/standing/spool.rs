@@ -373,6 +373,11 @@ impl Spool {
 
     /// To be called each second: what was written is on disk after it.
     pub(super) fn tick(&mut self) {
+        if self.directory.is_none() && self.retry.is_none() {
+            // What was recorded before is told while the target is not there,
+            // too. A failure is told when there is something to write.
+            let _then = self.find();
+        }
         for (number, bytes) in self.packer.done() {
             match self.closed.iter_mut().find(|closed| closed.number == number) {
                 Some(closed) => (closed.form, closed.bytes) = (Form::Packed, bytes),

@@ -58,6 +58,29 @@ impl State {
 /// Words of a report.
 pub(crate) const STATUS_WORDS: usize = 5;
 
+/// What standing sessions have on disk, and what they counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// Bytes of all segments.
+    pub(crate) bytes: u64,
+    /// Samples in segments.
+    pub(crate) written: u64,
+    /// Samples that could not be written.
+    pub(crate) unwritten: u64,
+    /// Samples that writers took too slowly.
+    pub(crate) overtaken: u64,
+}
+
+impl Stored {
+    /// Takes what another session has.
+    pub(crate) fn add(&mut self, other: Stored) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.written = self.written.saturating_add(other.written);
+        self.unwritten = self.unwritten.saturating_add(other.unwritten);
+        self.overtaken = self.overtaken.saturating_add(other.overtaken);
+    }
+}
+
 /// Counted by the writer and the keeper, read by whoever asks.
 #[derive(Debug, Default)]
 pub(crate) struct Status {
@@ -125,6 +148,12 @@ impl Line {
             *to = word.try_into().map_or(0, u64::from_ne_bytes);
         }
         line
+    }
+
+    /// What it has on disk, and counted.
+    pub(crate) fn stored(&self) -> Stored {
+        let [_, bytes, written, unwritten, overtaken] = self.status;
+        Stored { bytes, written, unwritten, overtaken }
     }
 
     /// In the protocol's words.

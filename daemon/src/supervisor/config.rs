@@ -2,6 +2,7 @@
 
 mod display;
 mod file;
+mod mode;
 mod size;
 mod standing;
 

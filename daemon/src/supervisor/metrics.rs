@@ -120,7 +120,7 @@ impl Supervisor {
         let pages = rustix::param::page_size() as u64;
         let own = usage("self");
         let (mut ticks, mut resident) = (own.own_ticks + own.children_ticks, own.pages * pages);
-        for worker in &self.workers {
+        for worker in self.workers.iter().chain(self.desk.workers()) {
             report.add(&worker.report);
             let used = usage(&worker.pid().to_string());
             ticks += used.own_ticks;
@@ -131,6 +131,7 @@ impl Supervisor {
             report,
             workers: self.workers.len() as u64,
             killed: self.killed,
+            stored: self.desk.stored(),
             reload_failed: self.reload_failed,
             cpu_seconds: Duration::from_millis(hundredths * 10).as_secs_f64(),
             resident_bytes: resident,

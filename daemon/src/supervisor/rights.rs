@@ -10,9 +10,11 @@ use rustix::thread::{
 };
 
 /// What it needs: to open events of anybody (PERFMON) and look at their
-/// mappings (PTRACE), to see the kernel's addresses (SYSLOG), to make workers
-/// their users' processes (SETUID, SETGID) and to end those (KILL).
+/// mappings (PTRACE), to see the kernel's addresses (SYSLOG), to have the
+/// kernel count (BPF, with PERFMON), to make workers their users' processes
+/// (SETUID, SETGID) and to end those (KILL).
 const NEEDED: CapabilitySet = CapabilitySet::PERFMON
+    .union(CapabilitySet::BPF)
     .union(CapabilitySet::SYS_PTRACE)
     .union(CapabilitySet::SYSLOG)
     .union(CapabilitySet::SETUID)

@@ -13,7 +13,7 @@ use crate::control::Report;
 use crate::credentials::Credentials;
 use crate::guard::Admission;
 use crate::permission::Permissions;
-use crate::standing::{Follow, Line, Role, Sought, text};
+use crate::standing::{Follow, Line, Role, Sought, Stored, text};
 
 /// After the first break-off a worker is started again so late, after others
 /// twice as late each time, up to the last.
@@ -31,6 +31,8 @@ type Books<'b> = (&'b mut Report, &'b mut Admission);
 pub(super) struct Desk {
     posts: Vec<Post>,
     leaving: Vec<Leaving>,
+    /// What was counted by workers that have ended.
+    gone: Stored,
 }
 
 #[derive(Debug)]
@@ -103,6 +105,9 @@ impl Desk {
             .into_iter()
             .partition(|post| post.user == user && config.standing.contains(&post.standing));
         self.posts = kept;
+        for post in &gone {
+            self.gone.add(Stored { bytes: 0, ..post.line.stored() });
+        }
         self.leaving.extend(gone.into_iter().filter_map(|post| post.worker).map(Worker::end));
         for standing in &config.standing {
             if self.posts.iter().any(|post| post.standing == *standing) {
@@ -141,12 +146,20 @@ impl Desk {
                 worker.hear();
                 books.0.add_counts(&worker.report);
                 books.1.forget(worker.pid());
+                self.gone.add(Stored { bytes: 0, ..post.line.stored() });
                 post.broke_off();
             }
             if self.leaving.is_empty() {
                 post.start(limits);
             }
         }
+    }
+
+    /// What all of them have on disk, and counted.
+    pub(super) fn stored(&self) -> Stored {
+        let mut all = self.gone;
+        self.posts.iter().for_each(|post| all.add(post.line.stored()));
+        all
     }
 
     /// What is to be watched of each worker, in order.

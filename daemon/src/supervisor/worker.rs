@@ -10,8 +10,9 @@ use rustix::process::{
 };
 
 use super::Limits;
+use super::program;
 use super::pulse::Pulse;
-use crate::broker::{ASK_BYTES, Answer, Ask, Grants, Stranger};
+use crate::broker::{ASK_BYTES, Answer, Ask, Grants, PROGRAM_WORDS, REASON_BYTES, Stranger};
 use crate::control::{Order, REPORT_BYTES, Report};
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Full, Holder};
@@ -25,6 +26,9 @@ use crate::worker::{self, Start};
 /// Requests that a worker may make between two ticks; an attach to a process
 /// of many threads makes one for each of their events.
 const MOST_ASKS: u32 = 20_000;
+/// Programs that it may have loaded between two ticks: each is some
+/// milliseconds of the supervisor's time.
+const MOST_PROGRAMS: u32 = 8;
 /// Answers requests that are about standing sessions, with what comes behind
 /// the answer; None: it is no such request.
 pub(super) type Errand<'e> = dyn FnMut(&Ask, Option<&OwnedFd>) -> Option<(Answer, Vec<u8>)> + 'e;
@@ -56,6 +60,8 @@ pub(super) struct Worker {
     has_hung_up: bool,
     /// Requests since the last tick.
     asked: u32,
+    /// Programs loaded since then.
+    loaded: u32,
 }
 
 /// One that was told to end.
@@ -129,6 +135,7 @@ impl Worker {
             grants,
             has_hung_up: false,
             asked: 0,
+            loaded: 0,
         })
     }
 
@@ -156,7 +163,7 @@ impl Worker {
 
     /// Asks how it goes, unless it still owes the answer.
     pub(super) fn ask(&mut self) {
-        self.asked = 0;
+        (self.asked, self.loaded) = (0, 0);
         if self.pulse.beat() && Order::Report.send(&self.control, None).is_err() {
             // It takes no orders, which is as good as no answer.
             tracing::debug!(pid = self.pid, "a worker cannot be asked how it goes");
@@ -234,10 +241,20 @@ impl Worker {
         let holder = self.holder();
         let ask = Ask::decode(&bytes[..received.bytes]);
         let mut more = Vec::new();
-        let (answer, fd) = match ask {
+        let (answer, fds) = match ask {
             Some(Ask::Reserve { bytes, session }) => {
                 let reserved = admission.reserve(holder, (bytes, session), limits);
-                (reserved.map_or_else(Full::answer, Answer::done), None)
+                (reserved.map_or_else(Full::answer, Answer::done), Vec::new())
+            }
+            Some(Ask::Program { reservation, words }) => {
+                let draw = &mut |bytes| admission.draw(holder, reservation, bytes);
+                match self.load(&words, draw) {
+                    Ok(program) => (Answer::done(0), program),
+                    Err(refused) => {
+                        more = refused.1;
+                        (refused.0, Vec::new())
+                    }
+                }
             }
             Some(Ask::Free { reservation }) => {
                 admission.free(holder, reservation);
@@ -247,17 +264,20 @@ impl Worker {
                 admission.closed(holder);
                 return true;
             }
-            Some(Ask::Leave { given }) => (self.let_go(given), None),
+            Some(Ask::Leave { given }) => (self.let_go(given), Vec::new()),
             Some(ask) => match errand(&ask, fd.as_ref()) {
                 Some((answer, behind)) => {
                     more = behind;
-                    (answer, None)
+                    (answer, Vec::new())
                 }
-                None => self.grants.answer(ask, fd, stranger),
+                None => {
+                    let (answer, fd) = self.grants.answer(ask, fd, stranger);
+                    (answer, fd.into_iter().collect())
+                }
             },
-            None => (Answer::refused(libc::EINVAL), None),
+            None => (Answer::refused(libc::EINVAL), Vec::new()),
         };
-        let fds: Vec<BorrowedFd<'_>> = fd.as_ref().map(AsFd::as_fd).into_iter().collect();
+        let fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
         let sent = passing::send(&self.broker, &[&answer.encode()[..], &more].concat(), &fds);
         if let Err(error) = &sent {
             // It waits for each answer, so there is room, or it has ended.
@@ -265,6 +285,22 @@ impl Worker {
             self.kill();
         }
         sent.is_ok()
+    }
+
+    /// Loads a program for one of its sessions: nobody else is given it, and
+    /// it stays here no longer than it takes to hand it over. Else the answer,
+    /// and what is behind it: the reason.
+    fn load(
+        &mut self,
+        words: &[u64; PROGRAM_WORDS],
+        draw: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Vec<OwnedFd>, (Answer, Vec<u8>)> {
+        self.loaded += 1;
+        if self.loaded > MOST_PROGRAMS {
+            return Err(refused(libc::EAGAIN, "too many sessions began within a second"));
+        }
+        let sees_kernel = self.permissions.contains(Permissions::KERNEL);
+        program::load(words, sees_kernel, draw).map_err(|why| refused(libc::EOPNOTSUPP, &why))
     }
 
     /// Lets it end, unless a connection is on its way to it.
@@ -310,6 +346,13 @@ impl Leaving {
         let _gone = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
         let _reaped = child::status_of(self.pid);
     }
+}
+
+/// A refusal, and its reason as the worker reads it.
+fn refused(errno: i32, why: &str) -> (Answer, Vec<u8>) {
+    let mut reason: Vec<u8> = why.bytes().take(REASON_BYTES).collect();
+    reason.resize(REASON_BYTES, 0);
+    (Answer::refused(errno), reason)
 }
 
 fn is_readable(fd: BorrowedFd<'_>) -> bool {

@@ -1,5 +1,6 @@
 //! Whole records of a stream, walked by their headers.
 
+use record::aggregate::samples_of;
 use record::{Misc, RecordHeader, RecordType, SideRecord};
 use rustc_hash::FxHashMap;
 
@@ -7,13 +8,16 @@ use crate::ledger::Ledger;
 use crate::sys::event::NATIVE_ORDER;
 
 /// Cuts whole records into runs of at most `most` bytes; a longer record is
-/// a run of its own, and so is what is no record.
+/// a run of its own, and so is what is no record. Records of aggregates that
+/// follow each other stay together: one without the others means nothing.
 pub(crate) fn runs(bytes: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
-        let mut end = 0;
-        for record in (Chunk { bytes: rest, samples: 0, side: 0 }).records() {
-            if end > 0 && end + record.len() > most {
+        let (mut end, mut is_counted) = (0, false);
+        for record in (Chunk { bytes: rest, samples: 0, counted: 0, side: 0 }).records() {
+            let goes_on = std::mem::replace(&mut is_counted, counted(record).is_some());
+            let is_cut = is_counted != goes_on || !is_counted && end + record.len() > most;
+            if end > 0 && is_cut {
                 break;
             }
             end += record.len();
@@ -32,21 +36,26 @@ const FILE_HEADER: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunk<'b> {
     pub(crate) bytes: &'b [u8],
+    /// Samples, and those that aggregates of the kernel stand for.
     pub(crate) samples: u64,
+    /// The latter alone.
+    pub(crate) counted: u64,
     /// Records of the kernel that are no samples.
     pub(crate) side: u64,
 }
 
 impl<'b> Chunk<'b> {
     pub(crate) fn new(bytes: &'b [u8]) -> Chunk<'b> {
-        let mut chunk = Chunk { bytes, samples: 0, side: 0 };
+        let mut chunk = Chunk { bytes, samples: 0, counted: 0, side: 0 };
         for record in chunk.records() {
             match kind(record) {
                 RecordType::SAMPLE => chunk.samples += 1,
+                RecordType::EVENT_UPDATE => chunk.counted += counted(record).unwrap_or(0),
                 kind if kind.0 < FIRST_OF_TOOLS => chunk.side += 1,
                 _ => {}
             }
         }
+        chunk.samples += chunk.counted;
         chunk
     }
 
@@ -69,7 +78,7 @@ impl<'b> Chunk<'b> {
     /// What is kept of it where samples find no room; nothing, where there
     /// is but the mark of a round, which means nothing alone.
     pub(crate) fn without_samples(&self) -> Vec<u8> {
-        let kept = |record: &&[u8]| kind(record) != RecordType::SAMPLE;
+        let kept = |record: &&[u8]| kind(record) != RecordType::SAMPLE && counted(record).is_none();
         let others = || self.records().filter(kept);
         match others().all(|record| kind(record) == RecordType::FINISHED_ROUND) {
             true => Vec::new(),
@@ -110,6 +119,14 @@ impl Tally {
             run.exact_ip += u64::from(misc.contains(Misc::EXACT_IP));
         }
         tally.count(last, run);
+        if chunk.counted > 0 {
+            for record in chunk.records() {
+                let Some(all) = counted(record) else { continue };
+                let id = record.get(16..24).and_then(|id| id.try_into().ok());
+                let id = id.map(u64::from_ne_bytes).filter(|_| identified);
+                tally.count(id.unwrap_or(0), Samples { all, exact_ip: 0 });
+            }
+        }
         tally
     }
 
@@ -195,4 +212,10 @@ pub(crate) const FIRST_OF_TOOLS: u32 = 64;
 pub(crate) fn kind(record: &[u8]) -> RecordType {
     let kind = record.first_chunk().map_or(0, |kind| u32::from_ne_bytes(*kind));
     RecordType(kind)
+}
+
+/// Samples that a record of an aggregate stands for; None: it is another.
+pub(crate) fn counted(record: &[u8]) -> Option<u64> {
+    let is_update = kind(record) == RecordType::EVENT_UPDATE;
+    is_update.then(|| samples_of(record, NATIVE_ORDER)).flatten()
 }

@@ -1,5 +1,7 @@
 //! Refusals in the protocol's words.
 
+use std::io;
+
 use crate::protocol::{Complaint, ComplaintCode, Reply};
 use crate::session::SessionError;
 use crate::{AttachError, OpenError, Refusal};
@@ -31,6 +33,29 @@ pub(crate) fn of_failure(error: &SessionError) -> Complaint {
     Complaint { code, text: error.to_string() }
 }
 
+/// What the user was denied, and policy does not help with, for this reason.
+pub(crate) fn of_refused_grant(error: &io::Error, denied: Complaint) -> Complaint {
+    let (code, why) = match error.raw_os_error() {
+        Some(libc::ESRCH) => (ComplaintCode::NoTarget, "its process has ended".to_owned()),
+        Some(libc::EMFILE) => (
+            ComplaintCode::Exhausted,
+            "too many of your sessions are open by policy: stop one".to_owned(),
+        ),
+        _ => (denied.code, error.to_string()),
+    };
+    let text = format!("{}; the daemon does not open it by policy either: {why}", denied.text);
+    Complaint { code, text }
+}
+
+/// The supervisor does not answer its worker.
+pub(crate) fn of_silence(error: &io::Error) -> Complaint {
+    let text = format!(
+        "the daemon is ending: its supervisor does not answer ({error}); try again, or see the \
+         daemon's log"
+    );
+    Complaint { code: ComplaintCode::Failed, text }
+}
+
 fn of_open(error: &OpenError) -> ComplaintCode {
     match error {
         OpenError::Refused { failure, .. } => match failure.errno {
@@ -41,5 +66,44 @@ fn of_open(error: &OpenError) -> ComplaintCode {
         },
         OpenError::Descriptors { .. } => ComplaintCode::Exhausted,
         OpenError::NoCpu { .. } | OpenError::Attr(_) => ComplaintCode::Unplannable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Modes;
+    use crate::broker::{Broker, JobWords, NotGranted, Wanted};
+
+    #[test]
+    fn a_supervisor_that_has_gone_is_named_not_the_kernel() {
+        let (line, supervisor) = std::os::unix::net::UnixDatagram::pair().unwrap();
+        drop(supervisor);
+        let broker = Broker::new(line.into());
+        let job = JobWords {
+            event: 0,
+            interval: 1,
+            modes: Modes { user: true, kernel: false },
+            allow_skid: false,
+            data_mappings: false,
+            wanted: Wanted::System,
+        };
+        let Err(NotGranted::Silent(error)) = broker.grant(job, None) else { panic!("an answer") };
+        assert!(broker.is_silent());
+        let complaint = of_silence(&error);
+        assert_eq!(complaint.code, ComplaintCode::Failed);
+        assert!(complaint.text.contains("supervisor does not answer"), "{}", complaint.text);
+    }
+
+    #[test]
+    fn a_refused_grant_says_both_what_the_kernel_and_what_the_daemon_refused() {
+        let denied = || Complaint { code: ComplaintCode::Denied, text: "no".into() };
+        let codes = [libc::ESRCH, libc::EMFILE, libc::EBADF]
+            .map(|errno| of_refused_grant(&io::Error::from_raw_os_error(errno), denied()));
+        let [gone, full, other] = &codes;
+        assert_eq!(gone.code, ComplaintCode::NoTarget);
+        assert_eq!(full.code, ComplaintCode::Exhausted);
+        assert_eq!(other.code, ComplaintCode::Denied);
+        assert!(codes.iter().all(|complaint| complaint.text.starts_with("no; the daemon")));
     }
 }

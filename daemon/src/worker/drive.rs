@@ -1,6 +1,7 @@
 //! The thread of one session: opens it, moves its records, ends it. It waits
 //! for rings, and for nobody else.
 
+use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,13 +13,12 @@ use tokio::sync::oneshot;
 use super::bell::Ear;
 use super::complaint;
 use super::fan::{Ending, Fan, Subscriber};
-use crate::broker::{Granted, Reservation};
+use crate::broker::{Brokered, Granted, Reservation};
 use crate::control::{Tally, Told};
 use crate::ledger::Ledger;
 use crate::permission::{Permissions, restrict};
 use crate::protocol::{Account, Complaint};
 use crate::session::interval::{Change, now};
-use crate::session::kernel::Linux;
 use crate::session::preamble::Describer;
 use crate::session::{Session, Settings, Sink, TargetState};
 use crate::{Facts, Plan};
@@ -64,8 +64,8 @@ pub(crate) struct Drive {
     pub(crate) command_line: Vec<String>,
     /// For what the user may not open.
     pub(crate) granted: Option<Granted>,
-    /// The rings' bytes.
-    pub(crate) _reserved: Reservation,
+    /// Bytes of the rings, and of tables in the kernel.
+    pub(crate) reserved: Reservation,
     pub(crate) orders: Receiver<Order>,
     pub(crate) ear: Ear,
     pub(crate) progress: Arc<Progress>,
@@ -80,6 +80,8 @@ pub(crate) struct Opened {
     pub(crate) notes: Vec<String>,
     /// For clients that join later.
     pub(crate) describer: Describer,
+    /// What a program in the kernel does, in words.
+    pub(crate) in_kernel: Option<String>,
 }
 
 impl Drive {
@@ -91,7 +93,8 @@ impl Drive {
         };
         let notes = self.plan.notes.iter().chain(session.notes()).cloned().collect();
         let describer = session.describer();
-        opened(Ok(Opened { name: self.plan.name.clone(), notes, describer }));
+        let in_kernel = session.served_in_words().map(str::to_owned);
+        opened(Ok(Opened { name: self.plan.name.clone(), notes, describer, in_kernel }));
         let fan = Fan::new(session.trailer(), session.places());
         let mut running = Running {
             drive: &self,
@@ -113,10 +116,15 @@ impl Drive {
         restrict(&mut self.plan.side, self.permissions);
         let (plan, settings) = (self.plan.clone(), self.settings.clone());
         let session = match &self.granted {
-            Some(granted) => Session::open_on(&granted.kernel(), plan, settings),
-            None => Session::open_on(&Linux, plan, settings),
+            Some(granted) => Session::open_on(&granted.kernel(&self.reserved), plan, settings),
+            None => Session::open_on(&Brokered::ungranted(&self.reserved), plan, settings),
         };
-        let mut session = session.map_err(|error| complaint::of_failure(&error))?;
+        let mut session = session.map_err(|error| match &self.granted {
+            Some(granted) if granted.is_silent() => {
+                complaint::of_silence(&io::ErrorKind::BrokenPipe.into())
+            }
+            _ => complaint::of_failure(&error),
+        })?;
         self.progress.interval.store(session.interval(), Ordering::Relaxed);
         let mut preamble = Vec::new();
         session
@@ -262,10 +270,13 @@ impl Drive {
 /// A ledger in the protocol's words.
 pub(crate) fn account(ledger: &Ledger) -> Account {
     let lost = ledger.lost.causes().into_iter().filter(|(_, count)| *count > 0);
+    let filtered = ledger.filtered.reasons();
     Account {
         kernel: ledger.kernel,
         delivered: ledger.delivered,
         lost: lost.map(|(cause, count)| (cause.to_owned(), count)).collect(),
+        filtered: filtered.map(|(reason, count)| (reason.to_owned(), count)).collect(),
+        aggregates: ledger.aggregates,
         side: ledger.side_delivered,
         side_lost: ledger.side_lost,
     }

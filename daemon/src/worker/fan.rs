@@ -178,7 +178,7 @@ impl Subscriber {
         }
         let Shared { chunk, tally, whole, thinned } = shared;
         let level = self.feed.level(whole.len());
-        if level == Level::Low || chunk.samples == 0 && level == Level::High {
+        if level == Level::Low || chunk.samples == chunk.counted && level == Level::High {
             self.tell_gap(trailer);
             if self.feed.push(Arc::clone(whole)) {
                 self.share.took(chunk.samples, chunk.side);

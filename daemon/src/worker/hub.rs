@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::bell::{Bell, Ear, bell};
+use super::complaint;
 use super::drive::{Order, Progress};
 use super::fan::Subscriber;
 use super::queue::{Outlet, queue};
@@ -32,6 +33,7 @@ use crate::session::interval::Change;
 use crate::session::preamble::Describer;
 use crate::standing::{Line, STATUS_WORDS};
 use crate::supervisor::Limits;
+use crate::sys::heap;
 
 /// So long a session's thread may take to answer: it looks up a few times a
 /// second, whatever happens.
@@ -254,7 +256,14 @@ impl Hub {
     pub(crate) fn forget_ended(&self) {
         // A thread that has ended has dropped its receiver.
         let lives = |running: &Running| Arc::strong_count(&running.progress) > 1;
-        self.sessions.borrow_mut().retain(|_, running| lives(running));
+        let mut sessions = self.sessions.borrow_mut();
+        let before = sessions.len();
+        sessions.retain(|_, running| lives(running));
+        let has_ended = sessions.len() < before;
+        drop(sessions);
+        if has_ended {
+            heap::trim();
+        }
     }
 
     /// What a session's thread answers to an order.
@@ -380,9 +389,7 @@ pub(super) fn unreserved(what: &str, error: &Unreserved) -> Complaint {
         Unreserved::Full(full) => {
             Complaint { code: ComplaintCode::Exhausted, text: format!("{what}: {full}") }
         }
-        Unreserved::Silent(error) => {
-            Complaint { code: ComplaintCode::Failed, text: error.to_string() }
-        }
+        Unreserved::Silent(error) => complaint::of_silence(error),
     }
 }
 

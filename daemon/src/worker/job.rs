@@ -74,6 +74,7 @@ pub(crate) fn check(job: &Job, pidfd: Option<OwnedFd>) -> Result<Checked, Compla
         allow_skid: job.allow_skid,
         data_mappings: job.data_mappings,
         ring_pages: job.ring_pages,
+        in_kernel: job.in_kernel.as_ref().map(|asked| asked.meaning()),
         ..Request::new(event, modes, target)
     };
     Ok(Checked { request, process, cgroup: None })

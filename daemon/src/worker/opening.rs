@@ -17,6 +17,7 @@ use super::job::{Checked, check};
 use crate::attach::Effort;
 use crate::broker::{Granted, JobWords, NotGranted, Reservation, Unreserved, Wanted};
 use crate::control::Word;
+use crate::in_kernel::{Duty, InKernel, bytes};
 use crate::permission::Permissions;
 use crate::protocol::{Complaint, ComplaintCode, Job, Reply, Started, WhenSlow};
 use crate::session::Settings;
@@ -79,7 +80,7 @@ impl Hub {
         let sampled = plan.events.iter().filter(|event| !event.carrier);
         Ok(Reply::Planned {
             events: sampled.map(|event| event.name.clone()).collect(),
-            bytes: plan.ring_bytes().saturating_add(self.limits.queue.0),
+            bytes: taken(&plan).saturating_add(self.limits.queue.0),
             notes: plan.notes,
         })
     }
@@ -120,7 +121,10 @@ impl Hub {
                     format!("{}; the daemon's policy does not grant {missing} either", denied.text);
                 return Err(Complaint { text, ..denied });
             }
-            Err(NotGranted::Refused(_)) => return Err(denied),
+            Err(NotGranted::Refused(error)) => {
+                return Err(complaint::of_refused_grant(&error, denied));
+            }
+            Err(NotGranted::Silent(error)) => return Err(complaint::of_silence(&error)),
         };
         let mut facts = facts(&checked.request)?;
         // As the supervisor sees it, who will open the events.
@@ -140,7 +144,7 @@ impl Hub {
     ) -> Result<(Started, Subscription), Complaint> {
         let Planned { mut plan, facts, granted } = planned;
         self.check_rate(&plan, None)?;
-        let reserved = self.reserve(&mut plan, job.ring_pages.is_some())?;
+        let reserved = self.reserve(&mut plan, job)?;
         let named = match &checked.process {
             Some((pid, pidfd)) => Some((*pid, Arc::new(pidfd.try_clone().map_err(failed)?))),
             None => None,
@@ -163,6 +167,8 @@ impl Hub {
             cgroup: checked.cgroup.clone(),
             count: job.count,
             scrub,
+            every: job.in_kernel.as_ref().map_or(Duration::MAX, |asked| asked.every()),
+            rings: job.in_kernel.as_ref().is_none_or(|asked| asked.rings),
             sight: granted.as_ref().map_or_else(|| Sight::of_daemon(None), Granted::sight),
             effort: Effort::within(
                 Duration::from_secs(self.limits.attach_seconds.into()),
@@ -184,7 +190,7 @@ impl Hub {
             permissions,
             command_line: job.command_line.clone(),
             granted,
-            _reserved: reserved,
+            reserved,
             orders: receiver,
             ear,
             progress: Arc::clone(&progress),
@@ -204,7 +210,7 @@ impl Hub {
             code: ComplaintCode::Failed,
             text: "the session ended while it was opened".into(),
         };
-        let Opened { name, notes, describer } = opened.await.map_err(ended)??;
+        let Opened { name, notes, describer, in_kernel } = opened.await.map_err(ended)??;
         let stream = format!("{:016x}", rand_word());
         let session = self.keep(Running {
             name: name.clone(),
@@ -219,14 +225,16 @@ impl Hub {
             describer: Arc::new(describer),
             beats: Cell::new(0),
         });
-        Ok((Started { session, stream, name, notes, granted: by_policy }, subscription))
+        let started = Started { session, stream, name, notes, granted: by_policy, in_kernel };
+        Ok((started, subscription))
     }
 
-    /// Sets the bytes of a plan's rings aside. Rings whose size the user did
-    /// not ask for get smaller, to some point, where there is room for less.
-    fn reserve(&self, plan: &mut Plan, asked: bool) -> Result<Reservation, Complaint> {
-        let before = plan.rings;
-        let error = match Reservation::ask(&self.broker, plan.ring_bytes(), true) {
+    /// Sets the bytes of a plan's rings and tables aside. Where there is room
+    /// for less, what the user did not ask for gets smaller, to some point:
+    /// tables, then rings.
+    fn reserve(&self, plan: &mut Plan, job: &Job) -> Result<Reservation, Complaint> {
+        let (rings, sites) = (plan.rings, sites(plan));
+        let error = match Reservation::ask(&self.broker, taken(plan), true) {
             Ok(reserved) => return Ok(reserved),
             Err(error) => error,
         };
@@ -235,18 +243,66 @@ impl Hub {
             Unreserved::Full(full) => full.free().map(|free| free.saturating_sub(queue)),
             Unreserved::Silent(_) => None,
         };
-        let complaint = unreserved("the session's rings", &error);
-        if asked || !free.is_some_and(|free| plan.fit_into(free)) {
+        let complaint = unreserved("the session's rings and tables", &error);
+        let Some(free) = free else { return Err(complaint) };
+        if job.in_kernel.as_ref().is_none_or(|asked| asked.sites.is_none()) {
+            fit_tables(plan, free);
+        }
+        let left = free.saturating_sub(table_bytes(plan));
+        let fits = taken(plan) <= free || job.ring_pages.is_none() && plan.fit_into(left);
+        if !fits {
             return Err(complaint);
         }
+        let why = "as the daemon has no room for more now";
+        if let (Some(before), Some(now)) = (sites, self::sites(plan))
+            && before != now
+        {
+            plan.notes.push(format!("tables have {now} sites a CPU instead of {before}, {why}"));
+        }
         let kib = |pages: u32| u64::from(pages) * plan.page_size / 1024;
-        plan.notes.push(format!(
-            "sample rings are {} KiB a CPU instead of {} KiB, as the daemon has no room for more now",
-            kib(plan.rings.samples),
-            kib(before.samples),
-        ));
-        Reservation::ask(&self.broker, plan.ring_bytes(), true)
-            .map_err(|error| unreserved("the session's rings", &error))
+        if plan.rings != rings {
+            plan.notes.push(format!(
+                "sample rings are {} KiB a CPU instead of {} KiB, {why}",
+                kib(plan.rings.samples),
+                kib(rings.samples),
+            ));
+        }
+        Reservation::ask(&self.broker, taken(plan), true)
+            .map_err(|error| unreserved("the session's rings and tables", &error))
+    }
+}
+
+/// The least sites of a CPU that tables are made to fit for.
+const FEWEST: u32 = 256;
+
+/// Sites of a CPU, where the kernel is to count.
+fn sites(plan: &Plan) -> Option<u32> {
+    plan.in_kernel.as_ref()?.tables().map(|tables| tables.sites)
+}
+
+/// Bytes of the tables: each event that is sampled has its own.
+fn table_bytes(plan: &Plan) -> u64 {
+    let cpus = u32::try_from(plan.cpus.len()).unwrap_or(u32::MAX);
+    let sampled = plan.events.iter().filter(|event| !event.carrier).count() as u64;
+    let each = plan.in_kernel.as_ref().map_or(0, |in_kernel| bytes(in_kernel, cpus));
+    each.saturating_mul(sampled)
+}
+
+/// Bytes of all that a session takes. Rings count beside tables, as they
+/// serve where the kernel takes no program.
+fn taken(plan: &Plan) -> u64 {
+    plan.ring_bytes().saturating_add(table_bytes(plan))
+}
+
+/// Halves tables until they leave room for rings, or would be of no use.
+fn fit_tables(plan: &mut Plan, free: u64) {
+    while taken(plan) > free {
+        match &mut plan.in_kernel {
+            Some(InKernel { duty: Duty::Aggregate(tables), .. }) if tables.sites > FEWEST => {
+                tables.sites /= 2;
+            }
+            _ => return,
+        }
     }
 }
 

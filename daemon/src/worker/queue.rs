@@ -1,27 +1,27 @@
 //! What lies between a ring thread and one client: chunks of the stream, as
 //! many bytes as the client has been granted. The thread never waits here.
 
-#[cfg(all(test, interleavings))]
+#[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
-#[cfg(interleavings)]
+#[cfg(feature = "interleavings")]
 mod model;
 
 use std::sync::Arc;
-#[cfg(not(interleavings))]
+#[cfg(not(feature = "interleavings"))]
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
-#[cfg(interleavings)]
+#[cfg(feature = "interleavings")]
 use loom::sync::atomic::AtomicU64;
-#[cfg(interleavings)]
+#[cfg(feature = "interleavings")]
 use model::{Consumer, Producer, RingBuffer};
-#[cfg(not(interleavings))]
+#[cfg(not(feature = "interleavings"))]
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Chunks that a queue holds, however small they are.
-const SLOTS: usize = if cfg!(interleavings) { 8 } else { 4096 };
+const SLOTS: usize = if cfg!(feature = "interleavings") { 8 } else { 4096 };
 /// Of them, kept for the gap that is to be told and for the end.
-const RESERVED: usize = if cfg!(interleavings) { 3 } else { 16 };
+const RESERVED: usize = if cfg!(feature = "interleavings") { 3 } else { 16 };
 
 /// What a client is sent.
 #[derive(Clone, Debug)]

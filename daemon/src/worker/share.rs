@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-#[cfg(not(interleavings))]
+#[cfg(not(feature = "interleavings"))]
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-#[cfg(interleavings)]
+#[cfg(feature = "interleavings")]
 use loom::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::fan::Passed;
@@ -69,6 +69,8 @@ impl Share {
             kernel: session.kernel,
             delivered: load(&self.taken),
             lost,
+            filtered: session.filtered.clone(),
+            aggregates: session.aggregates,
             side: load(&self.side_taken),
             side_lost: session.side_lost + load(&self.side_lost),
         }

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::drive::Order;
 use super::hub::Hub;
+use crate::control::Word;
 use crate::guard::rate::max_sample_rate;
 use crate::guard::{Step, Steps, Usage};
 use crate::session::interval::{Change, now};
@@ -58,6 +59,13 @@ pub(super) async fn watch(hub: Rc<Hub>) {
 fn take(hub: &Hub, step: Option<Step>, why: String) {
     let Some(step) = step else { return };
     tracing::warn!(uid = hub.user.uid, ?step, why, "the guard acts");
+    let counted = match step {
+        Step::Slow => Some(Word::GuardSlowed),
+        Step::Refuse => Some(Word::GuardRefused),
+        Step::StopNewest => Some(Word::GuardStopped),
+        Step::Relax => None,
+    };
+    counted.into_iter().for_each(|word| hub.tally.add(word, 1));
     match step {
         Step::Slow => hub.tell_all(|| {
             let (change, why) = (Change::Doubled, format!("guardrail: {why}"));

@@ -1,6 +1,6 @@
 //! Every interleaving and every stale read that the memory model allows, of
 //! our drain and a model of the kernel's writer. Run with
-//! `RUSTFLAGS="--cfg interleavings" cargo test -p hardmeter-daemon --lib interleavings`.
+//! `cargo test -p hardmeter-daemon --features interleavings --lib interleavings`.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU8, AtomicU64};

@@ -68,6 +68,7 @@ fn plan_of(events: Vec<PlannedEvent>) -> Plan {
         side,
         fallbacks: Fallback::ALL.to_vec(),
         target: Target::Process(Pid(4711)),
+        in_kernel: None,
         cpus: (0..4).map(Cpu).collect(),
         rings: RingPages { samples: 1, side: 1 },
         page_size: 4096,

@@ -4,6 +4,7 @@ use std::io;
 
 use super::*;
 use crate::Fallback;
+use crate::in_kernel::{InKernel, Program, Source, Unloadable};
 use crate::session::kernel::{Kernel, Linux};
 use crate::sys::event::{EncodedAttr, Event, Place};
 
@@ -25,6 +26,9 @@ impl Kernel for Older {
 
     fn share(&self, event: &Event, owner: &Event) -> io::Result<()> {
         Linux.share(event, owner)
+    }
+    fn load(&self, _: &InKernel, _: Source, _: &[Cpu]) -> Result<Program, Unloadable> {
+        Err(Unloadable::NoSystemCall)
     }
 }
 

@@ -115,6 +115,7 @@ impl Scene {
             modes: Modes::USER,
             interval: None,
             allow_skid: false,
+            counted: None,
             target: Sought::System,
             kept,
         };
@@ -388,6 +389,19 @@ fn a_directory_that_is_removed_is_made_again() {
     let (_, stream) = scene.told(None);
     assert_eq!(decoded(&stream).0, (10..20).collect::<Vec<_>>());
     assert_eq!(scene.names(), ["0000000001.open"]);
+}
+
+#[test]
+fn what_is_kept_is_told_before_anything_is_written() {
+    let mut scene = Scene::new();
+    scene.append(100, 1000);
+    scene.pass(2);
+    let before = scene.status.words()[1];
+    assert!(before > 0);
+    let mut scene = scene.again(12, 200);
+    assert_eq!(scene.status.words()[1], 0);
+    scene.pass(1);
+    assert!(scene.status.words()[1] >= before, "{:?}", scene.status);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Config;
+use crate::Span;
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -19,6 +20,18 @@ impl fmt::Display for Config {
         )?;
         if self.policy.groups.is_empty() {
             write!(f, "\nno group may more than the kernel lets its members")?;
+        }
+        for standing in &self.standing {
+            let role = &standing.role;
+            write!(f, "\nstanding session {}: {}", role.name, role.event)?;
+            if let Some(counted) = &role.counted {
+                let (every, sites) = (Span(counted.every), counted.sites);
+                write!(
+                    f,
+                    ", counted in the kernel where that is to be had: an aggregate every {every}, \
+                     {sites} sites a CPU"
+                )?;
+            }
         }
         for group in &self.policy.groups {
             let permissions = group.permissions.iter().map(|one| one.bit().names().join(" "));

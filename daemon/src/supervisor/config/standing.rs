@@ -1,19 +1,29 @@
 //! `[[standing]]` and `[store]`: what is always recorded, and where.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::mode::ModeText;
 use super::size::Size;
 use super::{ConfigError, GroupName};
 use crate::event_spec::Event;
-use crate::standing::{Kept, NAME_BYTES, Role, Sought};
-use crate::{EventSpec, Modes, Span};
+use crate::standing::{Counted, Kept, NAME_BYTES, Role, Sought};
+use crate::{EventSpec, Span};
 
 const MIB: u64 = 1024 * 1024;
 /// Bytes of a process's name (TASK_COMM_LEN), without its NUL.
 const COMM: usize = 15;
+
+/// An aggregate is recorded so often, where nothing is said.
+const EVERY: Duration = Duration::from_secs(60);
+const EVERY_LEAST: Duration = Duration::from_secs(1);
+const EVERY_MOST: Duration = Duration::from_secs(86_400);
+/// Sites of a CPU, where nothing is said.
+const SITES: u32 = 4096;
+const SITES_RANGE: RangeInclusive<u32> = 64..=65_536;
 
 /// A standing session, and who may read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,19 +63,14 @@ pub(super) struct StandingText {
     interval: Option<u64>,
     #[serde(default)]
     allow_skid: bool,
+    aggregate_every: Option<Span>,
+    sites: Option<u32>,
+    by_process: Option<bool>,
+    strides: Option<bool>,
     #[serde(default)]
     retention: RetentionText,
     #[serde(default)]
     readers: Vec<GroupName>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum ModeText {
-    #[default]
-    User,
-    Kernel,
-    Both,
 }
 
 #[derive(Debug, Deserialize)]
@@ -96,22 +101,17 @@ pub(super) fn parse(
         if all.iter().any(|other| other.role.name == text.name) {
             return Err(wrong("there are two of that name".into()));
         }
-        if let Err(what) = check(&text, store) {
-            return Err(wrong(what));
-        }
+        let checked = check(&text, store).and_then(|()| counted(&text));
+        let counted = checked.map_err(wrong)?;
         let readers: Result<Vec<u32>, ConfigError> =
             text.readers.into_iter().map(|group| group.gid(path, gid_of)).collect();
-        let modes = match text.mode {
-            ModeText::User => Modes::USER,
-            ModeText::Kernel => Modes::KERNEL,
-            ModeText::Both => Modes::BOTH,
-        };
         let role = Role {
             name: text.name,
             event: text.event,
-            modes,
+            modes: text.mode.modes,
             interval: text.interval,
             allow_skid: text.allow_skid,
+            counted,
             target: text.target,
             kept: Kept {
                 directory: store.directory.clone(),
@@ -123,6 +123,34 @@ pub(super) fn parse(
         all.push(Standing { role, readers: readers? });
     }
     Ok(all)
+}
+
+/// What is said of counting in the kernel, with what was left unsaid.
+fn counted(text: &StandingText) -> Result<Option<Counted>, String> {
+    let StandingText { mode, aggregate_every, sites, by_process, strides, .. } = text;
+    if !mode.aggregate {
+        let said = [
+            ("aggregate_every", aggregate_every.is_some()),
+            ("sites", sites.is_some()),
+            ("by_process", by_process.is_some()),
+            ("strides", strides.is_some()),
+        ];
+        return match said.into_iter().find(|(_, said)| *said) {
+            Some((key, _)) => Err(format!("{key} is only for mode \"aggregate\"")),
+            None => Ok(None),
+        };
+    }
+    let every = aggregate_every.map_or(EVERY, |every| every.0);
+    if !(EVERY_LEAST..=EVERY_MOST).contains(&every) {
+        return Err(format!("aggregate_every is {}: give 1s to 1d", Span(every)));
+    }
+    let sites = sites.unwrap_or(SITES);
+    if !sites.is_power_of_two() || !SITES_RANGE.contains(&sites) {
+        let (least, most) = (SITES_RANGE.start(), SITES_RANGE.end());
+        return Err(format!("sites is {sites}: give a power of two from {least} to {most}"));
+    }
+    let (by_process, strides) = (by_process.unwrap_or(false), strides.unwrap_or(false));
+    Ok(Some(Counted { every, sites, by_process, strides }))
 }
 
 fn check(text: &StandingText, store: &StoreText) -> Result<(), String> {

@@ -85,6 +85,43 @@ fn standing_sessions_are_named_and_bounded() {
 }
 
 #[test]
+fn standing_sessions_may_be_counted_in_the_kernel() {
+    let one = |rest: &str| {
+        let head = "[[standing]]\nname = \"x\"\ntype = \"page_fault\"\ntarget = \"system\"\n";
+        parse(&format!("{head}{rest}"))
+    };
+    let role = |rest: &str| one(rest).unwrap().standing.remove(0).role;
+    assert_eq!(role("").counted, None);
+    let counted = role("mode = \"aggregate\"");
+    assert_eq!(counted.modes, Modes::USER);
+    let defaults = counted.counted.unwrap();
+    assert_eq!((defaults.every.as_secs(), defaults.sites), (60, 4096));
+    assert!(!defaults.by_process && !defaults.strides);
+    let all = "mode = [\"both\", \"aggregate\"]\naggregate_every = \"5m\"\nsites = 256\n\
+               by_process = true\nstrides = true";
+    let counted = role(all);
+    let said = counted.counted.unwrap();
+    assert_eq!((counted.modes, said.every.as_secs(), said.sites), (Modes::BOTH, 300, 256));
+    assert!(said.by_process && said.strides);
+    let told = one(all).unwrap().to_string();
+    assert!(told.contains("x: page_fault, counted in the kernel"), "{told}");
+    assert!(told.contains("an aggregate every 5m, 256 sites a CPU"), "{told}");
+    for (rest, says) in [
+        ("mode = \"aggregates\"", "mode \"aggregates\" is none of"),
+        ("mode = 3", "no list of words"),
+        ("aggregate_every = \"60s\"", "only for mode \"aggregate\""),
+        ("strides = false", "only for mode \"aggregate\""),
+        ("mode = \"aggregate\"\naggregate_every = \"0s\"", "give 1s to 1d"),
+        ("mode = \"aggregate\"\naggregate_every = \"2d\"", "give 1s to 1d"),
+        ("mode = \"aggregate\"\nsites = 1000", "give a power of two from 64 to 65536"),
+        ("mode = \"aggregate\"\nsites = 131072", "give a power of two from 64 to 65536"),
+    ] {
+        let error = one(rest).unwrap_err().to_string();
+        assert!(error.contains(says), "{rest}: {error}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_place() {
     for (text, says) in [
         ("limit = 3", "unknown field `limit`"),

@@ -4,6 +4,7 @@
 use std::fmt::{Display, Write};
 
 use crate::control::{DRAIN_BOUNDS, FILL_BOUNDS, Report, Word};
+use crate::standing::Stored;
 
 /// What there is to tell.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +13,8 @@ pub(super) struct Numbers {
     pub(super) report: Report,
     pub(super) workers: u64,
     pub(super) killed: u64,
+    /// Of all standing sessions.
+    pub(super) stored: Stored,
     pub(super) reload_failed: bool,
     /// Of all processes.
     pub(super) cpu_seconds: f64,
@@ -35,6 +38,18 @@ pub(super) fn text(numbers: &Numbers) -> String {
     for (result, word) in [("started", Word::Started), ("refused", Word::Refused)] {
         page.value("ebsd_attach_total", &[("result", result)], get(word));
     }
+    let guard = "ebsd_guardrail_actions_total";
+    page.family(guard, "counter", "What was done because a worker took too much.");
+    for (action, word) in
+        [("slow", Word::GuardSlowed), ("refuse", Word::GuardRefused), ("stop", Word::GuardStopped)]
+    {
+        page.value(guard, &[("action", action)], get(word));
+    }
+    let (spool, lost) = (&numbers.stored, "ebsd_spool_samples_lost_total");
+    page.family(lost, "counter", "Samples of standing sessions that are in no segment.");
+    for (stage, count) in [("spool", spool.unwritten), ("queue", spool.overtaken)] {
+        page.value(lost, &[("stage", stage)], count);
+    }
     let seconds = |word| seconds(get(word));
     for (name, kind, help, value) in [
         (
@@ -51,6 +66,13 @@ pub(super) fn text(numbers: &Numbers) -> String {
             "counter",
             "Workers that gave no sign of life.",
             numbers.killed.to_string(),
+        ),
+        ("ebsd_spool_bytes", "gauge", "Segments of standing sessions.", spool.bytes.to_string()),
+        (
+            "ebsd_spool_samples_written_total",
+            "counter",
+            "Samples of standing sessions written to segments.",
+            spool.written.to_string(),
         ),
         ("ebsd_queue_bytes", "gauge", "Waiting for clients.", get(Word::Queued).to_string()),
         (

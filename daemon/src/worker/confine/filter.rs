@@ -224,12 +224,13 @@ const OLDER: [c_long; 7] = [
 const OLDER: [c_long; 0] = [];
 
 /// ioctl(2): of events, of mappings, of the runtime's sockets.
-const IOCTLS: [u64; 8] = [
+const IOCTLS: [u64; 9] = [
     0x2400,      // PERF_EVENT_IOC_ENABLE
     0x2401,      // PERF_EVENT_IOC_DISABLE
     0x4008_2404, // PERF_EVENT_IOC_PERIOD
     0x2405,      // PERF_EVENT_IOC_SET_OUTPUT
     0x8008_2407, // PERF_EVENT_IOC_ID
+    0x4004_2408, // PERF_EVENT_IOC_SET_BPF, of a program that the supervisor has loaded
     PROCMAP_QUERY as u64,
     0x5421, // FIONBIO
     0x5401, // TCGETS

@@ -100,13 +100,18 @@ fn trespasser() {
         "network" => drop(socket(AddressFamily::INET, SocketType::STREAM, None)),
         "ids" => drop(rustix::thread::set_thread_uid(rustix::process::getuid())),
         "root" => drop(rustix::process::chroot("/")),
+        "program" => drop(crate::in_kernel::Program::load(
+            &crate::in_kernel::InKernel::aggregate(),
+            crate::in_kernel::Source::Overflow(crate::in_kernel::Shows::default()),
+            &[record::Cpu(0)],
+        )),
         other => panic!("{other}"),
     });
 }
 
 #[test]
 fn a_trespasser_is_killed() {
-    for what in ["network", "ids", "root"] {
+    for what in ["network", "ids", "root", "program"] {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--ignored", "--exact", "worker::confine::tests::trespasser"]);
         let output = command.env("TRESPASS", what).output().unwrap();

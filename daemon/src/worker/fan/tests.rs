@@ -81,3 +81,55 @@ fn records_longer_than_a_run_and_no_records_are_runs_of_their_own() {
     assert_eq!(lengths, [64, long.len(), 128, 3]);
     assert_eq!(runs(&[], 128).count(), 0);
 }
+
+/// An aggregate of so many sites with three hits each, of event 7.
+fn aggregate(sites: u64) -> Vec<u8> {
+    use record::aggregate::{Aggregate, Bits, RegisterBits, Site};
+    use record::{CpuMode, Time};
+    let site = |ip| Site {
+        process: None,
+        pids: Bits::of(9),
+        ip,
+        mode: CpuMode::User,
+        count: 3,
+        period: 3,
+        first: Time(1),
+        last: Time(2),
+        address: None,
+        registers: (0..16).map(|number| RegisterBits { number, bits: Bits::of(ip) }).collect(),
+        taken: Vec::new(),
+        strides: None,
+    };
+    let sites = (0..sites).map(site).collect();
+    let all = Aggregate { from: Time(1), to: Time(2), sites, lost: Vec::new() };
+    let mut bytes = Vec::new();
+    write::aggregate(7, all, NATIVE_ORDER, &mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn an_aggregate_goes_in_whole_or_is_counted_as_lost() {
+    let bytes = aggregate(2000);
+    assert!(bytes.len() > 3 * RUN, "{} bytes are several records and runs", bytes.len());
+    let with_others = [samples(1), bytes.clone(), samples(1)].concat();
+    let lengths: Vec<usize> = runs(&with_others, RUN).map(<[u8]>::len).collect();
+    assert_eq!(lengths, [64, bytes.len(), 64]);
+    let chunk = Chunk::new(&with_others);
+    assert_eq!((chunk.samples, chunk.counted), (6002, 6000));
+    let tally: Vec<_> = Tally::of(&Chunk::new(&bytes), true).iter().collect();
+    assert_eq!(tally.iter().map(|(id, s)| (*id, s.all)).collect::<Vec<_>>(), [(7, 6000)]);
+    assert!(chunk.without_samples().is_empty());
+    // Room for one and a half.
+    let mut fan = fan();
+    let (mut outlet, share, _ear) = client(&mut fan, bytes.len() as u64 / 2 * 3);
+    fan.write(&bytes).unwrap();
+    fan.write(&bytes).unwrap();
+    let account = share.account(&Account { delivered: 12_000, ..Account::default() });
+    assert_eq!((account.delivered, account.lost.get("queue")), (6000, Some(&6000)));
+    assert_eq!(waiting(&mut outlet), (6000, bytes.len()));
+    fan.write(&aggregate(1)).unwrap();
+    let Next::Item(Item::Bytes(gap)) = outlet.next() else { panic!("the gap is told first") };
+    let told = u64::from_ne_bytes(gap[16..24].try_into().unwrap());
+    assert_eq!((gap[0], told), (2, 6000), "a LOST record");
+    assert_eq!(waiting(&mut outlet).0, 3);
+}

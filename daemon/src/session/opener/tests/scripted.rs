@@ -4,8 +4,9 @@ use std::fmt;
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 
-use record::{Attr, EventType};
+use record::{Attr, Cpu, EventType};
 
+use crate::in_kernel::{InKernel, Program, Source, Unloadable};
 use crate::session::kernel::Kernel;
 use crate::sys::event::{EncodedAttr, Event, Place};
 
@@ -99,6 +100,9 @@ impl Kernel for Scripted {
             Answer::No(errno) => Err(std::io::Error::from_raw_os_error(errno)),
             Answer::Yes | Answer::Knows(_) => Ok(()),
         }
+    }
+    fn load(&self, _: &InKernel, _: Source, _: &[Cpu]) -> Result<Program, Unloadable> {
+        Err(Unloadable::NoSystemCall)
     }
 }
 

@@ -1,0 +1,74 @@
+//! The kernel as a worker has it: what it refuses the worker's user, the
+//! supervisor opens or loads.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use record::Cpu;
+
+use super::client::received;
+use super::{Ask, Broker, Reservation, program};
+use crate::in_kernel::{InKernel, Program, Source, Unloadable};
+use crate::session::kernel::{Kernel, Linux};
+use crate::sys::event::{EncodedAttr, Event, Place};
+
+/// Opens as this process's user, and under a grant, if there is one, where
+/// that is refused. Programs come from the supervisor alone: bpf(2) is what
+/// a worker is killed for.
+#[derive(Debug)]
+pub(crate) struct Brokered<'b> {
+    pub(super) broker: &'b Broker,
+    pub(super) grant: Option<u64>,
+    /// What the maps of programs are taken from.
+    pub(super) reservation: u64,
+}
+
+impl<'b> Brokered<'b> {
+    /// For a user without a grant.
+    pub(crate) fn ungranted(reserved: &'b Reservation) -> Brokered<'b> {
+        Brokered { broker: reserved.broker(), grant: None, reservation: reserved.number() }
+    }
+}
+
+impl Kernel for Brokered<'_> {
+    fn open(&self, attr: &mut EncodedAttr, place: Place<'_>) -> io::Result<Event> {
+        let opened = Linux.open(attr, place);
+        let Some(grant) = self.grant else { return opened };
+        match opened {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) => {}
+            result => return result,
+        }
+        let ask = Ask::Open { grant, tid: place.pid, cpu: place.cpu, attr: attr.words().to_vec() };
+        let (answer, fd) = self.broker.ask(&ask, place.leader.map(AsFd::as_fd))?;
+        if answer.errno == libc::E2BIG
+            && let Ok(known) = u32::try_from(answer.value)
+        {
+            attr.set_size(known);
+        }
+        Ok(Event::received(received(answer, fd)?, attr.read_format()))
+    }
+
+    fn share(&self, event: &Event, owner: &Event) -> io::Result<()> {
+        Linux.share(event, owner)
+    }
+
+    /// On all CPUs that are online, whatever `cpus` are: what is set aside
+    /// is for those.
+    fn load(
+        &self,
+        in_kernel: &InKernel,
+        source: Source,
+        _cpus: &[Cpu],
+    ) -> Result<Program, Unloadable> {
+        // The daemon samples types of its table only, and watched addresses.
+        let Source::Overflow(shows) = source else {
+            let why = "the daemon counts no tracepoints: say --no-daemon";
+            return Err(Unloadable::ByDaemon(why.to_owned()));
+        };
+        let words = program::words(in_kernel, shows)
+            .ok_or_else(|| Unloadable::ByDaemon("the daemon knows no such program".to_owned()))?;
+        let fds = self.broker.program(self.reservation, words).map_err(Unloadable::ByDaemon)?;
+        Program::from_descriptors(in_kernel, source, fds)
+            .map_err(|error| Unloadable::ByDaemon(error.to_string()))
+    }
+}

@@ -1,0 +1,239 @@
+//! Why a program cannot be loaded, and what to do about it.
+
+use std::io;
+
+/// The reason; its text says what to change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unloadable {
+    /// What is to be kept makes no sense.
+    #[error("{0}")]
+    Keep(#[from] super::KeepError),
+    /// Tables of no possible size.
+    #[error(
+        "tables of {sites} sites: a power of two from {} to {} is possible",
+        super::Tables::FEWEST,
+        super::Tables::MOST
+    )]
+    Sites {
+        /// As asked for.
+        sites: u32,
+    },
+    /// The programs know the registers of x86-64 only.
+    #[error("the programs that count in the kernel are for x86-64")]
+    Machine,
+    /// No atomic exchange, and maps that count as locked memory.
+    #[error("programs that count in the kernel take Linux 5.12, and this is {release}")]
+    OldKernel {
+        /// As uname(1) says.
+        release: String,
+    },
+    /// bpf(2) says EPERM and the rights are not there.
+    #[error(
+        "programs in the kernel take {missing}, which this process does not have: run it with \
+         them (root has), or through ebsd"
+    )]
+    Rights {
+        /// CAP_BPF, CAP_PERFMON or both.
+        missing: &'static str,
+    },
+    /// EPERM though the rights are there.
+    #[error(
+        "bpf(2) is not permitted though the capabilities are there: a seccomp filter (of a \
+         container: allow bpf) or a security module forbids it, or they are those of a user \
+         namespace other than the first"
+    )]
+    Forbidden,
+    /// ENOSYS.
+    #[error("this kernel has no bpf(2) (CONFIG_BPF_SYSCALL), or a seccomp filter hides it")]
+    NoSystemCall,
+    /// Weights, data sources and tracepoints take the kernel's types.
+    #[error(
+        "/sys/kernel/btf/vmlinux is missing: weights and data sources of samples, and whose hits \
+         of tracepoints are, are found by the kernel's types; use a kernel with \
+         CONFIG_DEBUG_INFO_BTF=y"
+    )]
+    NoBtf,
+    /// [`Duty::Filter`](super::Duty::Filter) and a tracepoint.
+    #[error(
+        "hits of tracepoints are not filtered in the kernel, only aggregated: a program that \
+         hides one hides it from every recorder on the machine"
+    )]
+    FilteredTracepoint,
+    /// A tracepoint whose hits weigh differently.
+    #[error(
+        "a hit of {name} counts as many nanoseconds, which no program is told: it is sampled \
+         through rings only"
+    )]
+    WeighedTracepoint {
+        /// Of the event.
+        name: String,
+    },
+    /// A tracepoint and a control group.
+    #[error(
+        "hits of tracepoints in a control group are not counted in the kernel: name a process, or \
+         the whole system"
+    )]
+    TracepointOfGroup,
+    /// A process's number means another process to the programs.
+    #[error(
+        "whose hits of tracepoints are is told by pids of the initial namespace, and this \
+         process is in another: run it outside of the container"
+    )]
+    PidNamespace,
+    /// The kernel's types cannot be used.
+    #[error("the kernel's types do not help: {text}")]
+    Btf {
+        /// What is wrong.
+        text: String,
+    },
+    /// Lockdown takes from programs what reads the kernel's memory.
+    #[error(
+        "the kernel is locked down (confidentiality) and lets no program read its memory, which \
+         weights, data sources and tracepoints take; `lockdown=integrity` or less allows it"
+    )]
+    Lockdown,
+    /// A helper that older kernels do not have.
+    #[error("this kernel's programs have no {helper}: {since}")]
+    Helper {
+        /// Its name.
+        helper: String,
+        /// What to do about it.
+        since: &'static str,
+    },
+    /// The verifier does not accept it.
+    #[error("the kernel's verifier refuses the program ({errno}): {log}")]
+    Refused {
+        /// Its error, as text.
+        errno: String,
+        /// The end of what it says.
+        log: String,
+    },
+    /// No memory for the maps.
+    #[error(
+        "the kernel has no memory for {bytes} bytes of tables: ask for fewer sites, or raise \
+         the memory limit of the control group"
+    )]
+    Memory {
+        /// Of all maps.
+        bytes: u64,
+    },
+    /// More slots than an array can have.
+    #[error("tables of {bytes} bytes for {rows} CPUs are too many slots for one array")]
+    TooLarge {
+        /// Of all maps.
+        bytes: u64,
+        /// CPUs.
+        rows: u32,
+    },
+    /// Any other answer of the kernel.
+    #[error("{call}: {error}")]
+    Failed {
+        /// What was tried.
+        call: &'static str,
+        /// The answer.
+        error: String,
+    },
+    /// Our object is not one.
+    #[error("the compiled program cannot be used: {text}")]
+    Object {
+        /// What is wrong.
+        text: String,
+    },
+    /// The daemon that was asked says so.
+    #[error("{0}")]
+    ByDaemon(String),
+}
+
+/// What was being done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Making maps of so many bytes in all.
+    Map {
+        /// Of all maps.
+        bytes: u64,
+    },
+    /// Having the program verified.
+    Program {
+        /// The end of the verifier's words.
+        log: String,
+    },
+}
+
+/// CAP_PERFMON and CAP_BPF, and what once was both. [linux/capability.h]
+const SYS_ADMIN: u64 = 1 << 21;
+const PERFMON: u64 = 1 << 38;
+const BPF: u64 = 1 << 39;
+
+impl Unloadable {
+    /// What the kernel's answer means at that step, for this thread.
+    pub(super) fn of(step: Step, error: &io::Error) -> Unloadable {
+        Unloadable::with_rights(step, error, effective())
+    }
+
+    /// `rights`: effective capabilities, where they are known.
+    fn with_rights(step: Step, error: &io::Error, rights: Option<u64>) -> Unloadable {
+        if let Step::Program { log } = &step
+            && let Some(helper) = unknown_helper(log)
+        {
+            return match helper {
+                "bpf_probe_read_kernel" => Unloadable::Lockdown,
+                "bpf_get_current_ancestor_cgroup_id" => Unloadable::Helper {
+                    helper: helper.to_owned(),
+                    since: "keep no control group, or use Linux 5.15 or later",
+                },
+                _ => Unloadable::Helper {
+                    helper: helper.to_owned(),
+                    since: "it is too old to count in the kernel",
+                },
+            };
+        }
+        match (error.raw_os_error(), step) {
+            (Some(libc::EPERM), Step::Program { log }) if !log.is_empty() => {
+                Unloadable::Refused { errno: error.to_string(), log }
+            }
+            (Some(libc::EPERM | libc::EACCES), Step::Map { .. })
+            | (Some(libc::EPERM), Step::Program { .. }) => match missing(rights) {
+                Some(missing) => Unloadable::Rights { missing },
+                None => Unloadable::Forbidden,
+            },
+            (Some(libc::ENOSYS), _) => Unloadable::NoSystemCall,
+            (Some(libc::ENOMEM | libc::E2BIG), Step::Map { bytes }) => Unloadable::Memory { bytes },
+            (Some(libc::EINVAL | libc::EACCES | libc::E2BIG), Step::Program { log }) => {
+                Unloadable::Refused { errno: error.to_string(), log }
+            }
+            (_, Step::Map { .. }) => {
+                Unloadable::Failed { call: "BPF_MAP_CREATE", error: error.to_string() }
+            }
+            (_, Step::Program { .. }) => {
+                Unloadable::Failed { call: "BPF_PROG_LOAD", error: error.to_string() }
+            }
+        }
+    }
+}
+
+/// The helper that the verifier's words end with, as kernels of different age
+/// put it.
+fn unknown_helper(log: &str) -> Option<&str> {
+    let said = ["unknown func ", "cannot use helper "];
+    let (_, rest) = said.iter().find_map(|words| log.rsplit_once(words))?;
+    rest.split('#').next()
+}
+
+fn missing(rights: Option<u64>) -> Option<&'static str> {
+    let rights = rights?;
+    if rights & SYS_ADMIN != 0 {
+        return None;
+    }
+    match (rights & BPF != 0, rights & PERFMON != 0) {
+        (false, false) => Some("CAP_BPF and CAP_PERFMON"),
+        (false, true) => Some("CAP_BPF"),
+        (true, false) => Some("CAP_PERFMON"),
+        (true, true) => None,
+    }
+}
+
+/// Effective capabilities of this thread.
+fn effective() -> Option<u64> {
+    let sets = rustix::thread::capabilities(None).ok()?;
+    Some(sets.effective.bits())
+}

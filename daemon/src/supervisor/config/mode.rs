@@ -1,0 +1,54 @@
+//! `mode` of a standing session: whose code, and how it is counted.
+
+use serde::de::{Deserialize, Deserializer, Error};
+
+use crate::Modes;
+
+/// One word, or a list of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ModeText {
+    pub(super) modes: Modes,
+    /// The kernel counts.
+    pub(super) aggregate: bool,
+}
+
+impl Default for ModeText {
+    fn default() -> ModeText {
+        ModeText { modes: Modes::USER, aggregate: false }
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Words {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for ModeText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ModeText, D::Error> {
+        let words = match Words::deserialize(deserializer) {
+            Ok(Words::One(word)) => vec![word],
+            Ok(Words::Several(words)) => words,
+            Err(_) => return Err(D::Error::custom("mode is no word, and no list of words")),
+        };
+        let (mut modes, mut aggregate) = (Modes::default(), false);
+        for word in &words {
+            match word.as_str() {
+                "user" => modes.user = true,
+                "kernel" => modes.kernel = true,
+                "both" => modes = Modes::BOTH,
+                "aggregate" => aggregate = true,
+                _ => {
+                    return Err(D::Error::custom(format!(
+                        "mode {word:?} is none of \"user\", \"kernel\", \"both\" and \"aggregate\""
+                    )));
+                }
+            }
+        }
+        if modes == Modes::default() {
+            modes = Modes::USER;
+        }
+        Ok(ModeText { modes, aggregate })
+    }
+}
