@@ -2,6 +2,7 @@
 
 mod accesses;
 mod caveats;
+mod facts;
 mod merged;
 mod rows;
 mod sieved;
@@ -18,7 +19,9 @@ use crate::sampled::{Column, Rounding};
 use crate::sieve::Sieve;
 use crate::tally::Rows;
 use accesses::Served;
+use facts::ByRow;
 use merged::Merged;
+use record::aggregate::Site;
 use record::stream::{Decoder, EventDescription};
 use rows::Words;
 use std::collections::BTreeSet;
@@ -32,6 +35,9 @@ pub(crate) struct Counted {
     pub(crate) rows: Rows,
     pub(crate) accesses: Option<(Rows<Access>, Vec<Kind>)>,
     pub(crate) sieve: Sieve,
+    pub(crate) facts: Rows<Option<Box<Site>>>,
+    /// What is wrong with the intervals that the kernel counted.
+    pub(crate) of_intervals: Vec<String>,
 }
 
 pub(crate) fn report(
@@ -40,7 +46,7 @@ pub(crate) fn report(
     (lookup, losses): (&mut Lookup, Losses),
     (decoder, has_ended): (&Decoder, bool),
 ) -> Result<Report, Error> {
-    let Counted { events, columns, round, rows, accesses, sieve } = counted;
+    let Counted { events, columns, round, rows, accesses, sieve, facts, of_intervals } = counted;
     if let Some(wanted) = &query.event
         && !events.iter().any(|event| event.selected)
     {
@@ -54,11 +60,13 @@ pub(crate) fn report(
         let wanted = site.to_string();
         let near = nearest(&wanted, compared.iter().map(String::as_str));
         let near = near.into_iter().map(str::to_owned).collect();
-        let counted = events.iter().map(|event| event.sum.count).sum();
+        let counted = events.iter().map(|event| event.sum.count).fold(0, u64::saturating_add);
         return Err(Error::Site { wanted, counted, near });
     }
     let mut notes = caveats::of_stream(query, &losses, decoder);
     notes.extend(caveats::of_site(query, lookup));
+    notes.extend(of_intervals);
+    let arch = decoder.features().machine();
     let mut reports = Vec::new();
     for (leader, together) in requests(&events, decoder) {
         if together
@@ -81,14 +89,15 @@ pub(crate) fn report(
                 &mut notes,
             );
         }
-        let merged = Merged::of(&together, &sieve);
+        let merged = Merged::of(&together, &sieve, arch);
+        let facts = ByRow::of(facts.of(leader), arch);
         let served = accesses
             .as_ref()
             .map(|(rows, kinds)| Served::of(rows.of(leader), (kinds, merged.weighting)));
         let mut words = Words::new(lookup);
         let counted = rows.of(leader).map(|(atoms, sum)| (atoms, *sum));
         let counted = (columns.as_slice(), counted);
-        let table = rows::table(query, counted, (&merged, served.as_ref()), &mut words);
+        let table = rows::table(query, counted, (&merged, served.as_ref(), &facts), &mut words);
         let mut report = merged.report(query, table);
         if let Some(served) = &served {
             served.describe(&mut report, &mut words);

@@ -1,11 +1,13 @@
 //! Reports as CSV (RFC 4180): a header line, then a line a row.
 
 use crate::key::Key;
-use crate::report::{Cell, EventReport, Latencies, Report, Served, hex};
+use crate::report::{Cell, Common, EventReport, Facts, Latencies, Report, Served, Stride, hex};
 use std::io::{self, Write};
 
 const DATA_COLUMNS: [&str; 4] = ["data_address", "data_variable", "data_offset", "data_object"];
 const SITE_COLUMNS: [&str; 4] = ["site_address", "site_routine", "site_offset", "site_object"];
+const FACTS_COLUMNS: [&str; 6] =
+    ["address_min", "address_max", "stride_from", "stride_to", "stride_share", "low_bits"];
 const LATENCY_COLUMNS: [&str; 6] = [
     "latency_samples",
     "latency_cycles",
@@ -65,6 +67,10 @@ fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result<()> 
             key => csv.write_field(key)?,
         }
     }
+    let has_facts = report.events.iter().any(|event| event.in_kernel.is_some());
+    if has_facts {
+        FACTS_COLUMNS.iter().try_for_each(|it| csv.write_field(it))?;
+    }
     csv.write_record(None::<&[u8]>)?;
     for event in &report.events {
         for row in &event.rows {
@@ -78,6 +84,9 @@ fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result<()> 
             }
             for cell in &row.cells {
                 write_cell(cell, csv)?;
+            }
+            if has_facts {
+                write_facts(row.facts.as_ref(), csv)?;
             }
             csv.write_record(None::<&[u8]>)?;
         }
@@ -121,6 +130,24 @@ fn write_served<W: Write>(
         csv.write_field(format!("{:.6}", served.levels.get(*level).unwrap_or(&0.0)))?;
     }
     Ok(())
+}
+
+fn write_facts<W: Write>(facts: Option<&Facts>, csv: &mut csv::Writer<W>) -> csv::Result<()> {
+    let range = facts.and_then(|facts| facts.address.as_ref()?.range);
+    let (min, max) = range.map_or_else(Default::default, |(min, max)| (hex(min), hex(max)));
+    csv.write_field(min)?;
+    csv.write_field(max)?;
+    match facts.and_then(Facts::stride) {
+        Some((Stride { from, to, .. }, share)) => {
+            csv.write_field(from.to_string())?;
+            csv.write_field(to.to_string())?;
+            csv.write_field(format!("{share:.6}"))?;
+        }
+        None => (0..3).try_for_each(|_| csv.write_field(""))?,
+    }
+    let structures = facts.map(Facts::structures).unwrap_or_default();
+    let structures: Vec<_> = structures.into_iter().map(Common::brief).collect();
+    csv.write_field(structures.join("; "))
 }
 
 fn write_cell<W: Write>(cell: &Cell, csv: &mut csv::Writer<W>) -> csv::Result<()> {
@@ -167,7 +194,12 @@ fn registers<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result
         "stride",
         "finding",
     ])?;
-    for EventReport { name, registers, .. } in &report.events {
+    for EventReport { name, registers, in_kernel, .. } in &report.events {
+        if let Some(facts) = in_kernel.as_ref().and_then(|it| it.at_site.as_ref()) {
+            for common in facts.registers.iter().chain(&facts.address) {
+                write_common(name, common, csv)?;
+            }
+        }
         for register in registers {
             csv.write_record([
                 name.as_str(),
@@ -185,4 +217,28 @@ fn registers<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result
         }
     }
     Ok(())
+}
+
+/// A register of hits that the kernel counted: single values nobody kept.
+fn write_common<W: Write>(
+    event: &str,
+    common: &Common,
+    csv: &mut csv::Writer<W>,
+) -> csv::Result<()> {
+    let range = common.range.map(|(min, max)| (hex(min), hex(max)));
+    let (min, max) = range.unwrap_or_default();
+    let (bits, low) = (common.low_bits().to_string(), hex(common.low_value()));
+    csv.write_record([
+        event,
+        common.name.as_str(),
+        "",
+        "",
+        "false",
+        &min,
+        &max,
+        &bits,
+        &low,
+        "",
+        &common.finding(),
+    ])
 }

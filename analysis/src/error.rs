@@ -51,6 +51,18 @@ pub enum Error {
         /// Routines with samples that are called alike, nearest first.
         near: Vec<String>,
     },
+    /// The kernel counted, and keeps less of each hit than is asked for.
+    #[error("{event} was counted in the kernel, which cannot tell {asked}: {why}; {instead}")]
+    InKernel {
+        /// Name of the event.
+        event: String,
+        /// As typed.
+        asked: String,
+        /// What is not there.
+        why: &'static str,
+        /// What to do to have it.
+        instead: &'static str,
+    },
     /// More distinct rows than row numbers.
     #[error("more than 4,294,967,295 distinct rows; count by fewer keys, or filter")]
     Rows,

@@ -8,8 +8,9 @@ use crate::report::{Sampling, Unit};
 use crate::sieve::{Doubt, Sifted};
 use crate::tally::Sum;
 use crate::weight::Weighing;
+use record::aggregate::{Aggregate, Site};
 use record::stream::{EventDescription, Features, note};
-use record::{AttrFlags, EventType, SampleType};
+use record::{AttrFlags, EventType, SampleType, Time};
 use std::collections::BTreeMap;
 
 /// Software event 9 counts nothing; recorders open it for side records.
@@ -52,6 +53,8 @@ pub(crate) struct Event {
     /// Counted samples of those levels.
     pub(crate) outside: u64,
     pub(crate) sum: Sum,
+    /// What the kernel counted of it, when it did.
+    pub(crate) in_kernel: Option<InKernel>,
     /// The event only carries side records.
     pub(crate) is_dummy: bool,
 }
@@ -107,6 +110,51 @@ impl Event {
             left_out: left_out(attr.flags),
             outside: 0,
             sum: Sum::default(),
+            in_kernel: None,
+        }
+    }
+
+    /// Samples, without what the kernel counted.
+    pub(crate) fn own_samples(&self) -> u64 {
+        self.samples.saturating_sub(self.in_kernel.as_ref().map_or(0, |it| it.hits))
+    }
+
+    /// Counted samples, without what the kernel counted.
+    pub(crate) fn own_counted(&self) -> u64 {
+        self.sum.count.saturating_sub(self.in_kernel.as_ref().map_or(0, |it| it.counted))
+    }
+}
+
+/// What the kernel counted of one event.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InKernel {
+    /// Hits in all sites.
+    pub(crate) hits: u64,
+    /// Those that passed the filters.
+    pub(crate) counted: u64,
+    /// Aggregates.
+    pub(crate) intervals: u64,
+    /// Begin of the first and end of the last; None without any.
+    pub(crate) span: Option<(Time, Time)>,
+    /// Whether some site is of no process.
+    pub(crate) mixes_processes: bool,
+    /// Hits in no site, by cause.
+    pub(crate) lost: BTreeMap<String, u64>,
+    /// All that lies at the site that registers were asked for.
+    pub(crate) at_site: Option<Box<Site>>,
+}
+
+impl InKernel {
+    /// Takes in what an aggregate says as a whole.
+    pub(crate) fn interval(&mut self, aggregate: &Aggregate) {
+        self.hits = self.hits.saturating_add(aggregate.count());
+        self.intervals += 1;
+        let (from, to) = (aggregate.from, aggregate.to);
+        self.span = Some(self.span.map_or((from, to), |(a, b)| (a.min(from), b.max(to))));
+        self.mixes_processes |= aggregate.sites.iter().any(|site| site.process.is_none());
+        for (cause, count) in &aggregate.lost {
+            let sum = self.lost.entry(cause.clone()).or_default();
+            *sum = sum.saturating_add(*count);
         }
     }
 }

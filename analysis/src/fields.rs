@@ -103,6 +103,13 @@ impl Fields {
         }
     }
 
+    /// What a site has that was counted in the kernel, whatever the event's
+    /// samples would have.
+    pub(crate) fn of_sites(&self) -> Fields {
+        let has = SampleType::IP | SampleType::TID | SampleType::TIME | SampleType::PERIOD;
+        Fields { has, kept: Vec::new(), keeps_source: false, keeps_weight: false, ..self.clone() }
+    }
+
     /// Whether samples have the field.
     pub(crate) fn has(&self, field: SampleType) -> bool {
         self.has.contains(field)

@@ -37,6 +37,7 @@ pub mod report;
 pub mod table;
 
 mod access;
+mod aggregates;
 mod answer;
 mod atom;
 mod comms;

@@ -74,6 +74,23 @@ impl Lookup {
         self.one_of_twins(Of::Code, place)
     }
 
+    /// The distinct places that an address of user space was in some of the
+    /// processes over a span of time; None where that is not known.
+    pub(crate) fn places(
+        &mut self,
+        pids: &[Pid],
+        ip: u64,
+        span: (Time, Time),
+    ) -> Option<Vec<Place>> {
+        let mut places = self.symbolizer.places(pids, ip, span)?;
+        for place in &mut places {
+            *place = self.one_of_twins(Of::Code, *place);
+        }
+        places.sort_unstable_by_key(|place| (place.object.0, place.address));
+        places.dedup();
+        Some(places)
+    }
+
     /// Where a data address lies.
     pub(crate) fn data_place(
         &mut self,

@@ -1,6 +1,9 @@
 //! Records in, report out.
 
+mod aggregated;
+
 use crate::access::Accesses;
+use crate::aggregates::Aggregates;
 use crate::answer;
 use crate::atom::Atom;
 use crate::error::Error;
@@ -14,6 +17,8 @@ use crate::report::{Losses, Report};
 use crate::sampled::{Column, Rounding, Sampled, Verdicts};
 use crate::sieve::{Operands, Sampled as Judged, Sieve, Sifted};
 use crate::tally::{Sum, Tally};
+use aggregated::Chance;
+use record::aggregate::Site;
 use record::registers::{name, number};
 use record::stream::{Decoder, StreamRecord};
 use record::{Misc, SideRecord};
@@ -26,6 +31,7 @@ pub struct Pipeline {
     query: Query,
     lookup: Lookup,
     waiting: Waiting,
+    aggregates: Aggregates,
     counters: Counters,
     losses: Losses,
 }
@@ -41,6 +47,9 @@ struct Counters {
     atoms: Vec<Atom>,
     verdicts: Verdicts,
     sieve: Sieve,
+    /// What sites of a row have in common, of those counted in the kernel.
+    facts: Tally<Option<Box<Site>>>,
+    chance: Chance,
 }
 
 impl Pipeline {
@@ -54,6 +63,7 @@ impl Pipeline {
         Ok(Pipeline {
             lookup: Lookup::new(symbolizer),
             waiting: Waiting::new(query.held_bytes),
+            aggregates: Aggregates::default(),
             counters,
             losses: Losses::default(),
             query,
@@ -84,9 +94,9 @@ impl Pipeline {
                 self.losses.note(*misc, record);
             }
             StreamRecord::FinishedRound => {
-                let ready = self.waiting.end_round();
-                self.count(ready)?;
+                self.end_round()?;
             }
+            StreamRecord::Aggregate { event, part } => self.part(decoder, (*event, part))?,
             StreamRecord::Feature => {
                 self.lookup.symbolizer.recorded(decoder.features());
             }
@@ -102,9 +112,9 @@ impl Pipeline {
     pub fn finish(mut self, decoder: &Decoder) -> Result<Report, Error> {
         self.learn_events(decoder)?;
         for _ in 0..2 {
-            let ready = self.waiting.end_round();
-            self.count(ready)?;
+            self.end_round()?;
         }
+        self.aggregates.finish();
         self.report(decoder, true)
     }
 
@@ -121,14 +131,18 @@ impl Pipeline {
 
     fn report(&mut self, decoder: &Decoder, has_ended: bool) -> Result<Report, Error> {
         let mut losses = std::mem::take(&mut self.losses);
-        losses.counted_early = self.waiting.early();
+        losses.counted_early = self.waiting.early().saturating_add(self.aggregates.early());
+        let (torn, why_torn) = self.aggregates.torn();
+        losses.torn = torn;
+        let of_intervals = [why_torn, self.aggregates.overlaps()].into_iter().flatten().collect();
         losses.unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
         losses.unreadable = decoder.tally().unreadable().map_or(0, |bad| bad.count);
         let counters = std::mem::replace(&mut self.counters, Counters::new(&self.query));
-        let Counters { events, columns, round, tally, accesses, sieve, .. } = counters;
-        let rows = tally.rows();
+        let Counters { events, columns, round, tally, accesses, sieve, facts, .. } = counters;
+        let (rows, facts) = (tally.rows(), facts.rows());
         let accesses = accesses.map(Accesses::rows);
-        let counted = answer::Counted { events, columns, round, rows, accesses, sieve };
+        let counted =
+            answer::Counted { events, columns, round, rows, accesses, sieve, facts, of_intervals };
         answer::report(&self.query, counted, (&mut self.lookup, losses), (decoder, has_ended))
     }
 
@@ -143,7 +157,7 @@ impl Pipeline {
         if !of.selected {
             return Ok(());
         }
-        of.samples += 1;
+        of.samples = of.samples.saturating_add(1);
         let number = u32::try_from(event).unwrap_or(u32::MAX);
         let mut origin = Origin { event: number, misc, doubt: None };
         if of.is_sifted {
@@ -201,6 +215,13 @@ impl Pipeline {
         Ok(())
     }
 
+    fn end_round(&mut self) -> Result<(), Error> {
+        let ready = self.waiting.end_round();
+        self.count(ready)?;
+        let ready = self.aggregates.end_round();
+        self.count_aggregates(ready)
+    }
+
     fn count(&mut self, ready: Batch) -> Result<(), Error> {
         let mut words = ready.words.as_slice();
         for held in &ready.samples {
@@ -225,6 +246,8 @@ impl Counters {
             atoms: Vec::with_capacity(query.keys.len()),
             verdicts: Verdicts::default(),
             sieve: Sieve::new(query.class),
+            facts: Tally::new(query.keys.len()),
+            chance: Chance::default(),
         }
     }
 
@@ -275,7 +298,7 @@ impl Counters {
         let mut sampled = Sampled { held, words, fields: &event.fields, place: None };
         for filter in query.filters.iter().enumerate() {
             if !sampled.passes(filter, lookup, &mut self.verdicts) {
-                event.filtered += 1;
+                event.filtered = event.filtered.saturating_add(1);
                 return Ok(());
             }
         }
@@ -296,7 +319,8 @@ impl Counters {
             accesses.add(first, &mut self.atoms, access, (one, lookup))?;
         }
         event.sum.join(one);
-        event.outside += u64::from(event.left_out >> (held.misc.0 & 7) & 1);
+        let is_outside = event.left_out >> (held.misc.0 & 7) & 1;
+        event.outside = event.outside.saturating_add(u64::from(is_outside));
         let Some(registers) = &query.registers else { return Ok(()) };
         let there = match &registers.site {
             None => true,
@@ -308,7 +332,7 @@ impl Counters {
             return Ok(());
         }
         let (address, kept) = (sampled.address(), event.fields.registers().len());
-        event.at_site += 1;
+        event.at_site = event.at_site.saturating_add(1);
         let first = self.events.get_mut(leader);
         let Some(histogram) = first.and_then(|first| first.histogram.as_mut()) else {
             return Ok(());

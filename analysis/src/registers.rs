@@ -7,6 +7,8 @@ mod finding;
 mod tests;
 mod values;
 
+pub(crate) use finding::{Evidence, alignment, same_low_bits};
+
 use crate::report::hex;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use values::Values;

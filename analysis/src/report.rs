@@ -2,12 +2,15 @@
 
 mod accesses;
 mod cell;
+mod facts;
 mod loss;
 mod sieved;
 
 pub use accesses::{Latencies, Served};
 pub(crate) use cell::hex;
 pub use cell::{Cell, Missing, Routine, SiteCell, Unresolved};
+pub(crate) use facts::strides;
+pub use facts::{Common, Facts, Hit, InKernel, Stride};
 pub use loss::{Bursts, Ledger, Losses};
 pub(crate) use sieved::Part;
 pub use sieved::Sieved;
@@ -116,6 +119,9 @@ pub struct EventReport {
     pub promises: BTreeMap<String, String>,
     /// The recorder's own count of this event's records.
     pub ledger: Option<Ledger>,
+    /// What the kernel counted of it instead of writing samples; None when it
+    /// counted nothing. It is part of the totals and the rows.
+    pub in_kernel: Option<InKernel>,
     /// Sums over all samples.
     pub totals: Totals,
     /// What the event's filter, and the class asked for, made of its samples;
@@ -210,6 +216,8 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// What served its accesses, when that was asked for.
     pub served: Option<Served>,
+    /// What its hits have in common that were counted in the kernel.
+    pub facts: Option<Facts>,
 }
 
 impl Serialize for Row {
@@ -222,6 +230,9 @@ impl Serialize for Row {
         if let Some(Served { latency, levels }) = &self.served {
             map.serialize_entry("latency", latency)?;
             map.serialize_entry("levels", levels)?;
+        }
+        if let Some(facts) = &self.facts {
+            map.serialize_entry("facts", facts)?;
         }
         for (key, cell) in self.keys.iter().zip(&self.cells) {
             map.serialize_entry(&key.to_string(), cell)?;

@@ -2,6 +2,7 @@
 //! header, a line a row, columns aligned.
 
 mod columns;
+mod facts;
 mod head;
 mod printable;
 
@@ -119,6 +120,8 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
             key => columns.add(&key.to_string(), Align::Whole),
         }
     }
+    let facts = facts::Columns::of(rows);
+    facts.add(&mut columns);
     for row in rows {
         let mut line = vec![row.count.to_string()];
         if by_period {
@@ -136,6 +139,7 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
             }),
         );
         row.cells.iter().for_each(|it| cell(it, &mut line));
+        facts.row(row, &mut line);
         columns.row(line);
     }
     columns.render(&mut out.text);
@@ -158,10 +162,11 @@ fn latency(latency: Option<Latencies>) -> [String; 4] {
 fn rest(event: &EventReport, out: &mut Text) {
     let shown = event.rows.len();
     if shown < event.rows_total {
-        let samples: u64 = event.rows.iter().map(|row| row.count).sum();
-        let rest = event.totals.counted - samples;
+        let samples = event.rows.iter().map(|row| row.count).fold(0, u64::saturating_add);
+        let rest = event.totals.counted.saturating_sub(samples);
         let rows = u64::try_from(event.rows_total - shown).unwrap_or(u64::MAX);
-        let (rows, rest) = (number_of(rows, "more row"), number_of(rest, "sample"));
+        let what = if event.in_kernel.is_some() { "hit" } else { "sample" };
+        let (rows, rest) = (number_of(rows, "more row"), number_of(rest, what));
         out.note(&format!("{rows}, {rest}"));
     }
 }
@@ -193,7 +198,12 @@ fn registers(event: &EventReport, at_site: u64, report: &Report, out: &mut Text)
         out.text.push('\n');
     }
     let site = report.query.site.as_deref().unwrap_or("all sites");
-    out.note(&format!("registers at {site}: {}", number_of(at_site, "sample")));
+    let in_kernel = event.in_kernel.as_ref().and_then(|it| it.at_site.as_ref());
+    let what = if in_kernel.is_some() { "hit" } else { "sample" };
+    out.note(&format!("registers at {site}: {}", number_of(at_site, what)));
+    if let Some(facts) = in_kernel {
+        facts::registers(facts, out);
+    }
     if event.registers.is_empty() {
         return;
     }

@@ -25,7 +25,7 @@ pub(crate) struct Sum {
 impl Sum {
     #[inline]
     pub(crate) fn add(&mut self, period: u64, exact: bool) {
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
         // Periods are the kernel's; 2^64 events need a hostile stream.
         self.period = self.period.saturating_add(period);
         self.exact += u64::from(exact);
@@ -34,7 +34,7 @@ impl Sum {
     /// Adds another's samples.
     #[inline]
     pub(crate) fn join(&mut self, other: Sum) {
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.period = self.period.saturating_add(other.period);
         self.exact += other.exact;
     }

@@ -116,6 +116,7 @@ impl<'r> Served<'r> {
                     latency: self.latencies(accesses.iter().copied()),
                     levels: BTreeMap::new(),
                 }),
+                facts: None,
             });
         }
         super::rows::sort(&mut report.accesses, self.weighting);

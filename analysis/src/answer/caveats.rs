@@ -75,7 +75,7 @@ pub(super) fn of_end<'d>(
 
 /// Caveats about one event.
 pub(super) fn of_event(query: &Query, event: &Event, notes: &mut Vec<String>) {
-    if event.samples == 0 {
+    if event.own_samples() == 0 {
         return;
     }
     let name = &event.name;
@@ -120,7 +120,7 @@ pub(super) fn of_event(query: &Query, event: &Event, notes: &mut Vec<String>) {
 /// What the attr asked for and the samples do not show.
 pub(super) fn of_attr(event: &Event, attr: &Attr, notes: &mut Vec<String>) {
     let (name, level) = (&event.name, attr.precise_ip());
-    if level > 0 && event.sum.count > 0 && event.sum.exact == 0 {
+    if level > 0 && event.own_counted() > 0 && event.sum.exact == 0 {
         notes.push(format!(
             "{name} was opened with precise_ip={level}, and none of its samples carries EXACT_IP: \
              nothing proves that an address is that of the instruction that caused the event"

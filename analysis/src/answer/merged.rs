@@ -1,14 +1,15 @@
 //! Events of one request as the one that the user asked for.
 
 use super::sieved::sieved;
-use super::{Of, rows};
+use super::{Of, facts, rows};
 use crate::event::Event;
 use crate::query::{Query, Weighting};
 use crate::registers::Histogram;
-use crate::report::{EventReport, Ledger, Member, Sampling, Sieved, Totals};
+use crate::report::{EventReport, InKernel, Ledger, Member, Sampling, Sieved, Totals};
 use crate::sieve::Sieve;
 use crate::tally::Sum;
 use crate::weight::Weighing;
+use record::Arch;
 use record::stream::{EventDescription, note};
 use std::collections::BTreeMap;
 
@@ -27,28 +28,29 @@ pub(super) struct Merged {
     members: Vec<Member>,
     histogram: Option<Histogram>,
     latency_of: Option<String>,
+    in_kernel: Option<InKernel>,
 }
 
 impl Merged {
     /// Of events of one request, at least one.
-    pub(super) fn of(together: &[Of<'_>], sieve: &Sieve) -> Merged {
+    pub(super) fn of(together: &[Of<'_>], sieve: &Sieve, arch: Arch) -> Merged {
         let first = together[0].event;
         let several = together.len() > 1;
         let mut sum = Sum::default();
         let mut totals = Totals::default();
         for Of { event, .. } in together {
             sum.join(event.sum);
-            totals.samples += event.samples;
-            totals.filtered += event.filtered;
+            totals.samples = totals.samples.saturating_add(event.samples);
+            totals.filtered = totals.filtered.saturating_add(event.filtered);
             totals.malformed += event.malformed;
             totals.others += event.others;
-            totals.outside_mode += event.outside;
+            totals.outside_mode = totals.outside_mode.saturating_add(event.outside);
             totals.undecided += event.undecided.values().sum::<u64>();
         }
         totals.counted = sum.count;
         totals.period = sum.period;
         totals.exact_ip = sum.exact;
-        let at_site = together.iter().map(|of| of.event.at_site).sum();
+        let at_site = together.iter().map(|of| of.event.at_site).fold(0, u64::saturating_add);
         totals.at_site = first.histogram.as_ref().map(|_| at_site);
         let same = together.iter().all(|of| of.event.sampling == first.sampling);
         let ledger = Ledger::sum(together.iter().filter_map(|of| ledger(of.described)));
@@ -66,6 +68,10 @@ impl Merged {
             members: if several { members(together) } else { Vec::new() },
             histogram: first.histogram.clone(),
             latency_of: latency_of(together),
+            in_kernel: facts::in_kernel(
+                together.iter().filter_map(|of| of.event.in_kernel.as_ref()),
+                arch,
+            ),
         }
     }
 
@@ -78,6 +84,7 @@ impl Merged {
             weighting: self.weighting,
             promises: self.promises,
             ledger: self.ledger,
+            in_kernel: self.in_kernel,
             totals: Totals {
                 unresolved: table.unresolved,
                 unresolved_data: table.unresolved_data,

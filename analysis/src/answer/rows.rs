@@ -3,6 +3,7 @@
 mod order;
 
 use super::accesses::Served;
+use super::facts::ByRow;
 use super::merged::Merged;
 use crate::atom::{Atom, Lack};
 use crate::key::Key;
@@ -32,7 +33,7 @@ type Counted<'r, I> = (&'r [Column], I);
 pub(super) fn table<'r, I>(
     query: &Query,
     (columns, rows): Counted<'r, I>,
-    (event, served): (&Merged, Option<&Served<'_>>),
+    (event, served, facts): (&Merged, Option<&Served<'_>>, &ByRow<'_>),
     words: &mut Words<'_>,
 ) -> Table
 where
@@ -65,6 +66,7 @@ where
             keys: Arc::clone(&keys),
             cells: columns.iter().zip(atoms).map(|(key, atom)| words.cell(key, *atom)).collect(),
             served: served.map(|served| served.row(atoms, words)),
+            facts: facts.row(atoms),
         })
         .collect();
     order::sort(&mut rows, &query.sort, event.weighting);
@@ -118,12 +120,14 @@ fn unresolved(
             _ => atoms[column],
         };
         if let Err(lack) = name.value() {
-            *reasons.entry(lack).or_default() += sum.count;
+            let samples = reasons.entry(lack).or_default();
+            *samples = samples.saturating_add(sum.count);
         }
     }
     let mut unresolved = BTreeMap::new();
     for (lack, count) in reasons {
-        *unresolved.entry(missing(lack, lookup, "").to_string()).or_default() += count;
+        let samples = unresolved.entry(missing(lack, lookup, "").to_string()).or_default();
+        *samples = u64::saturating_add(*samples, count);
     }
     unresolved
 }

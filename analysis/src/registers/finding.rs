@@ -23,15 +23,9 @@ impl Register {
             format!("{name}: {at_least}{} values, {:#x}-{:#x}", self.distinct, self.min, self.max);
         let bits = self.low_bits();
         if bits > 0 {
-            let digits = usize::try_from(bits.div_ceil(4)).unwrap_or(16);
-            let plural = if bits == 1 { "" } else { "s" };
             // Writing to a String cannot fail.
-            let _ = write!(
-                line,
-                ", same {bits} low bit{plural} (0x{:0digits$x}){}",
-                self.low_value(),
-                self.alignment()
-            );
+            let low = same_low_bits(bits, self.low_value());
+            let _ = write!(line, ", {low}{}", self.alignment());
         }
         if self.stride > 1 {
             let _ = write!(line, ", stride {}", self.stride);
@@ -39,21 +33,46 @@ impl Register {
         line
     }
 
-    /// `: 8 KiB-aligned structures` where values look like pointers and the
-    /// low bits are not the same by chance.
     fn alignment(&self) -> String {
-        let bits = self.low_bits();
-        let unlikely = u64::from(bits) * (self.distinct - 1) >= CHANCE_BITS;
-        if bits < 3 || !unlikely || self.min < LOWEST_POINTER || self.name == "flags" {
-            return String::new();
-        }
-        let structures = if bits >= STRUCTURE_BITS { " structures" } else { "" };
-        let offset = match self.low_value() {
-            0 => String::new(),
-            offset => format!(", offset {offset:#x}"),
-        };
-        format!(": {}-aligned{structures}{offset}", size(bits))
+        let (distinct, least) = (self.distinct, self.min);
+        let evidence = Evidence { distinct, least, chance_bits: CHANCE_BITS };
+        alignment(&self.name, (self.low_bits(), self.low_value()), evidence)
     }
+}
+
+/// What speaks for a pattern of low bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence {
+    /// Distinct values, at least.
+    pub(crate) distinct: u64,
+    /// The smallest of them.
+    pub(crate) least: u64,
+    /// A pattern that chance would show once in 2 to the power of this many
+    /// registers is no finding.
+    pub(crate) chance_bits: u64,
+}
+
+/// `same 13 low bits (0x0000)`.
+pub(crate) fn same_low_bits(bits: u32, value: u64) -> String {
+    let digits = usize::try_from(bits.div_ceil(4)).unwrap_or(16);
+    let plural = if bits == 1 { "" } else { "s" };
+    format!("same {bits} low bit{plural} (0x{value:0digits$x})")
+}
+
+/// `: 8 KiB-aligned structures` where values look like pointers and the low
+/// bits are not the same by chance.
+pub(crate) fn alignment(name: &str, (bits, value): (u32, u64), evidence: Evidence) -> String {
+    let unlikely =
+        u64::from(bits).saturating_mul(evidence.distinct.saturating_sub(1)) >= evidence.chance_bits;
+    if bits < 3 || !unlikely || evidence.least < LOWEST_POINTER || name == "flags" {
+        return String::new();
+    }
+    let structures = if bits >= STRUCTURE_BITS { " structures" } else { "" };
+    let offset = match value {
+        0 => String::new(),
+        offset => format!(", offset {offset:#x}"),
+    };
+    format!(": {}-aligned{structures}{offset}", size(bits))
 }
 
 /// 2 to the power of `bits` bytes, in words.

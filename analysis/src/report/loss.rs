@@ -80,6 +80,9 @@ pub struct Losses {
     pub counted_early: u64,
     /// Records whose event the stream does not describe.
     pub unplaced: u64,
+    /// Intervals that the kernel counted and whose parts are not all there;
+    /// a note says which is the first.
+    pub torn: u64,
     /// Records that are not what they say; a note says where the first is.
     pub unreadable: u64,
 }

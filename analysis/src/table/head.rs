@@ -4,7 +4,9 @@
 use super::{Text, number_of, percent, ratio};
 use crate::emulation;
 use crate::query::Weighting;
-use crate::report::{Bursts, EventReport, Ledger, Member, Report, Sampling, Sieved, Unit};
+use crate::report::{
+    Bursts, EventReport, InKernel, Ledger, Member, Report, Sampling, Sieved, Unit,
+};
 use std::fmt::Write;
 
 /// What holds for all events.
@@ -16,7 +18,10 @@ pub(super) fn report(report: &Report, out: &mut Text) {
     let losses = &report.losses;
     let mut parts = Vec::new();
     if losses.lost_records > 0 {
-        parts.push(format!("{} in full rings (LOST: {})", losses.lost, losses.lost_records));
+        parts.push(format!(
+            "{} in full rings or queues (LOST: {})",
+            losses.lost, losses.lost_records
+        ));
     }
     if losses.lost_samples > 0 {
         let samples = number_of(losses.lost_samples, "sample");
@@ -43,7 +48,7 @@ pub(super) fn report(report: &Report, out: &mut Text) {
 /// What holds for one event.
 pub(super) fn event(event: &EventReport, out: &mut Text) {
     let totals = &event.totals;
-    let samples = number_of(totals.samples, "sample");
+    let samples = counted(event);
     let mut line = match is_uniform(event) {
         true => format!("{}, {}: {samples}", event.name, sampling(event.sampling, event.unit)),
         false => format!("{}: {samples}", event.name),
@@ -55,10 +60,15 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     if totals.malformed > 0 {
         let _ = write!(line, ", {} malformed", totals.malformed);
     }
-    if totals.counted > 0 {
-        let _ = write!(line, ", EXACT_IP on {}", percent(ratio(totals.exact_ip, totals.counted)));
+    let in_kernel = event.in_kernel.as_ref();
+    let counted = totals.counted.saturating_sub(in_kernel.map_or(0, |it| it.counted));
+    if counted > 0 {
+        let _ = write!(line, ", EXACT_IP on {}", percent(ratio(totals.exact_ip, counted)));
     }
     out.note(&line);
+    if let Some(in_kernel) = in_kernel {
+        self::in_kernel(in_kernel, out);
+    }
     let emulated = emulation(|key| event.promises.get(key).map(String::as_str));
     if let Some(phrase) = &emulated {
         out.note(phrase);
@@ -90,7 +100,7 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     for (name, by_reason) in
         [("a routine name", &totals.unresolved), ("a variable's name", &totals.unresolved_data)]
     {
-        let unresolved: u64 = by_reason.values().sum();
+        let unresolved = by_reason.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
         if unresolved == 0 {
             continue;
         }
@@ -100,6 +110,52 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), *reason));
         for (reason, count) in reasons {
             out.note(&format!("  {count} {reason}"));
+        }
+    }
+}
+
+/// How many samples, or what there is instead.
+fn counted(event: &EventReport) -> String {
+    let in_kernel = event.in_kernel.as_ref().map_or(0, |it| it.hits);
+    let samples = number_of(event.totals.samples.saturating_sub(in_kernel), "sample");
+    match &event.in_kernel {
+        None => samples,
+        Some(InKernel { hits, .. }) => {
+            format!("{} counted in the kernel, {samples}", number_of(*hits, "hit"))
+        }
+    }
+}
+
+/// Causes that a line names; JSON has all.
+const CAUSES: usize = 12;
+
+/// Rows of counts are not rows of samples.
+fn in_kernel(in_kernel: &InKernel, out: &mut Text) {
+    let InKernel { hits, intervals, from, to, by_process, lost, filtered, .. } = in_kernel;
+    let seconds = ratio(to.saturating_sub(*from), 1_000_000_000);
+    let processes = match (*hits, *by_process) {
+        (0, _) => "",
+        (_, true) => ", by process",
+        (_, false) => ", of all processes together",
+    };
+    out.note(&format!(
+        "counted by a program in the kernel{processes}: {} in {seconds:.3} s; registers and \
+         addresses are what all hits of a row have in common",
+        number_of(*intervals, "interval")
+    ));
+    for (what, causes) in [("lost in the kernel", lost), ("not asked for", filtered)] {
+        let causes = || causes.iter().filter(|(_, count)| **count > 0);
+        let sum = causes().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+        let mut largest: Vec<_> = causes().collect();
+        largest.sort_by_key(|(cause, count)| (std::cmp::Reverse(**count), *cause));
+        let shown = largest.iter().take(CAUSES);
+        let mut told: Vec<_> = shown.map(|(cause, count)| format!("{cause} {count}")).collect();
+        if largest.len() > CAUSES {
+            told.push(format!("{} more causes", largest.len() - CAUSES));
+        }
+        if sum > 0 {
+            let hits = number_of(sum, "hit");
+            out.note(&format!("in no row, {what}: {hits} ({})", told.join(", ")));
         }
     }
 }

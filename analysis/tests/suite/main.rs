@@ -12,6 +12,7 @@ mod aggregation;
 mod bounds;
 mod damage;
 mod filters;
+mod in_kernel;
 mod recording;
 mod registers;
 mod requests;

@@ -1,12 +1,16 @@
 //! Streams made by hand, with the encoder of `record`.
 
+use record::aggregate::Aggregate;
 use record::attr::EventType;
 use record::bytes::Words;
 use record::registers::{Registers, RegsAbi};
 use record::sample::Weight;
 use record::side::{FileIdentity, Mapping};
 use record::stream::Feature;
-use record::stream::write::{attr, event_name, event_unit, feature, file_header, finished_round};
+use record::stream::write::{
+    aggregate as write_aggregate, attr, event_name, event_unit, feature, file_header,
+    finished_round,
+};
 use record::{
     Attr, AttrFlags, ByteOrder, Cpu, DataSrc, Misc, Pid, Sample, SampleId, SampleLayout,
     SampleType, SideRecord, Task, Tid, Time,
@@ -116,6 +120,10 @@ impl Recording {
 
     pub(crate) fn note(&mut self, event: u64, text: &str) {
         event_unit(event + 1, text, ORDER, &mut self.bytes).unwrap();
+    }
+
+    pub(crate) fn aggregate(&mut self, event: u64, aggregate: Aggregate) {
+        write_aggregate(event + 1, aggregate, ORDER, &mut self.bytes).unwrap();
     }
 
     pub(crate) fn round(&mut self) {

@@ -1,0 +1,196 @@
+//! Sites that the kernel counted become rows.
+
+use super::{Counters, Pipeline};
+use crate::aggregates::refuse;
+use crate::atom::Lack;
+use crate::error::Error;
+use crate::event::Event;
+use crate::fields::Words;
+use crate::held::Held;
+use crate::lookup::Lookup;
+use crate::query::Query;
+use crate::sampled::Sampled;
+use crate::tally::Sum;
+use record::aggregate::{Aggregate, Part, Site};
+use record::stream::Decoder;
+use record::{CpuMode, Misc, Pid, Task, Tid};
+use symbolizer::Place;
+
+/// Numbers that look random, the same in every run (xorshift64*, Vigna 2014):
+/// which hits stay of those that were taken.
+#[derive(Debug)]
+pub(super) struct Chance(u64);
+
+impl Default for Chance {
+    fn default() -> Chance {
+        Chance(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+impl Chance {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let word = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d);
+        u64::try_from((u128::from(word) * u128::from(limit)) >> 64).unwrap_or(0)
+    }
+
+    /// Adds the hits of `other` to a site that may not be there yet.
+    fn merge(&mut self, sum: &mut Option<Box<Site>>, other: &Site) {
+        match sum {
+            Some(sum) => sum.merge(other, &mut |limit| self.below(limit)),
+            none => *none = Some(Box::new(other.clone())),
+        }
+    }
+}
+
+impl Pipeline {
+    /// Takes in a part; a whole aggregate waits for the side records of its
+    /// time.
+    pub(super) fn part(
+        &mut self,
+        decoder: &Decoder,
+        (index, part): (usize, &Part),
+    ) -> Result<(), Error> {
+        if index >= self.counters.events.len() {
+            self.learn_events(decoder)?;
+        }
+        let Some(event) = self.counters.events.get(index).filter(|event| event.selected) else {
+            return Ok(());
+        };
+        let by_process = part.sites.iter().all(|site| site.process.is_some());
+        refuse(&self.query, event, by_process)?;
+        let described = decoder.events().get(index);
+        let id = described.and_then(|event| event.ids.first()).copied();
+        let key = (id.unwrap_or(event.leader as u64), event.leader);
+        let ready = self.aggregates.add(key, part.clone());
+        self.count_aggregates(ready)
+    }
+
+    /// Counts aggregates whose time has come.
+    pub(super) fn count_aggregates(&mut self, ready: Vec<(usize, Aggregate)>) -> Result<(), Error> {
+        for (event, aggregate) in ready {
+            self.counters.aggregate((event, aggregate), &mut self.lookup, &self.query)?;
+        }
+        Ok(())
+    }
+}
+
+impl Counters {
+    fn aggregate(
+        &mut self,
+        (index, aggregate): (usize, Aggregate),
+        lookup: &mut Lookup,
+        query: &Query,
+    ) -> Result<(), Error> {
+        let Some(event) = self.events.get_mut(index) else { return Ok(()) };
+        event.in_kernel.get_or_insert_default().interval(&aggregate);
+        let is_anyones = |site: &Site| site.process.is_none() && site.mode == CpuMode::User;
+        let span = (aggregate.from, aggregate.to);
+        let alive = match aggregate.sites.iter().any(is_anyones) {
+            true => lookup.symbolizer.alive(span),
+            false => Vec::new(),
+        };
+        aggregate.sites.iter().try_for_each(|site| self.site((index, site, &alive), lookup, query))
+    }
+
+    fn site(
+        &mut self,
+        (index, site, alive): (usize, &Site, &[Pid]),
+        lookup: &mut Lookup,
+        query: &Query,
+    ) -> Result<(), Error> {
+        let Some(event) = self.events.get_mut(index) else { return Ok(()) };
+        event.samples = event.samples.saturating_add(site.count);
+        let number = u32::try_from(index).unwrap_or(u32::MAX);
+        let pid = site.process.unwrap_or_default();
+        let held = Held {
+            ip: site.ip,
+            time: site.last,
+            task: Task { pid, tid: Tid(pid.0) },
+            event: number,
+            misc: Misc(site.mode.bits()),
+            ..Held::default()
+        };
+        let fields = event.fields.of_sites();
+        let place = place(site, alive, lookup);
+        let words = Words::default();
+        let mut sampled = Sampled { held: &held, words, fields: &fields, place: Some(place) };
+        for filter in query.filters.iter().enumerate() {
+            if !sampled.passes(filter, lookup, &mut self.verdicts) {
+                event.filtered = event.filtered.saturating_add(site.count);
+                return Ok(());
+            }
+        }
+        let sum = Sum { count: site.count, period: site.period, exact: 0 };
+        self.atoms.clear();
+        for column in &self.columns {
+            self.atoms.push(sampled.atom(column, lookup, self.round));
+        }
+        if let Some(row) = self.tally.row(number, &self.atoms)? {
+            row.join(sum);
+        }
+        if let Some(facts) = self.facts.row(number, &self.atoms)? {
+            self.chance.merge(facts, site);
+        }
+        count(event, site, sum);
+        let Some(registers) = &query.registers else { return Ok(()) };
+        let is_there = match &registers.site {
+            None => true,
+            Some(wanted) => place.is_ok_and(|place| lookup.is_at(wanted, place, site.ip)),
+        };
+        if is_there {
+            event.at_site = event.at_site.saturating_add(site.count);
+            self.chance.merge(&mut event.in_kernel.get_or_insert_default().at_site, site);
+        }
+        Ok(())
+    }
+}
+
+fn count(event: &mut Event, site: &Site, sum: Sum) {
+    event.sum.join(sum);
+    let in_kernel = event.in_kernel.get_or_insert_default();
+    in_kernel.counted = in_kernel.counted.saturating_add(site.count);
+    if event.left_out >> site.mode.bits() & 1 == 1 {
+        event.outside = event.outside.saturating_add(site.count);
+    }
+}
+
+/// Where a site lies. An address may be in several programs, one after the
+/// other or side by side: then nothing tells whose the hits are. `alive` are
+/// the processes that a site of none may be of.
+fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Lack> {
+    let at = (site.ip, site.last);
+    if site.mode != CpuMode::User {
+        return Ok(lookup.place(site.mode, site.process.unwrap_or_default(), at));
+    }
+    let own = site.process.or(only(site));
+    // Asked of all processes, each site would take as long as there are many.
+    let pids: Vec<Pid> = match own {
+        Some(own) => vec![own],
+        None => alive.iter().copied().filter(|pid| site.pids.may_be_of(number(*pid))).collect(),
+    };
+    match lookup.places(&pids, site.ip, (site.first, site.last)).as_deref() {
+        Some([place]) => Ok(*place),
+        Some([]) => match own.or(site.taken.first().map(|hit| hit.pid)) {
+            // The reason why not.
+            Some(pid) => Ok(lookup.place(site.mode, pid, at)),
+            None => Err(Lack::Name(lookup.names.number("no process is known of these hits"))),
+        },
+        Some(_) | None => Err(Lack::Name(lookup.names.number(SEVERAL))),
+    }
+}
+
+/// The process of all hits of a site, if it was one.
+fn only(site: &Site) -> Option<Pid> {
+    let number = u32::try_from(site.pids.all).ok()?;
+    (site.pids.all == site.pids.any).then(|| Pid(number.cast_signed()))
+}
+
+/// As the kernel's programs see it.
+fn number(pid: Pid) -> u64 {
+    u64::from(pid.0.cast_unsigned())
+}
+
+const SEVERAL: &str = "several programs were at this address: record with --by-process";
