@@ -7,6 +7,7 @@
 
 mod converting;
 mod emulation;
+mod in_kernel;
 mod planning;
 mod reading;
 mod serving;
@@ -14,6 +15,7 @@ mod watching;
 
 pub use converting::ConvertArguments;
 pub use emulation::EmulationArguments;
+pub use in_kernel::{InKernelArguments, InKernelMode};
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{ReportArguments, ScriptArguments, ScriptFormat, SymbolArguments};
 pub use serving::ServingArguments;
@@ -51,6 +53,7 @@ Examples:
   ebs -u -t page_fault -o fault.data ./server  the stream, for `ebs report` and perf
   ebs report --by routine,page fault.data
   ebs script fault.data | less                 its records, as `perf script` prints them
+  ebs -uk -t page_fault --in-kernel ./server   counted in the kernel, however long it runs
   ebs report --daemon web --since 10m          what the daemon recorded of a standing session
   ebs completions bash, ebs man                for the shell, for man(1)
 
@@ -161,10 +164,14 @@ pub struct SampleArguments {
     /// Who opens the events.
     #[command(flatten)]
     pub serving: ServingArguments,
+    /// What the kernel does itself.
+    #[command(flatten)]
+    pub in_kernel: InKernelArguments,
     /// Records where the heap, stacks and files lie, too, for reports --by variable or data.
     #[arg(short, long)]
     pub data: bool,
-    /// Stops sampling after so many records; `all` never does [default: 2000].
+    /// Stops sampling after so many records; `all` never does [default: 2000; counted in the kernel:
+    /// all].
     #[arg(short, long, value_name = "COUNT", allow_negative_numbers = true)]
     pub count: Option<String>,
     /// Writes records instead of a table: text, or the perf.data stream when the name ends in

@@ -2,9 +2,11 @@
 //! places to write to. Pure.
 
 mod emulation;
+mod in_kernel;
 mod serving;
 
 pub use emulation::Emulation;
+pub use in_kernel::{DEFAULT_EVERY, InKernelJob, InKernelMisuse};
 pub use serving::Serving;
 
 use crate::arguments::{
@@ -12,6 +14,7 @@ use crate::arguments::{
     SampleArguments, ScriptArguments, SessionsArguments, Typed, WatchArguments,
 };
 use crate::completions::Program;
+use daemon::in_kernel::InKernel;
 use daemon::{EventSpec, Modes, Request, Target};
 use record::Pid;
 use std::ffi::{OsStr, OsString};
@@ -59,6 +62,8 @@ pub struct Job {
     pub emulation: Emulation,
     /// Who is to open the events.
     pub serving: Serving,
+    /// How programs in the kernel serve, where the request wants one.
+    pub in_kernel: Option<InKernelJob>,
     /// The program and its arguments; empty unless the target is a command.
     pub command: Vec<OsString>,
     /// Records after which sampling stops; None: never.
@@ -150,6 +155,9 @@ pub enum Misuse {
         /// As given.
         pages: u32,
     },
+    /// Options of programs in the kernel.
+    #[error(transparent)]
+    InKernel(#[from] InKernelMisuse),
     /// A number that no process can have.
     #[error(
         "{0} is no process id (1 to 2147483647); for a program of that name, say ./{0} or its path"
@@ -214,10 +222,21 @@ fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
     if request.modes == Modes::default() && !names_modes(&request.event) {
         return Err(Misuse::ModeMissing);
     }
-    let count = count(arguments.count.as_deref())?;
+    let (in_kernel, how) = in_kernel::in_kernel(&arguments.in_kernel)?.unzip();
+    let counts = in_kernel.as_ref().is_some_and(InKernel::counts);
+    request.in_kernel = in_kernel;
+    let count = match (&arguments.count, counts) {
+        // Nothing grows with the count.
+        (None, true) => None,
+        (text, _) => count(text.as_deref())?,
+    };
+    let output = output(&arguments)?;
+    if counts && matches!(output, Output::Text(_)) {
+        return Err(InKernelMisuse::Text.into());
+    }
     let emulation = Emulation::new(&arguments.emulation)?;
     let serving = Serving::new(&arguments.serving);
-    Ok(Job { request, emulation, serving, command, count, output: output(&arguments)? })
+    Ok(Job { request, emulation, serving, in_kernel: how, command, count, output })
 }
 
 fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
@@ -241,6 +260,7 @@ fn request(arguments: &EventArguments, modes: Modes, target: Target) -> Result<R
         data_mappings: false,
         target,
         ring_pages: None,
+        in_kernel: None,
     })
 }
 

@@ -21,6 +21,8 @@ pub struct Sampled<'a> {
     pub model: Option<&'a str>,
     /// In whose process the events are open.
     pub served: &'a str,
+    /// What a program in the kernel did, where one was asked for.
+    pub in_kernel: Option<&'a str>,
 }
 
 impl Sampled<'_> {
@@ -67,19 +69,26 @@ fn name(source: Source) -> &'static str {
 
 /// The line, without its end.
 pub fn last_line(ledger: &Ledger, sampled: &Sampled<'_>) -> String {
-    let mut line = format!(
-        "ebs: {ledger}, {} with exact IP, {:.3} seconds, {} by {}",
-        ledger.exact_ip,
+    // Writing to a string cannot fail.
+    let mut line = format!("ebs: {ledger}");
+    // An aggregate does not say it of each hit.
+    if ledger.aggregates.is_none() {
+        let _ = write!(line, ", {} with exact IP", ledger.exact_ip);
+    }
+    let _ = write!(
+        line,
+        ", {:.3} seconds, {} by {}",
         ledger.wall.as_secs_f64(),
         sampled.event,
         sampled.who(),
     );
     let less = sampled.less();
-    // Writing to a string cannot fail.
     if !less.is_empty() {
         let _ = write!(line, " ({})", less.join(", "));
     }
-    // Writing to a string cannot fail.
+    if let Some(in_kernel) = sampled.in_kernel {
+        let _ = write!(line, ", {in_kernel}");
+    }
     let _ = write!(line, ", {}", sampled.served);
     if let Some(error) = &ledger.sink_error {
         let _ = write!(line, "; the output took no more: {error}");
@@ -127,6 +136,7 @@ mod tests {
             given_up: &[],
             model: None,
             served: "in process (no daemon)",
+            in_kernel: None,
         };
         let mut ledger = Ledger {
             delivered: 5,
@@ -147,6 +157,27 @@ mod tests {
     }
 
     #[test]
+    fn what_the_kernel_counted_is_said() {
+        let events = [event("page_fault", Source::KernelSoftware, 0)];
+        let sampled = Sampled {
+            event: "page_fault:u",
+            planned: &events,
+            opened: &events,
+            given_up: &[],
+            model: None,
+            served: "in process (no daemon)",
+            in_kernel: Some("counted in the kernel"),
+        };
+        let ledger =
+            Ledger { delivered: 5, tail_known: true, aggregates: Some(1), ..Ledger::default() };
+        assert_eq!(
+            last_line(&ledger, &sampled),
+            "ebs: 5 counted in 1 aggregate, 0 lost, 0.000 seconds, page_fault:u by the kernel's \
+             software event, counted in the kernel, in process (no daemon)"
+        );
+    }
+
+    #[test]
     fn a_model_is_never_taken_for_hardware() {
         let events = [event("emulated/l1_cache_miss/", Source::Emulated, 3)];
         let sampled = Sampled {
@@ -156,6 +187,7 @@ mod tests {
             given_up: &[],
             model: Some("32K/8 L1D"),
             served: "in process (no daemon)",
+            in_kernel: None,
         };
         let ledger = Ledger { delivered: 5, exact_ip: 5, tail_known: true, ..Ledger::default() };
         assert_eq!(
@@ -184,6 +216,7 @@ mod tests {
             given_up: &[Fallback::Lost, Fallback::BuildId],
             model: None,
             served: "in process (no daemon)",
+            in_kernel: None,
         };
         let ledger = Ledger { tail_known: true, ..Ledger::default() };
         assert_eq!(

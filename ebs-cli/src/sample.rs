@@ -9,7 +9,7 @@ use crate::signals::{Asked, Catcher};
 use anyhow::{Context, Result};
 use daemon::command::Command;
 use daemon::session::{Session, SessionError, Settings, TargetState};
-use daemon::{Chosen, Facts, Modes, Sampling, Target, emulated, source};
+use daemon::{Cgroup, Chosen, Facts, Modes, Sampling, Target, emulated, source};
 use emulator::{Class, Classifier, Event};
 use rustix::process::{Signal, kill_process};
 use std::io::{self, ErrorKind, Write};
@@ -40,6 +40,7 @@ enum Ending {
 ///
 /// What cannot be sampled, and why; a command that cannot be started.
 pub fn sample(job: &Job) -> Result<u8> {
+    let job = &with_group(job.clone())?;
     let facts = Facts::read_for(Path::new("/"), &job.request)?;
     let mut session = open(job, &facts)?;
     let session = session.as_mut();
@@ -86,6 +87,7 @@ pub fn sample(job: &Job) -> Result<u8> {
         given_up: session.given_up(),
         model: model.as_deref(),
         served: session.served(),
+        in_kernel: session.in_kernel(),
     };
     say(&last_line(&ledger, &sampled));
     match shown {
@@ -97,10 +99,24 @@ pub fn sample(job: &Job) -> Result<u8> {
 
 /// Opens the session of whoever is to count.
 fn open(job: &Job, facts: &Facts) -> Result<Box<dyn Sampling>> {
-    let settings =
+    let mut settings =
         Settings { command: job.command.clone(), count: job.count, ..Settings::default() };
+    if let Some(in_kernel) = &job.in_kernel {
+        (settings.every, settings.rings) = (in_kernel.every, in_kernel.rings);
+    }
     let own = || open_here(job, facts, settings.clone());
     serving::open(&job.serving, &job.request, &settings, own)
+}
+
+/// The control group that is kept, looked up.
+fn with_group(mut job: Job) -> Result<Job> {
+    let path = job.in_kernel.as_ref().and_then(|in_kernel| in_kernel.cgroup.as_deref());
+    if let (Some(path), Some(asked)) = (path, &mut job.request.in_kernel) {
+        let group = Cgroup::open(Path::new("/"), path).and_then(|group| group.id());
+        let id = group.with_context(|| format!("--keep cgroup={}", path.display()))?;
+        asked.keep.cgroup = Some(id);
+    }
+    Ok(job)
 }
 
 /// In this process.

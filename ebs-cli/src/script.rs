@@ -3,6 +3,7 @@
 mod chain;
 mod column;
 mod comms;
+mod counted;
 mod data_sources;
 mod emulation;
 mod field;
@@ -22,6 +23,7 @@ pub use text_printer::TextPrinter;
 
 use crate::input::Input;
 use anyhow::{Result, anyhow};
+use counted::Counted;
 use order::Order;
 use record::stream::{Decoder, Features, StreamRecord};
 use record::{Misc, Sample, SampleId, SideRecord};
@@ -68,6 +70,7 @@ pub struct Lines<P> {
     printer: P,
     /// None: all records are printed.
     sifter: Option<Sifter>,
+    counted: Counted,
     /// Finished lines, for the owner to take.
     pub text: Vec<u8>,
 }
@@ -75,7 +78,8 @@ pub struct Lines<P> {
 impl<P: Printer> Lines<P> {
     /// No record yet. Without a sifter all become lines.
     pub fn new(printer: P, sifter: Option<Sifter>) -> Lines<P> {
-        Lines { order: Order::default(), printer, sifter, text: Vec::new() }
+        let (order, counted) = (Order::default(), Counted::default());
+        Lines { order, printer, sifter, counted, text: Vec::new() }
     }
 
     /// Takes the record that `decoder` just gave. Records wait for the end
@@ -109,6 +113,7 @@ impl<P: Printer> Lines<P> {
                 self.printer.machine(decoder.features());
             }
             StreamRecord::FinishedRound => self.order.finish_round(),
+            StreamRecord::Aggregate { event, part } => self.counted.add(*event, part),
             _ => {}
         }
         Ok(())
@@ -140,6 +145,11 @@ impl<P: Printer> Lines<P> {
     /// What decided which records became lines.
     pub fn sifter(&self) -> Option<&Sifter> {
         self.sifter.as_ref()
+    }
+
+    /// What the kernel counted, which becomes no lines: a sentence an event.
+    pub fn counted<'d>(&'d self, decoder: &'d Decoder) -> impl Iterator<Item = String> + 'd {
+        self.counted.notes(decoder)
     }
 
     /// Records that came too late for their place in time.
@@ -192,12 +202,16 @@ pub fn script(
         format!("{unplaced} records belong to no event that the stream describes: left out")
     });
     let undecoded = decoder.undecoded();
-    let of_stream = unplaced.iter().chain(&undecoded).chain(&late);
+    let counted: Vec<String> = lines.counted(decoder).collect();
+    let of_stream = unplaced.iter().chain(&undecoded).chain(&late).chain(&counted);
     for note in lines.printer.notes().iter().chain(&left_out).chain(of_stream) {
         // A closed stderr is no reason to fail.
         let _ = writeln!(std::io::stderr(), "ebs: {note}");
     }
     end.into_result()?;
+    if lines.counts().0 == 0 && !counted.is_empty() {
+        return Err(anyhow!("{} has no records, only what the kernel counted", input.name()));
+    }
     match lines.counts().1 {
         0 => Ok(()),
         bad => Err(anyhow!("{bad} records were too short for their event's fields")),

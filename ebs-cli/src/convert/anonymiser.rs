@@ -12,9 +12,10 @@ mod tokens;
 use super::content::Content;
 use anyhow::Result;
 pub(super) use features::Anonymous;
+use record::aggregate::Part;
 use record::bytes::{Cursor, Writer};
 use record::side::{FileIdentity, Mapping};
-use record::stream::{Decoder, FeatureId, StreamRecord, note};
+use record::stream::{Decoder, FeatureId, StreamRecord, note, write};
 use record::{ByteOrder, Misc, RecordHeader, RecordType, SideRecord};
 use samples::Memory;
 use tokens::{Kind, Tokens};
@@ -99,6 +100,7 @@ impl Anonymiser {
                 self.side(*misc, record, trailer, stream.order())
             }
             StreamRecord::EventUpdate(_) => self.update(bytes, stream.order()),
+            StreamRecord::Aggregate { part, .. } => self.aggregate(part, bytes, stream.order()),
             StreamRecord::Skipped(kind) => self.skipped(*kind, bytes, stream.order()),
             StreamRecord::Feature
             | StreamRecord::Event(_)
@@ -249,6 +251,27 @@ impl Anonymiser {
         match kind == Ok(UNIT) && note::is_note(text) && !is_ours() {
             true => Verdict::LeftOut,
             false => Verdict::AsItIs,
+        }
+    }
+
+    /// Registers may hold what was in memory: of sites, too.
+    fn aggregate(&mut self, part: &Part, bytes: &[u8], order: ByteOrder) -> Verdict {
+        let has_any = part.sites.iter().any(|site| !site.registers.is_empty());
+        if self.keep.registers || !has_any {
+            return Verdict::AsItIs;
+        }
+        let id = Cursor::new(&bytes[UPDATE_FRONT - 8..], order).u64();
+        let mut part = part.clone();
+        for site in &mut part.sites {
+            self.blanked = self.blanked.saturating_add(site.count);
+            site.registers.clear();
+            site.taken.iter_mut().for_each(|hit| hit.registers.clear());
+        }
+        let written =
+            id.ok().and_then(|id| write::aggregate_part(id, &part, order, &mut self.changed).ok());
+        match written {
+            Some(()) => Verdict::Changed,
+            None => Verdict::LeftOut,
         }
     }
 

@@ -221,3 +221,53 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_kernel_counts_where_that_is_asked_for() {
+    use daemon::in_kernel::Duty;
+    let counted = job("ebs -u -t x --in-kernel ./a");
+    assert_eq!(counted.command, words("./a"), "the program is no mode");
+    assert_eq!((counted.count, counted.output), (None, Output::Table { top: 20 }));
+    let how = counted.in_kernel.expect("was asked for");
+    assert_eq!((how.every.as_secs(), how.rings, how.cgroup), (60, true, None));
+    let Some(Duty::Aggregate(tables)) = counted.request.in_kernel.map(|asked| asked.duty) else {
+        panic!("it is to count")
+    };
+    assert!(!tables.by_process && !tables.strides);
+
+    let line = "ebs -u -t x --in-kernel=aggregate --sites 64 --by-process --strides --every 2s \
+                --no-rings --keep cgroup=/a -c 9 -o f.data ./a";
+    let counted = job(line);
+    let how = counted.in_kernel.expect("was asked for");
+    assert_eq!((how.every.as_secs(), how.rings, how.cgroup), (2, false, Some("/a".into())));
+    let Some(Duty::Aggregate(tables)) = counted.request.in_kernel.map(|asked| asked.duty) else {
+        panic!("it is to count")
+    };
+    assert_eq!((tables.sites, tables.by_process, tables.strides), (64, true, true));
+    assert_eq!(counted.count, Some(9));
+
+    let filtered = job("ebs -u -t x --in-kernel=filter --keep comm=make -o f ./a");
+    assert_eq!(filtered.count, Some(2000));
+    assert!(matches!(filtered.request.in_kernel.map(|asked| asked.duty), Some(Duty::Filter)));
+    assert_eq!(job("ebs -u -t x ./a").request.in_kernel, None);
+}
+
+#[test]
+fn words_about_the_kernel_that_mean_nothing_are_quoted() {
+    let wrong = [
+        ("--in-kernel --sites 100", "--sites 100: say a power of two"),
+        ("--in-kernel --sites 8", "power of two from 16"),
+        ("--in-kernel --every 0s", "a second or more"),
+        ("--in-kernel --keep pid=x", "--keep pid=x: say numbers"),
+        ("--in-kernel -o text", "no text records"),
+        ("--in-kernel=filter", "--keep KEY=VALUE"),
+        ("--in-kernel=filter --keep pid=1 --strides", "--strides is of --in-kernel=aggregate"),
+        ("--in-kernel=count", "aggregate"),
+        ("--strides", "--in-kernel"),
+        ("--keep pid=1", "--in-kernel"),
+    ];
+    for (words, why) in wrong {
+        let said = complaint(&format!("ebs -u -t x {words} ./a"));
+        assert!(said.contains(why), "{words}: {said}");
+    }
+}
