@@ -22,6 +22,8 @@ mod command;
 /// Recordings in another form.
 mod convert;
 mod daemon;
+/// Samples counted, or picked, by a program in the kernel.
+mod in_kernel;
 /// Delivered and lost together are what the kernel counted.
 mod loss;
 /// Types of a CPU's PMU, where there is one and where not.

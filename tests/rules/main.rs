@@ -2,6 +2,7 @@
 //! what cargo says) to a list of complaints; it is run on the real tree, and
 //! on a planted violation that it must catch.
 #![allow(clippy::unwrap_used, reason = "a test that cannot read the tree must fail")]
+#![allow(clippy::print_stderr, reason = "a test that skips says why")]
 
 /// Which part may use which.
 mod arrows;
@@ -11,6 +12,8 @@ mod docs;
 mod files;
 /// Every dependency says what it is for.
 mod manifests;
+/// What is compiled for the kernel.
+mod objects;
 /// Rust text without comments and literals.
 mod source;
 /// The files of the tree the rules run on.

@@ -21,6 +21,20 @@ pub fn sampling(test: &str) -> bool {
     allowed
 }
 
+/// Whether the kernel takes programs from this user.
+pub fn programs_in_kernel(test: &str) -> bool {
+    let told = Command::new(crate::built::directory().join("ebs"))
+        .args(["-u", "-t", "page_fault", "--in-kernel", "--no-rings", "--no-daemon", "true"])
+        .output()
+        .unwrap();
+    let allowed = told.status.success();
+    if !allowed {
+        let why = String::from_utf8_lossy(&told.stderr);
+        eprintln!("skipped {test}: {}", why.trim());
+    }
+    allowed
+}
+
 /// Whether a program is installed.
 pub fn program(test: &str, name: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {name}")]).output();

@@ -19,12 +19,22 @@ pub enum Workload {
     Storm,
     /// Threads and processes that live for a moment.
     Threads,
+    /// Faults at sixteen instructions, by threads of several processes.
+    Sites,
+    /// Runs a program that may not have bpf(2).
+    NoBpf,
+    /// Numbers of the BPF programs and maps that there are.
+    BpfIds,
     /// Structures 8 KiB apart.
     List,
     /// Fresh pages touched by instructions of known classes.
     Classes,
     /// Sleeps, and may hide itself.
     Sleeper,
+    /// A process with the number of one that has ended.
+    Reborn,
+    /// Faults at addresses that a hash of the kernel's could take for one.
+    Collide,
     /// Asks the kernel whether it may sample a process.
     MaySample,
     /// Looks into a process, or tries to.
@@ -64,9 +74,14 @@ impl fmt::Display for Workload {
             Workload::Watch => "watch",
             Workload::Storm => "storm",
             Workload::Threads => "threads",
+            Workload::Sites => "sites",
+            Workload::NoBpf => "no_bpf",
+            Workload::BpfIds => "bpf_ids",
             Workload::List => "list",
             Workload::Classes => "classes",
             Workload::Sleeper => "sleeper",
+            Workload::Reborn => "reborn",
+            Workload::Collide => "collide",
             Workload::MaySample => "may_sample",
             Workload::Pry => "pry",
             Workload::Vsyscall => "vsyscall",

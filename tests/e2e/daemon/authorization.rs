@@ -20,9 +20,11 @@ enum Kind {
     WithCapability,
     KernelThread,
     Gone,
+    /// A process of another's that has the number of one's own that ended.
+    Reused,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     Kind::Own,
     Kind::Anothers,
     Kind::Roots,
@@ -31,6 +33,7 @@ const KINDS: [Kind; 8] = [
     Kind::WithCapability,
     Kind::KernelThread,
     Kind::Gone,
+    Kind::Reused,
 ];
 
 /// A target, and what keeps it alive.
@@ -66,6 +69,16 @@ impl Target {
                 ended.finish();
                 return Target { pid, _running: None };
             }
+            Kind::Reused => {
+                let ended = of(as_user, "sleeper");
+                let pid = ended.pid();
+                ended.finish();
+                let mut command = scene.command(scene.path("reborn"));
+                command.args([pid.to_string(), STRANGER.to_string()]).arg(scene.path("sleeper"));
+                let mut running = Running::start(&mut command);
+                assert_eq!(running.hear(), "ready");
+                return Target { pid, _running: Some(running) };
+            }
         };
         Target { pid: running.pid(), _running: Some(running) }
     }
@@ -75,6 +88,7 @@ impl Target {
 fn stage(scene: &Scene) {
     let sleeper = Workload::Sleeper.build(scene);
     Workload::MaySample.build(scene);
+    Workload::Reborn.build(scene);
     scene.open_commands();
     let copy = |name: &str, mode: u32| {
         fs::copy(&sleeper, scene.path(name)).unwrap();
@@ -165,7 +179,9 @@ fn the_daemon_answers_each_user_as_the_kernel_does() {
     let of = |kind| cells.iter().filter(move |cell| cell.2 == kind && cell.1.id != 0);
     let mut own = of(Kind::Own).filter(|cell| !cell.1.in_namespace);
     assert!(own.all(|cell| cell.3), "{cells:#?}");
-    for refused in [Kind::Anothers, Kind::Roots, Kind::HiddenOwn, Kind::SetUserId, Kind::Gone] {
+    let refused =
+        [Kind::Anothers, Kind::Roots, Kind::HiddenOwn, Kind::SetUserId, Kind::Gone, Kind::Reused];
+    for refused in refused {
         assert!(of(refused).all(|cell| !cell.3), "{refused:?}: {cells:#?}");
     }
     ebsd.end();

@@ -236,3 +236,67 @@ fn the_whole_system_and_a_disk_that_goes_away() {
     assert!(samples > 0, "{end}");
     ebsd.end();
 }
+
+/// A control group of version 2, empty when it is dropped.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    /// None: why there is none.
+    fn make(name: &str) -> Result<Group, String> {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        let mount = mounts.find(|fields| fields[2] == "cgroup2");
+        let mount = mount.ok_or("no hierarchy of control groups of version 2")?;
+        let path = Path::new(mount[1]).join(name);
+        fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Group(path))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _busy = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_target_is_found_by_its_name_and_by_its_group() {
+    let test = "a_target_is_found_by_its_name_and_by_its_group";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let program = Workload::Storm.build(&scene);
+    let named = format!("hm{}", std::process::id());
+    fs::copy(&program, scene.path(&named)).unwrap();
+    let group = Group::make(&named)
+        .inspect_err(|why| eprintln!("skipped the groups of {test}: {why}"))
+        .ok();
+    let mut targets = vec![format!("{{ comm = {named:?} }}")];
+    if group.is_some() {
+        targets.push(format!("{{ cgroup = \"/{named}\" }}"));
+        targets.push(format!("{{ unit = {named:?} }}"));
+    }
+    for (number, target) in targets.iter().enumerate() {
+        let mut command = scene.command("sh");
+        let enter = group.as_ref().map(|Group(path)| format!("echo $$ > {path:?}/cgroup.procs; "));
+        let line = format!("{}exec ./{named} 20000 2 wait", enter.unwrap_or_default());
+        let mut storm = Running::start(command.args(["-c", &line]));
+        assert_eq!(storm.hear(), "ready", "{target}");
+        let store = scene.path(&format!("store{number}"));
+        let text = config(&scene)
+            .replace(&format!("{:?}", scene.path("store")), &format!("{store:?}"))
+            .replace(&format!("{{ pid_file = {:?} }}", scene.path("web.pid")), target);
+        let ebsd = Ebsd::start(&scene, &text);
+        wait_until(&ebsd, target, is_running);
+        storm.tell("go");
+        let kernel = Truth::new(&storm.finish().out).number("kernel");
+        let all = |line: &Value| line["written"].as_u64() >= Some(kernel);
+        wait_until(&ebsd, &format!("all of {target}"), all);
+        let (samples, lost, _) = recorded(&ebsd);
+        // A thread's end may be in it beside the storm's faults.
+        assert!((kernel..kernel + 100).contains(&samples), "{target}: {samples}, not {kernel}");
+        assert_eq!(lost, 0, "{target}");
+        ebsd.end();
+    }
+}
