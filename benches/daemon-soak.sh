@@ -12,7 +12,7 @@
 # with 1 where descriptors or threads grow, or memory by more than 1 MiB.
 #
 # BIN names another folder of ebs and ebsd than target/release.
-set -euo pipefail
+set -eEuo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 seconds=${1:-3600}
 bin=$(realpath "${BIN:-$here/../target/release}")
@@ -26,6 +26,7 @@ if [ -z "$config" ]; then
 fi
 gcc -O2 -o "$work/storm" "$here/../tests/workloads/storm.c" -pthread
 cd "$work"
+touch round.log left.log
 socket=$work/ebsd.sock
 ended() {
     trap - EXIT
@@ -34,12 +35,15 @@ ended() {
     rm -rf "$work"
 }
 trap ended EXIT
+trap 'echo "$0:$LINENO: failed with $?: $BASH_COMMAND" >&2' ERR
 
 family() { echo "$daemon"; cat "/proc/$daemon/task/$daemon/children"; }
 sizes() { # resident KiB, descriptors, threads of the daemon's processes
     local pid rss=0 fds=0 threads=0
     for pid in $(family); do
-        rss=$((rss + $(awk '/^VmRSS/ { print $2 }' "/proc/$pid/status")))
+        # A worker may end while it is looked at.
+        [ -r "/proc/$pid/fd" ] || continue
+        rss=$((rss + $(awk '/^VmRSS/ { kib = $2 } END { print kib + 0 }' "/proc/$pid/status")))
         fds=$((fds + $(ls "/proc/$pid/fd" | wc -l)))
         threads=$((threads + $(ls "/proc/$pid/task" | wc -l)))
     done
@@ -78,19 +82,26 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
 leave() { # FILE SIGNAL: a client that goes in the middle, or stops to read
     "$bin/ebs" --socket "$socket" --daemon -u -t page_fault -c all -o "$1" "$trickle" \
-        > round.log 2>&1 &
+        > left.log 2>&1 &
     local client=$!
     sleep 0.3
-    kill -"$2" "$client"
+    must kill -"$2" "$client"
     sleep 0.5
     kill -KILL "$client" 2> /dev/null || true
-    wait "$client" || true
+    # The shell says who was killed.
+    { wait "$client" || true; } 2> /dev/null
+}
+missed=0
+must() { # A command that may fail where this machine has too much to do.
+    if ! "$@" > round.log 2>&1; then
+        missed=$((missed + 1))
+        { echo "after $((SECONDS - start)) s: $*"; tail -3 round.log left.log; } >&2
+    fi
 }
 one_round() {
-    ask -u -t page_fault -i 1 -c all -o command.data -- ./storm 50000 1 > round.log 2>&1
-    ask -u -t page_fault -i 7 -c 500 "$trickle" > round.log 2>&1
-    "${nobody[@]}" "$bin/ebs" --socket "$socket" --daemon -u -t page_fault -c all -- true \
-        > round.log 2>&1
+    must ask -u -t page_fault -i 1 -c all -o command.data -- ./storm 50000 1
+    must ask -u -t page_fault -i 7 -c 500 "$trickle"
+    must "${nobody[@]}" "$bin/ebs" --socket "$socket" --daemon -u -t page_fault -c all -- true
     ask -u -t page_fault -c 10 1 > round.log 2>&1 || true
     ask -u -t no_such_type -c 10 "$trickle" > round.log 2>&1 || true
     "${nobody[@]}" "$bin/ebs" --socket "$socket" --daemon -k -t page_fault -c 10 "$trickle" \
@@ -98,7 +109,7 @@ one_round() {
     # One is killed, one stopped and killed, some say nothing or nonsense.
     leave killed.data KILL
     leave stopped.data STOP
-    python3 - "$socket" << 'PY'
+    must python3 - "$socket" << 'PY'
 import socket, sys
 for words in [b"", b"\xff" * 8, b"\x05\0\0\0\1\0\1\0{}{}{", b"\x02\0\0\0\1\0\1\0{}"] * 2:
     with socket.socket(socket.AF_UNIX) as client:
@@ -120,7 +131,7 @@ while [ $((SECONDS - start)) -lt "$seconds" ]; do
 done
 kill -INT "$long"
 wait "$long" || true
-echo "$rounds rounds in $((SECONDS - start)) s; the long session:"
+echo "$rounds rounds in $((SECONDS - start)) s, $missed commands failed; the long session:"
 tail -1 long.log
 cp sizes "${SIZES:-/dev/null}"
 awk -v seconds="$seconds" '
