@@ -19,9 +19,11 @@
 mod binary;
 mod code;
 mod data;
+mod debug_file;
 mod demangle;
 mod elf;
 mod file;
+mod frames;
 mod kernel;
 mod locate;
 mod maps;
@@ -35,7 +37,9 @@ mod timeline;
 mod vdso;
 
 pub use code::{Code, CodeError};
+pub use debug_file::DebugFile;
 pub use elf::{ElfError, ElfSymbols};
+pub use frames::{Depth, Frame, Frames, NoDebug, Source};
 pub use kernel::list::{ListError, SymbolList};
 pub use kernel::load::{Anchor, KernelError, Loaded, Note, load_file, load_running};
 pub use kernel::table::{KernelRoutine, KernelSymbols};
