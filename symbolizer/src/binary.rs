@@ -2,7 +2,7 @@
 //! needed.
 
 use crate::elf::{self, ranges::Ranges, segments::Translation, symbols::Naming};
-use crate::locate::{Located, hex, locate, locate_debug};
+use crate::locate::{Located, Wanted, hex, locate, locate_debug};
 use crate::object::MappedFile;
 use crate::{Options, Reason};
 
@@ -65,11 +65,12 @@ impl Binary {
             let file = String::from_utf8_lossy(&mapped.path).into_owned();
             let separate = match located.head.has_symbols {
                 true => None,
-                false => locate_debug(located, &mapped.path, options),
+                false => locate_debug(located, &mapped.path, options, Wanted::Symbols),
             };
             let stripped = (!located.head.has_symbols && separate.is_none())
                 .then(|| build_id(located.head.build_id.as_deref()));
-            let ranges = elf::ranges(&located.file, separate.as_ref(), Naming::Code);
+            let ranges =
+                elf::ranges(&located.file, separate.as_ref().map(|it| &it.file), Naming::Code);
             let segments = std::mem::take(&mut located.head.segments);
             *self = match ranges {
                 Ok(ranges) if ranges.is_empty() => {

@@ -7,7 +7,7 @@
 
 use crate::elf::segments::{Segment, Translation};
 use crate::elf::{self, ranges::Ranges, symbols::Naming};
-use crate::locate::{locate, locate_debug};
+use crate::locate::{Wanted, locate, locate_debug};
 use crate::object::{Kind, MappedFile};
 use crate::symbolizer::{MEMOS, Memo, elsewhere, in_kernel, in_ranges, memo_slot};
 use crate::timeline::{Found, Mapping, Missing};
@@ -274,9 +274,9 @@ fn variables(mapped: &MappedFile, options: &Options) -> Result<Ranges, Reason> {
     })?;
     let separate = match located.head.has_symbols {
         true => None,
-        false => locate_debug(&located, &mapped.path, options),
+        false => locate_debug(&located, &mapped.path, options, Wanted::Symbols),
     };
-    let ranges = elf::ranges(&located.file, separate.as_ref(), Naming::Data)
+    let ranges = elf::ranges(&located.file, separate.as_ref().map(|it| &it.file), Naming::Data)
         .map_err(|error| Reason::NotElf { file: name(), why: error.to_string() })?;
     match ranges.is_empty() {
         true => Err(Reason::NoVariables { name: name() }),

@@ -53,6 +53,11 @@ fn regular(file: OwnedFd) -> io::Result<File> {
     }
 }
 
+/// Where an open file lies now; none where that cannot be told.
+pub(crate) fn opened_path(file: &File) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+}
+
 /// `root`/proc/PID.
 pub(crate) fn process(root: &Path, pid: Pid) -> PathBuf {
     root.join("proc").join(pid.to_string())

@@ -1,5 +1,11 @@
 //! Recorded mapping -> the file itself, or why it cannot be had.
 
+mod debug;
+
+#[allow(unused_imports, reason = "for the reader of lines")]
+pub(crate) use debug::locate_supplementary;
+pub(crate) use debug::{Wanted, locate_debug};
+
 use crate::elf::{self, head::Head};
 use crate::file::{has_plain_inodes, open_link, open_within, process};
 use crate::object::{Identity, MappedFile};
@@ -7,7 +13,7 @@ use crate::{Options, Reason};
 use object::ReadCache;
 use std::fmt::Write;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -73,7 +79,7 @@ pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, 
         }
     }
     if let Some(id) = &mapped.identity.build_id {
-        for path in build_id_paths(id, options, "") {
+        for path in debug::build_id_paths(id, options, "") {
             if let Some(found) =
                 attempt(open_within(&options.root, &path), options.root.clone(), false)
             {
@@ -86,45 +92,6 @@ pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, 
         Some(reason) => reason,
         None => Reason::FileGone { file: shown() },
     })
-}
-
-/// The separate debug file of a program without symbols of its own: by build
-/// id, then by debug link.
-pub(crate) fn locate_debug(
-    located: &Located,
-    path: &[u8],
-    options: &Options,
-) -> Option<ReadCache<File>> {
-    let head = &located.head;
-    let candidates = |root: &Path| {
-        let mut paths = Vec::new();
-        if let Some(id) = &head.build_id {
-            paths.extend(build_id_paths(id, options, ".debug").map(|path| (path, None)));
-        }
-        if let Some((name, crc)) = &head.debug_link {
-            paths.extend(link_paths(name, path, options).map(|path| (path, Some(*crc))));
-        }
-        paths.into_iter().find_map(|(path, crc)| {
-            let file = open_within(root, &path).ok()?;
-            is_debug_file_of(file, head, crc)
-        })
-    };
-    candidates(&located.root).or_else(|| candidates(&options.root))
-}
-
-fn is_debug_file_of(file: File, program: &Head, crc: Option<u32>) -> Option<ReadCache<File>> {
-    let mut file = file;
-    if let Some(crc) = crc
-        && checksum(&mut file).ok()? != crc
-    {
-        return None;
-    }
-    let file = ReadCache::new(file);
-    let head = elf::head(&file).ok()?;
-    let differs = matches!((&program.build_id, &head.build_id), (Some(a), Some(b)) if a != b);
-    // The directory's name is no proof: only an equal build id is.
-    let proven = crc.is_some() || (head.build_id.is_some() && head.build_id == program.build_id);
-    (head.has_symbols && proven && !differs).then_some(file)
 }
 
 /// Whether `file` is the mapped one. `proven`: it came from a link of /proc
@@ -173,56 +140,6 @@ fn leads_to(link: &Path, path: &[u8]) -> bool {
         let target = target.as_os_str().as_bytes();
         target == path || target.strip_suffix(b" (deleted)") == Some(path)
     })
-}
-
-/// `DIR/.build-id/xx/yyyy.debug`; with `suffix` empty also where some
-/// distributions keep links to the programs themselves.
-fn build_id_paths<'a>(
-    id: &[u8],
-    options: &'a Options,
-    suffix: &'a str,
-) -> impl Iterator<Item = Vec<u8>> + use<'a> {
-    let (first, rest) = id.split_at(id.len().min(1));
-    let tail = format!(".build-id/{}/{}{suffix}", hex(first), hex(rest));
-    let libraries = suffix.is_empty().then(|| PathBuf::from("/usr/lib"));
-    options
-        .debug_directories
-        .iter()
-        .cloned()
-        .chain(libraries)
-        .map(move |directory| directory.join(&tail).into_os_string().into_encoded_bytes())
-}
-
-/// Beside the program, in `.debug` beside it, and below the debug
-/// directories under the program's own path (gdb manual, "Separate Debug
-/// Files").
-fn link_paths<'a>(
-    name: &'a [u8],
-    path: &'a [u8],
-    options: &'a Options,
-) -> impl Iterator<Item = Vec<u8>> + 'a {
-    let directory = &path[..memchr::memrchr(b'/', path).unwrap_or(0)];
-    let plain = !name.contains(&b'/');
-    let beside = [[directory, b"/", name].concat(), [directory, b"/.debug/", name].concat()];
-    let below = options
-        .debug_directories
-        .iter()
-        .map(move |debug| [debug.as_os_str().as_bytes(), directory, b"/", name].concat());
-    // A program is not its own debug file.
-    beside.into_iter().chain(below).filter(move |candidate| plain && candidate != path)
-}
-
-fn checksum(file: &mut File) -> io::Result<u32> {
-    let mut hasher = crc32fast::Hasher::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            read => hasher.update(&buffer[..read]),
-        }
-    }
-    file.rewind()?;
-    Ok(hasher.finalize())
 }
 
 fn unreadable(file: String, error: &io::Error) -> Reason {

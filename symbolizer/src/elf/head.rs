@@ -9,7 +9,28 @@ use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 /// PATH_MAX and the CRC, more than any debug link has.
 const LONGEST_LINK: u64 = 4096 + 8;
 
-/// Segments, build id and debug link of a file.
+/// Where what a debug file shares with others lies (.gnu_debugaltlink).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AltLink {
+    /// Absolute, or from the directory of the file that has the link.
+    pub(crate) path: Box<[u8]>,
+    pub(crate) build_id: Box<[u8]>,
+}
+
+impl AltLink {
+    /// The path, absolute, when `holder` has the link.
+    pub(crate) fn path_from(&self, holder: &[u8]) -> Vec<u8> {
+        match self.path.first() {
+            Some(b'/') => self.path.to_vec(),
+            _ => {
+                let directory = &holder[..memchr::memrchr(b'/', holder).unwrap_or(0)];
+                [directory, b"/", &self.path].concat()
+            }
+        }
+    }
+}
+
+/// Segments, build id and links of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) segments: Segments,
@@ -19,8 +40,12 @@ pub(crate) struct Head {
     pub(crate) build_id: Option<Box<[u8]>>,
     /// Name of the separate debug file and the CRC-32 of its bytes.
     pub(crate) debug_link: Option<(Box<[u8]>, u32)>,
+    /// The file that a debug file shares with others.
+    pub(crate) alt_link: Option<AltLink>,
     /// Whether it has a full symbol table of its own.
     pub(crate) has_symbols: bool,
+    /// Whether it has debug information (DWARF) of its own.
+    pub(crate) has_lines: bool,
 }
 
 impl Head {
@@ -84,13 +109,20 @@ where
             head.build_id = build_id(endian, notes);
         }
     }
-    if let Some((_, section)) = sections.section_by_name(endian, b".gnu_debuglink")
-        && section.sh_size(endian).into() <= LONGEST_LINK
-        && let Ok(bytes) = section.data(endian, data)
-    {
-        let little = header.is_little_endian();
-        head.debug_link = debug_link(bytes, little);
-    }
+    let link = |name: &[u8]| {
+        let (_, section) = sections.section_by_name(endian, name)?;
+        let is_short = section.sh_size(endian).into() <= LONGEST_LINK;
+        is_short.then(|| section.data(endian, data).ok()).flatten()
+    };
+    let little = header.is_little_endian();
+    head.debug_link = link(b".gnu_debuglink").and_then(|bytes| debug_link(bytes, little));
+    head.alt_link = link(b".gnu_debugaltlink").and_then(alt_link);
+    // What strip leaves of a section that lies in the debug file has no bytes.
+    head.has_lines = [b".debug_info".as_slice(), b".zdebug_info"].iter().any(|name| {
+        sections.section_by_name(endian, name).is_some_and(|(_, section)| {
+            section.sh_type(endian) != elf::SHT_NOBITS && section.sh_size(endian).into() > 0
+        })
+    });
     Ok(head)
 }
 
@@ -113,4 +145,11 @@ fn debug_link(bytes: &[u8], little: bool) -> Option<(Box<[u8]>, u32)> {
     let crc = bytes.get((length + 1).next_multiple_of(4)..)?.first_chunk::<4>()?;
     let crc = if little { u32::from_le_bytes(*crc) } else { u32::from_be_bytes(*crc) };
     (length > 0).then(|| (bytes[..length].into(), crc))
+}
+
+/// A path that ends with NUL, a build id.
+fn alt_link(bytes: &[u8]) -> Option<AltLink> {
+    let length = memchr::memchr(0, bytes)?;
+    let (path, build_id) = (&bytes[..length], &bytes[length + 1..]);
+    (length > 0).then(|| AltLink { path: path.into(), build_id: build_id.into() })
 }

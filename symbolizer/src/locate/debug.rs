@@ -1,0 +1,176 @@
+//! The files that hold what was taken out of a program: symbols and debug
+//! information, and what several debug files have together.
+
+use super::{Located, hex};
+use crate::Options;
+use crate::elf::{self, head::AltLink, head::Head};
+use crate::file::{open_within, opened_path};
+use object::ReadCache;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// What a separate debug file is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Its symbol table.
+    Symbols,
+    /// Its lines and inlined calls.
+    #[allow(dead_code, reason = "for the reader of lines")]
+    Lines,
+}
+
+/// A separate debug file, and where it was found.
+#[derive(Debug)]
+pub(crate) struct Separate {
+    pub(crate) file: ReadCache<File>,
+    #[allow(dead_code, reason = "for the reader of lines")]
+    pub(crate) head: Head,
+    /// Path below `root`: what a link in it names may lie beside it.
+    #[allow(dead_code, reason = "for the reader of lines")]
+    pub(crate) path: Vec<u8>,
+    /// What stands for `/`.
+    #[allow(dead_code, reason = "for the reader of lines")]
+    pub(crate) root: PathBuf,
+}
+
+/// The separate debug file of a program without symbols, or lines, of its
+/// own: by build id, then by debug link.
+pub(crate) fn locate_debug(
+    located: &Located,
+    path: &[u8],
+    options: &Options,
+    wanted: Wanted,
+) -> Option<Separate> {
+    let head = &located.head;
+    let candidates = |root: &Path| {
+        let mut paths = Vec::new();
+        if let Some(id) = &head.build_id {
+            paths.extend(build_id_paths(id, options, ".debug").map(|path| (path, None)));
+        }
+        if let Some((name, crc)) = &head.debug_link {
+            paths.extend(link_paths(name, path, options).map(|path| (path, Some(*crc))));
+        }
+        paths.into_iter().find_map(|(path, crc)| {
+            let file = open_within(root, &path).ok()?;
+            let (file, found) = is_debug_file_of(file, head, crc, wanted)?;
+            Some(Separate { file, head: found, path, root: root.to_owned() })
+        })
+    };
+    candidates(&located.root).or_else(|| candidates(&options.root))
+}
+
+fn is_debug_file_of(
+    mut file: File,
+    program: &Head,
+    crc: Option<u32>,
+    wanted: Wanted,
+) -> Option<(ReadCache<File>, Head)> {
+    if let Some(crc) = crc
+        && checksum(&mut file).ok()? != crc
+    {
+        return None;
+    }
+    let file = ReadCache::new(file);
+    let head = elf::head(&file).ok()?;
+    let differs = matches!((&program.build_id, &head.build_id), (Some(a), Some(b)) if a != b);
+    // The directory's name is no proof: only an equal build id is.
+    let proven = crc.is_some() || (head.build_id.is_some() && head.build_id == program.build_id);
+    let serves = match wanted {
+        Wanted::Symbols => head.has_symbols,
+        Wanted::Lines => head.has_lines,
+    };
+    (serves && proven && !differs).then_some((file, head))
+}
+
+/// The file with what several debug files have together (`dwz -m`), which
+/// .gnu_debugaltlink of one of them names. `holder`: that one's path below
+/// `root`, itself the target of links. Only a file with the very build id
+/// that the link has is taken; a program whose part this is without cannot
+/// be read halfway.
+#[allow(dead_code, reason = "for the reader of lines")]
+pub(crate) fn locate_supplementary(
+    (root, holder): (&Path, &[u8]),
+    link: &AltLink,
+    options: &Options,
+) -> Option<Separate> {
+    if link.build_id.is_empty() {
+        return None;
+    }
+    let candidates = |root: &Path| {
+        let mut paths = vec![link.path_from(&resolved(root, holder))];
+        paths.extend(build_id_paths(&link.build_id, options, ".debug"));
+        paths.into_iter().find_map(|path| {
+            let file = ReadCache::new(open_within(root, &path).ok()?);
+            let head = elf::head(&file).ok()?;
+            let is_it = head.build_id.as_deref() == Some(&*link.build_id);
+            is_it.then(|| Separate { file, head, path, root: root.to_owned() })
+        })
+    };
+    candidates(root).or_else(|| candidates(&options.root))
+}
+
+/// Where a path below `root` leads: the directory beside which a relative
+/// link starts is the file's, not that of a link in .build-id.
+#[allow(dead_code, reason = "for the reader of lines")]
+fn resolved(root: &Path, path: &[u8]) -> Vec<u8> {
+    let real = || {
+        let opened = open_within(root, path).ok()?;
+        let real = opened_path(&opened)?;
+        let base = std::fs::canonicalize(root).ok()?;
+        let below = Path::new("/").join(real.strip_prefix(base).ok()?);
+        Some(below.into_os_string().into_encoded_bytes())
+    };
+    real().unwrap_or_else(|| path.to_vec())
+}
+
+/// `DIR/.build-id/xx/yyyy.debug`; with `suffix` empty also where some
+/// distributions keep links to the programs themselves.
+pub(super) fn build_id_paths<'a>(
+    id: &[u8],
+    options: &'a Options,
+    suffix: &'a str,
+) -> impl Iterator<Item = Vec<u8>> + use<'a> {
+    let (first, rest) = id.split_at(id.len().min(1));
+    let tail = format!(".build-id/{}/{}{suffix}", hex(first), hex(rest));
+    let libraries = suffix.is_empty().then(|| PathBuf::from("/usr/lib"));
+    options
+        .debug_directories
+        .iter()
+        .cloned()
+        .chain(libraries)
+        .map(move |directory| directory.join(&tail).into_os_string().into_encoded_bytes())
+}
+
+/// Beside the program, in `.debug` beside it, and below the debug
+/// directories under the program's own path (gdb manual, "Separate Debug
+/// Files").
+fn link_paths<'a>(
+    name: &'a [u8],
+    path: &'a [u8],
+    options: &'a Options,
+) -> impl Iterator<Item = Vec<u8>> + 'a {
+    let directory = &path[..memchr::memrchr(b'/', path).unwrap_or(0)];
+    let plain = !name.contains(&b'/');
+    let beside = [[directory, b"/", name].concat(), [directory, b"/.debug/", name].concat()];
+    let below = options
+        .debug_directories
+        .iter()
+        .map(move |debug| [debug.as_os_str().as_bytes(), directory, b"/", name].concat());
+    // A program is not its own debug file.
+    beside.into_iter().chain(below).filter(move |candidate| plain && candidate != path)
+}
+
+fn checksum(file: &mut File) -> io::Result<u32> {
+    let mut hasher = crc32fast::Hasher::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+    file.rewind()?;
+    Ok(hasher.finalize())
+}
