@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use iced_x86::{Code, Decoder, DecoderOptions};
+use iced_x86::{Code, Decoder, DecoderOptions, Mnemonic};
 
 use super::generator::{Generator, Random};
 use super::*;
@@ -130,6 +130,30 @@ fn case(generator: &mut Generator, base: &State, number: u64) -> Case {
     Case { code, start: drawn(base, &mut random), needs, fill, record }
 }
 
+/// Flags of arithmetic.
+const STATUS: u64 = 0x8d5;
+
+/// Whether the instruction there repeats a comparison. Where an access of one
+/// faults, Intel's processors show the flags from before the instruction (SDM,
+/// volume 2, REP), AMD's those of the last comparison, as the translation does.
+fn repeats_a_comparison(code: &[u8], ip: u64) -> bool {
+    let at = ip.checked_sub(sys::CODE).and_then(|at| usize::try_from(at).ok());
+    let rest = at.and_then(|at| code.get(at..)).unwrap_or_default();
+    let one = Decoder::with_ip(64, rest, ip, DecoderOptions::NONE).decode();
+    let compares = matches!(
+        one.mnemonic(),
+        Mnemonic::Cmpsb
+            | Mnemonic::Cmpsw
+            | Mnemonic::Cmpsd
+            | Mnemonic::Cmpsq
+            | Mnemonic::Scasb
+            | Mnemonic::Scasw
+            | Mnemonic::Scasd
+            | Mnemonic::Scasq
+    );
+    one.is_string_instruction() && compares && (one.has_rep_prefix() || one.has_repne_prefix())
+}
+
 fn judge(child: &Child, caches: &mut Vec<CodeCache>, case: &Case) -> Verdict {
     let cache = &mut caches[case.needs];
     place(cache, &case.code);
@@ -139,6 +163,9 @@ fn judge(child: &Child, caches: &mut Vec<CodeCache>, case: &Case) -> Verdict {
     let (own, translated) = run_translated(child, cache, &case.start);
     if signal.0 == libc::SIGTRAP && own.is_none() && end > sys::CODE {
         native.registers.rip -= 1;
+    } else if signal.0 != libc::SIGTRAP && repeats_a_comparison(&case.code, end) {
+        let flags = &mut native.registers.eflags;
+        *flags = *flags & !STATUS | translated.registers.eflags & STATUS;
     }
     if translated.registers.rip >> 47 != 0 {
         // A branch to no address faults natively before it is done, here
