@@ -135,13 +135,55 @@ fn forget_the_step(pid: i32) {
     sys::set_registers(pid, &registers);
 }
 
+/// Whether this goes on with a repeated comparison.
+fn repeats(before: &Step, instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    let compares = matches!(
+        instruction.mnemonic(),
+        M::Cmpsb | M::Cmpsw | M::Cmpsd | M::Cmpsq | M::Scasb | M::Scasw | M::Scasd | M::Scasq
+    );
+    let repeated = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+    compares && repeated && instruction.is_string_instruction() && before.ip == instruction.ip()
+}
+
+/// The status flags between two repetitions of a comparison. AMD's processors
+/// show them there; Intel's show those from before the instruction (SDM,
+/// volume 2, REP), as nothing of it depends on them.
+fn show_the_comparison(pid: i32, (before, shown_before): (&Step, u64), state: &mut State) {
+    const STATUS: u64 = 0x8d5;
+    let value = |access: &Access| {
+        let mut bytes = [0; 8];
+        let size = usize::try_from(access.size).unwrap();
+        assert_eq!(sys::read(pid, access.address, &mut bytes[..size]), size);
+        u64::from_le_bytes(bytes)
+    };
+    let [.., compared] = &before.accesses[..] else { return };
+    let bits = 8 * compared.size;
+    let mask = u64::MAX >> (64 - bits);
+    let (from, taken) = match &before.accesses[..] {
+        [source, _] => (value(source), value(compared)),
+        _ => (before.state.registers[0] & mask, value(compared)),
+    };
+    let result = from.wrapping_sub(taken) & mask;
+    let sign = |value: u64| value >> (bits - 1) & 1;
+    let flags = u64::from(from < taken)
+        | u64::from((result & 0xff).count_ones() % 2 == 0) << 2
+        | (from ^ taken ^ result) & 0x10
+        | u64::from(result == 0) << 6
+        | sign(result) << 7
+        | sign((from ^ taken) & (from ^ result)) << 11;
+    let shown = state.flags & STATUS;
+    assert!(shown == flags || shown == shown_before & STATUS, "{shown:#x}, not {flags:#x}");
+    state.flags = state.flags & !STATUS | flags;
+}
+
 /// All steps of a program, from its first instruction to its end, and its
 /// exit status. No instruction of the program may be another program's.
 pub(crate) fn steps(program: &Path) -> (Vec<Step>, i32) {
     let mut child = sys::spawn_traced(Command::new(program).env_clear().stdout(Stdio::null()));
     let pid = sys::pid(&child);
-    let mut steps = Vec::new();
-    let mut signal = 0;
+    let mut steps: Vec<Step> = Vec::new();
+    let (mut signal, mut shown) = (0, 0);
     let status = loop {
         let registers = sys::registers(pid);
         let mut bytes = [0; 15];
@@ -154,6 +196,10 @@ pub(crate) fn steps(program: &Path) -> (Vec<Step>, i32) {
         if is_masked(&instruction) {
             state.vectors = sys::vectors(pid);
         }
+        if let Some(before) = steps.last().filter(|before| repeats(before, &instruction)) {
+            show_the_comparison(pid, (before, shown), &mut state);
+        }
+        shown = registers.eflags;
         let accesses = accesses(&instruction, &state);
         steps.push(Step { ip: registers.rip, state, instruction, accesses });
         sys::step(pid, signal);
