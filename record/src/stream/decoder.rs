@@ -20,6 +20,7 @@ use super::write;
 use crate::aggregate::Part;
 use crate::bytes::ByteOrder;
 use crate::header::{Misc, RecordHeader, RecordType};
+use crate::kernel_list::Assembler;
 use crate::side::{SampleId, SideRecord};
 use budget::Budget;
 use search::Lost;
@@ -64,6 +65,12 @@ pub enum StreamRecord<'a> {
         event: usize,
         /// The part.
         part: Part,
+    },
+    /// A part of the kernel's symbols; with the last one they are all in
+    /// [`Features::kernel_list`].
+    KernelList {
+        /// Whether it is the last.
+        is_whole: bool,
     },
     /// A sample, to be decoded with `events()[event].layout`. One that does
     /// not decode is counted in [`Tally::unreadable`], too.
@@ -158,6 +165,7 @@ pub struct Decoder {
     /// By config, events that had no name when they were described.
     unnamed: BTreeMap<u64, VecDeque<usize>>,
     features: Features,
+    kernel_list: Assembler,
     budget: Budget,
     tally: Tally,
     trace: Trace,
@@ -198,6 +206,7 @@ impl Decoder {
             route: Route::new(),
             unnamed: BTreeMap::new(),
             features: Features::default(),
+            kernel_list: Assembler::default(),
             budget: Budget::default(),
             tally: Tally::default(),
             trace: Trace::default(),

@@ -5,6 +5,7 @@ use crate::aggregate::PartError;
 use crate::attr::AttrError;
 use crate::bytes::Short;
 use crate::header::RecordType;
+use crate::kernel_list;
 use crate::sample::{LayoutError, SampleError};
 use crate::side::SideError;
 
@@ -109,6 +110,9 @@ pub enum StreamError {
     /// An EVENT_UPDATE that should hold part of an aggregate.
     #[error("EVENT_UPDATE at offset {offset}: {reason}")]
     Aggregate { offset: u64, reason: PartError },
+    /// An EVENT_UPDATE that should hold part of the kernel's symbols.
+    #[error("EVENT_UPDATE at offset {offset}: {reason}")]
+    KernelList { offset: u64, reason: kernel_list::PartError },
     /// A record of the stream itself that ends before its fields do.
     #[error("{kind} at offset {offset}: {short}")]
     Short { kind: RecordType, offset: u64, short: Short },
@@ -145,6 +149,7 @@ impl StreamError {
                 | StreamError::Trailer { .. }
                 | StreamError::Nested { .. }
                 | StreamError::Aggregate { .. }
+                | StreamError::KernelList { .. }
         )
     }
 }

@@ -3,8 +3,10 @@
 use super::detail::{BuildId, Detail};
 use super::feature::{Cache, Feature, FeatureId};
 use crate::arch::Arch;
+use crate::kernel_list::Packed;
 use crate::units::Time;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Features seen so far; the last of a kind counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub struct Features {
     /// Features of a file that are not read, as they may be large and say
     /// nothing here ([`FeatureId::is_skipped`]); their sizes, bytes.
     pub unread: BTreeMap<FeatureId, u64>,
+    /// The symbols of the kernel, of recorders that keep them.
+    pub kernel_list: Option<Arc<Packed>>,
     /// Where the features of a file stand, read or not, for who copies them;
     /// without those that could not be read. None of a pipe.
     pub sections: Vec<FeatureSection>,

@@ -10,6 +10,7 @@ use crate::aggregate::{Aggregate, Part, PartError};
 use crate::attr::{Attr, AttrError};
 use crate::bytes::{ByteOrder, Writer};
 use crate::header::{Misc, RecordHeader, RecordType};
+use crate::kernel_list::KernelListPart;
 
 /// "PERFILE2" as a little-endian word.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"PERFILE2");
@@ -148,6 +149,25 @@ pub fn aggregate_part(
         w.u64(update::UNIT);
         w.u64(id);
         w.raw(&bytes);
+    })
+}
+
+/// A part of the kernel's symbols, in an EVENT_UPDATE of the event with this
+/// id, as parts of aggregates.
+///
+/// # Errors
+/// None that [`Packed::parts`](crate::kernel_list::Packed::parts) gives a
+/// reason for.
+pub fn kernel_list_part(
+    id: u64,
+    part: &KernelListPart<'_>,
+    order: ByteOrder,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteError> {
+    record(RecordType::EVENT_UPDATE, order, out, |w| {
+        w.u64(update::UNIT);
+        w.u64(id);
+        part.encode(w);
     })
 }
 

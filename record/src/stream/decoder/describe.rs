@@ -6,6 +6,7 @@ use crate::aggregate;
 use crate::attr::Attr;
 use crate::bytes::{Cursor, Short, Words};
 use crate::header::RecordType;
+use crate::kernel_list::{self, KernelListPart};
 use crate::sample::SampleLayout;
 use crate::stream::description::EventDescription;
 use crate::stream::error::StreamError;
@@ -106,6 +107,9 @@ impl Decoder {
         if what == update::UNIT && cursor.rest_starts_with(aggregate::TEXT) {
             return self.aggregate(id, cursor.rest());
         }
+        if what == update::UNIT && cursor.rest_starts_with(kernel_list::TEXT) {
+            return self.kernel_list(cursor.rest());
+        }
         if self.budget.is_spent() {
             return Err(too_much("EVENT_UPDATE", offset));
         }
@@ -130,6 +134,17 @@ impl Decoder {
             Some(event) => Ok(StreamRecord::Aggregate { event, part }),
             None => Ok(self.unrouted(kind, Routed::UnknownId)),
         }
+    }
+
+    /// The kernel is everybody's: whose event the record is does not matter.
+    fn kernel_list<'a>(&mut self, bytes: &[u8]) -> Result<StreamRecord<'a>, StreamError> {
+        let offset = self.offset;
+        let failed = |reason| StreamError::KernelList { offset, reason };
+        let part = KernelListPart::decode(bytes, self.order).map_err(failed)?;
+        let whole = self.kernel_list.add(part).map_err(|torn| failed(torn.into()))?;
+        let is_whole = whole.is_some();
+        self.features.kernel_list = whole.or_else(|| self.features.kernel_list.take());
+        Ok(StreamRecord::KernelList { is_whole })
     }
 
     pub(super) fn feature<'a>(
