@@ -80,7 +80,9 @@ fn word(bytes: &[u8], at: usize, wide: bool, order: ByteOrder) -> Option<u64> {
     if wide { cursor.u64().ok() } else { cursor.u32().ok().map(u64::from) }
 }
 
-fn in_notes(notes: &[u8], order: ByteOrder) -> Option<Vec<u8>> {
+/// The build id among notes; None: there is none, or it is longer than a record
+/// holds.
+pub(crate) fn in_notes(notes: &[u8], order: ByteOrder) -> Option<Vec<u8>> {
     let mut cursor = Cursor::new(notes, order);
     loop {
         let name_size = usize::try_from(cursor.u32().ok()?).ok()?;

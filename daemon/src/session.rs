@@ -48,7 +48,8 @@ use opener::Opener;
 use owner::{Owner, Owners};
 use pass::Lane;
 pub use pass::Pass;
-use preamble::{Described, Describer};
+use preamble::{Described, Describer, kernel_list};
+use record::kernel_list::Packed;
 use retired::Retired;
 use rings::CpuRings;
 use sink::Outbox;
@@ -84,6 +85,9 @@ pub struct Settings {
     pub rings: bool,
     /// How running processes are looked at, to be described.
     pub sight: Sight,
+    /// The kernel's symbols go into the stream, where addresses of the kernel
+    /// can be in samples and the kernel shows its own.
+    pub kernel_symbols: bool,
     /// How far an attach goes.
     pub effort: Effort,
     /// Where /proc is: `/`.
@@ -102,6 +106,7 @@ impl Default for Settings {
             every: Duration::from_secs(60),
             rings: true,
             sight: Sight::default(),
+            kernel_symbols: false,
             effort: Effort::default(),
             root: "/".into(),
         }
@@ -142,6 +147,8 @@ pub struct Session {
     /// The attached process and its children, read at once: they may end
     /// before the preamble is written.
     described: Described,
+    /// The kernel's symbols, for the preamble.
+    kernel_list: Option<Packed>,
     /// For each event of the ledger, which of its samples are kept.
     thins: Vec<Thin>,
     outbox: Outbox,
@@ -187,6 +194,8 @@ impl Session {
         mut plan: Plan,
         settings: Settings,
     ) -> Result<Session, SessionError> {
+        let mut notes = Vec::new();
+        let kernel_list = kernel_list(&plan, &settings, &mut notes);
         let command = match plan.target {
             Target::Command if settings.held.is_some() => None,
             Target::Command => Some(Command::hold(&settings.command)?),
@@ -197,7 +206,8 @@ impl Session {
         let held = settings.held.as_ref().map(|(pid, _)| *pid);
         let held = command.as_ref().map(Command::pid).or(held);
         let mut programs = Programs::load(kernel, &mut plan, (&settings, held))?;
-        let (rings, mut notes) = rings::map(&plan)?;
+        let (rings, of_rings) = rings::map(&plan)?;
+        notes.extend(of_rings);
         let offline = |event: &&PlannedEvent| {
             !event.carrier && !rings.iter().any(|ring| event.is_on(ring.cpu))
         };
@@ -287,6 +297,7 @@ impl Session {
             scrubs,
             thins,
             described,
+            kernel_list,
             ledger,
             seen: Seen::default(),
             started: is_sampled.then(Instant::now),

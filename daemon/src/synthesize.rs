@@ -3,6 +3,7 @@
 //! perf's; live records take over from there.
 
 mod kernel;
+mod kernel_list;
 mod maps;
 mod process;
 mod sight;
@@ -14,6 +15,7 @@ use record::{Attr, AttrFlags, Misc, SampleType, SideRecord};
 use crate::sys::event::NATIVE_ORDER;
 
 pub(crate) use kernel::kernel;
+pub(crate) use kernel_list::{kernel_list, needed};
 pub(crate) use process::Processes;
 pub use sight::Sight;
 

@@ -83,6 +83,7 @@ impl Remote {
             interval: request.interval,
             allow_skid: request.allow_skid,
             data_mappings: request.data_mappings,
+            kernel_symbols: settings.kernel_symbols,
             ring_pages: request.ring_pages,
             count: settings.count,
             in_kernel: request

@@ -28,6 +28,10 @@ pub struct Job {
     /// Mappings of data are recorded, too.
     #[serde(default)]
     pub data_mappings: bool,
+    /// The kernel's symbols go into the stream, where the kernel, or the
+    /// daemon's policy, shows them to the user.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kernel_symbols: bool,
     /// Pages of each sample ring; the daemon chooses otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ring_pages: Option<u32>,

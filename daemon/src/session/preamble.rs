@@ -4,16 +4,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use record::kernel_list::Packed;
 use record::stream::{Cache, EventName, Feature, write};
-use record::{Attr, Pid, SampleFilter, SampleType};
+use record::{Attr, AttrFlags, Pid, SampleFilter, SampleType};
 use rustc_hash::FxHashMap;
 
 use super::attrs::Attrs;
 use super::{Session, SessionError, Settings, Sink};
 use crate::facts::{CacheKind, Facts};
-use crate::synthesize::{Processes, Sight, Synthesizer, kernel};
+use crate::synthesize::{self, Processes, Sight, Synthesizer, kernel, needed};
 use crate::sys::event::NATIVE_ORDER;
-use crate::{Cgroup, Fallback, PlannedEvent, Target};
+use crate::{Cgroup, Fallback, Plan, PlannedEvent, Target};
 
 /// Bytes kept of a word whose command line does not fit a record.
 const LONG_WORD: usize = 4096;
@@ -65,6 +66,13 @@ impl Session {
         let mut synthesizer =
             Synthesizer::new(&proc, &self.attrs.side).seeing(&self.settings.sight);
         kernel(&mut synthesizer, out);
+        let first = announced.first().and_then(|event| event.ids.first());
+        if let (Some(list), Some(&id)) = (self.kernel_list.take(), first) {
+            for part in list.parts() {
+                write::kernel_list_part(id, &part, NATIVE_ORDER, out)
+                    .map_err(|error| SessionError::Preamble(error.to_string()))?;
+            }
+        }
         self.outbox.side += synthesizer.records;
         self.outbox.flush(sink, &mut self.ledger).map_err(SessionError::Sink)
     }
@@ -225,6 +233,24 @@ impl Described {
         self.records += std::mem::take(&mut synthesizer.records);
         self.left_out += std::mem::take(&mut synthesizer.left_out);
     }
+}
+
+/// The kernel's symbols, where they are wanted and of use. Read before
+/// anything is sampled: it would be, and rings would fill.
+pub(super) fn kernel_list(
+    plan: &Plan,
+    settings: &Settings,
+    notes: &mut Vec<String>,
+) -> Option<Packed> {
+    if !settings.kernel_symbols {
+        return None;
+    }
+    let data_mappings = plan.side.flags.contains(AttrFlags::MMAP_DATA);
+    let needed = needed(plan.events.iter().filter(|event| !event.carrier), data_mappings)?;
+    synthesize::kernel_list(&settings.sight, &settings.root, needed).unwrap_or_else(|why| {
+        notes.push(format!("the kernel's symbols are not in the recording: {why}"));
+        None
+    })
 }
 
 impl Attrs {

@@ -130,6 +130,7 @@ async fn begin(role: &Role, found: Found, hub: &Hub) -> Result<(u64, Subscriptio
         interval: role.interval,
         allow_skid: role.allow_skid,
         data_mappings: false,
+        kernel_symbols: false,
         ring_pages: None,
         count: None,
         in_kernel: counted.map(Box::new),

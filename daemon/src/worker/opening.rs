@@ -169,6 +169,7 @@ impl Hub {
             scrub,
             every: job.in_kernel.as_ref().map_or(Duration::MAX, |asked| asked.every()),
             rings: job.in_kernel.as_ref().is_none_or(|asked| asked.rings),
+            kernel_symbols: job.kernel_symbols && self.limits.queue.0 >= ROOM_FOR_SYMBOLS,
             sight: granted.as_ref().map_or_else(|| Sight::of_daemon(None), Granted::sight),
             effort: Effort::within(
                 Duration::from_secs(self.limits.attach_seconds.into()),
@@ -272,6 +273,9 @@ impl Hub {
     }
 }
 
+/// A client's queue must have room for the kernel's symbols and for samples
+/// behind them.
+const ROOM_FOR_SYMBOLS: u64 = 4 << 20;
 /// The least sites of a CPU that tables are made to fit for.
 const FEWEST: u32 = 256;
 
