@@ -97,7 +97,7 @@ impl Pipeline {
                 self.end_round()?;
             }
             StreamRecord::Aggregate { event, part } => self.part(decoder, (*event, part))?,
-            StreamRecord::Feature => {
+            StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {
                 self.lookup.symbolizer.recorded(decoder.features());
             }
             _ => {}

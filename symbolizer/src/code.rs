@@ -117,9 +117,10 @@ impl Symbolizer {
         if let Some(reason) = self.kernel.elsewhere(&self.options, &mut self.objects) {
             return Err(CodeError::Place(reason));
         }
-        let symbols =
-            self.kernel.symbols(&self.options, &mut self.objects).map_err(CodeError::Place)?;
-        // Others may lie by now where a module or a BPF program lay then.
+        let symbols = self.kernel.unchanged(ip, &self.options, &mut self.objects);
+        let Some(symbols) = symbols.map_err(CodeError::Place)? else {
+            return Err(CodeError::KernelGone);
+        };
         let name = self.objects.name(object);
         let is_there = match *self.objects.kind(object) {
             Kind::Module => symbols.module(ip).is_some_and(|it| object::module_object(it) == name),

@@ -37,7 +37,7 @@ pub enum Reason {
     },
     /// The list names routines alone.
     #[error(
-        "the kernel's list names no variables (no CONFIG_KALLSYMS_ALL); give the System.map of its build"
+        "the kernel's list names no variables (no CONFIG_KALLSYMS_ALL, or recorded without -d); give the System.map of its build"
     )]
     KernelVariablesUnlisted,
     /// The list that was given is not the recorded kernel's.

@@ -188,6 +188,10 @@ impl Symbolizer {
         if let Some(release) = &features.os_release {
             self.recorded_release(release);
         }
+        if let Some(list) = &features.kernel_list {
+            self.kernel.learn_list(list);
+            self.told += 1;
+        }
         for BuildId { misc, id, path, .. } in features.build_ids.iter().skip(self.built) {
             let of_host = !matches!(misc.cpu_mode(), CpuMode::GuestKernel | CpuMode::GuestUser);
             if of_host && path.starts_with('/') && id.iter().any(|byte| *byte != 0) {

@@ -1,6 +1,8 @@
 //! The grammar that /proc/kallsyms, System.map and `nm -n` share:
 //! `ADDRESS TYPE NAME [MODULE]`, one symbol a line.
 
+use record::KernelList;
+use record::kernel_list::{KernelSymbol, UnpackError};
 use rustc_hash::FxHashMap;
 
 /// One line of a list.
@@ -68,6 +70,9 @@ pub enum ListError {
         /// Its size.
         size: usize,
     },
+    /// What a recording keeps is damaged.
+    #[error(transparent)]
+    Recorded(#[from] UnpackError),
     /// Module numbers are kept in 16 bits.
     #[error("line {line} names the {}th module; that many do not exist", u16::MAX)]
     TooManyModules {
@@ -130,6 +135,27 @@ impl SymbolList {
             (false, 0) => Err(ListError::Hidden),
             (false, _) => Ok(list),
         }
+    }
+
+    /// What a recording keeps of a list.
+    pub(crate) fn recorded(list: KernelList) -> Result<SymbolList, ListError> {
+        let KernelList { modules, symbols, names, .. } = list;
+        match (symbols.first(), symbols.last()) {
+            (None, _) | (_, None) => return Err(ListError::Empty),
+            (_, Some(last)) if last.address == 0 => return Err(ListError::Hidden),
+            _ => {}
+        }
+        let entry = |symbol: KernelSymbol| Entry {
+            address: symbol.address,
+            name: symbol.name,
+            name_length: symbol.length.into(),
+            // Both mean the kernel proper by the same number.
+            module: symbol.module,
+            kind: symbol.kind,
+        };
+        let entries = symbols.into_iter().map(entry).collect();
+        let modules = modules.into_iter().map(|module| module.name.into()).collect();
+        Ok(SymbolList { bytes: names, entries, modules })
     }
 
     pub(crate) fn name(&self, entry: &Entry) -> &[u8] {

@@ -75,6 +75,12 @@ pub enum Note {
         /// Release of the recorded kernel.
         release: Option<String>,
     },
+    /// The recording has symbols of its kernel that cannot be used.
+    #[error("the kernel's symbols in the recording are left out: {why}")]
+    RecordedUnusable {
+        /// What is wrong with them.
+        why: String,
+    },
     /// The list was saved under another boot.
     #[error("{}: saved under another boot ({symbol} at {listed:#x}; here it is at {here:#x}); used as it is", path.display())]
     OtherBoot {
@@ -202,11 +208,7 @@ pub(super) fn table(
     offset: u64,
     extents: &[ModuleExtent],
 ) -> Result<Loaded, KernelError> {
-    let anchors = ANCHORS.into_iter().filter_map(|symbol| {
-        let address = list.address_of(symbol)?.wrapping_add(offset);
-        Some(Anchor { symbol: symbol.to_owned(), address })
-    });
-    let anchors = anchors.collect();
+    let anchors = anchors(&list, offset);
     let listed = list.len();
     if offset != 0 {
         list.entries.retain(|entry| entry.module == Entry::NO_MODULE);
@@ -221,6 +223,14 @@ pub(super) fn table(
         return Err(KernelError::NoText { path });
     }
     Ok(Loaded { symbols, path, anchors, notes })
+}
+
+pub(super) fn anchors(list: &SymbolList, offset: u64) -> Vec<Anchor> {
+    let anchors = ANCHORS.into_iter().filter_map(|symbol| {
+        let address = list.address_of(symbol)?.wrapping_add(offset);
+        Some(Anchor { symbol: symbol.to_owned(), address })
+    });
+    anchors.collect()
 }
 
 fn detect(root: &Path, path: &Path, list: &SymbolList) -> Result<(u64, Option<Note>), KernelError> {

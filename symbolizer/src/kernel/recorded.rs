@@ -2,7 +2,10 @@
 
 use super::list::SymbolList;
 use super::load::{self, Anchor, KernelError, Loaded, Note};
-use std::path::Path;
+use crate::kernel::table::{KernelSymbols, ModuleExtent};
+use record::kernel_list::{KernelModule, Packed};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a recording says about its kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,6 +14,33 @@ pub(crate) struct Recording {
     pub(crate) anchor: Option<Anchor>,
     /// `uname -r`.
     pub(crate) release: Option<String>,
+    /// Its symbols.
+    pub(crate) list: Option<Arc<Packed>>,
+}
+
+/// The symbols that the recording has of its kernel.
+pub(super) fn kept(packed: &Arc<Packed>, anchor: Option<&Anchor>) -> Result<Loaded, String> {
+    let list = packed.unpack().map_err(|error| error.to_string())?;
+    let extents: Vec<ModuleExtent> = list.modules.iter().filter_map(extent).collect();
+    let list = SymbolList::recorded(list).map_err(|error| error.to_string())?;
+    let anchors = load::anchors(&list, 0);
+    if let Some(Anchor { symbol, address }) = anchor
+        && !anchors.iter().any(|known| known.symbol == *symbol && known.address == *address)
+    {
+        return Err(format!("they are of a kernel that has no {symbol} at {address:#x}"));
+    }
+    let symbols = KernelSymbols::recorded(list, packed, &extents);
+    match symbols.is_empty() {
+        true => Err("none of them is of type t, T, w or W".to_owned()),
+        false => {
+            Ok(Loaded { symbols, path: PathBuf::from("the recording"), anchors, notes: Vec::new() })
+        }
+    }
+}
+
+fn extent(module: &KernelModule) -> Option<ModuleExtent> {
+    let KernelModule { name, base, size, .. } = module;
+    (*base != 0).then(|| ModuleExtent { name: name.clone(), base: *base, size: *size })
 }
 
 /// The symbols of a System.map or a saved /proc/kallsyms, moved to where the

@@ -1,8 +1,10 @@
 //! Kernel address -> routine: ranges with explicit ends.
 
 use super::list::{Entry, ListError, SymbolList};
+use record::kernel_list::Packed;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Text memory is given out in whole pages: what a last symbol can at least
 /// reach to when nothing says where it ends.
@@ -30,6 +32,8 @@ pub struct KernelSymbols {
     list: SymbolList,
     /// Added to a listed address to get the run-time address, modulo 2^64.
     offset: u64,
+    /// What the list was unpacked from, where it comes from a recording.
+    recorded: Option<Arc<Packed>>,
     starts: Vec<u64>,
     rest: Vec<Rest>,
     /// Runs of routines of one module, sorted.
@@ -79,7 +83,10 @@ impl KernelSymbols {
     /// # Errors
     /// None that the list did not have when it was read first.
     pub(crate) fn variables(&self) -> Result<Option<KernelSymbols>, ListError> {
-        let mut list = SymbolList::parse(self.list.bytes.clone())?;
+        let mut list = match &self.recorded {
+            Some(packed) => SymbolList::recorded(packed.unpack()?)?,
+            None => SymbolList::parse(self.list.bytes.clone())?,
+        };
         let Some(known) = list.address_of(EVERY_KERNEL_HAS) else { return Ok(None) };
         let is_moved = self.offset != 0;
         list.entries.retain(|entry| {
@@ -98,6 +105,16 @@ impl KernelSymbols {
         KernelSymbols::of(list, offset, extents, choose)
     }
 
+    /// As [`KernelSymbols::with_modules`], of a list that was `packed`.
+    pub(crate) fn recorded(
+        list: SymbolList,
+        packed: &Arc<Packed>,
+        extents: &[ModuleExtent],
+    ) -> KernelSymbols {
+        let recorded = Some(Arc::clone(packed));
+        KernelSymbols { recorded, ..KernelSymbols::with_modules(list, 0, extents) }
+    }
+
     fn of(
         mut list: SymbolList,
         offset: u64,
@@ -111,8 +128,14 @@ impl KernelSymbols {
             let extent = extents.iter().find(|extent| extent.name == **name);
             ends[index] = extent.map(|extent| extent.base..extent.base.saturating_add(extent.size));
         }
-        let mut table =
-            KernelSymbols { list, offset, starts: Vec::new(), rest: Vec::new(), runs: Vec::new() };
+        let mut table = KernelSymbols {
+            list,
+            offset,
+            recorded: None,
+            starts: Vec::new(),
+            rest: Vec::new(),
+            runs: Vec::new(),
+        };
         let mut groups = sorted.chunk_by(|a, b| a.address == b.address).peekable();
         while let Some(group) = groups.next() {
             let Some(chosen) = choose(&table.list, group) else { continue };

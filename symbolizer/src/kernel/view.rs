@@ -6,7 +6,9 @@ use super::recorded::{self, Recording};
 use super::table::KernelSymbols;
 use crate::options::{KernelOffset, KernelSource};
 use crate::{ObjectId, Options, Reason, object::Objects};
+use record::kernel_list::Packed;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The kernel's symbols, read when first needed.
 #[derive(Debug)]
@@ -14,6 +16,9 @@ pub(crate) struct KernelView {
     /// None: addresses are the running kernel's.
     recording: Option<Recording>,
     state: Option<Result<Ready, Reason>>,
+    /// The running kernel's symbols, where `state` has those that the
+    /// recording keeps.
+    live: Option<Result<Ready, Reason>>,
 }
 
 #[derive(Debug)]
@@ -24,6 +29,8 @@ struct Ready {
     /// Objects of the modules, by number.
     modules: Vec<ObjectId>,
     notes: Vec<Note>,
+    /// They are those that the recording keeps.
+    is_kept: bool,
 }
 
 impl Ready {
@@ -38,7 +45,7 @@ impl Ready {
 
 impl KernelView {
     pub(crate) fn new() -> KernelView {
-        KernelView { recording: None, state: None }
+        KernelView { recording: None, state: None, live: None }
     }
 
     /// Addresses come from a recording: without more, nothing tells where
@@ -46,7 +53,7 @@ impl KernelView {
     pub(crate) fn learn_recording(&mut self) {
         if self.recording.is_none() {
             self.recording = Some(Recording::default());
-            self.state = None;
+            self.forget();
         }
     }
 
@@ -59,12 +66,24 @@ impl KernelView {
         self.change(|recording| &mut recording.release, release.to_owned());
     }
 
+    pub(crate) fn learn_list(&mut self, list: &Arc<Packed>) {
+        let same = |known: &Arc<Packed>| Arc::ptr_eq(known, list);
+        let known = self.recording.as_ref().and_then(|recording| recording.list.as_ref());
+        if !known.is_some_and(same) {
+            self.change(|recording| &mut recording.list, Arc::clone(list));
+        }
+    }
+
+    fn forget(&mut self) {
+        (self.state, self.live) = (None, None);
+    }
+
     fn change<T: PartialEq>(&mut self, part: fn(&mut Recording) -> &mut Option<T>, told: T) {
         self.learn_recording();
         let known = self.recording.as_mut().map(part);
         if let Some(known) = known.filter(|known| known.as_ref() != Some(&told)) {
             *known = Some(told);
-            self.state = None;
+            self.forget();
         }
     }
 
@@ -114,7 +133,7 @@ impl KernelView {
             let why = "its symbols come from a file".to_owned();
             return Some(Reason::KernelUnlisted { why });
         }
-        match self.ready(options, objects) {
+        match self.live(options, objects) {
             Err(reason @ (Reason::KernelOtherBoot { .. } | Reason::KernelOtherRelease { .. })) => {
                 Some(reason.clone())
             }
@@ -133,20 +152,56 @@ impl KernelView {
         }
     }
 
-    /// The variables of the list that names the routines.
+    /// What lies in the running kernel where the recorded one had the same.
+    /// Others may lie by now where a module or a BPF program lay then.
+    pub(crate) fn unchanged(
+        &mut self,
+        address: u64,
+        options: &Options,
+        objects: &mut Objects,
+    ) -> Result<Option<&KernelSymbols>, Reason> {
+        let found = |symbols: &KernelSymbols| {
+            symbols.find(address).map(|routine| (routine.start, routine.name.to_vec()))
+        };
+        let ready = self.ready(options, objects).map_err(|reason| reason.clone())?;
+        let then = ready.is_kept.then(|| found(&ready.symbols));
+        let live = self.live(options, objects).map_err(|reason| reason.clone())?;
+        let same = then.is_none_or(|then| then == found(&live.symbols));
+        Ok(same.then_some(&live.symbols))
+    }
+
+    /// The running kernel's symbols, if it is the recorded one; those of a
+    /// file when one was given.
+    fn live(
+        &mut self,
+        options: &Options,
+        objects: &mut Objects,
+    ) -> Result<&mut Ready, &mut Reason> {
+        let is_kept = matches!(self.ready(options, objects), Ok(ready) if ready.is_kept);
+        if !is_kept {
+            return self.ready(options, objects);
+        }
+        let recording =
+            self.recording.as_ref().map(|recording| Recording { list: None, ..recording.clone() });
+        let load = || Ready::load(options, recording.as_ref(), objects);
+        self.live.get_or_insert_with(load).as_mut()
+    }
+
+    /// The variables of the list that names the routines; of the running
+    /// kernel's where the recording has none.
     pub(crate) fn variables(
         &mut self,
         options: &Options,
         objects: &mut Objects,
     ) -> Result<&KernelSymbols, Reason> {
         let ready = self.ready(options, objects).map_err(|reason| reason.clone())?;
-        let (symbols, variables) = (&ready.symbols, &mut ready.variables);
-        let known = variables.get_or_insert_with(|| match symbols.variables() {
-            Ok(Some(variables)) => Ok(variables),
-            Ok(None) => Err(Reason::KernelVariablesUnlisted),
-            Err(error) => Err(Reason::KernelUnlisted { why: error.to_string() }),
-        });
-        known.as_ref().map_err(Clone::clone)
+        let lacks = ready.is_kept
+            && ready.listed_variables().is_err_and(|why| why == Reason::KernelVariablesUnlisted);
+        let ready = match lacks {
+            true => self.live(options, objects).map_err(|_| Reason::KernelVariablesUnlisted)?,
+            false => self.ready(options, objects).map_err(|reason| reason.clone())?,
+        };
+        ready.listed_variables()
     }
 
     fn ready(
@@ -155,19 +210,54 @@ impl KernelView {
         objects: &mut Objects,
     ) -> Result<&mut Ready, &mut Reason> {
         let recording = self.recording.as_ref();
-        self.state
-            .get_or_insert_with(|| {
-                let loaded = load(options, recording)?;
-                let modules =
-                    loaded.symbols.modules().iter().map(|name| objects.module(name)).collect();
-                let (symbols, notes) = (loaded.symbols, loaded.notes);
-                Ok(Ready { symbols, variables: None, modules, notes })
-            })
-            .as_mut()
+        let load = || Ready::load(options, recording, objects);
+        self.state.get_or_insert_with(load).as_mut()
     }
 }
 
-fn load(options: &Options, recording: Option<&Recording>) -> Result<Loaded, Reason> {
+impl Ready {
+    fn load(
+        options: &Options,
+        recording: Option<&Recording>,
+        objects: &mut Objects,
+    ) -> Result<Ready, Reason> {
+        let (loaded, is_kept) = load(options, recording)?;
+        let modules = loaded.symbols.modules().iter().map(|name| objects.module(name)).collect();
+        let (symbols, notes) = (loaded.symbols, loaded.notes);
+        Ok(Ready { symbols, variables: None, modules, notes, is_kept })
+    }
+
+    fn listed_variables(&mut self) -> Result<&KernelSymbols, Reason> {
+        let ready = self;
+        let (symbols, variables) = (&ready.symbols, &mut ready.variables);
+        let known = variables.get_or_insert_with(|| match symbols.variables() {
+            Ok(Some(variables)) => Ok(variables),
+            Ok(None) => Err(Reason::KernelVariablesUnlisted),
+            Err(error) => Err(Reason::KernelUnlisted { why: error.to_string() }),
+        });
+        known.as_ref().map_err(Clone::clone)
+    }
+}
+
+/// The symbols, and whether they are those that the recording keeps.
+fn load(options: &Options, recording: Option<&Recording>) -> Result<(Loaded, bool), Reason> {
+    let list = recording.and_then(|recording| recording.list.as_ref());
+    let (KernelSource::Running, Some(recording), Some(list)) = (&options.kernel, recording, list)
+    else {
+        return load_elsewhere(options, recording).map(|loaded| (loaded, false));
+    };
+    match recorded::kept(list, recording.anchor.as_ref()) {
+        Ok(loaded) => Ok((loaded, true)),
+        Err(why) => {
+            let mut loaded = load_elsewhere(options, Some(recording))?;
+            loaded.notes.push(Note::RecordedUnusable { why });
+            Ok((loaded, false))
+        }
+    }
+}
+
+/// From other than the recording.
+fn load_elsewhere(options: &Options, recording: Option<&Recording>) -> Result<Loaded, Reason> {
     let root = &options.root;
     match (&options.kernel, recording) {
         (KernelSource::None, _) => Err(Reason::KernelUnlisted { why: "not asked for".to_owned() }),
@@ -178,7 +268,7 @@ fn load(options: &Options, recording: Option<&Recording>) -> Result<Loaded, Reas
             load::load_file(root, path, *offset).map_err(failed)
         }
         (KernelSource::Running, None) => running(root),
-        (KernelSource::Running, Some(Recording { anchor, release })) => {
+        (KernelSource::Running, Some(Recording { anchor, release, .. })) => {
             let here = load::release(root);
             if let Some(recorded) = release.as_ref().filter(|&recorded| *recorded != here) {
                 return Err(Reason::KernelOtherRelease { recorded: recorded.clone(), here });

@@ -4,6 +4,12 @@ use super::*;
 use std::fs;
 use std::path::PathBuf;
 
+use crate::{Options, Symbolizer};
+use record::kernel_list::KernelSymbol;
+use record::side::{FileIdentity, Mapping};
+use record::stream::Features;
+use record::{CpuMode, KernelList, Misc, Pid, SampleId, SideRecord, Task, Tid, Time};
+
 const LINKED: u64 = 0xffff_ffff_8100_0000;
 const MOVED: u64 = 0x1e20_0000;
 
@@ -39,7 +45,7 @@ impl Machine {
         fs::write(self.path(name), list).unwrap();
         let anchor = (anchor != 0).then(|| Anchor { symbol: "_text".to_owned(), address: anchor });
         let release = (!release.is_empty()).then(|| release.to_owned());
-        load(self.0.path(), &self.path(name), &Recording { anchor, release })
+        load(self.0.path(), &self.path(name), &Recording { anchor, release, list: None })
     }
 }
 
@@ -109,4 +115,133 @@ fn a_recording_without_an_anchor_moves_nothing() {
     refused(machine.load(linked, 0, "6.1.0"), "does not say where");
     let saved = ("saved", &*kernel(LINKED + 0x20_0000, 0));
     assert!(alpha_is_at(&machine.load(saved, 0, "6.1.0").unwrap(), LINKED + 0x20_0101));
+}
+
+/// A list as a recorder keeps it.
+fn packed(kallsyms: &str) -> (KernelList, Arc<Packed>) {
+    let listed = SymbolList::parse(kallsyms.as_bytes().to_vec()).unwrap();
+    let mut list = KernelList::default();
+    for name in &listed.modules {
+        let name = name.to_vec();
+        list.modules.push(KernelModule { name, ..KernelModule::default() });
+    }
+    for entry in &listed.entries {
+        let (start, name) = (list.names.len(), listed.name(entry));
+        list.names.extend_from_slice(name);
+        list.names.push(b'\n');
+        list.symbols.push(KernelSymbol {
+            address: entry.address,
+            name: u32::try_from(start).unwrap(),
+            length: u16::try_from(name.len()).unwrap(),
+            module: entry.module,
+            kind: entry.kind,
+        });
+    }
+    list.keep_code();
+    let packed = Arc::new(list.pack().unwrap());
+    (list, packed)
+}
+
+/// A symbolizer for what was recorded under `kernel(MOVED + LINKED, 0)`, read
+/// on `machine`.
+fn reader(machine: &Machine, list: Option<&Arc<Packed>>) -> Symbolizer {
+    let options = Options { root: machine.0.path().to_owned(), ..Options::default() };
+    let mut symbolizer = Symbolizer::new(options);
+    let features = Features {
+        os_release: Some("6.1.0".to_owned()),
+        kernel_list: list.map(Arc::clone),
+        ..Features::default()
+    };
+    symbolizer.recorded(&features);
+    let mapping = Mapping {
+        task: Task { pid: Pid(-1), tid: Tid(0) },
+        start: LINKED + MOVED,
+        length: 0x300,
+        page_offset: LINKED + MOVED,
+        file: FileIdentity::Unknown,
+        protection: None,
+        flags: None,
+        path: b"[kernel.kallsyms]_text",
+    };
+    symbolizer.side(Misc(1), &SideRecord::Mmap(mapping), &SampleId::default());
+    symbolizer
+}
+
+fn named(symbolizer: &mut Symbolizer, address: u64) -> String {
+    let place = symbolizer.place(CpuMode::Kernel, Pid(1), address, Time(1));
+    let object = symbolizer.object_name(place.object).to_owned();
+    format!("{} {object}", symbolizer.resolve(place).text())
+}
+
+#[test]
+fn a_recording_that_keeps_its_kernels_symbols_is_read_anywhere() {
+    let here = LINKED + MOVED;
+    let module = here + 0x20_0000;
+    let whole = format!("{}{module:x} t probe\t[loop]\n", kernel(here, 0));
+    let (_, list) = packed(&whole);
+    let machines = [
+        ("the same boot", Machine::new(&whole)),
+        ("another boot", Machine::new(&kernel(LINKED, 0))),
+        ("another kernel", Machine::new(&kernel(here, 0x40))),
+        ("hidden addresses", Machine::new("0000000000000000 T _text\n")),
+        ("no list", Machine::new("")),
+    ];
+    for (machine, there) in &machines {
+        let mut symbolizer = reader(there, Some(&list));
+        assert_eq!(named(&mut symbolizer, here + 0x1ff), "alpha [kernel]", "{machine}");
+        assert_eq!(named(&mut symbolizer, here + 0x200), "beta [kernel]", "{machine}");
+        assert_eq!(named(&mut symbolizer, here + 0x300), "[between-symbols] [kernel]");
+        assert_eq!(named(&mut symbolizer, module + 1), "probe [loop]", "{machine}");
+        assert_eq!(symbolizer.notes(), &[]);
+        let mut without = reader(there, None);
+        let names = named(&mut without, here + 0x1ff) == "alpha [kernel]";
+        assert_eq!(names, matches!(*machine, "the same boot" | "another kernel"), "{machine}");
+    }
+}
+
+/// Which kernel's code this machine runs is not told by what was recorded.
+#[test]
+fn code_is_not_read_from_another_kernel_than_the_recorded_one() {
+    let here = LINKED + MOVED;
+    let (_, list) = packed(&kernel(here, 0));
+    let code = |there: Machine| {
+        let mut symbolizer = reader(&there, Some(&list));
+        symbolizer.code(CpuMode::Kernel, Pid(1), (here + 0x101, Time(1))).unwrap_err().to_string()
+    };
+    let error = code(Machine::new(&kernel(LINKED, 0)));
+    assert!(error.contains("another boot"), "{error}");
+    // The same boot as far as anything tells; another routine is there now.
+    let changed = kernel(here, 0).replace("alpha", "gamma");
+    let error = code(Machine::new(&changed));
+    assert!(!error.contains("kcore"), "{error}");
+    let error = code(Machine::new(&kernel(here, 0)));
+    assert!(error.contains("kcore"), "{error}");
+}
+
+#[test]
+fn symbols_that_are_not_the_recorded_kernels_are_said_and_left() {
+    let here = LINKED + MOVED;
+    let (_, list) = packed(&kernel(LINKED, 0));
+    let machine = Machine::new(&kernel(here, 0));
+    let mut symbolizer = reader(&machine, Some(&list));
+    assert_eq!(named(&mut symbolizer, here + 0x100), "alpha [kernel]");
+    let notes: Vec<String> = symbolizer.notes().iter().map(ToString::to_string).collect();
+    assert!(notes.iter().any(|note| note.contains("left out")), "{notes:?}");
+}
+
+/// What is not kept names nothing.
+#[test]
+fn all_of_the_running_kernels_names_are_kept() {
+    let Ok(text) = fs::read_to_string("/proc/kallsyms") else { return };
+    let Ok(list) = SymbolList::parse(text.clone().into_bytes()) else {
+        eprintln!("skipped: /proc/kallsyms shows no addresses");
+        return;
+    };
+    let whole = KernelSymbols::with_modules(list, 0, &[]);
+    let (_, packed) = packed(&text);
+    let kept = kept(&packed, None).unwrap().symbols;
+    assert_eq!(kept.len(), whole.len());
+    for index in 0..whole.len() {
+        assert_eq!(kept.routine(index), whole.routine(index));
+    }
 }
