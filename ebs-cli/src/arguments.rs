@@ -170,6 +170,10 @@ pub struct SampleArguments {
     /// Records where the heap, stacks and files lie, too, for reports --by variable or data.
     #[arg(short, long)]
     pub data: bool,
+    /// Keeps the kernel's symbols out of the stream that -o FILE.data writes, where they name the
+    /// kernel's addresses on other boots and machines.
+    #[arg(long)]
+    pub no_kallsyms: bool,
     /// Stops sampling after so many records; `all` never does [default: 2000; counted in the kernel:
     /// all].
     #[arg(short, long, value_name = "COUNT", allow_negative_numbers = true)]

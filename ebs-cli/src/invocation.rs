@@ -70,6 +70,8 @@ pub struct Job {
     pub count: Option<u64>,
     /// What is written, and where.
     pub output: Output,
+    /// The kernel's symbols are kept in the stream.
+    pub kernel_symbols: bool,
 }
 
 /// A plan to print.
@@ -236,7 +238,9 @@ fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
     }
     let emulation = Emulation::new(&arguments.emulation)?;
     let serving = Serving::new(&arguments.serving);
-    Ok(Job { request, emulation, serving, in_kernel: how, command, count, output })
+    let kernel_symbols = matches!(output, Output::Stream(_)) && !arguments.no_kallsyms;
+    let in_kernel = how;
+    Ok(Job { request, emulation, serving, in_kernel, command, count, output, kernel_symbols })
 }
 
 fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {

@@ -99,8 +99,12 @@ pub fn sample(job: &Job) -> Result<u8> {
 
 /// Opens the session of whoever is to count.
 fn open(job: &Job, facts: &Facts) -> Result<Box<dyn Sampling>> {
-    let mut settings =
-        Settings { command: job.command.clone(), count: job.count, ..Settings::default() };
+    let mut settings = Settings {
+        command: job.command.clone(),
+        count: job.count,
+        kernel_symbols: job.kernel_symbols,
+        ..Settings::default()
+    };
     if let Some(in_kernel) = &job.in_kernel {
         (settings.every, settings.rings) = (in_kernel.every, in_kernel.rings);
     }

@@ -106,7 +106,7 @@ impl<P: Printer> Lines<P> {
                 self.printer.side(*misc, record, id);
                 self.order.side(decoder, record, id.time);
             }
-            StreamRecord::Feature => {
+            StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {
                 if let Some(sifter) = &mut self.sifter {
                     sifter.machine(decoder.features());
                 }

@@ -24,6 +24,8 @@ mod convert;
 mod daemon;
 /// Samples counted, or picked, by a program in the kernel.
 mod in_kernel;
+/// The kernel's names in recordings.
+mod kernel_symbols;
 /// Delivered and lost together are what the kernel counted.
 mod loss;
 /// Types of a CPU's PMU, where there is one and where not.

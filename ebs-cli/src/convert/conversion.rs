@@ -117,7 +117,14 @@ impl Conversion {
                 Ok(())
             }
             Verdict::LeftOut => {
-                self.left_out.note(kind.to_string());
+                match record {
+                    // Of many records one is told.
+                    StreamRecord::KernelList { is_whole: false } => {}
+                    StreamRecord::KernelList { .. } => {
+                        self.left_out.note("the kernel's symbols".to_owned());
+                    }
+                    _ => self.left_out.note(kind.to_string()),
+                }
                 Ok(())
             }
         }
