@@ -140,6 +140,92 @@ fn counts_equal_sort_and_uniq() {
     assert_eq!(scene.out(&["-s", "kernel", "--count"], &input), expected);
 }
 
+/// Some megabytes of every shape of line: more than one piece for a thread.
+#[test]
+fn any_number_of_threads_and_a_pipe_give_the_same_output() {
+    let scene = Scene::new();
+    let mut input = String::new();
+    for step in 0..300_000_u64 {
+        let address = 0xffff_ffff_9a00_0000 + step.wrapping_mul(7919) % 0x500;
+        match step % 1000 {
+            0 => input.push_str(&format!("0x{address:X} x\n")),
+            1 => input.push_str(&format!("# {step}\n{}\n\n", step % 3000)),
+            2 if step > 250_000 => input.push_str("main+0x5\n"),
+            _ => input.push_str(&format!("{address:016x}\n")),
+        }
+    }
+    scene.write("eips", &input);
+    for more in [&[][..], &["--offset"], &["--count"], &["--count", "--by", "routine"]] {
+        let words = [&["-s", "kernel"], more].concat();
+        let from_pipe = Command::new("sh")
+            .args(["-c", "cat eips | exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_eip2r")])
+            .args(&words)
+            .current_dir(scene.0.path())
+            .output()
+            .unwrap();
+        assert_eq!(from_pipe.status.code(), Some(1));
+        let said = text(&from_pipe.stderr).replace("stdin", "eips");
+        for threads in ["1", "2", "7"] {
+            let words = [&words[..], &["--threads", threads, "eips"]].concat();
+            let from_file = scene.run(&words, b"");
+            assert!(from_file.stdout == from_pipe.stdout, "{words:?}");
+            assert_eq!(text(&from_file.stderr), said, "{words:?}");
+        }
+    }
+}
+
+#[test]
+fn link_time_addresses_of_one_file() {
+    let scene = Scene::new();
+    let program = std::env::current_exe().unwrap();
+    let program = program.to_str().unwrap();
+    let symbols = symbolizer::ElfSymbols::parse(&std::fs::read(program).unwrap()).unwrap();
+    let name = "eip2r::link_time_addresses_of_one_file";
+    let routine = symbols.routines().find(|(_, routine)| routine.name == name);
+    let (stretch, _) = routine.expect("a test has its own name");
+    let input = format!("{:x}\n0\n", stretch.start);
+    let named = format!("{:016x} {name}\n0000000000000000 [beyond-symbols]\n", stretch.start);
+    assert_eq!(scene.out(&["-e", program], &input), named);
+    let counted = format!(
+        "      1 0000000000000000 [beyond-symbols]\n      1 {:016x} {name}\n",
+        stretch.start
+    );
+    assert_eq!(scene.out(&["-e", program, "--count"], &input), counted);
+    for refused in [&["-e", program, "-m", "1"][..], &["-e", program, "-s", "kernel"], &["--json"]]
+    {
+        assert_eq!(scene.run(refused, b"").status.code(), Some(2), "{refused:?}");
+    }
+    scene.write("text", "no program");
+    for (file, said) in [("text", "is no ELF file"), ("absent", "cannot open absent")] {
+        let output = scene.run(&["-e", file], b"");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn lines_and_inlined_callers_of_one_file() {
+    let scene = Scene::new();
+    let program = std::env::current_exe().unwrap();
+    let program = program.to_str().unwrap();
+    let symbols = symbolizer::ElfSymbols::parse(&std::fs::read(program).unwrap()).unwrap();
+    let name = "eip2r::lines_and_inlined_callers_of_one_file";
+    let (stretch, _) = symbols.routines().find(|(_, routine)| routine.name == name).unwrap();
+    let input = format!("# kept\n{:x}\n{0:x}\n", stretch.start);
+    let listed = scene.out(&["-l", "-e", program], &input);
+    let lines: Vec<&str> = listed.lines().collect();
+    assert_eq!((lines[0], lines.len()), ("# kept", 3), "{listed}");
+    assert_eq!(lines[1], lines[2]);
+    assert!(lines[1].starts_with(&format!("{:016x} ", stretch.start)), "{listed}");
+    assert!(lines[1].contains("lines_and_inlined_callers_of_one_file at "), "{listed}");
+    let json = scene.out(&["-l", "--json", "-e", program], &input);
+    assert_eq!(json.lines().count(), 2, "{json}");
+    assert!(
+        json.starts_with(&format!("{{\"address\":\"{:#x}\",\"frames\":[{{", stretch.start)),
+        "{json}"
+    );
+}
+
 #[test]
 fn lines_that_are_no_numbers_are_counted_and_quoted() {
     let scene = Scene::new();

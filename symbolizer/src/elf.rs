@@ -122,6 +122,11 @@ impl ElfSymbols {
         })
     }
 
+    /// The same stretches without the routines.
+    pub fn stretches(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.ranges.iter().map(|(stretch, _)| stretch)
+    }
+
     /// Width of its code; None when it is no x86 code.
     pub(crate) fn bits(&self) -> Option<u32> {
         self.head.bits()

@@ -403,8 +403,12 @@ impl Symbolizer {
     /// Where the kernel's routines lie, in address order: a stretch for the
     /// kernel proper, one for each module. Or why they are not known.
     pub fn kernel_extents(&mut self) -> Result<Vec<Range<u64>>, Reason> {
-        let symbols = self.kernel.symbols(&self.options, &mut self.objects)?;
-        Ok(symbols.extents().collect())
+        Ok(self.kernel_symbols()?.extents().collect())
+    }
+
+    /// The kernel's routines by themselves. Or why they are not known.
+    pub fn kernel_symbols(&mut self) -> Result<&KernelSymbols, Reason> {
+        self.kernel.symbols(&self.options, &mut self.objects)
     }
 
     /// What the user should know about the kernel symbols in use; empty

@@ -25,10 +25,13 @@ Examples:
   eip2r -s kallsyms.saved eips              a copy of /proc/kallsyms serves as well
   eip2r -m 1234 eips                        user addresses of the running process 1234
   eip2r -m maps.saved eips                  ... of a copy of its /proc/PID/maps
+  eip2r -e vmlinux eips                     addresses that vmlinux was linked for
+  eip2r -l -e a.out eips                    their source lines and inlined callers, too
 
 A line of input is a hexadecimal number, with or without 0x; what follows it is ignored. Lines that
 start with # and blank lines are passed on. A line of output is the address in 16 digits and the
 routine, or in brackets why there is none; how often each reason occurred is said on stderr.
+With -l it ends with the source line, and a line for each caller that it was inlined into follows.
 
 Without -s the names of the running kernel's /proc/kallsyms are used, and if kptr_restrict hides
 them those of /boot/System.map-RELEASE. When KASLR moved the kernel away from where a System.map
@@ -60,6 +63,18 @@ pub struct Arguments {
     #[arg(value_parser = parse_offset)]
     pub kaslr_offset: Option<u64>,
 
+    /// Addresses are those that this ELF file was linked for: a program, library, vmlinux, debug file.
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["maps", "system_map"])]
+    pub executable: Option<PathBuf>,
+
+    /// Add source lines, and the callers that a routine was inlined into: from debug info.
+    #[arg(short, long, conflicts_with = "count")]
+    pub lines: bool,
+
+    /// With --lines: a JSON object for each line of input.
+    #[arg(long, requires = "lines")]
+    pub json: bool,
+
     /// Where the output goes instead of stdout.
     #[arg(short, long, value_name = "OUTPUT_FILE")]
     pub output: Option<PathBuf>,
@@ -76,9 +91,22 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "KEY", default_value = "address", requires = "count")]
     pub by: By,
 
+    /// Threads that read EIP_FILE, if it is a regular file [default: one a CPU]. The output is the
+    /// same. --count by address takes one.
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+
     /// File of instruction pointers; stdin when absent or -.
     #[arg(value_name = "EIP_FILE")]
     pub eip_file: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// As many as were asked for, else as there are CPUs to run on.
+    pub(super) fn threads(&self) -> NonZeroUsize {
+        let one_a_cpu = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.threads.unwrap_or_else(one_a_cpu)
+    }
 }
 
 /// What is counted.

@@ -36,22 +36,17 @@ pub(super) struct Input<R> {
 }
 
 /// Opens `path`, or stdin for none and for `-`.
-pub(super) fn open(path: Option<&Path>) -> io::Result<Input<File>> {
+pub(super) fn open(path: Option<&Path>) -> io::Result<File> {
     let file = match path {
         Some(path) if path.as_os_str() != "-" => File::open(path)?,
         _ => File::from(io::stdin().as_fd().try_clone_to_owned()?),
     };
     // Refused beyond the user's limit, and on what is no pipe: slower, not wrong.
     let _ = rustix::pipe::fcntl_setpipe_size(&file, PIPE);
-    Ok(Input::new(file))
+    Ok(file)
 }
 
 impl<R: Read> Input<R> {
-    /// What is read from.
-    pub(super) fn source(&self) -> &R {
-        &self.source
-    }
-
     pub(super) fn new(source: R) -> Input<R> {
         let buffer = vec![0; CARRY + PAGE + READ];
         let landing = CARRY + buffer[CARRY..].as_ptr().align_offset(PAGE).min(PAGE);

@@ -1,6 +1,7 @@
 //! The number in a line.
 
 use super::input::LONGEST;
+use super::sys;
 
 /// What a line holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,10 @@ impl<'a> Lines<'a> {
         let mut count = 0;
         if self.position != 0 {
             return 0;
+        }
+        if let Some(pairs) = sys::pairs(self.block, addresses) {
+            self.block = &self.block[17 * pairs..];
+            count = pairs;
         }
         while let (Some(line), Some(address)) =
             (self.block.first_chunk::<17>(), addresses.get_mut(count))
@@ -165,7 +170,48 @@ mod tests {
         }
     }
 
+    /// Cuts `text` by the quickest way there is, `most` lines at a time, and
+    /// by the slowest.
+    fn both_ways(text: &[u8], most: usize) -> (Vec<Line<'_>>, Vec<Line<'_>>) {
+        let mut quick = Vec::new();
+        let mut lines = Lines::new(text, 0);
+        let mut addresses = vec![0; most];
+        loop {
+            let plain = lines.plain(&mut addresses);
+            quick.extend(addresses[..plain].iter().map(|&address| Line::Address(address)));
+            match lines.next() {
+                Some(line) => quick.push(line),
+                None => break,
+            }
+        }
+        let slow = text.split_inclusive(|&byte| byte == b'\n');
+        (quick, slow.map(|line| super::read(&line[..line.len() - 1], 0)).collect())
+    }
+
+    #[test]
+    fn every_byte_at_every_place_of_a_pair_of_lines() {
+        let lines = *b"0123456789abcdef\nFEDCBA9876543210\nffffffff81000000\n";
+        for place in 0..lines.len() - 1 {
+            for byte in 0..=255 {
+                let mut lines = lines;
+                lines[place] = byte;
+                let (quick, slow) = both_ways(&lines, 8);
+                assert_eq!(quick, slow, "{byte} at {place}");
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn every_way_cuts_ragged_text_alike(
+            words in prop::collection::vec("[0-9a-fA-F]{16}|[0-9a-fA-F]{1,17}|0x[0-9a-f]{16}|[0-9a-f]{16} .{0,3}|#.{0,20}|", 0..60),
+            most in 1_usize..9,
+        ) {
+            let text: String = words.iter().map(|word| format!("{}\n", word.replace('\n', " "))).collect();
+            let (quick, slow) = both_ways(text.as_bytes(), most);
+            prop_assert_eq!(quick, slow);
+        }
+
         #[test]
         fn the_quick_way_equals_the_slow_one(bytes: [u8; 16], upper: bool, number: u64) {
             let mut line = [b'\n'; 17];

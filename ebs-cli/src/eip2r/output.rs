@@ -51,6 +51,12 @@ impl Output {
         if self.buffer.len() >= PIECE { self.flush() } else { Ok(()) }
     }
 
+    /// Writes what was put together elsewhere.
+    pub(super) fn write(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.flush()?;
+        self.file.write_all(piece)
+    }
+
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.file.write_all(&self.buffer)?;
         self.buffer.clear();

@@ -1,14 +1,18 @@
 //! The command from start to exit status.
 
 use super::arguments::Arguments;
+use super::bad_lines::BadLines;
+use super::line_source::LineSource;
 use super::names::Names;
 use super::output::{Output, OutputError};
-use super::{histogram, input, listing};
+use super::{frames, histogram, input, listing};
 use crate::causes;
 use anyhow::Context;
 use clap::Parser;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 /// How lines are read and written.
@@ -18,30 +22,8 @@ pub(super) struct Format {
     pub(super) position: usize,
     /// Whether routines get an offset.
     pub(super) offset: bool,
-}
-
-/// Lines seen, and those without a number.
-#[derive(Debug, Default)]
-pub(super) struct BadLines {
-    lines: u64,
-    bad: u64,
-    /// Number, counted from 1, and text of the first.
-    first: Option<(u64, String)>,
-}
-
-impl BadLines {
-    #[inline]
-    pub(super) fn good(&mut self, lines: usize) {
-        self.lines += lines as u64;
-    }
-
-    #[cold]
-    pub(super) fn bad(&mut self, line: &[u8]) {
-        self.lines += 1;
-        self.bad += 1;
-        let text = || String::from_utf8_lossy(&line[..line.len().min(60)]).escape_debug().collect();
-        self.first.get_or_insert_with(|| (self.lines, text()));
-    }
+    /// How many threads may read one file.
+    pub(super) threads: NonZeroUsize,
 }
 
 /// Runs the command; `words` start with the program's name.
@@ -79,20 +61,21 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let file = arguments.eip_file.as_deref();
     let shown = file.map_or("stdin".into(), |file| file.display().to_string());
-    let mut input = input::open(file).with_context(|| format!("cannot open {shown}"))?;
-    let mut names = Names::new(arguments)?;
-    let path = arguments.output.as_deref();
-    let mut output = Output::open(path, input.source()).with_context(|| {
-        let path = path.map_or("stdout".into(), |path| path.display().to_string());
-        format!("cannot write {path}")
-    })?;
-    let format = Format { position: arguments.position.get() - 1, offset: arguments.offset };
-    let bad = match arguments.count {
-        true => histogram::print(&mut input, &mut output, &mut names, (format, arguments.by))?,
-        false => listing::print(&mut input, &mut output, &mut names, format)?,
+    let input = input::open(file).with_context(|| format!("cannot open {shown}"))?;
+    let bad = match arguments.lines {
+        true => {
+            let mut lines = LineSource::open(arguments)?;
+            frames::print(&input, &mut open_output(arguments, &input)?, &mut lines, arguments)?
+        }
+        false => {
+            let mut names = Names::new(arguments)?;
+            let mut output = open_output(arguments, &input)?;
+            let bad = name(arguments, &input, &mut output, &mut names)?;
+            output.flush().context("cannot write the output")?;
+            names.report()?;
+            bad
+        }
     };
-    output.flush().context("cannot write the output")?;
-    names.report()?;
     let Some((number, text)) = bad.first else { return Ok(true) };
     let lines = if bad.bad == 1 { "line holds" } else { "lines hold" };
     writeln!(
@@ -102,4 +85,26 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         arguments.position,
     )?;
     Ok(false)
+}
+
+fn open_output(arguments: &Arguments, input: &File) -> anyhow::Result<Output> {
+    let path = arguments.output.as_deref();
+    Output::open(path, input).with_context(|| {
+        let path = path.map_or("stdout".into(), |path| path.display().to_string());
+        format!("cannot write {path}")
+    })
+}
+
+fn name(
+    arguments: &Arguments,
+    input: &File,
+    output: &mut Output,
+    names: &mut Names,
+) -> anyhow::Result<BadLines> {
+    let position = arguments.position.get() - 1;
+    let format = Format { position, offset: arguments.offset, threads: arguments.threads() };
+    match arguments.count {
+        true => histogram::print(input, output, names, (format, arguments.by)),
+        false => listing::print(input, output, names, format),
+    }
 }

@@ -1,0 +1,143 @@
+//! Frames as a user sees them.
+
+use super::output::push_address;
+use serde::Serialize;
+use std::io::Write;
+use symbolizer::{Frame, Frames, Reason};
+
+/// How frames are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// As `addr2line -a -f -i -p` does, with columns.
+    Text,
+    /// An object a line.
+    Json,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    address: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    frames: Vec<ShownFrame<'a>>,
+}
+
+#[derive(Serialize)]
+struct ShownFrame<'a> {
+    routine: Option<&'a str>,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    column: Option<u32>,
+    inlined: bool,
+}
+
+/// Appends the answer of one address.
+pub(super) fn push(out: &mut Vec<u8>, address: u64, found: Result<&Frames, &Reason>, style: Style) {
+    match style {
+        Style::Text => push_text(out, address, found),
+        Style::Json => push_json(out, address, found),
+    }
+}
+
+fn push_text(out: &mut Vec<u8>, address: u64, found: Result<&Frames, &Reason>) {
+    push_address(out, address);
+    out.push(b' ');
+    match found {
+        Err(reason) => {
+            out.extend_from_slice(reason.tag().as_bytes());
+            out.push(b'\n');
+        }
+        Ok(frames) => {
+            for (index, frame) in frames.frames.iter().enumerate() {
+                if index > 0 {
+                    out.extend_from_slice(b" (inlined by) ");
+                }
+                push_frame(out, frame);
+            }
+        }
+    }
+}
+
+fn push_frame(out: &mut Vec<u8>, frame: &Frame) {
+    out.extend_from_slice(frame.name.as_deref().unwrap_or("??").as_bytes());
+    out.extend_from_slice(b" at ");
+    // A Vec takes everything.
+    let _ = match &frame.source {
+        None => writeln!(out, "??:0"),
+        Some(source) if source.column == 0 => writeln!(out, "{}:{}", source.file, source.line),
+        Some(source) => writeln!(out, "{}:{}:{}", source.file, source.line, source.column),
+    };
+}
+
+fn push_json(out: &mut Vec<u8>, address: u64, found: Result<&Frames, &Reason>) {
+    let shown = Shown {
+        address: format!("{address:#x}"),
+        reason: found.err().map(ToString::to_string),
+        frames: found.map_or(Vec::new(), |frames| frames.frames.iter().map(shown_frame).collect()),
+    };
+    // Strings and numbers can always be written, and a Vec takes everything.
+    let _ = serde_json::to_writer(&mut *out, &shown);
+    out.push(b'\n');
+}
+
+fn shown_frame(frame: &Frame) -> ShownFrame<'_> {
+    let source = frame.source.as_ref();
+    let known = |number: u32| (number != 0).then_some(number);
+    ShownFrame {
+        routine: frame.name.as_deref(),
+        file: source.map(|source| &*source.file),
+        line: source.and_then(|source| known(source.line)),
+        column: source.and_then(|source| known(source.column)),
+        inlined: frame.inlined,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use symbolizer::{Depth, Source};
+
+    fn text(style: Style) -> String {
+        let frame = |name: Option<&str>, line, column, inlined| Frame {
+            name: name.map(Into::into),
+            source: (line > 0).then(|| Source { file: "/s/a.c".into(), line, column }),
+            inlined,
+        };
+        let frames = Frames {
+            frames: [
+                frame(Some("leaf"), 3, 7, true),
+                frame(None, 9, 0, true),
+                frame(Some("main"), 0, 0, false),
+            ]
+            .into(),
+            depth: Depth::Debug,
+        };
+        let reason = Reason::BetweenSymbols { object: "prog".to_owned() };
+        let mut out = Vec::new();
+        push(&mut out, 0x1234, Ok(&frames), style);
+        push(&mut out, 5, Err(&reason), style);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn callers_follow_what_was_inlined_into_them() {
+        let expected = "\
+0000000000001234 leaf at /s/a.c:3:7
+ (inlined by) ?? at /s/a.c:9
+ (inlined by) main at ??:0
+0000000000000005 [between-symbols]
+";
+        assert_eq!(text(Style::Text), expected);
+    }
+
+    #[test]
+    fn json_has_an_object_for_each_address() {
+        let all = text(Style::Json);
+        let lines: Vec<serde_json::Value> =
+            all.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(lines[0]["frames"][0]["column"], 7);
+        assert_eq!(lines[0]["frames"][2]["line"], serde_json::Value::Null);
+        assert!(lines[1]["reason"].as_str().unwrap().contains("prog"), "{all}");
+    }
+}
