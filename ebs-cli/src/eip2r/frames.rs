@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::ops::Range;
-use symbolizer::{Depth, Frames};
+use symbolizer::Depth;
 
 /// Bytes of a regular file that are one chunk; of a pipe it is what one read
 /// gives, since somebody may wait for the answer.
@@ -58,10 +58,10 @@ impl Known {
         for address in addresses {
             let found = source.frames(address);
             let why = match &found {
-                Ok(Frames { depth: Depth::Debug, .. }) => None,
-                Ok(Frames { depth: Depth::Symbols(why), .. }) => {
-                    Some(format!("without a line: {why}"))
-                }
+                Ok(frames) => match &frames.depth {
+                    Depth::Symbols(why) => Some(format!("without a line: {why}")),
+                    _ => None,
+                },
                 Err(reason) => Some(format!("without a name: {reason}")),
             };
             let at = self.texts.len();
