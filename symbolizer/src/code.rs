@@ -9,8 +9,10 @@ mod error;
 mod files;
 mod kernel;
 mod process;
+mod text;
 
 pub use error::CodeError;
+pub use text::Text;
 
 use crate::object::{self, Kind};
 use crate::vdso::OwnVdso;
@@ -113,6 +115,12 @@ impl Symbolizer {
     }
 
     fn kernel_code(&mut self, object: ObjectId, ip: u64) -> Result<Code, CodeError> {
+        self.kernel_memory(object, ip)?.code(ip)
+    }
+
+    /// The running kernel's memory, where it is proven to hold what was
+    /// recorded at `ip`.
+    fn kernel_memory(&mut self, object: ObjectId, ip: u64) -> Result<&KernelMemory, CodeError> {
         // Symbols that fit prove that the recorded kernel is the running one.
         if let Some(reason) = self.kernel.elsewhere(&self.options, &mut self.objects) {
             return Err(CodeError::Place(reason));
@@ -134,7 +142,7 @@ impl Symbolizer {
         }
         let root = &self.options.root;
         let memory = self.sources.kernel.get_or_insert_with(|| KernelMemory::open(root));
-        memory.as_ref().map_err(Clone::clone)?.code(ip)
+        memory.as_ref().map_err(Clone::clone)
     }
 
     fn outside(&self, place: Place) -> CodeError {

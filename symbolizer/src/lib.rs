@@ -36,7 +36,7 @@ mod symbolizer;
 mod timeline;
 mod vdso;
 
-pub use code::{Code, CodeError};
+pub use code::{Code, CodeError, Text};
 pub use debug_file::DebugFile;
 pub use elf::{ElfError, ElfSymbols};
 pub use frames::{Depth, Frame, Frames, NoDebug, Source};

@@ -42,6 +42,13 @@ impl OwnVdso {
         Code::new(self.bytes.get(start..)?, self.symbols.bits()?)
     }
 
+    /// Its bytes from an address of its own on, at most so many, and the width
+    /// of its code.
+    pub(crate) fn text(&self, (address, length): (u64, usize)) -> Option<(&[u8], Option<u32>)> {
+        let rest = self.bytes.get(usize::try_from(address).ok()?..)?;
+        Some((&rest[..rest.len().min(length)], self.symbols.bits()))
+    }
+
     /// Its symbols, if the recorded one is the same. `elsewhere`: why the
     /// recording is known to come from another kernel.
     pub(crate) fn check(

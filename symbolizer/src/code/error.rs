@@ -22,6 +22,16 @@ pub enum CodeError {
         /// A file or the vdso.
         object: String,
     },
+    /// More than a routine has.
+    #[error(
+        "{bytes} bytes in one piece: at most {} are read, so its symbol's size is wrong, or it is \
+         no routine",
+        super::text::MOST
+    )]
+    TooLong {
+        /// Bytes asked for.
+        bytes: u64,
+    },
     /// The process has ended, or runs something else by now.
     #[error("code of processes that have ended, or have let go of it, in memory without a file")]
     Gone,

@@ -36,16 +36,27 @@ impl KernelMemory {
             file: "/proc/kcore".to_owned(),
             machine: self.head.machine,
         })?;
-        let (offset, left) = self.head.segments.offset_of(ip).ok_or(CodeError::KernelGone)?;
-        let bytes = (&self.core)
-            .read_bytes_at(offset, left.min(LONGEST as u64))
-            .map_err(|()| CodeError::KernelGone)?;
+        let bytes = self.bytes(ip, LONGEST as u64)?;
         // read_kcore_iter() (fs/proc/kcore.c) gives zeros for what is not
         // mapped; no routine has 15 of them in a row.
         if bytes.iter().all(|&byte| byte == 0) {
             return Err(CodeError::KernelGone);
         }
         Code::new(bytes, bits).ok_or(CodeError::KernelGone)
+    }
+
+    /// The bytes from a run-time address on, at most so many, and `e_machine`.
+    pub(super) fn text(&self, ip: u64, length: u64) -> Result<(&[u8], u16), CodeError> {
+        let bytes = self.bytes(ip, length)?;
+        // As above: nothing is mapped there any more.
+        let shows = bytes.iter().take(LONGEST).any(|&byte| byte != 0);
+        if shows { Ok((bytes, self.head.machine)) } else { Err(CodeError::KernelGone) }
+    }
+
+    fn bytes(&self, ip: u64, length: u64) -> Result<&[u8], CodeError> {
+        let (offset, left) = self.head.segments.offset_of(ip).ok_or(CodeError::KernelGone)?;
+        let read = (&self.core).read_bytes_at(offset, left.min(length));
+        read.map_err(|()| CodeError::KernelGone)
     }
 }
 

@@ -62,6 +62,25 @@ impl Processes {
         self.opened(pid, &directory)?.code(&directory, (ip, time), path)
     }
 
+    /// Up to `length` bytes from `ip` on, and the width of the code.
+    pub(super) fn text(
+        &mut self,
+        root: &Path,
+        pid: Pid,
+        (ip, time, length): (u64, Time, usize),
+        path: Option<&[u8]>,
+    ) -> Result<(Vec<u8>, u32), CodeError> {
+        // What is sampled there must still be there.
+        self.code(root, pid, (ip, time), path)?;
+        let process = self.opened(pid, &process(root, pid))?;
+        let end = process.holds(ip, path).ok_or(CodeError::Gone)?;
+        let room = usize::try_from(end - ip).unwrap_or(length);
+        let mut bytes = vec![0; length.min(room)];
+        let read = process.memory.read_at(&mut bytes, ip).map_err(|_| CodeError::Gone)?;
+        bytes.truncate(read);
+        Ok((bytes, process.bits))
+    }
+
     fn opened(&mut self, pid: Pid, directory: &Path) -> Result<&mut Process, CodeError> {
         if self.open.len() >= MOST_OPEN && !self.open.contains_key(&pid) {
             self.open.clear();

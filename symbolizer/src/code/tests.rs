@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 const ALWAYS: Time = Time(u64::MAX);
+const MOST_TEXT: u64 = super::text::MOST;
 
 /// A symbolizer that knows the mappings of a living process.
 fn knowing(pid: Pid, kernel: KernelSource) -> Symbolizer {
@@ -170,4 +171,41 @@ fn code_of_the_kernel_comes_from_kcore() {
         Err(error @ CodeError::Unreadable { .. }) => eprintln!("skipped: {error}"),
         Err(error) => panic!("{error}"),
     }
+}
+
+/// A whole routine, asked for by an address in the middle of it.
+#[test]
+fn text_is_what_runs_and_bounded() {
+    let mut symbolizer = knowing(own_pid(), KernelSource::None);
+    let program = std::env::current_exe().unwrap();
+    let of = (CpuMode::User, own_pid());
+    for name in [program.to_str().unwrap(), "libc.so.6", "[vdso]"] {
+        let (start, bytes) = text_of(own_pid(), name);
+        let (from, to) = (bytes.len() / 4, bytes.len() / 2);
+        let ip = start + (from + 100) as u64;
+        let place = symbolizer.place(CpuMode::User, own_pid(), ip, ALWAYS).address;
+        let stretch = place - 100..place - 100 + (to - from) as u64;
+        let text = symbolizer.text(of, (ip, ALWAYS), &stretch).unwrap();
+        assert_eq!((text.bytes.as_slice(), text.bits), (&bytes[from..to], Some(64)), "{name}");
+        // What lies beyond the segment is not there.
+        let beyond = stretch.start..stretch.start + MOST_TEXT;
+        let text = symbolizer.text(of, (ip, ALWAYS), &beyond).unwrap();
+        assert!(text.bytes.len() >= to - from && text.bytes.len() <= bytes.len() - from, "{name}");
+        let more = stretch.start..beyond.end + 1;
+        let refused = symbolizer.text(of, (ip, ALWAYS), &more).unwrap_err();
+        assert_eq!(refused, CodeError::TooLong { bytes: MOST_TEXT + 1 });
+    }
+}
+
+#[test]
+fn text_of_a_deleted_program_comes_from_its_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sleeper, copy) = Sleeper::run(directory.path());
+    let pid = Pid(sleeper.0.id().cast_signed());
+    let (start, bytes) = text_of(pid, "sleeper");
+    let mut symbolizer = knowing(pid, KernelSource::None);
+    std::fs::remove_file(copy).unwrap();
+    let place = symbolizer.place(CpuMode::User, pid, start + 600, ALWAYS).address;
+    let text = symbolizer.text((CpuMode::User, pid), (start + 600, ALWAYS), &(place - 88..place));
+    assert_eq!(text.unwrap().bytes, &bytes[512..600]);
 }
