@@ -20,6 +20,7 @@ use crate::sieve::Sieve;
 use crate::tally::Rows;
 use accesses::Served;
 use facts::ByRow;
+pub(crate) use facts::facts;
 use merged::Merged;
 use record::aggregate::Site;
 use record::stream::{Decoder, EventDescription};
@@ -69,12 +70,6 @@ pub(crate) fn report(
     let arch = decoder.features().machine();
     let mut reports = Vec::new();
     for (leader, together) in requests(&events, decoder) {
-        if together
-            .iter()
-            .all(|of| !of.event.selected || (of.event.is_dummy && of.event.samples == 0))
-        {
-            continue;
-        }
         if has_ended {
             notes.extend(caveats::of_end(together.iter().map(|of| of.described)));
         }
@@ -126,8 +121,14 @@ struct Of<'e> {
     described: &'e EventDescription,
 }
 
+/// The indices that rows are counted under, one an event of the report, in
+/// its order.
+pub(crate) fn leaders(events: &[Event], decoder: &Decoder) -> Vec<usize> {
+    requests(events, decoder).into_iter().map(|(leader, _)| leader).collect()
+}
+
 /// Events by the request that they were opened for, each with the index that
-/// its rows are counted under.
+/// its rows are counted under; those only of which there is something to say.
 fn requests<'e>(events: &'e [Event], decoder: &'e Decoder) -> Vec<(usize, Vec<Of<'e>>)> {
     let mut requests: Vec<(usize, Vec<Of<'e>>)> = Vec::new();
     for (index, (event, described)) in events.iter().zip(decoder.events()).enumerate() {
@@ -137,6 +138,11 @@ fn requests<'e>(events: &'e [Event], decoder: &'e Decoder) -> Vec<(usize, Vec<Of
             None => requests.push((event.leader, vec![of])),
         }
     }
+    requests.retain(|(_, together)| {
+        let is_shown =
+            |of: &Of<'_>| of.event.selected && !(of.event.is_dummy && of.event.samples == 0);
+        together.iter().any(is_shown)
+    });
     requests
 }
 

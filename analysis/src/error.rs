@@ -63,6 +63,12 @@ pub enum Error {
         /// What to do to have it.
         instead: &'static str,
     },
+    /// The query has no routine as its target.
+    #[error("no routine was named whose instructions could be shown")]
+    Untargeted,
+    /// No routine, or several, are called so.
+    #[error(transparent)]
+    Choice(#[from] crate::annotate::ChoiceError),
     /// More distinct rows than row numbers.
     #[error("more than 4,294,967,295 distinct rows; count by fewer keys, or filter")]
     Rows,

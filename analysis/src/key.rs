@@ -14,6 +14,11 @@ pub enum Key {
     Ip,
     /// Name of the routine, wherever in it.
     Routine,
+    /// The routine, and what was inlined into it at the instruction, down to
+    /// the innermost.
+    Inlined,
+    /// Source file and line of the instruction, in the innermost routine.
+    Srcline,
     /// File, or the kernel or module, that holds the instruction.
     Object,
     /// Command name of the thread at the time of the sample.
@@ -67,10 +72,12 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 20] = [
+const WORDS: [(&str, Key); 22] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
+    ("inlined", Key::Inlined),
+    ("srcline", Key::Srcline),
     ("object", Key::Object),
     ("comm", Key::Comm),
     ("pid", Key::Pid),
@@ -183,7 +190,7 @@ mod tests {
         assert_eq!(text("routin"), "\"routin\" is nothing to count by; did you mean routine?");
         assert_eq!(
             text("zzzzz"),
-            "\"zzzzz\" is nothing to count by; possible are site, ip, routine, object, comm, \
+            "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, object, comm, \
              pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));

@@ -23,12 +23,14 @@
 //! - [`Query`] with its [`Key`]s, [`Filter`]s, [`Sort`] and [`Site`]: what is
 //!   asked.
 //! - [`Pipeline`]: records in, [`Report`] out.
+//! - [`annotate`]: the instructions of a routine with their samples.
 //! - [`Sieve`]: which samples of an event its type means.
 //! - [`emulation()`]: what made samples that no hardware made.
 //! - [`without_parameters`]: C++ names as filters and sites may give them.
 //! - [`table`], [`json`], [`csv`](mod@csv): a report as text; docs/report.md
 //!   says what each column and field means.
 
+pub mod annotate;
 pub mod csv;
 pub mod filter;
 pub mod json;

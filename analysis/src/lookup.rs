@@ -13,7 +13,7 @@ use record::{CpuMode, DataSrc, Pid, Time};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use symbolizer::{ObjectId, Place, Reason, Resolution, Symbolizer};
+use symbolizer::{Depth, Frames, ObjectId, Place, Reason, Resolution, Symbolizer};
 
 /// Answers about places, remembered.
 #[derive(Debug)]
@@ -34,6 +34,16 @@ pub(crate) struct Lookup {
     variables: FxHashMap<Place, Atom>,
     accesses: FxHashMap<(Aspect, DataSrc), Atom>,
     previous: Previous,
+    lines: FxHashMap<Place, Lines>,
+}
+
+/// What debug info says of a place, or why it says nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lines {
+    /// File and line of the innermost routine.
+    pub(crate) source: Atom,
+    /// `outer <- inner`: what has code of its own, and what was inlined.
+    pub(crate) inlined: Atom,
 }
 
 /// What a place is of.
@@ -42,6 +52,26 @@ pub(crate) enum Of {
     Code,
     Data,
 }
+
+/// Why debug info that covers an instruction gives no line.
+const NO_LINE: &str = "the compiler made this code: it is of no source line";
+
+/// `file:line` of the innermost routine.
+fn source(frames: &Frames) -> Option<String> {
+    let source = frames.frames.first()?.source.as_ref().filter(|source| source.line > 0)?;
+    Some(format!("{}:{}", source.file, source.line))
+}
+
+/// ` <- middle <- inner`; None where nothing was inlined.
+fn chain(frames: &Frames) -> Option<String> {
+    let inlined = frames.frames.iter().filter(|frame| frame.inlined).rev();
+    let names = inlined.map(|frame| frame.name.as_deref().unwrap_or("[no name]"));
+    let chain = names.fold(String::new(), |text, name| format!("{text} <- {name}"));
+    (!chain.is_empty()).then_some(chain)
+}
+
+/// In place of a name where the machine tells none.
+pub(crate) const NOT_AVAILABLE: &str = "[not available]";
 
 /// Answers remembered about what may differ from sample to sample.
 const MOST_REMEMBERED: usize = 1 << 16;
@@ -62,6 +92,7 @@ impl Lookup {
             variables: FxHashMap::default(),
             accesses: FxHashMap::default(),
             previous: Previous::default(),
+            lines: FxHashMap::default(),
         }
     }
 
@@ -155,6 +186,40 @@ impl Lookup {
         atom
     }
 
+    /// Source line and inlined calls.
+    pub(crate) fn lines(&mut self, place: Place) -> Lines {
+        if let Some(lines) = self.lines.get(&place) {
+            return *lines;
+        }
+        let routine = self.routine(place);
+        let Lookup { symbolizer, names, .. } = self;
+        let lines = match symbolizer.frames(place) {
+            Ok(frames) => {
+                let source = match (source(&frames), &frames.depth) {
+                    (Some(text), _) => Atom::number(u64::from(names.number(&text))),
+                    (None, Depth::Symbols(why)) => {
+                        Atom::lack(Lack::Name(names.number(&why.to_string())))
+                    }
+                    (None, Depth::Debug) => Atom::lack(Lack::Name(names.number(NO_LINE))),
+                };
+                let outer = routine.as_name().ok().map(|number| names.name(number));
+                let inlined = match (outer, chain(&frames)) {
+                    (Some(outer), Some(chain)) => {
+                        Atom::number(u64::from(names.number(&format!("{outer}{chain}"))))
+                    }
+                    _ => routine,
+                };
+                Lines { source, inlined }
+            }
+            Err(reason) => {
+                let lack = Atom::lack(Lack::Name(names.number(&reason.to_string())));
+                Lines { source: lack, inlined: routine }
+            }
+        };
+        self.lines.insert(place, lines);
+        lines
+    }
+
     /// The variable's name by number, that of memory without variables, or
     /// the reason's.
     pub(crate) fn variable(&mut self, place: Place) -> Atom {
@@ -223,6 +288,15 @@ impl Lookup {
     /// names them: with offsets if it has one.
     pub(crate) fn compared(&mut self, site: &Site) -> BTreeSet<String> {
         let places: Vec<Place> = self.sites.keys().copied().collect();
+        self.named(places, site)
+    }
+
+    /// Routines of some places, as a site names them.
+    pub(crate) fn named(
+        &mut self,
+        places: impl IntoIterator<Item = Place>,
+        site: &Site,
+    ) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for place in places {
             if let Resolution::Routine(routine) = self.symbolizer.resolve(place) {
@@ -274,6 +348,15 @@ impl Lookup {
             }
         };
         SiteCell { address: place.address, object, routine }
+    }
+
+    /// A name that was given a number, or in brackets why there is none.
+    pub(crate) fn name_or_lack(&self, atom: Atom) -> String {
+        match atom.as_name() {
+            Ok(name) => self.name(name).to_string(),
+            Err(Lack::Name(reason)) => format!("[{}]", self.name(reason)),
+            Err(_) => NOT_AVAILABLE.to_owned(),
+        }
     }
 
     /// A name by its number.

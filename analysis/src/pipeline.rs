@@ -1,9 +1,11 @@
 //! Records in, report out.
 
 mod aggregated;
+mod annotated;
 
 use crate::access::Accesses;
 use crate::aggregates::Aggregates;
+use crate::annotate::Spots;
 use crate::answer;
 use crate::atom::Atom;
 use crate::error::Error;
@@ -50,6 +52,8 @@ struct Counters {
     /// What sites of a row have in common, of those counted in the kernel.
     facts: Tally<Option<Box<Site>>>,
     chance: Chance,
+    /// Samples by instruction, of the routine that was asked for.
+    spots: Option<Spots>,
 }
 
 impl Pipeline {
@@ -110,12 +114,18 @@ impl Pipeline {
     /// # Errors
     /// An event or register that the stream does not have.
     pub fn finish(mut self, decoder: &Decoder) -> Result<Report, Error> {
+        self.count_all(decoder)?;
+        self.report(decoder, true)
+    }
+
+    /// Nothing follows: what waits is counted.
+    fn count_all(&mut self, decoder: &Decoder) -> Result<(), Error> {
         self.learn_events(decoder)?;
         for _ in 0..2 {
             self.end_round()?;
         }
         self.aggregates.finish();
-        self.report(decoder, true)
+        Ok(())
     }
 
     /// Answers the query for what was counted since the last answer, and
@@ -189,10 +199,14 @@ impl Pipeline {
                 self.counters.round.line = u64::from(line);
             }
             self.counters.columns = columns(&self.query.keys, arch)?;
+            if let Some(spots) = &mut self.counters.spots {
+                spots.arch = arch;
+            }
         }
         self.counters.sieve.learn(decoder)?;
         let mut wanted = Wanted { registers: 0, access: self.query.needs_access() };
-        if self.query.registers.is_some() || self.query.keys.contains(&Key::AddrBefore) {
+        let of_registers = self.query.registers.is_some() || self.query.target.is_some();
+        if of_registers || self.query.keys.contains(&Key::AddrBefore) {
             wanted.registers = u64::MAX;
         }
         for bit in self.counters.columns.iter().filter_map(|column| column.register) {
@@ -248,6 +262,7 @@ impl Counters {
             sieve: Sieve::new(query.class),
             facts: Tally::new(query.keys.len()),
             chance: Chance::default(),
+            spots: query.target.clone().map(Spots::new),
         }
     }
 
@@ -321,6 +336,9 @@ impl Counters {
         event.sum.join(one);
         let is_outside = event.left_out >> (held.misc.0 & 7) & 1;
         event.outside = event.outside.saturating_add(u64::from(is_outside));
+        if let Some(spots) = &mut self.spots {
+            annotated::count(spots, (leader, &mut sampled), one, lookup);
+        }
         let Some(registers) = &query.registers else { return Ok(()) };
         let there = match &registers.site {
             None => true,

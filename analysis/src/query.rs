@@ -1,5 +1,6 @@
 //! What is asked of a stream.
 
+use crate::annotate::Target;
 use crate::filter::{Condition, Filter};
 use crate::glob::Glob;
 use crate::key::{Key, KeyError};
@@ -38,6 +39,9 @@ pub struct Query {
     pub accesses: bool,
     /// Register histograms to make as well.
     pub registers: Option<RegisterQuery>,
+    /// The routine whose instructions are asked for, by
+    /// [`crate::Pipeline::annotate`].
+    pub target: Option<Target>,
     /// Bytes that samples may take while they wait for late side records.
     pub held_bytes: usize,
 }
@@ -54,7 +58,8 @@ impl Query {
         let of_filter = |filter: &Filter| {
             matches!(filter.condition, Condition::Access(..) | Condition::Weight(_))
         };
-        self.accesses || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
+        let all = self.accesses || self.target.is_some();
+        all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
     }
 
     /// Sizes must be powers of two, registers need names.
@@ -95,6 +100,7 @@ impl Default for Query {
             weighting: None,
             accesses: false,
             registers: None,
+            target: None,
             held_bytes: Query::HELD_BYTES,
         }
     }

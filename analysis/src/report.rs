@@ -196,6 +196,8 @@ pub struct Totals {
     pub unresolved: BTreeMap<String, u64>,
     /// Counted samples whose data address has no name, by reason; the same.
     pub unresolved_data: BTreeMap<String, u64>,
+    /// Counted samples without a source line, by reason; the same.
+    pub unresolved_lines: BTreeMap<String, u64>,
 }
 
 /// One row. As JSON its cells are fields named after the keys.

@@ -63,7 +63,7 @@ impl Sampled<'_> {
     }
 
     /// Where the data address lies.
-    fn data(&self, lookup: &mut Lookup) -> Result<Place, Lack> {
+    pub(crate) fn data(&self, lookup: &mut Lookup) -> Result<Place, Lack> {
         let address = self.address()?;
         if !self.fields.has(SampleType::TID) {
             return Err(Lack::Tid);
@@ -118,6 +118,14 @@ impl Sampled<'_> {
             }
             Key::Routine => match self.place(lookup) {
                 Ok(place) => lookup.routine(place),
+                Err(lack) => Atom::lack(lack),
+            },
+            Key::Inlined => match self.place(lookup) {
+                Ok(place) => lookup.lines(place).inlined,
+                Err(lack) => Atom::lack(lack),
+            },
+            Key::Srcline => match self.place(lookup) {
+                Ok(place) => lookup.lines(place).source,
                 Err(lack) => Atom::lack(lack),
             },
             Key::Object => match self.place(lookup) {

@@ -20,6 +20,7 @@ use record::stream::Decoder;
 use record::{
     CpuMode, InstructionClass, InstructionClasses, Misc, Pid, Sample, SampleFilter, Time,
 };
+pub(crate) use rule::RegistersOf;
 use rule::Rule;
 use rustc_hash::FxHashMap;
 pub(crate) use split::{Operands, number as register_number};
@@ -91,6 +92,11 @@ impl Sieve {
     /// The filter of an event and the user's together.
     pub fn filter(&self, event: usize) -> SampleFilter {
         self.rules.get(event).map_or(SampleFilter::ALL, |rule| rule.filter)
+    }
+
+    /// When the registers of an event's samples were taken.
+    pub(crate) fn registers(&self, event: usize) -> RegistersOf {
+        self.rules.get(event).map_or(RegistersOf::Other, |rule| rule.registers)
     }
 
     /// Whether some event's samples are judged by their instructions: the

@@ -10,7 +10,7 @@ use crate::key::Key;
 use crate::query::Weighting;
 use crate::report::{Cell, EventReport, Latencies, Report, Row, Served, hex};
 use columns::{Align, Columns};
-use printable::printable;
+pub(crate) use printable::printable;
 
 /// How text looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,24 @@ pub fn render(report: &Report, style: Style) -> String {
     out.text
 }
 
+/// The lines above the tables: of all events, and of each.
+pub(crate) fn heads(report: &Report, style: Style) -> (String, Vec<String>) {
+    let of = |write: &dyn Fn(&mut Text)| {
+        let mut out = Text { text: String::new(), style };
+        write(&mut out);
+        out.text
+    };
+    let all = of(&|out| head::report(report, out));
+    (all, report.events.iter().map(|event| of(&|out| head::event(event, out))).collect())
+}
+
+/// A line about the numbers.
+pub(crate) fn note(line: &str, style: Style) -> String {
+    let mut out = Text { text: String::new(), style };
+    out.note(line);
+    out.text
+}
+
 /// Text as it grows.
 struct Text {
     text: String,
@@ -69,12 +87,12 @@ impl Text {
 }
 
 /// A number of things.
-fn number_of(count: u64, thing: &str) -> String {
+pub(crate) fn number_of(count: u64, thing: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {thing}{plural}")
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.2}%", share * 100.0)
 }
 
@@ -114,9 +132,13 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
                 columns.add("data object", Align::Left);
             }
             Key::Pid | Key::Tid | Key::Cpu => columns.add(&key.to_string(), Align::Right),
-            Key::Routine | Key::Object | Key::Comm | Key::Variable | Key::Access(_) => {
-                columns.add(&key.to_string(), Align::Left)
-            }
+            Key::Routine
+            | Key::Inlined
+            | Key::Srcline
+            | Key::Object
+            | Key::Comm
+            | Key::Variable
+            | Key::Access(_) => columns.add(&key.to_string(), Align::Left),
             key => columns.add(&key.to_string(), Align::Whole),
         }
     }

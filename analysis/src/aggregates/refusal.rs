@@ -58,7 +58,7 @@ const TOGETHER: Lacking = ("it did not tell processes apart", PROCESSES);
 
 fn of_key(key: &Key, by_process: bool) -> Option<Lacking> {
     match key {
-        Key::Site | Key::Ip | Key::Routine | Key::Object => None,
+        Key::Site | Key::Ip | Key::Routine | Key::Inlined | Key::Srcline | Key::Object => None,
         Key::Comm | Key::Pid => (!by_process).then_some(TOGETHER),
         Key::Tid => Some(THREADS),
         Key::Cpu => Some(CPUS),

@@ -65,7 +65,8 @@ pub(super) fn in_kernel<'e>(
     })
 }
 
-fn facts(site: &Site, arch: Arch) -> Facts {
+/// What a site's hits have in common.
+pub(crate) fn facts(site: &Site, arch: Arch) -> Facts {
     let register = |(index, register): (usize, &record::aggregate::RegisterBits)| {
         let taken = site.taken.iter().filter_map(|hit| hit.registers.get(index).copied());
         let name = register_name(arch, register.number);

@@ -88,6 +88,7 @@ impl Merged {
             totals: Totals {
                 unresolved: table.unresolved,
                 unresolved_data: table.unresolved_data,
+                unresolved_lines: table.unresolved_lines,
                 ..self.totals
             },
             filter: self.sieved,

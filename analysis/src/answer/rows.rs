@@ -25,6 +25,7 @@ pub(super) struct Table {
     pub(super) rows: Vec<Row>,
     pub(super) unresolved: BTreeMap<String, u64>,
     pub(super) unresolved_data: BTreeMap<String, u64>,
+    pub(super) unresolved_lines: BTreeMap<String, u64>,
 }
 
 /// Rows and the keys of their atoms.
@@ -43,6 +44,7 @@ where
     let rows_total = rows.len();
     let unresolved_data = unresolved(Of::Data, columns, &rows, words.lookup);
     let unresolved = unresolved(Of::Code, columns, &rows, words.lookup);
+    let unresolved_lines = without_lines(columns, &rows, words.lookup);
     let rank = |(atoms, sum): &(&[Atom], Sum)| match (&query.sort, event.weighting) {
         (Sort::Count, _) | (Sort::Share, Weighting::Count) => Some(sum.count),
         (Sort::Share, Weighting::Period) => Some(sum.period),
@@ -71,7 +73,7 @@ where
         .collect();
     order::sort(&mut rows, &query.sort, event.weighting);
     rows.truncate(query.top.unwrap_or(usize::MAX));
-    Table { rows_total, rows, unresolved, unresolved_data }
+    Table { rows_total, rows, unresolved, unresolved_data, unresolved_lines }
 }
 
 /// Sorts rows by what shares are of.
@@ -109,7 +111,8 @@ fn unresolved(
         Of::Code => (Key::Routine, Key::Site),
         Of::Data => (Key::Variable, Key::Data),
     };
-    let Some(column) = by(name).or_else(|| by(place.clone())) else {
+    let chain = by(Key::Inlined).filter(|_| of == Of::Code);
+    let Some(column) = by(name).or(chain).or_else(|| by(place.clone())) else {
         return BTreeMap::new();
     };
     let is_place = columns[column].key == place;
@@ -124,6 +127,28 @@ fn unresolved(
             *samples = samples.saturating_add(sum.count);
         }
     }
+    by_reason(reasons, lookup)
+}
+
+/// Samples without a source line, by reason.
+fn without_lines(
+    columns: &[Column],
+    rows: &[(&[Atom], Sum)],
+    lookup: &Lookup,
+) -> BTreeMap<String, u64> {
+    let mut reasons: FxHashMap<Lack, u64> = FxHashMap::default();
+    if let Some(column) = columns.iter().position(|column| column.key == Key::Srcline) {
+        for (atoms, sum) in rows {
+            if let Err(lack) = atoms[column].value() {
+                let samples = reasons.entry(lack).or_default();
+                *samples = samples.saturating_add(sum.count);
+            }
+        }
+    }
+    by_reason(reasons, lookup)
+}
+
+fn by_reason(reasons: FxHashMap<Lack, u64>, lookup: &Lookup) -> BTreeMap<String, u64> {
     let mut unresolved = BTreeMap::new();
     for (lack, count) in reasons {
         let samples = unresolved.entry(missing(lack, lookup, "").to_string()).or_default();
@@ -178,9 +203,12 @@ impl<'l> Words<'l> {
                 atom.value().map(Cell::Address)
             }
             Key::Pid | Key::Tid | Key::Cpu => atom.as_signed().map(Cell::Number),
-            Key::Routine | Key::Object | Key::Variable | Key::Access(_) => {
-                atom.as_name().map(|name| Cell::Text(self.lookup.name(name)))
-            }
+            Key::Routine
+            | Key::Inlined
+            | Key::Srcline
+            | Key::Object
+            | Key::Variable
+            | Key::Access(_) => atom.as_name().map(|name| Cell::Text(self.lookup.name(name))),
             Key::Comm => atom.as_comm().map(|comm| Cell::Text(self.lookup.comms.text(comm))),
         };
         cell.unwrap_or_else(|lack| {

@@ -2,6 +2,7 @@
 
 use super::{Counters, Pipeline};
 use crate::aggregates::refuse;
+use crate::annotate::is_of_code;
 use crate::atom::Lack;
 use crate::error::Error;
 use crate::event::Event;
@@ -11,7 +12,7 @@ use crate::lookup::Lookup;
 use crate::query::Query;
 use crate::sampled::Sampled;
 use crate::tally::Sum;
-use record::aggregate::{Aggregate, Part, Site};
+use record::aggregate::{Aggregate, Part, Range, Site};
 use record::stream::Decoder;
 use record::{CpuMode, Misc, Pid, Task, Tid};
 use symbolizer::Place;
@@ -134,7 +135,17 @@ impl Counters {
         if let Some(facts) = self.facts.row(number, &self.atoms)? {
             self.chance.merge(facts, site);
         }
+        let (leader, kept) = (event.leader, event.fields.of_sites());
         count(event, site, sum);
+        if let (Some(spots), Ok(place)) = (&mut self.spots, place)
+            && let Some(candidate) = spots.of(place, (&witness(site, &held), site.count), lookup)
+            && let Some(spot) = spots.add((leader, candidate, place.address), sum, kept.registers())
+        {
+            let of_code =
+                |range: Range| is_of_code(site.ip, range.min) && is_of_code(site.ip, range.max);
+            spot.fetches += if site.address.is_some_and(of_code) { site.count } else { 0 };
+            self.chance.merge(&mut spot.facts, site);
+        }
         let Some(registers) = &query.registers else { return Ok(()) };
         let is_there = match &registers.site {
             None => true,
@@ -146,6 +157,14 @@ impl Counters {
         }
         Ok(())
     }
+}
+
+/// A hit whose process is known, where some is: its memory holds the code.
+fn witness(site: &Site, held: &Held) -> Held {
+    let hit = site.taken.first().map(|hit| (hit.pid, hit.time));
+    let own = site.process.or(only(site)).map(|pid| (pid, site.last));
+    let (pid, time) = own.or(hit).unwrap_or((held.pid(), held.time));
+    Held { time, task: Task { pid, tid: Tid(pid.0) }, ..*held }
 }
 
 fn count(event: &mut Event, site: &Site, sum: Sum) {

@@ -33,6 +33,11 @@ impl Register {
         line
     }
 
+    /// Whether low bits that never changed speak of aligned structures.
+    pub fn is_structure(&self) -> bool {
+        self.min != self.max && self.low_bits() >= STRUCTURE_BITS && !self.alignment().is_empty()
+    }
+
     fn alignment(&self) -> String {
         let (distinct, least) = (self.distinct, self.min);
         let evidence = Evidence { distinct, least, chance_bits: CHANCE_BITS };

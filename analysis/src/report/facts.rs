@@ -125,6 +125,11 @@ impl Common {
         Common { name: "addr".to_owned(), bits: range.bits, range: bounds, hits, taken }
     }
 
+    /// The same of a register as an instruction names it.
+    pub(crate) fn named(&self, name: String) -> Common {
+        Common { name, ..self.clone() }
+    }
+
     /// Low bits that never changed, 0 to 64.
     pub fn low_bits(&self) -> u32 {
         self.bits.low_constant()

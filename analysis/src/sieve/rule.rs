@@ -28,7 +28,7 @@ pub(super) struct Rule {
 
 /// When the registers of a sample were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RegistersOf {
+pub(crate) enum RegistersOf {
     /// Before the sampled instruction.
     Before,
     /// When it had retired.

@@ -97,9 +97,11 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
             out.note(&bursts_line(bursts, ledger.events));
         }
     }
-    for (name, by_reason) in
-        [("a routine name", &totals.unresolved), ("a variable's name", &totals.unresolved_data)]
-    {
+    for (name, by_reason) in [
+        ("a routine name", &totals.unresolved),
+        ("a variable's name", &totals.unresolved_data),
+        ("a source line", &totals.unresolved_lines),
+    ] {
         let unresolved = by_reason.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
         if unresolved == 0 {
             continue;

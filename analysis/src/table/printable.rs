@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A text without control characters: a file or a thread may be called
 /// anything, and must neither end a row nor command the terminal.
-pub(super) fn printable(text: &str) -> Cow<'_, str> {
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
         return Cow::Borrowed(text);
     }

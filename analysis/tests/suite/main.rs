@@ -9,6 +9,7 @@
 
 mod access;
 mod aggregation;
+mod annotate;
 mod bounds;
 mod damage;
 mod filters;

@@ -1,0 +1,144 @@
+//! What was counted becomes an annotation.
+
+use super::choice::choose;
+use super::details::{access, details};
+use super::extent::shown;
+use super::lines::{Code, items};
+use super::meaning::Meaning;
+use super::spots::{Candidate, Spot, Spots};
+use super::{Annotation, Extent, Heat, Hot, View};
+use crate::error::Error;
+use crate::lookup::Lookup;
+use crate::query::Weighting;
+use crate::report::Report;
+use crate::table::ratio;
+use crate::tally::Sum;
+use record::{Arch, ByteOrder};
+use std::collections::BTreeMap;
+
+/// The routine that was asked for.
+pub(crate) fn annotation(
+    (report, meanings): (Report, Vec<(usize, Meaning)>),
+    spots: Spots,
+    lookup: &mut Lookup,
+    (view, order): (View, ByteOrder),
+) -> Result<Annotation, Error> {
+    let counted = report.events.iter().map(|event| event.totals.counted);
+    let number = choose(&spots, counted.fold(0, u64::saturating_add), lookup)?;
+    let index = usize::try_from(number).unwrap_or(usize::MAX);
+    let Some(candidate) = spots.candidates.get(index).cloned() else {
+        return Err(Error::Untargeted);
+    };
+    let Candidate { name, object, at: (id, start, end), unnamed, witness, .. } = candidate;
+    let arch = spots.arch;
+    let spots = spots.of_candidate(number);
+    let of = (witness.mode, witness.pid);
+    let text = lookup.symbolizer.text(of, (witness.ip, witness.time), &(start..end));
+    let sampled = spots.iter().map(|((_, address), _)| *address);
+    let (code, incomplete) = Code::new(text, (start, end), sampled);
+    let mut notes = Vec::new();
+    if let Some(reason) = &unnamed {
+        notes.push(format!(
+            "no symbol holds {start:#x} ({reason}): code from there on, as if an instruction began \
+             there"
+        ));
+    }
+    notes.extend(incomplete);
+    let mut by_event: BTreeMap<usize, Vec<(u64, Spot)>> = BTreeMap::new();
+    for ((event, address), spot) in spots {
+        by_event.entry(event).or_default().push((address, spot));
+    }
+    let mut events = Vec::new();
+    let mut hot_lines = Vec::new();
+    for (event, (leader, meaning)) in report.events.iter().zip(&meanings) {
+        let spots = by_event.remove(leader).unwrap_or_default();
+        let whole = Whole {
+            weighting: event.weighting,
+            of_event: Sum { count: event.totals.counted, period: event.totals.period, exact: 0 },
+            meaning,
+            arch,
+            view,
+        };
+        let heat = whole.heat(spots, &code, lookup);
+        hot_lines.extend(
+            heat.hot
+                .iter()
+                .filter(|(_, hot)| hot.share >= view.least_share)
+                .filter_map(|(address, _)| Some(code.holding(*address)?.0)),
+        );
+        events.push(heat);
+    }
+    hot_lines.sort_unstable();
+    let shown = shown(code.len(), &hot_lines, view.context);
+    let (items, reasons) = items(&code, &shown, (id, order), (view.syntax, lookup));
+    notes.extend(reasons);
+    let routine = Extent { name, object, start, end };
+    Ok(Annotation { report, routine, items, notes, events })
+}
+
+/// What one event's samples are measured by.
+struct Whole<'w> {
+    weighting: Weighting,
+    of_event: Sum,
+    meaning: &'w Meaning,
+    arch: Arch,
+    view: View,
+}
+
+impl Whole<'_> {
+    fn share(&self, part: Sum, whole: Sum) -> f64 {
+        match self.weighting {
+            Weighting::Count => ratio(part.count, whole.count),
+            Weighting::Period => ratio(part.period, whole.period),
+        }
+    }
+
+    /// The samples of a routine by instruction.
+    fn heat(&self, spots: Vec<(u64, Spot)>, code: &Code, lookup: &Lookup) -> Heat {
+        let mut sum = Sum::default();
+        spots.iter().for_each(|(_, spot)| sum.join(spot.sum));
+        let mut ranks: Vec<u64> = spots.iter().map(|(_, spot)| self.weight(spot.sum)).collect();
+        ranks.sort_unstable_by_key(|weight| std::cmp::Reverse(*weight));
+        let least = match self.view.detailed.checked_sub(1) {
+            Some(last) => ranks.get(last).or(ranks.last()).copied().unwrap_or(0),
+            None => u64::MAX,
+        };
+        let mut heat = Heat {
+            count: sum.count,
+            period: sum.period,
+            exact: sum.exact,
+            share: self.share(sum, self.of_event),
+            reading: self.meaning.sentence((sum.count, sum.exact)),
+            hot: BTreeMap::new(),
+            misplaced: BTreeMap::new(),
+        };
+        let mut left = self.view.detailed;
+        for (address, spot) in spots {
+            let found = code.holding(address);
+            if !found.is_some_and(|(_, begins)| begins) {
+                heat.misplaced.insert(address, spot.sum.count);
+            }
+            let own = spot.sum;
+            let cause = self.meaning.cause((own.count, own.exact));
+            let is_told = left > 0 && self.weight(own) >= least;
+            left -= usize::from(is_told);
+            let share = self.share(own, sum);
+            let details = is_told.then(|| {
+                let begins = found.filter(|(_, begins)| *begins);
+                let access =
+                    begins.and_then(|(index, _)| access(code, index, (cause, self.meaning)));
+                details(spot, access, (self.meaning, self.arch), lookup)
+            });
+            let Sum { count, period, exact } = own;
+            heat.hot.insert(address, Hot { count, period, exact, share, cause, details });
+        }
+        heat
+    }
+
+    fn weight(&self, sum: Sum) -> u64 {
+        match self.weighting {
+            Weighting::Count => sum.count,
+            Weighting::Period => sum.period,
+        }
+    }
+}
