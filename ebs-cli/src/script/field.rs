@@ -40,6 +40,8 @@ pub enum Field {
     Symoff,
     /// Object at the instruction pointer.
     Dso,
+    /// Source file and line of the instruction, on a line of its own.
+    Srcline,
     /// Registers at the sample.
     Iregs,
     /// Registers of user space at its last entry to the kernel.
@@ -55,7 +57,7 @@ pub enum Field {
 }
 
 /// In the order on a line, which is perf's whatever order is asked for.
-const NAMES: [(&str, Field); 23] = [
+const NAMES: [(&str, Field); 24] = [
     ("comm", Field::Comm),
     ("pid", Field::Pid),
     ("tid", Field::Tid),
@@ -73,6 +75,7 @@ const NAMES: [(&str, Field); 23] = [
     ("sym", Field::Sym),
     ("symoff", Field::Symoff),
     ("dso", Field::Dso),
+    ("srcline", Field::Srcline),
     ("iregs", Field::Iregs),
     ("uregs", Field::Uregs),
     ("brstack", Field::Brstack),
@@ -96,6 +99,9 @@ pub enum FieldError {
     /// Symbols of nothing.
     #[error("{0} belongs to an address: add ip, or addr")]
     NameAlone(&'static str),
+    /// Lines of nothing.
+    #[error("srcline is the source line of the instruction: add ip")]
+    LineAlone,
     /// Fields to add or to leave out among fields to print.
     #[error("{word:?} changes the usual fields; start every field with + or -, or none of them")]
     Mixed {
@@ -214,6 +220,9 @@ impl Fields {
         if no_address && self.has(Field::Sym) {
             return Err(FieldError::NameAlone("sym"));
         }
+        if self.has(Field::Srcline) && !self.has(Field::Ip) {
+            return Err(FieldError::LineAlone);
+        }
         if no_address && !self.has(Field::Brstack) && self.has(Field::Dso) {
             return Err(FieldError::NameAlone("dso"));
         }
@@ -261,7 +270,9 @@ fn recorded(field: Field, attr: &Attr) -> bool {
         Field::DataPageSize => has(SampleType::DATA_PAGE_SIZE),
         Field::CodePageSize => has(SampleType::CODE_PAGE_SIZE),
         // Names belong to an address, which is looked at by itself.
-        Field::Misc | Field::Event | Field::Sym | Field::Symoff | Field::Dso => true,
+        Field::Misc | Field::Event | Field::Sym | Field::Symoff | Field::Dso | Field::Srcline => {
+            true
+        }
     }
 }
 
@@ -318,6 +329,7 @@ mod tests {
     #[test]
     fn what_prints_nothing_is_refused() {
         assert_eq!(parse("ip,symoff"), Err(FieldError::OffsetAlone));
+        assert_eq!(parse("addr,srcline"), Err(FieldError::LineAlone));
         assert_eq!(parse("sym,comm"), Err(FieldError::NameAlone("sym")));
         assert_eq!(parse("addr,dso"), Ok(Fields::of([Field::Addr, Field::Dso])));
         let said = parse("ip,color").expect_err("is none").to_string();

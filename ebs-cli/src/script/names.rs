@@ -1,6 +1,6 @@
 //! Names of the addresses in records, each looked up once.
 
-use super::line::Named;
+use super::line::{Named, clean};
 use analysis::{Previous, without_parameters};
 use record::stream::Features;
 use record::{CpuMode, Misc, Pid, Sample, SampleId, SideRecord, Time};
@@ -14,12 +14,18 @@ pub(super) struct Names {
     symbolizer: Symbolizer,
     code: FxHashMap<Place, Named>,
     previous: Previous,
+    lines: FxHashMap<Place, Option<Box<[u8]>>>,
 }
 
 impl Names {
     /// Nothing is named yet.
     pub(super) fn new(symbolizer: Symbolizer) -> Names {
-        Names { symbolizer, code: FxHashMap::default(), previous: Previous::default() }
+        Names {
+            symbolizer,
+            code: FxHashMap::default(),
+            previous: Previous::default(),
+            lines: FxHashMap::default(),
+        }
     }
 
     /// Takes note of a mapping.
@@ -37,6 +43,22 @@ impl Names {
         let place = self.symbolizer.place(at.mode, at.pid, address, at.time);
         let symbolizer = &mut self.symbolizer;
         self.code.entry(place).or_insert_with(|| name(symbolizer, place))
+    }
+
+    /// The source line of an address of code, as perf prints it: the file
+    /// without its directory. None where perf prints nothing.
+    pub(super) fn line(&mut self, at: At, address: u64) -> Option<&[u8]> {
+        let place = self.symbolizer.place(at.mode, at.pid, address, at.time);
+        let symbolizer = &mut self.symbolizer;
+        let line = self.lines.entry(place).or_insert_with(|| {
+            let frames = symbolizer.frames(place).ok()?;
+            let source = frames.frames.first()?.source.as_ref().filter(|it| it.line > 0)?;
+            let file = source.file.rsplit('/').next().unwrap_or(&source.file);
+            let mut text = Vec::new();
+            clean(format!("{file}:{}", source.line).as_bytes(), &mut text);
+            Some(text.into())
+        });
+        line.as_deref()
     }
 
     /// What the instruction before a sample's accessed.

@@ -227,12 +227,18 @@ impl PerfPrinter {
                 let (shown, at) = names.frame(At { mode: frame.mode, ..at }, frame.address);
                 let named = fields.names_addresses().then(|| names.code(at, frame.address));
                 line::write_ip(shown, named, fields, out);
+                if fields.has(Field::Srcline) {
+                    write_source(names.line(at, frame.address), out);
+                }
                 out.push(b'\n');
             }
         } else if let (true, Some(ip)) = (fields.has(Field::Ip), sample.ip) {
             out.push(b' ');
             let named = fields.names_addresses().then(|| names.code(at, ip));
             line::write_ip(ip, named, fields, out);
+            if fields.has(Field::Srcline) {
+                write_source(names.line(at, ip), out);
+            }
         }
         for (field, set) in [(Field::Iregs, &sample.regs_intr), (Field::Uregs, &sample.regs_user)] {
             if let (true, Some(set)) = (fields.has(field), set) {
@@ -260,6 +266,15 @@ impl PerfPrinter {
             }
         }
         out.push(b'\n');
+    }
+}
+
+/// A line of its own, and nothing where there is none
+/// (map__fprintf_srcline(), tools/perf/util/map.c).
+fn write_source(line: Option<&[u8]>, out: &mut Vec<u8>) {
+    if let Some(line) = line {
+        out.extend_from_slice(b"\n  ");
+        out.extend_from_slice(line);
     }
 }
 
