@@ -5,6 +5,7 @@
 //! sampling needs `-t TYPE` before the program, no line that samples starts
 //! with a program's name, and a program called `report` is never in the way.
 
+mod annotating;
 mod converting;
 mod emulation;
 mod in_kernel;
@@ -13,11 +14,14 @@ mod reading;
 mod serving;
 mod watching;
 
+pub use annotating::{AnnotateArguments, AnnotationFormat, Context, PrefixMap, SyntaxName};
 pub use converting::ConvertArguments;
 pub use emulation::EmulationArguments;
 pub use in_kernel::{InKernelArguments, InKernelMode};
 pub use planning::{EventArguments, PlanArguments};
-pub use reading::{ReportArguments, ScriptArguments, ScriptFormat, SymbolArguments};
+pub use reading::{
+    ReportArguments, ScriptArguments, ScriptFormat, StandingArguments, SymbolArguments,
+};
 pub use serving::ServingArguments;
 pub use watching::{SessionsArguments, WatchArguments};
 
@@ -36,6 +40,7 @@ const STYLES: Styles = Styles::styled()
 const USAGE: &str = "\
 ebs (-u | -k) [-o OUTFILE] [-i INTERVAL] [-c COUNT] -t TYPE [-m NAME,...] EXE_OR_PID [ARGS...]
        ebs report [OPTIONS] FILE
+       ebs annotate [OPTIONS] ROUTINE FILE
        ebs script [OPTIONS] FILE
        ebs convert [OPTIONS] IN OUT
        ebs plan -t TYPE [OPTIONS]
@@ -52,6 +57,7 @@ Examples:
   grep -v '#' fault.1 | awk '{print $2}' | eip2r | sort | uniq -c | sort -nr | head
   ebs -u -t page_fault -o fault.data ./server  the stream, for `ebs report` and perf
   ebs report --by routine,page fault.data
+  ebs annotate copy_page fault.data            its instructions, each with its faults
   ebs script fault.data | less                 its records, as `perf script` prints them
   ebs -uk -t page_fault --in-kernel ./server   counted in the kernel, however long it runs
   ebs report --daemon web --since 10m          what the daemon recorded of a standing session
@@ -99,6 +105,8 @@ pub enum Typed {
 pub enum Other {
     /// Prints tables from a recording.
     Report(ReportArguments),
+    /// Prints the instructions of a routine with their records, operands and source lines.
+    Annotate(AnnotateArguments),
     /// Prints the records of a recording as text, in order of time.
     Script(ScriptArguments),
     /// Writes a recording in another form.

@@ -10,8 +10,9 @@ pub use in_kernel::{DEFAULT_EVERY, InKernelJob, InKernelMisuse};
 pub use serving::Serving;
 
 use crate::arguments::{
-    ConvertArguments, EventArguments, Format, ListArguments, Other, PlanArguments, ReportArguments,
-    SampleArguments, ScriptArguments, SessionsArguments, Typed, WatchArguments,
+    AnnotateArguments, ConvertArguments, EventArguments, Format, ListArguments, Other,
+    PlanArguments, ReportArguments, SampleArguments, ScriptArguments, SessionsArguments, Typed,
+    WatchArguments,
 };
 use crate::completions::Program;
 use daemon::in_kernel::InKernel;
@@ -35,6 +36,8 @@ pub enum Invocation {
     Sample(Job),
     /// Tables from a recording.
     Report(ReportArguments),
+    /// The instructions of a routine with their records.
+    Annotate(AnnotateArguments),
     /// Records of a recording as text.
     Script(ScriptArguments),
     /// A recording in another form.
@@ -197,6 +200,7 @@ impl Invocation {
             }
             Typed::Sample(arguments) => Invocation::Sample(job(arguments)?),
             Typed::Other(Other::Report(arguments)) => Invocation::Report(arguments),
+            Typed::Other(Other::Annotate(arguments)) => Invocation::Annotate(arguments),
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
             Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
             Typed::Other(Other::Plan(arguments)) => Invocation::Plan(plan(&arguments)?),

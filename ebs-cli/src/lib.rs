@@ -3,10 +3,11 @@
 //! `ebs`: [`arguments`] is what was typed, [`invocation`] what it means,
 //! [`run`] does it. [`sample`] drives a session of the daemon library into
 //! an [`output`]; [`input`] reads what was recorded for [`report`] and
-//! [`script`], and [`convert`] writes it anew; [`plan`] shows what would be opened; [`sessions`]
+//! [`script`], [`annotate`] shows a routine, and [`convert`] writes it anew; [`plan`] shows what would be opened; [`sessions`]
 //! and [`watch`] ask the daemon; [`types`], [`list`],
 //! [`pages`] and [`completions`] are the helps; [`causes`] words an error.
 
+pub mod annotate;
 pub mod arguments;
 pub mod causes;
 pub mod completions;

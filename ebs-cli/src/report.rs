@@ -1,6 +1,6 @@
 //! `ebs report`: tables from a recording.
 
-use crate::arguments::{ReportArguments, SymbolArguments};
+use crate::arguments::{ReportArguments, StandingArguments, SymbolArguments};
 use crate::input::{End, Input};
 use crate::terminal;
 use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
@@ -29,6 +29,7 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
         (true, false) => vec![Key::Site],
         (false, _) => Key::parse_list(&arguments.by.join(","))?,
     };
+    let keys = if arguments.inline { with_inlined(keys)? } else { keys };
     let site = arguments.site.as_deref().map(str::parse).transpose()?;
     let machine_read = arguments.json || arguments.csv;
     let query = Query {
@@ -45,6 +46,20 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
     };
     query.check()?;
     Ok(query)
+}
+
+/// The routines of the rows with what was inlined into them.
+fn with_inlined(keys: Vec<Key>) -> Result<Vec<Key>> {
+    anyhow::ensure!(
+        keys.iter().any(|key| matches!(key, Key::Routine | Key::Inlined)),
+        "--inline tells what was inlined into routines, and none is among the keys of a row: add \
+         routine to --by"
+    );
+    let inlined = |key| if key == Key::Routine { Key::Inlined } else { key };
+    let mut keys: Vec<Key> = keys.into_iter().map(inlined).collect();
+    let mut seen = false;
+    keys.retain(|key| *key != Key::Inlined || !std::mem::replace(&mut seen, true));
+    Ok(keys)
 }
 
 /// Where names come from, as typed.
@@ -92,9 +107,28 @@ pub fn answer(input: &mut Input, query: Query, symbols: Options) -> Result<(Repo
     }
 }
 
-/// What the daemon recorded of a standing session, and what it says at the
-/// end.
-fn recorded(name: &str, arguments: &ReportArguments) -> Result<(Input, Option<Ending>)> {
+/// The recording that was named: a file, or what the daemon recorded of a
+/// standing session, with what it says at the end.
+///
+/// # Errors
+///
+/// None was named; those of opening it.
+pub fn open(file: Option<&Path>, standing: &StandingArguments) -> Result<(Input, Option<Ending>)> {
+    match (&standing.standing, file) {
+        (Some(name), _) => recorded(name, standing),
+        (None, Some(file)) => Ok((Input::open(file)?, None)),
+        (None, None) => anyhow::bail!("no recording: give its FILE, or --daemon NAME"),
+    }
+}
+
+/// Prints what the daemon says of a recording: gaps that are in no record.
+pub fn tell_ending(ended: Option<Ending>) {
+    if let Some(said) = ended.and_then(|ended| ended.take()).filter(|said| said != WHOLE) {
+        let _closed = writeln!(std::io::stderr(), "ebs: {said}");
+    }
+}
+
+fn recorded(name: &str, arguments: &StandingArguments) -> Result<(Input, Option<Ending>)> {
     let socket = arguments.socket.as_deref().unwrap_or(Path::new(SOCKET));
     let since = arguments.since.map(|span| span.0);
     let recorded = Recorded::open(Client::connect(socket)?, name, since, false)?;
@@ -111,16 +145,9 @@ fn recorded(name: &str, arguments: &ReportArguments) -> Result<(Input, Option<En
 pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let query = query(arguments)?;
     let options = symbols(&arguments.symbols)?;
-    let (mut input, ended) = match (&arguments.standing, &arguments.file) {
-        (Some(name), _) => recorded(name, arguments)?,
-        (None, Some(file)) => (Input::open(file)?, None),
-        (None, None) => anyhow::bail!("no recording: give its FILE, or --daemon NAME"),
-    };
+    let (mut input, ended) = open(arguments.file.as_deref(), &arguments.standing)?;
     let (report, end) = answer(&mut input, query, options)?;
-    // What the daemon says of it: gaps that are in no record.
-    if let Some(said) = ended.and_then(|ended| ended.take()).filter(|said| said != WHOLE) {
-        let _closed = writeln!(std::io::stderr(), "ebs: {said}");
-    }
+    tell_ending(ended);
     if arguments.json {
         json::write(&report, &mut *out)?;
     } else if arguments.csv {

@@ -6,7 +6,9 @@ use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
 use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
 use crate::script::{Chains, Lines, PerfPrinter, Selection, Sifter, TextPrinter, script};
-use crate::{causes, convert, eip2r, list, pages, plan, report, sample, sessions, types, watch};
+use crate::{
+    annotate, causes, convert, eip2r, list, pages, plan, report, sample, sessions, types, watch,
+};
 use anyhow::{Context, Result};
 use daemon::Facts;
 use std::ffi::OsString;
@@ -60,6 +62,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
             out.write_all(types::describe(&name, &Facts::read(here)?)?.as_bytes())?;
         }
         Invocation::Report(arguments) => report::run(&arguments, &mut out)?,
+        Invocation::Annotate(arguments) => annotate::run(&arguments, &mut out)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
         Invocation::Convert(arguments) => convert::run(&arguments)?,
         Invocation::Plan(job) => status = plan::run(&job, &mut out)?,

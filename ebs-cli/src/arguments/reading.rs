@@ -19,12 +19,9 @@ pub struct SymbolArguments {
     pub root: PathBuf,
 }
 
-/// `ebs report`.
+/// What the daemon recorded, in place of a file.
 #[derive(Clone, Debug, Default, Args)]
-pub struct ReportArguments {
-    /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
-    #[arg(required_unless_present = "standing")]
-    pub file: Option<PathBuf>,
+pub struct StandingArguments {
     /// Reads what the daemon recorded of a standing session instead; `ebs sessions` lists them.
     #[arg(id = "standing", long = "daemon", value_name = "NAME", help_heading = DAEMON)]
     #[arg(conflicts_with = "file")]
@@ -35,11 +32,25 @@ pub struct ReportArguments {
     /// Where the daemon listens [default: /run/ebsd.sock].
     #[arg(long, value_name = "PATH", help_heading = DAEMON, requires = "standing")]
     pub socket: Option<PathBuf>,
-    /// Keys of a row: site, ip, routine, object, comm, pid, tid, cpu, addr, line, page, data,
+}
+
+/// `ebs report`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ReportArguments {
+    /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
+    #[arg(required_unless_present = "standing")]
+    pub file: Option<PathBuf>,
+    /// What the daemon keeps.
+    #[command(flatten)]
+    pub standing: StandingArguments,
+    /// Keys of a row: site, ip, routine, inlined, srcline, object, comm, pid, tid, cpu, addr, line, page, data,
     /// variable, level, op, tlb, snoop, lock, blk, reg:NAME [default: site, which is address,
     /// routine and object].
     #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
     pub by: Vec<String>,
+    /// Tells what was inlined: the key routine becomes inlined, OUTER <- INNER.
+    #[arg(long)]
+    pub inline: bool,
     /// Order of the rows: share, count, address, name, a key of --by, or with --mem cycles or
     /// latency [default: share].
     #[arg(long, value_name = "ORDER")]
