@@ -9,6 +9,8 @@
     reason = "a test fails by panicking, and says on stderr why it skips"
 )]
 
+/// Routines by instruction.
+mod annotate;
 /// Sampling a process that already runs, and makes threads meanwhile.
 mod attach;
 /// Each mistake of a user gets a message and a status.
