@@ -200,7 +200,7 @@ impl Lookup {
                     (None, Depth::Symbols(why)) => {
                         Atom::lack(Lack::Name(names.number(&why.to_string())))
                     }
-                    (None, Depth::Debug) => Atom::lack(Lack::Name(names.number(NO_LINE))),
+                    (None, _) => Atom::lack(Lack::Name(names.number(NO_LINE))),
                 };
                 let outer = routine.as_name().ok().map(|number| names.name(number));
                 let inlined = match (outer, chain(&frames)) {
