@@ -8,7 +8,7 @@ const LONGEST: usize = 16 * 1024;
 
 /// The demangled name, or the name as it is: when it is neither C++ nor
 /// Rust, or when it would not end. Rust hashes are left out.
-pub(crate) fn demangle(name: &[u8]) -> Cow<'_, str> {
+pub fn demangle(name: &[u8]) -> Cow<'_, str> {
     let Ok(text) = std::str::from_utf8(name) else { return String::from_utf8_lossy(name) };
     if !text.starts_with('_') {
         return Cow::Borrowed(text);

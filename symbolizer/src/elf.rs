@@ -41,7 +41,7 @@ impl From<object::Error> for ElfError {
 }
 
 /// Whether the file is a 64-bit one.
-fn is_64<'data, R: ReadRef<'data>>(data: R) -> Result<bool, ElfError> {
+pub(crate) fn is_64<'data, R: ReadRef<'data>>(data: R) -> Result<bool, ElfError> {
     let ident = data.read_bytes_at(0, 5).map_err(|()| ElfError::Magic)?;
     match ident {
         [0x7f, b'E', b'L', b'F', 1] => Ok(false),

@@ -21,6 +21,7 @@ mod code;
 mod data;
 mod debug_file;
 mod demangle;
+mod dwarf;
 mod elf;
 mod file;
 mod frames;
@@ -33,11 +34,14 @@ mod place;
 mod programs;
 mod reason;
 mod symbolizer;
+#[expect(unsafe_code, reason = "files that only we can change are mapped")]
+mod sys;
 mod timeline;
 mod vdso;
 
 pub use code::{Code, CodeError, Text};
 pub use debug_file::DebugFile;
+pub use demangle::demangle;
 pub use elf::{ElfError, ElfSymbols};
 pub use frames::{Depth, Frame, Frames, NoDebug, Source};
 pub use kernel::list::{ListError, SymbolList};

@@ -1,6 +1,6 @@
 //! Recorded mapping -> the file itself, or why it cannot be had.
 
-mod debug;
+pub(crate) mod debug;
 
 #[allow(unused_imports, reason = "for the reader of lines")]
 pub(crate) use debug::locate_supplementary;

@@ -4,6 +4,7 @@ use crate::binary::Binary;
 use crate::code::Sources;
 use crate::data::DataView;
 use crate::elf::{self, ranges::Ranges, segments::Translation};
+use crate::frames::Lines;
 use crate::kernel::load::{Anchor, Note};
 use crate::kernel::table::KernelSymbols;
 use crate::kernel::view::KernelView;
@@ -53,6 +54,7 @@ pub struct Symbolizer {
     built: usize,
     pub(crate) vdso: Option<Result<OwnVdso, Reason>>,
     pub(crate) sources: Sources,
+    pub(crate) lines: Lines,
 }
 
 /// An answer of [`Symbolizer::place`] and where it holds.
@@ -122,6 +124,7 @@ impl Symbolizer {
             built: 0,
             vdso: None,
             sources: Sources::default(),
+            lines: Lines::default(),
         }
     }
 

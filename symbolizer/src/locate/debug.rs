@@ -17,7 +17,6 @@ pub(crate) enum Wanted {
     /// Its symbol table.
     Symbols,
     /// Its lines and inlined calls.
-    #[allow(dead_code, reason = "for the reader of lines")]
     Lines,
 }
 
@@ -25,13 +24,10 @@ pub(crate) enum Wanted {
 #[derive(Debug)]
 pub(crate) struct Separate {
     pub(crate) file: ReadCache<File>,
-    #[allow(dead_code, reason = "for the reader of lines")]
     pub(crate) head: Head,
     /// Path below `root`: what a link in it names may lie beside it.
-    #[allow(dead_code, reason = "for the reader of lines")]
     pub(crate) path: Vec<u8>,
     /// What stands for `/`.
-    #[allow(dead_code, reason = "for the reader of lines")]
     pub(crate) root: PathBuf,
 }
 
@@ -89,7 +85,6 @@ fn is_debug_file_of(
 /// `root`, itself the target of links. Only a file with the very build id
 /// that the link has is taken; a program whose part this is without cannot
 /// be read halfway.
-#[allow(dead_code, reason = "for the reader of lines")]
 pub(crate) fn locate_supplementary(
     (root, holder): (&Path, &[u8]),
     link: &AltLink,
@@ -113,7 +108,6 @@ pub(crate) fn locate_supplementary(
 
 /// Where a path below `root` leads: the directory beside which a relative
 /// link starts is the file's, not that of a link in .build-id.
-#[allow(dead_code, reason = "for the reader of lines")]
 fn resolved(root: &Path, path: &[u8]) -> Vec<u8> {
     let real = || {
         let opened = open_within(root, path).ok()?;

@@ -1,0 +1,154 @@
+//! The debug info of one file.
+
+use super::finder::Finder;
+use super::functions::Part;
+use super::image::{Bytes, Image};
+use super::index::Index;
+use super::layout::Layout;
+use super::names::Names;
+use super::sections::{Reader, Source};
+use super::split::Splits;
+use super::unit::{Step, Units};
+use crate::frames::{Frame, Source as Place};
+use gimli::{Dwarf, DwarfSections, EndianSlice, RunTimeEndian};
+
+/// Debug info, and what was read of it.
+#[derive(Debug)]
+pub(crate) struct Debug {
+    main: Sections,
+    alternate: Option<Sections>,
+    index: Option<Index>,
+    units: Units,
+    names: Names,
+    splits: Splits,
+}
+
+/// What debug info says of an address.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The innermost first. The last one has no name when no function holds
+    /// the address, but a line does.
+    pub(crate) frames: Vec<Frame>,
+    /// The outermost name is as declared, without the namespaces and types
+    /// that the symbol table has.
+    pub(crate) is_short: bool,
+    /// Why there can be no inlined calls among them.
+    pub(crate) apart: Option<String>,
+}
+
+/// The sections of one file.
+#[derive(Debug)]
+pub(crate) struct Sections {
+    sections: DwarfSections<Bytes>,
+    endian: RunTimeEndian,
+}
+
+/// Why a section cannot be used.
+struct Unread(String);
+
+impl From<gimli::Error> for Unread {
+    fn from(error: gimli::Error) -> Unread {
+        Unread(error.to_string())
+    }
+}
+
+impl Sections {
+    /// Finds them, decompresses and links those that need it.
+    pub(crate) fn of(image: &Image, layout: &Layout) -> Result<Sections, String> {
+        let mut source = Source::new(image, layout)?;
+        let sections = DwarfSections::load(|id| source.program(id).map_err(Unread));
+        Ok(Sections { sections: sections.map_err(|why| why.0)?, endian: layout.endian })
+    }
+
+    fn borrow(&self) -> Dwarf<Reader<'_>> {
+        self.sections.borrow(|bytes| EndianSlice::new(bytes, self.endian))
+    }
+}
+
+impl Debug {
+    /// `finder` leads to the rest of units that were split.
+    pub(crate) fn new(
+        main: Sections,
+        alternate: Option<Sections>,
+        finder: Option<Finder>,
+    ) -> Debug {
+        Debug {
+            main,
+            alternate,
+            index: None,
+            units: Units::default(),
+            names: Names::default(),
+            splits: Splits::new(finder),
+        }
+    }
+
+    /// What it says of a link-time address. None: nothing.
+    pub(crate) fn frames(&mut self, address: u64) -> Result<Option<Answer>, String> {
+        let dwarf = borrow(&self.main, self.alternate.as_ref());
+        let index = self.index.get_or_insert_with(|| Index::listed(&dwarf));
+        let Some(offset) = index.find(&dwarf, address).map_err(str::to_owned)? else {
+            return Ok(None);
+        };
+        let unit = self.units.get(&dwarf, &mut self.splits, offset)?;
+        let apart = unit.apart.clone();
+        let Some(steps) = unit.steps(&dwarf, address)? else {
+            let spot = unit.lines.as_ref().and_then(|lines| lines.find(address));
+            let Some(spot) = spot else { return Ok(None) };
+            let lines = unit.lines.as_mut();
+            let source = lines.and_then(|lines| {
+                let file = lines.paths.get(&dwarf, &mut self.names.texts, spot.file)?;
+                Some(Place { file, line: spot.line, column: spot.column })
+            });
+            let frame = Frame { name: None, source, inlined: false };
+            return Ok(Some(Answer { frames: vec![frame], is_short: true, apart }));
+        };
+        let names = &mut self.names;
+        let outermost = steps.len() - 1;
+        let named = unit.with_home(&dwarf, |home, part, head| {
+            let name = |step: &Step| {
+                let (dwarf, part, head) = match step.function.of {
+                    Part::Alternate => (&dwarf, Part::Main, head),
+                    _ => (home, part, head),
+                };
+                names.get(step.function, (part, dwarf, head))
+            };
+            steps.iter().map(name).collect::<gimli::Result<Vec<_>>>()
+        });
+        let named = named.map_err(|error| format!("a name in the unit at {offset:#x}: {error}"))?;
+        let is_short = unit.mangles && named.last().is_none_or(|name| !name.linked);
+        let mut frames = Vec::with_capacity(steps.len());
+        for (number, (step, name)) in steps.iter().zip(named).enumerate() {
+            let source = step.spot.and_then(|spot| {
+                let paths = &mut unit.lines.as_mut()?.paths;
+                let file = paths.get(&dwarf, &mut self.names.texts, spot.file)?;
+                Some(Place { file, line: spot.line, column: spot.column })
+            });
+            frames.push(Frame { name: name.text, source, inlined: number < outermost });
+        }
+        Ok(Some(Answer { frames, is_short, apart }))
+    }
+
+    /// Tells every address at which an answer can change, some twice, in any
+    /// order.
+    pub(crate) fn edges(&mut self, tell: &mut dyn FnMut(u64)) {
+        let dwarf = borrow(&self.main, self.alternate.as_ref());
+        let index = self.index.get_or_insert_with(|| Index::listed(&dwarf));
+        let units = index.units(&dwarf);
+        index.edges().iter().copied().for_each(&mut *tell);
+        for offset in units {
+            let unit = self.units.get(&dwarf, &mut self.splits, offset);
+            // A unit that cannot be read answers the same all over.
+            if let Ok(edges) = unit.and_then(|unit| unit.edges(&dwarf)) {
+                edges.into_iter().for_each(&mut *tell);
+            }
+        }
+    }
+}
+
+fn borrow<'a>(main: &'a Sections, alternate: Option<&'a Sections>) -> Dwarf<Reader<'a>> {
+    let mut dwarf = main.borrow();
+    if let Some(alternate) = alternate {
+        dwarf.set_sup(alternate.borrow());
+    }
+    dwarf
+}

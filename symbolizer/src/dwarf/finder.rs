@@ -1,0 +1,43 @@
+//! Files that belong to a program's debug info.
+
+use super::image::Image;
+use super::layout::Layout;
+use crate::file::open_within;
+use std::path::PathBuf;
+
+/// Where to look for them.
+#[derive(Clone, Debug)]
+pub(crate) struct Finder {
+    /// What stands for `/`.
+    pub(crate) root: PathBuf,
+    /// The program's path below it.
+    pub(crate) program: Box<[u8]>,
+}
+
+impl Finder {
+    /// A .dwo file: where the compiler put it, else beside the program.
+    pub(crate) fn split(&self, directory: &[u8], name: &[u8]) -> Option<(Image, Layout)> {
+        let file = &name[memchr::memrchr(b'/', name).map_or(0, |slash| slash + 1)..];
+        let whole = match name.starts_with(b"/") {
+            true => name.to_vec(),
+            false => [directory, b"/", name].concat(),
+        };
+        let beside = [self.beside(), b"/", file].concat();
+        [whole, beside].iter().find_map(|path| self.open(path))
+    }
+
+    /// PROGRAM.dwp.
+    pub(crate) fn package(&self) -> Option<(Image, Layout)> {
+        self.open(&[&self.program, b".dwp".as_slice()].concat())
+    }
+
+    fn beside(&self) -> &[u8] {
+        &self.program[..memchr::memrchr(b'/', &self.program).unwrap_or(0)]
+    }
+
+    fn open(&self, path: &[u8]) -> Option<(Image, Layout)> {
+        let image = Image::of(open_within(&self.root, path).ok()?).ok()?;
+        let layout = Layout::of(&image).ok()?;
+        Some((image, layout))
+    }
+}

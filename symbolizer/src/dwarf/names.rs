@@ -1,0 +1,148 @@
+//! What functions are called.
+
+use super::functions::{Entry, Part, refers_to};
+use super::root::{Head, Root};
+use super::sections::Reader;
+use super::texts::Texts;
+use gimli::{Dwarf, UnitOffset};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Entries that stand for each other: a call for its callee, that for its
+/// declaration.
+const MOST_STEPS: usize = 16;
+/// Units kept open to read entries of.
+const MOST_OPEN: usize = 1024;
+
+/// What debug info calls a function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Name {
+    pub(crate) text: Option<Arc<str>>,
+    /// It is the linker's name, with namespaces and types, demangled.
+    pub(crate) linked: bool,
+}
+
+/// Names that were asked for, and how to find more.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    known: FxHashMap<Entry, Name>,
+    pub(crate) texts: Texts,
+    main: Heads,
+    alternate: Heads,
+}
+
+impl Names {
+    /// The name of a function by its entry, which is in the unit `home` or is
+    /// named by one there.
+    ///
+    /// As its linker knows it, demangled; else as it is declared.
+    pub(crate) fn get<'a>(
+        &mut self,
+        entry: Entry,
+        (part, dwarf, head): (Part, &Dwarf<Reader<'a>>, &Head),
+    ) -> gimli::Result<Name> {
+        if let Some(known) = self.known.get(&entry) {
+            return Ok(known.clone());
+        }
+        let (raw, linked) = self.raw(entry, (part, dwarf, head))?;
+        let name = Name { text: raw.map(|raw| self.texts.name(raw.slice())), linked };
+        self.known.insert(entry, name.clone());
+        Ok(name)
+    }
+
+    fn raw<'a>(
+        &mut self,
+        mut entry: Entry,
+        (part, dwarf, head): (Part, &Dwarf<Reader<'a>>, &Head),
+    ) -> gimli::Result<(Option<Reader<'a>>, bool)> {
+        let mut declared = None;
+        for _ in 0..MOST_STEPS {
+            let dwarf = match (entry.of, part) {
+                (Part::Alternate, own) if own != Part::Alternate => match dwarf.sup() {
+                    Some(alternate) => alternate,
+                    None => return Ok((declared, false)),
+                },
+                _ => dwarf,
+            };
+            let own = (entry.of == part).then(|| head.open(dwarf)).transpose()?;
+            let own = own.filter(|unit| {
+                let end = head.offset.saturating_add(unit.header.length_including_self());
+                (head.offset..end).contains(&entry.offset)
+            });
+            let unit = match (own, entry.of) {
+                (Some(unit), _) => unit,
+                (None, Part::Main) => self.main.find(dwarf, entry.offset)?,
+                (None, Part::Alternate) => self.alternate.find(dwarf, entry.offset)?,
+                // A split unit refers to nothing outside.
+                (None, Part::Split(_)) => return Ok((declared, false)),
+            };
+            let start = unit.header.debug_info_offset().map_or(0, |offset| offset.0);
+            let at = UnitOffset(entry.offset.saturating_sub(start));
+            let mut entries = unit.entries_raw(Some(at))?;
+            let Some(abbreviation) = entries.read_abbreviation()? else {
+                return Err(gimli::Error::NoEntryAtGivenOffset(entry.offset as u64));
+            };
+            let mut next = None;
+            for spec in abbreviation.attributes() {
+                let attribute = entries.read_attribute(*spec)?;
+                let value = attribute.value();
+                match attribute.name() {
+                    gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => {
+                        return Ok((Some(dwarf.attr_string(&unit, value)?), true));
+                    }
+                    gimli::DW_AT_name if declared.is_none() => {
+                        declared = Some(dwarf.attr_string(&unit, value)?);
+                    }
+                    gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => {
+                        next = refers_to(&unit, entry.of, value);
+                    }
+                    _ => {}
+                }
+            }
+            match next {
+                Some(next) => entry = next,
+                None => break,
+            }
+        }
+        Ok((declared, false))
+    }
+}
+
+/// Units of one file by where they begin.
+#[derive(Debug, Default)]
+struct Heads {
+    offsets: Option<Vec<usize>>,
+    open: FxHashMap<usize, Head>,
+}
+
+impl Heads {
+    /// The unit that holds an offset.
+    fn find<'a>(
+        &mut self,
+        dwarf: &Dwarf<Reader<'a>>,
+        offset: usize,
+    ) -> gimli::Result<gimli::Unit<Reader<'a>>> {
+        let offsets = self.offsets.get_or_insert_with(|| {
+            let mut offsets = Vec::new();
+            let mut units = dwarf.units();
+            // Up to the first that is damaged.
+            while let Ok(Some(unit)) = units.next() {
+                offsets.extend(unit.debug_info_offset().map(|offset| offset.0));
+            }
+            offsets
+        });
+        let index = offsets.partition_point(|&start| start <= offset).checked_sub(1);
+        let start = index.map(|index| offsets[index]);
+        let start = start.ok_or(gimli::Error::NoEntryAtGivenOffset(offset as u64))?;
+        if let Some(head) = self.open.get(&start) {
+            return head.open(dwarf);
+        }
+        if self.open.len() >= MOST_OPEN {
+            self.open.clear();
+        }
+        let header = dwarf.unit_header(gimli::DebugInfoOffset(start))?;
+        let root = Root::read(dwarf, header, dwarf.abbreviations(&header)?)?;
+        self.open.insert(start, root.head());
+        Ok(root.unit)
+    }
+}

@@ -1,0 +1,177 @@
+//! Sections of debug info, ready to be parsed: decompressed and linked.
+
+use super::image::{Bytes, Image};
+use super::layout::{Layout, Section};
+use super::relocate::Relocator;
+use gimli::{EndianSlice, RunTimeEndian, SectionId};
+use object::elf;
+use object::{CompressedData, CompressionFormat};
+
+/// How numbers and strings of debug info are read.
+pub(crate) type Reader<'a> = EndianSlice<'a, RunTimeEndian>;
+
+/// A section may claim this many times its compressed size.
+const MOST_TIMES: u64 = 64;
+/// Bytes of one section.
+const MOST_BYTES: u64 = 2 << 30;
+
+/// What is parsed of a program's debug info.
+const OF_PROGRAM: [SectionId; 10] = [
+    SectionId::DebugAbbrev,
+    SectionId::DebugAddr,
+    SectionId::DebugAranges,
+    SectionId::DebugInfo,
+    SectionId::DebugLine,
+    SectionId::DebugLineStr,
+    SectionId::DebugRanges,
+    SectionId::DebugRngLists,
+    SectionId::DebugStr,
+    SectionId::DebugStrOffsets,
+];
+
+/// What is parsed of a .dwo or .dwp file.
+const OF_SPLIT: [SectionId; 7] = [
+    SectionId::DebugAbbrev,
+    SectionId::DebugInfo,
+    SectionId::DebugRngLists,
+    SectionId::DebugStr,
+    SectionId::DebugStrOffsets,
+    SectionId::DebugCuIndex,
+    SectionId::DebugTuIndex,
+];
+
+/// Reads sections of one file.
+pub(crate) struct Source<'a> {
+    pub(crate) image: &'a Image,
+    pub(crate) layout: &'a Layout,
+    relocator: Option<Relocator>,
+    /// Bytes that may still be read or made, so that sections which lie over
+    /// each other do not add up.
+    left: u64,
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn new(image: &'a Image, layout: &'a Layout) -> Result<Source<'a>, String> {
+        let relocator = match layout.relocatable {
+            true => Some(Relocator::new(image, layout)?),
+            false => None,
+        };
+        let left = image.length().saturating_mul(MOST_TIMES + 1).min(4 * MOST_BYTES);
+        Ok(Source { image, layout, relocator, left })
+    }
+
+    /// A section of a program; empty when there is none.
+    pub(crate) fn program(&mut self, id: SectionId) -> Result<Bytes, String> {
+        match OF_PROGRAM.contains(&id) {
+            true => self.named(id.name().as_bytes()),
+            false => Ok(Bytes::default()),
+        }
+    }
+
+    /// A section of a .dwo or .dwp file; empty when there is none.
+    pub(crate) fn split(&mut self, id: SectionId) -> Result<Bytes, String> {
+        match id.dwo_name().filter(|_| OF_SPLIT.contains(&id)) {
+            Some(name) => self.named(name.as_bytes()),
+            None => Ok(Bytes::default()),
+        }
+    }
+
+    fn named(&mut self, name: &[u8]) -> Result<Bytes, String> {
+        let said = |why: String| format!("{}: {why}", String::from_utf8_lossy(name));
+        if let Some((index, section)) = self.find(name) {
+            let bytes = self.plain(section).map_err(said)?;
+            return match &self.relocator {
+                Some(relocator) => relocator.link(index, bytes).map_err(said),
+                None => Ok(bytes),
+            };
+        }
+        // GNU's way before SHF_COMPRESSED: `.zdebug_info`.
+        let old = [b".z", name.get(1..).unwrap_or_default()].concat();
+        match self.find(&old) {
+            Some((_, section)) => self.zlib_gnu(section).map_err(said),
+            None => Ok(Bytes::default()),
+        }
+    }
+
+    fn find(&self, name: &[u8]) -> Option<(usize, &'a Section)> {
+        let mut sections = self.layout.sections.iter().enumerate();
+        sections.find(|(_, section)| &*section.name == name && section.has_bytes())
+    }
+
+    fn plain(&mut self, section: &Section) -> Result<Bytes, String> {
+        let bytes = self.read(section)?;
+        if section.flags & elf::SHF_COMPRESSED.0 == 0 {
+            return Ok(bytes);
+        }
+        let endian = self.layout.endian;
+        let mut header = EndianSlice::new(&bytes, endian);
+        let fields = (|| {
+            let kind = gimli::Reader::read_u32(&mut header)?;
+            Ok(match self.layout.wide {
+                false => (kind, u64::from(gimli::Reader::read_u32(&mut header)?), 12),
+                true => {
+                    gimli::Reader::read_u32(&mut header)?;
+                    (kind, gimli::Reader::read_u64(&mut header)?, 24)
+                }
+            })
+        })();
+        let (kind, size, start) =
+            fields.map_err(|_: gimli::Error| "its compression header is cut short".to_owned())?;
+        let format = match kind {
+            kind if kind == elf::ELFCOMPRESS_ZLIB.0 => CompressionFormat::Zlib,
+            kind if kind == elf::ELFCOMPRESS_ZSTD.0 => CompressionFormat::Zstandard,
+            kind => {
+                return Err(format!("compressed in way {kind}; 1 (zlib) and 2 (zstd) are known"));
+            }
+        };
+        self.decompress(format, bytes.get(start..).unwrap_or_default(), size)
+    }
+
+    fn zlib_gnu(&mut self, section: &Section) -> Result<Bytes, String> {
+        let bytes = self.read(section)?;
+        match bytes.split_at_checked(12) {
+            Some(([b'Z', b'L', b'I', b'B', size @ ..], data)) => {
+                let size = size.iter().fold(0, |size, &byte| size << 8 | u64::from(byte));
+                self.decompress(CompressionFormat::Zlib, data, size)
+            }
+            _ => Err("it does not start with ZLIB and a size".to_owned()),
+        }
+    }
+
+    fn read(&mut self, section: &Section) -> Result<Bytes, String> {
+        self.take(section.size)?;
+        self.image.read(section.offset, section.size)
+    }
+
+    fn decompress(
+        &mut self,
+        format: CompressionFormat,
+        data: &[u8],
+        size: u64,
+    ) -> Result<Bytes, String> {
+        if size > (data.len() as u64).saturating_mul(MOST_TIMES) {
+            return Err(format!(
+                "{} compressed bytes claim to be {size}; at most {MOST_TIMES} times as many are \
+                 made",
+                data.len()
+            ));
+        }
+        self.take(size)?;
+        let data = CompressedData { format, data, uncompressed_size: size };
+        let bytes = data.decompress().map_err(|error| error.to_string())?.into_owned();
+        match bytes.len() as u64 == size {
+            true => Ok(Bytes::Owned(bytes)),
+            false => Err(format!("it claims to be {size} bytes and is {}", bytes.len())),
+        }
+    }
+
+    fn take(&mut self, size: u64) -> Result<(), String> {
+        if size > MOST_BYTES {
+            return Err(format!("{size} bytes; at most {MOST_BYTES} of a section are read"));
+        }
+        self.left = self.left.checked_sub(size).ok_or_else(|| {
+            format!("sections of {size} bytes and more lie over each other: the file is shorter")
+        })?;
+        Ok(())
+    }
+}

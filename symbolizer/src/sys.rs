@@ -1,0 +1,3 @@
+//! Operations that the compiler cannot check.
+
+pub(crate) mod mapped;
