@@ -88,12 +88,19 @@ fn scan<'a>(lines: &[Line<'a>], asked: u64) -> Option<(&'a [u8], Option<&'a [u8]
     let start = lines.iter().map(|line| line.address).filter(|&start| start <= asked).max()?;
     let here = || lines.iter().filter(|line| line.address == start && b"tTwW".contains(&line.kind));
     let chosen =
-        here().rfind(|line| !marks(line.name)).or_else(|| here().rfind(|line| !ends(line.name)))?;
+        here().rfind(|line| !marks(line.name)).or_else(|| {
+            here().next_back().filter(|_| !here().any(|line| ends(line.name)))
+        })?;
     let page = (start / PAGE * PAGE).saturating_add(PAGE);
     // `min_by_key` gives the first of equals, as the list has them.
     let next = lines.iter().filter(|line| line.address > start).min_by_key(|line| line.address);
+    let reaches = |next: &Line<'_>| match chosen.module {
+        Some(b"bpf") => start >> 21 == next.address >> 21,
+        Some(module) if module.starts_with(b"__builtin__") => start / PAGE == next.address / PAGE,
+        _ => next.address - start <= 256 << 10,
+    };
     let end = match next {
-        Some(next) if next.module == chosen.module => next.address,
+        Some(next) if next.module == chosen.module && reaches(next) => next.address,
         Some(next) => next.address.min(page),
         None => page,
     };

@@ -217,6 +217,7 @@ mod tests {
 
     /// Of the running kernel, as far as it shows anything.
     #[test]
+    #[allow(clippy::print_stderr, reason = "a test that skips says so")]
     fn the_running_kernels_list_is_small() {
         match kernel_list(&Sight::default(), Path::new("/"), Needed::Data).unwrap() {
             Some(packed) => {

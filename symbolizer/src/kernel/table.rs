@@ -10,6 +10,13 @@ use std::sync::Arc;
 /// reach to when nothing says where it ends.
 const PAGE: u64 = 4096;
 
+/// No routine is longer; the longest of common kernels have a tenth of it. A
+/// gap between sections may be, and its last symbol before is short.
+const LONGEST_ROUTINE: u64 = 256 << 10;
+/// What the kernel puts BPF programs into side by side (`BPF_PROG_PACK_SIZE`;
+/// holes are filled with traps).
+const PACK: u64 = 2 << 20;
+
 /// Where a module lies, from /proc/modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ModuleExtent {
@@ -24,20 +31,29 @@ const EVERY_KERNEL_HAS: &str = "init_task";
 /// The kernel's routines, sorted and disjoint.
 ///
 /// A routine ends at the next symbol of any type, at an end mark such as
-/// `_etext`, at the end of its module, or, for a last symbol, at the end of
-/// its page. An address beyond has no name. Of several names at one address
+/// `_etext`, at the end of its module, or, for a last symbol and where the
+/// next is farther than a routine is long, at the end of its page. An address beyond has no name. Of several names at one address
 /// the last listed one wins, as in perf, but section marks
 /// (`__irqentry_text_end`) give way to routines.
 pub struct KernelSymbols {
     list: SymbolList,
     /// Added to a listed address to get the run-time address, modulo 2^64.
     offset: u64,
-    /// What the list was unpacked from, where it comes from a recording.
-    recorded: Option<Arc<Packed>>,
+    origin: Origin,
     starts: Vec<u64>,
     rest: Vec<Rest>,
     /// Runs of routines of one module, sorted.
     runs: Vec<Run>,
+}
+
+/// Where variables are to be had, once they are asked for.
+enum Origin {
+    /// In the text of the list.
+    Text,
+    /// In what a recording keeps.
+    Recorded(Arc<Packed>),
+    /// They are kept: entries of an image.
+    Image(Vec<Entry>),
 }
 
 struct Rest {
@@ -83,9 +99,14 @@ impl KernelSymbols {
     /// # Errors
     /// None that the list did not have when it was read first.
     pub(crate) fn variables(&self) -> Result<Option<KernelSymbols>, ListError> {
-        let mut list = match &self.recorded {
-            Some(packed) => SymbolList::recorded(packed.unpack()?)?,
-            None => SymbolList::parse(self.list.bytes.clone())?,
+        let mut list = match &self.origin {
+            Origin::Recorded(packed) => SymbolList::recorded(packed.unpack()?)?,
+            Origin::Text => SymbolList::parse(self.list.bytes.clone())?,
+            Origin::Image(entries) => SymbolList {
+                bytes: self.list.bytes.clone(),
+                entries: entries.clone(),
+                modules: self.list.modules.clone(),
+            },
         };
         let Some(known) = list.address_of(EVERY_KERNEL_HAS) else { return Ok(None) };
         let is_moved = self.offset != 0;
@@ -94,7 +115,7 @@ impl KernelSymbols {
             // last would reach up to the kernel's image.
             entry.address >> 63 == known >> 63 && (!is_moved || entry.module == Entry::NO_MODULE)
         });
-        Ok(Some(KernelSymbols::of(list, self.offset, &[], choose_variable)))
+        Ok(Some(KernelSymbols::of(list, self.offset, &[], (choose_variable, Reach::Next))))
     }
 
     pub(crate) fn with_modules(
@@ -102,7 +123,7 @@ impl KernelSymbols {
         offset: u64,
         extents: &[ModuleExtent],
     ) -> KernelSymbols {
-        KernelSymbols::of(list, offset, extents, choose)
+        KernelSymbols::of(list, offset, extents, (choose, Reach::Routine))
     }
 
     /// As [`KernelSymbols::with_modules`], of a list that was `packed`.
@@ -111,15 +132,21 @@ impl KernelSymbols {
         packed: &Arc<Packed>,
         extents: &[ModuleExtent],
     ) -> KernelSymbols {
-        let recorded = Some(Arc::clone(packed));
-        KernelSymbols { recorded, ..KernelSymbols::with_modules(list, 0, extents) }
+        let origin = Origin::Recorded(Arc::clone(packed));
+        KernelSymbols { origin, ..KernelSymbols::with_modules(list, 0, extents) }
+    }
+
+    /// The same of an image, whose names are no text of a list.
+    pub(crate) fn of_image(list: SymbolList, extents: &[ModuleExtent]) -> KernelSymbols {
+        let origin = Origin::Image(list.entries.clone());
+        KernelSymbols { origin, ..KernelSymbols::with_modules(list, 0, extents) }
     }
 
     fn of(
         mut list: SymbolList,
         offset: u64,
         extents: &[ModuleExtent],
-        choose: Choose,
+        (choose, reach): (Choose, Reach),
     ) -> KernelSymbols {
         let entries = std::mem::take(&mut list.entries);
         let sorted = sort(entries);
@@ -128,10 +155,12 @@ impl KernelSymbols {
             let extent = extents.iter().find(|extent| extent.name == **name);
             ends[index] = extent.map(|extent| extent.base..extent.base.saturating_add(extent.size));
         }
+        let reaches: Vec<Reach> =
+            list.modules.iter().map(|name| Reach::of(name).unwrap_or(reach)).collect();
         let mut table = KernelSymbols {
             list,
             offset,
-            recorded: None,
+            origin: Origin::Text,
             starts: Vec::new(),
             rest: Vec::new(),
             runs: Vec::new(),
@@ -141,7 +170,8 @@ impl KernelSymbols {
             let Some(chosen) = choose(&table.list, group) else { continue };
             let next = groups.peek().map(|group| (group[0].address, group[0].module));
             let extent = ends.get(usize::from(chosen.module)).and_then(Option::as_ref);
-            let end = end_of(chosen, next, extent);
+            let reach = reaches.get(usize::from(chosen.module)).copied().unwrap_or(reach);
+            let end = end_of(chosen, next, (extent, reach));
             // Nothing is below the end of what starts at the last address.
             if chosen.address < end {
                 table.push(chosen, end);
@@ -271,22 +301,63 @@ fn choose_variable<'a>(_: &SymbolList, group: &'a [Entry]) -> Option<&'a Entry> 
     group.iter().rev().find(|entry| entry.is_data())
 }
 
-/// The name among those at one address; none when no code starts there.
+/// The name among those at one address; none when no code starts there, or
+/// only a section ends.
 fn choose<'a>(list: &SymbolList, group: &'a [Entry]) -> Option<&'a Entry> {
     let text = || group.iter().rev().filter(|entry| entry.is_text());
     text()
         .find(|entry| !is_mark(list.name(entry)))
-        .or_else(|| text().find(|entry| !is_end_mark(list.name(entry))))
+        .or_else(|| text().next().filter(|_| !text().any(|entry| is_end_mark(list.name(entry)))))
 }
 
-fn end_of(chosen: &Entry, next: Option<(u64, u16)>, extent: Option<&Range<u64>>) -> u64 {
+/// How far the next symbol may be and still say where one ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// However far.
+    Next,
+    /// As far as a routine may be long.
+    Routine,
+    /// In the same stretch of memory that BPF programs share.
+    Pack,
+    /// In the same page: trampolines of ftrace, slots of kprobes.
+    Page,
+}
+
+impl Reach {
+    /// What the kernel lists as modules and is none.
+    fn of(module: &[u8]) -> Option<Reach> {
+        match module {
+            b"bpf" => Some(Reach::Pack),
+            _ => module.starts_with(b"__builtin__").then_some(Reach::Page),
+        }
+    }
+
+    fn covers(self, from: u64, to: u64) -> bool {
+        match self {
+            Reach::Next => true,
+            Reach::Routine => to - from <= LONGEST_ROUTINE,
+            Reach::Pack => from / PACK == to / PACK,
+            Reach::Page => from / PAGE == to / PAGE,
+        }
+    }
+}
+
+/// Up to the next symbol, where that tells anything; else the end of the
+/// page, since text memory is given out in pages.
+fn end_of(
+    chosen: &Entry,
+    next: Option<(u64, u16)>,
+    (extent, reach): (Option<&Range<u64>>, Reach),
+) -> u64 {
     let page_end = (chosen.address | (PAGE - 1)).saturating_add(1);
-    let own_end = match (extent, next) {
-        (Some(extent), _) if extent.contains(&chosen.address) => extent.end,
-        (_, Some((_, module))) if module == chosen.module => u64::MAX,
-        _ => page_end,
+    let of_module = extent.filter(|extent| extent.contains(&chosen.address));
+    let end = match (of_module, next) {
+        (Some(extent), Some((address, _))) => extent.end.min(address),
+        (Some(extent), None) => extent.end,
+        (None, Some((address, module))) if module == chosen.module => address,
+        (None, next) => next.map_or(page_end, |(address, _)| address.min(page_end)),
     };
-    next.map_or(own_end, |(address, _)| own_end.min(address))
+    if reach.covers(chosen.address, end) { end } else { end.min(page_end) }
 }
 
 /// Symbols that the linker script puts at the start or end of a section.

@@ -229,12 +229,17 @@ fn symbols_that_are_not_the_recorded_kernels_are_said_and_left() {
     assert!(notes.iter().any(|note| note.contains("left out")), "{notes:?}");
 }
 
+#[allow(clippy::print_stderr, reason = "a test that skips says so")]
+fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}
+
 /// What is not kept names nothing.
 #[test]
 fn all_of_the_running_kernels_names_are_kept() {
     let Ok(text) = fs::read_to_string("/proc/kallsyms") else { return };
     let Ok(list) = SymbolList::parse(text.clone().into_bytes()) else {
-        eprintln!("skipped: /proc/kallsyms shows no addresses");
+        skipped("/proc/kallsyms shows no addresses");
         return;
     };
     let whole = KernelSymbols::with_modules(list, 0, &[]);

@@ -54,10 +54,11 @@ fn scan(lines: &[Line], address: u64) -> Option<(&'static str, u64)> {
     let chosen = here
         .iter()
         .rfind(|line| !is_mark(line))
-        .or_else(|| here.iter().rfind(|line| !is_end(line)))?;
+        .or_else(|| here.last().filter(|_| !here.iter().any(is_end)))?;
     // Only a following symbol of the same module lets it reach beyond its page.
     let next = lines.iter().filter(|line| line.address > start).min_by_key(|line| line.address);
-    let reaches = next.is_some_and(|next| next.module == chosen.module);
+    let reaches =
+        next.is_some_and(|next| next.module == chosen.module && next.address - start <= 256 << 10);
     (reaches || address / 4096 == start / 4096).then_some((chosen.name, start))
 }
 
@@ -249,4 +250,39 @@ fn a_list_of_marks_alone_names_no_variables() {
     let list = b"1000 T _text\n2000 D __start_rodata\n3000 B __init_begin\n".to_vec();
     let table = KernelSymbols::new(SymbolList::parse(list).unwrap(), 0);
     assert!(table.variables().unwrap().is_none());
+}
+
+/// Between sections lie gaps of a megabyte; trampolines have a page, BPF
+/// programs a pack in which they lie side by side.
+#[test]
+fn what_lies_far_from_the_next_symbol_is_not_stretched_up_to_it() {
+    let lines = b"ffffffff81000000 T _text\nffffffff81000000 T start\n\
+        ffffffff81100000 T __entry_text_start\nffffffff81100000 T __entry_text_end\n\
+        ffffffff8110410b T srso_alias_return_thunk\nffffffff81200000 t run\n\
+        ffffffff81230000 t long\nffffffff81260000 T _etext\n\
+        ffffffffc0200040 t bpf_prog_1\t[bpf]\nffffffffc0206000 t bpf_prog_2\t[bpf]\n\
+        ffffffffc0400000 t bpf_prog_3\t[bpf]\n\
+        ffffffffc0500000 t ftrace_trampoline\t[__builtin__ftrace]\n\
+        ffffffffc0502000 t ftrace_trampoline\t[__builtin__ftrace]\n";
+    let table = KernelSymbols::new(SymbolList::parse(lines.to_vec()).unwrap(), 0);
+    let name = |address| table.find(address).map(|found| found.name);
+    let named: [(u64, Option<&[u8]>); 14] = [
+        (0xffff_ffff_8110_0000, None),
+        (0xffff_ffff_8100_0fff, Some(b"start")),
+        (0xffff_ffff_8100_1000, None),
+        (0xffff_ffff_8110_4fff, Some(b"srso_alias_return_thunk")),
+        (0xffff_ffff_8110_5000, None),
+        (0xffff_ffff_8122_ffff, Some(b"run")),
+        (0xffff_ffff_8125_ffff, Some(b"long")),
+        (0xffff_ffff_c020_5fff, Some(b"bpf_prog_1")),
+        (0xffff_ffff_c020_6fff, Some(b"bpf_prog_2")),
+        (0xffff_ffff_c020_7000, None),
+        (0xffff_ffff_c040_0fff, Some(b"bpf_prog_3")),
+        (0xffff_ffff_c040_1000, None),
+        (0xffff_ffff_c050_0fff, Some(b"ftrace_trampoline")),
+        (0xffff_ffff_c050_1000, None),
+    ];
+    for (address, wanted) in named {
+        assert_eq!(name(address), wanted, "{address:#x}");
+    }
 }
