@@ -71,7 +71,8 @@ fn with_inlined(keys: Vec<Key>) -> Result<Vec<Key>> {
 /// only the recording can tell.
 pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
     let root = arguments.root.clone();
-    let kernel = match &arguments.system_map {
+    let vmlinux = arguments.vmlinux.clone();
+    let kernel = match arguments.system_map.as_ref().or(vmlinux.as_ref()) {
         Some(path) => {
             // The text of the error ends with that of its source.
             load_file(&root, path, KernelOffset::Given(0)).map_err(|error| anyhow!("{error}"))?;
@@ -79,7 +80,7 @@ pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
         }
         None => KernelSource::Running,
     };
-    Ok(Options { root, kernel, ..Options::default() })
+    Ok(Options { root, kernel, vmlinux, ..Options::default() })
 }
 
 /// Answers `query` from a recording; how the recording ended comes with it.

@@ -6,7 +6,7 @@
 //! mapping with SIGBUS.
 
 pub(crate) mod head;
-mod headers;
+pub(crate) mod headers;
 pub(crate) mod plt;
 pub(crate) mod ranges;
 pub(crate) mod segments;

@@ -126,6 +126,9 @@ impl Symbolizer {
     /// # Errors
     /// Why neither debug info nor the symbol table names the place.
     pub fn frames(&mut self, place: Place) -> Result<Frames, Reason> {
+        if let Some(frames) = self.kernel_frames(place) {
+            return Ok(frames);
+        }
         let object: Arc<str> = self.object_name(place.object).into();
         let why = match *self.objects.kind(place.object) {
             Kind::File(file) => {

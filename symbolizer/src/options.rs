@@ -19,7 +19,7 @@ pub enum KernelSource {
     /// /proc/kallsyms, then /boot/System.map-RELEASE.
     #[default]
     Running,
-    /// A System.map or a saved /proc/kallsyms.
+    /// A System.map, a saved /proc/kallsyms or a vmlinux.
     File {
         /// The list.
         path: PathBuf,
@@ -38,6 +38,10 @@ pub struct Options {
     pub root: PathBuf,
     /// The kernel's symbols.
     pub kernel: KernelSource,
+    /// The kernel's image with debug info, for lines and inlined calls; not
+    /// below `root`. None: it is looked for at the usual places, by the
+    /// kernel's build id.
+    pub vmlinux: Option<PathBuf>,
     /// Directories of separate debug files, as gdb's debug-file-directory;
     /// below `root`.
     pub debug_directories: Vec<PathBuf>,
@@ -48,6 +52,7 @@ impl Default for Options {
         Options {
             root: PathBuf::from("/"),
             kernel: KernelSource::Running,
+            vmlinux: None,
             debug_directories: vec![PathBuf::from("/usr/lib/debug")],
         }
     }

@@ -10,10 +10,15 @@ use std::path::PathBuf;
 /// Where names of kernel routines and files come from.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SymbolArguments {
-    /// System.map or saved kallsyms of the recorded kernel [default: the running kernel's, when
-    /// it is the recorded one].
-    #[arg(short, long, value_name = "SYSTEM_MAP", help_heading = "Symbols")]
+    /// System.map, saved kallsyms or vmlinux of the recorded kernel [default: what the recording
+    /// keeps, else the running kernel's, when it is the recorded one].
+    #[arg(short, long, visible_alias = "kallsyms", value_name = "SYSTEM_MAP")]
+    #[arg(help_heading = "Symbols")]
     pub system_map: Option<PathBuf>,
+    /// vmlinux of the recorded kernel, for source lines and inlined calls, and for symbols where -s
+    /// names none [default: looked for at the usual places, by build id].
+    #[arg(long, value_name = "FILE", help_heading = "Symbols")]
+    pub vmlinux: Option<PathBuf>,
     /// Directory that stands for / when object files are opened.
     #[arg(long, value_name = "DIR", default_value = "/", help_heading = "Symbols")]
     pub root: PathBuf,

@@ -36,7 +36,7 @@ where
 }
 
 /// The section headers. Refuses too many, and sections that claim too much.
-pub(super) fn sections<'data, Elf, R>(
+pub(crate) fn sections<'data, Elf, R>(
     header: &Elf,
     endian: Elf::Endian,
     data: R,

@@ -2,6 +2,7 @@
 
 use super::list::{Entry, ListError, SymbolList};
 use super::table::{KernelSymbols, ModuleExtent};
+use super::vmlinux::{self, Image, Known};
 use crate::options::KernelOffset;
 use std::fs::File;
 use std::io::{self, Read};
@@ -28,6 +29,8 @@ pub struct Loaded {
     pub path: PathBuf,
     /// `_text` and `_stext` as far as they are listed, where the kernel runs.
     pub anchors: Vec<Anchor>,
+    /// Of the kernel, where that is known.
+    pub build_id: Option<Box<[u8]>>,
     /// What the user should know.
     pub notes: Vec<Note>,
 }
@@ -114,6 +117,14 @@ pub enum KernelError {
         /// What is wrong with it.
         source: ListError,
     },
+    /// An image of the kernel that cannot be read.
+    #[error("{}: {why}", path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The list names no code.
     #[error("{}: none of its symbols is of type t, T, w or W", path.display())]
     NoText {
@@ -183,9 +194,18 @@ pub fn load_running(root: &Path) -> Result<Loaded, KernelError> {
     }
 }
 
-/// The symbols of a System.map or a saved /proc/kallsyms. A list as linked
-/// must be the running kernel's, unless the offset is given.
+/// The symbols of a System.map, a saved /proc/kallsyms or a vmlinux. A list
+/// as linked must be the running kernel's, unless the offset is given.
 pub fn load_file(root: &Path, path: &Path, offset: KernelOffset) -> Result<Loaded, KernelError> {
+    match offset {
+        _ if !vmlinux::is_image(path) => {}
+        KernelOffset::Given(offset) => {
+            let Image { list, build_id } = Image::read(path)?;
+            let (list, _) = vmlinux::joined(list, offset, None);
+            return vmlinux::table(path, list, &[]).map(|loaded| Loaded { build_id, ..loaded });
+        }
+        KernelOffset::Detect => return vmlinux::load(path, running(root)),
+    }
     let list = read_list(path)?;
     let (offset, note) = match offset {
         KernelOffset::Given(offset) => (offset, None),
@@ -194,6 +214,39 @@ pub fn load_file(root: &Path, path: &Path, offset: KernelOffset) -> Result<Loade
     let mut loaded = table(path, list, offset, &[])?;
     loaded.notes.extend(note);
     Ok(loaded)
+}
+
+/// What the running kernel tells of itself.
+pub(super) fn running(root: &Path) -> Known<'static> {
+    let list = read_list(&root.join("proc/kallsyms")).ok();
+    let anchor = list.as_ref().and_then(|list| anchors(list, 0).into_iter().next());
+    let modules = list.map(|list| (list, module_extents(root)));
+    Known { anchor, build_id: build_id(root), modules, recording: None }
+}
+
+/// The running kernel's build id.
+pub(crate) fn build_id(root: &Path) -> Option<Box<[u8]>> {
+    noted(&root.join("sys/kernel/notes"))
+}
+
+/// The build id in a file of ELF notes.
+pub(crate) fn noted(path: &Path) -> Option<Box<[u8]>> {
+    let notes = std::fs::read(path).ok()?;
+    let word = |at: usize| {
+        let word = notes.get(at..)?.first_chunk::<4>()?;
+        usize::try_from(u32::from_ne_bytes(*word)).ok()
+    };
+    let mut at = 0_usize;
+    loop {
+        let (name, length, kind) = (word(at)?, word(at + 4)?, word(at + 8)?);
+        let start = at.checked_add(12)?.checked_add(name.checked_next_multiple_of(4)?)?;
+        let end = start.checked_add(length)?;
+        // NT_GNU_BUILD_ID
+        if kind == 3 && notes.get(at + 12..)?.starts_with(b"GNU\0") {
+            return notes.get(start..end).filter(|id| !id.is_empty()).map(Into::into);
+        }
+        at = end.checked_next_multiple_of(4)?;
+    }
 }
 
 /// The running kernel's release, as uname -r prints it; empty when unknown.
@@ -222,7 +275,7 @@ pub(super) fn table(
     if symbols.is_empty() {
         return Err(KernelError::NoText { path });
     }
-    Ok(Loaded { symbols, path, anchors, notes })
+    Ok(Loaded { symbols, path, anchors, build_id: None, notes })
 }
 
 pub(super) fn anchors(list: &SymbolList, offset: u64) -> Vec<Anchor> {
@@ -319,7 +372,7 @@ fn parse(path: &Path, bytes: Vec<u8>) -> Result<SymbolList, KernelError> {
 
 /// `NAME SIZE REFERENCES USERS STATE BASE`; lines that say less are no help
 /// and no harm.
-fn module_extents(root: &Path) -> Vec<ModuleExtent> {
+pub(super) fn module_extents(root: &Path) -> Vec<ModuleExtent> {
     let text = std::fs::read_to_string(root.join("proc/modules")).unwrap_or_default();
     text.lines()
         .filter_map(|line| {

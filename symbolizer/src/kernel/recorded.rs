@@ -2,6 +2,7 @@
 
 use super::list::SymbolList;
 use super::load::{self, Anchor, KernelError, Loaded, Note};
+use super::vmlinux::{self, Known};
 use crate::kernel::table::{KernelSymbols, ModuleExtent};
 use record::kernel_list::{KernelModule, Packed};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ pub(crate) struct Recording {
 /// The symbols that the recording has of its kernel.
 pub(super) fn kept(packed: &Arc<Packed>, anchor: Option<&Anchor>) -> Result<Loaded, String> {
     let list = packed.unpack().map_err(|error| error.to_string())?;
+    let build_id = Some(list.build_id.clone()).filter(|id| !id.is_empty()).map(Into::into);
     let extents: Vec<ModuleExtent> = list.modules.iter().filter_map(extent).collect();
     let list = SymbolList::recorded(list).map_err(|error| error.to_string())?;
     let anchors = load::anchors(&list, 0);
@@ -32,9 +34,13 @@ pub(super) fn kept(packed: &Arc<Packed>, anchor: Option<&Anchor>) -> Result<Load
     let symbols = KernelSymbols::recorded(list, packed, &extents);
     match symbols.is_empty() {
         true => Err("none of them is of type t, T, w or W".to_owned()),
-        false => {
-            Ok(Loaded { symbols, path: PathBuf::from("the recording"), anchors, notes: Vec::new() })
-        }
+        false => Ok(Loaded {
+            symbols,
+            path: PathBuf::from("the recording"),
+            anchors,
+            build_id,
+            notes: Vec::new(),
+        }),
     }
 }
 
@@ -46,12 +52,39 @@ fn extent(module: &KernelModule) -> Option<ModuleExtent> {
 /// The symbols of a System.map or a saved /proc/kallsyms, moved to where the
 /// recorded kernel lay. The list must be that kernel's as far as can be told.
 pub(crate) fn load(root: &Path, path: &Path, recording: &Recording) -> Result<Loaded, KernelError> {
+    if vmlinux::is_image(path) {
+        return vmlinux::load(path, known(root, recording));
+    }
     let list = load::read_list(path)?;
     let (offset, moved) = distance(path, &list, recording)?;
     let unchecked = check(root, path, &list, recording)?;
     let mut loaded = load::table(path, list, offset, &[])?;
     loaded.notes.extend(moved.into_iter().chain(unchecked));
     Ok(loaded)
+}
+
+/// What is known of the recorded kernel: by what the recording keeps, else
+/// by the running kernel, if that is the recorded one.
+pub(super) fn known<'a>(root: &Path, recording: &'a Recording) -> Known<'a> {
+    let kept = recording.list.as_ref().and_then(|packed| packed.unpack().ok());
+    let anchor = recording.anchor.clone();
+    let recording = Some(recording);
+    if let Some(list) = kept {
+        let build_id = Some(list.build_id.clone()).filter(|id| !id.is_empty()).map(Into::into);
+        let extents = list.modules.iter().filter_map(extent).collect();
+        let modules = SymbolList::recorded(list).ok().map(|list| (list, extents));
+        let own = modules.as_ref().and_then(|(list, _)| load::anchors(list, 0).into_iter().next());
+        return Known { anchor: anchor.or(own), build_id, modules, recording };
+    }
+    let Some(head) = load::read_head(&root.join("proc/kallsyms")).ok() else {
+        return Known { anchor, build_id: None, modules: None, recording };
+    };
+    let is_recorded = recording.is_some_and(|recording| is_recorded(root, &head, recording));
+    let build_id = is_recorded.then(|| load::build_id(root)).flatten();
+    let is_same_boot = is_recorded
+        && anchor.as_ref().is_some_and(|at| head.address_of(&at.symbol) == Some(at.address));
+    let modules = is_same_boot.then(|| load::running(root).modules).flatten();
+    Known { anchor, build_id, modules, recording }
 }
 
 fn distance(

@@ -1,13 +1,15 @@
 //! The kernel as one recording sees it: the list that fits it, or why none
 //! does.
 
+use super::lines::{Lines, Sought};
 use super::load::{self, Anchor, KernelError, Loaded, Note};
 use super::recorded::{self, Recording};
 use super::table::KernelSymbols;
+use crate::frames::{Frames, NoDebug};
 use crate::options::{KernelOffset, KernelSource};
 use crate::{ObjectId, Options, Reason, object::Objects};
 use record::kernel_list::Packed;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The kernel's symbols, read when first needed.
@@ -19,6 +21,7 @@ pub(crate) struct KernelView {
     /// The running kernel's symbols, where `state` has those that the
     /// recording keeps.
     live: Option<Result<Ready, Reason>>,
+    lines: Lines,
 }
 
 #[derive(Debug)]
@@ -29,6 +32,8 @@ struct Ready {
     /// Objects of the modules, by number.
     modules: Vec<ObjectId>,
     notes: Vec<Note>,
+    anchors: Vec<Anchor>,
+    build_id: Option<Box<[u8]>>,
     /// They are those that the recording keeps.
     is_kept: bool,
 }
@@ -45,7 +50,7 @@ impl Ready {
 
 impl KernelView {
     pub(crate) fn new() -> KernelView {
-        KernelView { recording: None, state: None, live: None }
+        KernelView { recording: None, state: None, live: None, lines: Lines::default() }
     }
 
     /// Addresses come from a recording: without more, nothing tells where
@@ -76,6 +81,7 @@ impl KernelView {
 
     fn forget(&mut self) {
         (self.state, self.live) = (None, None);
+        self.lines = Lines::default();
     }
 
     fn change<T: PartialEq>(&mut self, part: fn(&mut Recording) -> &mut Option<T>, told: T) {
@@ -152,6 +158,51 @@ impl KernelView {
         }
     }
 
+    /// Lines and inlined callers of an address of the kernel proper, or of a
+    /// module whose name in brackets is given.
+    pub(crate) fn frames(
+        &mut self,
+        of: (ObjectId, Option<&str>, u64),
+        options: &Options,
+        objects: &mut Objects,
+    ) -> Result<Frames, NoDebug> {
+        let mut lines = std::mem::take(&mut self.lines);
+        let result = match lines.knows(of.0) {
+            true => lines.again(of),
+            false => {
+                self.sought(of.1, options, objects).and_then(|sought| lines.frames(of, &sought))
+            }
+        };
+        self.lines = lines;
+        result
+    }
+
+    /// Which files would have them.
+    fn sought<'a>(
+        &'a mut self,
+        module: Option<&str>,
+        options: &'a Options,
+        objects: &mut Objects,
+    ) -> Result<Sought<'a>, NoDebug> {
+        let recording = self.recording.clone();
+        let kept = recording.as_ref().and_then(|recording| recording.list.clone());
+        let is_here =
+            recording.is_none() || kept.is_none() && self.elsewhere(options, objects).is_none();
+        let root = is_here.then_some(&options.root);
+        let release = recording.and_then(|recording| recording.release);
+        let release = release.unwrap_or_else(|| load::release(&options.root));
+        let ready = self
+            .ready(options, objects)
+            .map_err(|reason| NoDebug::Never { object: reason.tag().into() })?;
+        let own = ready.build_id.clone();
+        let build_id = match module {
+            None => own.or_else(|| load::build_id(root?)),
+            Some(module) => module_build_id(module, kept.as_deref(), root),
+        };
+        let (anchors, symbols) = (&ready.anchors, &ready.symbols);
+        Ok(Sought { options, release, build_id, anchors, symbols })
+    }
+
     /// What lies in the running kernel where the recorded one had the same.
     /// Others may lie by now where a module or a BPF program lay then.
     pub(crate) fn unchanged(
@@ -223,8 +274,8 @@ impl Ready {
     ) -> Result<Ready, Reason> {
         let (loaded, is_kept) = load(options, recording)?;
         let modules = loaded.symbols.modules().iter().map(|name| objects.module(name)).collect();
-        let (symbols, notes) = (loaded.symbols, loaded.notes);
-        Ok(Ready { symbols, variables: None, modules, notes, is_kept })
+        let Loaded { symbols, notes, anchors, build_id, .. } = loaded;
+        Ok(Ready { symbols, variables: None, modules, notes, anchors, build_id, is_kept })
     }
 
     fn listed_variables(&mut self) -> Result<&KernelSymbols, Reason> {
@@ -237,6 +288,23 @@ impl Ready {
         });
         known.as_ref().map_err(Clone::clone)
     }
+}
+
+/// The build of a module: of the recorded kernel, else of the running one.
+fn module_build_id(
+    shown: &str,
+    kept: Option<&Packed>,
+    root: Option<&PathBuf>,
+) -> Option<Box<[u8]>> {
+    let name = shown.trim_start_matches('[').trim_end_matches(']');
+    if let Some(kept) = kept {
+        let list = kept.unpack().ok()?;
+        let module = list.modules.into_iter().find(|module| module.name == name.as_bytes())?;
+        return Some(module.build_id).filter(|id| !id.is_empty()).map(Into::into);
+    }
+    let plain = !name.is_empty() && !name.contains('/');
+    let notes = root?.join("sys/module").join(name).join("notes/.note.gnu.build-id");
+    plain.then(|| load::noted(&notes)).flatten()
 }
 
 /// The symbols, and whether they are those that the recording keeps.

@@ -1,0 +1,259 @@
+//! Lines and inlined calls of the kernel's own code: a vmlinux with debug
+//! info for the kernel proper, `.ko` files for its modules.
+
+use super::list::SymbolList;
+use super::load::{self, Anchor};
+use super::table::KernelSymbols;
+use super::vmlinux;
+use crate::debug_file::DebugFile;
+use crate::elf;
+use crate::file::open_within;
+use crate::frames::{Depth, Frames, NoDebug};
+use crate::locate::hex;
+use crate::object::Kind;
+use crate::{ObjectId, Options, Place, Resolution, Symbolizer};
+use object::ReadCache;
+use rustc_hash::FxHashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Files with debug info of one kernel, opened when first needed.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    opened: FxHashMap<ObjectId, Result<Opened, NoDebug>>,
+}
+
+/// A file, and which of its addresses a run-time one is.
+#[derive(Debug)]
+struct Opened {
+    file: DebugFile,
+    path: Arc<str>,
+    /// Subtracted from a run-time address, modulo 2^64.
+    moved: u64,
+    /// Bytes from there on that are the file's.
+    size: u64,
+}
+
+/// An object, the name of its module if it is one, and an address in it.
+pub(super) type Of<'a> = (ObjectId, Option<&'a str>, u64);
+
+/// What tells which files are the kernel's.
+pub(super) struct Sought<'a> {
+    pub(super) options: &'a Options,
+    pub(super) release: String,
+    /// Of the kernel, or of the module.
+    pub(super) build_id: Option<Box<[u8]>>,
+    pub(super) anchors: &'a [Anchor],
+    pub(super) symbols: &'a KernelSymbols,
+}
+
+impl Symbolizer {
+    /// Lines and inlined callers of a place in the kernel or in a module that
+    /// has a name; None: it is none, or has none.
+    pub(crate) fn kernel_frames(&mut self, place: Place) -> Option<Frames> {
+        let Place { object, address } = place;
+        if !matches!(self.objects.kind(object), Kind::Kernel | Kind::Module) {
+            return None;
+        }
+        let Resolution::Routine(routine) = self.resolve(place) else { return None };
+        let name = routine.name.into_owned();
+        let shown = self.object_name(object).to_owned();
+        let module = (object != ObjectId::KERNEL).then_some(shown.as_str());
+        let found = self.kernel.frames((object, module, address), &self.options, &mut self.objects);
+        Some(match found {
+            Ok(frames) => match frames.depth {
+                Depth::Debug | Depth::Lines(_) => frames,
+                Depth::Symbols(why) => Frames::of_symbol(Some(&name), why),
+            },
+            Err(why) => Frames::of_symbol(Some(&name), why),
+        })
+    }
+}
+
+impl Lines {
+    /// Whether files of this object were looked for.
+    pub(super) fn knows(&self, object: ObjectId) -> bool {
+        self.opened.contains_key(&object)
+    }
+
+    /// Of an address of the kernel proper (no module), or of a module.
+    pub(super) fn frames(&mut self, of: Of<'_>, sought: &Sought<'_>) -> Result<Frames, NoDebug> {
+        let (object, module, _) = of;
+        let opened = match module {
+            None => sought.image(),
+            Some(module) => sought.module(module),
+        };
+        self.opened.insert(object, opened);
+        self.again(of)
+    }
+
+    /// The same, of an object whose files are open.
+    pub(super) fn again(&self, (object, _, address): Of<'_>) -> Result<Frames, NoDebug> {
+        let never = || NoDebug::Never { object: "[kernel]".into() };
+        let opened = self.opened.get(&object).ok_or_else(never)?;
+        let Opened { file, path, moved, size } = opened.as_ref().map_err(Clone::clone)?;
+        let linked = address.wrapping_sub(*moved);
+        match linked < *size {
+            true => Ok(file.frames(linked)),
+            false => Err(NoDebug::NotCovered { file: Arc::clone(path) }),
+        }
+    }
+}
+
+impl Sought<'_> {
+    fn image(&self) -> Result<Opened, NoDebug> {
+        let root = &self.options.root;
+        if let Some(path) = &self.options.vmlinux {
+            // Not below the root: it was named here.
+            let here = Options { root: PathBuf::from("/"), ..self.options.clone() };
+            return self.open_image(path, &here);
+        }
+        let release = &self.release;
+        let mut places = vec![
+            format!("/usr/lib/debug/boot/vmlinux-{release}"),
+            format!("/usr/lib/debug/lib/modules/{release}/vmlinux"),
+            format!("/lib/modules/{release}/build/vmlinux"),
+            format!("/lib/modules/{release}/vmlinux"),
+            format!("/boot/vmlinux-{release}"),
+        ];
+        places.extend(self.by_build_id());
+        let fits = |place: &&String| self.is_build_of(root, place);
+        let Some(place) = places.iter().find(fits) else { return Err(self.absent("vmlinux")) };
+        self.open_image(Path::new(place), self.options)
+    }
+
+    fn open_image(&self, path: &Path, options: &Options) -> Result<Opened, NoDebug> {
+        let damaged = |why: String| damaged(path, &why);
+        let on_disk = options.root.join(path.strip_prefix("/").unwrap_or(path));
+        let on_disk = if options.root == Path::new("/") { path } else { &on_disk };
+        let own = build_id_of(on_disk).map_err(|why| damaged(why.clone()))?;
+        if let (Some(own), Some(kernels)) = (&own, &self.build_id)
+            && own != kernels
+        {
+            let (own, kernels) = (hex(own), hex(kernels));
+            return Err(damaged(format!("its build id is {own}, the kernel's {kernels}")));
+        }
+        let anchor = self
+            .anchors
+            .first()
+            .ok_or_else(|| damaged("where the kernel lies is not known".to_owned()))?;
+        let linked = vmlinux::address_of(on_disk, &anchor.symbol).map_err(damaged)?;
+        let moved = anchor.address.wrapping_sub(linked);
+        if !moved.is_multiple_of(load::KASLR_STEP) {
+            return Err(damaged(format!(
+                "{} is at {linked:#x} in it, runs at {:#x}",
+                anchor.symbol, anchor.address
+            )));
+        }
+        let file = DebugFile::open(path, options).map_err(|reason| damaged(reason.to_string()))?;
+        Ok(Opened { file, path: path.display().to_string().into(), moved, size: u64::MAX })
+    }
+
+    /// `shown` is the module's name in brackets.
+    fn module(&self, shown: &str) -> Result<Opened, NoDebug> {
+        let name = shown.trim_start_matches('[').trim_end_matches(']');
+        let is_file = !name.is_empty() && !name.starts_with("__builtin__") && name != "bpf";
+        if !is_file || name.contains('/') {
+            return Err(NoDebug::Never { object: shown.into() });
+        }
+        let root = &self.options.root;
+        let mut places: Vec<String> = self.by_build_id().collect();
+        let directory = format!("/lib/modules/{}", self.release);
+        let listed = read_within(root, &format!("{directory}/modules.dep")).unwrap_or_default();
+        for path in listed.lines().filter_map(|line| line.split(':').next()) {
+            let file = path.rsplit('/').next().unwrap_or(path);
+            let Some((stem, packed)) = file.split_once(".ko") else { continue };
+            if stem.replace('-', "_") == name {
+                let plain = path.strip_suffix(packed).unwrap_or(path);
+                places.push(format!("/usr/lib/debug{directory}/{plain}"));
+                places.push(format!("/usr/lib/debug{directory}/{plain}.debug"));
+                places.push(format!("{directory}/{plain}"));
+            }
+        }
+        let fits = |place: &&String| self.is_build_of(root, place);
+        let Some(place) = places.iter().find(fits) else { return Err(self.absent(shown)) };
+        let path = Path::new(place);
+        let on_disk = root.join(path.strip_prefix("/").unwrap_or(path));
+        let (base, size) = vmlinux::text_of(&on_disk)
+            .and_then(|(routines, size)| Ok((self.distance(name, &routines)?, size)))
+            .map_err(|why| damaged(path, &why))?;
+        let file = DebugFile::open(path, self.options)
+            .map_err(|reason| damaged(path, &reason.to_string()))?;
+        Ok(Opened { file, path: place.as_str().into(), moved: base, size })
+    }
+
+    /// Where the module's `.text` lies: every routine that the kernel lists
+    /// and that has its name alone must be at one distance.
+    fn distance(&self, module: &str, routines: &SymbolList) -> Result<u64, String> {
+        let mut values: FxHashMap<&[u8], Option<u64>> = FxHashMap::default();
+        for entry in &routines.entries {
+            let value = values.entry(routines.name(entry)).or_insert(Some(entry.address));
+            if *value != Some(entry.address) {
+                *value = None;
+            }
+        }
+        let mut base = None;
+        for index in 0..self.symbols.len() {
+            let routine = self.symbols.routine(index);
+            if routine.module != Some(module.as_bytes()) {
+                continue;
+            }
+            let Some(Some(value)) = values.get(routine.name) else { continue };
+            let from = routine.start.wrapping_sub(*value);
+            match base {
+                None => base = Some(from),
+                Some(known) if known == from => {}
+                Some(_) => {
+                    let name = String::from_utf8_lossy(routine.name);
+                    return Err(format!(
+                        "{name} lies at another distance from the others than in the kernel"
+                    ));
+                }
+            }
+        }
+        base.ok_or_else(|| "none of its routines is listed by the kernel".to_owned())
+    }
+
+    /// Only the very build is used.
+    fn is_build_of(&self, root: &Path, place: &str) -> bool {
+        let Some(sought) = &self.build_id else { return false };
+        open_within(root, place.as_bytes())
+            .ok()
+            .and_then(|file| elf::head(&ReadCache::new(file)).ok())
+            .is_some_and(|head| head.build_id.as_ref() == Some(sought))
+    }
+
+    fn by_build_id(&self) -> impl Iterator<Item = String> {
+        let id = self.build_id.as_deref().map(hex).filter(|id| id.len() > 2);
+        let directories = self.options.debug_directories.clone();
+        id.into_iter().flat_map(move |id| {
+            let tail = format!(".build-id/{}/{}.debug", &id[..2], &id[2..]);
+            let each = directories.clone().into_iter();
+            each.map(move |directory| directory.join(&tail).display().to_string())
+        })
+    }
+
+    fn absent(&self, file: &str) -> NoDebug {
+        let build = match &self.build_id {
+            Some(id) => format!("build id {}", hex(id)),
+            None => "its build id is not known".to_owned(),
+        };
+        NoDebug::Absent { file: file.into(), build: build.into() }
+    }
+}
+
+fn damaged(path: &Path, why: &str) -> NoDebug {
+    NoDebug::Damaged { file: path.display().to_string().into(), why: why.into() }
+}
+
+fn build_id_of(path: &Path) -> Result<Option<Box<[u8]>>, String> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    let file = open_within(directory, name).map_err(|error| error.to_string())?;
+    elf::head(&ReadCache::new(file)).map(|head| head.build_id).map_err(|error| error.to_string())
+}
+
+fn read_within(root: &Path, path: &str) -> std::io::Result<String> {
+    std::io::read_to_string(open_within(root, path.as_bytes())?)
+}
