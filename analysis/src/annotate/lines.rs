@@ -130,10 +130,13 @@ pub(super) fn items(
             let place = Place { object, address };
             let frames = match lookup.symbolizer.frames(place) {
                 Ok(frames) => {
-                    if let Depth::Symbols(why) = &frames.depth
-                        && reasons.len() < REASONS
-                    {
-                        reasons.insert(format!("no source lines: {why}"));
+                    let reason = match &frames.depth {
+                        Depth::Debug => None,
+                        Depth::Lines(why) => Some(format!("inlined calls are not known: {why}")),
+                        Depth::Symbols(why) => Some(format!("no source lines: {why}")),
+                    };
+                    if reasons.len() < REASONS {
+                        reasons.extend(reason);
                     }
                     frames.frames
                 }

@@ -49,6 +49,7 @@ impl SourceLines {
         let text = (*number > 0).then(|| sources(file, *number)).flatten();
         let name = file.rsplit('/').next().unwrap_or(file);
         match text {
+            _ if *number == 0 => write(&format!("{name}, of no line: the compiler's own")),
             Some(text) => {
                 write(&format!("{name}:{number}  {}", text.trim_end().replace('\t', "    ")))
             }
