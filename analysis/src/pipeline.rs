@@ -219,6 +219,7 @@ impl Pipeline {
                 true => Wanted { registers: u64::MAX, ..wanted },
                 false => wanted,
             };
+            self.lookup.symbolizer.sampled_with(&description.attr);
             let fields = Fields::new(description, decoder.features(), wanted);
             let mut event = Event::new(description, fields, &self.query, decoder.features());
             let first = self.counters.events.iter().position(|first| event.joins(first));

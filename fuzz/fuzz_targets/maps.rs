@@ -76,7 +76,9 @@ fn shown(path: &[u8]) -> (String, bool) {
 /// The place of every edge, with no file system to look at.
 fn place(entries: &[MapsEntry<'_>]) {
     let root = "/nonexistent/fuzz".into();
-    let options = Options { root, kernel: KernelSource::None, debug_directories: Vec::new() };
+    let debug_directories = Vec::new();
+    let options =
+        Options { root, kernel: KernelSource::None, debug_directories, ..Options::default() };
     let mut symbolizer = Symbolizer::new(options);
     symbolizer.maps(Pid(1), entries, Time(0));
     let edges = entries

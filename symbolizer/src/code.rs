@@ -8,7 +8,7 @@
 mod error;
 mod files;
 mod kernel;
-mod process;
+pub(crate) mod process;
 mod text;
 
 pub use error::CodeError;
@@ -83,7 +83,7 @@ impl Symbolizer {
                 own.check(&vdso, elsewhere).map_err(CodeError::Place)?;
                 own.code(place.address).ok_or_else(|| self.outside(place))
             }
-            Kind::Anonymous => self.memory_code(pid, (ip, time), None),
+            Kind::Anonymous(_) | Kind::Generated { .. } => self.memory_code(pid, (ip, time), None),
             Kind::File(file) => {
                 let mapped = self.objects.file(file);
                 let in_file = self.sources.files.code(file, mapped, &self.options, place.address);

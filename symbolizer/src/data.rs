@@ -256,7 +256,10 @@ impl Symbolizer {
                 Resolution::Unknown(Reason::DataNotMapped)
             }
             Kind::Fixed => self.resolve(place),
-            Kind::Anonymous | Kind::Vdso(_) | Kind::KernelRoutine { .. } => {
+            Kind::Anonymous(_)
+            | Kind::Generated { .. }
+            | Kind::Vdso(_)
+            | Kind::KernelRoutine { .. } => {
                 let name = self.object_name(object).to_owned();
                 Resolution::Unknown(Reason::NoVariables { name })
             }

@@ -28,6 +28,24 @@ pub(crate) fn open_within(root: &Path, path: &[u8]) -> io::Result<File> {
     })
 }
 
+/// Like [`open_within`], but what the path itself names, never what a
+/// symbolic link there leads to.
+pub(crate) fn open_itself(root: &Path, path: &[u8]) -> io::Result<File> {
+    let relative = Path::new(std::ffi::OsStr::from_bytes(path));
+    let relative = relative.strip_prefix("/").unwrap_or(relative);
+    let base =
+        rustix::fs::open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    open_regular(|flags| {
+        let flags = flags | OFlags::NOFOLLOW;
+        match openat2(&base, relative, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
+            Err(Errno::NOSYS | Errno::PERM) => {
+                rustix::fs::openat(&base, relative, flags, Mode::empty())
+            }
+            other => other,
+        }
+    })
+}
+
 /// Opens what a link of /proc leads to: the link itself is the way in, even
 /// when the file has no name any more. Regular files only.
 pub(crate) fn open_link(path: &Path) -> io::Result<File> {
@@ -47,10 +65,17 @@ fn open_regular(open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>) -> io::Res
 
 fn regular(file: OwnedFd) -> io::Result<File> {
     let file = File::from(file);
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("not a regular file")),
+    match file.metadata()?.file_type() {
+        found if found.is_file() => Ok(file),
+        found if found.is_symlink() => Err(io::Error::other("it is a symbolic link")),
+        _ => Err(io::Error::other("not a regular file")),
     }
+}
+
+/// The same file with a position of its own.
+pub(crate) fn reopened(file: &File) -> Option<File> {
+    let again = format!("/proc/self/fd/{}", file.as_raw_fd());
+    open_link(Path::new(&again)).or_else(|_| file.try_clone()).ok()
 }
 
 /// Where an open file lies now; none where that cannot be told.

@@ -7,7 +7,7 @@ pub(crate) use debug::locate_supplementary;
 pub(crate) use debug::{Wanted, locate_debug};
 
 use crate::elf::{self, head::Head};
-use crate::file::{has_plain_inodes, open_link, open_within, process};
+use crate::file::{has_plain_inodes, open_link, open_within, process, reopened};
 use crate::object::{Identity, MappedFile};
 use crate::{Options, Reason};
 use object::ReadCache;
@@ -36,9 +36,9 @@ pub(crate) struct Located {
 pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, Reason> {
     let shown = || String::from_utf8_lossy(&mapped.path).into_owned();
     let mut against = None;
-    let mut attempt = |opened: io::Result<File>, root: PathBuf, proven: bool| match opened
+    let mut attempt = |opened: io::Result<File>, root: PathBuf, way: Way| match opened
         .map_err(|error| unreadable(shown(), &error))
-        .and_then(|file| accept(file, mapped, proven))
+        .and_then(|file| accept(file, mapped, way))
     {
         Ok((file, head)) => Some(Located { file, head, root }),
         Err(reason) => {
@@ -53,17 +53,24 @@ pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, 
             None
         }
     };
-    if !mapped.in_memory
-        && let Some(found) =
-            attempt(open_within(&options.root, &mapped.path), options.root.clone(), false)
+    if let Some(kept) = mapped.kept.as_deref().and_then(reopened)
+        && let Some(found) = attempt(Ok(kept), options.root.clone(), Way::Mapping)
     {
         return Ok(found);
     }
-    for &(pid, start, end) in mapped.seen.iter().rev() {
+    let way = if options.symfs.is_some() { Way::Symfs } else { Way::Path };
+    if !mapped.in_memory
+        && let Some(found) =
+            attempt(open_within(options.files(), &mapped.path), options.files().to_owned(), way)
+    {
+        return Ok(found);
+    }
+    let living = mapped.seen.iter().rev().filter(|_| options.symfs.is_none());
+    for &(pid, start, end) in living {
         let process = process(&options.root, pid);
         let root = process.join("root");
         if !mapped.in_memory
-            && let Some(found) = attempt(open_within(&root, &mapped.path), root.clone(), false)
+            && let Some(found) = attempt(open_within(&root, &mapped.path), root.clone(), Way::Path)
         {
             return Ok(found);
         }
@@ -73,7 +80,7 @@ pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, 
             if !leads_to(&link, &mapped.path) {
                 continue;
             }
-            if let Some(found) = attempt(open_link(&link), root.clone(), true) {
+            if let Some(found) = attempt(open_link(&link), root.clone(), Way::Mapping) {
                 return Ok(found);
             }
         }
@@ -81,7 +88,7 @@ pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, 
     if let Some(id) = &mapped.identity.build_id {
         for path in debug::build_id_paths(id, options, "") {
             if let Some(found) =
-                attempt(open_within(&options.root, &path), options.root.clone(), false)
+                attempt(open_within(options.files(), &path), options.files().to_owned(), way)
             {
                 return Ok(found);
             }
@@ -94,13 +101,19 @@ pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, 
     })
 }
 
-/// Whether `file` is the mapped one. `proven`: it came from a link of /proc
-/// that names the mapping.
-fn accept(
-    file: File,
-    mapped: &MappedFile,
-    proven: bool,
-) -> Result<(ReadCache<File>, Head), Reason> {
+/// How a file was come by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// What lies at the path now.
+    Path,
+    /// A link of /proc that names the mapping, or it was opened in time.
+    Mapping,
+    /// The user's word: a copy, with an inode of its own.
+    Symfs,
+}
+
+/// Whether `file` is the mapped one.
+fn accept(file: File, mapped: &MappedFile, way: Way) -> Result<(ReadCache<File>, Head), Reason> {
     let name = || String::from_utf8_lossy(&mapped.path).into_owned();
     let found = file.metadata().map_err(|error| unreadable(name(), &error))?.ino();
     let plain = has_plain_inodes(&file);
@@ -116,7 +129,9 @@ fn accept(
             false => Err(Reason::BuildIdDiffers { file: name(), recorded: hex(recorded), found }),
         };
     }
+    let proven = way == Way::Mapping;
     match inode {
+        _ if way == Way::Symfs => Ok((file, head)),
         Some(recorded) if plain && recorded.inode != found => {
             Err(Reason::FileReplaced { file: name(), recorded: recorded.inode, found })
         }

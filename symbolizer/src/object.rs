@@ -5,6 +5,8 @@ use record::Pid;
 use record::side::FileIdentity;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::fs::File;
+use std::sync::Arc;
 
 /// What an object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +29,16 @@ pub(crate) enum Kind {
     /// A mapped file.
     File(usize),
     /// Memory of one process without a file.
-    Anonymous,
+    Anonymous(Pid),
+    /// A routine that a process's compiler told of.
+    Generated {
+        /// First address.
+        start: u64,
+        /// Bytes.
+        length: u64,
+        /// The file in which it was told.
+        dump: Arc<str>,
+    },
     /// No object; the reason is always the same.
     Fixed,
 }
@@ -66,6 +77,8 @@ pub(crate) struct MappedFile {
     pub(crate) identity: Identity,
     /// Some of the processes that mapped it, with one address range each.
     pub(crate) seen: Vec<(Pid, u64, u64)>,
+    /// The file itself, when it was opened in time.
+    pub(crate) kept: Option<Arc<File>>,
 }
 
 /// Processes remembered per file: any that still lives can show the file.
@@ -79,8 +92,8 @@ struct Object {
 
 /// What a record says about which file was mapped: the kernel tells a build
 /// id when it can read one and the inode otherwise.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Told {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Told {
     BuildId(Box<[u8]>),
     Inode(Inode),
     Nothing,
@@ -132,7 +145,7 @@ impl Objects {
         objects
     }
 
-    fn add(&mut self, name: &str, kind: Kind) -> ObjectId {
+    pub(crate) fn add(&mut self, name: &str, kind: Kind) -> ObjectId {
         let id = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
         self.objects.push(Object { name: name.to_owned(), kind });
         id
@@ -196,7 +209,7 @@ impl Objects {
                 return known;
             }
             let name = if path.is_empty() { b"//anon" } else { path };
-            let id = self.add(&String::from_utf8_lossy(name), Kind::Anonymous);
+            let id = self.add(&String::from_utf8_lossy(name), Kind::Anonymous(pid));
             self.by_name.insert(key, id);
             return id;
         }
@@ -209,6 +222,15 @@ impl Objects {
             seen.push((pid, start, start.saturating_add(length)));
         }
         id
+    }
+
+    /// The file of an object, if it is one and was opened in time.
+    pub(crate) fn keep(&mut self, id: ObjectId, kept: impl FnOnce() -> Option<File>) {
+        if let Kind::File(index) = *self.kind(id)
+            && self.files[index].kept.is_none()
+        {
+            self.files[index].kept = kept().map(Arc::new);
+        }
     }
 
     /// The recorder found the file of that path to have this build id, which
@@ -248,6 +270,7 @@ impl Objects {
                 in_memory: owner.is_some(),
                 identity: Identity { build_id, inode: None },
                 seen: Vec::new(),
+                kept: None,
             });
             id
         });
@@ -317,6 +340,17 @@ impl From<&FileIdentity<'_>> for Told {
             _ => Told::Nothing,
         }
     }
+}
+
+/// `[NAME]`, or a path that ends in NAME.ko with or without compression; the
+/// kernel writes `_` where file names may have `-`.
+pub(crate) fn module_name(path: &[u8]) -> Option<Vec<u8>> {
+    if let Some(name) = path.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]")) {
+        return Some(name.to_vec());
+    }
+    let file = path.rsplit(|&byte| byte == b'/').next()?;
+    let end = memchr::memmem::find(file, b".ko")?;
+    Some(file[..end].iter().map(|&byte| if byte == b'-' { b'_' } else { byte }).collect())
 }
 
 /// A module's name as an object's.

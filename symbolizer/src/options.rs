@@ -1,6 +1,6 @@
 //! Where names are looked for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How far the kernel lies from where its symbol list says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,9 +42,20 @@ pub struct Options {
     /// below `root`. None: it is looked for at the usual places, by the
     /// kernel's build id.
     pub vmlinux: Option<PathBuf>,
+    /// What stands for `/` when mapped files, separate debug files and maps of
+    /// generated code are opened, and for nothing else: neither /proc nor
+    /// the kernel's files. Processes that still live are not asked then.
+    pub symfs: Option<PathBuf>,
     /// Directories of separate debug files, as gdb's debug-file-directory;
     /// below `root`.
     pub debug_directories: Vec<PathBuf>,
+}
+
+impl Options {
+    /// What stands for `/` when files of recorded processes are opened.
+    pub(crate) fn files(&self) -> &Path {
+        self.symfs.as_deref().unwrap_or(&self.root)
+    }
 }
 
 impl Default for Options {
@@ -53,6 +64,7 @@ impl Default for Options {
             root: PathBuf::from("/"),
             kernel: KernelSource::Running,
             vmlinux: None,
+            symfs: None,
             debug_directories: vec![PathBuf::from("/usr/lib/debug")],
         }
     }

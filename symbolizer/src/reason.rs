@@ -87,10 +87,20 @@ pub enum Reason {
         name: String,
     },
     /// Executable memory without a file.
-    #[error("{name}: anonymous executable memory (JIT?)")]
+    #[error(
+        "{name}: anonymous executable memory, and no /tmp/perf-PID.map or jitdump file names it"
+    )]
     Anonymous {
         /// `//anon`, `[heap]`, a memfd's name.
         name: String,
+    },
+    /// A file that would name generated code is not used.
+    #[error("{file} is not used for generated code: {why}")]
+    Generated {
+        /// perf's map of a process, or a jitdump file.
+        file: String,
+        /// What is wrong with it.
+        why: String,
     },
     /// The file has no symbol that names code.
     #[error("no symbols in {file}")]
@@ -189,6 +199,7 @@ impl Reason {
             Reason::DataNotMapped => "[not-mapped]",
             Reason::NoVariables { .. } => "[no-variables]",
             Reason::Anonymous { .. } => "[anonymous]",
+            Reason::Generated { .. } => "[jit-refused]",
             Reason::NoSymbols { .. } => "[no-symbols]",
             Reason::Stripped { .. } => "[stripped]",
             Reason::FileGone { .. } => "[file-gone]",

@@ -5,6 +5,7 @@ use crate::code::Sources;
 use crate::data::DataView;
 use crate::elf::{self, ranges::Ranges, segments::Translation};
 use crate::frames::Lines;
+use crate::jit::Jit;
 use crate::kernel::load::{Anchor, Note};
 use crate::kernel::table::KernelSymbols;
 use crate::kernel::view::KernelView;
@@ -55,6 +56,7 @@ pub struct Symbolizer {
     pub(crate) vdso: Option<Result<OwnVdso, Reason>>,
     pub(crate) sources: Sources,
     pub(crate) lines: Lines,
+    pub(crate) jit: Jit,
 }
 
 /// An answer of [`Symbolizer::place`] and where it holds.
@@ -125,6 +127,7 @@ impl Symbolizer {
             vdso: None,
             sources: Sources::default(),
             lines: Lines::default(),
+            jit: Jit::default(),
         }
     }
 
@@ -134,6 +137,7 @@ impl Symbolizer {
     pub fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
         let time = id.time.unwrap_or_default();
         self.kernel.learn_recording();
+        self.jit.side(record, id);
         match *record {
             SideRecord::Mmap(ref mapping) | SideRecord::Mmap2(ref mapping) => {
                 self.mapping(mapping, misc, time);
@@ -169,6 +173,7 @@ impl Symbolizer {
             let file = FileIdentity::Inode { major, minor, inode, generation: 0 };
             let length = end.saturating_sub(start);
             let object = self.objects.mapped(entry.path, &file, (pid, start, length));
+            self.told_of_file(pid, entry.path, &file, object);
             let executable = entry.permissions[2] == b'x';
             let mapping = Some(Mapping { object, start, offset: entry.offset, executable });
             self.timelines.map(pid, time, (start, length), mapping);
@@ -209,6 +214,7 @@ impl Symbolizer {
         if task.pid != KERNEL_PID || misc.cpu_mode() == CpuMode::User {
             let object =
                 self.objects.mapped(mapping.path, &mapping.file, (task.pid, start, length));
+            self.told_of_file(task.pid, mapping.path, &mapping.file, object);
             let executable = !misc.contains(Misc::MMAP_DATA);
             let mapping = Some(Mapping { object, start, offset: page_offset, executable });
             self.timelines.map(task.pid, time, (start, length), mapping);
@@ -219,7 +225,7 @@ impl Symbolizer {
                 let symbol = String::from_utf8_lossy(rest).into_owned();
                 self.kernel.learn(Anchor { symbol, address: page_offset });
             }
-        } else if let Some(name) = module_name(mapping.path) {
+        } else if let Some(name) = object::module_name(mapping.path) {
             let object = self.objects.module(&name);
             let executable = true;
             let mapping = Some(Mapping { object, start, offset: start, executable });
@@ -273,9 +279,12 @@ impl Symbolizer {
         match what {
             Ok(Mapping { object, start, offset, .. }) => match *self.objects.kind(object) {
                 Kind::File(file) => {
-                    self.in_file(file, memo(object), (ip, offset.wrapping_sub(start)))
+                    self.in_file(file, memo(object), (ip, offset.wrapping_sub(start)), time)
                 }
                 Kind::Vdso(_) => Memo { delta: offset.wrapping_sub(start), ..memo(object) },
+                Kind::Anonymous(owner) => {
+                    Memo { pid, ..self.generated(memo(object), owner, (ip, time)) }
+                }
                 _ => memo(object),
             },
             Err(_) if pid.is_none() => {
@@ -291,13 +300,16 @@ impl Symbolizer {
     }
 
     /// `shift` makes an address an offset in the file.
-    fn in_file(&mut self, file: usize, memo: Memo, (ip, shift): (u64, u64)) -> Memo {
+    fn in_file(&mut self, file: usize, memo: Memo, (ip, shift): (u64, u64), time: Time) -> Memo {
         let binary = self.opened(file);
         let (translation, is_failed) =
             (binary.translate(ip.wrapping_add(shift)), binary.is_failed());
         let Some(Translation { delta, first, last }) = translation else {
             let anonymous = is_failed && self.objects.file(file).in_memory;
-            return Memo { delta: if anonymous { 0 } else { shift }, ..memo };
+            return match memo.pid.filter(|_| anonymous) {
+                Some(pid) => self.generated(memo, pid, (ip, time)),
+                None => Memo { delta: if anonymous { 0 } else { shift }, ..memo },
+            };
         };
         // The delta holds for the offsets of one segment only.
         let below = ip.wrapping_add(shift) - first;
@@ -336,21 +348,24 @@ impl Symbolizer {
         match self.objects.kind(object).clone() {
             Kind::Fixed => Resolution::Unknown(object::fixed_reason(object)),
             Kind::Kernel | Kind::Module => self.resolve_kernel(object, address),
-            Kind::KernelRoutine { start, length, .. } => match address.checked_sub(start) {
-                Some(offset) if offset < length => Resolution::Routine(Routine {
-                    name: Cow::Borrowed(self.objects.name(object)),
-                    start,
-                    end: start.saturating_add(length),
-                    offset,
-                }),
-                _ => {
-                    let object = self.object_name(object).to_owned();
-                    Resolution::Unknown(Reason::BetweenSymbols { object })
+            Kind::KernelRoutine { start, length, .. } | Kind::Generated { start, length, .. } => {
+                match address.checked_sub(start) {
+                    Some(offset) if offset < length => Resolution::Routine(Routine {
+                        name: Cow::Borrowed(self.objects.name(object)),
+                        start,
+                        end: start.saturating_add(length),
+                        offset,
+                    }),
+                    _ => {
+                        let object = self.object_name(object).to_owned();
+                        Resolution::Unknown(Reason::BetweenSymbols { object })
+                    }
                 }
-            },
-            Kind::Anonymous => {
-                let name = self.objects.name(object).to_owned();
-                Resolution::Unknown(Reason::Anonymous { name })
+            }
+            Kind::Anonymous(pid) => self.resolve_generated(pid, place),
+            Kind::File(file) if self.is_generated(file) => {
+                let pid = self.objects.file(file).seen.last().map_or(KERNEL_PID, |seen| seen.0);
+                self.resolve_generated(pid, place)
             }
             Kind::File(file) => {
                 self.opened(file);
@@ -399,6 +414,7 @@ impl Symbolizer {
             Kind::KernelRoutine { kind: KSYMBOL_BPF, .. } => "[bpf]",
             Kind::KernelRoutine { kind: KSYMBOL_OUT_OF_LINE, .. } => "[ool]",
             Kind::KernelRoutine { .. } => "[ksymbol]",
+            Kind::Generated { dump, .. } => dump,
             _ => self.objects.name(object),
         }
     }
@@ -478,17 +494,6 @@ pub(crate) fn memo_slot(pid: Option<Pid>, ip: u64) -> usize {
     let pid = pid.unwrap_or(KERNEL_PID).0.cast_unsigned();
     let mixed = (ip >> 12 ^ u64::from(pid) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     usize::try_from(mixed >> 52).unwrap_or(0) & (MEMOS - 1)
-}
-
-/// `[NAME]`, or a path that ends in NAME.ko with or without compression; the
-/// kernel writes `_` where file names may have `-`.
-fn module_name(path: &[u8]) -> Option<Vec<u8>> {
-    if let Some(name) = path.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]")) {
-        return Some(name.to_vec());
-    }
-    let file = path.rsplit(|&byte| byte == b'/').next()?;
-    let end = memchr::memmem::find(file, b".ko")?;
-    Some(file[..end].iter().map(|&byte| if byte == b'-' { b'_' } else { byte }).collect())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::line::{Named, clean};
 use analysis::{Previous, without_parameters};
 use record::stream::Features;
-use record::{CpuMode, Misc, Pid, Sample, SampleId, SideRecord, Time};
+use record::{Attr, CpuMode, Misc, Pid, Sample, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
 use symbolizer::{ObjectId, Place, Resolution, Symbolizer};
 
@@ -31,6 +31,11 @@ impl Names {
     /// Takes note of a mapping.
     pub(super) fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
         self.symbolizer.side(misc, record, id);
+    }
+
+    /// Takes note of how an event was recorded.
+    pub(super) fn sampled_with(&mut self, attr: &Attr) {
+        self.symbolizer.sampled_with(attr);
     }
 
     /// Takes note of the recorded machine.

@@ -161,7 +161,7 @@ fn stretches(directory: &Path) -> Result<Vec<Stretch>, CodeError> {
 }
 
 /// Field 22 of /proc/PID/stat (proc_pid_stat(5)), in nanoseconds since boot.
-fn began(stat: &[u8]) -> Option<u64> {
+pub(crate) fn began(stat: &[u8]) -> Option<u64> {
     // The command, field 2, may hold blanks and brackets.
     let after = &stat[memchr::memrchr(b')', stat)? + 1..];
     let ticks = std::str::from_utf8(after).ok()?.split_ascii_whitespace().nth(19)?;

@@ -60,7 +60,9 @@ impl Symbolizer {
                 let text = text.map(|(bytes, bits)| Text { bytes: bytes.to_vec(), bits });
                 text.ok_or_else(|| self.outside(Place { address: stretch.start, ..place }))
             }
-            Kind::Anonymous => self.memory_text(pid, (start, time, length), None),
+            Kind::Anonymous(_) | Kind::Generated { .. } => {
+                self.memory_text(pid, (start, time, length), None)
+            }
             Kind::File(file) => {
                 let mapped = self.objects.file(file);
                 let extent = (stretch.start, bytes);

@@ -54,7 +54,7 @@ pub(crate) fn locate_debug(
             Some(Separate { file, head: found, path, root: root.to_owned() })
         })
     };
-    candidates(&located.root).or_else(|| candidates(&options.root))
+    candidates(&located.root).or_else(|| candidates(options.files()))
 }
 
 fn is_debug_file_of(
@@ -103,7 +103,7 @@ pub(crate) fn locate_supplementary(
             is_it.then(|| Separate { file, head, path, root: root.to_owned() })
         })
     };
-    candidates(root).or_else(|| candidates(&options.root))
+    candidates(root).or_else(|| candidates(options.files()))
 }
 
 /// Where a path below `root` leads: the directory beside which a relative

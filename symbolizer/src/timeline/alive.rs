@@ -7,7 +7,35 @@ use record::{Pid, Time};
 /// time: a hostile recording could have each record change them.
 const MOST_CHANGES: usize = 1 << 10;
 
+/// What records tell of a process's life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Life {
+    /// The first time it was told of; 0 if without a time.
+    pub(crate) first: Time,
+    /// Its fork, or its first exec, if that was told.
+    pub(crate) began: Option<Time>,
+    /// It was forked more than once: several processes had its number.
+    pub(crate) is_reborn: bool,
+}
+
 impl Timelines {
+    /// What was told of a process's life. Looks at all that was told of it.
+    pub(crate) fn life(&self, pid: Pid) -> Life {
+        let Some(timeline) = self.processes.get(&pid) else { return Life::default() };
+        let beginnings = timeline.beginnings.entries.iter();
+        let began = beginnings.clone().map(|(moment, _)| moment.time).min();
+        let forks =
+            beginnings.filter(|(_, beginning)| matches!(beginning, super::Beginning::Fork(_)));
+        let pieces = timeline.pieces.values();
+        let mapped =
+            pieces.filter_map(|piece| piece.history.entries.iter().map(|it| it.0.time).min());
+        Life {
+            first: Time(mapped.chain(began).min().unwrap_or(0)),
+            began: began.map(Time),
+            is_reborn: forks.count() > 1,
+        }
+    }
+
     /// A thread of the process ended. Threads end in any order, and a number
     /// is given again: see [`Timelines::alive`].
     pub(crate) fn exit(&mut self, pid: Pid, time: Time) {

@@ -1,0 +1,221 @@
+//! Names of code that processes made themselves: what their compilers tell
+//! in /tmp/perf-PID.map, and with times in jitdump files.
+
+pub(crate) mod dump;
+mod dumps;
+pub(crate) mod map;
+pub(crate) mod map_file;
+mod when;
+
+use crate::file::process;
+use crate::kept::Kept;
+use crate::object::Told;
+use crate::timeline::Timelines;
+use crate::{ObjectId, Place, Reason, Resolution, Routine, Symbolizer};
+pub(crate) use dumps::is_dump;
+
+use dumps::Dumps;
+use map::PerfMap;
+use map_file::{Living, MapFile, Owner, Refused, path_of};
+use record::side::{FileIdentity, SampleId, SideRecord};
+use record::{Attr, AttrFlags, Pid, Time};
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use when::Clocks;
+
+/// CLOCK_MONOTONIC (clock_gettime(2)).
+const MONOTONIC: i32 = 1;
+/// Bytes of all maps that are read for one recording.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What is known of code that processes made.
+#[derive(Debug, Default)]
+pub(crate) struct Jit {
+    /// By process, once asked for.
+    maps: FxHashMap<Pid, Map>,
+    bytes: u64,
+    dumps: Dumps,
+    /// Routines from jitdump files, by process.
+    code: Timelines,
+    /// What was opened while the processes lived.
+    pub(crate) kept: Kept,
+    /// When main threads ended.
+    ends: FxHashMap<Pid, Time>,
+    /// The first time of all records that have one.
+    first: Option<Time>,
+    /// Whether times are CLOCK_MONOTONIC.
+    monotonic: bool,
+}
+
+/// A process's map.
+#[derive(Debug)]
+enum Map {
+    /// None was found.
+    Absent,
+    /// One was found, and is not believed.
+    Refused(Refused),
+    Read {
+        map: PerfMap,
+        path: String,
+    },
+}
+
+impl Jit {
+    /// Notes what a record says of times.
+    pub(crate) fn side(&mut self, record: &SideRecord<'_>, id: &SampleId) {
+        if let Some(time) = id.time.filter(|time| time.0 > 0) {
+            self.first = Some(self.first.map_or(time, |first| first.min(time)));
+        }
+        if let SideRecord::Exit { task, time, .. } = record
+            && task.pid.0 == task.tid.0
+        {
+            self.ends.insert(task.pid, *time);
+        }
+    }
+}
+
+impl Symbolizer {
+    /// Takes in how an event was recorded: jitdump files have times of
+    /// CLOCK_MONOTONIC, and so may samples (perf: `record -k mono`). If not,
+    /// an address at which such a file puts several routines in turn gets no
+    /// name.
+    pub fn sampled_with(&mut self, attr: &Attr) {
+        let monotonic = attr.flags.contains(AttrFlags::USE_CLOCKID) && attr.clockid == MONOTONIC;
+        self.jit.monotonic = monotonic;
+        self.told += 1;
+    }
+
+    /// Takes over files that were opened while their processes lived, to be
+    /// told before the mappings.
+    pub fn keep(&mut self, kept: Kept) {
+        self.jit.kept = kept;
+    }
+
+    /// A process mapped a file, which is this object.
+    pub(crate) fn told_of_file(
+        &mut self,
+        pid: Pid,
+        path: &[u8],
+        file: &FileIdentity<'_>,
+        object: ObjectId,
+    ) {
+        self.notice_dump(pid, path, file);
+        self.objects.keep(object, || self.jit.kept.file(path, &Told::from(file)));
+    }
+
+    /// Whether a file is one of memory that holds no program: code that its
+    /// process made.
+    pub(crate) fn is_generated(&mut self, file: usize) -> bool {
+        self.objects.file(file).in_memory && self.opened(file).is_failed()
+    }
+
+    /// The routine at a place in memory that `pid` mapped from no file.
+    pub(crate) fn resolve_generated(&mut self, pid: Pid, place: Place) -> Resolution<'_> {
+        if !self.jit.maps.contains_key(&pid) {
+            let map = match self.find_map(pid) {
+                None => Map::Absent,
+                Some(Err(refused)) => Map::Refused(refused),
+                Some(Ok(file)) => self.jit.read(file),
+            };
+            self.jit.maps.insert(pid, map);
+        }
+        let address = place.address;
+        let doubt = match &self.jit.maps[&pid] {
+            Map::Absent => self.dump_refused(pid, address),
+            Map::Refused(refused) => Some(refused.clone()),
+            Map::Read { .. } => None,
+        };
+        if let Some(Refused { file, why }) = doubt {
+            return Resolution::Unknown(Reason::Generated { file, why });
+        }
+        let Map::Read { map, path } = &self.jit.maps[&pid] else {
+            let name = self.objects.name(place.object).to_owned();
+            return Resolution::Unknown(Reason::Anonymous { name });
+        };
+        match map.find(address) {
+            Some(found) => Resolution::Routine(Routine {
+                name: Cow::Borrowed(found.name),
+                start: found.start,
+                end: found.last.saturating_add(1),
+                offset: address - found.start,
+            }),
+            None => {
+                let object = match map.passed_over() {
+                    0 => path.clone(),
+                    lines => format!("{path} ({lines} lines of it name nothing)"),
+                };
+                Resolution::Unknown(Reason::BetweenSymbols { object })
+            }
+        }
+    }
+
+    /// The map of a process, if there is one; see docs/symbols.md for whose
+    /// is believed.
+    fn find_map(&mut self, pid: Pid) -> Option<Result<MapFile, Refused>> {
+        let number = u32::try_from(pid.0).ok().filter(|number| *number > 0)?;
+        if let Some(kept) = self.jit.kept.map(pid) {
+            return Some(kept);
+        }
+        let life = self.timelines.life(pid);
+        if life.is_reborn {
+            let why = "its number was given to several processes meanwhile".to_owned();
+            return Some(Err(Refused { file: path_of(number), why }));
+        }
+        let first = if life.first.0 > 0 { Some(life.first) } else { self.jit.first };
+        let is_here = self.options.symfs.is_none();
+        let elsewhere = self.kernel.elsewhere(&self.options, &mut self.objects);
+        if is_here && elsewhere.is_none() {
+            let directory = process(&self.options.root, pid);
+            let same = |living: &Living| first.is_none_or(|first| when::began_by(living, first));
+            if let Some(living) = Living::read(&directory).filter(same) {
+                let owner = Owner::Process(living.uid);
+                let root = map_file::root_of(&directory);
+                return map_file::open(&root, path_of(living.inner), owner);
+            }
+        }
+        let root = self.options.files();
+        // Of another machine or boot: only a tree that was named may have it.
+        let is_named = root.as_os_str() != "/";
+        if elsewhere.is_some() && !is_named {
+            return None;
+        }
+        let found = map_file::open(root, path_of(number), Owner::Unknown)?;
+        Some(found.and_then(|map| {
+            let written = map.written().filter(|_| !is_named);
+            let ended = self.jit.ends.get(&pid).copied();
+            let doubt = written.and_then(|at| Clocks::now().doubt(at, life.began, ended));
+            match doubt {
+                Some(why) => Err(Refused { file: map.path, why }),
+                None => Ok(map),
+            }
+        }))
+    }
+}
+
+impl Jit {
+    fn read(&mut self, file: MapFile) -> Map {
+        let path = file.path.clone();
+        let refused = |why: &str| Refused { file: path.clone(), why: why.to_owned() };
+        let length = file.file.metadata().map_or(0, |found| found.len());
+        self.bytes = self.bytes.saturating_add(length);
+        if self.bytes > MOST_BYTES {
+            return Map::Refused(refused(
+                "the maps of this recording have more than 1 GiB together",
+            ));
+        }
+        match file.read() {
+            Err(refused) => Map::Refused(refused),
+            Ok(bytes) => {
+                let map = PerfMap::parse(&bytes);
+                match map.is_empty() && map.passed_over() > 0 {
+                    true => Map::Refused(refused("no line of it is START SIZE NAME")),
+                    false => Map::Read { map, path },
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::print_stderr, reason = "a test says why it skips")]
+mod tests;
