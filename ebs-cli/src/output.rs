@@ -2,6 +2,7 @@
 //! at the end.
 
 mod destination;
+mod keeper;
 mod text;
 
 pub use destination::Destination;
@@ -15,6 +16,7 @@ use anyhow::{Context, Result, bail};
 use daemon::ledger::Ledger;
 use daemon::session::Sink;
 use std::io::{self, ErrorKind, Write};
+use symbolizer::{Kept, Symbolizer};
 use text::TextRecords;
 
 /// Takes the stream of one session.
@@ -32,7 +34,7 @@ pub struct Output {
 enum Form {
     /// Kept until the end, then counted: nothing that costs time is done
     /// while records come.
-    Table { spool: Option<Destination>, top: usize },
+    Table { spool: Option<Destination>, top: usize, kept: Box<Kept> },
     /// Written as it comes.
     Stream(Destination),
     /// Written as lines, as soon as their order is sure.
@@ -47,7 +49,10 @@ impl Output {
     /// A file that cannot be made.
     pub fn open(wanted: &Wanted) -> Result<Output> {
         let form = match wanted {
-            Wanted::Table { top } => Form::Table { spool: Some(Destination::spool()?), top: *top },
+            Wanted::Table { top } => {
+                let kept = Box::default();
+                Form::Table { spool: Some(Destination::spool()?), top: *top, kept }
+            }
             Wanted::Stream(place) => {
                 let destination = Destination::create(place)?;
                 if destination.is_terminal() {
@@ -69,6 +74,10 @@ impl Output {
         let kept = self.kept.min(ledger.lost.sink);
         ledger.delivered += kept;
         ledger.lost.sink -= kept;
+        // A map may have been made since the last record came.
+        if let Form::Table { kept, .. } = &mut self.form {
+            kept.look_again();
+        }
         if let Form::Text(text) = &mut self.form {
             let failed = text.close().err();
             let missing = ledger.delivered.saturating_sub(text.written() + text.left_out());
@@ -90,7 +99,8 @@ impl Output {
     pub fn notes(&self) -> Vec<String> {
         match &self.form {
             Form::Text(text) => text.notes(),
-            Form::Table { .. } | Form::Stream(_) => Vec::new(),
+            Form::Table { kept, .. } => keeper::notes(kept),
+            Form::Stream(_) => Vec::new(),
         }
     }
 
@@ -100,7 +110,7 @@ impl Output {
     ///
     /// The kept stream cannot be read, or the table not be written.
     pub fn show(&mut self) -> Result<()> {
-        let Form::Table { spool, top } = &mut self.form else {
+        let Form::Table { spool, top, kept } = &mut self.form else {
             return Ok(());
         };
         let (Some(spool), top) = (spool.take(), *top) else {
@@ -108,7 +118,9 @@ impl Output {
         };
         let mut input = Input::new(Box::new(spool.reread()?), "the kept stream");
         let query = Query { top: Some(top), ..Query::default() };
-        let (report, end) = answer(&mut input, query, symbolizer::Options::default())?;
+        let mut symbolizer = Symbolizer::new(symbolizer::Options::default());
+        symbolizer.keep(std::mem::take(kept));
+        let (report, end) = answer(&mut input, query, symbolizer)?;
         let text = table::render(&report, terminal::style());
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("stdout")?;
@@ -119,9 +131,15 @@ impl Output {
 impl Sink for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let result = match &mut self.form {
-            Form::Table { spool: Some(destination), .. } | Form::Stream(destination) => {
-                let (kept, result) = destination.write_records(bytes);
-                self.kept += kept;
+            Form::Table { spool: Some(destination), kept, .. } => {
+                keeper::keep(kept, bytes);
+                let (whole, result) = destination.write_records(bytes);
+                self.kept += whole;
+                result
+            }
+            Form::Stream(destination) => {
+                let (whole, result) = destination.write_records(bytes);
+                self.kept += whole;
                 result
             }
             Form::Table { spool: None, .. } => Err(ErrorKind::NotConnected.into()),

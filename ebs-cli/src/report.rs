@@ -80,7 +80,8 @@ pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
         }
         None => KernelSource::Running,
     };
-    Ok(Options { root, kernel, vmlinux, ..Options::default() })
+    let symfs = arguments.symfs.clone();
+    Ok(Options { root, kernel, vmlinux, symfs, ..Options::default() })
 }
 
 /// Answers `query` from a recording; how the recording ended comes with it.
@@ -88,9 +89,9 @@ pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
 /// # Errors
 ///
 /// A query that this recording cannot answer.
-pub fn answer(input: &mut Input, query: Query, symbols: Options) -> Result<(Report, End)> {
+pub fn answer(input: &mut Input, query: Query, symbolizer: Symbolizer) -> Result<(Report, End)> {
     let mut decoder = input.decoder();
-    let mut pipeline = Pipeline::new(query, Symbolizer::new(symbols))?;
+    let mut pipeline = Pipeline::new(query, symbolizer)?;
     let end = input.read(&mut decoder, |decoder, record| {
         pipeline.record(decoder, record)?;
         Ok(())
@@ -147,7 +148,7 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let query = query(arguments)?;
     let options = symbols(&arguments.symbols)?;
     let (mut input, ended) = open(arguments.file.as_deref(), &arguments.standing)?;
-    let (report, end) = answer(&mut input, query, options)?;
+    let (report, end) = answer(&mut input, query, Symbolizer::new(options))?;
     tell_ending(ended);
     if arguments.json {
         json::write(&report, &mut *out)?;

@@ -22,6 +22,10 @@ pub struct SymbolArguments {
     /// Directory that stands for / when object files are opened.
     #[arg(long, value_name = "DIR", default_value = "/", help_heading = "Symbols")]
     pub root: PathBuf,
+    /// Directory below which object files, their debug files and maps of generated code are, and
+    /// nowhere else: copies of another machine's, as for perf.
+    #[arg(long, value_name = "DIR", help_heading = "Symbols")]
+    pub symfs: Option<PathBuf>,
 }
 
 /// What the daemon recorded, in place of a file.

@@ -75,6 +75,11 @@ pub struct Arguments {
     #[arg(long, requires = "lines")]
     pub json: bool,
 
+    /// Directory below which the process's files, their debug files and its map of generated code
+    /// are, and nowhere else.
+    #[arg(long, value_name = "DIR", requires = "maps")]
+    pub symfs: Option<PathBuf>,
+
     /// Where the output goes instead of stdout.
     #[arg(short, long, value_name = "OUTPUT_FILE")]
     pub output: Option<PathBuf>,

@@ -32,8 +32,11 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn new(arguments: &Arguments) -> anyhow::Result<Machine> {
-        let mut symbolizer =
-            Symbolizer::new(Options { kernel: kernel_source(arguments), ..Options::default() });
+        let mut symbolizer = Symbolizer::new(Options {
+            kernel: kernel_source(arguments),
+            symfs: arguments.symfs.clone(),
+            ..Options::default()
+        });
         let maps = arguments.maps.as_deref();
         let process = maps.map(|maps| add_maps(&mut symbolizer, maps)).transpose()?;
         let dense: Vec<Range<u64>> = match symbolizer.kernel_extents() {

@@ -1,0 +1,74 @@
+//! Which files are kept open while records come, for the names of the table.
+
+use record::{ByteOrder, RecordHeader, RecordType, SideRecord, bytes::Cursor};
+use symbolizer::Kept;
+
+/// Of the records of a session on this machine.
+const NATIVE_ORDER: ByteOrder =
+    if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+
+/// Shows it the mappings among whole records of a stream. Others are passed
+/// over by their size.
+pub(super) fn keep(kept: &mut Kept, mut records: &[u8]) {
+    while let Some((header, record)) = first(records) {
+        records = &records[record.len()..];
+        let is_mapping = matches!(header.kind, RecordType::MMAP | RecordType::MMAP2);
+        // A path ends with a NUL, so what follows it does not matter here.
+        let body = &record[RecordHeader::SIZE..];
+        if is_mapping && let Ok(side) = SideRecord::decode(header, body, NATIVE_ORDER) {
+            kept.record(header.misc, &side);
+        }
+    }
+    kept.look_again();
+}
+
+fn first(records: &[u8]) -> Option<(RecordHeader, &[u8])> {
+    let header = RecordHeader::decode(&mut Cursor::new(records, NATIVE_ORDER)).ok()?;
+    let size = usize::from(header.size);
+    let record = records.get(..size).filter(|_| size >= RecordHeader::SIZE)?;
+    Some((header, record))
+}
+
+/// What the user should know of it.
+pub(super) fn notes(kept: &Kept) -> Vec<String> {
+    match kept.left_out() {
+        0 => Vec::new(),
+        files => vec![format!(
+            "{files} files of containers, or maps of generated code, were not kept open beyond \
+             256 and 64: their code has names only while its processes live"
+        )],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::side::{FileIdentity, Mapping};
+    use record::{Misc, Pid, Task, Tid};
+
+    #[test]
+    fn only_whole_records_are_looked_at() {
+        let mapping = Mapping {
+            task: Task { pid: Pid(7), tid: Tid(7) },
+            start: 0x1000,
+            length: 0x1000,
+            page_offset: 0,
+            file: FileIdentity::Inode { major: 1, minor: 1, inode: 1, generation: 0 },
+            protection: Some(5),
+            flags: Some(2),
+            path: b"/program",
+        };
+        let mut bytes = Vec::new();
+        let trailer = [0xff; 16];
+        SideRecord::Mmap2(mapping).encode(Misc(2), &trailer, NATIVE_ORDER, &mut bytes).unwrap();
+        for end in 0..bytes.len() {
+            assert!(first(&bytes[..end]).is_none(), "{end}");
+        }
+        let (header, record) = first(&bytes).unwrap();
+        assert_eq!((header.kind, record.len()), (RecordType::MMAP2, bytes.len()));
+        let whole = SideRecord::decode(header, &record[RecordHeader::SIZE..], NATIVE_ORDER);
+        assert!(matches!(whole, Ok(SideRecord::Mmap2(Mapping { path: b"/program", .. }))));
+        // A size that no record has ends the look.
+        assert!(first(&[0; 8]).is_none());
+    }
+}
