@@ -21,6 +21,8 @@ mod breakpoint;
 mod class;
 /// What a sampled command sees of us: nothing.
 mod command;
+/// Programs in namespaces of their own, and code that they make.
+mod containers;
 /// Recordings in another form.
 mod convert;
 mod daemon;

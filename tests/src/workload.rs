@@ -39,6 +39,8 @@ pub enum Workload {
     MaySample,
     /// Looks into a process, or tries to.
     Pry,
+    /// Makes code, and tells of it in a map.
+    Maker,
     /// Faults on addresses of the kernel's half.
     Vsyscall,
 }
@@ -84,6 +86,7 @@ impl fmt::Display for Workload {
             Workload::Collide => "collide",
             Workload::MaySample => "may_sample",
             Workload::Pry => "pry",
+            Workload::Maker => "maker",
             Workload::Vsyscall => "vsyscall",
         })
     }
