@@ -58,31 +58,9 @@ INLINE void see(struct overflow *context, struct hit *hit)
     hit->period = context->sample_period;
     hit->weight = 0;
     hit->data_src = 0;
+    hit->registers = &context->regs;
     if (settings.weight || settings.data_src)
         see_behind(context, hit);
-}
-
-// In perf's order of numbers.
-INLINE void see_registers(struct overflow *context, struct hit *hit)
-{
-    u64 *to = hit->registers;
-    to[0] = context->regs.ax;
-    to[1] = context->regs.bx;
-    to[2] = context->regs.cx;
-    to[3] = context->regs.dx;
-    to[4] = context->regs.si;
-    to[5] = context->regs.di;
-    to[6] = context->regs.bp;
-    to[7] = context->regs.sp;
-    to[8] = context->regs.flags;
-    to[9] = context->regs.r8;
-    to[10] = context->regs.r9;
-    to[11] = context->regs.r10;
-    to[12] = context->regs.r11;
-    to[13] = context->regs.r12;
-    to[14] = context->regs.r13;
-    to[15] = context->regs.r14;
-    to[16] = context->regs.r15;
 }
 
 // No ring: 0 tells the kernel to write no sample.
@@ -90,13 +68,12 @@ SECTION("perf_event") int aggregate(struct overflow *context)
 {
     struct run run;
     struct hit hit;
-    if (!enter(&run))
+    if (!find(&run))
         return 0;
+    enter(&run);
     see(context, &hit);
-    if (keep(&run, &hit)) {
-        see_registers(context, &hit);
+    if (keep(&run, &hit))
         add(&run, &hit);
-    }
     leave(&run);
     return 0;
 }
@@ -106,8 +83,9 @@ SECTION("perf_event") int filter(struct overflow *context)
 {
     struct run run;
     struct hit hit;
-    if (!enter(&run))
+    if (!find(&run))
         return 0;
+    enter(&run);
     see(context, &hit);
     int kept = keep(&run, &hit);
     leave(&run);

@@ -51,15 +51,56 @@ struct hit {
     u64 user;  // 1 in user mode
     u64 task;  // process << 32 | thread
     u64 address, period, weight, data_src;
-    u64 registers[REGISTERS];
+    const struct pt_regs *registers;
 };
+
+// In perf's order of numbers. Volatile: a value is loaded where it is used,
+// as on the stack it would be stored and loaded again. `number` is known when
+// this is compiled.
+INLINE u64 register_of(const struct hit *hit, int number)
+{
+#define AT(place, name) \
+    case place:         \
+        return *(const volatile u64 *)&hit->registers->name
+    switch (number) {
+        AT(0, ax);
+        AT(1, bx);
+        AT(2, cx);
+        AT(3, dx);
+        AT(4, si);
+        AT(5, di);
+        AT(6, bp);
+        AT(7, sp);
+        AT(8, flags);
+        AT(9, r8);
+        AT(10, r9);
+        AT(11, r10);
+        AT(12, r11);
+        AT(13, r12);
+        AT(14, r13);
+        AT(15, r14);
+        AT(16, r15);
+    }
+#undef AT
+    return 0;
+}
 
 // Where a run writes.
 struct run {
+    struct control *shared;
     struct cpu *cpu;
     struct counts *counts;
     u64 epoch;
 };
+
+// Where this CPU's words are.
+INLINE int find(struct run *run)
+{
+    u32 zero = 0, number = get_smp_processor_id();
+    run->shared = map_lookup(&control, &zero);
+    run->cpu = map_lookup(&cpus, &number);
+    return run->shared && run->cpu;
+}
 
 // Says that this CPU writes, and which epoch to.
 //
@@ -73,13 +114,10 @@ struct run {
 // stay before later stores on x86-64, so nothing is written to a table before
 // its last reading is over. daemon/src/in_kernel/tests/interleavings.rs tries
 // them all.
-INLINE int enter(struct run *run)
+INLINE void enter(struct run *run)
 {
-    u32 zero = 0, number = get_smp_processor_id();
-    struct control *shared = map_lookup(&control, &zero);
-    struct cpu *cpu = map_lookup(&cpus, &number);
-    if (!shared || !cpu)
-        return 0;
+    struct control *shared = run->shared;
+    struct cpu *cpu = run->cpu;
     u64 epoch = *(volatile u64 *)&shared->epoch;
     __sync_lock_test_and_set(&cpu->busy, epoch * 2 + 1);
     epoch = *(volatile u64 *)&shared->epoch;
@@ -92,8 +130,8 @@ INLINE int enter(struct run *run)
             counts->why[i] = 0;
     }
     counts->seen++;
-    *run = (struct run){ cpu, counts, epoch };
-    return 1;
+    run->counts = counts;
+    run->epoch = epoch;
 }
 
 // The last store of a run. x86-64 keeps stores in order; the compiler must.
@@ -292,8 +330,9 @@ count:;
         slot->before = hit->address;
 #pragma unroll
     for (int i = 0; i < REGISTERS; i++) {
-        slot->registers[i].all &= hit->registers[i];
-        slot->registers[i].any |= hit->registers[i];
+        u64 value = register_of(hit, i);
+        slot->registers[i].all &= value;
+        slot->registers[i].any |= value;
     }
     // Each hit stays with the same chance: the n-th is taken by RESERVOIR in n.
     u64 place = count <= RESERVOIR ? count - 1 : random_below(run->cpu, count);
@@ -309,6 +348,6 @@ count:;
         taken->data_src = hit->data_src;
 #pragma unroll
         for (int i = 0; i < REGISTERS; i++)
-            taken->registers[i] = hit->registers[i];
+            taken->registers[i] = register_of(hit, i);
     }
 }

@@ -75,27 +75,27 @@ INLINE int is_counted(void)
     return has_events(task);
 }
 
-// In perf's order of numbers.
+// Of a word whose upper parts newer kernels use otherwise.
+INLINE int is_user(const struct pt_regs *regs)
+{
+    return (*(const u16 *)&regs->cs & 3) != 0;
+}
+
 INLINE void see(const struct pt_regs *regs, struct hit *hit)
 {
-    *hit = (struct hit){
-        .ip = regs->ip,
-        .user = (regs->cs & 3) != 0,
-        .task = current_task(),
-        .period = whose.interval,
-        .registers = { regs->ax, regs->bx, regs->cx, regs->dx, regs->si, regs->di, regs->bp,
-                       regs->sp, regs->flags, regs->r8, regs->r9, regs->r10, regs->r11,
-                       regs->r12, regs->r13, regs->r14, regs->r15 },
-    };
+    hit->ip = regs->ip;
+    hit->user = is_user(regs);
+    hit->task = current_task();
+    hit->address = 0;
+    hit->period = whose.interval;
+    hit->weight = 0;
+    hit->data_src = 0;
+    hit->registers = regs;
 }
 
 // Every interval-th hit of this CPU is a sample.
-INLINE int is_due(void)
+INLINE int is_due(struct cpu *cpu)
 {
-    u32 number = get_smp_processor_id();
-    struct cpu *cpu = map_lookup(&cpus, &number);
-    if (!cpu)
-        return 0;
     cpu->hits++;
     if (whose.interval > 1) {
         if (++cpu->since < whose.interval)
@@ -105,38 +105,32 @@ INLINE int is_due(void)
     return 1;
 }
 
-INLINE int is_halted(void)
-{
-    u32 zero = 0;
-    struct control *shared = map_lookup(&control, &zero);
-    return !shared || *(volatile u64 *)&shared->halted;
-}
-
 // The registers that perf's samples of the hit show. Those of a system call's
-// entry or exit are the task's; else perf_trace_run_bpf_submit() puts their
-// place into the first word of the record, where programs may not load from.
-INLINE int registers_of(void *context, struct pt_regs *regs)
+// entry or exit are the task's, and are read where they are; else
+// perf_trace_run_bpf_submit() puts their place into the first word of the
+// record, where programs may not load from.
+INLINE const struct pt_regs *registers_of(void *context, struct pt_regs *copy)
 {
     struct pt_regs *place = 0;
     if (whose.of_system_call)
-        place = task_pt_regs(get_current_task_btf());
-    else if (probe_read_kernel(&place, sizeof place, context))
+        return task_pt_regs(get_current_task_btf());
+    if (probe_read_kernel(&place, sizeof place, context))
         return 0;
-    return !probe_read_kernel(regs, sizeof *regs, place);
+    return probe_read_kernel(copy, sizeof *copy, place) ? 0 : copy;
 }
 
 SECTION("tracepoint") int hit(void *context)
 {
     struct run run;
     struct hit hit;
-    struct pt_regs regs;
-    if (is_halted() || !is_counted() || !registers_of(context, &regs))
+    struct pt_regs copy;
+    if (!is_counted() || !find(&run) || *(volatile u64 *)&run.shared->halted)
         return 1;
-    if (whose.user_only && !(regs.cs & 3))
+    const struct pt_regs *regs = registers_of(context, &copy);
+    if (!regs || (whose.user_only && !is_user(regs)) || !is_due(run.cpu))
         return 1;
-    if (!is_due() || !enter(&run))
-        return 1;
-    see(&regs, &hit);
+    enter(&run);
+    see(regs, &hit);
     if (keep(&run, &hit))
         add(&run, &hit);
     leave(&run);
