@@ -19,7 +19,7 @@ use crate::report::{Losses, Report};
 use crate::sampled::{Column, Rounding, Sampled, Verdicts};
 use crate::sieve::{Operands, Sampled as Judged, Sieve, Sifted};
 use crate::tally::{Sum, Tally};
-use aggregated::Chance;
+use record::aggregate::Chance;
 use record::aggregate::Site;
 use record::registers::{name, number};
 use record::stream::{Decoder, StreamRecord};

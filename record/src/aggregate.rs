@@ -1,10 +1,12 @@
 //! What a session counted in the kernel: per site sums, bounds and constant
 //! bits instead of samples.
 
+mod chance;
 mod merge;
 mod part;
 mod parts;
 
+pub use chance::Chance;
 pub use part::{Part, PartError, TEXT, samples_of};
 pub use parts::{Assembled, Assembler, Torn};
 

@@ -12,37 +12,16 @@ use crate::lookup::Lookup;
 use crate::query::Query;
 use crate::sampled::Sampled;
 use crate::tally::Sum;
-use record::aggregate::{Aggregate, Part, Range, Site};
+use record::aggregate::{Aggregate, Chance, Part, Range, Site};
 use record::stream::Decoder;
 use record::{CpuMode, Misc, Pid, Task, Tid};
 use symbolizer::Place;
 
-/// Numbers that look random, the same in every run (xorshift64*, Vigna 2014):
-/// which hits stay of those that were taken.
-#[derive(Debug)]
-pub(super) struct Chance(u64);
-
-impl Default for Chance {
-    fn default() -> Chance {
-        Chance(0x9e37_79b9_7f4a_7c15)
-    }
-}
-
-impl Chance {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let word = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d);
-        u64::try_from((u128::from(word) * u128::from(limit)) >> 64).unwrap_or(0)
-    }
-
-    /// Adds the hits of `other` to a site that may not be there yet.
-    fn merge(&mut self, sum: &mut Option<Box<Site>>, other: &Site) {
-        match sum {
-            Some(sum) => sum.merge(other, &mut |limit| self.below(limit)),
-            none => *none = Some(Box::new(other.clone())),
-        }
+/// Adds the hits of a site to those of a row, which may have none yet.
+fn join(sum: &mut Option<Box<Site>>, site: &Site, chance: &mut Chance) {
+    match sum {
+        Some(sum) => sum.merge(site, &mut |limit| chance.below(limit)),
+        none => *none = Some(Box::new(site.clone())),
     }
 }
 
@@ -133,7 +112,7 @@ impl Counters {
             row.join(sum);
         }
         if let Some(facts) = self.facts.row(number, &self.atoms)? {
-            self.chance.merge(facts, site);
+            join(facts, site, &mut self.chance);
         }
         let (leader, kept) = (event.leader, event.fields.of_sites());
         count(event, site, sum);
@@ -144,7 +123,7 @@ impl Counters {
             let of_code =
                 |range: Range| is_of_code(site.ip, range.min) && is_of_code(site.ip, range.max);
             spot.fetches += if site.address.is_some_and(of_code) { site.count } else { 0 };
-            self.chance.merge(&mut spot.facts, site);
+            join(&mut spot.facts, site, &mut self.chance);
         }
         let Some(registers) = &query.registers else { return Ok(()) };
         let is_there = match &registers.site {
@@ -153,7 +132,8 @@ impl Counters {
         };
         if is_there {
             event.at_site = event.at_site.saturating_add(site.count);
-            self.chance.merge(&mut event.in_kernel.get_or_insert_default().at_site, site);
+            let known = &mut event.in_kernel.get_or_insert_default().at_site;
+            join(known, site, &mut self.chance);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
-use record::aggregate::{Aggregate, Site};
+use record::aggregate::{Aggregate, Chance, Site};
 use record::{Cpu, Time};
 
 use super::layout::{NO_ROOM, SCRUBBED, STRIDES, Sizes, WHYS, control, cpu, slot};
@@ -42,8 +42,7 @@ pub(crate) struct Reader {
     seen: Seen,
     /// Of a tracepoint, its program: who asks the kernel about it closes it.
     program: Option<OwnedFd>,
-    /// State of [`chance`].
-    random: u64,
+    chance: Chance,
 }
 
 /// What was taken so far, all intervals together.
@@ -115,7 +114,7 @@ impl Reader {
                 Source::Overflow(_) => None,
                 Source::Tracepoint(_) => Some(loaded.program.try_clone()?),
             },
-            random: random.max(1),
+            chance: Chance::new(random),
         })
     }
 
@@ -147,8 +146,8 @@ impl Reader {
 
     fn with_early(&mut self, part: Aggregate) -> Aggregate {
         let Some(mut early) = self.early.take() else { return part };
-        let random = &mut self.random;
-        early.merge(part, &mut |below| chance(random, below));
+        let chance = &mut self.chance;
+        early.merge(part, &mut |below| chance.below(below));
         early
     }
 
@@ -184,8 +183,8 @@ impl Reader {
             whys.iter().for_each(|&(reason, count)| self.seen.add(reason, count));
             let lost = whys.into_iter().map(|(reason, count)| (cause(reason), count)).collect();
             let part = Aggregate { from: whole.from, to, sites, lost };
-            let random = &mut self.random;
-            whole.merge(part, &mut |below| chance(random, below));
+            let chance = &mut self.chance;
+            whole.merge(part, &mut |below| chance.below(below));
         }
         self.behind = None;
         self.from = to;
@@ -316,16 +315,6 @@ fn cause(reason: &str) -> String {
     } else {
         format!("filtered_{reason}")
     }
-}
-
-/// A number below `below`, not 0, from Marsaglia's xorshift.
-fn chance(state: &mut u64, below: u64) -> u64 {
-    let mut x = *state;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    *state = x;
-    u64::try_from((u128::from(x) * u128::from(below)) >> 64).unwrap_or(0)
 }
 
 fn now() -> Time {

@@ -1,17 +1,12 @@
 use super::*;
-use crate::aggregate::{Bits, Strides};
+use crate::aggregate::{Bits, Chance, Strides};
 use crate::{Cpu, CpuMode, Pid, Tid, Time};
 use proptest::prelude::*;
 
-/// Numbers that a test knows (xorshift64*).
-fn chance(mut state: u64) -> impl FnMut(u64) -> u64 {
-    move |below| {
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        let product = u128::from(state.wrapping_mul(0x2545_f491_4f6c_dd1d)) * u128::from(below);
-        u64::try_from(product >> 64).unwrap()
-    }
+/// Numbers that a test knows.
+fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut chance = Chance::new(seed);
+    move |below| chance.below(below)
 }
 
 /// One hit as a site of its own.
