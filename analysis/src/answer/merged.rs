@@ -35,7 +35,8 @@ impl Merged {
     /// Of events of one request, at least one.
     pub(super) fn of(together: &[Of<'_>], sieve: &Sieve, arch: Arch) -> Merged {
         let first = together[0].event;
-        let several = together.len() > 1;
+        let members = members(together);
+        let several = members.len() > 1;
         let mut sum = Sum::default();
         let mut totals = Totals::default();
         for Of { event, .. } in together {
@@ -65,7 +66,7 @@ impl Merged {
             ledger,
             totals,
             sum,
-            members: if several { members(together) } else { Vec::new() },
+            members: if several { members } else { Vec::new() },
             histogram: first.histogram.clone(),
             latency_of: latency_of(together),
             in_kernel: facts::in_kernel(
@@ -108,19 +109,26 @@ pub(super) fn ledger(described: &EventDescription) -> Option<Ledger> {
     described.notes.iter().rev().find_map(|text| Ledger::parse(text))
 }
 
+/// What was opened for the request. The same opened again, as after a restart
+/// of the daemon, is the same.
 fn members(together: &[Of<'_>]) -> Vec<Member> {
-    let member = |of: &Of<'_>| {
-        let Event { name, sampling, samples, sum, .. } = of.event;
-        Member {
-            name: name.clone(),
-            config: format!("{:#x}", of.described.attr.config),
-            sampling: *sampling,
-            samples: *samples,
-            counted: sum.count,
-            ledger: ledger(of.described),
+    let mut members: Vec<Member> = Vec::new();
+    for Of { event: Event { name, sampling, samples, sum, .. }, described, .. } in together {
+        let config = format!("{:#x}", described.attr.config);
+        let (sampling, ledger) = (*sampling, ledger(described));
+        let is_same = |known: &&mut Member| {
+            (&known.name, &known.config, known.sampling) == (name, &config, sampling)
+        };
+        if let Some(known) = members.iter_mut().find(is_same) {
+            known.samples = known.samples.saturating_add(*samples);
+            known.counted = known.counted.saturating_add(sum.count);
+            known.ledger = Ledger::sum([known.ledger.take(), ledger].into_iter().flatten());
+        } else {
+            let (name, samples, counted) = (name.clone(), *samples, sum.count);
+            members.push(Member { name, config, sampling, samples, counted, ledger });
         }
-    };
-    together.iter().map(member).collect()
+    }
+    members
 }
 
 /// What the latencies of each are; those of loads and of stores may share a

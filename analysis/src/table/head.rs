@@ -121,6 +121,10 @@ fn counted(event: &EventReport) -> String {
     let in_kernel = event.in_kernel.as_ref().map_or(0, |it| it.hits);
     let samples = number_of(event.totals.samples.saturating_sub(in_kernel), "sample");
     match &event.in_kernel {
+        // Between two aggregates of a session that is watched.
+        None if event.promises.get("counted").is_some_and(|by| by == "kernel") => {
+            "no interval of what the kernel counts has ended yet".to_owned()
+        }
         None => samples,
         Some(InKernel { hits, .. }) => {
             format!("{} counted in the kernel, {samples}", number_of(*hits, "hit"))
