@@ -67,6 +67,8 @@ pub struct Tables {
 impl Tables {
     /// What [`Tables::sites`] is where nobody says: 9 MiB a CPU.
     pub const SITES: u32 = 4096;
+    /// As many as [`Tables::SITES`], or fewer where there are many CPUs.
+    pub const AS_FITS: u32 = 0;
     /// The smallest table.
     pub const FEWEST: u32 = 16;
     /// The largest: 2.3 GiB a CPU.
@@ -83,6 +85,16 @@ impl InKernel {
     /// Aggregates of everything, in tables of the usual size.
     pub fn aggregate() -> InKernel {
         InKernel { duty: Duty::Aggregate(Tables::default()), keep: Keep::default() }
+    }
+
+    /// With tables of a size: what was asked for, or what fits so many CPUs.
+    pub(crate) fn on(mut self, cpus: usize) -> InKernel {
+        if let Duty::Aggregate(tables) = &mut self.duty
+            && tables.sites == Tables::AS_FITS
+        {
+            tables.sites = layout::fitting_sites(cpus);
+        }
+        self
     }
 
     /// Whether samples are counted, and reach no ring.

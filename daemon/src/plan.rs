@@ -122,7 +122,7 @@ pub fn plan(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
         events,
         side,
         target: request.target,
-        in_kernel: request.in_kernel.clone(),
+        in_kernel: request.in_kernel.clone().map(|asked| asked.on(cpus.len())),
         cpus,
         rings,
         page_size: facts.page_bytes(),

@@ -51,6 +51,12 @@ pub enum Refusal {
          loads and stores may have it"
     )]
     KeepLacks { event: String, key: &'static str },
+    /// Hits have no data address.
+    #[error(
+        "{option}: {event} has no data addresses; page_fault, breakpoints (mem:ADDR) and a PMU's \
+         loads and stores have them"
+    )]
+    NoAddress { event: String, option: &'static str },
     /// A program's no is everybody's.
     #[error(
         "{event}: what a program in the kernel leaves out of a tracepoint is hidden from everybody's \
@@ -282,6 +288,7 @@ impl Refusal {
             | Refusal::FilteredTracepoint { .. }
             | Refusal::Keep(_)
             | Refusal::KeepLacks { .. }
+            | Refusal::NoAddress { .. }
             | Refusal::Mask(_)
             | Refusal::Terms { .. }
             | Refusal::CodeOfManyCores { .. }

@@ -1,6 +1,6 @@
 //! What lies where in the maps, in words of 64 bits: daemon/kernel/layout.h.
 
-use super::InKernel;
+use super::{InKernel, Tables};
 
 /// perf's numbers of the registers of a slot, in its order.
 pub(crate) const REGISTERS: [u32; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 9, 16, 17, 18, 19, 20, 21, 22, 23];
@@ -79,6 +79,19 @@ pub(super) const WHYS: [&str; 11] = [
     "one_in",
 ];
 
+/// Bytes that all tables take where nobody says how large they are to be.
+const USUAL: usize = 256 << 20;
+/// Sites that are left to each CPU, however many there are.
+const LEAST: usize = 512;
+
+/// Sites of a table on a machine of so many CPUs, a power of two.
+pub(super) fn fitting_sites(cpus: usize) -> u32 {
+    let site = 2 * 8 * slot::WORDS;
+    let fitting = (USUAL / site / cpus.max(1)).max(LEAST);
+    let power = u32::try_from(fitting).map_or(Tables::SITES, |sites| 1 << sites.ilog2());
+    power.min(Tables::SITES)
+}
+
 /// How many values each map has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
@@ -119,5 +132,16 @@ impl Sizes {
             .saturating_add(pages(strides, STRIDES))
             .saturating_add(pages(self.cpus.into(), cpu::WORDS))
             .saturating_add(pages(1, control::WORDS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_cpus_have_smaller_tables() {
+        let sites = [0, 1, 28, 30, 64, 128, 1024].map(fitting_sites);
+        assert_eq!(sites, [4096, 4096, 4096, 2048, 1024, 512, 512]);
     }
 }

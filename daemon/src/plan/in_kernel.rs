@@ -35,10 +35,15 @@ pub(super) fn check(request: &Request, events: &[PlannedEvent]) -> Result<(), Re
     ];
     let no_address =
         |event: &&PlannedEvent| !event.carrier && event.promises.address == AddressPromise::None;
-    if let Some(event) = events.iter().find(no_address)
-        && in_kernel.keep.address.is_some()
-    {
-        return Err(Refusal::KeepLacks { event: event.name.clone(), key: "addr" });
+    if let Some(event) = events.iter().find(no_address) {
+        let option = if in_kernel.keep.address.is_some() {
+            Some("--keep addr")
+        } else {
+            in_kernel.tables().filter(|tables| tables.strides).map(|_| "--strides")
+        };
+        if let Some(option) = option {
+            return Err(Refusal::NoAddress { event: event.name.clone(), option });
+        }
     }
     for (key, _, fields) in asked.into_iter().filter(|(_, wanted, _)| *wanted) {
         if let Some(event) = lacks(fields) {

@@ -111,11 +111,13 @@ impl WireInKernel {
             data_src,
         };
         let (duty, tables) = match in_kernel.duty {
-            Duty::Filter => (WireDuty::Filter, Tables::default()),
+            Duty::Filter => {
+                (WireDuty::Filter, Tables { sites: Tables::AS_FITS, ..Tables::default() })
+            }
             Duty::Aggregate(tables) => (WireDuty::Aggregate, tables),
         };
         let Tables { sites, by_process, strides } = tables;
-        let sites = (sites != Tables::SITES).then_some(sites);
+        let sites = (sites != Tables::AS_FITS).then_some(sites);
         let every_seconds = Some(every.as_secs());
         WireInKernel { duty, sites, by_process, strides, every_seconds, rings, keep }
     }
@@ -127,7 +129,7 @@ impl WireInKernel {
         let duty = match self.duty {
             WireDuty::Filter => Duty::Filter,
             WireDuty::Aggregate => Duty::Aggregate(Tables {
-                sites: self.sites.unwrap_or(Tables::SITES),
+                sites: self.sites.unwrap_or(Tables::AS_FITS),
                 by_process: self.by_process,
                 strides: self.strides,
             }),
@@ -188,7 +190,9 @@ mod tests {
     #[test]
     fn little_need_be_said() {
         let wire: WireInKernel = serde_json::from_str(r#"{"duty":"aggregate"}"#).unwrap();
-        assert_eq!(wire.meaning(), InKernel::aggregate());
+        let tables = Tables { sites: Tables::AS_FITS, ..Tables::default() };
+        let duty = Duty::Aggregate(tables);
+        assert_eq!(wire.meaning(), InKernel { duty, ..InKernel::aggregate() });
         assert_eq!((wire.every(), wire.rings), (EVERY, true));
         assert!(serde_json::from_str::<WireInKernel>(r#"{"duty":"execute"}"#).is_err());
     }

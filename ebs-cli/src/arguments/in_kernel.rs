@@ -16,7 +16,8 @@ pub struct InKernelArguments {
     /// are joined, different keys must all hold.
     #[arg(long, value_name = "KEY=VALUE", help_heading = IN_KERNEL, requires = "in_kernel")]
     pub keep: Vec<String>,
-    /// Sites that there is room for on each CPU, in one interval; a power of two [default: 4096].
+    /// Sites that there is room for on each CPU, in one interval; a power of two [default: 4096,
+    /// fewer where there are more than 28 CPUs].
     #[arg(long, value_name = "N", help_heading = IN_KERNEL, requires = "in_kernel")]
     pub sites: Option<String>,
     /// Counts each process by itself.
