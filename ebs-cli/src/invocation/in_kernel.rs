@@ -74,7 +74,7 @@ pub(super) fn in_kernel(
     arguments: &InKernelArguments,
 ) -> Result<Option<(InKernel, InKernelJob)>, InKernelMisuse> {
     let Some(mode) = arguments.in_kernel else { return Ok(None) };
-    let Kept { keep, cgroup } = Kept::parse(&arguments.keep)?;
+    let Kept { keep, cgroup, .. } = Kept::parse(&arguments.keep)?;
     let duty = match mode {
         InKernelMode::Aggregate => Duty::Aggregate(tables(arguments)?),
         InKernelMode::Filter => {
@@ -103,9 +103,9 @@ pub(super) fn in_kernel(
 
 fn tables(arguments: &InKernelArguments) -> Result<Tables, InKernelMisuse> {
     let mut tables = Tables {
+        sites: Tables::AS_FITS,
         by_process: arguments.by_process,
         strides: arguments.strides,
-        ..Tables::default()
     };
     if let Some(text) = &arguments.sites {
         let size = |sites: &u32| {

@@ -23,6 +23,8 @@ const DATA_SRC: &str = "say MASK/VALUE, hexadecimal, VALUE with no bit that MASK
 pub(super) struct Kept {
     pub(super) keep: Keep,
     pub(super) cgroup: Option<PathBuf>,
+    one_in: Option<u64>,
+    weight: Option<u64>,
 }
 
 impl Kept {
@@ -30,6 +32,9 @@ impl Kept {
     pub(super) fn parse(words: &[String]) -> Result<Kept, InKernelMisuse> {
         let mut kept = Kept::default();
         words.iter().try_for_each(|word| kept.take(word))?;
+        let Keep { one_in, least_weight, .. } = kept.keep;
+        kept.keep.one_in = kept.one_in.unwrap_or(one_in);
+        kept.keep.least_weight = kept.weight.unwrap_or(least_weight);
         Ok(kept)
     }
 
@@ -59,9 +64,13 @@ impl Kept {
             }
             "one_in" => {
                 let number = value.parse().ok().filter(|&number: &u64| number > 1);
-                keep.one_in = number.ok_or_else(|| wrong(ONE_IN))?;
+                let number = number.ok_or_else(|| wrong(ONE_IN))?;
+                once(&mut self.one_in, number).ok_or_else(|| again("one_in"))?;
             }
-            "weight" => keep.least_weight = value.parse().map_err(|_| wrong(WEIGHT))?,
+            "weight" => {
+                let number = value.parse().map_err(|_| wrong(WEIGHT))?;
+                once(&mut self.weight, number).ok_or_else(|| again("weight"))?;
+            }
             "data_src" => {
                 let bits = data_src(value).ok_or_else(|| wrong(DATA_SRC))?;
                 once(&mut keep.data_src, bits).ok_or_else(|| again("data_src"))?;
@@ -123,12 +132,12 @@ mod tests {
     #[test]
     fn each_key_has_its_place() {
         let all = ["pid=3, 4", "pid=5", "tid=7", "comm=make", "ip=0x1000-2000", "addr=ff00-"];
-        let Kept { keep, cgroup } = kept(&all).unwrap();
+        let Kept { keep, cgroup, .. } = kept(&all).unwrap();
         assert_eq!((keep.pids, keep.tids), (vec![Pid(3), Pid(4), Pid(5)], vec![Tid(7)]));
         assert_eq!((keep.comm.as_deref(), cgroup), (Some("make"), None));
         assert_eq!((keep.ip, keep.address), (Some((0x1000, 0x1fff)), Some((0xff00, u64::MAX))));
         let more = ["cgroup=/a.slice", "one_in=10", "weight=30", "data_src=0xf0/20"];
-        let Kept { keep, cgroup } = kept(&more).unwrap();
+        let Kept { keep, cgroup, .. } = kept(&more).unwrap();
         assert_eq!((keep.one_in, keep.least_weight), (10, 30));
         assert_eq!((keep.data_src, cgroup), (Some((0xf0, 0x20)), Some("/a.slice".into())));
     }
@@ -157,7 +166,8 @@ mod tests {
             let said = kept(&[word]).unwrap_err();
             assert!(said.contains(why) && said.contains(word), "{word}: {said}");
         }
-        for word in ["comm=a", "ip=1-2", "addr=1-2", "data_src=1/1", "cgroup=/a"] {
+        let single = ["comm=a", "ip=1-2", "addr=1-2", "data_src=1/1", "cgroup=/a"];
+        for word in single.into_iter().chain(["one_in=2", "weight=0"]) {
             assert!(kept(&[word, word]).unwrap_err().contains("already"), "{word}");
         }
     }
