@@ -1,3 +1,5 @@
+mod tracepoints;
+
 use std::{collections::BTreeMap, env, path::Path};
 
 use hardmeter_tests::{Account, Outcome, Running, Scene, Truth, Workload, built, rights};

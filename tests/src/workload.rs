@@ -27,6 +27,8 @@ pub enum Workload {
     BpfIds,
     /// Structures 8 KiB apart.
     List,
+    /// System calls.
+    Calls,
     /// Fresh pages touched by instructions of known classes.
     Classes,
     /// Sleeps, and may hide itself.
@@ -80,6 +82,7 @@ impl fmt::Display for Workload {
             Workload::NoBpf => "no_bpf",
             Workload::BpfIds => "bpf_ids",
             Workload::List => "list",
+            Workload::Calls => "calls",
             Workload::Classes => "classes",
             Workload::Sleeper => "sleeper",
             Workload::Reborn => "reborn",
