@@ -18,7 +18,9 @@
 
 #define WINDOW 2048ULL
 /* Faults between two looks at the clock. */
+#ifndef BATCH
 #define BATCH 8ULL
+#endif
 
 extern char storm_site[] __asm__(".Lstorm_site");
 static pthread_barrier_t begin, end;
