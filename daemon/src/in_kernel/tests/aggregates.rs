@@ -1,6 +1,7 @@
 //! Aggregates against the ring, the kernel's own count and what is known of
 //! the hits.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use record::aggregate::{Bits, RESERVOIR, Site, Strides};
@@ -61,10 +62,11 @@ fn swapping_under_load_loses_and_doubles_nothing() {
         let program = load(&aggregate(tables(256)), &attr);
         let mut reader = program.reader().unwrap();
         let mut counted = Counted::with(program, &attr);
-        let begin = Instant::now();
+        let (begin, ends) = (Instant::now(), AtomicBool::new(false));
         let busy = |pages: usize| {
             let mut rounds = 0;
-            while begin.elapsed() < Duration::from_millis(800) {
+            // Should an assertion fail meanwhile, it ends by itself.
+            while !ends.load(Ordering::Relaxed) && begin.elapsed() < Duration::from_secs(60) {
                 let mut memory = untouched(pages);
                 touch::<0>(&mut memory, PAGE);
                 rounds += 1;
@@ -77,7 +79,8 @@ fn swapping_under_load_loses_and_doubles_nothing() {
             std::thread::scope(|scope| {
                 let faulting: Vec<_> =
                     [64, 128, 256].map(|pages| scope.spawn(move || busy(pages))).into();
-                while begin.elapsed() < Duration::from_millis(900) {
+                // An emulated machine takes its time.
+                while takes <= 30 || begin.elapsed() < Duration::from_millis(900) {
                     let part = reader.take().unwrap();
                     assert!(until.is_none_or(|until| until == part.from), "a gap or an overlap");
                     until = Some(part.to);
@@ -87,6 +90,7 @@ fn swapping_under_load_loses_and_doubles_nothing() {
                     takes += 1;
                     std::thread::sleep(pause);
                 }
+                ends.store(true, Ordering::Relaxed);
                 pages = faulting.into_iter().map(|thread| thread.join().unwrap()).sum();
             });
         });
@@ -94,7 +98,7 @@ fn swapping_under_load_loses_and_doubles_nothing() {
         sum += in_sites(&both.aggregate);
         assert_eq!(sum, both.kernel, "{takes} intervals");
         assert!(sum >= pages && pages > 1_000, "{sum} counted, {pages} made");
-        assert!(takes > 30 && known > 0, "{takes} intervals");
+        assert!(known > 0, "{takes} intervals");
         let seen = reader.seen().seen + counted.reader.seen().seen;
         assert_eq!(seen, both.kernel);
     }
