@@ -6,6 +6,7 @@
 //! with a program's name, and a program called `report` is never in the way.
 
 mod annotating;
+mod caching;
 mod converting;
 mod emulation;
 mod in_kernel;
@@ -15,6 +16,7 @@ mod serving;
 mod watching;
 
 pub use annotating::{AnnotateArguments, AnnotationFormat, Context, PrefixMap, SyntaxName};
+pub use caching::{CacheAction, CacheArguments};
 pub use converting::ConvertArguments;
 pub use emulation::EmulationArguments;
 pub use in_kernel::{InKernelArguments, InKernelMode};
@@ -119,6 +121,8 @@ pub enum Other {
     Sessions(SessionsArguments),
     /// Shows what a standing session of the daemon samples now.
     Watch(WatchArguments),
+    /// Keeps indexes of debug info, so that one address is named at once.
+    Cache(CacheArguments),
     /// Prints the completions of a command for a shell.
     Completions {
         /// Which shell.

@@ -10,9 +10,9 @@ pub use in_kernel::{DEFAULT_EVERY, InKernelJob, InKernelMisuse};
 pub use serving::Serving;
 
 use crate::arguments::{
-    AnnotateArguments, ConvertArguments, EventArguments, Format, ListArguments, Other,
-    PlanArguments, ReportArguments, SampleArguments, ScriptArguments, SessionsArguments, Typed,
-    WatchArguments,
+    AnnotateArguments, CacheArguments, ConvertArguments, EventArguments, Format, ListArguments,
+    Other, PlanArguments, ReportArguments, SampleArguments, ScriptArguments, SessionsArguments,
+    Typed, WatchArguments,
 };
 use crate::completions::Program;
 use daemon::in_kernel::InKernel;
@@ -50,6 +50,8 @@ pub enum Invocation {
     Sessions(SessionsArguments),
     /// What a standing session samples now.
     Watch(WatchArguments),
+    /// Indexes of debug info.
+    Cache(CacheArguments),
     /// Completions for a shell, of a command.
     Completions(clap_complete::Shell, Program),
     /// Manual pages: one to stdout, or all to a directory.
@@ -207,6 +209,7 @@ impl Invocation {
             Typed::Other(Other::List(arguments)) => Invocation::List(arguments),
             Typed::Other(Other::Sessions(arguments)) => Invocation::Sessions(arguments),
             Typed::Other(Other::Watch(arguments)) => Invocation::Watch(arguments),
+            Typed::Other(Other::Cache(arguments)) => Invocation::Cache(arguments),
             Typed::Other(Other::Completions { shell, program }) => {
                 Invocation::Completions(shell, program)
             }

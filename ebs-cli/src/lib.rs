@@ -4,11 +4,12 @@
 //! [`run`] does it. [`sample`] drives a session of the daemon library into
 //! an [`output`]; [`input`] reads what was recorded for [`report`] and
 //! [`script`], [`annotate`] shows a routine, and [`convert`] writes it anew; [`plan`] shows what would be opened; [`sessions`]
-//! and [`watch`] ask the daemon; [`types`], [`list`],
+//! and [`watch`] ask the daemon; [`cache`] keeps indexes of debug info; [`types`], [`list`],
 //! [`pages`] and [`completions`] are the helps; [`causes`] words an error.
 
 pub mod annotate;
 pub mod arguments;
+pub mod cache;
 pub mod causes;
 pub mod completions;
 pub mod convert;

@@ -7,7 +7,8 @@ use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
 use crate::script::{Chains, Lines, PerfPrinter, Selection, Sifter, TextPrinter, script};
 use crate::{
-    annotate, causes, convert, eip2r, list, pages, plan, report, sample, sessions, types, watch,
+    annotate, cache, causes, convert, eip2r, list, pages, plan, report, sample, sessions, types,
+    watch,
 };
 use anyhow::{Context, Result};
 use daemon::Facts;
@@ -69,6 +70,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::List(arguments) => list::run(&arguments, &mut out)?,
         Invocation::Sessions(arguments) => sessions::run(&arguments, &mut out)?,
         Invocation::Watch(arguments) => watch::run(&arguments, &mut out)?,
+        Invocation::Cache(arguments) => cache::run(&arguments, &mut out)?,
         Invocation::Completions(shell, of) => completions(shell, of, &mut out)?,
         Invocation::Man(None) => pages::page(arguments::command(), &mut out)?,
         Invocation::Man(Some(directory)) => pages::pages(

@@ -227,6 +227,65 @@ fn lines_and_inlined_callers_of_one_file() {
 }
 
 #[test]
+fn an_index_gives_the_answers_of_the_debug_info_and_is_mended_when_damaged() {
+    const PROGRAM: &str = "static inline int twice(int of) { return of * 2; }\n\
+        int main(int count, char **words) { (void)words; return twice(count) + 1; }\n";
+    let scene = Scene::new();
+    scene.write("p.c", PROGRAM);
+    let built = Command::new("gcc")
+        .args(["-g", "-O1", "-no-pie", "-Wl,--build-id", "-o", "p", "p.c"])
+        .current_dir(scene.0.path())
+        .output();
+    if !built.is_ok_and(|built| built.status.success()) {
+        return eprintln!("skipped: no gcc, or it cannot link this");
+    }
+    let cache = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ebs"));
+        command.arg("cache").args(words).current_dir(scene.0.path());
+        let output = command.env("XDG_CACHE_HOME", scene.path("c")).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let symbols = symbolizer::ElfSymbols::parse(&std::fs::read(scene.path("p")).unwrap()).unwrap();
+    let extent = symbols
+        .stretches()
+        .fold(u64::MAX..0, |all, stretch| all.start.min(stretch.start)..all.end.max(stretch.end));
+    let eips: String = (extent.start - 2..extent.end + 2).map(|at| format!("{at:x}\n")).collect();
+    scene.write("eips", &eips);
+    let lines = |more: &[&str]| {
+        let mut command = scene.command(&[&["-l", "-e", "p", "eips"], more].concat());
+        let output = command.env("XDG_CACHE_HOME", scene.path("c")).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let plain = lines(&["--no-cache"]);
+    assert!(
+        plain.0.contains("twice at ") && plain.0.contains(" (inlined by) main at "),
+        "{}",
+        plain.0
+    );
+    assert!(cache(&["list"]).starts_with("# 0 indexes"));
+    let added = cache(&["add", "p"]);
+    let id = added.split_whitespace().nth(1).unwrap();
+    assert!(cache(&["list"]).contains(id));
+    assert_eq!(lines(&[]), plain);
+    // A byte of the tables.
+    let path = scene.path("c/hardmeter").join(format!("{id}.index"));
+    assert_eq!(cache(&["path"]).trim_end(), path.parent().unwrap().to_str().unwrap());
+    let mut bytes = std::fs::read(&path).unwrap();
+    let sound = bytes.clone();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let (mended, said) = lines(&[]);
+    assert_eq!(mended, plain.0);
+    assert!(said.contains("the index of p was not used") && said.contains("made anew"), "{said}");
+    assert!(std::fs::read(&path).unwrap() == sound);
+    assert_eq!(lines(&[]), plain);
+    assert_eq!(cache(&["clear"]), format!("1 removed, {} bytes\n", sound.len()));
+}
+
+#[test]
 fn lines_that_are_no_numbers_are_counted_and_quoted() {
     let scene = Scene::new();
     let input = "# c\nffffffff9a000105\nmain+0x5\n10000000000000000\n";

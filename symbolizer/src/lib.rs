@@ -17,6 +17,7 @@
 //! ```
 
 mod binary;
+pub mod cache;
 mod code;
 mod data;
 mod debug_file;

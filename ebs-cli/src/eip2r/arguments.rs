@@ -80,6 +80,10 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", requires = "maps")]
     pub symfs: Option<PathBuf>,
 
+    /// Does without indexes of debug info (ebs cache), as HARDMETER_CACHE=off does.
+    #[arg(long)]
+    pub no_cache: bool,
+
     /// Where the output goes instead of stdout.
     #[arg(short, long, value_name = "OUTPUT_FILE")]
     pub output: Option<PathBuf>,

@@ -59,8 +59,9 @@ impl Known {
             let found = source.frames(address);
             let why = match &found {
                 Ok(frames) => match &frames.depth {
+                    Depth::Debug => None,
+                    Depth::Lines(why) => Some(format!("without inlined callers: {why}")),
                     Depth::Symbols(why) => Some(format!("without a line: {why}")),
-                    _ => None,
                 },
                 Err(reason) => Some(format!("without a name: {reason}")),
             };

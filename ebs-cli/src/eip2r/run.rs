@@ -65,7 +65,10 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let bad = match arguments.lines {
         true => {
             let mut lines = LineSource::open(arguments)?;
-            frames::print(&input, &mut open_output(arguments, &input)?, &mut lines, arguments)?
+            let mut output = open_output(arguments, &input)?;
+            let bad = frames::print(&input, &mut output, &mut lines, arguments)?;
+            lines.mend()?;
+            bad
         }
         false => {
             let mut names = Names::new(arguments)?;
