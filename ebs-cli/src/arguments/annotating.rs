@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Args)]
 pub struct AnnotateArguments {
     /// Routine to show: its name or a part that only one has, 0xADDRESS of an instruction in it;
-    /// with @OBJECT that of this file, [kernel] or [MODULE].
+    /// with @OBJECT that of this file, `[kernel]` or `[MODULE]`.
     #[arg(value_name = "ROUTINE")]
     pub routine: String,
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
