@@ -228,7 +228,8 @@ fn lines_and_inlined_callers_of_one_file() {
 
 #[test]
 fn an_index_gives_the_answers_of_the_debug_info_and_is_mended_when_damaged() {
-    const PROGRAM: &str = "static inline int twice(int of) { return of * 2; }\n\
+    const PROGRAM: &str = "volatile int seen;\n\
+        static inline __attribute__((always_inline)) int twice(int of) { seen = of; return seen * 2; }\n\
         int main(int count, char **words) { (void)words; return twice(count) + 1; }\n";
     let scene = Scene::new();
     scene.write("p.c", PROGRAM);
@@ -268,7 +269,7 @@ fn an_index_gives_the_answers_of_the_debug_info_and_is_mended_when_damaged() {
     let added = cache(&["add", "p"]);
     let id = added.split_whitespace().nth(1).unwrap();
     assert!(cache(&["list"]).contains(id));
-    assert_eq!(lines(&[]), plain);
+    assert!(lines(&[]) == plain);
     // A byte of the tables.
     let path = scene.path("c/hardmeter").join(format!("{id}.index"));
     assert_eq!(cache(&["path"]).trim_end(), path.parent().unwrap().to_str().unwrap());
@@ -281,7 +282,7 @@ fn an_index_gives_the_answers_of_the_debug_info_and_is_mended_when_damaged() {
     assert_eq!(mended, plain.0);
     assert!(said.contains("the index of p was not used") && said.contains("made anew"), "{said}");
     assert!(std::fs::read(&path).unwrap() == sound);
-    assert_eq!(lines(&[]), plain);
+    assert!(lines(&[]) == plain);
     assert_eq!(cache(&["clear"]), format!("1 removed, {} bytes\n", sound.len()));
 }
 

@@ -34,9 +34,11 @@ impl IndexedFile {
         options: Options,
         folder: Option<&Folder>,
     ) -> Result<IndexedFile, Reason> {
+        // As DebugFile shows it.
+        let shown = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let mut file = IndexedFile {
             path: path.to_owned(),
-            shown: path.display().to_string().into(),
+            shown: shown.display().to_string().into(),
             options,
             index: None,
             file: None,
