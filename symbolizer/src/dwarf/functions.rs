@@ -57,10 +57,12 @@ pub(crate) struct Call {
 }
 
 impl Functions {
-    /// Those of a unit, inlined calls left for later.
+    /// Those of a unit, inlined calls left for later. `is_flat`: no type has
+    /// functions within.
     pub(crate) fn read<'a>(
         dwarf: &Dwarf<Reader<'a>>,
         unit: &Unit<Reader<'a>>,
+        is_flat: bool,
     ) -> gimli::Result<Functions> {
         let mut found = Vec::new();
         let mut spans = Vec::new();
@@ -73,6 +75,14 @@ impl Functions {
                     .attributes()
                     .iter()
                     .any(|spec| matches!(spec.name(), gimli::DW_AT_low_pc | gimli::DW_AT_ranges));
+            if is_flat && is_type(abbreviation) {
+                if let Some(sibling) = sibling(&mut entries, abbreviation)?
+                    && sibling.0 > entries.next_offset().0
+                {
+                    entries = unit.entries_raw(Some(sibling))?;
+                }
+                continue;
+            }
             if !has_code {
                 entries.skip_attributes(abbreviation.attributes())?;
                 continue;
@@ -239,6 +249,35 @@ impl Call {
             _ => {}
         }
     }
+}
+
+/// Whether it begins a list of members.
+fn is_type(abbreviation: &gimli::Abbreviation) -> bool {
+    abbreviation.has_children()
+        && matches!(
+            abbreviation.tag(),
+            gimli::DW_TAG_structure_type
+                | gimli::DW_TAG_union_type
+                | gimli::DW_TAG_enumeration_type
+                | gimli::DW_TAG_subroutine_type
+                | gimli::DW_TAG_array_type
+        )
+}
+
+/// Reads an entry; gives where the one after its children begins, if it says.
+fn sibling(
+    entries: &mut gimli::EntriesRaw<'_, Reader<'_>>,
+    abbreviation: &gimli::Abbreviation,
+) -> gimli::Result<Option<UnitOffset<usize>>> {
+    let mut sibling = None;
+    for spec in abbreviation.attributes() {
+        if spec.name() != gimli::DW_AT_sibling {
+            entries.skip_attributes(std::slice::from_ref(spec))?;
+        } else if let AttributeValue::UnitRef(at) = entries.read_attribute(*spec)?.value() {
+            sibling = Some(at);
+        }
+    }
+    Ok(sibling)
 }
 
 /// The entry that an attribute of an entry of `unit` names.

@@ -185,7 +185,7 @@ impl Scan {
             // It does not say where its code is, but its functions do.
             let forms = dwarf.abbreviations(&header).map_err(failed)?;
             let root = Root::read(dwarf, header, forms).map_err(failed)?;
-            let functions = Functions::read(dwarf, &root.unit).map_err(failed)?;
+            let functions = Functions::read(dwarf, &root.unit, root.is_flat).map_err(failed)?;
             functions.extents().for_each(|(start, end)| claim(start, end));
             return Ok(());
         }

@@ -110,6 +110,8 @@ pub(crate) struct Root<'a> {
     pub(crate) code: CodeAttributes<'a>,
     /// In its language a declared name is not all of a name.
     pub(crate) mangles: bool,
+    /// In its language no function is declared within a type.
+    pub(crate) is_flat: bool,
 }
 
 impl<'a> Root<'a> {
@@ -140,7 +142,7 @@ impl<'a> Root<'a> {
         };
         let mut code = CodeAttributes::default();
         let (mut lines, mut directory, mut split) = (None, None, None);
-        let mut mangles = false;
+        let (mut mangles, mut is_flat) = (false, false);
         let abbreviations = Arc::clone(&unit.abbreviations);
         let mut entries = unit.header.entries_raw(&abbreviations, None)?;
         let abbreviation = entries.read_abbreviation()?.ok_or(gimli::Error::MissingUnitDie)?;
@@ -152,6 +154,7 @@ impl<'a> Root<'a> {
                 (gimli::DW_AT_comp_dir, value) => directory = Some(value),
                 (gimli::DW_AT_language, AttributeValue::Language(language)) => {
                     mangles = has_mangled_names(language);
+                    is_flat = is_c(language);
                 }
                 (gimli::DW_AT_dwo_name | gimli::DW_AT_GNU_dwo_name, value) => split = Some(value),
                 (gimli::DW_AT_stmt_list, AttributeValue::DebugLineRef(at)) => lines = Some(at),
@@ -178,7 +181,7 @@ impl<'a> Root<'a> {
         {
             unit.low_pc = low;
         }
-        Ok(Root { unit, tag: abbreviation.tag(), lines, directory, split, code, mangles })
+        Ok(Root { unit, tag: abbreviation.tag(), lines, directory, split, code, mangles, is_flat })
     }
 
     pub(crate) fn head(&self) -> Head {
@@ -197,6 +200,17 @@ impl<'a> Root<'a> {
     pub(crate) fn dwo_id(&self) -> Option<DwoId> {
         self.unit.dwo_id
     }
+}
+
+fn is_c(language: gimli::DwLang) -> bool {
+    matches!(
+        language,
+        gimli::DW_LANG_C
+            | gimli::DW_LANG_C89
+            | gimli::DW_LANG_C99
+            | gimli::DW_LANG_C11
+            | gimli::DW_LANG_C17
+    )
 }
 
 fn has_mangled_names(language: gimli::DwLang) -> bool {

@@ -50,9 +50,9 @@ impl Unit {
             Some(split) => {
                 let dwarf = split.dwarf(dwarf).map_err(failed)?;
                 let unit = split.head.open(&dwarf).map_err(failed)?;
-                Functions::read(&dwarf, &unit).map_err(failed)?
+                Functions::read(&dwarf, &unit, false).map_err(failed)?
             }
-            None => Functions::read(dwarf, &root.unit).map_err(failed)?,
+            None => Functions::read(dwarf, &root.unit, root.is_flat).map_err(failed)?,
         };
         let lines = Lines::read(dwarf, &root)
             .map_err(|error| format!("line table of the unit at {offset:#x}: {error}"))?;
