@@ -41,12 +41,11 @@ const STYLES: Styles = Styles::styled()
 
 const USAGE: &str = "\
 ebs (-u | -k) [-o OUTFILE] [-i INTERVAL] [-c COUNT] -t TYPE [-m NAME,...] EXE_OR_PID [ARGS...]
-       ebs report [OPTIONS] FILE
-       ebs annotate [OPTIONS] ROUTINE FILE
+       ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE
        ebs script [OPTIONS] FILE
        ebs convert [OPTIONS] IN OUT
        ebs plan -t TYPE [OPTIONS]
-       ebs list [PATTERN] | ebs sessions | ebs watch NAME
+       ebs list [PATTERN] | ebs sessions | ebs watch NAME | ebs cache list
        ebs -h [TYPE]";
 
 const EXAMPLES: &str = "\

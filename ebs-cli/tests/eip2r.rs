@@ -248,10 +248,9 @@ fn an_index_gives_the_answers_of_the_debug_info_and_is_mended_when_damaged() {
         text(&output.stdout)
     };
     let symbols = symbolizer::ElfSymbols::parse(&std::fs::read(scene.path("p")).unwrap()).unwrap();
-    let extent = symbols
-        .stretches()
-        .fold(u64::MAX..0, |all, stretch| all.start.min(stretch.start)..all.end.max(stretch.end));
-    let eips: String = (extent.start - 2..extent.end + 2).map(|at| format!("{at:x}\n")).collect();
+    let first = symbols.stretches().map(|stretch| stretch.start).min().unwrap();
+    let end = symbols.stretches().map(|stretch| stretch.end).max().unwrap();
+    let eips: String = (first - 2..end + 2).map(|at| format!("{at:x}\n")).collect();
     scene.write("eips", &eips);
     let lines = |more: &[&str]| {
         let mut command = scene.command(&[&["-l", "-e", "p", "eips"], more].concat());

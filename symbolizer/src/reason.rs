@@ -87,9 +87,7 @@ pub enum Reason {
         name: String,
     },
     /// Executable memory without a file.
-    #[error(
-        "{name}: anonymous executable memory, and no /tmp/perf-PID.map or jitdump file names it"
-    )]
+    #[error("{name}: anonymous executable memory that no /tmp/perf-PID.map and no jitdump names")]
     Anonymous {
         /// `//anon`, `[heap]`, a memfd's name.
         name: String,

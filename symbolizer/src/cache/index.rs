@@ -60,7 +60,7 @@ impl Index {
         let innermost = self.blocks.number(of(self.tables.answers.start))?;
         let depth = match self.blocks.number(of(self.tables.depths.start))? {
             NONE => Depth::Debug,
-            text => answers::decode(&*self.text(text)?, file)?,
+            text => answers::decode(&self.text(text)?, file)?,
         };
         let frames = Frames { frames: self.chain(innermost)?.into(), depth };
         self.last = Some((stretch, frames.clone()));
