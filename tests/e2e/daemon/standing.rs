@@ -86,7 +86,7 @@ fn a_service_is_recorded_and_read_by_those_who_may() {
     let scene = Scene::new();
     scene.open_commands();
     let program = Workload::Storm.build(&scene);
-    let mut first = storm(&scene, &program, "20000 1 wait");
+    let mut first = storm(&scene, &program, "20000 1 wait 20000");
     let ebsd = Ebsd::start(&scene, &config(&scene));
     wait_until(&ebsd, "it samples", is_running);
     first.tell("go");
@@ -97,7 +97,7 @@ fn a_service_is_recorded_and_read_by_those_who_may() {
     assert_eq!((lost, &end["reason"]), (0, &json!("that is all")));
 
     // Its target is found again, another process now.
-    let mut second = storm(&scene, &program, "30000 1 wait");
+    let mut second = storm(&scene, &program, "30000 1 wait 20000");
     wait_until(&ebsd, "it samples again", is_running);
     second.tell("go");
     let all = truth.number("kernel") + Truth::new(&second.finish().out).number("kernel");
