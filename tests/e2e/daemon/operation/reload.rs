@@ -88,7 +88,7 @@ fn a_storm_of_reloads_costs_no_record() {
     }
     let scene = Scene::new();
     let mut command = scene.command(Workload::Storm.build(&scene));
-    let mut storm = Running::start(command.args(["100000", "1", "wait"]));
+    let mut storm = Running::start(command.args(["100000", "1", "wait", "50000"]));
     assert_eq!(storm.hear(), "ready");
     let (ebsd, manager) = managed(&scene, POLICY);
     let mut client = Raw::new(&ebsd.socket);
