@@ -72,11 +72,11 @@ keep() {
 gate() {
     awk -v what="$1" -v peer="$(cat "$work/$2.s")" -v own="$(cat "$work/$3.s")" -v limit="$4" 'BEGIN {
         ratio = peer / (own > 0 ? own : 0.001)
-        printf "  %s: %s%.2f (gate %s): %s\n", what, "ratio ", ratio, limit, ratio >= limit ? "met" : "MISSED" }'
+        printf "  %s: %s%.2f (gate %s): %s\n", what, "ratio ", ratio, limit, (ratio >= limit ? "met" : "MISSED") }'
 }
 most() { # most WHAT VALUE LIMIT UNIT
     awk -v what="$1" -v value="$2" -v limit="$3" -v unit="$4" 'BEGIN {
-        printf "  %s: %s %s (gate %s): %s\n", what, value, unit, limit, value + 0 <= limit + 0 ? "met" : "MISSED" }'
+        printf "  %s: %s %s (gate %s): %s\n", what, value, unit, limit, (value + 0 <= limit + 0 ? "met" : "MISSED") }'
 }
 
 echo "# $("$here/benches/machine.sh" | tr '\n' ';')"
@@ -103,7 +103,7 @@ if grep -q '^[0-9a-f]*[1-9a-f][0-9a-f]* [tT] ' "$work/kallsyms"; then
     run lines "$rounds" "exec $name $work/stream"
     awk -v lines="$lines" -v s="$(cat "$work/lines.s")" 'BEGIN {
         rate = lines / s / 1e6
-        printf "  %.1f million lines a second (gate 10): %s\n", rate, rate >= 10 ? "met" : "MISSED" }'
+        printf "  %.1f million lines a second (gate 10): %s\n", rate, (rate >= 10 ? "met" : "MISSED") }'
     if command -v mawk > /dev/null; then
         cat > "$work/names.awk" << 'AWK'
 BEGIN { for (i = 0; i < 16; i++) value[sprintf("%x", i)] = i }
