@@ -2,7 +2,7 @@
 //! needed.
 
 use crate::elf::{self, ranges::Ranges, segments::Translation, symbols::Naming};
-use crate::locate::{Located, Wanted, hex, locate, locate_debug};
+use crate::locate::{Located, Wanted, build_in_words, locate, locate_debug};
 use crate::object::MappedFile;
 use crate::{Options, Reason};
 
@@ -68,7 +68,7 @@ impl Binary {
                 false => locate_debug(located, &mapped.path, options, Wanted::Symbols),
             };
             let stripped = (!located.head.has_symbols && separate.is_none())
-                .then(|| build_id(located.head.build_id.as_deref()));
+                .then(|| build_in_words(located.head.build_id.as_deref(), options));
             let ranges =
                 elf::ranges(&located.file, separate.as_ref().map(|it| &it.file), Naming::Code);
             let segments = std::mem::take(&mut located.head.segments);
@@ -100,12 +100,5 @@ impl Binary {
             Binary::Read { stripped, .. } => stripped.as_deref(),
             _ => None,
         }
-    }
-}
-
-fn build_id(id: Option<&[u8]>) -> String {
-    match id {
-        Some(id) => format!("build id {}", hex(id)),
-        None => "no build id".to_owned(),
     }
 }

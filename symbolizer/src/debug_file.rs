@@ -9,7 +9,7 @@ use crate::elf::{self, ElfError, head::Head, ranges::Ranges, symbols::Naming};
 use crate::file::open_within;
 use crate::frames::{Depth, Frame, Frames, NoDebug};
 use crate::locate::debug::{Separate, Wanted, locate_debug, locate_supplementary};
-use crate::locate::{Located, hex};
+use crate::locate::{Located, build_in_words, hex};
 use crate::{Options, Reason};
 use object::ReadCache;
 use std::cell::{OnceCell, RefCell};
@@ -83,7 +83,7 @@ impl DebugFile {
                     .map(|sections| RefCell::new(Debug::new(sections, None, None)))
                     .map_err(damaged)
             }
-            false => Err(absent(&file, &head)),
+            false => Err(absent(&file, &head, &Options::default())),
         };
         let symbols = OnceCell::from(elf::ranges(bytes, None, Naming::Code).ok());
         let sections = sections(layout);
@@ -140,7 +140,7 @@ impl DebugFile {
                 let debug = of_image(&image, &layout, holder, (finder, options)).map_err(damaged);
                 (debug, 0, None)
             }
-            None => (Err(absent(&file, &head)), 0, None),
+            None => (Err(absent(&file, &head, options)), 0, None),
         };
         let debug = debug.map(RefCell::new);
         let sections = sections(layout);
@@ -236,9 +236,8 @@ fn sections(layout: Layout) -> Vec<(Box<[u8]>, u64)> {
     layout.sections.into_iter().map(|section| section.name).zip(addresses).collect()
 }
 
-fn absent(file: &Arc<str>, head: &Head) -> NoDebug {
-    let build = head.build_id.as_deref().map(hex);
-    let build = build.map_or("no build id".to_owned(), |id| format!("build id {id}"));
+fn absent(file: &Arc<str>, head: &Head, options: &Options) -> NoDebug {
+    let build = build_in_words(head.build_id.as_deref(), options);
     NoDebug::Absent { file: Arc::clone(file), build: build.into() }
 }
 

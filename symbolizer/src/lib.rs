@@ -21,6 +21,7 @@ pub mod cache;
 mod code;
 mod data;
 mod debug_file;
+mod debuginfod;
 mod demangle;
 mod dwarf;
 mod elf;
@@ -44,6 +45,7 @@ mod vdso;
 
 pub use code::{Code, CodeError, Text};
 pub use debug_file::DebugFile;
+pub use debuginfod::{Debuginfod, DebuginfodError, DebuginfodSettings, Downloads};
 pub use demangle::demangle;
 pub use elf::{ElfError, ElfSymbols};
 pub use frames::{Depth, Frame, Frames, NoDebug, Source};

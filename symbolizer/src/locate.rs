@@ -6,6 +6,7 @@ pub(crate) mod debug;
 pub(crate) use debug::locate_supplementary;
 pub(crate) use debug::{Wanted, locate_debug};
 
+use crate::debuginfod::Artifact;
 use crate::elf::{self, head::Head};
 use crate::file::{has_plain_inodes, open_link, open_within, process, reopened};
 use crate::object::{Identity, MappedFile};
@@ -94,6 +95,12 @@ pub(crate) fn locate(mapped: &MappedFile, options: &Options) -> Result<Located, 
             }
         }
     }
+    if let (Some(id), Some(servers)) = (&mapped.identity.build_id, &options.debuginfod)
+        && let Some(file) = servers.find(unpadded(id), Artifact::Executable)
+        && let Some(found) = attempt(Ok(file), options.files().to_owned(), Way::Path)
+    {
+        return Ok(found);
+    }
     Err(match against {
         _ if mapped.in_memory => Reason::Anonymous { name: shown() },
         Some(reason) => reason,
@@ -143,6 +150,15 @@ fn accept(file: File, mapped: &MappedFile, way: Way) -> Result<(ReadCache<File>,
     }
 }
 
+/// Without the zeros with which perf pads build ids to 20 bytes: those that
+/// are shorter have 16 or 8.
+fn unpadded(id: &[u8]) -> &[u8] {
+    let length = [8, 16]
+        .into_iter()
+        .find(|length| id.get(*length..).is_some_and(|rest| rest.iter().all(|byte| *byte == 0)));
+    &id[..length.unwrap_or(id.len()).min(id.len())]
+}
+
 /// perf pads build ids with zeros to 20 bytes.
 fn same_build_id(recorded: &[u8], found: &[u8]) -> bool {
     let shorter = recorded.len().min(found.len());
@@ -161,6 +177,17 @@ fn unreadable(file: String, error: &io::Error) -> Reason {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Reason::FileGone { file },
         _ => Reason::FileUnreadable { file, why: error.to_string() },
+    }
+}
+
+/// Of a file without debug symbols: its build id, and what servers said when
+/// they were asked for them.
+pub(crate) fn build_in_words(id: Option<&[u8]>, options: &Options) -> String {
+    let Some(id) = id else { return "no build id".to_owned() };
+    let servers = options.debuginfod.as_ref();
+    match servers.and_then(|servers| servers.said(id, Artifact::DebugInfo)) {
+        Some(said) => format!("build id {}; debuginfod: {said}", hex(id)),
+        None => format!("build id {}", hex(id)),
     }
 }
 

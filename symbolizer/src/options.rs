@@ -1,5 +1,6 @@
 //! Where names are looked for.
 
+use crate::Debuginfod;
 use std::path::{Path, PathBuf};
 
 /// How far the kernel lies from where its symbol list says.
@@ -49,6 +50,8 @@ pub struct Options {
     /// Directories of separate debug files, as gdb's debug-file-directory;
     /// below `root`.
     pub debug_directories: Vec<PathBuf>,
+    /// Servers to ask for what is in none of them.
+    pub debuginfod: Option<Debuginfod>,
 }
 
 impl Options {
@@ -66,6 +69,7 @@ impl Default for Options {
             vmlinux: None,
             symfs: None,
             debug_directories: vec![PathBuf::from("/usr/lib/debug")],
+            debuginfod: None,
         }
     }
 }

@@ -6,10 +6,11 @@ use super::load::{self, Anchor};
 use super::table::KernelSymbols;
 use super::vmlinux;
 use crate::debug_file::DebugFile;
+use crate::debuginfod::Artifact;
 use crate::elf;
 use crate::file::open_within;
 use crate::frames::{Depth, Frames, NoDebug};
-use crate::locate::hex;
+use crate::locate::{build_in_words, hex};
 use crate::object::Kind;
 use crate::{ObjectId, Options, Place, Resolution, Symbolizer};
 use object::ReadCache;
@@ -106,8 +107,7 @@ impl Sought<'_> {
         let root = &self.options.root;
         if let Some(path) = &self.options.vmlinux {
             // Not below the root: it was named here.
-            let here = Options { root: PathBuf::from("/"), ..self.options.clone() };
-            return self.open_image(path, &here);
+            return self.open_image(path, &self.outside());
         }
         let release = &self.release;
         let mut places = vec![
@@ -119,8 +119,11 @@ impl Sought<'_> {
         ];
         places.extend(self.by_build_id());
         let fits = |place: &&String| self.is_build_of(root, place);
-        let Some(place) = places.iter().find(fits) else { return Err(self.absent("vmlinux")) };
-        self.open_image(Path::new(place), self.options)
+        if let Some(place) = places.iter().find(fits) {
+            return self.open_image(Path::new(place), self.options);
+        }
+        let (path, here) = self.fetched().ok_or_else(|| self.absent("vmlinux"))?;
+        self.open_image(&path, &here)
     }
 
     fn open_image(&self, path: &Path, options: &Options) -> Result<Opened, NoDebug> {
@@ -172,15 +175,18 @@ impl Sought<'_> {
             }
         }
         let fits = |place: &&String| self.is_build_of(root, place);
-        let Some(place) = places.iter().find(fits) else { return Err(self.absent(shown)) };
-        let path = Path::new(place);
-        let on_disk = root.join(path.strip_prefix("/").unwrap_or(path));
+        let (path, options) = match places.iter().find(fits) {
+            Some(place) => (PathBuf::from(place), self.options.clone()),
+            None => self.fetched().ok_or_else(|| self.absent(shown))?,
+        };
+        let path = path.as_path();
+        let on_disk = options.root.join(path.strip_prefix("/").unwrap_or(path));
         let (base, size) = vmlinux::text_of(&on_disk)
             .and_then(|(routines, size)| Ok((self.distance(name, &routines)?, size)))
             .map_err(|why| damaged(path, &why))?;
-        let file = DebugFile::open(path, self.options)
-            .map_err(|reason| damaged(path, &reason.to_string()))?;
-        Ok(Opened { file, path: place.as_str().into(), moved: base, size })
+        let file =
+            DebugFile::open(path, &options).map_err(|reason| damaged(path, &reason.to_string()))?;
+        Ok(Opened { file, path: path.display().to_string().into(), moved: base, size })
     }
 
     /// Where the module's `.text` lies: every routine that the kernel lists
@@ -234,9 +240,21 @@ impl Sought<'_> {
         })
     }
 
+    /// What debuginfod has of the build.
+    fn fetched(&self) -> Option<(PathBuf, Options)> {
+        let servers = self.options.debuginfod.as_ref()?;
+        let path = servers.find_path(self.build_id.as_deref()?, Artifact::DebugInfo)?;
+        Some((path, self.outside()))
+    }
+
+    /// For a file that is not below the root.
+    fn outside(&self) -> Options {
+        Options { root: PathBuf::from("/"), ..self.options.clone() }
+    }
+
     fn absent(&self, file: &str) -> NoDebug {
         let build = match &self.build_id {
-            Some(id) => format!("build id {}", hex(id)),
+            Some(id) => build_in_words(Some(id), self.options),
             None => "its build id is not known".to_owned(),
         };
         NoDebug::Absent { file: file.into(), build: build.into() }

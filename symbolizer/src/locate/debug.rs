@@ -3,6 +3,7 @@
 
 use super::{Located, hex};
 use crate::Options;
+use crate::debuginfod::Artifact;
 use crate::elf::{self, head::AltLink, head::Head};
 use crate::file::{open_within, opened_path};
 use object::ReadCache;
@@ -54,7 +55,13 @@ pub(crate) fn locate_debug(
             Some(Separate { file, head: found, path, root: root.to_owned() })
         })
     };
-    candidates(&located.root).or_else(|| candidates(options.files()))
+    let local = candidates(&located.root).or_else(|| candidates(options.files()));
+    local.or_else(|| {
+        let file =
+            options.debuginfod.as_ref()?.find(head.build_id.as_ref()?, Artifact::DebugInfo)?;
+        let (file, found) = is_debug_file_of(file, head, None, wanted)?;
+        Some(fetched(file, found))
+    })
 }
 
 fn is_debug_file_of(
@@ -103,7 +110,19 @@ pub(crate) fn locate_supplementary(
             is_it.then(|| Separate { file, head, path, root: root.to_owned() })
         })
     };
-    candidates(root).or_else(|| candidates(options.files()))
+    let local = candidates(root).or_else(|| candidates(options.files()));
+    local.or_else(|| {
+        let file = options.debuginfod.as_ref()?.find(&link.build_id, Artifact::DebugInfo)?;
+        let file = ReadCache::new(file);
+        let head = elf::head(&file).ok()?;
+        Some(fetched(file, head))
+    })
+}
+
+/// A file that lies in no directory of debug files: only build ids lead on
+/// from it.
+fn fetched(file: ReadCache<File>, head: Head) -> Separate {
+    Separate { file, head, path: Vec::new(), root: PathBuf::from("/") }
 }
 
 /// Where a path below `root` leads: the directory beside which a relative
