@@ -70,6 +70,11 @@ sampled until the count is reached or SIGINT comes. What follows the program bel
 The table, or what -o names, is the output. Notes and the last line (records, losses by cause,
 records with exact IP, seconds, who served) go to stderr.
 
+Environment:
+  DEBUGINFOD_URLS  servers that are asked, by build id, for debug files that are not here; unset,
+                   nobody is. The others of debuginfod-client-config(7) are followed, too.
+  HARDMETER_CACHE  off: indexes of debug info (ebs cache) are not looked at
+
 Exit status: that of the program, 128 + N when signal N killed it; 1 when sampling failed, also
 when the program could not be started; 2 for a wrong command line.";
 

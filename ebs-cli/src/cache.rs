@@ -1,6 +1,7 @@
 //! `ebs cache`: indexes of debug info.
 
 use crate::arguments::{CacheAction, CacheArguments};
+use crate::debuginfod;
 use anyhow::{Context, Result, anyhow};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -67,7 +68,8 @@ fn list(path: &Path, out: &mut dyn Write) -> Result<()> {
 
 /// Puts the index of a file there; gives its build id and bytes.
 pub(crate) fn add(folder: &Folder, path: &Path) -> Result<(String, usize)> {
-    let file = DebugFile::open(path, &Options::default()).map_err(|why| anyhow!("{why}"))?;
+    let options = Options { debuginfod: debuginfod::servers()?, ..Options::default() };
+    let file = DebugFile::open(path, &options).map_err(|why| anyhow!("{why}"))?;
     let failed = |why: String| anyhow!("no index of {}: {why}", path.display());
     let index = indexed_file::build(&file).map_err(failed)?;
     let id = file.build_id().unwrap_or_default();

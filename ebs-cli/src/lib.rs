@@ -4,7 +4,8 @@
 //! [`run`] does it. [`sample`] drives a session of the daemon library into
 //! an [`output`]; [`input`] reads what was recorded for [`report`] and
 //! [`script`], [`annotate`] shows a routine, and [`convert`] writes it anew; [`plan`] shows what would be opened; [`sessions`]
-//! and [`watch`] ask the daemon; [`cache`] keeps indexes of debug info; [`types`], [`list`],
+//! and [`watch`] ask the daemon; [`cache`] keeps indexes of debug info;
+//! [`debuginfod`] says how downloads of it go; [`types`], [`list`],
 //! [`pages`] and [`completions`] are the helps; [`causes`] words an error.
 
 pub mod annotate;
@@ -13,6 +14,7 @@ pub mod cache;
 pub mod causes;
 pub mod completions;
 pub mod convert;
+pub mod debuginfod;
 pub mod eip2r;
 pub mod exit_status;
 pub mod input;

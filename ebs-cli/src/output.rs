@@ -7,6 +7,7 @@ mod text;
 
 pub use destination::Destination;
 
+use crate::debuginfod;
 use crate::input::Input;
 use crate::invocation::Output as Wanted;
 use crate::report::answer;
@@ -118,7 +119,9 @@ impl Output {
         };
         let mut input = Input::new(Box::new(spool.reread()?), "the kept stream");
         let query = Query { top: Some(top), ..Query::default() };
-        let mut symbolizer = Symbolizer::new(symbolizer::Options::default());
+        let debuginfod = debuginfod::servers()?;
+        let options = symbolizer::Options { debuginfod, ..symbolizer::Options::default() };
+        let mut symbolizer = Symbolizer::new(options);
         symbolizer.keep(std::mem::take(kept));
         let (report, end) = answer(&mut input, query, symbolizer)?;
         let text = table::render(&report, terminal::style());

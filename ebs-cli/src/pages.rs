@@ -71,14 +71,17 @@ fn write_page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The paragraphs after the options as sections: one that starts with
-/// `Exit status:`, one whose first line is a heading with its examples
-/// indented below, and the others, which are notes.
+/// `Exit status:`, those whose first line is a heading with examples, or
+/// variables, indented below, and the others, which are notes.
 fn sections(tail: &str) -> String {
     let (mut notes, mut status, mut examples) = (String::new(), String::new(), String::new());
+    let mut environment = String::new();
     for paragraph in tail.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()) {
         if let Some(text) = paragraph.strip_prefix("Exit status: ") {
             let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
             status = format!(".SH EXIT STATUS\n{}", lines(&(first.to_uppercase() + rest)));
+        } else if let Some(text) = paragraph.strip_prefix("Environment:\n") {
+            environment = format!(".SH ENVIRONMENT\n.nf\n{}.fi\n", lines(text));
         } else if let Some(text) = paragraph.strip_prefix("Examples:\n") {
             examples = format!(".SH EXAMPLES\n.nf\n{}.fi\n", lines(text));
         } else {
@@ -87,7 +90,7 @@ fn sections(tail: &str) -> String {
             notes.push_str(&lines(paragraph));
         }
     }
-    notes + &status + &examples
+    notes + &environment + &status + &examples
 }
 
 /// Text for roff: nothing in it is a command, and the signs that a shell

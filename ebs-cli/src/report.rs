@@ -1,6 +1,7 @@
 //! `ebs report`: tables from a recording.
 
 use crate::arguments::{ReportArguments, StandingArguments, SymbolArguments};
+use crate::debuginfod;
 use crate::input::{End, Input};
 use crate::terminal;
 use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
@@ -81,7 +82,8 @@ pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
         None => KernelSource::Running,
     };
     let symfs = arguments.symfs.clone();
-    Ok(Options { root, kernel, vmlinux, symfs, ..Options::default() })
+    let debuginfod = debuginfod::servers()?;
+    Ok(Options { root, kernel, vmlinux, symfs, debuginfod, ..Options::default() })
 }
 
 /// Answers `query` from a recording; how the recording ended comes with it.

@@ -1,8 +1,20 @@
 //! SIGINT and SIGTERM: they end sampling, not the program.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::Signals;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+
+/// Whether signals end the program after all.
+static END: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// From now on both signals end the program, or do not, if they are caught:
+/// who waits for a server after sampling wants an end to that.
+pub fn end_the_program(end: bool) {
+    END.store(end, Ordering::Relaxed);
+}
 
 /// What was asked for by signals since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +40,9 @@ impl Catcher {
     ///
     /// When no pipe can be made.
     pub fn new() -> io::Result<Catcher> {
+        for signal in [SIGINT, SIGTERM] {
+            register_conditional_default(signal, Arc::clone(&END))?;
+        }
         Ok(Catcher { signals: Signals::new([SIGINT, SIGTERM])? })
     }
 

@@ -26,6 +26,8 @@ mod containers;
 /// Recordings in another form.
 mod convert;
 mod daemon;
+/// Debug files from servers.
+mod debuginfod;
 /// Samples counted, or picked, by a program in the kernel.
 mod in_kernel;
 /// The kernel's names in recordings.

@@ -37,6 +37,11 @@ Without -s the names of the running kernel's /proc/kallsyms are used, and if kpt
 them those of /boot/System.map-RELEASE. When KASLR moved the kernel away from where a System.map
 says, the distance is worked out and said; a System.map of another kernel is refused.
 
+Environment:
+  DEBUGINFOD_URLS  servers that are asked, by build id, for debug files that are not here; unset,
+                   nobody is. The others of debuginfod-client-config(7) are followed, too.
+  HARDMETER_CACHE  off: indexes of debug info (ebs cache) are not looked at
+
 Exit status: 0; 1 when something could not be read or written, or a line held no number; 2 for a
 wrong command line.";
 

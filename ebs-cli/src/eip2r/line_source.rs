@@ -3,6 +3,7 @@
 use super::arguments::Arguments;
 use super::machine::Machine;
 use crate::cache;
+use crate::debuginfod;
 use anyhow::anyhow;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -31,7 +32,8 @@ impl LineSource {
             return Ok(LineSource::Machine(Box::new(Machine::new(arguments)?)));
         };
         let folder = if arguments.no_cache { None } else { cache::folder("eip2r")? };
-        let file = IndexedFile::open(path, Options::default(), folder.as_ref());
+        let options = Options { debuginfod: debuginfod::servers()?, ..Options::default() };
+        let file = IndexedFile::open(path, options, folder.as_ref());
         let file = file.map_err(|why| anyhow!("{why}"))?;
         Ok(LineSource::File(Box::new(FileLines { file, path: path.clone(), folder })))
     }

@@ -2,6 +2,7 @@
 
 use super::arguments::Arguments;
 use super::direct::Direct;
+use crate::debuginfod;
 use anyhow::{Context, bail};
 use record::{CpuMode, Pid, Time};
 use std::borrow::Cow;
@@ -35,6 +36,7 @@ impl Machine {
         let mut symbolizer = Symbolizer::new(Options {
             kernel: kernel_source(arguments),
             symfs: arguments.symfs.clone(),
+            debuginfod: debuginfod::servers()?,
             ..Options::default()
         });
         let maps = arguments.maps.as_deref();
