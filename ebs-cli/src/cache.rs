@@ -5,9 +5,10 @@ use crate::debuginfod;
 use anyhow::{Context, Result, anyhow};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use symbolizer::cache::folder::{self, Folder};
-use symbolizer::cache::indexed_file;
+use symbolizer::cache::indexes::Indexes;
 use symbolizer::{DebugFile, Options};
 
 /// Does what was asked.
@@ -26,9 +27,9 @@ pub fn run(arguments: &CacheArguments, out: &mut dyn Write) -> Result<()> {
             writeln!(out, "{count} removed, {size} bytes")?;
         }
         CacheAction::Add { files } => {
-            let folder = Folder::make(&path)?;
+            let indexes = Indexes::new(Folder::make(&path)?);
             for file in files {
-                let (id, size) = add(&folder, file)?;
+                let (id, size) = add(&indexes, file)?;
                 writeln!(out, "{size:>12} {id} {}", file.display())?;
             }
         }
@@ -67,27 +68,36 @@ fn list(path: &Path, out: &mut dyn Write) -> Result<()> {
 }
 
 /// Puts the index of a file there; gives its build id and bytes.
-pub(crate) fn add(folder: &Folder, path: &Path) -> Result<(String, usize)> {
+fn add(indexes: &Indexes, path: &Path) -> Result<(String, usize)> {
     let options = Options { debuginfod: debuginfod::servers()?, ..Options::default() };
     let file = DebugFile::open(path, &options).map_err(|why| anyhow!("{why}"))?;
-    let failed = |why: String| anyhow!("no index of {}: {why}", path.display());
-    let index = indexed_file::build(&file).map_err(failed)?;
+    let size = indexes.put(&file);
+    let size = size.map_err(|why| anyhow!("no index of {}: {why}", path.display()))?;
     let id = file.build_id().unwrap_or_default();
-    folder.put(id, &index, folder::LIMIT).with_context(|| in_folder(folder.path()))?;
-    Ok((id.iter().map(|byte| format!("{byte:02x}")).collect(), index.len()))
+    Ok((id.iter().map(|byte| format!("{byte:02x}")).collect(), size))
 }
 
-/// The cache of this user, if there is one and `HARDMETER_CACHE` is not
-/// `off`; says why it cannot be used.
-pub(crate) fn folder(program: &str) -> io::Result<Option<Folder>> {
-    if std::env::var_os("HARDMETER_CACHE").is_some_and(|word| word == "off") {
-        return Ok(None);
+/// The indexes of this user, if there are any, unless they are not wanted:
+/// `HARDMETER_CACHE` is `off`, or an option says so. Says why they cannot be
+/// used.
+pub(crate) fn indexes(program: &str, without: bool) -> Option<Arc<Indexes>> {
+    if without || std::env::var_os("HARDMETER_CACHE").is_some_and(|word| word == "off") {
+        return None;
     }
-    match path().ok().map(|path| Folder::open(&path)).transpose() {
-        Ok(folder) => Ok(folder.flatten()),
+    match Folder::open(&path().ok()?) {
+        Ok(folder) => Some(Arc::new(Indexes::new(folder?))),
         Err(error) => {
-            writeln!(io::stderr(), "{program}: {error}")?;
-            Ok(None)
+            // A closed stderr is no reason to fail.
+            let _ = writeln!(io::stderr(), "{program}: {error}");
+            None
         }
+    }
+}
+
+/// Makes those anew that were found damaged, and says so. To be called when
+/// all is printed, and the symbolizer is gone.
+pub(crate) fn mend(program: &str, indexes: Option<&Indexes>) {
+    for told in indexes.into_iter().flat_map(Indexes::mend) {
+        let _ = writeln!(io::stderr(), "{program}: {told}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::arguments::{ReportArguments, StandingArguments, SymbolArguments};
 use crate::debuginfod;
 use crate::input::{End, Input};
-use crate::terminal;
+use crate::{cache, terminal};
 use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
 use anyhow::{Context, Result, anyhow};
 use daemon::client::{Client, Ending, Recorded, SOCKET};
@@ -83,7 +83,8 @@ pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
     };
     let symfs = arguments.symfs.clone();
     let debuginfod = debuginfod::servers()?;
-    Ok(Options { root, kernel, vmlinux, symfs, debuginfod, ..Options::default() })
+    let indexes = cache::indexes("ebs", arguments.no_cache);
+    Ok(Options { root, kernel, vmlinux, symfs, debuginfod, indexes, ..Options::default() })
 }
 
 /// Answers `query` from a recording; how the recording ended comes with it.
@@ -150,6 +151,7 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let query = query(arguments)?;
     let options = symbols(&arguments.symbols)?;
     let (mut input, ended) = open(arguments.file.as_deref(), &arguments.standing)?;
+    let indexes = options.indexes.clone();
     let (report, end) = answer(&mut input, query, Symbolizer::new(options))?;
     tell_ending(ended);
     if arguments.json {
@@ -160,5 +162,6 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
         out.write_all(table::render(&report, terminal::style()).as_bytes())?;
     }
     out.flush()?;
+    cache::mend("ebs", indexes.as_deref());
     end.into_result().context("the table shows what could be read")
 }

@@ -86,9 +86,10 @@ fn perform(invocation: Invocation) -> Result<u8> {
 fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()> {
     let selection = Selection::parse(&arguments.fields)?;
     let symbols = report::symbols(&arguments.symbols)?;
+    let indexes = symbols.indexes.clone();
     let mut input = Input::open(&arguments.file)?;
     let sifter = (!arguments.all_samples).then(|| Sifter::new(arguments.class, symbols.clone()));
-    match arguments.format {
+    let printed = match arguments.format {
         ScriptFormat::Perf => {
             let chains = match arguments.hide_call_graph {
                 true => Chains::Hidden,
@@ -99,5 +100,7 @@ fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()>
             script(&mut input, Lines::new(printer, sifter), out)
         }
         ScriptFormat::Text => script(&mut input, Lines::new(TextPrinter::default(), sifter), out),
-    }
+    };
+    cache::mend("ebs", indexes.as_deref());
+    printed
 }

@@ -2,7 +2,7 @@
 
 use crate::arguments::{ReportArguments, WatchArguments};
 use crate::report::{query, symbols};
-use crate::terminal;
+use crate::{cache, terminal};
 use analysis::{Pipeline, json, table};
 use anyhow::{Result, bail};
 use daemon::client::{Client, Recorded, SOCKET};
@@ -30,7 +30,9 @@ pub fn run(arguments: &WatchArguments, out: &mut dyn Write) -> Result<()> {
         top: Some(arguments.top),
         ..ReportArguments::default()
     };
-    let symbolizer = Symbolizer::new(symbols(&arguments.symbols)?);
+    let options = symbols(&arguments.symbols)?;
+    let indexes = options.indexes.clone();
+    let symbolizer = Symbolizer::new(options);
     let mut viewer = Viewer {
         pipeline: Pipeline::new(query(&question)?, symbolizer)?,
         decoder: Decoder::new(),
@@ -46,6 +48,8 @@ pub fn run(arguments: &WatchArguments, out: &mut dyn Write) -> Result<()> {
             bail!("the daemon has ended the stream: {}", live.ending().take().unwrap_or_default());
         }
     }
+    drop(viewer);
+    cache::mend("ebs", indexes.as_deref());
     Ok(())
 }
 

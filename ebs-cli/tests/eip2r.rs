@@ -279,7 +279,7 @@ fn an_index_gives_the_answers_of_the_debug_info_and_is_mended_when_damaged() {
     std::fs::write(&path, &bytes).unwrap();
     let (mended, said) = lines(&[]);
     assert_eq!(mended, plain.0);
-    assert!(said.contains("the index of p was not used") && said.contains("made anew"), "{said}");
+    assert!(said.contains("/p was not used") && said.contains("made anew"), "{said}");
     assert!(std::fs::read(&path).unwrap() == sound);
     assert!(lines(&[]) == plain);
     assert_eq!(cache(&["clear"]), format!("1 removed, {} bytes\n", sound.len()));

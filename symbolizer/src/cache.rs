@@ -2,8 +2,9 @@
 //!
 //! `layout` is what a file of the cache looks like, `builder` puts one
 //! together from a [`crate::DebugFile`], `blocks` reads one and checks what it
-//! reads, `index` looks addresses up in it. `folder` is the directory, and
-//! `indexed_file` an ELF file that is asked by way of its index.
+//! reads, `index` looks addresses up in it. `folder` is the directory,
+//! `indexes` those of it that a program asks, and `indexed_file` an ELF file that
+//! is asked by way of its index.
 
 mod answers;
 mod blocks;
@@ -11,6 +12,7 @@ mod builder;
 pub mod folder;
 pub mod index;
 pub mod indexed_file;
+pub mod indexes;
 mod layout;
 
 #[cfg(test)]

@@ -11,12 +11,12 @@ use crate::frames::{Depth, Frame, Frames, NoDebug};
 use crate::locate::debug::{Separate, Wanted, locate_debug, locate_supplementary};
 use crate::locate::{Located, build_in_words, hex};
 use crate::{Options, Reason};
-use object::ReadCache;
+use object::{ReadCache, ReadRef};
 use std::cell::{OnceCell, RefCell};
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// One ELF file: a program, a library, a debug file, a vmlinux, a module.
@@ -42,6 +42,36 @@ pub struct DebugFile {
     moved: u64,
 }
 
+/// A file, and the separate debug file that it needs, before either is read.
+#[derive(Debug)]
+pub(crate) struct Found {
+    located: Located,
+    layout: Layout,
+    separate: Option<Separate>,
+}
+
+impl Found {
+    /// The debug file is looked for only where the program has nothing.
+    pub(crate) fn of(located: Located, path: &[u8], options: &Options) -> Result<Found, Reason> {
+        let layout = Layout::read(&located.file).map_err(|error| {
+            let file = String::from_utf8_lossy(path).into_owned();
+            Reason::NotElf { file, why: error.to_string() }
+        })?;
+        let separate = match layout.has_debug_info() {
+            true => None,
+            false => locate_debug(&located, path, options, Wanted::Lines),
+        };
+        Ok(Found { located, layout, separate })
+    }
+
+    /// Bytes of the file that has the debug info, as it lies on the disk.
+    pub(crate) fn size(&self) -> u64 {
+        let program = || self.layout.has_debug_info().then_some(&self.located.file);
+        let file = self.separate.as_ref().map(|it| &it.file).or_else(program);
+        file.map_or(0, |file| file.len().unwrap_or(0))
+    }
+}
+
 impl DebugFile {
     /// Opens a file below `options.root`, and what belongs to it: its
     /// separate debug file is found as [`crate::Symbolizer`] finds it.
@@ -49,20 +79,9 @@ impl DebugFile {
     /// # Errors
     /// The file is not there, cannot be read, or is no ELF file.
     pub fn open(path: &Path, options: &Options) -> Result<DebugFile, Reason> {
-        let name = path.display().to_string();
-        let unreadable = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotFound => Reason::FileGone { file: name.clone() },
-            _ => Reason::FileUnreadable { file: name.clone(), why: error.to_string() },
-        };
-        let path = std::path::absolute(path).map_err(unreadable)?;
+        let (located, path) = named(path, options)?;
         let path = path.as_os_str().as_bytes();
-        let file = open_within(&options.root, path).map_err(unreadable)?;
-        let file = ReadCache::new(file);
-        let head = elf::head(&file);
-        let head =
-            head.map_err(|error| Reason::NotElf { file: name.clone(), why: error.to_string() })?;
-        let root = options.root.clone();
-        DebugFile::of(Located { file, head, root }, path, options)
+        DebugFile::of(Found::of(located, path, options)?, path, options)
     }
 
     /// A file from its bytes alone, without a separate debug file or split
@@ -100,24 +119,13 @@ impl DebugFile {
     }
 
     /// What was found of a file that `path` names.
-    pub(crate) fn of(
-        located: Located,
-        path: &[u8],
-        options: &Options,
-    ) -> Result<DebugFile, Reason> {
+    pub(crate) fn of(found: Found, path: &[u8], options: &Options) -> Result<DebugFile, Reason> {
         let file: Arc<str> = String::from_utf8_lossy(path).into();
         let unreadable = |error: io::Error| Reason::FileUnreadable {
             file: file.to_string(),
             why: error.to_string(),
         };
-        let layout = Layout::read(&located.file)
-            .map_err(|error| Reason::NotElf { file: file.to_string(), why: error.to_string() })?;
-        // The debug file is looked for only where the program has nothing.
-        let separate = match layout.has_debug_info() {
-            true => None,
-            false => locate_debug(&located, path, options, Wanted::Lines),
-        };
-        let Located { file: program, head, root } = located;
+        let Found { located: Located { file: program, head, root }, layout, separate } = found;
         let program = program.into_inner();
         let finder = Finder { root, program: path.into() };
         let damaged = |why: String| NoDebug::Damaged { file: Arc::clone(&file), why: why.into() };
@@ -126,7 +134,7 @@ impl DebugFile {
                 let separate = file.into_inner();
                 let holder = (&*root, &*path, &other);
                 let debug = of_separate(&separate, holder, (finder, options)).map_err(damaged);
-                let moved = match (lowest(&head), lowest(&other)) {
+                let moved = match (head.lowest(), other.lowest()) {
                     (Some(own), Some(other)) => other.wrapping_sub(own),
                     _ => 0,
                 };
@@ -202,6 +210,17 @@ impl DebugFile {
         symbols.as_ref()
     }
 
+    /// Where its first part is loaded: prelink moves that, and all link-time
+    /// addresses with it.
+    pub(crate) fn lowest(&self) -> u64 {
+        self.head.lowest().unwrap_or(0)
+    }
+
+    /// What it is called in answers.
+    pub(crate) fn shown(&self) -> &Arc<str> {
+        &self.file
+    }
+
     /// NT_GNU_BUILD_ID.
     pub fn build_id(&self) -> Option<&[u8]> {
         self.head.build_id.as_deref()
@@ -225,6 +244,21 @@ impl DebugFile {
             tell(stretch.end);
         }
     }
+}
+
+/// The file that `path` names below `options.root`, and its whole path there.
+pub(crate) fn named(path: &Path, options: &Options) -> Result<(Located, PathBuf), Reason> {
+    let name = || path.display().to_string();
+    let unreadable = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Reason::FileGone { file: name() },
+        _ => Reason::FileUnreadable { file: name(), why: error.to_string() },
+    };
+    let whole = std::path::absolute(path).map_err(unreadable)?;
+    let file = open_within(&options.root, whole.as_os_str().as_bytes()).map_err(unreadable)?;
+    let file = ReadCache::new(file);
+    let head = elf::head(&file)
+        .map_err(|error| Reason::NotElf { file: name(), why: error.to_string() })?;
+    Ok((Located { file, head, root: options.root.clone() }, whole))
 }
 
 /// Where the sections of a file lie that is not linked.
@@ -271,11 +305,6 @@ fn of_image(
     let layout = Layout::of(&image).map_err(|error| error.to_string())?;
     let shared = Sections::of(&image, &layout)?;
     Ok(Debug::new(main, Some(shared), Some(finder)))
-}
-
-/// Where the first part of a program is loaded.
-fn lowest(head: &Head) -> Option<u64> {
-    head.segments.segments.iter().map(|segment| segment.address).min()
 }
 
 /// Addresses of one file may be asked for on another thread than it was

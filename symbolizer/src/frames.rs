@@ -1,9 +1,5 @@
-//! Place -> routines with source lines, inlined ones first.
+//! Routines with source lines, inlined ones first, and how they are known.
 
-use crate::locate::locate;
-use crate::object::{Kind, MappedFile};
-use crate::{DebugFile, Options, Place, Reason, Resolution, Symbolizer};
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// One routine at an address. A list of them has the innermost first, each
@@ -89,70 +85,5 @@ impl Frames {
         let frame =
             name.map(|name| Frame { name: Some(name.into()), source: None, inlined: false });
         Frames { frames: frame.into_iter().collect(), depth: Depth::Symbols(why) }
-    }
-}
-
-/// Files whose debug info is kept open.
-const MOST_OPEN: usize = 64;
-
-/// The debug info of mapped files, by the number of the file.
-#[derive(Debug, Default)]
-pub(crate) struct Lines {
-    files: FxHashMap<usize, Result<DebugFile, Reason>>,
-}
-
-impl Lines {
-    fn of(
-        &mut self,
-        file: usize,
-        mapped: &MappedFile,
-        options: &Options,
-    ) -> Result<&DebugFile, &Reason> {
-        if self.files.len() >= MOST_OPEN && !self.files.contains_key(&file) {
-            self.files.clear();
-        }
-        let opened = self.files.entry(file).or_insert_with(|| {
-            locate(mapped, options).and_then(|found| DebugFile::of(found, &mapped.path, options))
-        });
-        opened.as_ref()
-    }
-}
-
-impl Symbolizer {
-    /// Lines and inlined callers at a place that [`Symbolizer::place`] gave.
-    /// Ask once per distinct place, in address order where you can: debug
-    /// info is read by unit, and units are not kept for ever.
-    ///
-    /// # Errors
-    /// Why neither debug info nor the symbol table names the place.
-    pub fn frames(&mut self, place: Place) -> Result<Frames, Reason> {
-        if let Some(frames) = self.kernel_frames(place) {
-            return Ok(frames);
-        }
-        let object: Arc<str> = self.object_name(place.object).into();
-        let why = match *self.objects.kind(place.object) {
-            Kind::File(file) => {
-                let mapped = self.objects.file(file);
-                match self.lines.of(file, mapped, &self.options) {
-                    Ok(debug) => {
-                        let frames = debug.frames(place.address);
-                        match frames.depth {
-                            Depth::Debug | Depth::Lines(_) => return Ok(frames),
-                            Depth::Symbols(why) => why,
-                        }
-                    }
-                    Err(reason) => {
-                        NoDebug::Damaged { file: object, why: reason.to_string().into() }
-                    }
-                }
-            }
-            _ => NoDebug::Never { object },
-        };
-        // Names without debug info, and reasons for none, are those of
-        // `resolve`, word for word.
-        match self.resolve(place) {
-            Resolution::Routine(routine) => Ok(Frames::of_symbol(Some(&routine.name), why)),
-            Resolution::Unknown(reason) => Err(reason),
-        }
     }
 }

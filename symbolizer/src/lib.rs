@@ -3,7 +3,8 @@
 //! Knows the kernel's symbols, executable files, and which process mapped
 //! what at which time. It never sees a sample: whoever counts samples asks
 //! [`Symbolizer::place`] where an instruction pointer lies, counts places,
-//! and asks [`Symbolizer::resolve`] once per distinct place.
+//! and asks [`Symbolizer::resolve`] once per distinct place, or
+//! [`Symbolizer::all_frames`] of all of them for source lines.
 //!
 //! ```
 //! use record::{CpuMode, Pid, Time};
@@ -16,6 +17,7 @@
 //! assert_eq!(reason.tag(), "[unknown-process]");
 //! ```
 
+mod batch;
 mod binary;
 pub mod cache;
 mod code;
@@ -30,6 +32,7 @@ mod frames;
 mod jit;
 mod kept;
 mod kernel;
+mod lines;
 mod locate;
 mod maps;
 mod object;

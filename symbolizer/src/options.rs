@@ -1,7 +1,10 @@
 //! Where names are looked for.
 
 use crate::Debuginfod;
+use crate::cache::indexes::Indexes;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// How far the kernel lies from where its symbol list says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +35,7 @@ pub enum KernelSource {
 }
 
 /// Where names are looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// What stands for `/` in every path read: /proc, /boot, /usr/lib/debug
     /// and the mapped files.
@@ -52,6 +55,10 @@ pub struct Options {
     pub debug_directories: Vec<PathBuf>,
     /// Servers to ask for what is in none of them.
     pub debuginfod: Option<Debuginfod>,
+    /// Indexes that are asked before debug info is read. None: it is read.
+    pub indexes: Option<Arc<Indexes>>,
+    /// How many objects' debug info may be read at the same time.
+    pub threads: NonZeroUsize,
 }
 
 impl Options {
@@ -70,6 +77,8 @@ impl Default for Options {
             symfs: None,
             debug_directories: vec![PathBuf::from("/usr/lib/debug")],
             debuginfod: None,
+            indexes: None,
+            threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         }
     }
 }

@@ -23,6 +23,8 @@ use symbolizer::Depth;
 /// Bytes of a regular file that are one chunk; of a pipe it is what one read
 /// gives, since somebody may wait for the answer.
 const CHUNK: usize = 16 << 20;
+/// Addresses that are asked for together: their answers are in memory twice.
+const AT_ONCE: usize = 1 << 16;
 /// Bytes of answers kept; then they begin anew.
 const MOST_KEPT: usize = 256 << 20;
 /// What stands in the output for a line without a number.
@@ -55,8 +57,13 @@ impl Known {
         addresses.retain(|address| !self.answers.contains_key(address));
         addresses.sort_unstable();
         addresses.dedup();
-        for address in addresses {
-            let found = source.frames(address);
+        for some in addresses.chunks(AT_ONCE) {
+            self.learn(some, source, style);
+        }
+    }
+
+    fn learn(&mut self, addresses: &[u64], source: &mut LineSource, style: Style) {
+        for (&address, found) in addresses.iter().zip(source.frames(addresses)) {
             let why = match &found {
                 Ok(frames) => match &frames.depth {
                     Depth::Debug => None,

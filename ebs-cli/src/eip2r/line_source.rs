@@ -5,64 +5,63 @@ use super::machine::Machine;
 use crate::cache;
 use crate::debuginfod;
 use anyhow::anyhow;
-use std::io::{self, Write};
-use std::path::PathBuf;
-use symbolizer::cache::folder::Folder;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use symbolizer::cache::indexed_file::IndexedFile;
+use symbolizer::cache::indexes::Indexes;
 use symbolizer::{Frames, Options, Reason};
 
 /// Who knows the lines.
-pub(super) enum LineSource {
-    /// One file, by its index if it has one.
-    File(Box<FileLines>),
+pub(super) struct LineSource {
+    source: Source,
+    indexes: Option<Arc<Indexes>>,
+}
+
+enum Source {
+    /// What `-e` names.
+    File(Box<IndexedFile>, PathBuf),
     /// What -s and -m describe.
     Machine(Box<Machine>),
 }
 
-/// What `-e` names.
-pub(super) struct FileLines {
-    file: IndexedFile,
-    path: PathBuf,
-    folder: Option<Folder>,
-}
-
 impl LineSource {
     pub(super) fn open(arguments: &Arguments) -> anyhow::Result<LineSource> {
-        let Some(path) = &arguments.executable else {
-            return Ok(LineSource::Machine(Box::new(Machine::new(arguments)?)));
+        let indexes = cache::indexes("eip2r", arguments.no_cache);
+        let source = match &arguments.executable {
+            None => Source::Machine(Box::new(Machine::new(arguments, indexes.clone())?)),
+            Some(path) => {
+                let debuginfod = debuginfod::servers()?;
+                let options =
+                    Options { indexes: indexes.clone(), debuginfod, ..Options::default() };
+                let file = IndexedFile::open(path, &options).map_err(|why| anyhow!("{why}"))?;
+                Source::File(Box::new(file), path.clone())
+            }
         };
-        let folder = if arguments.no_cache { None } else { cache::folder("eip2r")? };
-        let options = Options { debuginfod: debuginfod::servers()?, ..Options::default() };
-        let file = IndexedFile::open(path, options, folder.as_ref());
-        let file = file.map_err(|why| anyhow!("{why}"))?;
-        Ok(LineSource::File(Box::new(FileLines { file, path: path.clone(), folder })))
+        Ok(LineSource { source, indexes })
     }
 
-    pub(super) fn frames(&mut self, address: u64) -> Result<Frames, Reason> {
-        match self {
-            LineSource::Machine(machine) => machine.frames(address),
-            LineSource::File(lines) => {
-                let frames = lines.file.frames(address)?;
-                match frames.frames.is_empty() {
-                    true => {
-                        let object = lines.path.display().to_string();
-                        Err(Reason::BetweenSymbols { object })
-                    }
-                    false => Ok(frames),
-                }
+    /// Lines and inlined callers of each of these addresses.
+    pub(super) fn frames(&mut self, addresses: &[u64]) -> Vec<Result<Frames, Reason>> {
+        match &mut self.source {
+            Source::Machine(machine) => machine.frames(addresses),
+            Source::File(file, path) => {
+                addresses.iter().map(|at| of_file(file, path, *at)).collect()
             }
         }
     }
 
-    /// Says that an index was passed over, and makes it anew.
-    pub(super) fn mend(&self) -> io::Result<()> {
-        let LineSource::File(lines) = self else { return Ok(()) };
-        let (Some(why), Some(folder)) = (lines.file.damage(), &lines.folder) else { return Ok(()) };
-        let path = lines.path.display();
-        let anew = match cache::add(folder, &lines.path) {
-            Ok(_) => "made anew".to_owned(),
-            Err(error) => format!("and not made anew: {error:#}"),
-        };
-        writeln!(io::stderr(), "eip2r: the index of {path} was not used: {why}; {anew}")
+    /// Says that indexes were passed over, and makes them anew.
+    pub(super) fn mend(self) {
+        let LineSource { source, indexes } = self;
+        drop(source);
+        cache::mend("eip2r", indexes.as_deref());
+    }
+}
+
+fn of_file(file: &mut IndexedFile, path: &Path, address: u64) -> Result<Frames, Reason> {
+    let frames = file.frames(address)?;
+    match frames.frames.is_empty() {
+        true => Err(Reason::BetweenSymbols { object: path.display().to_string() }),
+        false => Ok(frames),
     }
 }

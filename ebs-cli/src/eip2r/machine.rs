@@ -9,6 +9,8 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use symbolizer::cache::indexes::Indexes;
 use symbolizer::{
     Frames, KernelOffset, KernelSource, ObjectId, Options, Reason, Resolution, Symbolizer,
     parse_maps,
@@ -32,11 +34,16 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn new(arguments: &Arguments) -> anyhow::Result<Machine> {
+    pub(super) fn new(
+        arguments: &Arguments,
+        indexes: Option<Arc<Indexes>>,
+    ) -> anyhow::Result<Machine> {
         let mut symbolizer = Symbolizer::new(Options {
             kernel: kernel_source(arguments),
             symfs: arguments.symfs.clone(),
             debuginfod: debuginfod::servers()?,
+            indexes,
+            threads: arguments.threads(),
             ..Options::default()
         });
         let maps = arguments.maps.as_deref();
@@ -97,10 +104,10 @@ impl Machine {
         (place.object, self.symbolizer.resolve(place))
     }
 
-    /// Lines and inlined callers.
-    pub(super) fn frames(&mut self, address: u64) -> Result<Frames, Reason> {
-        let place = self.place(address);
-        self.symbolizer.frames(place)
+    /// Lines and inlined callers of each of these addresses.
+    pub(super) fn frames(&mut self, addresses: &[u64]) -> Vec<Result<Frames, Reason>> {
+        let places: Vec<_> = addresses.iter().map(|address| self.place(*address)).collect();
+        self.symbolizer.all_frames(&places)
     }
 }
 

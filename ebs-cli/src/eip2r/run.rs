@@ -67,7 +67,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             let mut lines = LineSource::open(arguments)?;
             let mut output = open_output(arguments, &input)?;
             let bad = frames::print(&input, &mut output, &mut lines, arguments)?;
-            lines.mend()?;
+            lines.mend();
             bad
         }
         false => {

@@ -79,11 +79,12 @@ impl Builder {
         Ok(next)
     }
 
-    /// The bytes of the file.
+    /// The bytes of the file. `lowest`: where the program's first part is
+    /// loaded.
     ///
     /// # Errors
     /// Debug info answered nothing, or the index would be too large.
-    pub(super) fn finish(self, build_id: &[u8]) -> Result<Vec<u8>, String> {
+    pub(super) fn finish(self, build_id: &[u8], lowest: u64) -> Result<Vec<u8>, String> {
         if !self.any {
             return Err("its debug info answers nothing".to_owned());
         }
@@ -109,7 +110,7 @@ impl Builder {
         push(&self.ends);
         body.extend(self.text);
         let sums: Vec<u32> = body.chunks(BLOCK).map(crc32fast::hash).collect();
-        let header = Header { build_id: build_id.to_vec(), base: self.base, counts };
+        let header = Header { build_id: build_id.to_vec(), base: self.base, lowest, counts };
         let mut bytes = header.write(&sums);
         bytes.append(&mut body);
         Ok(bytes)

@@ -23,23 +23,27 @@ const MOST_KEPT: usize = 1 << 16;
 pub struct Index {
     blocks: Blocks,
     tables: Tables,
+    /// Added to an address, modulo 2^64, to look it up.
+    moved: u64,
     texts: FxHashMap<u32, Arc<str>>,
     last: Option<(u32, Frames)>,
 }
 
 impl Index {
-    /// Reads the start of a file of the cache.
+    /// Reads the start of a file of the cache. `lowest`: where the first part
+    /// of the program is loaded.
     ///
     /// # Errors
     /// It cannot be read, is no index, one of another version or build, or
     /// damaged; in words.
-    pub fn open(file: File, build_id: &[u8]) -> Result<Index, String> {
+    pub fn open(file: File, build_id: &[u8], lowest: u64) -> Result<Index, String> {
         let blocks = Blocks::open(file)?;
         if blocks.header.build_id != build_id {
             return Err("it is of another build".to_owned());
         }
         let tables = blocks.header.counts.tables();
-        Ok(Index { blocks, tables, texts: FxHashMap::default(), last: None })
+        let moved = blocks.header.lowest.wrapping_sub(lowest);
+        Ok(Index { blocks, tables, moved, texts: FxHashMap::default(), last: None })
     }
 
     /// Lines and inlined callers at a link-time address. `file` is what the
@@ -69,6 +73,7 @@ impl Index {
 
     /// The last stretch that begins at or before an address.
     fn stretch(&mut self, address: u64) -> Result<Option<u32>, String> {
+        let address = address.wrapping_add(self.moved);
         let Some(distance) = address.checked_sub(self.blocks.header.base) else { return Ok(None) };
         let distance = u32::try_from(distance).unwrap_or(u32::MAX);
         let (mut from, mut to) = (0, self.blocks.header.counts.stretches);

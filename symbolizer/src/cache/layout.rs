@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 /// Changes with every change of the layout or of what answers mean.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 const MAGIC: &[u8; 8] = b"hmindex\n";
 /// Bytes of a block of tables.
 pub(super) const BLOCK: usize = 16 * 1024;
@@ -43,6 +43,9 @@ pub(super) struct Header {
     pub(super) build_id: Vec<u8>,
     /// The first address; those of stretches are counted from it.
     pub(super) base: u64,
+    /// Where the first part of the file was loaded: prelink moves it and
+    /// leaves the build id.
+    pub(super) lowest: u64,
     pub(super) counts: Counts,
 }
 
@@ -108,6 +111,7 @@ impl Header {
         for count in [stretches, frames, texts, text] {
             out.extend(count.to_le_bytes());
         }
+        out.extend(self.lowest.to_le_bytes());
         out.resize(HEADER - 4, 0);
         let sums: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
         let mut sum = crc32fast::Hasher::new();
@@ -133,14 +137,15 @@ impl Header {
         let id = usize::try_from(number(12)).unwrap_or(usize::MAX);
         let build_id = bytes[16..16 + LONGEST_ID].get(..id);
         let build_id = build_id.ok_or_else(|| format!("its build id has {id} bytes"))?.to_vec();
-        let base = u64::from(number(80)) | u64::from(number(84)) << 32;
+        let long = |at: usize| u64::from(number(at)) | u64::from(number(at + 4)) << 32;
+        let (base, lowest) = (long(80), long(104));
         let counts = Counts {
             stretches: number(88),
             frames: number(92),
             texts: number(96),
             text: number(100),
         };
-        Ok(Header { build_id, base, counts })
+        Ok(Header { build_id, base, lowest, counts })
     }
 
     /// Whether header and CRCs are as they were written.

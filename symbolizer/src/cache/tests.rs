@@ -48,13 +48,13 @@ fn small() -> (Vec<(u64, Frames)>, Vec<u8>) {
     for (address, frames) in &stretches {
         builder.add(*address, frames).unwrap();
     }
-    (stretches, builder.finish(ID).unwrap())
+    (stretches, builder.finish(ID, 0).unwrap())
 }
 
 #[test]
 fn an_index_answers_what_was_put_into_it() {
     let (stretches, bytes) = small();
-    let mut index = Index::open(file(&bytes), ID).unwrap();
+    let mut index = Index::open(file(&bytes), ID, 0).unwrap();
     for (number, (start, expected)) in stretches.iter().enumerate() {
         let end = stretches.get(number + 1).map_or(start + 50, |next| next.0);
         for address in [*start, end - 1] {
@@ -63,6 +63,9 @@ fn an_index_answers_what_was_put_into_it() {
     }
     let before = index.frames(0xfff, &shown()).unwrap();
     assert_eq!(before, frames(&[], Depth::Symbols(NoDebug::NotCovered { file: shown() })));
+    // Prelink moved the program.
+    let mut moved = Index::open(file(&bytes), ID, 0x70_0000).unwrap();
+    assert_eq!(moved.frames(0x70_1003, &shown()).unwrap(), stretches[1].1);
     // The same build at another place.
     let other: Arc<str> = "/there/prog".into();
     let frames = index.frames(0x1012, &other).unwrap();
@@ -73,7 +76,7 @@ fn an_index_answers_what_was_put_into_it() {
 fn a_file_with_any_byte_changed_or_missing_is_not_believed() {
     let (stretches, bytes) = small();
     let ask = |bytes: &[u8]| -> Result<Vec<Frames>, String> {
-        let mut index = Index::open(file(bytes), ID)?;
+        let mut index = Index::open(file(bytes), ID, 0)?;
         stretches.iter().map(|(address, _)| index.frames(*address, &shown())).collect()
     };
     assert!(ask(&bytes).is_ok());
@@ -84,7 +87,7 @@ fn a_file_with_any_byte_changed_or_missing_is_not_believed() {
         assert!(ask(&bytes[..place]).is_err(), "cut at {place}");
     }
     assert!(ask(&[&bytes[..], b"x"].concat()).is_err());
-    let other = Index::open(file(&bytes), &[1]).unwrap_err();
+    let other = Index::open(file(&bytes), &[1], 0).unwrap_err();
     assert!(other.contains("another build"), "{other}");
 }
 
@@ -104,7 +107,7 @@ proptest! {
             builder.add(at, &frames).unwrap();
             all.push((at, frames));
         }
-        let mut index = Index::open(file(&builder.finish(ID).unwrap()), ID).unwrap();
+        let mut index = Index::open(file(&builder.finish(ID, 0).unwrap()), ID, 0).unwrap();
         for (address, expected) in all {
             prop_assert_eq!(index.frames(address, &shown()).unwrap(), expected);
         }
@@ -116,7 +119,7 @@ fn what_debug_info_says_nothing_of_has_no_index() {
     let mut builder = Builder::default();
     let why = NoDebug::NotCovered { file: shown() };
     builder.add(1, &frames(&[1], Depth::Symbols(why))).unwrap();
-    assert!(builder.finish(ID).is_err());
+    assert!(builder.finish(ID, 0).is_err());
     let mut builder = Builder::default();
     builder.add(1, &frames(&[1], Depth::Debug)).unwrap();
     let far = builder.add(1 << 40, &frames(&[1], Depth::Debug));
@@ -146,7 +149,7 @@ fn a_folder_or_file_that_others_could_write_is_refused() {
     folder.put(ID, &bytes, u64::MAX).unwrap();
     let entry = path.join(format!("{}.index", "ab".repeat(20)));
     assert_eq!(fs::metadata(&entry).unwrap().permissions().mode() & 0o777, 0o600);
-    assert!(Index::open(folder.find(ID).unwrap().unwrap(), ID).is_ok());
+    assert!(Index::open(folder.find(ID).unwrap().unwrap(), ID, 0).is_ok());
     fs::set_permissions(&entry, Permissions::from_mode(0o666)).unwrap();
     assert!(folder.find(ID).unwrap_err().contains("mode 666"));
     fs::rename(&entry, path.join("moved")).unwrap();

@@ -53,6 +53,11 @@ impl Head {
     pub(crate) fn bits(&self) -> Option<u32> {
         bits_of(self.machine)
     }
+
+    /// Where its first part is loaded; None: it is not linked.
+    pub(crate) fn lowest(&self) -> Option<u64> {
+        self.segments.segments.iter().map(|segment| segment.address).min()
+    }
 }
 
 /// Width of the code that files of this `e_machine` hold.

@@ -5,39 +5,18 @@ use super::list::SymbolList;
 use super::load::{self, Anchor};
 use super::table::KernelSymbols;
 use super::vmlinux;
-use crate::debug_file::DebugFile;
+use crate::Options;
+use crate::cache::indexed_file::IndexedFile;
 use crate::debuginfod::Artifact;
 use crate::elf;
 use crate::file::open_within;
-use crate::frames::{Depth, Frames, NoDebug};
+use crate::frames::NoDebug;
+use crate::lines::Opened;
 use crate::locate::{build_in_words, hex};
-use crate::object::Kind;
-use crate::{ObjectId, Options, Place, Resolution, Symbolizer};
 use object::ReadCache;
 use rustc_hash::FxHashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// Files with debug info of one kernel, opened when first needed.
-#[derive(Debug, Default)]
-pub(super) struct Lines {
-    opened: FxHashMap<ObjectId, Result<Opened, NoDebug>>,
-}
-
-/// A file, and which of its addresses a run-time one is.
-#[derive(Debug)]
-struct Opened {
-    file: DebugFile,
-    path: Arc<str>,
-    /// Subtracted from a run-time address, modulo 2^64.
-    moved: u64,
-    /// Bytes from there on that are the file's.
-    size: u64,
-}
-
-/// An object, the name of its module if it is one, and an address in it.
-pub(super) type Of<'a> = (ObjectId, Option<&'a str>, u64);
 
 /// What tells which files are the kernel's.
 pub(super) struct Sought<'a> {
@@ -49,60 +28,13 @@ pub(super) struct Sought<'a> {
     pub(super) symbols: &'a KernelSymbols,
 }
 
-impl Symbolizer {
-    /// Lines and inlined callers of a place in the kernel or in a module that
-    /// has a name; None: it is none, or has none.
-    pub(crate) fn kernel_frames(&mut self, place: Place) -> Option<Frames> {
-        let Place { object, address } = place;
-        if !matches!(self.objects.kind(object), Kind::Kernel | Kind::Module) {
-            return None;
-        }
-        let Resolution::Routine(routine) = self.resolve(place) else { return None };
-        let name = routine.name.into_owned();
-        let shown = self.object_name(object).to_owned();
-        let module = (object != ObjectId::KERNEL).then_some(shown.as_str());
-        let found = self.kernel.frames((object, module, address), &self.options, &mut self.objects);
-        Some(match found {
-            Ok(frames) => match frames.depth {
-                Depth::Debug | Depth::Lines(_) => frames,
-                Depth::Symbols(why) => Frames::of_symbol(Some(&name), why),
-            },
-            Err(why) => Frames::of_symbol(Some(&name), why),
-        })
-    }
-}
-
-impl Lines {
-    /// Whether files of this object were looked for.
-    pub(super) fn knows(&self, object: ObjectId) -> bool {
-        self.opened.contains_key(&object)
-    }
-
-    /// Of an address of the kernel proper (no module), or of a module.
-    pub(super) fn frames(&mut self, of: Of<'_>, sought: &Sought<'_>) -> Result<Frames, NoDebug> {
-        let (object, module, _) = of;
-        let opened = match module {
-            None => sought.image(),
-            Some(module) => sought.module(module),
-        };
-        self.opened.insert(object, opened);
-        self.again(of)
-    }
-
-    /// The same, of an object whose files are open.
-    pub(super) fn again(&self, (object, _, address): Of<'_>) -> Result<Frames, NoDebug> {
-        let never = || NoDebug::Never { object: "[kernel]".into() };
-        let opened = self.opened.get(&object).ok_or_else(never)?;
-        let Opened { file, path, moved, size } = opened.as_ref().map_err(Clone::clone)?;
-        let linked = address.wrapping_sub(*moved);
-        match linked < *size {
-            true => Ok(file.frames(linked)),
-            false => Err(NoDebug::NotCovered { file: Arc::clone(path) }),
-        }
-    }
-}
-
 impl Sought<'_> {
+    /// Opens the debug info of the kernel proper, or of a module whose name
+    /// in brackets is given.
+    pub(super) fn open(&self, module: Option<&str>) -> Result<Opened, NoDebug> {
+        module.map_or_else(|| self.image(), |module| self.module(module))
+    }
+
     fn image(&self) -> Result<Opened, NoDebug> {
         let root = &self.options.root;
         if let Some(path) = &self.options.vmlinux {
@@ -149,8 +81,10 @@ impl Sought<'_> {
                 anchor.symbol, anchor.address
             )));
         }
-        let file = DebugFile::open(path, options).map_err(|reason| damaged(reason.to_string()))?;
-        Ok(Opened { file, path: path.display().to_string().into(), moved, size: u64::MAX })
+        let file =
+            IndexedFile::open(path, options).map_err(|reason| damaged(reason.to_string()))?;
+        let (file, path) = (Box::new(file), path.display().to_string().into());
+        Ok(Opened { file, path, moved, size: u64::MAX })
     }
 
     /// `shown` is the module's name in brackets.
@@ -184,9 +118,10 @@ impl Sought<'_> {
         let (base, size) = vmlinux::text_of(&on_disk)
             .and_then(|(routines, size)| Ok((self.distance(name, &routines)?, size)))
             .map_err(|why| damaged(path, &why))?;
-        let file =
-            DebugFile::open(path, &options).map_err(|reason| damaged(path, &reason.to_string()))?;
-        Ok(Opened { file, path: path.display().to_string().into(), moved: base, size })
+        let file = IndexedFile::open(path, &options)
+            .map_err(|reason| damaged(path, &reason.to_string()))?;
+        let (file, path) = (Box::new(file), path.display().to_string().into());
+        Ok(Opened { file, path, moved: base, size })
     }
 
     /// Where the module's `.text` lies: every routine that the kernel lists

@@ -1,14 +1,16 @@
 //! The kernel as one recording sees it: the list that fits it, or why none
 //! does.
 
-use super::lines::{Lines, Sought};
+use super::lines::Sought;
 use super::load::{self, Anchor, KernelError, Loaded, Note};
 use super::recorded::{self, Recording};
 use super::table::KernelSymbols;
-use crate::frames::{Frames, NoDebug};
+use crate::frames::NoDebug;
+use crate::lines::Opened;
 use crate::options::{KernelOffset, KernelSource};
 use crate::{ObjectId, Options, Reason, object::Objects};
 use record::kernel_list::Packed;
+use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,7 +23,7 @@ pub(crate) struct KernelView {
     /// The running kernel's symbols, where `state` has those that the
     /// recording keeps.
     live: Option<Result<Ready, Reason>>,
-    lines: Lines,
+    debug: FxHashMap<ObjectId, Result<Opened, NoDebug>>,
 }
 
 #[derive(Debug)]
@@ -50,7 +52,7 @@ impl Ready {
 
 impl KernelView {
     pub(crate) fn new() -> KernelView {
-        KernelView { recording: None, state: None, live: None, lines: Lines::default() }
+        KernelView { recording: None, state: None, live: None, debug: FxHashMap::default() }
     }
 
     /// Addresses come from a recording: without more, nothing tells where
@@ -81,7 +83,7 @@ impl KernelView {
 
     fn forget(&mut self) {
         (self.state, self.live) = (None, None);
-        self.lines = Lines::default();
+        self.debug.clear();
     }
 
     fn change<T: PartialEq>(&mut self, part: fn(&mut Recording) -> &mut Option<T>, told: T) {
@@ -158,26 +160,25 @@ impl KernelView {
         }
     }
 
-    /// Lines and inlined callers of an address of the kernel proper, or of a
-    /// module whose name in brackets is given.
-    pub(crate) fn frames(
+    /// Takes the debug info of the kernel proper, or of a module whose name in
+    /// brackets is given; it comes back by [`KernelView::put_debug`].
+    pub(crate) fn take_debug(
         &mut self,
-        of: (ObjectId, Option<&str>, u64),
+        (object, module): (ObjectId, Option<&str>),
         options: &Options,
         objects: &mut Objects,
-    ) -> Result<Frames, NoDebug> {
-        let mut lines = std::mem::take(&mut self.lines);
-        let result = match lines.knows(of.0) {
-            true => lines.again(of),
-            false => {
-                self.sought(of.1, options, objects).and_then(|sought| lines.frames(of, &sought))
-            }
-        };
-        self.lines = lines;
-        result
+    ) -> Result<Opened, NoDebug> {
+        match self.debug.remove(&object) {
+            Some(known) => known,
+            None => self.sought(module, options, objects)?.open(module),
+        }
     }
 
-    /// Which files would have them.
+    pub(crate) fn put_debug(&mut self, object: ObjectId, debug: Result<Opened, NoDebug>) {
+        self.debug.insert(object, debug);
+    }
+
+    /// What tells which files have it.
     fn sought<'a>(
         &'a mut self,
         module: Option<&str>,
