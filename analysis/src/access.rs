@@ -32,6 +32,13 @@ pub(crate) struct Access {
 }
 
 impl Access {
+    /// Adds another's samples.
+    pub(crate) fn join(&mut self, other: Access) {
+        self.sum.join(other.sum);
+        self.latencies = Distribution::sum([&self.latencies, &other.latencies].into_iter());
+        self.estimate = self.estimate.saturating_add(other.estimate);
+    }
+
     /// Cycles that the accesses took: the sampled ones, or all that these
     /// stand for.
     pub(crate) fn cycles(&self, weighting: Weighting) -> u64 {

@@ -42,6 +42,7 @@ mod access;
 mod aggregates;
 mod answer;
 mod atom;
+mod by_line;
 mod comms;
 mod distribution;
 mod emulation;

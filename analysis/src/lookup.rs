@@ -186,14 +186,28 @@ impl Lookup {
         atom
     }
 
-    /// Source line and inlined calls.
-    pub(crate) fn lines(&mut self, place: Place) -> Lines {
-        if let Some(lines) = self.lines.get(&place) {
-            return *lines;
+    /// Source line and inlined calls of a place that was learnt of by
+    /// [`Lookup::learn_lines`].
+    pub(crate) fn lines(&self, place: Place) -> Option<Lines> {
+        self.lines.get(&place).copied()
+    }
+
+    /// Asks debug info for all of these places at once.
+    pub(crate) fn learn_lines(&mut self, mut places: Vec<Place>) {
+        places.retain(|place| !self.lines.contains_key(place));
+        places.sort_unstable_by_key(|place| (place.object.0, place.address));
+        places.dedup();
+        let all = self.symbolizer.all_frames(&places);
+        for (place, frames) in places.into_iter().zip(all) {
+            let lines = self.lines_of(place, frames);
+            self.lines.insert(place, lines);
         }
+    }
+
+    fn lines_of(&mut self, place: Place, frames: Result<Frames, Reason>) -> Lines {
         let routine = self.routine(place);
-        let Lookup { symbolizer, names, .. } = self;
-        let lines = match symbolizer.frames(place) {
+        let names = &mut self.names;
+        match frames {
             Ok(frames) => {
                 let source = match (source(&frames), &frames.depth) {
                     (Some(text), _) => Atom::number(u64::from(names.number(&text))),
@@ -215,9 +229,7 @@ impl Lookup {
                 let lack = Atom::lack(Lack::Name(names.number(&reason.to_string())));
                 Lines { source: lack, inlined: routine }
             }
-        };
-        self.lines.insert(place, lines);
-        lines
+        }
     }
 
     /// The variable's name by number, that of memory without variables, or

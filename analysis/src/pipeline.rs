@@ -3,11 +3,12 @@
 mod aggregated;
 mod annotated;
 
-use crate::access::Accesses;
+use crate::access::{Access, Accesses};
 use crate::aggregates::Aggregates;
 use crate::annotate::Spots;
 use crate::answer;
 use crate::atom::Atom;
+use crate::by_line::by_line;
 use crate::error::Error;
 use crate::event::Event;
 use crate::fields::{Fields, Origin, Wanted};
@@ -148,9 +149,19 @@ impl Pipeline {
         losses.unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
         losses.unreadable = decoder.tally().unreadable().map_or(0, |bad| bad.count);
         let counters = std::mem::replace(&mut self.counters, Counters::new(&self.query));
-        let Counters { events, columns, round, tally, accesses, sieve, facts, .. } = counters;
-        let (rows, facts) = (tally.rows(), facts.rows());
-        let accesses = accesses.map(Accesses::rows);
+        let Counters { events, columns, round, tally, accesses, sieve, facts, mut chance, .. } =
+            counters;
+        let lookup = &mut self.lookup;
+        let rows = by_line(tally.rows(), &columns, lookup, Sum::join)?;
+        let facts = by_line(facts.rows(), &columns, lookup, |row, facts| {
+            if let Some(site) = facts {
+                aggregated::join(row, &site, &mut chance);
+            }
+        })?;
+        let accesses = match accesses.map(Accesses::rows) {
+            Some((rows, kinds)) => Some((by_line(rows, &columns, lookup, Access::join)?, kinds)),
+            None => None,
+        };
         let counted =
             answer::Counted { events, columns, round, rows, accesses, sieve, facts, of_intervals };
         answer::report(&self.query, counted, (&mut self.lookup, losses), (decoder, has_ended))

@@ -120,14 +120,8 @@ impl Sampled<'_> {
                 Ok(place) => lookup.routine(place),
                 Err(lack) => Atom::lack(lack),
             },
-            Key::Inlined => match self.place(lookup) {
-                Ok(place) => lookup.lines(place).inlined,
-                Err(lack) => Atom::lack(lack),
-            },
-            Key::Srcline => match self.place(lookup) {
-                Ok(place) => lookup.lines(place).source,
-                Err(lack) => Atom::lack(lack),
-            },
+            // Until all places are known: by_line().
+            Key::Inlined | Key::Srcline => self.place(lookup).map_or_else(Atom::lack, Atom::place),
             Key::Object => match self.place(lookup) {
                 Ok(place) => Atom::number(u64::from(lookup.object(place.object))),
                 Err(lack) => Atom::lack(lack),

@@ -106,6 +106,30 @@ impl<S> Rows<S> {
         let rows = self.atoms.chunks_exact(self.keys).zip(&self.sums);
         rows.filter(move |(_, (of, _))| *of == event).map(|(atoms, (_, sum))| (atoms, sum))
     }
+
+    /// The atoms of every row, one after the other, each row's in order.
+    pub(crate) fn atoms(&self) -> impl Iterator<Item = &[Atom]> {
+        self.atoms.chunks_exact(self.keys)
+    }
+
+    /// The same with other atoms: rows that become alike are joined.
+    pub(crate) fn renamed(
+        mut self,
+        rename: impl Fn(&mut [Atom]),
+        mut join: impl FnMut(&mut S, S),
+    ) -> Result<Rows<S>, Error>
+    where
+        S: Default,
+    {
+        let mut tally = Tally::new(self.keys);
+        for (atoms, (event, sum)) in self.atoms.chunks_exact_mut(self.keys).zip(self.sums) {
+            rename(atoms);
+            if let Some(row) = tally.row(u32::try_from(event).unwrap_or(u32::MAX), atoms)? {
+                join(row, sum);
+            }
+        }
+        Ok(tally.rows())
+    }
 }
 
 /// Steps in the order of the numbers they were given.

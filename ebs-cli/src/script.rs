@@ -43,6 +43,9 @@ pub trait Printer {
     /// Sees what the stream says of its machine, whenever it says more.
     fn machine(&mut self, features: &Features);
 
+    /// The lines are about to be taken: adds what was left out of them.
+    fn complete(&mut self, _lines: &mut Vec<u8>) {}
+
     /// The last record is printed.
     fn end(&mut self, decoder: &Decoder, out: &mut Vec<u8>);
 
@@ -133,6 +136,12 @@ impl<P: Printer> Lines<P> {
         self.order.print(decoder, printer, (&mut self.text, until))
     }
 
+    /// The lines, once all that is printed of them is there.
+    pub fn complete(&mut self) -> &[u8] {
+        self.printer.complete(&mut self.text);
+        &self.text
+    }
+
     /// Appends what the printer says last.
     pub fn end(&mut self, decoder: &Decoder) {
         self.printer.end(decoder, &mut self.text);
@@ -188,7 +197,7 @@ pub fn script(
     lines.finish();
     write(&mut lines, decoder, out)?;
     lines.end(decoder);
-    out.write_all(&lines.text)?;
+    out.write_all(lines.complete())?;
     out.flush()?;
     let left_out = lines.sifter().map(Sifter::notes).unwrap_or_default();
     let late = (lines.late() > 0).then(|| {
@@ -222,7 +231,7 @@ pub fn script(
 #[inline]
 fn write(lines: &mut Lines<impl Printer>, decoder: &Decoder, out: &mut dyn Write) -> Result<()> {
     while lines.print(decoder) || lines.text.len() >= CHUNK {
-        out.write_all(&lines.text)?;
+        out.write_all(lines.complete())?;
         lines.text.clear();
     }
     Ok(())

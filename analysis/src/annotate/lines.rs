@@ -123,13 +123,16 @@ pub(super) fn items(
     let mut items = Vec::new();
     let mut reasons = BTreeSet::new();
     let mut next = 0;
+    let address = |index| code.extent(index).0;
+    let places =
+        shown.iter().cloned().flatten().map(|index| Place { object, address: address(index) });
+    let mut all_frames = lookup.symbolizer.all_frames(&places.collect::<Vec<_>>()).into_iter();
     for stretch in shown {
         gap(code, next..stretch.start, &mut items);
         for index in stretch.clone() {
-            let (address, _) = code.extent(index);
-            let place = Place { object, address };
-            let frames = match lookup.symbolizer.frames(place) {
-                Ok(frames) => {
+            let address = address(index);
+            let frames = match all_frames.next() {
+                Some(Ok(frames)) => {
                     let reason = match &frames.depth {
                         Depth::Debug => None,
                         Depth::Lines(why) => Some(format!("inlined calls are not known: {why}")),
@@ -140,7 +143,7 @@ pub(super) fn items(
                     }
                     frames.frames
                 }
-                Err(_) => Arc::from([]),
+                Some(Err(_)) | None => Arc::from([]),
             };
             let bytes = code.bytes(index);
             let instruction = code.instruction(index);

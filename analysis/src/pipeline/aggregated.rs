@@ -18,7 +18,7 @@ use record::{CpuMode, Misc, Pid, Task, Tid};
 use symbolizer::Place;
 
 /// Adds the hits of a site to those of a row, which may have none yet.
-fn join(sum: &mut Option<Box<Site>>, site: &Site, chance: &mut Chance) {
+pub(super) fn join(sum: &mut Option<Box<Site>>, site: &Site, chance: &mut Chance) {
     match sum {
         Some(sum) => sum.merge(site, &mut |limit| chance.below(limit)),
         none => *none = Some(Box::new(site.clone())),

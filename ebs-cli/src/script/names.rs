@@ -5,7 +5,7 @@ use analysis::{Previous, without_parameters};
 use record::stream::Features;
 use record::{Attr, CpuMode, Misc, Pid, Sample, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
-use symbolizer::{ObjectId, Place, Resolution, Symbolizer};
+use symbolizer::{Frames, ObjectId, Place, Resolution, Symbolizer};
 
 /// A symbolizer that remembers the instructions it named. Data addresses
 /// are too many to remember.
@@ -50,20 +50,24 @@ impl Names {
         self.code.entry(place).or_insert_with(|| name(symbolizer, place))
     }
 
-    /// The source line of an address of code, as perf prints it: the file
-    /// without its directory. None where perf prints nothing.
-    pub(super) fn line(&mut self, at: At, address: u64) -> Option<&[u8]> {
-        let place = self.symbolizer.place(at.mode, at.pid, address, at.time);
-        let symbolizer = &mut self.symbolizer;
-        let line = self.lines.entry(place).or_insert_with(|| {
-            let frames = symbolizer.frames(place).ok()?;
-            let source = frames.frames.first()?.source.as_ref().filter(|it| it.line > 0)?;
-            let file = source.file.rsplit('/').next().unwrap_or(&source.file);
-            let mut text = Vec::new();
-            clean(format!("{file}:{}", source.line).as_bytes(), &mut text);
-            Some(text.into())
-        });
-        line.as_deref()
+    /// Where an address of code lies.
+    pub(super) fn place(&mut self, at: At, address: u64) -> Place {
+        self.symbolizer.place(at.mode, at.pid, address, at.time)
+    }
+
+    /// Asks debug info for all of these places at once.
+    pub(super) fn learn_lines(&mut self, places: impl Iterator<Item = Place>) {
+        let places: Vec<Place> = places.filter(|it| !self.lines.contains_key(it)).collect();
+        let all = self.symbolizer.all_frames(&places);
+        for (place, frames) in places.into_iter().zip(all) {
+            self.lines.entry(place).or_insert_with(|| line(&frames.ok()?));
+        }
+    }
+
+    /// The source line of a place that was learnt of, as perf prints it: the
+    /// file without its directory. None where perf prints nothing.
+    pub(super) fn line(&self, place: Place) -> Option<&[u8]> {
+        self.lines.get(&place)?.as_deref()
     }
 
     /// What the instruction before a sample's accessed.
@@ -109,6 +113,14 @@ impl At {
             time: sample.time.unwrap_or_default(),
         }
     }
+}
+
+fn line(frames: &Frames) -> Option<Box<[u8]>> {
+    let source = frames.frames.first()?.source.as_ref().filter(|it| it.line > 0)?;
+    let file = source.file.rsplit('/').next().unwrap_or(&source.file);
+    let mut text = Vec::new();
+    clean(format!("{file}:{}", source.line).as_bytes(), &mut text);
+    Some(text.into())
 }
 
 /// Spelled as perf spells it.

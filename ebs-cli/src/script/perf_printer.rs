@@ -12,7 +12,7 @@ use super::{About, Printer, emulation};
 use record::attr::BranchSampleType;
 use record::stream::{Decoder, EventDescription, Features};
 use record::{Arch, CpuMode, EventType, Misc, Sample, SampleId, SampleType, SideRecord};
-use symbolizer::Symbolizer;
+use symbolizer::{Place, Symbolizer};
 
 /// Prints as `perf script` does.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub struct PerfPrinter {
     /// Of each event of which a record was printed.
     looks: Vec<Option<Look>>,
     notes: Vec<String>,
+    /// Where in the text source lines are missing, and whose.
+    unsourced: Vec<(usize, Place)>,
 }
 
 /// What is printed of call chains.
@@ -74,6 +76,7 @@ impl PerfPrinter {
             registers: RegisterNames::new(Arch::default()),
             looks: Vec::new(),
             notes: Vec::new(),
+            unsourced: Vec::new(),
         }
     }
 
@@ -160,6 +163,21 @@ impl Printer for PerfPrinter {
         self.names.machine(features);
     }
 
+    fn complete(&mut self, text: &mut Vec<u8>) {
+        if self.unsourced.is_empty() {
+            return;
+        }
+        self.names.learn_lines(self.unsourced.iter().map(|(_, place)| *place));
+        let before = std::mem::take(text);
+        let mut copied = 0;
+        for (at, place) in self.unsourced.drain(..) {
+            text.extend_from_slice(&before[copied..at]);
+            write_source(self.names.line(place), text);
+            copied = at;
+        }
+        text.extend_from_slice(&before[copied..]);
+    }
+
     fn end(&mut self, _decoder: &Decoder, _out: &mut Vec<u8>) {
         if self.guest_records > 0 {
             self.notes.push(format!(
@@ -194,7 +212,7 @@ impl PerfPrinter {
                 emulation::write(description, out);
             }
         }
-        let PerfPrinter { names, sources, registers, looks, cut, .. } = self;
+        let PerfPrinter { names, sources, registers, looks, cut, unsourced, .. } = self;
         let Some(look) = looks.get(event).and_then(Option::as_ref) else {
             return;
         };
@@ -229,7 +247,7 @@ impl PerfPrinter {
                 let named = fields.names_addresses().then(|| names.code(at, frame.address));
                 line::write_ip(shown, named, fields, out);
                 if fields.has(Field::Srcline) {
-                    write_source(names.line(at, frame.address), out);
+                    unsourced.push((out.len(), names.place(at, frame.address)));
                 }
                 out.push(b'\n');
             }
@@ -238,7 +256,7 @@ impl PerfPrinter {
             let named = fields.names_addresses().then(|| names.code(at, ip));
             line::write_ip(ip, named, fields, out);
             if fields.has(Field::Srcline) {
-                write_source(names.line(at, ip), out);
+                unsourced.push((out.len(), names.place(at, ip)));
             }
         }
         for (field, set) in [(Field::Iregs, &sample.regs_intr), (Field::Uregs, &sample.regs_user)] {
