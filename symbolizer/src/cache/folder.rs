@@ -235,7 +235,8 @@ impl Folder {
             let Ok(stat) = stat else { continue };
             // What is no file, say a link, is listed and removed as well.
             if is_ours && FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-                let used = Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0));
+                let nanoseconds = u32::try_from(stat.st_mtime_nsec).unwrap_or(0);
+                let used = Duration::new(u64::try_from(stat.st_mtime).unwrap_or(0), nanoseconds);
                 names.push((name.to_owned(), SystemTime::UNIX_EPOCH + used));
             }
         }
