@@ -286,6 +286,47 @@ fn an_index_gives_the_answers_of_the_debug_info_and_is_mended_when_damaged() {
 }
 
 #[test]
+fn a_vmlinux_gives_names_and_lines_where_the_kernel_lies() {
+    const KERNEL: &str = "__asm__(\".text\\n.globl _text\\n_text:\\n\");\n\
+        volatile int seen;\n\
+        static inline __attribute__((always_inline)) int twice(int of) { seen = of; return seen * 2; }\n\
+        int start(int of) { return twice(of) + 1; }\n";
+    let scene = Scene::new();
+    scene.write("k.c", KERNEL);
+    let built = Command::new("gcc")
+        .args(["-g", "-O1", "-nostdlib", "-static", "-no-pie", "-fno-pie", "-mcmodel=kernel"])
+        .args(["-Wl,--build-id", "-Wl,-Ttext=0xffffffff81000000", "-Wl,-estart", "-o", "k", "k.c"])
+        .current_dir(scene.0.path())
+        .output();
+    if !built.is_ok_and(|built| built.status.success()) {
+        return eprintln!("skipped: no gcc, or it cannot link this");
+    }
+    let routine = |at: u64| (at..at + 8).map(|at| format!("{at:x}\n")).collect::<String>();
+    let (linked, moved) = (routine(0xffff_ffff_8100_0000), routine(0xffff_ffff_9f00_0000));
+    let named = |text: String| -> Vec<String> {
+        let name = |line: &str| line.get(17..).unwrap_or_default().to_owned();
+        text.lines().map(name).collect()
+    };
+    let expected = named(scene.out(&["-l", "-e", "k"], &linked));
+    assert!(expected.iter().any(|line| line.starts_with("twice at ")), "{expected:?}");
+    let distance = ["--kaslr-offset", "1e000000", "-l"];
+    let by_image = scene.out(&[&["--vmlinux", "k"], &distance[..]].concat(), &moved);
+    assert_eq!(named(by_image), expected);
+    scene.write(
+        "list",
+        "ffffffff81000000 T _text\nffffffff81000000 T start\nffffffff81001000 T _etext\n",
+    );
+    let by_both = ["--vmlinux", "k", "--kallsyms", "list"];
+    let by_both = scene.out(&[&by_both, &distance[..]].concat(), &moved);
+    assert_eq!(named(by_both), expected);
+    // Symbols alone, and of no other kernel unless told so.
+    let by_name = scene.out(&["--vmlinux", "k", "--kaslr-offset", "0"], &linked);
+    assert!(named(by_name).iter().all(|name| name == "start"));
+    let refused = scene.run(&["--vmlinux", "k"], linked.as_bytes());
+    assert!(!refused.status.success(), "{}", text(&refused.stdout));
+}
+
+#[test]
 fn lines_that_are_no_numbers_are_counted_and_quoted() {
     let scene = Scene::new();
     let input = "# c\nffffffff9a000105\nmain+0x5\n10000000000000000\n";

@@ -2,7 +2,7 @@
 
 use crate::arguments::number;
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{CommandFactory, Parser, ValueEnum};
+use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -25,6 +25,7 @@ Examples:
   eip2r -s kallsyms.saved eips              a copy of /proc/kallsyms serves as well
   eip2r -m 1234 eips                        user addresses of the running process 1234
   eip2r -m maps.saved eips                  ... of a copy of its /proc/PID/maps
+  eip2r -l --vmlinux vmlinux eips           source lines of the running kernel, wherever it lies
   eip2r -e vmlinux eips                     addresses that vmlinux was linked for
   eip2r -l -e a.out eips                    their source lines and inlined callers, too
 
@@ -35,7 +36,7 @@ With -l it ends with the source line, and a line for each caller that it was inl
 
 Without -s the names of the running kernel's /proc/kallsyms are used, and if kptr_restrict hides
 them those of /boot/System.map-RELEASE. When KASLR moved the kernel away from where a System.map
-says, the distance is worked out and said; a System.map of another kernel is refused.
+or a vmlinux says, the distance is worked out and said; one of another kernel is refused.
 
 Environment:
   DEBUGINFOD_URLS  servers that are asked, by build id, for debug files that are not here; unset,
@@ -49,6 +50,7 @@ wrong command line.";
 #[derive(Debug, Parser)]
 #[command(name = "eip2r", version, override_usage = USAGE, after_long_help = EXAMPLES)]
 #[command(styles = STYLES, max_term_width = 100)]
+#[command(group = ArgGroup::new("kernel").multiple(true))]
 pub struct Arguments {
     /// Column of the instruction pointer, counted from 1.
     #[arg(short, long, value_name = "POSITION", default_value = "1")]
@@ -59,17 +61,23 @@ pub struct Arguments {
     #[arg(short = 'm', long = "maps", value_name = "PROCESS_MAP")]
     pub maps: Option<PathBuf>,
 
-    /// The kernel's symbols: a System.map, or a copy of /proc/kallsyms.
-    #[arg(short, long, value_name = "SYSTEM_MAP")]
+    /// The kernel's symbols: a System.map, a copy of /proc/kallsyms, or a vmlinux.
+    #[arg(short, long, visible_alias = "kallsyms", value_name = "SYSTEM_MAP", group = "kernel")]
     pub system_map: Option<PathBuf>,
 
-    /// How far the kernel ran from where SYSTEM_MAP says, in hexadecimal; believed without a check.
-    #[arg(long, value_name = "OFFSET", requires = "system_map", allow_hyphen_values = true)]
+    /// vmlinux of that kernel, for source lines and inlined callers, and for symbols where -s names
+    /// none [default: looked for at the usual places, by build id].
+    #[arg(long, value_name = "FILE", group = "kernel")]
+    pub vmlinux: Option<PathBuf>,
+
+    /// How far the kernel ran from where SYSTEM_MAP or the vmlinux says, in hexadecimal; believed
+    /// without a check.
+    #[arg(long, value_name = "OFFSET", requires = "kernel", allow_hyphen_values = true)]
     #[arg(value_parser = parse_offset)]
     pub kaslr_offset: Option<u64>,
 
     /// Addresses are those that this ELF file was linked for: a program, library, vmlinux, debug file.
-    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["maps", "system_map"])]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["maps", "kernel"])]
     pub executable: Option<PathBuf>,
 
     /// Add source lines, and the callers that a routine was inlined into: from debug info.
@@ -192,6 +200,17 @@ mod tests {
             [&["eip2r", "-p", "0"][..], &["eip2r", "--by", "routine"], &["eip2r", "a", "b"]]
         {
             assert_eq!(Arguments::try_parse_from(wrong).unwrap_err().exit_code(), 2);
+        }
+    }
+
+    #[test]
+    fn what_names_the_kernel() {
+        let parsed = |line: &str| Arguments::try_parse_from(line.split(' '));
+        let both = parsed("eip2r --kallsyms list --vmlinux image --kaslr-offset 0").unwrap();
+        assert_eq!((both.system_map, both.vmlinux), (Some("list".into()), Some("image".into())));
+        assert!(parsed("eip2r --vmlinux image --kaslr-offset 0").is_ok());
+        for wrong in ["--kaslr-offset 0", "-e a.out -s list", "-e a.out --vmlinux image"] {
+            assert!(parsed(&format!("eip2r {wrong}")).is_err(), "{wrong}");
         }
     }
 }

@@ -40,6 +40,7 @@ impl Machine {
     ) -> anyhow::Result<Machine> {
         let mut symbolizer = Symbolizer::new(Options {
             kernel: kernel_source(arguments),
+            vmlinux: arguments.vmlinux.clone(),
             symfs: arguments.symfs.clone(),
             debuginfod: debuginfod::servers()?,
             indexes,
@@ -52,7 +53,7 @@ impl Machine {
             // What the distance moves across the last address is nowhere.
             Ok(extents) => extents.into_iter().filter(|range| range.start < range.end).collect(),
             // User addresses can do without, unless a list was asked for.
-            Err(_) if process.is_some() && arguments.system_map.is_none() => Vec::new(),
+            Err(_) if process.is_some() && kernel_list(arguments).is_none() => Vec::new(),
             Err(reason) => bail!("{reason}"),
         };
         let kernel = dense
@@ -111,11 +112,16 @@ impl Machine {
     }
 }
 
+/// The file that the kernel's symbols come from.
+fn kernel_list(arguments: &Arguments) -> Option<&Path> {
+    arguments.system_map.as_deref().or(arguments.vmlinux.as_deref())
+}
+
 fn kernel_source(arguments: &Arguments) -> KernelSource {
-    match &arguments.system_map {
+    match kernel_list(arguments) {
         None => KernelSource::Running,
         Some(path) => KernelSource::File {
-            path: path.clone(),
+            path: path.to_owned(),
             offset: arguments.kaslr_offset.map_or(KernelOffset::Detect, KernelOffset::Given),
         },
     }

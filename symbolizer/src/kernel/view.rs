@@ -187,8 +187,10 @@ impl KernelView {
     ) -> Result<Sought<'a>, NoDebug> {
         let recording = self.recording.clone();
         let kept = recording.as_ref().and_then(|recording| recording.list.clone());
-        let is_here =
-            recording.is_none() || kept.is_none() && self.elsewhere(options, objects).is_none();
+        let is_here = match &recording {
+            None => self.is_of_running(options, objects),
+            Some(_) => kept.is_none() && self.elsewhere(options, objects).is_none(),
+        };
         let root = is_here.then_some(&options.root);
         let release = recording.and_then(|recording| recording.release);
         let release = release.unwrap_or_else(|| load::release(&options.root));
@@ -202,6 +204,22 @@ impl KernelView {
         };
         let (anchors, symbols) = (&ready.anchors, &ready.symbols);
         Ok(Sought { options, release, build_id, anchors, symbols })
+    }
+
+    /// Whether the symbols in use are surely the running kernel's: lines of
+    /// that one are no other's.
+    fn is_of_running(&mut self, options: &Options, objects: &mut Objects) -> bool {
+        match &options.kernel {
+            KernelSource::Running => true,
+            KernelSource::None | KernelSource::File { offset: KernelOffset::Given(_), .. } => false,
+            // It was compared, unless it is of another boot.
+            KernelSource::File { offset: KernelOffset::Detect, .. } => {
+                let running = load::running(&options.root).anchor;
+                let ready = self.ready(options, objects);
+                running.is_some()
+                    && ready.is_ok_and(|ready| ready.anchors.first() == running.as_ref())
+            }
+        }
     }
 
     /// What lies in the running kernel where the recorded one had the same.
