@@ -39,7 +39,8 @@ impl Sought<'_> {
         let root = &self.options.root;
         if let Some(path) = &self.options.vmlinux {
             // Not below the root: it was named here.
-            return self.open_image(path, &self.outside());
+            let path = std::path::absolute(path).map_err(|why| damaged(path, &why.to_string()))?;
+            return self.open_image(&path, &self.outside());
         }
         let release = &self.release;
         let mut places = vec![
