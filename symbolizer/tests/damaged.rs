@@ -18,15 +18,20 @@ impl Random {
     }
 }
 
-/// Asks for every edge and for what lies about the whole file.
+/// Asks for every edge, and that nothing changes between two: an index on
+/// disk has what lies at the edges alone.
 fn ask(bytes: &[u8]) -> usize {
     let Ok(file) = DebugFile::parse(bytes) else { return 0 };
     let mut edges = vec![0, u64::MAX];
     file.edges(|edge| edges.push(edge));
     edges.sort_unstable();
     edges.dedup();
-    let answers = edges.iter().take(1000).map(|&edge| file.frames(edge));
+    let answers: Vec<_> = edges.iter().take(1000).map(|&edge| file.frames(edge)).collect();
+    for (answer, pair) in answers.iter().zip(edges.windows(2)) {
+        assert_eq!(file.frames(pair[1] - 1), *answer, "within {:#x}..{:#x}", pair[0], pair[1]);
+    }
     answers
+        .iter()
         .inspect(|answer| assert!(answer.frames.len() <= 257))
         .filter(|answer| answer.frames.iter().any(|frame| frame.source.is_some()))
         .count()
@@ -40,7 +45,7 @@ fn damaged_debug_info_answers_or_says_why() {
     let mut files = 0;
     for file in std::fs::read_dir(corpus).unwrap() {
         let sound = std::fs::read(file.unwrap().path()).unwrap();
-        assert!(ask(&sound) > 5, "a sound file has lines");
+        assert!(ask(&sound) > 0, "a file of the corpus has lines");
         files += 1;
         for _ in 0..rounds {
             let mut bytes = sound.clone();

@@ -136,10 +136,9 @@ impl Debug {
         let units = index.units(&dwarf);
         index.edges().iter().copied().for_each(&mut *tell);
         for offset in units {
-            let unit = self.units.get(&dwarf, &mut self.splits, offset);
             // A unit that cannot be read answers the same all over.
-            if let Ok(edges) = unit.and_then(|unit| unit.edges(&dwarf)) {
-                edges.into_iter().for_each(&mut *tell);
+            if let Ok(unit) = self.units.get(&dwarf, &mut self.splits, offset) {
+                unit.edges(&dwarf).into_iter().for_each(&mut *tell);
             }
         }
     }
