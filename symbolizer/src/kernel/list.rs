@@ -190,6 +190,38 @@ fn narrow(offset: usize) -> u32 {
 
 /// Address, type letter, and where the name starts.
 fn split(line: &[u8]) -> Option<(u64, u8, usize)> {
+    let (address, digits) = match line.first_chunk().and_then(sixteen_digits) {
+        Some(address) => (address, 16),
+        None => any_digits(line),
+    };
+    let [b' ', kind, b' ', ..] = *line.get(digits..)? else { return None };
+    ((1..=16).contains(&digits) && kind.is_ascii_graphic()).then_some((address, kind, digits + 3))
+}
+
+/// Sixteen digits, the letters small, as the kernel and nm print them.
+fn sixteen_digits(text: &[u8; 16]) -> Option<u64> {
+    const EACH: u128 = u128::MAX / 0xff;
+    let text = u128::from_be_bytes(*text);
+    // One bit in each byte that is at least `byte`, of bytes below 128.
+    let at_least = |byte: u8| ((text + EACH * u128::from(0x80 - byte)) >> 7) & EACH;
+    if text & (0x80 * EACH) != 0 {
+        return None;
+    }
+    let is_digit = at_least(b'0') & !at_least(b'9' + 1);
+    let is_letter = at_least(b'a') & !at_least(b'f' + 1);
+    if is_digit | is_letter != EACH {
+        return None;
+    }
+    let digits = (text & (0x0f * EACH)) + 9 * is_letter;
+    // Two of them side by side, then two of those, until all are.
+    let pairs = (digits | digits >> 4) & (u128::MAX / 0xffff * 0xff);
+    let fours = (pairs | pairs >> 8) & (u128::MAX / 0xffff_ffff * 0xffff);
+    let eights = (fours | fours >> 16) & (u128::MAX / 0xffff_ffff_ffff_ffff * 0xffff_ffff);
+    u64::try_from((eights | eights >> 32) & u128::from(u64::MAX)).ok()
+}
+
+/// Digits up to what is none, and how many there are.
+fn any_digits(line: &[u8]) -> (u64, usize) {
     let mut address = 0_u64;
     let mut digits = 0;
     for &byte in line {
@@ -202,14 +234,15 @@ fn split(line: &[u8]) -> Option<(u64, u8, usize)> {
         address = address << 4 | u64::from(digit);
         digits += 1;
     }
-    let [b' ', kind, b' ', ..] = *line.get(digits..)? else { return None };
-    ((1..=16).contains(&digits) && kind.is_ascii_graphic()).then_some((address, kind, digits + 3))
+    (address, digits)
 }
 
 /// Length of the name, and where the module's name is if there is one.
 fn split_module(text: &[u8]) -> (usize, Option<std::ops::Range<usize>>) {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
-    let length = text.iter().position(blank).unwrap_or(text.len());
+    let Some(length) = memchr::memchr3(b' ', b'\t', b'\r', text) else {
+        return (text.len(), None);
+    };
     let rest = &text[length..];
     let start = rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
     let end = rest.iter().rposition(|byte| !blank(byte)).map_or(start, |last| last + 1);

@@ -165,6 +165,8 @@ impl KernelSymbols {
             rest: Vec::new(),
             runs: Vec::new(),
         };
+        table.starts.reserve(sorted.len());
+        table.rest.reserve(sorted.len());
         let mut groups = sorted.chunk_by(|a, b| a.address == b.address).peekable();
         while let Some(group) = groups.next() {
             let Some(chosen) = choose(&table.list, group) else { continue };

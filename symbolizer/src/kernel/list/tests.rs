@@ -82,3 +82,16 @@ fn more_modules_than_numbers() {
     let text: String = (0..200_000).map(|n| format!("1 t a [m{}]\n", n % 60_000)).collect();
     assert_eq!(parse(&text).unwrap().modules.len(), 60_000);
 }
+
+proptest::proptest! {
+    #[test]
+    fn sixteen_digits_at_once_are_those_one_by_one(number: u64, at in 0_usize..16, byte: u8) {
+        let mut text: [u8; 16] = format!("{number:016x}").into_bytes().try_into().unwrap();
+        proptest::prop_assert_eq!(sixteen_digits(&text), Some(number));
+        text[at] = byte;
+        // Large letters go the other way.
+        let is_small = matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let expected = is_small.then(|| any_digits(&text).0);
+        proptest::prop_assert_eq!(sixteen_digits(&text), expected);
+    }
+}
