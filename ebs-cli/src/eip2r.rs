@@ -4,8 +4,9 @@
 //! whole lines, a regular file into `pieces` for `threads`; `line` finds the
 //! number in each, `sys` two at a time; `names` knows the routines, `direct`
 //! those of the kernel without a search. `listing` prints a line for each
-//! line, put together by `answers`; `histogram` counts, by address in
-//! `counts`, by routine in a `tally`. `names` asks the `machine` or, for one
+//! line: `answers` puts it on a `page`, from `texts` that all threads share,
+//! or by asking; `histogram` counts, by address in `counts`, by routine in a
+//! `tally`. `names` asks the `machine` or, for one
 //! ELF file, `file_symbols`; `frames` asks a `line_source` for lines, and
 //! `shown_frames` is how they look.
 
@@ -24,12 +25,14 @@ mod listing;
 mod machine;
 mod names;
 mod output;
+mod page;
 mod pieces;
 mod run;
 mod shown_frames;
 #[allow(unsafe_code, reason = "instructions that not every processor has")]
 mod sys;
 mod tally;
+mod texts;
 mod threads;
 
 pub use arguments::command;

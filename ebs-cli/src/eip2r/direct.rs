@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 /// A byte of the table stands for this many bytes of text.
-const GRANULE: u64 = 16;
+pub(super) const GRANULE: u64 = 16;
 /// Numbers begin anew for each of this many bytes of text.
 const BLOCK: u64 = 1024;
+const GRANULES_IN_BLOCK: usize = 64;
 /// Routines further apart than this get tables of their own.
 const GAP: u64 = 1 << 20;
 /// Text that gets tables: they are a sixteenth of it.
@@ -13,8 +14,8 @@ const MOST_TEXT: u64 = 512 << 20;
 /// In a byte of the table: a stretch begins within the granule, or there are
 /// more in its block than the other bits can say.
 const SEARCH: u8 = 0x80;
-/// In place of a stretch: the address is in none.
-pub(super) const NOWHERE: u32 = u32::MAX;
+/// In place of a routine's number: a gap.
+const NO_ROUTINE: u32 = u32::MAX;
 
 /// Where the kernel's routines lie, and the gaps between them: stretches,
 /// numbered in address order. What is nowhere near them has no number.
@@ -22,8 +23,9 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 pub(super) struct Direct {
     /// First addresses of the stretches.
     starts: Vec<u64>,
-    /// Which of them are gaps.
-    gaps: Vec<bool>,
+    /// Their routines.
+    routines: Vec<u32>,
+    /// The one with most routines first.
     tables: Vec<Table>,
 }
 
@@ -40,37 +42,39 @@ struct Table {
     own: Range<u32>,
 }
 
+/// A routine's number, and its first address and first one beyond.
+type Routine = (u32, Range<u64>);
+
 impl Direct {
     /// `routines`: first addresses and first ones beyond, in order, none
-    /// over another; those that are not so are left out.
+    /// over another; those that are not so are left out. Numbers are those of
+    /// the order in which they come.
     pub(super) fn new(routines: impl Iterator<Item = Range<u64>>) -> Direct {
         let mut at = 0;
-        let in_order = routines.filter(|routine| {
-            let is_next = routine.start >= at && routine.start < routine.end;
-            at = if is_next { routine.end } else { at };
-            is_next
-        });
-        let mut clusters: Vec<Vec<Range<u64>>> = Vec::new();
-        for routine in in_order {
-            match clusters.last_mut() {
-                Some(last) if last.last().is_some_and(|last| routine.start - last.end < GAP) => {
-                    last.push(routine);
-                }
-                _ => clusters.push(vec![routine]),
-            }
-        }
+        let in_order: Vec<Routine> = (0..NO_ROUTINE)
+            .zip(routines)
+            .filter(|(_, routine)| {
+                let is_next = routine.start >= at && routine.start < routine.end;
+                at = if is_next { routine.end } else { at };
+                is_next
+            })
+            .collect();
+        let is_near = |one: &Routine, next: &Routine| next.1.start - one.1.end < GAP;
+        let mut clusters: Vec<&[Routine]> = in_order.chunk_by(is_near).collect();
         // Where most routines are, most addresses will be.
         clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.len()));
         let mut direct = Direct::default();
+        direct.starts.reserve(in_order.len());
+        direct.routines.reserve(in_order.len());
         let mut left = MOST_TEXT;
         for cluster in clusters {
-            direct.add(&cluster, &mut left);
+            direct.add(cluster, &mut left);
         }
         direct
     }
 
-    fn add(&mut self, cluster: &[Range<u64>], left: &mut u64) {
-        let (Some(from), Some(to)) = (cluster.first(), cluster.last()) else { return };
+    fn add(&mut self, cluster: &[Routine], left: &mut u64) {
+        let (Some((_, from)), Some((_, to))) = (cluster.first(), cluster.last()) else { return };
         let first = from.start & !(BLOCK - 1);
         let Some(end) = to.end.checked_next_multiple_of(BLOCK) else { return };
         let (span, begun) = (end - first, self.starts.len());
@@ -81,57 +85,29 @@ impl Direct {
         }
         *left = rest;
         let mut at = first;
-        for routine in cluster {
+        for (number, routine) in cluster {
             if at < routine.start {
-                self.push(at, true);
+                self.push(at, NO_ROUTINE);
             }
-            self.push(routine.start, false);
+            self.push(routine.start, *number);
             at = routine.end;
         }
         if at < end {
-            self.push(at, true);
+            self.push(at, NO_ROUTINE);
         }
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let own = number(begun)..number(self.starts.len());
         self.tables.push(Table::new(first, span, (&self.starts[begun..], own)));
     }
 
-    fn push(&mut self, start: u64, is_gap: bool) {
+    fn push(&mut self, start: u64, routine: u32) {
         self.starts.push(start);
-        self.gaps.push(is_gap);
+        self.routines.push(routine);
     }
 
-    /// The stretches that hold addresses, [`NOWHERE`] for those without one.
-    /// As many are looked up as both slices have.
-    ///
-    /// In two passes: in the first no address waits for another, so that the
-    /// processor has many reads of the table under way.
-    pub(super) fn find_all(&self, addresses: &[u64], stretches: &mut [u32], left: &mut Vec<u32>) {
-        left.clear();
-        let Some(table) = self.tables.first() else { return stretches.fill(NOWHERE) };
-        left.resize(addresses.len(), 0);
-        let mut rare = 0;
-        let (first, span) = (table.first, table.span);
-        let (granules, blocks) = (&table.granules[..], &table.blocks[..]);
-        for (number, (&address, stretch)) in (0..).zip(addresses.iter().zip(&mut *stretches)) {
-            let offset = address.wrapping_sub(first);
-            let offset = if offset < span { offset } else { u64::MAX };
-            let granule = at(granules, offset / GRANULE).unwrap_or(SEARCH);
-            let block = at(blocks, offset / BLOCK).unwrap_or(0);
-            *stretch = block.wrapping_add(u32::from(granule & (SEARCH - 1)));
-            // Without a branch, which would be guessed wrong.
-            left[rare] = number;
-            rare += usize::from(granule >> 7);
-        }
-        for &number in &left[..rare] {
-            let number = number as usize;
-            stretches[number] = self.find(addresses[number]).unwrap_or(NOWHERE);
-        }
-    }
-
-    /// Whether a stretch is a gap between routines.
-    pub(super) fn is_gap(&self, stretch: u32) -> bool {
-        self.gaps[stretch as usize]
+    /// The routine of a stretch; none of a gap between routines.
+    pub(super) fn routine(&self, stretch: u32) -> Option<u32> {
+        Some(self.routines[stretch as usize]).filter(|&routine| routine != NO_ROUTINE)
     }
 
     /// The stretch that holds an address.
@@ -155,6 +131,13 @@ impl Direct {
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
+
+    /// Of the stretch of memory with most routines: its first address, and of
+    /// each granule whether it is all of one stretch.
+    pub(super) fn granules(&self) -> Option<(u64, impl Iterator<Item = bool> + '_)> {
+        let table = self.tables.first()?;
+        Some((table.first, table.granules.iter().map(|granule| granule & SEARCH == 0)))
+    }
 }
 
 #[inline]
@@ -167,24 +150,34 @@ impl Table {
         let count = |bytes: u64| usize::try_from(span / bytes).unwrap_or(0);
         let mut granules = vec![0; count(GRANULE)];
         let mut blocks = Vec::with_capacity(count(BLOCK));
-        let mut begun = 0_usize;
-        let per_block = usize::try_from(BLOCK / GRANULE).unwrap_or(1);
-        let mut granule_start = first;
-        for block in granules.chunks_mut(per_block) {
-            let before = begun;
+        // In a byte: so many stretches have begun.
+        let told = |begun: usize| match u8::try_from(begun) {
+            Ok(begun) if begun < SEARCH => begun,
+            _ => SEARCH | (SEARCH - 1),
+        };
+        let (mut begun, mut block_start) = (0, first);
+        for block in granules.as_chunks_mut::<GRANULES_IN_BLOCK>().0 {
             // Of the very first block none is before: it wraps to its start.
-            let below = own.start.wrapping_add(u32::try_from(before).unwrap_or(0)).wrapping_sub(1);
-            blocks.push(below);
-            for granule in block {
-                begun += usize::from(starts.get(begun).is_some_and(|&at| at == granule_start));
-                let known = u8::try_from(begun - before).unwrap_or(u8::MAX);
-                let within = starts[begun..].iter();
-                let within = within.take_while(|&&at| at - granule_start < GRANULE).count();
-                let search = if within > 0 || known >= SEARCH { SEARCH } else { 0 };
-                *granule = known.min(SEARCH - 1) | search;
-                begun += within;
-                granule_start += GRANULE;
+            blocks.push(own.start.wrapping_add(narrow(begun)).wrapping_sub(1));
+            let (mut within, mut filled) = (0, 0);
+            while let Some(&start) = starts.get(begun + within)
+                && start - block_start < BLOCK
+            {
+                let offset = start - block_start;
+                let granule = usize::try_from(offset / GRANULE).unwrap_or(0);
+                let is_inside = !offset.is_multiple_of(GRANULE);
+                // Those up to it; more may begin in the same one.
+                let until = filled.max(granule + usize::from(is_inside));
+                block[filled..until].fill(told(within));
+                if is_inside {
+                    block[granule] |= SEARCH;
+                }
+                filled = until;
+                within += 1;
             }
+            block[filled..].fill(told(within));
+            begun += within;
+            block_start += BLOCK;
         }
         Table { first, span, granules, blocks, own }
     }
@@ -203,6 +196,11 @@ impl Table {
         }
         Some(found)
     }
+}
+
+/// There are fewer than 2^32 of everything.
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -237,17 +235,18 @@ mod tests {
             let edges = routines.iter().flat_map(|routine| [routine.start, routine.end]);
             let around = edges.flat_map(|edge| [edge.saturating_sub(1), edge, edge.saturating_add(1)]);
             let all: Vec<u64> = around.chain(probes).collect();
-            let (mut stretches, mut left) = (vec![0; all.len()], Vec::new());
-            direct.find_all(&all, &mut stretches, &mut left);
-            for (address, stretch) in all.into_iter().zip(stretches) {
-                prop_assert_eq!(direct.find(address), Some(stretch).filter(|&stretch| stretch != NOWHERE));
+            for address in all {
                 let found = start(&direct, address);
                 match slowly(&routines, address) {
                     // What reaches the last address of all has no table.
-                    Some(start) if found.is_some() => prop_assert_eq!(found, Some(start)),
+                    Some(start) if found.is_some() => {
+                        prop_assert_eq!(found, Some(start));
+                        let routine = direct.find(address).and_then(|stretch| direct.routine(stretch));
+                        prop_assert_eq!(routine.map(|number| routines[number as usize].start), Some(start));
+                    }
                     Some(_) => prop_assert!(at > u64::MAX - BLOCK),
                     // A gap has a number of its own, or none.
-                    None => prop_assert!(direct.find(address).is_none_or(|gap| direct.is_gap(gap)) && found.is_none_or(|start| slowly(&routines, start).is_none())),
+                    None => prop_assert!(direct.find(address).is_none_or(|gap| direct.routine(gap).is_none()) && found.is_none_or(|start| slowly(&routines, start).is_none())),
                 }
             }
         }

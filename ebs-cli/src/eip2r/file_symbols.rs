@@ -39,6 +39,14 @@ impl FileSymbols {
         self.symbols.stretches()
     }
 
+    /// Appends the name of the routine that holds an address; gives its first
+    /// address.
+    pub(super) fn push_routine(&self, out: &mut Vec<u8>, address: u64) -> u64 {
+        let Some(routine) = self.symbols.find(address) else { return address };
+        out.extend_from_slice(routine.name.as_bytes());
+        routine.start
+    }
+
     pub(super) fn resolve(&self, address: u64) -> Resolution<'_> {
         let object = || self.shown.clone();
         match (self.symbols.find(address), &self.extent) {

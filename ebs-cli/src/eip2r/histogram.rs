@@ -10,7 +10,8 @@ use super::names::{NameId, Names};
 use super::output::{Output, push_address, push_count};
 use super::pieces::Pieces;
 use super::run::Format;
-use super::tally::Tally;
+use super::tally::{Sums, Tally};
+use super::texts::WORTHWHILE;
 use super::threads::each_piece;
 use anyhow::Context;
 use rustc_hash::FxHashMap;
@@ -24,14 +25,23 @@ const BATCH: usize = 1024;
 /// Bytes that a thread takes at a time.
 const PIECE: u64 = 4 << 20;
 
+/// What is counted; in the order in which equal counts are shown.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Shown {
+    Name(NameId),
+    /// A routine by its number: its name is asked for when it is printed, as
+    /// there may be a hundred thousand.
+    Routine(u32),
+    /// Addresses without a routine, all together.
+    Nameless(NameId),
+}
+
 /// A line of output.
 struct Row {
     count: u64,
-    /// Address, or a routine's first; none for addresses without a routine.
-    address: Option<u64>,
-    /// None: what the address has, which is asked for when it is printed.
-    name: Option<NameId>,
-    offset: Option<u64>,
+    /// An address, or a routine's first.
+    address: u64,
+    shown: Shown,
 }
 
 /// Reads everything, prints the histogram.
@@ -48,26 +58,38 @@ pub(super) fn print(
             (by_address(counts, names), bad)
         }
         By::Routine => {
-            let direct = names.direct();
-            let (tally, bad) = tally(input, &direct, format)?;
-            (by_routine(&tally, &direct, names), bad)
+            let is_long = input
+                .metadata()
+                .map_or(true, |metadata| !metadata.is_file() || metadata.len() >= WORTHWHILE);
+            let direct = if is_long { names.direct() } else { Direct::default() };
+            let (sums, bad) = tally(input, &direct, format)?;
+            (by_routine(&sums, &direct, names), bad)
         }
     };
-    rows.sort_unstable_by_key(|row| (Reverse(row.count), row.address, row.name));
-    for row in rows {
-        push_count(&mut output.buffer, row.count);
+    rows.sort_unstable_by_key(|row| {
+        let is_nameless = matches!(row.shown, Shown::Nameless(_));
+        (Reverse(row.count), !is_nameless, row.address, row.shown)
+    });
+    for Row { count, address, shown } in rows {
+        push_count(&mut output.buffer, count);
         output.buffer.push(b' ');
-        match row.address {
-            Some(address) => push_address(&mut output.buffer, address),
-            None => output.buffer.extend_from_slice(b"               -"),
+        match shown {
+            Shown::Nameless(_) => output.buffer.extend_from_slice(b"               -"),
+            _ => push_address(&mut output.buffer, address),
         }
         output.buffer.push(b' ');
-        match (row.name, row.address) {
-            (Some(name), _) => output.buffer.extend_from_slice(names.text(name).as_bytes()),
-            (None, Some(address)) => names.push_name(&mut output.buffer, address),
-            (None, None) => {}
+        match shown {
+            Shown::Name(name) | Shown::Nameless(name) => {
+                output.buffer.extend_from_slice(names.text(name).as_bytes());
+            }
+            Shown::Routine(routine) => {
+                names.push_routine(&mut output.buffer, routine, address);
+            }
         }
-        if let Some(offset) = row.offset.filter(|_| format.offset) {
+        if format.offset
+            && by == By::Address
+            && let Some(offset) = names.look_up(address).offset
+        {
             write!(output.buffer, "+{offset:#x}")?;
         }
         output.buffer.push(b'\n');
@@ -77,15 +99,13 @@ pub(super) fn print(
 }
 
 /// Counts by routine, on several threads where the input is a regular file.
-fn tally<'a>(
-    input: &File,
-    direct: &'a Direct,
-    format: Format,
-) -> anyhow::Result<(Tally<'a>, BadLines)> {
+fn tally(input: &File, direct: &Direct, format: Format) -> anyhow::Result<(Sums, BadLines)> {
+    let mut sums = Sums::default();
     let Some(pieces) = Pieces::of(input, PIECE).context("cannot read the input")? else {
         let mut tally = Tally::new(direct);
         let bad = count(Input::new(input), format.position, |batch| tally.add_all(batch))?;
-        return Ok((tally, bad));
+        tally.add_to(&mut sums);
+        return Ok((sums, bad));
     };
     let own = || (Tally::new(direct), Vec::new());
     let states = each_piece(&pieces, format.threads, own, |(tally, bad), index, piece| {
@@ -93,12 +113,12 @@ fn tally<'a>(
         bad.push((index, count(input, format.position, |batch| tally.add_all(batch))?));
         Ok(())
     })?;
-    let (mut sum, mut bad) = own();
+    let mut bad = Vec::new();
     for (tally, of_pieces) in states {
-        sum.merge(tally);
+        tally.add_to(&mut sums);
         bad.extend(of_pieces);
     }
-    Ok((sum, BadLines::of_pieces(bad)))
+    Ok((sums, BadLines::of_pieces(bad)))
 }
 
 /// Hands all addresses on, many at a time.
@@ -135,30 +155,30 @@ fn count(
 fn by_address(counts: Counts, names: &mut Names) -> Vec<Row> {
     let sorted = counts.into_sorted();
     let row = |(address, count)| {
-        let named = names.find(address, count);
-        Row { count, address: Some(address), name: Some(named.name), offset: named.offset }
+        let shown = Shown::Name(names.find(address, count).name);
+        Row { count, address, shown }
     };
     sorted.into_iter().map(row).collect()
 }
 
-fn by_routine(tally: &Tally<'_>, direct: &Direct, names: &mut Names) -> Vec<Row> {
-    let mut routines: FxHashMap<NameId, u64> = FxHashMap::default();
-    let mut rows = Vec::with_capacity(tally.stretches().count());
-    for (stretch, count) in tally.stretches() {
-        let start = direct.start(stretch);
-        if names.is_flat() && !direct.is_gap(stretch) {
-            // There may be a hundred thousand: their names are not kept.
-            rows.push(Row { count, address: Some(start), name: None, offset: None });
-        } else {
-            *routines.entry(names.find(start, count).name).or_default() += count;
+fn by_routine(sums: &Sums, direct: &Direct, names: &mut Names) -> Vec<Row> {
+    let mut others: FxHashMap<NameId, u64> = FxHashMap::default();
+    let mut rows = Vec::with_capacity(sums.stretches().count());
+    for (stretch, count) in sums.stretches() {
+        let address = direct.start(stretch);
+        match direct.routine(stretch) {
+            Some(routine) if names.is_flat() => {
+                rows.push(Row { count, address, shown: Shown::Routine(routine) });
+            }
+            _ => *others.entry(names.find(address, count).name).or_default() += count,
         }
     }
-    for (address, count) in tally.elsewhere() {
-        *routines.entry(names.find(address, count).name).or_default() += count;
+    for (&address, &count) in &sums.elsewhere {
+        *others.entry(names.find(address, count).name).or_default() += count;
     }
-    rows.extend(routines.into_iter().map(|(name, count)| {
-        let address = names.start(name);
-        Row { count, address, name: Some(name), offset: None }
+    rows.extend(others.into_iter().map(|(name, count)| match names.start(name) {
+        Some(address) => Row { count, address, shown: Shown::Name(name) },
+        None => Row { count, address: 0, shown: Shown::Nameless(name) },
     }));
     rows
 }

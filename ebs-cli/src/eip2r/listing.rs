@@ -6,8 +6,10 @@ use super::input::Input;
 use super::line::{Line, Lines};
 use super::names::Names;
 use super::output::Output;
+use super::page::Page;
 use super::pieces::{Piece, Pieces};
 use super::run::Format;
+use super::texts::{Texts, WORTHWHILE};
 use super::threads::{Turns, each_piece};
 use anyhow::Context;
 use std::fs::File;
@@ -34,29 +36,31 @@ pub(super) fn print(
     names: &mut Names,
     format: Format,
 ) -> anyhow::Result<BadLines> {
-    let direct = names.direct();
-    let names = Mutex::new(names);
-    let own = || Thread {
-        answers: Answers::new(&direct, &names, format.offset),
-        position: format.position,
-        out: Vec::new(),
-        bad: Vec::new(),
-    };
-    let Some(pieces) = Pieces::of(input, PIECE).context("cannot read the input")? else {
-        let mut thread = own();
-        let bad = thread.list(Input::new(input), |out| write(output, out))?;
-        thread.answers.report();
-        return Ok(bad);
-    };
-    let turns = Turns::new(output);
-    let threads = each_piece(&pieces, format.threads, own, |thread, index, piece| {
-        let done = thread.list_piece(index, piece, |out| match out.len() < MOST_WAITING {
+    match Pieces::of(input, PIECE).context("cannot read the input")? {
+        Some(pieces) => print_pieces(&pieces, output, names, format),
+        None => print_stream(Input::new(input), output, names, format),
+    }
+}
+
+/// A regular file, on several threads.
+fn print_pieces(
+    pieces: &Pieces<'_>,
+    output: &mut Output,
+    names: &mut Names,
+    format: Format,
+) -> anyhow::Result<BadLines> {
+    let is_long = pieces.bytes() >= WORTHWHILE;
+    let texts = if is_long { Texts::of(names) } else { Texts::default() };
+    let (names, turns) = (Mutex::new(names), Turns::new(output));
+    let own = || Thread::new(&texts, &names, format);
+    let threads = each_piece(pieces, format.threads, own, |thread, index, piece| {
+        let done = thread.list_piece(index, piece, |page| match page.len() < MOST_WAITING {
             true => Ok(()),
-            false => turns.begin(index, |output| write(output, out)),
+            false => turns.begin(index, |output| write(output, page)),
         });
-        let mut out = mem::take(&mut thread.out);
-        turns.take(index, |output| done.and_then(|()| write(output, &mut out)))?;
-        thread.out = out;
+        let mut page = mem::take(&mut thread.page);
+        turns.take(index, |output| done.and_then(|()| write(output, &mut page)))?;
+        thread.page = page;
         Ok(())
     })?;
     let mut bad = Vec::new();
@@ -67,9 +71,31 @@ pub(super) fn print(
     Ok(BadLines::of_pieces(bad))
 }
 
-fn write(output: &mut Output, out: &mut Vec<u8>) -> anyhow::Result<()> {
-    let done = output.write(out).context("cannot write the output");
-    out.clear();
+/// A pipe: how much will come is not known before it has come.
+fn print_stream(
+    mut input: Input<&File>,
+    output: &mut Output,
+    names: &mut Names,
+    format: Format,
+) -> anyhow::Result<BadLines> {
+    let mut bad = Vec::new();
+    for (index, most) in [(0, WORTHWHILE), (1, u64::MAX)] {
+        let texts = if index == 0 { Texts::default() } else { Texts::of(names) };
+        let names = Mutex::new(&mut *names);
+        let mut thread = Thread::new(&texts, &names, format);
+        let (part, is_all) = thread.list(&mut input, most, |page| write(output, page))?;
+        bad.push((index, part));
+        thread.answers.report();
+        if is_all {
+            break;
+        }
+    }
+    Ok(BadLines::of_pieces(bad))
+}
+
+fn write(output: &mut Output, page: &mut Page) -> anyhow::Result<()> {
+    let done = output.write(page.text()).context("cannot write the output");
+    page.clear();
     done
 }
 
@@ -77,43 +103,49 @@ fn write(output: &mut Output, out: &mut Vec<u8>) -> anyhow::Result<()> {
 struct Thread<'a> {
     answers: Answers<'a>,
     position: usize,
-    out: Vec<u8>,
+    page: Page,
     bad: Vec<(u64, BadLines)>,
 }
 
-impl Thread<'_> {
-    /// Puts the output of a piece into `out`.
+impl<'a> Thread<'a> {
+    fn new(texts: &'a Texts, names: &'a Mutex<&'a mut Names>, format: Format) -> Thread<'a> {
+        let answers = Answers::new(texts, names, format.offset);
+        Thread { answers, position: format.position, page: Page::default(), bad: Vec::new() }
+    }
+
+    /// Puts the output of a piece into `page`.
     fn list_piece(
         &mut self,
         index: u64,
         piece: io::Result<Piece<'_>>,
-        settle: impl FnMut(&mut Vec<u8>) -> anyhow::Result<()>,
+        settle: impl FnMut(&mut Page) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let input = Input::new(piece.context("cannot read the input")?);
-        let bad = self.list(input, settle)?;
+        let mut input = Input::new(piece.context("cannot read the input")?);
+        let (bad, _) = self.list(&mut input, u64::MAX, settle)?;
         self.bad.push((index, bad));
         Ok(())
     }
 
-    /// Puts the output into `out`, and lets `settle` write once enough has
-    /// come together, and at the end.
+    /// Puts the output into `page`, and lets `settle` write once enough has
+    /// come together, and at the end. After `most` bytes it is enough; gives
+    /// whether that was all.
     fn list(
         &mut self,
-        mut input: Input<impl Read>,
-        mut settle: impl FnMut(&mut Vec<u8>) -> anyhow::Result<()>,
-    ) -> anyhow::Result<BadLines> {
-        let mut bad = BadLines::default();
-        let mut batch = [0; BATCH];
+        input: &mut Input<impl Read>,
+        most: u64,
+        mut settle: impl FnMut(&mut Page) -> anyhow::Result<()>,
+    ) -> anyhow::Result<(BadLines, bool)> {
+        let (mut bad, mut batch) = (BadLines::default(), [0; BATCH]);
+        let (mut bytes, mut is_all) = (0, true);
         while let Some(block) = input.next_block().context("cannot read the input")? {
+            bytes += block.len() as u64;
             let mut lines = Lines::new(block, self.position);
             loop {
                 let plain = lines.plain(&mut batch);
                 bad.good(plain);
-                for &address in &batch[..plain] {
-                    self.answers.push(&mut self.out, address);
-                }
-                if self.out.len() >= WRITTEN {
-                    settle(&mut self.out)?;
+                self.answers.push_all(&mut self.page, &batch[..plain]);
+                if self.page.len() >= WRITTEN {
+                    settle(&mut self.page)?;
                 }
                 if plain == batch.len() {
                     continue;
@@ -122,21 +154,25 @@ impl Thread<'_> {
                     None => break,
                     Some(Line::Address(address)) => {
                         bad.good(1);
-                        self.answers.push(&mut self.out, address);
+                        self.answers.push_all(&mut self.page, &[address]);
                     }
                     Some(Line::Comment(line)) => {
                         bad.good(1);
-                        self.out.extend_from_slice(line);
-                        self.out.push(b'\n');
+                        self.page.push(line);
+                        self.page.push(b"\n");
                     }
                     Some(Line::Bad(line)) => {
                         bad.bad(line);
-                        self.out.extend_from_slice(NO_NUMBER);
+                        self.page.push(NO_NUMBER);
                     }
                 }
             }
+            if bytes >= most {
+                is_all = false;
+                break;
+            }
         }
-        settle(&mut self.out)?;
-        Ok(bad)
+        settle(&mut self.page)?;
+        Ok((bad, is_all))
     }
 }

@@ -5,7 +5,6 @@ use super::direct::Direct;
 use crate::debuginfod;
 use anyhow::{Context, bail};
 use record::{CpuMode, Pid, Time};
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -72,18 +71,24 @@ impl Machine {
         &self.dense
     }
 
-    /// The kernel's routines where addresses are surely its.
+    /// The kernel's routines where addresses are surely its; of each that is
+    /// not, nothing.
     pub(super) fn direct(&mut self) -> Direct {
         let Ok(symbols) = self.symbolizer.kernel_symbols() else { return Direct::default() };
         let routines = (0..symbols.len()).map(|index| symbols.routine(index));
-        let routines = routines.map(|routine| routine.start..routine.end);
-        Direct::new(routines.filter(|routine| routine.start >= UPPER_HALF))
+        let range = |start, end| if start >= UPPER_HALF { start..end } else { 0..0 };
+        Direct::new(routines.map(|routine| range(routine.start, routine.end)))
     }
 
-    /// The name of the kernel's routine that holds an address.
-    pub(super) fn kernel_name(&mut self, address: u64) -> Option<Cow<'_, str>> {
-        let symbols = self.symbolizer.kernel_symbols().ok()?;
-        symbols.find(address).map(|routine| String::from_utf8_lossy(routine.name))
+    /// Appends the name of the kernel's routine of that number.
+    pub(super) fn push_routine(&mut self, out: &mut Vec<u8>, number: u32) {
+        if let Ok(symbols) = self.symbolizer.kernel_symbols() {
+            let name = symbols.routine(number as usize).name;
+            match std::str::from_utf8(name) {
+                Ok(_) => out.extend_from_slice(name),
+                Err(_) => out.extend_from_slice(String::from_utf8_lossy(name).as_bytes()),
+            }
+        }
     }
 
     pub(super) fn is_kernel(&self, address: u64) -> bool {

@@ -94,15 +94,16 @@ impl Names {
         matches!(self.source, Source::Machine(_))
     }
 
-    /// Appends the name of a routine that was found before.
-    pub(super) fn push_name(&mut self, out: &mut Vec<u8>, address: u64) {
-        if let Source::Machine(machine) = &mut self.source
-            && let Some(name) = machine.kernel_name(address)
-        {
-            return out.extend_from_slice(name.as_bytes());
+    /// Appends the name of a routine of [`Names::direct`], of which `address`
+    /// is one; gives its first address.
+    pub(super) fn push_routine(&mut self, out: &mut Vec<u8>, routine: u32, address: u64) -> u64 {
+        match &mut self.source {
+            Source::Machine(machine) => {
+                machine.push_routine(out, routine);
+                address
+            }
+            Source::File(symbols) => symbols.push_routine(out, address),
         }
-        let name = self.look_up(address).name;
-        out.extend_from_slice(self.text(name).as_bytes());
     }
 
     /// The routine of an address that came `count` times.

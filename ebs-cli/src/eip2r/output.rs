@@ -65,8 +65,13 @@ impl Output {
 }
 
 /// Appends a number as 16 hexadecimal digits.
-#[inline]
 pub(super) fn push_address(out: &mut Vec<u8>, address: u64) {
+    out.extend_from_slice(&hex_digits(address));
+}
+
+/// A number as 16 hexadecimal digits.
+#[inline]
+pub(super) fn hex_digits(number: u64) -> [u8; 16] {
     // Each step spreads the digits over twice the room, until each has a byte.
     let digits = |half: u32| {
         let wide = u64::from(half);
@@ -74,11 +79,10 @@ pub(super) fn push_address(out: &mut Vec<u8>, address: u64) {
         let wide = (wide | wide << 8) & 0x00ff_00ff_00ff_00ff;
         let wide = (wide | wide << 4) & 0x0f0f_0f0f_0f0f_0f0f;
         let letters = (wide + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
-        (wide + 0x3030_3030_3030_3030 + letters * u64::from(b'a' - b'0' - 10)).to_be_bytes()
+        wide + 0x3030_3030_3030_3030 + letters * u64::from(b'a' - b'0' - 10)
     };
-    let [high, low] = halves(address);
-    out.extend_from_slice(&digits(high));
-    out.extend_from_slice(&digits(low));
+    let [high, low] = halves(number);
+    (u128::from(digits(high)) << 64 | u128::from(digits(low))).to_be_bytes()
 }
 
 fn halves(address: u64) -> [u32; 2] {

@@ -40,9 +40,14 @@ impl<'a> Pieces<'a> {
         Ok(Some(Pieces { file, whole: from..metadata.len().max(from), size }))
     }
 
+    /// Bytes of all together, when they were counted.
+    pub(super) fn bytes(&self) -> u64 {
+        self.whole.end - self.whole.start
+    }
+
     /// How many there are, at least one.
     pub(super) fn len(&self) -> u64 {
-        (self.whole.end - self.whole.start).div_ceil(self.size).max(1)
+        self.bytes().div_ceil(self.size).max(1)
     }
 
     /// The lines that begin in the `index`-th part of the file.
