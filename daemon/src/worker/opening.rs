@@ -21,6 +21,7 @@ use crate::in_kernel::{Duty, InKernel, bytes};
 use crate::permission::Permissions;
 use crate::protocol::{Complaint, ComplaintCode, Job, Reply, Started, WhenSlow};
 use crate::session::Settings;
+use crate::synthesize::needed;
 use crate::{Facts, Plan, Request, Sight, Target};
 
 /// A plan, and under what right it is opened.
@@ -161,6 +162,7 @@ impl Hub {
         };
         let by_policy = granted.as_ref().map(|_| "policy".to_owned());
         let scrub = !checked.request.modes.kernel;
+        let has_room = self.limits.queue.0 >= ROOM_FOR_SYMBOLS;
         let settings = Settings {
             held,
             process,
@@ -169,7 +171,7 @@ impl Hub {
             scrub,
             every: job.in_kernel.as_ref().map_or(Duration::MAX, |asked| asked.every()),
             rings: job.in_kernel.as_ref().is_none_or(|asked| asked.rings),
-            kernel_symbols: job.kernel_symbols && self.limits.queue.0 >= ROOM_FOR_SYMBOLS,
+            kernel_symbols: job.kernel_symbols && has_room,
             sight: granted.as_ref().map_or_else(|| Sight::of_daemon(None), Granted::sight),
             effort: Effort::within(
                 Duration::from_secs(self.limits.attach_seconds.into()),
@@ -211,7 +213,14 @@ impl Hub {
             code: ComplaintCode::Failed,
             text: "the session ended while it was opened".into(),
         };
-        let Opened { name, notes, describer, in_kernel } = opened.await.map_err(ended)??;
+        let Opened { name, mut notes, describer, in_kernel } = opened.await.map_err(ended)??;
+        if job.kernel_symbols && !has_room && needed(kept.events.iter(), false).is_some() {
+            let queue = self.limits.queue.0;
+            notes.push(format!(
+                "the kernel's symbols are not in the recording: what may wait for a client here \
+                 ({queue} bytes, limits.queue) has no room for them; {ROOM_FOR_SYMBOLS} would do"
+            ));
+        }
         let stream = format!("{:016x}", rand_word());
         let session = self.keep(Running {
             name: name.clone(),

@@ -142,6 +142,29 @@ fn each_client_of_a_session_takes_its_queue_from_the_budget() {
 }
 
 #[test]
+fn a_queue_too_small_for_the_kernels_symbols_is_said() {
+    for (queue, is_small) in [("1 MiB", true), ("8 MiB", false)] {
+        let scene = Scene::new();
+        let target = sleeper(&scene);
+        let ebsd = Ebsd::start(&scene, &format!("[limits]\nqueue = \"{queue}\"\n"));
+        let pid = target.pid();
+        let of = json!({"kind": "process", "pid": pid, "start_time": start_time(pid)});
+        for kernel in [true, false] {
+            let job = json!({
+                "event": "page_fault", "kernel": kernel, "user": !kernel, "ring_pages": 1,
+                "kernel_symbols": true, "target": of,
+            });
+            let started = Raw::new(&ebsd.socket).ask(&json!({"verb": "start", "job": job}));
+            assert_eq!(started["reply"], "started", "{started}");
+            let notes = started["notes"].to_string();
+            let is_said = notes.contains("1048576 bytes, limits.queue");
+            assert_eq!(is_said, is_small && kernel, "{notes}");
+        }
+        ebsd.end();
+    }
+}
+
+#[test]
 fn bytes_that_dribble_are_waited_for_one_second() {
     let scene = Scene::new();
     let ebsd = Ebsd::start(&scene, "");
