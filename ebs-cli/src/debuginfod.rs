@@ -87,8 +87,8 @@ impl Downloads for Listener {
 
 fn drawn(url: &str, of: Option<u64>) -> ProgressBar {
     let (bar, template) = match of {
-        Some(of) => (ProgressBar::new(of), "{bytes} of {total_bytes}, {eta} left: {msg}"),
-        None => (ProgressBar::new_spinner(), "{bytes}: {msg}"),
+        Some(of) => (ProgressBar::new(of), "{bytes} of {total_bytes}: {wide_msg}"),
+        None => (ProgressBar::new_spinner(), "{bytes}: {wide_msg}"),
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);

@@ -6,10 +6,10 @@ use rustls::crypto::ring;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use ureq::http::Response;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, Timeout};
 
 /// Bytes that a server must send within the timeout.
 const LEAST: u64 = 100 << 10;
@@ -87,7 +87,7 @@ fn ask(agent: &Agent, url: &str, settings: &Settings) -> Result<Response<Body>, 
         | ureq::Error::RedirectFailed
         | ureq::Error::RequireHttpsOnly(_)
         | ureq::Error::Protocol(_) => Failure::Other(error.to_string()),
-        error => Failure::Dead(error.to_string()),
+        error => failed(error, settings),
     })?;
     match response.status().as_u16() {
         200 => {}
@@ -101,6 +101,23 @@ fn ask(agent: &Agent, url: &str, settings: &Settings) -> Result<Response<Body>, 
             Err(Failure::Other(format!("it sent {coding:?}-coded bytes unasked")))
         }
         _ => Ok(response),
+    }
+}
+
+/// What did not come in time, or at all, and which variable says how long
+/// that is.
+fn failed(error: ureq::Error, settings: &Settings) -> Failure {
+    let seconds = |bound: Option<Duration>| bound.unwrap_or_default().as_secs();
+    match error {
+        ureq::Error::Timeout(Timeout::Global) => {
+            let most = seconds(settings.most_time);
+            Failure::Other(format!("it is not here after {most} s (DEBUGINFOD_MAXTIME)"))
+        }
+        ureq::Error::Timeout(_) => {
+            let most = seconds(settings.timeout);
+            Failure::Dead(format!("nothing came for {most} s (DEBUGINFOD_TIMEOUT)"))
+        }
+        error => Failure::Dead(error.to_string()),
     }
 }
 
@@ -125,9 +142,9 @@ fn take(
     let mut buffer = vec![0; 1 << 16];
     let (mut bytes, mut window, mut since) = (0, 0, Instant::now());
     loop {
-        let read = body.read(&mut buffer).map_err(|error| match error.kind() {
-            io::ErrorKind::TimedOut => Failure::Dead(error.to_string()),
-            _ => other(error),
+        let read = body.read(&mut buffer).map_err(|error| match ureq::Error::from(error) {
+            error @ ureq::Error::Timeout(_) => failed(error, settings),
+            error => Failure::Other(error.to_string()),
         })?;
         if read == 0 {
             break;
@@ -142,7 +159,8 @@ fn take(
         if let Some(timeout) = settings.timeout.filter(|timeout| since.elapsed() > *timeout) {
             if window < LEAST {
                 let seconds = timeout.as_secs();
-                return Err(Failure::Dead(format!("{window} bytes came in {seconds} s")));
+                let why = format!("{window} bytes came in {seconds} s (DEBUGINFOD_TIMEOUT)");
+                return Err(Failure::Dead(why));
             }
             (window, since) = (0, Instant::now());
         }

@@ -186,7 +186,10 @@ fn what_servers_do_wrong_is_said_and_leaves_nothing() {
             },
             "bytes came in 1 s",
         ),
-        (|_, _| thread::sleep(Duration::from_secs(60)), "timeout"),
+        (
+            |_, _| thread::sleep(Duration::from_secs(60)),
+            "nothing came for 1 s (DEBUGINFOD_TIMEOUT)",
+        ),
         (
             |_, stream| send(stream, "302 Found\r\nLocation: /again\r\nContent-Length: 0", b""),
             "redirect",
@@ -234,6 +237,20 @@ fn no_more_is_taken_than_was_allowed() {
         while stream.write_all(&[0; 4096]).is_ok() {}
     });
     scene.refused(&bounded(&pours), "more than DEBUGINFOD_MAXSIZE allows (100)");
+}
+
+#[test]
+fn a_file_that_takes_too_long_is_given_up() {
+    let scene = Scene::new();
+    let (url, _) = server(|_, stream| {
+        let _gone = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n");
+        while stream.write_all(&[0; 4096]).is_ok() {
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let mut settings = scene.asking(&[&url]).settings;
+    settings.most_time = Some(Duration::from_secs(1));
+    scene.refused(&Debuginfod::new(settings), "not here after 1 s (DEBUGINFOD_MAXTIME)");
 }
 
 #[test]
