@@ -2,7 +2,7 @@
 //! needed.
 
 use crate::elf::{self, ranges::Ranges, segments::Translation, symbols::Naming};
-use crate::locate::{Located, Wanted, build_in_words, locate, locate_debug};
+use crate::locate::{Located, locate, symbols_of};
 use crate::object::MappedFile;
 use crate::{Options, Reason};
 
@@ -63,12 +63,7 @@ impl Binary {
         self.open(mapped, options);
         if let Binary::Opened(located) = self {
             let file = String::from_utf8_lossy(&mapped.path).into_owned();
-            let separate = match located.head.has_symbols {
-                true => None,
-                false => locate_debug(located, &mapped.path, options, Wanted::Symbols),
-            };
-            let stripped = (!located.head.has_symbols && separate.is_none())
-                .then(|| build_in_words(located.head.build_id.as_deref(), options));
+            let (separate, stripped) = symbols_of(located, &mapped.path, options);
             let ranges =
                 elf::ranges(&located.file, separate.as_ref().map(|it| &it.file), Naming::Code);
             let segments = std::mem::take(&mut located.head.segments);

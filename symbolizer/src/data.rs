@@ -7,7 +7,7 @@
 
 use crate::elf::segments::{Segment, Translation};
 use crate::elf::{self, ranges::Ranges, symbols::Naming};
-use crate::locate::{Wanted, locate, locate_debug};
+use crate::locate::{locate, symbols_of};
 use crate::object::{Kind, MappedFile};
 use crate::symbolizer::{MEMOS, Memo, elsewhere, in_kernel, in_ranges, memo_slot};
 use crate::timeline::{Found, Mapping, Missing};
@@ -275,10 +275,7 @@ fn variables(mapped: &MappedFile, options: &Options) -> Result<Ranges, Reason> {
         Reason::NotElf { .. } => Reason::NoVariables { name: name() },
         reason => reason,
     })?;
-    let separate = match located.head.has_symbols {
-        true => None,
-        false => locate_debug(&located, &mapped.path, options, Wanted::Symbols),
-    };
+    let (separate, _) = symbols_of(&located, &mapped.path, options);
     let ranges = elf::ranges(&located.file, separate.as_ref().map(|it| &it.file), Naming::Data)
         .map_err(|error| Reason::NotElf { file: name(), why: error.to_string() })?;
     match ranges.is_empty() {

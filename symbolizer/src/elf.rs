@@ -13,14 +13,18 @@ pub(crate) mod segments;
 pub(crate) mod symbols;
 
 use crate::demangle::demangle;
-use crate::{Routine, elf::ranges::Hit};
+use crate::locate::{Located, symbols_of};
+use crate::{Options, Routine, elf::ranges::Hit};
 use head::Head;
 use object::elf::{FileHeader32, FileHeader64};
 use object::{Endianness, ReadCache, ReadRef};
 use ranges::Ranges;
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{Read, Seek};
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use symbols::Naming;
 
 /// What is wrong with a file.
@@ -74,17 +78,21 @@ pub(crate) fn ranges<'data, R: ReadRef<'data>>(
     }
 }
 
-/// The symbols of one ELF file, from its bytes alone.
+/// The symbols of one ELF file.
 #[derive(Debug)]
 pub struct ElfSymbols {
     head: Head,
     ranges: Ranges,
+    /// It has no symbol table, and no debug file was found: its build id, in
+    /// words.
+    stripped: Option<String>,
 }
 
 impl ElfSymbols {
     /// Reads a whole file; `.symtab`, `.dynsym` and PLT stubs.
     pub fn parse(bytes: &[u8]) -> Result<ElfSymbols, ElfError> {
-        Ok(ElfSymbols { head: head(bytes)?, ranges: ranges(bytes, None, Naming::Code)? })
+        let (head, ranges) = (head(bytes)?, ranges(bytes, None, Naming::Code)?);
+        Ok(ElfSymbols { head, ranges, stripped: None })
     }
 
     /// Reads what is needed of a file, a piece at a time, as the symbolizer
@@ -92,7 +100,29 @@ impl ElfSymbols {
     /// the file's length.
     pub fn read<F: Read + Seek>(file: F) -> Result<ElfSymbols, ElfError> {
         let file = ReadCache::new(file);
-        Ok(ElfSymbols { head: head(&file)?, ranges: ranges(&file, None, Naming::Code)? })
+        let (head, ranges) = (head(&file)?, ranges(&file, None, Naming::Code)?);
+        Ok(ElfSymbols { head, ranges, stripped: None })
+    }
+
+    /// The same of a file below `options.root`; if it has no symbol table,
+    /// from its separate debug file, which is found as [`crate::Symbolizer`]
+    /// finds it.
+    pub fn find_for(file: File, path: &Path, options: &Options) -> Result<ElfSymbols, ElfError> {
+        let file = ReadCache::new(file);
+        let head = head(&file)?;
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let path = path.as_os_str().as_bytes();
+        let located = Located { file, head, root: options.root.clone() };
+        let (separate, stripped) = symbols_of(&located, path, options);
+        let separate = separate.as_ref().map(|separate| &separate.file);
+        let ranges = ranges(&located.file, separate, Naming::Code)?;
+        Ok(ElfSymbols { head: located.head, ranges, stripped })
+    }
+
+    /// Why routines of its own have no names, if [`ElfSymbols::find_for`]
+    /// found no symbol table: its build id, in words.
+    pub fn stripped(&self) -> Option<&str> {
+        self.stripped.as_deref()
     }
 
     /// NT_GNU_BUILD_ID.

@@ -4,7 +4,7 @@ pub(crate) mod debug;
 
 #[allow(unused_imports, reason = "for the reader of lines")]
 pub(crate) use debug::locate_supplementary;
-pub(crate) use debug::{Wanted, locate_debug};
+pub(crate) use debug::symbols_of;
 
 use crate::debuginfod::Artifact;
 use crate::elf::{self, head::Head};

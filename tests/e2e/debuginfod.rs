@@ -107,12 +107,16 @@ fn a_stripped_program_has_lines_from_a_server_and_then_from_the_cache() {
     let stripped = Stripped::new();
     let (server, url) = serve(&stripped);
     // Not named: not asked.
-    assert!(!stripped.line("").contains("fill.c"), "{}", stripped.line(""));
+    let line = stripped.line("");
+    assert!(line.contains("[stripped]") && !line.contains("fill.c"), "{line}");
     assert!(stripped.report("").contains("[stripped]"), "{}", stripped.report(""));
     assert!(!stripped.scene.path(".cache").exists());
 
     let line = stripped.line(&url);
     assert!(line.contains(" fill at ") && line.contains("/fill.c:6"), "{line}");
+    let name = format!("echo {} | eip2r -e fill", stripped.store);
+    let (with, without) = (stripped.told(&url, &name), stripped.told("", &name));
+    assert!(with.ends_with(" fill\n") && without.contains("[stripped]"), "{with}{without}");
     let report = stripped.report(&url);
     assert!(report.contains("fill") && !report.contains("[stripped]"), "{report}");
     let annotated = stripped.told(&url, "ebs annotate fill fill.data");

@@ -1,10 +1,11 @@
 //! The symbols of one ELF file, at the addresses that it was linked for.
 
+use crate::debuginfod;
 use anyhow::Context;
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
-use symbolizer::{ElfSymbols, Reason, Resolution};
+use symbolizer::{ElfSymbols, Options, Reason, Resolution};
 
 /// What `-e` names.
 #[derive(Debug)]
@@ -19,7 +20,8 @@ impl FileSymbols {
     pub(super) fn open(path: &Path) -> anyhow::Result<FileSymbols> {
         let shown = path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
-        let symbols = ElfSymbols::read(file)
+        let options = Options { debuginfod: debuginfod::servers()?, ..Options::default() };
+        let symbols = ElfSymbols::find_for(file, path, &options)
             .with_context(|| format!("{shown} is no ELF file that can be read"))?;
         let mut stretches = symbols.stretches();
         let extent = stretches.next().map(|first| {
@@ -51,6 +53,10 @@ impl FileSymbols {
         let object = || self.shown.clone();
         match (self.symbols.find(address), &self.extent) {
             (Some(routine), _) => Resolution::Routine(routine),
+            (None, _) if self.symbols.stripped().is_some() => {
+                let id = self.symbols.stripped().unwrap_or_default().to_owned();
+                Resolution::Unknown(Reason::Stripped { file: object(), id })
+            }
             (None, None) => Resolution::Unknown(Reason::NoSymbols { file: object() }),
             (None, Some(extent)) if extent.contains(&address) => {
                 Resolution::Unknown(Reason::BetweenSymbols { object: object() })

@@ -1,15 +1,17 @@
 //! Who knows source lines: debug info of one file, or of all that is mapped.
 
 use super::arguments::Arguments;
+use super::file_symbols::FileSymbols;
 use super::machine::Machine;
 use crate::cache;
 use crate::debuginfod;
 use anyhow::anyhow;
-use std::path::{Path, PathBuf};
+use std::cell::OnceCell;
+use std::path::PathBuf;
 use std::sync::Arc;
 use symbolizer::cache::indexed_file::IndexedFile;
 use symbolizer::cache::indexes::Indexes;
-use symbolizer::{Frames, Options, Reason};
+use symbolizer::{Frames, Options, Reason, Resolution};
 
 /// Who knows the lines.
 pub(super) struct LineSource {
@@ -18,10 +20,17 @@ pub(super) struct LineSource {
 }
 
 enum Source {
-    /// What `-e` names.
-    File(Box<IndexedFile>, PathBuf),
+    File(Box<FileLines>),
     /// What -s and -m describe.
     Machine(Box<Machine>),
+}
+
+/// What `-e` names.
+struct FileLines {
+    file: IndexedFile,
+    path: PathBuf,
+    /// Read once an address has no name; none if they cannot be.
+    symbols: OnceCell<Option<FileSymbols>>,
 }
 
 impl LineSource {
@@ -34,7 +43,8 @@ impl LineSource {
                 let options =
                     Options { indexes: indexes.clone(), debuginfod, ..Options::default() };
                 let file = IndexedFile::open(path, &options).map_err(|why| anyhow!("{why}"))?;
-                Source::File(Box::new(file), path.clone())
+                let (path, symbols) = (path.clone(), OnceCell::new());
+                Source::File(Box::new(FileLines { file, path, symbols }))
             }
         };
         Ok(LineSource { source, indexes })
@@ -44,9 +54,7 @@ impl LineSource {
     pub(super) fn frames(&mut self, addresses: &[u64]) -> Vec<Result<Frames, Reason>> {
         match &mut self.source {
             Source::Machine(machine) => machine.frames(addresses),
-            Source::File(file, path) => {
-                addresses.iter().map(|at| of_file(file, path, *at)).collect()
-            }
+            Source::File(lines) => addresses.iter().map(|at| lines.frames(*at)).collect(),
         }
     }
 
@@ -58,10 +66,21 @@ impl LineSource {
     }
 }
 
-fn of_file(file: &mut IndexedFile, path: &Path, address: u64) -> Result<Frames, Reason> {
-    let frames = file.frames(address)?;
-    match frames.frames.is_empty() {
-        true => Err(Reason::BetweenSymbols { object: path.display().to_string() }),
-        false => Ok(frames),
+impl FileLines {
+    fn frames(&mut self, address: u64) -> Result<Frames, Reason> {
+        let frames = self.file.frames(address)?;
+        match frames.frames.is_empty() {
+            true => Err(self.why(address)),
+            false => Ok(frames),
+        }
+    }
+
+    /// Why an address has no name: as without lines.
+    fn why(&self, address: u64) -> Reason {
+        let symbols = self.symbols.get_or_init(|| FileSymbols::open(&self.path).ok());
+        match symbols.as_ref().map(|symbols| symbols.resolve(address)) {
+            Some(Resolution::Unknown(why)) => why,
+            _ => Reason::BetweenSymbols { object: self.path.display().to_string() },
+        }
     }
 }

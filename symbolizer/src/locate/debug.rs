@@ -1,7 +1,7 @@
 //! The files that hold what was taken out of a program: symbols and debug
 //! information, and what several debug files have together.
 
-use super::{Located, hex};
+use super::{Located, build_in_words, hex};
 use crate::Options;
 use crate::debuginfod::Artifact;
 use crate::elf::{self, head::AltLink, head::Head};
@@ -62,6 +62,21 @@ pub(crate) fn locate_debug(
         let (file, found) = is_debug_file_of(file, head, None, wanted)?;
         Some(fetched(file, found))
     })
+}
+
+/// The separate debug file where a program has no symbol table of its own;
+/// the program's build id, in words, if none was found.
+pub(crate) fn symbols_of(
+    located: &Located,
+    path: &[u8],
+    options: &Options,
+) -> (Option<Separate>, Option<String>) {
+    if located.head.has_symbols {
+        return (None, None);
+    }
+    let separate = locate_debug(located, path, options, Wanted::Symbols);
+    let none = separate.is_none();
+    (separate, none.then(|| build_in_words(located.head.build_id.as_deref(), options)))
 }
 
 fn is_debug_file_of(
