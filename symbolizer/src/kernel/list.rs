@@ -99,9 +99,18 @@ impl SymbolList {
         let mut numbers = FxHashMap::default();
         let mut seen = 0;
         let (mut at, mut line) = (0, 0);
+        let is_unix = memchr::memchr(b'\r', &list.bytes).is_none();
         while at < list.bytes.len() {
             line += 1;
             let rest = &list.bytes[at..];
+            if let Some((address, kind, name_length)) = common(rest).filter(|_| is_unix) {
+                let (name, name_length) = (narrow(at + NAME), narrow(name_length));
+                let module = Entry::NO_MODULE;
+                seen |= address;
+                list.entries.push(Entry { address, name, name_length, module, kind });
+                at += NAME + name_length as usize + 1;
+                continue;
+            }
             let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let text = &rest[..length];
             if let Some((address, kind, name)) = split(text) {
@@ -186,6 +195,22 @@ impl SymbolList {
 /// Offsets are below 2^32: checked once for the whole list.
 fn narrow(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
+}
+
+/// Where the name starts in a line whose address has sixteen digits.
+const NAME: usize = 19;
+
+/// Address, type letter and length of the name, of a line as nearly all are:
+/// sixteen digits, and nothing behind the name. None of any other. No carriage
+/// return is in the text.
+#[inline]
+fn common(text: &[u8]) -> Option<(u64, u8, usize)> {
+    let [digits @ .., b' ', kind, b' '] = text.first_chunk::<NAME>()? else { return None };
+    let address = sixteen_digits(digits)?;
+    let name = &text[NAME..];
+    let length = memchr::memchr3(b'\n', b' ', b'\t', name)?;
+    (name[length] == b'\n' && length > 0 && kind.is_ascii_graphic())
+        .then_some((address, *kind, length))
 }
 
 /// Address, type letter, and where the name starts.

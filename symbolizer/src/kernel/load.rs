@@ -18,7 +18,7 @@ pub(super) const KASLR_STEP: u64 = 0x1_0000;
 const ANCHORS: [&str; 2] = ["_text", "_stext"];
 /// As much of /proc/kallsyms as is read to recognise a kernel: making all of
 /// it takes the kernel 50 ms.
-const HEAD: u64 = 256 * 1024;
+const HEAD: u64 = 128 * 1024;
 
 /// A table, where it came from, and what the user should know about it.
 #[derive(Debug)]
@@ -324,11 +324,17 @@ pub(super) fn is_as_linked(path: &Path, anchor: u64) -> bool {
 /// the same distance from the anchor.
 pub(super) fn difference(list: &SymbolList, head: &SymbolList, offset: u64) -> Option<String> {
     let (_, first) = anchor(head)?;
-    let mut listed: Vec<&Entry> =
-        list.entries.iter().filter(|entry| entry.module == Entry::NO_MODULE).collect();
+    let mut own = head.entries.iter().filter(|entry| {
+        entry.module == Entry::NO_MODULE && entry.is_text() && entry.address >= first
+    });
+    let last = own.clone().map(|entry| entry.address).max()?;
+    let is_among = |entry: &&Entry| {
+        entry.module == Entry::NO_MODULE
+            && (first..=last).contains(&entry.address.wrapping_add(offset))
+    };
+    let mut listed: Vec<&Entry> = list.entries.iter().filter(is_among).collect();
     listed.sort_by_key(|entry| entry.address);
-    let own = head.entries.iter().filter(|entry| entry.module == Entry::NO_MODULE);
-    own.filter(|entry| entry.is_text() && entry.address >= first).find_map(|entry| {
+    own.find_map(|entry| {
         let address = entry.address.wrapping_sub(offset);
         let name = head.name(entry);
         let from = listed.partition_point(|other| other.address < address);

@@ -306,6 +306,10 @@ fn choose_variable<'a>(_: &SymbolList, group: &'a [Entry]) -> Option<&'a Entry> 
 /// The name among those at one address; none when no code starts there, or
 /// only a section ends.
 fn choose<'a>(list: &SymbolList, group: &'a [Entry]) -> Option<&'a Entry> {
+    // Most are alone: the rules below, without the loops.
+    if let [only] = group {
+        return (only.is_text() && !is_end_mark(list.name(only))).then_some(only);
+    }
     let text = || group.iter().rev().filter(|entry| entry.is_text());
     text()
         .find(|entry| !is_mark(list.name(entry)))
@@ -370,8 +374,9 @@ fn is_mark(name: &[u8]) -> bool {
 }
 
 fn is_end_mark(name: &[u8]) -> bool {
-    matches!(name, b"_etext" | b"_einittext")
-        || (name.starts_with(b"__") && name.ends_with(b"_text_end"))
+    name.first() == Some(&b'_')
+        && (matches!(name, b"_etext" | b"_einittext")
+            || (name.starts_with(b"__") && name.ends_with(b"_text_end")))
 }
 
 #[cfg(test)]

@@ -95,3 +95,26 @@ proptest::proptest! {
         proptest::prop_assert_eq!(sixteen_digits(&text), expected);
     }
 }
+
+proptest::proptest! {
+    /// One line that ends as Windows has it, and none goes the short way.
+    #[test]
+    fn the_short_way_gives_what_the_long_one_does(
+        lines in proptest::collection::vec(
+            proptest::prop_oneof![
+                "[0-9a-f]{16} [a-zA-Z ] [a-z_. \t]{0,12}",
+                "[0-9a-f]{14,17} [tT] [a-z_]{1,9}(\t\\[[a-z]{1,4}\\])?",
+                "[0-9A-F]{16} T x",
+                "[ -~]{0,30}",
+            ],
+            1..12,
+        ),
+    ) {
+        let text = lines.join("\n") + "\n";
+        let last = "ffffffffffffffff T last";
+        let of = |end: &str| {
+            parse(&format!("{text}{last}{end}\n")).map(|list| (list.entries, list.modules))
+        };
+        proptest::prop_assert_eq!(of(""), of("\r"));
+    }
+}
