@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     written.expect("the temporary directory can be written");
     let file = File::open(&path).expect("what was written can be read");
     let id = data.get(16..36).unwrap_or_default();
-    let Ok(mut index) = Index::open(file, id) else { return };
+    let Ok(mut index) = Index::open(file, id, 0) else { return };
     let shown: Arc<str> = "prog".into();
     let base = data.get(80..88).and_then(|bytes| bytes.first_chunk().copied());
     let base = base.map_or(0, u64::from_le_bytes);

@@ -27,13 +27,17 @@ impl BadLines {
     pub(super) fn of_pieces(mut pieces: Vec<(u64, BadLines)>) -> BadLines {
         pieces.sort_unstable_by_key(|(index, _)| *index);
         let mut all = BadLines::default();
-        for (_, piece) in pieces {
-            let first = piece.first.map(|(number, text)| (all.lines + number, text));
-            all.first = all.first.or(first);
-            all.lines += piece.lines;
-            all.bad += piece.bad;
-        }
+        pieces.into_iter().for_each(|(_, piece)| all.add(piece));
         all
+    }
+
+    /// Those of the lines that follow.
+    pub(super) fn add(&mut self, next: BadLines) {
+        if self.first.is_none() {
+            self.first = next.first.map(|(number, text)| (self.lines + number, text));
+        }
+        self.lines += next.lines;
+        self.bad += next.bad;
     }
 }
 

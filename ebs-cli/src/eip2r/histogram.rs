@@ -2,6 +2,7 @@
 
 use super::arguments::By;
 use super::bad_lines::BadLines;
+use super::blocks::Blocks;
 use super::counts::Counts;
 use super::direct::Direct;
 use super::input::Input;
@@ -12,7 +13,7 @@ use super::pieces::Pieces;
 use super::run::Format;
 use super::tally::{Sums, Tally};
 use super::texts::WORTHWHILE;
-use super::threads::each_piece;
+use super::threads::{each_piece, on_threads};
 use anyhow::Context;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -24,6 +25,8 @@ use std::io::{Read, Write};
 const BATCH: usize = 1024;
 /// Bytes that a thread takes at a time.
 const PIECE: u64 = 4 << 20;
+
+const UNREADABLE: &str = "cannot read the input";
 
 /// What is counted; in the order in which equal counts are shown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,27 +101,37 @@ pub(super) fn print(
     Ok(bad)
 }
 
-/// Counts by routine, on several threads where the input is a regular file.
+/// Counts by routine, on several threads.
 fn tally(input: &File, direct: &Direct, format: Format) -> anyhow::Result<(Sums, BadLines)> {
-    let mut sums = Sums::default();
-    let Some(pieces) = Pieces::of(input, PIECE).context("cannot read the input")? else {
-        let mut tally = Tally::new(direct);
-        let bad = count(Input::new(input), format.position, |batch| tally.add_all(batch))?;
-        tally.add_to(&mut sums);
-        return Ok((sums, bad));
+    let position = format.position;
+    let (tallies, bad): (Vec<_>, _) = match Pieces::of(input, PIECE).context(UNREADABLE)? {
+        Some(pieces) => {
+            let own = || (Tally::new(direct), Vec::new());
+            let states = each_piece(&pieces, format.threads, own, |(tally, bad), index, piece| {
+                let input = Input::new(piece.context(UNREADABLE)?);
+                bad.push((index, count(input, position, |batch| tally.add_all(batch))?));
+                Ok(())
+            })?;
+            let (tallies, bad): (_, Vec<_>) = states.into_iter().unzip();
+            (tallies, BadLines::of_pieces(bad.into_iter().flatten().collect()))
+        }
+        None => {
+            let blocks = Blocks::new(Input::new(input));
+            let tallies = on_threads(format.threads, || {
+                let (mut tally, mut block) = (Tally::new(direct), Vec::new());
+                while let Some(number) = blocks.take(&mut block).context(UNREADABLE)? {
+                    let mut bad = BadLines::default();
+                    count_block(&block, position, &mut bad, |batch| tally.add_all(batch));
+                    blocks.done(number, bad);
+                }
+                Ok(tally)
+            })?;
+            (tallies, blocks.into_bad())
+        }
     };
-    let own = || (Tally::new(direct), Vec::new());
-    let states = each_piece(&pieces, format.threads, own, |(tally, bad), index, piece| {
-        let input = Input::new(piece.context("cannot read the input")?);
-        bad.push((index, count(input, format.position, |batch| tally.add_all(batch))?));
-        Ok(())
-    })?;
-    let mut bad = Vec::new();
-    for (tally, of_pieces) in states {
-        tally.add_to(&mut sums);
-        bad.extend(of_pieces);
-    }
-    Ok((sums, BadLines::of_pieces(bad)))
+    let mut sums = Sums::default();
+    tallies.into_iter().for_each(|tally| tally.add_to(&mut sums));
+    Ok((sums, bad))
 }
 
 /// Hands all addresses on, many at a time.
@@ -128,28 +141,32 @@ fn count(
     mut add_all: impl FnMut(&[u64]),
 ) -> anyhow::Result<BadLines> {
     let mut bad = BadLines::default();
-    let mut batch = [0; BATCH];
-    while let Some(block) = input.next_block().context("cannot read the input")? {
-        let mut lines = Lines::new(block, position);
-        loop {
-            let plain = lines.plain(&mut batch);
-            add_all(&batch[..plain]);
-            bad.good(plain);
-            if plain == batch.len() {
-                continue;
-            }
-            match lines.next() {
-                None => break,
-                Some(Line::Address(address)) => {
-                    add_all(&[address]);
-                    bad.good(1);
-                }
-                Some(Line::Comment(_)) => bad.good(1),
-                Some(Line::Bad(line)) => bad.bad(line),
-            }
-        }
+    while let Some(block) = input.next_block().context(UNREADABLE)? {
+        count_block(block, position, &mut bad, &mut add_all);
     }
     Ok(bad)
+}
+
+fn count_block(block: &[u8], position: usize, bad: &mut BadLines, mut add_all: impl FnMut(&[u64])) {
+    let mut batch = [0; BATCH];
+    let mut lines = Lines::new(block, position);
+    loop {
+        let plain = lines.plain(&mut batch);
+        add_all(&batch[..plain]);
+        bad.good(plain);
+        if plain == batch.len() {
+            continue;
+        }
+        match lines.next() {
+            None => break,
+            Some(Line::Address(address)) => {
+                add_all(&[address]);
+                bad.good(1);
+            }
+            Some(Line::Comment(_)) => bad.good(1),
+            Some(Line::Bad(line)) => bad.bad(line),
+        }
+    }
 }
 
 fn by_address(counts: Counts, names: &mut Names) -> Vec<Row> {

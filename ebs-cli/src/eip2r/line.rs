@@ -35,9 +35,9 @@ impl<'a> Lines<'a> {
         if self.position != 0 {
             return 0;
         }
-        if let Some(pairs) = sys::pairs(self.block, addresses) {
-            self.block = &self.block[17 * pairs..];
-            count = pairs;
+        if let Some(plain) = sys::plain(self.block, addresses) {
+            self.block = &self.block[17 * plain..];
+            count = plain;
         }
         while let (Some(line), Some(address)) =
             (self.block.first_chunk::<17>(), addresses.get_mut(count))
@@ -201,7 +201,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_byte_at_every_place_behind_lines_of_one_beginning() {
+        let line = *b"ffffffff8a00b0c0\n";
+        for place in 4 * 17..9 * 17 - 1 {
+            for byte in 0..=255 {
+                let mut lines = line.repeat(9);
+                lines[place] = byte;
+                let (quick, slow) = both_ways(&lines, 16);
+                assert_eq!(quick, slow, "{byte} at {place}");
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn lines_of_few_beginnings_are_cut_alike(
+            words in prop::collection::vec("(ffffffff|FFFFFFFF|00007fff|f)[0-9a-fA-F]{8}", 0..60),
+            most in 1_usize..20,
+        ) {
+            let text: String = words.iter().map(|word| format!("{word}\n")).collect();
+            let (quick, slow) = both_ways(text.as_bytes(), most);
+            prop_assert_eq!(quick, slow);
+        }
+
         #[test]
         fn every_way_cuts_ragged_text_alike(
             words in prop::collection::vec("[0-9a-fA-F]{16}|[0-9a-fA-F]{1,17}|0x[0-9a-f]{16}|[0-9a-f]{16} .{0,3}|#.{0,20}|", 0..60),

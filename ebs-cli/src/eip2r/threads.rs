@@ -1,4 +1,4 @@
-//! One piece of the input after the other, on several threads.
+//! The input, a piece after the other, on several threads.
 
 use super::pieces::{Piece, Pieces};
 use std::io;
@@ -27,11 +27,20 @@ pub(super) fn each_piece<S: Send>(
             done.inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
         }
     };
-    let others = usize::try_from(pieces.len()).unwrap_or(usize::MAX).min(threads.get()) - 1;
+    let most = usize::try_from(pieces.len()).ok().and_then(NonZeroUsize::new);
+    on_threads(most.map_or(threads, |most| most.min(threads)), one)
+}
+
+/// Does the same on several threads, of which this is one. Gives what each
+/// made.
+pub(super) fn on_threads<S: Send>(
+    threads: NonZeroUsize,
+    work: impl Fn() -> anyhow::Result<S> + Sync,
+) -> anyhow::Result<Vec<S>> {
     thread::scope(|scope| {
-        let one = &one;
-        let spawned: Vec<_> = (0..others).map(|_| scope.spawn(one)).collect();
-        let mut states = vec![one()];
+        let work = &work;
+        let spawned: Vec<_> = (1..threads.get()).map(|_| scope.spawn(work)).collect();
+        let mut states = vec![work()];
         for other in spawned {
             states.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
