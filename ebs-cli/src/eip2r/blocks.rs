@@ -1,7 +1,7 @@
 //! A stream's blocks of lines, taken by several threads.
 
 use super::bad_lines::BadLines;
-use super::input::Input;
+use super::input::{Buffer, Input};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,22 +35,22 @@ impl<R: Read> Blocks<R> {
         Blocks { source: Mutex::new(source), done: Mutex::default() }
     }
 
-    /// Puts the next block in place of what is in `block`, and gives its
-    /// number. None: there are no more, or another thread failed to read.
-    pub(super) fn take(&self, block: &mut Vec<u8>) -> io::Result<Option<u64>> {
+    /// The next block and its number. None: there are no more, or another
+    /// thread failed to read.
+    pub(super) fn take<'b>(&self, buffer: &'b mut Buffer) -> io::Result<Option<(u64, &'b [u8])>> {
         let mut source = lock(&self.source);
         let Some(input) = &mut source.input else { return Ok(None) };
-        block.clear();
-        match input.next_block() {
-            Ok(None) => return Ok(None),
-            Ok(Some(next)) => block.extend_from_slice(next),
+        match input.next_block(buffer) {
+            Ok(Some(block)) => {
+                source.next += 1;
+                Ok(Some((source.next - 1, block)))
+            }
+            Ok(None) => Ok(None),
             Err(error) => {
                 source.input = None;
-                return Err(error);
+                Err(error)
             }
         }
-        source.next += 1;
-        Ok(Some(source.next - 1))
     }
 
     /// The bad lines of a block that was taken.
@@ -83,8 +83,8 @@ mod tests {
         // Three blocks: more than one read gives.
         let text = [b"1\n".repeat(100_000), b"x\n".to_vec()].concat();
         let blocks = Blocks::new(Input::new(&text[..]));
-        let (mut block, mut all) = (Vec::new(), Vec::new());
-        while let Some(number) = blocks.take(&mut block).unwrap() {
+        let (mut buffer, mut all) = (Buffer::new(), Vec::new());
+        while let Some((number, block)) = blocks.take(&mut buffer).unwrap() {
             let mut bad = BadLines::default();
             for line in block.split_inclusive(|&byte| byte == b'\n') {
                 match line {
@@ -109,8 +109,8 @@ mod tests {
             }
         }
         let blocks = Blocks::new(Input::new(Failing));
-        let mut block = Vec::new();
-        assert_eq!(blocks.take(&mut block).unwrap_err().to_string(), "gone");
-        assert_eq!(blocks.take(&mut block).unwrap(), None);
+        let mut buffer = Buffer::new();
+        assert_eq!(blocks.take(&mut buffer).unwrap_err().to_string(), "gone");
+        assert_eq!(blocks.take(&mut buffer).unwrap(), None);
     }
 }

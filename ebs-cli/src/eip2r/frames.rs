@@ -7,7 +7,7 @@
 
 use super::arguments::Arguments;
 use super::bad_lines::BadLines;
-use super::input::Input;
+use super::input::{Buffer, Input};
 use super::line::{Line, Lines};
 use super::line_source::LineSource;
 use super::output::Output;
@@ -125,8 +125,8 @@ pub(super) fn print(
     let is_file = input.metadata().is_ok_and(|metadata| metadata.is_file());
     let chunk_size = if is_file { CHUNK } else { 1 };
     let mut input = Input::new(input);
-    let mut text = Vec::new();
-    while fill(&mut input, &mut text, chunk_size).context("cannot read the input")? {
+    let (mut text, mut buffer) = (Vec::new(), Buffer::new());
+    while fill((&mut input, &mut buffer), &mut text, chunk_size).context("cannot read the input")? {
         known.ask(addresses(&text, position), source, style);
         for line in Lines::new(&text, position) {
             match line {
@@ -156,10 +156,14 @@ pub(super) fn print(
 }
 
 /// Whole lines, about `size` bytes of them; whether there were any.
-fn fill(input: &mut Input<impl Read>, text: &mut Vec<u8>, size: usize) -> io::Result<bool> {
+fn fill(
+    (input, buffer): (&mut Input<impl Read>, &mut Buffer),
+    text: &mut Vec<u8>,
+    size: usize,
+) -> io::Result<bool> {
     text.clear();
     while text.len() < size {
-        let Some(block) = input.next_block()? else { break };
+        let Some(block) = input.next_block(buffer)? else { break };
         text.extend_from_slice(block);
     }
     Ok(!text.is_empty())

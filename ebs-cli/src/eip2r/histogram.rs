@@ -5,7 +5,7 @@ use super::bad_lines::BadLines;
 use super::blocks::Blocks;
 use super::counts::Counts;
 use super::direct::Direct;
-use super::input::Input;
+use super::input::{Buffer, Input};
 use super::line::{Line, Lines};
 use super::names::{NameId, Names};
 use super::output::{Output, push_address, push_count};
@@ -16,7 +16,6 @@ use super::texts::WORTHWHILE;
 use super::threads::{each_piece, on_threads};
 use anyhow::Context;
 use rustc_hash::FxHashMap;
-use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{Read, Write};
 
@@ -57,7 +56,9 @@ pub(super) fn print(
     let (mut rows, bad) = match by {
         By::Address => {
             let mut counts = Counts::new(names.dense());
-            let bad = count(Input::new(input), format.position, |batch| counts.add_all(batch))?;
+            let (input, mut buffer) = (Input::new(input), Buffer::new());
+            let add_all = |batch: &[u64]| counts.add_all(batch);
+            let bad = count(input, format.position, &mut buffer, add_all)?;
             (by_address(counts, names), bad)
         }
         By::Routine => {
@@ -69,10 +70,8 @@ pub(super) fn print(
             (by_routine(&sums, &direct, names), bad)
         }
     };
-    rows.sort_unstable_by_key(|row| {
-        let is_nameless = matches!(row.shown, Shown::Nameless(_));
-        (Reverse(row.count), !is_nameless, row.address, row.shown)
-    });
+    let rank = |row: &Row| (!matches!(row.shown, Shown::Nameless(_)), row.address, row.shown);
+    rows.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| rank(a).cmp(&rank(b))));
     for Row { count, address, shown } in rows {
         push_count(&mut output.buffer, count);
         output.buffer.push(b' ');
@@ -106,22 +105,24 @@ fn tally(input: &File, direct: &Direct, format: Format) -> anyhow::Result<(Sums,
     let position = format.position;
     let (tallies, bad): (Vec<_>, _) = match Pieces::of(input, PIECE).context(UNREADABLE)? {
         Some(pieces) => {
-            let own = || (Tally::new(direct), Vec::new());
-            let states = each_piece(&pieces, format.threads, own, |(tally, bad), index, piece| {
+            let own = || (Tally::new(direct), Vec::new(), Buffer::new());
+            let states = each_piece(&pieces, format.threads, own, |own, index, piece| {
+                let (tally, bad, buffer) = own;
                 let input = Input::new(piece.context(UNREADABLE)?);
-                bad.push((index, count(input, position, |batch| tally.add_all(batch))?));
+                bad.push((index, count(input, position, buffer, |batch| tally.add_all(batch))?));
                 Ok(())
             })?;
-            let (tallies, bad): (_, Vec<_>) = states.into_iter().unzip();
+            let states = states.into_iter().map(|(tally, bad, _)| (tally, bad));
+            let (tallies, bad): (_, Vec<_>) = states.unzip();
             (tallies, BadLines::of_pieces(bad.into_iter().flatten().collect()))
         }
         None => {
             let blocks = Blocks::new(Input::new(input));
             let tallies = on_threads(format.threads, || {
-                let (mut tally, mut block) = (Tally::new(direct), Vec::new());
-                while let Some(number) = blocks.take(&mut block).context(UNREADABLE)? {
+                let (mut tally, mut buffer) = (Tally::new(direct), Buffer::new());
+                while let Some((number, block)) = blocks.take(&mut buffer).context(UNREADABLE)? {
                     let mut bad = BadLines::default();
-                    count_block(&block, position, &mut bad, |batch| tally.add_all(batch));
+                    count_block(block, position, &mut bad, |batch| tally.add_all(batch));
                     blocks.done(number, bad);
                 }
                 Ok(tally)
@@ -138,10 +139,11 @@ fn tally(input: &File, direct: &Direct, format: Format) -> anyhow::Result<(Sums,
 fn count(
     mut input: Input<impl Read>,
     position: usize,
+    buffer: &mut Buffer,
     mut add_all: impl FnMut(&[u64]),
 ) -> anyhow::Result<BadLines> {
     let mut bad = BadLines::default();
-    while let Some(block) = input.next_block().context(UNREADABLE)? {
+    while let Some(block) = input.next_block(buffer).context(UNREADABLE)? {
         count_block(block, position, &mut bad, &mut add_all);
     }
     Ok(bad)

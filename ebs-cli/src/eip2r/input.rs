@@ -25,14 +25,27 @@ pub(super) const LONGEST: usize = CARRY - 1;
 #[derive(Debug)]
 pub(super) struct Input<R> {
     source: R,
-    buffer: Vec<u8>,
-    /// Where in `buffer` reads land; on a page boundary.
-    landing: usize,
-    /// Where in `buffer` an unfinished line is.
-    unfinished: Range<usize>,
+    /// The line that the last read cut.
+    unfinished: Vec<u8>,
     /// The rest of a line that is too long is being passed over.
     skipping: bool,
     ended: bool,
+}
+
+/// Where a block is put.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    bytes: Vec<u8>,
+    /// Where in `bytes` reads land; on a page boundary.
+    landing: usize,
+}
+
+impl Buffer {
+    pub(super) fn new() -> Buffer {
+        let bytes = vec![0; CARRY + PAGE + READ];
+        let landing = CARRY + bytes[CARRY..].as_ptr().align_offset(PAGE).min(PAGE);
+        Buffer { bytes, landing }
+    }
 }
 
 /// Opens `path`, or stdin for none and for `-`.
@@ -48,46 +61,52 @@ pub(super) fn open(path: Option<&Path>) -> io::Result<File> {
 
 impl<R: Read> Input<R> {
     pub(super) fn new(source: R) -> Input<R> {
-        let buffer = vec![0; CARRY + PAGE + READ];
-        let landing = CARRY + buffer[CARRY..].as_ptr().align_offset(PAGE).min(PAGE);
-        Input { source, buffer, landing, unfinished: 0..0, skipping: false, ended: false }
+        Input { source, unfinished: Vec::new(), skipping: false, ended: false }
     }
 
     /// The next block: whole lines, each with its newline. The last line of
     /// all gets one if it has none; of a line longer than [`LONGEST`] at
     /// least that much comes.
-    pub(super) fn next_block(&mut self) -> io::Result<Option<&[u8]>> {
+    pub(super) fn next_block<'b>(
+        &mut self,
+        buffer: &'b mut Buffer,
+    ) -> io::Result<Option<&'b [u8]>> {
+        Ok(self.fill(buffer)?.map(|block| &buffer.bytes[block]))
+    }
+
+    fn fill(&mut self, Buffer { bytes, landing }: &mut Buffer) -> io::Result<Option<Range<usize>>> {
+        let landing = *landing;
         while !self.ended {
-            let mut start = self.landing - self.unfinished.len();
-            self.buffer.copy_within(self.unfinished.clone(), start);
-            self.unfinished = start..self.landing;
-            let read = match self.source.read(&mut self.buffer[self.landing..][..READ]) {
+            let read = match self.source.read(&mut bytes[landing..][..READ]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
             };
-            let end = self.landing + read;
+            let mut start = landing - self.unfinished.len();
+            bytes[start..landing].copy_from_slice(&self.unfinished);
+            let end = landing + read;
             if read == 0 {
                 self.ended = true;
-                self.buffer[end] = b'\n';
-                return Ok((start < end).then(|| &self.buffer[start..=end]));
+                bytes[end] = b'\n';
+                return Ok((start < end).then_some(start..end + 1));
             }
             if self.skipping {
-                let newline = memchr::memchr(b'\n', &self.buffer[start..end]);
+                let newline = memchr::memchr(b'\n', &bytes[start..end]);
                 let Some(newline) = newline else { continue };
                 start += newline + 1;
                 self.skipping = false;
             }
-            let whole = memchr::memrchr(b'\n', &self.buffer[start..end]);
+            let whole = memchr::memrchr(b'\n', &bytes[start..end]);
             let mut tail = whole.map_or(start, |newline| start + newline + 1);
-            self.unfinished = tail..end;
-            if end - tail >= CARRY {
+            self.unfinished.clear();
+            if end - tail < CARRY {
+                self.unfinished.extend_from_slice(&bytes[tail..end]);
+            } else {
                 tail += CARRY;
-                self.buffer[tail - 1] = b'\n';
-                self.unfinished = 0..0;
+                bytes[tail - 1] = b'\n';
                 self.skipping = true;
             }
             if start < tail {
-                return Ok(Some(&self.buffer[start..tail]));
+                return Ok(Some(start..tail));
             }
         }
         Ok(None)
@@ -113,8 +132,8 @@ mod tests {
 
     fn lines(text: &[u8], pieces: Vec<usize>) -> Vec<Vec<u8>> {
         let mut input = Input::new(Pieces(text, pieces));
-        let mut lines = Vec::new();
-        while let Some(block) = input.next_block().unwrap() {
+        let (mut lines, mut buffer) = (Vec::new(), Buffer::new());
+        while let Some(block) = input.next_block(&mut buffer).unwrap() {
             assert_eq!(block.last(), Some(&b'\n'));
             let cut = |line: &[u8]| line[..line.len().min(LONGEST)].to_vec();
             lines.extend(block[..block.len() - 1].split(|&byte| byte == b'\n').map(cut));

@@ -2,7 +2,7 @@
 
 use super::answers::Answers;
 use super::bad_lines::BadLines;
-use super::input::Input;
+use super::input::{Buffer, Input};
 use super::line::{Line, Lines};
 use super::names::Names;
 use super::output::Output;
@@ -103,6 +103,7 @@ fn write(output: &mut Output, page: &mut Page) -> anyhow::Result<()> {
 struct Thread<'a> {
     answers: Answers<'a>,
     position: usize,
+    buffer: Buffer,
     page: Page,
     bad: Vec<(u64, BadLines)>,
 }
@@ -110,7 +111,8 @@ struct Thread<'a> {
 impl<'a> Thread<'a> {
     fn new(texts: &'a Texts, names: &'a Mutex<&'a mut Names>, format: Format) -> Thread<'a> {
         let answers = Answers::new(texts, names, format.offset);
-        Thread { answers, position: format.position, page: Page::default(), bad: Vec::new() }
+        let (position, buffer) = (format.position, Buffer::new());
+        Thread { answers, position, buffer, page: Page::default(), bad: Vec::new() }
     }
 
     /// Puts the output of a piece into `page`.
@@ -137,7 +139,9 @@ impl<'a> Thread<'a> {
     ) -> anyhow::Result<(BadLines, bool)> {
         let (mut bad, mut batch) = (BadLines::default(), [0; BATCH]);
         let (mut bytes, mut is_all) = (0, true);
-        while let Some(block) = input.next_block().context("cannot read the input")? {
+        while let Some(block) =
+            input.next_block(&mut self.buffer).context("cannot read the input")?
+        {
             bytes += block.len() as u64;
             let mut lines = Lines::new(block, self.position);
             loop {

@@ -109,14 +109,14 @@ fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::input::Input;
+    use super::super::input::{Buffer, Input};
     use super::*;
     use proptest::prelude::*;
     use std::io::{Seek, SeekFrom, Write};
 
     fn lines(mut input: Input<impl Read>) -> Vec<Vec<u8>> {
-        let mut lines = Vec::new();
-        while let Some(block) = input.next_block().unwrap() {
+        let (mut lines, mut buffer) = (Vec::new(), Buffer::new());
+        while let Some(block) = input.next_block(&mut buffer).unwrap() {
             lines.extend(block[..block.len() - 1].split(|&byte| byte == b'\n').map(<[u8]>::to_vec));
         }
         lines
