@@ -57,3 +57,35 @@ fn a_planted_unexplained_dependency_is_caught() {
     let quoted = "[dev-dependencies]\na = { git = \"u#not a comment\" }\n";
     assert_eq!(unexplained("x/Cargo.toml", quoted).len(), 1);
 }
+
+/// Addresses that a package gives as its own. Nobody keeps hardmeter at one
+/// yet, and an address that is not ours is whoever's takes it.
+fn addresses(path: &str, text: &str) -> Vec<String> {
+    let keys = ["repository", "homepage", "documentation"];
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let key = line.split(['.', '=', ' ']).next().unwrap_or_default();
+        if keys.contains(&key) && line.contains('=') {
+            found.push(format!("{path}:{}: an address that is nobody's: {line}", index + 1));
+        }
+    }
+    found
+}
+
+#[test]
+fn no_package_gives_an_address_that_is_nobodys() {
+    let all: Vec<_> = files_ending("Cargo.toml")
+        .iter()
+        .flat_map(|TextFile { path, text }| addresses(path, text))
+        .collect();
+    assert_clean(&all);
+}
+
+#[test]
+fn a_planted_address_is_caught() {
+    let manifest = "[package]\nname = \"x\"\nrepository = \"https://example.org/x\"\n";
+    assert_eq!(addresses("x/Cargo.toml", manifest).len(), 1);
+    assert_eq!(addresses("x/Cargo.toml", "repository.workspace = true\n").len(), 1);
+    let said = "# repository = \"none\"\n[dependencies]\nrepository-x = \"1\" # names\n";
+    assert!(addresses("x/Cargo.toml", said).is_empty());
+}
