@@ -21,11 +21,15 @@ use tempfile::TempDir;
 const FOLDER: &str = "HARDMETER_RECORDINGS";
 
 fn fixtures() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../record/tests/fixtures")
+    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../record/tests/fixtures")
 }
 
 fn ebs(words: &[&str], files: &[&Path]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ebs")).args(words).args(files).output().unwrap()
+    Command::new(std::env::var("CARGO_BIN_EXE_ebs").unwrap())
+        .args(words)
+        .args(files)
+        .output()
+        .unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -50,7 +54,7 @@ fn recordings() -> Vec<PathBuf> {
     let mut folders = vec![fixtures()];
     match std::env::var_os(FOLDER) {
         Some(folder) => folders.push(folder.into()),
-        None => eprintln!("{FOLDER} names no folder of more recordings"),
+        None => eprintln!("skipped more recordings: {FOLDER} names no folder of them"),
     }
     let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -232,7 +236,7 @@ fn a_signal_leaves_nothing_behind() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let folder = TempDir::new().unwrap();
         let files = || std::fs::read_dir(folder.path()).unwrap().count();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_ebs"))
+        let mut child = Command::new(std::env::var("CARGO_BIN_EXE_ebs").unwrap())
             .args(["convert", "-"])
             .arg(folder.path().join("out.data"))
             .stdin(Stdio::piped())

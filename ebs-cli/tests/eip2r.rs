@@ -38,7 +38,7 @@ impl Scene {
     }
 
     fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_eip2r"));
+        let mut command = Command::new(std::env::var("CARGO_BIN_EXE_eip2r").unwrap());
         command.args(words).current_dir(self.0.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -158,7 +158,8 @@ fn any_number_of_threads_and_a_pipe_give_the_same_output() {
     for more in [&[][..], &["--offset"], &["--count"], &["--count", "--by", "routine"]] {
         let words = [&["-s", "kernel"], more].concat();
         let from_pipe = Command::new("sh")
-            .args(["-c", "cat eips | exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_eip2r")])
+            .args(["-c", "cat eips | exec \"$0\" \"$@\""])
+            .arg(std::env::var("CARGO_BIN_EXE_eip2r").unwrap())
             .args(&words)
             .current_dir(scene.0.path())
             .output()
@@ -248,7 +249,7 @@ fn an_index_gives_the_answers_of_the_debug_info_and_is_mended_when_damaged() {
         return eprintln!("skipped: no gcc, or it cannot link this");
     }
     let cache = |words: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ebs"));
+        let mut command = Command::new(std::env::var("CARGO_BIN_EXE_ebs").unwrap());
         command.arg("cache").args(words).current_dir(scene.0.path());
         let output = command.env("XDG_CACHE_HOME", scene.path("c")).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
@@ -489,7 +490,7 @@ fn routines_inside_others_keep_their_addresses() {
 fn a_process_shows_its_deleted_program() {
     let scene = Scene::new();
     // This very command waits for its input.
-    std::fs::copy(env!("CARGO_BIN_EXE_eip2r"), scene.path("copy")).unwrap();
+    std::fs::copy(std::env::var("CARGO_BIN_EXE_eip2r").unwrap(), scene.path("copy")).unwrap();
     let mut child = Command::new(scene.path("copy"))
         .args(["-s", "kernel"])
         .current_dir(scene.0.path())

@@ -33,11 +33,15 @@ const FIELDS: [&str; 19] = [
 ];
 
 fn fixtures() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../record/tests/fixtures")
+    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../record/tests/fixtures")
 }
 
 fn ebs(words: &[&str], file: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ebs")).args(words).arg(file).output().unwrap()
+    Command::new(std::env::var("CARGO_BIN_EXE_ebs").unwrap())
+        .args(words)
+        .arg(file)
+        .output()
+        .unwrap()
 }
 
 /// None without perf.
@@ -81,7 +85,7 @@ fn recordings() -> Vec<PathBuf> {
     let mut folders = vec![fixtures()];
     match std::env::var_os(FOLDER) {
         Some(folder) => folders.push(folder.into()),
-        None => eprintln!("{FOLDER} names no folder of more recordings"),
+        None => eprintln!("skipped more recordings: {FOLDER} names no folder of them"),
     }
     let mut files = Vec::new();
     for folder in folders {
@@ -265,8 +269,8 @@ fn text_records_go_through_the_pipeline_of_old() {
     let run = |pipeline: &str| {
         let shell = Command::new("bash")
             .args(["-o", "pipefail", "-euc", pipeline])
-            .env("EBS", env!("CARGO_BIN_EXE_ebs"))
-            .env("EIP2R", env!("CARGO_BIN_EXE_eip2r"))
+            .env("EBS", std::env::var("CARGO_BIN_EXE_ebs").unwrap())
+            .env("EIP2R", std::env::var("CARGO_BIN_EXE_eip2r").unwrap())
             .env("FILE", &file)
             .output()
             .unwrap();
@@ -298,7 +302,7 @@ fn text_records_go_through_the_pipeline_of_old() {
 fn a_file_on_stdin_is_read_as_a_file() {
     let path = fixtures().join("group_desc-4.14.file.data");
     let report = |stdin: std::process::Stdio| {
-        let mut ebs = Command::new(env!("CARGO_BIN_EXE_ebs"));
+        let mut ebs = Command::new(std::env::var("CARGO_BIN_EXE_ebs").unwrap());
         let out = ebs.args(["report", "-"]).stdin(stdin).output().unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         String::from_utf8_lossy(&out.stdout).into_owned()

@@ -11,13 +11,13 @@ mod synthesiser;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use synthesiser::{elf::Program, flood, scenes};
+use tempfile::{NamedTempFile, TempPath};
 
 fn report(words: &[&str], file: &Path) -> Value {
-    let ebs = Command::new(env!("CARGO_BIN_EXE_ebs"))
+    let ebs = Command::new(std::env::var("CARGO_BIN_EXE_ebs").unwrap())
         .args(["report", "--json"])
         .args(words)
         .arg(file)
@@ -28,10 +28,10 @@ fn report(words: &[&str], file: &Path) -> Value {
 }
 
 /// A recording of so many samples that this program seems to have made.
-fn synthesised(samples: u64, name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+fn synthesised(samples: u64) -> TempPath {
+    let (file, path) = NamedTempFile::new().unwrap().into_parts();
     let program = Program::read(&std::env::current_exe().unwrap()).unwrap();
-    flood::write(samples, &program, File::create(&path).unwrap()).unwrap();
+    flood::write(samples, &program, file).unwrap();
     path
 }
 
@@ -93,7 +93,7 @@ fn told(row: &Value) -> (u64, String, u64, u64) {
 
 #[test]
 fn latencies_are_those_of_the_samples_that_perf_prints() {
-    let file = synthesised(60_000, "latencies.data");
+    let file = synthesised(60_000);
     let Some(samples) = printed(&file) else { return };
     let report = report(&["--mem", "--by", "ip"], &file);
     let event = &report["events"][0];
@@ -162,7 +162,7 @@ fn plain(name: &str) -> &str {
 
 #[test]
 fn data_addresses_have_the_variables_that_perf_names() {
-    let file = synthesised(30_000, "variables.data");
+    let file = synthesised(30_000);
     let Some(expected) = variables(&file) else { return };
     let report = report(&["--by", "data"], &file);
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
@@ -207,15 +207,15 @@ const LEVELS: [(&str, &str, &str); 20] = [
     ("uncached hit", "-", "-"),
 ];
 
-fn written(bytes: &[u8], name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+fn written(bytes: &[u8]) -> TempPath {
+    let path = NamedTempFile::new().unwrap().into_temp_path();
     std::fs::write(&path, bytes).unwrap();
     path
 }
 
 #[test]
 fn every_level_is_told_from_every_other() {
-    let file = written(&scenes::levels(), "levels.data");
+    let file = written(&scenes::levels());
     let report = report(&["--mem", "--by", "level"], &file);
     let event = &report["events"][0];
     let word = |cell: &Value| cell.as_str().unwrap_or("-").to_owned();
@@ -238,7 +238,7 @@ fn every_level_is_told_from_every_other() {
 /// `perf c2c` by hand: who finds the line of another modified.
 #[test]
 fn a_shared_line_shows_who_waits_for_whom() {
-    let file = written(&scenes::sharing(), "sharing.data");
+    let file = written(&scenes::sharing());
     let counts = |words: &[&str]| -> Vec<(String, u64)> {
         let report = report(words, &file);
         let key = words[1].split(',').next_back().unwrap().to_owned();

@@ -18,7 +18,11 @@ fn lines(output: &Output) -> Vec<String> {
 }
 
 fn ebs(words: &[&str], file: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ebs")).args(words).arg(file).output().unwrap()
+    Command::new(std::env::var("CARGO_BIN_EXE_ebs").unwrap())
+        .args(words)
+        .arg(file)
+        .output()
+        .unwrap()
 }
 
 /// What both print of these fields is the same, and `least` lines at least.

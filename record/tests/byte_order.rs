@@ -18,7 +18,9 @@ const TRAILER: [u64; 6] = [TID, 1 << 2, 1 << 6, 1 << 9, CPU, 1 << 16];
 const CALLCHAIN: u64 = 1 << 5;
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    let path = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap())
+        .join("tests/fixtures")
+        .join(name);
     std::fs::read(path).unwrap()
 }
 

@@ -12,7 +12,7 @@ use record::stream::{Cache, EventName, Feature, write};
 use record::{
     ByteOrder, Cpu, CpuMode, Misc, Pid, Sample, SampleId, SampleLayout, SideRecord, Task, Tid, Time,
 };
-use std::path::{Path, PathBuf};
+
 use std::process::Command;
 
 const ORDER: ByteOrder = ByteOrder::Little;
@@ -166,7 +166,8 @@ fn stream() -> Vec<u8> {
 
 /// None, and the reason printed, where perf is not installed.
 fn perf(arguments: &[&str], stream: &[u8], name: &str) -> Option<(String, String)> {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join(name);
     std::fs::write(&path, stream).unwrap();
     let mut command = Command::new("perf");
     command.arg(arguments[0]).arg("-i").arg(&path).args(&arguments[1..]).env("PAGER", "cat");
@@ -177,7 +178,6 @@ fn perf(arguments: &[&str], stream: &[u8], name: &str) -> Option<(String, String
             return None;
         }
     };
-    std::fs::remove_file(Path::new(&path)).unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     assert!(output.status.success(), "{}", text(output.stderr));
     Some((text(output.stdout), text(output.stderr)))

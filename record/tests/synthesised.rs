@@ -13,7 +13,6 @@ use record::stream::StreamRecord;
 use record::{IbsOp, Misc, RecordType, Sample, SideRecord, stream};
 use std::collections::BTreeMap;
 use std::io::Cursor;
-use std::path::Path;
 use std::process::{Command, Output};
 use synthesiser::elf::Program;
 use synthesiser::{attr, flood, scenes};
@@ -39,12 +38,12 @@ fn read(bytes: &[u8], mut see: impl FnMut(&stream::Decoder, &StreamRecord<'_>)) 
 
 /// None, and the reason told, where perf is not installed.
 fn perf(words: &[&str], bytes: &[u8], name: &str) -> Option<Output> {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join(name);
     std::fs::write(&path, bytes).unwrap();
     let mut command = Command::new("perf");
     command.arg(words[0]).args(["--force", "-i"]).arg(&path).args(&words[1..]);
     let output = command.env("PAGER", "cat").output();
-    std::fs::remove_file(&path).unwrap();
     output.inspect_err(|error| eprintln!("skipped: perf cannot be started: {error}")).ok()
 }
 
@@ -235,7 +234,8 @@ fn perf_counts(text: &str) -> BTreeMap<u64, u64> {
 #[test]
 fn perf_mem_counts_every_source_apart() {
     let words = ["mem", "report", "--stdio", "--sort", "mem,snoop,tlb,locked"];
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("levels.data");
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("levels.data");
     std::fs::write(&path, scenes::levels()).unwrap();
     let mut command = Command::new("perf");
     command.args(words).arg("-i").arg(&path).env("PAGER", "cat");
@@ -243,7 +243,6 @@ fn perf_mem_counts_every_source_apart() {
         eprintln!("skipped: perf cannot be started");
         return;
     };
-    std::fs::remove_file(&path).unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     let counts = perf_counts(&String::from_utf8_lossy(&output.stdout));
     let total: u64 = counts.iter().map(|(count, rows)| count * rows).sum();
@@ -256,7 +255,8 @@ fn perf_mem_counts_every_source_apart() {
 
 #[test]
 fn perf_c2c_finds_the_shared_line() {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sharing.data");
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("sharing.data");
     std::fs::write(&path, scenes::sharing()).unwrap();
     let mut command = Command::new("perf");
     command.args(["c2c", "report", "--stats", "-i"]).arg(&path).env("PAGER", "cat");
@@ -264,7 +264,6 @@ fn perf_c2c_finds_the_shared_line() {
         eprintln!("skipped: perf cannot be started");
         return;
     };
-    std::fs::remove_file(&path).unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let number = |name: &str| {
         let line = text.lines().find(|line| line.trim_start().starts_with(name));

@@ -19,7 +19,10 @@ fn kernel_routines_of_a_recording() {
     match recorded {
         Err(error) => return eprintln!("skipped: perf: {error}"),
         Ok(output) if !output.status.success() => {
-            return eprintln!("skipped: {}", String::from_utf8_lossy(&output.stderr));
+            // In one line, of which the list of who skipped is made.
+            let why = String::from_utf8_lossy(&output.stderr);
+            let why: Vec<_> = why.split_whitespace().collect();
+            return eprintln!("skipped: perf record: {}", why.join(" "));
         }
         Ok(_) => {}
     }

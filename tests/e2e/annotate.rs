@@ -11,8 +11,8 @@ const MISSES: &str = "ebs -u -d --source emulated --cache l1d=32k,8 -t l1_cache_
 
 /// A program with line numbers, of which walk_nodes has an inlined call.
 fn nodes(scene: &Scene) {
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/workloads/nodes.c");
-    let line = format!("gcc -O1 -g -static -no-pie -fno-pie -o nodes {source}");
+    let source = hardmeter_tests::workload::sources().join("nodes.c");
+    let line = format!("gcc -O1 -g -static -no-pie -fno-pie -o nodes {}", source.display());
     scene.shell(&line).success();
 }
 
@@ -371,7 +371,8 @@ fn source_text_is_found_where_it_is_said_to_be() {
         return;
     }
     let scene = Scene::new();
-    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/workloads");
+    let kept = hardmeter_tests::workload::sources();
+    let kept = kept.display();
     scene.shell(&format!("mkdir build && cp {kept}/nodes.c build/nodes.c")).success();
     scene.shell("gcc -O1 -g -static -no-pie -fno-pie -o nodes build/nodes.c").success();
     scene.shell("rm -r build").success();

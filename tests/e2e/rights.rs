@@ -1,26 +1,28 @@
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
 use hardmeter_tests::{Outcome, Running, Scene, Workload, rights};
 
-/// Runs `ebs` as the user nobody, without any capability, under limits that
-/// `prlimit` sets.
-fn as_nobody(scene: &Scene, limits: &[&str], arguments: &str) -> Outcome {
-    let ebs = scene.open_commands().join("ebs");
+/// Runs a command of ours as a user without any rights, under limits that
+/// `prlimit` sets: as nobody, or as who runs this and is not root anyway.
+fn without_rights(scene: &Scene, limits: &[&str], program: &str, arguments: &str) -> Outcome {
     let mut command = scene.command("prlimit");
-    command
-        .args(limits)
-        .args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"])
-        .arg(ebs)
-        .args(arguments.split_whitespace());
+    command.args(limits);
+    if rustix::process::geteuid().is_root() {
+        command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
+        command.arg("--inh-caps=-all");
+    }
+    let program = scene.open_commands().join(program);
+    command.arg(program).args(arguments.split_whitespace());
     Running::start(&mut command).finish().sane()
+}
+
+fn as_nobody(scene: &Scene, limits: &[&str], arguments: &str) -> Outcome {
+    without_rights(scene, limits, "ebs", arguments)
 }
 
 #[test]
 fn kernel_mode_without_rights_says_which_setting_refuses() {
     let test = "kernel_mode_without_rights_says_which_setting_refuses";
-    if !rights::root(test) {
-        return;
-    }
     if rights::paranoid() < 2 {
         eprintln!("skipped {test}: perf_event_paranoid is {}", rights::paranoid());
         return;
@@ -35,9 +37,6 @@ fn kernel_mode_without_rights_says_which_setting_refuses() {
 #[test]
 fn user_mode_needs_no_rights() {
     let test = "user_mode_needs_no_rights";
-    if !rights::root(test) {
-        return;
-    }
     if rights::paranoid() > 2 {
         eprintln!("skipped {test}: perf_event_paranoid is {}", rights::paranoid());
         return;
@@ -48,28 +47,28 @@ fn user_mode_needs_no_rights() {
         as_nobody(&scene, &[], &format!("-u -t page_fault -c all {} 3000", storm.display()))
             .success();
     assert!(outcome.out.contains("storm_touch"), "{outcome}");
-    assert!(outcome.last_line().contains(", 0 lost"), "{outcome}");
+    let told = outcome.told();
+    assert!(told.delivered > 0 && told.delivered + told.lost >= 3000, "{outcome}");
 }
 
 #[test]
 fn another_users_process_is_refused() {
     let test = "another_users_process_is_refused";
-    if !rights::root(test) {
-        return;
-    }
     let scene = Scene::new();
     let target = scene.start("sleep 60");
-    let pid = target.pid().to_string();
+    let own = rustix::process::geteuid();
+    let pid = if own.is_root() { target.pid() } else { 1 };
+    if !own.is_root() && fs::metadata("/proc/1").unwrap().uid() == own.as_raw() {
+        eprintln!("skipped {test}: the first process, which is not root's here");
+        return;
+    }
+    let pid = pid.to_string();
     let outcome = as_nobody(&scene, &[], &format!("-u -t page_fault {pid}"));
     outcome.refused(1, &[&pid]);
 }
 
 #[test]
 fn a_small_memory_limit_means_a_smaller_ring_that_is_said() {
-    let test = "a_small_memory_limit_means_a_smaller_ring_that_is_said";
-    if !rights::root(test) {
-        return;
-    }
     let mlock = Path::new("/proc/sys/kernel/perf_event_mlock_kb");
     let scene = Scene::new();
     let storm = Workload::Storm.build(&scene);
@@ -91,19 +90,9 @@ fn a_small_memory_limit_means_a_smaller_ring_that_is_said() {
 #[test]
 fn hidden_kernel_addresses_are_said() {
     let test = "hidden_kernel_addresses_are_said";
-    if !rights::root(test) {
-        return;
-    }
     let scene = Scene::new();
-    scene.open_commands();
     scene.write("eips", "ffffffff81000110\n");
-    let eip2r = scene.path("bin/eip2r");
-    let mut command = scene.command("setpriv");
-    command
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"])
-        .arg(eip2r)
-        .arg("eips");
-    let outcome = Running::start(&mut command).finish().sane();
+    let outcome = without_rights(&scene, &[], "eip2r", "eips");
     let hidden = fs::read_to_string("/proc/sys/kernel/kptr_restrict").unwrap().trim() != "0"
         || rights::paranoid() > 1;
     if !hidden {

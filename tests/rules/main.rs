@@ -14,6 +14,8 @@ mod files;
 mod manifests;
 /// What is compiled for the kernel.
 mod objects;
+/// The command that runs the tests.
+mod runner;
 /// Rust text without comments and literals.
 mod source;
 /// The files of the tree the rules run on.

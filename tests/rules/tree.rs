@@ -12,7 +12,7 @@ pub(crate) struct TextFile {
 }
 
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+    Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).parent().unwrap().to_path_buf()
 }
 
 /// Every file under the root whose name ends in `suffix`. Build products,

@@ -38,8 +38,8 @@ fn build() -> PathBuf {
     if run.is_some() && fs::read_to_string(&mark).ok() == run {
         return directory;
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let built = Command::new(env!("CARGO"))
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
         .args([
             "build",
             "--quiet",
@@ -51,7 +51,8 @@ fn build() -> PathBuf {
         ])
         .args(["--profile", profile, "--target-dir"])
         .arg(target)
-        .current_dir(root)
+        // Of a package of the workspace.
+        .current_dir(env::var("CARGO_MANIFEST_DIR").unwrap())
         .status()
         .unwrap();
     assert!(built.success(), "the commands could not be built: {built}");

@@ -1,10 +1,6 @@
 //! Programs whose events are known, and the truth that they tell.
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fmt, path::PathBuf, process::Command};
 
 use crate::Scene;
 
@@ -52,8 +48,7 @@ impl Workload {
     /// addresses: the same instructions lie at the same places on every run.
     pub fn build(self, scene: &Scene) -> PathBuf {
         let name = self.to_string();
-        let source =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads").join(format!("{name}.c"));
+        let source = sources().join(format!("{name}.c"));
         let program = scene.path(&name);
         let compiled = Command::new("gcc")
             .args(["-O2", "-Wall", "-Wextra", "-static", "-no-pie", "-fno-pie", "-pthread", "-o"])
@@ -93,6 +88,11 @@ impl fmt::Display for Workload {
             Workload::Vsyscall => "vsyscall",
         })
     }
+}
+
+/// Where their sources are.
+pub fn sources() -> PathBuf {
+    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("workloads")
 }
 
 /// What a workload told: lines of a key and values.

@@ -23,8 +23,9 @@ impl FixtureTrees {
     }
 
     fn unpack_if(wanted: impl Fn(&str) -> bool) -> FixtureTrees {
-        let archive =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join("sysfs/trees.tar.gz");
+        let archive = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
+            .join("fixtures")
+            .join("sysfs/trees.tar.gz");
         let file = File::open(&archive).unwrap_or_else(|error| panic!("{archive:?}: {error}"));
         let dir = tempfile::tempdir().unwrap();
         let mut archive = tar::Archive::new(GzDecoder::new(file));

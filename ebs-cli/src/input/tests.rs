@@ -74,7 +74,7 @@ fn foreign_input_is_named() {
         let (_, end) = rounds(Box::new(std::io::Cursor::new(bytes.to_vec())));
         end.expect_err("is foreign")
     };
-    assert!(said(b"").starts_with("it: the stream is empty"), "{}", said(b""));
+    assert!(said(b"").starts_with("it: the recording is empty"), "{}", said(b""));
     assert!(said(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0").contains("\\x7fELF"));
     let gzip = said(b"\x1f\x8b\x08\0\0\0\0\0\0\x03\0\0\0\0\0\0");
     assert!(gzip.contains(r#"starts with "\x1f\x8b\x08\x00"#), "escaped once: {gzip}");
@@ -84,8 +84,7 @@ fn foreign_input_is_named() {
 /// The end of a file is read first, which a pipe cannot do.
 #[test]
 fn the_file_form_is_read_through_a_pipe() {
-    let path =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/fixtures/group_desc-4.14.file.data");
+    let path = "../record/tests/fixtures/group_desc-4.14.file.data";
     let samples = |mut input: Input| {
         let (mut decoder, mut samples) = (input.decoder(), 0);
         let end = input.read(&mut decoder, |_, record| {

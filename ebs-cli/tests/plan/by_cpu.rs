@@ -5,7 +5,8 @@ use daemon::catalogue::{self, Encoding, EventType, Latency, Microarchitecture};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/events-by-cpu.md");
+/// From the directory of this package, in which its tests run.
+const PAGE: &str = "../docs/events-by-cpu.md";
 
 const HEAD: &str = "\
 # Event types by CPU

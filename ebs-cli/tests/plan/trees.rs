@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
-pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../daemon/fixtures");
+/// From the directory of this package, in which its tests run.
+pub(crate) const FIXTURES: &str = "../daemon/fixtures";
 
 /// The trees, unpacked once a process.
 static UNPACKED: LazyLock<TempDir> = LazyLock::new(|| {

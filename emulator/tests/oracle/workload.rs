@@ -45,7 +45,9 @@ impl Workload {
 
     /// Where the source of a program is.
     pub(crate) fn source(name: &str) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/workloads/emulated").join(name)
+        Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
+            .join("../tests/workloads/emulated")
+            .join(name)
     }
 
     /// The program.
