@@ -8,12 +8,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Instant;
 
 /// Bytes that a run may take besides as many as the recording has.
 const BEYOND: u64 = 64 << 20;
-/// Seconds that one run may take, in a debug build on a busy machine.
-const SECONDS: u64 = 60;
+/// Seconds of CPU after which a run is taken to have no end; none takes more
+/// than a few.
+const ENDLESS: u32 = 300;
 
 fn here(path: &str) -> PathBuf {
     Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("..").join(path)
@@ -28,11 +28,14 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Runs `ebs` with so many bytes of address space: what it asks for beyond is
-/// refused, and that ends it.
+/// refused, and that ends it. A signal ends one that has no end.
 fn ebs(words: &[&str], file: &Path, room: u64) -> Output {
     let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("ulimit -v {}; exec \"$@\"", room >> 10)).arg("sh");
-    command.arg(env!("CARGO_BIN_EXE_ebs")).args(words).arg(file);
+    command
+        .arg("-c")
+        .arg(format!("ulimit -t {ENDLESS}; ulimit -v {}; exec \"$@\"", room >> 10))
+        .arg("sh");
+    command.arg(std::env::var("CARGO_BIN_EXE_ebs").unwrap()).args(words).arg(file);
     command.output().unwrap()
 }
 
@@ -43,16 +46,14 @@ fn base() -> u64 {
     (1..64).map(|step| step * (8 << 20)).find(|&room| enough(room)).unwrap()
 }
 
-/// Exit status 0 or 1, soon; what was said on stderr.
+/// Exit status 0 or 1; what was said on stderr.
 fn survives(words: &[&str], file: &Path, base: u64) -> (i32, String) {
-    let started = Instant::now();
     let room = base + BEYOND + std::fs::metadata(file).unwrap().len();
     let output = ebs(words, file, room);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let status = output.status.code();
     let about = || format!("ebs {} {}: {said}", words.join(" "), file.display());
     assert!(matches!(status, Some(0 | 1)), "{status:?}: {}", about());
-    assert!(started.elapsed().as_secs() < SECONDS, "{:?}: {}", started.elapsed(), about());
     (status.unwrap(), said)
 }
 

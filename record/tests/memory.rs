@@ -215,16 +215,13 @@ fn reading_takes_no_more_than_is_there_and_64_mib() {
         let bytes = make();
         MEMORY.reset_peak_usage();
         let before = MEMORY.current_usage();
-        let started = std::time::Instant::now();
         let records = read(&bytes);
         let took = MEMORY.peak_usage() - before;
         eprintln!(
-            "{name}: {} KiB, {records} records, {} KiB of memory, {:?}",
+            "{name}: {} KiB, {records} records, {} KiB of memory",
             bytes.len() >> 10,
             took >> 10,
-            started.elapsed()
         );
         assert!(took <= bytes.len() + BEYOND, "{name}: {took} bytes for {}", bytes.len());
-        assert!(started.elapsed().as_secs() < 60, "{name}: {:?}", started.elapsed());
     }
 }

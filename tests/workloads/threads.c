@@ -115,6 +115,9 @@ int main(int argc, char **argv)
             pthread_join(alive[i], NULL);
     }
 
+    /* What the first read of a count maps in is not to fault between the mark
+     * and the count. */
+    kernel_count_read(count);
     TOUCH(mark, MARK_BASE);
     int64_t before = kernel_count_read(count);
     uint64_t next = LATE_BASE;

@@ -131,6 +131,6 @@ fn carrier(id: u64) -> std::io::Result<Event> {
         flags: AttrFlags::DISABLED,
         ..Attr::default()
     };
-    let here = Place { pid: 0, cpu: -1, leader: None, cgroup: None };
+    let here = Place { pid: 0, cpu: -1, leader: None, leads: false, cgroup: None };
     Event::open(&mut EncodedAttr::new(&attr)?, here)
 }

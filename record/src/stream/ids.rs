@@ -67,7 +67,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::HashMap;
-    use std::time::{Duration, Instant};
 
     proptest! {
         #[test]
@@ -85,18 +84,16 @@ mod tests {
         }
     }
 
-    /// Sorting anew for each of them takes minutes.
+    /// Sorting anew for each of them takes hours: the test does not end.
     #[test]
     fn claims_and_lookups_in_turn_take_no_square() {
-        let started = Instant::now();
         for next in [|at: u64| u64::MAX - at, |at: u64| at, |at: u64| at.wrapping_mul(0x9e37_79b9)]
         {
             let mut ids = Ids::default();
-            for at in 0..200_000 {
+            for at in 0..1_000_000 {
                 ids.claim(next(at), 7);
                 assert_eq!(ids.event(next(at / 2)), Some(7));
             }
         }
-        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     }
 }

@@ -156,15 +156,15 @@ fn ksymbol(address: u64, kind: u16, flags: u16, name: &[u8]) -> SideRecord<'_> {
     SideRecord::Ksymbol { address, length: 0x40, kind, flags, name }
 }
 
+/// Comparing each with all others takes hours: the test does not end.
 #[test]
 fn many_files_of_one_path_cost_no_more() {
-    let begun = std::time::Instant::now();
     let mut symbolizer = silent();
     let SideRecord::Mmap2(record) = mapping(1, (0x1000, 0x1000), 0, b"/file") else {
         unreachable!("it is made as one")
     };
     let vdso = MappingRecord { path: b"[vdso]", ..record };
-    for inode in 1..100_000_u64 {
+    for inode in 1..400_000_u64 {
         let id = inode.to_le_bytes();
         let identity = match inode % 2 {
             0 => FileIdentity::BuildId(&id),
@@ -175,7 +175,6 @@ fn many_files_of_one_path_cost_no_more() {
             symbolizer.side(NONE, &SideRecord::Mmap2(record), &at(inode));
         }
     }
-    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 
 #[test]

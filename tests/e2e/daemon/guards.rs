@@ -165,11 +165,11 @@ fn a_storm_of_threads_does_not_hold_up_an_attach() {
     assert_eq!(threads.hear(), "ready");
     let ebsd = Ebsd::start(&scene, "");
     let mut owner = Raw::new(&ebsd.socket);
-    let begun = std::time::Instant::now();
+    // The storm blows until it is told: an attach that waited for its end
+    // would never be answered.
     let started = owner.start("page_fault", threads.pid());
     assert_eq!(started["reply"], "started", "{started}");
-    let took = begun.elapsed();
-    assert!(took.as_secs() < 10, "2 s and what a busy machine adds: {took:?}, {started}");
+    assert!(!threads.ended(), "the storm still blows");
     threads.tell("enough");
     let (_, end) = owner.all();
     let (delivered, lost) = sums(&end["client"]);

@@ -27,19 +27,51 @@ struct Try {
     user: User,
     program: &'static str,
     modes: &'static str,
-    /// The program takes the shell's place so long after sampling was asked
-    /// for; None: it is a child, begun when the shell is sampled.
-    replaced_after: Option<Duration>,
+    begins: Begins,
+}
+
+/// When the program begins, and as what.
+#[derive(Clone, Copy, Debug)]
+enum Begins {
+    /// As a child of the shell, when the shell is sampled.
+    AsChild,
+    /// In the shell's place, when the shell is sampled.
+    Instead,
+    /// In its place so long after sampling was asked for.
+    InsteadAfter(Duration),
+}
+
+/// What was recorded of a program.
+#[derive(Clone, Copy, Debug)]
+struct Recorded {
+    /// Samples of the storm's own instruction.
+    samples: u64,
+    /// Samples told as lost, whatever they were of.
+    lost: u64,
+    /// As whom the program acted.
+    user: u64,
+}
+
+impl Recorded {
+    /// Fails unless every fault of the storm is there, or told as lost.
+    #[track_caller]
+    fn is_whole(self, of: u32) {
+        let Recorded { samples, lost, user } = self;
+        assert_eq!(user, u64::from(of), "{self:?}");
+        assert!(samples > 0 && samples <= FAULTS && samples + lost >= FAULTS, "{self:?}");
+    }
 }
 
 impl Try {
-    /// Samples of the storm's own instruction, and as whom it acted.
-    fn samples(&self, scene: &Scene, ebsd: &Ebsd, site: u64) -> (u64, u64) {
+    fn recorded(&self, scene: &Scene, ebsd: &Ebsd, site: u64) -> Recorded {
         let program = scene.path(self.program);
-        let words = match self.replaced_after {
-            Some(_) => format!("echo ready; read go; exec {} {FAULTS}", program.display()),
-            None => format!("echo ready; read go; {} {FAULTS}; exit 0", program.display()),
+        let words = match self.begins {
+            Begins::AsChild => format!("{} {FAULTS}; exit 0", program.display()),
+            Begins::Instead | Begins::InsteadAfter(_) => {
+                format!("exec {} {FAULTS}", program.display())
+            }
         };
+        let words = format!("echo ready; read go; {words}");
         let mut shell = Running::start(self.user.command(scene, "sh").args(["-c", &words]));
         assert_eq!(shell.hear(), "ready");
         let file = scene.path("out").join(format!("{}.data", shell.pid()));
@@ -49,19 +81,20 @@ impl Try {
         command.args(["--daemon", "--socket"]).arg(&ebsd.socket);
         let mut ebs = Running::start(command.arg(shell.pid().to_string()));
         let has_begun = || file.metadata().is_ok_and(|data| data.len() > 100);
-        match self.replaced_after {
-            Some(delay) => thread::sleep(delay),
-            None => ebs.wait_until("it samples", |_| has_begun()),
+        match self.begins {
+            Begins::InsteadAfter(delay) => thread::sleep(delay),
+            Begins::AsChild | Begins::Instead => ebs.wait_until("it samples", |_| has_begun()),
         }
         shell.tell("go");
         let truth = Truth::new(&shell.finish().success().out.replace("ready\n", ""));
         ebs.finish();
-        let samples = match fs::read(&file) {
-            Ok(stream) => Counted::new(&stream).at.get(&site).copied().unwrap_or(0),
-            // Refused, and nothing written.
-            Err(_) => 0,
-        };
-        (samples, truth.number("user"))
+        // Refused, and nothing written.
+        let counted = fs::read(&file).map_or_else(|_| Counted::default(), |it| Counted::new(&it));
+        Recorded {
+            samples: counted.at.get(&site).copied().unwrap_or(0),
+            lost: counted.gaps.values().sum(),
+            user: truth.number("user"),
+        }
     }
 }
 
@@ -76,10 +109,11 @@ fn a_set_user_id_program_of_a_sampled_shell_is_not_sampled() {
     let ebsd = Ebsd::start(&scene, "");
     let run = |program| {
         let user = User::new(4001);
-        Try { user, program, modes: "-u", replaced_after: None }.samples(&scene, &ebsd, site)
+        Try { user, program, modes: "-u", begins: Begins::AsChild }.recorded(&scene, &ebsd, site)
     };
-    assert_eq!(run("storm"), (FAULTS, 4001), "its own program is sampled whole");
-    assert_eq!(run("storm-setuid"), (0, 0));
+    run("storm").is_whole(4001);
+    let Recorded { samples, user, .. } = run("storm-setuid");
+    assert_eq!((samples, user), (0, 0));
     ebsd.end();
 }
 
@@ -99,20 +133,19 @@ fn no_grant_reaches_a_set_user_id_program() {
     let config = format!("[[allow]]\ngroup = {GROUP}\npermissions = [\"kernel\"]\n");
     let ebsd = Ebsd::start(&scene, &config);
     let user = User { group: Some(GROUP), ..User::new(4001) };
-    let run = |program, replaced_after| {
-        Try { user, program, modes: "-u -k", replaced_after }.samples(&scene, &ebsd, site)
+    let run = |program, begins| {
+        Try { user, program, modes: "-u -k", begins }.recorded(&scene, &ebsd, site)
     };
-    let long = Some(Duration::from_millis(1500));
-    assert_eq!(run("storm", long), (FAULTS, 4001), "its own program is sampled whole");
-    let mut as_root = 0;
+    run("storm", Begins::Instead).is_whole(4001);
+    // Nobody traces the shell any more: it becomes root.
+    let Recorded { samples, user: root, .. } = run("storm-setuid", Begins::Instead);
+    assert_eq!((samples, root), (0, 0));
     for step in 0..25 {
         let delay = Duration::from_millis(step * 3);
         // While it is traced, to be attached to, the kernel gives it no
         // other user's rights.
-        let (samples, user) = run("storm-setuid", Some(delay));
-        assert!(samples == 0 || user == 4001, "{samples} samples of user {user}, {delay:?}");
-        as_root += u32::from(user == 0);
+        let recorded = run("storm-setuid", Begins::InsteadAfter(delay));
+        assert!(recorded.samples == 0 || recorded.user == 4001, "{recorded:?}, {delay:?}");
     }
-    assert!(as_root > 0, "it has never been root");
     ebsd.end();
 }

@@ -56,7 +56,9 @@ fn a_session_is_slowed_and_accounts_for_what_it_leaves_out() {
     assert_eq!(truth.number("faults"), 60_000);
     let (delivered, lost) = sums(&end["client"]);
     let thinned = end["client"]["lost"]["thinned"].as_u64().unwrap();
-    assert!((54_000..54_100).contains(&thinned), "{end}");
+    // Of those that the ring had room for, however many that were.
+    let seen = delivered + thinned;
+    assert!((delivered * 10).abs_diff(seen) < 100, "{end}");
     assert_eq!(end["client"]["kernel"], delivered + lost, "each is accounted for: {end}");
     // The stream tells it where it happened, and that it was stopped.
     std::fs::write(scene.path("slowed.data"), &stream).unwrap();

@@ -14,7 +14,7 @@ struct line {
 } __attribute__((aligned(128)));
 
 static struct line turn, read_and_written, written, owned[2];
-static long rounds;
+static long rounds, done;
 extern char shared_load[], shared_store[], other_store[], own_store[];
 
 __attribute__((noinline)) static void one_turn(long me)
@@ -38,6 +38,11 @@ static void *take_turns(void *number)
         one_turn(me);
         __atomic_store_n(&turn.word, !me, __ATOMIC_RELEASE);
     }
+    /* Who ended before the other's last turn would take its cache along, and
+     * the line that it had modified. */
+    __atomic_add_fetch(&done, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) < 2)
+        sched_yield();
     return NULL;
 }
 

@@ -136,7 +136,7 @@ pub(super) fn samples(ring: &mut Mapping, attr: &Attr, mut each: impl FnMut(&Sam
 
 pub(super) fn open(attr: &Attr, leader: Option<&Event>) -> io::Result<Event> {
     let mut encoded = EncodedAttr::new(attr).unwrap();
-    Event::open(&mut encoded, Place { pid: 0, cpu: -1, leader, cgroup: None })
+    Event::open(&mut encoded, Place { pid: 0, cpu: -1, leader, leads: false, cgroup: None })
 }
 
 /// Hits by instruction pointer.

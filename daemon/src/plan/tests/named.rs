@@ -227,16 +227,14 @@ fn what_forfeits_large_pebs_is_said_of_named_events_too() {
     assert_eq!(notes, [""; 0]);
 }
 
+/// Comparing them with every name takes hours: the test does not end.
 #[test]
 fn long_texts_are_refused_at_once() {
     let facts = FixtureTrees::of(&["skylake-x-rtm"]).facts("skylake-x-rtm");
-    let long = "x".repeat(100_000);
+    let long = "x".repeat(2_000_000);
     let texts =
         [&*long, &format!("A:{long}"), &format!("{long}/event=1/"), &format!("cpu/{long}/")];
-    let start = std::time::Instant::now();
     for text in texts {
         outline(&request(text, Modes::USER), &facts).unwrap_err();
     }
-    // Compared with every name it took minutes.
-    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }

@@ -396,7 +396,7 @@ fn an_event_with_more_ids_than_a_record_holds_is_one() {
     }
 }
 
-/// A walk over all events for each name takes minutes.
+/// A walk over all events for each name takes longer than a test may.
 #[test]
 fn old_names_of_many_events_take_no_square() {
     let order = ByteOrder::Little;
@@ -405,13 +405,16 @@ fn old_names_of_many_events_take_no_square() {
     for config in 0..16_000u64 {
         write::attr(&Attr { config, ..sampling() }, &[], order, &mut bytes).unwrap();
     }
-    for config in 8_000..150_000u64 {
+    for config in 8_000..4_000_000u64 {
         let body: Vec<u8> = config.to_le_bytes().into_iter().chain(*b"an event").collect();
         put(RecordType::HEADER_EVENT_TYPE, &body, order, &mut bytes);
     }
-    let started = std::time::Instant::now();
-    let (_, decoder) = read(&bytes, &[]).unwrap();
-    assert!(started.elapsed().as_secs() < 15, "{:?}", started.elapsed());
+    let mut decoder = Decoder::new();
+    let mut at = 0;
+    while let Step::Record { consumed, .. } = decoder.step(&bytes[at..]).unwrap() {
+        at += consumed;
+    }
+    assert_eq!(at, bytes.len());
     let named = |event: &&EventDescription| event.name.as_deref() == Some("an event");
     assert_eq!(decoder.events().iter().filter(named).count(), 8_000);
 }

@@ -60,19 +60,17 @@ fn errors_say_where_and_what() {
     );
 }
 
-/// Comparing each name with all others takes minutes.
+/// Comparing each name with all others takes hours: the test does not end.
 #[test]
 fn a_header_of_many_columns_takes_no_square() {
     let mut header = "#rflags linear_ip".to_owned();
-    for column in 0..200_000 {
+    for column in 0..400_000 {
         header.push_str(&format!(" column{column}"));
     }
-    let started = std::time::Instant::now();
     assert_eq!(Parser::new(Arch::X86_64).line(header.as_bytes()), Ok(Line::Header));
     header.push_str(" column7");
     let error = parse(&[&header]).unwrap_err();
     assert_eq!(error, TextError::Twice { line: 1, column: "column7".to_owned() });
-    assert!(started.elapsed().as_secs() < 15, "{:?}", started.elapsed());
 }
 
 #[test]
