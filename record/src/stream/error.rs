@@ -24,9 +24,6 @@ pub enum StreamError {
          pipe: give the file itself"
     )]
     FileForm { size: u64 },
-    /// The format before Linux 3.0.
-    #[error("this is perf.data of the first version (magic PERFFILE), which is not read here")]
-    FirstVersion,
     /// Neither a pipe's nor a file's header.
     #[error("the header says it has {size} bytes; a pipe stream's has 16, a file's 72 or 104")]
     HeaderSize { size: u64 },

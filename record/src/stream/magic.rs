@@ -4,8 +4,9 @@ use super::error::StreamError;
 use super::write;
 use crate::bytes::{ByteOrder, Cursor};
 
-/// "PERFFILE", the magic of the first version.
-const FIRST_VERSION: u64 = u64::from_le_bytes(*b"PERFFILE");
+/// The magic of the first version (Linux 2.6.31 to 3.4): a text, whatever the
+/// byte order of the rest. The rest is laid out as in the second.
+const FIRST_VERSION: &[u8; 8] = b"PERFFILE";
 
 /// What the first bytes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +30,17 @@ impl Magic {
     pub(crate) fn find(input: &[u8]) -> Result<Option<Magic>, StreamError> {
         let Some(front) = input.get(..8) else { return Ok(None) };
         let word = |order, bytes| Cursor::new(bytes, order).u64().unwrap_or(0);
-        for order in [ByteOrder::Little, ByteOrder::Big] {
-            match word(order, front) {
-                write::MAGIC => {
-                    let Some(size) = input.get(8..Magic::SIZE) else { return Ok(None) };
-                    return Ok(Some(Magic { order, header_size: word(order, size) }));
-                }
-                FIRST_VERSION => return Err(StreamError::FirstVersion),
-                _ => {}
-            }
+        let size = input.get(8..Magic::SIZE);
+        let orders = [ByteOrder::Little, ByteOrder::Big];
+        if front == FIRST_VERSION {
+            let Some(size) = size else { return Ok(None) };
+            // No header has gigabytes: the smaller number is the size.
+            let sizes = orders.map(|order| Magic { order, header_size: word(order, size) });
+            return Ok(sizes.into_iter().min_by_key(|magic| magic.header_size));
+        }
+        if let Some(order) = orders.into_iter().find(|order| word(*order, front) == write::MAGIC) {
+            let Some(size) = size else { return Ok(None) };
+            return Ok(Some(Magic { order, header_size: word(order, size) }));
         }
         Err(StreamError::Foreign { start: front.escape_ascii().to_string() })
     }

@@ -195,7 +195,8 @@ fn what_is_no_pipe_stream_is_refused_by_name() {
         r#"not a perf.data stream: it starts with "\x7fELF\x02\x01\x01\x00", not with PERFILE2"#
     );
     assert!(refusal(b"PERFILE2\x68\0\0\0\0\0\0\0").contains("file form"));
-    assert!(refusal(b"PERFFILE\x68\0\0\0\0\0\0\0").contains("first version"));
+    assert!(refusal(b"PERFFILE\x68\0\0\0\0\0\0\0").contains("file form"));
+    assert!(refusal(b"ELIFFREP\0\0\0\0\0\0\0\x68").contains("not a perf.data stream"));
     assert!(refusal(b"PERFILE2\x11\0\0\0\0\0\0\0").contains("17 bytes"));
     assert!(refusal(b"").contains("empty"));
     assert_eq!(
