@@ -90,10 +90,7 @@ pub enum StreamError {
     #[error("the features should be listed at offset {offset}, but the file ends at {length}")]
     FeatureTable { offset: u64, length: u64 },
     /// The recorder did not come to write the size of the data.
-    #[error(
-        "the recorder did not finish this file (its header says that it has no data): read to \
-         the end of the file, where {left} bytes are no whole record"
-    )]
+    #[error("the recorder did not finish this file (its header says that it has no data): {}", cut(*left))]
     Unfinished { left: u64 },
     /// The file ends before its data do, between two records.
     #[error("truncated: {missing} bytes of data are missing at offset {offset}")]
@@ -129,8 +126,24 @@ pub enum StreamError {
     #[error("truncated: {missing} bytes of {kind} data are missing at offset {offset}")]
     PayloadTruncated { kind: RecordType, offset: u64, missing: u64 },
     /// Nothing at all.
-    #[error("the stream is empty: no perf.data header")]
+    #[error(
+        "the recording is empty (0 bytes): its recorder has not written yet, or was killed before it \
+         could; record again"
+    )]
     Empty,
+}
+
+/// What there is of a file whose recorder did not finish.
+fn cut(left: u64) -> String {
+    const LACKS: &str =
+        "what it adds at the end (build ids, the machine, what was lost) is missing";
+    match left {
+        0 => format!("every record in it was read; {LACKS}"),
+        left => format!(
+            "every whole record in it was read, and its last {left} bytes are the beginning of one \
+             that was not finished; {LACKS}"
+        ),
+    }
 }
 
 impl StreamError {
@@ -148,5 +161,20 @@ impl StreamError {
                 | StreamError::Aggregate { .. }
                 | StreamError::KernelList { .. }
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No bytes are no record, whole or not.
+    #[test]
+    fn an_unfinished_file_is_told_with_what_there_is_of_it() {
+        let said = |left| StreamError::Unfinished { left }.to_string();
+        assert!(said(0).contains("every record in it was read"), "{}", said(0));
+        assert!(!said(0).contains(" 0 bytes"), "{}", said(0));
+        assert!(said(24).contains("its last 24 bytes are the beginning of one"), "{}", said(24));
+        assert!(StreamError::Empty.to_string().contains("is empty (0 bytes): its recorder"));
     }
 }
