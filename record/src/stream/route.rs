@@ -48,6 +48,8 @@ pub(super) struct Route {
     alone: (Place, Place),
     sample: Place,
     side: Place,
+    /// All events' other records end alike.
+    one_trailer: bool,
     /// The first event that claims an id has it.
     ids: Ids,
     /// Ids looked up last, each where its low bits say: the kernel numbers
@@ -63,6 +65,7 @@ impl Route {
             alone: (Place::Nothing, Place::Nothing),
             sample: Place::Nothing,
             side: Place::Nothing,
+            one_trailer: true,
             ids: Ids::default(),
             recent: [None; RECENT],
         }
@@ -78,6 +81,7 @@ impl Route {
         self.sample = agreed(self.sample, event, sample, same_samples(attr, first));
         let side = (side_place(first), side_place(attr));
         self.side = agreed(self.side, event, side, same_trailers(attr, first));
+        self.one_trailer &= same_trailers(attr, first);
         if self.has_unknown {
             self.need_ids();
         }
@@ -88,6 +92,11 @@ impl Route {
     pub(super) fn add_unknown(&mut self) {
         self.has_unknown = true;
         self.need_ids();
+    }
+
+    /// Whether side records of all events, known and not, look the same.
+    pub(super) fn has_one_trailer(&self) -> bool {
+        self.one_trailer && !self.has_unknown
     }
 
     fn need_ids(&mut self) {

@@ -2,6 +2,7 @@
 //! the stream itself.
 
 use super::budget::too_much;
+use super::search::has_name;
 use super::{Decoder, Packed, Position, Sampled, StreamRecord};
 use crate::bytes::Cursor;
 use crate::header::{Misc, RecordHeader, RecordType};
@@ -101,6 +102,9 @@ impl Decoder {
         let event = match routed {
             Routed::Event(event) => event,
             Routed::UnknownId if !exact => return Err(self.misfit(header)),
+            // What it tells of a process or of the kernel is true whatever
+            // event it was told for.
+            Routed::UnknownId if has_name(header.kind) && self.route.has_one_trailer() => 0,
             lost => return Ok(self.unrouted(header.kind, lost)),
         };
         let Some(description) = self.events.get(event) else {

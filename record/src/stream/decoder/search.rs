@@ -223,7 +223,8 @@ impl Decoder {
 
     /// Whether a side record is written again as it is, of its event or, when
     /// that is not known, of the first. Behind a name there may be rests of
-    /// another: old perfs write such.
+    /// another, which old perfs write, or more zeros than its length needs:
+    /// recorders have room for the longest name.
     pub(super) fn is_exact(&self, header: RecordHeader, payload: &[u8], routed: Routed) -> bool {
         let event = match routed {
             Routed::Event(event) => self.events.get(event),
@@ -236,11 +237,17 @@ impl Decoder {
         let mut again = Vec::with_capacity(RecordHeader::SIZE + payload.len());
         let encoded = record.encode(header.misc, trailer, self.order, &mut again).is_ok();
         let again = again.get(RecordHeader::SIZE..).unwrap_or_default();
-        if !encoded || again.len() != payload.len() {
+        let Some(end) = again.len().checked_sub(trailer.len()).filter(|_| encoded) else {
+            return false;
+        };
+        let Some((body, padding)) = body.split_at_checked(end) else { return false };
+        let is_padded = has_name(header.kind) && padding.len().is_multiple_of(8);
+        let is_nothing = is_padded && padding.iter().all(|byte| *byte == 0);
+        if !(padding.is_empty() || is_nothing) {
             return false;
         }
         let zeros = again[..end].iter().rev().take(PADDING).take_while(|byte| **byte == 0).count();
-        again[..end - zeros] == body[..end - zeros] && again[end..] == *trailer
+        again[..end - zeros] == body[..end - zeros]
     }
 
     /// Whether a record that can be read, but not to the last byte, holds
@@ -287,6 +294,12 @@ fn could_be(header: RecordHeader) -> bool {
 fn could_follow(header: RecordHeader) -> bool {
     let RecordHeader { kind, size, .. } = header;
     kind.name().is_some() && (8..=longest(kind)).contains(&size)
+}
+
+/// Whether a name is the last field of a kind.
+pub(super) fn has_name(kind: RecordType) -> bool {
+    use RecordType as Type;
+    [Type::MMAP, Type::MMAP2, Type::COMM, Type::KSYMBOL, Type::CGROUP].contains(&kind)
 }
 
 /// Bytes that the kernel writes in a record of a kind at most, with room for

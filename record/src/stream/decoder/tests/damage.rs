@@ -36,6 +36,38 @@ fn rests_of_names_do_not_hide_a_record() {
     }
 }
 
+/// Recorders make records of what was there before, with room for the longest
+/// name and an id of no event.
+#[test]
+fn a_name_in_more_room_than_it_needs_is_read_whatever_its_id() {
+    for order in ORDERS {
+        let mut bytes = Vec::new();
+        write::file_header(order, &mut bytes);
+        write::attr(&side(), &[1], order, &mut bytes).unwrap();
+        write::attr(&side(), &[3], order, &mut bytes).unwrap();
+        for id in [3, 0, 77] {
+            let mut body = Vec::new();
+            let w = &mut Writer::new(&mut body, order);
+            w.u64(0xffff_ffff_c020_0000);
+            w.u32(4096);
+            w.u16(1);
+            w.u16(0);
+            w.raw(b"bpf_prog_6deef7357e7b4530_tracer");
+            w.raw(&[0; 64]);
+            w.i32(TASK.pid.0);
+            w.i32(TASK.tid.0);
+            w.u64(id);
+            assert_eq!(8 + body.len(), 136);
+            put(RecordType::KSYMBOL, &body, order, &mut bytes);
+        }
+        write::finished_round(order, &mut bytes);
+        let (seen, decoder) = read(&bytes, &[]).unwrap();
+        let is_named = |text: &&String| text.contains("Ksymbol") && text.contains("length: 4096");
+        assert_eq!(seen.iter().filter(is_named).count(), 3, "{seen:#?}");
+        assert_eq!((decoder.tally().unreadable(), decoder.tally().unknown_id), (None, 0));
+    }
+}
+
 /// Bytes of a stack look like a READ that ends where a record does.
 #[test]
 fn what_is_too_long_for_its_kind_is_no_record() {
