@@ -21,6 +21,7 @@ pub mod note;
 mod rounds;
 mod route;
 mod title;
+mod tracepoint_names;
 mod update;
 pub mod write;
 

@@ -16,6 +16,7 @@ use super::error::StreamError;
 use super::features::Features;
 use super::magic::Magic;
 use super::route::Route;
+use super::tracepoint_names::TracepointNames;
 use super::write;
 use crate::aggregate::Part;
 use crate::bytes::ByteOrder;
@@ -23,6 +24,7 @@ use crate::header::{Misc, RecordHeader, RecordType};
 use crate::kernel_list::Assembler;
 use crate::side::{SampleId, SideRecord};
 use budget::Budget;
+use describe::Unnamed;
 use search::Lost;
 use std::collections::{BTreeMap, VecDeque};
 use trace::Trace;
@@ -162,13 +164,14 @@ pub struct Decoder {
     wanted: usize,
     events: Vec<EventDescription>,
     route: Route,
-    /// By config, events that had no name when they were described.
-    unnamed: BTreeMap<u64, VecDeque<usize>>,
+    /// Events that had no name when they were described, in that order.
+    unnamed: BTreeMap<Unnamed, VecDeque<usize>>,
     features: Features,
     kernel_list: Assembler,
     budget: Budget,
     tally: Tally,
     trace: Trace,
+    tracepoints: TracepointNames,
     packed: Packed,
     /// Position and what is lost of the unpacked records.
     inside: (Position, Option<Box<Lost>>),
@@ -210,6 +213,7 @@ impl Decoder {
             budget: Budget::default(),
             tally: Tally::default(),
             trace: Trace::default(),
+            tracepoints: TracepointNames::default(),
             packed: Packed::Refused,
             inside: (Position::Record, None),
         }
@@ -353,6 +357,9 @@ impl Decoder {
         match self.position {
             Position::Payload { kind, left } if !input.is_empty() => {
                 let consumed = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
+                if kind == RecordType::HEADER_TRACING_DATA {
+                    self.name_tracepoints(&input[..consumed]);
+                }
                 self.go_on(consumed as u64);
                 self.follow_with(kind, left - consumed as u64);
                 Ok(Step::Record { consumed, record: StreamRecord::Payload(kind) })

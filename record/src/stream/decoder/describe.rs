@@ -3,7 +3,7 @@
 use super::budget::too_much;
 use super::{Decoder, StreamRecord};
 use crate::aggregate;
-use crate::attr::Attr;
+use crate::attr::{Attr, EventType};
 use crate::bytes::{Cursor, Short, Words};
 use crate::header::RecordType;
 use crate::kernel_list::{self, KernelListPart};
@@ -12,9 +12,9 @@ use crate::stream::description::EventDescription;
 use crate::stream::error::StreamError;
 use crate::stream::feature::{EventName, Feature, FeatureId};
 use crate::stream::route::Routed;
+use crate::stream::tracepoint_names::TracepointName;
 use crate::stream::update::{self, Update};
 use crate::stream::write;
-use std::collections::VecDeque;
 
 impl Decoder {
     pub(super) fn event<'a>(&mut self, payload: &[u8]) -> StreamRecord<'a> {
@@ -75,7 +75,8 @@ impl Decoder {
         let first = self.events.first().map_or(&attr, |event| &event.attr);
         self.route.add(&attr, &ids, first);
         let index = self.events.len();
-        self.unnamed.entry(attr.config).or_default().push_back(index);
+        let called = Unnamed::of(&attr);
+        self.unnamed.entry(called).or_default().push_back(index);
         let (name, unit, scale, cpus, notes) = (None, None, None, None, Vec::new());
         let error = unreadable.clone();
         self.events.push(EventDescription {
@@ -197,6 +198,22 @@ impl Decoder {
         }
     }
 
+    /// Names tracepoints out of the next bytes of their formats.
+    pub(super) fn name_tracepoints(&mut self, bytes: &[u8]) {
+        let Decoder { tracepoints, events, unnamed, .. } = self;
+        tracepoints.take(bytes, |TracepointName { id, name }| {
+            // Who has a name is done with: formats may be as many as events.
+            let called = Unnamed { is_tracepoint: true, config: id };
+            for index in unnamed.remove(&called).into_iter().flatten() {
+                if let Some(event) = events.get_mut(index)
+                    && event.name.is_none()
+                {
+                    event.name = Some(name.clone());
+                }
+            }
+        });
+    }
+
     /// Before Linux 3.10 names came in records of their own: a config and
     /// 64 bytes of name.
     pub(crate) fn event_type<'a>(
@@ -208,7 +225,7 @@ impl Decoder {
         if name.is_empty() {
             return Ok(StreamRecord::Skipped(RecordType::HEADER_EVENT_TYPE));
         }
-        while let Some(index) = self.unnamed.get_mut(&config).and_then(VecDeque::pop_front) {
+        while let Some(index) = self.next_unnamed(config) {
             if let Some(event) = self.events.get_mut(index)
                 && event.name.is_none()
             {
@@ -217,6 +234,27 @@ impl Decoder {
             }
         }
         Ok(StreamRecord::Skipped(RecordType::HEADER_EVENT_TYPE))
+    }
+
+    /// Takes out the first event with this config that had no name.
+    fn next_unnamed(&mut self, config: u64) -> Option<usize> {
+        let kinds = [false, true].map(|is_tracepoint| Unnamed { is_tracepoint, config });
+        let first = |called: &Unnamed| self.unnamed.get(called)?.front().copied();
+        let (_, called) = kinds.iter().filter_map(|called| Some((first(called)?, called))).min()?;
+        self.unnamed.get_mut(called)?.pop_front()
+    }
+}
+
+/// What events without a name of their own are found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Unnamed {
+    is_tracepoint: bool,
+    config: u64,
+}
+
+impl Unnamed {
+    fn of(attr: &Attr) -> Unnamed {
+        Unnamed { is_tracepoint: attr.kind == EventType::TRACEPOINT, config: attr.config }
     }
 }
 

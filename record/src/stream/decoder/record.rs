@@ -10,6 +10,7 @@ use crate::side::SideRecord;
 use crate::stream::detail::BuildId;
 use crate::stream::error::StreamError;
 use crate::stream::route::Routed;
+use crate::stream::tracepoint_names::TracepointNames;
 
 impl Decoder {
     /// The sample that `input`, as for [`Decoder::step`], begins with; None
@@ -163,6 +164,7 @@ impl Decoder {
             }
             RecordType::HEADER_TRACING_DATA => {
                 let bytes = u64::from(cursor.u32().map_err(|_| least(4))?);
+                self.tracepoints = TracepointNames::default();
                 self.follow_with(kind, bytes);
                 StreamRecord::Skipped(kind)
             }
