@@ -14,6 +14,7 @@ mod kernel;
 mod pmu;
 mod pmu_description;
 mod process;
+mod trace_formats;
 mod tracefs;
 mod tree;
 
@@ -33,6 +34,7 @@ pub use kernel::{Kernel, Version};
 pub use pmu::Pmu;
 pub use pmu_description::{NamedTerm, PackedTerms, PmuDescription};
 pub use process::ProcessState;
+pub use trace_formats::NoFormat;
 pub use tracefs::{Tracefs, TracepointState};
 pub use tree::FactsError;
 

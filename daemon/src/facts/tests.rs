@@ -223,6 +223,37 @@ fn tracepoints() {
     assert_eq!(look(&bare, "sched:sched_switch"), TracepointState::NoTracefs);
 }
 
+#[test]
+fn formats_of_tracepoints() {
+    let files = [
+        ("proc/self/mounts", "nodev /t tracefs rw 0 0\n"),
+        ("t/events/header_page", "page"),
+        ("t/events/header_event", "event"),
+        ("t/events/sched/sched_switch/id", "372\n"),
+        ("t/events/sched/sched_switch/format", "name: sched_switch\n"),
+    ];
+    let of = |files: &[(&str, &str)], points: &[(&str, u64)]| {
+        let root = tree(files);
+        let facts = Facts::read(root.path()).unwrap();
+        facts.tracing_data(root.path(), points).map_err(|why| why.to_string())
+    };
+    let twice = [("sched:sched_switch", 372), ("sched:sched_switch:u", 372)];
+    let data = of(&files, &twice).unwrap();
+    assert_eq!((data.header_page, data.header_event), (b"page".to_vec(), b"event".to_vec()));
+    assert_eq!(data.formats.len(), 1, "each once");
+    assert_eq!(data.formats[0].format, b"name: sched_switch\n");
+    for (points, why) in [
+        ([("sched:sched_switch", 371)], "no tracepoint sched:sched_switch of number 371"),
+        ([("switch", 372)], "no tracepoint switch of number 372"),
+        ([("..:sched", 372)], "no tracepoint ..:sched of number 372"),
+        ([("sched:none", 372)], "t/events/sched/none/format is not there"),
+    ] {
+        let said = of(&files, &points).unwrap_err();
+        assert!(said.contains(why), "{said}");
+    }
+    assert!(of(&files[2..], &twice).unwrap_err().contains("not mounted"));
+}
+
 proptest! {
     #[test]
     fn any_text_in_any_file_is_a_fact_or_an_error(

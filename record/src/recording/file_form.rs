@@ -1,9 +1,15 @@
 //! Writing the file form: what stands around the data of a file
 //! (`perf_session__write_header()`, tools/perf/util/header.c).
 //!
-//! A file is a header of [`HEADER_SIZE`] bytes, the events ([`Events`]), the
-//! data (records as they are), a table of features and the features. Only
-//! when all of that is there does [`header`] say where everything stands.
+//! A file is a header of [`HEADER_SIZE`] bytes, the events, the data (records
+//! as they are), a table of features and the features. Only when all of that
+//! is there does the header say where everything stands: [`FileOutline`].
+
+mod outline;
+mod tracing_data;
+
+pub use outline::{FileEnd, FileOutline, event_names};
+pub use tracing_data::{TracepointFormat, TracingData};
 
 use super::file_header::{FileHeader, Section};
 use crate::attr::Attr;
@@ -16,7 +22,7 @@ pub const HEADER_SIZE: u64 = FileHeader::WITH_FEATURES;
 
 /// Where the events of a file stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Events {
+struct Events {
     entry: u64,
     attrs: Section,
 }
@@ -31,7 +37,7 @@ impl Events {
     ///
     /// # Errors
     /// An attr that cannot be written.
-    pub fn write(
+    fn write(
         events: &[EventDescription],
         order: ByteOrder,
         at: u64,
@@ -71,21 +77,16 @@ fn least_size(attr: &Attr) -> u32 {
     (64..=Attr::MAX_SIZE).step_by(8).find(fits).unwrap_or(Attr::MAX_SIZE)
 }
 
-/// The header of a file whose data, `data` bytes from the offset `start` on,
-/// are followed by the table of these features.
-pub fn header(
-    events: Events,
-    (start, data): (u64, u64),
-    features: &[FeatureId],
-    order: ByteOrder,
-) -> Vec<u8> {
+/// The header of a file whose data are followed by the table of these
+/// features.
+fn header(events: Events, data: Section, features: &[FeatureId], order: ByteOrder) -> Vec<u8> {
     let mut out = Vec::new();
     let w = &mut Writer::new(&mut out, order);
     w.u64(write::MAGIC);
     w.u64(HEADER_SIZE);
     w.u64(events.entry);
     put_section(events.attrs, w);
-    put_section(Section { offset: start, size: data }, w);
+    put_section(data, w);
     // Names of events, which nobody has written since Linux 3.10.
     put_section(Section::default(), w);
     for word in 0..FileHeader::BITMAP {
@@ -98,7 +99,7 @@ pub fn header(
 /// The table of features of these sizes, in bytes, which follow it one after
 /// the other; it stands at the offset `at`, behind the data. Features must
 /// come in order of their ids.
-pub fn table(features: &[(FeatureId, u64)], at: u64, order: ByteOrder) -> Vec<u8> {
+fn table(features: &[(FeatureId, u64)], at: u64, order: ByteOrder) -> Vec<u8> {
     let mut out = Vec::new();
     let mut offset = at + FileHeader::SECTION * features.len() as u64;
     for &(_, size) in features {
@@ -124,7 +125,7 @@ fn put_section(section: Section, w: &mut Writer<'_>) {
 mod tests {
     use super::*;
     use crate::recording::{Decoder, Source, Step};
-    use crate::stream::StreamRecord;
+    use crate::stream::{StreamError, StreamRecord};
 
     fn events(sizes: &[u32], order: ByteOrder) -> Vec<EventDescription> {
         let mut out = Vec::new();
@@ -149,30 +150,31 @@ mod tests {
     fn a_file_is_read_as_it_was_written() {
         for order in [ByteOrder::Little, ByteOrder::Big] {
             let events = events(&[96, 112], order);
-            let mut file = vec![0; 104];
-            let place = Events::write(&events, order, 104, &mut file).unwrap();
-            let start = file.len() as u64;
+            let mut file = Vec::new();
+            let outline = FileOutline::begin(&events, order, &mut file).unwrap();
+            assert_eq!(outline.data_start(), file.len() as u64);
             write::finished_round(order, &mut file);
+
+            // Its recorder may die here,
+            let (decoder, rounds) = read(&file);
+            assert_eq!(rounds, 1);
+            assert_eq!(decoder.finish(0), Err(StreamError::Unfinished { left: 0 }));
+            assert_eq!(decoder.stream().events().len(), events.len());
+
+            let data_end = file.len() as u64;
             let name = feature(&Feature::Hostname("here".into()), order);
             let kept = [(FeatureId::HOSTNAME, name.len() as u64), (FeatureId(200), 3)];
-            let table = table(&kept, file.len() as u64, order);
-            file.extend([&table, &name, &b"new"[..]].concat());
-            let ids = kept.map(|(id, _)| id);
-            let header = header(place, (start, 8), &ids, order);
-            file[..104].copy_from_slice(&header);
+            let end = outline.end(data_end, &events, &kept).unwrap();
+            assert!(end.events.is_empty(), "the front has them");
+            // or here, or have a disk that takes no more.
+            let mut bare = file.clone();
+            bare[..104].copy_from_slice(&outline.header(data_end));
+            let (decoder, rounds) = read(&bare);
+            assert_eq!((rounds, decoder.finish(0)), (1, Ok(())));
 
-            let mut decoder = Decoder::new(Source::File { length: file.len() as u64 });
-            let (mut at, mut rounds) = (0, 0);
-            loop {
-                match decoder.step(&file[at..]).unwrap() {
-                    Step::Record { consumed, record, .. } => {
-                        at += consumed;
-                        rounds += u64::from(record == StreamRecord::FinishedRound);
-                    }
-                    Step::Seek(offset) => at = usize::try_from(offset).unwrap(),
-                    Step::NeedMore(_) | Step::End => break,
-                }
-            }
+            file.extend([&end.table, &name, &b"new"[..]].concat());
+            file[..104].copy_from_slice(&end.header);
+            let (decoder, rounds) = read(&file);
             decoder.finish(0).unwrap();
             let stream = decoder.stream();
             assert_eq!((rounds, stream.tally().unreadable()), (1, None));
@@ -183,6 +185,41 @@ mod tests {
                 assert_eq!(read.attr.size, 112, "one size for all");
             }
         }
+    }
+
+    /// Reads to the end, and counts rounds.
+    fn read(file: &[u8]) -> (Decoder, u64) {
+        let mut decoder = Decoder::new(Source::File { length: file.len() as u64 });
+        let (mut at, mut rounds) = (0, 0);
+        loop {
+            match decoder.step(&file[at..]).unwrap() {
+                Step::Record { consumed, record, .. } => {
+                    at += consumed;
+                    rounds += u64::from(record == StreamRecord::FinishedRound);
+                }
+                Step::Seek(offset) => at = usize::try_from(offset).unwrap(),
+                Step::NeedMore(_) | Step::End => return (decoder, rounds),
+            }
+        }
+    }
+
+    #[test]
+    fn events_that_come_late_stand_behind_all() {
+        let order = ByteOrder::Little;
+        let events = events(&[112, 112], order);
+        let mut file = Vec::new();
+        let outline = FileOutline::begin(&events[..1], order, &mut file).unwrap();
+        write::finished_round(order, &mut file);
+        let name = feature(&Feature::Hostname("here".into()), order);
+        let kept = [(FeatureId::HOSTNAME, name.len() as u64)];
+        let end = outline.end(file.len() as u64, &events, &kept).unwrap();
+        file.extend([end.table, name, end.events].concat());
+        file[..104].copy_from_slice(&end.header);
+        let (decoder, rounds) = read(&file);
+        assert_eq!((rounds, decoder.finish(0)), (1, Ok(())));
+        let ids: Vec<_> = decoder.stream().events().iter().map(|event| &event.ids).collect();
+        assert_eq!(ids, [&events[0].ids, &events[1].ids]);
+        assert_eq!(decoder.stream().features().hostname.as_deref(), Some("here"));
     }
 
     #[test]

@@ -33,6 +33,7 @@ impl FeatureId {
     pub const EVENT_DESC: FeatureId = FeatureId(12);
     pub const CPU_TOPOLOGY: FeatureId = FeatureId(13);
     pub const NUMA_TOPOLOGY: FeatureId = FeatureId(14);
+    pub const BRANCH_STACK: FeatureId = FeatureId(15);
     pub const PMU_MAPPINGS: FeatureId = FeatureId(16);
     pub const GROUP_DESC: FeatureId = FeatureId(17);
     pub const AUXTRACE: FeatureId = FeatureId(18);
