@@ -1,5 +1,6 @@
 //! Machine architectures whose registers have names here.
 
+use crate::header::CpuMode;
 use std::fmt;
 
 /// What `uname -m` says of the recorded machine.
@@ -60,6 +61,20 @@ impl Arch {
         }
     }
 
+    /// Whose an address is, where the address tells: the kernel has the
+    /// upper half of 64 bits, user space the lower. None where both have
+    /// address spaces of their own (s390), and below 4 GiB on machines whose
+    /// name has no width: their kernels of 32 bits are there.
+    pub fn owner(self, address: u64) -> Option<CpuMode> {
+        const HALF: u64 = 1 << 63;
+        match (self, address) {
+            (Arch::S390 | Arch::Other, _) => None,
+            (_, HALF..) => Some(CpuMode::Kernel),
+            (Arch::X86_64 | Arch::Aarch64, _) | (_, 0x1_0000_0000..) => Some(CpuMode::User),
+            _ => None,
+        }
+    }
+
     /// The architecture this program was built for.
     pub fn here() -> Arch {
         Arch::from_machine(std::env::consts::ARCH)
@@ -85,6 +100,27 @@ impl fmt::Display for Arch {
 #[cfg(test)]
 mod tests {
     use super::Arch;
+    use crate::header::CpuMode;
+
+    #[test]
+    fn addresses_tell_whose_they_are_where_both_share_a_space() {
+        use CpuMode::{Kernel, User};
+        let (text, vmalloc) = (0xffff_ffff_8100_0000, 0xc000_0000_0000_0000);
+        for (arch, address, owner) in [
+            (Arch::X86_64, 0, Some(User)),
+            (Arch::X86_64, 0xc100_0000, Some(User)),
+            (Arch::X86_64, 0x7fff_ffff_f000, Some(User)),
+            (Arch::Aarch64, text, Some(Kernel)),
+            (Arch::X86, 0xc100_0000, None),
+            (Arch::PowerPc, vmalloc, Some(Kernel)),
+            (Arch::PowerPc, 0x7fff_0000_1000, Some(User)),
+            (Arch::Mips, 0x8010_0000, None),
+            (Arch::S390, text, None),
+            (Arch::Other, text, None),
+        ] {
+            assert_eq!(arch.owner(address), owner, "{arch} {address:#x}");
+        }
+    }
 
     #[test]
     fn machines_are_told_from_what_uname_says() {

@@ -1,5 +1,9 @@
 //! The one value that answers: records in, places and names out.
 
+mod memo;
+
+pub(crate) use memo::{MEMOS, Memo, memo_slot};
+
 use crate::binary::Binary;
 use crate::code::Sources;
 use crate::data::DataView;
@@ -15,7 +19,7 @@ use crate::vdso::OwnVdso;
 use crate::{MapsEntry, ObjectId, Options, Place, Reason, Resolution, Routine};
 use record::side::{FileIdentity, Mapping as MappingRecord, SampleId, SideRecord};
 use record::stream::{BuildId, Features};
-use record::{CpuMode, Misc, Pid, Time};
+use record::{Arch, CpuMode, Misc, Pid, Time};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -38,6 +42,8 @@ const KSYMBOL_UNREGISTER: u16 = 1;
 #[derive(Debug)]
 pub struct Symbolizer {
     pub(crate) options: Options,
+    /// Of the recorded machine, once that is told.
+    arch: Option<Arch>,
     pub(crate) objects: Objects,
     pub(crate) timelines: Timelines,
     /// What the kernel maps for itself, as if it were one process.
@@ -59,61 +65,12 @@ pub struct Symbolizer {
     pub(crate) jit: Jit,
 }
 
-/// An answer of [`Symbolizer::place`] and where it holds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Memo {
-    /// None: the kernel.
-    pub(crate) pid: Option<Pid>,
-    pub(crate) first: u64,
-    pub(crate) last: u64,
-    pub(crate) from: Time,
-    pub(crate) until: Time,
-    pub(crate) told: u64,
-    pub(crate) object: ObjectId,
-    /// Added to an address, modulo 2^64.
-    pub(crate) delta: u64,
-}
-
-impl Memo {
-    /// Holds nowhere.
-    pub(crate) const VOID: Memo = Memo {
-        pid: None,
-        first: 1,
-        last: 0,
-        from: Time(0),
-        until: Time(0),
-        told: 0,
-        object: ObjectId::UNMAPPED,
-        delta: 0,
-    };
-
-    /// The same for the times only at which what was found beside it holds.
-    pub(crate) fn within(self, beside: &Found) -> Memo {
-        Memo { from: self.from.max(beside.from), until: self.until.min(beside.until), ..self }
-    }
-
-    /// The answer for an address, if this holds there.
-    #[inline]
-    pub(crate) fn place(
-        &self,
-        told: u64,
-        pid: Option<Pid>,
-        address: u64,
-        time: Time,
-    ) -> Option<Place> {
-        let holds = self.told == told
-            && self.pid == pid
-            && (self.first..=self.last).contains(&address)
-            && (self.from..=self.until).contains(&time);
-        holds.then(|| Place { object: self.object, address: address.wrapping_add(self.delta) })
-    }
-}
-
 impl Symbolizer {
     /// Knows nothing of any process yet; files are opened when needed.
     pub fn new(options: Options) -> Symbolizer {
         Symbolizer {
             options,
+            arch: None,
             objects: Objects::new(),
             timelines: Timelines::default(),
             kernel_timeline: Timelines::default(),
@@ -196,6 +153,7 @@ impl Symbolizer {
         if let Some(release) = &features.os_release {
             self.recorded_release(release);
         }
+        self.arch = features.arch.as_deref().map(Arch::from_machine);
         if let Some(list) = &features.kernel_list {
             self.kernel.learn_list(list);
             self.told += 1;
@@ -233,11 +191,28 @@ impl Symbolizer {
         }
     }
 
+    /// Whose an address is: as the address tells, else as a record taken in
+    /// `mode` has it. Virtual machines have addresses of their own.
+    pub fn owner(&self, mode: CpuMode, address: u64) -> CpuMode {
+        // Until the machine is told it may be one of 32 bits.
+        let arch = self.arch.unwrap_or(Arch::X86);
+        match mode {
+            CpuMode::User | CpuMode::Kernel => arch.owner(address).unwrap_or(mode),
+            mode => mode,
+        }
+    }
+
     /// Where an instruction pointer lies. Quick: the last answer for the
     /// same page of the same process is remembered.
+    ///
+    /// A record may say kernel mode of an instruction of user space, when the
+    /// interrupt came at its entry to the kernel: code is whose address it
+    /// has. An address of the kernel in user mode stays the process's, which
+    /// has such a mapping (vsyscall).
     pub fn place(&mut self, mode: CpuMode, pid: Pid, ip: u64, time: Time) -> Place {
         let pid = match mode {
             CpuMode::User => Some(pid),
+            CpuMode::Kernel if self.owner(mode, ip) == CpuMode::User => Some(pid),
             CpuMode::Kernel => None,
             other => return Place { object: elsewhere(other), address: ip },
         };
@@ -290,7 +265,9 @@ impl Symbolizer {
             Err(_) if pid.is_none() => {
                 let (object, first, last) =
                     self.kernel.object(ip, &self.options, &mut self.objects);
-                let memo = memo(object);
+                // What the kernel loaded meanwhile is not known any more.
+                let is_known = what != Err(Missing::Overfull) || object == ObjectId::KERNEL;
+                let memo = memo(if is_known { object } else { ObjectId::OVERFULL });
                 Memo { first: first.max(memo.first), last: last.min(memo.last), ..memo }
             }
             Err(Missing::Process) => memo(ObjectId::UNKNOWN_PROCESS),
@@ -487,13 +464,6 @@ pub(crate) fn elsewhere(mode: CpuMode) -> ObjectId {
         CpuMode::Hypervisor => ObjectId::HYPERVISOR,
         CpuMode::User | CpuMode::Kernel | CpuMode::Unknown => ObjectId::UNKNOWN_MODE,
     }
-}
-
-/// Bits above the page number mix in the process.
-pub(crate) fn memo_slot(pid: Option<Pid>, ip: u64) -> usize {
-    let pid = pid.unwrap_or(KERNEL_PID).0.cast_unsigned();
-    let mixed = (ip >> 12 ^ u64::from(pid) << 20).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    usize::try_from(mixed >> 52).unwrap_or(0) & (MEMOS - 1)
 }
 
 #[cfg(test)]

@@ -47,6 +47,32 @@ fn text(symbolizer: &mut Symbolizer, mode: CpuMode, pid: i32, (ip, time): (u64, 
 }
 
 #[test]
+fn code_is_whose_address_it_has_where_the_machine_tells() {
+    let mut symbolizer = silent();
+    symbolizer.side(NONE, &mapping(1, (0x40_1000, 0x1000), 0, b"/memfd:low (deleted)"), &at(1));
+    symbolizer.side(NONE, &mapping(1, (0x7f00_0000_1000, 0x1000), 0, b"//anon"), &at(1));
+    let kernel = "[kernel] 0x401010 [no-kernel-symbols]";
+    let in_kernel_mode =
+        |symbolizer: &mut Symbolizer, ip| text(symbolizer, CpuMode::Kernel, 1, (ip, 9));
+    assert_eq!(in_kernel_mode(&mut symbolizer, 0x40_1010), kernel, "maybe of 32 bits");
+    let (high, user) = (0x7f00_0000_1010, "//anon 0x7f0000001010 [anonymous]");
+    assert_eq!(in_kernel_mode(&mut symbolizer, high), user);
+    let mut told = |arch: &str| {
+        let features = Features { arch: Some(arch.to_owned()), ..Features::default() };
+        symbolizer.recorded(&features);
+        in_kernel_mode(&mut symbolizer, 0x40_1010)
+    };
+    assert_eq!(told("i686"), kernel);
+    assert_eq!(told("s390x"), kernel);
+    assert_eq!(told("x86_64"), "/memfd:low (deleted) 0x401010 [anonymous]");
+    let text = 0xffff_ffff_8100_0000;
+    assert_eq!(symbolizer.owner(CpuMode::User, text), CpuMode::Kernel);
+    assert_eq!(symbolizer.owner(CpuMode::GuestUser, text), CpuMode::GuestUser);
+    let vsyscall = symbolizer.place(CpuMode::User, Pid(1), 0xffff_ffff_ff60_0000, Time(9));
+    assert_eq!(vsyscall.object, ObjectId::UNMAPPED, "the process has it mapped or not");
+}
+
+#[test]
 fn what_is_no_code_of_a_file() {
     let mut symbolizer = silent();
     let mut user = |pid, ip| text(&mut symbolizer, CpuMode::User, pid, (ip, 9));
