@@ -1,5 +1,8 @@
 //! C++ and Rust names as their source has them.
 
+mod spelling;
+
+use spelling::spelled;
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
@@ -20,16 +23,15 @@ pub fn demangle(name: &[u8]) -> Cow<'_, str> {
         && let Ok((symbol, tail)) = cpp_demangle::BorrowedSymbol::with_tail(name)
     {
         let options = cpp_demangle::DemangleOptions::default();
-        let demangled = limited(|out| {
-            symbol.structured_demangle(out, &options)?;
-            match std::str::from_utf8(tail) {
-                Ok("") => Ok(()),
-                // `.cold`, `.constprop.0`: as c++filt shows them.
-                Ok(tail) => write!(out, " [clone {tail}]"),
-                Err(_) => Err(fmt::Error),
-            }
-        });
-        return demangled.map_or(Cow::Borrowed(text), Cow::Owned);
+        let demangled = limited(|out| symbol.structured_demangle(out, &options))
+            .map(|name| spelled(name, text));
+        return match (demangled, tail) {
+            (Some(name), b"") => Cow::Owned(name),
+            // A version, or `@plt`. Clones are part of the name.
+            (Some(name), [b'@', ..]) => Cow::Owned(name + &String::from_utf8_lossy(tail)),
+            // As binutils has it, what is followed by anything else is none.
+            _ => Cow::Borrowed(text),
+        };
     }
     Cow::Borrowed(text)
 }
