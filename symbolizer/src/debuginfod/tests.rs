@@ -1,3 +1,5 @@
+#![allow(clippy::print_stderr, reason = "a test that skips says why")]
+
 use super::*;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,6 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 const ID: [u8; 20] = [0xab; 20];
+/// For a server's next byte. A good one on a busy machine must not take it all.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An ELF file of nothing but its build id.
 fn elf_of(id: &[u8]) -> Vec<u8> {
@@ -84,7 +88,7 @@ impl Scene {
         Debuginfod::new(DebuginfodSettings {
             urls: urls.iter().map(|url| (*url).to_owned()).collect(),
             cache: self.cache.path().join("cache"),
-            timeout: Some(Duration::from_secs(1)),
+            timeout: Some(PATIENCE),
             most_time: None,
             most_bytes: None,
         })
@@ -141,7 +145,7 @@ fn that_no_server_has_a_file_is_remembered_as_others_do() {
     let cache = scene.cache.path().join("cache");
     let miss = cache.join(hex(&other)).join("debuginfo");
     let found = miss.metadata().unwrap();
-    assert_eq!((found.len(), found.permissions().mode() & 0o777), (0, 0));
+    assert_eq!((found.len(), found.permissions().mode() & 0o777), (0, 0o400));
     // The control file says for how long.
     std::fs::write(cache.join("cache_miss_s"), "0\n").unwrap();
     assert!(scene.asking(&[&url]).find(&other, Artifact::DebugInfo).is_none());
@@ -184,18 +188,18 @@ fn what_servers_do_wrong_is_said_and_leaves_nothing() {
                     thread::sleep(Duration::from_millis(100));
                 }
             },
-            "bytes came in 1 s",
+            "bytes came in 5 s",
         ),
         (
             |_, _| thread::sleep(Duration::from_secs(60)),
-            "nothing came for 1 s (DEBUGINFOD_TIMEOUT)",
+            "nothing came for 5 s (DEBUGINFOD_TIMEOUT)",
         ),
         (
             |_, stream| send(stream, "302 Found\r\nLocation: /again\r\nContent-Length: 0", b""),
             "redirect",
         ),
     ];
-    for (answer, why) in wrong {
+    let try_one = |answer, why: &str| {
         let scene = Scene::new();
         let (url, _) = server(answer);
         scene.refused(&scene.asking(&[&url]), why);
@@ -203,7 +207,12 @@ fn what_servers_do_wrong_is_said_and_leaves_nothing() {
         let (good, _) = server(serve);
         let debuginfod = scene.asking(&[&url, &good]);
         assert_eq!(bytes(debuginfod.find(&ID, Artifact::DebugInfo)), elf_of(&ID), "{why}");
-    }
+    };
+    thread::scope(|threads| {
+        for (answer, why) in wrong {
+            threads.spawn(move || try_one(answer, why));
+        }
+    });
 }
 
 #[test]
@@ -266,6 +275,118 @@ fn a_server_that_does_not_answer_is_asked_once() {
     assert_eq!(debuginfod.said(&[1; 20], Artifact::DebugInfo).unwrap(), "no server answers");
     assert!(debuginfod.find(&[1; 3], Artifact::DebugInfo).is_none(), "no build id");
     assert_eq!(debuginfod.said(&[1; 3], Artifact::DebugInfo), None);
+}
+
+/// What a server that means harm may send, besides what broken ones do.
+#[test]
+fn a_hostile_server_gets_no_further_than_its_answer() {
+    let wrong: [(Answer, &str); 6] = [
+        (|_, stream| redirect(stream, "file:///etc/passwd"), "too many redirects"),
+        (|_, stream| redirect(stream, "unix:///run/x.sock"), "too many redirects"),
+        (|_, stream| redirect(stream, "http://127.0.0.1:1/nobody"), "Connection refused"),
+        (
+            |_, stream| {
+                let _gone = stream.write_all(b"HTTP/1.1 200 OK\r\nX-Long: ");
+                while stream.write_all(&[b'a'; 4096]).is_ok() {}
+            },
+            "response header is too big",
+        ),
+        (
+            |_, stream| while stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").is_ok() {},
+            "response header is too big",
+        ),
+        (
+            |_, stream| {
+                let _gone = stream.write_all(b"HTTP/1.1 200 OK\r\n");
+                while stream.write_all(b"X: y\r\n").is_ok() {
+                    thread::sleep(Duration::from_millis(50));
+                }
+            },
+            "nothing came for 5 s",
+        ),
+    ];
+    for (answer, why) in wrong {
+        let scene = Scene::new();
+        let (url, _) = server(answer);
+        scene.refused(&scene.asking(&[&url]), why);
+    }
+}
+
+fn redirect(stream: &mut TcpStream, to: &str) {
+    send(stream, &format!("302 Found\r\nLocation: {to}\r\nContent-Length: 0"), b"");
+}
+
+/// Of two processes that ask at once, each by its own servers.
+#[test]
+fn a_miss_does_not_take_away_what_another_process_fetched() {
+    let scene = Scene::new();
+    let place = Place::new(&scene.cache.path().join("cache"), &hex(&ID), "debuginfo");
+    place.put_miss();
+    assert!(matches!(place.look(), Cached::Miss));
+    let mut fetched = place.temporary().unwrap();
+    fetched.write_all(&elf_of(&ID)).unwrap();
+    place.put(fetched).unwrap();
+    place.put_miss();
+    assert!(matches!(place.look(), Cached::File(_)));
+    let left = std::fs::read_dir(scene.cached().parent().unwrap()).unwrap().count();
+    assert_eq!(left, 1);
+}
+
+#[test]
+fn a_miss_that_is_found_again_holds_anew() {
+    let scene = Scene::new();
+    let place = Place::new(&scene.cache.path().join("cache"), &hex(&ID), "debuginfo");
+    place.put_miss();
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(7200);
+    let times = std::fs::FileTimes::new().set_modified(long_ago);
+    std::fs::set_permissions(scene.cached(), std::fs::Permissions::from_mode(0o600)).unwrap();
+    File::options().write(true).open(scene.cached()).unwrap().set_times(times).unwrap();
+    assert!(matches!(place.look(), Cached::Nothing));
+    place.put_miss();
+    assert!(matches!(place.look(), Cached::Miss));
+}
+
+/// Nothing is written where others decide what becomes of it.
+#[test]
+fn a_cache_that_others_can_change_is_not_written_to() {
+    let (url, asked) = server(serve);
+    let refused = |scene: &Scene, why: &str| {
+        let debuginfod = scene.asking(&[&url]);
+        assert!(debuginfod.find(&ID, Artifact::DebugInfo).is_none());
+        let said = debuginfod.said(&ID, Artifact::DebugInfo).unwrap();
+        assert!(said.contains(why) && said.contains("DEBUGINFOD_CACHE_PATH"), "{said}");
+    };
+    let scene = Scene::new();
+    let cache = scene.cache.path().join("cache");
+    std::fs::create_dir(&cache).unwrap();
+    std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o777)).unwrap();
+    refused(&scene, "may be written to by others (mode 777)");
+
+    let scene = Scene::new();
+    let elsewhere = scene.cache.path().join("elsewhere");
+    std::fs::create_dir_all(scene.cached().parent().unwrap().parent().unwrap()).unwrap();
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, scene.cached().parent().unwrap()).unwrap();
+    refused(&scene, "is a link");
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
+
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped caches of other users: root alone can make one");
+        return;
+    }
+    let scene = Scene::new();
+    let cache = scene.cache.path().join("cache");
+    std::fs::create_dir(&cache).unwrap();
+    std::os::unix::fs::chown(&cache, Some(65_534), None).unwrap();
+    refused(&scene, "belongs to uid 65534");
+    // Nor is what another user put there believed.
+    let scene = Scene::new();
+    std::fs::create_dir_all(scene.cached().parent().unwrap()).unwrap();
+    std::fs::write(scene.cached(), elf_of(&ID)).unwrap();
+    std::os::unix::fs::chown(scene.cached(), Some(65_534), None).unwrap();
+    let before = asked.load(Ordering::Relaxed);
+    assert!(scene.asking(&[&url]).find(&ID, Artifact::DebugInfo).is_some());
+    assert_eq!(asked.load(Ordering::Relaxed), before + 1);
 }
 
 #[test]
