@@ -2,6 +2,8 @@
 
 use crate::key::Key;
 use crate::report::{Cell, Common, EventReport, Facts, Latencies, Report, Served, Stride, hex};
+use record::printable::printable;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 const DATA_COLUMNS: [&str; 4] = ["data_address", "data_variable", "data_offset", "data_object"];
@@ -17,14 +19,37 @@ const LATENCY_COLUMNS: [&str; 6] = [
     "latency_p95",
 ];
 
+/// How names are written, which their owners chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// As they are: for programs.
+    Exact,
+    /// For a terminal, and what is copied from there: nothing commands it,
+    /// and a name that a spreadsheet would take for a formula has an
+    /// apostrophe before it.
+    Printable,
+}
+
+impl Names {
+    fn shown(self, name: &str) -> Cow<'_, str> {
+        if self == Names::Exact {
+            return Cow::Borrowed(name);
+        }
+        match name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+            true => Cow::Owned(format!("'{}", printable(name))),
+            false => printable(name),
+        }
+    }
+}
+
 /// Writes the rows of all events into one table; a report without keys gives
 /// its registers instead. Shares are fractions, addresses hex with 0x.
-pub fn write(report: &Report, out: impl Write) -> io::Result<()> {
+pub fn write(report: &Report, names: Names, out: impl Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     let written = if report.query.by.is_empty() {
-        registers(report, &mut csv)
+        registers(report, names, &mut csv)
     } else {
-        rows(report, &mut csv)
+        rows(report, names, &mut csv)
     };
     written.map_err(as_io)?;
     csv.flush()
@@ -39,14 +64,14 @@ fn as_io(error: csv::Error) -> io::Error {
     }
 }
 
-/// What [`write()`] writes.
+/// What [`write()`] writes for programs.
 pub fn render(report: &Report) -> io::Result<String> {
     let mut bytes = Vec::new();
-    write(report, &mut bytes)?;
+    write(report, Names::Exact, &mut bytes)?;
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result<()> {
+fn rows<W: Write>(report: &Report, names: Names, csv: &mut csv::Writer<W>) -> csv::Result<()> {
     for column in ["event", "count", "period", "share", "exact_ip"] {
         csv.write_field(column)?;
     }
@@ -74,7 +99,7 @@ fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result<()> 
     csv.write_record(None::<&[u8]>)?;
     for event in &report.events {
         for row in &event.rows {
-            csv.write_field(&event.name)?;
+            csv.write_field(&*names.shown(&event.name))?;
             csv.write_field(row.count.to_string())?;
             csv.write_field(row.period.to_string())?;
             csv.write_field(format!("{:.6}", row.share))?;
@@ -83,7 +108,7 @@ fn rows<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result<()> 
                 write_served(served, &levels, csv)?;
             }
             for cell in &row.cells {
-                write_cell(cell, csv)?;
+                write_cell(cell, names, csv)?;
             }
             if has_facts {
                 write_facts(row.facts.as_ref(), csv)?;
@@ -150,29 +175,30 @@ fn write_facts<W: Write>(facts: Option<&Facts>, csv: &mut csv::Writer<W>) -> csv
     csv.write_field(structures.join("; "))
 }
 
-fn write_cell<W: Write>(cell: &Cell, csv: &mut csv::Writer<W>) -> csv::Result<()> {
+fn write_cell<W: Write>(cell: &Cell, names: Names, csv: &mut csv::Writer<W>) -> csv::Result<()> {
+    let text = |text: &str, csv: &mut csv::Writer<W>| csv.write_field(&*names.shown(text));
     match cell {
         Cell::Number(number) => csv.write_field(number.to_string())?,
         Cell::Address(address) => csv.write_field(hex(*address))?,
-        Cell::Text(text) => csv.write_field(&**text)?,
-        Cell::Missing(missing) => csv.write_field(format!("[{missing}]"))?,
+        Cell::Text(name) => text(name, csv)?,
+        Cell::Missing(missing) => text(&format!("[{missing}]"), csv)?,
         Cell::Site(site) | Cell::Data(site) => {
             csv.write_field(hex(site.address))?;
             match &site.routine {
                 Ok(routine) => {
-                    csv.write_field(&*routine.name)?;
+                    text(&routine.name, csv)?;
                     csv.write_field(routine.offset.to_string())?;
                 }
                 Err(unresolved) => {
-                    csv.write_field(format!("[{}]", unresolved.reason))?;
+                    text(&format!("[{}]", unresolved.reason), csv)?;
                     csv.write_field("")?;
                 }
             }
-            csv.write_field(&*site.object)?;
+            text(&site.object, csv)?;
         }
         Cell::SiteMissing(missing) => {
             csv.write_field("")?;
-            csv.write_field(format!("[{missing}]"))?;
+            text(&format!("[{missing}]"), csv)?;
             csv.write_field("")?;
             csv.write_field("")?;
         }
@@ -180,7 +206,7 @@ fn write_cell<W: Write>(cell: &Cell, csv: &mut csv::Writer<W>) -> csv::Result<()
     Ok(())
 }
 
-fn registers<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result<()> {
+fn registers<W: Write>(report: &Report, names: Names, csv: &mut csv::Writer<W>) -> csv::Result<()> {
     csv.write_record([
         "event",
         "register",
@@ -197,12 +223,12 @@ fn registers<W: Write>(report: &Report, csv: &mut csv::Writer<W>) -> csv::Result
     for EventReport { name, registers, in_kernel, .. } in &report.events {
         if let Some(facts) = in_kernel.as_ref().and_then(|it| it.at_site.as_ref()) {
             for common in facts.registers.iter().chain(&facts.address) {
-                write_common(name, common, csv)?;
+                write_common(&names.shown(name), common, csv)?;
             }
         }
         for register in registers {
             csv.write_record([
-                name.as_str(),
+                &*names.shown(name),
                 register.name.as_str(),
                 &register.samples.to_string(),
                 &register.distinct.to_string(),

@@ -4,13 +4,12 @@
 mod columns;
 mod facts;
 mod head;
-mod printable;
 
 use crate::key::Key;
 use crate::query::Weighting;
 use crate::report::{Cell, EventReport, Latencies, Report, Row, Served, hex};
 use columns::{Align, Columns};
-pub(crate) use printable::printable;
+pub(crate) use record::printable::printable;
 
 /// How text looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

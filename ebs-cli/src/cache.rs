@@ -2,8 +2,9 @@
 
 use crate::arguments::{CacheAction, CacheArguments};
 use crate::debuginfod;
+use crate::said::say;
 use anyhow::{Context, Result, anyhow};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,8 +88,7 @@ pub(crate) fn indexes(program: &str, without: bool) -> Option<Arc<Indexes>> {
     match Folder::open(&path().ok()?) {
         Ok(folder) => Some(Arc::new(Indexes::new(folder?))),
         Err(error) => {
-            // A closed stderr is no reason to fail.
-            let _ = writeln!(io::stderr(), "{program}: {error}");
+            say(program, &error.to_string());
             None
         }
     }
@@ -98,6 +98,6 @@ pub(crate) fn indexes(program: &str, without: bool) -> Option<Arc<Indexes>> {
 /// all is printed, and the symbolizer is gone.
 pub(crate) fn mend(program: &str, indexes: Option<&Indexes>) {
     for told in indexes.into_iter().flat_map(Indexes::mend) {
-        let _ = writeln!(io::stderr(), "{program}: {told}");
+        say(program, &told.to_string());
     }
 }

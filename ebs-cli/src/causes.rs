@@ -1,8 +1,10 @@
 //! An error with its causes, in one line.
 
+use record::printable::printable;
+
 /// The error, then each cause behind a colon. Some errors quote their cause
-/// already: what the words before end with is not said again. Control
-/// characters, which names that were typed may have, become `?`.
+/// already: what the words before end with is not said again. What names may
+/// have of control characters and the like is escaped.
 pub fn told(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
@@ -13,7 +15,7 @@ pub fn told(error: &anyhow::Error) -> String {
             text = format!("{text}: {cause}");
         }
     }
-    text.replace(char::is_control, "?")
+    printable(&text).into_owned()
 }
 
 #[cfg(test)]
@@ -40,6 +42,6 @@ mod tests {
     #[test]
     fn an_error_is_one_line_whatever_was_typed() {
         let error = anyhow::anyhow!("no event \"a\nb\x1b[31m\"");
-        assert_eq!(told(&error), "no event \"a?b?[31m\"");
+        assert_eq!(told(&error), "no event \"a\\nb\\u{1b}[31m\"");
     }
 }

@@ -1,10 +1,11 @@
 //! The servers of debug files that the environment names, and what is said
 //! while a file comes.
 
+use crate::said::say;
 use crate::signals;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::env;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use symbolizer::{Debuginfod, DebuginfodError, Downloads};
@@ -55,7 +56,7 @@ impl Downloads for Listener {
         // Whoever waits for a server must be able to end it.
         signals::end_the_program(true);
         if self.shown == Shown::Lines {
-            let _unheard = writeln!(io::stderr(), "debuginfod: {url}");
+            say("debuginfod", url);
         }
         let download = Download { url: url.to_owned(), since: Instant::now(), bytes: 0, bar: None };
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Some(download);
@@ -77,11 +78,11 @@ impl Downloads for Listener {
         if let Some(bar) = bar {
             bar.finish_and_clear();
         }
-        let _unheard = match failure {
-            _ if self.shown != Shown::Lines => Ok(()),
-            None => writeln!(io::stderr(), "debuginfod: {url}: {bytes} bytes"),
-            Some(why) => writeln!(io::stderr(), "debuginfod: {url}: {why}"),
-        };
+        match failure {
+            _ if self.shown != Shown::Lines => {}
+            None => say("debuginfod", &format!("{url}: {bytes} bytes")),
+            Some(why) => say("debuginfod", &format!("{url}: {why}")),
+        }
     }
 }
 

@@ -26,6 +26,7 @@ pub mod pages;
 pub mod plan;
 pub mod report;
 pub mod run;
+mod said;
 pub mod sample;
 pub mod script;
 mod serving;

@@ -3,12 +3,13 @@
 use crate::arguments::{ReportArguments, StandingArguments, SymbolArguments};
 use crate::debuginfod;
 use crate::input::{End, Input};
+use crate::said::say;
 use crate::{cache, terminal};
 use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
 use anyhow::{Context, Result, anyhow};
 use daemon::client::{Client, Ending, Recorded, SOCKET};
 use daemon::protocol::WHOLE;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer, load_file};
 
@@ -129,7 +130,7 @@ pub fn open(file: Option<&Path>, standing: &StandingArguments) -> Result<(Input,
 /// Prints what the daemon says of a recording: gaps that are in no record.
 pub fn tell_ending(ended: Option<Ending>) {
     if let Some(said) = ended.and_then(|ended| ended.take()).filter(|said| said != WHOLE) {
-        let _closed = writeln!(std::io::stderr(), "ebs: {said}");
+        say("ebs", &said.to_string());
     }
 }
 
@@ -157,7 +158,17 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     if arguments.json {
         json::write(&report, &mut *out)?;
     } else if arguments.csv {
-        csv::write(&report, &mut *out)?;
+        let names = match std::io::stdout().is_terminal() {
+            true => csv::Names::Printable,
+            false => csv::Names::Exact,
+        };
+        csv::write(&report, names, &mut *out)?;
+        // Tables and JSON say it themselves.
+        for event in &report.events {
+            if let Some(not_kept) = &event.not_kept {
+                say("ebs", &not_kept.told(&event.name));
+            }
+        }
     } else {
         out.write_all(table::render(&report, terminal::style()).as_bytes())?;
     }

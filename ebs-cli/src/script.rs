@@ -22,6 +22,7 @@ pub use sifter::Sifter;
 pub use text_printer::TextPrinter;
 
 use crate::input::Input;
+use crate::said::say;
 use anyhow::{Result, anyhow};
 use counted::Counted;
 use order::Order;
@@ -42,6 +43,15 @@ pub trait Printer {
 
     /// Sees what the stream says of its machine, whenever it says more.
     fn machine(&mut self, features: &Features);
+
+    /// Sees how times relate to the machine's clock, when they are of another.
+    fn clock(&mut self, _clock: ModelClock) {}
+
+    /// The stream says more of this event.
+    fn renamed(&mut self, _event: usize) {}
+
+    /// The stream says more of any event.
+    fn all_renamed(&mut self) {}
 
     /// The lines are about to be taken: adds what was left out of them.
     fn complete(&mut self, _lines: &mut Vec<u8>) {}
@@ -214,8 +224,7 @@ pub fn script(
     let counted: Vec<String> = lines.counted(decoder).collect();
     let of_stream = unplaced.iter().chain(&undecoded).chain(&late).chain(&counted);
     for note in lines.printer.notes().iter().chain(&left_out).chain(of_stream) {
-        // A closed stderr is no reason to fail.
-        let _ = writeln!(std::io::stderr(), "ebs: {note}");
+        say("ebs", note);
     }
     end.into_result()?;
     if lines.counts().0 == 0 && !counted.is_empty() {

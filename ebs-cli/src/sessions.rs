@@ -14,10 +14,10 @@ use std::path::Path;
 /// No daemon; those of `out`.
 pub fn run(arguments: &SessionsArguments, out: &mut dyn Write) -> Result<()> {
     let mut client = Client::connect(arguments.socket.as_deref().unwrap_or(Path::new(SOCKET)))?;
-    let Reply::Sessions { sessions } = client.ask(&Verb::Sessions, None)? else {
+    let Reply::Sessions { sessions } = client.ask(&Verb::Sessions)? else {
         bail!("the daemon does not list sessions; install the same version of both");
     };
-    let Reply::Standing { sessions: standing } = client.ask(&Verb::Standing, None)? else {
+    let Reply::Standing { sessions: standing } = client.ask(&Verb::Standing)? else {
         bail!("the daemon does not list standing sessions; install the same version of both");
     };
     if arguments.json {

@@ -11,6 +11,7 @@ pub mod header;
 pub mod ibs;
 pub mod instruction_class;
 pub mod kernel_list;
+pub mod printable;
 pub mod recording;
 pub mod registers;
 pub mod sample;

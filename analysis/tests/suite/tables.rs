@@ -208,7 +208,10 @@ fn a_closed_pipe_stays_one() {
         stream.hit(&Hit { addr: time, ..Hit::new(KERNEL, COPY, task(1, 1), time) });
     }
     let report = report(by("addr,site"), &stream.bytes).unwrap();
-    assert_eq!(csv::write(&report, Closed).unwrap_err().kind(), ErrorKind::BrokenPipe);
+    assert_eq!(
+        csv::write(&report, csv::Names::Exact, Closed).unwrap_err().kind(),
+        ErrorKind::BrokenPipe
+    );
     assert_eq!(json::write(&report, Closed).unwrap_err().kind(), ErrorKind::BrokenPipe);
 }
 
@@ -300,6 +303,35 @@ fn names_cannot_command_the_terminal() {
     // Readers of CSV and JSON get the names as they are.
     assert!(csv::render(&report).unwrap().contains("\"a\nb\x1b[2J\""));
     assert!(json::render(&report).unwrap().contains(r#""a\nb\u001b[2J""#));
+    let mut shown = Vec::new();
+    csv::write(&report, csv::Names::Printable, &mut shown).unwrap();
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
+    assert!(shown.contains("a\\nb\\u{1b}[2J"), "{shown}");
+}
+
+#[test]
+fn names_turn_no_text_and_are_no_formulas_on_a_terminal() {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    for (number, name) in
+        (1..).zip(["=cmd|' /C x'!A1", "+1", "-1", "@SUM(A1)", "a\u{202e}b", "c=d"])
+    {
+        stream.comm(task(number, number), 1, name, true);
+        stream.hit(&Hit::new(KERNEL, COPY, task(number, number), 2));
+    }
+    let report = report(by("comm"), &stream.bytes).unwrap();
+    let text = table::render(&report, Default::default());
+    assert!(text.contains("a\\u{202e}b") && !text.contains('\u{202e}'), "{text}");
+    let exact = csv::render(&report).unwrap();
+    let mut shown = Vec::new();
+    csv::write(&report, csv::Names::Printable, &mut shown).unwrap();
+    let shown = String::from_utf8(shown).unwrap();
+    for name in ["=cmd|' /C x'!A1", "+1", "-1", "@SUM(A1)"] {
+        assert!(exact.contains(&format!(",{name}\n")), "{name}: {exact}");
+        assert!(shown.contains(&format!(",'{name}\n")), "{name}: {shown}");
+    }
+    assert!(exact.contains("a\u{202e}b") && shown.contains("a\\u{202e}b"), "{shown}");
+    assert!(shown.contains(",c=d\n"), "{shown}");
 }
 
 #[test]

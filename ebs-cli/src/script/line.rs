@@ -2,6 +2,7 @@
 
 use super::column::{blanks, hex, id, right};
 use super::field::{Field, Fields};
+pub(super) use record::printable::push_printable as clean;
 use record::sample::{BranchStack, Weight};
 use record::text::decimal;
 use record::{Misc, Sample};
@@ -234,22 +235,6 @@ pub(super) fn write_page_size(size: u64, out: &mut Vec<u8>) {
     }
     right(left, 0, out);
     out.push(b"BKMG"[unit]);
-}
-
-/// Appends a name, which neither ends a line nor commands the terminal:
-/// `?` stands for each control character. Other bytes stay as they are.
-pub(super) fn clean(name: &[u8], out: &mut Vec<u8>) {
-    if name.iter().all(|byte| (b' '..=b'~').contains(byte)) {
-        return out.extend_from_slice(name);
-    }
-    for chunk in name.utf8_chunks() {
-        let mut bytes = [0; 4];
-        for character in chunk.valid().chars() {
-            let shown = if character.is_control() { '?' } else { character };
-            out.extend_from_slice(shown.encode_utf8(&mut bytes).as_bytes());
-        }
-        out.extend_from_slice(chunk.invalid());
-    }
 }
 
 #[cfg(test)]

@@ -45,8 +45,8 @@ fn names_neither_end_the_line_nor_command_the_terminal() {
     for (name, shown) in [
         (&b"kworker/0:1"[..], &b"kworker/0:1"[..]),
         ("größe".as_bytes(), "größe".as_bytes()),
-        (b"a\nb\x1b[2J\x7f", b"a?b?[2J?"),
-        (b"\xc2\x9b0m \xff\n", b"?0m \xff?"),
+        (b"a\nb\x1b[2J\x7f", br"a\nb\u{1b}[2J\u{7f}"),
+        (b"\xc2\x9b0m \xff\n", br"\u{9b}0m \xff\n"),
     ] {
         let mut out = Vec::new();
         super::clean(name, &mut out);
@@ -55,7 +55,7 @@ fn names_neither_end_the_line_nor_command_the_terminal() {
     let ip = Named::new(Some(("f\n", 1)), Some("/tmp/\x1bc"));
     let mut out = Vec::new();
     write_ip(0x10, Some(&ip), Fields::of([Field::Sym, Field::Dso]), &mut out);
-    assert_eq!(out, b"              10 f? (/tmp/?c)");
+    assert_eq!(out, br"              10 f\n (/tmp/\u{1b}c)");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn tasks_without_a_name_have_their_number() {
             .write(Fields::of([Field::Comm]), &mut out);
         String::from_utf8(out).expect("is text")
     };
-    assert_eq!(start(&sample, Some(&b"a\nb\x1b[31m"[..]), true), "        a?b?[31m ");
+    assert_eq!(start(&sample, Some(&b"a\nb\x1b[31m"[..]), true), "        a\\nb\\u{1b}[31m ");
     assert_eq!(start(&sample, None, true), "              :7 ");
     assert_eq!(start(&sample, None, false), ":7 ");
     assert_eq!(start(&Sample::default(), None, true), "             :-1 ");
