@@ -15,7 +15,7 @@ use crate::{ObjectId, Place, Reason, Resolution, Routine, Symbolizer};
 pub(crate) use dumps::is_dump;
 
 use dumps::Dumps;
-use map::PerfMap;
+use map::{MapRoom, PerfMap, PerfMapError};
 use map_file::{Living, MapFile, Owner, Refused, path_of};
 use record::side::{FileIdentity, SampleId, SideRecord};
 use record::{Attr, AttrFlags, Pid, Time};
@@ -25,15 +25,20 @@ use when::Clocks;
 
 /// CLOCK_MONOTONIC (clock_gettime(2)).
 const MONOTONIC: i32 = 1;
-/// Bytes of all maps that are read for one recording.
-const MOST_BYTES: u64 = 1 << 30;
+/// What all maps may have that are kept in memory for one recording.
+const ROOM: MapRoom = MapRoom { lines: 16_000_000, names: 1 << 30 };
+
+/// Ends of processes and names of jitdump files that are kept.
+const MOST_ENDS: usize = 1 << 20;
+const MOST_DUMPS: usize = 1 << 16;
 
 /// What is known of code that processes made.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Jit {
     /// By process, once asked for.
     maps: FxHashMap<Pid, Map>,
-    bytes: u64,
+    /// What is left for more of them.
+    room: MapRoom,
     dumps: Dumps,
     /// Routines from jitdump files, by process.
     code: Timelines,
@@ -41,6 +46,9 @@ pub(crate) struct Jit {
     pub(crate) kept: Kept,
     /// When main threads ended.
     ends: FxHashMap<Pid, Time>,
+    /// There was no room for some of them.
+    ends_left_out: u64,
+    dumps_left_out: u64,
     /// The first time of all records that have one.
     first: Option<Time>,
     /// Whether times are CLOCK_MONOTONIC.
@@ -58,6 +66,24 @@ enum Map {
         map: PerfMap,
         path: String,
     },
+}
+
+impl Default for Jit {
+    fn default() -> Jit {
+        Jit {
+            maps: FxHashMap::default(),
+            room: ROOM,
+            dumps: Dumps::default(),
+            code: Timelines::default(),
+            kept: Kept::default(),
+            ends: FxHashMap::default(),
+            ends_left_out: 0,
+            dumps_left_out: 0,
+            first: None,
+            monotonic: false,
+            clock: None,
+        }
+    }
 }
 
 impl Jit {
@@ -196,22 +222,31 @@ impl Jit {
     fn read(&mut self, file: MapFile) -> Map {
         let path = file.path.clone();
         let refused = |why: &str| Refused { file: path.clone(), why: why.to_owned() };
-        let length = file.file.metadata().map_or(0, |found| found.len());
-        self.bytes = self.bytes.saturating_add(length);
-        if self.bytes > MOST_BYTES {
-            return Map::Refused(refused(
-                "the maps of this recording have more than 1 GiB together",
-            ));
+        let MapRoom { lines, names } = self.room;
+        if lines == 0 || names == 0 {
+            let MapRoom { lines, names } = ROOM;
+            let why = format!(
+                "the maps of this recording before it have {lines} lines, or names of {names} \
+                 bytes: all that is kept in memory"
+            );
+            return Map::Refused(refused(&why));
         }
-        match file.read() {
-            Err(refused) => Map::Refused(refused),
-            Ok(bytes) => {
-                let map = PerfMap::parse(&bytes);
-                match map.is_empty() && map.passed_over() > 0 {
-                    true => Map::Refused(refused("no line of it is START SIZE NAME")),
-                    false => Map::Read { map, path },
-                }
+        let map = match file.read(self.room) {
+            Ok(map) => map,
+            Err(error) => {
+                let beside = match error {
+                    PerfMapError::Lines { most } => most < map::MOST_LINES,
+                    PerfMapError::Names { most } => most < ROOM.names,
+                    PerfMapError::Bytes { .. } | PerfMapError::Io(_) => false,
+                };
+                let others = if beside { " beside the other maps of this recording" } else { "" };
+                return Map::Refused(refused(&format!("{error}{others}")));
             }
+        };
+        self.room = self.room.beside(&map);
+        match map.is_empty() && map.passed_over() > 0 {
+            true => Map::Refused(refused("no line of it is START SIZE NAME")),
+            false => Map::Read { map, path },
         }
     }
 }

@@ -53,7 +53,7 @@ pub use demangle::demangle;
 pub use elf::{ElfError, ElfSymbols};
 pub use frames::{Depth, Frame, Frames, NoDebug, Source};
 pub use jit::dump::{JitDump, JitDumpError, JitEvent};
-pub use jit::map::{PerfMap, PerfMapEntry};
+pub use jit::map::{PerfMap, PerfMapEntry, PerfMapError};
 pub use kept::Kept;
 pub use kernel::list::{ListError, SymbolList};
 pub use kernel::load::{Anchor, KernelError, Loaded, Note, load_file, load_running};

@@ -1,7 +1,7 @@
 //! jitdump: the file in which a compiler tells what code it made, when, where
 //! (tools/perf/Documentation/jitdump-specification.txt).
 
-use super::map::shown;
+use super::map::LONGEST_NAME;
 use rustc_hash::FxHashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -176,8 +176,8 @@ impl JitDump {
     ) -> Option<()> {
         let (start, size, index) = (fields.u64(16)?, fields.u64(24)?, fields.u64(32)?);
         let rest = fields.bytes.get(40..)?;
-        let name = shown(&rest[..memchr::memchr(0, rest).unwrap_or(rest.len())]);
-        let name: Arc<str> = Arc::from(name);
+        let name = &rest[..memchr::memchr(0, rest).unwrap_or(rest.len())];
+        let name: Arc<str> = String::from_utf8_lossy(&name[..name.len().min(LONGEST_NAME)]).into();
         self.routines += 1;
         self.names += name.len() as u64;
         self.by_index.insert(index, (start, size, Arc::clone(&name)));

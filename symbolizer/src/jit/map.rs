@@ -1,37 +1,81 @@
 //! perf's map of generated code: what /tmp/perf-PID.map says.
 
-use std::collections::BTreeMap;
+mod pieces;
+
+use pieces::Piece;
+use std::io::{self, BufRead, ErrorKind};
 
 /// Bytes of a name that count.
-const LONGEST_NAME: usize = 4096;
+pub(super) const LONGEST_NAME: usize = 4096;
+/// Bytes of a line that count: blanks and two numbers before the name.
+const LONGEST_LINE: usize = 2 * LONGEST_NAME;
 /// Bytes of a file that is read: some millions of routines.
 pub(crate) const MOST_BYTES: u64 = 256 << 20;
+/// Lines of a file that name something.
+pub(crate) const MOST_LINES: usize = 8_000_000;
+
+/// What there is memory for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MapRoom {
+    /// Lines that name something.
+    pub(crate) lines: usize,
+    /// Bytes of their names, the two of each one's length among them.
+    pub(crate) names: usize,
+}
+
+impl MapRoom {
+    /// For one file: what it may have of lines, and all that its bytes can
+    /// become.
+    const FILE: MapRoom = MapRoom { lines: MOST_LINES, names: usize::MAX };
+
+    /// What is left of it beside a map.
+    pub(super) fn beside(self, map: &PerfMap) -> MapRoom {
+        MapRoom {
+            lines: self.lines.saturating_sub(map.lines()),
+            names: self.names.saturating_sub(map.names.len()),
+        }
+    }
+}
 
 /// Routines of generated code by address, from lines `START SIZE NAME`
 /// (hexadecimal, with or without 0x; the name is the rest of the line). The
 /// file has no times: a compiler appends, and where lines overlap the later
 /// one is the newer code.
+///
+/// Such files have millions of lines: each takes 16 bytes here, its name, and
+/// two bytes more; 24 to 48 besides where lines overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PerfMap {
-    /// By first address; disjoint.
-    stretches: Vec<Stretch>,
-    names: Vec<Box<str>>,
+    /// By first address, the older first.
+    routines: Vec<Listed>,
+    /// What is seen of them where they overlap; None: they do not.
+    pieces: Option<Vec<Piece>>,
+    /// The names in the order of lines, each behind its length in two bytes.
+    names: Vec<u8>,
     passed_over: u64,
 }
 
+/// A line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stretch {
-    first: u64,
-    last: u64,
-    /// First address of the routine, which newer code may cover.
+struct Listed {
     start: u64,
+    /// Bytes from its first to its last.
+    reach: u32,
+    /// Where its name is: the larger, the newer the line.
     name: u32,
+}
+
+impl Listed {
+    fn last(self) -> u64 {
+        self.start.saturating_add(self.reach.into())
+    }
 }
 
 /// What a map says of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerfMapEntry<'a> {
-    /// As the compiler wrote it; control characters are replaced.
+    /// As the compiler wrote it, its first 4096 bytes; U+FFFD stands for what
+    /// is no UTF-8.
     pub name: &'a str,
     /// First address of the routine.
     pub start: u64,
@@ -39,30 +83,136 @@ pub struct PerfMapEntry<'a> {
     pub last: u64,
 }
 
+/// Why a map is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum PerfMapError {
+    /// Reading failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// More than is kept in memory.
+    #[error("it has more than {most} lines, all that is kept in memory")]
+    Lines {
+        /// Lines that may be.
+        most: usize,
+    },
+    /// The same of names.
+    #[error("its names have more than {most} bytes, all that is kept in memory")]
+    Names {
+        /// Bytes that may be.
+        most: usize,
+    },
+    /// More than is read.
+    #[error("it has more than {most} bytes")]
+    Bytes {
+        /// Bytes that may be.
+        most: u64,
+    },
+}
+
 impl PerfMap {
-    /// Reads all lines. Those that are none of its form, or name no byte, are
-    /// passed over and counted; an unfinished last line, which the compiler
-    /// is still writing, is among them unless it reads as a whole one.
-    pub fn parse(bytes: &[u8]) -> PerfMap {
-        let (mut pieces, mut names, mut passed_over) = (BTreeMap::new(), Vec::new(), 0);
-        for line in bytes.split(|&byte| byte == b'\n') {
-            let Some((start, last, name)) = entry(line) else {
-                passed_over += u64::from(!line.trim_ascii().is_empty());
-                continue;
+    /// [Parses](PerfMap::parse) a file.
+    ///
+    /// # Errors
+    /// More than there is `room` for, of lines 8,000,000 at most; more than
+    /// 256 MiB; those of `source`.
+    pub(crate) fn read(mut source: impl BufRead, room: MapRoom) -> Result<PerfMap, PerfMapError> {
+        let mut map = PerfMap::default();
+        let (mut line, mut bytes) = (Vec::new(), 0);
+        let most = MapRoom { lines: room.lines.min(MOST_LINES), ..room };
+        loop {
+            let part = match source.fill_buf() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                part => part?,
             };
-            let Ok(number) = u32::try_from(names.len()) else { break };
-            names.push(shown(name));
-            put(&mut pieces, Stretch { first: start, last, start, name: number });
+            if part.is_empty() {
+                break;
+            }
+            let end = memchr::memchr(b'\n', part);
+            let length = end.unwrap_or(part.len());
+            let room = LONGEST_LINE.saturating_sub(line.len());
+            line.extend_from_slice(&part[..length.min(room)]);
+            let used = length + usize::from(end.is_some());
+            source.consume(used);
+            bytes += used as u64;
+            if bytes > MOST_BYTES {
+                return Err(PerfMapError::Bytes { most: MOST_BYTES });
+            }
+            if end.is_some() {
+                map.push(&line, most)?;
+                line.clear();
+            }
         }
-        PerfMap { stretches: pieces.into_values().collect(), names, passed_over }
+        map.push(&line, most)?;
+        map.routines.sort_unstable_by_key(|routine| (routine.start, routine.name));
+        let overlaps = |pair: &[Listed]| pair[0].last() >= pair[1].start;
+        if map.routines.windows(2).any(overlaps) {
+            map.pieces = Some(pieces::seen(&map.routines));
+        }
+        Ok(map)
+    }
+
+    /// Reads all lines. Those that are none of its form, name no byte, or
+    /// 4 GiB and more, are passed over and counted; an unfinished last line,
+    /// which the compiler is still writing, is among them unless it reads as
+    /// a whole one.
+    ///
+    /// # Errors
+    /// More than 8,000,000 lines, or than 256 MiB.
+    pub fn parse(bytes: &[u8]) -> Result<PerfMap, PerfMapError> {
+        PerfMap::read(bytes, MapRoom::FILE)
+    }
+
+    fn push(&mut self, line: &[u8], most: MapRoom) -> Result<(), PerfMapError> {
+        let Some((start, reach, name)) = entry(line) else {
+            self.passed_over += u64::from(!line.trim_ascii().is_empty());
+            return Ok(());
+        };
+        // Both bounds keep names far below 4 GiB, even if each byte becomes
+        // a replacement of three.
+        let Ok(at) = u32::try_from(self.names.len()) else {
+            return Err(PerfMapError::Lines { most: most.lines });
+        };
+        if self.routines.len() >= most.lines {
+            return Err(PerfMapError::Lines { most: most.lines });
+        }
+        let name = String::from_utf8_lossy(&name[..name.len().min(LONGEST_NAME)]);
+        let length = u16::try_from(name.len()).unwrap_or(u16::MAX);
+        if self.names.len() + size_of::<u16>() + name.len() > most.names {
+            return Err(PerfMapError::Names { most: most.names });
+        }
+        self.names.extend_from_slice(&length.to_le_bytes());
+        self.names.extend_from_slice(name.as_bytes());
+        self.routines.push(Listed { start, reach, name: at });
+        Ok(())
     }
 
     /// The routine at a run-time address.
     pub fn find(&self, address: u64) -> Option<PerfMapEntry<'_>> {
-        let after = self.stretches.partition_point(|stretch| stretch.first <= address);
-        let stretch = self.stretches[..after].last().filter(|it| address <= it.last)?;
-        let name = &self.names[usize::try_from(stretch.name).ok()?];
-        Some(PerfMapEntry { name, start: stretch.start, last: stretch.last })
+        let (routine, last) = match &self.pieces {
+            Some(pieces) => {
+                let after = pieces.partition_point(|piece| piece.first <= address);
+                let piece = pieces[..after].last()?;
+                (self.routines.get(piece.routine as usize)?, piece.last)
+            }
+            None => {
+                let after = self.routines.partition_point(|routine| routine.start <= address);
+                let routine = self.routines[..after].last()?;
+                (routine, routine.last())
+            }
+        };
+        (address <= last).then(|| PerfMapEntry {
+            name: self.name(routine.name as usize),
+            start: routine.start,
+            last,
+        })
+    }
+
+    fn name(&self, at: usize) -> &str {
+        let name = self.names.get(at..).and_then(|names| {
+            let (length, rest) = names.split_first_chunk::<2>()?;
+            rest.get(..u16::from_le_bytes(*length).into())
+        });
+        name.and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default()
     }
 
     /// Lines that named nothing.
@@ -70,41 +220,26 @@ impl PerfMap {
         self.passed_over
     }
 
+    /// Lines that named something.
+    pub fn lines(&self) -> usize {
+        self.routines.len()
+    }
+
     /// Whether no line named anything.
     pub fn is_empty(&self) -> bool {
-        self.stretches.is_empty()
+        self.routines.is_empty()
     }
 }
 
-/// Puts a stretch over what lies there. Each adds at most two pieces, and
-/// what it covers is never looked at again.
-fn put(pieces: &mut BTreeMap<u64, Stretch>, new: Stretch) {
-    if let Some((_, below)) = pieces.range_mut(..new.first).next_back()
-        && below.last >= new.first
-    {
-        let whole = *below;
-        below.last = new.first - 1;
-        if whole.last > new.last {
-            pieces.insert(new.last + 1, Stretch { first: new.last + 1, ..whole });
-        }
-    }
-    while let Some((&first, &covered)) = pieces.range(new.first..=new.last).next() {
-        pieces.remove(&first);
-        if covered.last > new.last {
-            pieces.insert(new.last + 1, Stretch { first: new.last + 1, ..covered });
-            break;
-        }
-    }
-    pieces.insert(new.first, new);
-}
-
-/// First and last address, and name.
-fn entry(line: &[u8]) -> Option<(u64, u64, &[u8])> {
+/// First address, bytes from there to the last, and name.
+fn entry(line: &[u8]) -> Option<(u64, u32, &[u8])> {
     let (start, rest) = number(line.trim_ascii_start())?;
     let (size, rest) = number(rest.trim_ascii_start())?;
     let name = rest.trim_ascii();
-    let last = start.checked_add(size.checked_sub(1)?)?;
-    (!name.is_empty()).then_some((start, last, name))
+    let reach = size.checked_sub(1)?;
+    start.checked_add(reach)?;
+    let reach = u32::try_from(reach).ok()?;
+    (!name.is_empty()).then_some((start, reach, name))
 }
 
 /// A hexadecimal number with a blank behind it.
@@ -117,85 +252,5 @@ fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     sound.then_some((number, rest))
 }
 
-/// A name of generated code as text: whoever made it may have written
-/// anything, and it goes to terminals.
-pub(super) fn shown(name: &[u8]) -> Box<str> {
-    let text = String::from_utf8_lossy(&name[..name.len().min(LONGEST_NAME)]);
-    match text.chars().any(char::is_control) {
-        false => text.into(),
-        true => text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect(),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn lines_of_real_writers_are_read() {
-        let text = b"7f01 20 LazyCompile:*hot /srv/a b.js:3:5\n\
-                     0x8000 0x10 Lcom/foo;::bar\n\
-                     8010 10 py::run:/x.py\r\n";
-        let map = PerfMap::parse(text);
-        let name = |address| map.find(address).map(|entry| (entry.name.to_owned(), entry.start));
-        assert_eq!(name(0x7f20), Some(("LazyCompile:*hot /srv/a b.js:3:5".to_owned(), 0x7f01)));
-        assert_eq!(name(0x7f21), None);
-        assert_eq!(name(0x8000), Some(("Lcom/foo;::bar".to_owned(), 0x8000)));
-        assert_eq!(name(0x801f), Some(("py::run:/x.py".to_owned(), 0x8010)));
-        assert_eq!(map.passed_over(), 0);
-    }
-
-    #[test]
-    fn what_is_no_line_names_nothing_and_is_counted() {
-        for bad in [
-            "nonsense",
-            "1000 0 empty",
-            "1000 20",
-            "1000 20 ",
-            "ffffffffffffffff 2 beyond_the_end",
-            "11112222333344445 1 too_many_digits",
-            "-1 20 f",
-            " ",
-        ] {
-            let map = PerfMap::parse(bad.as_bytes());
-            assert!(map.is_empty(), "{bad}");
-            assert_eq!(map.passed_over(), u64::from(bad != " "), "{bad}");
-        }
-        let last = PerfMap::parse(b"ffffffffffffffff 1 last_byte\n0 1 zero");
-        assert_eq!(last.find(u64::MAX).map(|entry| entry.name), Some("last_byte"));
-        assert_eq!(last.find(0).map(|entry| entry.name), Some("zero"));
-    }
-
-    #[test]
-    fn a_name_cannot_steer_a_terminal() {
-        let map = PerfMap::parse(b"10 10 a\x1b[2Jb\xff");
-        assert_eq!(map.find(0x10).map(|entry| entry.name), Some("a\u{fffd}[2Jb\u{fffd}"));
-        let long = format!("10 10 {}", "x".repeat(5000));
-        let map = PerfMap::parse(long.as_bytes());
-        assert_eq!(map.find(0x10).map(|entry| entry.name.len()), Some(LONGEST_NAME));
-    }
-
-    proptest! {
-        /// As a reader of all lines from the last to the first answers.
-        #[test]
-        fn the_last_line_over_an_address_names_it(
-            lines in prop::collection::vec((0_u64..60, 1_u64..30), 0..40),
-        ) {
-            let mut text = String::new();
-            for (number, (start, size)) in lines.iter().enumerate() {
-                text += &format!("{start:x} {size:x} f{number}\n");
-            }
-            let map = PerfMap::parse(text.as_bytes());
-            for address in 0..100 {
-                let over = |(start, size): &(u64, u64)| (*start..start + size).contains(&address);
-                let last = lines.iter().rposition(over).map(|number| format!("f{number}"));
-                let found = map.find(address);
-                prop_assert_eq!(found.map(|entry| entry.name.to_owned()), last);
-                if let Some(entry) = found {
-                    prop_assert!((entry.start..=entry.last).contains(&address));
-                }
-            }
-        }
-    }
-}
+mod tests;

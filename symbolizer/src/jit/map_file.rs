@@ -3,11 +3,11 @@
 //! Anybody may put a file of that name into /tmp. It names the process's code
 //! only if the process, or root, wrote it, and nobody else could have.
 
-use super::map::MOST_BYTES;
+use super::map::{MapRoom, PerfMap, PerfMapError};
 use crate::file::open_itself;
 use rustix::process::geteuid;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -129,19 +129,9 @@ impl MapFile {
         SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(u64::try_from(seconds).ok()?))
     }
 
-    /// All of it.
-    pub(crate) fn read(self) -> Result<Vec<u8>, Refused> {
-        let MapFile { file, path } = self;
-        let refused = |why: String| Refused { file: path.clone(), why };
-        let mut bytes = Vec::new();
-        // It may grow while it is read.
-        file.take(MOST_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| refused(error.to_string()))?;
-        match bytes.len() as u64 > MOST_BYTES {
-            true => Err(refused(format!("it has more than {MOST_BYTES} bytes"))),
-            false => Ok(bytes),
-        }
+    /// What it says, if there is room for that.
+    pub(crate) fn read(self, room: MapRoom) -> Result<PerfMap, PerfMapError> {
+        PerfMap::read(BufReader::with_capacity(1 << 16, self.file), room)
     }
 }
 

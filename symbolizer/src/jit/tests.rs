@@ -106,6 +106,33 @@ fn a_living_processs_map_is_the_one_of_its_own_namespaces() {
     assert!(beyond.starts_with(said), "{beyond}");
 }
 
+/// Of processes that have ended, whose maps are all of this machine's /tmp.
+#[test]
+fn all_maps_together_are_bounded_and_that_is_said() {
+    let scene = Scene::new().ended();
+    let mut symbolizer = scene.symbolizer();
+    symbolizer.jit.room = MapRoom { lines: 100, names: 25 };
+    let mut named = |pid: i32, text: &str| {
+        write(&scene.path(&format!("tmp/perf-{pid}.map")), text);
+        let task = Task { pid: Pid(pid), tid: Tid(pid) };
+        let SideRecord::Mmap2(mapping) = mapping(b"//anon", 0x1000) else { panic!() };
+        tell(&mut symbolizer, 10, &SideRecord::Mmap2(Mapping { task, ..mapping }));
+        let at = Time(11 * SECOND);
+        let place = symbolizer.place(CpuMode::User, Pid(pid), 0x1010, at);
+        match symbolizer.resolve(place) {
+            Resolution::Routine(routine) => routine.name.into_owned(),
+            Resolution::Unknown(reason) => reason.to_string(),
+        }
+    };
+    assert_eq!(named(21, "1000 20 twelve_bytes\n"), "twelve_bytes");
+    let said = named(22, "1000 20 ten_bytes_\n");
+    let why = "its names have more than 11 bytes, all that is kept in memory beside the other maps";
+    assert!(said.contains(why), "{said}");
+    assert_eq!(named(23, "1000 20 nine_byte\n"), "nine_byte");
+    let said = named(24, "1000 20 f\n");
+    assert!(said.contains("before it have 16000000 lines, or names of 1073741824 bytes"), "{said}");
+}
+
 #[test]
 fn a_map_of_an_ended_process_is_that_of_the_machine() {
     let scene = Scene::new().ended();
@@ -151,7 +178,7 @@ fn what_others_could_have_written_is_refused_and_said() {
     refused(&|map| write(map, "nothing\n"), "no line of it is START SIZE NAME");
     match rustix::process::geteuid().is_root() {
         true => refused(&|map| chown(map, Some(4242), None).unwrap(), "it belongs to uid 4242"),
-        false => eprintln!("a file of another user: skipped: only root can make one"),
+        false => eprintln!("skipped a file of another user: only root can make one"),
     }
 }
 
