@@ -98,8 +98,12 @@ impl Pipeline {
                 self.lookup.comms.side(record, id);
                 self.losses.note(*misc, record);
             }
-            StreamRecord::FinishedRound => {
-                self.end_round()?;
+            StreamRecord::FinishedRound => self.end_round()?,
+            StreamRecord::EventUpdate(event) => {
+                let of = decoder.events().get(*event);
+                if let Some(clock) = of.and_then(|event| event.clock) {
+                    self.lookup.symbolizer.timed_by(clock);
+                }
             }
             StreamRecord::Aggregate { event, part } => self.part(decoder, (*event, part))?,
             StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {

@@ -18,6 +18,7 @@ use dumps::Dumps;
 use map::{MapRoom, PerfMap, PerfMapError};
 use map_file::{Living, MapFile, Owner, Refused, path_of};
 use record::side::{FileIdentity, SampleId, SideRecord};
+use record::stream::ModelClock;
 use record::{Attr, AttrFlags, Pid, Time};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -53,6 +54,8 @@ pub(crate) struct Jit {
     first: Option<Time>,
     /// Whether times are CLOCK_MONOTONIC.
     monotonic: bool,
+    /// What they have to do with it when they are of another clock.
+    clock: Option<ModelClock>,
 }
 
 /// A process's map.
@@ -98,6 +101,22 @@ impl Jit {
             self.ends.insert(task.pid, *time);
         }
     }
+
+    /// Jitdump files that were told of and are not looked for.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.dumps_left_out
+    }
+
+    /// The machine's clock when a record of this time was made, at the
+    /// earliest.
+    fn earliest(&self, time: Time) -> Time {
+        self.clock.map_or(time, |clock| clock.began)
+    }
+
+    /// The same at the latest.
+    fn latest(&self, time: Time) -> Time {
+        self.clock.map_or(time, |clock| clock.now)
+    }
 }
 
 impl Symbolizer {
@@ -109,6 +128,12 @@ impl Symbolizer {
         let monotonic = attr.flags.contains(AttrFlags::USE_CLOCKID) && attr.clockid == MONOTONIC;
         self.jit.monotonic = monotonic;
         self.told += 1;
+    }
+
+    /// Takes in how times of records relate to the machine's clock: they are of
+    /// one of the recorder's own.
+    pub fn timed_by(&mut self, clock: ModelClock) {
+        self.jit.clock = Some(clock);
     }
 
     /// Takes over files that were opened while their processes lived, to be
@@ -192,6 +217,7 @@ impl Symbolizer {
         let elsewhere = self.kernel.elsewhere(&self.options, &mut self.objects);
         if is_here && elsewhere.is_none() {
             let directory = process(&self.options.root, pid);
+            let first = first.map(|first| self.jit.latest(first));
             let same = |living: &Living| first.is_none_or(|first| when::began_by(living, first));
             if let Some(living) = Living::read(&directory).filter(same) {
                 let owner = Owner::Process(living.uid);
@@ -208,8 +234,13 @@ impl Symbolizer {
         let found = map_file::open(root, path_of(number), Owner::Unknown)?;
         Some(found.and_then(|map| {
             let written = map.written().filter(|_| !is_named);
-            let ended = self.jit.ends.get(&pid).copied();
-            let doubt = written.and_then(|at| Clocks::now().doubt(at, life.began, ended));
+            let began = life.began.map(|time| self.jit.earliest(time));
+            let ended = self.jit.ends.get(&pid).map(|time| self.jit.latest(*time));
+            let unknown = (ended.is_none() && self.jit.ends_left_out > 0)
+                .then_some("more processes ended than are kept: when this one did is not known");
+            let doubt = written.and_then(|at| {
+                unknown.map(str::to_owned).or_else(|| Clocks::now().doubt(at, began, ended))
+            });
             match doubt {
                 Some(why) => Err(Refused { file: map.path, why }),
                 None => Ok(map),

@@ -282,3 +282,42 @@ fn records_are_the_same_again() {
         assert_eq!(one, other, "record {place}");
     }
 }
+
+/// A file of a program under test, gone with this.
+struct LeftBehind(String);
+
+impl Drop for LeftBehind {
+    fn drop(&mut self) {
+        let _gone = std::fs::remove_file(&self.0);
+    }
+}
+
+/// The model's clock is not that of files: names of generated code come all
+/// the same, and not from a map of another time.
+#[test]
+fn code_that_a_program_made_is_named() {
+    if !is_x86("code_that_a_program_made_is_named") {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Maker.build(&scene);
+    let sample = "ebs -u --source emulated -t memory_stores -i 10";
+    let live = scene.run(&format!("{sample} -- ./maker 4000")).success();
+    assert!(live.out.contains("made_here"), "{live}");
+    scene.run(&format!("{sample} -o r.data -- ./maker 4000")).success();
+    let pid = scene.run("ebs script -F pid r.data").success().out;
+    let pid = pid.lines().find(|line| !line.starts_with('#')).unwrap().trim();
+    let map = LeftBehind(format!("/tmp/perf-{pid}.map"));
+    let report = || scene.run("ebs report r.data").success().out;
+    let script = || scene.run("ebs script -F ip,sym r.data").success().out;
+    for text in [report(), script()] {
+        assert!(text.contains("made_here"), "{text}");
+    }
+    for (when, why) in [("-1 hour", "before its process began"), ("1 hour", "had ended")] {
+        let mut touch = scene.command("touch");
+        Running::start(touch.args(["-d", when, &map.0])).finish().success();
+        let text = report();
+        assert!(!text.contains("made_here"), "{text}");
+        assert!(text.contains(why), "{why}: {text}");
+    }
+}

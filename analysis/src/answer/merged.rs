@@ -150,12 +150,11 @@ fn latency_of(together: &[Of<'_>]) -> Option<String> {
 fn promises(together: &[Of<'_>]) -> BTreeMap<String, String> {
     let mut promises: BTreeMap<String, String> = BTreeMap::new();
     for Of { described, .. } in together {
+        let clock = described.clock.map(|clock| clock.to_string());
         let own = described.notes.iter().filter(|text| note::value(text, "delivered").is_none());
-        for (key, value) in own.flat_map(|text| note::pairs(text)) {
-            let known = promises.entry(key.to_owned()).or_insert_with(|| value.to_owned());
-            if known.split(" | ").all(|known| known != value) {
-                known.push_str(" | ");
-                known.push_str(value);
+        for (key, value) in own.chain(&clock).flat_map(|text| note::pairs(text)) {
+            if !said.insert((key.to_owned(), value.to_owned())) {
+                continue;
             }
         }
     }

@@ -19,6 +19,7 @@ use crate::synthesize::{Synthesizer, kernel};
 use crate::sys::event::NATIVE_ORDER;
 use crate::sys::mapping::Mapping;
 use crate::{Fallback, PlannedEvent, Target};
+use record::Time;
 use record::stream::write;
 
 /// Ids of the event and of its side records in the stream.
@@ -45,6 +46,8 @@ pub struct Session {
     /// Samples accepted, towards the count.
     accepted: u64,
     started: Option<Instant>,
+    /// When it was opened, of CLOCK_MONOTONIC.
+    began: Time,
     stopped: Option<Duration>,
     notes: Vec<String>,
     last_notes: Vec<String>,
@@ -63,6 +66,7 @@ impl Session {
         settings: Settings,
         classifier: Option<Classifier>,
     ) -> Result<Session, SessionError> {
+        let began = pass::now();
         let mut command = match plan.target {
             Target::Command => Some(Command::hold(&settings.command)?),
             Target::Process(_) => None,
@@ -100,6 +104,7 @@ impl Session {
             started: matches!(plan.target, Target::Process(_)).then(Instant::now),
             plan,
             settings,
+            began,
             emulation: Some(emulation),
             ring,
             command,

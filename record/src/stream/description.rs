@@ -1,7 +1,7 @@
 //! One event of a stream: its attr and what the stream says of it besides.
 
 use super::error::StreamError;
-use super::note;
+use super::{ModelClock, note};
 use crate::attr::Attr;
 use crate::header::Misc;
 use crate::sample::SampleLayout;
@@ -29,8 +29,12 @@ pub struct EventDescription {
     pub scale: Option<f64>,
     /// CPUs it was restricted to, when the stream says.
     pub cpus: Option<Vec<Cpu>>,
-    /// hardmeter's notes in the order they came; see [`super::note`].
+    /// hardmeter's notes in the order they came; see [`super::note`]. Those
+    /// of the clock, one a round, are in `clock`.
     pub notes: Vec<String>,
+    /// How its times relate to the machine's clock, as far as was told so far;
+    /// None: they are of that clock.
+    pub clock: Option<ModelClock>,
 }
 
 impl EventDescription {

@@ -1,7 +1,7 @@
 //! EVENT_UPDATE: what a recorder says of an event after its HEADER_ATTR.
 
 use super::description::EventDescription;
-use super::{cpu_map, note};
+use super::{ModelClock, cpu_map, note};
 use crate::bytes::{Cursor, Short};
 use crate::units::Cpu;
 
@@ -15,6 +15,9 @@ const CPUS: u64 = 3;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Update {
     Note(String),
+    /// A note of the clock and nothing else: there is one a round, of which
+    /// the last is kept.
+    Clock(ModelClock),
     Unit(String),
     Scale(f64),
     Name(String),
@@ -29,7 +32,11 @@ impl Update {
         Ok(match kind {
             UNIT => {
                 let text = text(cursor.rest());
-                if note::is_note(&text) { Update::Note(text) } else { Update::Unit(text) }
+                match ModelClock::parse(&text) {
+                    Some(clock) if clock.to_string() == text => Update::Clock(clock),
+                    _ if note::is_note(&text) => Update::Note(text),
+                    _ => Update::Unit(text),
+                }
             }
             SCALE => Update::Scale(f64::from_bits(cursor.u64()?)),
             NAME => Update::Name(text(cursor.rest())),
@@ -44,14 +51,18 @@ impl Update {
             Update::Note(text) => text.len() + 2 * size_of::<String>(),
             Update::Unit(text) | Update::Name(text) => text.len(),
             Update::Cpus(cpus) => 2 * size_of_val(cpus.as_slice()),
-            Update::Scale(_) | Update::Other => 0,
+            Update::Clock(_) | Update::Scale(_) | Update::Other => 0,
         }
     }
 
     /// Tells it to the event.
     pub(super) fn apply(self, event: &mut EventDescription) {
         match self {
-            Update::Note(text) => event.notes.push(text),
+            Update::Note(text) => {
+                event.clock = ModelClock::parse(&text).or(event.clock);
+                event.notes.push(text);
+            }
+            Update::Clock(clock) => event.clock = Some(clock),
             Update::Unit(text) => event.unit = Some(text),
             Update::Scale(scale) => event.scale = Some(scale),
             Update::Name(text) => event.name = Some(text),

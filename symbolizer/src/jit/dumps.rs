@@ -174,6 +174,7 @@ impl Symbolizer {
         let directory = process(&self.options.root, pid);
         let elsewhere = self.kernel.elsewhere(&self.options, &mut self.objects).is_some();
         let first = self.timelines.life(pid).first;
+        let first = if first.0 == 0 { first } else { self.jit.latest(first) };
         let same = |living: &Living| first.0 == 0 || began_by(living, first);
         let is_here = self.options.symfs.is_none() && !elsewhere;
         let living = is_here.then(|| Living::read(&directory).filter(same)).flatten();

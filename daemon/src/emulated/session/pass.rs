@@ -1,7 +1,8 @@
 //! One pass over the ring that the emulation fills.
 
-use record::stream::write;
-use record::{Misc, RecordType};
+use record::stream::{ModelClock, write};
+use record::{Misc, RecordType, Time};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::Session;
 use crate::ring::drain;
@@ -9,6 +10,14 @@ use crate::session::Pass;
 use crate::sys::event::NATIVE_ORDER;
 
 impl Session {
+    /// What the records so far have to do with the machine's clock.
+    pub(super) fn tell_clock(&mut self) {
+        let note = ModelClock { began: self.began, now: now() }.to_string();
+        let bytes = &mut self.outbox.bytes;
+        // Only a text that is far longer is refused.
+        let _short = write::event_unit(EVENT, &note, NATIVE_ORDER, bytes);
+    }
+
     /// Takes what the ring holds now into the outbox, marks the round, and
     /// stops once the count is reached.
     pub(super) fn pass(&mut self) -> Pass {
@@ -37,6 +46,7 @@ impl Session {
             ledger.lose(0, 1, |lost| &mut lost.parse_error);
         }
         if pass.samples + pass.side > 0 {
+            self.tell_clock();
             write::finished_round(NATIVE_ORDER, &mut self.outbox.bytes);
         }
         pass.limit_reached = self.accepted >= limit;
@@ -45,4 +55,12 @@ impl Session {
         }
         pass
     }
+}
+
+/// CLOCK_MONOTONIC, as samples of the kernel have it but for some drift.
+pub(super) fn now() -> Time {
+    let now = clock_gettime(ClockId::Monotonic);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    let rest = u64::try_from(now.tv_nsec).unwrap_or(0);
+    Time(seconds.saturating_mul(1_000_000_000).saturating_add(rest))
 }

@@ -89,6 +89,7 @@ impl Decoder {
             scale,
             cpus,
             notes,
+            clock: None,
         });
         match error {
             Some(error) => self.unreadable(kind, error),

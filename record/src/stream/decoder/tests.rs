@@ -8,6 +8,7 @@ use crate::units::{Pid, Task, Tid, Time};
 use proptest::prelude::*;
 
 mod damage;
+mod many;
 
 const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 const TASK: Task = Task { pid: Pid(4), tid: Tid(5) };
