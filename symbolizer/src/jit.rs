@@ -98,7 +98,11 @@ impl Jit {
         if let SideRecord::Exit { task, time, .. } = record
             && task.pid.0 == task.tid.0
         {
-            self.ends.insert(task.pid, *time);
+            if self.ends.len() < MOST_ENDS || self.ends.contains_key(&task.pid) {
+                self.ends.insert(task.pid, *time);
+            } else {
+                self.ends_left_out += 1;
+            }
         }
     }
 

@@ -110,10 +110,21 @@ struct Versions {
     without_inode: VecDeque<ObjectId>,
 }
 
+/// Objects that records tell of, up to some 800 bytes each, and bytes of their
+/// names: a packed recording of a few megabytes may tell of more than memory
+/// holds.
+const MOST_OBJECTS: usize = 1 << 19;
+const MOST_NAMES: usize = 1 << 26;
+
 /// All objects.
 #[derive(Debug)]
 pub(crate) struct Objects {
     objects: Vec<Object>,
+    most: usize,
+    /// Bytes of the names of those that records told of.
+    names: usize,
+    /// How often a record told of one that there was no room for.
+    left_out: u64,
     files: Vec<MappedFile>,
     /// A memfd's name is its process's own affair.
     by_path: FxHashMap<(Option<Pid>, Box<[u8]>), Versions>,
@@ -129,6 +140,9 @@ impl Objects {
     pub(crate) fn new() -> Objects {
         let mut objects = Objects {
             objects: Vec::new(),
+            most: MOST_OBJECTS,
+            names: 0,
+            left_out: 0,
             files: Vec::new(),
             by_path: FxHashMap::default(),
             vdsos: FxHashMap::default(),
@@ -149,6 +163,28 @@ impl Objects {
         let id = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
         self.objects.push(Object { name: name.to_owned(), kind });
         id
+    }
+
+    /// One that a record tells of, if there is room.
+    fn told(&mut self, name: &[u8], kind: Kind) -> Option<ObjectId> {
+        if self.objects.len() >= self.most || self.names.saturating_add(name.len()) > MOST_NAMES {
+            self.left_out += 1;
+            return None;
+        }
+        self.names += name.len();
+        Some(self.add(&String::from_utf8_lossy(name), kind))
+    }
+
+    /// Room for so many more, and no others.
+    #[cfg(test)]
+    pub(crate) fn limit(&mut self, more: usize) {
+        self.most = self.objects.len() + more;
+    }
+
+    /// How often a record told of an object that is not kept, and how many
+    /// are.
+    pub(crate) fn left_out(&self) -> (u64, usize) {
+        (self.left_out, self.most)
     }
 
     pub(crate) fn name(&self, id: ObjectId) -> &str {
@@ -173,7 +209,9 @@ impl Objects {
         if let Some(&known) = self.by_name.get(&key) {
             return known;
         }
-        let id = self.add(&module_object(name), Kind::Module);
+        let Some(id) = self.told(module_object(name).as_bytes(), Kind::Module) else {
+            return ObjectId::OVERFULL;
+        };
         self.by_name.insert(key, id);
         id
     }
@@ -187,7 +225,7 @@ impl Objects {
         kind: u16,
     ) -> ObjectId {
         let kind = Kind::KernelRoutine { start, length, kind };
-        self.add(&String::from_utf8_lossy(name), kind)
+        self.told(name, kind).unwrap_or(ObjectId::OVERFULL)
     }
 
     /// What a user mapping of that path shows.
@@ -209,7 +247,9 @@ impl Objects {
                 return known;
             }
             let name = if path.is_empty() { b"//anon" } else { path };
-            let id = self.add(&String::from_utf8_lossy(name), Kind::Anonymous(pid));
+            let Some(id) = self.told(name, Kind::Anonymous(pid)) else {
+                return ObjectId::OVERFULL;
+            };
             self.by_name.insert(key, id);
             return id;
         }
@@ -246,7 +286,9 @@ impl Objects {
         if let Some(&known) = self.vdsos.get(&vdso) {
             return known;
         }
-        let id = self.add("[vdso]", Kind::Vdso(vdso.clone()));
+        let Some(id) = self.told(b"[vdso]", Kind::Vdso(vdso.clone())) else {
+            return ObjectId::OVERFULL;
+        };
         self.vdsos.insert(vdso, id);
         id
     }
@@ -259,9 +301,9 @@ impl Objects {
         };
         let key = (owner, path.into());
         let known = self.by_path.get(&key).and_then(|versions| versions.find(&told));
-        let id = known.unwrap_or_else(|| {
-            let shown = if owner.is_some() { recorded } else { path };
-            let id = self.add(&String::from_utf8_lossy(shown), Kind::File(self.files.len()));
+        let shown = if owner.is_some() { recorded } else { path };
+        let id = known.or_else(|| {
+            let id = self.told(shown, Kind::File(self.files.len()))?;
             let built = self.built.get(path).filter(|_| owner.is_none());
             let build_id = built.cloned().flatten();
             self.files.push(MappedFile {
@@ -272,8 +314,9 @@ impl Objects {
                 seen: Vec::new(),
                 kept: None,
             });
-            id
+            Some(id)
         });
+        let Some(id) = id else { return ObjectId::OVERFULL };
         if let Kind::File(index) = *self.kind(id) {
             let file = &mut self.files[index];
             file.deleted |= deleted;

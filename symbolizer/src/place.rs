@@ -22,7 +22,8 @@ impl ObjectId {
     pub const HYPERVISOR: ObjectId = ObjectId(4);
     /// Addresses of records without a privilege level.
     pub const UNKNOWN_MODE: ObjectId = ObjectId(5);
-    /// User addresses of processes with more mappings than are kept.
+    /// Addresses of what there was no room to keep: the process, or all of
+    /// them, have more mappings.
     pub const OVERFULL: ObjectId = ObjectId(6);
 }
 

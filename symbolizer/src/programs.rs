@@ -16,6 +16,10 @@ impl Symbolizer {
     /// mapped there. None: what was told of one of them is more than is
     /// followed.
     pub fn places(&mut self, pids: &[Pid], ip: u64, span: (Time, Time)) -> Option<Vec<Place>> {
+        // What is not kept may have been it, too.
+        if self.timelines.hides_others(span.1) {
+            return None;
+        }
         let mut places = Vec::new();
         for pid in pids {
             for (mapping, time) in self.timelines.during(*pid, ip, span)? {

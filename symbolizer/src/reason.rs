@@ -72,8 +72,8 @@ pub enum Reason {
     /// No mapping of the process is known.
     #[error("no mappings of this process are known")]
     UnknownProcess,
-    /// The process mapped more than is kept.
-    #[error("this process has more mappings than are kept, or more forks behind it")]
+    /// The process mapped more than is kept, or all of them together did.
+    #[error("more mappings and forks than are kept, of this process or of all")]
     TooManyMappings,
     /// No recorded mapping holds a data address.
     #[error(

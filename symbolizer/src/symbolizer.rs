@@ -26,8 +26,6 @@ use std::ops::Range;
 /// The kernel's own mappings come under this pid, those of some dead tasks
 /// too.
 const KERNEL_PID: Pid = Pid(-1);
-/// Answers remembered; a power of two.
-pub(crate) const MEMOS: usize = 4096;
 /// Files kept open until their symbols are read.
 const MOST_OPEN: usize = 128;
 /// Kinds of KSYMBOL (`perf_record_ksymbol_type`): a BPF program, and the
@@ -121,6 +119,23 @@ impl Symbolizer {
             _ => return,
         }
         self.told += 1;
+    }
+
+    /// What a reader must know of what was told and not kept, as there was too
+    /// much of it: no address is named by what it may have hidden.
+    pub fn left_out(&self) -> Option<String> {
+        let of_processes = [&self.timelines, &self.kernel_timeline];
+        let told: u64 = of_processes.iter().map(|timelines| timelines.left_out()).sum();
+        let (of_objects, objects) = self.objects.left_out();
+        let told = told.saturating_add(of_objects).saturating_add(self.jit.left_out());
+        (told > 0).then(|| {
+            format!(
+                "{told} records of mappings, forks, ends and routines of the kernel were not \
+                 kept, as the recording tells of more than {}, or of more than {objects} files \
+                 and routines: what may be theirs is in [too-many-mappings]",
+                self.timelines.most()
+            )
+        })
     }
 
     /// Takes in /proc/PID/maps, live or saved, as of `time`.

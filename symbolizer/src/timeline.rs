@@ -15,6 +15,10 @@ use std::collections::BTreeMap;
 /// Mappings of one process that are kept; a hostile recording could make
 /// each overlay cut and copy all earlier ones.
 const MOST_ENTRIES: usize = 1 << 20;
+/// The same of all processes, some 150 bytes each. A system makes as many in
+/// hours; a packed recording of a few megabytes may tell of more than memory
+/// holds.
+const MOST_OF_ALL: usize = 1 << 21;
 /// Address spaces that are looked at for one address: a process's own and
 /// its ancestors', from fork to fork without exec. A hostile recording could
 /// make every look-up walk through all of them.
@@ -67,9 +71,20 @@ pub(crate) enum Missing {
 }
 
 /// Every process's timeline.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Timelines {
     processes: FxHashMap<Pid, Timeline>,
+    /// In all of them, and how many there may be.
+    entries: usize,
+    most: usize,
+    /// There were so many: nothing more is kept, so that what is not known of
+    /// a process has one beginning.
+    is_full: bool,
+    /// What was told since.
+    left_out: u64,
+    /// The earliest time of what was told of processes of which nothing is
+    /// kept.
+    others_from: Option<u64>,
     /// Counts what was told.
     arrivals: u64,
     /// The last answer that a process's ancestors gave, and what was told by
@@ -77,6 +92,22 @@ pub(crate) struct Timelines {
     inherited: FxHashMap<Pid, (u64, Found)>,
     /// When the last thread ended that was told of.
     ends: FxHashMap<Pid, Time>,
+}
+
+impl Default for Timelines {
+    fn default() -> Timelines {
+        Timelines {
+            processes: FxHashMap::default(),
+            entries: 0,
+            most: MOST_OF_ALL,
+            is_full: false,
+            left_out: 0,
+            others_from: None,
+            arrivals: 0,
+            inherited: FxHashMap::default(),
+            ends: FxHashMap::default(),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +118,9 @@ struct Timeline {
     /// In `beginnings` and in all pieces.
     entries: usize,
     overfull: bool,
+    /// The earliest time of what was told and not kept: what holds from then
+    /// on is not known.
+    unknown_from: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -138,19 +172,47 @@ impl Timelines {
         let Some(last) = length.checked_sub(1).map(|more| start.saturating_add(more)) else {
             return;
         };
-        self.processes.entry(pid).or_default().map(start, last, (moment, mapping));
+        self.tell(pid, moment, |timeline| timeline.map(start, last, (moment, mapping)));
     }
 
     /// From `time` on the process's address space is a new one.
     pub(crate) fn exec(&mut self, pid: Pid, time: Time) {
         let moment = self.moment(time);
-        self.processes.entry(pid).or_default().begin(moment, Beginning::Exec);
+        self.tell(pid, moment, |timeline| timeline.begin(moment, Beginning::Exec));
     }
 
     /// From `time` on the child's address space is a copy of its parent's.
     pub(crate) fn fork(&mut self, child: Pid, parent: Pid, time: Time) {
         let moment = self.moment(time);
-        self.processes.entry(child).or_default().begin(moment, Beginning::Fork(parent));
+        self.tell(child, moment, |timeline| timeline.begin(moment, Beginning::Fork(parent)));
+    }
+
+    /// What was told and not kept because of how much there is.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// What may be kept of all processes.
+    pub(crate) fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Keeps what is told of a process, if there is room.
+    fn tell(&mut self, pid: Pid, moment: Moment, told: impl FnOnce(&mut Timeline)) {
+        if self.is_full {
+            self.left_out += 1;
+            let from = match self.processes.get_mut(&pid) {
+                Some(timeline) => &mut timeline.unknown_from,
+                None => &mut self.others_from,
+            };
+            *from = Some(from.map_or(moment.time, |from| from.min(moment.time)));
+            return;
+        }
+        let timeline = self.processes.entry(pid).or_default();
+        let before = timeline.entries;
+        told(timeline);
+        self.entries = (self.entries + timeline.entries).saturating_sub(before);
+        self.is_full = self.entries >= self.most;
     }
 
     /// What the process had at `address` at `time`.
@@ -181,11 +243,25 @@ impl Timelines {
         let (mut pid, mut until) = (pid, Moment { time: time.0, arrival: u64::MAX });
         for generation in 0..MOST_FORKS {
             let Some(timeline) = self.processes.get_mut(&pid) else {
-                return (found, generation);
+                // Or what was told of it had no room.
+                let is_hidden = self.others_from.is_some_and(|from| until.time >= from);
+                let missing = if is_hidden { Missing::Overfull } else { Missing::Process };
+                if let (0, Some(from)) = (generation, self.others_from) {
+                    match is_hidden {
+                        true => found.from = Time(from),
+                        false => found.until = Time(from - 1),
+                    }
+                }
+                return (Found { what: Err(missing), ..found }, generation);
             };
-            if timeline.overfull {
+            let unknown = timeline.unknown_from.filter(|from| until.time >= *from);
+            if timeline.overfull || unknown.is_some() {
+                if let (0, false) = (generation, timeline.overfull) {
+                    found.from = Time(unknown.unwrap_or_default());
+                }
                 return (Found { what: Err(Missing::Overfull), ..found }, generation);
             }
+            let known_until = timeline.unknown_from.map_or(u64::MAX, |from| from - 1);
             let Answer { what, stretch, since, change } = timeline.find(address, until);
             found.first = found.first.max(stretch.0);
             found.last = found.last.min(stretch.1);
@@ -194,6 +270,7 @@ impl Timelines {
                 found.from = Time(since.time);
                 found.until =
                     change.map_or(found.until, |change| Time(change.time.saturating_sub(1)));
+                found.until = found.until.min(Time(known_until));
             }
             found.what = Err(Missing::Mapping);
             match what {
@@ -274,8 +351,8 @@ impl Timeline {
         gaps.extend(at.filter(|&at| at <= last).map(|at| (at, last)));
         more += gaps.len();
         for (start, last) in gaps {
-            let mut history = History::default();
-            history.push(moment, mapping);
+            // Most have one entry for ever: with room for no more.
+            let history = History { entries: vec![(moment, mapping)], is_unsorted: false };
             self.pieces.insert(start, Piece { last, history });
         }
         self.count(more);

@@ -14,6 +14,10 @@ pub(crate) type Reader<'a> = EndianSlice<'a, RunTimeEndian>;
 const MOST_TIMES: u64 = 64;
 /// Bytes of one section.
 const MOST_BYTES: u64 = 2 << 30;
+/// All sections of a file may have this many times its bytes, and so many
+/// beyond: compilers' debug info packs to a quarter, of few sections to less.
+const MOST_TIMES_OF_FILE: u64 = 16;
+const BEYOND_FILE: u64 = 64 << 20;
 
 /// What is parsed of a program's debug info.
 const OF_PROGRAM: [SectionId; 10] = [
@@ -56,7 +60,7 @@ impl<'a> Source<'a> {
             true => Some(Relocator::new(image, layout)?),
             false => None,
         };
-        let left = image.length().saturating_mul(MOST_TIMES + 1).min(4 * MOST_BYTES);
+        let left = most_of_file(image.length());
         Ok(Source { image, layout, relocator, left })
     }
 
@@ -170,8 +174,31 @@ impl<'a> Source<'a> {
             return Err(format!("{size} bytes; at most {MOST_BYTES} of a section are read"));
         }
         self.left = self.left.checked_sub(size).ok_or_else(|| {
-            format!("sections of {size} bytes and more lie over each other: the file is shorter")
+            format!(
+                "its sections unpack to more than is read of a file of {} bytes, or lie over each \
+                 other",
+                self.image.length()
+            )
         })?;
         Ok(())
+    }
+}
+
+/// Bytes that may be read of the sections of a file, packed and unpacked.
+fn most_of_file(length: u64) -> u64 {
+    let times = length.saturating_mul(1 + MOST_TIMES_OF_FILE);
+    times.saturating_add(BEYOND_FILE).min(4 * MOST_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_takes_memory_as_it_is_long() {
+        // 32 MiB that claim 64 times as many, and more of them.
+        assert!(most_of_file(32 << 20) < MOST_TIMES * (32 << 20) / 3);
+        assert!(most_of_file(1 << 10) > MOST_TIMES << 10, "small ones pack well");
+        assert_eq!(most_of_file(u64::MAX), 4 * MOST_BYTES);
     }
 }

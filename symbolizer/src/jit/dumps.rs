@@ -64,7 +64,12 @@ impl Symbolizer {
                 _ => None,
             };
             let noticed = Noticed { path: path.into(), inode, state: State::Unread };
-            self.jit.dumps.insert(pid, noticed);
+            let dumps = &mut self.jit.dumps;
+            if dumps.len() < super::MOST_DUMPS || dumps.contains_key(&pid) {
+                dumps.insert(pid, noticed);
+            } else {
+                self.jit.dumps_left_out += 1;
+            }
         }
     }
 

@@ -466,3 +466,33 @@ fn the_vdso_of_a_user_without_rights() {
     let address = 0xffff_ffff_9200_0000;
     assert!(!named("6.1.0", &[mapping(-1, (address, 0x100), address, b"[kernel.kallsyms]_text")]));
 }
+
+#[test]
+fn objects_beyond_the_room_are_told_of_and_called_nothing_else() {
+    let mut symbolizer = silent();
+    symbolizer.objects.limit(3);
+    let routine =
+        |name, address| SideRecord::Ksymbol { address, length: 64, kind: 1, flags: 0, name };
+    let at_kernel = 0xffff_ffff_c000_0000_u64;
+    let names: [&[u8]; 3] = [b"first", b"second", b"third"];
+    for (name, address) in names.into_iter().zip((at_kernel..).step_by(64)) {
+        symbolizer.side(NONE, &routine(name, address), &at(1));
+    }
+    assert_eq!(symbolizer.left_out(), None);
+    // One more, where the first was.
+    symbolizer.side(NONE, &routine(b"fourth", at_kernel), &at(5));
+    let (file, memory): (&[u8], &[u8]) = (b"/usr/bin/true", b"//anon");
+    symbolizer.side(NONE, &mapping(1, (0x1000, 0x1000), 0, file), &at(1));
+    symbolizer.side(NONE, &mapping(1, (0x2000, 0x1000), 0, memory), &at(1));
+    let mut text = |mode, ip, time| text(&mut symbolizer, mode, 1, (ip, time));
+    assert!(text(CpuMode::Kernel, at_kernel + 4, 2).starts_with("[bpf] "));
+    let unknown = "[too-many-mappings]";
+    for (mode, ip) in
+        [(CpuMode::Kernel, at_kernel + 4), (CpuMode::User, 0x1004), (CpuMode::User, 0x2004)]
+    {
+        let told = text(mode, ip, 6);
+        assert!(told.starts_with(unknown) && told.ends_with(unknown), "{told}");
+    }
+    let note = symbolizer.left_out().unwrap();
+    assert!(note.starts_with("3 records of mappings"), "{note}");
+}

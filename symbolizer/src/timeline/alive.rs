@@ -39,6 +39,12 @@ impl Timelines {
     /// A thread of the process ended. Threads end in any order, and a number
     /// is given again: see [`Timelines::alive`].
     pub(crate) fn exit(&mut self, pid: Pid, time: Time) {
+        if self.ends.len() >= self.most && !self.ends.contains_key(&pid) {
+            // It counts as alive for ever: what it mapped is looked at where
+            // it need not be.
+            self.left_out += 1;
+            return;
+        }
         let end = self.ends.entry(pid).or_insert(time);
         *end = (*end).max(time);
     }
@@ -55,6 +61,11 @@ impl Timelines {
         };
         let all = self.processes.iter_mut();
         all.filter_map(|(pid, timeline)| is_alive(pid, timeline).then_some(*pid)).collect()
+    }
+
+    /// Whether there may have been processes up to a time that are not kept.
+    pub(crate) fn hides_others(&self, until: Time) -> bool {
+        self.others_from.is_some_and(|from| from <= until.0)
     }
 
     /// Every mapping that the process had at `address` at some time from

@@ -221,3 +221,56 @@ fn a_line_of_forks_that_is_not_so_long_is_followed() {
     assert_eq!(found.what, Err(Missing::Mapping));
     assert_eq!(window, (10, u64::MAX, Time(200), Time(u64::MAX)));
 }
+
+fn object(found: Found) -> Result<u32, Missing> {
+    found.what.map(|mapping| mapping.object.0)
+}
+
+fn mapped(object: u32) -> Told {
+    Told::Map { start: 0x1000, length: 0x100, object: Some(object) }
+}
+
+#[test]
+fn what_is_told_beyond_the_room_is_unknown_from_its_time_on() {
+    let mut timelines = Timelines { most: 3, ..Timelines::default() };
+    for pid in 1..=3 {
+        tell(&mut timelines, 10, (pid, mapped(1)));
+    }
+    assert_eq!(timelines.left_out(), 0);
+    // Of one that is kept, then of others; the earliest time last.
+    for (pid, time) in [(2, 40), (2, 30), (7, 60), (8, 50)] {
+        tell(&mut timelines, time, (pid, mapped(2)));
+    }
+    timelines.fork(Pid(3), Pid(2), Time(45));
+    assert_eq!(timelines.left_out(), 5);
+    let mut at = |pid, time| {
+        let found = timelines.find(Pid(pid), 0x1010, Time(time));
+        assert!((found.from..=found.until).contains(&Time(time)), "{found:?}");
+        // The answer is said to hold for no time at which there is another.
+        for other in [found.from, found.until] {
+            let what = timelines.find(Pid(pid), 0x1010, other).what;
+            assert_eq!(what, found.what, "{pid} at {other:?}");
+        }
+        object(found)
+    };
+    assert_eq!([at(1, 10), at(1, 99)], [Ok(1), Ok(1)]);
+    assert_eq!([at(2, 10), at(2, 29)], [Ok(1), Ok(1)]);
+    assert_eq!([at(2, 30), at(2, 40), at(2, 99)], [Err(Missing::Overfull); 3]);
+    assert_eq!([at(3, 44), at(3, 45)], [Ok(1), Err(Missing::Overfull)]);
+    assert_eq!([at(7, 49), at(7, 50)], [Err(Missing::Process), Err(Missing::Overfull)]);
+    assert_eq!([at(9, 49), at(9, 99)], [Err(Missing::Process), Err(Missing::Overfull)]);
+    assert!(!timelines.hides_others(Time(49)) && timelines.hides_others(Time(50)));
+}
+
+#[test]
+fn a_child_has_what_its_parent_had_before_the_room_ended() {
+    let mut timelines = Timelines { most: 3, ..Timelines::default() };
+    tell(&mut timelines, 10, (1, mapped(1)));
+    tell(&mut timelines, 20, (2, Told::Fork { parent: 1 }));
+    tell(&mut timelines, 40, (3, Told::Fork { parent: 1 }));
+    // Not kept: what 1 had from 30 on is not known.
+    tell(&mut timelines, 30, (1, mapped(2)));
+    let mut at = |pid, time| object(timelines.find(Pid(pid), 0x1010, Time(time)));
+    assert_eq!([at(1, 29), at(2, 20), at(2, 99)], [Ok(1); 3]);
+    assert_eq!([at(1, 30), at(3, 40), at(3, 99)], [Err(Missing::Overfull); 3]);
+}
