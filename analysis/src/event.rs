@@ -10,7 +10,7 @@ use crate::tally::Sum;
 use crate::weight::Weighing;
 use record::aggregate::{Aggregate, Site};
 use record::stream::{EventDescription, Features, note};
-use record::{AttrFlags, EventType, SampleType, Time};
+use record::{AttrFlags, EventType, ReadFormat, SampleType, Time};
 use std::collections::BTreeMap;
 
 /// Software event 9 counts nothing; recorders open it for side records.
@@ -38,6 +38,9 @@ pub(crate) struct Event {
     pub(crate) weighting: Weighting,
     /// Every sample's period, where samples have none of their own.
     pub(crate) fixed_period: Option<u64>,
+    /// Its samples hold the counts of its whole group: each is one of every
+    /// member whose count has grown, and stands for so many events.
+    pub(crate) reads_group: bool,
     pub(crate) histogram: Option<Histogram>,
     pub(crate) samples: u64,
     pub(crate) malformed: u64,
@@ -82,6 +85,9 @@ impl Event {
             let names = fields.registers().iter().map(|bit| register_name(arch, *bit));
             Histogram::new(names.chain(["addr".to_owned()]), registers.distinct_limit)
         });
+        let reads_group = attr.sample_type.contains(SampleType::READ)
+            && attr.read_format.contains(ReadFormat::ID);
+        let by_nature = if reads_group { Weighting::Period } else { by_nature };
         let is_software = attr.kind == EventType::SOFTWARE;
         let is_clock = is_software && CLOCKS.contains(&attr.config);
         let is_ours = description.notes.iter().any(|text| note::value(text, "source").is_some());
@@ -96,7 +102,8 @@ impl Event {
             selected: query.event.as_ref().is_none_or(is_called),
             is_dummy: is_software && attr.config == DUMMY,
             weighting: query.weighting.unwrap_or(by_nature),
-            fixed_period: (!has_period).then_some(fixed),
+            fixed_period: (!has_period && !reads_group).then_some(fixed),
+            reads_group,
             name,
             fields,
             sampling,
@@ -112,6 +119,12 @@ impl Event {
             sum: Sum::default(),
             in_kernel: None,
         }
+    }
+
+    /// Counts a sample of which nothing can be told.
+    pub(crate) fn add_malformed(&mut self) {
+        self.samples = self.samples.saturating_add(1);
+        self.malformed += 1;
     }
 
     /// Samples, without what the kernel counted.

@@ -15,6 +15,7 @@ use crate::fields::{Fields, Origin, Wanted};
 use crate::held::{Batch, Held, Waiting};
 use crate::key::Key;
 use crate::lookup::Lookup;
+use crate::members::{Growth, Members, Share};
 use crate::query::Query;
 use crate::report::{Losses, Report};
 use crate::sampled::{Column, Rounding, Sampled, Verdicts};
@@ -34,6 +35,7 @@ pub struct Pipeline {
     query: Query,
     lookup: Lookup,
     waiting: Waiting,
+    members: Members,
     aggregates: Aggregates,
     counters: Counters,
     losses: Losses,
@@ -68,6 +70,7 @@ impl Pipeline {
         Ok(Pipeline {
             lookup: Lookup::new(symbolizer),
             waiting: Waiting::new(query.held_bytes),
+            members: Members::default(),
             aggregates: Aggregates::default(),
             counters,
             losses: Losses::default(),
@@ -149,7 +152,8 @@ impl Pipeline {
         losses.counted_early = self.waiting.early().saturating_add(self.aggregates.early());
         let (torn, why_torn) = self.aggregates.torn();
         losses.torn = torn;
-        let of_intervals = [why_torn, self.aggregates.overlaps()].into_iter().flatten().collect();
+        let told = [why_torn, self.aggregates.overlaps()].into_iter().chain(self.lookup.notes());
+        let left_out = told.flatten().chain(self.members.take_notes()).collect();
         losses.unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
         losses.unreadable = decoder.tally().unreadable().map_or(0, |bad| bad.count);
         let counters = std::mem::replace(&mut self.counters, Counters::new(&self.query));
@@ -179,6 +183,53 @@ impl Pipeline {
         (misc, payload): (Misc, &[u8]),
     ) -> Result<(), Error> {
         let Some(of) = self.counters.events.get_mut(event) else { return Ok(()) };
+        if of.reads_group {
+            return self.of_group(decoder, event, (misc, payload));
+        }
+        self.take(decoder, (event, None), (misc, payload))
+    }
+
+    /// Takes in a sample of a group as one of each member that has grown.
+    #[inline(never)]
+    fn of_group(
+        &mut self,
+        decoder: &Decoder,
+        event: usize,
+        (misc, payload): (Misc, &[u8]),
+    ) -> Result<(), Error> {
+        let events = decoder.events();
+        let layout = events.get(event).map(|described| &described.layout);
+        let decoded = layout.and_then(|layout| layout.decode(misc, payload).ok());
+        let grown = match decoded.map(|sample| self.members.share(decoder, &sample)) {
+            Some(Share::Grown(grown)) => grown,
+            Some(Share::Unexplained) => {
+                let of = self.counters.events.get_mut(event).filter(|of| of.selected);
+                of.into_iter().for_each(Event::add_malformed);
+                return Ok(());
+            }
+            Some(Share::Own) | None => return self.take(decoder, (event, None), (misc, payload)),
+        };
+        for Growth { event, by } in grown {
+            if events.get(event).map(|described| &described.layout) == layout {
+                self.take(decoder, (event, Some(by)), (misc, payload))?;
+            } else if let Some(of) = self.counters.events.get_mut(event) {
+                // Its own samples would look otherwise.
+                of.add_malformed();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in a sample of an event; of a group it stands for as many
+    /// events as it has grown by.
+    #[inline]
+    fn take(
+        &mut self,
+        decoder: &Decoder,
+        (event, growth): (usize, Option<u64>),
+        (misc, payload): (Misc, &[u8]),
+    ) -> Result<(), Error> {
+        let Some(of) = self.counters.events.get_mut(event) else { return Ok(()) };
         if !of.selected {
             return Ok(());
         }
@@ -195,6 +246,10 @@ impl Pipeline {
         let Some(of) = self.counters.events.get_mut(event) else { return Ok(()) };
         if !of.fields.read(origin, payload, self.waiting.now()) {
             of.malformed += 1;
+        } else if let Some(growth) = growth
+            && let Some(held) = self.waiting.now().samples.last_mut()
+        {
+            held.period = growth;
         }
         if self.waiting.is_full() {
             let ready = self.waiting.make_room();

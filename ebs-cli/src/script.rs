@@ -8,7 +8,6 @@ mod data_sources;
 mod emulation;
 mod field;
 mod line;
-mod members;
 mod names;
 mod order;
 mod perf_printer;

@@ -13,6 +13,7 @@ mod annotate;
 mod bounds;
 mod damage;
 mod filters;
+mod groups;
 mod in_kernel;
 mod recording;
 mod registers;

@@ -4,7 +4,7 @@ use record::aggregate::Aggregate;
 use record::attr::EventType;
 use record::bytes::Words;
 use record::registers::{Registers, RegsAbi};
-use record::sample::Weight;
+use record::sample::{ReadValue, ReadValues, Weight};
 use record::side::{FileIdentity, Mapping};
 use record::stream::Feature;
 use record::stream::write::{
@@ -66,6 +66,8 @@ pub(crate) struct Hit {
     pub(crate) raw: Vec<u8>,
     pub(crate) data_src: u64,
     pub(crate) weight: u64,
+    /// Counts of a group, by id, of events with READ.
+    pub(crate) counts: Vec<(u64, u64)>,
 }
 
 impl Hit {
@@ -84,6 +86,7 @@ impl Hit {
             raw: Vec::new(),
             data_src: 0,
             weight: 0,
+            counts: Vec::new(),
         }
     }
 }
@@ -140,8 +143,12 @@ impl Recording {
         } else {
             Registers { abi: RegsAbi::Bits64, mask: REGISTERS, words: Words::new(&words, ORDER) }
         };
+        let values = hit.counts.iter();
+        let values = values.map(|&(id, value)| ReadValue { value, id: Some(id), lost: None });
+        let read = ReadValues { values: values.collect(), ..ReadValues::default() };
         let sample = Sample {
             misc: hit.misc,
+            read: has(SampleType::READ).then_some(read),
             identifier: has(SampleType::IDENTIFIER).then_some(id),
             ip: has(SampleType::IP).then_some(hit.ip),
             task: has(SampleType::TID).then_some(hit.task),

@@ -5,10 +5,10 @@ use super::column::hex;
 use super::data_sources::DataSources;
 use super::field::{Field, Fields, Selection};
 use super::line::{self, Start};
-use super::members::Members;
 use super::names::{At, Names};
 use super::registers::RegisterNames;
 use super::{About, Printer, emulation};
+use analysis::{Growth, Members, Share};
 use record::attr::BranchSampleType;
 use record::stream::{Decoder, EventDescription, Features};
 use record::{Arch, CpuMode, EventType, Misc, Sample, SampleId, SampleType, SideRecord};
@@ -143,15 +143,14 @@ impl Printer for PerfPrinter {
             self.guest_records += 1;
             return;
         }
-        match &sample.read {
-            Some(read) if read.values.iter().all(|value| value.id.is_some()) => {
-                for value in &read.values {
-                    if let Some((event, growth)) = self.members.grown(about.decoder, value) {
-                        self.print_as(event, (sample, Some(growth)), about, out);
-                    }
+        match self.members.share(about.decoder, sample) {
+            Share::Grown(grown) => {
+                for Growth { event, by } in grown {
+                    self.print_as(event, (sample, Some(by)), about, out);
                 }
             }
-            _ => self.print_as(about.event, (sample, sample.period), about, out),
+            Share::Unexplained => {}
+            Share::Own => self.print_as(about.event, (sample, sample.period), about, out),
         }
     }
 
@@ -179,6 +178,8 @@ impl Printer for PerfPrinter {
     }
 
     fn end(&mut self, _decoder: &Decoder, _out: &mut Vec<u8>) {
+        self.notes.extend(self.members.take_notes());
+        self.notes.extend(self.names.left_out());
         if self.guest_records > 0 {
             self.notes.push(format!(
                 "{} records of virtual machines are left out; --guest prints them",
