@@ -64,6 +64,7 @@ mod query;
 mod sampled;
 mod sieve;
 mod site;
+mod sort;
 mod tally;
 mod weight;
 
@@ -77,7 +78,8 @@ pub use members::{Growth, Members, Share};
 pub use parameters::without_parameters;
 pub use pipeline::Pipeline;
 pub use previous::Previous;
-pub use query::{Query, QueryError, RegisterQuery, Sort, Weighting};
+pub use query::{Query, QueryError, RegisterQuery, Weighting};
 pub use report::Report;
 pub use sieve::{Doubt, Sieve, Sifted};
 pub use site::{Site, SiteError};
+pub use sort::{Sort, SortError};

@@ -5,9 +5,8 @@ use crate::filter::{Condition, Filter};
 use crate::glob::Glob;
 use crate::key::{Key, KeyError};
 use crate::site::Site;
+use crate::sort::Sort;
 use record::InstructionClass;
-use std::fmt;
-use std::str::FromStr;
 
 /// A question: which samples, counted by what, shown how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,57 +130,6 @@ pub enum QueryError {
         /// The order.
         sort: Sort,
     },
-}
-
-/// Order of rows. Ties are broken by address, then by name, ascending.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Sort {
-    /// Most samples first.
-    Count,
-    /// Largest share first: by period where shares are of periods.
-    #[default]
-    Share,
-    /// Most cycles of latencies first, as [`crate::report::Latencies::share`]
-    /// counts them: what costs most. Only with [`Query::accesses`].
-    Cycles,
-    /// Longest mean latency first. Only with [`Query::accesses`].
-    Latency,
-    /// Lowest address first (the first key that has one).
-    Address,
-    /// By name (the first key that has one).
-    Name,
-    /// By the value of this key, ascending.
-    Key(Key),
-}
-
-impl FromStr for Sort {
-    type Err = KeyError;
-
-    fn from_str(word: &str) -> Result<Sort, KeyError> {
-        Ok(match word {
-            "count" => Sort::Count,
-            "share" => Sort::Share,
-            "cycles" => Sort::Cycles,
-            "latency" => Sort::Latency,
-            "address" => Sort::Address,
-            "name" => Sort::Name,
-            key => Sort::Key(key.parse()?),
-        })
-    }
-}
-
-impl fmt::Display for Sort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Sort::Count => f.pad("count"),
-            Sort::Share => f.pad("share"),
-            Sort::Cycles => f.pad("cycles"),
-            Sort::Latency => f.pad("latency"),
-            Sort::Address => f.pad("address"),
-            Sort::Name => f.pad("name"),
-            Sort::Key(key) => key.fmt(f),
-        }
-    }
 }
 
 /// What a share is a share of.

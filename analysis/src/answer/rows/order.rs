@@ -1,7 +1,8 @@
 //! Order of rows, the same every time.
 
-use crate::query::{Sort, Weighting};
+use crate::query::Weighting;
 use crate::report::{Cell, Latencies, Row};
+use crate::sort::Sort;
 use std::cmp::Ordering;
 
 /// Sorts; ties go by address, then by name, then by all cells.
