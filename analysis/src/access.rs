@@ -9,6 +9,7 @@ use crate::distribution::Distribution;
 use crate::error::Error;
 use crate::lookup::Lookup;
 use crate::query::Weighting;
+use crate::room;
 use crate::tally::{Rows, Sum, Tally};
 use record::DataSrc;
 use record::data_src::{Aspect, Distance, Level};
@@ -20,6 +21,10 @@ pub(crate) const ASPECTS: [Aspect; 4] =
 
 /// Data sources remembered: real recordings have dozens.
 const MOST_WORDS: usize = 1 << 16;
+
+/// Kinds told apart: real recordings have dozens; a made one could have one a
+/// record.
+const MOST_KINDS: usize = 1 << 12;
 
 /// Samples of one kind in one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,6 +109,9 @@ impl Accesses {
         if self.by_word.len() >= MOST_WORDS {
             self.by_word.clear();
         }
+        if self.kinds.len() >= MOST_KINDS {
+            return self.other_kind();
+        }
         let answers = ASPECTS.map(|aspect| match source {
             Some(source) => lookup.access(aspect, source),
             None => Atom::lack(Lack::DataSrc),
@@ -116,6 +124,33 @@ impl Accesses {
         }
         self.by_word.insert(source, kind);
         kind
+    }
+
+    /// The kind of all that come after there are too many.
+    fn other_kind(&mut self) -> u32 {
+        let number = u32::try_from(self.kinds.len()).unwrap_or(u32::MAX);
+        let answers = ASPECTS.map(|_| Atom::NOT_KEPT);
+        let kind = *self.by_answers.entry(answers).or_insert(number);
+        if kind == number {
+            let source = DataSrc::default();
+            self.kinds.push(Kind { answers, rank: (source.level(), source.distance()) });
+        }
+        kind
+    }
+
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.tally.len()
+    }
+
+    /// How many kinds there are.
+    pub(crate) fn kinds(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Joins the accesses of rows that were not kept.
+    pub(crate) fn follow(&mut self, kept: &Tally) -> Result<(), Error> {
+        room::follow(&mut self.tally, kept, 1, Access::join)
     }
 
     /// The rows, and the kinds that their last atoms number.

@@ -8,16 +8,18 @@ mod rows;
 mod sieved;
 
 use crate::access::{Access, Kind};
+use crate::atom::Atom;
 use crate::error::Error;
 use crate::event::Event;
 use crate::key::Key;
 use crate::lookup::Lookup;
 use crate::nearest::nearest;
 use crate::query::Query;
-use crate::report::{Losses, Machine, Question, Report};
+use crate::report::{Losses, Machine, NotKept, Question, Report};
+use crate::room::{Room, is_not_kept};
 use crate::sampled::{Column, Rounding};
 use crate::sieve::Sieve;
-use crate::tally::Rows;
+use crate::tally::{Rows, Sum};
 use accesses::Served;
 use facts::ByRow;
 pub(crate) use facts::facts;
@@ -25,6 +27,7 @@ use merged::Merged;
 use record::aggregate::Site;
 use record::stream::{Decoder, EventDescription};
 use rows::Words;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// Everything that was counted.
@@ -37,8 +40,10 @@ pub(crate) struct Counted {
     pub(crate) accesses: Option<(Rows<Access>, Vec<Kind>)>,
     pub(crate) sieve: Sieve,
     pub(crate) facts: Rows<Option<Box<Site>>>,
-    /// What is wrong with the intervals that the kernel counted.
-    pub(crate) of_intervals: Vec<String>,
+    /// What is wrong with the intervals that the kernel counted, and with
+    /// counts in samples of groups.
+    pub(crate) left_out: Vec<String>,
+    pub(crate) room: Room,
 }
 
 pub(crate) fn report(
@@ -47,7 +52,7 @@ pub(crate) fn report(
     (lookup, losses): (&mut Lookup, Losses),
     (decoder, has_ended): (&Decoder, bool),
 ) -> Result<Report, Error> {
-    let Counted { events, columns, round, rows, accesses, sieve, facts, of_intervals } = counted;
+    let Counted { events, columns, round, rows, accesses, sieve, facts, left_out, room } = counted;
     if let Some(wanted) = &query.event
         && !events.iter().any(|event| event.selected)
     {
@@ -66,7 +71,7 @@ pub(crate) fn report(
     }
     let mut notes = caveats::of_stream(query, &losses, decoder);
     notes.extend(caveats::of_site(query, lookup));
-    notes.extend(of_intervals);
+    notes.extend(left_out);
     let arch = decoder.features().machine();
     let mut reports = Vec::new();
     for (leader, together) in requests(&events, decoder) {
@@ -94,6 +99,10 @@ pub(crate) fn report(
         let counted = (columns.as_slice(), counted);
         let table = rows::table(query, counted, (&merged, served.as_ref(), &facts), &mut words);
         let mut report = merged.report(query, table);
+        report.not_kept = not_kept(&room, leader, &columns, rows.of(leader));
+        if let Some(not_kept) = &report.not_kept {
+            notes.push(not_kept.told(&report.name));
+        }
         if let Some(served) = &served {
             served.describe(&mut report, &mut words);
         }
@@ -131,9 +140,12 @@ pub(crate) fn leaders(events: &[Event], decoder: &Decoder) -> Vec<usize> {
 /// its rows are counted under; those only of which there is something to say.
 fn requests<'e>(events: &'e [Event], decoder: &'e Decoder) -> Vec<(usize, Vec<Of<'e>>)> {
     let mut requests: Vec<(usize, Vec<Of<'e>>)> = Vec::new();
+    // By leader, as there may be thousands.
+    let mut places: FxHashMap<usize, usize> = FxHashMap::default();
     for (index, (event, described)) in events.iter().zip(decoder.events()).enumerate() {
         let of = Of { index, event, described };
-        match requests.iter_mut().find(|(leader, _)| *leader == event.leader) {
+        let place = *places.entry(event.leader).or_insert(requests.len());
+        match requests.get_mut(place) {
             Some((_, together)) => together.push(of),
             None => requests.push((event.leader, vec![of])),
         }
@@ -144,6 +156,30 @@ fn requests<'e>(events: &'e [Event], decoder: &'e Decoder) -> Vec<(usize, Vec<Of
         together.iter().any(is_shown)
     });
     requests
+}
+
+/// What there was no room for among the rows of an event.
+fn not_kept<'r>(
+    room: &Room,
+    leader: usize,
+    columns: &[Column],
+    mut rows: impl Iterator<Item = (&'r [Atom], &'r Sum)>,
+) -> Option<NotKept> {
+    let mut lacking = room.lacking(leader)?;
+    let all = rows.find(|(atoms, _)| is_not_kept(atoms)).map(|(_, sum)| *sum);
+    let all = all.unwrap_or_default();
+    // Rows of lines were many rows each, and each of those may lack as much.
+    let is_line = |column: &Column| matches!(column.key, Key::Srcline | Key::Inlined);
+    if columns.iter().any(is_line) {
+        lacking = all;
+    }
+    Some(NotKept {
+        most_rows: room.most(),
+        samples: all.count,
+        period: all.period,
+        lacking: lacking.count.min(all.count),
+        lacking_period: lacking.period.min(all.period),
+    })
 }
 
 fn machine(decoder: &Decoder) -> Machine {

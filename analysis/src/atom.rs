@@ -39,11 +39,16 @@ pub(crate) enum Lack {
     NotAvailable,
     /// The access before the sample cannot be worked out.
     Before(NoAccess),
+    /// The row is that of rows which were not kept.
+    NotKept,
     /// No routine; the number of the reason among the names.
     Name(u32),
 }
 
 impl Atom {
+    /// In every column of the row of what was not kept.
+    pub(crate) const NOT_KEPT: Atom = Atom { tag: LACK | 11, value: 0 };
+
     pub(crate) fn number(value: u64) -> Atom {
         Atom { tag: 0, value }
     }
@@ -77,6 +82,7 @@ impl Atom {
             Lack::NotAvailable => (8, 0),
             Lack::Name(reason) => (9, reason),
             Lack::Before(why) => (10, why as u32),
+            Lack::NotKept => (11, 0),
         };
         Atom { tag: LACK | kind, value: u64::from(value) }
     }
@@ -100,6 +106,7 @@ impl Atom {
                 let index = usize::try_from(self.value).unwrap_or(usize::MAX);
                 Lack::Before(NoAccess::ALL.get(index).copied().unwrap_or(NoAccess::NoCode))
             }
+            11 => Lack::NotKept,
             _ => Lack::Name(u32::try_from(self.value).unwrap_or(u32::MAX)),
         })
     }
@@ -156,6 +163,7 @@ mod tests {
             Lack::Name(9),
             Lack::Before(NoAccess::First),
             Lack::Before(NoAccess::Event),
+            Lack::NotKept,
         ] {
             assert_eq!(Atom::lack(lack).value(), Err(lack));
             assert_eq!(Atom::lack(lack).as_place(), Err(lack));

@@ -61,6 +61,7 @@ mod parameters;
 mod pipeline;
 mod previous;
 mod query;
+mod room;
 mod sampled;
 mod sieve;
 mod site;

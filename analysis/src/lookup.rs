@@ -31,6 +31,9 @@ pub(crate) struct Lookup {
     by_name: FxHashMap<u32, ObjectId>,
     /// The place that stands for one that looks like it, of code and of data.
     twins: FxHashMap<(Of, Place), Place>,
+    /// The same by what they look like, of those that do not look like the
+    /// first object's.
+    others: FxHashMap<(Of, SiteCell), Place>,
     variables: FxHashMap<Place, Atom>,
     accesses: FxHashMap<(Aspect, DataSrc), Atom>,
     previous: Previous,
@@ -76,6 +79,9 @@ pub(crate) const NOT_AVAILABLE: &str = "[not available]";
 /// Answers remembered about what may differ from sample to sample.
 const MOST_REMEMBERED: usize = 1 << 16;
 
+/// The same about code: a recording has that many places only if it was made to.
+pub(crate) const MOST_PLACES: usize = (1 << 19) / 8 * 7;
+
 impl Lookup {
     pub(crate) fn new(symbolizer: Symbolizer) -> Lookup {
         Lookup {
@@ -89,6 +95,7 @@ impl Lookup {
             first_of_name: Vec::new(),
             by_name: FxHashMap::default(),
             twins: FxHashMap::default(),
+            others: FxHashMap::default(),
             variables: FxHashMap::default(),
             accesses: FxHashMap::default(),
             previous: Previous::default(),
@@ -163,8 +170,15 @@ impl Lookup {
         if self.twins.len() >= MOST_REMEMBERED {
             self.twins.clear();
         }
-        let alike = self.site_cell(of, candidate) == self.site_cell(of, place);
-        let twin = if alike { candidate } else { place };
+        if self.others.len() >= MOST_REMEMBERED {
+            self.others.clear();
+        }
+        let cell = self.site_cell(of, place);
+        let twin = match self.site_cell(of, candidate) == cell {
+            true => candidate,
+            // A third object may look like the second.
+            false => *self.others.entry((of, cell)).or_insert(place),
+        };
         self.twins.insert((of, place), twin);
         twin
     }
@@ -182,6 +196,9 @@ impl Lookup {
                 Atom::lack(Lack::Name(self.names.number(&reason.to_string())))
             }
         };
+        if self.routines.len() >= MOST_PLACES {
+            self.routines.clear();
+        }
         self.routines.insert(place, atom);
         atom
     }
@@ -337,8 +354,16 @@ impl Lookup {
             }
             Resolution::Unknown(_) => false,
         };
+        if self.sites.len() >= MOST_PLACES {
+            self.sites.clear();
+        }
         self.sites.insert(place, fits);
         fits
+    }
+
+    /// What a reader must know of what there was no room to remember.
+    pub(crate) fn notes(&self) -> [Option<String>; 2] {
+        [self.comms.note(), self.symbolizer.left_out()]
     }
 
     /// A place in words.

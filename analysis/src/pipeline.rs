@@ -2,6 +2,8 @@
 
 mod aggregated;
 mod annotated;
+mod full;
+mod judged;
 
 use crate::access::{Access, Accesses};
 use crate::aggregates::Aggregates;
@@ -18,18 +20,20 @@ use crate::lookup::Lookup;
 use crate::members::{Growth, Members, Share};
 use crate::query::Query;
 use crate::report::{Losses, Report};
+use crate::room::Room;
 use crate::sampled::{Column, Rounding, Sampled, Verdicts};
-use crate::sieve::{Operands, Sampled as Judged, Sieve, Sifted};
+use crate::sieve::{Sieve, Sifted};
 use crate::tally::{Sum, Tally};
-use record::aggregate::Chance;
-use record::aggregate::Site;
+use judged::judge;
+use record::aggregate::{Chance, Site};
 use record::registers::{name, number};
 use record::stream::{Decoder, StreamRecord};
 use record::{Misc, SideRecord};
 use symbolizer::Symbolizer;
 
-/// Counts the samples of one stream. Memory grows with the distinct rows,
-/// processes and names, never with the samples.
+/// Counts the samples of one stream. Memory grows with the distinct rows, up
+/// to [`Query::most_rows`], and with processes and names, never with the
+/// samples.
 #[derive(Debug)]
 pub struct Pipeline {
     query: Query,
@@ -57,6 +61,7 @@ struct Counters {
     chance: Chance,
     /// Samples by instruction, of the routine that was asked for.
     spots: Option<Spots>,
+    room: Room,
 }
 
 impl Pipeline {
@@ -157,8 +162,18 @@ impl Pipeline {
         losses.unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
         losses.unreadable = decoder.tally().unreadable().map_or(0, |bad| bad.count);
         let counters = std::mem::replace(&mut self.counters, Counters::new(&self.query));
-        let Counters { events, columns, round, tally, accesses, sieve, facts, mut chance, .. } =
-            counters;
+        let Counters {
+            events,
+            columns,
+            round,
+            tally,
+            accesses,
+            sieve,
+            facts,
+            mut chance,
+            room,
+            ..
+        } = counters;
         let lookup = &mut self.lookup;
         let rows = by_line(tally.rows(), &columns, lookup, Sum::join)?;
         let facts = by_line(facts.rows(), &columns, lookup, |row, facts| {
@@ -170,8 +185,17 @@ impl Pipeline {
             Some((rows, kinds)) => Some((by_line(rows, &columns, lookup, Access::join)?, kinds)),
             None => None,
         };
-        let counted =
-            answer::Counted { events, columns, round, rows, accesses, sieve, facts, of_intervals };
+        let counted = answer::Counted {
+            events,
+            columns,
+            round,
+            rows,
+            accesses,
+            sieve,
+            facts,
+            left_out,
+            room,
+        };
         answer::report(&self.query, counted, (&mut self.lookup, losses), (decoder, has_ended))
     }
 
@@ -313,6 +337,9 @@ impl Pipeline {
             let (own, rest) = words.split_at(usize::from(held.words).min(words.len()));
             words = rest;
             self.counters.count(held, own, &mut self.lookup, &self.query)?;
+            if self.counters.is_full() {
+                self.counters.make_room()?;
+            }
         }
         self.waiting.give_back(ready);
         Ok(())
@@ -334,6 +361,7 @@ impl Counters {
             facts: Tally::new(query.keys.len()),
             chance: Chance::default(),
             spots: query.target.clone().map(Spots::new),
+            room: Room::new(query.most_rows),
         }
     }
 
@@ -433,34 +461,6 @@ impl Counters {
             histogram.add(kept, address);
         }
         Ok(())
-    }
-}
-
-/// Judges a sample whose side records are in: by its instruction, unless its
-/// fields left it in doubt and the instruction does not decide.
-#[inline(never)]
-fn judge(
-    sieve: &mut Sieve,
-    event: &Event,
-    (held, words): (&Held, &[u64]),
-    lookup: &mut Lookup,
-) -> Sifted {
-    let kept = event.fields.registers();
-    let register = |number: u32| {
-        let index = kept.iter().position(|bit| *bit == number)?;
-        words.get(index).copied()
-    };
-    let judged = Judged {
-        misc: held.misc,
-        pid: held.pid(),
-        ip: held.ip,
-        time: held.time,
-        operands: Operands { address: held.addr, register: &register },
-    };
-    let index = usize::try_from(held.event).unwrap_or(usize::MAX);
-    match (sieve.by_class(&mut lookup.symbolizer, index, &judged), held.doubt) {
-        (Sifted::Kept, Some(doubt)) => Sifted::Undecided(doubt),
-        (sifted, _) => sifted,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::annotate::Target;
 use crate::filter::{Condition, Filter};
 use crate::glob::Glob;
-use crate::key::{Key, KeyError};
+use crate::key::Key;
 use crate::site::Site;
 use crate::sort::Sort;
 use record::InstructionClass;
@@ -41,6 +41,8 @@ pub struct Query {
     /// The routine whose instructions are asked for, by
     /// [`crate::Pipeline::annotate`].
     pub target: Option<Target>,
+    /// Rows that are kept of all events together; see [`Query::MOST_ROWS`].
+    pub most_rows: usize,
     /// Bytes that samples may take while they wait for late side records.
     pub held_bytes: usize,
 }
@@ -50,6 +52,11 @@ impl Query {
     pub const CACHE_LINE: u64 = 64;
     /// Default of [`Query::held_bytes`]: 48 MiB, about a million samples.
     pub const HELD_BYTES: usize = 48 << 20;
+
+    /// Default of [`Query::most_rows`]: what a hash table of 2^20 slots holds,
+    /// some 50 MB a key. Of more rows those with the least samples are joined
+    /// into one.
+    pub const MOST_ROWS: usize = (1 << 20) / 8 * 7;
 
     /// Whether samples must be read up to their data source or weight.
     pub(crate) fn needs_access(&self) -> bool {
@@ -100,6 +107,7 @@ impl Default for Query {
             accesses: false,
             registers: None,
             target: None,
+            most_rows: Query::MOST_ROWS,
             held_bytes: Query::HELD_BYTES,
         }
     }

@@ -4,6 +4,7 @@ mod accesses;
 mod cell;
 mod facts;
 mod loss;
+mod not_kept;
 mod sieved;
 
 pub use accesses::{Latencies, Served};
@@ -12,6 +13,7 @@ pub use cell::{Cell, Missing, Routine, SiteCell, Unresolved};
 pub(crate) use facts::strides;
 pub use facts::{Common, Facts, Hit, InKernel, Stride};
 pub use loss::{Bursts, Ledger, Losses};
+pub use not_kept::NotKept;
 pub(crate) use sieved::Part;
 pub use sieved::Sieved;
 
@@ -130,6 +132,10 @@ pub struct EventReport {
     /// The events that the request took, when it took several: one for each
     /// kind of core, or one for loads and one for stores.
     pub members: Vec<Member>,
+    /// What there was no room for among the rows; None: each row is there,
+    /// and whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_kept: Option<NotKept>,
     /// Rows before the cut to the top ones.
     pub rows_total: usize,
     /// The rows, sorted.

@@ -6,7 +6,7 @@ use crate::filter::{Condition, Filter};
 use crate::glob::Glob;
 use crate::held::Held;
 use crate::key::Key;
-use crate::lookup::Lookup;
+use crate::lookup::{Lookup, MOST_PLACES};
 use crate::previous::{self, NoAccess};
 use record::{CpuMode, SampleType};
 use rustc_hash::FxHashMap;
@@ -159,6 +159,9 @@ impl Sampled<'_> {
         verdicts: &mut Verdicts,
     ) -> bool {
         let (has_task, held) = (self.fields.has(SampleType::TID), self.held);
+        if verdicts.len() >= MOST_PLACES {
+            verdicts.clear();
+        }
         let holds = match &filter.condition {
             Condition::Pid(pid) => has_task.then_some(held.pid().0 == *pid),
             Condition::Tid(tid) => has_task.then_some(held.tid().0 == *tid),

@@ -12,6 +12,7 @@ pub use doubts::Doubt;
 
 use crate::error::Error;
 use crate::instruction_class::{classes, decode};
+use crate::lookup::MOST_PLACES;
 use doubts::Doubts;
 use iced_x86::Instruction;
 use record::ibs::{IbsCaps, IbsOp, Quirks};
@@ -249,6 +250,9 @@ impl Sieve {
             },
             Err(error) => Err(self.doubts.number(&error.to_string())),
         };
+        if self.instructions.len() >= MOST_PLACES {
+            self.instructions.clear();
+        }
         self.instructions.insert(place, known);
         known
     }

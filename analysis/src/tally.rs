@@ -68,6 +68,37 @@ impl<S: Default> Tally<S> {
         Ok(Some(self.rows.entry(Step { parent, atom: *last }).or_default()))
     }
 
+    /// How many rows there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is a row of these atoms.
+    pub(crate) fn has(&self, event: u32, atoms: &[Atom]) -> bool {
+        let Some((last, first)) = atoms.split_last() else { return false };
+        let mut parent = event;
+        for (level, atom) in self.levels.iter().zip(first) {
+            match level.get(&Step { parent, atom: *atom }) {
+                Some(next) => parent = *next,
+                None => return false,
+            }
+        }
+        self.rows.contains_key(&Step { parent, atom: *last })
+    }
+
+    /// Counts the same rows anew with other atoms: those that become alike
+    /// are joined.
+    pub(crate) fn rename(
+        &mut self,
+        rename: impl FnMut(usize, &mut [Atom], &S),
+        join: impl FnMut(&mut S, S),
+    ) -> Result<(), Error> {
+        let anew = Tally::new(self.levels.len() + 1);
+        *self = std::mem::replace(self, anew).rows().counted(rename, join)?;
+        Ok(())
+    }
+
     /// The rows, in no order.
     pub(crate) fn rows(self) -> Rows<S> {
         let keys = self.levels.len() + 1;
@@ -112,23 +143,40 @@ impl<S> Rows<S> {
         self.atoms.chunks_exact(self.keys)
     }
 
+    /// Event and sums of every row.
+    pub(crate) fn sums(&self) -> impl Iterator<Item = (usize, &S)> {
+        self.sums.iter().map(|(event, sum)| (*event, sum))
+    }
+
     /// The same with other atoms: rows that become alike are joined.
     pub(crate) fn renamed(
-        mut self,
+        self,
         rename: impl Fn(&mut [Atom]),
-        mut join: impl FnMut(&mut S, S),
+        join: impl FnMut(&mut S, S),
     ) -> Result<Rows<S>, Error>
+    where
+        S: Default,
+    {
+        Ok(self.counted(|_, atoms, _| rename(atoms), join)?.rows())
+    }
+
+    /// The same, counted anew.
+    pub(crate) fn counted(
+        mut self,
+        mut rename: impl FnMut(usize, &mut [Atom], &S),
+        mut join: impl FnMut(&mut S, S),
+    ) -> Result<Tally<S>, Error>
     where
         S: Default,
     {
         let mut tally = Tally::new(self.keys);
         for (atoms, (event, sum)) in self.atoms.chunks_exact_mut(self.keys).zip(self.sums) {
-            rename(atoms);
+            rename(event, atoms, &sum);
             if let Some(row) = tally.row(u32::try_from(event).unwrap_or(u32::MAX), atoms)? {
                 join(row, sum);
             }
         }
-        Ok(tally.rows())
+        Ok(tally)
     }
 }
 

@@ -165,6 +165,7 @@ mod tests {
             scale: None,
             cpus: None,
             notes: Vec::new(),
+            clock: None,
         }
     }
 

@@ -43,6 +43,7 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
         cache_line: arguments.line_size,
         event: arguments.event.as_deref().map(Glob::new),
         accesses: arguments.mem,
+        most_rows: arguments.most_rows.unwrap_or(Query::MOST_ROWS).max(1),
         registers: arguments.regs.then(|| RegisterQuery { site, ..RegisterQuery::default() }),
         ..Query::default()
     };

@@ -94,6 +94,7 @@ impl Merged {
             },
             filter: self.sieved,
             members: self.members,
+            not_kept: None,
             rows_total: table.rows_total,
             rows: table.rows,
             latency_of: self.latency_of.filter(|_| query.accesses),

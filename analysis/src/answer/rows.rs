@@ -169,6 +169,7 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> Missing {
         Lack::Register => Missing::Register(Arc::from(register)),
         Lack::DataSrc => Missing::Field("data_src"),
         Lack::NotAvailable => Missing::NotAvailable,
+        Lack::NotKept => Missing::NotKept,
         Lack::Before(why) => Missing::Before(why.text()),
         Lack::Name(reason) => Missing::Name(lookup.name(reason)),
     }

@@ -72,7 +72,13 @@ impl Counters {
             true => lookup.symbolizer.alive(span),
             false => Vec::new(),
         };
-        aggregate.sites.iter().try_for_each(|site| self.site((index, site, &alive), lookup, query))
+        for site in &aggregate.sites {
+            self.site((index, site, &alive), lookup, query)?;
+            if self.is_full() {
+                self.make_room()?;
+            }
+        }
+        Ok(())
     }
 
     fn site(

@@ -67,6 +67,8 @@ pub enum Missing {
     Register(Arc<str>),
     /// The machine does not say.
     NotAvailable,
+    /// Not all rows were kept; this is the one of all others.
+    NotKept,
     /// What the instruction before accessed is not known.
     Before(&'static str),
     /// The routine has no name; the reason is the symbolizer's.
@@ -81,6 +83,7 @@ impl fmt::Display for Missing {
             Missing::Registers => f.write_str("no registers in this sample"),
             Missing::Register(name) => write!(f, "{name} not recorded"),
             Missing::NotAvailable => f.write_str("not available"),
+            Missing::NotKept => f.write_str("rows not kept"),
             Missing::Before(reason) => f.write_str(reason),
             Missing::Name(reason) => f.write_str(reason),
         }

@@ -18,6 +18,7 @@ mod in_kernel;
 mod recording;
 mod registers;
 mod requests;
+mod room;
 mod sieve;
 mod tables;
 

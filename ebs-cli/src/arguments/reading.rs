@@ -83,6 +83,10 @@ pub struct ReportArguments {
     /// Rows to print [default: 20 on a table, all otherwise].
     #[arg(long, value_name = "N", value_parser = number::<usize>)]
     pub top: Option<usize>,
+    /// Rows that are counted apart, some 50 bytes of memory a key and row; of more, those with the
+    /// least records are counted together, and the table says so [default: 917504].
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
+    pub most_rows: Option<usize>,
     /// Prints JSON.
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
