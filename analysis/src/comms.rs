@@ -18,6 +18,14 @@ use std::sync::Arc;
 const STEPS: u64 = 1 << 20;
 const STEPS_A_RECORD: u64 = 64;
 
+/// Changes kept of all threads, some 50 to 150 bytes each. A system makes as
+/// many processes in hours; a packed recording of a few megabytes may have
+/// more than memory holds.
+const MOST_CHANGES: usize = 1 << 20;
+/// Distinct names kept, and bytes of one: the kernel's have 15.
+const MOST_NAMES: usize = 1 << 19;
+const LONGEST_NAME: usize = 256;
+
 /// Where a thread's name comes from, from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
@@ -25,6 +33,8 @@ enum Origin {
     Fork(Tid),
     /// A name of its own.
     Name(u32),
+    /// A name that there was no room for.
+    NotKept,
 }
 
 /// What a thread was called.
@@ -49,7 +59,7 @@ impl Change {
     /// Among changes of one time the last told counts, but a name comes
     /// after a fork: synthesized ones share the time 0 in either order.
     fn order(&self) -> (Time, bool) {
-        (self.time, matches!(self.origin, Origin::Name(_)))
+        (self.time, !matches!(self.origin, Origin::Fork(_)))
     }
 }
 
@@ -60,6 +70,22 @@ struct Timeline {
 }
 
 impl Timeline {
+    /// Forgets the older half, one change at least: how many.
+    fn halve(&mut self) -> usize {
+        self.sort();
+        let older = self.changes.len().div_ceil(2);
+        self.changes.drain(..older);
+        older
+    }
+
+    fn sort(&mut self) {
+        if self.unsorted {
+            // Stable: what was told later stays behind its equals.
+            self.changes.sort_by_key(Change::order);
+            self.unsorted = false;
+        }
+    }
+
     fn add(&mut self, time: Time, origin: Origin) {
         let change = Change { time, origin, known: (0, None) };
         self.unsorted |= self.changes.last().is_some_and(|last| last.order() > change.order());
@@ -68,11 +94,7 @@ impl Timeline {
 
     /// The last change up to `time`, by its place.
     fn at(&mut self, time: Time) -> Option<(usize, &mut Change)> {
-        if self.unsorted {
-            // Stable: what was told later stays behind its equals.
-            self.changes.sort_by_key(Change::order);
-            self.unsorted = false;
-        }
+        self.sort();
         let later = self.changes.partition_point(|change| change.time <= time);
         let last = later.checked_sub(1)?;
         Some((last, self.changes.get_mut(last)?))
@@ -84,6 +106,11 @@ impl Timeline {
 pub(crate) struct Comms {
     timelines: FxHashMap<Tid, Timeline>,
     names: Names,
+    /// In all timelines.
+    changes: usize,
+    most_changes: usize,
+    /// Changes that were forgotten, or never kept.
+    left_out: u64,
     /// Counts up when what was found for forks may hold no more.
     era: u64,
     /// Changes up to this time have been looked at for forks.
@@ -98,6 +125,9 @@ impl Default for Comms {
         Comms {
             timelines: FxHashMap::default(),
             names: Names::default(),
+            changes: 0,
+            most_changes: MOST_CHANGES,
+            left_out: 0,
             era: 1,
             settled: None,
             steps: STEPS,
@@ -111,8 +141,8 @@ impl Comms {
     pub(crate) fn side(&mut self, record: &SideRecord<'_>, id: &SampleId) {
         match record {
             SideRecord::Comm { task, name } => {
-                let name = self.names.number(&String::from_utf8_lossy(name));
-                self.add(task.tid, id.time.unwrap_or_default(), Origin::Name(name));
+                let origin = self.name(name);
+                self.add(task.tid, id.time.unwrap_or_default(), origin);
             }
             SideRecord::Fork { task, parent, time } if task.tid != parent.tid => {
                 // The trailer has the time also where old kernels wrote none
@@ -129,7 +159,47 @@ impl Comms {
             self.settled = None;
         }
         self.steps = self.steps.saturating_add(STEPS_A_RECORD);
+        if !self.has_room(tid) {
+            return;
+        }
+        self.changes += 1;
         self.timelines.entry(tid).or_default().add(time, origin);
+    }
+
+    /// A name by its number, if it is kept.
+    fn name(&mut self, name: &[u8]) -> Origin {
+        let text = String::from_utf8_lossy(name);
+        let is_known = self.names.knows(&text);
+        if is_known || (self.names.len() < MOST_NAMES && name.len() <= LONGEST_NAME) {
+            return Origin::Name(self.names.number(&text));
+        }
+        self.left_out += 1;
+        Origin::NotKept
+    }
+
+    /// Makes room for one more change of a thread. One that has changes loses
+    /// its oldest, so that no name is taken for one it had before; another has
+    /// none, and stays without a name.
+    fn has_room(&mut self, tid: Tid) -> bool {
+        if self.changes < self.most_changes {
+            return true;
+        }
+        let timeline = self.timelines.get_mut(&tid);
+        let older = timeline.map_or(0, Timeline::halve);
+        self.changes -= older;
+        self.left_out = self.left_out.saturating_add(older.max(1) as u64);
+        older > 0
+    }
+
+    /// What a reader must know of names that are not kept.
+    pub(crate) fn note(&self) -> Option<String> {
+        let (left_out, most) = (self.left_out, self.most_changes);
+        (left_out > 0).then(|| {
+            format!(
+                "{left_out} names and forks of threads were not kept, as the stream tells of more \
+                 than {most}, or {MOST_NAMES} different names: threads may be shown as :TID"
+            )
+        })
     }
 
     /// What a thread was called at a time.
@@ -143,6 +213,7 @@ impl Comms {
             };
             match change.origin {
                 Origin::Name(name) => break Some(Comm::Named(name)),
+                Origin::NotKept => break None,
                 Origin::Fork(_) if change.known.0 == self.era => break change.known.1,
                 Origin::Fork(parent) => {
                     // Forks in a circle come back here, and find no name.

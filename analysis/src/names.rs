@@ -24,6 +24,16 @@ impl Names {
         number
     }
 
+    /// How many names there are.
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether a name has a number.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.numbers.contains_key(name)
+    }
+
     /// The name of a number that was given out.
     pub(crate) fn name(&self, number: u32) -> Arc<str> {
         let index = usize::try_from(number).unwrap_or(usize::MAX);

@@ -32,9 +32,16 @@ impl Histogram {
     /// names; an index beyond them adds nothing.
     #[inline]
     pub fn add(&mut self, index: usize, value: u64) {
-        if let Some((_, values)) = self.registers.get_mut(index) {
-            values.add(value, self.limit);
-        }
+        self.add_within(index, value, usize::MAX);
+    }
+
+    /// The same where `room` distinct values more may be counted one by one:
+    /// whether this is one.
+    #[inline]
+    pub(crate) fn add_within(&mut self, index: usize, value: u64, room: usize) -> bool {
+        let limit = if room > 0 { self.limit } else { 0 };
+        let values = self.registers.get_mut(index);
+        values.is_some_and(|(_, values)| values.add(value, limit))
     }
 
     /// The registers that had values, each with its `top` most frequent ones.

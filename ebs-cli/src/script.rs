@@ -170,6 +170,11 @@ impl<P: Printer> Lines<P> {
         self.counted.notes(decoder)
     }
 
+    /// What a reader must know of names of threads that are not kept.
+    pub fn unnamed(&self) -> Option<String> {
+        self.order.unnamed()
+    }
+
     /// Records that came too late for their place in time.
     pub fn late(&self) -> u64 {
         self.order.late()
@@ -221,7 +226,8 @@ pub fn script(
     });
     let undecoded = decoder.undecoded();
     let counted: Vec<String> = lines.counted(decoder).collect();
-    let of_stream = unplaced.iter().chain(&undecoded).chain(&late).chain(&counted);
+    let unnamed = lines.unnamed();
+    let of_stream = unplaced.iter().chain(&undecoded).chain(&late).chain(&unnamed).chain(&counted);
     for note in lines.printer.notes().iter().chain(&left_out).chain(of_stream) {
         say("ebs", note);
     }

@@ -34,11 +34,16 @@ pub struct Stretch {
 }
 
 impl Addresses {
-    pub(crate) fn add(&mut self, address: u64) {
+    /// Counts an address; `room`: stretches that may be there beside those that
+    /// are. Whether there is one more of them now.
+    pub(crate) fn add_within(&mut self, address: u64, room: usize) -> bool {
+        let before = self.counts.len();
+        let most = before.saturating_add(room).clamp(1, MOST);
         *self.counts.entry(address.checked_shr(self.shift).unwrap_or(0)).or_default() += 1;
-        while self.counts.len() > MOST {
+        while self.counts.len() > most {
             self.coarsen();
         }
+        self.counts.len() > before
     }
 
     fn coarsen(&mut self) {
@@ -93,7 +98,9 @@ mod tests {
 
     fn of(addresses: impl Iterator<Item = u64>, rows: usize) -> Vec<(u64, String, u64)> {
         let mut all = Addresses::default();
-        addresses.for_each(|address| all.add(address));
+        for address in addresses {
+            all.add_within(address, MOST);
+        }
         assert!(all.counts.len() <= MOST);
         let stretches = all.stretches(rows);
         stretches.iter().map(|it| (it.from, it.length(), it.count)).collect()
@@ -115,5 +122,17 @@ mod tests {
         assert_eq!(stretches.iter().map(|it| it.2).sum::<u64>(), 100_000);
         let far = of([0, u64::MAX, 1 << 40].into_iter(), 1);
         assert_eq!(far, [(0, "all".to_owned(), 3)]);
+    }
+
+    #[test]
+    fn without_room_stretches_grow_and_none_is_lost() {
+        let mut all = Addresses::default();
+        assert!(all.add_within(0x1000, 1), "one more");
+        assert!(!all.add_within(0x1008, 1), "the same line");
+        for address in [0x1040, 0x2000, 0x1_0000] {
+            assert!(!all.add_within(address, 0), "{address:#x}");
+        }
+        assert_eq!(all.counts.len(), 1);
+        assert_eq!(all.stretches(8).iter().map(|it| it.count).sum::<u64>(), 5);
     }
 }

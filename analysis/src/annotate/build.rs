@@ -31,6 +31,7 @@ pub(crate) fn annotation(
     };
     let Candidate { name, object, at: (id, start, end), unnamed, witness, .. } = candidate;
     let arch = spots.arch;
+    let not_kept: Vec<String> = spots.notes().collect();
     let spots = spots.of_candidate(number);
     let of = (witness.mode, witness.pid);
     let text = lookup.symbolizer.text(of, (witness.ip, witness.time), &(start..end));
@@ -44,6 +45,7 @@ pub(crate) fn annotation(
         ));
     }
     notes.extend(incomplete);
+    notes.extend(not_kept);
     let mut by_event: BTreeMap<usize, Vec<(u64, Spot)>> = BTreeMap::new();
     for ((event, address), spot) in spots {
         by_event.entry(event).or_default().push((address, spot));

@@ -140,3 +140,53 @@ fn a_hostile_order_of_records_does_not_take_for_ever() {
     // 400 million to walk all of them each time.
     assert!(comms.steps <= STEPS_A_RECORD, "{} steps of {STEPS} are left", comms.steps);
 }
+
+fn small(most_changes: usize) -> Comms {
+    Comms { most_changes, ..Comms::default() }
+}
+
+#[test]
+fn threads_beyond_the_room_have_no_name_and_that_is_told() {
+    let mut comms = small(3);
+    for tid in 1..=5 {
+        let (record, id) = name(tid, 1, "own");
+        comms.side(&record, &id);
+    }
+    let named: Vec<_> = (1..=5).map(|tid| text(&mut comms, tid, 2)).collect();
+    assert_eq!(named, ["own", "own", "own", ":4", ":5"]);
+    assert!(comms.note().is_some_and(|note| note.starts_with("2 names and forks")));
+    assert_eq!(small(3).note(), None);
+}
+
+#[test]
+fn a_thread_that_is_renamed_without_room_never_has_a_name_of_before() {
+    let mut comms = small(4);
+    for (tid, time, new) in [(1, 1, "a"), (2, 1, "b"), (2, 2, "c"), (2, 3, "d")] {
+        let (record, id) = name(tid, time, new);
+        comms.side(&record, &id);
+    }
+    for (time, new) in [(5, "e"), (6, "f"), (7, "g"), (8, "h")] {
+        for tid in [1, 2] {
+            let (record, id) = name(tid, time, new);
+            comms.side(&record, &id);
+            assert_eq!(text(&mut comms, tid, time), new);
+        }
+    }
+    let kept: usize = comms.timelines.values().map(|it| it.changes.len()).sum();
+    assert_eq!(kept, comms.changes);
+    assert!(kept <= 4, "{kept}");
+    // What was forgotten is no name, and no other's.
+    assert_eq!(text(&mut comms, 1, 1), ":1");
+}
+
+#[test]
+fn a_name_of_no_command_is_not_kept() {
+    let mut comms = Comms::default();
+    let long = "x".repeat(300);
+    for (time, name) in [(1, "first"), (2, &long)] {
+        let record = SideRecord::Comm { task: task(1, 1), name: name.as_bytes() };
+        comms.side(&record, &at(time));
+    }
+    assert_eq!((text(&mut comms, 1, 1), text(&mut comms, 1, 2)), ("first".into(), ":1".into()));
+    assert!(comms.note().is_some());
+}

@@ -124,7 +124,8 @@ impl Counters {
         count(event, site, sum);
         if let (Some(spots), Ok(place)) = (&mut self.spots, place)
             && let Some(candidate) = spots.of(place, (&witness(site, &held), site.count), lookup)
-            && let Some(spot) = spots.add((leader, candidate, place.address), sum, kept.registers())
+            && let Some((spot, _)) =
+                spots.add((leader, candidate, place.address), sum, kept.registers())
         {
             let of_code =
                 |range: Range| is_of_code(site.ip, range.min) && is_of_code(site.ip, range.max);

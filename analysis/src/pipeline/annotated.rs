@@ -39,10 +39,11 @@ pub(super) fn count(
     let Ok(place) = sampled.place(lookup) else { return };
     let Some(candidate) = spots.of(place, (sampled.held, 1), lookup) else { return };
     let kept = sampled.fields.registers();
-    let Some(spot) = spots.add((event, candidate, place.address), one, kept) else { return };
+    let at = (event, candidate, place.address);
+    let Some((spot, room)) = spots.add(at, one, kept) else { return };
     let address = sampled.address().ok();
     let level = sampled.words.data_src.map(|source| lookup.access(Aspect::Level, source));
     let variable = sampled.data(lookup).ok().map(|place| lookup.variable(place));
     let (ip, registers) = (sampled.held.ip, sampled.words.registers);
-    spot.tell(&Told { ip, registers, address, variable, level });
+    spot.tell(&Told { ip, registers, address, variable, level }, room);
 }

@@ -26,7 +26,8 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
 }
 
 impl Values {
-    pub(super) fn add(&mut self, value: u64, limit: usize) {
+    /// Whether it is counted one by one from now on.
+    pub(super) fn add(&mut self, value: u64, limit: usize) -> bool {
         if self.samples == 0 {
             (self.first, self.all, self.any) = (value, value, value);
             (self.min, self.max) = (value, value);
@@ -37,7 +38,7 @@ impl Values {
             // A value seen before changes nothing but its count.
             Entry::Occupied(mut count) => {
                 *count.get_mut() += 1;
-                return;
+                return false;
             }
             Entry::Vacant(count) if room => {
                 count.insert(1);
@@ -50,6 +51,7 @@ impl Values {
         self.max = self.max.max(value);
         // All differences are sums of differences to the first value.
         self.stride = gcd(self.stride, value.abs_diff(self.first));
+        room
     }
 
     pub(super) fn summary(self, name: String, top: usize) -> Register {

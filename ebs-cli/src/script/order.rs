@@ -85,6 +85,11 @@ impl Order {
         }
     }
 
+    /// What a reader must know of names of threads that are not kept.
+    pub(super) fn unnamed(&self) -> Option<String> {
+        self.comms.note()
+    }
+
     /// Samples and names that came after younger samples had been printed.
     pub(super) fn late(&self) -> u64 {
         self.rounds.late()
