@@ -21,9 +21,14 @@ pub enum ChoiceError {
         } else {
             format!("; some lie in {}", near.join(", "))
         },
-        match &nameless {
-            (0, _) | (_, None) => String::new(),
-            (count, Some(why)) => format!("; {count} have no routine name: {why}"),
+        match why {
+            None => String::new(),
+            Some(Commonest { why, samples }) if samples == nameless => {
+                format!("; {nameless} have no routine name: {why}")
+            }
+            Some(Commonest { why, samples }) => {
+                format!("; {nameless} have no routine name, {samples} of them: {why}")
+            }
         }
     )]
     Nothing {
@@ -33,8 +38,10 @@ pub enum ChoiceError {
         counted: u64,
         /// Routines with samples that are called alike, nearest first.
         near: Vec<String>,
-        /// Samples without a routine name, and why the first of them has none.
-        nameless: (u64, Option<String>),
+        /// Samples without a routine name.
+        nameless: u64,
+        /// The commonest reason why.
+        why: Option<Commonest>,
     },
     /// Several have.
     #[error("{wanted} may be {total} routines; name one of them:\n{}", candidates.join("\n"))]
@@ -46,6 +53,15 @@ pub enum ChoiceError {
         /// Samples, and what to type for each; most samples first.
         candidates: Vec<String>,
     },
+}
+
+/// The commonest reason why samples have no routine name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commonest {
+    /// In a sentence.
+    pub why: String,
+    /// So many samples have none for it.
+    pub samples: u64,
 }
 
 /// The number of the routine that is meant.
@@ -60,7 +76,8 @@ pub(super) fn choose(spots: &Spots, counted: u64, lookup: &mut Lookup) -> Result
             near: near(spots, lookup),
             wanted,
             counted,
-            nameless: spots.nameless.clone(),
+            nameless: spots.nameless.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count)),
+            why: commonest(spots),
         }),
         [(index, _)] => Ok(u32::try_from(*index).unwrap_or(u32::MAX)),
         _ => {
@@ -89,6 +106,12 @@ pub(super) fn choose(spots: &Spots, counted: u64, lookup: &mut Lookup) -> Result
             Err(ChoiceError::Several { wanted, total, candidates })
         }
     }
+}
+
+/// Of equally many the first that was met.
+fn commonest(spots: &Spots) -> Option<Commonest> {
+    let of = spots.nameless.iter().rev().max_by_key(|(_, samples)| *samples);
+    of.map(|(why, samples)| Commonest { why: why.clone(), samples: *samples })
 }
 
 /// Routines with samples that are called alike.

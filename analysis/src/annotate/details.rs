@@ -84,7 +84,10 @@ fn findings(
         let kernel_name = register.number.map(|number| register_name(arch, number));
         let Some(known) = kernel_name.filter(|name| !told.contains(name)) else { continue };
         told.push(known.clone());
-        if register.overwritten && meaning.is_after() {
+        let sampled = registers.iter().find(|it| it.name == known);
+        // Of a register that was not recorded, samples have nothing.
+        let is_recorded = sampled.is_some() || facts.is_some();
+        if register.overwritten && meaning.is_after() && is_recorded {
             lines.push(format!(
                 "{}: the instruction overwrites it, and samples have what it held afterwards",
                 register.name
@@ -92,7 +95,6 @@ fn findings(
             continue;
         }
         let name = register.name.clone();
-        let sampled = registers.iter().find(|it| it.name == known);
         lines.extend(sampled.map(|it| Register { name: name.clone(), ..it.clone() }.finding()));
         let counted = facts.and_then(|facts| facts.registers.iter().find(|it| it.name == known));
         lines.extend(counted.map(|it| it.named(name).finding()));

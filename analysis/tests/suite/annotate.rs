@@ -202,3 +202,33 @@ fn what_fits_no_routine_or_several_is_refused() {
     stream.hit(&Hit::new(KERNEL, 0xffff_ffff_8100_1104, task(1, 1), 600));
     insta::assert_snapshot!(refused("*", &stream));
 }
+
+#[test]
+fn the_commonest_reason_without_a_name_is_given() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("program"), program(62)).unwrap();
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    stream.map(task(7, 7), 0, (TEXT - 0x1000, 0x2000), "/program");
+    // The first in time, and the only one of its kind.
+    stream.hit(&Hit::new(USER, 0x9999_0000, task(7, 7), 1));
+    for time in 2..5 {
+        stream.hit(&Hit::new(USER, TEXT, task(7, 7), time));
+    }
+    let options =
+        Options { root: root.path().to_owned(), kernel: KernelSource::None, ..Options::default() };
+    let refused = annotate(Symbolizer::new(options), ("main", WHOLE), &stream.bytes);
+    let refused = refused.unwrap_err().to_string();
+    let said = "; 4 have no routine name, 3 of them: no symbols in /program";
+    assert!(refused.ends_with(said), "{refused}");
+}
+
+#[test]
+fn of_registers_that_were_not_recorded_nothing_is_said() {
+    let note = "source=pebs;ip=exact;addr=data;regs=after-retirement;weight=none";
+    let with = text(&of_program(62, &walk(misses(usual_fields()), EXACT, note), "0x401000"));
+    assert!(with.contains("the instruction overwrites it"), "{with}");
+    let fields = usual_fields() - SampleType::REGS_INTR;
+    let without = text(&of_program(62, &walk(misses(fields), EXACT, note), "0x401000"));
+    assert!(without.contains("> misses on [rax]"), "{without}");
+    assert!(!without.contains("overwrites"), "{without}");
+}
