@@ -38,6 +38,15 @@ pub(crate) struct Lookup {
     accesses: FxHashMap<(Aspect, DataSrc), Atom>,
     previous: Previous,
     lines: FxHashMap<Place, Lines>,
+    /// By the number of a reason among the names.
+    marks: FxHashMap<u32, Mark>,
+}
+
+/// A reason in short.
+#[derive(Clone, Debug)]
+struct Mark {
+    tag: &'static str,
+    of: Option<Arc<str>>,
 }
 
 /// What debug info says of a place, or why it says nothing.
@@ -100,6 +109,7 @@ impl Lookup {
             accesses: FxHashMap::default(),
             previous: Previous::default(),
             lines: FxHashMap::default(),
+            marks: FxHashMap::default(),
         }
     }
 
@@ -192,9 +202,7 @@ impl Lookup {
             Resolution::Routine(routine) => {
                 Atom::number(u64::from(self.names.number(&routine.name)))
             }
-            Resolution::Unknown(reason) => {
-                Atom::lack(Lack::Name(self.names.number(&reason.to_string())))
-            }
+            Resolution::Unknown(reason) => self.lack_of(&reason),
         };
         if self.routines.len() >= MOST_PLACES {
             self.routines.clear();
@@ -223,16 +231,16 @@ impl Lookup {
 
     fn lines_of(&mut self, place: Place, frames: Result<Frames, Reason>) -> Lines {
         let routine = self.routine(place);
-        let names = &mut self.names;
         match frames {
             Ok(frames) => {
                 let source = match (source(&frames), &frames.depth) {
-                    (Some(text), _) => Atom::number(u64::from(names.number(&text))),
+                    (Some(text), _) => Atom::number(u64::from(self.names.number(&text))),
                     (None, Depth::Symbols(why)) => {
-                        Atom::lack(Lack::Name(names.number(&why.to_string())))
+                        self.lack(&why.to_string(), why.tag(), why.subject())
                     }
-                    (None, _) => Atom::lack(Lack::Name(names.number(NO_LINE))),
+                    (None, _) => self.lack(NO_LINE, "[no-line]", None),
                 };
+                let names = &mut self.names;
                 let outer = routine.as_name().ok().map(|number| names.name(number));
                 let inlined = match (outer, chain(&frames)) {
                     (Some(outer), Some(chain)) => {
@@ -242,10 +250,7 @@ impl Lookup {
                 };
                 Lines { source, inlined }
             }
-            Err(reason) => {
-                let lack = Atom::lack(Lack::Name(names.number(&reason.to_string())));
-                Lines { source: lack, inlined: routine }
-            }
+            Err(reason) => Lines { source: self.lack_of(&reason), inlined: routine },
         }
     }
 
@@ -265,9 +270,7 @@ impl Lookup {
             Resolution::Unknown(Reason::NoVariables { name }) => {
                 Atom::number(u64::from(self.names.number(&name)))
             }
-            Resolution::Unknown(reason) => {
-                Atom::lack(Lack::Name(self.names.number(&reason.to_string())))
-            }
+            Resolution::Unknown(reason) => self.lack_of(&reason),
         };
         self.variables.insert(place, atom);
         atom
@@ -381,10 +384,37 @@ impl Lookup {
             }
             Resolution::Unknown(reason) => {
                 let number = self.names.number(&reason.to_string());
-                Err(Unresolved { tag: reason.tag(), reason: self.names.name(number) })
+                Err(Unresolved { tag: reason.tag(), of: None, reason: self.names.name(number) })
             }
         };
         SiteCell { address: place.address, object, routine }
+    }
+
+    /// A reason as an atom.
+    fn lack_of(&mut self, reason: &Reason) -> Atom {
+        self.lack(&reason.to_string(), reason.tag(), reason.subject())
+    }
+
+    /// A reason as an atom: its sentence, its mark, and whose it is.
+    fn lack(&mut self, why: &str, tag: &'static str, of: Option<&str>) -> Atom {
+        Atom::lack(Lack::Name(self.reason(why, tag, of)))
+    }
+
+    /// The number of a reason: its sentence, its mark, and whose it is.
+    pub(crate) fn reason(&mut self, why: &str, tag: &'static str, of: Option<&str>) -> u32 {
+        let number = self.names.number(why);
+        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).into();
+        self.marks.entry(number).or_insert_with(|| Mark { tag, of: of.map(last) });
+        number
+    }
+
+    /// A reason by its number.
+    pub(crate) fn unresolved(&self, number: u32) -> Unresolved {
+        let (tag, of) = match self.marks.get(&number) {
+            Some(mark) => (mark.tag, mark.of.clone()),
+            None => ("[unknown]", None),
+        };
+        Unresolved { tag, of, reason: self.names.name(number) }
     }
 
     /// A name that was given a number, or in brackets why there is none.

@@ -204,6 +204,8 @@ pub struct Totals {
     pub unresolved_data: BTreeMap<String, u64>,
     /// Counted samples without a source line, by reason; the same.
     pub unresolved_lines: BTreeMap<String, u64>,
+    /// Counted samples of no object, by reason; the same.
+    pub unresolved_objects: BTreeMap<String, u64>,
 }
 
 /// One row. As JSON its cells are fields named after the keys.

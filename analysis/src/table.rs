@@ -16,9 +16,12 @@ pub(crate) use record::printable::printable;
 pub struct Style {
     /// Terminal colours: bold headers, dim notes.
     pub color: bool,
-    /// Lines are cut to so many characters; long names lose their middle.
-    /// Without it nothing is ever cut.
+    /// Lines are cut to so many columns of the terminal; long names lose
+    /// their middle. Without it nothing is ever cut.
     pub width: Option<usize>,
+    /// Every reason why samples have no name is listed, not only the
+    /// commonest.
+    pub reasons: bool,
 }
 
 /// The whole report.
@@ -141,6 +144,8 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
             key => columns.add(&key.to_string(), Align::Whole),
         }
     }
+    // Beside its object a mark needs not say whose it is.
+    let is_of_object = rows.first().is_some_and(|row| row.keys.contains(&Key::Object));
     let facts = facts::Columns::of(rows);
     facts.add(&mut columns);
     for row in rows {
@@ -159,7 +164,7 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
                 share(level).map_or_else(|| NOTHING.to_owned(), |share| percent(*share))
             }),
         );
-        row.cells.iter().for_each(|it| cell(it, &mut line));
+        row.cells.iter().for_each(|it| cell(it, is_of_object, &mut line));
         facts.row(row, &mut line);
         columns.row(line);
     }
@@ -192,12 +197,12 @@ fn rest(event: &EventReport, out: &mut Text) {
     }
 }
 
-fn cell(cell: &Cell, line: &mut Vec<String>) {
+fn cell(cell: &Cell, is_of_object: bool, line: &mut Vec<String>) {
     match cell {
         Cell::Number(number) => line.push(number.to_string()),
         Cell::Address(address) => line.push(hex(*address)),
         Cell::Text(text) => line.push(text.to_string()),
-        Cell::Missing(missing) => line.push(format!("[{missing}]")),
+        Cell::Missing(missing) => line.push(missing.mark(is_of_object)),
         Cell::Site(site) | Cell::Data(site) => {
             line.push(hex(site.address));
             line.push(match &site.routine {
@@ -208,7 +213,7 @@ fn cell(cell: &Cell, line: &mut Vec<String>) {
         }
         Cell::SiteMissing(missing) => {
             line.push(NOTHING.to_owned());
-            line.push(format!("[{missing}]"));
+            line.push(missing.mark(true));
             line.push(NOTHING.to_owned());
         }
     }

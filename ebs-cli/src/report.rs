@@ -171,7 +171,7 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
             }
         }
     } else {
-        out.write_all(table::render(&report, terminal::style()).as_bytes())?;
+        out.write_all(table::render(&report, terminal::style(arguments.table)).as_bytes())?;
     }
     out.flush()?;
     cache::mend("ebs", indexes.as_deref());

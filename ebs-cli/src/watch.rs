@@ -94,7 +94,7 @@ impl Viewer {
                 out.write_all(CLEARED.as_bytes())?;
             }
             writeln!(out, "# {}, the last {}", arguments.name, arguments.every)?;
-            out.write_all(table::render(&report, terminal::style()).as_bytes())?;
+            out.write_all(table::render(&report, terminal::style(arguments.table)).as_bytes())?;
         }
         Ok(out.flush()?)
     }

@@ -87,3 +87,24 @@ impl Frames {
         Frames { frames: frame.into_iter().collect(), depth: Depth::Symbols(why) }
     }
 }
+
+impl NoDebug {
+    /// One word in brackets, as [`Reason::tag`](crate::Reason::tag).
+    pub fn tag(&self) -> &'static str {
+        match self {
+            NoDebug::Absent { .. } | NoDebug::Never { .. } => "[no-debug-info]",
+            NoDebug::Damaged { .. } => "[bad-debug-info]",
+            NoDebug::NotCovered { .. } => "[not-covered]",
+        }
+    }
+
+    /// The file or object that it is about.
+    pub fn subject(&self) -> Option<&str> {
+        match self {
+            NoDebug::Absent { file, .. }
+            | NoDebug::Damaged { file, .. }
+            | NoDebug::NotCovered { file } => Some(file),
+            NoDebug::Never { object } => Some(object),
+        }
+    }
+}

@@ -118,7 +118,7 @@ pub enum Reason {
     },
     /// The file is not there any more.
     #[error(
-        "{file} is not there (any more); if it lies in a container or chroot, name that with --root"
+        "{file} is not there (any more); if a copy of it lies below another directory (a container, a chroot, files of another machine), name that with --symfs"
     )]
     FileGone {
         /// The file.
@@ -209,6 +209,25 @@ impl Reason {
             Reason::Guest => "[guest]",
             Reason::Hypervisor => "[hypervisor]",
             Reason::UnknownMode => "[unknown-mode]",
+        }
+    }
+}
+
+impl Reason {
+    /// The file or memory that it is about; None: of none in particular.
+    pub fn subject(&self) -> Option<&str> {
+        match self {
+            Reason::BetweenSymbols { object } | Reason::BeyondSymbols { object } => Some(object),
+            Reason::NoVariables { name } | Reason::Anonymous { name } => Some(name),
+            Reason::Generated { file, .. }
+            | Reason::NoSymbols { file }
+            | Reason::Stripped { file, .. }
+            | Reason::FileGone { file }
+            | Reason::FileUnreadable { file, .. }
+            | Reason::NotElf { file, .. }
+            | Reason::BuildIdDiffers { file, .. }
+            | Reason::FileReplaced { file, .. } => Some(file),
+            _ => None,
         }
     }
 }

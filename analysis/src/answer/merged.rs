@@ -90,6 +90,7 @@ impl Merged {
                 unresolved: table.unresolved,
                 unresolved_data: table.unresolved_data,
                 unresolved_lines: table.unresolved_lines,
+                unresolved_objects: table.unresolved_objects,
                 ..self.totals
             },
             filter: self.sieved,

@@ -27,6 +27,7 @@ pub(super) struct Table {
     pub(super) unresolved: BTreeMap<String, u64>,
     pub(super) unresolved_data: BTreeMap<String, u64>,
     pub(super) unresolved_lines: BTreeMap<String, u64>,
+    pub(super) unresolved_objects: BTreeMap<String, u64>,
 }
 
 /// Rows and the keys of their atoms.
@@ -45,7 +46,8 @@ where
     let rows_total = rows.len();
     let unresolved_data = unresolved(Of::Data, columns, &rows, words.lookup);
     let unresolved = unresolved(Of::Code, columns, &rows, words.lookup);
-    let unresolved_lines = without_lines(columns, &rows, words.lookup);
+    let unresolved_lines = without(Key::Srcline, columns, &rows, words.lookup);
+    let unresolved_objects = without(Key::Object, columns, &rows, words.lookup);
     let rank = |(atoms, sum): &(&[Atom], Sum)| match (&query.sort, event.weighting) {
         (Sort::Count, _) | (Sort::Share, Weighting::Count) => Some(sum.count),
         (Sort::Share, Weighting::Period) => Some(sum.period),
@@ -74,7 +76,7 @@ where
         .collect();
     order::sort(&mut rows, &query.sort, event.weighting);
     rows.truncate(query.top.unwrap_or(usize::MAX));
-    Table { rows_total, rows, unresolved, unresolved_data, unresolved_lines }
+    Table { rows_total, rows, unresolved, unresolved_data, unresolved_lines, unresolved_objects }
 }
 
 /// Sorts rows by what shares are of.
@@ -131,14 +133,15 @@ fn unresolved(
     by_reason(reasons, lookup)
 }
 
-/// Samples without a source line, by reason.
-fn without_lines(
+/// Samples without a source line, or another key of a row, by reason.
+fn without(
+    key: Key,
     columns: &[Column],
     rows: &[(&[Atom], Sum)],
     lookup: &Lookup,
 ) -> BTreeMap<String, u64> {
     let mut reasons: FxHashMap<Lack, u64> = FxHashMap::default();
-    if let Some(column) = columns.iter().position(|column| column.key == Key::Srcline) {
+    if let Some(column) = columns.iter().position(|column| column.key == key) {
         for (atoms, sum) in rows {
             if let Err(lack) = atoms[column].value() {
                 let samples = reasons.entry(lack).or_default();
@@ -171,7 +174,7 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> Missing {
         Lack::NotAvailable => Missing::NotAvailable,
         Lack::NotKept => Missing::NotKept,
         Lack::Before(why) => Missing::Before(why.text()),
-        Lack::Name(reason) => Missing::Name(lookup.name(reason)),
+        Lack::Name(reason) => Missing::Name(lookup.unresolved(reason)),
     }
 }
 

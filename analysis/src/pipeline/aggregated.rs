@@ -182,9 +182,9 @@ fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Lack>
         Some([]) => match own.or(site.taken.first().map(|hit| hit.pid)) {
             // The reason why not.
             Some(pid) => Ok(lookup.place(site.mode, pid, at)),
-            None => Err(Lack::Name(lookup.names.number("no process is known of these hits"))),
+            None => Err(lack(NO_PROCESS, "[unknown-process]", lookup)),
         },
-        Some(_) | None => Err(Lack::Name(lookup.names.number(SEVERAL))),
+        Some(_) | None => Err(lack(SEVERAL, "[several-programs]", lookup)),
     }
 }
 
@@ -199,4 +199,10 @@ fn number(pid: Pid) -> u64 {
     u64::from(pid.0.cast_unsigned())
 }
 
+/// Why hits have no place, with its mark.
+fn lack(why: &str, mark: &'static str, lookup: &mut Lookup) -> Lack {
+    Lack::Name(lookup.reason(why, mark, None))
+}
+
+const NO_PROCESS: &str = "no process is known of these hits";
 const SEVERAL: &str = "several programs were at this address: record with --by-process";

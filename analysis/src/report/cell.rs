@@ -25,7 +25,7 @@ pub enum Cell {
 
 /// An instruction, the same for all processes that run the object; or a data
 /// address, the same for all that map it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SiteCell {
     /// Address in the object as objdump shows it; for the kernel, for code
     /// made at run time and where nothing is mapped, the run-time address.
@@ -37,16 +37,18 @@ pub struct SiteCell {
 }
 
 /// Why a place has no routine name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Unresolved {
     /// Short, in brackets, without blanks: `[no-symbols]`.
     pub tag: &'static str,
+    /// Of which file, as its path ends; None: of none, or the row says it.
+    pub of: Option<Arc<str>>,
     /// In full: `no symbols in /bin/true`.
     pub reason: Arc<str>,
 }
 
 /// Routine, or variable, and bytes from its start.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Routine {
     /// Demangled.
     pub name: Arc<str>,
@@ -72,7 +74,7 @@ pub enum Missing {
     /// What the instruction before accessed is not known.
     Before(&'static str),
     /// The routine has no name; the reason is the symbolizer's.
-    Name(Arc<str>),
+    Name(Unresolved),
 }
 
 impl fmt::Display for Missing {
@@ -85,7 +87,21 @@ impl fmt::Display for Missing {
             Missing::NotAvailable => f.write_str("not available"),
             Missing::NotKept => f.write_str("rows not kept"),
             Missing::Before(reason) => f.write_str(reason),
-            Missing::Name(reason) => f.write_str(reason),
+            Missing::Name(unresolved) => f.write_str(&unresolved.reason),
+        }
+    }
+}
+
+impl Missing {
+    /// For a column: short, in brackets. Rows of several files are told apart
+    /// by the file, unless they stand beside it.
+    pub(crate) fn mark(&self, is_of_object: bool) -> String {
+        match self {
+            Missing::Name(Unresolved { tag, of: Some(of), .. }) if !is_of_object => {
+                format!("{tag} {of}")
+            }
+            Missing::Name(Unresolved { tag, .. }) => (*tag).to_owned(),
+            other => format!("[{other}]"),
         }
     }
 }

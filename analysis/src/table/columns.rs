@@ -1,6 +1,7 @@
 //! Cells become aligned lines.
 
 use super::{Style, printable};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Where a cell stands in its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,10 +65,10 @@ impl Columns {
 
     fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> =
-            self.headers.iter().map(|(header, _)| header.chars().count()).collect();
+            self.headers.iter().map(|(header, _)| header.width()).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
+                *width = (*width).max(cell.width());
             }
         }
         let Some(limit) = self.style.width else { return widths };
@@ -88,7 +89,7 @@ impl Columns {
         let last = cells.len().saturating_sub(1);
         for (index, (cell, &width)) in cells.iter().zip(widths).enumerate() {
             let cell = cut(cell, width);
-            let pad = " ".repeat(width.saturating_sub(cell.chars().count()));
+            let pad = " ".repeat(width.saturating_sub(cell.width()));
             if index > 0 {
                 out.push_str(GAP);
             }
@@ -109,17 +110,34 @@ impl Columns {
 }
 
 /// A text that is too wide loses its middle: its start names it, its end has
-/// the offset or the file.
+/// the offset; of a path the end is the file, and has the most of the room.
+/// Columns are those of a terminal, where a character may take two or none.
 fn cut(cell: &str, width: usize) -> String {
-    let length = cell.chars().count();
-    if length <= width {
+    if cell.width() <= width {
         return cell.to_owned();
     }
-    let tail = if cell.starts_with('/') { width.saturating_sub(1) } else { TAIL.min(width / 2) };
-    let head = width.saturating_sub(tail + 1);
-    let start: String = cell.chars().take(head).collect();
-    let end: String = cell.chars().skip(length - tail).collect();
-    format!("{start}…{end}")
+    let room = width.saturating_sub(1);
+    let tail = match cell.rsplit_once('/').filter(|_| cell.starts_with('/')) {
+        Some((_, file)) => (file.width() + 1).max(room - room / 4).min(room),
+        None => TAIL.min(width / 2),
+    };
+    let start = fitting(cell.char_indices(), room.saturating_sub(tail));
+    let start = start.map_or(0, |(at, last)| at + last.len_utf8());
+    let end = fitting(cell.char_indices().rev(), tail).map_or(cell.len(), |(at, _)| at);
+    format!("{}…{}", &cell[..start], &cell[end.max(start)..])
+}
+
+/// The last of the first characters that fit in so many columns.
+fn fitting(
+    characters: impl Iterator<Item = (usize, char)>,
+    columns: usize,
+) -> Option<(usize, char)> {
+    let mut used = 0;
+    let fits = |(_, character): &(usize, char)| {
+        used += character.width().unwrap_or(0);
+        used <= columns
+    };
+    characters.take_while(fits).last()
 }
 
 #[cfg(test)]
@@ -129,7 +147,7 @@ mod tests {
     #[test]
     fn cuts_names_only_when_a_width_is_given() {
         let name = "core::iter::traits::iterator::Iterator::fold+0x1f2";
-        let mut columns = Columns::new(Style { color: false, width: Some(40) });
+        let mut columns = Columns::new(Style { width: Some(40), ..Style::default() });
         columns.add("count", Align::Right);
         columns.add("routine", Align::Left);
         columns.add("object", Align::Left);
@@ -138,7 +156,7 @@ mod tests {
         columns.render(&mut text);
         assert_eq!(
             text,
-            "count  routine           object\n    7  core::i…ld+0x1f2  …ug/libfoo.so.6\n"
+            "count  routine           object\n    7  core::i…ld+0x1f2  /u…/libfoo.so.6\n"
         );
         columns.style.width = None;
         text.clear();
@@ -147,8 +165,25 @@ mod tests {
     }
 
     #[test]
-    fn counts_characters_not_bytes() {
+    fn counts_columns_of_a_terminal() {
         assert_eq!(cut("größenänderung", 14), "größenänderung");
         assert_eq!(cut("größenänderung", 9), "größ…rung");
+        // Two columns each; a combining accent takes none.
+        assert_eq!(cut("記録器の名前", 12), "記録器の名前");
+        assert_eq!(cut("記録器の名前", 7), "記…前");
+        assert_eq!(cut("cafe\u{301}-au-lait", 12), "cafe\u{301}-au-lait");
+        for width in 0..20 {
+            for cell in ["記録器の名前", "/usr/lib/記録/器.so", "routine_of_a_name+0x1f"] {
+                assert!(cut(cell, width).width() <= width.max(1), "{cell} in {width}");
+            }
+        }
+        let mut columns = Columns::new(Style::default());
+        columns.add("routine", Align::Left);
+        columns.add("object", Align::Left);
+        columns.row(vec!["記録器".into(), "a".into()]);
+        columns.row(vec!["recorder".into(), "b".into()]);
+        let mut text = String::new();
+        columns.render(&mut text);
+        assert_eq!(text, "routine   object\n記録器    a\nrecorder  b\n");
     }
 }

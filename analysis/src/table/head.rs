@@ -101,6 +101,7 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         ("a routine name", &totals.unresolved),
         ("a variable's name", &totals.unresolved_data),
         ("a source line", &totals.unresolved_lines),
+        ("an object", &totals.unresolved_objects),
     ] {
         let unresolved = by_reason.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
         if unresolved == 0 {
@@ -110,8 +111,15 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
         out.note(&format!("without {name} {unresolved} ({share}):"));
         let mut reasons: Vec<_> = by_reason.iter().collect();
         reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), *reason));
-        for (reason, count) in reasons {
+        let shown = if out.style.reasons { reasons.len() } else { REASONS };
+        for (reason, count) in reasons.iter().take(shown) {
             out.note(&format!("  {count} {reason}"));
+        }
+        let rest = reasons.get(shown..).unwrap_or_default();
+        if !rest.is_empty() {
+            let samples = rest.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(**count));
+            let more = number_of(u64::try_from(rest.len()).unwrap_or(u64::MAX), "more reason");
+            out.note(&format!("  {samples} for {more}; --reasons lists all"));
         }
     }
 }
@@ -131,6 +139,10 @@ fn counted(event: &EventReport) -> String {
         }
     }
 }
+
+/// Reasons without names that are listed unless all are asked for: the
+/// commonest.
+const REASONS: usize = 3;
 
 /// Causes that a line names; JSON has all.
 const CAUSES: usize = 12;

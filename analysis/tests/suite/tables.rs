@@ -71,9 +71,77 @@ fn several_keys_cut_to_the_top() {
 
 #[test]
 fn colours_and_a_width_change_only_looks() {
-    let style = table::Style { color: true, width: Some(60) };
+    let style = table::Style { color: true, width: Some(60), ..table::Style::default() };
     let report = report(Query::default(), &recording().bytes).unwrap();
     insta::assert_snapshot!(table::render(&report, style).replace('\x1b', "ESC"));
+}
+
+/// Samples in so many programs that are not there, the last with most.
+fn of_programs(count: u64) -> Recording {
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    stream.note(0, "source=kernel-software;ip=causing-instruction;addr=faulting");
+    for program in 1..=count {
+        let start = 0x10_0000 * program;
+        stream.map(
+            task(7, 7),
+            0,
+            (start, 0x1000),
+            &format!("/opt/programs/of/mine/program{program}"),
+        );
+        for _ in 0..program {
+            stream.hit(&Hit::new(USER, start + 0x10, task(7, 7), 1));
+        }
+    }
+    stream
+}
+
+#[test]
+fn reasons_are_marks_in_columns_and_three_above_unless_all_are_asked_for() {
+    let stream = of_programs(6);
+    let shown = |keys: &str, reasons| {
+        let style = table::Style { reasons, ..table::Style::default() };
+        table::render(&report(by(keys), &stream.bytes).unwrap(), style)
+    };
+    let text = shown("routine", false);
+    let folded: Vec<&str> = text.lines().filter(|line| line.starts_with("#   ")).collect();
+    assert_eq!(folded.len(), 4, "{text}");
+    assert!(folded[0].starts_with("#   6 /opt/programs/of/mine/program6 is not there"), "{text}");
+    assert_eq!(folded[3], "#   6 for 3 more reasons; --reasons lists all");
+    assert!(text.contains("\n    6  28.57%  [file-gone] program6\n"), "{text}");
+
+    let beside = shown("routine,object", false);
+    let row = "\n    6  28.57%  [file-gone]  /opt/programs/of/mine/program6\n";
+    assert!(beside.contains(row), "{beside}");
+
+    let all = shown("routine", true);
+    assert_eq!(all.lines().filter(|line| line.starts_with("#   ")).count(), 6, "{all}");
+    assert!(!all.contains("--reasons"), "{all}");
+}
+
+#[test]
+fn an_exact_ip_that_the_kernel_tells_is_no_exact_ip_of_a_pmu() {
+    let text = table::render(
+        &report(Query::default(), &of_programs(1).bytes).unwrap(),
+        table::Style::default(),
+    );
+    let head = "# page_fault, every event: 1 sample, IP exact (the kernel tells the causing instruction)\n";
+    assert!(text.contains(head), "{text}");
+    let of = |attr: Attr| {
+        let mut stream = Recording::new(&[(attr, "event")]);
+        stream.hit(&Hit::new(USER, 0x10, task(7, 7), 1));
+        let text =
+            table::render(&report(Query::default(), &stream.bytes).unwrap(), Default::default());
+        text.lines().find(|line| line.starts_with("# event")).unwrap_or_default().to_owned()
+    };
+    for (kind, config, said) in [
+        (EventType::SOFTWARE, 2, "IP exact (the kernel"),
+        (EventType::SOFTWARE, 0, "IP timer ("),
+        (EventType::TRACEPOINT, 40, "IP place ("),
+        (EventType::RAW, 0x8d1, "EXACT_IP on 0.00%"),
+    ] {
+        let head = of(Attr { kind, config, ..page_faults(usual_fields()) });
+        assert!(head.contains(said), "{head}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Options of `ebs annotate`.
 
 use super::number;
-use super::reading::{StandingArguments, SymbolArguments};
+use super::reading::{StandingArguments, SymbolArguments, TableArguments};
 use clap::Args;
 use record::InstructionClass;
 use std::path::PathBuf;
@@ -49,6 +49,9 @@ pub struct AnnotateArguments {
     /// What a source file's path begins with, and what is there instead.
     #[arg(long, value_name = "FROM=TO", help_heading = "Source")]
     pub prefix_map: Vec<PrefixMap>,
+    /// How much of it is shown.
+    #[command(flatten)]
+    pub table: TableArguments,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: AnnotationFormat,

@@ -31,6 +31,18 @@ pub struct SymbolArguments {
     pub no_cache: bool,
 }
 
+/// How much of a table is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Args)]
+pub struct TableArguments {
+    /// Lets rows be as long as they are on a terminal, too, where routines and objects lose their
+    /// middle otherwise.
+    #[arg(long)]
+    pub wide: bool,
+    /// Lists every reason why records have no name, not only the three commonest.
+    #[arg(long)]
+    pub reasons: bool,
+}
+
 /// What the daemon recorded, in place of a file.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StandingArguments {
@@ -104,6 +116,9 @@ pub struct ReportArguments {
     /// latencies, of all records and of each row.
     #[arg(long)]
     pub mem: bool,
+    /// How much of it is shown.
+    #[command(flatten)]
+    pub table: TableArguments,
     /// Bytes of a cache line, for --by line [default: as the recorded machine had].
     #[arg(long, value_name = "BYTES", value_parser = number::<u64>)]
     pub line_size: Option<u64>,

@@ -1,6 +1,6 @@
 //! Options of the subcommands that ask the daemon.
 
-use super::{SymbolArguments, number};
+use super::{SymbolArguments, TableArguments, number};
 use clap::Args;
 use daemon::Span;
 use std::path::PathBuf;
@@ -25,6 +25,9 @@ pub struct WatchArguments {
     /// Rows of a table.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::<usize>)]
     pub top: usize,
+    /// How much of it is shown.
+    #[command(flatten)]
+    pub table: TableArguments,
     /// Prints JSON, a document for each span.
     #[arg(long)]
     pub json: bool,
