@@ -20,6 +20,7 @@ pub use sieved::Sieved;
 use crate::key::Key;
 use crate::query::Weighting;
 use crate::registers::Register;
+use record::IpMeaning;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::collections::BTreeMap;
@@ -119,6 +120,10 @@ pub struct EventReport {
     pub weighting: Weighting,
     /// What the recorder promised of the event (`ip`, `addr`, `regs`, ...).
     pub promises: BTreeMap<String, String>,
+    /// What the instruction pointers are; `varies`: EXACT_IP of each record
+    /// tells.
+    #[serde(serialize_with = "word")]
+    pub ip: IpMeaning,
     /// The recorder's own count of this event's records.
     pub ledger: Option<Ledger>,
     /// What the kernel counted of it instead of writing samples; None when it
@@ -154,6 +159,10 @@ pub struct EventReport {
     pub registers: Vec<Register>,
 }
 
+fn word<S: Serializer>(meaning: &IpMeaning, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(meaning.word())
+}
+
 /// One of several events of a request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Member {
@@ -185,7 +194,8 @@ pub struct Totals {
     pub others: u64,
     /// Samples of which that could not be told.
     pub undecided: u64,
-    /// Samples too short for the layout that their attr promises.
+    /// Samples too short for the layout that their attr promises, and those
+    /// read with a group none of whose counts the recording explains.
     pub malformed: u64,
     /// Sum of the counted samples' periods: events that they stand for.
     pub period: u64,

@@ -1,5 +1,6 @@
 //! What the fields of a session's samples mean: travels with the data.
 
+use record::IpMeaning;
 use std::fmt;
 
 /// Where samples come from.
@@ -50,6 +51,17 @@ impl IpPromise {
     /// Whether the IP is that of the instruction which caused the event.
     pub fn is_exact(self) -> bool {
         matches!(self, IpPromise::Causing | IpPromise::Exact)
+    }
+
+    /// What reports call it.
+    pub fn meaning(self) -> IpMeaning {
+        match self {
+            IpPromise::Causing => IpMeaning::Exact,
+            IpPromise::AfterCausing => IpMeaning::Next,
+            IpPromise::Interrupted => IpMeaning::Timer,
+            IpPromise::ReportingPlace => IpMeaning::Place,
+            IpPromise::Exact | IpPromise::Skid | IpPromise::AsEachRecordSays => IpMeaning::Varies,
+        }
     }
 }
 

@@ -42,6 +42,14 @@ impl Sampled<'_> {
         }
     }
 
+    /// What the instruction pointers are where no EXACT_IP says it; None:
+    /// each record has its own, or the events differ.
+    fn ip_in_words(&self) -> Option<&'static str> {
+        let mut of = self.opened.iter().filter(|event| !event.carrier);
+        let first = of.next()?.promises.ip.meaning();
+        first.in_words().filter(|_| of.all(|event| event.promises.ip.meaning() == first))
+    }
+
     /// What is less than planned, each once.
     fn less(&self) -> Vec<String> {
         let levels = self.planned.iter().zip(self.opened).filter_map(|(planned, opened)| {
@@ -73,7 +81,10 @@ pub fn last_line(ledger: &Ledger, sampled: &Sampled<'_>) -> String {
     let mut line = format!("ebs: {ledger}");
     // An aggregate does not say it of each hit.
     if ledger.aggregates.is_none() {
-        let _ = write!(line, ", {} with exact IP", ledger.exact_ip);
+        let _ = match sampled.ip_in_words().filter(|_| ledger.exact_ip == 0) {
+            Some(words) => write!(line, ", {words}"),
+            None => write!(line, ", {} with exact IP", ledger.exact_ip),
+        };
     }
     let _ = write!(
         line,
@@ -117,7 +128,10 @@ mod tests {
             least_precise: 0,
             promises: Promises {
                 source,
-                ip: IpPromise::Causing,
+                ip: match source {
+                    Source::KernelSoftware => IpPromise::Causing,
+                    _ => IpPromise::Exact,
+                },
                 address: AddressPromise::None,
                 registers: RegistersPromise::None,
                 weight: WeightPromise::None,

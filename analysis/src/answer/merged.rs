@@ -9,8 +9,9 @@ use crate::report::{EventReport, InKernel, Ledger, Member, Sampling, Sieved, Tot
 use crate::sieve::Sieve;
 use crate::tally::Sum;
 use crate::weight::Weighing;
-use record::Arch;
 use record::stream::{EventDescription, note};
+use record::{Arch, IpMeaning};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// What a table is of.
@@ -21,6 +22,7 @@ pub(super) struct Merged {
     unit: crate::report::Unit,
     pub(super) weighting: Weighting,
     promises: BTreeMap<String, String>,
+    ip: IpMeaning,
     ledger: Option<Ledger>,
     totals: Totals,
     pub(super) sum: Sum,
@@ -62,6 +64,7 @@ impl Merged {
             // Samples that stand for different numbers of events.
             weighting: if same { first.weighting } else { Weighting::Period },
             promises: promises(together),
+            ip: ip(together),
             sieved: sieved(together, sieve, totals.samples),
             ledger,
             totals,
@@ -84,6 +87,7 @@ impl Merged {
             unit: self.unit,
             weighting: self.weighting,
             promises: self.promises,
+            ip: self.ip,
             ledger: self.ledger,
             in_kernel: self.in_kernel,
             totals: Totals {
@@ -105,6 +109,16 @@ impl Merged {
             registers: self.histogram.map_or_else(Vec::new, |all| all.finish(top_values)),
         }
     }
+}
+
+/// What the instruction pointers of all of them are.
+fn ip(together: &[Of<'_>]) -> IpMeaning {
+    let mut all = together.iter().map(|of| {
+        let promised = of.described.notes.iter().find_map(|text| note::value(text, "ip"));
+        IpMeaning::of(&of.described.attr, promised)
+    });
+    let first = all.next().unwrap_or(IpMeaning::Varies);
+    if all.all(|other| other == first) { first } else { IpMeaning::Varies }
 }
 
 pub(super) fn ledger(described: &EventDescription) -> Option<Ledger> {
@@ -151,6 +165,7 @@ fn latency_of(together: &[Of<'_>]) -> Option<String> {
 /// has all that they promise, joined by ` | `.
 fn promises(together: &[Of<'_>]) -> BTreeMap<String, String> {
     let mut promises: BTreeMap<String, String> = BTreeMap::new();
+    let mut said = FxHashSet::default();
     for Of { described, .. } in together {
         let clock = described.clock.map(|clock| clock.to_string());
         let own = described.notes.iter().filter(|text| note::value(text, "delivered").is_none());
@@ -158,6 +173,9 @@ fn promises(together: &[Of<'_>]) -> BTreeMap<String, String> {
             if !said.insert((key.to_owned(), value.to_owned())) {
                 continue;
             }
+            let known = promises.entry(key.to_owned());
+            let known = known.and_modify(|known| known.push_str(" | ")).or_default();
+            known.push_str(value);
         }
     }
     promises

@@ -63,7 +63,10 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     let in_kernel = event.in_kernel.as_ref();
     let counted = totals.counted.saturating_sub(in_kernel.map_or(0, |it| it.counted));
     if counted > 0 {
-        let _ = write!(line, ", EXACT_IP on {}", percent(ratio(totals.exact_ip, counted)));
+        let _ = match event.ip.in_words().filter(|_| totals.exact_ip == 0) {
+            Some(words) => write!(line, ", {words}"),
+            None => write!(line, ", EXACT_IP on {}", percent(ratio(totals.exact_ip, counted))),
+        };
     }
     out.note(&line);
     if let Some(in_kernel) = in_kernel {

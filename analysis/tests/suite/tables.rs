@@ -473,3 +473,15 @@ fn rows_are_the_same_in_every_order_of_ties() {
         }
     }
 }
+
+#[test]
+fn many_notes_take_no_longer_each() {
+    // What took a time that grows with their square would take hours.
+    const MANY: u64 = 400_000;
+    let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
+    for number in 0..MANY {
+        stream.note(0, &format!("n={number}"));
+    }
+    let report = report(Query::default(), &stream.bytes).unwrap();
+    assert_eq!(report.events[0].promises["n"].split(" | ").count() as u64, MANY);
+}
