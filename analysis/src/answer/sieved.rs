@@ -13,6 +13,13 @@ const L3_MISS_ONLY: u64 = 1 << 16;
 /// Its `config1`: only loads of at least so many cycles are.
 const LEAST_LATENCY: u64 = 0xfff;
 
+/// With fewer ops from one sample to the next, how many of them were the
+/// kernel's way out of the interrupt matters. IBS counts again from the write
+/// at the end of perf_ibs_handle_irq() (arch/x86/events/amd/ibs.c) on, in
+/// whatever mode: some 530 instructions of Linux 7.2 up to the return, on
+/// each of which no sample can fall. At this interval that is 1 %.
+const LEAST_SOUND: u64 = 50_000;
+
 /// What the filters of the events made of their samples; None without any.
 pub(super) fn sieved(together: &[Of<'_>], sieve: &Sieve, samples: u64) -> Option<Sieved> {
     if together.iter().all(|of| sieve.filter(of.index).is_all()) {
@@ -47,7 +54,12 @@ fn part(of: &Of<'_>, sieve: &Sieve) -> Part {
         is_all: sieve.filter(of.index).is_all(),
         kept: told.saturating_sub(event.others),
         told,
+        is_bound: is_ibs(of.described) && interval < LEAST_SOUND,
     }
+}
+
+fn is_ibs(described: &EventDescription) -> bool {
+    described.notes.iter().any(|text| note::value(text, "source") == Some("ibs"))
 }
 
 /// How many events the samples stand for, where that is known.
@@ -58,8 +70,7 @@ fn part(of: &Of<'_>, sieve: &Sieve) -> Part {
 /// What the CPU drops itself restarts its count, and nothing tells.
 fn events(described: &EventDescription, ledger: &Ledger, interval: u64) -> Option<u64> {
     let attr = &described.attr;
-    let is_ibs = described.notes.iter().any(|text| note::value(text, "source") == Some("ibs"));
-    if !is_ibs {
+    if !is_ibs(described) {
         return ledger.events;
     }
     if attr.config & L3_MISS_ONLY != 0 || attr.config1 & LEAST_LATENCY != 0 {

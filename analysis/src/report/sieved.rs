@@ -23,6 +23,10 @@ pub struct Sieved {
     /// About so many were meant: of each event its `events` times its share.
     /// None when that is not known of one that counted an interval or more.
     pub estimate: Option<u64>,
+    /// `events` and `estimate` are upper bounds: of each interval a part that
+    /// cannot be told went by where nothing is sampled.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_bound: bool,
 }
 
 /// One event's part.
@@ -38,6 +42,8 @@ pub(crate) struct Part {
     pub(crate) kept: u64,
     /// Samples that could be told, those included.
     pub(crate) told: u64,
+    /// Whether its samples stand for fewer events than the interval says.
+    pub(crate) is_bound: bool,
 }
 
 impl Sieved {
@@ -60,6 +66,7 @@ impl Sieved {
             share: ratio(kept, told),
             events: sum(|part| part.events),
             estimate: sum(Part::estimate).filter(|_| told > 0),
+            is_bound: parts.iter().any(|part| part.is_bound),
         }
     }
 }

@@ -202,7 +202,7 @@ fn is_uniform(event: &EventReport) -> bool {
 
 /// What the event's type means of what was sampled.
 fn filter(sieved: &Sieved, unit: Unit, out: &mut Text) {
-    let Sieved { filter, sampled, kept, undecided, share, events, estimate } = sieved;
+    let Sieved { filter, sampled, kept, undecided, share, events, estimate, is_bound } = sieved;
     let open: u64 = undecided.values().sum();
     let mut line = format!("only {filter}: {kept} of {sampled} samples ({})", percent(*share));
     // Writing to a String cannot fail.
@@ -212,13 +212,49 @@ fn filter(sieved: &Sieved, unit: Unit, out: &mut Text) {
             Unit::Events => "events",
             Unit::Nanoseconds => "ns",
         };
-        let _ = write!(line, "; about {estimate} of {events} {unit} counted");
+        let about = if *is_bound { "at most" } else { "about" };
+        let _ = write!(line, "; {about} {estimate} of {events} {unit} counted");
     }
     out.note(&line);
+    if *is_bound && estimate.is_some() {
+        out.note(BOUND);
+    }
     let mut reasons: Vec<_> = undecided.iter().collect();
     reasons.sort_by_key(|(reason, count)| (std::cmp::Reverse(**count), *reason));
     for (reason, count) in reasons {
         out.note(&format!("  {count} undecided: {reason}"));
+    }
+}
+
+/// Said of an estimate from IBS at a short interval.
+const BOUND: &str = "  IBS counts the kernel's way out of each interrupt, too, where nothing is \
+                     sampled: some hundreds of ops of every interval; -i 100000 or more makes \
+                     that less than 1 %";
+
+/// What it cost that the kernel paused the event, in hits or samples.
+fn throttled(ledger: &Ledger, in_kernel: bool) -> Option<String> {
+    let delivered = ledger.delivered.unwrap_or(0);
+    let missed = ledger.lost.get("throttled").copied().unwrap_or(0);
+    let what = if in_kernel { "hit" } else { "sample" };
+    let all = delivered.saturating_add(missed);
+    match ledger.throttled {
+        _ if missed > 0 && delivered > 0 => {
+            let events =
+                ledger.events.map(|events| format!("; the kernel counted {events} events"));
+            Some(format!(
+                "throttled: the event came too often, and the kernel paused it: rows are of \
+                 {delivered} of {}{}; about {:.2} times a row's count happened",
+                number_of(all, what),
+                events.unwrap_or_default(),
+                ratio(all, delivered),
+            ))
+        }
+        Some(times) => Some(format!(
+            "throttled: the event came too often, and the kernel paused it, {}: what came \
+             meanwhile is in no count, and nothing tells how much; give a larger interval",
+            number_of(times, "time")
+        )),
+        None => None,
     }
 }
 

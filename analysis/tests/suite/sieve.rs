@@ -242,8 +242,34 @@ fn the_filter_of_the_stream_is_followed() {
     );
     let text = table::render(&report, table::Style::default());
     let line = "# only ibs:ld_op+ibs:dc_miss+ibs:l2_miss: 3 of 57 samples (6.98%), 14 undecided; \
-                about 636 of 9120 events counted\n";
+                at most 636 of 9120 events counted\n#   IBS counts the kernel's way out";
     assert!(text.contains(line), "{text}");
+}
+
+/// Some hundreds of ops of each interval are the kernel's, on its way back
+/// from the interrupt.
+#[test]
+fn an_estimate_from_short_intervals_of_ibs_is_a_bound() {
+    let told = |interval: u64, source: &str| {
+        let attr = Attr { sample_period: interval, ..ibs_event() };
+        let note = format!("source={source};filter=ibs:ld_op");
+        let mut recording = recording(&[(attr, "loads")], &[&note]);
+        recording.note(0, "events=480000;delivered=1");
+        let mut hit = Hit::new(EXACT, at("addps"), task(7, 7), 5);
+        hit.raw = raw(LOAD);
+        recording.hit(&hit);
+        let report = count(Query::default(), &recording).unwrap();
+        let is_bound = report.events[0].filter.as_ref().unwrap().is_bound;
+        (is_bound, table::render(&report, table::Style::default()))
+    };
+    let (is_bound, text) = told(1008, "ibs");
+    assert!(is_bound && text.contains("; at most 480000 of 480000 events counted"), "{text}");
+    assert!(text.contains("-i 100000 or more"), "{text}");
+    for (interval, source) in [(100_000, "ibs"), (1008, "emulated")] {
+        let (is_bound, text) = told(interval, source);
+        assert!(!is_bound && text.contains("; about 480000 of 480000 events counted"), "{text}");
+        assert!(!text.contains("way out"), "{text}");
+    }
 }
 
 /// The kernel counts ops, then leaves out samples of the other mode (swfilt);
