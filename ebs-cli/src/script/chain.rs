@@ -21,18 +21,33 @@ pub(super) struct Frame {
     pub(super) address: u64,
 }
 
-/// The frames of a sample. With `calls`, its branch stack holds the calls of
-/// user space that have not returned, which the chain itself does not know.
-/// A chain with a marker that means nothing is not believed, as perf does.
+/// What the recording of an event tells of user space's part of a chain
+/// besides the chain itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Besides {
+    /// The branch stack holds the calls that have not returned.
+    pub(super) calls: bool,
+    /// The stack was copied for someone to unwind it.
+    pub(super) stack: bool,
+    /// The register of user space that says where the program was.
+    pub(super) instruction_pointer: Option<u32>,
+}
+
+/// The frames of a sample. A chain with a marker that means nothing is not
+/// believed, as perf does. Of a stack that is left to others the first frame
+/// is known all the same: the instruction pointer, of the kernel and of user
+/// space.
 pub(super) fn frames<'a>(
     sample: &Sample<'a>,
-    calls: bool,
+    besides: Besides,
 ) -> impl Iterator<Item = Frame> + use<'a> {
     let chain = sample.callchain.unwrap_or_default();
     let end = believed(&chain);
-    let user = chain.iter().take(end).position(|word| word == USER).filter(|_| calls);
-    let (end, branches) = match (user, sample.branch_stack) {
-        (Some(at), Some(branches)) => (at, Some(branches)),
+    let calls = sample.branch_stack.filter(|_| besides.calls);
+    let calls = calls.filter(|stack| stack.branches().next().is_some());
+    let user = chain.iter().take(end).position(|word| word == USER);
+    let (end, calls) = match (user, calls) {
+        (Some(at), Some(calls)) => (at, Some(calls)),
         _ => (end, None),
     };
     let mut mode = CpuMode::User;
@@ -43,10 +58,22 @@ pub(super) fn frames<'a>(
         mode = mode_of(word).unwrap_or(mode);
         None
     });
-    let newest = branches.and_then(|stack| stack.branches().next()).map(|branch| branch.to);
-    let callers = branches.into_iter().flat_map(|stack| stack.branches().map(|it| it.from));
+    let newest = calls.and_then(|stack| stack.branches().next()).map(|branch| branch.to);
+    let callers = calls.into_iter().flat_map(|stack| stack.branches().map(|it| it.from));
     let called = newest.into_iter().chain(callers);
-    recorded.chain(called.map(|address| Frame { mode: CpuMode::User, address }))
+    let user = |address| Frame { mode: CpuMode::User, address };
+    let (mut is_bare, mut has_user) = (calls.is_none(), calls.is_some());
+    recorded.clone().for_each(|frame| {
+        is_bare = false;
+        has_user |= frame.mode == CpuMode::User;
+    });
+    let alone = Frame { mode: sample.misc.cpu_mode(), address: sample.ip.unwrap_or_default() };
+    let alone = Some(alone).filter(|_| besides.stack && is_bare && sample.ip.is_some());
+    has_user |= alone.is_some_and(|frame| frame.mode == CpuMode::User);
+    let registers = sample.regs_user.filter(|_| besides.stack && !has_user);
+    let entered =
+        registers.zip(besides.instruction_pointer).and_then(|(registers, ip)| registers.get(ip));
+    recorded.chain(called.map(user)).chain(alone).chain(entered.map(user))
 }
 
 /// How many words of a chain can be made sense of.
@@ -70,10 +97,11 @@ fn mode_of(marker: u64) -> Option<CpuMode> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Frame, USER, USER_DEFERRED, frames};
+    use super::{Besides, Frame, USER, USER_DEFERRED, frames};
     use record::bytes::Words;
+    use record::registers::RegsAbi;
     use record::sample::BranchStack;
-    use record::{ByteOrder, CpuMode, Sample};
+    use record::{ByteOrder, CpuMode, Misc, Registers, Sample};
 
     const KERNEL: u64 = 128_u64.wrapping_neg();
 
@@ -90,7 +118,8 @@ mod tests {
             branch_stack: branches.map(|_| stack),
             ..Sample::default()
         };
-        frames(&sample, true).map(|Frame { mode, address }| (mode, address)).collect()
+        let calls = Besides { calls: true, ..Besides::default() };
+        frames(&sample, calls).map(|Frame { mode, address }| (mode, address)).collect()
     }
 
     #[test]
@@ -103,12 +132,12 @@ mod tests {
         ];
         assert_eq!(frames, expected);
         assert_eq!(of(&[0x40_1000], None), [(CpuMode::User, 0x40_1000)], "before any marker");
-        assert_eq!(of(&[], None), []);
     }
 
     #[test]
     fn what_makes_no_sense_is_no_chain() {
         assert_eq!(of(&[USER, 0x40_1000, 7_u64.wrapping_neg()], None), []);
+        assert_eq!(of(&[], None), [], "as perf does");
         let deferred = of(&[KERNEL, 0xffff_8000, USER_DEFERRED, 77], None);
         assert_eq!(deferred, [(CpuMode::Kernel, 0xffff_8000)], "77 is a cookie");
     }
@@ -126,5 +155,40 @@ mod tests {
         assert_eq!(frames, expected);
         let in_kernel = of(&[KERNEL, 0xffff_8000], Some(&calls));
         assert_eq!(in_kernel, [(CpuMode::Kernel, 0xffff_8000)]);
+        let empty = of(&[KERNEL, 0xffff_8000, USER, 0x99], Some(&[]));
+        let recorded = [(CpuMode::Kernel, 0xffff_8000), (CpuMode::User, 0x99)];
+        assert_eq!(empty, recorded, "without branches the chain's own frame is the caller");
+    }
+
+    /// Of a sample of the kernel's or of user space's, with the instruction
+    /// pointer that user space had in register 8.
+    fn unwound_by_others(misc: Misc, chain: &[u64], ip: u64) -> Vec<(CpuMode, u64)> {
+        let (chain, words) = (bytes(chain), bytes(&[ip]));
+        let words = Words::new(&words, ByteOrder::Little);
+        let sample = Sample {
+            misc,
+            ip: Some(0x77),
+            callchain: Some(Words::new(&chain, ByteOrder::Little)),
+            regs_user: Some(Registers { abi: RegsAbi::Bits64, mask: 1 << 8, words }),
+            ..Sample::default()
+        };
+        let stack = Besides { calls: false, stack: true, instruction_pointer: Some(8) };
+        frames(&sample, stack).map(|Frame { mode, address }| (mode, address)).collect()
+    }
+
+    #[test]
+    fn stacks_that_others_unwind_have_the_frames_that_are_known() {
+        let (kernel, user) = (Misc(1), Misc(2));
+        assert_eq!(unwound_by_others(user, &[], 0x99), [(CpuMode::User, 0x77)]);
+        let entered = (CpuMode::User, 0x99);
+        assert_eq!(unwound_by_others(kernel, &[], 0x99), [(CpuMode::Kernel, 0x77), entered]);
+        let chain = [KERNEL, 0xffff_8000];
+        let expected = [(CpuMode::Kernel, 0xffff_8000), entered];
+        assert_eq!(unwound_by_others(kernel, &chain, 0x99), expected);
+        let chain = [KERNEL, 0xffff_8000, USER, 0x55];
+        let expected = [(CpuMode::Kernel, 0xffff_8000), (CpuMode::User, 0x55)];
+        assert_eq!(unwound_by_others(kernel, &chain, 0x99), expected, "the chain has its own");
+        let none = Sample { ip: None, ..Sample::default() };
+        assert_eq!(frames(&none, Besides { stack: true, ..Besides::default() }).count(), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! Records as `perf script` prints them.
 
-use super::chain::frames;
+use super::chain::{Besides, frames};
 use super::column::hex;
 use super::data_sources::DataSources;
 use super::field::{Field, Fields, Selection};
@@ -10,7 +10,8 @@ use super::registers::RegisterNames;
 use super::{About, Printer, emulation};
 use analysis::{Growth, Members, Share};
 use record::attr::BranchSampleType;
-use record::stream::{Decoder, EventDescription, Features};
+use record::registers::instruction_pointer;
+use record::stream::{Decoder, EventDescription, Features, ModelClock};
 use record::{Arch, CpuMode, EventType, Misc, Sample, SampleId, SampleType, SideRecord};
 use symbolizer::{Place, Symbolizer};
 
@@ -53,8 +54,8 @@ struct Look {
     title: Box<[u8]>,
     /// Frames printed at most; None without call chains.
     frames: Option<usize>,
-    /// Whether the branch stack holds the callers of user space.
-    calls: bool,
+    /// What besides its call chains tells of callers.
+    besides: Besides,
     /// Whether its data addresses are named.
     data_named: bool,
     /// Whether a timer took its records between two instructions.
@@ -106,17 +107,23 @@ impl PerfPrinter {
         let mut title = vec![b' '; width.saturating_sub(name.len())];
         line::clean(name.as_bytes(), &mut title);
         let has = |any| event.attr.sample_type.contains(any);
-        let calls = event.attr.branch_sample_type.contains(BranchSampleType::CALL_STACK);
+        let arch = decoder.features().machine();
+        let stack = has(SampleType::REGS_USER | SampleType::STACK_USER);
+        let besides = Besides {
+            calls: event.attr.branch_sample_type.contains(BranchSampleType::CALL_STACK),
+            stack,
+            instruction_pointer: instruction_pointer(arch),
+        };
         let frames = match self.chains {
             Chains::Frames(most) if fields.has(Field::Ip) && has(SampleType::CALLCHAIN) => {
                 Some(most)
             }
             _ => None,
         };
-        if frames.is_some() && has(SampleType::REGS_USER | SampleType::STACK_USER) {
+        if frames.is_some() && stack {
             let name = event.title();
             self.notes.push(format!(
-                "call chains of {name} end at the kernel's edge: the \
+                "call chains of {name} end where the program was: the \
                 stacks recorded of user space are not unwound here"
             ));
         }
@@ -124,12 +131,11 @@ impl PerfPrinter {
             fields,
             title: title.into(),
             frames,
-            calls,
+            besides,
             data_named: fields.names_addresses() && names_data(event),
             before: fields.has(Field::AddrBefore)
                 && !fields.lacking(&event.attr).contains(&"addr-before"),
         });
-        let arch = decoder.features().machine();
         if self.registers.arch() != arch {
             self.registers = RegisterNames::new(arch);
         }
@@ -238,7 +244,7 @@ impl PerfPrinter {
         }
         if let Some(most) = look.frames {
             out.push(b'\n');
-            for (index, frame) in frames(sample, look.calls).enumerate() {
+            for (index, frame) in frames(sample, look.besides).enumerate() {
                 if index == most {
                     *cut += 1;
                     break;
