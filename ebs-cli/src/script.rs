@@ -14,8 +14,9 @@ mod perf_printer;
 mod registers;
 mod sifter;
 mod text_printer;
+mod title_widths;
 
-pub use field::{Field, FieldError, Fields, Selection};
+pub use field::{Field, FieldError, Fields, Selection, field_names};
 pub use perf_printer::{Chains, PerfPrinter};
 pub use sifter::Sifter;
 pub use text_printer::TextPrinter;
@@ -25,7 +26,7 @@ use crate::said::say;
 use anyhow::{Result, anyhow};
 use counted::Counted;
 use order::Order;
-use record::stream::{Decoder, Features, StreamRecord};
+use record::stream::{Decoder, Features, ModelClock, StreamRecord};
 use record::{Misc, Sample, SampleId, SideRecord};
 use std::io::Write;
 
@@ -124,6 +125,15 @@ impl<P: Printer> Lines<P> {
                 }
                 self.printer.machine(decoder.features());
             }
+            StreamRecord::EventUpdate(event) => {
+                self.printer.renamed(*event);
+                let of = decoder.events().get(*event);
+                if let Some(clock) = of.and_then(|event| event.clock) {
+                    self.printer.clock(clock);
+                }
+            }
+            // Of tracing data, which names tracepoints.
+            StreamRecord::Payload(_) => self.printer.all_renamed(),
             StreamRecord::FinishedRound => self.order.finish_round(),
             StreamRecord::Aggregate { event, part } => self.counted.add(*event, part),
             _ => {}

@@ -110,8 +110,13 @@ pub enum FieldError {
     },
 }
 
+/// The names of all fields.
+pub fn field_names() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().map(|(name, _)| *name)
+}
+
 fn names() -> String {
-    NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    field_names().collect::<Vec<_>>().join(", ")
 }
 
 impl FromStr for Field {

@@ -2,10 +2,13 @@
 
 use super::line::{Named, clean};
 use analysis::{Previous, without_parameters};
-use record::stream::Features;
+use record::stream::{Features, ModelClock};
 use record::{Attr, CpuMode, Misc, Pid, Sample, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
 use symbolizer::{Frames, ObjectId, Place, Resolution, Symbolizer};
+
+/// Places whose names, or lines, are remembered; of more, the last.
+const MOST_PLACES: usize = 1 << 20;
 
 /// A symbolizer that remembers the instructions it named. Data addresses
 /// are too many to remember.
@@ -13,6 +16,7 @@ use symbolizer::{Frames, ObjectId, Place, Resolution, Symbolizer};
 pub(super) struct Names {
     symbolizer: Symbolizer,
     code: FxHashMap<Place, Named>,
+    nowhere: Named,
     previous: Previous,
     lines: FxHashMap<Place, Option<Box<[u8]>>>,
 }
@@ -23,6 +27,7 @@ impl Names {
         Names {
             symbolizer,
             code: FxHashMap::default(),
+            nowhere: Named::new(None, None),
             previous: Previous::default(),
             lines: FxHashMap::default(),
         }
@@ -38,6 +43,11 @@ impl Names {
         self.symbolizer.sampled_with(attr);
     }
 
+    /// Takes note of the recorder's own clock.
+    pub(super) fn clock(&mut self, clock: ModelClock) {
+        self.symbolizer.timed_by(clock);
+    }
+
     /// Takes note of the recorded machine.
     pub(super) fn machine(&mut self, features: &Features) {
         self.symbolizer.recorded(features);
@@ -47,7 +57,25 @@ impl Names {
     pub(super) fn code(&mut self, at: At, address: u64) -> &Named {
         let place = self.symbolizer.place(at.mode, at.pid, address, at.time);
         let symbolizer = &mut self.symbolizer;
+        if self.code.len() >= MOST_PLACES && !self.code.contains_key(&place) {
+            self.code.clear();
+        }
         self.code.entry(place).or_insert_with(|| name(symbolizer, place))
+    }
+
+    /// What is at an end of a branch, whose it is by its address: branches
+    /// lead into the kernel and out of it. An end that was not recorded is
+    /// nobody's.
+    pub(super) fn branch(&mut self, at: At, address: u64) -> &Named {
+        match address {
+            0 => &self.nowhere,
+            _ => self.code(At { mode: self.symbolizer.owner(at.mode, address), ..at }, address),
+        }
+    }
+
+    /// What a reader must know of what the symbolizer did not keep.
+    pub(super) fn left_out(&self) -> Option<String> {
+        self.symbolizer.left_out()
     }
 
     /// Where an address of code lies.
@@ -57,7 +85,13 @@ impl Names {
 
     /// Asks debug info for all of these places at once.
     pub(super) fn learn_lines(&mut self, places: impl Iterator<Item = Place>) {
-        let places: Vec<Place> = places.filter(|it| !self.lines.contains_key(it)).collect();
+        let places: Vec<Place> = places.collect();
+        // Those of these places must all be there afterwards.
+        if self.lines.len() >= MOST_PLACES {
+            self.lines.clear();
+        }
+        let known = |it: &Place| self.lines.contains_key(it);
+        let places: Vec<Place> = places.into_iter().filter(|it| !known(it)).collect();
         let all = self.symbolizer.all_frames(&places);
         for (place, frames) in places.into_iter().zip(all) {
             self.lines.entry(place).or_insert_with(|| line(&frames.ok()?));
@@ -87,10 +121,10 @@ impl Names {
         in_file.map_or((address, at), |(offset, time)| (offset, At { time, ..at }))
     }
 
-    /// What is at a data address: the kernel's when its highest bit is set,
-    /// whatever mode the record was taken in.
+    /// What is at a data address: whose it is by the address, whatever mode
+    /// the record was taken in.
     pub(super) fn data(&mut self, at: At, address: u64) -> Named {
-        let mode = if address >> 63 == 1 { CpuMode::Kernel } else { CpuMode::User };
+        let mode = self.symbolizer.owner(at.mode, address);
         let place = self.symbolizer.place(mode, at.pid, address, at.time);
         name(&mut self.symbolizer, place)
     }

@@ -7,6 +7,7 @@ use super::field::{Field, Fields, Selection};
 use super::line::{self, Start};
 use super::names::{At, Names};
 use super::registers::RegisterNames;
+use super::title_widths::TitleWidths;
 use super::{About, Printer, emulation};
 use analysis::{Growth, Members, Share};
 use record::attr::BranchSampleType;
@@ -32,6 +33,7 @@ pub struct PerfPrinter {
     registers: RegisterNames,
     /// Of each event of which a record was printed.
     looks: Vec<Option<Look>>,
+    widths: TitleWidths,
     notes: Vec<String>,
     /// Where in the text source lines are missing, and whose.
     unsourced: Vec<(usize, Place)>,
@@ -76,6 +78,7 @@ impl PerfPrinter {
             sources: DataSources::default(),
             registers: RegisterNames::new(Arch::default()),
             looks: Vec::new(),
+            widths: TitleWidths::default(),
             notes: Vec::new(),
             unsourced: Vec::new(),
         }
@@ -101,8 +104,7 @@ impl PerfPrinter {
             let (name, lacking) = (event.title(), lacking.join(", "));
             self.notes.push(format!("{name} was recorded without {lacking}"));
         }
-        let titles = decoder.events().iter().map(|event| event.perf_title().len());
-        let width = titles.max().unwrap_or(0);
+        let width = self.widths.widest(decoder);
         let name = event.perf_title();
         let mut title = vec![b' '; width.saturating_sub(name.len())];
         line::clean(name.as_bytes(), &mut title);
@@ -165,7 +167,20 @@ impl Printer for PerfPrinter {
     }
 
     fn machine(&mut self, features: &Features) {
+        self.widths.all_renamed();
         self.names.machine(features);
+    }
+
+    fn renamed(&mut self, event: usize) {
+        self.widths.renamed(event);
+    }
+
+    fn all_renamed(&mut self) {
+        self.widths.all_renamed();
+    }
+
+    fn clock(&mut self, clock: ModelClock) {
+        self.names.clock(clock);
     }
 
     fn complete(&mut self, text: &mut Vec<u8>) {
@@ -274,7 +289,7 @@ impl PerfPrinter {
         if let (true, Some(stack)) = (fields.has(Field::Brstack), &sample.branch_stack) {
             let object = |address, out: &mut Vec<u8>| {
                 if fields.has(Field::Dso) {
-                    names.code(at, address).write_object(out);
+                    names.branch(at, address).write_object(out);
                 }
             };
             line::write_branches(stack, object, out);
