@@ -178,6 +178,10 @@ impl Conversion {
             RecordType::HEADER_FEATURE => {
                 let mut cursor = Cursor::new(&bytes[RecordHeader::SIZE..], stream.order());
                 let Ok(id) = cursor.u64() else { return Ok(()) };
+                // What a file says at its end is the last word.
+                if stream.features().sections.iter().any(|section| section.id.0 == id) {
+                    return Ok(());
+                }
                 self.feature(FeatureId(id), Content::Bytes(bytes[FEATURE_FRONT..].to_vec()))
             }
             RecordType::HEADER_BUILD_ID => self.build_id(bytes),
