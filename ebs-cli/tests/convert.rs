@@ -512,6 +512,46 @@ fn an_anonymous_recording_names_nobody_and_counts_the_same() {
     eprintln!("{paths} paths and {threads} names of threads replaced in {files} files");
 }
 
+/// The kernel finds callers by frame pointers: where a program keeps
+/// something else in that register, they are what lay on its stack.
+#[test]
+fn callers_that_are_pieces_of_memory_are_taken_out() {
+    const USER: [u8; 8] = 512_u64.wrapping_neg().to_le_bytes();
+    let folder = TempDir::new().unwrap();
+    let (from, out) = (folder.path().join("from.data"), folder.path().join("out.data"));
+    let mut bytes = std::fs::read(fixtures().join("everything-6.1.file.data")).unwrap();
+    let secrets = [*b"m/.cargo", *b"secret\0\0", *b"\x01passwd\xff"];
+    let chains: Vec<usize> = memchr::memmem::find_iter(&bytes, &USER).collect();
+    assert!(chains.len() > secrets.len());
+    for (at, secret) in chains.iter().zip(secrets) {
+        bytes[at + 8..at + 16].copy_from_slice(&secret);
+    }
+    std::fs::write(&from, &bytes).unwrap();
+    let frames = |path: &Path| {
+        let out = text(&ebs(&["script", "-F", "ip"], &[path]).stdout);
+        out.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let before = frames(&from);
+    for form in [&["convert", "--anonymise"][..], &["convert", "--anonymise", "--pipe"]] {
+        let said = ebs(form, &[&from, &out]);
+        assert!(said.status.success(), "{}", text(&said.stderr));
+        let bytes = std::fs::read(&out).unwrap();
+        for secret in secrets {
+            let name = text(&secret);
+            assert_eq!(memchr::memmem::find(&bytes, &secret), None, "{name:?} is still there");
+        }
+        let after = frames(&out);
+        assert_eq!(after.len(), before.len());
+        let pairs = || after.iter().zip(&before);
+        let replaced: Vec<_> = pairs().filter(|(after, before)| after != before).collect();
+        // Besides the secrets, callers in what the process was before exec,
+        // whose mappings the recorder did not tell.
+        assert!(replaced.len() >= secrets.len(), "{replaced:?}");
+        assert!(replaced.iter().all(|(after, _)| *after == "0"), "{replaced:?}");
+        assert!(pairs().filter(|(after, before)| after == before).count() > 100);
+    }
+}
+
 #[test]
 fn build_ids_and_registers_stay_when_asked_for() {
     let folder = TempDir::new().unwrap();

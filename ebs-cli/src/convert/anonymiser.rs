@@ -4,6 +4,7 @@
 //! What is not known to be harmless is left out. Addresses, process ids and
 //! times stay: a recording without them shows nothing.
 
+mod chains;
 mod features;
 mod files;
 mod samples;
@@ -11,12 +12,13 @@ mod tokens;
 
 use super::content::Content;
 use anyhow::Result;
+use chains::MappedCode;
 pub(super) use features::Anonymous;
 use record::aggregate::Part;
 use record::bytes::{Cursor, Writer};
 use record::side::{FileIdentity, Mapping};
 use record::stream::{Decoder, FeatureId, StreamRecord, note, write};
-use record::{ByteOrder, Misc, RecordHeader, RecordType, SideRecord};
+use record::{ByteOrder, CpuMode, Misc, RecordHeader, RecordType, SideRecord};
 use samples::Memory;
 use tokens::{Kind, Tokens};
 
@@ -55,6 +57,8 @@ pub(super) struct Anonymiser {
     tokens: Tokens,
     /// Of each event, once its first sample came.
     memory: Vec<Memory>,
+    /// What may stand in a call chain.
+    mapped: MappedCode,
     blanked: u64,
     zeros: Vec<u8>,
     changed: Vec<u8>,
@@ -66,6 +70,7 @@ impl Anonymiser {
             keep,
             tokens: Tokens::default(),
             memory: Vec::new(),
+            mapped: MappedCode::default(),
             blanked: 0,
             zeros: Vec::new(),
             changed: Vec::new(),
@@ -155,11 +160,13 @@ impl Anonymiser {
         if !memory.is_any() {
             return Verdict::AsItIs;
         }
-        self.blanked += 1;
-        let sample = (misc, payload);
-        match samples::blank(memory, event, sample, &mut self.zeros, &mut self.changed) {
-            true => Verdict::Changed,
-            false => Verdict::LeftOut,
+        let Anonymiser { mapped, zeros, changed, .. } = self;
+        let blanked = samples::blank(memory, event, (misc, payload), mapped, (zeros, changed));
+        self.blanked += u64::from(blanked == Some(true));
+        match blanked {
+            Some(true) => Verdict::Changed,
+            Some(false) => Verdict::AsItIs,
+            None => Verdict::LeftOut,
         }
     }
 
@@ -204,6 +211,9 @@ impl Anonymiser {
         mapping: &Mapping<'_>,
         (trailer, order): (&[u8], ByteOrder),
     ) -> Verdict {
+        if misc.cpu_mode() == CpuMode::User && !misc.contains(Misc::MMAP_DATA) {
+            self.mapped.add(mapping);
+        }
         let replaced = files::replaced(mapping.path, &mut self.tokens);
         let number = replaced.as_ref().map_or(0, |(number, _)| *number);
         let path = replaced.map_or_else(|| mapping.path.to_owned(), |(_, path)| path);

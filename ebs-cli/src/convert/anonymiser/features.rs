@@ -19,8 +19,7 @@ const KEPT: [FeatureId; 20] = [
     FeatureId::EVENT_DESC,
     FeatureId::CPU_TOPOLOGY,
     FeatureId::NUMA_TOPOLOGY,
-    // BRANCH_STACK: nothing but that there are some.
-    FeatureId(15),
+    FeatureId::BRANCH_STACK,
     FeatureId::PMU_MAPPINGS,
     FeatureId::GROUP_DESC,
     FeatureId::CACHE,

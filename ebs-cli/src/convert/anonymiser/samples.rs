@@ -1,6 +1,8 @@
 //! Samples without what was in the recorded program's memory.
 
 use super::Keep;
+use super::chains::{MappedCode, clean};
+use record::bytes::Words;
 use record::registers::Registers;
 use record::sample::StackUser;
 use record::stream::{EventDescription, Features, note};
@@ -15,6 +17,8 @@ pub(super) struct Memory {
     registers: bool,
     stack: bool,
     aux: bool,
+    /// Callers that may be none.
+    chain: bool,
 }
 
 impl Memory {
@@ -26,6 +30,7 @@ impl Memory {
             registers: has(registers) && !keep.registers,
             stack: has(SampleType::STACK_USER),
             aux: has(SampleType::AUX),
+            chain: has(SampleType::CALLCHAIN),
         }
     }
 
@@ -44,16 +49,25 @@ fn is_ibs(event: &EventDescription, features: &Features) -> bool {
 }
 
 /// Appends a sample without memory, as the kernel writes one that has none:
-/// without registers, stack or AUX data, and with zeros as arguments. False
-/// when it cannot be read.
+/// without registers, stack or AUX data, and with zeros as arguments and as
+/// callers that are no code. None when it cannot be read; else whether
+/// anything was to be taken out: if not, nothing is appended.
 pub(super) fn blank(
     memory: Memory,
     event: &EventDescription,
     (misc, payload): (Misc, &[u8]),
-    zeros: &mut Vec<u8>,
-    out: &mut Vec<u8>,
-) -> bool {
-    let Ok(mut sample) = event.layout.decode(misc, payload) else { return false };
+    mapped: &MappedCode,
+    (zeros, out): (&mut Vec<u8>, &mut Vec<u8>),
+) -> Option<bool> {
+    let mut sample = event.layout.decode(misc, payload).ok()?;
+    let mut callers = Vec::new();
+    if let Some(chain) = sample.callchain.filter(|_| memory.chain) {
+        let replaced = clean(chain, mapped, &mut callers);
+        if replaced == 0 && memory == (Memory { chain: true, ..Memory::default() }) {
+            return Some(false);
+        }
+        sample.callchain = Some(Words::new(&callers, chain.order()));
+    }
     // As long as the longest record.
     zeros.resize(1 << 16, 0);
     if memory.raw {
@@ -69,5 +83,6 @@ pub(super) fn blank(
     if memory.aux {
         sample.aux = sample.aux.map(|_| &[][..]);
     }
-    event.layout.encode(&sample, out).is_ok()
+    event.layout.encode(&sample, out).ok()?;
+    Some(true)
 }
