@@ -1,9 +1,11 @@
 //! `ebs annotate`: the instructions of a routine with their samples.
 
 mod source_files;
+mod source_reader;
 
 use crate::arguments::{AnnotateArguments, AnnotationFormat, Context as Around, SyntaxName};
 use crate::input::{End, Input};
+use crate::said::say;
 use crate::{cache, report, terminal};
 use analysis::annotate::{Annotation, Syntax, Target, View, render};
 use analysis::{Filter, Glob, Pipeline, Query};
@@ -31,7 +33,7 @@ pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
     match arguments.format {
         AnnotationFormat::Text => {
             let mut text_of = |file: &str, line| sources.line(file, line);
-            let text = render(&annotation, &mut text_of, terminal::style());
+            let text = render(&annotation, &mut text_of, terminal::style(arguments.table));
             out.write_all(text.as_bytes())?;
         }
         AnnotationFormat::Json => {
@@ -40,9 +42,8 @@ pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
         }
     }
     out.flush()?;
-    if let Some(missing) = sources.missing() {
-        // A closed stderr is no reason to fail.
-        let _ = writeln!(std::io::stderr(), "ebs: {missing}");
+    for missing in sources.missing() {
+        say("ebs", &missing);
     }
     cache::mend("ebs", indexes.as_deref());
     end.into_result().context("shown is what could be read")

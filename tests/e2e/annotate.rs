@@ -262,7 +262,7 @@ fn what_cannot_be_shown_has_its_reason() {
     scene.write("cut", &program[..200]);
     scene.shell("cat cut > touch").success();
     let refused = scene.run("ebs annotate touch_0 t.data");
-    let refused = refused.refused(1, &["no sample lies in touch_0", "have no routine name: "]);
+    let refused = refused.refused(1, &["no sample lies in touch_0", "have no routine name"]);
     assert!(refused.err.contains("touch"), "{refused}");
     let at = whole.keys().next().unwrap();
     let shown = scene.run(&format!("ebs annotate {at:#x} t.data")).success();

@@ -1,10 +1,8 @@
 //! Source text, by the paths that debug info gives.
 
+use super::source_reader::{Candidate, SourceReader, Unread};
 use crate::arguments::{AnnotateArguments, PrefixMap};
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Bytes of a source file at most; generated ones have several million.
@@ -20,7 +18,10 @@ pub(super) struct SourceFiles {
     prefixes: Vec<PrefixMap>,
     files: HashMap<String, Option<Lines>>,
     left: u64,
+    reader: SourceReader,
     missing: BTreeSet<String>,
+    /// Files that are there, and not for whom they would be shown to.
+    withheld: BTreeSet<String>,
 }
 
 /// A text, and where its lines begin.
@@ -38,7 +39,9 @@ impl SourceFiles {
             prefixes: arguments.prefix_map.clone(),
             files: HashMap::new(),
             left: MOST_IN_ALL,
+            reader: SourceReader::of_process(|name| std::env::var(name).ok()),
             missing: BTreeSet::new(),
+            withheld: BTreeSet::new(),
         }
     }
 
@@ -46,65 +49,80 @@ impl SourceFiles {
     pub(super) fn line(&mut self, file: &str, line: u32) -> Option<String> {
         if !self.files.contains_key(file) {
             let lines = self.read(file);
-            if lines.is_none() {
-                self.missing.insert(file.to_owned());
+            match &lines {
+                Ok(_) => {}
+                Err(Unread::Missing) => _ = self.missing.insert(file.to_owned()),
+                Err(Unread::Withheld) => _ = self.withheld.insert(file.to_owned()),
             }
-            self.files.insert(file.to_owned(), lines);
+            self.files.insert(file.to_owned(), lines.ok());
         }
         self.files.get(file)?.as_ref()?.line(line)
     }
 
-    /// What there is to say of files that were not found.
-    pub(super) fn missing(&self) -> Option<String> {
-        let first = self.missing.first()?;
-        let more = match self.missing.len() - 1 {
-            0 => String::new(),
-            1 => " and one more file".to_owned(),
-            more => format!(" and {more} more files"),
-        };
-        Some(format!(
-            "no source text of {first}{more}; --source DIR or --prefix-map FROM=TO says where it is"
-        ))
+    /// What there is to say of files that were not found, or not opened.
+    pub(super) fn missing(&self) -> Vec<String> {
+        let missing = some(&self.missing).map(|files| {
+            format!(
+                "no source text of {files}; --source DIR or --prefix-map FROM=TO says where it is"
+            )
+        });
+        let withheld = some(&self.withheld).map(|files| match self.reader {
+            SourceReader::Root => format!(
+                "the source {files} is not for everybody to read, and programs name what they \
+                 like: --source DIR shows what is below DIR"
+            ),
+            SourceReader::For { user, .. } => {
+                format!("the source {files} may not be read by uid {user}, for whom root runs this")
+            }
+            SourceReader::Itself => format!("the source {files} may not be read by this user"),
+        });
+        missing.into_iter().chain(withheld).collect()
     }
 
-    fn read(&mut self, file: &str) -> Option<Lines> {
-        let text = self
-            .candidates(Path::new(file))
-            .iter()
-            .find_map(|path| read(path, MOST_BYTES.min(self.left)).ok())?;
-        self.left = self.left.saturating_sub(text.len() as u64);
-        Some(Lines::new(text))
+    fn read(&mut self, file: &str) -> Result<Lines, Unread> {
+        let mut why = Unread::Missing;
+        for candidate in self.candidates(Path::new(file)) {
+            match self.reader.read(&candidate, MOST_BYTES.min(self.left)) {
+                Ok(text) => {
+                    self.left = self.left.saturating_sub(text.len() as u64);
+                    return Ok(Lines::new(text));
+                }
+                Err(Unread::Withheld) => why = Unread::Withheld,
+                Err(Unread::Missing) => {}
+            }
+        }
+        Err(why)
     }
 
     /// Where a file may be, best first.
-    fn candidates(&self, file: &Path) -> Vec<PathBuf> {
+    fn candidates(&self, file: &Path) -> Vec<Candidate> {
+        let below = |directory: &Path, path| Candidate { below: Some(directory.to_owned()), path };
         let mapped = self.prefixes.iter().filter_map(|PrefixMap { from, to }| {
-            file.strip_prefix(from).ok().map(|rest| to.join(rest))
+            file.strip_prefix(from).ok().map(|rest| below(to, rest.to_owned()))
         });
-        let mut all: Vec<PathBuf> = mapped.collect();
+        let mut all: Vec<Candidate> = mapped.collect();
         let parts: Vec<_> =
             file.components().filter(|part| matches!(part, Component::Normal(_))).collect();
         if file.is_absolute() {
-            all.push(self.root.join(file.strip_prefix("/").unwrap_or(file)));
+            let path = self.root.join(file.strip_prefix("/").unwrap_or(file));
+            all.push(Candidate { below: None, path });
         }
         for directory in &self.below {
             let tails = (0..parts.len()).map(|from| parts[from..].iter().collect::<PathBuf>());
-            all.extend(tails.map(|tail| directory.join(tail)));
+            all.extend(tails.map(|tail| below(directory, tail)));
         }
         all
     }
 }
 
-/// A regular file of at most so many bytes; anything else is not waited for.
-fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    let metadata = File::metadata(&file)?;
-    if !metadata.is_file() || metadata.len() > most {
-        return Err(io::Error::other("no source file"));
-    }
-    let mut text = Vec::new();
-    file.take(most).read_to_end(&mut text)?;
-    Ok(text)
+/// The first of some files, and how many more.
+fn some(files: &BTreeSet<String>) -> Option<String> {
+    let first = files.first()?;
+    Some(match files.len() - 1 {
+        0 => first.clone(),
+        1 => format!("{first} and one more file"),
+        more => format!("{first} and {more} more files"),
+    })
 }
 
 impl Lines {
@@ -126,6 +144,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     fn files(root: &Path, below: Vec<PathBuf>, prefixes: Vec<PrefixMap>) -> SourceFiles {
         SourceFiles {
@@ -134,7 +153,9 @@ mod tests {
             prefixes,
             files: HashMap::new(),
             left: MOST_IN_ALL,
+            reader: SourceReader::of_process(|_| None),
             missing: BTreeSet::new(),
+            withheld: BTreeSet::new(),
         }
     }
 
@@ -186,7 +207,7 @@ mod tests {
                 assert_eq!(all.line(path.to_str().unwrap(), 1), None);
             }
         }
-        let said = all.missing().unwrap();
-        assert!(said.contains(" and 3 more files; --source"), "{said}");
+        let said = all.missing();
+        assert!(said.len() == 1 && said[0].contains(" and 3 more files; --source"), "{said:?}");
     }
 }
