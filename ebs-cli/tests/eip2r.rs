@@ -226,10 +226,18 @@ fn lines_and_inlined_callers_of_one_file() {
     assert_eq!(lines[1], lines[2]);
     assert!(lines[1].starts_with(&format!("{:016x} ", stretch.start)), "{listed}");
     assert!(lines[1].contains("lines_and_inlined_callers_of_one_file at "), "{listed}");
-    let json = scene.out(&["-l", "--json", "-e", program], &input);
-    assert_eq!(json.lines().count(), 2, "{json}");
+    // A line for each line, whatever it says.
+    let mixed = format!("{input}\nnothing\n");
+    let output = scene.run(&["-l", "--json", "-e", program], mixed.as_bytes());
+    let json = text(&output.stdout);
+    assert_eq!(json.lines().count(), mixed.lines().count(), "{json}");
+    let lines: Vec<serde_json::Value> =
+        json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["comment"], "# kept");
+    assert_eq!((&lines[3]["comment"], &lines[4]["bad"]), (&"".into(), &"nothing".into()), "{json}");
+    assert_eq!(output.status.code(), Some(1));
     assert!(
-        json.starts_with(&format!("{{\"address\":\"{:#x}\",\"frames\":[{{", stretch.start)),
+        json.contains(&format!("{{\"address\":\"{:#x}\",\"frames\":[{{", stretch.start)),
         "{json}"
     );
 }

@@ -2,6 +2,7 @@
 
 use crate::debuginfod;
 use anyhow::Context;
+use record::printable::push_printable;
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
@@ -45,7 +46,7 @@ impl FileSymbols {
     /// address.
     pub(super) fn push_routine(&self, out: &mut Vec<u8>, address: u64) -> u64 {
         let Some(routine) = self.symbols.find(address) else { return address };
-        out.extend_from_slice(routine.name.as_bytes());
+        push_printable(routine.name.as_bytes(), out);
         routine.start
     }
 

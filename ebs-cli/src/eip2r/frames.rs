@@ -11,12 +11,13 @@ use super::input::{Buffer, Input};
 use super::line::{Line, Lines};
 use super::line_source::LineSource;
 use super::output::Output;
-use super::shown_frames::{Style, push};
+use super::shown_frames::{Style, push, push_bad, push_comment};
+use crate::said::say;
 use anyhow::Context;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::ops::Range;
 use symbolizer::Depth;
 
@@ -27,9 +28,6 @@ const CHUNK: usize = 16 << 20;
 const AT_ONCE: usize = 1 << 16;
 /// Bytes of answers kept; then they begin anew.
 const MOST_KEPT: usize = 256 << 20;
-/// What stands in the output for a line without a number.
-const NO_NUMBER: &[u8] = b"- [no-number]\n";
-
 /// Answers by address.
 #[derive(Default)]
 struct Known {
@@ -100,14 +98,13 @@ impl Known {
     }
 
     /// Says on stderr which addresses got no name or line and why.
-    fn report(&self) -> io::Result<()> {
+    fn report(&self) {
         let counted: BTreeMap<&String, &u64> =
             self.reasons.iter().zip(&self.counts).filter(|(_, count)| **count > 0).collect();
         for (reason, count) in counted {
             let addresses = if *count == 1 { "address" } else { "addresses" };
-            writeln!(io::stderr(), "eip2r: {count} {addresses} {reason}")?;
+            say("eip2r", &format!("{count} {addresses} {reason}"));
         }
-        Ok(())
     }
 }
 
@@ -136,22 +133,17 @@ pub(super) fn print(
                 }
                 Line::Comment(line) => {
                     bad.good(1);
-                    if style == Style::Text {
-                        output.buffer.extend_from_slice(line);
-                        output.buffer.push(b'\n');
-                    }
+                    push_comment(&mut output.buffer, line, style);
                 }
                 Line::Bad(line) => {
                     bad.bad(line);
-                    if style == Style::Text {
-                        output.buffer.extend_from_slice(NO_NUMBER);
-                    }
+                    push_bad(&mut output.buffer, line, style);
                 }
             }
         }
         output.flush().context("cannot write the output")?;
     }
-    known.report()?;
+    known.report();
     Ok(bad)
 }
 

@@ -3,9 +3,10 @@
 use super::arguments::Arguments;
 use super::direct::Direct;
 use crate::debuginfod;
+use crate::said::say;
 use anyhow::{Context, bail};
+use record::printable::push_printable;
 use record::{CpuMode, Pid, Time};
-use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,7 +62,7 @@ impl Machine {
             .min()
             .zip(dense.iter().map(|range| range.end - 1).max());
         for note in symbolizer.notes() {
-            writeln!(io::stderr(), "eip2r: {note}")?;
+            say("eip2r", &note.to_string());
         }
         Ok(Machine { symbolizer, process, kernel, dense })
     }
@@ -84,10 +85,7 @@ impl Machine {
     pub(super) fn push_routine(&mut self, out: &mut Vec<u8>, number: u32) {
         if let Ok(symbols) = self.symbolizer.kernel_symbols() {
             let name = symbols.routine(number as usize).name;
-            match std::str::from_utf8(name) {
-                Ok(_) => out.extend_from_slice(name),
-                Err(_) => out.extend_from_slice(String::from_utf8_lossy(name).as_bytes()),
-            }
+            push_printable(name, out);
         }
     }
 

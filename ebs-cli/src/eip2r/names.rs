@@ -4,9 +4,10 @@ use super::arguments::Arguments;
 use super::direct::Direct;
 use super::file_symbols::FileSymbols;
 use super::machine::Machine;
+use crate::said::say;
+use record::printable::printable;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::ops::Range;
 use symbolizer::{ObjectId, Reason, Resolution};
 
@@ -143,7 +144,8 @@ impl Names {
             Resolution::Routine(routine) => {
                 let (start, offset) = (routine.start, Some(routine.offset));
                 let name = *self.known.entry((object, start)).or_insert_with(|| {
-                    self.names.push(Name { text: (&*routine.name).into(), start: Some(start) });
+                    let text = printable(&routine.name).into();
+                    self.names.push(Name { text, start: Some(start) });
                     next
                 });
                 if is_flat {
@@ -193,15 +195,14 @@ impl Names {
     }
 
     /// Says on stderr which addresses got no name and why.
-    pub(super) fn report(&self) -> io::Result<()> {
+    pub(super) fn report(&self) {
         let mut without: BTreeMap<String, u64> = BTreeMap::new();
         for (&name, count) in &self.without {
             *without.entry(self.reason_text(name)).or_default() += count;
         }
         for (reason, count) in &without {
             let addresses = if *count == 1 { "address" } else { "addresses" };
-            writeln!(io::stderr(), "eip2r: {count} {addresses} without a name: {reason}")?;
+            say("eip2r", &format!("{count} {addresses} without a name: {reason}"));
         }
-        Ok(())
     }
 }

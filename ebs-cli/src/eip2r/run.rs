@@ -7,11 +7,12 @@ use super::names::Names;
 use super::output::{Output, OutputError};
 use super::{frames, histogram, input, listing};
 use crate::causes;
+use crate::said::say;
 use anyhow::Context;
 use clap::Parser;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
@@ -42,8 +43,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         // The reader has seen enough.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Nowhere is left to say that stderr is closed.
-            let _ = writeln!(io::stderr(), "eip2r: {}", causes::told(&error));
+            say("eip2r", &causes::told(&error));
             match error.downcast_ref::<OutputError>() {
                 Some(OutputError::IsInput) => ExitCode::from(2),
                 _ => ExitCode::FAILURE,
@@ -75,18 +75,19 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             let mut output = open_output(arguments, &input)?;
             let bad = name(arguments, &input, &mut output, &mut names)?;
             output.flush().context("cannot write the output")?;
-            names.report()?;
+            names.report();
             bad
         }
     };
     let Some((number, text)) = bad.first else { return Ok(true) };
     let lines = if bad.bad == 1 { "line holds" } else { "lines hold" };
-    writeln!(
-        io::stderr(),
-        "eip2r: {} {lines} no hexadecimal number in column {} of {shown}; the first is line {number}: `{text}`",
-        bad.bad,
-        arguments.position,
-    )?;
+    say(
+        "eip2r",
+        &format!(
+            "{} {lines} no hexadecimal number in column {} of {shown}; the first is line {number}: `{text}`",
+            bad.bad, arguments.position,
+        ),
+    );
     Ok(false)
 }
 

@@ -1,9 +1,14 @@
 //! Frames as a user sees them.
 
 use super::output::push_address;
+use record::printable::push_printable;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::Write;
 use symbolizer::{Frame, Frames, Reason};
+
+/// What stands in the output for a line without a number.
+const NO_NUMBER: &[u8] = b"- [no-number]\n";
 
 /// How frames are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +34,42 @@ struct ShownFrame<'a> {
     line: Option<u32>,
     column: Option<u32>,
     inlined: bool,
+}
+
+/// A line of input that asks for nothing, or says nothing.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Other<'a> {
+    /// Blank, or starts with #.
+    Comment(Cow<'a, str>),
+    /// Holds no number where one should be.
+    Bad(Cow<'a, str>),
+}
+
+/// Appends a comment or a blank line as it came, so that there are as many
+/// lines of output as of input.
+pub(super) fn push_comment(out: &mut Vec<u8>, line: &[u8], style: Style) {
+    match style {
+        Style::Text => {
+            out.extend_from_slice(line);
+            out.push(b'\n');
+        }
+        Style::Json => push_other(out, &Other::Comment(String::from_utf8_lossy(line))),
+    }
+}
+
+/// Appends what stands for a line without a number.
+pub(super) fn push_bad(out: &mut Vec<u8>, line: &[u8], style: Style) {
+    match style {
+        Style::Text => out.extend_from_slice(NO_NUMBER),
+        Style::Json => push_other(out, &Other::Bad(String::from_utf8_lossy(line))),
+    }
+}
+
+fn push_other(out: &mut Vec<u8>, line: &Other<'_>) {
+    // As below.
+    let _ = serde_json::to_writer(&mut *out, line);
+    out.push(b'\n');
 }
 
 /// Appends the answer of one address.
@@ -59,13 +100,14 @@ fn push_text(out: &mut Vec<u8>, address: u64, found: Result<&Frames, &Reason>) {
 }
 
 fn push_frame(out: &mut Vec<u8>, frame: &Frame) {
-    out.extend_from_slice(frame.name.as_deref().unwrap_or("??").as_bytes());
+    push_printable(frame.name.as_deref().unwrap_or("??").as_bytes(), out);
     out.extend_from_slice(b" at ");
+    push_printable(frame.source.as_ref().map_or("??", |it| &it.file).as_bytes(), out);
     // A Vec takes everything.
     let _ = match &frame.source {
-        None => writeln!(out, "??:0"),
-        Some(source) if source.column == 0 => writeln!(out, "{}:{}", source.file, source.line),
-        Some(source) => writeln!(out, "{}:{}:{}", source.file, source.line, source.column),
+        None => writeln!(out, ":0"),
+        Some(source) if source.column == 0 => writeln!(out, ":{}", source.line),
+        Some(source) => writeln!(out, ":{}:{}", source.line, source.column),
     };
 }
 
