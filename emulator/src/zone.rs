@@ -244,7 +244,8 @@ impl Zone {
             let site = self.read(at, 40);
             let ip = u64::from_le_bytes(*site.first_chunk()?);
             let length = *site.get(23)?;
-            let next = ip + u64::from(length);
+            // The target could have written there.
+            let next = ip.wrapping_add(u64::from(length));
             return Some(Location { ip, next, held, phase: cold.phase.phase(), part: false });
         }
         let (ip, next) = stop::address(self.read(at, 16))?;

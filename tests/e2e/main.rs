@@ -28,6 +28,8 @@ mod convert;
 mod daemon;
 /// Debug files from servers.
 mod debuginfod;
+/// Programs that attack who emulates them.
+mod hostile;
 /// Samples counted, or picked, by a program in the kernel.
 mod in_kernel;
 /// The kernel's names in recordings.

@@ -41,6 +41,8 @@ pub enum Workload {
     Maker,
     /// Faults on addresses of the kernel's half.
     Vsyscall,
+    /// Writes into memory that is not its own.
+    Vandal,
 }
 
 impl Workload {
@@ -86,6 +88,7 @@ impl fmt::Display for Workload {
             Workload::Pry => "pry",
             Workload::Maker => "maker",
             Workload::Vsyscall => "vsyscall",
+            Workload::Vandal => "vandal",
         })
     }
 }

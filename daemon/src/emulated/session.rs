@@ -1,6 +1,7 @@
 //! A sampling job on the emulated PMU.
 
 mod ending;
+mod form;
 mod pass;
 
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ use crate::synthesize::{Synthesizer, kernel};
 use crate::sys::event::NATIVE_ORDER;
 use crate::sys::mapping::Mapping;
 use crate::{Fallback, PlannedEvent, Target};
+use form::Form;
 use record::Time;
 use record::stream::write;
 
@@ -43,6 +45,10 @@ pub struct Session {
     described: Described,
     outbox: Outbox,
     ledger: Ledger,
+    /// How records must look.
+    form: Form,
+    /// What was in the ring and is none of them: the target's doing.
+    foreign: u64,
     /// Samples accepted, towards the count.
     accepted: u64,
     started: Option<Instant>,
@@ -100,6 +106,8 @@ impl Session {
             .map(|_| SET_USER_ID.to_owned());
         let ledger = Ledger::of([plan.event.name.as_str()]);
         Ok(Session {
+            form: Form::new(&plan.event.attr, &plan.side),
+            foreign: 0,
             outbox: Outbox::new(ledger.by_event.len()),
             started: matches!(plan.target, Target::Process(_)).then(Instant::now),
             plan,

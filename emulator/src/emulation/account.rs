@@ -16,6 +16,9 @@ pub struct Account {
     /// Samples that were due and could not be written: the target ended, or
     /// was left, while the ring was full.
     pub lost: u64,
+    /// Records of names, mappings and tasks that could not be written: there was
+    /// no room for them, or the target kept the ring's lock.
+    pub side_lost: u64,
     /// Threads emulated.
     pub threads: u64,
     /// Processes emulated.

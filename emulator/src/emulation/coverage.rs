@@ -26,7 +26,7 @@ impl Coverage {
     /// All instructions that the target executed under the emulation.
     #[must_use]
     pub fn instructions(&self) -> u64 {
-        self.counted + self.warmed + self.bare
+        self.counted.saturating_add(self.warmed).saturating_add(self.bare)
     }
 
     /// How often the bursts' instructions go into all: what to multiply
@@ -56,12 +56,12 @@ impl Coverage {
 
 impl AddAssign for Coverage {
     fn add_assign(&mut self, more: Coverage) {
-        self.counted += more.counted;
-        self.warmed += more.warmed;
-        self.bare += more.bare;
-        self.bursts += more.bursts;
-        self.events += more.events;
-        self.squares += more.squares;
+        self.counted = self.counted.saturating_add(more.counted);
+        self.warmed = self.warmed.saturating_add(more.warmed);
+        self.bare = self.bare.saturating_add(more.bare);
+        self.bursts = self.bursts.saturating_add(more.bursts);
+        self.events = self.events.saturating_add(more.events);
+        self.squares = self.squares.saturating_add(more.squares);
     }
 }
 

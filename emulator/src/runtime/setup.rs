@@ -168,7 +168,7 @@ impl Setup {
         put(words, own + 8, id(thread.pid.0) | id(thread.tid.0) << 32);
         let entries = offset_of!(Header, threads);
         let number = u64::try_from(thread.index).unwrap_or(0);
-        let highest = get(space, offset_of!(Header, highest));
+        let highest = highest(space);
         let alone = (0..word(highest)).all(|at| get(space, entries + 8 * at) == 0);
         put(space, entries + 8 * thread.index, thread.block);
         put(space, offset_of!(Header, highest), highest.max(number + 1));
@@ -193,7 +193,7 @@ impl Setup {
         if let Some(lock) = space.get(offset_of!(Header, lock) / 8) {
             let _ = lock.compare_exchange(held, 0, Ordering::Release, Ordering::Relaxed);
         }
-        let highest = get(space, offset_of!(Header, highest));
+        let highest = highest(space);
         let mut left = (0..highest).filter(|&at| get(space, entries + 8 * word(at)) != 0);
         if let (Some(last), None) = (left.next(), left.next())
             && get(space, offset_of!(Header, several)) != 0
@@ -245,6 +245,13 @@ fn events(event: Event) -> Events {
         Event::BlockedForward => Events::BLOCKED,
         Event::HitModified => Events::HIT_MODIFIED,
     }
+}
+
+/// Behind the number of the last thread: what the target made of it may be
+/// anything.
+fn highest(space: &[AtomicU64]) -> u64 {
+    let most = u64::try_from(THREADS).unwrap_or(0);
+    get(space, offset_of!(Header, highest)).min(most)
 }
 
 fn word(at: u64) -> usize {

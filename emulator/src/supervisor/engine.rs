@@ -197,6 +197,7 @@ impl Engine {
             Err(text) => Err(Fault(self.give_up(text))),
         };
         self.side.close(&self.plan.ring, Duration::from_secs(1));
+        self.account.side_lost = self.side.lost();
         let standing = if self.progress.left() { Standing::Left } else { Standing::Gone };
         self.progress.stand(standing);
         result.map(|()| self.account)
@@ -406,8 +407,10 @@ impl Engine {
         let (id, slot) = (of.space, of.slot);
         if let (Some(space), Some(block), Some(slot)) = (self.spaces.get_mut(&id), block, slot) {
             let words = space.block_words(block);
-            self.account.records += space.get(block, RECORDS);
-            self.account.events += self.plan.setup.events(words);
+            // The target may have written anything there.
+            let account = &mut self.account;
+            account.records = account.records.saturating_add(space.get(block, RECORDS));
+            account.events = account.events.saturating_add(self.plan.setup.events(words));
             if let Some(coverage) = self.plan.setup.coverage(words) {
                 *self.account.bursts.get_or_insert_default() += coverage;
             }

@@ -3,6 +3,7 @@
 use super::engine::{Engine, Mode};
 use super::registers::restart_call;
 use super::trouble::Trouble;
+use crate::emulation::Ended;
 use crate::sys::ptrace::{self, Stop};
 
 /// Steps in which a signal that waits for nothing must have come.
@@ -182,8 +183,11 @@ impl Engine {
                     .not_followed
                     .push((record::Pid(pid), format!("killed, as it could not be left: {text}")));
             }
-            // Its end is reported, and not waited for.
-            let _ended = ptrace::wait_for(*tid);
+            if let Some(how) = end_of(*tid)
+                && *tid == self.first
+            {
+                self.progress.end(how);
+            }
             self.forget(*tid);
         }
     }
@@ -207,4 +211,16 @@ impl Engine {
         };
         format!("the emulated PMU broke off: {text}; {rest}")
     }
+}
+
+/// How a task ended that was killed; stops that were on the way come first.
+fn end_of(tid: i32) -> Option<Ended> {
+    for _ in 0..PATIENCE {
+        match ptrace::wait_for(tid).ok()?? {
+            Stop::Exited(status) => return Some(Ended::Exited(status)),
+            Stop::Killed(signal) => return Some(Ended::Killed(signal)),
+            _ => {}
+        }
+    }
+    None
 }

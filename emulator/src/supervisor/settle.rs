@@ -12,6 +12,8 @@ use crate::translate::{Location, Phase, Stop as CodeStop};
 
 /// Steps and stops before it is given up.
 const PATIENCE: usize = 20_000;
+/// And how long, when each of them takes its time.
+const LONGEST: Duration = Duration::from_secs(20);
 /// How long a thread waits for room in the ring when it is to be left.
 const ROOM: Duration = Duration::from_secs(1);
 
@@ -77,7 +79,13 @@ impl Engine {
 
     fn run_to_begin(&mut self, tid: i32) -> Result<(), Trouble> {
         let mut registers = ptrace::registers(tid)?;
+        let end = Instant::now() + LONGEST;
         for _ in 0..PATIENCE {
+            // What keeps it in the runtime may be the program's own doing, for
+            // good: a lock that nobody holds.
+            if Instant::now() > end {
+                break;
+            }
             let space = self.space_of(tid)?;
             let inside = space.in_runtime(registers.rip);
             match space.cache.locate(registers.rip) {

@@ -18,6 +18,9 @@ const USER: u16 = 2;
 /// MAP_SHARED and MAP_PRIVATE.
 const SHARED: u32 = 1;
 const PRIVATE: u32 = 2;
+/// Bytes that wait, at most: a reader that does not read, or a target that
+/// keeps the lock, makes no more of them.
+const MOST_BACKLOG: usize = 16 << 20;
 /// Tries to take the lock before a record is put off.
 const TRIES: usize = 2000;
 
@@ -32,6 +35,8 @@ pub(crate) struct Side {
     /// Whole records that found no room, or the lock taken.
     backlog: Vec<u8>,
     data_mappings: bool,
+    /// Records that were left out.
+    lost: u64,
 }
 
 fn task(pid: i32, tid: i32) -> Task {
@@ -46,7 +51,15 @@ impl Side {
         let fields = if all { attr.sample_type } else { SampleType::empty() };
         let owner = rustix::thread::gettid().as_raw_nonzero().get();
         let owner = u64::from(owner.cast_unsigned());
-        Ok(Side { layout: Some(layout), fields, id, owner, backlog: Vec::new(), data_mappings })
+        Ok(Side {
+            layout: Some(layout),
+            fields,
+            id,
+            owner,
+            backlog: Vec::new(),
+            data_mappings,
+            lost: 0,
+        })
     }
 
     /// A name that a task got; by exec when `exec`.
@@ -106,6 +119,10 @@ impl Side {
             cpu: self.fields.contains(SampleType::CPU).then_some(Cpu(0)),
             identifier: has(SampleType::IDENTIFIER, self.id),
         };
+        if self.backlog.len() > MOST_BACKLOG {
+            self.lost += 1;
+            return self.flush(ring);
+        }
         let mut trailer = Vec::new();
         if layout.encode_trailer(&id, &mut trailer).is_ok() {
             // Too long a path is the only way to fail: the kernel has the
@@ -157,6 +174,18 @@ impl Side {
             std::thread::sleep(Duration::from_millis(1));
             self.flush(ring);
         }
+    }
+
+    /// Records that were not written, and will not be.
+    pub(crate) fn lost(&self) -> u64 {
+        let mut rest = self.backlog.as_slice();
+        let mut waiting = 0;
+        while let Some([low, high]) = rest.get(6..8) {
+            let size = usize::from(u16::from_le_bytes([*low, *high])).max(8);
+            rest = rest.get(size..).unwrap_or_default();
+            waiting += 1;
+        }
+        self.lost + waiting
     }
 
     /// Frees the lock of a thread that is gone.

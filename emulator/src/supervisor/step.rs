@@ -1,5 +1,7 @@
 //! Single steps of threads, in translated code and outside of it.
 
+use std::time::{Duration, Instant};
+
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
 
 use super::engine::Engine;
@@ -10,6 +12,9 @@ use crate::block;
 use crate::sys::ptrace::{self, Registers, SI_KERNEL, Stop};
 use crate::sys::remote;
 
+/// How long a repeated instruction may take: the memory that it touches may
+/// have to be read from disks first.
+const LONGEST: Duration = Duration::from_secs(60);
 /// RFLAGS that `pushf` does not save: RF and VM.
 const NOT_PUSHED: u64 = 0x3_0000;
 
@@ -64,6 +69,26 @@ impl Engine {
             return Err(Trouble::Gone);
         }
         Ok(stop)
+    }
+
+    /// The same of one that should stop soon.
+    fn stop_within(&mut self, tid: i32, longest: Duration) -> Result<Stop, Trouble> {
+        const PAUSE: Duration = Duration::from_micros(50);
+        let end = Instant::now() + longest;
+        loop {
+            match ptrace::poll_for(tid)? {
+                Some(stop @ (Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. })) => {
+                    self.reports.push_back((tid, stop));
+                    return Err(Trouble::Gone);
+                }
+                Some(stop) => return Ok(stop),
+                None if Instant::now() > end => {
+                    let text = format!("thread {tid} does not come to the end of an instruction");
+                    return Err(Trouble::Broken(text));
+                }
+                None => std::thread::sleep(PAUSE),
+            }
+        }
     }
 
     /// One step outside of translated code: how it stopped, and its registers
@@ -133,7 +158,7 @@ impl Engine {
     fn run_to(&mut self, tid: i32, end: u64) -> Result<Registers, Trouble> {
         loop {
             ptrace::resume(tid, 0)?;
-            let stop = self.stop_of(tid)?;
+            let stop = self.stop_within(tid, LONGEST)?;
             let registers = ptrace::registers(tid)?;
             if let Stop::Signal(signal) = stop {
                 let info = ptrace::signal_info(tid)?;

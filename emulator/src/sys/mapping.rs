@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use memmap2::{MmapOptions, MmapRaw};
-use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, ftruncate, memfd_create};
+use rustix::fs::{
+    FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, ftruncate, memfd_create,
+};
 
 /// A memfd and the supervisor's mapping of the whole of it. Sparse: pages
 /// exist once written.
@@ -20,8 +22,11 @@ pub(crate) struct Memory {
 impl Memory {
     /// A new one of `bytes` bytes, zero.
     pub(crate) fn new(name: &str, bytes: usize) -> io::Result<Memory> {
-        let file = memfd_create(name, MemfdFlags::CLOEXEC)?;
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = memfd_create(name, flags)?;
         ftruncate(&file, bytes as u64)?;
+        // The target has it, too: cut short, our mapping would be SIGBUS.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let map = MmapOptions::new().len(bytes).map_raw(file.as_raw_fd())?;
         Ok(Memory { file, map })
     }
@@ -97,5 +102,23 @@ impl AsMut<[u8]> for Part {
         // SAFETY: within the mapping; exclusive on this side as parts do not
         // overlap, on the target's as it only executes them.
         unsafe { std::slice::from_raw_parts_mut(start, self.bytes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_the_file_cannot_cut_it() {
+        let memory = Memory::new("hardmeter test", 1 << 16).unwrap();
+        for bytes in [0, 4096, 1 << 20] {
+            assert!(ftruncate(memory.file(), bytes).is_err(), "{bytes}");
+        }
+        assert!(fcntl_add_seals(memory.file(), SealFlags::WRITE).is_err());
+        // What it may do is to write, also zeroes.
+        memory.word(8).store(7, std::sync::atomic::Ordering::Relaxed);
+        memory.clear(0, 4096).unwrap();
+        assert_eq!(memory.word(8).load(std::sync::atomic::Ordering::Relaxed), 0);
     }
 }

@@ -86,10 +86,10 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Stop> {
     Some(match *kind {
         DIRECT => Stop::Direct { target: ip },
         INDIRECT => Stop::Indirect,
-        SYSCALL => Stop::Syscall { ip, next: ip + u64::from(number) },
+        SYSCALL => Stop::Syscall { ip, next: ip.wrapping_add(u64::from(number)) },
         INSTRUCTION => Stop::Instruction { ip },
         CHANGED => Stop::Changed { ip },
-        BAD_ADDRESS => Stop::BadAddress { ip, next: ip + u64::from(number) },
+        BAD_ADDRESS => Stop::BadAddress { ip, next: ip.wrapping_add(u64::from(number)) },
         RUNTIME => Stop::Runtime,
         BOUNDARY => Stop::Boundary,
         _ => return None,

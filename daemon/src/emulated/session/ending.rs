@@ -47,6 +47,7 @@ impl Session {
             }
         }
         self.pass();
+        self.last_notes.extend(written_by_target(self.foreign));
         if let Some(command) = &mut self.command {
             command.untrace(self.ended);
         }
@@ -62,15 +63,26 @@ impl Session {
     fn settle(&mut self, account: &Account) {
         let said = EventAccount {
             events: account.events,
-            kernel: Some(account.records + account.lost),
+            kernel: Some(account.records.saturating_add(account.lost)),
             bursts: account.bursts,
             ..EventAccount::default()
         };
         self.ledger.settle(0, said, Some(account.lost));
+        self.ledger.side_lost += account.side_lost;
         self.ledger.tail_known = true;
         self.last_notes.extend(account.bursts.map(|ran| in_bursts(&ran, account.events)));
         self.last_notes.extend(not_followed(account));
     }
+}
+
+/// What to say of bytes in the ring that the emulation did not write.
+fn written_by_target(pieces: u64) -> Option<String> {
+    (pieces > 0).then(|| {
+        format!(
+            "the program has written into the emulator's memory: {pieces} pieces of the ring were no \
+             records of the emulation and were left out, and what was recorded may be untrue"
+        )
+    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]

@@ -4,7 +4,7 @@ use record::stream::{ModelClock, write};
 use record::{Misc, RecordType, Time};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::Session;
+use super::{EVENT, Session};
 use crate::ring::drain;
 use crate::session::Pass;
 use crate::sys::event::NATIVE_ORDER;
@@ -24,9 +24,22 @@ impl Session {
         let mut pass = Pass::default();
         let limit = self.settings.count.unwrap_or(u64::MAX);
         let (ledger, outbox, accepted) = (&mut self.ledger, &mut self.outbox, &mut self.accepted);
+        let (form, foreign) = (&self.form, &mut self.foreign);
         let drained = drain(&mut self.ring, |lent| {
+            // The target can write there at any time, also now: what is looked
+            // at is what goes into the stream.
+            let start = outbox.bytes.len();
+            outbox.bytes.extend_from_slice(lent.first);
+            outbox.bytes.extend_from_slice(lent.second);
+            let copy = outbox.bytes.get(start..).unwrap_or_default();
+            if !form.fits(lent.header, copy) {
+                outbox.bytes.truncate(start);
+                *foreign += 1;
+                return ledger.lose(0, 1, |lost| &mut lost.parse_error);
+            }
             if lent.header.kind == RecordType::SAMPLE {
                 if *accepted >= limit {
+                    outbox.bytes.truncate(start);
                     return ledger.lose(0, 1, |lost| &mut lost.beyond_count);
                 }
                 *accepted += 1;
@@ -39,10 +52,9 @@ impl Session {
                 pass.side += 1;
                 outbox.side += 1;
             }
-            outbox.bytes.extend_from_slice(lent.first);
-            outbox.bytes.extend_from_slice(lent.second);
         });
         if drained.damaged {
+            self.foreign += 1;
             ledger.lose(0, 1, |lost| &mut lost.parse_error);
         }
         if pass.samples + pass.side > 0 {

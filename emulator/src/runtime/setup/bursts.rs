@@ -73,7 +73,9 @@ impl Setup {
         let stretch = stretch(words);
         let warming = self.bursts.every != 0 && stretch.state == WARM;
         let left = if warming { stretch.countdown } else { get(words, block::COUNTDOWN) };
-        get(words, RECORDS) * self.interval + self.interval.saturating_sub(left)
+        // The target may have written anything there.
+        let whole = get(words, RECORDS).saturating_mul(self.interval);
+        whole.saturating_add(self.interval.saturating_sub(left))
     }
 
     /// What ran of a thread; None without bursts.

@@ -70,7 +70,7 @@ impl<'a> Ring<'a> {
         let (Some(head), Some(tail)) = (self.word(HEAD), self.word(TAIL)) else { return false };
         let used = head.load(Ordering::Relaxed).wrapping_sub(tail.load(Ordering::Acquire));
         let size = u64::try_from(self.data.len()).unwrap_or(0) * 8;
-        used + bytes <= size
+        used.saturating_add(bytes) <= size
     }
 
     /// Writes one word of a record that begins at the head, `offset` bytes

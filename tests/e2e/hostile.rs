@@ -1,0 +1,42 @@
+use hardmeter_tests::{Running, Scene, Workload};
+
+/// What the program does to the emulator's memory in it; see there.
+const WAYS: [&str; 12] = [
+    "random", "ones", "ring", "forged", "lock", "mem", "vm", "advise", "cut", "protect", "unmap",
+    "move",
+];
+
+/// A program finds the emulator's memory in itself and damages it, in each of
+/// these ways: it may come to harm, `ebs` may not, nor who reads what was
+/// recorded.
+#[test]
+fn a_program_that_damages_the_emulators_memory_harms_itself_alone() {
+    if !cfg!(target_arch = "x86_64") {
+        eprintln!("skipped: the emulated PMU runs x86-64 programs only");
+        return;
+    }
+    let scene = Scene::new();
+    let program = Workload::Vandal.build(&scene);
+    for way in WAYS {
+        let mut command = scene.command("ebs");
+        let line = "-u --source emulated -t memory_loads -i 10 -c all -o x.data --";
+        command.args(line.split(' ')).arg(&program).arg(way);
+        let outcome = Running::start(&mut command).finish().sane();
+        // Not a signal's: of a program that a signal ended it is 128 and more.
+        let _told = outcome.code();
+        assert!(outcome.out.starts_with("found 4"), "{way}: {outcome}");
+        assert!(!outcome.out.contains("cut\n"), "{way}: {outcome}");
+        assert!(!outcome.err.contains("internal error"), "{way}: {outcome}");
+        assert!(outcome.last_line().contains(" records, "), "{way}: {outcome}");
+        for read in ["ebs report x.data", "ebs script x.data"] {
+            // One that could not all be read is told with status 1.
+            let read = scene.run(read).sane();
+            assert!(read.code() <= 1, "{way}: {read}");
+        }
+        if way == "forged" {
+            let said = "the program has written into the emulator's memory";
+            assert!(outcome.err.contains(said), "{outcome}");
+            assert!(outcome.last_line().contains("lost (parse "), "{outcome}");
+        }
+    }
+}
