@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::PipeWriter;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use record::Pid;
 
-use super::engine::{Engine, Mode, Plan, Task};
+use super::engine::{Engine, Mode, Plan, Task, panicked};
 use super::features::features;
 use super::progress::Progress;
 use super::side::Side;
@@ -195,9 +196,13 @@ impl Engine {
                 break;
             }
         }
-        let taken = self.stop_natives(pid).and_then(|tasks| {
+        // The kernel kills what is traced when this thread ends.
+        let taken = catch_unwind(AssertUnwindSafe(|| {
+            let tasks = self.stop_natives(pid)?;
             self.take_over(pid, &tasks).map_err(|trouble| not_taken(pid, trouble))
-        });
+        }));
+        let taken = taken
+            .unwrap_or_else(|panic| Err(not_taken(pid, Trouble::Broken(panicked(panic.as_ref())))));
         if taken.is_err() {
             self.abandon();
         }
@@ -256,7 +261,9 @@ impl Engine {
             }
             _ => {}
         }
-        self.task(tid)?.guest = Some(ptrace::registers(tid)?);
+        let guest = ptrace::registers(tid)?;
+        let task = self.task(tid)?;
+        (task.guest, task.gs_base) = (Some(guest), guest.gs_base);
         Ok(())
     }
 
@@ -276,8 +283,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Nothing could be made: all run on as they were.
+    /// It could not be taken hold of: all run on as they were.
     fn abandon(&mut self) {
+        if !self.memories.is_empty() {
+            // Some may be in translated code already.
+            return self.leave_all();
+        }
         for (tid, task) in &self.tasks {
             if let Some(guest) = &task.guest {
                 // A task that is gone needs nothing.

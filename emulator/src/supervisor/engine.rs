@@ -1,6 +1,8 @@
 //! What the supervisor knows of the target, and its loop.
 
+use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -163,7 +165,14 @@ const ROOM: Duration = Duration::from_micros(300);
 impl Engine {
     /// Works until nothing of the target is left to supervise.
     pub(crate) fn run(mut self) -> Result<Account, Fault> {
-        let result = loop {
+        // The kernel kills what is traced when this thread ends.
+        let worked = catch_unwind(AssertUnwindSafe(|| self.work()));
+        let result = worked.unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
+        self.finish(result)
+    }
+
+    fn work(&mut self) -> Result<(), String> {
+        loop {
             self.side.flush(&self.plan.ring);
             self.wake_waiting();
             if self.tasks.is_empty() && self.early.is_empty() {
@@ -187,8 +196,7 @@ impl Engine {
                     break Err(text);
                 }
             }
-        };
-        self.finish(result)
+        }
     }
 
     fn finish(mut self, result: Result<(), String>) -> Result<Account, Fault> {
@@ -443,4 +451,11 @@ impl Engine {
         self.next_id += 1;
         self.next_id
     }
+}
+
+/// What a thread said that panicked.
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("an internal error: {}", text.unwrap_or("it says nothing"))
 }

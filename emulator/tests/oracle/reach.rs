@@ -1,10 +1,11 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use emulator::{Emulation, Event, Settings, Standing, Target};
-use record::Pid;
+use emulator::{Class, Classifier, Emulation, Event, Settings, Standing, Target};
+use record::{InstructionClass, Pid};
 
 use crate::run::Recording;
 use crate::sys::Ring;
@@ -67,6 +68,42 @@ fn attach(pid: i32) {
 fn kill(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// A fault of ours: the rule of a class, which is asked for while code is
+/// translated, panics.
+#[test]
+fn an_internal_error_lets_the_process_go() {
+    let program = Workload::shaped("spin.c", &["-static"]);
+    let child = Command::new(program.path()).spawn().unwrap();
+    let pid = running(&child, "program");
+    for after in [1, 2, 4] {
+        let left = AtomicU64::new(after);
+        let classifier = Classifier::new(move |_| {
+            assert!(left.fetch_sub(1, Ordering::Relaxed) > 1, "it is meant to");
+            true
+        });
+        let event = Event::Class(Class::Of(InstructionClass::ReadsMemory));
+        let recording = Recording { interval: 1000, ..Recording::every(event, GEOMETRY) };
+        let settings = Settings { classifier: Some(classifier), ..recording.settings() };
+        let told = match Emulation::start(Target::Process(Pid(pid)), settings) {
+            Err(error) => error.to_string(),
+            Ok(emulation) => {
+                let start = Instant::now();
+                while emulation.standing() == Standing::Emulated && start.elapsed() < LIMIT {
+                    let ring = Ring::map(emulation.ring());
+                    emulation.wait(Duration::from_millis(20));
+                    ring.drain(&mut Vec::new());
+                }
+                emulation.finish().unwrap_err().to_string()
+            }
+        };
+        assert!(told.contains("an internal error: it is meant to"), "after {after}: {told}");
+        let state = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        assert!(state.contains("TracerPid:\t0"), "after {after}: {state}");
+        assert!(state.contains("State:\tR"), "it runs on: {state}");
+    }
+    kill(child);
 }
 
 #[test]
