@@ -3,6 +3,7 @@
 //!
 //! [`Facts::read_for`] looks, [`plan()`] decides (pure), a session acts.
 
+pub mod apart;
 pub mod arguments;
 pub mod attach;
 mod broker;

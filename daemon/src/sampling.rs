@@ -1,6 +1,8 @@
 //! What a sampling job is to whoever drives it, whatever makes the samples.
 
 use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use crate::ledger::Ledger;
@@ -84,6 +86,16 @@ pub trait Sampling: fmt::Debug {
 
     /// The command, for its status.
     fn command(&mut self) -> Option<&mut Command>;
+
+    /// A pipe for handlers of signals: a byte written to it lets the target
+    /// run on by itself, whatever whoever drives this waits for. None: nothing
+    /// of the target waits for us.
+    ///
+    /// # Errors
+    /// No descriptor is left for a copy of it.
+    fn stopper(&self) -> io::Result<Option<OwnedFd>> {
+        Ok(None)
+    }
 }
 
 impl Sampling for Session {

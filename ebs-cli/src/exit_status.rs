@@ -2,7 +2,7 @@
 
 use crate::invocation::Misuse;
 use crate::script::FieldError;
-use analysis::{FilterError, KeyError, QueryError, SiteError};
+use analysis::{FilterError, KeyError, QueryError, SiteError, SortError};
 use daemon::Refusal;
 use daemon::event_spec::EventSpecError;
 use std::io::ErrorKind;
@@ -41,6 +41,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
         || error.is::<KeyError>()
         || error.is::<FilterError>()
         || error.is::<QueryError>()
+        || error.is::<SortError>()
         || error.is::<SiteError>()
         || error.downcast_ref::<Refusal>().is_some_and(Refusal::is_usage)
 }

@@ -17,6 +17,7 @@ pub mod convert;
 pub mod debuginfod;
 pub mod eip2r;
 pub mod exit_status;
+mod foreground;
 pub mod input;
 pub mod invocation;
 pub mod last_line;

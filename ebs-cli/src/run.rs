@@ -5,6 +5,7 @@ use crate::completions::completions;
 use crate::exit_status::{FAILURE, SUCCESS, USAGE, of_error};
 use crate::input::Input;
 use crate::invocation::{Invocation, Misuse};
+use crate::said::say;
 use crate::script::{Chains, Lines, PerfPrinter, Selection, Sifter, TextPrinter, script};
 use crate::{
     annotate, cache, causes, convert, eip2r, list, pages, plan, report, sample, sessions, types,
@@ -19,6 +20,9 @@ use symbolizer::Symbolizer;
 
 /// Runs `ebs`; gives the status to exit with.
 pub fn run(words: Vec<OsString>) -> u8 {
+    if let Some(played) = selftest::part(&words) {
+        return status_of(played);
+    }
     let invocation = match arguments::parse(words) {
         Ok(typed) => Invocation::new(typed),
         Err(error) => return clap_says(&error),
@@ -30,16 +34,18 @@ pub fn run(words: Vec<OsString>) -> u8 {
         }
         Err(misuse) => Err(misuse.into()),
     };
-    match result {
-        Ok(status) => status,
-        Err(error) => {
-            let (status, tell) = of_error(&error);
-            if tell {
-                let _ = writeln!(io::stderr(), "ebs: {}", causes::told(&error));
-            }
-            status
+    status_of(result)
+}
+
+/// The status of what was done; an error is told first.
+pub(crate) fn status_of(result: Result<u8>) -> u8 {
+    result.unwrap_or_else(|error| {
+        let (status, tell) = of_error(&error);
+        if tell {
+            say("ebs", &causes::told(&error));
         }
-    }
+        status
+    })
 }
 
 /// Help and version go to stdout, misuse to stderr, each as clap renders it.
@@ -68,6 +74,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Convert(arguments) => convert::run(&arguments)?,
         Invocation::Plan(job) => status = plan::run(&job, &mut out)?,
         Invocation::List(arguments) => list::run(&arguments, &mut out)?,
+        Invocation::Selftest(job) => status = selftest::run(&job, &mut out)?,
         Invocation::Sessions(arguments) => sessions::run(&arguments, &mut out)?,
         Invocation::Watch(arguments) => watch::run(&arguments, &mut out)?,
         Invocation::Cache(arguments) => cache::run(&arguments, &mut out)?,

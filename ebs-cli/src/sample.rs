@@ -1,16 +1,19 @@
 //! Sampling: a session from its plan to its last line.
 
 use crate::exit_status::{self, FAILURE, SUCCESS};
-use crate::invocation::Job;
+use crate::foreground;
+use crate::invocation::{Job, Serving};
 use crate::last_line::{Sampled, last_line};
 use crate::output::Output;
 use crate::serving;
-use crate::signals::{Asked, Catcher};
-use anyhow::{Context, Result};
+use crate::signals::{self, Asked, Catcher};
+use anyhow::{Context, Result, bail};
+use daemon::apart::{FrontProcess, Spared};
 use daemon::command::Command;
 use daemon::session::{Session, SessionError, Settings, TargetState};
 use daemon::{Cgroup, Chosen, Facts, Modes, Sampling, Target, emulated, source};
 use emulator::{Class, Classifier, Event};
+use record::Pid;
 use rustix::process::{Signal, kill_process};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -23,15 +26,25 @@ const INTERRUPTED: u8 = 130;
 
 /// Why sampling ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    /// The count was reached, or the target has ended.
-    Done,
+pub(crate) enum Ending {
+    /// The session has ended: the count was reached, or who samples for us
+    /// says so.
+    Session(TargetState),
+    /// The target has ended.
+    Target,
     /// SIGINT.
     Interrupted,
-    /// SIGTERM.
-    Terminated,
+    /// Another signal that ends a process.
+    Signalled(i32),
     /// The output takes no more.
     OutputFailed,
+}
+
+impl Ending {
+    /// Whether somebody asked for it.
+    pub(crate) fn is_by_signal(self) -> bool {
+        matches!(self, Ending::Interrupted | Ending::Signalled(_))
+    }
 }
 
 /// Does the job; gives the status to exit with.
@@ -42,27 +55,83 @@ enum Ending {
 pub fn sample(job: &Job) -> Result<u8> {
     let job = &with_group(job.clone())?;
     let facts = Facts::read_for(Path::new("/"), &job.request)?;
-    let mut session = open(job, &facts)?;
+    match job.request.target {
+        Target::Process(pid) if emulates(job, &facts)? => {
+            foreground::refuse_own_terminal(&job.output)?;
+            foreground::stay(pid, |front| sample_here(job, &facts, Some(front)))
+        }
+        _ => sample_here(job, &facts, None),
+    }
+}
+
+/// Whether it is the emulated PMU that is to count: in this process.
+fn emulates(job: &Job, facts: &Facts) -> Result<bool> {
+    if let Serving::Daemon(_) = job.serving {
+        return Ok(false);
+    }
+    let choice = (job.emulation.source, job.emulation.model(Path::new("/"))?);
+    // What is refused will be again, and said then.
+    Ok(matches!(source::plan(&job.request, choice, facts), Ok(Chosen::Emulated(_))))
+}
+
+/// `front`: the process that the user sees, if that is another one.
+fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<u8> {
+    let catch = || {
+        Catcher::new()
+            .context("signals cannot be caught; with too many open files raise `ulimit -n`")
+    };
+    // Nothing may end us while a process is taken hold of; but a command
+    // keeps the signals as we got them: after its fork.
+    let early = match job.request.target {
+        Target::Command => None,
+        _ => Some(catch()?),
+    };
+    if front.is_some_and(|front| !front.is_there()) {
+        bail!("the ebs that the user sees has ended before sampling began");
+    }
+    let mut session = open(job, facts)?;
     let session = session.as_mut();
+    let mut catcher = early.map_or_else(catch, Ok)?;
+    let stopper = session.stopper().context("copying a pipe")?;
+    if let Some(stopper) = &stopper {
+        catcher.tell(stopper).context("copying a pipe; raise `ulimit -n`")?;
+        if let Target::Process(pid) = job.request.target {
+            say("ebs", &emulating(pid));
+        }
+    }
+    // Who emulates a process takes it along.
+    let spared = stopper.map(|_| Spared::begin());
     // What cannot be sampled costs no earlier recording of that name.
-    let mut output = Output::open(&job.output)?;
-    // After the fork: the command keeps the signals as we got them.
-    let mut catcher = Catcher::new()
-        .context("signals cannot be caught; with too many open files raise `ulimit -n`")?;
-    for note in session.notes() {
-        say(&format!("ebs: {note}"));
+    let mut output = Output::open(&job.output, facts)?;
+    let file = session.command().and_then(|command| command.file().map(Path::to_owned));
+    let misplaced = daemon::misplaced(&job.request, file.as_deref(), Path::new("/"));
+    for note in session.notes().into_iter().chain(misplaced) {
+        say("ebs", &note);
     }
     let ending = match begin(session, &facts, &mut output)? {
         Begun::Sampling => follow(session, &mut output, &mut catcher)?,
         Begun::OutputFailed => Ending::OutputFailed,
     };
     let mut ledger = session.finish(&mut output)?;
+    drop(spared);
+    let reached = job.count.filter(|count| {
+        matches!(ending, Ending::Session(_)) && ledger.delivered + ledger.lost.sink >= *count
+    });
     output.close(&mut ledger);
-    if ending == Ending::Terminated {
-        end_command(session.command());
+    if let Ending::Signalled(signal) = ending {
+        end_command(session.command(), signal);
     }
-    let mut status = SUCCESS;
+    let mut status = status_of(ending);
+    let signalled = status != SUCCESS;
+    if session.command().is_none() {
+        // The target runs on by itself: who has no time may end the rest.
+        signals::end_the_program(true);
+    }
     let mut shown = Ok(());
+    let mut afterwards = match ending {
+        Ending::Session(TargetState::Running | TargetState::Left) => Afterwards::RunsOn,
+        _ => Afterwards::Ended,
+    };
     if let Some(command) = session.command() {
         // A command's own output must not be cut in two by the table, so
         // that waits for the command; who interrupts wants it now.
@@ -70,13 +139,20 @@ pub fn sample(job: &Job) -> Result<u8> {
             shown = output.show();
         }
         let interrupts = u32::from(ending == Ending::Interrupted);
-        status = outlive(command, &mut catcher, interrupts, &mut || {
+        let outlived = outlive(command, &mut catcher, interrupts, &mut || {
             shown = output.show();
         })?;
+        let more = ended_at.elapsed();
+        afterwards = match outlived {
+            _ if !ran_on => Afterwards::Ended,
+            Some(_) => Afterwards::Ran(more),
+            None => Afterwards::StillRan(more),
+        };
+        status = outlived.unwrap_or(INTERRUPTED);
     }
     let shown = shown.and_then(|()| output.show());
     for note in output.notes().iter().chain(session.last_notes()) {
-        say(&format!("ebs: {note}"));
+        say("ebs", note);
     }
     let event = format!("{}:{}", session.name(), modes(job.request.modes));
     let model = session.model();
@@ -89,12 +165,35 @@ pub fn sample(job: &Job) -> Result<u8> {
         served: session.served(),
         in_kernel: session.in_kernel(),
     };
-    say(&last_line(&ledger, &sampled));
+    say("ebs", &last_line(&ledger, &sampled));
     match shown {
-        Err(error) if !exit_status::is_closed_pipe(&error) => return Err(error),
-        Err(_) | Ok(()) => {}
+        Err(error) if exit_status::is_closed_pipe(&error) => {}
+        // With the terminal its output is gone, too.
+        Err(error) if signalled => say("ebs", &causes::told(&error)),
+        Err(error) => return Err(error),
+        Ok(()) => {}
     }
-    Ok(if ledger.sink_error.is_some() { FAILURE } else { status })
+    Ok(if ledger.sink_error.is_some() && !signalled { FAILURE } else { status })
+}
+
+/// Who reads it knows which of the two processes must not be killed.
+fn emulating(target: Pid) -> String {
+    format!(
+        "process {target} goes on natively whatever ends ebs, even kill -9; but kill -9 of \
+         process {}, which emulates it, would end both",
+        std::process::id(),
+    )
+}
+
+/// What a shell says of a program that the signal ended. SIGINT and SIGTERM
+/// are how an end of sampling is asked for.
+fn status_of(ending: Ending) -> u8 {
+    match ending {
+        Ending::Signalled(signal) if signal != libc::SIGTERM => {
+            u8::try_from(128 + signal).unwrap_or(FAILURE)
+        }
+        _ => SUCCESS,
+    }
 }
 
 /// Opens the session of whoever is to count.
@@ -147,7 +246,8 @@ fn classifier(counts: Event) -> Option<Classifier> {
 
 /// How sampling began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Begun {
+pub(crate) enum Begun {
+    /// The target runs, and is sampled.
     Sampling,
     /// The target runs, but the output took no more already then.
     OutputFailed,
@@ -156,7 +256,15 @@ enum Begun {
 /// Says what comes, and lets the target go. An output that is full before
 /// the first record keeps a command from running at all; one whose reader
 /// has left already does not, as it would not a moment later.
-fn begin(session: &mut dyn Sampling, facts: &Facts, output: &mut Output) -> Result<Begun> {
+///
+/// # Errors
+///
+/// A command that cannot be started.
+pub(crate) fn begin(
+    session: &mut dyn Sampling,
+    facts: &Facts,
+    output: &mut dyn Sink,
+) -> Result<Begun> {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut begun = Begun::Sampling;
@@ -183,39 +291,46 @@ fn follow(
     loop {
         let state = session.wait(LOOK)?;
         match session.drain(output) {
-            Ok(pass) if pass.limit_reached => return Ok(Ending::Done),
+            Ok(pass) if pass.limit_reached => return Ok(Ending::Session(state)),
             Ok(_) => {}
-            Err(SessionError::Sink(_)) => return Ok(Ending::OutputFailed),
+            // Who hangs up takes the output along: it is the signal that counts.
+            Err(SessionError::Sink(_)) => {
+                let signal = catcher.asked().end;
+                return Ok(signal.map_or(Ending::OutputFailed, Ending::Signalled));
+            }
             Err(error) => return Err(error.into()),
         }
         match catcher.asked() {
-            Asked { terminate: true, .. } => return Ok(Ending::Terminated),
+            Asked { end: Some(signal), .. } => return Ok(Ending::Signalled(signal)),
             Asked { interrupt: true, .. } => return Ok(Ending::Interrupted),
             Asked { .. } => {}
         }
         match state {
-            TargetState::Gone => return Ok(Ending::Done),
+            TargetState::Gone => return Ok(Ending::Target),
             // What a command leaves behind in the background is not waited
             // for: the caller waits for the command.
-            TargetState::Left if is_command => return Ok(Ending::Done),
+            TargetState::Left if is_command => return Ok(Ending::Target),
             TargetState::Left | TargetState::Running => {}
         }
     }
 }
 
-/// SIGTERM is passed on to a command that still runs.
-fn end_command(command: Option<&mut Command>) {
+/// A signal is passed on to a command that still runs.
+fn end_command(command: Option<&mut Command>, signal: i32) {
     let Some(command) = command else { return };
-    if let (Ok(None), Some(pid)) =
-        (command.try_wait(), rustix::process::Pid::from_raw(command.pid().0))
-    {
+    if let (Ok(None), Some(pid), Some(signal)) = (
+        command.try_wait(),
+        rustix::process::Pid::from_raw(command.pid().0),
+        Signal::from_named_raw(signal),
+    ) {
         // It may have ended since; there is nothing to do then.
-        let _gone = kill_process(pid, Signal::TERM);
+        let _gone = kill_process(pid, signal);
     }
 }
 
 /// Waits for the command. The first SIGINT of all shows what there is, the
-/// next one gives up the wait; SIGTERM ends the command.
+/// next one gives up the wait; other signals are passed on. The command's
+/// status, or None when the wait was given up.
 fn outlive(
     command: &mut Command,
     catcher: &mut Catcher,
@@ -224,16 +339,16 @@ fn outlive(
 ) -> Result<u8> {
     loop {
         if let Some(status) = command.try_wait().context("waiting for the command")? {
-            return Ok(u8::try_from(status.code()).unwrap_or(FAILURE));
+            return Ok(Some(u8::try_from(status.code()).unwrap_or(FAILURE)));
         }
         let asked = catcher.asked();
-        if asked.terminate {
-            end_command(Some(command));
+        if let Some(signal) = asked.end {
+            end_command(Some(command), signal);
         } else if asked.interrupt {
             interrupts += 1;
             match interrupts {
                 1 => show(),
-                _ => return Ok(INTERRUPTED),
+                _ => return Ok(None),
             }
         }
         pause(command)?;
@@ -258,9 +373,4 @@ fn modes(modes: Modes) -> &'static str {
         (false, true) => "k",
         _ => "uk",
     }
-}
-
-/// A line for the user; a closed stderr is no reason to stop.
-fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
 }

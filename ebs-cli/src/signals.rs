@@ -1,19 +1,64 @@
-//! SIGINT and SIGTERM: they end sampling, not the program.
+//! Signals that end a process: here they end the sampling, not the target.
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag::register_conditional_default;
+use signal_hook::consts::{
+    SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+    SIGVTALRM, SIGXCPU, SIGXFSZ,
+};
+use signal_hook::flag::{register, register_conditional_default};
 use signal_hook::iterator::Signals;
+use signal_hook::low_level::pipe;
+use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 /// Whether signals end the program after all.
 static END: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// From now on both signals end the program, or do not, if they are caught:
-/// who waits for a server after sampling wants an end to that.
+/// From now on the signals that people send end the program, or do not, if
+/// they are caught: who waits for a server after sampling wants an end to that.
 pub fn end_the_program(end: bool) {
     END.store(end, Ordering::Relaxed);
+}
+
+/// Signals that people send. Others may come twice: a terminal that is lost
+/// tells all of it, and so does the shell.
+pub(crate) const BY_HAND: [i32; 3] = [SIGINT, SIGTERM, SIGQUIT];
+/// Heard whatever their disposition was at the start: a shell starts what
+/// runs in the background with SIGINT ignored.
+const ALWAYS: [i32; 2] = [SIGINT, SIGTERM];
+/// Heard unless they were ignored at the start, as nohup(1) has it. SIGPIPE is
+/// not among them: the output says itself when its reader is gone. Nor are
+/// those of faults, after which nothing can go on.
+const UNLESS_IGNORED: [i32; 12] = [
+    SIGHUP,
+    SIGQUIT,
+    SIGABRT,
+    SIGUSR1,
+    SIGUSR2,
+    SIGALRM,
+    SIGVTALRM,
+    SIGPROF,
+    SIGXCPU,
+    SIGIO,
+    libc::SIGSTKFLT,
+    libc::SIGPWR,
+];
+
+/// All that end a process, and are heard here.
+pub(crate) fn ending() -> Vec<i32> {
+    let ignored = ignored();
+    let heard = UNLESS_IGNORED.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    ALWAYS.into_iter().chain(heard).collect()
+}
+
+/// Signals that this process ignores, a bit for each: that of signal 1 is the
+/// lowest (SigIgn in proc_pid_status(5)). None where there is no /proc.
+fn ignored() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// What was asked for by signals since the last look.
@@ -22,15 +67,17 @@ pub struct Asked {
     /// SIGINT: end sampling and print. The command, in the same process
     /// group, got its own from the terminal.
     pub interrupt: bool,
-    /// SIGTERM: end sampling, end the command, print.
-    pub terminate: bool,
+    /// Another signal that ends a process: end sampling, pass it on to the
+    /// command, print.
+    pub end: Option<i32>,
 }
 
-/// Catches both signals from now on. Made after the command is forked, so
+/// Catches them from now on. For a command it is made after that is forked, so
 /// that the command's own dispositions stay as they were given to us.
 #[derive(Debug)]
 pub struct Catcher {
     signals: Signals,
+    caught: Vec<i32>,
 }
 
 impl Catcher {
@@ -40,18 +87,36 @@ impl Catcher {
     ///
     /// When no pipe can be made.
     pub fn new() -> io::Result<Catcher> {
-        for signal in [SIGINT, SIGTERM] {
+        let caught = ending();
+        for &signal in caught.iter().filter(|signal| BY_HAND.contains(signal)) {
             register_conditional_default(signal, Arc::clone(&END))?;
         }
-        Ok(Catcher { signals: Signals::new([SIGINT, SIGTERM])? })
+        // A write beyond `ulimit -f` fails then, as on a full disk.
+        register(SIGXFSZ, Arc::default())?;
+        Ok(Catcher { signals: Signals::new(&caught)?, caught })
+    }
+
+    /// From now on each of them writes a byte to a pipe, too, whatever this
+    /// program waits for at that time.
+    ///
+    /// # Errors
+    ///
+    /// No descriptor is left for a copy of the pipe.
+    pub fn tell(&self, pipe: &OwnedFd) -> io::Result<()> {
+        for &signal in &self.caught {
+            pipe::register(signal, pipe.try_clone()?)?;
+        }
+        Ok(())
     }
 
     /// Signals that came since the last call; never blocks.
     pub fn asked(&mut self) -> Asked {
         let mut asked = Asked::default();
         for signal in self.signals.pending() {
-            asked.interrupt |= signal == SIGINT;
-            asked.terminate |= signal == SIGTERM;
+            match signal {
+                SIGINT => asked.interrupt = true,
+                other => asked.end = asked.end.or(Some(other)),
+            }
         }
         asked
     }
@@ -61,15 +126,23 @@ impl Catcher {
 mod tests {
     use super::*;
     use signal_hook::low_level::raise;
+    use std::io::Read;
 
     #[test]
-    fn signals_are_seen_once() {
+    fn signals_are_seen_once_and_told_at_once() {
         let mut catcher = Catcher::new().expect("a pipe can be made");
         assert_eq!(catcher.asked(), Asked::default());
-        raise(SIGINT).expect("we exist");
-        assert_eq!(catcher.asked(), Asked { interrupt: true, terminate: false });
-        assert_eq!(catcher.asked(), Asked::default());
-        raise(SIGTERM).expect("we exist");
-        assert_eq!(catcher.asked(), Asked { interrupt: false, terminate: true });
+        let (mut told, pipe) = std::io::pipe().expect("a pipe can be made");
+        catcher.tell(&pipe.into()).expect("there are descriptors");
+        for signal in ending() {
+            raise(signal).expect("we exist");
+            assert_eq!(told.read(&mut [0; 8]).expect("it is open"), 1, "{signal}");
+            let asked = match signal {
+                SIGINT => Asked { interrupt: true, end: None },
+                other => Asked { interrupt: false, end: Some(other) },
+            };
+            assert_eq!(catcher.asked(), asked, "{signal}");
+            assert_eq!(catcher.asked(), Asked::default(), "{signal}");
+        }
     }
 }

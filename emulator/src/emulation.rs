@@ -13,7 +13,8 @@ pub use coverage::Coverage;
 pub use error::{Fault, StartError};
 pub use settings::{Ended, Settings, Standing, Target};
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// A target that runs under the emulated PMU. Dropping it stops it.
@@ -67,6 +68,15 @@ impl Emulation {
     /// [`Standing::Left`] says when it is done.
     pub fn stop(&self) {
         self.inner.stop();
+    }
+
+    /// A pipe to which a byte is written to the same end, from a signal's
+    /// handler say; None: it was stopped already.
+    ///
+    /// # Errors
+    /// No descriptor is left for a copy of it.
+    pub fn stopper(&self) -> io::Result<Option<OwnedFd>> {
+        self.inner.stopper()
     }
 
     /// How the target's own process ended, once it has while it was traced.

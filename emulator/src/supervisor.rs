@@ -32,8 +32,8 @@ mod tracing;
 mod trap;
 mod trouble;
 
-use std::io::PipeWriter;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{PipeWriter, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -148,7 +148,18 @@ impl Handle {
     }
 
     pub(crate) fn stop(&self) {
-        drop(self.alarm.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let writer = self.alarm.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut writer) = writer {
+            // Others may hold copies of it, so that to close it says nothing.
+            // Who does not read it has heard one already.
+            let _heard = writer.write(b"!");
+        }
+    }
+
+    pub(crate) fn stopper(&self) -> std::io::Result<Option<OwnedFd>> {
+        let writer = self.alarm.lock().unwrap_or_else(PoisonError::into_inner);
+        let copy = writer.as_ref().map(PipeWriter::try_clone).transpose()?;
+        Ok(copy.map(OwnedFd::from))
     }
 
     pub(crate) fn ended(&self) -> Option<Ended> {

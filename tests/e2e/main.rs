@@ -34,6 +34,8 @@ mod hostile;
 mod in_kernel;
 /// The kernel's names in recordings.
 mod kernel_symbols;
+/// What ends `ebs`, and not its target.
+mod let_go;
 /// Delivered and lost together are what the kernel counted.
 mod loss;
 /// Types of a CPU's PMU, where there is one and where not.

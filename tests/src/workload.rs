@@ -43,6 +43,8 @@ pub enum Workload {
     Vsyscall,
     /// Writes into memory that is not its own.
     Vandal,
+    /// Threads that check their own results, for as long as they are let.
+    Server,
 }
 
 impl Workload {
@@ -89,6 +91,7 @@ impl fmt::Display for Workload {
             Workload::Maker => "maker",
             Workload::Vsyscall => "vsyscall",
             Workload::Vandal => "vandal",
+            Workload::Server => "server",
         })
     }
 }

@@ -4,6 +4,8 @@ mod ending;
 mod form;
 mod pass;
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use emulator::{Classifier, Emulation, Ended, Standing};
@@ -294,5 +296,9 @@ impl Sampling for Session {
 
     fn command(&mut self) -> Option<&mut Command> {
         self.command.as_mut()
+    }
+
+    fn stopper(&self) -> io::Result<Option<OwnedFd>> {
+        self.emulation.as_ref().map_or(Ok(None), Emulation::stopper)
     }
 }

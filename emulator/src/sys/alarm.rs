@@ -3,9 +3,9 @@
 use std::io::{self, PipeWriter};
 use std::os::fd::AsRawFd;
 
-/// Starts a child of the calling thread that ends when the writer is
-/// dropped, by whoever holds it. Gives its process id; waitpid(2) of the
-/// calling thread reports its end.
+/// Starts a child of the calling thread that ends when a byte is written to
+/// the writer, or all copies of it are gone. Gives its process id; waitpid(2)
+/// of the calling thread reports its end.
 pub(crate) fn arm() -> io::Result<(i32, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     let fd = reader.as_raw_fd();
@@ -22,7 +22,7 @@ pub(crate) fn arm() -> io::Result<(i32, PipeWriter)> {
 }
 
 /// The child: keeps no file of ours open but its pipe, hears no signal that
-/// is meant for the terminal's group, waits for the end of the pipe.
+/// is meant for the terminal's group, waits for a byte or the pipe's end.
 fn sleep(fd: i32) -> ! {
     let kept = fd.cast_unsigned();
     if kept > 0 {
