@@ -8,7 +8,7 @@ use record::{Arch, Attr, AttrFlags, EventType, SampleFilter, SampleType};
 use super::kind::{self, NotEmulated, kind};
 use crate::catalogue::{Equivalence, EventType as Type};
 use crate::event_spec;
-use crate::facts::Facts;
+use crate::facts::{Facts, Pmu};
 use crate::plan::{Outline, OutlinedEvent, attrs, check_form, rights, with_modifiers};
 use crate::promises::{
     AddressPromise, IpPromise, Promises, RegistersPromise, Source, WeightPromise,
@@ -18,14 +18,21 @@ use crate::{Modes, PlannedEvent, Refusal, Request, Target};
 /// The PMU's name in streams: no directory under
 /// /sys/bus/event_source/devices.
 pub(crate) const PMU: &str = "emulated";
-/// High half of the config of its events, which are of PERF_TYPE_SOFTWARE:
-/// the letters EMUL. No kernel has a software event of such a number, and
-/// perf prints events of that type alone as it should, before it has seen
-/// all of a stream (process_attr(), tools/perf/builtin-script.c).
-const EMUL: u64 = 0x4c55_4d45 << 32;
+/// The number of its type: the letters EMUL with the highest bit set. The
+/// kernel numbers its PMUs with an int from 6 on (perf_pmu_register(),
+/// kernel/events/core.c), so none of any machine, now or later, has this
+/// one, and streams need not be compared with the machine they come from.
+/// perf takes 1 << 31 itself for events that it makes of traces
+/// (PERF_TYPE_SYNTH, tools/perf/util/event.h).
+const PMU_TYPE: EventType = EventType(1 << 31 | 0x4c55_4d45);
 /// Data pages of the ring unless asked otherwise: the target waits when it
 /// is full, so that more would only cost memory.
 const RING_PAGES: u32 = 2048;
+
+/// The PMU as streams list it among the machine's.
+pub(super) fn pmu() -> Pmu {
+    Pmu { name: PMU.to_owned(), kind: Some(PMU_TYPE), ..Pmu::default() }
+}
 
 /// The machine that is modelled, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,8 +199,8 @@ fn outline_with_event(request: &Request, facts: &Facts) -> Result<(Outline, Even
 
 fn attr(request: &Request, entry: &Type, counts: Event) -> Attr {
     let mut attr = attrs::common(request.target);
-    attr.kind = EventType::SOFTWARE;
-    attr.config = EMUL | kind::number(counts);
+    attr.kind = PMU_TYPE;
+    attr.config = kind::number(counts);
     attr.sample_period = request.interval.unwrap_or(entry.default_interval);
     attr.sample_type |= SampleType::PERIOD | SampleType::REGS_INTR;
     attr.sample_regs_intr = record::registers::general(Arch::X86_64);

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use emulator::{Classifier, Emulation, Ended, Standing};
 
+use super::plan::pmu;
 use super::{Plan, program};
 use crate::command::{Command, CommandStatus};
 use crate::facts::Facts;
@@ -255,7 +256,10 @@ impl Sampling for Session {
             note: Some(promises),
         };
         let side = Announced { attr: &self.plan.side, ids: &[SIDE], name: SIDE_NAME, note: None };
-        announce(&[event, side], facts, command_line, &mut self.outbox.bytes)?;
+        let mut facts = facts.clone();
+        facts.pmus.get_or_insert_default().insert(0, pmu());
+        announce(&[event, side], &facts, command_line, &mut self.outbox.bytes)?;
+        self.tell_clock();
         let proc = self.settings.root.join("proc");
         let mut synthesizer = Synthesizer::new(&proc, &self.plan.side);
         kernel(&mut synthesizer, &mut self.outbox.bytes);
