@@ -17,6 +17,8 @@ const DEEPEST: usize = 32;
 #[derive(Debug)]
 pub struct Cgroup {
     directory: OwnedFd,
+    /// Below the hierarchy's root.
+    path: PathBuf,
 }
 
 impl Cgroup {
@@ -26,12 +28,11 @@ impl Cgroup {
     /// # Errors
     /// There is no such group, or no hierarchy of version 2.
     pub fn open(root: &Path, path: &Path) -> io::Result<Cgroup> {
-        let mount = mount(root)?;
         let below = path.strip_prefix("/").unwrap_or(path);
         if below.components().any(|part| part == std::path::Component::ParentDir) {
             return Err(io::Error::other(format!("{}: a path without ..", path.display())));
         }
-        Cgroup::at(&mount.join(below))
+        Cgroup::at(&mount(root)?, below)
     }
 
     /// The group of a systemd unit, wherever in the hierarchy it is.
@@ -45,24 +46,28 @@ impl Cgroup {
             let text = format!("{unit} has no control group below {}", mount.display());
             io::Error::new(io::ErrorKind::NotFound, text)
         };
-        Cgroup::at(&found.ok_or_else(missing)?)
+        let found = found.ok_or_else(missing)?;
+        Cgroup::at(&mount, found.strip_prefix(&mount).map_err(io::Error::other)?)
     }
 
-    fn at(path: &Path) -> io::Result<Cgroup> {
-        let directory = rustix::fs::open(
-            path,
-            OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
-        Cgroup::of(directory).ok_or_else(|| {
-            io::Error::other(format!("{}: no control group of version 2", path.display()))
-        })
+    /// Nothing on the way is a link or of another file system. Not by
+    /// openat2(2), whose flags no filter of system calls can see.
+    fn at(mount: &Path, below: &Path) -> io::Result<Cgroup> {
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let mut directory = rustix::fs::open(mount, flags, Mode::empty())?;
+        let mut path = mount.to_owned();
+        check(&directory, &path)?;
+        for name in below {
+            path.push(name);
+            directory = openat(&directory, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+            check(&directory, &path)?;
+        }
+        Ok(Cgroup { directory, path: below.to_owned() })
     }
 
-    /// From a descriptor of anybody's; None: it is no group's directory.
-    pub(crate) fn of(directory: OwnedFd) -> Option<Cgroup> {
-        let magic = fstatfs(&directory).ok()?.f_type;
-        (u64::try_from(magic).ok()? == CGROUP2).then_some(Cgroup { directory })
+    /// Its path below the hierarchy's root.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Its number, which programs in the kernel know it by
@@ -94,6 +99,15 @@ impl AsFd for Cgroup {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
     }
+}
+
+/// Whether a directory is a group's.
+fn check(directory: &OwnedFd, path: &Path) -> io::Result<()> {
+    let magic = fstatfs(directory)?.f_type;
+    if u64::try_from(magic) == Ok(CGROUP2) {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("{}: no control group of version 2", path.display())))
 }
 
 /// Where version 2 is mounted: often /sys/fs/cgroup, or `unified` in it.
@@ -185,8 +199,8 @@ mod tests {
 
     #[test]
     fn another_directory_is_no_group() {
-        let here = fs::File::open("/proc/self").unwrap();
-        assert!(Cgroup::of(here.into()).is_none());
+        let other = Cgroup::at(Path::new("/proc"), Path::new("tty")).unwrap_err();
+        assert_eq!(other.to_string(), "/proc: no control group of version 2");
         let outside = Cgroup::open(Path::new("/"), Path::new("/../../proc")).unwrap_err();
         assert!(outside.to_string().contains("..") || outside.kind() == io::ErrorKind::NotFound);
     }

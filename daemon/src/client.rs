@@ -125,7 +125,7 @@ impl Client {
             newest: VERSION,
             client: concat!("ebs ", env!("CARGO_PKG_VERSION")).into(),
         };
-        match client.ask(&hello, None)? {
+        match client.ask(&hello)? {
             Reply::Welcome { uid, permissions, .. } => {
                 (client.uid, client.permissions) = (uid, permissions);
                 client.wait_for(ANSWER)?;
@@ -154,8 +154,8 @@ impl Client {
     ///
     /// # Errors
     /// A refusal; a connection that broke.
-    pub fn ask(&mut self, verb: &Verb, fd: Option<BorrowedFd<'_>>) -> Result<Reply, ClientError> {
-        let told = match self.tell(verb, fd) {
+    pub fn ask(&mut self, verb: &Verb) -> Result<Reply, ClientError> {
+        let told = match self.tell(verb) {
             Err(ClientError::Gone(error)) if has_hung_up(&error) => Err(ClientError::Gone(error)),
             told => Ok(told?),
         };
@@ -178,23 +178,17 @@ impl Client {
     }
 
     /// Sends a request.
-    pub(crate) fn tell(
-        &mut self,
-        verb: &Verb,
-        fd: Option<BorrowedFd<'_>>,
-    ) -> Result<(), ClientError> {
+    pub(crate) fn tell(&mut self, verb: &Verb) -> Result<(), ClientError> {
         let body = serde_json::to_vec(verb)?;
         let header = frame(FrameKind::Control, body.len())?;
         let bytes = [&header[..], &body].concat();
         let mut sent = 0;
-        let mut fds: Vec<BorrowedFd<'_>> = fd.into_iter().collect();
         while sent < bytes.len() {
-            match passing::send(&self.stream, &bytes[sent..], &fds) {
+            match passing::send(&self.stream, &bytes[sent..], &[]) {
                 Ok(more) => sent += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(ClientError::Gone(error)),
             }
-            fds.clear();
         }
         Ok(())
     }

@@ -180,7 +180,7 @@ impl Command {
     }
 
     /// The file that its name most likely means, where there is one.
-    pub(crate) fn file(&self) -> Option<&Path> {
+    pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 

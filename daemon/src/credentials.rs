@@ -1,8 +1,9 @@
 //! As whom a client is served: what the kernel compares when a process looks
 //! at another, taken once, when the connection was made.
 
+use std::fs::{File, read_link};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{Gid, Uid};
@@ -32,26 +33,33 @@ pub(crate) enum Unknown {
     /// too.
     #[error("a process of another user namespace, or one that has ended since it connected")]
     Namespace,
+    /// The kernel does not say which process it is, so neither which user
+    /// namespace that is in.
+    #[error(
+        "a process of which this kernel does not say which it is: ebsd serves nobody before Linux \
+         6.5 (SO_PEERPIDFD); without it ebs samples with its user's own rights (--no-daemon)"
+    )]
+    OldKernel,
     /// The socket does not say.
     #[error("the socket does not say whose it is: {0}")]
     Socket(#[from] io::Error),
 }
 
 impl Credentials {
-    /// Of the peer of a connection.
-    pub(crate) fn of_peer(socket: &impl AsFd) -> Result<Credentials, Unknown> {
+    /// Of the peer of a connection, and its pid namespace where that is
+    /// another than this process's.
+    pub(crate) fn of_peer(socket: &impl AsFd) -> Result<(Credentials, Option<OwnedFd>), Unknown> {
         let peer = socket_peercred(socket).map_err(io::Error::from)?;
         let (uid, gid) = (peer.uid.as_raw(), peer.gid.as_raw());
         if [uid, gid].contains(&u32::MAX) {
             return Err(Unknown::Unmapped);
         }
-        if !is_of_this_namespace(socket) {
-            return Err(Unknown::Namespace);
-        }
+        let pidfd = peer::pidfd(socket).map_err(of_kernel)?;
+        let namespace = of_this_namespace(&pidfd).ok_or(Unknown::Namespace)?;
         let mut groups = peer::groups(socket)?;
         groups.sort_unstable();
         groups.dedup();
-        Ok(Credentials { uid, gid, groups })
+        Ok((Credentials { uid, gid, groups }, namespace))
     }
 
     /// Of this process.
@@ -79,13 +87,40 @@ impl Credentials {
     }
 }
 
-/// Whether the peer is in this process's user namespace. Older kernels
-/// (before Linux 6.5) do not say which process it is: then it is not.
-fn is_of_this_namespace(socket: &impl AsFd) -> bool {
-    let Ok(pidfd) = peer::pidfd(socket) else { return false };
-    let Some(pid) = pid_of(pidfd.as_fd()) else { return false };
-    let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/user")).ok();
-    let (theirs, ours) = (namespace(&pid.to_string()), namespace("self"));
-    // Alive still: the number was that process's when the link was read.
-    theirs.is_some() && theirs == ours && is_alive(pidfd.as_fd())
+/// Why there is no descriptor of the peer's process: unix(7)'s option is not
+/// known, or the process has been waited for.
+fn of_kernel(error: io::Error) -> Unknown {
+    match error.raw_os_error() {
+        Some(libc::ENOPROTOOPT) => Unknown::OldKernel,
+        _ => Unknown::Namespace,
+    }
+}
+
+/// The pid namespace of the peer that this names, unless it is this process's
+/// too; None: the peer is in another user namespace, or has ended.
+fn of_this_namespace(pidfd: &OwnedFd) -> Option<Option<OwnedFd>> {
+    let pid = pid_of(pidfd.as_fd())?;
+    let link = |process: &str, kind: &str| read_link(format!("/proc/{process}/ns/{kind}")).ok();
+    let theirs = pid.to_string();
+    if link(&theirs, "user")? != link("self", "user")? {
+        return None;
+    }
+    let namespace = match link(&theirs, "pid")? == link("self", "pid")? {
+        true => None,
+        false => Some(File::open(format!("/proc/{pid}/ns/pid")).ok()?.into()),
+    };
+    // Alive still: the number was that process's when the links were read.
+    is_alive(pidfd.as_fd()).then_some(namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_kernel_is_not_blamed_on_the_user() {
+        let said = |errno| of_kernel(io::Error::from_raw_os_error(errno)).to_string();
+        assert!(said(libc::ENOPROTOOPT).contains("serves nobody before Linux 6.5"));
+        assert!(said(libc::ESRCH).contains("has ended since it connected"));
+    }
 }

@@ -21,6 +21,7 @@ pub mod facts;
 pub mod fuzzing;
 mod guard;
 pub mod in_kernel;
+mod incarnation;
 pub mod ledger;
 pub mod log;
 pub mod open_error;

@@ -18,8 +18,8 @@ pub use frame::{
 pub use in_kernel::{WireDuty, WireInKernel, WireKeep};
 pub use job::{Job, WhenSlow, WireTarget};
 pub use message::{
-    Account, Complaint, ComplaintCode, Joined, Reply, SessionLine, StandingLine, Started, Stats,
-    TypeLine, Verb, WHOLE,
+    Account, Complaint, ComplaintCode, EventTimes, Joined, RateLowered, Reply, SessionLine,
+    StandingLine, Started, Stats, TypeLine, Verb, WHOLE,
 };
 pub use request::{Asked, request};
 pub use version::{OLDEST, VERSION, common};

@@ -8,6 +8,7 @@ pub(crate) mod grace;
 pub(crate) mod heap;
 pub(crate) mod inherited;
 pub(crate) mod mapping;
+pub(crate) mod namespace;
 pub(crate) mod oracle;
 pub(crate) mod peer;
 pub(crate) mod procmap;

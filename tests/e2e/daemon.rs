@@ -10,6 +10,7 @@ mod in_kernel;
 mod killed;
 mod limits;
 mod operation;
+mod pid_numbers;
 mod rate;
 mod raw;
 mod serving;

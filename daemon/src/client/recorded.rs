@@ -49,7 +49,7 @@ impl Recorded {
     ) -> Result<Recorded, ClientError> {
         let since_seconds = since.map(|since| since.as_secs());
         let verb = Verb::Follow { name: name.to_owned(), since_seconds, live };
-        match client.ask(&verb, None)? {
+        match client.ask(&verb)? {
             Reply::Joined(_) => Ok(Recorded {
                 client,
                 left: Vec::new(),

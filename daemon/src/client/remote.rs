@@ -1,18 +1,18 @@
 //! A session that the daemon runs, as if it were one's own.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use record::Pid;
 use record::stream::note;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{PidfdFlags, pidfd_open};
 
 use super::{Client, ClientError, Heard, unexpected};
 use crate::facts::Capabilities;
 use crate::in_kernel::Unloadable;
+use crate::incarnation::Incarnation;
 use crate::ledger::Ledger;
 use crate::protocol::{
     Account, ComplaintCode, Job, Reply, Started, Verb, WhenSlow, WireInKernel, WireTarget,
@@ -64,15 +64,16 @@ impl Remote {
             Target::Command => Some(Command::hold(&settings.command)?),
             Target::Process(_) | Target::System | Target::Cgroup => None,
         };
-        let (target, pidfd) = match (request.target, &command) {
+        let target = match (request.target, &command) {
             (Target::Process(pid), _) => {
-                (WireTarget::Process { pid: pid.0, start_time: None }, Some(open_pidfd(pid)?))
+                let Incarnation { pid, start_time } = named(pid)?;
+                WireTarget::Process { pid, start_time }
             }
             (Target::Command, Some(command)) => {
-                let pidfd = command.as_fd().try_clone_to_owned();
-                (WireTarget::Held, Some(pidfd.map_err(SessionError::system("dup"))?))
+                let Incarnation { pid, start_time } = named(command.pid())?;
+                WireTarget::Held { pid, start_time }
             }
-            _ => (WireTarget::System, None),
+            _ => WireTarget::System,
         };
         let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
         let job = Job {
@@ -94,7 +95,7 @@ impl Remote {
             command_line: words.collect(),
         };
         let start = Verb::Start { job, when_slow: WhenSlow::DropNewest };
-        let started = match client.ask(&start, pidfd.as_ref().map(AsFd::as_fd))? {
+        let started = match client.ask(&start)? {
             Reply::Started(started) => started,
             other => return Err(unexpected(&other).into()),
         };
@@ -204,12 +205,20 @@ fn plan(request: &Request) -> Result<Plan, SessionError> {
     Ok(crate::plan(request, &facts)?)
 }
 
-fn open_pidfd(pid: Pid) -> Result<OwnedFd, AttachError> {
-    let raw = rustix::process::Pid::from_raw(pid.0).ok_or(AttachError::Absent { pid })?;
-    pidfd_open(raw, PidfdFlags::empty()).map_err(|errno| match errno {
-        rustix::io::Errno::SRCH => AttachError::Absent { pid },
-        other => AttachError::Look { pid, error: other.into() },
-    })
+/// The plan's events with the precise_ip that the kernel took there, which an
+/// older daemon does not say.
+fn opened(planned: &[PlannedEvent], started: &Started) -> Vec<PlannedEvent> {
+    let mut opened = planned.to_vec();
+    for (event, &level) in opened.iter_mut().zip(&started.precise_ip) {
+        event.attr.set_precise_ip(level.min(event.attr.precise_ip()));
+    }
+    opened
+}
+
+/// By numbers that no other process ever has; the daemon takes no
+/// descriptors.
+fn named(pid: Pid) -> Result<Incarnation, AttachError> {
+    Incarnation::of(pid.0).ok_or(AttachError::Absent { pid })
 }
 
 impl Sampling for Remote {
@@ -307,7 +316,7 @@ impl Sampling for Remote {
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError> {
         if self.ended.is_none() && !self.asked_to_stop {
             self.asked_to_stop = true;
-            self.client.tell(&Verb::Stop { session: self.started.session }, None)?;
+            self.client.tell(&Verb::Stop { session: self.started.session })?;
         }
         while self.ended.is_none() {
             if !self.client.has_frame() && !self.is_ready(LAST)? {

@@ -52,17 +52,20 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WireTarget {
-    /// A child of the client that waits before its exec; its pidfd comes
-    /// with the frame.
-    Held,
-    /// A process; its pidfd comes with the frame, or else both numbers say
-    /// which it is.
-    Process {
-        /// Its number in the daemon's pid namespace.
+    /// A child of the client that waits before its exec.
+    Held {
+        /// Its number, in the client's pid namespace.
         pid: i32,
         /// Field 22 of /proc/PID/stat, clock ticks since boot.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        start_time: Option<u64>,
+        start_time: u64,
+    },
+    /// A process.
+    Process {
+        /// Its number, in the client's pid namespace.
+        pid: i32,
+        /// Field 22 of /proc/PID/stat, clock ticks since boot: without it the
+        /// number may have become another's.
+        start_time: u64,
     },
     /// Every task on every CPU.
     System,

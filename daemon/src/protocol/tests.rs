@@ -81,11 +81,11 @@ fn versions_agree_on_the_newest_that_both_speak() {
 #[test]
 fn messages_read_what_newer_clients_add() {
     let text = r#"{"verb":"start","job":{"event":"page_fault","user":true,"shiny":[1],
-        "target":{"kind":"process","pid":7,"cgroup":"x"}},"when_slow":"disconnect","colour":"red"}"#;
+        "target":{"kind":"process","pid":7,"start_time":9,"cgroup":"x"}},"when_slow":"disconnect","colour":"red"}"#;
     let verb: Verb = serde_json::from_str(text).unwrap();
     let Verb::Start { job, when_slow } = verb else { panic!("{verb:?}") };
     assert_eq!((when_slow, job.interval, job.kernel), (WhenSlow::Disconnect, None, false));
-    assert_eq!(job.target, WireTarget::Process { pid: 7, start_time: None });
+    assert_eq!(job.target, WireTarget::Process { pid: 7, start_time: 9 });
     let complaint: Complaint =
         serde_json::from_str(r#"{"code":"of_the_future","text":"later"}"#).unwrap();
     assert_eq!(complaint.code, ComplaintCode::Other);
@@ -102,6 +102,8 @@ fn nonsense_is_an_error() {
         r#"{"verb":"stop","session":-1}"#,
         r#"{"verb":"stop","session":1e300}"#,
         r#"{"verb":"start","job":{"event":"x","target":{"kind":"everything"}}}"#,
+        r#"{"verb":"start","job":{"event":"x","target":{"kind":"process","pid":7}}}"#,
+        r#"{"verb":"start","job":{"event":"x","target":{"kind":"held"}}}"#,
     ] {
         assert!(serde_json::from_str::<Verb>(text).is_err(), "{text}");
     }

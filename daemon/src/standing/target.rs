@@ -1,8 +1,9 @@
 //! Finding what a standing session is to sample.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,6 +12,10 @@ use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};
 
 use super::role::Sought;
 use crate::Cgroup;
+use crate::incarnation::start_time;
+
+/// Bytes of a pid file that are read: a number and white space.
+const MOST_OF_PID_FILE: u64 = 32;
 
 /// What was found.
 #[derive(Debug)]
@@ -28,13 +33,25 @@ pub(super) fn find(sought: &Sought, root: &Path) -> io::Result<Found> {
         Sought::Cgroup(path) => Cgroup::open(root, path).map(|it| Found::Cgroup(Arc::new(it))),
         Sought::PidFile(path) => {
             let wrong = |text: String| io::Error::other(format!("{}: {text}", path.display()));
-            let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+            let text = number_in(path).map_err(|error| wrong(error.to_string()))?;
             let pid = text.trim().parse().map_err(|_| wrong(format!("{text:?} is no number")))?;
             let pidfd = hold(pid).map_err(|error| wrong(format!("process {pid}: {error}")))?;
             Ok(Found::Process(Pid(pid), pidfd))
         }
         Sought::Comm(name) => oldest(name, &root.join("proc")),
     }
+}
+
+/// What a pid file says. It is its service's, which may make anything of it:
+/// a FIFO that nobody writes to, or a file without an end.
+fn number_in(path: &Path) -> io::Result<String> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("no plain file"));
+    }
+    let mut text = String::new();
+    file.take(MOST_OF_PID_FILE).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn hold(pid: i32) -> io::Result<OwnedFd> {
@@ -55,7 +72,7 @@ fn oldest(name: &str, proc: &Path) -> io::Result<Found> {
     let entries = fs::read_dir(proc)?.map_while(Result::ok);
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let called = pids.filter(|pid| is_called(*pid));
-    let first = called.filter_map(|pid| Some((started(proc, pid)?, pid))).min();
+    let first = called.filter_map(|pid| Some((start_time(proc, pid)?, pid))).min();
     let (_, pid) = first.ok_or_else(missing)?;
     let pidfd = hold(pid)?;
     // Held now: the number cannot become another's any more.
@@ -63,13 +80,6 @@ fn oldest(name: &str, proc: &Path) -> io::Result<Found> {
         return Err(missing());
     }
     Ok(Found::Process(Pid(pid), pidfd))
-}
-
-/// Field 22 of /proc/PID/stat.
-fn started(proc: &Path, pid: i32) -> Option<u64> {
-    let stat = fs::read(proc.join(pid.to_string()).join("stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -90,6 +100,30 @@ mod tests {
         fs::write(&path, format!("{}\n", std::process::id())).unwrap();
         let Found::Process(pid, _) = find().unwrap() else { panic!() };
         assert_eq!(u32::try_from(pid.0).unwrap(), std::process::id());
+    }
+
+    #[test]
+    fn a_pid_file_that_is_none_holds_up_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.pid");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        let sought = Sought::PidFile(path.clone());
+        std::thread::spawn(move || tell.send(find(&sought, Path::new("/")).unwrap_err()));
+        let error = told.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+        assert!(error.to_string().contains("no plain file"), "{error}");
+        fs::remove_file(&path).unwrap();
+        // No file in memory, and none of it in the log.
+        fs::write(&path, "9".repeat(1 << 20)).unwrap();
+        let error = find(&Sought::PidFile(path), Path::new("/")).unwrap_err().to_string();
+        assert!(error.contains("no number") && error.len() < 500, "{} bytes", error.len());
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! A job of the protocol becomes a request to plan.
 
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use record::Pid;
 
-use crate::broker::pid_of;
+use super::pid_place::PidPlace;
+use crate::broker::{Wanted, is_alive};
 use crate::event_spec::Event;
+use crate::incarnation::Incarnation;
 use crate::protocol::{Complaint, ComplaintCode, Job, WireTarget};
 use crate::{Cgroup, EventSpec, Modes, Request, Target};
 
@@ -28,8 +30,35 @@ fn complaint(code: ComplaintCode, text: impl Into<String>) -> Complaint {
 /// Bytes of a type's name, or of an address to watch, modifiers and all.
 const LONGEST_EVENT: usize = 128;
 
-/// Checks what a job names; `pidfd` came with it.
-pub(crate) fn check(job: &Job, pidfd: Option<OwnedFd>) -> Result<Checked, Complaint> {
+impl Checked {
+    /// What the supervisor is asked for, and the path of a control group.
+    ///
+    /// # Errors
+    /// ESRCH: the process has ended.
+    pub(super) fn wanted(&self) -> io::Result<(Wanted, &[u8])> {
+        use std::os::unix::ffi::OsStrExt;
+        let gone = || io::Error::from(rustix::io::Errno::SRCH);
+        // The number is still its own while the pidfd says that it lives.
+        let process = || {
+            let (pid, pidfd) = self.process.as_ref().ok_or_else(gone)?;
+            let named = Incarnation::of(pid.0).filter(|_| is_alive(pidfd.as_fd()));
+            named.ok_or_else(gone)
+        };
+        Ok(match self.request.target {
+            Target::Command => (Wanted::Held(process()?), &[]),
+            Target::Process(_) => (Wanted::Process(process()?), &[]),
+            Target::System => (Wanted::System, &[]),
+            Target::Cgroup => {
+                let group = self.cgroup.as_ref().ok_or_else(gone)?;
+                let path = group.path().as_os_str().as_bytes();
+                (Wanted::Cgroup { id: group.id()?, path_bytes: path.len() as u64 }, path)
+            }
+        })
+    }
+}
+
+/// Checks what a job names, by numbers as the client's place has them.
+pub(crate) fn check(job: &Job, place: &PidPlace) -> Result<Checked, Complaint> {
     if job.event.len() > LONGEST_EVENT {
         let text = format!("an event of {} bytes; none is so long", job.event.len());
         return Err(complaint(ComplaintCode::BadRequest, text));
@@ -49,22 +78,16 @@ pub(crate) fn check(job: &Job, pidfd: Option<OwnedFd>) -> Result<Checked, Compla
     }
     let process = match job.target {
         WireTarget::System => None,
-        WireTarget::Held => Some(by_pidfd(pidfd)?),
-        WireTarget::Process { pid, start_time } => Some(match (pidfd, start_time) {
-            (Some(pidfd), _) => by_pidfd(Some(pidfd))?,
-            (None, Some(start_time)) => by_number(pid, start_time)?,
-            (None, None) => {
-                let text = "a process is named by a pidfd, or by number and start time";
-                return Err(complaint(ComplaintCode::BadRequest, text));
-            }
-        }),
+        WireTarget::Held { pid, start_time } | WireTarget::Process { pid, start_time } => {
+            Some(named(Incarnation { pid, start_time }, place)?)
+        }
     };
     if let Some((pid, _)) = &process {
         check_not_self(*pid)?;
     }
     let target = match (job.target, &process) {
         (WireTarget::Process { .. }, Some((pid, _))) => Target::Process(*pid),
-        (WireTarget::Held, _) => Target::Command,
+        (WireTarget::Held { .. }, _) => Target::Command,
         _ => Target::System,
     };
     let modes = Modes { user: job.user, kernel: job.kernel };
@@ -93,39 +116,23 @@ fn check_not_self(pid: Pid) -> Result<(), Complaint> {
     Err(complaint(ComplaintCode::Denied, text))
 }
 
-fn by_pidfd(pidfd: Option<OwnedFd>) -> Result<(Pid, OwnedFd), Complaint> {
-    use std::os::fd::AsFd;
-    let missing = || complaint(ComplaintCode::BadRequest, "no pidfd came with the request");
-    let pidfd = pidfd.ok_or_else(missing)?;
-    let pid = pid_of(pidfd.as_fd()).ok_or_else(|| {
-        complaint(
-            ComplaintCode::NoTarget,
-            "the descriptor that came with the request is no pidfd of a process that the daemon \
-             can see",
-        )
-    })?;
-    Ok((Pid(pid), pidfd))
-}
-
-/// The start time is compared after the pidfd is open: then the number
-/// cannot become another's.
-fn by_number(pid: i32, start_time: u64) -> Result<(Pid, OwnedFd), Complaint> {
-    use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};
+fn named(theirs: Incarnation, place: &PidPlace) -> Result<(Pid, OwnedFd), Complaint> {
+    let Incarnation { pid, start_time } = theirs;
     let gone = || {
         let text = format!("there is no process {pid} that started at {start_time}");
         complaint(ComplaintCode::NoTarget, text)
     };
-    let raw = (pid > 0).then(|| RawPid::from_raw(pid)).flatten().ok_or_else(gone)?;
-    let pidfd = pidfd_open(raw, PidfdFlags::empty()).map_err(|_| gone())?;
-    if started(pid) != Some(start_time) {
-        return Err(gone());
-    }
+    let pid = place.here(pid).map_err(|error| match error.raw_os_error() {
+        Some(libc::ESRCH) => gone(),
+        _ => {
+            let text = format!(
+                "the client is in another pid namespace than the daemon, and its process {pid} \
+                 cannot be found from here (that takes Linux 6.11): {error}; say --no-daemon, or \
+                 run ebs beside the daemon"
+            );
+            complaint(ComplaintCode::NoTarget, text)
+        }
+    })?;
+    let pidfd = Incarnation { pid, start_time }.open().map_err(|_| gone())?;
     Ok((Pid(pid), pidfd))
-}
-
-/// Field 22 of /proc/PID/stat.
-fn started(pid: i32) -> Option<u64> {
-    let stat = std::fs::read(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
 }
