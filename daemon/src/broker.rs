@@ -13,9 +13,9 @@ mod kernel;
 mod program;
 mod reservation;
 
-pub(crate) use ask::{ANSWER_BYTES, ASK_BYTES, Answer, Ask, JobWords, KernelFile, Wanted};
+pub(crate) use ask::{ANSWER_BYTES, ASK_BYTES, Answer, Ask, JobWords, KernelFile, Rank, Wanted};
 pub(crate) use client::{Broker, NotGranted, REASON_BYTES};
-pub(crate) use grant::{Grants, Kernel, Stranger, is_alive, pid_of};
+pub(crate) use grant::{Grants, Stranger, is_alive, pid_of};
 pub(crate) use kernel::Brokered;
 pub(crate) use program::{PROGRAM_WORDS, program};
 pub(crate) use reservation::{Granted, Reservation, Unreserved};

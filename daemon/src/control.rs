@@ -1,14 +1,14 @@
-//! The line between the supervisor and a worker: orders go to the worker,
-//! reports come back. Each is one message of a SOCK_SEQPACKET socket and of
-//! fixed size; neither side ever waits at it.
+//! What goes over one of the lines between the supervisor and a worker
+//! ([`crate::line`]): orders to the worker, and its reports. Each has its
+//! fixed size; neither side ever waits for the other.
 
 mod report;
 mod tally;
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
-use crate::passing;
+use crate::line::SupervisorEnd;
 
 pub(crate) use report::{DRAIN_BOUNDS, FILL_BOUNDS, REPORT_BYTES, Report, Word};
 pub(crate) use tally::{Tally, Told};
@@ -16,10 +16,11 @@ pub(crate) use tally::{Tally, Told};
 /// What the supervisor tells a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Serve the client whose connection comes along.
-    Client,
-    /// Let the client whose connection comes along read the standing session:
-    /// what of it, says what comes behind the byte.
+    /// Serve the client whose connection comes along; `elsewhere`: and behind
+    /// it the client's pid namespace, which is not the daemon's.
+    Client { elsewhere: bool },
+    /// Write what a reader of the standing session is to be sent into the pipe
+    /// that comes along: what that is, says what comes behind the byte.
     Follow,
     /// Say how it goes.
     Report,
@@ -31,9 +32,18 @@ pub(crate) enum Order {
 pub(crate) const ORDER_BYTES: usize = crate::standing::Follow::BYTES;
 
 impl Order {
+    const ALL: [Order; 5] = [
+        Order::Client { elsewhere: false },
+        Order::Client { elsewhere: true },
+        Order::Follow,
+        Order::Report,
+        Order::Revoked,
+    ];
+
     fn byte(self) -> u8 {
         match self {
-            Order::Client => b'c',
+            Order::Client { elsewhere: false } => b'c',
+            Order::Client { elsewhere: true } => b'n',
             Order::Follow => b'f',
             Order::Report => b'r',
             Order::Revoked => b'e',
@@ -42,18 +52,15 @@ impl Order {
 
     /// None: no order.
     pub(crate) fn of(byte: u8) -> Option<Order> {
-        [Order::Client, Order::Follow, Order::Report, Order::Revoked]
-            .into_iter()
-            .find(|one| one.byte() == byte)
+        Order::ALL.into_iter().find(|one| one.byte() == byte)
     }
 
     /// Sends it, where there is room at once.
     ///
     /// # Errors
     /// As sendmsg(2); `WouldBlock`: the worker takes no orders.
-    pub(crate) fn send(self, line: impl AsFd, stream: Option<BorrowedFd<'_>>) -> io::Result<()> {
-        let fds: Vec<BorrowedFd<'_>> = stream.into_iter().collect();
-        passing::send(line, &[self.byte()], &fds).map(|_| ())
+    pub(crate) fn send(self, line: &SupervisorEnd, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+        line.tell(&[self.byte()], fds)
     }
 }
 
@@ -63,7 +70,7 @@ mod tests {
 
     #[test]
     fn orders_have_bytes_of_their_own() {
-        for order in [Order::Client, Order::Follow, Order::Report, Order::Revoked] {
+        for order in Order::ALL {
             assert_eq!(Order::of(order.byte()), Some(order));
         }
         assert_eq!(Order::of(0), None);

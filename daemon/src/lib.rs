@@ -23,6 +23,7 @@ mod guard;
 pub mod in_kernel;
 mod incarnation;
 pub mod ledger;
+mod line;
 pub mod log;
 pub mod open_error;
 mod open_files;

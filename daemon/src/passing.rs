@@ -7,23 +7,22 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::cmsg_space;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+    SendAncillaryMessage, SendFlags, recv, recvmsg, sendmsg,
 };
 
-/// Descriptors that one message of a client or a worker may carry.
-pub(crate) const MOST_FDS: usize = 2;
-/// Those that one of the supervisor may: a program, and its maps.
+/// Descriptors that one message of the supervisor may carry: a program, and
+/// its maps.
 pub(crate) const MOST_HANDED: usize = 8;
 
-/// What one recvmsg(2) gave.
+/// What one message of the supervisor gave.
 #[derive(Debug)]
 pub(crate) struct Received {
     /// Bytes in the caller's buffer; 0: the other side has closed.
     pub(crate) bytes: usize,
     /// Descriptors that came with them, close-on-exec.
     pub(crate) fds: Vec<OwnedFd>,
-    /// More descriptors came than anybody may send; the rest is closed.
-    pub(crate) too_many: bool,
+    /// All that were sent are here; else this process has no room for more.
+    pub(crate) is_whole: bool,
 }
 
 /// Sends bytes and descriptors in one message; gives the bytes that went.
@@ -42,31 +41,24 @@ pub(crate) fn send(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> i
     Ok(sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?)
 }
 
-/// Receives what there is, up to the buffer's length, from whom nobody
-/// trusts.
+/// Receives bytes, up to the buffer's length, from whom nobody trusts; 0: the
+/// other side has closed. There is no room for descriptors: before Linux 6.16,
+/// where they can be sent all the same, the kernel closes them in the caller,
+/// for as long as their sender likes. So only a process of that user calls it.
 ///
 /// # Errors
-/// As recvmsg(2).
-pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_FDS))];
-    receive_at_most(socket, buffer, (&mut space, MOST_FDS))
+/// As recv(2).
+pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
+    Ok(recv(socket, buffer, RecvFlags::empty())?.0)
 }
 
-/// The same from the supervisor, which hands over more.
+/// Receives a message of the supervisor's, which alone sends descriptors.
 ///
 /// # Errors
 /// As recvmsg(2).
 pub(crate) fn receive_handed(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_HANDED))];
-    receive_at_most(socket, buffer, (&mut space, MOST_HANDED))
-}
-
-fn receive_at_most(
-    socket: impl AsFd,
-    buffer: &mut [u8],
-    (space, most): (&mut [MaybeUninit<u8>], usize),
-) -> io::Result<Received> {
-    let mut control = RecvAncillaryBuffer::new(space);
+    let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut slices = [IoSliceMut::new(buffer)];
     let message = recvmsg(socket, &mut slices, &mut control, RecvFlags::CMSG_CLOEXEC)?;
     let mut fds = Vec::new();
@@ -75,10 +67,9 @@ fn receive_at_most(
             fds.extend(rights);
         }
     }
-    // The buffer is aligned up, and may have room for more than were asked for.
-    let too_many = message.flags.contains(ReturnFlags::CTRUNC) || fds.len() > most;
-    fds.truncate(most);
-    Ok(Received { bytes: message.bytes, fds, too_many })
+    // The kernel says nothing else of those that it could not install.
+    let is_whole = !message.flags.contains(ReturnFlags::CTRUNC);
+    Ok(Received { bytes: message.bytes, fds, is_whole })
 }
 
 #[cfg(test)]
@@ -88,6 +79,10 @@ mod tests {
 
     use super::*;
 
+    fn open_files() -> usize {
+        std::fs::read_dir("/proc/self/fd").unwrap().count()
+    }
+
     #[test]
     fn bytes_and_descriptors_arrive_together() {
         let (one, other) = UnixStream::pair().unwrap();
@@ -95,7 +90,7 @@ mod tests {
         assert_eq!(send(&one, b"hello", &[writer.as_fd()]).unwrap(), 5);
         drop(writer);
         let mut buffer = [0; 64];
-        let received = receive(&other, &mut buffer).unwrap();
+        let received = receive_handed(&other, &mut buffer).unwrap();
         assert_eq!((&buffer[..received.bytes], received.fds.len()), (&b"hello"[..], 1));
         let mut passed = std::fs::File::from(received.fds.into_iter().next().unwrap());
         passed.write_all(b"through").unwrap();
@@ -105,20 +100,16 @@ mod tests {
     }
 
     #[test]
-    fn more_descriptors_than_allowed_are_told_and_closed() {
+    fn bytes_are_received_and_no_descriptor() {
         let (one, other) = UnixStream::pair().unwrap();
-        let files: Vec<_> = (0..20).map(|_| std::io::pipe().unwrap().0).collect();
-        let fds: Vec<_> = files.iter().map(AsFd::as_fd).collect();
-        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(20))];
-        let mut control = SendAncillaryBuffer::new(&mut space);
-        assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
-        sendmsg(&one, &[IoSlice::new(b"x")], &mut control, SendFlags::NOSIGNAL).unwrap();
-        let before = std::fs::read_dir("/proc/self/fd").unwrap().count();
-        let received = receive(&other, &mut [0; 8]).unwrap();
-        assert!(received.too_many);
-        assert!(received.fds.len() <= MOST_FDS);
-        let after = std::fs::read_dir("/proc/self/fd").unwrap().count();
-        assert!(after <= before + MOST_FDS);
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let before = open_files();
+        send(&one, b"hello", &[writer.as_fd()]).unwrap();
+        let mut buffer = [0; 64];
+        assert_eq!(receive(&other, &mut buffer).unwrap(), 5);
+        assert_eq!((&buffer[..5], open_files()), (&b"hello"[..], before));
+        drop(writer);
+        assert_eq!(std::io::Read::read(&mut reader, &mut [0]).unwrap(), 0, "nobody has it");
     }
 
     #[test]
@@ -128,11 +119,22 @@ mod tests {
         let fds: Vec<_> = files.iter().map(AsFd::as_fd).collect();
         send(&one, b"x", &fds[..MOST_HANDED]).unwrap();
         let received = receive_handed(&other, &mut [0; 8]).unwrap();
-        assert_eq!((received.fds.len(), received.too_many), (MOST_HANDED, false));
-        send(&one, b"x", &fds[..MOST_HANDED]).unwrap();
-        assert!(receive(&other, &mut [0; 8]).unwrap().too_many, "nobody else does");
+        assert_eq!((received.fds.len(), received.is_whole), (MOST_HANDED, true));
         let error = send(&one, b"x", &fds).unwrap_err();
         assert!(error.to_string().contains("more descriptors"), "{error}");
+    }
+
+    #[test]
+    fn descriptors_that_found_no_room_are_told() {
+        let (one, other) = UnixStream::pair().unwrap();
+        let file = std::io::pipe().unwrap().0;
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_HANDED * 2))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let fds = [file.as_fd(); MOST_HANDED * 2];
+        assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
+        sendmsg(&one, &[IoSlice::new(b"x")], &mut control, SendFlags::empty()).unwrap();
+        let received = receive_handed(&other, &mut [0; 8]).unwrap();
+        assert!(!received.is_whole && received.fds.len() < fds.len(), "{received:?}");
     }
 
     #[test]
@@ -141,6 +143,6 @@ mod tests {
         drop(other);
         let error = send(&one, b"x", &[]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
-        assert_eq!(receive(&one, &mut [0; 8]).unwrap().bytes, 0);
+        assert_eq!(receive(&one, &mut [0; 8]).unwrap(), 0);
     }
 }

@@ -18,7 +18,7 @@ mod turned_away;
 mod worker;
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -253,6 +253,7 @@ impl Supervisor {
                 tracing::error!(
                     pid = worker.pid(),
                     uid = worker.user.uid,
+                    name = worker.session(),
                     "a worker is killed: it has not answered, or not moved, for {ticks} s"
                 );
                 worker.kill();
@@ -265,9 +266,9 @@ impl Supervisor {
 
     /// Gives one connection to its user's worker.
     fn accept(&mut self, listener: &UnixListener) {
-        let Some(stream) = self.door.accept(listener) else { return };
-        let user = match Credentials::of_peer(&stream) {
-            Ok(user) => user,
+        let Some(stream) = self.door.accept(listener, &mut self.turned_away) else { return };
+        let (user, namespace) = match Credentials::of_peer(&stream) {
+            Ok(peer) => peer,
             Err(error) => {
                 tracing::warn!(%error, "a connection is refused");
                 return self.turned_away.refuse(stream, ComplaintCode::Denied, &error.to_string());
@@ -282,9 +283,12 @@ impl Supervisor {
             tracing::warn!(uid = user.uid, %full, "a connection is refused");
             return self.turned_away.refuse(stream, ComplaintCode::Exhausted, &full.to_string());
         }
-        // The worker has one, too.
-        let Err(error) = self.hand_over(&stream, user) else { return };
-        tracing::error!(%error, "a connection could not be served");
+        let uid = user.uid;
+        let Err(error) = self.hand_over((&stream, namespace), user) else {
+            // The worker has one, too, unless it has just been killed.
+            return self.turned_away.close(stream);
+        };
+        tracing::error!(uid, %error, "a connection could not be served");
         if is_out_of_descriptors(&error) {
             self.door.shut();
             self.turned_away.refuse(stream, ComplaintCode::Exhausted, &out_of_descriptors(&error));
@@ -317,11 +321,16 @@ impl Supervisor {
         self.admission.may_connect(uid, limits)
     }
 
-    fn hand_over(&mut self, stream: &UnixStream, user: Credentials) -> io::Result<()> {
+    fn hand_over(
+        &mut self,
+        (stream, namespace): (&UnixStream, Option<OwnedFd>),
+        user: Credentials,
+    ) -> io::Result<()> {
+        let namespace = namespace.as_ref().map(AsFd::as_fd);
         let serves =
             |worker: &&mut Worker| worker.user == user && !worker.outdated && !worker.leaving;
         if let Some(worker) = self.workers.iter_mut().find(serves) {
-            match worker.give(stream.as_fd()) {
+            match worker.give(stream.as_fd(), namespace) {
                 Ok(()) => {
                     self.admission.connected(worker.holder());
                     return Ok(());
@@ -333,7 +342,10 @@ impl Supervisor {
         }
         let permissions = self.config.policy.permissions(&user);
         let mut worker = Worker::start(user, permissions, self.config.limits, None)?;
-        worker.give(stream.as_fd())?;
+        if let Err(error) = worker.give(stream.as_fd(), namespace) {
+            worker.end().kill();
+            return Err(error);
+        }
         self.admission.connected(worker.holder());
         self.workers.push(worker);
         Ok(())
@@ -350,7 +362,8 @@ impl Supervisor {
             std::thread::sleep(Duration::from_millis(5));
         }
         for worker in ending {
-            tracing::warn!("a worker is killed, as it does not end");
+            let (uid, name) = worker.whose();
+            tracing::warn!(uid, name, "a worker is killed, as it does not end");
             worker.kill();
         }
     }

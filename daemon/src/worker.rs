@@ -8,11 +8,13 @@ mod confine;
 mod connection;
 mod drive;
 pub(crate) mod fan;
+mod handed_client;
 mod hub;
 mod intake;
 mod job;
 mod opening;
 mod parcel;
+mod pid_place;
 pub(crate) mod queue;
 pub(crate) mod share;
 mod watch;
@@ -27,18 +29,22 @@ use std::time::{Duration, Instant};
 use rustix::process::Pid;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
 use tokio::task::LocalSet;
 use tokio::time::timeout;
 
 use crate::broker::Broker;
 use crate::control::{ORDER_BYTES, Order};
 use crate::credentials::Credentials;
-use crate::passing;
+use crate::line::WorkerEnd;
+use crate::log;
+use crate::passing::receive_handed;
 use crate::permission::Permissions;
 use crate::standing::{Follow, Post, Role, follow, keep};
 use crate::supervisor::Limits;
-use crate::sys::peer::take_descriptors;
 use confine::{Files, confine};
+pub(crate) use connection::LINGER;
+use handed_client::HandedClient;
 pub(crate) use hub::{Hub, Subscription};
 pub(crate) use job::Checked;
 
@@ -56,8 +62,8 @@ pub(crate) struct Start {
     pub(crate) permissions: Permissions,
     pub(crate) limits: Limits,
     /// Orders come through it; its end is the worker's.
-    pub(crate) control: OwnedFd,
-    pub(crate) broker: OwnedFd,
+    pub(crate) control: WorkerEnd,
+    pub(crate) broker: WorkerEnd,
     /// The standing session that it keeps; None: it serves a user.
     pub(crate) standing: Option<Role>,
 }
@@ -89,8 +95,9 @@ fn live(start: Start) -> io::Result<()> {
 }
 
 /// Does what the supervisor orders, until it closes the control socket.
-async fn serve(control: OwnedFd, hub: Rc<Hub>, post: Option<Rc<Post>>) -> io::Result<()> {
-    let control = listening(control)?;
+async fn serve(control: WorkerEnd, hub: Rc<Hub>, post: Option<Rc<Post>>) -> io::Result<()> {
+    let (ear, mouth) = control.into_halves();
+    let control = listening(ear)?;
     tokio::task::spawn_local(watch::watch(Rc::clone(&hub)));
     let (mut given, mut idle) = (0u64, None);
     if let Some(post) = &post {
@@ -103,7 +110,7 @@ async fn serve(control: OwnedFd, hub: Rc<Hub>, post: Option<Rc<Post>>) -> io::Re
             return Ok(());
         }
         let mut order = [0; ORDER_BYTES];
-        let receive = || passing::receive(control.as_fd(), &mut order);
+        let receive = || receive_handed(control.as_fd(), &mut order);
         let Ok(received) = timeout(TICK, control.async_io(Interest::READABLE, receive)).await
         else {
             continue;
@@ -114,33 +121,39 @@ async fn serve(control: OwnedFd, hub: Rc<Hub>, post: Option<Rc<Post>>) -> io::Re
             return Ok(());
         }
         match Order::of(order[0]) {
-            Some(Order::Client) => {
+            Some(Order::Client { elsewhere }) => {
                 given += 1;
                 // Its task has not begun yet.
                 idle = None;
-                for fd in received.fds {
-                    // Not before it is here: see supervisor::turned_away.
-                    let _since_6_16 = take_descriptors(&fd, true);
-                    let open = Open::new(&hub);
-                    match listening(fd) {
-                        Ok(stream) => {
-                            tokio::task::spawn_local(connection::serve(stream, open));
-                        }
-                        Err(error) => tracing::error!(%error, "a connection could not be served"),
+                // The supervisor counts it until it is told otherwise, whether
+                // it could be received or not.
+                let open = Open::new(&hub);
+                let client = HandedClient::of(received, elsewhere);
+                match client.and_then(|it| Ok((listening(it.connection)?, it.place))) {
+                    Ok((stream, place)) => {
+                        tokio::task::spawn_local(connection::serve(stream, place, open));
                     }
+                    Err(error) => tracing::error!(%error, "a connection could not be served"),
                 }
             }
             Some(Order::Follow) => {
                 let what = Follow::decode(&order).zip(post.as_ref());
-                for (fd, (what, post)) in received.fds.into_iter().zip(what) {
-                    let reader = (listening(fd)?, Rc::clone(&hub));
-                    tokio::task::spawn_local(follow(reader, what, Rc::clone(post)));
+                let no_room = || io::Error::from(rustix::io::Errno::MFILE);
+                let pipe = received.fds.into_iter().next().ok_or_else(no_room);
+                match (what, pipe.and_then(pipe::Sender::from_owned_fd)) {
+                    (Some((what, post)), Ok(pipe)) => {
+                        let reader = (pipe, Rc::clone(&hub));
+                        tokio::task::spawn_local(follow(reader, what, Rc::clone(post)));
+                    }
+                    // What is recorded goes on.
+                    (_, Err(error)) => tracing::error!(%error, "a reader could not be served"),
+                    (None, _) => tracing::warn!("an order to read what is not kept here"),
                 }
             }
-            Some(Order::Report) => report(&control, &hub),
+            Some(Order::Report) => report(&mouth, &hub),
             Some(Order::Revoked) => {
                 hub.stop_all("the daemon's policy has changed").await;
-                report(&control, &hub);
+                report(&mouth, &hub);
                 return Ok(());
             }
             None => tracing::warn!(order = order[0], "an order that means nothing"),
@@ -150,8 +163,8 @@ async fn serve(control: OwnedFd, hub: Rc<Hub>, post: Option<Rc<Post>>) -> io::Re
 
 /// Says how it goes. The supervisor asks again only when it has been
 /// answered, so there is room; where it has gone, nobody asks.
-fn report(control: &UnixStream, hub: &Hub) {
-    if let Err(error) = passing::send(control.as_fd(), &hub.report().encode(), &[]) {
+fn report(mouth: &OwnedFd, hub: &Hub) {
+    if let Err(error) = rustix::io::write(mouth, &hub.report().encode()) {
         tracing::debug!(%error, "the supervisor cannot be told how it goes");
     }
 }

@@ -1,6 +1,7 @@
 //! Requests of workers to the supervisor, in words.
 
 use super::program::PROGRAM_WORDS;
+use crate::incarnation::Incarnation;
 use crate::standing::{NAME_BYTES, STATUS_WORDS};
 use crate::{EventSpec, Modes, Request, Target, catalogue};
 use record::Pid;
@@ -14,20 +15,43 @@ pub(crate) const ASK_BYTES: usize = 8 * WORDS;
 pub(crate) const ANSWER_BYTES: usize = 24;
 /// Words of the largest attr.
 const ATTR_WORDS: usize = record::Attr::MAX_SIZE as usize / 8;
+/// Behind an attr.
+const RANK_AT: usize = 4 + ATTR_WORDS;
+/// A user that is none (chown(2)).
+const NOBODY: u64 = u32::MAX as u64;
 
-/// Whose events a grant is for.
+/// Whose events a grant is for, in numbers: the supervisor opens what they
+/// name by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// A child of the client's, waiting before its exec; its pidfd comes
-    /// with the request.
-    Held,
-    /// A process; its pidfd comes with the request.
-    Process,
+    /// A child of the client's, waiting before its exec.
+    Held(Incarnation),
+    /// A process.
+    Process(Incarnation),
     /// The whole system.
     System,
-    /// A control group; its directory comes with the request.
-    Cgroup,
+    /// A control group.
+    Cgroup {
+        /// Its number.
+        id: u64,
+        /// Bytes of its path below the hierarchy's root, which come behind
+        /// the request.
+        path_bytes: u64,
+    },
 }
+
+/// What an event is to others of its task and CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// Nothing.
+    Alone,
+    /// The leader of a group, whose member is opened next.
+    Leads,
+    /// The member of a group, whose leader was opened before it.
+    Follows,
+}
+
+const RANKS: [Rank; 3] = [Rank::Alone, Rank::Leads, Rank::Follows];
 
 /// A job of the catalogue, as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +79,7 @@ pub(crate) enum Ask {
         tid: i32,
         cpu: i32,
         attr: Vec<u64>,
+        rank: Rank,
     },
     /// /proc/PID/maps of a process under a grant.
     Maps { grant: u64, pid: i32 },
@@ -65,14 +90,15 @@ pub(crate) enum Ask {
     Leave { given: u64 },
     /// The grant is not needed any more.
     Release { grant: u64 },
-    /// So many bytes, for a session's rings or a client's queue.
-    Reserve { bytes: u64, session: bool },
+    /// So many bytes, for a session's rings or a client's queue; where a
+    /// standing session's worker asks, for that user's.
+    Reserve { bytes: u64, session: bool, reader: Option<u32> },
     /// What was reserved is free again. Not answered.
     Free { reservation: u64 },
     /// A connection has ended. Not answered.
     Closed,
-    /// Give this client, whose connection comes with the request, to a
-    /// standing session.
+    /// Have a standing session read to this user: the answer comes with the
+    /// end of a pipe.
     Follow {
         name: [u8; NAME_BYTES],
         /// Seconds; [`u64::MAX`]: none were said.
@@ -142,10 +168,10 @@ impl JobWords {
     pub(crate) fn request(&self, pid: Pid) -> Option<Request> {
         let entry = catalogue::all().nth(usize::try_from(self.event).ok()?)?;
         let target = match self.wanted {
-            Wanted::Held => Target::Command,
-            Wanted::Process => Target::Process(pid),
+            Wanted::Held(_) => Target::Command,
+            Wanted::Process(_) => Target::Process(pid),
             Wanted::System => Target::System,
-            Wanted::Cgroup => Target::Cgroup,
+            Wanted::Cgroup { .. } => Target::Cgroup,
         };
         Some(Request {
             interval: (self.interval != 0).then_some(self.interval),
@@ -162,28 +188,34 @@ impl Ask {
         match self {
             Ask::Grant(job) => {
                 let bits = [job.modes.user, job.modes.kernel, job.allow_skid, job.data_mappings];
-                let wanted = match job.wanted {
-                    Wanted::Held => 0,
-                    Wanted::Process => 1,
-                    Wanted::System => 2,
-                    Wanted::Cgroup => 3,
+                let of = |process: Incarnation| {
+                    [i64::from(process.pid).cast_unsigned(), process.start_time]
+                };
+                let (wanted, [first, second]) = match job.wanted {
+                    Wanted::Held(process) => (0, of(process)),
+                    Wanted::Process(process) => (1, of(process)),
+                    Wanted::System => (2, [0, 0]),
+                    Wanted::Cgroup { id, path_bytes } => (3, [id, path_bytes]),
                 };
                 let flags = bits.iter().rev().fold(0, |flags, &bit| flags << 1 | u64::from(bit));
-                words[..5].copy_from_slice(&[1, job.event, job.interval, flags, wanted]);
+                let said = [1, job.event, job.interval, flags, wanted, first, second];
+                words[..said.len()].copy_from_slice(&said);
             }
-            Ask::Open { grant, tid, cpu, attr } => {
+            Ask::Open { grant, tid, cpu, attr, rank } => {
                 let place = [*tid, *cpu].map(|number| i64::from(number).cast_unsigned());
                 words[..4].copy_from_slice(&[2, *grant, place[0], place[1]]);
                 for (word, given) in words[4..4 + ATTR_WORDS].iter_mut().zip(attr) {
                     *word = *given;
                 }
+                words[RANK_AT] = RANKS.iter().position(|one| one == rank).unwrap_or(0) as u64;
             }
             Ask::Maps { grant, pid } => {
                 words[..3].copy_from_slice(&[3, *grant, i64::from(*pid).cast_unsigned()]);
             }
             Ask::Release { grant } => words[..2].copy_from_slice(&[4, *grant]),
-            Ask::Reserve { bytes, session } => {
-                words[..3].copy_from_slice(&[5, *bytes, u64::from(*session)]);
+            Ask::Reserve { bytes, session, reader } => {
+                let reader = reader.map_or(NOBODY, u64::from);
+                words[..4].copy_from_slice(&[5, *bytes, u64::from(*session), reader]);
             }
             Ask::Free { reservation } => words[..2].copy_from_slice(&[6, *reservation]),
             Ask::Closed => words[0] = 7,
@@ -224,6 +256,7 @@ impl Ask {
             .try_into()
             .ok()?;
         let number = |word: u64| i32::try_from(word.cast_signed()).ok();
+        let process = || Some(Incarnation { pid: number(words[5])?, start_time: words[6] });
         match words[0] {
             1 => {
                 let flags = words[3];
@@ -238,10 +271,10 @@ impl Ask {
                     allow_skid: bit(2),
                     data_mappings: bit(3),
                     wanted: match words[4] {
-                        0 => Wanted::Held,
-                        1 => Wanted::Process,
+                        0 => Wanted::Held(process()?),
+                        1 => Wanted::Process(process()?),
                         2 => Wanted::System,
-                        3 => Wanted::Cgroup,
+                        3 => Wanted::Cgroup { id: words[5], path_bytes: words[6] },
                         _ => return None,
                     },
                 }))
@@ -251,6 +284,7 @@ impl Ask {
                 tid: number(words[2])?,
                 cpu: number(words[3])?,
                 attr: words[4..4 + ATTR_WORDS].to_vec(),
+                rank: *RANKS.get(usize::try_from(words[RANK_AT]).ok()?)?,
             }),
             3 => Some(Ask::Maps { grant: words[1], pid: number(words[2])? }),
             4 => Some(Ask::Release { grant: words[1] }),
@@ -260,6 +294,10 @@ impl Ask {
                     0 => false,
                     1 => true,
                     _ => return None,
+                },
+                reader: match words[3] {
+                    NOBODY => None,
+                    uid => Some(u32::try_from(uid).ok()?),
                 },
             }),
             6 => Some(Ask::Free { reservation: words[1] }),
@@ -341,17 +379,22 @@ mod tests {
             modes: Modes::KERNEL,
             allow_skid: false,
             data_mappings: true,
-            wanted: Wanted::Process,
+            wanted: Wanted::Process(Incarnation { pid: 7, start_time: 1 << 40 }),
         };
         for ask in [
             Ask::Grant(job),
+            Ask::Grant(JobWords {
+                wanted: Wanted::Held(Incarnation { pid: -7, start_time: 0 }),
+                ..job
+            }),
             Ask::Grant(JobWords { wanted: Wanted::System, modes: Modes::USER, ..job }),
-            Ask::Grant(JobWords { wanted: Wanted::Cgroup, ..job }),
-            Ask::Open { grant: 7, tid: -1, cpu: 3, attr: (0..18).collect() },
+            Ask::Grant(JobWords { wanted: Wanted::Cgroup { id: 1 << 50, path_bytes: 99 }, ..job }),
+            Ask::Open { grant: 7, tid: -1, cpu: 3, attr: (0..18).collect(), rank: Rank::Alone },
+            Ask::Open { grant: 7, tid: 9, cpu: 0, attr: (0..18).collect(), rank: Rank::Follows },
             Ask::Maps { grant: u64::MAX, pid: 1 },
             Ask::Release { grant: 0 },
-            Ask::Reserve { bytes: 1 << 40, session: true },
-            Ask::Reserve { bytes: 0, session: false },
+            Ask::Reserve { bytes: 1 << 40, session: true, reader: None },
+            Ask::Reserve { bytes: 0, session: false, reader: Some(0) },
             Ask::Free { reservation: 9 },
             Ask::Closed,
             Ask::Leave { given: 3 },

@@ -1,13 +1,14 @@
 //! The worker's side: a kernel that asks the supervisor where it is refused.
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::program::PROGRAM_WORDS;
 use super::{ANSWER_BYTES, Answer, Ask, JobWords, KernelFile};
-use crate::passing;
+use crate::line::WorkerEnd;
+use crate::passing::Received;
 use crate::permission::Permissions;
 use crate::standing::{Line, NAME_BYTES, STATUS_WORDS, text};
 
@@ -18,7 +19,7 @@ pub(crate) const REASON_BYTES: usize = 512;
 /// as it waits for nobody.
 #[derive(Debug)]
 pub(crate) struct Broker {
-    line: Mutex<OwnedFd>,
+    line: Mutex<WorkerEnd>,
     /// Bytes that are set aside for this worker.
     pub(super) reserved: AtomicU64,
     /// A request could not be sent, or was not answered.
@@ -37,8 +38,8 @@ pub(crate) enum NotGranted {
 }
 
 impl Broker {
-    /// Over a connected SOCK_SEQPACKET socket.
-    pub(crate) fn new(line: OwnedFd) -> Broker {
+    /// Over a line to the supervisor.
+    pub(crate) fn new(line: WorkerEnd) -> Broker {
         Broker {
             line: Mutex::new(line),
             reserved: AtomicU64::new(0),
@@ -56,40 +57,44 @@ impl Broker {
         self.reserved.load(Ordering::Relaxed)
     }
 
-    pub(super) fn ask(
-        &self,
-        ask: &Ask,
-        fd: Option<BorrowedFd<'_>>,
-    ) -> io::Result<(Answer, Option<OwnedFd>)> {
-        let (answer, fds) = self.ask_for(ask, fd, &mut [])?;
+    pub(super) fn ask(&self, ask: &Ask) -> io::Result<(Answer, Option<OwnedFd>)> {
+        let (answer, fds) = self.ask_for(ask, &[], &mut [])?;
         Ok((answer, fds.into_iter().next()))
     }
 
-    /// The same; what comes behind the answer goes into `more`.
+    /// The same with what goes behind the request; what comes behind the
+    /// answer goes into `more`.
+    ///
+    /// # Errors
+    /// The supervisor is silent. EMFILE: it has answered, and this process
+    /// had no room for all that it handed over.
     fn ask_for(
         &self,
         ask: &Ask,
-        fd: Option<BorrowedFd<'_>>,
+        behind: &[u8],
         more: &mut [u8],
     ) -> io::Result<(Answer, Vec<OwnedFd>)> {
-        let answered = self.try_ask_for(ask, fd, more);
-        if answered.is_err() {
-            self.silent.store(true, Ordering::Relaxed);
+        match self.try_ask_for(ask, behind, more) {
+            // A part of it would be taken for something else.
+            Ok((_, received)) if !received.is_whole => Err(rustix::io::Errno::MFILE.into()),
+            Ok((answer, received)) => Ok((answer, received.fds)),
+            Err(error) => {
+                self.silent.store(true, Ordering::Relaxed);
+                Err(error)
+            }
         }
-        answered
     }
 
     fn try_ask_for(
         &self,
         ask: &Ask,
-        fd: Option<BorrowedFd<'_>>,
+        behind: &[u8],
         more: &mut [u8],
-    ) -> io::Result<(Answer, Vec<OwnedFd>)> {
+    ) -> io::Result<(Answer, Received)> {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        let fds: Vec<BorrowedFd<'_>> = fd.into_iter().collect();
-        passing::send(&*line, &ask.encode(), &fds)?;
+        line.say(&[&ask.encode()[..], behind].concat())?;
         let mut bytes = vec![0; ANSWER_BYTES + more.len()];
-        let received = passing::receive_handed(&*line, &mut bytes)?;
+        let received = line.hear(&mut bytes)?;
         let Some((answer, rest)) = bytes.split_first_chunk::<ANSWER_BYTES>() else {
             return Err(io::Error::other("an answer is longer than that"));
         };
@@ -97,7 +102,7 @@ impl Broker {
             return Err(io::Error::other("the supervisor has gone"));
         }
         more.copy_from_slice(rest);
-        Ok((Answer::decode(answer), received.fds))
+        Ok((Answer::decode(answer), received))
     }
 
     /// Says something that is not answered: nobody waits for a supervisor
@@ -105,16 +110,14 @@ impl Broker {
     pub(super) fn tell(&self, ask: &Ask) {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         // Where the supervisor has gone nobody keeps an account.
-        let _gone = passing::send(&*line, &ask.encode(), &[]);
+        let _gone = line.say(&ask.encode());
     }
 
-    /// Asks for a job; gives the grant's number.
-    pub(crate) fn grant(
-        &self,
-        job: JobWords,
-        pidfd: Option<BorrowedFd<'_>>,
-    ) -> Result<u64, NotGranted> {
-        let (answer, _) = self.ask(&Ask::Grant(job), pidfd).map_err(NotGranted::Silent)?;
+    /// Asks for a job, on the control group of this path where it names one;
+    /// gives the grant's number.
+    pub(crate) fn grant(&self, job: JobWords, group: &[u8]) -> Result<u64, NotGranted> {
+        let answered = self.ask_for(&Ask::Grant(job), group, &mut []);
+        let (answer, _) = answered.map_err(NotGranted::Silent)?;
         match answer.errno {
             0 => Ok(answer.value),
             libc::EACCES => Err(NotGranted::Missing(Permissions::from_bits_truncate(
@@ -127,13 +130,13 @@ impl Broker {
     /// Whether this worker, which has been given so many connections, may
     /// end: not when another one is under way.
     pub(crate) fn leave(&self, given: u64) -> bool {
-        self.ask(&Ask::Leave { given }, None).is_ok_and(|(answer, _)| answer.errno == 0)
+        self.ask(&Ask::Leave { given }).is_ok_and(|(answer, _)| answer.errno == 0)
     }
 
     /// Gives a grant back.
     pub(crate) fn release(&self, grant: u64) {
         // Where the supervisor has gone there is nothing to release.
-        let _gone = self.ask(&Ask::Release { grant }, None);
+        let _gone = self.ask(&Ask::Release { grant });
     }
 
     /// Says that a connection has ended.
@@ -141,22 +144,20 @@ impl Broker {
         self.tell(&Ask::Closed);
     }
 
-    /// Gives a client to a standing session; the error's number says why not.
+    /// Has a standing session read to this user; gives what it is read from,
+    /// or the error's number, which says why not.
     pub(crate) fn follow(
         &self,
         name: &str,
         (since, live): (Option<u64>, bool),
-        client: BorrowedFd<'_>,
-    ) -> Result<(), i32> {
+    ) -> Result<OwnedFd, i32> {
         let mut padded = [0; NAME_BYTES];
         let text = name.as_bytes();
         padded.get_mut(..text.len()).ok_or(libc::ENOENT)?.copy_from_slice(text);
         let ask = Ask::Follow { name: padded, since: since.unwrap_or(u64::MAX), live };
-        match self.ask(&ask, Some(client)) {
-            Ok((Answer { errno: 0, .. }, _)) => Ok(()),
-            Ok((answer, _)) => Err(answer.errno),
-            Err(error) => Err(error.raw_os_error().unwrap_or(libc::EIO)),
-        }
+        let of = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
+        let (answer, pipe) = self.ask(&ask).map_err(of)?;
+        received(answer, pipe).map_err(of)
     }
 
     /// The standing sessions that this user may read.
@@ -164,7 +165,7 @@ impl Broker {
         let mut lines = Vec::new();
         for place in 0.. {
             let mut bytes = [0; Line::BYTES];
-            match self.ask_for(&Ask::Standing { place }, None, &mut bytes) {
+            match self.ask_for(&Ask::Standing { place }, &[], &mut bytes) {
                 Ok((Answer { errno: 0, .. }, _)) => lines.push(Line::decode(&bytes)),
                 Ok((Answer { errno: libc::EACCES, .. }, _)) => {}
                 Ok(_) | Err(_) => break,
@@ -176,12 +177,12 @@ impl Broker {
     /// Tells how a standing session goes.
     pub(crate) fn report(&self, status: [u64; STATUS_WORDS]) {
         // Where the supervisor has gone this ends soon, too.
-        let _gone = self.ask(&Ask::Report { status }, None);
+        let _gone = self.ask(&Ask::Report { status });
     }
 
     /// /proc/PID/maps of a process of the grant.
     pub(crate) fn maps(&self, grant: u64, pid: i32) -> io::Result<OwnedFd> {
-        let (answer, fd) = self.ask(&Ask::Maps { grant, pid }, None)?;
+        let (answer, fd) = self.ask(&Ask::Maps { grant, pid })?;
         received(answer, fd)
     }
 
@@ -194,19 +195,23 @@ impl Broker {
     ) -> Result<Vec<OwnedFd>, String> {
         let mut reason = [0; REASON_BYTES];
         let ask = Ask::Program { reservation, words };
-        match self.ask_for(&ask, None, &mut reason) {
+        match self.ask_for(&ask, &[], &mut reason) {
             Ok((Answer { errno: 0, .. }, fds)) => Ok(fds),
             Ok((answer, _)) if reason[0] == 0 => {
                 Err(io::Error::from_raw_os_error(answer.errno).to_string())
             }
             Ok(_) => Err(text(&reason)),
+            Err(error) if error.raw_os_error() == Some(libc::EMFILE) => Err(format!(
+                "this worker has no room for the program and its maps: {error}; raise its limit of \
+                 open files (LimitNOFILE= of the service)"
+            )),
             Err(error) => Err(format!("the supervisor does not answer: {error}")),
         }
     }
 
     /// A list of the kernel's, with its addresses.
     pub(crate) fn kernel(&self, grant: u64, file: KernelFile) -> io::Result<OwnedFd> {
-        let (answer, fd) = self.ask(&Ask::Kernel { grant, file }, None)?;
+        let (answer, fd) = self.ask(&Ask::Kernel { grant, file })?;
         received(answer, fd)
     }
 }
@@ -215,5 +220,47 @@ pub(super) fn received(answer: Answer, fd: Option<OwnedFd>) -> io::Result<OwnedF
     match answer.errno {
         0 => fd.ok_or_else(|| io::Error::other("an answer without its descriptor")),
         errno => Err(io::Error::from_raw_os_error(errno)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::IoSlice;
+    use std::mem::MaybeUninit;
+    use std::os::fd::AsFd;
+
+    use rustix::cmsg_space;
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+
+    use super::*;
+    use crate::passing::MOST_HANDED;
+
+    /// A worker whose next request is answered with so many descriptors, and
+    /// the supervisor's end.
+    fn answered(handed: usize) -> (Broker, crate::line::SupervisorEnd) {
+        let (supervisor, worker) = crate::line::line().unwrap();
+        let file = std::io::pipe().unwrap().0;
+        let fds = vec![file.as_fd(); handed];
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_HANDED * 2))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
+        let bytes = Answer::done(7).encode();
+        sendmsg(supervisor.mouth(), &[IoSlice::new(&bytes)], &mut control, SendFlags::empty())
+            .unwrap();
+        (Broker::new(worker), supervisor)
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_short_is_an_error_that_says_why() {
+        let (broker, _supervisor) = answered(MOST_HANDED);
+        assert_eq!(broker.program(1, [0; PROGRAM_WORDS]).unwrap().len(), MOST_HANDED);
+        let (broker, _supervisor) = answered(MOST_HANDED * 2);
+        let why = broker.program(1, [0; PROGRAM_WORDS]).unwrap_err();
+        assert!(why.starts_with("this worker has no room for the program"), "{why}");
+        assert!(why.contains("Too many open files") && why.contains("LimitNOFILE="), "{why}");
+        let (broker, _supervisor) = answered(MOST_HANDED * 2);
+        let error = broker.maps(1, 1).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
+        assert!(!broker.is_silent(), "it has answered");
     }
 }

@@ -10,12 +10,13 @@ use std::path::Path;
 use record::{Attr, Pid};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{Answer, Ask, JobWords, KernelFile, Wanted};
+use super::{Answer, Ask, JobWords, KernelFile, Rank, Wanted};
 use crate::credentials::Credentials;
+use crate::incarnation::Incarnation;
 use crate::permission::{Permissions, restrict, weaker};
 use crate::session::attrs::Attrs;
 use crate::sys::event::{EncodedAttr, Event, NATIVE_ORDER, Place};
-use crate::sys::oracle;
+use crate::sys::oracle::{Asker, Oracle};
 use crate::{Cgroup, Facts, Modes, Request};
 
 /// Grants that one worker may hold: its sessions, and some that end.
@@ -43,9 +44,19 @@ struct Grant {
     place: Granted,
     /// Kernel code is sampled, and so its addresses shown.
     kernel: bool,
+    /// The event of which a member is opened next.
+    leader: Option<Leader>,
     /// Policy has nothing on the target: its user may look at it, which a
     /// set-user-ID program that it executes ends.
     while_looked_at: bool,
+}
+
+/// A leader that was opened here, until its member is.
+#[derive(Debug)]
+struct Leader {
+    tid: i32,
+    cpu: i32,
+    event: OwnedFd,
 }
 
 /// Whose events may be opened.
@@ -57,12 +68,23 @@ enum Granted {
 }
 
 impl Granted {
-    /// What a request names, with the descriptor that came with it.
-    fn of(wanted: Wanted, fd: Option<OwnedFd>) -> Option<Granted> {
+    /// What a request names, opened here; `path` is a group's.
+    fn of(wanted: Wanted, path: &[u8]) -> io::Result<Granted> {
+        use std::os::unix::ffi::OsStrExt;
         match wanted {
-            Wanted::System => Some(Granted::System),
-            Wanted::Cgroup => Cgroup::of(fd?).map(Granted::Cgroup),
-            Wanted::Held | Wanted::Process => Process::of(fd?).map(Granted::Process),
+            Wanted::System => Ok(Granted::System),
+            Wanted::Cgroup { id, .. } => {
+                let path = Path::new(std::ffi::OsStr::from_bytes(path));
+                let group = Cgroup::open(Path::new("/"), path)?;
+                // Another may have been made in its place.
+                if group.id()? != id {
+                    return Err(rustix::io::Errno::NOENT.into());
+                }
+                Ok(Granted::Cgroup(group))
+            }
+            Wanted::Held(process) | Wanted::Process(process) => {
+                Process::of(process).map(Granted::Process)
+            }
         }
     }
 
@@ -82,10 +104,8 @@ struct Process {
 }
 
 impl Process {
-    /// From a descriptor of anybody's: only a pidfd says whose it is.
-    fn of(pidfd: OwnedFd) -> Option<Process> {
-        let pid = pid_of(pidfd.as_fd())?;
-        Some(Process { pid, pidfd })
+    fn of(named: Incarnation) -> io::Result<Process> {
+        Ok(Process { pid: named.pid, pidfd: named.open()? })
     }
 
     fn is_alive(&self) -> bool {
@@ -120,14 +140,18 @@ pub(crate) fn pid_of(pidfd: BorrowedFd<'_>) -> Option<i32> {
 fn needed(modes: Modes, wanted: Wanted, may_look: bool) -> Permissions {
     let mut needed = Permissions::empty();
     needed.set(Permissions::KERNEL, modes.kernel);
-    let of_cpus = matches!(wanted, Wanted::System | Wanted::Cgroup);
+    let of_cpus = matches!(wanted, Wanted::System | Wanted::Cgroup { .. });
     needed.set(Permissions::SYSTEM_WIDE, of_cpus);
     needed.set(Permissions::OTHERS_TASKS, !of_cpus && !may_look);
     if needed.is_empty() { Permissions::OWN_TASKS } else { needed }
 }
 
 fn errno(error: &io::Error) -> i32 {
-    error.raw_os_error().unwrap_or(libc::EIO)
+    error.raw_os_error().unwrap_or(match error.kind() {
+        io::ErrorKind::TimedOut => libc::ETIMEDOUT,
+        io::ErrorKind::PermissionDenied => libc::EPERM,
+        _ => libc::EIO,
+    })
 }
 
 /// EACCES, and what is missing.
@@ -140,18 +164,17 @@ impl Grants {
         Grants { user, permissions, next: 1, granted: HashMap::new() }
     }
 
-    /// Answers a request. `fd` came with it: a pidfd for a grant, the
-    /// group's leader for an event.
+    /// Answers a request; `path`, of a control group, came behind it.
     pub(crate) fn answer(
         &mut self,
         ask: Ask,
-        fd: Option<OwnedFd>,
+        path: &[u8],
         stranger: &dyn Stranger,
     ) -> (Answer, Option<OwnedFd>) {
         let result = match ask {
-            Ask::Grant(job) => return (self.grant(job, fd, stranger), None),
-            Ask::Open { grant, tid, cpu, attr } => self
-                .open(grant, (tid, cpu), &attr, fd)
+            Ask::Grant(job) => return (self.grant(job, path, stranger), None),
+            Ask::Open { grant, tid, cpu, attr, rank } => self
+                .open(grant, (tid, cpu), &attr, rank)
                 .and_then(|event| self.unless_changed(grant, tid, stranger).map(|()| event)),
             Ask::Maps { grant, pid } => self.maps(grant, pid),
             Ask::Kernel { grant, file } => self.kernel(grant, file),
@@ -178,18 +201,22 @@ impl Grants {
         }
     }
 
-    fn grant(&mut self, job: JobWords, fd: Option<OwnedFd>, stranger: &dyn Stranger) -> Answer {
+    fn grant(&mut self, job: JobWords, path: &[u8], stranger: &dyn Stranger) -> Answer {
         if self.granted.len() >= MOST_GRANTS {
             return Answer::refused(libc::EMFILE);
         }
         if self.permissions.is_empty() {
             return missing(needed(job.modes, job.wanted, true));
         }
-        let Some(place) = Granted::of(job.wanted, fd) else {
-            return Answer::refused(libc::EBADF);
+        let place = match Granted::of(job.wanted, path) {
+            Ok(place) => place,
+            Err(error) => return Answer::refused(errno(&error)),
         };
+        let has_others = self.permissions.contains(Permissions::OTHERS_TASKS);
         let (pid, may_look) = match &place {
             Granted::System | Granted::Cgroup(_) => (0, Ok(true)),
+            // Whatever the answer were, it is granted.
+            Granted::Process(process) if has_others => (process.pid, Ok(false)),
             Granted::Process(process) => {
                 (process.pid, stranger.may_look_at(&self.user, process.pid))
             }
@@ -214,21 +241,22 @@ impl Grants {
         }
         let number = self.next;
         self.next += 1;
-        let has_others = self.permissions.contains(Permissions::OTHERS_TASKS);
         let while_looked_at = matches!(place, Granted::Process(_)) && !has_others;
-        self.granted
-            .insert(number, Grant { attrs, place, kernel: job.modes.kernel, while_looked_at });
+        let (kernel, leader) = (job.modes.kernel, None);
+        self.granted.insert(number, Grant { attrs, place, kernel, leader, while_looked_at });
         Answer::done(number)
     }
 
     fn open(
-        &self,
+        &mut self,
         grant: u64,
         (tid, cpu): (i32, i32),
         words: &[u64],
-        leader: Option<OwnedFd>,
+        rank: Rank,
     ) -> Result<OwnedFd, Answer> {
-        let grant = self.granted.get(&grant).ok_or(Answer::refused(libc::EBADF))?;
+        let grant = self.granted.get_mut(&grant).ok_or(Answer::refused(libc::EBADF))?;
+        // Of this request, or of none.
+        let before = grant.leader.take();
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let attr = Attr::decode(&bytes, NATIVE_ORDER).map_err(|_| Answer::refused(libc::EINVAL))?;
         if !grant.attrs.iter().any(|granted| weaker(&attr, granted).is_ok()) {
@@ -250,13 +278,25 @@ impl Grants {
         // In the size that the worker has settled on with the kernel.
         let mut encoded = EncodedAttr::in_size(&attr, attr.size.clamp(64, Attr::MAX_SIZE))
             .map_err(|_| Answer::refused(libc::EINVAL))?;
-        let leader = leader.map(|fd| Event::received(fd, attr.read_format));
-        let place = Place { pid: tid, cpu, leader: leader.as_ref(), cgroup };
+        let leader = match rank {
+            Rank::Alone | Rank::Leads => None,
+            Rank::Follows => {
+                let here = before.filter(|leader| (leader.tid, leader.cpu) == (tid, cpu));
+                let leader = here.ok_or(Answer::refused(libc::EINVAL))?;
+                Some(Event::received(leader.event, attr.read_format))
+            }
+        };
+        let place = Place { pid: tid, cpu, leader: leader.as_ref(), leads: false, cgroup };
         let event = Event::open(&mut encoded, place).map_err(|error| Answer {
             value: encoded.size().into(),
             ..Answer::refused(errno(&error))
         })?;
-        Ok(event.into())
+        let event = OwnedFd::from(event);
+        if rank == Rank::Leads {
+            let event = event.try_clone().map_err(|error| Answer::refused(errno(&error)))?;
+            grant.leader = Some(Leader { tid, cpu, event });
+        }
+        Ok(event)
     }
 
     /// Whether what holds of a target held when an event of its thread was
@@ -351,12 +391,51 @@ fn granted_attrs(request: &Request, permissions: Permissions) -> Result<Vec<Attr
     Ok(attrs)
 }
 
-/// Asks the kernel as that user.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Kernel;
-
-impl Stranger for Kernel {
+impl Stranger for Oracle {
     fn may_look_at(&self, user: &Credentials, pid: i32) -> io::Result<bool> {
-        oracle::may_look_at((user.uid, user.gid), pid)
+        let asked = Oracle::may_look_at(self, Asker { uid: user.uid, gid: user.gid }, pid);
+        if let Err(error) = &asked {
+            tracing::warn!(
+                uid = user.uid,
+                pid,
+                %error,
+                "the kernel did not tell whether a user may look at a process: they may not"
+            );
+        }
+        asked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who is never told.
+    struct Late;
+
+    impl Stranger for Late {
+        fn may_look_at(&self, _: &Credentials, _: i32) -> io::Result<bool> {
+            Err(io::ErrorKind::TimedOut.into())
+        }
+    }
+
+    #[test]
+    fn only_whoever_needs_the_answer_waits_for_it() {
+        let own = Credentials::own().unwrap();
+        let pid = std::process::id().cast_signed();
+        let named = Incarnation::of(pid).unwrap();
+        let job = JobWords {
+            event: 0,
+            interval: 1,
+            modes: Modes { user: true, kernel: false },
+            allow_skid: false,
+            data_mappings: false,
+            wanted: Wanted::Process(named),
+        };
+        let asked = |permissions| {
+            Grants::new(own.clone(), permissions).answer(Ask::Grant(job), &[], &Late).0.errno
+        };
+        assert_eq!(asked(Permissions::OWN_TASKS), libc::ETIMEDOUT);
+        assert_ne!(asked(Permissions::OTHERS_TASKS), libc::ETIMEDOUT);
     }
 }

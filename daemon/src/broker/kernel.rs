@@ -2,12 +2,11 @@
 //! supervisor opens or loads.
 
 use std::io;
-use std::os::fd::AsFd;
 
 use record::Cpu;
 
 use super::client::received;
-use super::{Ask, Broker, Reservation, program};
+use super::{Ask, Broker, Rank, Reservation, program};
 use crate::in_kernel::{InKernel, Program, Source, Unloadable};
 use crate::session::kernel::{Kernel, Linux};
 use crate::sys::event::{EncodedAttr, Event, Place};
@@ -38,8 +37,14 @@ impl Kernel for Brokered<'_> {
             Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) => {}
             result => return result,
         }
-        let ask = Ask::Open { grant, tid: place.pid, cpu: place.cpu, attr: attr.words().to_vec() };
-        let (answer, fd) = self.broker.ask(&ask, place.leader.map(AsFd::as_fd))?;
+        let rank = match place.leader {
+            Some(_) => Rank::Follows,
+            None if place.leads => Rank::Leads,
+            None => Rank::Alone,
+        };
+        let (tid, cpu, attr_words) = (place.pid, place.cpu, attr.words().to_vec());
+        let (answer, fd) =
+            self.broker.ask(&Ask::Open { grant, tid, cpu, attr: attr_words, rank })?;
         if answer.errno == libc::E2BIG
             && let Ok(known) = u32::try_from(answer.value)
         {

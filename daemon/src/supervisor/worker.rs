@@ -4,7 +4,6 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, pidfd_open, set_dumpable_behavior,
 };
@@ -12,14 +11,15 @@ use rustix::process::{
 use super::Limits;
 use super::program;
 use super::pulse::Pulse;
-use crate::broker::{ASK_BYTES, Answer, Ask, Grants, PROGRAM_WORDS, REASON_BYTES, Stranger};
+use crate::broker::{
+    ASK_BYTES, Answer, Ask, Grants, JobWords, PROGRAM_WORDS, REASON_BYTES, Stranger, Wanted,
+};
 use crate::control::{Order, REPORT_BYTES, Report};
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Full, Holder};
-use crate::passing;
+use crate::line::{Heard, LONGEST, SupervisorEnd, line};
 use crate::permission::Permissions;
 use crate::standing::{Follow, Role};
-use crate::sys::peer::take_descriptors;
 use crate::sys::{child, inherited};
 use crate::worker::{self, Start};
 
@@ -38,8 +38,8 @@ pub(super) type Errand<'e> = dyn FnMut(&Ask, Option<&OwnedFd>) -> Option<(Answer
 pub(super) struct Worker {
     pub(super) user: Credentials,
     pub(super) permissions: Permissions,
-    /// It keeps a standing session, and serves nobody.
-    is_standing: bool,
+    /// The standing session that it keeps, and serves nobody.
+    session: Option<String>,
     /// The policy has changed since it started: who connects is served by
     /// another one.
     pub(super) outdated: bool,
@@ -53,8 +53,8 @@ pub(super) struct Worker {
     pub(super) report: Report,
     pid: i32,
     pidfd: OwnedFd,
-    control: OwnedFd,
-    broker: OwnedFd,
+    control: SupervisorEnd,
+    broker: SupervisorEnd,
     grants: Grants,
     /// It has closed one of its lines.
     has_hung_up: bool,
@@ -62,6 +62,8 @@ pub(super) struct Worker {
     asked: u32,
     /// Programs loaded since then.
     loaded: u32,
+    /// Reports since then.
+    reported: u32,
 }
 
 /// One that was told to end.
@@ -69,10 +71,8 @@ pub(super) struct Worker {
 pub(super) struct Leaving {
     pid: i32,
     pidfd: OwnedFd,
-}
-
-fn pair(kind: SocketType) -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?)
+    uid: u32,
+    session: Option<String>,
 }
 
 impl Worker {
@@ -83,14 +83,8 @@ impl Worker {
         limits: Limits,
         standing: Option<&Role>,
     ) -> io::Result<Worker> {
-        let (control, theirs) = pair(SocketType::SEQPACKET)?;
-        let (broker, their_broker) = pair(SocketType::SEQPACKET)?;
-        // A worker that takes nothing must not hold up everybody else.
-        for end in [&control, &broker] {
-            rustix::io::ioctl_fionbio(end, true)?;
-        }
-        // Reports carry none; before Linux 6.16 they are closed as they come.
-        let _since_6_16 = take_descriptors(&control, false);
+        let (control, theirs) = line()?;
+        let (broker, their_broker) = line()?;
         let grants = Grants::new(user.clone(), permissions);
         let supervisor = rustix::process::getpid();
         let pid = child::fork(|| {
@@ -103,9 +97,9 @@ impl Worker {
             for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
                 inherited::ignore(signal, true);
             }
-            let kept = [&theirs, &their_broker].map(|fd| fd.try_clone());
+            let kept = [&theirs, &their_broker].map(|line| line.try_clone());
             let [Ok(control), Ok(broker)] = kept else { return 1 };
-            child::close_all_but(&[control.as_fd(), broker.as_fd()]);
+            child::close_all_but(&[control.descriptors(), broker.descriptors()].concat());
             worker::run(Start {
                 user: user.clone(),
                 supervisor,
@@ -117,12 +111,17 @@ impl Worker {
             })
         })?;
         let raw = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
-        let pidfd = pidfd_open(raw, PidfdFlags::empty())?;
-        tracing::info!(pid, uid = user.uid, "a worker starts");
+        let pidfd = pidfd_open(raw, PidfdFlags::empty()).inspect_err(|_| {
+            // The number is its own until it is waited for.
+            let _gone = rustix::process::kill_process(raw, Signal::KILL);
+            let _reaped = child::status_of(pid);
+        })?;
+        let name = standing.map(|role| role.name.as_str());
+        tracing::info!(pid, uid = user.uid, name, "a worker starts");
         Ok(Worker {
             user,
             permissions,
-            is_standing: standing.is_some(),
+            session: standing.map(|role| role.name.clone()),
             outdated: false,
             leaving: false,
             given: 0,
@@ -136,35 +135,43 @@ impl Worker {
             has_hung_up: false,
             asked: 0,
             loaded: 0,
+            reported: 0,
         })
     }
 
     /// What is to be watched: requests, reports, and its end.
     pub(super) fn watched(&self) -> [BorrowedFd<'_>; Worker::WATCHED] {
-        let broker = if self.may_ask() { &self.broker } else { &self.pidfd };
-        let control = if self.has_hung_up { &self.pidfd } else { &self.control };
-        let lines = [broker, control];
-        [lines[0].as_fd(), lines[1].as_fd(), self.pidfd.as_fd()]
+        let end = self.pidfd.as_fd();
+        let broker = if self.may_ask() { self.broker.as_fd() } else { end };
+        let control = if self.has_hung_up { end } else { self.control.as_fd() };
+        [broker, control, end]
     }
 
     /// As whom it holds what it was given.
     pub(super) fn holder(&self) -> Holder {
-        Holder { worker: self.pid, uid: (!self.is_standing).then_some(self.user.uid) }
+        Holder { worker: self.pid, uid: self.session.is_none().then_some(self.user.uid) }
     }
 
     pub(super) const WATCHED: usize = 3;
 
-    /// Gives it a connection. `WouldBlock`: it takes none at present.
-    pub(super) fn give(&mut self, stream: BorrowedFd<'_>) -> io::Result<()> {
-        Order::Client.send(&self.control, Some(stream))?;
+    /// Gives it a connection, and its client's pid namespace where that is
+    /// another one. `WouldBlock`: it takes none at present.
+    pub(super) fn give(
+        &mut self,
+        connection: BorrowedFd<'_>,
+        namespace: Option<BorrowedFd<'_>>,
+    ) -> io::Result<()> {
+        let order = Order::Client { elsewhere: namespace.is_some() };
+        let fds: Vec<_> = [connection].into_iter().chain(namespace).collect();
+        order.send(&self.control, &fds)?;
         self.given += 1;
         Ok(())
     }
 
     /// Asks how it goes, unless it still owes the answer.
     pub(super) fn ask(&mut self) {
-        (self.asked, self.loaded) = (0, 0);
-        if self.pulse.beat() && Order::Report.send(&self.control, None).is_err() {
+        (self.asked, self.loaded, self.reported) = (0, 0, 0);
+        if self.pulse.beat() && Order::Report.send(&self.control, &[]).is_err() {
             // It takes no orders, which is as good as no answer.
             tracing::debug!(pid = self.pid, "a worker cannot be asked how it goes");
         }
@@ -173,17 +180,30 @@ impl Worker {
     /// Takes its reports.
     pub(super) fn hear(&mut self) {
         let mut bytes = [0; REPORT_BYTES];
-        while let Ok(received) = passing::receive(&self.control, &mut bytes) {
-            if received.bytes == 0 {
+        loop {
+            match self.control.hear(&mut bytes) {
+                Ok(Heard::Message) => {}
+                Ok(Heard::Silence) => return,
+                Ok(Heard::End) | Err(_) => {
+                    self.has_hung_up = true;
+                    return;
+                }
+            }
+            // One that says nothing but this must not hold up everybody else.
+            self.reported += 1;
+            if self.reported > MOST_REPORTS {
                 self.has_hung_up = true;
                 return;
             }
-            match Report::decode(&bytes[..received.bytes]) {
+            match Report::decode(&bytes) {
                 Some(report) => {
                     self.pulse.answered(&report);
                     self.report = report;
                 }
-                None => tracing::warn!(pid = self.pid, "a report that means nothing"),
+                None => {
+                    let (uid, name) = (self.user.uid, self.session());
+                    tracing::warn!(pid = self.pid, uid, name, "a report that means nothing");
+                }
             }
         }
     }
@@ -198,15 +218,20 @@ impl Worker {
         self.pid
     }
 
+    /// The standing session that it keeps.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
     /// Whether it is listened to: it has not asked too much since the last
     /// tick.
     fn may_ask(&self) -> bool {
         !self.has_hung_up && self.asked < MOST_ASKS
     }
 
-    /// Gives it a connection whose client follows its standing session.
-    pub(super) fn give_reader(&self, stream: BorrowedFd<'_>, what: Follow) -> io::Result<()> {
-        passing::send(&self.control, &what.encode(), &[stream]).map(|_| ())
+    /// Has it write its standing session into a pipe, for a reader.
+    pub(super) fn give_reader(&self, pipe: BorrowedFd<'_>, what: Follow) -> io::Result<()> {
+        self.control.tell(&what.encode(), &[pipe])
     }
 
     /// Whether a request waits.
@@ -224,37 +249,32 @@ impl Worker {
     ) -> bool {
         self.asked += 1;
         let mut bytes = [0; ASK_BYTES];
-        let received = match passing::receive(&self.broker, &mut bytes) {
-            Ok(received) if received.bytes > 0 => received,
+        match self.broker.hear(&mut bytes) {
+            Ok(Heard::Message) => {}
+            Ok(Heard::Silence) => return false,
             // It is ending, which its pidfd will tell.
-            Ok(_) => {
+            Ok(Heard::End) => {
                 self.has_hung_up = true;
                 return false;
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Err(error) => {
-                tracing::warn!(%error, "a worker cannot be heard");
+                let (uid, name) = (self.user.uid, self.session());
+                tracing::warn!(%error, uid, name, "a worker cannot be heard");
                 return false;
             }
-        };
-        let fd = received.fds.into_iter().next();
+        }
         let holder = self.holder();
-        let ask = Ask::decode(&bytes[..received.bytes]);
-        let mut more = Vec::new();
-        let (answer, fds) = match ask {
-            Some(Ask::Reserve { bytes, session }) => {
-                let reserved = admission.reserve(holder, (bytes, session), limits);
-                (reserved.map_or_else(Full::answer, Answer::done), Vec::new())
+        let response = match Ask::decode(&bytes) {
+            Some(Ask::Reserve { bytes, session, reader }) => {
+                // Who keeps a standing session holds queues for its readers.
+                let uid = if self.session.is_some() { reader } else { holder.uid };
+                let reserved =
+                    admission.reserve(Holder { uid, ..holder }, (bytes, session), limits);
+                reserved.map_or_else(Full::answer, Answer::done).into()
             }
             Some(Ask::Program { reservation, words }) => {
                 let draw = &mut |bytes| admission.draw(holder, reservation, bytes);
-                match self.load(&words, draw) {
-                    Ok(program) => (Answer::done(0), program),
-                    Err(refused) => {
-                        more = refused.1;
-                        (refused.0, Vec::new())
-                    }
-                }
+                self.load(&words, draw)
             }
             Some(Ask::Free { reservation }) => {
                 admission.free(holder, reservation);
@@ -264,43 +284,62 @@ impl Worker {
                 admission.closed(holder);
                 return true;
             }
-            Some(Ask::Leave { given }) => (self.let_go(given), Vec::new()),
-            Some(ask) => match errand(&ask, fd.as_ref()) {
-                Some((answer, behind)) => {
-                    more = behind;
-                    (answer, Vec::new())
-                }
+            Some(Ask::Leave { given }) => self.let_go(given).into(),
+            Some(ask) => match errand(&ask) {
+                Some(response) => response,
                 None => {
-                    let (answer, fd) = self.grants.answer(ask, fd, stranger);
-                    (answer, fd.into_iter().collect())
+                    let Some(path) = self.path_behind(&ask) else {
+                        self.has_hung_up = true;
+                        return false;
+                    };
+                    let (answer, fd) = self.grants.answer(ask, &path, stranger);
+                    Response { fds: fd.into_iter().collect(), ..answer.into() }
                 }
             },
-            None => (Answer::refused(libc::EINVAL), Vec::new()),
+            None => Answer::refused(libc::EINVAL).into(),
         };
+        let Response { answer, behind, fds } = response;
         let fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
-        let sent = passing::send(&self.broker, &[&answer.encode()[..], &more].concat(), &fds);
+        let sent = self.broker.tell(&[&answer.encode()[..], &behind].concat(), &fds);
         if let Err(error) = &sent {
             // It waits for each answer, so there is room, or it has ended.
-            tracing::warn!(%error, pid = self.pid, "a worker that takes no answers is killed");
+            let (uid, name) = (self.user.uid, self.session());
+            tracing::warn!(%error, pid = self.pid, uid, name, "a worker that takes no answers is killed");
             self.kill();
         }
         sent.is_ok()
     }
 
+    /// The path of a control group, which came at once with a request for
+    /// it; None: it did not.
+    fn path_behind(&self, ask: &Ask) -> Option<Vec<u8>> {
+        let Ask::Grant(JobWords { wanted: Wanted::Cgroup { path_bytes, .. }, .. }) = ask else {
+            return Some(Vec::new());
+        };
+        let length = usize::try_from(*path_bytes).ok().filter(|length| *length <= LONGEST)?;
+        let mut path = vec![0; length];
+        // Of the root nothing comes.
+        let all = path.is_empty() || self.broker.hear(&mut path).ok()? == Heard::Message;
+        all.then_some(path)
+    }
+
     /// Loads a program for one of its sessions: nobody else is given it, and
-    /// it stays here no longer than it takes to hand it over. Else the answer,
-    /// and what is behind it: the reason.
+    /// it stays here no longer than it takes to hand it over. Behind a refusal
+    /// is the reason.
     fn load(
         &mut self,
         words: &[u64; PROGRAM_WORDS],
         draw: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<Vec<OwnedFd>, (Answer, Vec<u8>)> {
+    ) -> Response {
         self.loaded += 1;
         if self.loaded > MOST_PROGRAMS {
-            return Err(refused(libc::EAGAIN, "too many sessions began within a second"));
+            return refused(libc::EAGAIN, "too many sessions began within a second");
         }
         let sees_kernel = self.permissions.contains(Permissions::KERNEL);
-        program::load(words, sees_kernel, draw).map_err(|why| refused(libc::EOPNOTSUPP, &why))
+        match program::load(words, sees_kernel, draw) {
+            Ok(program) => Response::handing_over(program),
+            Err(why) => refused(libc::EOPNOTSUPP, &why),
+        }
     }
 
     /// Lets it end, unless a connection is on its way to it.
@@ -314,13 +353,13 @@ impl Worker {
 
     /// Whether it has ended; it is reaped then.
     pub(super) fn has_ended(&mut self) -> bool {
-        has_ended(self.pid, self.pidfd.as_fd())
+        has_ended((self.pid, self.pidfd.as_fd()), (self.user.uid, self.session()))
     }
 
     /// Tells it that its user has lost permissions: it ends its sessions and
     /// itself.
     pub(super) fn revoke(&mut self) {
-        if Order::Revoked.send(&self.control, None).is_err() {
+        if Order::Revoked.send(&self.control, &[]).is_err() {
             // It takes no orders, and would go on with what it was granted.
             self.kill();
         }
@@ -328,7 +367,8 @@ impl Worker {
 
     /// Closes its line: it ends its sessions and itself.
     pub(super) fn end(self) -> Leaving {
-        Leaving { pid: self.pid, pidfd: self.pidfd }
+        let Worker { pid, pidfd, user, session, .. } = self;
+        Leaving { pid, pidfd, uid: user.uid, session }
     }
 }
 
@@ -337,10 +377,16 @@ impl Leaving {
         self.pid
     }
 
-    pub(super) fn has_ended(&mut self) -> bool {
-        has_ended(self.pid, self.pidfd.as_fd())
+    /// Its user, and the standing session that it kept.
+    pub(super) fn whose(&self) -> (u32, Option<&str>) {
+        (self.uid, self.session.as_deref())
     }
 
+    pub(super) fn has_ended(&mut self) -> bool {
+        has_ended((self.pid, self.pidfd.as_fd()), self.whose())
+    }
+
+    /// Kills it, and waits for it.
     pub(super) fn kill(self) {
         // Both fail where it has just ended.
         let _gone = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
@@ -349,10 +395,10 @@ impl Leaving {
 }
 
 /// A refusal, and its reason as the worker reads it.
-fn refused(errno: i32, why: &str) -> (Answer, Vec<u8>) {
+fn refused(errno: i32, why: &str) -> Response {
     let mut reason: Vec<u8> = why.bytes().take(REASON_BYTES).collect();
     reason.resize(REASON_BYTES, 0);
-    (Answer::refused(errno), reason)
+    Response::with(Answer::refused(errno), &reason)
 }
 
 fn is_readable(fd: BorrowedFd<'_>) -> bool {
@@ -361,13 +407,15 @@ fn is_readable(fd: BorrowedFd<'_>) -> bool {
     poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready > 0)
 }
 
-fn has_ended(pid: i32, pidfd: BorrowedFd<'_>) -> bool {
+/// Whether a worker of this user, or for this session, has ended: it is told
+/// then.
+fn has_ended((pid, pidfd): (i32, BorrowedFd<'_>), (uid, name): (u32, Option<&str>)) -> bool {
     if !is_readable(pidfd) {
         return false;
     }
     match child::status_of(pid) {
-        Ok(Some(0)) => tracing::info!(pid, "a worker has ended"),
-        status => tracing::warn!(pid, ?status, "a worker has broken off"),
+        Ok(Some(0)) => tracing::info!(pid, uid, name, "a worker has ended"),
+        status => tracing::warn!(pid, uid, name, ?status, "a worker has broken off"),
     }
     true
 }

@@ -82,6 +82,8 @@ pub(crate) struct Place<'e> {
     pub(crate) cpu: i32,
     /// The leader of the group to join, open in the same place.
     pub(crate) leader: Option<&'e Event>,
+    /// It is such a leader, and its member is opened next.
+    pub(crate) leads: bool,
     /// The directory of a control group: any of its tasks.
     pub(crate) cgroup: Option<BorrowedFd<'e>>,
 }

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +13,13 @@ use tokio::time::{sleep, timeout};
 
 use super::Open;
 use super::complaint::complain;
+use super::fan::Passed;
 use super::hub::{Hub, Subscription, failed};
 use super::intake::{Intake, IntakeError};
 use super::parcel::{Parcel, send_some};
+use super::pid_place::PidPlace;
 use super::queue::{Item, Next, Outlet};
+use super::relay::relay;
 use super::share::Share;
 use crate::Facts;
 use crate::broker::Reservation;
@@ -34,16 +36,17 @@ const WORTH_LOGGING: usize = 64;
 /// Answers that may wait for a client.
 const MOST_ANSWERS: usize = 16;
 /// So long a client may take nothing of what is left for it once its session
-/// is over.
-const LINGER: Duration = Duration::from_secs(60);
+/// is over, or of a standing session.
+pub(crate) const LINGER: Duration = Duration::from_secs(60);
 /// The first request must have come by then.
 const HELLO: Duration = Duration::from_secs(5);
 
 /// Serves a client until it goes, or says something that cannot be
 /// understood.
-pub(crate) async fn serve(stream: UnixStream, open: Open) {
+pub(crate) async fn serve(stream: UnixStream, place: PidPlace, open: Open) {
     let mut connection = Connection {
         stream,
+        place,
         hub: Rc::clone(&open.0),
         streaming: None,
         answers: VecDeque::new(),
@@ -67,6 +70,7 @@ pub(crate) async fn serve(stream: UnixStream, open: Open) {
 
 struct Connection {
     stream: UnixStream,
+    place: PidPlace,
     hub: Rc<Hub>,
     streaming: Option<Streaming>,
     /// Answers that wait to be sent.
@@ -102,7 +106,7 @@ async fn rung(streaming: &mut Option<Streaming>) -> io::Result<()> {
     if let Describing::Made(described) = &mut streaming.describing {
         let described = described.await?;
         streaming.describing = Describing::Not;
-        streaming.share.took(0, described.records);
+        streaming.share.took(&Passed::side(described.records));
         streaming.rest = Parcel::data(described.bytes.into())?;
         return Ok(());
     }
@@ -118,7 +122,7 @@ impl Connection {
     async fn talk(&mut self) -> Result<(), IntakeError> {
         let mut intake = Intake::new();
         let first = timeout(HELLO, intake.next(&self.stream)).await;
-        let (asked, _) = first.map_err(|_| IntakeError::Late)??;
+        let asked = first.map_err(|_| IntakeError::Late)??;
         let Asked::Known(Verb::Hello { oldest, newest, client }) = asked else {
             let reply = complain(ComplaintCode::BadRequest, "the first request is hello");
             return Ok(self.last_word(&reply).await?);
@@ -160,26 +164,31 @@ impl Connection {
             };
             match asked {
                 None => {}
-                Some((Asked::Known(Verb::Follow { name, since_seconds, live }), _))
+                Some(Asked::Known(Verb::Follow { name, since_seconds, live }))
                     if self.streaming.is_none() =>
                 {
                     // Answers before go before it.
                     self.flush().await?;
-                    let client = self.stream.as_fd();
-                    match self.hub.hand_over(&name, (since_seconds, live), client) {
-                        // Who has it now, answers.
-                        Ok(()) => return Ok(()),
+                    match self.hub.follow(&name, (since_seconds, live)) {
+                        // The session's worker answers, and ends it. A frame of
+                        // its may be half sent: nothing comes behind it.
+                        Ok(source) => {
+                            if let Err(error) = relay(&self.stream, source, live).await {
+                                tracing::debug!(%error, "a reader's connection ends");
+                            }
+                            return Ok(());
+                        }
                         Err(complaint) => self.reply(&Reply::Refused(complaint))?,
                     }
                 }
-                Some((Asked::Known(verb), pidfd)) => {
-                    let answered = self.answer(verb, pidfd).await;
+                Some(Asked::Known(verb)) => {
+                    let answered = self.answer(verb).await;
                     self.reply(&answered.unwrap_or_else(Reply::Refused))?;
                 }
-                Some((Asked::Wrong(text), _)) => {
+                Some(Asked::Wrong(text)) => {
                     self.reply(&complain(ComplaintCode::BadRequest, text))?;
                 }
-                Some((Asked::Unknown(verb), _)) => {
+                Some(Asked::Unknown(verb)) => {
                     let text = format!(
                         "this daemon, {DAEMON}, knows no {verb:?}: install the same version of \
                          both"
@@ -264,7 +273,7 @@ impl Connection {
         }
     }
 
-    async fn answer(&mut self, verb: Verb, pidfd: Option<OwnedFd>) -> Result<Reply, Complaint> {
+    async fn answer(&mut self, verb: Verb) -> Result<Reply, Complaint> {
         match verb {
             Verb::Hello { .. } => {
                 Ok(complain(ComplaintCode::BadRequest, "hello is said once, at the beginning"))
@@ -275,7 +284,7 @@ impl Connection {
                 "this connection has a stream already: open another for a second one",
             )),
             Verb::Start { job, when_slow } => {
-                let (started, subscription) = self.hub.start(&job, pidfd, when_slow).await?;
+                let (started, subscription) = self.hub.start(&job, &self.place, when_slow).await?;
                 self.stream_from(subscription, Describing::Not)?;
                 Ok(Reply::Started(started))
             }
@@ -290,7 +299,7 @@ impl Connection {
                 Ok(Reply::Done)
             }
             Verb::Sessions => Ok(Reply::Sessions { sessions: self.hub.list() }),
-            Verb::Plan { job } => self.hub.outline(&job, pidfd),
+            Verb::Plan { job } => self.hub.outline(&job, &self.place),
             Verb::SetInterval { session, interval } => {
                 self.hub.set_interval(session, interval).await?;
                 Ok(Reply::Done)

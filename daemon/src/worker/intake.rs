@@ -1,16 +1,16 @@
 //! Frames of one client, read into a buffer of fixed size.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout_at};
 
-use crate::passing::{self, Received};
+use crate::passing;
 use crate::protocol::{
-    Asked, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, Verb, parse, request,
+    Asked, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, parse, request,
 };
 
 /// A frame that has begun must be whole by then.
@@ -31,9 +31,6 @@ pub(crate) enum IntakeError {
     /// Silent after it connected.
     #[error("no hello within 5 s")]
     Late,
-    /// Descriptors that no request carries.
-    #[error("more descriptors than a request carries")]
-    Descriptors,
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// Clients send control frames only.
@@ -53,35 +50,20 @@ pub(crate) struct Intake {
     filled: usize,
     /// When the rest of a frame was waited for first.
     begun: Option<Instant>,
-    fds: Vec<OwnedFd>,
 }
 
 impl Intake {
     pub(crate) fn new() -> Intake {
         let size = FRAME_HEADER + usize::try_from(MOST_FROM_CLIENT).unwrap_or(0);
-        Intake { buffer: vec![0; size].into(), filled: 0, begun: None, fds: Vec::new() }
+        Intake { buffer: vec![0; size].into(), filled: 0, begun: None }
     }
 
-    /// The next request, and the descriptor that came with it. Cancelled, it
-    /// loses nothing.
-    pub(crate) async fn next(
-        &mut self,
-        stream: &UnixStream,
-    ) -> Result<(Asked, Option<OwnedFd>), IntakeError> {
+    /// The next request. Cancelled, it loses nothing.
+    pub(crate) async fn next(&mut self, stream: &UnixStream) -> Result<Asked, IntakeError> {
         loop {
             if let Some(asked) = self.parsed()? {
                 self.begun = None;
-                let carries = matches!(
-                    asked,
-                    Asked::Known(Verb::Start { .. } | Verb::Plan { .. }) | Asked::Unknown(_)
-                );
-                // Requests that were sent at once are received at once: the
-                // descriptor is the next one's that carries any.
-                let fd = if carries { self.fds.pop() } else { None };
-                if self.filled == 0 && !self.fds.is_empty() {
-                    return Err(IntakeError::Descriptors);
-                }
-                return Ok((asked, fd));
+                return Ok(asked);
             }
             let received = if self.filled == 0 {
                 self.receive(stream).await?
@@ -91,11 +73,7 @@ impl Intake {
                 let received = timeout_at(deadline, self.receive(stream)).await;
                 received.map_err(|_| IntakeError::Dribble)??
             };
-            self.fds.extend(received.fds);
-            if received.too_many || self.fds.len() > 1 {
-                return Err(IntakeError::Descriptors);
-            }
-            match received.bytes {
+            match received {
                 0 if self.filled == 0 => return Err(IntakeError::Closed),
                 0 => return Err(IntakeError::Cut),
                 bytes => self.filled += bytes,
@@ -103,7 +81,7 @@ impl Intake {
         }
     }
 
-    async fn receive(&mut self, stream: &UnixStream) -> io::Result<Received> {
+    async fn receive(&mut self, stream: &UnixStream) -> io::Result<usize> {
         let free = &mut self.buffer[self.filled..];
         stream.async_io(Interest::READABLE, || passing::receive(stream.as_fd(), free)).await
     }
