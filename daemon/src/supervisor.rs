@@ -30,7 +30,9 @@ use crate::control::Report;
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Full};
 use crate::protocol::ComplaintCode;
-pub use config::{Config, ConfigError, FileError, Limits, Size, Standing};
+use crate::sys::oracle::Oracle;
+pub use config::{Config, ConfigError, FileError, Limits, Size, Standing, TextPlace};
+pub use directory::DirectoryError;
 use door::{Door, is_out_of_descriptors, out_of_descriptors};
 use metrics::Metrics;
 pub use metrics::Places;
@@ -76,6 +78,12 @@ pub enum SupervisorError {
          in the initial one, or as the one user that it is to serve"
     )]
     Namespace,
+    /// The kernel was asked what a user may, with that user's ids.
+    #[error(
+        "the daemon took on a user's ids to ask the kernel what they may, and could not lay them \
+         down; it is not what it was, and ends: start it again, with CAP_SETUID and CAP_SETGID"
+    )]
+    Spoilt,
     /// A call that should not fail.
     #[error("{call}: {error}")]
     System {
@@ -125,6 +133,7 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
         gone: Report::default(),
         door: Door::new(),
         admission: Admission::default(),
+        oracle: Oracle::default(),
         metrics,
         killed: 0,
     };
@@ -151,6 +160,8 @@ struct Supervisor {
     gone: Report,
     door: Door,
     admission: Admission,
+    /// Who tells what the kernel lets users look at.
+    oracle: Oracle,
     metrics: Metrics,
     /// Workers that gave no sign of life.
     killed: u64,
@@ -190,6 +201,9 @@ impl Supervisor {
                 return Ok(());
             }
             self.attend(of_workers);
+            if self.oracle.is_spoilt() {
+                return Err(SupervisorError::Spoilt);
+            }
             if *reload {
                 signals.reload_begins();
                 self.manager.reloading();
@@ -221,11 +235,11 @@ impl Supervisor {
                 }
                 if *asks {
                     let errands = &mut self.desk.errands(&worker.user);
-                    worker.answer(&Kernel, (&mut self.admission, limits), errands);
+                    worker.answer(&self.oracle, (&mut self.admission, limits), errands);
                 }
             }
         }
-        self.desk.answer(of_desk, &Kernel, (&mut self.admission, limits));
+        self.desk.answer(of_desk, &self.oracle, (&mut self.admission, limits));
         let (gone, admission) = (&mut self.gone, &mut self.admission);
         self.workers.retain_mut(|worker| {
             let ended = worker.has_ended();
@@ -248,6 +262,7 @@ impl Supervisor {
         let patience = self.manager.patience().map_or(PATIENCE, |least| least.min(PATIENCE));
         let ticks = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX).max(1);
         self.turned_away.reap();
+        self.oracle.reap();
         for worker in self.workers.iter_mut().chain(self.desk.workers_mut()) {
             if worker.pulse.has_stood_still(ticks) {
                 tracing::error!(
@@ -312,7 +327,9 @@ impl Supervisor {
                 let errands = &mut self.desk.errands(&worker.user);
                 for _ in 0..64 {
                     let asked = worker.has_asked();
-                    if !asked || !worker.answer(&Kernel, (&mut self.admission, limits), errands) {
+                    if !asked
+                        || !worker.answer(&self.oracle, (&mut self.admission, limits), errands)
+                    {
                         break;
                     }
                 }

@@ -31,6 +31,8 @@ pub enum Workload {
     Sleeper,
     /// A process with the number of one that has ended.
     Reborn,
+    /// Runs a program in namespaces of its own.
+    Apart,
     /// Faults at addresses that a hash of the kernel's could take for one.
     Collide,
     /// Asks the kernel whether it may sample a process.
@@ -85,6 +87,7 @@ impl fmt::Display for Workload {
             Workload::Classes => "classes",
             Workload::Sleeper => "sleeper",
             Workload::Reborn => "reborn",
+            Workload::Apart => "apart",
             Workload::Collide => "collide",
             Workload::MaySample => "may_sample",
             Workload::Pry => "pry",

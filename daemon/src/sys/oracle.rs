@@ -5,47 +5,264 @@
 //! system ids of the caller instead of its real ones, and nothing else that a
 //! sysctl could refuse. So the caller asks as anybody without becoming them:
 //! signals and ptrace look at real ids, which stay.
+//!
+//! Of a target in another user namespace that check looks at the effective
+//! user, too, whatever the file system ids are: who made a namespace has every
+//! capability in it (`cap_helper()`, security/commoncap.c). The superuser's
+//! answer would be yes wherever root made it. There a child asks, whose
+//! effective user is the one that is asked for. Not the caller itself: whoever
+//! has a process's effective user may set its priority and CPUs for good
+//! (`check_same_owner()`, kernel/sched/syscalls.c). They may not signal it,
+//! nor trace it: its real and saved ids stay the caller's. What they can do is
+//! have it answer late, for which nobody waits long, nor twice.
 
+mod latecomers;
+
+use std::cell::{Cell, RefCell};
 use std::fs;
-use std::io;
+use std::io::{self, PipeReader, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use rustix::process::DumpableBehavior;
-use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{DumpableBehavior, Gid, Pid, PidfdFlags, Signal, Uid};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_res_gid,
+    set_thread_res_uid,
+};
 
-/// Whether the kernel lets a process of that user and group, without
-/// capabilities, look at process `pid`. Of a thread that is its process's
-/// only one. False: also where there is no such process.
-///
-/// # Errors
-/// The ids could not be taken on, or not laid down again: the caller then is
-/// not what it was, and should end.
-pub(crate) fn may_look_at((uid, gid): (u32, u32), pid: i32) -> io::Result<bool> {
-    // Any process may look at itself, whoever it is just now.
-    if pid == rustix::process::getpid().as_raw_nonzero().get() {
-        return Ok(false);
+use super::child;
+use latecomers::{Latecomers, is_buried};
+
+/// A child takes well below a millisecond, where its user lets it.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// As whom the kernel is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asker {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+}
+
+/// Asks the kernel. Of a thread that is its process's only one.
+#[derive(Debug, Default)]
+pub(crate) struct Oracle {
+    /// Users whose children answer late.
+    late: RefCell<Latecomers>,
+    /// Somebody's ids could not be laid down again.
+    is_spoilt: Cell<bool>,
+}
+
+impl Oracle {
+    /// Whether the kernel lets a process of that user and group, without
+    /// capabilities, look at process `pid`. False: also where there is no such
+    /// process.
+    ///
+    /// # Errors
+    /// The ids could not be taken on, or laid down again (see
+    /// [`is_spoilt`](Oracle::is_spoilt)): PermissionDenied. Nobody answered in
+    /// time, now or a moment ago: TimedOut.
+    pub(crate) fn may_look_at(&self, asker: Asker, pid: i32) -> io::Result<bool> {
+        // Any process may look at itself, whoever it is just now.
+        if pid == rustix::process::getpid().as_raw_nonzero().get() {
+            return Ok(false);
+        }
+        if self.is_spoilt() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        let own = namespace(Path::new("/proc/self"))?;
+        let mut is_spoilt = false;
+        let seen = seen_by(asker, pid, &mut is_spoilt);
+        self.is_spoilt.set(is_spoilt);
+        let seen = seen?;
+        let is_effective = asker.uid == rustix::process::geteuid().as_raw();
+        if is_effective || seen.is_some() && seen == own {
+            return Ok(seen.is_some());
+        }
+        // Who may not see it as the superuser does, may still be its maker.
+        match namespace(&process(pid)) {
+            Ok(None) => Ok(false),
+            Ok(there) if there == own => Ok(false),
+            // Not to be told: the child's answer holds anywhere.
+            Ok(Some(_)) | Err(_) => self.ask_child(asker, pid),
+        }
     }
-    let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let rights = capabilities(None)?;
-    let taken_on = take_on((uid, gid), rights.permitted, CapabilitySet::empty());
-    let sight = fs::read_link(format!("/proc/{pid}/ns/user"));
-    take_on(own, rights.permitted, rights.effective)?;
+
+    /// Whether this process is not what it was, and should end: it took on
+    /// somebody's ids, and could not lay them down.
+    pub(crate) fn is_spoilt(&self) -> bool {
+        self.is_spoilt.get()
+    }
+
+    /// Has a child look whose effective user the asker is.
+    fn ask_child(&self, asker: Asker, pid: i32) -> io::Result<bool> {
+        self.reap();
+        if self.late.borrow().has(asker.uid) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let (answer, mut answers) = io::pipe()?;
+        let child = child::fork(|| {
+            // One that is late keeps nobody's line or socket open.
+            child::close_all_but(&[answers.as_fd()]);
+            let said = look_as(asker, pid).map_or(Said::Failed, Said::of);
+            u8::from(answers.write_all(&[said.byte()]).is_err())
+        })?;
+        drop(answers);
+        let child = Pid::from_raw(child).ok_or(io::ErrorKind::NotFound)?;
+        let deadline = Instant::now() + PATIENCE;
+        let said = hear(answer, deadline);
+        let is_late = said.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
+        // It ends with its answer, unless its user has it take its time.
+        if is_late || !ends_by(child, deadline) {
+            self.late.borrow_mut().add(child, asker.uid, Instant::now());
+        }
+        said
+    }
+
+    /// Buries children that have ended late.
+    pub(crate) fn reap(&self) {
+        self.late.borrow_mut().reap(Instant::now());
+    }
+}
+
+/// Whether a child has ended by then, and is buried.
+fn ends_by(child: Pid, deadline: Instant) -> bool {
+    let ended = rustix::process::pidfd_open(child, PidfdFlags::empty())
+        .map_err(io::Error::from)
+        .and_then(|pidfd| is_readable_by(pidfd.as_fd(), deadline));
+    // Where that cannot be told, it may have.
+    ended.unwrap_or(true) && is_buried(child)
+}
+
+/// Whether there is something to read by then.
+fn is_readable_by(fd: BorrowedFd<'_>, deadline: Instant) -> io::Result<bool> {
+    let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut fds, Some(&left)) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+/// What a child answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Yes,
+    No,
+    Failed,
+}
+
+impl Said {
+    fn of(sees: bool) -> Said {
+        if sees { Said::Yes } else { Said::No }
+    }
+
+    fn byte(self) -> u8 {
+        match self {
+            Said::Yes => b'y',
+            Said::No => b'n',
+            Said::Failed => b'!',
+        }
+    }
+}
+
+fn hear(mut answer: PipeReader, deadline: Instant) -> io::Result<bool> {
+    if !is_readable_by(answer.as_fd(), deadline)? {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    let mut said = [Said::Failed.byte()];
+    answer.read_exact(&mut said)?;
+    match said {
+        [byte] if byte == Said::Yes.byte() => Ok(true),
+        [byte] if byte == Said::No.byte() => Ok(false),
+        _ => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "a process cannot be looked at as another user",
+        )),
+    }
+}
+
+/// The life of a child, which never is what it was again.
+fn look_as(asker: Asker, pid: i32) -> io::Result<bool> {
+    let (uid, gid) = (rustix::process::getuid(), rustix::process::getgid());
+    // The file system ids become what the effective ones do.
+    set_thread_res_gid(gid, Gid::from_raw(asker.gid), gid)?;
+    set_thread_res_uid(uid, Uid::from_raw(asker.uid), uid)?;
+    let none = CapabilitySet::empty();
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
     // Other ids make it what fs.suid_dumpable says.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    // They take it away, too (prctl(2)): only now does it stay.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    Ok(namespace(&process(pid)).is_ok_and(|there| there.is_some()))
+}
+
+/// The user namespace of a process that its asker may look at, with the
+/// effective user that this process has. `spoilt`: their ids stay.
+fn seen_by(asker: Asker, pid: i32, spoilt: &mut bool) -> io::Result<Option<PathBuf>> {
+    let own = Asker {
+        uid: rustix::process::geteuid().as_raw(),
+        gid: rustix::process::getegid().as_raw(),
+    };
+    let rights = capabilities(None)?;
+    let taken_on = take_on(asker, rights.permitted, CapabilitySet::empty());
+    let sight = namespace(&process(pid));
+    let laid_down = take_on(own, rights.permitted, rights.effective);
+    // Other ids make it what fs.suid_dumpable says.
+    let hidden = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    // Nothing may have been taken on in the first place.
+    let is_own = laid_down.is_ok() || is_still(own, rights).unwrap_or(false);
+    *spoilt = !is_own || hidden.is_err();
     taken_on?;
+    laid_down?;
+    hidden?;
     match sight {
-        Ok(_) => Ok(true),
+        Err(error) if is_refusal(&error) => Ok(None),
+        sight => sight,
+    }
+}
+
+/// Whether files are looked at with these ids, with these capabilities; told
+/// by /proc, as whoever may not set an id may not be told it by the same call.
+fn is_still(own: Asker, rights: CapabilitySets) -> io::Result<bool> {
+    let status = fs::read_to_string("/proc/thread-self/status")?;
+    let of_files = |key: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+        line.split_ascii_whitespace().nth(3)?.parse::<u32>().ok()
+    };
+    let is_own = of_files("Uid:") == Some(own.uid) && of_files("Gid:") == Some(own.gid);
+    let now = capabilities(None)?;
+    Ok(is_own && (now.effective, now.permitted) == (rights.effective, rights.permitted))
+}
+
+fn process(pid: i32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}"))
+}
+
+/// None: it has gone, or /proc hides it (hidepid).
+fn namespace(process: &Path) -> io::Result<Option<PathBuf>> {
+    match fs::read_link(process.join("ns/user")) {
+        Ok(there) => Ok(Some(there)),
         Err(error) => match error.raw_os_error() {
-            // ENOENT: it has gone, or /proc hides it (hidepid).
-            Some(libc::EACCES | libc::EPERM | libc::ENOENT | libc::ESRCH) => Ok(false),
+            Some(libc::ENOENT | libc::ESRCH) => Ok(None),
             _ => Err(error),
         },
     }
 }
 
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
+}
+
 /// Becomes these ids for files, with `effective` of the `permitted`
 /// capabilities afterwards.
 fn take_on(
-    (uid, gid): (u32, u32),
+    Asker { uid, gid }: Asker,
     permitted: CapabilitySet,
     effective: CapabilitySet,
 ) -> io::Result<()> {
@@ -65,55 +282,10 @@ fn take_on(
     if (now_uid.cast_unsigned(), now_gid.cast_unsigned()) == (uid, gid) {
         Ok(())
     } else {
-        Err(io::Error::other(format!("files cannot be looked at as user {uid}, group {gid}")))
+        let why = format!("files cannot be looked at as user {uid}, group {gid}");
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::print_stderr, reason = "a test that skips says why")]
-
-    use super::*;
-
-    fn ids() -> String {
-        let status = fs::read_to_string("/proc/thread-self/status").unwrap();
-        let of = |line: &&str| ["Uid:", "Gid:", "Cap"].iter().any(|key| line.starts_with(key));
-        status.lines().filter(of).collect()
-    }
-
-    #[test]
-    fn each_user_is_answered_as_that_user() {
-        if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: only root can ask as others");
-            return;
-        }
-        let before = ids();
-        let mut child = std::process::Command::new("setpriv")
-            .args(["--reuid=4001", "--regid=4001", "--clear-groups", "sleep", "60"])
-            .spawn()
-            .unwrap();
-        let theirs = i32::try_from(child.id()).unwrap();
-        let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get();
-        let has_begun = || fs::read_to_string(format!("/proc/{theirs}/comm")).unwrap() == "sleep\n";
-        while !has_begun() {
-            std::thread::yield_now();
-        }
-        for (user, pid, sees) in [
-            ((4001, 4001), theirs, true),
-            ((4001, 4002), theirs, false),
-            ((4002, 4002), theirs, false),
-            ((0, 0), theirs, false),
-            ((4001, 4001), parent, false),
-            // Root's, but with capabilities that this has not.
-            ((0, 0), parent, false),
-            ((4001, 4001), 2, false),
-            ((4001, 4001), i32::MAX, false),
-            ((0, 0), rustix::process::getpid().as_raw_nonzero().get(), false),
-        ] {
-            assert_eq!(may_look_at(user, pid).unwrap(), sees, "{user:?} at {pid}");
-            assert_eq!(ids(), before);
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-}
+mod tests;

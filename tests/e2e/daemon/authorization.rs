@@ -5,7 +5,10 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command, thread
 
 use hardmeter_tests::{Ebsd, Running, Scene, User, Workload, rights};
 
+/// Whose members may sample others' tasks.
 const GROUP: u32 = 4100;
+/// Whose members may sample their own, which the kernel lets them anyway.
+const OWNERS: u32 = 4101;
 /// Whom nobody else of the test is.
 const STRANGER: u32 = 4009;
 
@@ -22,9 +25,26 @@ enum Kind {
     Gone,
     /// A process of another's that has the number of one's own that ended.
     Reused,
+    /// In a user namespace that root made, as a user of nobody's out here.
+    InRootsSpace,
+    /// There, with the ids that one has out here.
+    OwnInRootsSpace,
+    /// In a user namespace of one's own.
+    InOwnSpace,
+    /// There, and not to be looked at but by who rules it.
+    HiddenInOwnSpace,
+    /// In a namespace that was made in one's own.
+    InOwnSpaceTwice,
+    /// In a user namespace of another's.
+    InAnothersSpace,
+    /// Out of pid and mount namespaces that root made.
+    OwnApart,
+    AnothersApart,
+    /// In all three kinds, of one's own.
+    ApartInOwnSpace,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 18] = [
     Kind::Own,
     Kind::Anothers,
     Kind::Roots,
@@ -34,6 +54,15 @@ const KINDS: [Kind; 9] = [
     Kind::KernelThread,
     Kind::Gone,
     Kind::Reused,
+    Kind::InRootsSpace,
+    Kind::OwnInRootsSpace,
+    Kind::InOwnSpace,
+    Kind::HiddenInOwnSpace,
+    Kind::InOwnSpaceTwice,
+    Kind::InAnothersSpace,
+    Kind::OwnApart,
+    Kind::AnothersApart,
+    Kind::ApartInOwnSpace,
 ];
 
 /// A target, and what keeps it alive.
@@ -50,7 +79,27 @@ impl Target {
             assert_eq!(running.hear(), "ready");
             running
         };
+        // Who makes the namespaces, which, and the id there and out here.
+        let apart = |maker: User, spaces: &str, ids: (u32, u32), hidden: &[&str]| {
+            let mut command = maker.command(scene, scene.path("apart"));
+            command.arg(spaces).args([ids.0, ids.1].map(|id| id.to_string()));
+            let mut running = Running::start(command.arg(scene.path("sleeper")).args(hidden));
+            let said = running.hear();
+            let Ok(pid) = said.parse() else { panic!("{said:?}: {}", running.finish()) };
+            assert_eq!(running.hear(), "ready");
+            Target { pid, _running: Some(running) }
+        };
+        let (root, stranger) = (User::new(0), User::new(STRANGER));
         let running = match kind {
+            Kind::InRootsSpace => return apart(root, "u", (33, 200_033), &[]),
+            Kind::OwnInRootsSpace => return apart(root, "u", (33, user.id), &[]),
+            Kind::InOwnSpace => return apart(as_user, "u", (0, user.id), &[]),
+            Kind::HiddenInOwnSpace => return apart(as_user, "u", (0, user.id), &["hidden"]),
+            Kind::InOwnSpaceTwice => return apart(as_user, "U", (0, user.id), &[]),
+            Kind::InAnothersSpace => return apart(stranger, "u", (0, STRANGER), &[]),
+            Kind::OwnApart => return apart(root, "pm", (user.id, 0), &[]),
+            Kind::AnothersApart => return apart(root, "pm", (STRANGER, 0), &[]),
+            Kind::ApartInOwnSpace => return apart(as_user, "upm", (0, user.id), &[]),
             Kind::Own => of(as_user, "sleeper"),
             Kind::Anothers => of(User::new(STRANGER), "sleeper"),
             Kind::Roots => of(User::new(0), "sleeper"),
@@ -89,6 +138,7 @@ fn stage(scene: &Scene) {
     let sleeper = Workload::Sleeper.build(scene);
     Workload::MaySample.build(scene);
     Workload::Reborn.build(scene);
+    Workload::Apart.build(scene);
     scene.open_commands();
     let copy = |name: &str, mode: u32| {
         fs::copy(&sleeper, scene.path(name)).unwrap();
@@ -143,12 +193,16 @@ fn the_daemon_answers_each_user_as_the_kernel_does() {
     }
     let scene = &Scene::new();
     stage(scene);
-    let config = format!("[[allow]]\ngroup = {GROUP}\npermissions = [\"others_tasks\"]\n");
+    let config = format!(
+        "[[allow]]\ngroup = {GROUP}\npermissions = [\"others_tasks\"]\n\
+         [[allow]]\ngroup = {OWNERS}\npermissions = [\"own_tasks\"]\n"
+    );
     let ebsd = Ebsd::start(scene, &config);
     let socket = &ebsd.socket;
     let users = [
         ("root", User::new(0)),
         ("member", User { group: Some(GROUP), ..User::new(4001) }),
+        ("owner", User { group: Some(OWNERS), ..User::new(4005) }),
         ("a", User::new(4002)),
         ("b", User::new(4003)),
         ("nobody", User::new(65534)),
@@ -179,8 +233,22 @@ fn the_daemon_answers_each_user_as_the_kernel_does() {
     let of = |kind| cells.iter().filter(move |cell| cell.2 == kind && cell.1.id != 0);
     let mut own = of(Kind::Own).filter(|cell| !cell.1.in_namespace);
     assert!(own.all(|cell| cell.3), "{cells:#?}");
-    let refused =
-        [Kind::Anothers, Kind::Roots, Kind::HiddenOwn, Kind::SetUserId, Kind::Gone, Kind::Reused];
+    for kind in [Kind::InOwnSpace, Kind::HiddenInOwnSpace, Kind::InOwnSpaceTwice, Kind::OwnApart] {
+        let mut seen = of(kind).filter(|cell| !cell.1.in_namespace);
+        assert!(seen.all(|cell| cell.3), "{kind:?}: {cells:#?}");
+    }
+    let refused = [
+        Kind::Anothers,
+        Kind::Roots,
+        Kind::HiddenOwn,
+        Kind::SetUserId,
+        Kind::Gone,
+        Kind::Reused,
+        Kind::InRootsSpace,
+        Kind::OwnInRootsSpace,
+        Kind::InAnothersSpace,
+        Kind::AnothersApart,
+    ];
     for refused in refused {
         assert!(of(refused).all(|cell| !cell.3), "{refused:?}: {cells:#?}");
     }
