@@ -25,7 +25,6 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::broker::Kernel;
 use crate::control::Report;
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Full};
@@ -128,7 +127,7 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
         reload_failed: false,
         manager: Manager::of_environment(),
         workers: Vec::new(),
-        turned_away: TurnedAway::new(listening.refuses_descriptors),
+        turned_away: TurnedAway::default(),
         desk,
         gone: Report::default(),
         door: Door::new(),
@@ -140,9 +139,12 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
     supervisor.manager.ready();
     let result = supervisor.serve(&listening.listener, &signals);
     supervisor.manager.stopping();
-    listening.unlink();
-    std::mem::take(&mut supervisor.metrics).unlink();
+    let listener = listening.unlink();
+    let told = std::mem::take(&mut supervisor.metrics).unlink();
     supervisor.end();
+    // Connections that nobody took are closed with them, which before Linux
+    // 6.16 may last; but not while this process is ending.
+    std::mem::forget((listener, told));
     result
 }
 

@@ -5,17 +5,18 @@ use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
+use super::turned_away::TurnedAway;
 use crate::protocol::{Complaint, ComplaintCode, FrameKind, Reply, frame};
 
 /// After descriptors ran out, nobody is let in for so long.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
-/// The listening socket, with a descriptor in reserve: without one, a
+/// The listening socket, with descriptors in reserve: without them, a
 /// connection that finds none left could not even be refused, and would keep
 /// the socket readable.
 #[derive(Debug)]
 pub(super) struct Door {
-    reserve: Option<File>,
+    reserve: Vec<File>,
     shut_until: Option<Instant>,
 }
 
@@ -35,13 +36,19 @@ impl Door {
 
     /// The next connection; None: there is none, or it was refused for want
     /// of descriptors.
-    pub(super) fn accept(&mut self, listener: &UnixListener) -> Option<UnixStream> {
+    pub(super) fn accept(
+        &mut self,
+        listener: &UnixListener,
+        turned_away: &mut TurnedAway,
+    ) -> Option<UnixStream> {
         let error = match listener.accept() {
             Ok((stream, _)) => return Some(stream),
             Err(error) => error,
         };
         match error.raw_os_error() {
-            Some(libc::EMFILE | libc::ENFILE) => self.refuse_next(listener, &error),
+            Some(libc::EMFILE | libc::ENFILE) => {
+                self.refuse_next(listener, &error, turned_away);
+            }
             _ if error.kind() == io::ErrorKind::WouldBlock => {}
             _ => tracing::warn!(%error, "no connection could be taken"),
         }
@@ -53,10 +60,15 @@ impl Door {
         self.shut_until = Some(Instant::now() + BACK_OFF);
     }
 
-    fn refuse_next(&mut self, listener: &UnixListener, error: &io::Error) {
-        self.reserve = None;
+    fn refuse_next(
+        &mut self,
+        listener: &UnixListener,
+        error: &io::Error,
+        turned_away: &mut TurnedAway,
+    ) {
+        self.reserve.clear();
         if let Ok((stream, _)) = listener.accept() {
-            refuse(&stream, ComplaintCode::Exhausted, &out_of_descriptors(error));
+            turned_away.refuse(stream, ComplaintCode::Exhausted, &out_of_descriptors(error));
         }
         self.reserve = reserve();
         tracing::warn!(%error, "a connection is refused, and no other taken for a moment");
@@ -64,8 +76,9 @@ impl Door {
     }
 }
 
-fn reserve() -> Option<File> {
-    File::open("/dev/null").ok()
+/// As many as it takes to accept a connection and to have a child close it.
+fn reserve() -> Vec<File> {
+    (0..4).map_while(|_| File::open("/dev/null").ok()).collect()
 }
 
 /// Whether it is descriptors that ran out.

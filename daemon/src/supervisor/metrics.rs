@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::Supervisor;
 use super::socket::{SocketError, bind_with_mode};
-use crate::sys::peer::take_descriptors;
+use super::turned_away::TurnedAway;
 use text::{Numbers, text};
 
 /// Between two writings of the file.
@@ -38,6 +38,8 @@ pub struct Places {
 pub(super) struct Metrics {
     listener: Option<(UnixListener, PathBuf)>,
     leaving: Vec<(UnixStream, Instant)>,
+    /// How they are let go.
+    turned_away: TurnedAway,
     written: Option<Instant>,
 }
 
@@ -53,9 +55,8 @@ impl Metrics {
             std::os::unix::fs::chown(path, None, Some(gid)).map_err(io)?;
         }
         listener.set_nonblocking(true).map_err(io)?;
-        // Nobody who asks for numbers has anything to give.
-        let _since_6_16 = take_descriptors(&listener, false);
-        Ok(Metrics { listener: Some((listener, path.clone())), ..Metrics::default() })
+        let listener = Some((listener, path.clone()));
+        Ok(Metrics { listener, ..Metrics::default() })
     }
 
     /// Readable when somebody asks.
@@ -78,12 +79,15 @@ impl Metrics {
         // Closed now, with a request unread, it would be reset.
         self.leaving.push((stream, Instant::now()));
         if self.leaving.len() > MOST {
-            self.leaving.remove(0);
+            self.turned_away.close(self.leaving.remove(0).0);
         }
     }
 
     fn forget(&mut self) {
-        self.leaving.retain(|(_, since)| since.elapsed() < LEAVE);
+        for (stream, _) in self.leaving.extract_if(.., |(_, since)| since.elapsed() >= LEAVE) {
+            self.turned_away.close(stream);
+        }
+        self.turned_away.reap();
     }
 
     /// Takes the socket away.

@@ -61,8 +61,6 @@ pub enum SocketError {
 #[derive(Debug)]
 pub(super) struct Listening {
     pub(super) listener: UnixListener,
-    /// Nobody can send descriptors before a worker takes the connection.
-    pub(super) refuses_descriptors: bool,
     /// Its name, device and inode, where it was made here.
     made: Option<(PathBuf, (u64, u64))>,
 }
@@ -73,15 +71,18 @@ pub(super) fn listen(path: &Path, uid: u32) -> Result<Listening, SocketError> {
     let io = |error| SocketError::Io { path: path.to_owned(), error };
     let passed = ListenFd::from_env().take_unix_listener(0).map_err(SocketError::Passed)?;
     let (listener, made) = match passed {
-        Some(listener) => (listener, None),
+        Some(listener) => {
+            // Whoever connected before it was passed keeps what it had.
+            let _before_6_16 = take_descriptors(&listener, false);
+            (listener, None)
+        }
         None => {
             let listener = bind(path, uid)?;
             (listener, Some((path.to_owned(), identity(path).map_err(io)?)))
         }
     };
     listener.set_nonblocking(true).map_err(io)?;
-    let refuses_descriptors = take_descriptors(&listener, false).is_ok();
-    Ok(Listening { listener, refuses_descriptors, made })
+    Ok(Listening { listener, made })
 }
 
 /// Everybody may connect where the daemon serves everybody, as who they are
@@ -116,6 +117,8 @@ pub(super) fn bind_with_mode(path: &Path, mode: u32) -> Result<UnixListener, Soc
         Err(error) => return Err(io(error)),
     }
     let listener = UnixListener::bind(path).map_err(io)?;
+    // Before anybody else can connect: nobody who does has anything to give.
+    let _before_6_16 = take_descriptors(&listener, false);
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(io)?;
     Ok(listener)
 }
@@ -139,13 +142,15 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 }
 
 impl Listening {
-    /// Takes the socket away that was made here, if it is still this one.
-    pub(super) fn unlink(self) {
+    /// Takes the socket's name away that was made here, if it is still this
+    /// one.
+    pub(super) fn unlink(self) -> UnixListener {
         if let Some((path, made)) = self.made
             && identity(&path).is_ok_and(|found| found == made)
         {
             // Somebody may have been quicker.
             let _gone = fs::remove_file(path);
         }
+        self.listener
     }
 }

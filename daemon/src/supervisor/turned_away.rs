@@ -1,12 +1,15 @@
-//! Connections that nobody serves.
+//! Connections that the supervisor lets go: those that nobody serves, and its
+//! copies of those that a worker has.
 //!
-//! Closing one closes the descriptors that lie in it unread, and closing
-//! those may last as long as whoever sent them likes (SO_LINGER, FUSE). From
-//! Linux 6.16 on nobody can send any before a worker takes the connection.
-//! Before that a child does the closing: it is ending, so nothing lingers.
+//! Closing the last copy of one closes the descriptors that lie in it unread,
+//! and closing those may last as long as whoever sent them likes (SO_LINGER).
+//! From Linux 6.16 on nobody can send any to connections that are born without
+//! SO_PASSRIGHTS, and keep to that. Before, and where somebody connected before
+//! the listener lost it (a service manager's listens before the daemon
+//! starts), a child does the closing: it is ending, so nothing lingers.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::process::{Pid, WaitOptions, waitpid};
@@ -14,21 +17,18 @@ use rustix::process::{Pid, WaitOptions, waitpid};
 use super::door::refuse;
 use crate::protocol::ComplaintCode;
 use crate::sys::child;
+use crate::sys::peer::takes_descriptors;
 
-/// Turns connections away without waiting for anybody.
-#[derive(Debug)]
+/// Lets connections go without waiting for anybody.
+#[derive(Debug, Default)]
 pub(super) struct TurnedAway {
-    /// Nothing can lie in a connection that no worker has taken.
-    pub(super) empty: bool,
-    /// Children that close one each.
+    /// For which there was no child yet.
+    waiting: Vec<UnixStream>,
+    /// Children that close some each.
     closing: Vec<Pid>,
 }
 
 impl TurnedAway {
-    pub(super) fn new(empty: bool) -> TurnedAway {
-        TurnedAway { empty, closing: Vec::new() }
-    }
-
     /// Says why, if that finds room at once, and lets the connection go.
     pub(super) fn refuse(&mut self, stream: UnixStream, code: ComplaintCode, why: &str) {
         refuse(&stream, code, why);
@@ -37,32 +37,90 @@ impl TurnedAway {
 
     /// Lets it go.
     pub(super) fn close(&mut self, stream: UnixStream) {
-        if self.empty {
-            return;
-        }
-        match close_elsewhere(stream) {
-            Ok(child) => self.closing.extend(child),
-            Err(error) => tracing::error!(%error, "a connection is closed here, which may last"),
+        // It says so of itself: nobody sets it on one that is connected.
+        if takes_descriptors(&stream) {
+            self.waiting.push(stream);
+            self.close_waiting();
         }
     }
 
-    /// Buries children that have ended.
+    /// Buries children that have ended, and closes what waits for one.
     pub(super) fn reap(&mut self) {
         let runs = |child: &Pid| matches!(waitpid(Some(*child), WaitOptions::NOHANG), Ok(None));
         self.closing.retain(runs);
+        self.close_waiting();
+    }
+
+    /// Those for which no child can be made now are kept: closed here, one
+    /// could hold up everybody.
+    fn close_waiting(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        match close_elsewhere(&mut self.waiting) {
+            Ok(child) => self.closing.extend(child),
+            Err(error) => tracing::warn!(
+                %error,
+                connections = self.waiting.len(),
+                "no child to close connections that are over: they stay open for a while"
+            ),
+        }
     }
 }
 
-/// The child outlives this process's copy, and closes the last one by ending.
-fn close_elsewhere(stream: UnixStream) -> io::Result<Option<Pid>> {
+/// The child outlives this process's copies, and closes the last ones by
+/// ending.
+fn close_elsewhere(streams: &mut Vec<UnixStream>) -> io::Result<Option<Pid>> {
     let (held, holder) = io::pipe()?;
     let child = child::fork(|| {
-        child::close_all_but(&[held.as_fd(), stream.as_fd()]);
-        // Until the parent has closed its end, and the connection before it.
+        let kept: Vec<BorrowedFd<'_>> =
+            [held.as_fd()].into_iter().chain(streams.iter().map(AsFd::as_fd)).collect();
+        child::close_all_but(&kept);
+        // Until the parent has closed its end, and the connections before it.
         let _end = rustix::io::read(&held, &mut [0]);
         0
     })?;
-    drop(stream);
+    streams.clear();
     drop(holder);
     Ok(Pid::from_raw(child))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+    use crate::sys::peer::take_descriptors;
+
+    #[test]
+    fn a_child_closes_what_nobody_may_wait_for() {
+        let (mut theirs, ours) = UnixStream::pair().unwrap();
+        // Tests have threads, of which a child has but one: it is let go
+        // nonetheless once there is none.
+        let mut turned_away = TurnedAway::default();
+        turned_away.close(ours);
+        assert_eq!(turned_away.waiting.len() + turned_away.closing.len(), 1);
+        drop(turned_away);
+        assert_eq!(theirs.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr, reason = "a test that skips says why")]
+    fn who_connected_before_may_have_sent_what_later_ones_cannot() {
+        let scene = tempfile::tempdir().unwrap();
+        let path = scene.path().join("sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        let _early = UnixStream::connect(&path).unwrap();
+        if take_descriptors(&listener, false).is_err() {
+            eprintln!("skipped: SO_PASSRIGHTS is of Linux 6.16");
+            return;
+        }
+        let _later = UnixStream::connect(&path).unwrap();
+        let mut turned_away = TurnedAway::default();
+        for kept in [1, 1] {
+            turned_away.close(listener.accept().unwrap().0);
+            assert_eq!(turned_away.waiting.len() + turned_away.closing.len(), kept);
+        }
+    }
 }

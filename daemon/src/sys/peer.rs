@@ -63,6 +63,24 @@ pub(crate) fn take_descriptors(socket: &impl AsFd, take: bool) -> io::Result<()>
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Whether descriptors may be sent to this socket: true also where the kernel
+/// does not tell (before Linux 6.16).
+pub(crate) fn takes_descriptors(socket: &impl AsFd) -> bool {
+    let mut value: i32 = 1;
+    let Ok(mut bytes) = u32::try_from(size_of_val(&value)) else { return true };
+    // SAFETY: the kernel writes one i32 to `value`, which outlives the call.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_PASSRIGHTS,
+            (&raw mut value).cast(),
+            &raw mut bytes,
+        )
+    };
+    result < 0 || value != 0
+}
+
 /// SO_PEERPIDFD of include/uapi/asm-generic/socket.h, Linux 6.5.
 const SO_PEERPIDFD: i32 = 77;
 

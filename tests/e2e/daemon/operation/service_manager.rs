@@ -13,12 +13,12 @@ use hardmeter_tests::Scene;
 /// A service manager that only listens, but always does: whoever tells it
 /// something waits until there is room.
 #[derive(Debug)]
-pub(super) struct ServiceManager {
+pub(in super::super) struct ServiceManager {
     heard: Receiver<String>,
 }
 
 impl ServiceManager {
-    pub(super) fn new(scene: &Scene) -> ServiceManager {
+    pub(in super::super) fn new(scene: &Scene) -> ServiceManager {
         let socket = UnixDatagram::bind(scene.path("notify")).unwrap();
         let (tell, heard) = channel();
         thread::spawn(move || {
@@ -34,7 +34,11 @@ impl ServiceManager {
     }
 
     /// Has a command tell it how it goes.
-    pub(super) fn manage(scene: &Scene, command: &mut Command, watchdog: Option<Duration>) {
+    pub(in super::super) fn manage(
+        scene: &Scene,
+        command: &mut Command,
+        watchdog: Option<Duration>,
+    ) {
         command.env("NOTIFY_SOCKET", scene.path("notify"));
         if let Some(watchdog) = watchdog {
             command.env("WATCHDOG_USEC", watchdog.as_micros().to_string());
@@ -42,13 +46,13 @@ impl ServiceManager {
     }
 
     /// The next message, or None after a while.
-    pub(super) fn hear(&self, wait: Duration) -> Option<String> {
+    pub(in super::super) fn hear(&self, wait: Duration) -> Option<String> {
         self.heard.recv_timeout(wait).ok()
     }
 
     /// Waits for a message with this line.
     #[track_caller]
-    pub(super) fn wait_for(&self, line: &str) -> String {
+    pub(in super::super) fn wait_for(&self, line: &str) -> String {
         let deadline = Instant::now() + Duration::from_secs(60);
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
             match self.hear(left) {

@@ -2,25 +2,17 @@
 
 use std::{
     fs::{self, Permissions},
-    io::{IoSlice, Write},
-    net::{TcpListener, TcpStream},
-    os::{
-        fd::AsFd,
-        unix::{
-            fs::PermissionsExt,
-            net::{UnixListener, UnixStream},
-        },
+    os::unix::{
+        fs::PermissionsExt,
+        net::{UnixListener, UnixStream},
     },
     time::Duration,
 };
 
 use hardmeter_tests::{Ebsd, Running, Scene, User, rights};
-use rustix::{
-    io::Errno,
-    net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg},
-    process::Signal,
-};
+use rustix::process::Signal;
 
+use super::super::lingering::{lingering, send};
 use super::super::raw::Raw;
 
 #[test]
@@ -129,40 +121,53 @@ fn what_lies_in_a_refused_connection_holds_up_nobody() {
     ebsd.signal(Signal::STOP);
     // Root's connection is refused by a daemon of user 4002.
     let refused = UnixStream::connect(&socket).unwrap();
-    let sent = send(&refused, &lingering(Duration::from_secs(20)));
-    assert!(sent == Ok(()) || sent == Err(Errno::PERM), "{sent:?}");
+    let _taken = send(&refused, b"x", lingering(Duration::from_secs(90)));
     drop(refused);
     ebsd.signal(Signal::CONT);
     let mut own = User::new(4002).command(&scene, bin.join("ebs"));
     own.args(["--daemon", "-u", "-t", "page_fault", "-i", "1", "--socket"]).arg(&socket);
     let begun = std::time::Instant::now();
     Running::start(own.args(["ls", "/"])).finish().sane().success();
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(45), "{:?}", begun.elapsed());
     ebsd.signal(Signal::TERM);
     ebsd.finish().success();
 }
 
-/// A TCP connection with more to send than its other side takes, to be
-/// closed no sooner than after so long.
-fn lingering(time: Duration) -> TcpStream {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let (other, _) = listener.accept().unwrap();
-    // Open, and never read.
-    std::mem::forget(other);
-    stream.set_nonblocking(true).unwrap();
-    while stream.write(&[0; 65536]).is_ok() {}
-    stream.set_nonblocking(false).unwrap();
-    rustix::net::sockopt::set_socket_linger(&stream, Some(time)).unwrap();
-    stream
-}
-
-fn send(to: &UnixStream, what: &impl AsFd) -> Result<(), Errno> {
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    let fds = [what.as_fd()];
-    assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
-    sendmsg(to, &[IoSlice::new(b"x")], &mut control, SendFlags::NOSIGNAL).map(|_| ())
+/// The same of who connected to the service manager's socket, before there
+/// was a daemon to say that nobody sends descriptors.
+#[test]
+fn what_was_sent_before_the_start_holds_up_nobody() {
+    let test = "what_was_sent_before_the_start_holds_up_nobody";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let bin = scene.open_commands();
+    let path = scene.path("passed.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o666)).unwrap();
+    let linger = Duration::from_secs(90);
+    // Root's connection is refused by a daemon of user 4002.
+    let refused = UnixStream::connect(&path).unwrap();
+    send(&refused, b"x", lingering(linger)).unwrap();
+    drop(refused);
+    let program = bin.join("ebsd");
+    let script = format!(
+        "exec 3<&0 < /dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec {} --socket ./other",
+        program.display()
+    );
+    let user = User::new(4002);
+    let mut command = user.command(&scene, "bash");
+    command.args(["-c", &script]).stdin(std::os::fd::OwnedFd::from(listener));
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let begun = std::time::Instant::now();
+    let ebsd = Running::start_as_is(&mut command);
+    let mut own = user.command(&scene, bin.join("ebs"));
+    own.args(["--daemon", "-u", "-t", "page_fault", "-i", "1", "--socket"]).arg(&path);
+    Running::start(own.args(["ls", "/"])).finish().sane().success();
+    assert!(begun.elapsed() < linger / 2, "held up for {:?}", begun.elapsed());
+    ebsd.signal(Signal::TERM);
+    ebsd.finish().success();
 }
 
 #[test]
@@ -177,4 +182,19 @@ fn a_configuration_is_checked_and_told() {
     assert!(good.success().out.contains("group 4100 may: kernel, system_wide"));
     check("[limits]\nqueue = \"1 B\"").refused(1, &["limits.queue is 1: give at least 65536"]);
     scene.run("ebsd --check-config --config nowhere.toml").refused(1, &["No such file"]);
+    let bad = check("[limits]\nconnections = 3\nqueue = \"lots\"\n");
+    let bad = bad.refused(1, &["ebsd.toml: line 3, column 9: ", "queue = "]);
+    assert!(!bad.err.contains("\\n") && bad.err.lines().count() == 1, "{bad}");
+    // Where others could put something of theirs in the place of what is written.
+    let metrics = |textfile: &str| {
+        let path = scene.path(textfile);
+        check(&format!("[metrics]\ntextfile = \"{}\"\n", path.display()))
+    };
+    metrics("ebsd.prom").success();
+    fs::create_dir(scene.path("open")).unwrap();
+    fs::set_permissions(scene.path("open"), Permissions::from_mode(0o777)).unwrap();
+    metrics("open/ebsd.prom").refused(1, &["put a file of theirs in its place"]);
+    // The service manager may be yet to make it.
+    let later = metrics("nowhere/ebsd.prom").success().out;
+    assert!(later.contains("nowhere/ebsd.prom: its directory is not there yet"), "{later}");
 }
