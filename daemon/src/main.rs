@@ -14,13 +14,15 @@ use rustix::process::getuid;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log::start();
-    match serve(arguments) {
+    let status = match serve(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error:#}");
             ExitCode::FAILURE
         }
-    }
+    };
+    log::finish();
+    status
 }
 
 fn serve(arguments: Arguments) -> Result<()> {
@@ -29,7 +31,11 @@ fn serve(arguments: Arguments) -> Result<()> {
     let config = Source { path: arguments.config, optional };
     if arguments.check_config {
         let good = config.read(getuid().as_raw())?;
+        let homeless = good.metrics.check()?;
         writeln!(stdout(), "{} is good:\n{good}", config.path.display())?;
+        for path in homeless {
+            writeln!(stdout(), "{}: its directory is not there yet", path.display())?;
+        }
     } else {
         run(Options { socket: arguments.socket, config })?;
     }

@@ -3,6 +3,7 @@
 //! reads of nobody more than requests of fixed size.
 
 mod config;
+mod directory;
 mod door;
 mod metrics;
 mod notify;

@@ -3,7 +3,7 @@
 mod text;
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
+use super::directory::{DirectoryError, TrustedDirectory};
 use super::socket::{SocketError, bind_with_mode};
 use super::turned_away::TurnedAway;
 use text::{Numbers, text};
@@ -31,6 +32,29 @@ pub struct Places {
     pub gid: Option<u32>,
     /// Written every 15 s.
     pub textfile: Option<PathBuf>,
+}
+
+impl Places {
+    /// Whether there is a place for each that nobody else can take. Gives those
+    /// whose directory is missing, which is no fault: the service manager makes
+    /// its own when the daemon starts (RuntimeDirectory=).
+    ///
+    /// # Errors
+    /// The first that is not to be used.
+    pub fn check(&self) -> Result<Vec<&Path>, DirectoryError> {
+        let mut homeless = Vec::new();
+        let places = [(&self.socket, "a socket"), (&self.textfile, "a file")];
+        for (path, what) in places {
+            let Some(path) = path else { continue };
+            match TrustedDirectory::of(path, what) {
+                Err(DirectoryError::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {
+                    homeless.push(path.as_path());
+                }
+                found => _ = found?,
+            }
+        }
+        Ok(homeless)
+    }
 }
 
 /// The socket, and who has just been answered.
@@ -90,12 +114,13 @@ impl Metrics {
         self.turned_away.reap();
     }
 
-    /// Takes the socket away.
-    pub(super) fn unlink(self) {
-        if let Some((_, path)) = self.listener {
+    /// Takes the socket's name away.
+    pub(super) fn unlink(self) -> Metrics {
+        if let Some((_, path)) = &self.listener {
             // Somebody may have been quicker.
             let _gone = fs::remove_file(path);
         }
+        self
     }
 }
 
@@ -114,8 +139,10 @@ impl Supervisor {
             return;
         }
         self.metrics.written = Some(Instant::now());
-        if let Err(error) = write_whole(path, &text(&self.numbers())) {
-            tracing::warn!(%error, path = %path.display(), "the metrics cannot be written");
+        let directory = TrustedDirectory::of(path, "a file");
+        let written = directory.and_then(|it| it.replace(text(&self.numbers()).as_bytes()));
+        if let Err(error) = written {
+            tracing::warn!(%error, "the metrics cannot be written");
         }
     }
 
@@ -141,13 +168,6 @@ impl Supervisor {
             resident_bytes: resident,
         }
     }
-}
-
-/// Readers see the old text or the new one.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
-    let new = path.with_extension("new");
-    fs::write(&new, text)?;
-    fs::rename(&new, path)
 }
 
 /// Of /proc/PID/stat; all 0 where the process has gone.

@@ -10,6 +10,7 @@ use listenfd::ListenFd;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
+use super::directory::{DirectoryError, TrustedDirectory};
 use crate::sys::peer::take_descriptors;
 
 /// Why the socket cannot be listened at.
@@ -31,19 +32,8 @@ pub enum SocketError {
         path: PathBuf,
     },
     /// Others could put a socket of theirs in its place.
-    #[error(
-        "{}: its directory is user {owner}'s, mode {mode:o}: others than the daemon's user could put \
-         a socket of theirs in its place; put it into another",
-        .path.display()
-    )]
-    Directory {
-        /// The path.
-        path: PathBuf,
-        /// The directory's owner.
-        owner: u32,
-        /// Its mode bits.
-        mode: u32,
-    },
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     /// What the service manager passes is no such socket.
     #[error("LISTEN_FDS: {0}; ebsd.socket must have a ListenStream= of a path, and nothing else")]
     Passed(io::Error),
@@ -96,16 +86,7 @@ fn bind(path: &Path, uid: u32) -> Result<UnixListener, SocketError> {
 pub(super) fn bind_with_mode(path: &Path, mode: u32) -> Result<UnixListener, SocketError> {
     let owned = || path.to_owned();
     let io = |error| SocketError::Io { path: owned(), error };
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = fs::metadata(parent.unwrap_or(Path::new("."))).map_err(io)?;
-    // Writable for others and not sticky: names in it are theirs. Of another
-    // user: that user's.
-    let (owner, of_parent) = (parent.uid(), parent.mode() & 0o7777);
-    let own = rustix::process::geteuid().as_raw();
-    let is_others = of_parent & 0o022 != 0 && of_parent & 0o1000 == 0;
-    if is_others || ![0, own].contains(&owner) {
-        return Err(SocketError::Directory { path: owned(), owner, mode: of_parent });
-    }
+    TrustedDirectory::of(path, "a socket")?;
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => {
             return Err(SocketError::NoSocket { path: owned() });

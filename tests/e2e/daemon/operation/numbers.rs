@@ -8,6 +8,8 @@ use std::{
 
 use hardmeter_tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 
+use rustix::process::Signal;
+
 use super::super::raw::Raw;
 
 fn scrape(scene: &Scene) -> String {
@@ -80,9 +82,62 @@ fn numbers_are_true_and_name_nobody() {
         promtool check metrics < ebsd.prom",
     );
     match promtool.status.code() {
-        Some(77) => eprintln!("{test}: promtool is not here, and was not asked"),
+        Some(77) => eprintln!("skipped {test}: promtool is not here, and was not asked"),
         code => assert_eq!(code, Some(0), "{promtool}"),
     }
     ebsd.end();
     assert!(fs::metadata(scene.path("metrics.sock")).is_err(), "it takes its socket away");
+}
+
+/// The file is root's to write; what lies at its name may be another's (R28,
+/// R29).
+#[test]
+fn nothing_that_lies_in_the_way_is_written_to() {
+    let test = "nothing_that_lies_in_the_way_is_written_to";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let directory = scene.path("theirs");
+    fs::create_dir(&directory).unwrap();
+    let precious = scene.write("precious", "mine");
+    let make_fifo = |path: &std::path::Path| {
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    let textfile = directory.join("ebsd.prom");
+    let config = format!("[metrics]\ntextfile = \"{}\"\n", textfile.display());
+    let serves = |socket: &std::path::Path| {
+        let mut raw = Raw::new(socket);
+        let sessions = raw.ask(&serde_json::json!({"verb": "sessions"}));
+        assert_eq!(sessions["reply"], "sessions", "{sessions}");
+    };
+    // Root's directory: a link and a FIFO of a time when it was not.
+    for lies in ["link", "fifo"] {
+        let new = directory.join("ebsd.new");
+        match lies {
+            "link" => std::os::unix::fs::symlink(&precious, &new).unwrap(),
+            _ => make_fifo(&new),
+        }
+        let mut ebsd = Ebsd::start(&scene, &config);
+        ebsd.wait_until("it is written", || textfile.exists());
+        serves(&ebsd.socket);
+        ebsd.end();
+        assert_eq!(scene.read("precious"), "mine", "{lies}");
+        fs::remove_file(&textfile).unwrap();
+    }
+    // Another user's: nothing is written there at all, and that is said.
+    std::os::unix::fs::chown(&directory, Some(4002), Some(4002)).unwrap();
+    make_fifo(&directory.join("ebsd.new"));
+    let mut command = scene.command(scene.open_commands().join("ebsd"));
+    let socket = scene.path("logged.sock");
+    command.arg("--config").arg(scene.write("ebsd.toml", &config)).arg("--socket").arg(&socket);
+    command.stderr(fs::File::create(scene.path("log")).unwrap());
+    let mut ebsd = Running::start_as_is(&mut command);
+    ebsd.wait_until("it says why it writes nothing", |_| {
+        scene.read("log").contains("could put a file of theirs in its place")
+    });
+    serves(&socket);
+    ebsd.signal(Signal::TERM);
+    ebsd.finish().success();
+    assert!(!textfile.exists());
 }

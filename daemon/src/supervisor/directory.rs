@@ -1,0 +1,135 @@
+//! Directories that the daemon puts files and sockets into, by a name that
+//! anybody can guess.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, fchmod, fstat, openat, renameat, unlinkat};
+use rustix::io::Errno;
+
+/// Why nothing is put there.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    /// Others could put something of theirs in its place, or a link, which
+    /// the daemon would follow.
+    #[error(
+        "{}: its directory is user {owner}'s, mode {mode:o}: others than the daemon's user could put \
+         {what} of theirs in its place; put it into another",
+        .path.display()
+    )]
+    Others {
+        /// The path that was to be put there.
+        path: PathBuf,
+        /// What that is.
+        what: &'static str,
+        /// The directory's owner.
+        owner: u32,
+        /// Its mode bits.
+        mode: u32,
+    },
+    /// It ends in no name.
+    #[error("{}: no name of a file; give a path that ends in one", .path.display())]
+    NoName {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A call failed.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the call said.
+        error: io::Error,
+    },
+}
+
+/// An open directory in which nobody but the daemon's user and the superuser
+/// can change what is theirs, and what is to be put there.
+#[derive(Debug)]
+pub(super) struct TrustedDirectory {
+    fd: OwnedFd,
+    path: PathBuf,
+    name: PathBuf,
+}
+
+impl TrustedDirectory {
+    /// The directory of this path, at which `what` is to be put. What is
+    /// looked at is what is used: its name may become another's.
+    pub(super) fn of(path: &Path, what: &'static str) -> Result<TrustedDirectory, DirectoryError> {
+        let owned = || path.to_owned();
+        let io = |errno: Errno| DirectoryError::Io { path: owned(), error: errno.into() };
+        let name = path.file_name().ok_or(DirectoryError::NoName { path: owned() })?;
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let parent = parent.unwrap_or(Path::new("."));
+        let fd = rustix::fs::open(parent, flags, Mode::empty()).map_err(io)?;
+        let Stat { st_uid: owner, st_mode, .. } = fstat(&fd).map_err(io)?;
+        let mode = st_mode & 0o7777;
+        let own = rustix::process::geteuid().as_raw();
+        // Writable for others and not sticky: names in it are theirs. Of
+        // another user: that user's.
+        let is_others = mode & 0o022 != 0 && mode & 0o1000 == 0;
+        if is_others || ![0, own].contains(&owner) {
+            return Err(DirectoryError::Others { path: owned(), what, owner, mode });
+        }
+        Ok(TrustedDirectory { fd, name: name.into(), path: owned() })
+    }
+
+    /// Puts a file there that anybody may read. Who reads sees the old text or
+    /// the new one. A link of that name is replaced, not followed.
+    pub(super) fn replace(&self, text: &[u8]) -> Result<(), DirectoryError> {
+        let io = |error| DirectoryError::Io { path: self.path.clone(), error };
+        // Not to be taken for one that is whole: readers go by the ending.
+        let new = self.name.with_extension("new");
+        let written = self.create(&new).and_then(|fd| {
+            io::Write::write_all(&mut std::fs::File::from(fd), text)?;
+            Ok(renameat(&self.fd, &new, &self.fd, &self.name)?)
+        });
+        if written.is_err() {
+            // It may be what failed.
+            let _gone = unlinkat(&self.fd, &new, AtFlags::empty());
+        }
+        written.map_err(io)
+    }
+
+    /// A file that was not there: what has its name is taken away, whatever
+    /// it is, and not opened. A daemon that was killed may have left one.
+    fn create(&self, name: &Path) -> io::Result<OwnedFd> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+        let fd = match openat(&self.fd, name, flags, mode) {
+            Err(Errno::EXIST) => {
+                unlinkat(&self.fd, name, AtFlags::empty())?;
+                openat(&self.fd, name, flags, mode)?
+            }
+            opened => opened?,
+        };
+        // Whatever the umask, as of a service that keeps its files to itself.
+        fchmod(&fd, mode)?;
+        Ok(fd)
+    }
+}
+
+/// Makes a directory where there is none, and gives it to a user where it is
+/// the superuser's. It is looked at and given by what was opened: a name may
+/// become another's in between.
+pub(super) fn hand_over(path: &Path, uid: u32, gid: u32) -> io::Result<()> {
+    use rustix::fs::{fchown, mkdir};
+    let mode = Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH;
+    match mkdir(path, mode) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let fd = rustix::fs::open(path, flags, Mode::empty())?;
+    if fstat(&fd)?.st_uid == 0 && uid != 0 {
+        let (uid, gid) = (rustix::fs::Uid::from_raw(uid), rustix::fs::Gid::from_raw(gid));
+        fchown(&fd, Some(uid), Some(gid))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
