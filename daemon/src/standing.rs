@@ -7,6 +7,7 @@
 mod follow;
 mod history;
 mod keeper;
+mod readers;
 mod residents;
 mod role;
 mod spool;

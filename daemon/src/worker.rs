@@ -16,6 +16,7 @@ mod opening;
 mod parcel;
 mod pid_place;
 pub(crate) mod queue;
+mod relay;
 pub(crate) mod share;
 mod watch;
 

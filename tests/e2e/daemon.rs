@@ -15,6 +15,7 @@ mod operation;
 mod pid_numbers;
 mod rate;
 mod raw;
+mod readers;
 mod serving;
 mod set_user_id;
 mod standing;

@@ -32,7 +32,21 @@ impl Reservation {
         bytes: u64,
         session: bool,
     ) -> Result<Reservation, Unreserved> {
-        let (answer, _) = broker.ask(&Ask::Reserve { bytes, session }, None)?;
+        Reservation::of(broker, Ask::Reserve { bytes, session, reader: None }, bytes)
+    }
+
+    /// The same for who reads a standing session, from what that user may
+    /// have.
+    pub(crate) fn of_reader(
+        broker: &Arc<Broker>,
+        bytes: u64,
+        reader: Option<u32>,
+    ) -> Result<Reservation, Unreserved> {
+        Reservation::of(broker, Ask::Reserve { bytes, session: false, reader }, bytes)
+    }
+
+    fn of(broker: &Arc<Broker>, ask: Ask, bytes: u64) -> Result<Reservation, Unreserved> {
+        let (answer, _) = broker.ask(&ask)?;
         if answer.errno == 0 {
             broker.reserved.fetch_add(bytes, Ordering::Relaxed);
             return Ok(Reservation { broker: Arc::clone(broker), number: answer.value, bytes });

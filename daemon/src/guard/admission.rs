@@ -44,7 +44,8 @@ impl Admission {
             let limit = limits.connections_per_user.into();
             return Err(Full::UserConnections { uid, limit });
         }
-        if self.connections.len() as u64 >= limits.connections.into() {
+        // Whoever else is there, the superuser looks what they do.
+        if uid != 0 && self.connections.len() as u64 >= limits.connections.into() {
             return Err(Full::Connections { limit: limits.connections.into() });
         }
         Ok(())
@@ -99,7 +100,8 @@ impl Admission {
     /// Takes bytes out of a reservation of this worker's own, for good; false:
     /// it has not as many left.
     pub(crate) fn draw(&mut self, holder: Holder, reservation: u64, bytes: u64) -> bool {
-        let held = self.reserved.get_mut(&reservation).filter(|held| held.holder == holder);
+        let held =
+            self.reserved.get_mut(&reservation).filter(|held| held.holder.worker == holder.worker);
         let Some(held) = held else { return false };
         let fits = bytes <= held.bytes.saturating_sub(held.drawn);
         held.drawn += if fits { bytes } else { 0 };
@@ -108,7 +110,7 @@ impl Admission {
 
     /// Frees a reservation of this worker's own.
     pub(crate) fn free(&mut self, holder: Holder, reservation: u64) {
-        if self.reserved.get(&reservation).is_some_and(|held| held.holder == holder) {
+        if self.reserved.get(&reservation).is_some_and(|held| held.holder.worker == holder.worker) {
             self.reserved.remove(&reservation);
         }
     }
@@ -202,6 +204,39 @@ mod tests {
         assert_eq!(refused, Full::Memory { wanted, free, limit });
         let most = all.reserve(holder(1, 7), (u64::MAX, true), &limits).unwrap_err();
         assert_eq!(most.free(), Some(10 * MIB));
+    }
+
+    #[test]
+    fn what_a_recorder_holds_for_a_reader_is_that_users() {
+        let (mut all, limits) = (Admission::default(), limits());
+        let recorder = Holder { worker: 9, uid: None };
+        let reader = Holder { uid: Some(7), ..recorder };
+        let queue = all.reserve(reader, (8 * MIB, false), &limits).unwrap();
+        let refused = all.reserve(holder(1, 7), (4 * MIB, true), &limits).unwrap_err();
+        let (wanted, free, limit) = (4 * MIB, 2 * MIB, 10 * MIB);
+        assert_eq!(refused, Full::UserMemory { wanted, free, limit });
+        all.reserve(holder(2, 8), (4 * MIB, true), &limits).unwrap();
+        all.free(holder(1, 7), queue);
+        assert_eq!(all.bytes(), 12 * MIB, "the user's own worker does not free it");
+        all.free(recorder, queue);
+        assert_eq!(all.bytes(), 4 * MIB);
+        all.reserve(reader, (8 * MIB, false), &limits).unwrap();
+        all.forget(9);
+        assert_eq!(all.bytes(), 4 * MIB);
+    }
+
+    #[test]
+    fn the_superuser_connects_whoever_else_does() {
+        let (mut all, limits) = (Admission::default(), limits());
+        for uid in 1..=3 {
+            all.connected(holder(uid, uid.cast_unsigned()));
+        }
+        assert_eq!(all.may_connect(8, &limits), Err(Full::Connections { limit: 3 }));
+        all.may_connect(0, &limits).unwrap();
+        all.connected(holder(5, 0));
+        all.connected(holder(5, 0));
+        let own = Full::UserConnections { uid: 0, limit: 2 };
+        assert_eq!(all.may_connect(0, &limits), Err(own), "but within a limit of its own");
     }
 
     #[test]

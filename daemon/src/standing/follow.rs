@@ -1,7 +1,6 @@
 //! Serving somebody who reads a standing session: what was recorded, then
 //! what is sampled now.
 
-use std::cell::Cell;
 use std::io;
 use std::os::fd::AsFd;
 use std::rc::Rc;
@@ -9,28 +8,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use record::stream::write;
-use tokio::io::Interest;
-use tokio::net::UnixStream;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
 
 use super::history::{History, Told};
 use super::keeper::Post;
 use super::writer::{Order, Readable};
-use crate::passing;
 use crate::protocol::{
-    Account, Complaint, ComplaintCode, FrameKind, Joined, MOST_FROM_DAEMON, Reply, WHOLE, WhenSlow,
-    frame,
+    Account, Complaint, ComplaintCode, FrameKind, Joined, MOST_FROM_DAEMON, Reply, WHOLE, frame,
 };
 use crate::store::SystemClock;
 use crate::sys::event::NATIVE_ORDER;
 use crate::worker::queue::{Item, Next};
-use crate::worker::{Hub, Subscription};
+use crate::worker::{Hub, LINGER, Subscription};
 
-/// Readers of one standing session at a time: each takes a queue.
-const MOST: u32 = 16;
 /// Pieces of history that wait for a reader.
 const AHEAD: usize = 4;
+/// How often it is looked whether a reader is there to whom there is nothing
+/// to say.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What a reader wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,18 +38,22 @@ pub(crate) struct Follow {
     pub(crate) since: Option<Duration>,
     /// What is sampled from now on.
     pub(crate) live: bool,
+    /// Who reads; None: the superuser, or who started the daemon, whom no
+    /// other readers keep out.
+    pub(crate) reader: Option<u32>,
 }
 
 const FOLLOW: &[u8; 8] = b"follow\0\0";
 
 impl Follow {
     /// Bytes of a message of the supervisor to a worker.
-    pub(crate) const BYTES: usize = 24;
+    pub(crate) const BYTES: usize = 32;
 
     pub(crate) fn encode(&self) -> [u8; Follow::BYTES] {
         let since = self.since.map_or(u64::MAX, |since| since.as_secs());
         let mut bytes = [0; Follow::BYTES];
-        let words = [u64::from_ne_bytes(*FOLLOW), since, u64::from(self.live)];
+        let reader = self.reader.map_or(u64::MAX, u64::from);
+        let words = [u64::from_ne_bytes(*FOLLOW), since, u64::from(self.live), reader];
         for (to, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
             *to = word.to_ne_bytes();
         }
@@ -60,47 +62,40 @@ impl Follow {
 
     /// None: the message is another.
     pub(crate) fn decode(bytes: &[u8; Follow::BYTES]) -> Option<Follow> {
-        let ([kind, since, live], []) = bytes.as_chunks::<8>() else { return None };
+        let ([kind, since, live, reader], []) = bytes.as_chunks::<8>() else { return None };
         let since = u64::from_ne_bytes(*since);
         let since = (since != u64::MAX).then_some(Duration::from_secs(since));
-        (kind == FOLLOW).then_some(Follow { since, live: u64::from_ne_bytes(*live) != 0 })
+        let reader = u32::try_from(u64::from_ne_bytes(*reader)).ok();
+        let live = u64::from_ne_bytes(*live) != 0;
+        (kind == FOLLOW).then_some(Follow { since, live, reader })
     }
 }
 
-thread_local! {
-    // A worker has one thread for its connections.
-    static READERS: Cell<u32> = const { Cell::new(0) };
-}
-
-struct Reading;
-
-impl Drop for Reading {
-    fn drop(&mut self) {
-        READERS.set(READERS.get().saturating_sub(1));
-    }
-}
-
-/// Serves one, on a connection that the supervisor has handed over.
-pub(crate) async fn follow((stream, hub): (UnixStream, Rc<Hub>), what: Follow, post: Rc<Post>) {
-    if READERS.get() >= MOST {
-        let text = format!("{MOST} others read {} already: try again later", post.role.name);
-        let complaint = Complaint { code: ComplaintCode::Exhausted, text };
-        let _deaf = reply(&stream, &Reply::Refused(complaint)).await;
-        return;
-    }
-    READERS.set(READERS.get() + 1);
-    let _reading = Reading;
-    if let Err(error) = serve((&stream, &hub), what, &post).await {
+/// Serves one, through a pipe that the supervisor has made: nothing comes
+/// back through it.
+pub(crate) async fn follow((pipe, hub): (pipe::Sender, Rc<Hub>), what: Follow, post: Rc<Post>) {
+    let _reading = match post.readers.admit(what.reader) {
+        Ok(reading) => reading,
+        Err(full) => {
+            let text = format!("{full} read {} already: try again later", post.role.name);
+            let complaint = Complaint { code: ComplaintCode::Exhausted, text };
+            let _deaf = reply(&pipe, &Reply::Refused(complaint)).await;
+            return;
+        }
+    };
+    if let Err(error) = serve((&pipe, &hub), what, &post).await {
         tracing::debug!(%error, "a reader has gone");
     }
 }
 
-async fn serve((stream, hub): (&UnixStream, &Hub), what: Follow, post: &Post) -> io::Result<()> {
-    let live = match what.live.then(|| hub.subscribe(WhenSlow::DropNewest)).transpose() {
+async fn serve((stream, hub): (&pipe::Sender, &Hub), what: Follow, post: &Post) -> io::Result<()> {
+    let live = match what.live.then(|| hub.subscribe_reader(what.reader)).transpose() {
         Ok(live) => live,
         Err(complaint) => return reply(stream, &Reply::Refused(complaint)).await,
     };
     let (subscriber, live) = live.map(|(one, other)| (Box::new(one), other)).unzip();
+    // What is in the queue before the order is read, too.
+    hub.tell_losses().await;
     let (answer, readable) = oneshot::channel();
     let gone = || io::Error::other("the writer has gone");
     // Without a time, who wants live records gets those.
@@ -148,7 +143,7 @@ fn end(told: &Told) -> Reply {
 
 /// Sends what is on disk, read by a thread as fast as the reader takes it.
 async fn recorded(
-    stream: &UnixStream,
+    stream: &pipe::Sender,
     readable: Readable,
     (since, goes_on): (Option<Duration>, bool),
 ) -> io::Result<Told> {
@@ -167,7 +162,7 @@ async fn recorded(
 }
 
 /// Sends what is sampled, until the reader goes.
-async fn sampled(stream: &UnixStream, live: Subscription, post: &Post) -> io::Result<Reply> {
+async fn sampled(stream: &pipe::Sender, live: Subscription, post: &Post) -> io::Result<Reply> {
     let Subscription { mut outlet, ear, share, reserved: _reserved } = live;
     let ear = pipe::Receiver::from_owned_fd(ear.into())?;
     loop {
@@ -193,20 +188,23 @@ async fn sampled(stream: &UnixStream, live: Subscription, post: &Post) -> io::Re
                 // It rings, or has just been silenced.
                 let _hushed = ear.try_read(&mut rings);
             }
-            spoken = stream.readable() => {
-                spoken?;
-                let mut word = [0; 64];
-                match stream.try_read(&mut word) {
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                    // It goes, or says what nobody asked for.
-                    _ => return Err(io::ErrorKind::ConnectionAborted.into()),
+            () = sleep(LOOK) => {
+                if has_gone(stream) {
+                    return Err(io::ErrorKind::BrokenPipe.into());
                 }
             }
         }
     }
 }
 
-async fn data(stream: &UnixStream, bytes: &[u8]) -> io::Result<()> {
+/// Whether nobody has the other end any more.
+fn has_gone(pipe: &pipe::Sender) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::empty())];
+    let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready > 0)
+}
+
+async fn data(stream: &pipe::Sender, bytes: &[u8]) -> io::Result<()> {
     let most = usize::try_from(MOST_FROM_DAEMON).unwrap_or(usize::MAX);
     for part in bytes.chunks(most) {
         send(stream, FrameKind::Data, part).await?;
@@ -214,18 +212,20 @@ async fn data(stream: &UnixStream, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-async fn reply(stream: &UnixStream, reply: &Reply) -> io::Result<()> {
+async fn reply(stream: &pipe::Sender, reply: &Reply) -> io::Result<()> {
     send(stream, FrameKind::Control, &serde_json::to_vec(reply)?).await
 }
 
-async fn send(stream: &UnixStream, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
+/// Who takes nothing for too long has gone.
+async fn send(stream: &pipe::Sender, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
     let header = frame(kind, payload.len()).map_err(io::Error::other)?;
     for mut rest in [&header[..], payload] {
         while !rest.is_empty() {
-            let sent = stream
-                .async_io(Interest::WRITABLE, || passing::send(stream.as_fd(), rest, &[]))
-                .await?;
-            rest = &rest[sent..];
+            timeout(LINGER, stream.writable()).await.map_err(|_| io::ErrorKind::TimedOut)??;
+            match stream.try_write(rest) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => rest = &rest[written?..],
+            }
         }
     }
     Ok(())

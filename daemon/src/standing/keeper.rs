@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
+use super::readers::Readers;
 use super::role::Role;
 use super::spool::{Below, Spool};
 use super::status::{State, Status};
@@ -33,6 +34,7 @@ const REPORT: Duration = Duration::from_secs(1);
 pub(crate) struct Post {
     pub(super) role: Role,
     pub(super) writer: Writer,
+    pub(super) readers: Readers,
     thread: Option<std::thread::JoinHandle<()>>,
     status: Arc<Status>,
 }
@@ -44,7 +46,7 @@ impl Post {
         let clock = Arc::new(SystemClock::new()?);
         let spool = Spool::new(&role, Box::new(place), clock, Arc::clone(&status));
         let (writer, thread) = Writer::start(spool, Arc::clone(&status))?;
-        Ok(Post { role, writer, thread: Some(thread), status })
+        Ok(Post { role, writer, readers: Readers::default(), thread: Some(thread), status })
     }
 
     /// Waits until all that was sampled is on disk; then nobody else may have

@@ -3,11 +3,13 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::pipe::{PipeFlags, pipe_with};
+
 use super::config::{Config, Limits, Standing};
-use super::worker::{Leaving, Worker};
+use super::directory::hand_over;
+use super::worker::{Leaving, Response, Worker};
 use crate::broker::{Answer, Ask, Stranger};
 use crate::control::Report;
 use crate::credentials::Credentials;
@@ -79,20 +81,6 @@ fn recorder(config: &Config, own: &Credentials) -> io::Result<Credentials> {
     })
 }
 
-/// Where the directory of the recordings is missing, or the superuser's, it
-/// becomes the recorder's.
-fn prepare(directory: &Path, user: &Credentials) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-    match std::fs::DirBuilder::new().mode(0o755).create(directory) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    if std::fs::symlink_metadata(directory)?.uid() == 0 && user.uid != 0 {
-        std::os::unix::fs::lchown(directory, Some(user.uid), Some(user.gid))?;
-    }
-    Ok(())
-}
-
 impl Desk {
     /// Makes the sessions those of this configuration: what is as before goes
     /// on.
@@ -114,7 +102,8 @@ impl Desk {
                 continue;
             }
             let directory = &standing.role.kept.directory;
-            if let Err(error) = prepare(directory, &user) {
+            // Missing, or the superuser's, it becomes the recorder's.
+            if let Err(error) = hand_over(directory, user.uid, user.gid) {
                 tracing::warn!(directory = %directory.display(), %error, "recordings have no place");
             }
             let (name, event) = (standing.role.name.clone(), standing.role.event.clone());
@@ -190,10 +179,10 @@ impl Desk {
             }
             if *asks {
                 let line = &mut post.line;
-                worker.answer(stranger, (&mut *admission, limits), &mut |ask, _| match ask {
+                worker.answer(stranger, (&mut *admission, limits), &mut |ask| match ask {
                     Ask::Report { status } => {
                         line.status = *status;
-                        Some((Answer::done(0), Vec::new()))
+                        Some(Answer::done(0).into())
                     }
                     _ => None,
                 });
@@ -205,56 +194,48 @@ impl Desk {
     pub(super) fn errands(
         &self,
         user: &Credentials,
-    ) -> impl FnMut(&Ask, Option<&OwnedFd>) -> Option<(Answer, Vec<u8>)> + use<'_> {
+    ) -> impl FnMut(&Ask) -> Option<Response> + use<'_> {
         let user = user.clone();
-        move |ask, client| self.errand(&user, ask, client)
-    }
-
-    fn errand(
-        &self,
-        user: &Credentials,
-        ask: &Ask,
-        client: Option<&OwnedFd>,
-    ) -> Option<(Answer, Vec<u8>)> {
-        match ask {
-            Ask::Standing { place } => Some(self.line(user, *place)),
+        move |ask| match ask {
+            Ask::Standing { place } => Some(self.line(&user, *place)),
             Ask::Follow { name, since, live } => {
                 let since = (*since != u64::MAX).then_some(Duration::from_secs(*since));
-                let what = Follow { since, live: *live };
-                let done = self.follow(user, &text(name), what, client);
-                Some((done.map_or_else(Answer::refused, |()| Answer::done(0)), Vec::new()))
+                let reader = (!is_own(&user)).then_some(user.uid);
+                let what = Follow { since, live: *live, reader };
+                Some(match self.follow(&user, &text(name), what) {
+                    Ok(pipe) => Response::handing_over(vec![pipe]),
+                    Err(errno) => Answer::refused(errno).into(),
+                })
             }
             _ => None,
         }
     }
 
-    fn line(&self, user: &Credentials, place: u64) -> (Answer, Vec<u8>) {
+    fn line(&self, user: &Credentials, place: u64) -> Response {
         let post = usize::try_from(place).ok().and_then(|place| self.posts.get(place));
-        let Some(post) = post else { return (Answer::refused(libc::ENOENT), Vec::new()) };
+        let Some(post) = post else { return Answer::refused(libc::ENOENT).into() };
         if !post.may_read(user) {
-            return (Answer::refused(libc::EACCES), Vec::new());
+            return Answer::refused(libc::EACCES).into();
         }
         let line = post.line.clone();
         let line = if post.worker.is_some() { line } else { line.down() };
-        (Answer::done(0), line.encode().to_vec())
+        Response::with(Answer::done(0), &line.encode())
     }
 
-    /// Gives a client to a session's worker; else the errno.
-    fn follow(
-        &self,
-        user: &Credentials,
-        name: &str,
-        what: Follow,
-        client: Option<&OwnedFd>,
-    ) -> Result<(), i32> {
-        let client = client.ok_or(libc::EBADF)?;
-        // Whose it is, says the connection, and not the worker that has it.
-        let peer = Credentials::of_peer(client).map_err(|_| libc::EACCES)?;
+    /// Has a session's worker write into a pipe; gives the end to read from,
+    /// or else the errno. For whom that worker is, the supervisor knows by
+    /// itself.
+    fn follow(&self, user: &Credentials, name: &str, what: Follow) -> Result<OwnedFd, i32> {
         let post = self.posts.iter().find(|post| post.standing.role.name == name);
         // Those one may not read look like those that are not there.
-        let post = post.filter(|post| peer == *user && post.may_read(&peer)).ok_or(libc::ENOENT)?;
+        let post = post.filter(|post| post.may_read(user)).ok_or(libc::ENOENT)?;
         let worker = post.worker.as_ref().ok_or(libc::EAGAIN)?;
-        worker.give_reader(client.as_fd(), what).map_err(|error| {
+        let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK;
+        let made = pipe_with(flags).map_err(io::Error::from).and_then(|(source, sink)| {
+            worker.give_reader(sink.as_fd(), what)?;
+            Ok(source)
+        });
+        made.map_err(|error| {
             tracing::warn!(%error, "a reader could not be handed over");
             libc::EAGAIN
         })
@@ -267,13 +248,17 @@ impl Desk {
     }
 }
 
+/// The superuser, or who started a daemon of their own.
+fn is_own(user: &Credentials) -> bool {
+    [0, rustix::process::getuid().as_raw()].contains(&user.uid)
+}
+
 impl Post {
     /// The superuser, the members of its groups, and who started a daemon of
     /// their own.
     fn may_read(&self, user: &Credentials) -> bool {
         let readers = &self.standing.readers;
-        let own = rustix::process::getuid().as_raw();
-        [0, own].contains(&user.uid)
+        is_own(user)
             || readers.contains(&user.gid)
             || user.groups.iter().any(|group| readers.contains(group))
     }

@@ -5,11 +5,15 @@ use std::{
     mem::MaybeUninit,
     os::unix::net::UnixStream,
     path::Path,
+    thread,
     time::Duration,
 };
 
+use hardmeter_tests::User;
 use rustix::cmsg_space;
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, ReturnFlags, recvmsg};
+use rustix::process::{Gid, Uid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use serde_json::{Value, json};
 
 /// A connection.
@@ -35,6 +39,30 @@ impl Raw {
         Raw { begun: Vec::new(), stream }
     }
 
+    /// Connects as another user, and says nothing.
+    pub(super) fn silent_as(socket: &Path, user: User) -> Raw {
+        let groups: Vec<Gid> = user.group.into_iter().map(Gid::from_raw).collect();
+        // Of that thread alone; what connects then is theirs.
+        let connected = thread::scope(|scope| {
+            let connect = || {
+                let (gid, uid) = (Gid::from_raw(user.id), Uid::from_raw(user.id));
+                set_thread_groups(&groups).unwrap();
+                set_thread_res_gid(gid, gid, gid).unwrap();
+                set_thread_res_uid(uid, uid, uid).unwrap();
+                Raw::silent(socket)
+            };
+            scope.spawn(connect).join()
+        });
+        connected.unwrap()
+    }
+
+    /// Connects as another user, and says hello.
+    pub(super) fn new_as(socket: &Path, user: User) -> Raw {
+        let mut raw = Raw::silent_as(socket, user);
+        raw.greet();
+        raw
+    }
+
     /// Connects and says hello; None: it is not let in.
     pub(super) fn welcomed(socket: &Path) -> Option<Raw> {
         let mut raw = Raw::silent(socket);
@@ -45,10 +73,14 @@ impl Raw {
     /// Connects and says hello.
     pub(super) fn new(socket: &Path) -> Raw {
         let mut raw = Raw::silent(socket);
-        let welcome =
-            raw.ask(&json!({"verb": "hello", "oldest": 1, "newest": 1, "client": "raw 1"}));
-        assert_eq!(welcome["reply"], "welcome", "{welcome}");
+        raw.greet();
         raw
+    }
+
+    fn greet(&mut self) {
+        let welcome =
+            self.ask(&json!({"verb": "hello", "oldest": 1, "newest": 1, "client": "raw 1"}));
+        assert_eq!(welcome["reply"], "welcome", "{welcome}");
     }
 
     pub(super) fn tell(&mut self, message: &Value) {
