@@ -4,24 +4,70 @@
 //! begin with their priority, as sd-daemon(3) has it, and bear no time: the
 //! journal has both. A socket of the journal's own would not do: workers are
 //! forked, and keep stderr and nothing else.
+//!
+//! Of lines of one kind there are few in a second, and a count of the rest.
 
+mod throttle;
 mod unwaiting;
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::io::{IsTerminal, stderr};
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicU64;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
+use record::printable::printable;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, Subscriber as Log};
 use tracing_subscriber::registry::LookupSpan;
 
+use throttle::{Fate, LeftOut, LineKind, Subject, Throttle};
 use unwaiting::Unwaiting;
 
 /// Lines that stderr did not take.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
+/// Lines that there are too many of.
+static THROTTLE: LazyLock<Mutex<Throttle>> = LazyLock::new(Mutex::default);
+/// Of lines that tell of others, which are bounded already.
+const SUMMARY: &str = "ebsd::left_out";
+
+fn throttle() -> MutexGuard<'static, Throttle> {
+    // Whoever panicked with it left counts that are right.
+    THROTTLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tells what was left out and may be told by now. To be called once a second.
+pub(crate) fn catch_up() {
+    let due = throttle().due(Instant::now(), false);
+    due.into_iter().for_each(summarize);
+}
+
+/// Tells all that was left out: the process ends.
+pub fn finish() {
+    let due = throttle().due(Instant::now(), true);
+    due.into_iter().for_each(summarize);
+}
+
+/// What was left out is another process's, which forked this one and tells it.
+pub(crate) fn begin_anew() {
+    *throttle() = Throttle::default();
+}
+
+fn summarize(LeftOut { level, text, lines }: LeftOut) {
+    let more = lines - 1;
+    let text = match more {
+        0 => text,
+        _ => format!("{text} (and {more} lines like it, left out)"),
+    };
+    match level {
+        Level::ERROR => tracing::error!(target: SUMMARY, "{text}"),
+        Level::WARN => tracing::warn!(target: SUMMARY, "{text}"),
+        _ => tracing::info!(target: SUMMARY, "{text}"),
+    }
+}
 
 /// Logs to stderr from here on. Nobody ever waits for it: what it does not
 /// take at once is dropped and counted.
@@ -64,6 +110,17 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let level = *event.metadata().level();
+        let mut text = String::new();
+        context.field_format().format_fields(Writer::new(&mut text), event)?;
+        let text = printable(&text).into_owned();
+        let mut subject = Subject::default();
+        event.record(&mut subject);
+        let kind = LineKind { place: event.metadata().callsite(), subject };
+        if event.metadata().target() != SUMMARY
+            && throttle().meet((kind, level), &text, Instant::now()) == Fate::LeftOut
+        {
+            return Ok(());
+        }
         if self.journal {
             write!(writer, "<{}>", priority(level))?;
         } else {
@@ -73,9 +130,7 @@ where
                 None => write!(writer, " {level:>5} ")?,
             }
         }
-        let mut text = String::new();
-        context.field_format().format_fields(Writer::new(&mut text), event)?;
-        writeln!(writer, "{}", one_line(&text))
+        writeln!(writer, "{text}")
     }
 }
 
@@ -96,20 +151,6 @@ fn colour(level: Level) -> u8 {
         Level::WARN => 33,
         _ => 32,
     }
-}
-
-/// Words of others may be in it: they end no line and control no terminal.
-fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_control() {
-            // Memory takes all.
-            let _written = write!(line, "{}", character.escape_default());
-        } else {
-            line.push(character);
-        }
-    }
-    line
 }
 
 #[cfg(test)]
@@ -149,6 +190,20 @@ mod tests {
             tracing::info!("fine");
         });
         assert_eq!(text, "<3>broken pid=3\n<6>fine\n");
+    }
+
+    #[test]
+    fn one_users_lines_hide_no_other_users() {
+        let text = logged(true, || {
+            for uid in [7u32; 50].into_iter().chain([8]) {
+                tracing::warn!(uid, "broken off");
+            }
+            for (uid, name) in [(0u32, None::<&str>); 50].into_iter().chain([(0, Some("web"))]) {
+                tracing::warn!(uid, name, "ended");
+            }
+        });
+        assert_eq!(text.matches("uid=7").count(), 5, "{text}");
+        assert_eq!((text.matches("uid=8").count(), text.matches("web").count()), (1, 1), "{text}");
     }
 
     #[test]

@@ -266,6 +266,7 @@ impl Supervisor {
         let ticks = u32::try_from(patience.as_secs()).unwrap_or(u32::MAX).max(1);
         self.turned_away.reap();
         self.oracle.reap();
+        crate::log::catch_up();
         for worker in self.workers.iter_mut().chain(self.desk.workers_mut()) {
             if worker.pulse.has_stood_still(ticks) {
                 tracing::error!(

@@ -72,13 +72,16 @@ pub(crate) struct Start {
 /// A worker's life, in a process of its own that is not dumpable; gives its
 /// exit status.
 pub(crate) fn run(start: Start) -> u8 {
-    match live(start) {
+    log::begin_anew();
+    let status = match live(start) {
         Ok(()) => 0,
         Err(error) => {
             tracing::error!(%error, "the worker ends");
             1
         }
-    }
+    };
+    log::finish();
+    status
 }
 
 fn live(start: Start) -> io::Result<()> {

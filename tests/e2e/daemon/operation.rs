@@ -1,8 +1,9 @@
 //! How ebsd is run: by a service manager, with a configuration that changes.
 
+mod log;
 mod numbers;
 mod package;
 mod reload;
-mod service_manager;
+pub(super) mod service_manager;
 mod socket;
 mod watchdog;

@@ -1,0 +1,284 @@
+//! How many lines of one kind there may be: anybody who may connect can cause
+//! lines, and a log that is full of one kind tells nothing of the others.
+//!
+//! A kind is a place in the source, and whose user or standing session the
+//! line tells of: nobody hides what is told of others. Of each, a few lines
+//! are written as they come, then one a second; the last of those that were
+//! left out is written as soon as there may be one again, with their number.
+//! So each line is either written or counted.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+use tracing::Level;
+use tracing::callsite::Identifier;
+use tracing::field::{Field, Visit};
+
+/// Lines of a kind that are written as they come.
+const AT_ONCE: u32 = 5;
+/// Afterwards there is one in so long.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Kinds that are told apart by whom they tell of: one user may have many
+/// ids. What tells of others is of one kind a place.
+const MOST_OWNED: usize = 64;
+
+/// Whom a line tells of, by its fields `uid` and `name`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Subject {
+    uid: Option<u64>,
+    session: Option<String>,
+}
+
+impl Visit for Subject {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        if field.name() == "uid" {
+            self.uid = Some(value);
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "name" {
+            self.session = Some(value.to_owned());
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
+}
+
+/// A kind of lines.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct LineKind {
+    pub(super) place: Identifier,
+    pub(super) subject: Subject,
+}
+
+/// What becomes of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is written.
+    Written,
+    /// It is counted.
+    LeftOut,
+}
+
+/// The last line of a kind that was left out, and how many were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    pub(super) level: Level,
+    /// As it would have been written.
+    pub(super) text: String,
+    /// With it.
+    pub(super) lines: u64,
+}
+
+/// The kinds of which there are too many just now, or have been.
+#[derive(Debug, Default)]
+pub(super) struct Throttle {
+    kinds: FxHashMap<LineKind, Pace>,
+}
+
+/// How fast lines of one kind come.
+#[derive(Debug)]
+struct Pace {
+    /// Lines that may be written at once.
+    left: u32,
+    /// When that number was right.
+    since: Instant,
+    left_out: Option<LeftOut>,
+}
+
+impl Pace {
+    /// It is as if there had been none.
+    fn is_calm(&self) -> bool {
+        self.left == AT_ONCE && self.left_out.is_none()
+    }
+
+    /// One more for each while that has passed.
+    fn refill(&mut self, now: Instant) {
+        let passed = now.saturating_duration_since(self.since);
+        let more = u32::try_from(passed.as_millis() / EVERY.as_millis()).unwrap_or(u32::MAX);
+        self.left = self.left.saturating_add(more).min(AT_ONCE);
+        self.since += if self.left == AT_ONCE { passed } else { EVERY * more };
+    }
+}
+
+impl Throttle {
+    /// Decides about a line of this kind.
+    pub(super) fn meet(
+        &mut self,
+        (kind, level): (LineKind, Level),
+        text: &str,
+        now: Instant,
+    ) -> Fate {
+        let fresh = Pace { left: AT_ONCE, since: now, left_out: None };
+        let kind = self.told_apart(kind, now);
+        let kind = self.kinds.entry(kind).or_insert(fresh);
+        kind.refill(now);
+        // Those before it are told first, in their turn.
+        if kind.left > 0 && kind.left_out.is_none() {
+            kind.left -= 1;
+            return Fate::Written;
+        }
+        let lines = kind.left_out.as_ref().map_or(0, |out| out.lines) + 1;
+        kind.left_out = Some(LeftOut { level, text: text.to_owned(), lines });
+        Fate::LeftOut
+    }
+
+    /// The kind that a line counts in: its own while there is room for it.
+    fn told_apart(&mut self, kind: LineKind, now: Instant) -> LineKind {
+        let is_owned = |kind: &LineKind| kind.subject != Subject::default();
+        if !is_owned(&kind) || self.kinds.contains_key(&kind) {
+            return kind;
+        }
+        let is_full = |throttle: &Throttle| {
+            throttle.kinds.keys().filter(|kind| is_owned(kind)).count() >= MOST_OWNED
+        };
+        if is_full(self) {
+            self.kinds.retain(|_, pace| {
+                pace.refill(now);
+                !pace.is_calm()
+            });
+        }
+        if is_full(self) { LineKind { subject: Subject::default(), ..kind } } else { kind }
+    }
+
+    /// What may be told by now of those that were left out; `all`: whether it
+    /// may or not, as it is the last that is told.
+    pub(super) fn due(&mut self, now: Instant, all: bool) -> Vec<LeftOut> {
+        let mut due = Vec::new();
+        for kind in self.kinds.values_mut() {
+            kind.refill(now);
+            if (kind.left > 0 || all)
+                && let Some(out) = kind.left_out.take()
+            {
+                kind.left = kind.left.saturating_sub(1);
+                due.push(out);
+            }
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Callsite;
+
+    use super::*;
+
+    /// Two places in a source.
+    fn kinds() -> [(LineKind, Level); 2] {
+        use tracing::callsite::DefaultCallsite;
+        use tracing::field::FieldSet;
+        use tracing::metadata::Kind as MetadataKind;
+        use tracing::{Metadata, callsite};
+        macro_rules! place {
+            ($name:ident) => {{
+                static PLACE: DefaultCallsite = DefaultCallsite::new(&META);
+                static META: Metadata<'static> = Metadata::new(
+                    stringify!($name),
+                    "test",
+                    Level::WARN,
+                    None,
+                    None,
+                    None,
+                    FieldSet::new(&[], callsite::Identifier(&PLACE)),
+                    MetadataKind::EVENT,
+                );
+                LineKind { place: PLACE.metadata().callsite(), subject: Subject::default() }
+            }};
+        }
+        [(place!(a), Level::WARN), (place!(b), Level::INFO)]
+    }
+
+    #[test]
+    fn a_flood_is_one_line_a_second_and_a_count() {
+        let [flood, other] = kinds();
+        let mut throttle = Throttle::default();
+        let begun = Instant::now();
+        let (mut written, mut counted) = (0, 0);
+        for turn in 0..50_000u32 {
+            // Ten seconds of it, with a look each second.
+            let now = begun + Duration::from_micros(200) * turn;
+            if turn % 5000 == 4999 {
+                for out in throttle.due(now, false) {
+                    written += 1;
+                    counted += out.lines - 1;
+                    assert_eq!(out.text, format!("line {}", turn - 1));
+                }
+                assert_eq!(
+                    throttle.meet(other.clone(), "calm", now),
+                    Fate::Written,
+                    "another kind"
+                );
+            }
+            let fate = throttle.meet(flood.clone(), &format!("line {turn}"), now);
+            written += u64::from(fate == Fate::Written);
+        }
+        let last = throttle.due(begun, true);
+        assert_eq!((last.len(), last[0].level), (1, Level::WARN));
+        (written, counted) = (written + 1, counted + last[0].lines - 1);
+        assert_eq!(written + counted, 50_000, "each line is told or counted");
+        assert!(written <= u64::from(AT_ONCE) + 11, "{written}");
+        assert!(throttle.due(begun, true).is_empty(), "once");
+    }
+
+    #[test]
+    fn who_is_calm_again_is_heard_as_ever() {
+        let [kind, _] = kinds();
+        let mut throttle = Throttle::default();
+        let begun = Instant::now();
+        let fates = |throttle: &mut Throttle, now| {
+            let fates: Vec<Fate> = (0..7).map(|_| throttle.meet(kind.clone(), "x", now)).collect();
+            fates.iter().filter(|fate| **fate == Fate::Written).count()
+        };
+        assert_eq!(fates(&mut throttle, begun), 5);
+        assert!(throttle.due(begun, false).is_empty(), "not yet");
+        let later = begun + Duration::from_secs(60);
+        assert_eq!(throttle.due(later, false)[0].lines, 2);
+        // One of the five was the last of those.
+        assert_eq!(fates(&mut throttle, later), 4);
+    }
+
+    fn of_user(uid: u64, (kind, level): &(LineKind, Level)) -> (LineKind, Level) {
+        let subject = Subject { uid: Some(uid), session: None };
+        (LineKind { subject, ..kind.clone() }, *level)
+    }
+
+    #[test]
+    fn nobody_hides_what_is_told_of_others() {
+        let [(place, level), _] = kinds();
+        let place = (place, level);
+        let mut throttle = Throttle::default();
+        let begun = Instant::now();
+        let session = |name: &str| {
+            let subject = Subject { uid: Some(1), session: Some(name.to_owned()) };
+            (LineKind { subject, ..place.0.clone() }, level)
+        };
+        for _ in 0..1000 {
+            throttle.meet(of_user(1, &place), "his", begun);
+        }
+        for other in [of_user(2, &place), session("web"), session("db"), place.clone()] {
+            assert_eq!(throttle.meet(other.clone(), "other", begun), Fate::Written, "{other:?}");
+        }
+        assert_eq!(throttle.due(begun, true)[0].lines, 995);
+    }
+
+    #[test]
+    fn who_has_many_ids_fills_no_log_and_no_memory() {
+        let [place, _] = kinds();
+        let mut throttle = Throttle::default();
+        let begun = Instant::now();
+        let mut meet = |uid, now| throttle.meet(of_user(uid, &place), "his", now);
+        let written = (0..10_000).filter(|uid| meet(*uid, begun) == Fate::Written).count();
+        assert_eq!(written, MOST_OWNED + AT_ONCE as usize);
+        // The first are calm by then.
+        let later = begun + Duration::from_secs(60);
+        for _ in 0..AT_ONCE {
+            assert_eq!(meet(20_000, later), Fate::Written);
+        }
+        assert!(throttle.kinds.len() <= MOST_OWNED + 1);
+        assert_eq!(throttle.due(later, true)[0].lines, 10_000 - written as u64);
+    }
+}
