@@ -12,6 +12,7 @@ mod killed;
 mod limits;
 mod lingering;
 mod operation;
+mod out_of_memory;
 mod pid_numbers;
 mod rate;
 mod raw;

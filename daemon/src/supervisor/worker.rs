@@ -29,9 +29,45 @@ const MOST_ASKS: u32 = 20_000;
 /// Programs that it may have loaded between two ticks: each is some
 /// milliseconds of the supervisor's time.
 const MOST_PROGRAMS: u32 = 8;
-/// Answers requests that are about standing sessions, with what comes behind
-/// the answer; None: it is no such request.
-pub(super) type Errand<'e> = dyn FnMut(&Ask, Option<&OwnedFd>) -> Option<(Answer, Vec<u8>)> + 'e;
+/// Reports that are heard between two ticks: one is asked for. Who says more
+/// is not heard any more, and so killed as one that has stopped.
+const MOST_REPORTS: u32 = 16;
+/// Answers requests that are about standing sessions; None: it is no such
+/// request.
+pub(super) type Errand<'e> = dyn FnMut(&Ask) -> Option<Response> + 'e;
+
+/// How much sooner than the supervisor a worker is killed where memory runs
+/// out (oom_score_adj of proc(5)), and one that records.
+const WORKER_FIRST: i32 = 400;
+const RECORDER_FIRST: i32 = 200;
+/// Of oom_score_adj.
+const MOST_SCORE: i32 = 1000;
+
+/// An answer, and what goes with it.
+#[derive(Debug)]
+pub(super) struct Response {
+    answer: Answer,
+    /// Bytes behind it.
+    behind: Vec<u8>,
+    fds: Vec<OwnedFd>,
+}
+
+impl Response {
+    pub(super) fn with(answer: Answer, behind: &[u8]) -> Response {
+        Response { answer, behind: behind.to_vec(), fds: Vec::new() }
+    }
+
+    /// With descriptors of the supervisor's own making.
+    pub(super) fn handing_over(fds: Vec<OwnedFd>) -> Response {
+        Response { answer: Answer::done(0), behind: Vec::new(), fds }
+    }
+}
+
+impl From<Answer> for Response {
+    fn from(answer: Answer) -> Response {
+        Response::with(answer, &[])
+    }
+}
 
 /// A worker that runs.
 #[derive(Debug)]
@@ -87,7 +123,10 @@ impl Worker {
         let (broker, their_broker) = line()?;
         let grants = Grants::new(user.clone(), permissions);
         let supervisor = rustix::process::getpid();
+        let first = if standing.is_some() { RECORDER_FIRST } else { WORKER_FIRST };
         let pid = child::fork(|| {
+            // As long as it may still write there: an ordinary user's may not.
+            let _as_it_was = die_before_the_supervisor(first);
             // Before it becomes its user's process, who could look into it.
             if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
                 return 1;
@@ -392,6 +431,14 @@ impl Leaving {
         let _gone = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
         let _reaped = child::status_of(self.pid);
     }
+}
+
+/// Where memory runs out, of all users' sessions those of one end, rather than
+/// everything.
+fn die_before_the_supervisor(first: i32) -> io::Result<()> {
+    let place = "/proc/self/oom_score_adj";
+    let own: i32 = std::fs::read_to_string(place)?.trim().parse().map_err(io::Error::other)?;
+    std::fs::write(place, own.saturating_add(first).min(MOST_SCORE).to_string())
 }
 
 /// A refusal, and its reason as the worker reads it.
