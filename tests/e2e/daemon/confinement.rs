@@ -38,7 +38,7 @@ fn line_of(pid: u32, key: &str) -> Vec<String> {
 }
 
 /// The real id, where all four are one.
-fn id_of(pid: u32, key: &str) -> u32 {
+pub(super) fn id_of(pid: u32, key: &str) -> u32 {
     let ids = line_of(pid, key);
     match ids.iter().all(|id| *id == ids[0]) && !ids.is_empty() {
         true => ids[0].parse().unwrap(),

@@ -17,6 +17,7 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 
+use crate::sys::namespace::PID_FROM_NAMESPACE;
 use crate::sys::procmap::PROCMAP_QUERY;
 
 /// What a worker does with files.
@@ -117,7 +118,7 @@ fn deadly() -> Result<Rules, Error> {
 }
 
 /// Found by running all tests of the daemon under strace(1).
-const PLAIN: [c_long; 71] = [
+const PLAIN: [c_long; 68] = [
     // Descriptors.
     libc::SYS_read,
     libc::SYS_readv,
@@ -125,7 +126,6 @@ const PLAIN: [c_long; 71] = [
     libc::SYS_write,
     libc::SYS_writev,
     libc::SYS_close,
-    libc::SYS_fcntl,
     libc::SYS_lseek,
     libc::SYS_pipe2,
     libc::SYS_eventfd2,
@@ -140,7 +140,6 @@ const PLAIN: [c_long; 71] = [
     libc::SYS_recvfrom,
     libc::SYS_shutdown,
     libc::SYS_getsockopt,
-    libc::SYS_setsockopt,
     libc::SYS_getsockname,
     // Files.
     libc::SYS_fstat,
@@ -185,7 +184,6 @@ const PLAIN: [c_long; 71] = [
     libc::SYS_uname,
     libc::SYS_getrandom,
     libc::SYS_getrusage,
-    libc::SYS_prlimit64,
     libc::SYS_clock_gettime,
     libc::SYS_clock_getres,
     libc::SYS_clock_nanosleep,
@@ -223,8 +221,8 @@ const OLDER: [c_long; 7] = [
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: [c_long; 0] = [];
 
-/// ioctl(2): of events, of mappings, of the runtime's sockets.
-const IOCTLS: [u64; 9] = [
+/// ioctl(2): of events, of mappings, of namespaces, of the runtime's sockets.
+const IOCTLS: [u64; 10] = [
     0x2400,      // PERF_EVENT_IOC_ENABLE
     0x2401,      // PERF_EVENT_IOC_DISABLE
     0x4008_2404, // PERF_EVENT_IOC_PERIOD
@@ -232,8 +230,20 @@ const IOCTLS: [u64; 9] = [
     0x8008_2407, // PERF_EVENT_IOC_ID
     0x4004_2408, // PERF_EVENT_IOC_SET_BPF, of a program that the supervisor has loaded
     PROCMAP_QUERY as u64,
+    PID_FROM_NAMESPACE as u64,
     0x5421, // FIONBIO
     0x5401, // TCGETS
+];
+
+/// fcntl(2): of descriptors. Not whom they signal (F_SETOWN, F_SETSIG): the
+/// kernel lets whoever is user 0 signal anybody so, without any capability.
+pub(super) const FCNTLS: [libc::c_int; 6] = [
+    libc::F_DUPFD,
+    libc::F_DUPFD_CLOEXEC,
+    libc::F_GETFD,
+    libc::F_SETFD,
+    libc::F_GETFL,
+    libc::F_SETFL,
 ];
 
 /// prctl(2): names of threads, and what rustix asks for the page size.
@@ -264,6 +274,8 @@ fn needed(files: Files) -> Result<Rules, Error> {
     let executable = u64::from(libc::PROT_EXEC.unsigned_abs());
     only(libc::SYS_mmap, vec![masked(2, executable, 0)?])?;
     only(libc::SYS_mprotect, vec![masked(2, executable, 0)?])?;
+    // Its own limits, and not those of others of its user: a limit can kill.
+    only(libc::SYS_prlimit64, vec![masked(0, u64::from(u32::MAX), 0)?])?;
     let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
     only(libc::SYS_clone, vec![masked(0, thread, thread)?])?;
     let writing = u64::from(WRITING.unsigned_abs());
@@ -286,6 +298,7 @@ fn needed(files: Files) -> Result<Rules, Error> {
     rules.insert(libc::SYS_clone3, Vec::new());
     rules.insert(libc::SYS_prctl, one_of(0, &PRCTLS)?);
     rules.insert(libc::SYS_ioctl, one_of(1, &IOCTLS)?);
+    rules.insert(libc::SYS_fcntl, one_of(1, &FCNTLS.map(|one| u64::from(one.unsigned_abs())))?);
     rules.insert(libc::SYS_ptrace, one_of(0, &TRACING.map(u64::from))?);
     Ok(rules)
 }

@@ -8,8 +8,12 @@ use std::process::Command;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType, socket};
 
-use super::filter::apply;
+use super::filter::{FCNTLS, apply};
 use super::*;
+
+/// Of include/uapi/asm-generic/fcntl.h.
+const F_SETSIG: i32 = 10;
+const F_SETOWN_EX: i32 = 15;
 
 /// What `does` gives on a thread that is confined as a worker is, but for
 /// its ids.
@@ -60,6 +64,21 @@ fn what_a_worker_is_not_for_is_refused() {
                 .unwrap_err()
                 .into(),
         ];
+        let own = rustix::process::getrlimit(Resource::Nofile);
+        rustix::process::setrlimit(Resource::Nofile, own).unwrap();
+        let parent = rustix::process::getppid();
+        let (ear, _mouth) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+        ear.try_clone().unwrap();
+        let of_others: [io::Error; 3] = [
+            // Its user's, too.
+            rustix::process::prlimit(parent, Resource::Nofile, own).unwrap_err().into(),
+            rustix::pipe::fcntl_setpipe_size(&ear, 4096).unwrap_err().into(),
+            rustix::fs::fcntl_lock(&ear, rustix::fs::FlockOperation::Unlock).unwrap_err().into(),
+        ];
+        assert!(!FCNTLS.iter().any(|one| {
+            [libc::F_SETOWN, F_SETSIG, F_SETOWN_EX, libc::F_SETLEASE, libc::F_NOTIFY].contains(one)
+        }));
+        let made = made.into_iter().chain(of_others);
         fs::read(&path).unwrap();
         opened.into_iter().chain(made).collect::<Vec<_>>()
     });
