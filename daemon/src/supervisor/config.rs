@@ -3,6 +3,7 @@
 mod display;
 mod file;
 mod mode;
+mod place;
 mod size;
 mod standing;
 
@@ -14,6 +15,7 @@ use super::metrics::Places;
 use super::policy::{Group, Policy};
 use crate::permission::Permission;
 pub use file::FileError;
+pub use place::TextPlace;
 pub use size::Size;
 pub use standing::Standing;
 use standing::{StandingText, StoreText};
@@ -140,12 +142,14 @@ pub enum ConfigError {
     #[error(transparent)]
     File(#[from] FileError),
     /// It is no configuration.
-    #[error("{}: {error}", .path.display())]
+    #[error("{}: line {}, column {}: {what}: {:?}", .path.display(), .place.line, .place.column, .place.text)]
     Text {
         /// The file.
         path: PathBuf,
-        /// Line, column and what is wrong.
-        error: toml::de::Error,
+        /// Where.
+        place: TextPlace,
+        /// What is wrong, in one line.
+        what: String,
     },
     /// A group that does not exist.
     #[error(
@@ -182,6 +186,16 @@ pub enum ConfigError {
     },
 }
 
+fn not_understood(error: &toml::de::Error, text: &str, path: &Path) -> ConfigError {
+    let at = error.span().map_or(text.len(), |span| span.start);
+    let lines: Vec<&str> = error.message().lines().map(str::trim).collect();
+    ConfigError::Text {
+        path: path.to_owned(),
+        place: TextPlace::of(text, at),
+        what: lines.join("; "),
+    }
+}
+
 impl Config {
     /// Reads a file. Owned by `owner` or the superuser, or it is refused:
     /// who can write it can give himself any right.
@@ -198,8 +212,8 @@ impl Config {
         path: &Path,
         gid_of: &dyn Fn(&str) -> Option<u32>,
     ) -> Result<Config, ConfigError> {
-        let text: Text = toml::from_str(text)
-            .map_err(|error| ConfigError::Text { path: path.to_owned(), error })?;
+        let text: Text =
+            toml::from_str(text).map_err(|error| not_understood(&error, text, path))?;
         let MetricsText { socket, group, textfile } = text.metrics;
         let gid = group.map(|group| group.gid(path, gid_of)).transpose()?;
         let metrics = Places { socket, gid, textfile };

@@ -138,7 +138,11 @@ fn what_is_wrong_is_said_with_its_place() {
         let error = parse(text).unwrap_err().to_string();
         assert!(error.contains(says), "{text:?}: {error}");
         assert!(error.starts_with("ebsd.toml: "), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
     }
+    let error = parse("[limits]\nqueue = 3 # bytes\n").unwrap_err().to_string();
+    assert!(error.starts_with("ebsd.toml: line 2, column 9: "), "{error}");
+    assert!(error.ends_with("\"queue = 3 # bytes\""), "{error}");
 }
 
 #[test]

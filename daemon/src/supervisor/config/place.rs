@@ -1,0 +1,53 @@
+//! A place in a text, as editors count it.
+
+/// A character of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextPlace {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// The whole line, without white space around it.
+    pub text: String,
+}
+
+impl TextPlace {
+    /// Of the byte `at`; behind the end, and within a character, of the last
+    /// place before.
+    pub(super) fn of(text: &str, at: usize) -> TextPlace {
+        let mut at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let (before, after) = text.split_at(at);
+        let begun = before.rfind('\n').map_or(0, |end| end + 1);
+        let rest = after.find('\n').unwrap_or(after.len());
+        TextPlace {
+            line: before.matches('\n').count() + 1,
+            column: before[begun..].chars().count() + 1,
+            text: text[begun..at + rest].trim().to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_from_one() {
+        let text = "ä = 1\n  b = \"ö\"\n";
+        for (at, line, column, says) in [
+            (0, 1, 1, "ä = 1"),
+            (1, 1, 1, "ä = 1"),
+            (2, 1, 2, "ä = 1"),
+            (6, 1, 6, "ä = 1"),
+            (7, 2, 1, "b = \"ö\""),
+            (9, 2, 3, "b = \"ö\""),
+            (text.len(), 3, 1, ""),
+            (99, 3, 1, ""),
+        ] {
+            assert_eq!(TextPlace::of(text, at), TextPlace { line, column, text: says.into() });
+        }
+    }
+}
