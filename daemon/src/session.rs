@@ -11,12 +11,14 @@ mod finish;
 mod in_kernel;
 pub(crate) mod interval;
 pub(crate) mod kernel;
+mod losses;
 mod negotiation;
 pub(crate) mod opener;
 mod owner;
 mod pass;
 pub(crate) mod preamble;
 pub(crate) mod retired;
+mod ring_losses;
 mod rings;
 pub(crate) mod sink;
 mod thin;
@@ -154,6 +156,8 @@ pub struct Session {
     outbox: Outbox,
     ledger: Ledger,
     seen: Seen,
+    /// When the counts of rings that were full were looked at last.
+    looked_at_losses: Option<Instant>,
     started: Option<Instant>,
     stopped: Option<Duration>,
     /// The kernel's interval is not what it was at the start.
@@ -167,10 +171,8 @@ pub struct Session {
 struct Seen {
     /// Samples accepted, towards the count.
     samples: u64,
-    /// Sum of LOST records in the rings of samples.
-    told_lost: u64,
-    /// The same in the rings of side records.
-    told_side_lost: u64,
+    /// Of these, samples that count.
+    counted: u64,
 }
 
 impl Session {
@@ -300,6 +302,7 @@ impl Session {
             kernel_list,
             ledger,
             seen: Seen::default(),
+            looked_at_losses: None,
             started: is_sampled.then(Instant::now),
             stopped: None,
             interval_changed: false,

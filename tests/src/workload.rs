@@ -13,6 +13,8 @@ pub enum Workload {
     Watch,
     /// Faults as fast as they come.
     Storm,
+    /// Faults as fast as they come, each time it is told to.
+    Bursts,
     /// Threads and processes that live for a moment.
     Threads,
     /// Faults at sixteen instructions, by threads of several processes.
@@ -78,6 +80,7 @@ impl fmt::Display for Workload {
             Workload::Touch => "touch",
             Workload::Watch => "watch",
             Workload::Storm => "storm",
+            Workload::Bursts => "bursts",
             Workload::Threads => "threads",
             Workload::Sites => "sites",
             Workload::NoBpf => "no_bpf",

@@ -9,8 +9,9 @@ use crate::facts::Version;
 /// One thing that a kernel too old for it answers with EINVAL (trap 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fallback {
-    /// Without PERF_FORMAT_LOST (Linux 6.0): losses at the very end of a
-    /// ring are then unseen (trap 26).
+    /// Without PERF_FORMAT_LOST (Linux 6.0): what a ring lost is then known
+    /// with its next record, and what it lost at its very end never (trap 26),
+    /// but for events whose count says how many samples there are.
     Lost,
     /// PERF_SAMPLE_WEIGHT instead of WEIGHT_STRUCT (Linux 5.12): one latency
     /// in place of up to three.
@@ -34,6 +35,11 @@ impl Fallback {
             Fallback::BuildId => "build-id",
             Fallback::Ksymbol => "ksymbol",
         }
+    }
+
+    /// The fallback of this name; None: it is a newer version's.
+    pub fn of_key(key: &str) -> Option<Fallback> {
+        Fallback::ALL.into_iter().find(|fallback| fallback.key() == key)
     }
 
     /// What is given up, in a word or two.
@@ -89,8 +95,9 @@ impl fmt::Display for Fallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Fallback::Lost => {
-                "this kernel has no PERF_FORMAT_LOST (Linux 6.0): records lost at the end of a \
-                 ring cannot be counted"
+                "this kernel has no PERF_FORMAT_LOST (Linux 6.0): what a ring loses can only be \
+                 told with its next record, and not at its end, where the event's count does not \
+                 tell"
             }
             Fallback::WeightStruct => {
                 "this kernel has no PERF_SAMPLE_WEIGHT_STRUCT (Linux 5.12): samples carry one \

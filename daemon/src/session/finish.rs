@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use record::attr::Sampling;
-use record::side::SideRecord;
 use record::stream::write;
-use record::{Attr, AttrFlags, EventType, Misc, ReadFormat};
+use record::{AttrFlags, Cpu};
 
+use super::losses::{count_is_certain, counts_lost};
 use super::retired::{EventTotal, Retired};
 use super::{Session, SessionError, Sink, TargetState, sample_rate};
 use crate::PlannedEvent;
@@ -14,10 +13,6 @@ use crate::ledger::{EventAccount, Ledger};
 use crate::sys::event::NATIVE_ORDER;
 use crate::sys::grace;
 
-/// PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK: timers, whose count is time.
-const CLOCKS: [u64; 2] = [0, 1];
-/// PERF_COUNT_SW_DUMMY and BPF_OUTPUT: they count nothing.
-const SILENT: [u64; 2] = [9, 10];
 /// So often what the kernel counted is taken, where a CPU does not come to
 /// the end of a hit: each takes seconds then.
 const TRIES: usize = 3;
@@ -88,11 +83,16 @@ impl Session {
     }
 
     fn totals(&self) -> Retired {
+        self.totals_on(|_| true)
+    }
+
+    /// What was counted on some CPUs.
+    pub(super) fn totals_on(&self, is_wanted: impl Fn(Cpu) -> bool) -> Retired {
         let periods = self.attrs.periods();
         let mut totals = self.retired.clone();
         totals.events.resize(periods.len(), EventTotal::default());
         for set in &self.sets {
-            totals.read(set, &periods);
+            totals.read(set, &periods, &is_wanted);
         }
         totals
     }
@@ -106,8 +106,13 @@ impl Session {
     /// The account with what the kernel says.
     fn settled(&self, totals: &Retired) -> Ledger {
         let mut ledger = self.ledger.clone();
-        let counts_lost = |attr: &Attr| attr.read_format.contains(ReadFormat::LOST);
         ledger.tail_known = self.attrs.sampled().all(|(_, event)| counts_lost(&event.attr));
+        // What the stream was told is booked already: the counts have it, too,
+        // and say of which event it was.
+        let told = self.told_losses();
+        if ledger.tail_known {
+            ledger.lost.ring = ledger.lost.ring.saturating_sub(told.samples);
+        }
         for (place, (index, event)) in self.attrs.sampled().enumerate() {
             let total = totals.events.get(index).copied().unwrap_or_default();
             // A task's event for one CPU is enabled, and does not run, while
@@ -121,12 +126,7 @@ impl Session {
             ledger.settle(place, said, lost);
         }
         if counts_lost(&self.attrs.side) {
-            ledger.side_lost += totals.side_lost;
-        } else {
-            ledger.side_lost += self.seen.told_side_lost;
-        }
-        if !ledger.tail_known {
-            ledger.lost.ring = self.seen.told_lost;
+            ledger.side_lost += totals.side_lost().saturating_sub(told.side);
         }
         ledger.aggregates = self.programs.counts().then_some(self.programs.aggregates);
         let rates = self.sample_rate.zip(sample_rate(&self.settings.root));
@@ -139,17 +139,7 @@ impl Session {
     fn write_ending(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
         let first = |index: usize| self.ids.of(index).first().copied();
         let ids: Vec<Option<u64>> = self.attrs.sampled().map(|(index, _)| first(index)).collect();
-        let id = ids.iter().copied().flatten().next().unwrap_or(0);
         let out = &mut self.outbox.bytes;
-        let untold = self.ledger.lost.ring.saturating_sub(self.seen.told_lost);
-        if untold > 0 {
-            let record = SideRecord::LostSamples { lost: untold };
-            let trailer = self.attrs.zero_trailer_with(id);
-            record
-                .encode(Misc(0), &trailer, NATIVE_ORDER, out)
-                .map_err(|e| SessionError::Preamble(e.to_string()))?;
-            self.outbox.side += 1;
-        }
         for (event, id) in ids.into_iter().enumerate() {
             let Some(id) = id else { continue };
             write::event_unit(id, &self.ledger.note(event), NATIVE_ORDER, out)
@@ -166,44 +156,12 @@ fn account(event: &PlannedEvent, total: &EventTotal, cpus: u64) -> EventAccount 
     let counts = &total.counts;
     EventAccount {
         events: counts.count,
-        kernel: samples_made(event, total),
+        // Samples that the kernel must have made.
+        kernel: count_is_certain(event).then_some(total.periods),
         enabled: Duration::from_nanos(counts.enabled / cpus),
         running: Duration::from_nanos(counts.running),
         on_counter: on_counter(total),
         ..EventAccount::default()
-    }
-}
-
-/// The event's share of the time that the side events beside it ran, which
-/// always do while their task is on the CPU. Each is compared with its own
-/// enabled time, as side events are enabled a little longer.
-#[allow(clippy::cast_precision_loss, reason = "a share needs no 53 bits of nanoseconds")]
-fn on_counter(total: &EventTotal) -> Option<f64> {
-    let share = |running: u64, enabled: u64| (enabled > 0).then(|| running as f64 / enabled as f64);
-    let side = share(total.side_running, total.side_enabled).filter(|&share| share > 0.0)?;
-    let own = share(total.counts.running, total.counts.enabled)?;
-    Some((own / side).min(1.0))
-}
-
-/// Samples that the kernel must have made, where that is certain: see
-/// [`Ledger::kernel`](crate::ledger::Ledger::kernel).
-fn samples_made(event: &PlannedEvent, total: &EventTotal) -> Option<u64> {
-    let attr = &event.attr;
-    let certain = match attr.kind {
-        EventType::SOFTWARE => !CLOCKS.contains(&attr.config) && !SILENT.contains(&attr.config),
-        // The scheduler's may count more than one for a record
-        // (__perf_count, __perf_task in include/trace/events/sched.h).
-        EventType::TRACEPOINT => !event.name.starts_with("sched:"),
-        EventType::BREAKPOINT => true,
-        _ => false,
-    };
-    match attr.sampling() {
-        _ if !certain => None,
-        Sampling::Period(1) => Some(total.counts.count),
-        // Each thread's copy of an inherited event keeps a remainder of its
-        // own, and only their sum can be read.
-        Sampling::Period(2..) if !attr.flags.contains(AttrFlags::INHERIT) => Some(total.periods),
-        Sampling::Period(_) | Sampling::Frequency(_) => None,
     }
 }
 

@@ -8,7 +8,7 @@ use super::cutoff::Cutoff;
 use super::owner::{Claim, Owned, Owner};
 use super::sink::Outbox;
 use super::thin::Thin;
-use super::{Seen, Session, SessionError, Sink};
+use super::{Session, SessionError, Sink};
 use crate::ledger::Ledger;
 use crate::permission::Scrub;
 use crate::ring::{Drained, Lent};
@@ -82,10 +82,13 @@ impl Session {
         // The first failure is kept, and the rings are emptied all the same.
         let mut result = Ok(());
         for ring in &mut self.rings {
-            let (ledger, seen, outbox) = (&mut self.ledger, &mut self.seen, &mut self.outbox);
-            let drained = ring.side.drain(|lent| {
+            let (ledger, outbox) = (&mut self.ledger, &mut self.outbox);
+            let drained = ring.side.drain(|lent, losses| {
                 if lent.header.kind == RecordType::LOST {
-                    seen.told_side_lost += lost(lent);
+                    let news = losses.record(lost(lent));
+                    ledger.side_lost += news;
+                    pass.side += u64::from(outbox.lost(lent, news));
+                    return;
                 }
                 outbox.side(lent);
                 pass.side += 1;
@@ -125,7 +128,14 @@ impl Session {
         let (ledger, seen, outbox) = (&mut self.ledger, &mut self.seen, &mut self.outbox);
         let (owners, owner, scrubs) = (&self.owners, lane.owner, &self.scrubs);
         let (thins, counted) = (&mut self.thins, self.programs.counts());
-        ring.drain(|lent| {
+        let (meant, has_limit) = (&mut self.meant, self.settings.count.is_some());
+        ring.drain(|lent, losses| {
+            if lent.header.kind == RecordType::LOST {
+                let news = losses.record(lost(lent));
+                ledger.lost.ring += news;
+                pass.side += u64::from(!counted && outbox.lost(lent, news));
+                return;
+            }
             if lent.header.kind != RecordType::SAMPLE {
                 other(lent, seen, ledger);
                 if lent.header.kind == RecordType::LOST_SAMPLES {
@@ -199,6 +209,20 @@ impl Outbox {
         self.side += 1;
     }
 
+    /// A LOST record of the kernel's, of which so much is news; whether there
+    /// is anything left to tell.
+    fn lost(&mut self, lent: Lent<'_>, news: u64) -> bool {
+        if news == 0 {
+            return false;
+        }
+        let at = self.bytes.len() + LOST_AT;
+        self.side(lent);
+        if let Some(place) = self.bytes.get_mut(at..at + size_of::<u64>()) {
+            place.copy_from_slice(&news.to_ne_bytes());
+        }
+        true
+    }
+
     #[inline]
     fn append(&mut self, lent: Lent<'_>) {
         self.bytes.extend_from_slice(lent.first);
@@ -206,21 +230,15 @@ impl Outbox {
     }
 }
 
-fn other(lent: Lent<'_>, seen: &mut Seen, ledger: &mut Ledger) {
-    match lent.header.kind {
-        RecordType::LOST => seen.told_lost += lost(lent),
-        RecordType::THROTTLE => ledger.throttled += 1,
-        _ => {}
-    }
-}
-
 fn damage(drained: Drained, ledger: &mut Ledger) {
     ledger.lost.parse_error += u64::from(drained.damaged);
 }
 
-/// `lost` of a LOST record: header, id, lost.
+/// Where `lost` of a LOST record is: behind header and id.
+const LOST_AT: usize = RecordHeader::SIZE + size_of::<u64>();
+
 fn lost(lent: Lent<'_>) -> u64 {
-    lent.word(RecordHeader::SIZE + 8).unwrap_or(0)
+    lent.word(LOST_AT).unwrap_or(0)
 }
 
 #[cfg(test)]

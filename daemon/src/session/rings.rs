@@ -8,9 +8,10 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use record::{Attr, AttrFlags, Cpu, EventType};
+use record::{Attr, AttrFlags, Cpu, EventType, RecordType};
 
 use super::error::OpenError;
+use super::ring_losses::RingLosses;
 use crate::ring::{Drained, Lent, Region, drain, look};
 use crate::sys::event::{EncodedAttr, Event, Place};
 use crate::sys::mapping::Mapping;
@@ -27,6 +28,8 @@ const WAKE_AT: usize = 4;
 pub(crate) struct Ring {
     mapping: Mapping,
     owner: Event,
+    /// What the stream was told of its losses.
+    pub(super) losses: RingLosses,
 }
 
 impl Ring {
@@ -34,9 +37,18 @@ impl Ring {
         &self.owner
     }
 
-    /// Lends what the ring holds now, then releases it.
-    pub(crate) fn drain(&mut self, each: impl FnMut(Lent<'_>)) -> Drained {
-        drain(&mut self.mapping, each)
+    /// Lends what the ring holds now, with the account of its losses, then
+    /// releases it.
+    pub(super) fn drain(&mut self, mut each: impl FnMut(Lent<'_>, &mut RingLosses)) -> Drained {
+        let (filled, size) = (self.filled(), self.mapping.size());
+        let losses = &mut self.losses;
+        losses.filled(filled, size);
+        drain(&mut self.mapping, |lent| {
+            if lent.header.kind == RecordType::SAMPLE {
+                losses.sample();
+            }
+            each(lent, losses);
+        })
     }
 
     /// Lends what the ring holds now, and leaves it there.
@@ -151,10 +163,10 @@ fn map_ring(plan: &Plan, cpu: Cpu, pages: u32) -> Result<Ring, OpenFailure> {
     };
     let mut attr = EncodedAttr::new(&owner(plan, pages)).map_err(fail(Call::OpenSide))?;
     let number = i32::try_from(cpu.0).map_err(|e| fail(Call::OpenSide)(io::Error::other(e)))?;
-    let place = Place { pid: 0, cpu: number, leader: None, cgroup: None };
+    let place = Place { pid: 0, cpu: number, leader: None, leads: false, cgroup: None };
     let owner = Event::open(&mut attr, place).map_err(fail(Call::OpenSide))?;
     let mapping = Mapping::new(&owner, pages).map_err(fail(Call::Map { pages }))?;
-    Ok(Ring { mapping, owner })
+    Ok(Ring { mapping, owner, losses: RingLosses::default() })
 }
 
 /// The clock must be that of the events that join (trap 24); the watermark

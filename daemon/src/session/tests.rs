@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command as StdCommand, Stdio};
 
 use record::stream::{Decoder, Step, StreamRecord};
-use record::{Attr, AttrFlags, Cpu, EventType, ReadFormat, SampleType};
+use record::{Attr, AttrFlags, Cpu, CpuMode, EventType, ReadFormat, SampleType};
 
 use super::*;
 use crate::facts::Facts;
@@ -17,6 +17,7 @@ mod attached;
 mod cgroup;
 mod loss;
 mod older;
+mod quiet;
 mod running;
 mod several;
 
@@ -125,6 +126,8 @@ fn run_to_end(session: &mut Session, sink: &mut dyn Sink) {
 #[derive(Debug, Default)]
 struct Content {
     addresses: Vec<u64>,
+    /// Samples of user mode.
+    of_user: usize,
     cpus: Vec<Cpu>,
     sides: Vec<String>,
     notes: Vec<String>,
@@ -143,6 +146,7 @@ fn decode(mut bytes: &[u8]) -> Content {
                     StreamRecord::Sample { event, misc, payload } => {
                         let layout = decoder.events()[event].layout.clone();
                         let sample = layout.decode(misc, payload).unwrap();
+                        content.of_user += usize::from(misc.cpu_mode() == CpuMode::User);
                         content.addresses.push(sample.addr.unwrap());
                         content.cpus.extend(sample.cpu);
                     }
@@ -164,7 +168,8 @@ fn decode(mut bytes: &[u8]) -> Content {
 
 /// A C program of the tests, compiled; None where there is no compiler.
 fn program(name: &str, directory: &Path) -> Option<std::path::PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
+    let source =
+        Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("tests/programs").join(name);
     let binary = directory.join("program");
     let built =
         StdCommand::new("cc").args(["-O1", "-pthread", "-o"]).arg(&binary).arg(source).status();

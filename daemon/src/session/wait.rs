@@ -10,7 +10,8 @@ use super::event_set::all_hung_up;
 use super::{Session, SessionError};
 use crate::Target;
 
-/// How long to wait at most once poll(2) cannot tell about the rings.
+/// How long to wait at most once poll(2) cannot tell about the rings, or
+/// while what was counted waits for room.
 const DEAF_WAIT: Duration = Duration::from_millis(10);
 
 /// Where the target is.
@@ -50,7 +51,8 @@ impl Session {
         timeout: Duration,
         extra: &[BorrowedFd<'_>],
     ) -> Result<Woken, SessionError> {
-        let timeout = if self.poll_is_deaf { timeout.min(DEAF_WAIT) } else { timeout };
+        let is_brief = self.poll_is_deaf || self.programs.has_waiting();
+        let timeout = if is_brief { timeout.min(DEAF_WAIT) } else { timeout };
         let spec = Timespec {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),

@@ -10,7 +10,7 @@ use crate::sys::event::{EncodedAttr, Event, Place};
 
 /// Linux without PERF_FORMAT_LOST, on a CPU with precise_ip up to 1.
 #[derive(Debug)]
-struct Older;
+pub(super) struct Older;
 
 impl Kernel for Older {
     fn open(&self, encoded: &mut EncodedAttr, place: Place<'_>) -> io::Result<Event> {
