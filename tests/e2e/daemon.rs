@@ -14,6 +14,7 @@ mod lingering;
 mod operation;
 mod out_of_memory;
 mod pid_numbers;
+mod quiet;
 mod rate;
 mod raw;
 mod readers;

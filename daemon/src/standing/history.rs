@@ -12,7 +12,7 @@ use super::writer::Readable;
 use super::writer::sampling::{FILE_HEADER, events, is_sampled};
 use crate::store::{Clock, Directory, Form, HEAD, Header, Packed, ReadError, Reader};
 use crate::sys::event::NATIVE_ORDER;
-use crate::worker::chunk::{Chunk, counted, kind};
+use crate::worker::chunk::{Chunk, counted, kind, lost_of};
 
 /// A part of what was recorded.
 #[derive(Debug)]
@@ -182,7 +182,7 @@ impl Section {
                     }
                     self.samples += counted(record).unwrap_or(0);
                 }
-                RecordType::LOST => told.lost += lost(record),
+                RecordType::LOST => told.lost += lost_of(record),
                 RecordType::EVENT_UPDATE => {
                     let text = String::from_utf8_lossy(record.get(24..).unwrap_or_default());
                     let text = text.trim_end_matches('\0');
@@ -210,12 +210,6 @@ impl Section {
         told.side += chunk.side;
         out
     }
-}
-
-/// A LOST record's number.
-fn lost(record: &[u8]) -> u64 {
-    let word = record.get(16..24).and_then(|word| word.try_into().ok());
-    word.map_or(0, u64::from_ne_bytes)
 }
 
 /// Ends a section that lacks its account with one of what was handed on:

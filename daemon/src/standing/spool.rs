@@ -2,15 +2,15 @@
 //! A disk that is full or fails stops nothing but this.
 
 mod packer;
+mod place;
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags, fdatasync, fstat, mkdirat, open, openat};
+use rustix::fs::fdatasync;
 
 use super::role::{Kept, Role};
 use super::status::{State, Status};
@@ -20,6 +20,7 @@ use crate::store::{
 };
 use crate::worker::chunk::{Chunk, Gap};
 use packer::Packer;
+pub(super) use place::{Below, Call, Place};
 
 /// Bytes of a segment at most, and a bit.
 const SEGMENT: u64 = 64 * 1024 * 1024;
@@ -31,55 +32,6 @@ const LOOK: u64 = 1024 * 1024;
 const RETRY: Duration = Duration::from_secs(1);
 /// A step of the clock that is worth a new segment, nanoseconds.
 const STEP: u64 = 1_000_000_000;
-
-/// Where segments lie.
-pub(super) trait Place: std::fmt::Debug + Send {
-    /// The directory, made anew where somebody has removed it.
-    fn open(&self) -> io::Result<Directory>;
-
-    /// Fails where a test has a disk fail.
-    fn fault(&self, _call: Call) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Calls that can fail for reasons of the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Call {
-    Write,
-    Sync,
-}
-
-/// A directory of the recording's name in one that is not anybody's.
-#[derive(Debug)]
-pub(super) struct Below {
-    pub(super) directory: PathBuf,
-    pub(super) name: String,
-}
-
-impl Place for Below {
-    fn open(&self) -> io::Result<Directory> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let wrong = |why: &str| {
-            io::Error::other(format!("{}: {why}", self.directory.join(&self.name).display()))
-        };
-        let parent = open(&self.directory, flags, Mode::empty())?;
-        let uid = rustix::process::getuid().as_raw();
-        let stat = fstat(&parent)?;
-        if ![0, uid].contains(&stat.st_uid) || stat.st_mode & 0o022 != 0 {
-            return Err(wrong("others could put something of theirs there: chown and chmod go-w"));
-        }
-        match mkdirat(&parent, &self.name, Mode::RWXU) {
-            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-            Err(errno) => return Err(errno.into()),
-        }
-        let fd = openat(&parent, &self.name, flags | OFlags::NOFOLLOW, Mode::empty())?;
-        if fstat(&fd)?.st_uid != uid {
-            return Err(wrong("owned by somebody else than the session's user: chown it"));
-        }
-        Ok(Directory::new(fd))
-    }
-}
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +64,7 @@ pub(super) trait Beginning {
     /// A gap as records.
     fn tell(&self, gap: &mut Gap) -> Vec<u8>;
 
-    /// Adds a chunk's samples to a gap.
+    /// Adds a chunk's samples to a gap, and what its LOST records tell.
     fn miss(&self, chunk: &Chunk<'_>, gap: &mut Gap);
 
     /// A note as a record.
@@ -203,14 +155,33 @@ impl Spool {
         self.status.spool.fetch_add(chunk.samples, Ordering::Relaxed);
     }
 
-    /// False: the disk is left alone for a while.
-    fn try_append(&mut self, chunk: &Chunk<'_>, beginning: &dyn Beginning) -> io::Result<bool> {
+    /// Tells what could not be written, though nothing comes to be written:
+    /// the next chunk may be far away.
+    pub(super) fn tell_gap(&mut self, beginning: &dyn Beginning) {
+        if !self.gap.is_empty()
+            && let Err(error) = self.is_ready(beginning)
+        {
+            self.fail(&error);
+        }
+    }
+
+    /// Begins a segment where none is open; false: the disk is left alone for
+    /// a while.
+    fn is_ready(&mut self, beginning: &dyn Beginning) -> io::Result<bool> {
         if self.open.is_none() {
             let now = self.clock.monotonic();
             if self.retry.is_some_and(|retry| now < retry) {
                 return Ok(false);
             }
             self.begin(beginning)?;
+        }
+        Ok(true)
+    }
+
+    /// False: the disk is left alone for a while.
+    fn try_append(&mut self, chunk: &Chunk<'_>, beginning: &dyn Beginning) -> io::Result<bool> {
+        if !self.is_ready(beginning)? {
+            return Ok(false);
         }
         self.write(self.clock.monotonic().max(1), chunk.bytes)?;
         if self.open.as_ref().is_some_and(|open| open.bytes >= self.limits.segment) {

@@ -119,6 +119,11 @@ impl Desk {
             self.drain();
             if synced.elapsed() >= SYNC {
                 self.spool.tick();
+                let sampling = self.sampled.as_ref().and_then(|it| it.sampling.as_ref());
+                if let Some(sampling) = sampling {
+                    self.spool.tell_gap(sampling);
+                }
+                self.fan.tell_gaps();
                 synced = Instant::now();
             }
             if !goes_on {

@@ -90,6 +90,17 @@ impl Fan {
         (self.trailer, self.identified) = (trailer, identified);
     }
 
+    /// Tells clients that have room again what they had none for: the next
+    /// record, which would do so, may be far away.
+    pub(crate) fn tell_gaps(&mut self) {
+        for subscriber in &mut self.subscribers {
+            if !subscriber.gap.is_empty() && subscriber.feed.level(RUN) == Level::Low {
+                subscriber.tell_gap(&self.trailer);
+                subscriber.bell.ring();
+            }
+        }
+    }
+
     /// Forgets clients that have gone.
     pub(crate) fn prune(&mut self) {
         self.subscribers.retain(|subscriber| !subscriber.feed.is_abandoned());

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -165,9 +165,27 @@ impl Hub {
         &self,
         when_slow: WhenSlow,
     ) -> Result<(Subscriber, Subscription), Complaint> {
+        self.subscribe_with(when_slow, Reservation::ask(&self.broker, self.limits.queue.0, false))
+    }
+
+    /// The same for who reads a standing session, from what that user may
+    /// have.
+    pub(crate) fn subscribe_reader(
+        &self,
+        reader: Option<u32>,
+    ) -> Result<(Subscriber, Subscription), Complaint> {
+        let reserved = Reservation::of_reader(&self.broker, self.limits.queue.0, reader);
+        self.subscribe_with(WhenSlow::DropNewest, reserved)
+    }
+
+    fn subscribe_with(
+        &self,
+        when_slow: WhenSlow,
+        reserved: Result<Reservation, Unreserved>,
+    ) -> Result<(Subscriber, Subscription), Complaint> {
         let capacity = self.limits.queue.0;
-        let reserved = Reservation::ask(&self.broker, capacity, false)
-            .map_err(|error| unreserved("what may wait for a client", &error))?;
+        let reserved =
+            reserved.map_err(|error| unreserved("what may wait for a client", &error))?;
         let (feed, outlet) = queue(capacity);
         let (bell, ear) = bell().map_err(failed)?;
         let share = Arc::<Share>::default();
@@ -299,6 +317,17 @@ impl Hub {
         })
     }
 
+    /// Has all sessions tell in their streams what rings have lost up to now.
+    /// One that does not answer tells it later.
+    pub(crate) async fn tell_losses(&self) {
+        let sessions: Vec<u64> = self.sessions.borrow().keys().copied().collect();
+        for session in sessions {
+            if let Err(complaint) = self.ask(session, Order::Losses).await {
+                tracing::debug!(session, text = complaint.text, "losses are told later");
+            }
+        }
+    }
+
     /// Changes a session's interval.
     pub(crate) async fn set_interval(&self, session: u64, interval: u64) -> Result<(), Complaint> {
         if interval == 0 {
@@ -331,14 +360,14 @@ impl Hub {
         report
     }
 
-    /// Gives a client to a standing session, which answers it.
-    pub(crate) fn hand_over(
+    /// Has a standing session read to a client: what comes through the pipe
+    /// is what the client is to be sent.
+    pub(crate) fn follow(
         &self,
         name: &str,
         what: (Option<u64>, bool),
-        client: BorrowedFd<'_>,
-    ) -> Result<(), Complaint> {
-        self.broker.follow(name, what, client).map_err(|errno| {
+    ) -> Result<OwnedFd, Complaint> {
+        self.broker.follow(name, what).map_err(|errno| {
             let (code, why) = match errno {
                 libc::ENOENT => (
                     ComplaintCode::NoSession,

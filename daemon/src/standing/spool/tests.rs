@@ -1,9 +1,9 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use record::stream::write;
-use record::{Attr, AttrFlags, EventType, SampleType};
+use record::{Attr, AttrFlags, EventType, Misc, SampleType, SideRecord};
 
 use super::*;
 use crate::Modes;
@@ -291,6 +291,37 @@ fn a_failing_disk_costs_what_it_does_not_take_and_that_is_told() {
             assert_eq!(numbers.last(), Some(&(scene.appended - 1)), "it goes on");
         }
     }
+}
+
+/// A LOST record of an event, as a session writes it.
+fn lost(id: u64, lost: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    // A trailer of TID and IDENTIFIER.
+    let trailer = [0, id].map(u64::to_ne_bytes).concat();
+    SideRecord::Lost { id, lost }.encode(Misc(0), &trailer, NATIVE_ORDER, &mut out).unwrap();
+    out
+}
+
+#[test]
+fn losses_that_a_failing_disk_does_not_take_are_told_though_nothing_more_comes() {
+    let mut scene = Scene::new();
+    scene.append(100, 10);
+    scene.spool.append(&Chunk::new(&lost(100, 3)), &scene.sampling);
+    assert_eq!(scene.told(None).0.lost, 3);
+    *scene.fails.lock().unwrap() = Some((Call::Write, libc::ENOSPC));
+    scene.append(100, 10);
+    scene.spool.append(&Chunk::new(&lost(100, 7)), &scene.sampling);
+    *scene.fails.lock().unwrap() = None;
+    // The disk is left alone for a while.
+    for _ in 0..5 {
+        scene.pass(1);
+        scene.spool.tell_gap(&scene.sampling);
+    }
+    let (told, stream) = scene.told(None);
+    assert_eq!((decoded(&stream).0.len(), told.lost), (10, 3 + 10 + 7));
+    scene.pass(1);
+    scene.spool.tell_gap(&scene.sampling);
+    assert_eq!(scene.told(None).0.lost, 20, "once");
 }
 
 /// A small file system of one test.

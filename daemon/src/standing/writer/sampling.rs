@@ -108,6 +108,7 @@ impl Beginning for Sampling {
 
     fn miss(&self, chunk: &Chunk<'_>, gap: &mut Gap) {
         gap.add(&Tally::of(chunk, self.is_identified));
+        gap.add_told(chunk);
     }
 
     fn note(&self, text: &str) -> Vec<u8> {
