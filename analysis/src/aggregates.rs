@@ -8,8 +8,8 @@ mod refusal;
 pub(crate) use refusal::refuse;
 
 use record::Time;
-use record::aggregate::{Aggregate, Assembler, Part};
-use rustc_hash::FxHashMap;
+use record::aggregate::{Aggregate, Assembler, Part, Site, SiteKey};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Sites that may wait; more are counted early, as samples are.
 const SITES: usize = 1 << 17;
@@ -17,9 +17,8 @@ const SITES: usize = 1 << 17;
 /// Aggregates of whole streams on their way.
 #[derive(Debug, Default)]
 pub(crate) struct Aggregates {
-    /// By an id of the event, and where its last interval ended: it may be
-    /// described anew between two parts.
-    assemblers: FxHashMap<u64, (Assembler, Time)>,
+    /// By an id of the event: it may be described anew between two parts.
+    assemblers: FxHashMap<u64, (Assembler, LastInterval)>,
     before: Vec<(usize, Aggregate)>,
     now: Vec<(usize, Aggregate)>,
     early: u64,
@@ -29,15 +28,42 @@ pub(crate) struct Aggregates {
     overlaps: u64,
 }
 
+/// The interval of an event that came last. Its aggregates may be several: a
+/// recorder with little room cuts them.
+#[derive(Debug, Default)]
+struct LastInterval {
+    from: Time,
+    to: Time,
+    /// What was counted in it so far.
+    sites: FxHashSet<SiteKey>,
+}
+
+impl LastInterval {
+    /// Whether this holds hits that those before it may hold as well; takes it
+    /// in.
+    fn overlaps(&mut self, whole: &Aggregate) -> bool {
+        let keys = whole.sites.iter().map(Site::key);
+        if (self.from, self.to) == (whole.from, whole.to) {
+            let before = self.sites.len();
+            self.sites.extend(keys);
+            return self.sites.len() < before + whole.sites.len();
+        }
+        let overlaps = whole.from < self.to;
+        (self.from, self.to) = (whole.from, whole.to.max(self.to));
+        self.sites.clear();
+        self.sites.extend(keys);
+        overlaps
+    }
+}
+
 impl Aggregates {
     /// Takes in a part of the event with this id, which counts for `event`;
     /// gives aggregates that must be counted before their time.
     pub(crate) fn add(&mut self, (id, event): (u64, usize), part: Part) -> Vec<(usize, Aggregate)> {
-        let (assembler, end) = self.assemblers.entry(id).or_default();
+        let (assembler, last) = self.assemblers.entry(id).or_default();
         let assembled = assembler.add(part);
         if let Some(whole) = &assembled.whole {
-            self.overlaps += u64::from(whole.from < *end);
-            *end = whole.to.max(*end);
+            self.overlaps += u64::from(last.overlaps(whole));
         }
         self.tear(assembled.torn.map(|torn| torn.to_string()));
         self.now.extend(assembled.whole.map(|whole| (event, whole)));

@@ -3,6 +3,7 @@
 //! The program is loaded before anything is opened, as what is opened depends
 //! on it, and each event has it before it is enabled.
 
+use std::collections::VecDeque;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use record::stream::write;
 use record::{Cpu, EventType, Pid};
 
 use super::kernel::Kernel;
-use super::{Session, SessionError, Settings};
+use super::{Session, SessionError, Settings, Sink};
 use crate::in_kernel::{
     InKernel, Program, Reader, Seen, Shows, Source, Tracepoint, Unloadable, Whose,
 };
@@ -68,6 +69,8 @@ pub(crate) struct Programs {
     every: Duration,
     due: Option<Instant>,
     pub(super) aggregates: u64,
+    /// What was taken and has found no room yet, with its place in the ledger.
+    waiting: VecDeque<(usize, Aggregate)>,
     /// Why something could not be taken at the last try; it can be later.
     late: Option<io::Error>,
     /// Why something that was taken could not be written.
@@ -197,6 +200,16 @@ impl Programs {
         }
     }
 
+    /// What is to be written, behind what waits.
+    pub(super) fn wait_with(&mut self, taken: Vec<(usize, Aggregate)>) {
+        self.waiting.extend(taken);
+    }
+
+    /// Whether something was taken that has found no room yet.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// The next look takes what was counted.
     pub(super) fn due_now(&mut self) {
         self.due = Some(Instant::now());
@@ -258,6 +271,10 @@ impl Programs {
     }
 }
 
+/// Bytes that one record of an aggregate takes, about: with less room, what was
+/// counted waits. Less than the smallest queue (`limits.queue`).
+const LEAST: usize = 48 * 1024;
+
 /// What a program calls hits that would show the kernel to a user.
 const SCRUBBED: &str = "scrubbed";
 
@@ -307,6 +324,38 @@ fn source(event: &PlannedEvent, target: Target, held: Option<Pid>) -> Result<Sou
 }
 
 impl Session {
+    /// Puts what was counted on its way, as much as the sink has room for: the
+    /// rest goes in later passes, in aggregates of the same interval. `hurry`: it
+    /// goes now, room or no room. Gives how many samples went.
+    pub(super) fn write_waiting(&mut self, sink: &mut dyn Sink, hurry: bool) -> io::Result<u64> {
+        let (mut samples, mut result) = (0, Ok(()));
+        while let Some((event, mut rest)) = self.programs.waiting.pop_front() {
+            if sink.room().is_some() {
+                // It takes up room as well.
+                result = result.and(self.outbox.flush(sink, &mut self.ledger));
+            }
+            let most = match sink.room() {
+                None => usize::MAX,
+                Some(room) if hurry => room.max(LEAST),
+                Some(room) if room < LEAST => {
+                    self.programs.waiting.push_front((event, rest));
+                    break;
+                }
+                Some(room) => room,
+            };
+            let is_whole = rest.record_bytes() <= most;
+            let fits = if is_whole { std::mem::take(&mut rest) } else { rest.take_bytes(most) };
+            if rest.sites.is_empty() {
+                self.programs.aggregates += 1;
+            } else {
+                self.programs.waiting.push_front((event, rest));
+            }
+            samples += self.write_aggregate(event, fits);
+            result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
+        }
+        result.map(|()| samples)
+    }
+
     /// Puts an aggregate of an event of the ledger on its way; gives how
     /// many samples it stands for.
     pub(super) fn write_aggregate(&mut self, event: usize, aggregate: Aggregate) -> u64 {
@@ -322,7 +371,6 @@ impl Session {
             buffered.samples += count;
         }
         self.seen.samples += count;
-        self.programs.aggregates += 1;
         count
     }
 }

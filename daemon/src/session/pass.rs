@@ -103,11 +103,14 @@ impl Session {
             damage(drained, &mut self.ledger);
             result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
         }
-        for (event, aggregate) in aggregates {
-            let written = self.write_aggregate(event, aggregate);
-            pass.samples += written;
-            result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
+        pass.side += self.tell_suspected();
+        if !aggregates.is_empty() {
+            // Nothing waits for longer than an interval.
+            result = result.and(self.pass_counted(sink, true, &mut pass));
+            self.programs.wait_with(aggregates);
         }
+        let is_last = self.stopped.is_some();
+        result = result.and(self.pass_counted(sink, is_last, &mut pass));
         if pass.samples + pass.side > 0 {
             write::finished_round(NATIVE_ORDER, &mut self.outbox.bytes);
         }
@@ -116,6 +119,16 @@ impl Session {
             self.stop();
         }
         result.map(|()| pass)
+    }
+
+    fn pass_counted(
+        &mut self,
+        sink: &mut dyn Sink,
+        hurry: bool,
+        pass: &mut Pass,
+    ) -> io::Result<()> {
+        pass.samples += self.write_waiting(sink, hurry)?;
+        Ok(())
     }
 
     fn drain_samples(&mut self, index: usize, cutoff: Option<Cutoff>, pass: &mut Pass) -> Drained {

@@ -14,6 +14,12 @@ pub trait Sink {
     /// counts as delivered, so a sink that writes to a file should cut off
     /// what it wrote of them.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Bytes that it has room for just now, where it drops what comes beyond
+    /// that. None: it takes everything.
+    fn room(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl<F: FnMut(&[u8]) -> io::Result<()>> Sink for F {

@@ -149,6 +149,12 @@ impl Sink for Fan {
         runs(bytes, RUN).for_each(|run| self.pass_on(run));
         Ok(())
     }
+
+    /// Of the client with most of it: nobody waits for one that is slower.
+    fn room(&self) -> Option<usize> {
+        let there = self.subscribers.iter().filter(|one| !one.feed.is_abandoned());
+        there.map(|subscriber| subscriber.feed.room()).max()
+    }
 }
 
 impl Fan {

@@ -92,6 +92,18 @@ impl Feed {
         }
     }
 
+    /// Bytes of aggregates that find room now, and leave some for what comes
+    /// beside them.
+    pub(crate) fn room(&self) -> usize {
+        let queued = self.queued.load(Ordering::Relaxed);
+        let room = match queued {
+            _ if self.items.slots() < SLOTS / 4 => 0,
+            0 => self.capacity,
+            _ => (self.capacity / 5 * 3).saturating_sub(queued),
+        };
+        usize::try_from(room).unwrap_or(usize::MAX)
+    }
+
     /// Appends bytes; false: no room, or nobody takes any.
     pub(crate) fn push(&mut self, bytes: Arc<[u8]>) -> bool {
         let length = bytes.len() as u64;

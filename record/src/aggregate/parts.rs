@@ -9,7 +9,36 @@ use std::fmt;
 /// thousand for each CPU.
 const SITES: usize = 1 << 20;
 
+/// Bytes of a record before its causes and sites, at most.
+const FRONT: usize = 128;
+
 impl Aggregate {
+    /// Bytes that its records take in a stream, at most.
+    pub fn record_bytes(&self) -> usize {
+        in_records(self.sites.iter().map(size).sum()) + self.cause_bytes()
+    }
+
+    /// Takes off an aggregate of the same interval whose records take `most`
+    /// bytes of a stream at most, but has one site at least, where there is one;
+    /// with all that was lost. What is left and what was taken add up.
+    pub fn take_bytes(&mut self, most: usize) -> Aggregate {
+        let room = most.saturating_sub(self.cause_bytes());
+        let (mut taken, mut bytes) = (0, 0);
+        for site in self.sites.iter().rev() {
+            bytes += size(site);
+            if taken > 0 && in_records(bytes) > room {
+                break;
+            }
+            taken += 1;
+        }
+        let sites = self.sites.split_off(self.sites.len() - taken);
+        Aggregate { from: self.from, to: self.to, sites, lost: std::mem::take(&mut self.lost) }
+    }
+
+    fn cause_bytes(&self) -> usize {
+        self.lost.iter().map(|(name, _)| 16 + name.len().next_multiple_of(8)).sum()
+    }
+
     /// This aggregate in parts that fit records of a stream, at least one.
     pub fn into_parts(self) -> impl Iterator<Item = Part> {
         let Aggregate { from, to, sites, mut lost } = self;
@@ -31,6 +60,12 @@ impl Aggregate {
             Some(part)
         })
     }
+}
+
+/// Bytes of records with so many bytes of sites, at most: of two parts that
+/// follow each other, the second did not fit the first.
+fn in_records(sites: usize) -> usize {
+    sites + FRONT * (sites / ROOM * 2 + 1)
 }
 
 /// Makes aggregates of the parts of one event, which come in order. One that

@@ -159,6 +159,44 @@ fn a_standing_session_is_counted_recorded_and_reported() {
     ebsd.end();
 }
 
+/// What an interval counted may be more than a queue holds: it goes as the
+/// reader takes it.
+#[test]
+fn an_interval_that_is_larger_than_the_queue_is_recorded() {
+    let test = "an_interval_that_is_larger_than_the_queue_is_recorded";
+    if !rights::root(test) || !rights::programs_in_kernel(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let config = format!(
+        "[limits]\nqueue = \"64 KiB\"\n\
+         [store]\ndirectory = {:?}\nkeep_free = \"1 MiB\"\n\
+         [[standing]]\nname = \"all\"\ntype = \"page_fault\"\ninterval = 1\n\
+         mode = [\"both\", \"aggregate\"]\naggregate_every = \"10s\"\ntarget = \"system\"\n",
+        scene.path("store")
+    );
+    let mut ebsd = Ebsd::start(&scene, &config);
+    let socket = ebsd.socket.clone();
+    let line = || Raw::new(&socket).ask(&json!({"verb": "standing"}))["sessions"][0].clone();
+    ebsd.wait_until("it samples", || line()["state"] == "running");
+    // Many programs, and so hundreds of sites: each takes a kilobyte.
+    let mut worked = 0;
+    ebsd.wait_until("an interval is recorded", || {
+        worked += 1;
+        scene.run("bash -c :");
+        line()["written"].as_u64().unwrap() > 0
+    });
+    let told = line();
+    let report =
+        format!("ebs report --daemon all --since 1h --top 1000 --socket {}", socket.display());
+    let report = scene.run(&report).success().out;
+    assert!(report.contains("hits counted in the kernel, 0 samples"), "{report}");
+    // Which do not fit: 64 KiB are 45 of them.
+    let sites = report.lines().filter(|line| line.contains("0x")).count();
+    assert!(sites > 45, "{sites} sites, {told}: {report}");
+    ebsd.end();
+}
+
 #[test]
 fn without_the_right_rings_serve_and_say_why() {
     let test = "without_the_right_rings_serve_and_say_why";

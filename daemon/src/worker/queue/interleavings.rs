@@ -5,7 +5,7 @@ use loom::sync::{Arc, Notify};
 
 use super::*;
 use crate::protocol::Account;
-use crate::worker::fan::Ending;
+use crate::worker::fan::{Ending, Passed};
 use crate::worker::share::Share;
 
 fn bytes(n: u8) -> std::sync::Arc<[u8]> {
@@ -26,7 +26,7 @@ fn all_items_arrive_in_order_and_the_end_is_heard() {
         let (ringer, counted) = (Arc::clone(&bell), std::sync::Arc::clone(&share));
         let thread = loom::thread::spawn(move || {
             assert!(feed.push(bytes(2)));
-            counted.took(1, 0);
+            counted.took(&Passed { samples: 1, ..Passed::default() });
             ringer.notify();
             assert!(feed.end(ending()));
             drop(feed);

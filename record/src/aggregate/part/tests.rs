@@ -277,3 +277,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_taken_off_fits_and_adds_up() {
+    let lost = vec![("no_room".to_owned(), 7)];
+    let sites: Vec<Site> =
+        (0..200).map(|ip| if ip % 3 == 0 { full(ip) } else { bare(ip) }).collect();
+    let whole = Aggregate { from: Time(1), to: Time(9), sites, lost: lost.clone() };
+    let records = |aggregate: &Aggregate| {
+        let mut bytes = Vec::new();
+        write::aggregate(1, aggregate.clone(), ByteOrder::Little, &mut bytes).unwrap();
+        bytes.len()
+    };
+    assert!(records(&whole) <= whole.record_bytes());
+    for most in [0, 1000, 48 * 1024, 100_000, usize::MAX] {
+        let (mut rest, mut pieces) = (whole.clone(), Vec::new());
+        while !rest.sites.is_empty() {
+            pieces.push(rest.take_bytes(most));
+        }
+        for piece in &pieces {
+            let fits = records(piece) <= most && piece.record_bytes() <= most;
+            assert!(fits || piece.sites.len() == 1, "{} of {most}", records(piece));
+            assert_eq!((piece.from, piece.to), (whole.from, whole.to));
+        }
+        let lost_of = |piece: &Aggregate| piece.lost.clone();
+        assert_eq!(pieces.iter().flat_map(lost_of).collect::<Vec<_>>(), lost, "told once");
+        let mut ips: Vec<u64> =
+            pieces.iter().flat_map(|piece| piece.sites.iter().map(|site| site.ip)).collect();
+        ips.sort_unstable();
+        assert_eq!(ips, (0..200).collect::<Vec<_>>(), "each site is in one");
+    }
+    let mut empty = Aggregate { sites: Vec::new(), ..whole };
+    assert_eq!(empty.take_bytes(0).lost, lost);
+}
