@@ -1,6 +1,7 @@
 //! Every record accounted for: what the kernel counted is delivered, lost, or
 //! left out as it was told to, and the loss has a cause.
 
+mod account;
 mod event_account;
 mod filtered;
 mod lost;
@@ -9,6 +10,7 @@ mod note;
 use std::fmt;
 use std::time::Duration;
 
+use crate::protocol::RateLowered;
 use crate::worker::chunk::Samples;
 pub use event_account::EventAccount;
 pub use filtered::Filtered;
@@ -50,7 +52,7 @@ pub struct Ledger {
     /// kernel.perf_event_max_sample_rate at the start and at the end, where
     /// the kernel has lowered it meanwhile: interrupts took too long, and it
     /// throttles sooner from then on (trap 28).
-    pub rate_lowered: Option<(u64, u64)>,
+    pub rate_lowered: Option<RateLowered>,
     /// Whether losses at the very end of a ring are known (Linux 6.0).
     pub tail_known: bool,
     /// Time events were enabled, summed over events and threads, or over CPUs
@@ -115,6 +117,20 @@ impl Ledger {
         self.lose(event, samples.all, cause);
     }
 
+    /// Books that the kernel stopped an event for interrupting too often; None:
+    /// nobody can tell which.
+    pub(crate) fn throttle(&mut self, event: Option<usize>) {
+        self.throttled += 1;
+        if let Some(account) = event.and_then(|event| self.by_event.get_mut(event)) {
+            account.throttled += 1;
+        }
+    }
+
+    /// Whether the kernel has stopped that event.
+    pub(crate) fn was_throttled(&self, event: usize) -> bool {
+        self.by_event.get(event).is_some_and(|account| account.throttled > 0)
+    }
+
     /// Takes over what the kernel says of an event. `lost`: records that
     /// found no room, where it counts them.
     pub(crate) fn settle(&mut self, event: usize, said: EventAccount, lost: Option<u64>) {
@@ -129,8 +145,8 @@ impl Ledger {
         said.filtered.reasons().for_each(|(reason, count)| self.filtered.add(reason, count));
         if let Some(account) = self.by_event.get_mut(event) {
             let (delivered, exact_ip, lost) = (account.delivered, account.exact_ip, account.lost);
-            let name = std::mem::take(&mut account.name);
-            *account = EventAccount { name, delivered, exact_ip, lost, ..said };
+            let (name, throttled) = (std::mem::take(&mut account.name), account.throttled);
+            *account = EventAccount { name, delivered, exact_ip, lost, throttled, ..said };
         }
     }
 
@@ -155,29 +171,6 @@ impl Ledger {
         self.lost.kernel_busy = self.by_event.iter().map(|account| account.lost.kernel_busy).sum();
     }
 
-    /// Takes over what a daemon says of a client's stream. A cause that is
-    /// not known here is of a newer daemon, and booked with the queue's.
-    pub(crate) fn take_over(&mut self, account: &crate::protocol::Account) {
-        self.kernel = account.kernel;
-        self.delivered = account.delivered;
-        (self.side_delivered, self.side_lost) = (account.side, account.side_lost);
-        self.tail_known = true;
-        for (cause, count) in &account.lost {
-            match self.lost.cause_mut(cause) {
-                Some(known) => *known += count,
-                None => self.lost.queue += count,
-            }
-        }
-        for (reason, count) in &account.filtered {
-            self.filtered.add(reason, *count);
-        }
-        self.aggregates = account.aggregates;
-        if let [only] = &mut self.by_event[..] {
-            only.filtered = self.filtered.clone();
-            (only.kernel, only.delivered, only.lost) = (self.kernel, self.delivered, self.lost);
-        }
-    }
-
     /// What neither arrived nor has a cause: 0 in a sound account; None when
     /// the kernel's count does not tell (see [`Ledger::kernel`]). Negative:
     /// more than the kernel counted.
@@ -195,9 +188,9 @@ impl Ledger {
         if event == 0 {
             note.add("lost.side", self.side_lost);
             note.add("throttled", self.throttled);
-            if let Some((before, after)) = self.rate_lowered {
-                note.add("max_sample_rate.before", before);
-                note.add("max_sample_rate.after", after);
+            if let Some(RateLowered { from, to }) = self.rate_lowered {
+                note.add("max_sample_rate.before", from);
+                note.add("max_sample_rate.after", to);
             }
         }
         if let Some(aggregates) = self.aggregates.filter(|_| event == 0) {
@@ -284,7 +277,7 @@ impl fmt::Display for Ledger {
         if self.throttled > 0 {
             write!(f, ", throttled {} times", self.throttled)?;
         }
-        if let Some((before, after)) = self.rate_lowered {
+        if let Some(RateLowered { from, to }) = self.rate_lowered {
             write!(
                 f,
                 ", the kernel lowered perf_event_max_sample_rate from {before} to {after}: give a \

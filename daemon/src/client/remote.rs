@@ -27,6 +27,9 @@ pub struct Remote {
     started: Started,
     /// As planned here, for what is said to the user.
     plan: Plan,
+    /// Its events as the kernel took them there.
+    opened: Vec<PlannedEvent>,
+    given_up: Vec<Fallback>,
     command: Option<Command>,
     /// What a program in the kernel does, in words.
     in_kernel: Option<String>,
@@ -99,6 +102,8 @@ impl Remote {
             Reply::Started(started) => started,
             other => return Err(unexpected(&other).into()),
         };
+        let opened = opened(&plan.events, &started);
+        let given_up = started.given_up.iter().filter_map(|key| Fallback::of_key(key)).collect();
         let mut notes = started.notes.clone();
         if let (Some(asked), None) = (&request.in_kernel, &started.in_kernel) {
             // Nothing was sampled yet: a command waits, and what the daemon
@@ -120,6 +125,8 @@ impl Remote {
             client,
             started,
             plan,
+            opened,
+            given_up,
             command,
             notes,
             state: TargetState::Running,
@@ -235,11 +242,11 @@ impl Sampling for Remote {
     }
 
     fn opened(&self) -> &[PlannedEvent] {
-        &self.plan.events
+        &self.opened
     }
 
     fn given_up(&self) -> &[Fallback] {
-        &[]
+        &self.given_up
     }
 
     fn model(&self) -> Option<String> {
@@ -338,3 +345,6 @@ impl Sampling for Remote {
         self.command.as_mut()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use emulator::Coverage;
 
+use crate::protocol::EventTimes;
+
 use super::{Filtered, Lost, Note, missing};
 
 /// Below this share of the time on a counter, multiplexing is told: what is
@@ -27,6 +29,8 @@ pub struct EventAccount {
     pub exact_ip: u64,
     /// Samples that it did not.
     pub lost: Lost,
+    /// Times that the kernel stopped it until the next tick.
+    pub throttled: u64,
     /// Hits that our program in the kernel has seen, where there is one.
     pub seen: Option<u64>,
     /// Of these, what it was told to leave out.
@@ -62,6 +66,23 @@ impl EventAccount {
         let unseen = kernel.saturating_sub(seen).saturating_sub(self.lost.stop);
         let missing = self.unaccounted().and_then(|missing| u64::try_from(missing).ok());
         self.lost.kernel_busy += unseen.min(missing.unwrap_or(0));
+    }
+
+    /// How long it counted, in the protocol's words.
+    pub(super) fn times(&self) -> EventTimes {
+        EventTimes {
+            enabled: self.enabled.as_secs_f64(),
+            running: self.running.as_secs_f64(),
+            on_counter: self.on_counter,
+        }
+    }
+
+    /// Takes over how long a daemon says that it counted.
+    pub(super) fn take_over(&mut self, times: &EventTimes) {
+        // What is no time is a broken daemon's, and no reason to end here.
+        let seconds = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        (self.enabled, self.running) = (seconds(times.enabled), seconds(times.running));
+        self.on_counter = times.on_counter;
     }
 
     /// See [`Ledger::unaccounted`](super::Ledger::unaccounted).

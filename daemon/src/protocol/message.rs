@@ -172,6 +172,14 @@ pub struct Started {
     /// a daemon that knows of none says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_kernel: Option<String>,
+    /// precise_ip as the kernel took it, of each event of the plan by its
+    /// place there; an older daemon says nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub precise_ip: Vec<u8>,
+    /// What had to be given up for the kernel to open the events, by the keys
+    /// that notes of streams have for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given_up: Vec<String>,
 }
 
 /// A stream that was joined.
@@ -201,14 +209,18 @@ pub struct Stats {
 }
 
 /// Records by where they went. Kernel = delivered + the sum of lost, where
-/// the kernel's count is certain, and of filtered where there is any.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// the kernel's count is certain, and of filtered where there is any. What a
+/// daemon older than a field does not say is 0, or left open.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
     /// Samples that the kernel must have made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<u64>,
     /// Samples that went on.
     pub delivered: u64,
+    /// Of these, samples with EXACT_IP.
+    #[serde(default)]
+    pub exact_ip: u64,
     /// Samples that did not, by stage.
     pub lost: std::collections::BTreeMap<String, u64>,
     /// Samples that a program in the kernel was told to leave out, by what it
@@ -222,6 +234,43 @@ pub struct Account {
     pub side: u64,
     /// Side records that did not.
     pub side_lost: u64,
+    /// Times that the kernel paused an event until the next tick.
+    #[serde(default)]
+    pub throttled: u64,
+    /// kernel.perf_event_max_sample_rate, where the kernel has lowered it
+    /// meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_lowered: Option<RateLowered>,
+    /// The kernel does not tell losses at the very end of a ring (before
+    /// Linux 6.0).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tail_unknown: bool,
+    /// How long each event counted, by its place in the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<EventTimes>,
+}
+
+/// kernel.perf_event_max_sample_rate, as a session found it and as it left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RateLowered {
+    /// Samples a second, at the start.
+    pub from: u64,
+    /// The same at the end.
+    pub to: u64,
+}
+
+/// How long an event counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EventTimes {
+    /// Seconds that it was enabled, summed over threads, or over CPUs for the
+    /// system.
+    pub enabled: f64,
+    /// Of these, seconds that it was on a counter.
+    pub running: f64,
+    /// Share of its tasks' time on its CPUs in which it had a counter, 0 to
+    /// 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_counter: Option<f64>,
 }
 
 /// A session in a list.
@@ -288,7 +337,8 @@ pub enum ComplaintCode {
     NoSession,
     /// A budget or a limit is used up.
     Exhausted,
-    /// The daemon is ending, or a guard holds it back.
+    /// The daemon is ending, a guard holds it back, or the kernel did not
+    /// answer it in time.
     Busy,
     /// Something failed that should not.
     Failed,

@@ -4,6 +4,7 @@ use record::aggregate::samples_of;
 use record::{Misc, RecordHeader, RecordType, SideRecord};
 use rustc_hash::FxHashMap;
 
+use super::fan::Passed;
 use crate::ledger::Ledger;
 use crate::sys::event::NATIVE_ORDER;
 
@@ -14,7 +15,7 @@ pub(crate) fn runs(bytes: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
         let (mut end, mut is_counted) = (0, false);
-        for record in (Chunk { bytes: rest, samples: 0, counted: 0, side: 0 }).records() {
+        for record in Chunk::uncounted(rest).records() {
             let goes_on = std::mem::replace(&mut is_counted, counted(record).is_some());
             let is_cut = is_counted != goes_on || !is_counted && end + record.len() > most;
             if end > 0 && is_cut {
@@ -40,16 +41,25 @@ pub(crate) struct Chunk<'b> {
     pub(crate) samples: u64,
     /// The latter alone.
     pub(crate) counted: u64,
+    /// Samples with EXACT_IP.
+    pub(crate) exact_ip: u64,
     /// Records of the kernel that are no samples.
     pub(crate) side: u64,
 }
 
 impl<'b> Chunk<'b> {
+    fn uncounted(bytes: &'b [u8]) -> Chunk<'b> {
+        Chunk { bytes, samples: 0, counted: 0, exact_ip: 0, side: 0 }
+    }
+
     pub(crate) fn new(bytes: &'b [u8]) -> Chunk<'b> {
-        let mut chunk = Chunk { bytes, samples: 0, counted: 0, side: 0 };
+        let mut chunk = Chunk::uncounted(bytes);
         for record in chunk.records() {
             match kind(record) {
-                RecordType::SAMPLE => chunk.samples += 1,
+                RecordType::SAMPLE => {
+                    chunk.samples += 1;
+                    chunk.exact_ip += u64::from(has_exact_ip(record));
+                }
                 RecordType::EVENT_UPDATE => chunk.counted += counted(record).unwrap_or(0),
                 kind if kind.0 < FIRST_OF_TOOLS => chunk.side += 1,
                 _ => {}
@@ -57,6 +67,11 @@ impl<'b> Chunk<'b> {
         }
         chunk.samples += chunk.counted;
         chunk
+    }
+
+    /// What a client has passed that is given all of it.
+    pub(crate) fn passed(&self) -> Passed {
+        Passed { samples: self.samples, exact_ip: self.exact_ip, side: self.side }
     }
 
     /// The records that a stream begins with, behind its file header.
@@ -113,10 +128,8 @@ impl Tally {
                 tally.count(last, std::mem::take(&mut run));
                 last = id;
             }
-            let misc = record.get(4..6).and_then(|misc| misc.try_into().ok());
-            let misc = Misc(u16::from_ne_bytes(misc.unwrap_or_default()));
             run.all += 1;
-            run.exact_ip += u64::from(misc.contains(Misc::EXACT_IP));
+            run.exact_ip += u64::from(has_exact_ip(record));
         }
         tally.count(last, run);
         if chunk.counted > 0 {
@@ -174,6 +187,15 @@ impl Gap {
         self.dropped.add(samples);
     }
 
+    /// Adds what LOST records tell that it is not sent.
+    pub(crate) fn add_told(&mut self, chunk: &Chunk<'_>) {
+        for record in chunk.records().filter(|record| kind(record) == RecordType::LOST) {
+            let id = record.get(8..16).and_then(|id| id.try_into().ok());
+            let lost = Samples { all: lost_of(record), exact_ip: 0 };
+            self.untold.count(id.map_or(0, u64::from_ne_bytes), lost);
+        }
+    }
+
     /// A LOST record for each event, with this trailer; there is no gap then
     /// any more.
     pub(crate) fn tell(&mut self, trailer: &[u8]) -> Vec<u8> {
@@ -212,6 +234,17 @@ pub(crate) const FIRST_OF_TOOLS: u32 = 64;
 pub(crate) fn kind(record: &[u8]) -> RecordType {
     let kind = record.first_chunk().map_or(0, |kind| u32::from_ne_bytes(*kind));
     RecordType(kind)
+}
+
+fn has_exact_ip(record: &[u8]) -> bool {
+    let misc = record.get(4..6).and_then(|misc| misc.try_into().ok());
+    Misc(u16::from_ne_bytes(misc.unwrap_or_default())).contains(Misc::EXACT_IP)
+}
+
+/// The number of a LOST record.
+pub(crate) fn lost_of(record: &[u8]) -> u64 {
+    let word = record.get(16..24).and_then(|word| word.try_into().ok());
+    word.map_or(0, u64::from_ne_bytes)
 }
 
 /// Samples that a record of an aggregate stands for; None: it is another.

@@ -41,6 +41,12 @@ pub(crate) fn of_refused_grant(error: &io::Error, denied: Complaint) -> Complain
             ComplaintCode::Exhausted,
             "too many of your sessions are open by policy: stop one".to_owned(),
         ),
+        Some(libc::ETIMEDOUT) => (
+            ComplaintCode::Busy,
+            "it asked the kernel whether you may look at that process, and had no answer in time: \
+             try again in a minute"
+                .to_owned(),
+        ),
         _ => (denied.code, error.to_string()),
     };
     let text = format!("{}; the daemon does not open it by policy either: {why}", denied.text);
@@ -77,9 +83,9 @@ mod tests {
 
     #[test]
     fn a_supervisor_that_has_gone_is_named_not_the_kernel() {
-        let (line, supervisor) = std::os::unix::net::UnixDatagram::pair().unwrap();
+        let (supervisor, worker) = crate::line::line().unwrap();
         drop(supervisor);
-        let broker = Broker::new(line.into());
+        let broker = Broker::new(worker);
         let job = JobWords {
             event: 0,
             interval: 1,
@@ -88,7 +94,7 @@ mod tests {
             data_mappings: false,
             wanted: Wanted::System,
         };
-        let Err(NotGranted::Silent(error)) = broker.grant(job, None) else { panic!("an answer") };
+        let Err(NotGranted::Silent(error)) = broker.grant(job, &[]) else { panic!("an answer") };
         assert!(broker.is_silent());
         let complaint = of_silence(&error);
         assert_eq!(complaint.code, ComplaintCode::Failed);
@@ -98,12 +104,14 @@ mod tests {
     #[test]
     fn a_refused_grant_says_both_what_the_kernel_and_what_the_daemon_refused() {
         let denied = || Complaint { code: ComplaintCode::Denied, text: "no".into() };
-        let codes = [libc::ESRCH, libc::EMFILE, libc::EBADF]
+        let codes = [libc::ESRCH, libc::EMFILE, libc::EBADF, libc::ETIMEDOUT]
             .map(|errno| of_refused_grant(&io::Error::from_raw_os_error(errno), denied()));
-        let [gone, full, other] = &codes;
+        let [gone, full, other, late] = &codes;
         assert_eq!(gone.code, ComplaintCode::NoTarget);
         assert_eq!(full.code, ComplaintCode::Exhausted);
         assert_eq!(other.code, ComplaintCode::Denied);
+        assert_eq!(late.code, ComplaintCode::Busy);
+        assert!(late.text.contains("no answer in time"), "{}", late.text);
         assert!(codes.iter().all(|complaint| complaint.text.starts_with("no; the daemon")));
     }
 }

@@ -15,13 +15,12 @@ use super::complaint;
 use super::fan::{Ending, Fan, Subscriber};
 use crate::broker::{Brokered, Granted, Reservation};
 use crate::control::{Tally, Told};
-use crate::ledger::Ledger;
 use crate::permission::{Permissions, restrict};
 use crate::protocol::{Account, Complaint};
 use crate::session::interval::{Change, now};
 use crate::session::preamble::Describer;
 use crate::session::{Session, Settings, Sink, TargetState};
-use crate::{Facts, Plan};
+use crate::{Facts, Fallback, Plan};
 
 /// Records do not lie in a ring longer than that.
 const LOOK: Duration = Duration::from_millis(100);
@@ -35,6 +34,8 @@ pub(crate) enum Order {
     Stop(String),
     /// How does the account stand?
     Account(oneshot::Sender<Account>),
+    /// Tell in the stream what rings have lost up to now.
+    Losses(oneshot::Sender<()>),
     /// Sample more or less often from now on.
     Interval { change: Change, why: String, done: oneshot::Sender<Result<(), String>> },
     /// Something to be told in the stream: `key=value` pairs joined with `;`.
@@ -82,6 +83,9 @@ pub(crate) struct Opened {
     pub(crate) describer: Describer,
     /// What a program in the kernel does, in words.
     pub(crate) in_kernel: Option<String>,
+    /// precise_ip of each event, as the kernel took it.
+    pub(crate) precise_ip: Vec<u8>,
+    pub(crate) given_up: Vec<Fallback>,
 }
 
 impl Drive {
@@ -94,7 +98,14 @@ impl Drive {
         let notes = self.plan.notes.iter().chain(session.notes()).cloned().collect();
         let describer = session.describer();
         let in_kernel = session.served_in_words().map(str::to_owned);
-        opened(Ok(Opened { name: self.plan.name.clone(), notes, describer, in_kernel }));
+        opened(Ok(Opened {
+            name: self.plan.name.clone(),
+            notes,
+            describer,
+            in_kernel,
+            precise_ip: session.events().iter().map(|event| event.attr.precise_ip()).collect(),
+            given_up: session.given_up().to_vec(),
+        }));
         let fan = Fan::new(session.trailer(), session.places());
         let mut running = Running {
             drive: &self,
@@ -170,6 +181,7 @@ impl Running<'_> {
             self.drive.ear.hush();
             ending = self.obey().err();
             self.fan.prune();
+            self.fan.tell_gaps();
             let began = Instant::now();
             let pass = match self.session.drain(&mut self.fan) {
                 Ok(pass) => pass,
@@ -205,8 +217,16 @@ impl Running<'_> {
                 }
                 Ok(Order::Stop(reason)) => return Err(reason),
                 Ok(Order::Account(asked)) => {
+                    // Clients that joined just now count.
+                    self.drive.report(&self.session, &self.fan);
                     // Who asked may have gone.
-                    let _gone = asked.send(account(&self.session.so_far()));
+                    let _gone = asked.send(self.session.so_far().account());
+                }
+                Ok(Order::Losses(done)) => {
+                    self.session.look_at_losses();
+                    // A fan takes everything.
+                    let _told = self.session.drain(&mut self.fan);
+                    let _gone = done.send(());
                 }
                 Ok(Order::Interval { change, why, done }) => {
                     let changed = self.change_interval(change, &why);
@@ -251,7 +271,7 @@ impl Running<'_> {
         });
         self.drive.tally.tell(&mut self.told, &ledger, self.fan.sent());
         self.notes.pop();
-        let ending = Ending { reason, notes: self.notes, session: account(&ledger) };
+        let ending = Ending { reason, notes: self.notes, session: ledger.account() };
         self.fan.end(ending, &ledger);
     }
 }
@@ -264,20 +284,5 @@ impl Drive {
         progress.side.store(ledger.side_delivered, Ordering::Relaxed);
         progress.clients.store(fan.len() as u64, Ordering::Relaxed);
         progress.queued.store(fan.queued(), Ordering::Relaxed);
-    }
-}
-
-/// A ledger in the protocol's words.
-pub(crate) fn account(ledger: &Ledger) -> Account {
-    let lost = ledger.lost.causes().into_iter().filter(|(_, count)| *count > 0);
-    let filtered = ledger.filtered.reasons();
-    Account {
-        kernel: ledger.kernel,
-        delivered: ledger.delivered,
-        lost: lost.map(|(cause, count)| (cause.to_owned(), count)).collect(),
-        filtered: filtered.map(|(reason, count)| (reason.to_owned(), count)).collect(),
-        aggregates: ledger.aggregates,
-        side: ledger.side_delivered,
-        side_lost: ledger.side_lost,
     }
 }

@@ -31,7 +31,16 @@ pub(crate) struct Ending {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Passed {
     pub(crate) samples: u64,
+    /// Of these, samples with EXACT_IP.
+    pub(crate) exact_ip: u64,
     pub(crate) side: u64,
+}
+
+impl Passed {
+    /// So many side records.
+    pub(crate) fn side(side: u64) -> Passed {
+        Passed { side, ..Passed::default() }
+    }
 }
 
 /// A client of the stream.
@@ -79,7 +88,7 @@ impl Fan {
         subscriber.gap.join(&self.passed_by_event);
         if subscriber.feed.push(Arc::clone(preamble)) {
             // The kernel's own place is described there.
-            subscriber.share.took(0, Chunk::of_preamble(preamble).side);
+            subscriber.share.took(&Passed::side(Chunk::of_preamble(preamble).side));
         }
         subscriber.bell.ring();
         self.subscribers.push(subscriber);
@@ -161,6 +170,7 @@ impl Fan {
     fn pass_on(&mut self, bytes: &[u8]) {
         let chunk = Chunk::new(bytes);
         self.passed.samples += chunk.samples;
+        self.passed.exact_ip += chunk.exact_ip;
         self.passed.side += chunk.side;
         let tally = Tally::of(&chunk, self.identified);
         self.passed_by_event.add(&tally);
@@ -198,7 +208,7 @@ impl Subscriber {
         if level == Level::Low || chunk.samples == chunk.counted && level == Level::High {
             self.tell_gap(trailer);
             if self.feed.push(Arc::clone(whole)) {
-                self.share.took(chunk.samples, chunk.side);
+                self.share.took(&chunk.passed());
                 return true;
             }
         }
@@ -212,7 +222,7 @@ impl Subscriber {
         if thinned.is_empty() || has_room && self.feed.push(Arc::clone(thinned)) {
             self.gap.add(tally);
             self.share.lose(chunk.samples, 0);
-            self.share.took(0, chunk.side);
+            self.share.took(&Passed::side(chunk.side));
             return true;
         }
         // Not even what names its records: the rest would mean nothing.

@@ -1,7 +1,6 @@
 //! How a session begins: planned, admitted, opened, joined.
 
 use std::cell::Cell;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
@@ -14,8 +13,9 @@ use super::complaint;
 use super::drive::{Drive, Opened, Order, Progress};
 use super::hub::{Hub, Running, Subscription, failed, unreserved};
 use super::job::{Checked, check};
+use super::pid_place::PidPlace;
 use crate::attach::Effort;
-use crate::broker::{Granted, JobWords, NotGranted, Reservation, Unreserved, Wanted};
+use crate::broker::{Granted, JobWords, NotGranted, Reservation, Unreserved};
 use crate::control::Word;
 use crate::in_kernel::{Duty, InKernel, bytes};
 use crate::permission::Permissions;
@@ -36,10 +36,10 @@ impl Hub {
     pub(crate) async fn start(
         &self,
         job: &Job,
-        pidfd: Option<OwnedFd>,
+        place: &PidPlace,
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
-        let started = self.try_start(job, pidfd, when_slow).await;
+        let started = self.try_start(job, place, when_slow).await;
         self.tally.add(if started.is_ok() { Word::Started } else { Word::Refused }, 1);
         started
     }
@@ -47,10 +47,10 @@ impl Hub {
     async fn try_start(
         &self,
         job: &Job,
-        pidfd: Option<OwnedFd>,
+        place: &PidPlace,
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
-        let checked = check(job, pidfd)?;
+        let checked = check(job, place)?;
         self.begin(job, &checked, when_slow).await
     }
 
@@ -76,8 +76,8 @@ impl Hub {
     }
 
     /// What would be opened for a job.
-    pub(crate) fn outline(&self, job: &Job, pidfd: Option<OwnedFd>) -> Result<Reply, Complaint> {
-        let Planned { plan, .. } = self.plan(&check(job, pidfd)?)?;
+    pub(crate) fn outline(&self, job: &Job, place: &PidPlace) -> Result<Reply, Complaint> {
+        let Planned { plan, .. } = self.plan(&check(job, place)?)?;
         let sampled = plan.events.iter().filter(|event| !event.carrier);
         Ok(Reply::Planned {
             events: sampled.map(|event| event.name.clone()).collect(),
@@ -105,16 +105,10 @@ impl Hub {
 
     /// Under a grant of the supervisor's; else the complaint that was there.
     fn granted(&self, checked: &Checked, denied: Complaint) -> Result<Planned, Complaint> {
-        let wanted = match checked.request.target {
-            Target::Command => Wanted::Held,
-            Target::Process(_) => Wanted::Process,
-            Target::System => Wanted::System,
-            Target::Cgroup => Wanted::Cgroup,
-        };
+        let gone = |error: std::io::Error| complaint::of_refused_grant(&error, denied.clone());
+        let (wanted, group) = checked.wanted().map_err(gone)?;
         let Some(words) = JobWords::of(&checked.request, wanted) else { return Err(denied) };
-        let pidfd = checked.process.as_ref().map(|(_, pidfd)| pidfd.as_fd());
-        let cgroup = checked.cgroup.as_ref().map(|cgroup| cgroup.as_fd());
-        let granted = match self.broker.grant(words, pidfd.or(cgroup)) {
+        let granted = match self.broker.grant(words, group) {
             Ok(number) => Granted::new(&self.broker, number),
             Err(NotGranted::Missing(missing)) => {
                 let missing = missing.names().join(", ");
@@ -213,7 +207,8 @@ impl Hub {
             code: ComplaintCode::Failed,
             text: "the session ended while it was opened".into(),
         };
-        let Opened { name, mut notes, describer, in_kernel } = opened.await.map_err(ended)??;
+        let Opened { name, mut notes, describer, in_kernel, precise_ip, given_up } =
+            opened.await.map_err(ended)??;
         if job.kernel_symbols && !has_room && needed(kept.events.iter(), false).is_some() {
             let queue = self.limits.queue.0;
             notes.push(format!(
@@ -235,7 +230,16 @@ impl Hub {
             describer: Arc::new(describer),
             beats: Cell::new(0),
         });
-        let started = Started { session, stream, name, notes, granted: by_policy, in_kernel };
+        let started = Started {
+            session,
+            stream,
+            name,
+            notes,
+            granted: by_policy,
+            in_kernel,
+            precise_ip,
+            given_up: given_up.into_iter().map(|fallback| fallback.key().to_owned()).collect(),
+        };
         Ok((started, subscription))
     }
 

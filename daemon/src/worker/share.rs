@@ -18,6 +18,7 @@ pub(crate) struct Share {
     before: AtomicU64,
     side_before: AtomicU64,
     taken: AtomicU64,
+    exact_ip_taken: AtomicU64,
     side_taken: AtomicU64,
     lost: AtomicU64,
     side_lost: AtomicU64,
@@ -30,9 +31,10 @@ impl Share {
         self.side_before.store(passed.side, Ordering::Relaxed);
     }
 
-    pub(crate) fn took(&self, samples: u64, side: u64) {
-        self.taken.fetch_add(samples, Ordering::Relaxed);
-        self.side_taken.fetch_add(side, Ordering::Relaxed);
+    pub(crate) fn took(&self, passed: &Passed) {
+        self.taken.fetch_add(passed.samples, Ordering::Relaxed);
+        self.exact_ip_taken.fetch_add(passed.exact_ip, Ordering::Relaxed);
+        self.side_taken.fetch_add(passed.side, Ordering::Relaxed);
     }
 
     pub(crate) fn lose(&self, samples: u64, side: u64) {
@@ -68,11 +70,16 @@ impl Share {
         Account {
             kernel: session.kernel,
             delivered: load(&self.taken),
+            exact_ip: load(&self.exact_ip_taken),
             lost,
             filtered: session.filtered.clone(),
             aggregates: session.aggregates,
             side: load(&self.side_taken),
             side_lost: session.side_lost + load(&self.side_lost),
+            throttled: session.throttled,
+            rate_lowered: session.rate_lowered,
+            tail_unknown: session.tail_unknown,
+            times: session.times.clone(),
         }
     }
 }

@@ -25,6 +25,7 @@ pub(super) async fn watch(hub: Rc<Hub>) {
     loop {
         next += TICK;
         sleep_until(next).await;
+        crate::log::catch_up();
         if hub.is_idle() {
             // Nothing to hold back, and nobody to tell.
             (ticks, usage) = (0, Usage::begin());

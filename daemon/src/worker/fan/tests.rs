@@ -1,4 +1,5 @@
 use super::super::bell::{Ear, bell};
+use super::super::chunk::lost_of;
 use super::super::queue::{Item, Next, Outlet, queue};
 use super::super::share::Share;
 use super::*;
@@ -60,6 +61,22 @@ fn what_an_empty_queue_has_room_for_goes_in_however_much_comes_at_once() {
 }
 
 #[test]
+fn a_client_is_told_how_many_exact_ips_it_was_given() {
+    let mut fan = fan();
+    let (mut outlet, share, _ear) = client(&mut fan, RUN as u64);
+    let mut exact = samples(300);
+    exact.chunks_mut(64).for_each(|record| record[5] = 0x40);
+    fan.write(&[samples(200), exact.clone()].concat()).unwrap();
+    assert_eq!(waiting(&mut outlet).0, 500);
+    // More than there is room for: not given, not counted.
+    fan.write(&exact.repeat(5)).unwrap();
+    let account = share.account(&Account { delivered: 2000, ..Account::default() });
+    let (given, _) = waiting(&mut outlet);
+    assert_eq!((account.delivered, account.exact_ip), (500 + given, 300 + given));
+    assert!(given < 1500, "{given}");
+}
+
+#[test]
 fn a_queue_of_one_run_still_takes_that_run() {
     let mut fan = fan();
     let (mut outlet, share, _ear) = client(&mut fan, RUN as u64);
@@ -69,6 +86,20 @@ fn a_queue_of_one_run_still_takes_that_run() {
     assert_eq!(waiting(&mut outlet), (1024, RUN));
     let account = share.account(&Account { delivered: 2049, ..Account::default() });
     assert_eq!((account.delivered, account.lost.get("queue")), (2048, Some(&1)));
+}
+
+#[test]
+fn what_found_no_room_is_told_once_there_is_room_though_nothing_comes() {
+    let mut fan = fan();
+    let (mut outlet, _share, _ear) = client(&mut fan, RUN as u64);
+    fan.write(&samples(1025)).unwrap();
+    fan.tell_gaps();
+    assert_eq!(waiting(&mut outlet), (1024, RUN), "the queue was full");
+    fan.tell_gaps();
+    let Next::Item(Item::Bytes(gap)) = outlet.next() else { panic!("nothing is told") };
+    assert_eq!((gap[0], lost_of(&gap)), (2, 1), "a LOST record");
+    fan.tell_gaps();
+    assert!(matches!(outlet.next(), Next::Empty), "once");
 }
 
 #[test]
