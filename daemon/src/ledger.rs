@@ -275,12 +275,15 @@ impl fmt::Display for Ledger {
             write!(f, ", {} mapping or task records lost", self.side_lost)?;
         }
         if self.throttled > 0 {
-            write!(f, ", throttled {} times", self.throttled)?;
+            write!(f, ", throttled {} time{}", self.throttled, plural(self.throttled))?;
+            if self.lost.throttled == 0 {
+                f.write_str(" (what came meanwhile is in no count: give a larger interval)")?;
+            }
         }
         if let Some(RateLowered { from, to }) = self.rate_lowered {
             write!(
                 f,
-                ", the kernel lowered perf_event_max_sample_rate from {before} to {after}: give a \
+                ", the kernel lowered perf_event_max_sample_rate from {from} to {to}: give a \
                  larger interval"
             )?;
         }

@@ -23,6 +23,7 @@ mod rings;
 pub(crate) mod sink;
 mod thin;
 mod wait;
+mod witness;
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};

@@ -21,6 +21,10 @@ pub struct Ledger {
     /// What the kernel counted and was neither delivered nor lost; negative
     /// when more arrived than it counted.
     pub unaccounted: Option<i128>,
+    /// Times that the kernel paused an event of the session for interrupting
+    /// too often; None: never, or it is told of another event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<u64>,
     /// Seconds the event was on.
     pub seconds: Option<f64>,
     /// What of the program was counted, if only bursts of it were.
@@ -107,6 +111,7 @@ impl Ledger {
             lost,
             tail_known: !pairs.contains_key("lost.tail"),
             unaccounted: pairs.get("unaccounted").and_then(|value| value.parse().ok()),
+            throttled: number("throttled").filter(|&times| times > 0),
             seconds: pairs.get("seconds").and_then(|value| value.parse::<f64>().ok()),
             bursts: Bursts::parse(&pairs),
         })
@@ -134,6 +139,7 @@ impl Ledger {
             sum.tail_known &= one.tail_known;
             sum.unaccounted =
                 sum.unaccounted.zip(one.unaccounted).map(|(a, b)| a.saturating_add(b));
+            sum.throttled = [sum.throttled, one.throttled].into_iter().flatten().max();
             sum.seconds = [sum.seconds, one.seconds].into_iter().flatten().reduce(f64::max);
             // Those of several events were not the same.
             sum.bursts = None;

@@ -49,9 +49,15 @@ pub(super) fn report(report: &Report, out: &mut Text) {
 pub(super) fn event(event: &EventReport, out: &mut Text) {
     let totals = &event.totals;
     let samples = counted(event);
-    let mut line = match is_uniform(event) {
-        true => format!("{}, {}: {samples}", event.name, sampling(event.sampling, event.unit)),
-        false => format!("{}: {samples}", event.name),
+    let in_kernel = event.in_kernel.as_ref();
+    let counted = totals.counted.saturating_sub(in_kernel.map_or(0, |it| it.counted));
+    let mut line = match (is_uniform(event), event.sampling) {
+        // A group's leader has the samples, which hold its members' counts.
+        (true, Sampling::Period(0)) if counted > 0 => {
+            format!("{}, read with its group: {samples}", event.name)
+        }
+        (true, _) => format!("{}, {}: {samples}", event.name, sampling(event.sampling, event.unit)),
+        (false, _) => format!("{}: {samples}", event.name),
     };
     // Writing to a String cannot fail.
     if totals.filtered > 0 {
@@ -60,8 +66,6 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     if totals.malformed > 0 {
         let _ = write!(line, ", {} malformed", totals.malformed);
     }
-    let in_kernel = event.in_kernel.as_ref();
-    let counted = totals.counted.saturating_sub(in_kernel.map_or(0, |it| it.counted));
     if counted > 0 {
         let _ = match event.ip.in_words().filter(|_| totals.exact_ip == 0) {
             Some(words) => write!(line, ", {words}"),
@@ -96,6 +100,9 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     }
     if let Some(ledger) = &event.ledger {
         out.note(&ledger_line(ledger, emulated.is_some()));
+        if let Some(line) = throttled(ledger, in_kernel.is_some()) {
+            out.note(&line);
+        }
         if let Some(bursts) = &ledger.bursts {
             out.note(&bursts_line(bursts, ledger.events));
         }

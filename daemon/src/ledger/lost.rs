@@ -43,11 +43,15 @@ pub struct Lost {
     /// (`bpf_prog_active`): the event's count is all that there is of the
     /// hit. Concluded from that and from what our program has seen.
     pub kernel_busy: u64,
+    /// Not made, as the kernel had stopped the event for interrupting too
+    /// often: what a counter beside it counted, which is not stopped, beyond
+    /// what it counted itself, in periods. Other events' are not known.
+    pub throttled: u64,
 }
 
 impl Lost {
     /// How many causes there are.
-    pub(crate) const CAUSES: usize = 14;
+    pub(crate) const CAUSES: usize = 15;
 
     /// All causes together.
     pub fn total(&self) -> u64 {
@@ -77,6 +81,7 @@ impl Lost {
             "stop" => &mut self.stop,
             "no_room" => &mut self.no_room,
             "kernel_busy" => &mut self.kernel_busy,
+            "throttled" => &mut self.throttled,
             _ => return None,
         })
     }
@@ -96,6 +101,7 @@ impl Lost {
             ("before", self.before),
             ("no_room", self.no_room),
             ("kernel_busy", self.kernel_busy),
+            ("throttled", self.throttled),
             ("stop", self.stop),
         ]
     }

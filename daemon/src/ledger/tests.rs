@@ -60,7 +60,7 @@ fn a_stop_explains_one_record_a_cpu_and_no_more() {
 #[test]
 fn the_note_is_pairs() {
     let mut ledger = Ledger { wall: Duration::from_millis(1500), ..ledger() };
-    ledger.rate_lowered = Some((100_000, 50_000));
+    ledger.rate_lowered = Some(RateLowered { from: 100_000, to: 50_000 });
     let note = ledger.note(0);
     assert!(note.starts_with("events=110;kernel=110;delivered=100;exact_ip=0;lost.ring=7;"));
     assert!(note.contains(";max_sample_rate.before=100000;max_sample_rate.after=50000;"));
@@ -88,7 +88,7 @@ fn several_events_have_accounts_of_their_own_and_a_sum() {
     assert!(ledger.note(0).starts_with("events=100;kernel=100;delivered=90;exact_ip=9;"));
     assert!(ledger.note(1).starts_with("events=11;kernel=11;delivered=10;exact_ip=10;"));
     assert!(ledger.note(1).contains("lost.stop=1;unaccounted=0;"), "{}", ledger.note(1));
-    assert!(!ledger.note(1).contains("throttled"), "told once");
+    assert!(!ledger.note(1).contains(";throttled="), "told once");
     assert_eq!(ledger.note(2), "");
 }
 
@@ -137,11 +137,59 @@ fn an_event_that_shared_its_counter_says_so() {
 
 #[test]
 fn a_lowered_sample_rate_is_told() {
-    let ledger = Ledger { rate_lowered: Some((100_000, 25_000)), throttled: 3, ..ledger() };
+    let rate_lowered = Some(RateLowered { from: 100_000, to: 25_000 });
+    let ledger = Ledger { rate_lowered, throttled: 3, ..ledger() };
     let text = ledger.to_string();
     assert!(text.contains(
-        ", throttled 3 times, the kernel lowered perf_event_max_sample_rate from 100000 to 25000"
+        ", throttled 3 times (what came meanwhile is in no count: give a larger interval), the kernel \
+         lowered perf_event_max_sample_rate from 100000 to 25000"
     ));
+}
+
+#[test]
+fn what_throttling_cost_is_a_loss_of_its_event() {
+    let mut ledger = Ledger::of(["fast", "slow"]);
+    ledger.throttle(Some(0));
+    ledger.throttle(None);
+    assert!(ledger.was_throttled(0) && !ledger.was_throttled(1));
+    ledger.deliver(0, 400, 400);
+    ledger.lose(0, 2_100, |lost| &mut lost.throttled);
+    let said = EventAccount { events: 40_000, kernel: Some(2_500), ..EventAccount::default() };
+    ledger.settle(0, said, Some(0));
+    assert_eq!(ledger.by_event[0].unaccounted(), Some(0), "kernel = delivered + lost");
+    assert!(ledger.was_throttled(0), "settling keeps it");
+    assert!(ledger.note(0).contains("lost.throttled=2100;"), "{}", ledger.note(0));
+    let text = ledger.to_string();
+    assert!(text.starts_with("400 records"), "{text}");
+    assert!(text.contains("2100 lost (throttled 2100)"), "{text}");
+    assert!(text.ends_with(", throttled 2 times"), "{text}");
+}
+
+#[test]
+fn an_account_that_a_daemon_sends_says_what_the_ledger_said() {
+    let rate_lowered = Some(RateLowered { from: 100_000, to: 25_000 });
+    let mut ledger = Ledger { rate_lowered, throttled: 3, ..two() };
+    ledger.by_event[1].on_counter = Some(0.433);
+    ledger.by_event[1].enabled = Duration::from_millis(1500);
+    ledger.enabled = Duration::from_millis(1500);
+    ledger.tail_known = false;
+    let sent = serde_json::to_vec(&ledger.account()).unwrap();
+    let mut heard = Ledger::of(["fast", "slow"]);
+    heard.take_over(&serde_json::from_slice(&sent).unwrap());
+    assert_eq!((heard.exact_ip, heard.enabled), (19, Duration::from_millis(1500)));
+    // Which event each record was of goes by the stream.
+    let whole = ledger.to_string().replace(" (fast 90, slow 10)", "");
+    assert_eq!(heard.to_string(), whole);
+    assert!(whole.contains("throttled 3 times") && whole.contains("slow had a counter 43.3 %"));
+}
+
+#[test]
+fn an_account_of_an_older_daemon_is_read() {
+    let sent = br#"{"delivered":3,"lost":{},"side":0,"side_lost":0}"#;
+    let mut heard = Ledger::of(["event"]);
+    heard.take_over(&serde_json::from_slice(sent).unwrap());
+    assert_eq!((heard.delivered, heard.exact_ip, heard.throttled), (3, 0, 0));
+    assert_eq!(heard.to_string(), "3 records, 0 lost");
 }
 
 /// Counted in the kernel: 110 hits, of which the program saw so many.

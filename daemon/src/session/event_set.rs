@@ -30,6 +30,16 @@ pub(crate) struct Sampled {
     /// In the plan.
     pub(crate) index: usize,
     pub(crate) event: Event,
+    /// What counts the same beside it, without samples.
+    pub(crate) witness: Option<Event>,
+}
+
+impl CpuEvents {
+    /// Descriptors that these hold.
+    pub(crate) fn count(&self) -> usize {
+        let witnesses = self.sampled.iter().filter(|sampled| sampled.witness.is_some());
+        self.sampled.len() + witnesses.count() + 1
+    }
 }
 
 /// Ids of open events.
@@ -65,7 +75,7 @@ impl Ids {
 impl EventSet {
     /// Descriptors that the set holds.
     pub(crate) fn count(&self) -> usize {
-        self.cpus.iter().map(|on_cpu| on_cpu.sampled.len() + 1).sum()
+        self.cpus.iter().map(CpuEvents::count).sum()
     }
 
     /// Starts counting. Side records first, so that no mapping is missed;
@@ -84,7 +94,11 @@ impl EventSet {
         self.cpus.iter().try_for_each(|on_cpu| enable(on_cpu, &on_cpu.side, None))?;
         self.cpus.iter().try_for_each(|on_cpu| {
             let mut members_first = on_cpu.sampled.iter().rev();
-            members_first.try_for_each(|s| enable(on_cpu, &s.event, Some(s.index)))
+            members_first.try_for_each(|s| {
+                let witness = s.witness.iter();
+                let mut both = witness.chain([&s.event]);
+                both.try_for_each(|event| enable(on_cpu, event, Some(s.index)))
+            })
         })
     }
 
@@ -94,6 +108,7 @@ impl EventSet {
         for sampled in self.cpus.iter().flat_map(|on_cpu| &on_cpu.sampled) {
             // Fails for no open event (perf_ioctl(), kernel/events/core.c).
             let _always_works = sampled.event.disable();
+            let _always_works = sampled.witness.as_ref().map(Event::disable);
         }
     }
 
@@ -125,7 +140,7 @@ mod tests {
     #[test]
     fn a_refused_enable_says_where() {
         let no_event = || Event::from(std::os::fd::OwnedFd::from(std::io::pipe().unwrap().0));
-        let sampled = vec![Sampled { index: 0, event: no_event() }];
+        let sampled = vec![Sampled { index: 0, event: no_event(), witness: None }];
         let on_cpu = CpuEvents { cpu: Cpu(3), sampled, side: no_event() };
         let set = EventSet { cpus: vec![on_cpu] };
         let expected = OpenFailure {

@@ -7,9 +7,10 @@ use record::{AttrFlags, Cpu};
 
 use super::losses::{count_is_certain, counts_lost};
 use super::retired::{EventTotal, Retired};
-use super::{Session, SessionError, Sink, TargetState, sample_rate};
+use super::{Session, SessionError, Sink, TargetState, sample_rate, witness};
 use crate::PlannedEvent;
 use crate::ledger::{EventAccount, Ledger};
+use crate::protocol::RateLowered;
 use crate::sys::event::NATIVE_ORDER;
 use crate::sys::grace;
 
@@ -51,6 +52,7 @@ impl Session {
             }
         }
         let totals = self.totals();
+        let _records = self.tell_last(&totals);
         self.ledger = self.settled(&totals);
         // What is in the buffer has to be booked before anything is concluded.
         let _booked = self.outbox.flush(sink, &mut self.ledger);
@@ -121,6 +123,15 @@ impl Session {
             let cpus = self.rings.iter().filter(|ring| by_task && event.is_on(ring.cpu)).count();
             let mut said = account(event, &total, cpus.max(1) as u64);
             said.kernel = said.kernel.filter(|_| !self.interval_changed);
+            if ledger.was_throttled(place)
+                && !self.interval_changed
+                && let Some(whole) = witness::whole(&total)
+            {
+                let missed = witness::missed(whole, said.events, event.attr.sample_period);
+                said.events = said.events.max(whole);
+                said.kernel = said.kernel.map(|kernel| kernel.saturating_add(missed));
+                ledger.lose(place, missed, |lost| &mut lost.throttled);
+            }
             self.programs.account(place, &mut said, &mut ledger);
             let lost = ledger.tail_known.then_some(total.counts.lost);
             ledger.settle(place, said, lost);
@@ -130,7 +141,8 @@ impl Session {
         }
         ledger.aggregates = self.programs.counts().then_some(self.programs.aggregates);
         let rates = self.sample_rate.zip(sample_rate(&self.settings.root));
-        ledger.rate_lowered = rates.filter(|(before, after)| after < before);
+        ledger.rate_lowered =
+            rates.filter(|(from, to)| to < from).map(|(from, to)| RateLowered { from, to });
         let running = || self.started.map(|at| at.elapsed());
         ledger.wall = self.stopped.or_else(running).unwrap_or_default();
         ledger
@@ -160,7 +172,7 @@ fn account(event: &PlannedEvent, total: &EventTotal, cpus: u64) -> EventAccount 
         kernel: count_is_certain(event).then_some(total.periods),
         enabled: Duration::from_nanos(counts.enabled / cpus),
         running: Duration::from_nanos(counts.running),
-        on_counter: on_counter(total),
+        on_counter: total.on_counter(*counts),
         ..EventAccount::default()
     }
 }
@@ -174,7 +186,8 @@ mod tests {
     fn the_share_is_of_the_time_that_tasks_were_on_the_events_cpus() {
         let share = |(running, enabled), (side_running, side_enabled)| {
             let counts = Counts { running, enabled, ..Counts::default() };
-            on_counter(&EventTotal { counts, side_running, side_enabled, ..Default::default() })
+            let times = EventTotal { side_running, side_enabled, ..Default::default() };
+            times.on_counter(counts)
         };
         assert_eq!(share((500, 1000), (1000, 1000)), Some(0.5), "shared with one other");
         assert_eq!(share((500, 1000), (500, 1000)), Some(1.0), "on its CPUs half of the time");

@@ -23,6 +23,7 @@ use record::{Attr, AttrFlags, EventType};
 use super::attrs::Attrs;
 use super::error::OpenError;
 use super::kernel::Kernel;
+use super::witness;
 use crate::promises::{AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise};
 use crate::sys::event::{EncodedAttr, Place};
 use crate::{Fallback, OpenFailure, Plan, PlannedEvent, Promises};
@@ -49,6 +50,8 @@ pub(super) struct Negotiation<'s> {
 #[derive(Debug)]
 pub(super) struct Encoded {
     pub(super) events: Vec<EncodedAttr>,
+    /// What counts beside each of them.
+    pub(super) witnesses: Vec<Option<EncodedAttr>>,
     pub(super) side: EncodedAttr,
 }
 
@@ -160,7 +163,7 @@ impl<'s> Negotiation<'s> {
     }
 
     fn is_invalid(&self, attr: &Attr) -> bool {
-        let place = Place { pid: 0, cpu: -1, leader: None, cgroup: None };
+        let place = Place { pid: 0, cpu: -1, leader: None, leads: false, cgroup: None };
         let opened = EncodedAttr::in_size(attr, self.size)
             .and_then(|mut encoded| self.kernel.open(&mut encoded, place));
         opened.is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL))
@@ -241,7 +244,12 @@ pub(crate) struct Outcome {
 
 fn encode(attrs: &Attrs, size: u32) -> io::Result<Encoded> {
     let events = attrs.events.iter().map(|event| EncodedAttr::in_size(&attrs.opened(event), size));
+    let witnesses = attrs.events.iter().map(|event| {
+        let attr = witness::attr(attrs, event);
+        attr.map(|attr| EncodedAttr::in_size(&attr, size)).transpose()
+    });
     Ok(Encoded {
+        witnesses: witnesses.collect::<io::Result<_>>()?,
         events: events.collect::<io::Result<_>>()?,
         side: EncodedAttr::in_size(&attrs.side, size)?,
     })

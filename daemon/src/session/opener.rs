@@ -86,7 +86,7 @@ impl<'s> Opener<'s> {
             let outlet = self.outlets[index];
             match self.on_cpu(task, outlet) {
                 Ok(on_cpu) => {
-                    self.opened += on_cpu.sampled.len() + 1;
+                    self.opened += on_cpu.count();
                     set.cpus.push(on_cpu);
                 }
                 Err(failure) => match failure.errno {
@@ -169,7 +169,10 @@ impl<'s> Opener<'s> {
             }
             let leader = event.leader.filter(|&leader| leader != index);
             let leader = leader.and_then(|leader| sampled.iter().find(|open| open.index == leader));
-            let place = Place { pid, cpu, leader: leader.map(|leader| &leader.event), cgroup };
+            let leader = leader.map(|leader| &leader.event);
+            let mut others = self.plan.events.iter().enumerate();
+            let leads = others.any(|(at, other)| at != index && other.leader == Some(index));
+            let place = Place { pid, cpu, leader, leads, cgroup };
             let opened = open(self.kernel, attr, place).map_err(|(error, kernel_size)| {
                 OpenFailure { kernel_size, ..fail(Call::OpenEvent, Some(index), &error) }
             })?;
@@ -182,9 +185,13 @@ impl<'s> Opener<'s> {
                     .unwrap_or(Ok(()))
                     .map_err(|error| fail(Call::SetProgram, Some(index), &error))?;
             }
-            sampled.push(Sampled { index, event: opened });
+            // Without one a cost is not known, which is told.
+            let alone = Place { leader: None, leads: false, ..place };
+            let witness = encoded.witnesses.get_mut(index).and_then(Option::as_mut);
+            let witness = witness.and_then(|attr| open(self.kernel, attr, alone).ok());
+            sampled.push(Sampled { index, event: opened, witness });
         }
-        let place = Place { pid, cpu, leader: None, cgroup };
+        let place = Place { pid, cpu, leader: None, leads: false, cgroup };
         let side =
             open(self.kernel, &mut encoded.side, place).map_err(|(error, kernel_size)| {
                 OpenFailure { kernel_size, ..fail(Call::OpenSide, None, &error) }
@@ -265,3 +272,5 @@ fn open(
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(super) use tests::hardware;

@@ -150,7 +150,9 @@ impl Session {
                 return;
             }
             if lent.header.kind != RecordType::SAMPLE {
-                other(lent, seen, ledger);
+                if lent.header.kind == RecordType::THROTTLE {
+                    ledger.throttle(owners.of_other(owner, lent));
+                }
                 if lent.header.kind == RecordType::LOST_SAMPLES {
                     let lost = lent.word(RecordHeader::SIZE).unwrap_or(0);
                     match owners.of_other(owner, lent) {

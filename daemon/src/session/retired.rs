@@ -1,5 +1,6 @@
 //! What events have counted, whether open still or closed.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use record::Cpu;
@@ -84,7 +85,7 @@ impl Retired {
     /// children inherited go with it. `periods`: of each event of the plan,
     /// 0 where it varies.
     pub(crate) fn add(&mut self, set: EventSet, periods: &[u64]) {
-        self.read(&set, periods);
+        self.read(&set, periods, |_| true);
         self.unread |= self.ids.add(&set).is_err();
     }
 
@@ -132,6 +133,10 @@ impl Retired {
                         on_this.lost += counts.lost;
                     }
                     Err(error) => result = Err(error),
+                }
+                if let Some(Ok(counts)) = sampled.witness.as_ref().map(Event::counts) {
+                    add(&mut total.witness, counts);
+                    total.witnesses += 1;
                 }
             }
         }

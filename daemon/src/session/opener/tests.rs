@@ -17,7 +17,7 @@ use scripted::{Answer, Asked, Scripted, nothing};
 const TASK: Tid = Tid(4712);
 
 /// An event as a CPU with PEBS counts it.
-fn hardware(name: &str, precise: u8) -> PlannedEvent {
+pub(crate) fn hardware(name: &str, precise: u8) -> PlannedEvent {
     let mut attr = Attr {
         kind: EventType::RAW,
         config: 0x1cd,
