@@ -15,12 +15,10 @@ use crate::instruction_class::{classes, decode};
 use crate::lookup::MOST_PLACES;
 use doubts::Doubts;
 use iced_x86::Instruction;
-use record::ibs::{IbsCaps, IbsOp, Quirks};
-use record::sample_filter::{Condition, Mode, Verdict};
+use record::ibs::{IbsCaps, Quirks};
+use record::sample_filter::{Condition, FieldAnswers, Verdict};
 use record::stream::Decoder;
-use record::{
-    CpuMode, InstructionClass, InstructionClasses, Misc, Pid, Sample, SampleFilter, Time,
-};
+use record::{InstructionClass, InstructionClasses, Misc, Pid, Sample, SampleFilter, Time};
 pub(crate) use rule::RegistersOf;
 use rule::Rule;
 use rustc_hash::FxHashMap;
@@ -161,30 +159,13 @@ impl Sieve {
         (misc, sample): (Misc, Option<&Sample<'_>>),
     ) -> Sifted {
         let Some(rule) = self.rules.get(event) else { return Sifted::Kept };
+        let answers = FieldAnswers::new(misc, sample, rule.may_be_ibs.then_some(rule.order));
         let mut why = None;
-        let mut op = None;
+        let known = &mut self.quirks;
         let verdict = rule.fields.judge(|condition| {
-            let answer = match condition {
-                Condition::Mode(mode) => is_of(misc.cpu_mode(), mode),
-                // The kernel's word is made of the registers, and says less.
-                Condition::Source(source) => {
-                    match op.get_or_insert_with(|| registers_of(rule, sample)) {
-                        Ok(op) => op.served(source, quirks(&mut self.quirks, decoder, op.caps)),
-                        Err(_) => sample.and_then(|it| it.data_src).and_then(|it| source.holds(it)),
-                    }
-                }
-                Condition::Ibs(ibs) => match op.get_or_insert_with(|| registers_of(rule, sample)) {
-                    Ok(op) => op.holds(ibs, quirks(&mut self.quirks, decoder, op.caps)),
-                    Err(error) => {
-                        why.get_or_insert(*error);
-                        None
-                    }
-                },
-                // Not among these clauses.
-                Condition::Class(_) => None,
-            };
+            let answer = answers.holds(condition, |caps| quirks(known, decoder, caps));
             if answer.is_none() {
-                why.get_or_insert(doubts::untold(condition));
+                why.get_or_insert_with(|| doubts::unanswered(condition, &answers));
             }
             answer
         });
@@ -261,20 +242,4 @@ impl Sieve {
 fn quirks(known: &mut FxHashMap<IbsCaps, Quirks>, decoder: &Decoder, caps: IbsCaps) -> Quirks {
     let of = || Quirks::of(decoder.features().cpu_id.as_deref(), caps);
     *known.entry(caps).or_insert_with(of)
-}
-
-fn registers_of(rule: &Rule, sample: Option<&Sample<'_>>) -> Result<IbsOp, &'static str> {
-    let raw = sample.and_then(|sample| sample.raw).filter(|_| rule.may_be_ibs);
-    let raw = raw.ok_or(doubts::NO_RAW)?;
-    IbsOp::decode(raw, rule.order).map_err(|_| doubts::BAD_RAW)
-}
-
-fn is_of(cpu_mode: CpuMode, mode: Mode) -> Option<bool> {
-    let user = match cpu_mode {
-        CpuMode::User | CpuMode::GuestUser => true,
-        CpuMode::Kernel | CpuMode::GuestKernel => false,
-        CpuMode::Hypervisor => return Some(false),
-        CpuMode::Unknown => return None,
-    };
-    Some(user == (mode == Mode::User))
 }

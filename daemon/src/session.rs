@@ -12,6 +12,7 @@ mod in_kernel;
 pub(crate) mod interval;
 pub(crate) mod kernel;
 mod losses;
+mod meant;
 mod negotiation;
 pub(crate) mod opener;
 mod owner;
@@ -46,6 +47,7 @@ pub use error::{OpenError, SessionError};
 use event_set::{EventSet, Ids};
 use in_kernel::Programs;
 use kernel::{Kernel, Linux};
+use meant::Meant;
 use negotiation::Outcome;
 use opener::Opener;
 use owner::{Owner, Owners};
@@ -78,7 +80,8 @@ pub struct Settings {
     pub process: Option<Arc<OwnedFd>>,
     /// For [`Target::Cgroup`].
     pub cgroup: Option<Arc<Cgroup>>,
-    /// Samples after which sampling stops; None: no limit.
+    /// Samples after which sampling stops, of those that the type means where
+    /// the sample's fields tell it; None: no limit.
     pub count: Option<u64>,
     /// Samples that show something of the kernel are dropped, and counted.
     pub scrub: bool,
@@ -154,6 +157,8 @@ pub struct Session {
     kernel_list: Option<Packed>,
     /// For each event of the ledger, which of its samples are kept.
     thins: Vec<Thin>,
+    /// The same for what a count is of; None: all samples.
+    meant: Vec<Option<Meant>>,
     outbox: Outbox,
     ledger: Ledger,
     seen: Seen,
@@ -170,7 +175,7 @@ pub struct Session {
 /// What the rings have given so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// Samples accepted, towards the count.
+    /// Samples accepted.
     samples: u64,
     /// Of these, samples that count.
     counted: u64,
@@ -276,6 +281,7 @@ impl Session {
             false => Vec::new(),
         };
         let thins = attrs.sampled().map(|(_, event)| Thin::new(&event.attr)).collect();
+        let meant = attrs.sampled().map(|(_, event)| Meant::of(event)).collect();
         let ledger = Ledger::of(attrs.sampled().map(|(_, event)| event.name.as_str()));
         let sample_rate = sample_rate(&settings.root);
         Ok(Session {
@@ -299,6 +305,7 @@ impl Session {
             owners,
             scrubs,
             thins,
+            meant,
             described,
             kernel_list,
             ledger,

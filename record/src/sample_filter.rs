@@ -6,10 +6,12 @@
 //! [`SampleFilter::KEY`] in the event's note, so that whoever reads the stream
 //! counts the same ones.
 
+mod answers;
 mod condition;
 mod source;
 mod text;
 
+pub use answers::{FieldAnswers, NoIbsOp};
 pub use condition::{Condition, IbsCondition, Mode, SourceCondition};
 
 use crate::instruction_class::InstructionClass;

@@ -1,6 +1,6 @@
 //! Why samples could not be judged, each reason once.
 
-use record::sample_filter::Condition;
+use record::sample_filter::{Condition, FieldAnswers, NoIbsOp};
 use rustc_hash::FxHashMap;
 
 /// A reason, by its number in one [`super::Sieve`].
@@ -23,6 +23,15 @@ pub(super) fn untold(condition: Condition) -> &'static str {
         Condition::Ibs(_) => "ops of which this CPU does not tell it (IBS erratum 1293)",
         Condition::Mode(_) => "records that do not say whether the user or the kernel ran",
         Condition::Source(_) => "accesses of which the CPU does not tell what served them",
+    }
+}
+
+/// Why a sample has no answer to a condition.
+pub(super) fn unanswered(condition: Condition, answers: &FieldAnswers<'_, '_>) -> &'static str {
+    match (condition, answers.ibs_op()) {
+        (Condition::Ibs(_), Err(NoIbsOp::Absent)) => NO_RAW,
+        (Condition::Ibs(_), Err(NoIbsOp::Foreign)) => BAD_RAW,
+        _ => untold(condition),
     }
 }
 

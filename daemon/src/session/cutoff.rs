@@ -6,7 +6,6 @@
 use record::{RecordHeader, RecordType, SampleType};
 
 use super::Session;
-use super::rings::CpuRings;
 use crate::ring::Lent;
 
 /// IDENTIFIER, IP, TID, TIME and 8 bytes of whatever else is asked for.
@@ -30,14 +29,14 @@ impl Cutoff {
 
 impl Session {
     /// None: room for all that the rings hold, or samples without a time.
-    pub(super) fn cutoff(&self) -> Option<Cutoff> {
-        let room = self.settings.count?.saturating_sub(self.seen.samples);
+    pub(super) fn cutoff(&mut self) -> Option<Cutoff> {
+        let room = self.settings.count?.saturating_sub(self.seen.counted);
         let offset = self.time_offset()?;
         let held: usize = self.rings.iter().map(|ring| ring.samples.filled()).sum();
         if u64::try_from(held / SMALLEST_SAMPLE).is_ok_and(|most| most <= room) {
             return None;
         }
-        let mut times = times(&self.rings, offset);
+        let mut times = self.times(offset);
         let room = usize::try_from(room).ok().filter(|&room| room < times.len())?;
         let last = match room.checked_sub(1) {
             Some(last) => *times.select_nth_unstable(last).1,
@@ -52,14 +51,21 @@ impl Session {
         let offset = offsets.next()??;
         offsets.all(|other| other == Some(offset)).then_some(offset)
     }
-}
 
-fn times(rings: &[CpuRings], offset: usize) -> Vec<u64> {
-    let mut times = Vec::new();
-    for ring in rings {
-        ring.samples.look(|lent| times.extend(time(lent, offset)));
+    /// Of all samples in the rings that count.
+    fn times(&mut self, offset: usize) -> Vec<u64> {
+        let mut times = Vec::new();
+        let (owners, meant) = (&self.owners, &mut self.meant);
+        for (ring, lane) in self.rings.iter().zip(&self.lanes) {
+            ring.samples.look(|lent| {
+                let Some(time) = time(lent, offset) else { return };
+                if lane.counts(owners, meant, lent) {
+                    times.push(time);
+                }
+            });
+        }
+        times
     }
-    times
 }
 
 /// When a sample was taken; None: no sample, or too short for a time.

@@ -154,7 +154,7 @@ mod tests {
         let events: Vec<_> = kinds.iter().map(event).collect();
         let ids = (1..).take(events.len()).map(|tens| vec![tens * 10, tens * 10 + 1]).collect();
         (
-            Attrs { events, side: Attr::default(), counted: false },
+            Attrs { events, side: Attr::default(), counted: false, seen_first: false },
             Ids { events: ids, side: vec![5] },
         )
     }

@@ -5,7 +5,8 @@ use std::io;
 use record::{Misc, RecordHeader, RecordType, SampleType};
 
 use super::cutoff::Cutoff;
-use super::owner::{Claim, Owned, Owner};
+use super::meant::Meant;
+use super::owner::{Claim, Owned, Owner, Owners};
 use super::sink::Outbox;
 use super::thin::Thin;
 use super::{Session, SessionError, Sink};
@@ -40,6 +41,19 @@ pub(super) struct Lane {
 impl Lane {
     pub(super) fn new(owner: Owner) -> Lane {
         Lane { owner, last: Vec::new(), last_event: 0, record: Vec::new() }
+    }
+
+    /// Whether a sample counts: the last look at one whose owner nobody knows
+    /// is the drain's.
+    pub(super) fn counts(
+        &self,
+        owners: &Owners,
+        meant: &mut [Option<Meant>],
+        lent: Lent<'_>,
+    ) -> bool {
+        let Owned::By(Claim { event, .. }) = owners.of(self.owner, lent) else { return true };
+        let meant = meant.get_mut(event).and_then(Option::as_mut);
+        meant.is_none_or(|meant| meant.counts(lent))
     }
 
     /// Whether the record is the one before it but for the id: two openings
@@ -178,12 +192,14 @@ impl Session {
                 ledger.lose(event, 1, |lost| &mut lost.scrubbed);
             } else if twins && lane.is_twin(event, lent) {
                 ledger.lose(event, 1, |lost| &mut lost.duplicate);
-            } else if seen.samples >= limit || late(lent) {
+            } else if seen.counted >= limit || late(lent) {
                 ledger.lose(event, 1, |lost| &mut lost.beyond_count);
             } else if thins.get_mut(event).is_some_and(Thin::leaves_out) {
                 ledger.lose(event, 1, |lost| &mut lost.thinned);
             } else {
+                let meant = meant.get_mut(event).and_then(Option::as_mut).filter(|_| has_limit);
                 seen.samples += 1;
+                seen.counted += u64::from(meant.is_none_or(|meant| meant.counts(lent)));
                 pass.samples += 1;
                 let at = outbox.bytes.len();
                 outbox.sample(lent, Claim { event, id });
@@ -197,7 +213,7 @@ impl Session {
     fn limit_reached(&self) -> bool {
         self.settings.count.is_some_and(|limit| match self.programs.counts() {
             true => self.programs.counted() >= limit,
-            false => self.seen.samples >= limit,
+            false => self.seen.counted >= limit,
         })
     }
 }
