@@ -141,6 +141,14 @@ def kernel_takes_precise(core, config):
     return True
 
 
+def on_any_kernel(config, name):
+    """Fixed counter 0 by its own code (00/01) goes into no counter with
+    precise_ip 3 from Golden Cove on: glc_get_event_constraints() knows it by
+    c0/00 alone, which icl_get_event_constraints() sends there too. Names
+    keep the code that they have in other tools."""
+    return 0xC0 if config == 0x100 and name == "INST_RETIRED.PREC_DIST" else config
+
+
 def precise_level(core, config, pebs, pdist, name):
     if not pebs or not kernel_takes_precise(core, config):
         return 0
@@ -283,7 +291,7 @@ def make_types(path):
                        for name, code in GENERIC_PAIRS[kind]]
         for place, row in enumerate(members):
             ibs = row["pmu"] == "ibs_op"
-            config = number(row["raw_config"])
+            config = on_any_kernel(number(row["raw_config"]), row["perfmon_event_name"])
             address = row["data_la"] == "1" or config == 0x100B
             precise = number(row["precise_ip_max_useful"])
             address = address and (precise > 0 or ibs)

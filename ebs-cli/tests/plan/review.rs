@@ -163,7 +163,13 @@ fn review(
 fn pmu_bits(row: &Row, tree: &str, pmu: &str) -> u64 {
     let generic = row.get("pmu").starts_with("PERF_TYPE") && pmu != "cpu";
     let kind = trees::word(tree, &format!("{pmu}/type")).and_then(|kind| kind.parse().ok());
-    row.number("raw_config") | if generic { kind.unwrap_or(0u64) << 32 } else { 0 }
+    let config = match (row.number("raw_config"), row.get("perfmon_event_name")) {
+        // Fixed counter 0's own code, which kernels refuse with precise_ip 3
+        // from Golden Cove on.
+        (0x100, "INST_RETIRED.PREC_DIST") => 0xc0,
+        (config, _) => config,
+    };
+    config | if generic { kind.unwrap_or(0u64) << 32 } else { 0 }
 }
 
 fn review_event(place: &str, event: &Value, (tree, pmu): (&str, &str), row: &Row, mode: &str) {
