@@ -14,9 +14,9 @@ mod on_machine;
 mod software;
 mod table;
 
-pub(crate) use availability::MOUNT_TRACEFS;
-pub use availability::{Availability, availability};
+pub use availability::{Availability, MOUNT_TRACEFS, availability};
 pub use encoding::{Encoding, Latency, encodings, generic_encodings, ibs_encodings};
+pub(crate) use encoding::{type_of_generic, type_of_name};
 pub use equivalence::{Equivalence, UnknownEquivalence};
 pub use help::help;
 pub use masks::{Composed, Mask, MaskError, MaskRole, compose, masks};

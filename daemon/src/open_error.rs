@@ -149,6 +149,7 @@ pub(crate) fn errno_name(errno: i32) -> String {
         libc::ENODATA => "ENODATA",
         libc::EOVERFLOW => "EOVERFLOW",
         libc::EOPNOTSUPP => "EOPNOTSUPP",
+        libc::ETIMEDOUT => "ETIMEDOUT",
         _ => return format!("errno {errno}"),
     };
     name.to_owned()

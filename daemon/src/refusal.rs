@@ -69,6 +69,12 @@ pub enum Refusal {
     /// `-u` with `:k`, or the other way round.
     #[error("{event}: its modifiers and -u or -k exclude each other; say the mode once")]
     ModesExclude { event: String },
+    /// `:h` without `:u` and `:k`.
+    #[error(
+        "{event}: h alone counts the hypervisor's own code, which is not sampled here: say :u, :k, \
+         or leave the letters to -u and -k"
+    )]
+    HypervisorOnly { event: String },
     /// An interval of 0.
     #[error("interval 0 would sample nothing; say -i 1 for every event, or more")]
     IntervalZero,
@@ -296,6 +302,7 @@ impl Refusal {
             | Refusal::IntervalTooShort { .. }
             | Refusal::ModeMissing
             | Refusal::ModesExclude { .. }
+            | Refusal::HypervisorOnly { .. }
             | Refusal::IntervalZero
             | Refusal::IntervalTooLarge { .. }
             | Refusal::RingEmpty

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::catalogue::{
     Availability, EventKind, EventType, NotOnMachine, availability, find, on_machine,
+    type_of_generic, type_of_name,
 };
 use crate::emulated::{self, Model};
 use crate::event_spec::Event;
@@ -22,6 +23,11 @@ pub enum SourceChoice {
     Pmu,
     /// The emulated PMU, whatever the machine has.
     Emulated,
+}
+
+impl SourceChoice {
+    /// What a user may say.
+    pub const WORDS: [&str; 3] = ["auto", "pmu", "emulated"];
 }
 
 /// A word that names no source.
@@ -131,7 +137,10 @@ fn stand_in(request: &Request, choice: SourceChoice, facts: &Facts) -> Result<St
         SourceChoice::Auto => {}
     }
     let request = with_modifiers(request)?;
-    let Event::Type(entry) = request.event.resolve()? else { return Ok(StandIn::Not) };
+    let entry = match request.event.resolve()? {
+        Event::Type(entry) => entry,
+        other => return type_instead(&other, &request, facts).map_or(Ok(StandIn::Not), Err),
+    };
     let Some(why) = emulable(entry, facts) else {
         return kin_instead(entry, &request, facts).map_or(Ok(StandIn::Not), Err);
     };
@@ -172,6 +181,36 @@ fn kin_instead(entry: &EventType, request: &Request, facts: &Facts) -> Option<Re
         advice: format!("{} can be emulated here; ebs -h TYPE says what it is", kin.join(", ")),
         nearest: kin.into_iter().map(str::to_owned).collect(),
     })
+}
+
+/// For an event by its maker's or the kernel's name, which nobody counts
+/// here, a refusal that names the type that is emulated.
+fn type_instead(event: &Event, request: &Request, facts: &Facts) -> Option<Refusal> {
+    let entry = match event {
+        Event::Generic { kind, config, .. } => type_of_generic(*kind, *config),
+        Event::Named { name, .. } => type_of_name(name),
+        _ => None,
+    }?;
+    let why = emulable(entry, facts)?;
+    let name = entry.name;
+    let how = match request.modes == Modes::USER && !request.target.is_of_cpus() {
+        true => format!("-t {name} works: it is emulated then"),
+        false => format!("-u -t {name} with a command or a PID works: it is emulated then"),
+    };
+    let counted = emulated::meaning(entry)?;
+    Some(Refusal::Unavailable {
+        event: request.event.0.clone(),
+        why,
+        nearest: vec![name.to_owned()],
+        advice: format!("{how}, {counted} in a model of the caches; ebs -h {name} says more"),
+    })
+}
+
+/// Whether a request can have the type here, from either source.
+pub(crate) fn is_to_be_had(entry: &EventType, request: &Request, facts: &Facts) -> bool {
+    let is_emulated = request.modes == Modes::USER && !request.target.is_of_cpus();
+    matches!(availability(entry, facts), Availability::Available { .. })
+        || is_emulated && emulable(entry, facts).is_some()
 }
 
 /// Why the machine cannot sample a type that the emulated PMU has; None: it

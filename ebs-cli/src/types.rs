@@ -72,7 +72,10 @@ fn row(text: &mut String, [name, interval, ip, address]: [&str; 4], meaning: &st
 }
 
 /// Whether samples name the instruction, and the data.
-fn fields(entry: &EventType, hardware: Option<&OnMachine>) -> (&'static str, &'static str) {
+pub(crate) fn fields(
+    entry: &EventType,
+    hardware: Option<&OnMachine>,
+) -> (&'static str, &'static str) {
     if let Some(found) = hardware {
         let all = || found.cores.iter().flat_map(|core| &core.encodings);
         let of = |has: fn(&Encoding) -> bool| (all().any(has), all().all(has));
@@ -90,12 +93,9 @@ fn fields(entry: &EventType, hardware: Option<&OnMachine>) -> (&'static str, &'s
     }
     let Some(promises) = entry.promises else { return ("-", "-") };
     let ip = match promises.ip {
-        IpPromise::Causing | IpPromise::Exact => "exact",
-        IpPromise::AfterCausing => "next",
-        IpPromise::Interrupted => "timer",
-        IpPromise::ReportingPlace => "place",
+        IpPromise::Exact => "exact",
         IpPromise::Skid => "skid",
-        IpPromise::AsEachRecordSays => "varies",
+        other => other.meaning().word(),
     };
     (ip, if promises.address == AddressPromise::None { "-" } else { "yes" })
 }
@@ -208,5 +208,32 @@ mod tests {
         assert!(text.contains("0x8d1") && text.contains("exact"), "{text}");
         let error = describe("mem_load_retired.l1_mis", &facts).expect_err("is none").to_string();
         assert!(error.contains("mem_load_retired.l1_miss"), "{error}");
+    }
+
+    /// Of every type, on a machine without a PMU and on one with.
+    #[test]
+    fn what_help_shows_to_type_is_taken() {
+        let mut bare = crate::list::tests::machine(0x55, 4, &["software", "breakpoint"]);
+        bare.kernel.machine = Some("x86_64".to_owned());
+        bare.tracepoint = Some(daemon::facts::TracepointState::Id(1));
+        let mut with_pmu = crate::list::tests::machine(0x55, 4, &["cpu", "software", "breakpoint"]);
+        with_pmu.kernel.machine = Some("x86_64".to_owned());
+        with_pmu.tracepoint.clone_from(&bare.tracepoint);
+        for (facts, entry) in all().flat_map(|entry| [(&bare, entry), (&with_pmu, entry)]) {
+            let text = help(entry, facts);
+            let line = text.lines().find_map(|line| line.strip_prefix("  example    "));
+            let line = line.unwrap_or_else(|| panic!("no example: {text}"));
+            let words = line.split_whitespace().map(Into::into).collect();
+            let typed = crate::arguments::parse(words).expect(line);
+            let Ok(crate::invocation::Invocation::Sample(job)) =
+                crate::invocation::Invocation::new(typed)
+            else {
+                panic!("{line} does not sample");
+            };
+            let planned =
+                daemon::source::outline(&job.request, (job.emulation.source, None), facts);
+            assert!(planned.is_ok(), "{line}: {}", planned.expect_err("is none"));
+        }
+        assert!(help(find("hitm").expect("is a type"), &bare).contains("ebs -u -t hitm -- "));
     }
 }

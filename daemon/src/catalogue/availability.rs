@@ -46,7 +46,8 @@ pub fn availability(entry: &EventType, facts: &Facts) -> Availability {
     }
 }
 
-pub(crate) const MOUNT_TRACEFS: &str =
+/// How tracepoints are had where they are not.
+pub const MOUNT_TRACEFS: &str =
     "as root: mount -t tracefs nodev /sys/kernel/tracing, and try again";
 
 /// Whether the list of PMUs is whole and `name` is not in it. Every kernel

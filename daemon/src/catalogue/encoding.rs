@@ -102,6 +102,41 @@ pub fn ibs_encodings(entry: &EventType) -> Result<Vec<Encoding>, NoEncoding> {
     if found.is_empty() { Err(NoEncoding::Generic { name: entry.name }) } else { Ok(found) }
 }
 
+/// The first type that some core counts by an event of that maker's name,
+/// written as for [`super::named()`], without sorting its samples.
+pub(crate) fn type_of_name(name: &str) -> Option<&'static EventType> {
+    let name = name.replace(':', ".");
+    type_by(|encoding| encoding.event.split('|').any(|event| event.eq_ignore_ascii_case(&name)))
+}
+
+/// The first type that the kernel's event of this number is near to.
+pub(crate) fn type_of_generic(kind: record::EventType, config: u64) -> Option<&'static EventType> {
+    // Of the third level, which the kernel's numbers have as the last, and
+    // of stores: no core's encoding for any type.
+    let of_cache = match config {
+        0x2 | 0x102 => "l2_cache_miss",
+        0x1_0002 | 0x1_0102 => "l3_cache_miss",
+        0x1_0100 => "l1_cache_miss",
+        _ => "",
+    };
+    let pmu = match kind {
+        record::EventType::HARDWARE => "hardware",
+        record::EventType::HW_CACHE if !of_cache.is_empty() => return super::find(of_cache),
+        record::EventType::HW_CACHE => "hw_cache",
+        _ => return None,
+    };
+    type_by(|encoding| encoding.pmu == pmu && encoding.config == config)
+}
+
+fn type_by(is_meant: impl Fn(&Encoding) -> bool) -> Option<&'static EventType> {
+    let mut all = rows(table::TYPES).chain(rows(table::EXTRA));
+    let row = all.find(|row| {
+        parse(*row, "cpu")
+            .is_some_and(|found| found.equivalence != Equivalence::Emulated && is_meant(&found))
+    });
+    super::find(row?[0])
+}
+
 pub(super) fn static_pmu(pmu: &str) -> Option<&'static str> {
     ["cpu", "cpu_core", "cpu_atom", "cpu_lowpower"]
         .into_iter()

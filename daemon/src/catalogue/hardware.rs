@@ -42,7 +42,6 @@ const SHARING: Hardware = Hardware {
 };
 
 const MASKED: &str = "ebs -u -t l2_rqsts -m demand_rd,rfo,miss -- ./program";
-const PLAIN: &str = "ebs -k -t l1_cache_miss -c 50000 -- make -j";
 
 const fn hardware(
     name: &'static str,
@@ -59,7 +58,8 @@ const fn hardware(
         unit: IntervalUnit::Events,
         promises: None,
         detail,
-        example: PLAIN,
+        // One of its own name.
+        example: "",
         kind: EventKind::Hardware(hardware),
     }
 }

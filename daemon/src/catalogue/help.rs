@@ -41,7 +41,7 @@ pub fn help(entry: &EventType, facts: &Facts) -> String {
     if !aliases.is_empty() && !is_form {
         line(&mut text, "also", &aliases.join(", "));
     }
-    line(&mut text, "example", entry.example);
+    line(&mut text, "example", &example(entry, &here, facts));
     match &here {
         Availability::Available { .. } => line(&mut text, "here", "available"),
         Availability::Unavailable { .. } if emulable(entry, facts).is_some() => {
@@ -62,6 +62,28 @@ pub fn help(entry: &EventType, facts: &Facts) -> String {
         line(&mut text, pmu, &reason.to_string());
     }
     text
+}
+
+/// A line that can be typed on this machine; of a type that it does not have
+/// the one of the nearest that it has.
+fn example(entry: &EventType, here: &Availability, facts: &Facts) -> String {
+    let own = || match (entry.kind, entry.example) {
+        (EventKind::Hardware(_), "") => format!("ebs -u -t {} -- ./program", entry.name),
+        (_, example) => example.to_owned(),
+    };
+    match here {
+        Availability::Available { .. } => own(),
+        // The model has no masks.
+        Availability::Unavailable { .. } if emulable(entry, facts).is_some() => {
+            format!("ebs -u -t {} -- ./program", entry.name)
+        }
+        Availability::Unavailable { nearest, .. } => {
+            match nearest.first().and_then(|name| super::find(name)) {
+                Some(nearest) => example(nearest, &availability(nearest, facts), facts),
+                None => format!("{} (where there is such a type)", own()),
+            }
+        }
+    }
 }
 
 /// What stands in where there is no PMU.

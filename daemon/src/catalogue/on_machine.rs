@@ -4,7 +4,7 @@ use super::{
     Encoding, EventKind, EventType, Identified, Microarchitecture, NoEncoding, encodings,
     generic_encodings, ibs_encodings, identify,
 };
-use crate::facts::{Facts, Pmu};
+use crate::facts::{Facts, Hypervisor, Pmu};
 
 /// What a machine's cores have for a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,10 +60,10 @@ pub enum NotOnMachine {
     },
     /// IBS would do it.
     #[error(
-        "no ibs_op under /sys/bus/event_source: precise events of AMD need IBS, which {0} does \
-         not show"
+        "no ibs_op under /sys/bus/event_source: precise events of AMD need IBS, which {}",
+        withheld(.0)
     )]
-    NoIbs(String),
+    NoIbs(Hypervisor),
     /// The cores have no event for it.
     #[error(transparent)]
     NoEncoding(#[from] NoEncoding),
@@ -102,7 +102,7 @@ pub fn on_machine(entry: &EventType, facts: &Facts) -> Result<OnMachine, NotOnMa
         return Ok(found);
     }
     if without_ibs {
-        return Err(NotOnMachine::NoIbs(facts.hypervisor.to_string()));
+        return Err(NotOnMachine::NoIbs(facts.hypervisor.clone()));
     }
     // Of several kinds of cores the largest speaks for all: its PMU's number
     // is the lowest.
@@ -110,6 +110,17 @@ pub fn on_machine(entry: &EventType, facts: &Facts) -> Result<OnMachine, NotOnMa
     let largest = found.lacking.into_iter().min_by_key(|(pmu, _)| number(pmu).map(|kind| kind.0));
     let reason = largest.map(|(_, reason)| reason);
     Err(reason.unwrap_or(NoEncoding::Generic { name: entry.name }).into())
+}
+
+/// Why a unit that the CPU's make would have is not there.
+fn withheld(hypervisor: &Hypervisor) -> String {
+    match hypervisor {
+        Hypervisor::Guest(make) => format!("the host of this {make} guest keeps to itself"),
+        Hypervisor::Unnamed => "the host of this virtual machine keeps to itself".into(),
+        Hypervisor::None | Hypervisor::Unknown => {
+            "this CPU lacks, or its firmware or kernel has switched off (dmesg | grep IBS)".into()
+        }
+    }
 }
 
 fn is_x86_core(pmu: &Pmu) -> bool {

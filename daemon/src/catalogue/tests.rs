@@ -3,6 +3,7 @@
 mod facts;
 mod identity;
 mod names;
+mod on_machine;
 mod review;
 
 use std::collections::HashSet;

@@ -64,6 +64,10 @@ pub(super) fn advice(failure: &OpenFailure, plan: &Plan, event: &PlannedEvent) -
         libc::ENOSYS => "this kernel was built without perf events, or a seccomp filter (a \
                          container's) hides them: allow perf_event_open(2) there, or run outside"
             .to_owned(),
+        // Never perf_event_open(2)'s own: of the daemon, which opens for others.
+        libc::ETIMEDOUT => "the daemon asked the kernel whether you may look at that process, and \
+                            had no answer in time: try again in a minute"
+            .to_owned(),
         libc::EINTR | libc::EAGAIN => "the kernel was interrupted; try again".to_owned(),
         _ => "perf_event_open(2) gives no reason for that; dmesg may say more".to_owned(),
     }

@@ -16,6 +16,7 @@ use crate::event_spec::{
 use crate::facts::{Facts, NamedTerm, Pmu, PmuDescription};
 use crate::pmu_format::{Config, Term, TermValue, Terms};
 use crate::promises::{AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise};
+use crate::source::is_to_be_had;
 use crate::{Promises, Refusal, Request};
 
 /// Umask and event code: what the tables know an event by.
@@ -321,10 +322,14 @@ impl<'a> Asked<'a> {
                 );
             }
         }
-        let generic = generic_names().map(|near| (catalogue::likeness(name, &near), near));
-        scored.extend(generic);
-        let types = catalogue::nearest(name).into_iter();
-        scored.extend(types.map(|near| (catalogue::likeness(name, near), near.to_owned())));
+        // What cannot be had here is no way out.
+        let generic = generic_names().filter(|_| !cores.is_empty());
+        scored.extend(generic.map(|near| (catalogue::likeness(name, &near), near)));
+        let types = catalogue::all().filter(|entry| is_to_be_had(entry, self.request, self.facts));
+        scored.extend(types.flat_map(|entry| {
+            let spellings = std::iter::once(&entry.name).chain(entry.aliases);
+            spellings.map(|near| (catalogue::likeness(name, near), entry.name.to_owned()))
+        }));
         let scored = scored.iter().map(|(score, name)| (*score, name.as_str()));
         catalogue::best_three(scored).into_iter().map(str::to_owned).collect()
     }

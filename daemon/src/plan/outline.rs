@@ -112,6 +112,9 @@ pub fn modes(event: &Event) -> Option<Modes> {
 pub(crate) fn with_modifiers(request: &Request) -> Result<Request, Refusal> {
     let mut request = request.clone();
     if let Some(modes) = modes(&request.event.resolve()?) {
+        if modes == Modes::default() {
+            return Err(Refusal::HypervisorOnly { event: request.event.0 });
+        }
         request.modes = match (request.modes.user, request.modes.kernel) {
             (false, false) => modes,
             (user, kernel) => Modes { user: user && modes.user, kernel: kernel && modes.kernel },
@@ -159,13 +162,19 @@ fn planned(opening: Opening, request: &Request) -> OutlinedEvent {
     OutlinedEvent { planned, event, uarch: opening.uarch, equivalence: opening.equivalence }
 }
 
-/// More is sampled than is meant: a count of samples is one of all.
+/// More is sampled than is meant: what a count of samples is of.
 fn tell_of_filter(openings: &[Opening], notes: &mut Vec<String>) {
     let filtered = openings.iter().find(|opening| !opening.filter.is_all());
     if let Some(opening) = filtered {
+        let filter = opening.filter;
+        let (fields, classes) = filter.split();
+        let counted = match (fields.is_all(), classes.is_all()) {
+            (true, _) => "all samples".to_owned(),
+            (false, true) => "those".to_owned(),
+            (false, false) => format!("samples that are {fields}"),
+        };
         notes.push(format!(
-            "more is sampled than is meant; readers keep {}; -c counts all samples",
-            opening.filter
+            "more is sampled than is meant; readers keep {filter}; -c counts {counted}"
         ));
     }
 }

@@ -124,3 +124,51 @@ fn sources_are_named_by_one_word() {
     let error = "Auto".parse::<SourceChoice>().unwrap_err().to_string();
     assert!(error.contains("\"Auto\"") && error.contains("auto, pmu or emulated"), "{error}");
 }
+
+/// By the kernel's names and the makers', which other tools know.
+#[test]
+fn what_is_emulated_under_another_name_is_said() {
+    for (typed, named) in [
+        ("L1-dcache-load-misses", "l1_cache_miss"),
+        ("L1-dcache-store-misses", "l1_cache_miss"),
+        ("LLC-load-misses", "l3_cache_miss"),
+        ("dTLB-load-misses", "dtlb_load_miss"),
+        ("L1-dcache-loads", "memory_loads"),
+        ("cache-misses", "l2_cache_miss"),
+        ("MEM_LOAD_RETIRED.L1_MISS", "l1_cache_miss"),
+        ("mem_inst_retired.all_stores", "memory_stores"),
+    ] {
+        let refused = asked(typed, COMMAND, SourceChoice::Auto, &guest(false)).unwrap_err();
+        let said = refused.to_string();
+        assert_eq!(refused.nearest(), [named], "{said}");
+        assert!(said.contains(&format!("-t {named} works")), "{said}");
+        let system = (Modes::BOTH, Target::System);
+        let said = asked(typed, system, SourceChoice::Auto, &guest(false)).unwrap_err().to_string();
+        assert!(said.contains(&format!("-u -t {named} with a command or a PID works")), "{said}");
+    }
+    // Nothing of the model's.
+    let said = asked("bus-cycles", COMMAND, SourceChoice::Auto, &guest(false)).unwrap_err();
+    assert!(!said.to_string().contains("emulated"), "{said}");
+}
+
+#[test]
+fn what_is_offered_for_a_mistyped_name_is_to_be_had() {
+    let offered = |modes: (Modes, Target)| {
+        let said = asked("cache_miss", modes, SourceChoice::Auto, &guest(false)).unwrap_err();
+        said.to_string()
+    };
+    let said = offered(COMMAND);
+    assert!(said.contains("l1_cache_miss") && !said.contains("cache-misses"), "{said}");
+    let said = offered((Modes::KERNEL, Target::System));
+    assert!(!said.contains("cache_miss or") && !said.contains("l1_cache_miss"), "{said}");
+}
+
+#[test]
+fn the_hypervisor_alone_is_not_blamed_on_the_options() {
+    for modes in [Modes::USER, Modes::default()] {
+        let request = (modes, Target::Command);
+        let said = asked("instructions:h", request, SourceChoice::Auto, &guest(true)).unwrap_err();
+        let said = said.to_string();
+        assert!(said.contains("h alone counts the hypervisor's own code"), "{said}");
+    }
+}
