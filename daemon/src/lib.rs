@@ -31,6 +31,7 @@ mod passing;
 pub mod permission;
 pub mod plan;
 pub mod pmu_format;
+mod program_headers;
 pub mod promises;
 pub mod protocol;
 pub mod refusal;
@@ -46,6 +47,7 @@ pub mod supervisor;
 mod synthesize;
 #[allow(unsafe_code, reason = "system calls and mapped memory; each block says why it holds")]
 mod sys;
+mod watched_place;
 mod worker;
 
 pub use attach::AttachError;
@@ -65,3 +67,4 @@ pub use session::{OpenError, Pass, Session, SessionError, Settings, Sink, Target
 pub use source::{Chosen, SourceChoice};
 pub use span::{Span, SpanError};
 pub use synthesize::Sight;
+pub use watched_place::misplaced;
