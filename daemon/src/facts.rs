@@ -123,6 +123,12 @@ impl Facts {
         self.describe(&Tree::new(root), pmu::DEVICES, |_| true)
     }
 
+    /// `SUBSYSTEM:NAME` of every tracepoint of the kernel; None where tracefs
+    /// is not mounted or closed to us. `root` as for [`Facts::read`].
+    pub fn tracepoints(&self, root: &Path) -> Result<Option<Vec<String>>, FactsError> {
+        self.tracefs.names(&Tree::new(root))
+    }
+
     /// What a copy of another machine shows: `dir/devices` is its
     /// /sys/bus/event_source/devices, `dir/cpuinfo` (if any) its
     /// /proc/cpuinfo. All PMUs are described, all else is unknown.

@@ -1,14 +1,17 @@
 //! `ebs list`: every event that can be named on this machine.
 
 use crate::arguments::ListArguments;
+use crate::said::say;
+use crate::types::fields;
 use analysis::Glob;
 use anyhow::{Result, anyhow};
 use daemon::Facts;
 use daemon::catalogue::{
-    Availability, Encoding, EventType as Type, all, availability, find, identify, names,
+    Availability, EventType as Type, MOUNT_TRACEFS, all, availability, find, identify, names,
 };
 use daemon::emulated;
 use daemon::event_spec::{EventSpecError, generic, generic_names};
+use daemon::facts::Tracefs;
 use daemon::source::emulable;
 use record::EventType;
 use serde::Serialize;
@@ -23,21 +26,26 @@ use std::path::Path;
 /// A machine that cannot be read, a pattern that nothing matches, and those
 /// of `out`.
 pub fn run(arguments: &ListArguments, out: &mut dyn Write) -> Result<()> {
+    let mut points = None;
     let facts = match &arguments.root {
         Some(root) => Facts::read_tree(root, None)?,
         None => {
             let here = Path::new("/");
             let mut facts = Facts::read(here)?;
             facts.read_all_pmus(here)?;
+            points = facts.tracepoints(here)?;
             facts
         }
     };
-    let all = Listing::new(&facts);
+    let all = Listing::new(&facts).with_tracepoints(points.as_deref().unwrap_or_default());
     let found = match &arguments.pattern {
         Some(pattern) => {
             let found = all.clone().matching(pattern);
             if found.is_empty() {
-                return Err(nothing(pattern, &facts, &all));
+                return Err(match &arguments.root {
+                    Some(_) => nothing(pattern, &facts, &all, None),
+                    None => nothing(pattern, &facts, &all, Some(unread(&facts))),
+                });
             }
             found
         }
@@ -45,11 +53,27 @@ pub fn run(arguments: &ListArguments, out: &mut dyn Write) -> Result<()> {
     };
     let text = if arguments.json { found.json()? } else { found.text() };
     out.write_all(text.as_bytes())?;
+    if let (None, None) = (&points, &arguments.root) {
+        say("ebs", &format!("no tracepoints: {}", unread(&facts)));
+    }
     Ok(())
 }
 
-/// Why a pattern matches nothing, with what is like it.
-fn nothing(pattern: &str, facts: &Facts, all: &Listing) -> anyhow::Error {
+/// Why the kernel's tracepoints are not known.
+fn unread(facts: &Facts) -> String {
+    match &facts.tracefs {
+        Tracefs::At(place) => format!(
+            "{0} may not be read by this user; be root, or as root: mount -o \
+             remount,gid=GROUP,mode=750 {0}",
+            place.display()
+        ),
+        Tracefs::Absent | Tracefs::Unknown => format!("tracefs is not mounted; {MOUNT_TRACEFS}"),
+    }
+}
+
+/// Why a pattern matches nothing, with what is like it; and why tracepoints
+/// that are not known are not, where they could be.
+fn nothing(pattern: &str, facts: &Facts, all: &Listing, unread: Option<String>) -> anyhow::Error {
     if let Some(Availability::Unavailable { why, nearest, .. }) =
         find(pattern).map(|entry| availability(entry, facts))
     {
@@ -65,7 +89,11 @@ fn nothing(pattern: &str, facts: &Facts, all: &Listing) -> anyhow::Error {
         }
         _ => String::new(),
     };
-    anyhow!("no event that can be named here matches \"{pattern}\"{like}")
+    let is_known = all.0.iter().any(|event| event.namer == Namer::Tracepoint);
+    let closed = unread.filter(|_| !is_known);
+    let closed =
+        closed.map_or_else(String::new, |why| format!(" (tracepoints are not known: {why})"));
+    anyhow!("no event that can be named here matches \"{pattern}\"{like}{closed}")
 }
 
 /// Who gave an event its name.
@@ -80,10 +108,13 @@ pub enum Namer {
     Alias,
     /// The maker of the CPU.
     Maker,
+    /// The kernel's developers, for a place in its code.
+    Tracepoint,
 }
 
 impl Namer {
-    const ALL: [Namer; 4] = [Namer::Hardmeter, Namer::Kernel, Namer::Alias, Namer::Maker];
+    const ALL: [Namer; 5] =
+        [Namer::Hardmeter, Namer::Kernel, Namer::Alias, Namer::Maker, Namer::Tracepoint];
 
     fn heading(self) -> &'static str {
         match self {
@@ -91,6 +122,7 @@ impl Namer {
             Namer::Kernel => "The kernel's names",
             Namer::Alias => "Aliases of PMUs",
             Namer::Maker => "The makers' names",
+            Namer::Tracepoint => "Tracepoints (-k; syscalls:* with -u, too)",
         }
     }
 }
@@ -109,6 +141,9 @@ pub struct Named {
     pub what: String,
     /// Whether samples name the instruction, as far as that is known.
     pub exact: Option<bool>,
+    /// What the instruction pointers are, in the word of `ebs -h`: exact, next,
+    /// timer, place, skid, some (exact on some cores), varies. None: not known.
+    pub ip: Option<&'static str>,
     /// Whether samples carry a data address, as far as that is known.
     pub address: Option<bool>,
     /// Events between samples unless said otherwise, where there is a usual.
@@ -127,6 +162,26 @@ impl Listing {
         let mut all: Vec<Named> = types(facts).chain(kernel(facts)).chain(aliases(facts)).collect();
         all.extend(makers(facts));
         Listing(all)
+    }
+
+    /// These, and the kernel's tracepoints.
+    #[must_use]
+    pub fn with_tracepoints(mut self, names: &[String]) -> Listing {
+        let mut names: Vec<&String> = names.iter().collect();
+        names.sort_unstable();
+        self.0.extend(names.into_iter().map(|name| Named {
+            name: name.clone(),
+            namer: Namer::Tracepoint,
+            pmus: vec!["tracepoint".to_owned()],
+            what: String::new(),
+            exact: None,
+            // Those of system calls are where the program called.
+            ip: (!name.starts_with("syscalls:")).then_some("place"),
+            address: None,
+            interval: Some(1),
+            deprecated: false,
+        }));
+        self
     }
 
     /// Those whose name matches: a pattern with `*` and `?` the whole name,
@@ -204,7 +259,7 @@ impl Named {
 
     fn line(&self, [name, pmu]: [usize; 2]) -> String {
         let mut said = Vec::new();
-        said.extend(self.exact.map(|exact| if exact { "exact" } else { "skid" }));
+        said.extend(self.ip);
         said.extend(self.address.filter(|has| *has).map(|_| "address"));
         said.extend(self.deprecated.then_some("deprecated"));
         let fields = said.join(", ");
@@ -227,22 +282,18 @@ fn types(facts: &Facts) -> impl Iterator<Item = Named> {
             || hardware.iter().flat_map(|found| &found.cores).flat_map(|core| &core.encodings);
         let mut pmus: Vec<_> = encodings().map(|encoding| encoding.pmu.to_owned()).collect();
         pmus.dedup();
-        let (exact, address) = match entry.promises {
-            Some(promises) => {
-                let address = promises.address != daemon::promises::AddressPromise::None;
-                (promises.ip.is_exact(), address)
-            }
-            None => {
-                let address = encodings().all(|encoding| encoding.data_address);
-                (encodings().all(Encoding::is_exact_ip), address)
-            }
+        let (ip, _) = fields(entry, hardware.as_ref());
+        let address = match entry.promises {
+            Some(promises) => promises.address != daemon::promises::AddressPromise::None,
+            None => encodings().all(|encoding| encoding.data_address),
         };
         Some(Named {
             name: entry.name.to_owned(),
             namer: Namer::Hardmeter,
             pmus,
             what: entry.meaning.to_owned(),
-            exact: Some(exact),
+            exact: Some(ip == "exact"),
+            ip: Some(ip),
             address: Some(address),
             interval: Some(default_interval),
             deprecated: false,
@@ -258,6 +309,7 @@ fn emulated_type(entry: &Type) -> Named {
         pmus: vec!["emulated".to_owned()],
         what: emulated::meaning(entry).unwrap_or_else(|| entry.meaning.to_owned()),
         exact: Some(true),
+        ip: Some("exact"),
         address: Some(emulated::has_address(entry)),
         interval: Some(entry.default_interval),
         deprecated: false,
@@ -275,6 +327,7 @@ fn kernel(facts: &Facts) -> impl Iterator<Item = Named> {
             pmus: vec![kind.to_owned()],
             what: format!("config={:#x}", event.config),
             exact: None,
+            ip: None,
             address: None,
             interval: None,
             deprecated: false,
@@ -295,6 +348,7 @@ fn aliases(facts: &Facts) -> impl Iterator<Item = Named> {
                 Err(error) => format!("unusable: {error}"),
             },
             exact: None,
+            ip: None,
             address: None,
             interval: None,
             deprecated: false,
@@ -317,6 +371,7 @@ fn makers(facts: &Facts) -> Vec<Named> {
                 config1 => format!("config={:#x},config1={config1:#x}", event.config),
             },
             exact: Some(event.precise),
+            ip: Some(if event.precise { "exact" } else { "skid" }),
             address: Some(event.data_address),
             interval: Some(event.default_interval),
             deprecated: event.deprecated,

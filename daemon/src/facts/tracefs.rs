@@ -61,6 +61,19 @@ impl Tracefs {
         }
     }
 
+    /// `SUBSYSTEM:NAME` of every tracepoint; None where they cannot be read.
+    pub(super) fn names(&self, tree: &Tree<'_>) -> Result<Option<Vec<String>>, FactsError> {
+        let Tracefs::At(place) = self else { return Ok(None) };
+        let path = place.join("available_events");
+        match std::fs::read_to_string(tree.path(&path)) {
+            Ok(list) => Ok(Some(list.lines().map(str::to_owned).collect())),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied || is_absent(&error) => {
+                Ok(None)
+            }
+            Err(source) => Err(FactsError::Read { path: tree.path(&path), source }),
+        }
+    }
+
     pub(super) fn look_up(
         &self,
         tree: &Tree<'_>,

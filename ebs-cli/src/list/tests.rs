@@ -29,7 +29,8 @@ fn names_are_found_by_part_and_by_pattern() {
     assert_eq!(listed(&facts, "l1*miss"), ["l1_cache_miss"]);
     assert_eq!(listed(&facts, "branch-miss*"), ["branch-misses"]);
     assert!(listed(&facts, "no such thing").is_empty());
-    let nothing = |pattern| super::nothing(pattern, &facts, &Listing::new(&facts)).to_string();
+    let nothing =
+        |pattern| super::nothing(pattern, &facts, &Listing::new(&facts), None).to_string();
     assert!(nothing("store_latency").contains("stores are not timed"));
     assert!(nothing("mem_load_retired.l1mis").contains("did you mean mem_load_retired.l1_miss"));
     assert!(Listing::new(&facts).unknown("mem_load_retired.l1mis").to_string().contains("l1_miss"));
@@ -65,7 +66,30 @@ fn json_says_all() {
     assert_eq!(
         found.json().expect("serializes"),
         "[\n{\"name\":\"mem_load_retired.l1_miss\",\"namer\":\"maker\",\"pmus\":[\"cpu\"],\
-         \"what\":\"config=0x8d1\",\"exact\":true,\"address\":true,\"interval\":100003,\
+         \"what\":\"config=0x8d1\",\"exact\":true,\"ip\":\"exact\",\"address\":true,\"interval\":100003,\
          \"deprecated\":false}\n]\n"
     );
+}
+
+#[test]
+fn tracepoints_are_listed_and_found() {
+    let facts = machine(0x55, 4, &["cpu", "software"]);
+    let names = ["sched:sched_switch", "irq:irq_handler_entry"].map(str::to_owned);
+    let all = Listing::new(&facts).with_tracepoints(&names);
+    let text = all.text();
+    let (_, behind) = text.split_once("\nTracepoints (").expect("a heading");
+    let places = ["irq:irq_handler_entry", "sched:sched_switch"].map(|name| behind.find(name));
+    assert!(places[0].is_some() && places.is_sorted(), "{behind}");
+    let found = all.clone().matching("sched_sw");
+    assert_eq!(found.0.iter().map(|event| &event.name).collect::<Vec<_>>(), [&names[0]]);
+    assert!(found.json().expect("serializes").contains("\"namer\":\"tracepoint\""));
+    assert!(all.unknown("sched_swich").to_string().contains("sched:sched_switch"));
+    // Where they are not known, that is said.
+    let said = |all: &Listing, unread| nothing("sched_swich", &facts, all, unread).to_string();
+    let here = said(&Listing::new(&facts), Some(unread(&facts)));
+    assert!(here.contains("tracefs is not mounted"), "{here}");
+    let elsewhere = said(&Listing::new(&facts), None);
+    assert!(!elsewhere.contains("trace"), "{elsewhere}");
+    let known = said(&all, Some(unread(&facts)));
+    assert!(!known.contains("tracefs"), "{known}");
 }
