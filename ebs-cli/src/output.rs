@@ -3,10 +3,13 @@
 
 mod destination;
 mod keeper;
+mod recorded_file;
+mod records;
 mod text;
 
 pub use destination::Destination;
 
+use crate::arguments::TableArguments;
 use crate::debuginfod;
 use crate::input::Input;
 use crate::invocation::Output as Wanted;
@@ -14,11 +17,18 @@ use crate::report::answer;
 use crate::terminal;
 use analysis::{Query, table};
 use anyhow::{Context, Result, bail};
+use daemon::Facts;
 use daemon::ledger::Ledger;
 use daemon::session::Sink;
+use record::ByteOrder;
+use recorded_file::RecordedFile;
 use std::io::{self, ErrorKind, Write};
 use symbolizer::{Kept, Symbolizer};
 use text::TextRecords;
+
+/// Of the records of a session on this machine.
+const NATIVE_ORDER: ByteOrder =
+    if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
 
 /// Takes the stream of one session.
 #[derive(Debug)]
@@ -35,31 +45,37 @@ pub struct Output {
 enum Form {
     /// Kept until the end, then counted: nothing that costs time is done
     /// while records come.
-    Table { spool: Option<Destination>, top: usize, kept: Box<Kept> },
-    /// Written as it comes.
+    Table { spool: Option<Destination>, top: usize, shown: TableArguments, kept: Box<Kept> },
+    /// Written as it comes, into what takes bytes but at its end.
     Stream(Destination),
+    /// Written as it comes, into a file.
+    File(Box<RecordedFile>),
     /// Written as lines, as soon as their order is sure.
     Text(Box<TextRecords>),
 }
 
 impl Output {
-    /// Opens what is to be written. Files are made anew.
+    /// Opens what is to be written. Files are made anew. `facts` are of the
+    /// machine that is sampled.
     ///
     /// # Errors
     ///
     /// A file that cannot be made.
-    pub fn open(wanted: &Wanted) -> Result<Output> {
+    pub fn open(wanted: &Wanted, facts: &Facts) -> Result<Output> {
         let form = match wanted {
-            Wanted::Table { top } => {
-                let kept = Box::default();
-                Form::Table { spool: Some(Destination::spool()?), top: *top, kept }
+            Wanted::Table { top, shown } => {
+                let (spool, kept) = (Some(Destination::spool()?), Box::default());
+                Form::Table { spool, top: *top, shown: *shown, kept }
             }
             Wanted::Stream(place) => {
                 let destination = Destination::create(place)?;
                 if destination.is_terminal() {
                     bail!("the stream is no text for a terminal: pipe it on, or say -o FILE.data");
                 }
-                Form::Stream(destination)
+                match destination.end() {
+                    Some(_) => Form::File(Box::new(RecordedFile::new(destination, facts.clone()))),
+                    None => Form::Stream(destination),
+                }
             }
             Wanted::Text(place) => {
                 Form::Text(Box::new(TextRecords::new(Destination::create(place)?)))
@@ -78,6 +94,11 @@ impl Output {
         // A map may have been made since the last record came.
         if let Form::Table { kept, .. } = &mut self.form {
             kept.look_again();
+        }
+        if let Form::File(file) = &mut self.form
+            && let (Err(error), None) = (file.finish(), &ledger.sink_error)
+        {
+            ledger.sink_error = Some(error.to_string());
         }
         if let Form::Text(text) = &mut self.form {
             let failed = text.close().err();
@@ -101,6 +122,7 @@ impl Output {
         match &self.form {
             Form::Text(text) => text.notes(),
             Form::Table { kept, .. } => keeper::notes(kept),
+            Form::File(file) => file.notes(),
             Form::Stream(_) => Vec::new(),
         }
     }
@@ -111,7 +133,7 @@ impl Output {
     ///
     /// The kept stream cannot be read, or the table not be written.
     pub fn show(&mut self) -> Result<()> {
-        let Form::Table { spool, top, kept } = &mut self.form else {
+        let Form::Table { spool, top, shown, kept } = &mut self.form else {
             return Ok(());
         };
         let (Some(spool), top) = (spool.take(), *top) else {
@@ -124,7 +146,7 @@ impl Output {
         let mut symbolizer = Symbolizer::new(options);
         symbolizer.keep(std::mem::take(kept));
         let (report, end) = answer(&mut input, query, symbolizer)?;
-        let text = table::render(&report, terminal::style());
+        let text = table::render(&report, terminal::style(*shown));
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("stdout")?;
         end.into_result()
@@ -142,6 +164,11 @@ impl Sink for Output {
             }
             Form::Stream(destination) => {
                 let (whole, result) = destination.write_records(bytes);
+                self.kept += whole;
+                result
+            }
+            Form::File(file) => {
+                let (whole, result) = file.write_records(bytes);
                 self.kept += whole;
                 result
             }

@@ -64,10 +64,13 @@ fn recordings_of_every_software_type_open_in_perf() {
         ("emulation_fault", 0),
     ];
     for (kind, least) in types {
-        let pipe = format!("{kind}.data");
-        let outcome = scene.shell(&format!("ebs -uk -t {kind} -c all -o {pipe} {BUSY}")).success();
+        let first = format!("{kind}.data");
+        let outcome = scene.shell(&format!("ebs -uk -t {kind} -c all -o {first} {BUSY}")).success();
         let samples = recorded(&outcome);
         assert!(samples >= least, "{samples} of {kind}");
+        perf_agrees(&scene, &first, samples);
+        let pipe = format!("{kind}.pipe.data");
+        scene.run(&format!("ebs convert --pipe {first} {pipe}")).success();
         perf_agrees(&scene, &pipe, samples);
         let file = format!("{kind}.file.data");
         let said = scene.run(&format!("ebs convert {pipe} {file}")).success().err;
@@ -77,9 +80,10 @@ fn recordings_of_every_software_type_open_in_perf() {
             "{said}"
         );
         perf_agrees(&scene, &file, samples);
-        let reports =
-            [pipe, file].map(|name| scene.run(&format!("ebs report --json {name}")).success().out);
+        let reports = [first, pipe, file]
+            .map(|name| scene.run(&format!("ebs report --json {name}")).success().out);
         assert_eq!(reports[0], reports[1], "the ledger and the promises are kept");
+        assert_eq!(reports[0], reports[2], "the ledger and the promises are kept");
     }
 }
 
@@ -100,7 +104,8 @@ fn a_recording_of_the_whole_system_opens_in_perf() {
     scene.run("ebs convert system.data system.file.data").success();
     perf_agrees(&scene, "system.file.data", recorded(&outcome));
     // It has neither weights nor levels; in a pipe perf shows what there is.
-    let seen = scene.run("perf mem report --stdio -i system.data").success();
+    scene.run("ebs convert --pipe system.data system.pipe.data").success();
+    let seen = scene.run("perf mem report --stdio -i system.pipe.data").success();
     assert_eq!(seen.err, "", "{seen}");
 }
 

@@ -28,6 +28,8 @@ mod convert;
 mod daemon;
 /// Debug files from servers.
 mod debuginfod;
+/// What is written into files, read by other tools.
+mod file_form;
 /// Programs that attack who emulates them.
 mod hostile;
 /// Samples counted, or picked, by a program in the kernel.

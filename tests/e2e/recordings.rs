@@ -34,11 +34,12 @@ fn a_missing_file_is_named() {
     scene.run("ebs script .").refused(1, &["directory"]);
 }
 
-/// Where a record of a stream begins, about the middle of it.
-fn between_records(stream: &[u8]) -> usize {
-    let mut offset = 16;
-    while offset < stream.len() / 2 {
-        offset += usize::from(u16::from_le_bytes([stream[offset + 6], stream[offset + 7]]));
+/// Where a record of a file begins, about the middle of it.
+fn between_records(file: &[u8]) -> usize {
+    // Behind magic, size, size of an attr and the place of attrs.
+    let mut offset = usize::try_from(u64::from_le_bytes(file[40..48].try_into().unwrap())).unwrap();
+    while offset < file.len() / 2 {
+        offset += usize::from(u16::from_le_bytes([file[offset + 6], file[offset + 7]]));
     }
     offset
 }

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::attrs::Attrs;
 use super::{Session, SessionError, Settings, Sink};
-use crate::facts::{CacheKind, Facts};
+use crate::facts::{CacheKind, Facts, Pmu};
 use crate::synthesize::{self, Processes, Sight, Synthesizer, kernel, needed};
 use crate::sys::event::NATIVE_ORDER;
 use crate::{Cgroup, Fallback, Plan, PlannedEvent, Target};
@@ -129,11 +129,13 @@ pub(crate) fn announce(
 ) -> Result<(), SessionError> {
     let wrong = |e: write::WriteError| SessionError::Preamble(e.to_string());
     write::file_header(NATIVE_ORDER, out);
-    for Announced { attr, ids, name, .. } in events {
+    for Announced { attr, ids, .. } in events {
         // More ids than a record holds: the event is described again.
         for ids in ids.chunks(write::IDS_A_RECORD) {
             write::attr(attr, ids, NATIVE_ORDER, out).map_err(wrong)?;
         }
+    }
+    for Announced { ids, name, .. } in events {
         for id in ids.chunks(write::IDS_A_RECORD).filter_map(<[u64]>::first) {
             write::event_name(*id, name, NATIVE_ORDER, out).map_err(wrong)?;
         }
@@ -267,7 +269,8 @@ impl Attrs {
 }
 
 /// Appends a feature, of a list as much as a record holds: of a command line
-/// the first words and `...`, of the caches of a large machine the first.
+/// the first words and `...`, of the caches and PMUs of a large machine the
+/// first.
 fn fitting(mut feature: Feature, out: &mut Vec<u8>) -> Result<(), write::WriteError> {
     loop {
         let result = write::feature(&feature, NATIVE_ORDER, out);
@@ -294,6 +297,10 @@ fn shorten(feature: &mut Feature) -> bool {
         }),
         Feature::Caches(caches) if caches.len() > 1 => {
             caches.truncate(caches.len() / 2);
+            true
+        }
+        Feature::PmuMappings(pmus) if pmus.len() > 1 => {
+            pmus.truncate(pmus.len() / 2);
             true
         }
         _ => false,
@@ -345,11 +352,17 @@ fn features(facts: &Facts, command_line: &[String]) -> Vec<Feature> {
         }),
         facts.memory_kib.map(Feature::TotalMemory),
         Some(Feature::CommandLine(command_line.to_vec())),
+        facts.pmus.as_deref().map(|pmus| Feature::PmuMappings(mappings(pmus))),
         (!facts.caches.is_empty()).then(|| Feature::Caches(caches(facts))),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// What the types of attrs mean on this machine.
+fn mappings(pmus: &[Pmu]) -> Vec<(u32, String)> {
+    pmus.iter().filter_map(|pmu| Some((pmu.kind?.0, pmu.name.clone()))).collect()
 }
 
 /// Fields that sysfs leaves out are 0, as in perf.

@@ -13,7 +13,7 @@ pub struct ConvertArguments {
     /// File to write, made anew when all is written; `-` is stdout, which gets the pipe form.
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
-    /// Writes the pipe form, as ebs records it, rather than the file form.
+    /// Writes the pipe form, as ebs records it into pipes, rather than the file form.
     #[arg(long)]
     pub pipe: bool,
     /// Replaces the host name, paths, and names of threads and cgroups by others, the same by the

@@ -6,8 +6,8 @@ use super::left_out::LeftOut;
 use super::sink::Sink;
 use anyhow::Result;
 use record::bytes::Writer;
-use record::recording::file_form::{self, Events, HEADER_SIZE};
-use record::stream::{Decoder, EventDescription, EventName, Feature, FeatureId, write};
+use record::recording::file_form::{self, FileOutline};
+use record::stream::{Decoder, FeatureId, write};
 use record::{ByteOrder, RecordType};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,10 +17,9 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 pub(super) struct FileSink {
     out: BufWriter<File>,
     order: ByteOrder,
-    /// Where the events stand, and how many ids each had then.
-    events: Option<(Events, Vec<usize>)>,
-    /// Where the data start, and how many bytes there are.
-    data: (u64, u64),
+    outline: Option<FileOutline>,
+    /// Where the data end.
+    data_end: u64,
     /// Where AUXTRACE records stand, and their bytes.
     aux_records: Vec<(u64, u64)>,
     features: BTreeMap<FeatureId, Content>,
@@ -31,8 +30,8 @@ impl FileSink {
         FileSink {
             out: BufWriter::with_capacity(1 << 18, file),
             order: ByteOrder::Little,
-            events: None,
-            data: (HEADER_SIZE, 0),
+            outline: None,
+            data_end: 0,
             aux_records: Vec::new(),
             features: BTreeMap::new(),
         }
@@ -49,18 +48,6 @@ impl FileSink {
         }
         out
     }
-}
-
-fn id_counts(events: &[EventDescription]) -> Vec<usize> {
-    events.iter().map(|event| event.ids.len()).collect()
-}
-
-/// The names of events, which a pipe tells in another way.
-fn event_names(events: &[EventDescription], order: ByteOrder) -> Result<Vec<EventName>> {
-    let name = |event: &EventDescription| {
-        Ok(EventName::new(&event.attr, &event.ids, &event.perf_title(), order)?)
-    };
-    events.iter().map(name).collect()
 }
 
 impl Sink for FileSink {
@@ -80,25 +67,21 @@ impl Sink for FileSink {
 
     fn begin(&mut self, stream: &Decoder, _: bool) -> Result<()> {
         let mut front = Vec::new();
-        let events = Events::write(stream.events(), self.order, HEADER_SIZE, &mut front)?;
-        let room = file_form::header(events, (0, 0), &[], self.order);
-        self.out.write_all(&room)?;
-        self.out.write_all(&front)?;
-        self.events = Some((events, id_counts(stream.events())));
-        self.data.0 = HEADER_SIZE + front.len() as u64;
-        Ok(())
+        self.outline = Some(FileOutline::begin(stream.events(), self.order, &mut front)?);
+        self.data_end = front.len() as u64;
+        Ok(self.out.write_all(&front)?)
     }
 
     fn record(&mut self, kind: RecordType, bytes: &[u8]) -> Result<()> {
         if kind == RecordType::AUXTRACE {
-            self.aux_records.push((self.data.0 + self.data.1, bytes.len() as u64));
+            self.aux_records.push((self.data_end, bytes.len() as u64));
         }
         self.following(bytes)
     }
 
     fn following(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes)?;
-        self.data.1 += bytes.len() as u64;
+        self.data_end += bytes.len() as u64;
         Ok(())
     }
 
@@ -117,7 +100,8 @@ impl Sink for FileSink {
     }
 
     fn finish(&mut self, stream: &Decoder) -> Result<()> {
-        if self.data.1 == 0 {
+        let Some(outline) = self.outline.take() else { return Ok(()) };
+        if self.data_end == outline.data_start() {
             // No data at all would mean that the recorder died.
             let mut mark = Vec::new();
             write::finished_round(self.order, &mut mark);
@@ -131,32 +115,20 @@ impl Sink for FileSink {
         if events.iter().any(|event| event.name.is_some())
             && !self.features.contains_key(&FeatureId::EVENT_DESC)
         {
-            let names = Feature::EventDescriptions(event_names(events, self.order)?);
+            let names = file_form::event_names(events, self.order)?;
             let names = Content::Bytes(file_form::feature(&names, self.order));
             self.features.insert(FeatureId::EVENT_DESC, names);
         }
         let sizes: Vec<_> =
             self.features.iter().map(|(id, content)| (*id, content.size())).collect();
-        let end = self.data.0 + self.data.1;
-        let table = file_form::table(&sizes, end, self.order);
-        self.out.write_all(&table)?;
+        let end = outline.end(self.data_end, events, &sizes)?;
+        self.out.write_all(&end.table)?;
         for content in self.features.values() {
             content.copy_to(&mut self.out)?;
         }
-        let mut place = self.events.take();
-        if place.as_ref().is_none_or(|(_, counts)| *counts != id_counts(events)) {
-            let size: u64 = sizes.iter().map(|(_, size)| size).sum();
-            let mut bytes = Vec::new();
-            let at = end + table.len() as u64 + size;
-            let late = Events::write(events, self.order, at, &mut bytes)?;
-            self.out.write_all(&bytes)?;
-            place = Some((late, Vec::new()));
-        }
-        if let Some((events, _)) = place {
-            let ids: Vec<_> = sizes.iter().map(|(id, _)| *id).collect();
-            self.out.seek(SeekFrom::Start(0))?;
-            self.out.write_all(&file_form::header(events, self.data, &ids, self.order))?;
-        }
+        self.out.write_all(&end.events)?;
+        self.out.seek(SeekFrom::Start(0))?;
+        self.out.write_all(&end.header)?;
         Ok(self.out.flush()?)
     }
 }

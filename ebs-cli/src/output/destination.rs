@@ -1,16 +1,14 @@
 //! A file or pipe that takes whole pieces or nothing.
 
+use super::NATIVE_ORDER;
 use crate::invocation::Place;
 use anyhow::{Context, Result};
 use record::bytes::Cursor;
-use record::{ByteOrder, RecordHeader, RecordType};
+use record::{RecordHeader, RecordType};
 use std::fs::File;
 use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
-
-/// Of the records of a session on this machine.
-const NATIVE_ORDER: ByteOrder =
-    if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 /// Bytes tried at once on a disk that is nearly full: its usual block.
 const PIECE: usize = 4096;
@@ -37,7 +35,13 @@ impl Destination {
                 Ok(Destination { file: File::from(stdout), end: None })
             }
             Place::File(path) => {
-                let file = File::create(path)
+                let file = File::options()
+                    .write(true)
+                    .create(true)
+                    .truncate(true)
+                    // A terminal must not become that of a session's leader.
+                    .custom_flags(libc::O_NOCTTY)
+                    .open(path)
                     .with_context(|| format!("cannot write to {}", path.display()))?;
                 let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
                 Ok(Destination { file, end: regular.then_some(0) })
@@ -45,13 +49,16 @@ impl Destination {
         }
     }
 
-    /// A file without a name in TMPDIR, else /tmp; gone when it is closed.
+    /// A file without a name in TMPDIR, else /var/tmp, else /tmp; gone when it
+    /// is closed. It may grow large, and /tmp is memory on many systems.
     ///
     /// # Errors
     ///
     /// It cannot be made there.
     pub fn spool() -> Result<Destination> {
-        let file = tempfile::tempfile().with_context(|| {
+        let own = std::env::var_os("TMPDIR").is_some_and(|directory| !directory.is_empty());
+        let large = if own { None } else { tempfile::tempfile_in("/var/tmp").ok() };
+        let file = large.map_or_else(tempfile::tempfile, Ok).with_context(|| {
             let place = std::env::temp_dir();
             format!(
                 "records are kept in {} until the table is made, and no file can be made there; \
@@ -105,6 +112,21 @@ impl Destination {
             rest = &rest[piece.len()..];
         }
         (kept, Err(error))
+    }
+
+    /// Where the last whole piece ends; None for what takes no bytes but at
+    /// its end.
+    pub fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// Puts other bytes in place of the first ones of a file.
+    ///
+    /// # Errors
+    ///
+    /// A disk that fails; what is no file.
+    pub fn replace_front(&self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, 0)
     }
 
     /// The same bytes from the start.

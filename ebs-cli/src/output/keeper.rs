@@ -1,11 +1,9 @@
 //! Which files are kept open while records come, for the names of the table.
 
-use record::{ByteOrder, RecordHeader, RecordType, SideRecord, bytes::Cursor};
+use super::NATIVE_ORDER;
+use super::records::first;
+use record::{RecordHeader, RecordType, SideRecord};
 use symbolizer::Kept;
-
-/// Of the records of a session on this machine.
-const NATIVE_ORDER: ByteOrder =
-    if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
 
 /// Shows it the mappings among whole records of a stream. Others are passed
 /// over by their size.
@@ -20,13 +18,6 @@ pub(super) fn keep(kept: &mut Kept, mut records: &[u8]) {
         }
     }
     kept.look_again();
-}
-
-fn first(records: &[u8]) -> Option<(RecordHeader, &[u8])> {
-    let header = RecordHeader::decode(&mut Cursor::new(records, NATIVE_ORDER)).ok()?;
-    let size = usize::from(header.size);
-    let record = records.get(..size).filter(|_| size >= RecordHeader::SIZE)?;
-    Some((header, record))
 }
 
 /// What the user should know of it.

@@ -1,0 +1,248 @@
+//! A session's stream on its way into a file, in file form.
+//!
+//! The stream tells events and the machine in records before all others. In
+//! a file events stand in front, so these first records are held back until
+//! the data begin. After each piece the header says how many data there are:
+//! perf refuses files that say 0, as those of its own recorder that was
+//! killed do. What tells of the machine stays among the data besides, so
+//! that a recorder that is killed leaves all it knew; what comes at the end
+//! is for readers who look for it there.
+
+use super::destination::Destination;
+use super::records::first;
+use daemon::Facts;
+use record::bytes::Cursor;
+use record::recording::file_form::{self, FileOutline};
+use record::stream::{Decoder, FeatureId, Step};
+use record::{EventType, RecordHeader, RecordType};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+/// Bytes that a stream in pipe form begins with.
+const STREAM_HEADER: usize = 16;
+/// Bytes of a HEADER_FEATURE before its content.
+const FEATURE_FRONT: usize = RecordHeader::SIZE + 8;
+
+/// Takes the stream of one session.
+#[derive(Debug)]
+pub(super) struct RecordedFile {
+    destination: Destination,
+    facts: Facts,
+    /// What the stream told of events.
+    stream: Decoder,
+    /// Features by number, as they will stand at the end.
+    features: BTreeMap<FeatureId, Vec<u8>>,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    /// Not known yet: nothing but these bytes came.
+    Held(Vec<u8>),
+    /// The data are being written.
+    File(FileOutline),
+    /// As the stream comes, and why.
+    Pipe(String),
+}
+
+impl RecordedFile {
+    /// `facts` tell how tracepoints are laid out.
+    pub(super) fn new(destination: Destination, facts: Facts) -> RecordedFile {
+        RecordedFile {
+            destination,
+            facts,
+            stream: Decoder::new(),
+            features: BTreeMap::new(),
+            form: Form::Held(Vec::new()),
+        }
+    }
+
+    /// Writes records as [`Destination::write_records`] does.
+    pub(super) fn write_records(&mut self, bytes: &[u8]) -> (u64, io::Result<()>) {
+        match &mut self.form {
+            Form::Held(held) => {
+                held.extend_from_slice(bytes);
+                let front = front(held);
+                // Of the rest only the next bytes tell whether it is more of it.
+                if front == held.len() {
+                    return (0, Ok(()));
+                }
+                let held = std::mem::take(held);
+                match self.begin(&held[..front]) {
+                    Ok(()) => self.write_records(&held[front..]),
+                    Err(error) => (0, Err(error)),
+                }
+            }
+            Form::File(_) => {
+                let (kept, written) = match self.without_events(bytes) {
+                    Ok(None) => self.destination.write_records(bytes),
+                    Ok(Some(others)) => self.destination.write_records(&others),
+                    Err(error) => (0, Err(error)),
+                };
+                (kept, written.and(self.say_size()))
+            }
+            Form::Pipe(_) => self.destination.write_records(bytes),
+        }
+    }
+
+    /// The stream has ended: what a file ends with.
+    ///
+    /// # Errors
+    ///
+    /// A full disk: the file ends with its data then, all of which can be
+    /// read.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        if let Form::Held(held) = &mut self.form {
+            let held = std::mem::take(held);
+            if held.is_empty() {
+                return Ok(());
+            }
+            self.begin(&held)?;
+        }
+        let (Form::File(outline), Some(data_end)) = (&self.form, self.destination.end()) else {
+            return Ok(());
+        };
+        let order = self.stream.order();
+        let events = self.stream.events();
+        let names = file_form::event_names(events, order).map_err(io::Error::other)?;
+        self.features.insert(FeatureId::EVENT_DESC, file_form::feature(&names, order));
+        let sizes: Vec<_> =
+            self.features.iter().map(|(id, content)| (*id, content.len() as u64)).collect();
+        let end = outline.end(data_end, events, &sizes).map_err(io::Error::other)?;
+        let mut tail = end.table;
+        self.features.values().for_each(|content| tail.extend_from_slice(content));
+        tail.extend_from_slice(&end.events);
+        match self.destination.write_whole(&tail) {
+            Ok(()) => self.destination.replace_front(&end.header),
+            Err(error) => {
+                let why = format!("the names at the recording's end: {error}");
+                Err(io::Error::new(error.kind(), why))
+            }
+        }
+    }
+
+    /// What the user should know of it.
+    pub(super) fn notes(&self) -> Vec<String> {
+        match &self.form {
+            Form::Pipe(why) => vec![format!(
+                "the recording is in pipe form: {why}, and perf opens no file without the formats \
+                 of its tracepoints"
+            )],
+            Form::Held(_) | Form::File(_) => Vec::new(),
+        }
+    }
+
+    /// Writes what comes before the data, told by the stream's first bytes.
+    fn begin(&mut self, front: &[u8]) -> io::Result<()> {
+        self.learn(front)?;
+        let mut records = front.get(STREAM_HEADER..).unwrap_or_default();
+        if let Err(why) = self.describe_tracepoints() {
+            self.form = Form::Pipe(why);
+            return self.destination.write_whole(front);
+        }
+        let mut bytes = Vec::new();
+        let outline = FileOutline::begin(self.stream.events(), self.stream.order(), &mut bytes)
+            .map_err(io::Error::other)?;
+        while let Some((header, record)) = first(records) {
+            records = &records[record.len()..];
+            if header.kind != RecordType::HEADER_ATTR {
+                bytes.extend_from_slice(record);
+            }
+            self.note_feature(header, record);
+        }
+        let header = outline.header(bytes.len() as u64);
+        bytes[..header.len()].copy_from_slice(&header);
+        self.destination.write_whole(&bytes)?;
+        self.form = Form::File(outline);
+        Ok(())
+    }
+
+    /// So that the file can be read as it is now.
+    fn say_size(&self) -> io::Result<()> {
+        match (&self.form, self.destination.end()) {
+            (Form::File(outline), Some(end)) => {
+                self.destination.replace_front(&outline.header(end))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Records without those that describe events, which stand elsewhere in
+    /// a file; None: there are none of these.
+    fn without_events(&mut self, bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let mut others: Option<Vec<u8>> = None;
+        let mut rest = bytes;
+        while let Some((header, record)) = first(rest) {
+            let at = bytes.len() - rest.len();
+            rest = &rest[record.len()..];
+            match header.kind {
+                RecordType::HEADER_ATTR => {
+                    self.learn(record)?;
+                    others.get_or_insert_with(|| bytes[..at].to_vec());
+                    continue;
+                }
+                RecordType::HEADER_FEATURE => self.note_feature(header, record),
+                _ => {}
+            }
+            if let Some(others) = &mut others {
+                others.extend_from_slice(record);
+            }
+        }
+        Ok(others)
+    }
+
+    fn learn(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.stream.step(bytes).map_err(io::Error::other)? {
+                Step::Record { consumed, .. } => bytes = &bytes[consumed..],
+                Step::NeedMore(_) => return Err(io::Error::other("a record that is cut in two")),
+            }
+        }
+        Ok(())
+    }
+
+    fn note_feature(&mut self, header: RecordHeader, record: &[u8]) {
+        if header.kind != RecordType::HEADER_FEATURE {
+            return;
+        }
+        let mut cursor = Cursor::new(&record[RecordHeader::SIZE..], self.stream.order());
+        if let (Ok(id), Some(content)) = (cursor.u64(), record.get(FEATURE_FRONT..))
+            && FeatureId(id) <= FeatureId::LAST
+        {
+            self.features.insert(FeatureId(id), content.to_vec());
+        }
+    }
+
+    /// perf opens no file with a tracepoint that it has no format of.
+    fn describe_tracepoints(&mut self) -> Result<(), String> {
+        let tracepoints =
+            self.stream.events().iter().filter(|event| event.attr.kind == EventType::TRACEPOINT);
+        let names: Vec<_> = tracepoints.map(|event| (event.title(), event.attr.config)).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let points: Vec<_> = names.iter().map(|(name, id)| (name.as_ref(), *id)).collect();
+        let data = self.facts.tracing_data(Path::new("/"), &points);
+        let data = data.map_err(|why| why.to_string())?;
+        self.features.insert(FeatureId::TRACING_DATA, data.encode(self.stream.order()));
+        Ok(())
+    }
+}
+
+/// Bytes of a stream's front: its header, and records up to the first that
+/// tells neither of events nor of the machine.
+fn front(bytes: &[u8]) -> usize {
+    let mut end = STREAM_HEADER.min(bytes.len());
+    while let Some((header, record)) = first(&bytes[end..]) {
+        let tells = [RecordType::HEADER_ATTR, RecordType::EVENT_UPDATE, RecordType::HEADER_FEATURE];
+        if !tells.contains(&header.kind) {
+            break;
+        }
+        end += record.len();
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests;
