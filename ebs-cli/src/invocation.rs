@@ -21,8 +21,8 @@ use record::Pid;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Records after which sampling stops, when `-c` is not given: the
-/// original's.
+/// Text records after which sampling stops, when `-c` is not given: the
+/// original's. Tables and streams go on to the end.
 pub const DEFAULT_COUNT: u64 = 2000;
 
 /// One thing to do.
@@ -234,12 +234,8 @@ fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
     let (in_kernel, how) = in_kernel::in_kernel(&arguments.in_kernel)?.unzip();
     let counts = in_kernel.as_ref().is_some_and(InKernel::counts);
     request.in_kernel = in_kernel;
-    let count = match (&arguments.count, counts) {
-        // Nothing grows with the count.
-        (None, true) => None,
-        (text, _) => count(text.as_deref())?,
-    };
     let output = output(&arguments)?;
+    let count = count(arguments.count.as_deref(), &output)?;
     if counts && matches!(output, Output::Text(_)) {
         return Err(InKernelMisuse::Text.into());
     }
@@ -333,9 +329,10 @@ fn nearest(pages: u32) -> String {
     }
 }
 
-fn count(text: Option<&str>) -> Result<Option<u64>, Misuse> {
+/// Text records are what the original wrote, and so many.
+fn count(text: Option<&str>, output: &Output) -> Result<Option<u64>, Misuse> {
     match text {
-        None => Ok(Some(DEFAULT_COUNT)),
+        None => Ok(matches!(output, Output::Text(_)).then_some(DEFAULT_COUNT)),
         Some("all") => Ok(None),
         Some(text) => match text.parse() {
             Ok(number) if number > 0 => Ok(Some(number)),

@@ -1,13 +1,14 @@
 //! The last line of every sampling: what became of the records, and who
 //! served.
 
+use crate::cut_short::CutShort;
 use daemon::ledger::Ledger;
 use daemon::promises::Source;
 use daemon::{Fallback, PlannedEvent};
 use std::fmt::Write;
 
 /// What was sampled, and how it was opened.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Sampled<'a> {
     /// What was asked for, with its modes: `page_fault:k`.
     pub event: &'a str,
@@ -23,6 +24,8 @@ pub struct Sampled<'a> {
     pub served: &'a str,
     /// What a program in the kernel did, where one was asked for.
     pub in_kernel: Option<&'a str>,
+    /// What a count left unseen.
+    pub cut_short: Option<CutShort>,
 }
 
 impl Sampled<'_> {
@@ -78,7 +81,7 @@ fn name(source: Source) -> &'static str {
 /// The line, without its end.
 pub fn last_line(ledger: &Ledger, sampled: &Sampled<'_>) -> String {
     // Writing to a string cannot fail.
-    let mut line = format!("ebs: {ledger}");
+    let mut line = format!("{ledger}");
     // An aggregate does not say it of each hit.
     if ledger.aggregates.is_none() {
         let _ = match sampled.ip_in_words().filter(|_| ledger.exact_ip == 0) {
@@ -101,6 +104,9 @@ pub fn last_line(ledger: &Ledger, sampled: &Sampled<'_>) -> String {
         let _ = write!(line, ", {in_kernel}");
     }
     let _ = write!(line, ", {}", sampled.served);
+    if let Some(cut_short) = &sampled.cut_short {
+        let _ = write!(line, "; {cut_short}");
+    }
     if let Some(error) = &ledger.sink_error {
         let _ = write!(line, "; the output took no more: {error}");
     }
@@ -151,10 +157,10 @@ mod tests {
             model: None,
             served: "in process (no daemon)",
             in_kernel: None,
+            cut_short: None,
         };
         let mut ledger = Ledger {
             delivered: 5,
-            exact_ip: 2,
             lost: Lost { ring: 3, ..Lost::default() },
             tail_known: true,
             wall: Duration::from_millis(1500),
@@ -162,8 +168,8 @@ mod tests {
         };
         assert_eq!(
             last_line(&ledger, &sampled),
-            "ebs: 5 records, 3 lost (ring 3), 2 with exact IP, 1.500 seconds, page_fault:k by the \
-             kernel's software event, in process (no daemon)"
+            "5 records, 3 lost (ring 3), IP exact (the kernel tells the causing instruction), \
+             1.500 seconds, page_fault:k by the kernel's software event, in process (no daemon)"
         );
         ledger.sink_error = Some("No space left on device".into());
         let line = last_line(&ledger, &sampled);
@@ -181,12 +187,13 @@ mod tests {
             model: None,
             served: "in process (no daemon)",
             in_kernel: Some("counted in the kernel"),
+            cut_short: None,
         };
         let ledger =
             Ledger { delivered: 5, tail_known: true, aggregates: Some(1), ..Ledger::default() };
         assert_eq!(
             last_line(&ledger, &sampled),
-            "ebs: 5 counted in 1 aggregate, 0 lost, 0.000 seconds, page_fault:u by the kernel's \
+            "5 counted in 1 aggregate, 0 lost, 0.000 seconds, page_fault:u by the kernel's \
              software event, counted in the kernel, in process (no daemon)"
         );
     }
@@ -202,11 +209,12 @@ mod tests {
             model: Some("32K/8 L1D"),
             served: "in process (no daemon)",
             in_kernel: None,
+            cut_short: None,
         };
         let ledger = Ledger { delivered: 5, exact_ip: 5, tail_known: true, ..Ledger::default() };
         assert_eq!(
             last_line(&ledger, &sampled),
-            "ebs: 5 records, 0 lost, 5 with exact IP, 0.000 seconds, l1_cache_miss:u by the emulated \
+            "5 records, 0 lost, 5 with exact IP, 0.000 seconds, l1_cache_miss:u by the emulated \
              PMU (emulated: 32K/8 L1D), in process (no daemon)"
         );
     }
@@ -231,11 +239,12 @@ mod tests {
             model: None,
             served: "in process (no daemon)",
             in_kernel: None,
+            cut_short: None,
         };
         let ledger = Ledger { tail_known: true, ..Ledger::default() };
         assert_eq!(
             last_line(&ledger, &sampled),
-            "ebs: 0 records, 0 lost, 0 with exact IP, 0.000 seconds, load_latency:u by the CPU \
+            "0 records, 0 lost, 0 with exact IP, 0.000 seconds, load_latency:u by the CPU \
              (PEBS) and a counter of the CPU (cpu_atom/loads/ with precise_ip 0 of 3, without \
              PERF_FORMAT_LOST, without build ids of mappings), in process (no daemon)"
         );

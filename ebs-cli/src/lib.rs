@@ -2,9 +2,12 @@
 //!
 //! `ebs`: [`arguments`] is what was typed, [`invocation`] what it means,
 //! [`run`] does it. [`sample`] drives a session of the daemon library into
-//! an [`output`]; [`input`] reads what was recorded for [`report`] and
-//! [`script`], [`annotate`] shows a routine, and [`convert`] writes it anew; [`plan`] shows what would be opened; [`sessions`]
-//! and [`watch`] ask the daemon; [`cache`] keeps indexes of debug info;
+//! an [`output`], [`cut_short`] says what it left unseen; [`input`] reads
+//! what was recorded for [`report`] and [`script`], [`annotate`] shows a
+//! routine, and [`convert`] writes it anew; [`plan`] shows what would be
+//! opened; [`sessions`] and [`watch`] ask the daemon; [`cache`] keeps indexes
+//! of debug info; [`selftest`] shows what this machine samples, and whether
+//! it is right;
 //! [`debuginfod`] says how downloads of it go; [`types`], [`list`],
 //! [`pages`] and [`completions`] are the helps; [`causes`] words an error.
 
@@ -14,6 +17,7 @@ pub mod cache;
 pub mod causes;
 pub mod completions;
 pub mod convert;
+pub mod cut_short;
 pub mod debuginfod;
 pub mod eip2r;
 pub mod exit_status;

@@ -1,23 +1,26 @@
 //! Sampling: a session from its plan to its last line.
 
+use crate::causes;
+use crate::cut_short::{Afterwards, CutShort};
 use crate::exit_status::{self, FAILURE, SUCCESS};
 use crate::foreground;
 use crate::invocation::{Job, Serving};
 use crate::last_line::{Sampled, last_line};
 use crate::output::Output;
+use crate::said::say;
 use crate::serving;
 use crate::signals::{self, Asked, Catcher};
 use anyhow::{Context, Result, bail};
 use daemon::apart::{FrontProcess, Spared};
 use daemon::command::Command;
-use daemon::session::{Session, SessionError, Settings, TargetState};
+use daemon::session::{Session, SessionError, Settings, Sink, TargetState};
 use daemon::{Cgroup, Chosen, Facts, Modes, Sampling, Target, emulated, source};
 use emulator::{Class, Classifier, Event};
 use record::Pid;
 use rustix::process::{Signal, kill_process};
-use std::io::{self, ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Rings are looked at at least so often.
 const LOOK: Duration = Duration::from_millis(100);
@@ -108,10 +111,11 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
     for note in session.notes().into_iter().chain(misplaced) {
         say("ebs", &note);
     }
-    let ending = match begin(session, &facts, &mut output)? {
+    let ending = match begin(session, facts, &mut output)? {
         Begun::Sampling => follow(session, &mut output, &mut catcher)?,
         Begun::OutputFailed => Ending::OutputFailed,
     };
+    let ended_at = Instant::now();
     let mut ledger = session.finish(&mut output)?;
     drop(spared);
     let reached = job.count.filter(|count| {
@@ -133,6 +137,7 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
         _ => Afterwards::Ended,
     };
     if let Some(command) = session.command() {
+        let ran_on = command.try_wait().context("waiting for the command")?.is_none();
         // A command's own output must not be cut in two by the table, so
         // that waits for the command; who interrupts wants it now.
         if ending == Ending::Interrupted {
@@ -164,6 +169,8 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
         model: model.as_deref(),
         served: session.served(),
         in_kernel: session.in_kernel(),
+        cut_short: reached
+            .and_then(|count| CutShort::new(count, &ledger, session.target(), afterwards)),
     };
     say("ebs", &last_line(&ledger, &sampled));
     match shown {
@@ -197,7 +204,11 @@ fn status_of(ending: Ending) -> u8 {
 }
 
 /// Opens the session of whoever is to count.
-fn open(job: &Job, facts: &Facts) -> Result<Box<dyn Sampling>> {
+///
+/// # Errors
+///
+/// What is refused, and why.
+pub(crate) fn open(job: &Job, facts: &Facts) -> Result<Box<dyn Sampling>> {
     let mut settings = Settings {
         command: job.command.clone(),
         count: job.count,
@@ -282,9 +293,13 @@ pub(crate) fn begin(
 }
 
 /// Moves records until there is a reason to end.
-fn follow(
+///
+/// # Errors
+///
+/// A call that should not fail.
+pub(crate) fn follow(
     session: &mut dyn Sampling,
-    output: &mut Output,
+    output: &mut dyn Sink,
     catcher: &mut Catcher,
 ) -> Result<Ending> {
     let is_command = session.target() == Target::Command;
@@ -336,7 +351,7 @@ fn outlive(
     catcher: &mut Catcher,
     mut interrupts: u32,
     show: &mut dyn FnMut(),
-) -> Result<u8> {
+) -> Result<Option<u8>> {
     loop {
         if let Some(status) = command.try_wait().context("waiting for the command")? {
             return Ok(Some(u8::try_from(status.code()).unwrap_or(FAILURE)));

@@ -52,23 +52,25 @@ fn delivered_and_lost_are_what_the_kernel_counted() {
 }
 
 #[test]
-fn default_buffers_lose_nothing_at_full_speed() {
-    if !rights::sampling("default_buffers_lose_nothing_at_full_speed") {
+fn default_buffers_account_for_full_speed() {
+    if !rights::sampling("default_buffers_account_for_full_speed") {
         return;
     }
     let scene = Scene::new();
     Workload::Storm.build(&scene);
     let faults = 400_000;
-    let start = std::time::Instant::now();
     let sampled =
         scene.run(&format!("ebs -u -t page_fault -c all -o s.data ./storm {faults} 1")).success();
-    let seconds = start.elapsed().as_secs_f64();
     let account = Account::of_stream(&scene.path("s.data"));
-    assert_eq!(account.lost(), 0, "{sampled}");
     let kernel = account.count("kernel");
     assert!(kernel >= faults, "{account:?}");
-    assert_eq!(account.count("delivered"), kernel, "{account:?}");
-    eprintln!("{kernel} records in {seconds:.2} s, none lost: {}", sampled.last_line());
+    let delivered = account.count("delivered");
+    assert_eq!(delivered + account.lost(), kernel, "{account:?}");
+    let told = sampled.told();
+    assert_eq!((told.delivered, told.lost), (delivered, account.lost()), "{sampled}");
+    let script = scene.run("ebs script -F ip s.data").success().out;
+    assert_eq!(u64::try_from(script.lines().count()).unwrap(), delivered, "{account:?}");
+    eprintln!("{}", sampled.last_line());
 }
 
 #[test]
@@ -86,4 +88,54 @@ fn records_beyond_the_count_are_accounted_for() {
     let account = Account::of_stream(&scene.path("c.data"));
     assert_eq!(account.count("delivered"), 100, "{account:?}");
     assert_eq!(account.count("kernel"), 100 + account.lost(), "{account:?}");
+}
+
+#[test]
+fn tables_and_streams_go_to_the_end_and_text_records_to_the_originals_count() {
+    let test = "tables_and_streams_go_to_the_end_and_text_records_to_the_originals_count";
+    if !rights::sampling(test) {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Touch.build(&scene);
+    let stream = scene.run("ebs -u -t page_fault -o all.data ./touch 5000").success();
+    let account = Account::of_stream(&scene.path("all.data"));
+    assert_eq!(account.count("delivered") + account.lost(), account.count("kernel"), "{stream}");
+    assert!(account.count("kernel") >= 5000, "{account:?}");
+    assert!(!stream.last_line().contains("count"), "{stream}");
+
+    let table = scene.run("ebs -u -t page_fault ./touch 5000").success();
+    assert!(!table.last_line().contains("count"), "{table}");
+
+    let text = scene.run("ebs -u -t page_fault -o records ./touch 5000").success();
+    let records = std::fs::read_to_string(scene.path("records")).unwrap();
+    assert_eq!(records.lines().filter(|line| !line.starts_with('#')).count(), 2000, "{text}");
+    assert!(text.last_line().contains("; the count of 2000 "), "{text}");
+    assert!(text.last_line().contains("; -c all "), "{text}");
+}
+
+#[test]
+fn a_count_that_ends_sampling_says_what_part_of_the_run_was_seen() {
+    if !rights::sampling("a_count_that_ends_sampling_says_what_part_of_the_run_was_seen") {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Touch.build(&scene);
+    let line = "ebs -u -t page_fault -c 50 -o c.data sh -c './touch 3000; sleep 1'";
+    let sampled = scene.shell(line).success();
+    let said = sampled.last_line();
+    let (_, said) = said.split_once("; the count of 50 ended sampling ").expect(said);
+    let numbers: Vec<f64> = said.split([' ', '(']).filter_map(|word| word.parse().ok()).collect();
+    let [seen, run, share] = numbers[..] else { panic!("{sampled}") };
+    assert!(run >= 1.0 && seen < run && share < 100.0, "{sampled}");
+    assert!(said.ends_with("-c all samples all of it"), "{sampled}");
+
+    scene.write("storm.sh", "echo on; while :; do /bin/true; done");
+    let mut storm = scene.start("sh storm.sh");
+    assert_eq!(storm.hear(), "on");
+    let line = format!("ebs -uk -t page_fault -c 50 -o p.data {}", storm.pid());
+    let attached = scene.run(&line).success();
+    assert!(attached.last_line().contains(", the target runs on; -c all "), "{attached}");
+    let system = scene.run("ebs -uk -t page_fault -c 50 -o s.data").success();
+    assert!(system.last_line().contains(", the system runs on; -c all "), "{system}");
 }

@@ -1,8 +1,8 @@
 //! Who counts: `--source`, and what is said of the emulated PMU.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use hardmeter_tests::{Running, Scene, rights};
+use hardmeter_tests::{Running, Scene, Workload, rights};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -213,7 +213,6 @@ fn sigint_prints_what_there_is_and_sigterm_ends_the_command() {
         let mut running = Running::start(scene.command("ebs").args(words));
         assert_eq!(running.hear().trim_end(), "on");
         std::thread::sleep(Duration::from_millis(300));
-        let asked = Instant::now();
         running.signal(signal);
         if signal == Signal::INT {
             // The command has no SIGINT of its own here: a second one ends the wait.
@@ -223,8 +222,8 @@ fn sigint_prints_what_there_is_and_sigterm_ends_the_command() {
             std::thread::sleep(Duration::from_millis(500));
             scene.write("stop", "");
         }
+        // At SIGTERM nobody but ebs ends the command.
         let outcome = running.finish();
-        assert!(asked.elapsed() < Duration::from_secs(20), "{outcome}");
         assert_eq!(outcome.code(), code, "{outcome}");
         assert!(outcome.err.contains("by the emulated PMU"), "{outcome}");
     }

@@ -19,7 +19,7 @@ pub mod workload;
 
 pub use account::Account;
 pub use ebsd::Ebsd;
-pub use outcome::Outcome;
+pub use outcome::{Outcome, Told};
 pub use running::Running;
 pub use scene::Scene;
 pub use user::User;

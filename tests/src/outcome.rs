@@ -15,6 +15,15 @@ pub struct Outcome {
     pub err: String,
 }
 
+/// Records of a run as its last line tells them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Delivered.
+    pub delivered: u64,
+    /// Lost, all causes together.
+    pub lost: u64,
+}
+
 impl Outcome {
     /// The exit status; fails when a signal ended the command.
     #[track_caller]
@@ -55,6 +64,25 @@ impl Outcome {
     #[track_caller]
     pub fn last_line(&self) -> &str {
         self.err.lines().last().unwrap_or_else(|| panic!("nothing on stderr: {self}"))
+    }
+
+    /// The records of the last line of stderr; fails unless they are told,
+    /// and are all that the kernel counted.
+    #[track_caller]
+    pub fn told(&self) -> Told {
+        let line = self.last_line();
+        assert!(!line.contains("unaccounted") && !line.contains("unknown"), "{self}");
+        let count_before = |word: &str| {
+            let words = || line.split([' ', ',']).filter(|word| !word.is_empty());
+            let mut pairs = words().zip(words().skip(1));
+            let count = pairs.find_map(|(count, next)| (next == word).then_some(count));
+            count.and_then(|count| count.parse().ok())
+        };
+        let delivered = count_before("records").or_else(|| count_before("record"));
+        match (delivered, count_before("lost")) {
+            (Some(delivered), Some(lost)) => Told { delivered, lost },
+            _ => panic!("the last line tells no records: {self}"),
+        }
     }
 }
 
