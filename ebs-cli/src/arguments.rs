@@ -30,7 +30,7 @@ pub use watching::{SessionsArguments, WatchArguments};
 use crate::completions::Program;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 const STYLES: Styles = Styles::styled()
@@ -45,8 +45,8 @@ ebs (-u | -k) [-o OUTFILE] [-i INTERVAL] [-c COUNT] -t TYPE [-m NAME,...] EXE_OR
        ebs script [OPTIONS] FILE
        ebs convert [OPTIONS] IN OUT
        ebs plan -t TYPE [OPTIONS]
-       ebs list [PATTERN] | ebs sessions | ebs watch NAME | ebs cache list
-       ebs -h [TYPE]";
+       ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs sessions | ebs watch NAME | ebs cache list
+       ebs -h [TYPE] | ebs help [SUBCOMMAND]";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -207,6 +207,9 @@ pub struct SampleArguments {
     /// Ring buffer per CPU, in pages, a power of two [default: as the machine allows].
     #[arg(long, value_name = "PAGES", value_parser = number::<u32>)]
     pub ring: Option<u32>,
+    /// Samples this process, as EXE_OR_PID with a number does.
+    #[arg(short, long, value_name = "PID", allow_negative_numbers = true)]
+    pub pid: Option<String>,
     /// Program to sample with its arguments, or the PID of a process.
     #[arg(value_name = "EXE_OR_PID", trailing_var_arg = true)]
     #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
@@ -234,14 +237,39 @@ pub enum Format {
 ///
 /// What clap says: also for `--help` and `--version`, whose text it holds.
 pub fn parse(words: Vec<OsString>) -> Result<Typed, clap::Error> {
-    let names_subcommand = words.get(1).and_then(|word| word.to_str()).is_some_and(|word| {
-        Subcommands::command().get_subcommands().any(|other| other.get_name() == word)
-    });
-    if names_subcommand {
+    let words = with_help(words);
+    if words.get(1).is_some_and(|word| names_subcommand(word)) {
         Ok(Typed::Other(Subcommands::try_parse_from(words)?.other))
     } else {
         Ok(Typed::Sample(Sampling::try_parse_from(words)?.sample))
     }
+}
+
+fn names_subcommand(word: &OsStr) -> bool {
+    Subcommands::command().get_subcommands().any(|other| other.get_name() == word)
+}
+
+/// `help`, `help WORD` and `-h SUBCOMMAND` as the options that they mean: a
+/// word that is no subcommand is a type.
+fn with_help(mut words: Vec<OsString>) -> Vec<OsString> {
+    let typed: Vec<Option<String>> =
+        words.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
+    let typed: Vec<Option<&str>> = typed.iter().map(Option::as_deref).collect();
+    let meant = match typed[..] {
+        [Some("help")] | [Some("help"), Some("help" | "ebs")] => vec!["--help".into()],
+        [Some("help"), Some(word), ..] | [Some("-h"), Some(word)]
+            if names_subcommand(OsStr::new(word)) =>
+        {
+            let mut rest = words.split_off(2);
+            rest.push("--help".into());
+            rest
+        }
+        [Some("help"), Some(word)] => vec!["-h".into(), word.into()],
+        _ => return words,
+    };
+    words.truncate(1);
+    words.extend(meant);
+    words
 }
 
 /// The whole grammar in one tree, for manual pages and completions only:

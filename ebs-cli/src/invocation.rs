@@ -3,6 +3,7 @@
 
 mod emulation;
 mod in_kernel;
+mod scaled;
 mod serving;
 
 pub use emulation::Emulation;
@@ -18,6 +19,7 @@ use crate::completions::Program;
 use daemon::in_kernel::InKernel;
 use daemon::{EventSpec, Modes, Request, Target};
 use record::Pid;
+use scaled::scaled;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -127,7 +129,10 @@ pub enum Misuse {
     #[error("no mode: say -u (user code), -k (kernel code), or both")]
     ModeMissing,
     /// `-i` is no positive number.
-    #[error("interval {0:?} is no whole number from 1 to 9223372036854775807")]
+    #[error(
+        "interval {0:?} is no whole number from 1 to 9223372036854775807; k, M and G may follow it, \
+         as in 10k"
+    )]
     Interval(String),
     /// `--source` names none.
     #[error("{0}")]
@@ -154,7 +159,10 @@ pub enum Misuse {
     #[error("kernel version {0:?} is no X.Y, such as 6.12")]
     Version(String),
     /// `-c` is no positive number.
-    #[error("count {0:?} is no whole number above 0 (and not the word `all`)")]
+    #[error(
+        "count {0:?} is no whole number above 0 (and not the word `all`); k, M and G may follow it, \
+         as in 50k"
+    )]
     Count(String),
     /// `--ring` is no power of two.
     #[error("a ring of {pages} pages is not possible: say {}", nearest(*pages))]
@@ -170,6 +178,25 @@ pub enum Misuse {
         "{0} is no process id (1 to 2147483647); for a program of that name, say ./{0} or its path"
     )]
     Pid(String),
+    /// A program beside `-p`.
+    #[error(
+        "-p {pid} samples that process, and {word:?} would be a program to start: leave one of the \
+         two out"
+    )]
+    PidAndProgram {
+        /// As given.
+        pid: String,
+        /// The program.
+        word: OsString,
+    },
+    /// `-p` of several processes.
+    #[error(
+        "-p {0}: one process at a time; the threads and children that it starts are sampled, too"
+    )]
+    ManyPids(String),
+    /// `-p` of no number.
+    #[error("-p {0:?} is no process id (1 to 2147483647), as ps shows it")]
+    NoPid(String),
     /// Arguments after a PID.
     #[error(
         "process {pid} takes no arguments ({argument:?}); for a program of that name, say ./{pid}"
@@ -220,7 +247,10 @@ impl Invocation {
 
 fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
     let modes = Modes { user: arguments.user, kernel: arguments.kernel };
-    let target = target(&arguments.target)?;
+    let target = match &arguments.pid {
+        Some(pid) => process(pid, &arguments.target)?,
+        None => target(&arguments.target)?,
+    };
     let command = if target == Target::Command { arguments.target.clone() } else { Vec::new() };
     if modes == Modes::default() && arguments.event.event.is_none() {
         return Err(Misuse::ModeMissing);
@@ -284,6 +314,21 @@ fn version(text: &str) -> Result<(u32, u32), Misuse> {
     numbers.ok_or_else(|| Misuse::Version(text.to_owned()))
 }
 
+/// The process that `-p` names, as other profilers take it.
+fn process(pid: &str, words: &[OsString]) -> Result<Target, Misuse> {
+    if let Some(word) = words.first() {
+        return Err(Misuse::PidAndProgram { pid: pid.to_owned(), word: word.clone() });
+    }
+    if pid.contains(',') {
+        return Err(Misuse::ManyPids(pid.to_owned()));
+    }
+    let is_number = pid.bytes().all(|byte| byte.is_ascii_digit());
+    match pid.parse() {
+        Ok(number) if is_number && number > 0 => Ok(Target::Process(Pid(number))),
+        _ => Err(Misuse::NoPid(pid.to_owned())),
+    }
+}
+
 /// A single number is a PID, any other word a program, no word the system.
 fn target(words: &[OsString]) -> Result<Target, Misuse> {
     let Some(first) = words.first() else {
@@ -309,10 +354,8 @@ fn digits(word: &OsStr) -> Option<&str> {
 }
 
 fn interval(text: &str) -> Result<u64, Misuse> {
-    match text.parse() {
-        Ok(number) if number > 0 && number <= i64::MAX.cast_unsigned() => Ok(number),
-        _ => Err(Misuse::Interval(text.to_owned())),
-    }
+    let number = scaled(text).filter(|number| (1..=i64::MAX.cast_unsigned()).contains(number));
+    number.ok_or_else(|| Misuse::Interval(text.to_owned()))
 }
 
 /// 0 is for the plan to refuse.
@@ -334,9 +377,9 @@ fn count(text: Option<&str>, output: &Output) -> Result<Option<u64>, Misuse> {
     match text {
         None => Ok(matches!(output, Output::Text(_)).then_some(DEFAULT_COUNT)),
         Some("all") => Ok(None),
-        Some(text) => match text.parse() {
-            Ok(number) if number > 0 => Ok(Some(number)),
-            _ => Err(Misuse::Count(text.to_owned())),
+        Some(text) => match scaled(text).filter(|number| *number > 0) {
+            Some(number) => Ok(Some(number)),
+            None => Err(Misuse::Count(text.to_owned())),
         },
     }
 }

@@ -11,7 +11,7 @@ pub struct EventArguments {
     /// (cpu/event=0xd0,umask=0x81/pp).
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     pub event: Option<String>,
-    /// Events from one record to the next [default: the type's own].
+    /// Events from one record to the next, such as 10k or 1M [default: the type's own].
     #[arg(short, long, value_name = "INTERVAL", allow_negative_numbers = true)]
     pub interval: Option<String>,
     /// Masks of a type; `ebs -h TYPE` lists them.

@@ -1,6 +1,7 @@
 //! What the options of the emulated PMU mean.
 
 use super::Misuse;
+use super::scaled::scaled;
 use crate::arguments::EmulationArguments;
 use daemon::SourceChoice;
 use daemon::emulated::Model;
@@ -63,26 +64,16 @@ impl Emulation {
 fn burst(text: &str) -> Result<Burst, Misuse> {
     let wrong = || Misuse::Burst(text.to_owned());
     let (on, every) = text.split_once('/').ok_or_else(wrong)?;
-    let on = instructions(on).ok_or_else(wrong)?;
+    let on = scaled(on).ok_or_else(wrong)?;
     let (every, warm) = match every.split_once('+') {
-        Some((every, warm)) => (every, Some(instructions(warm).ok_or_else(wrong)?)),
+        Some((every, warm)) => (every, Some(scaled(warm).ok_or_else(wrong)?)),
         None => (every, None),
     };
-    let every = instructions(every).ok_or_else(wrong)?;
+    let every = scaled(every).ok_or_else(wrong)?;
     if on == 0 || on > every || warm.is_some_and(|warm| warm > every - on) {
         return Err(wrong());
     }
     Ok(Burst { on, every, warm })
-}
-
-fn instructions(text: &str) -> Option<u64> {
-    let units = [('k', 1_000), ('m', 1_000_000), ('g', 1_000_000_000)];
-    let lower = text.to_ascii_lowercase();
-    let unit =
-        units.into_iter().find_map(|(letter, unit)| Some((lower.strip_suffix(letter)?, unit)));
-    let (digits, unit) = unit.unwrap_or((&lower, 1));
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| digits.parse::<u64>().ok()?.checked_mul(unit)).flatten()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Many command lines, and what each means.
 
 use super::{Invocation, Job, Output, Place};
-use crate::arguments;
+use crate::arguments::{self, TableArguments};
 use crate::completions::Program;
 use daemon::{Modes, Target};
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ fn the_original_lines_keep_their_meaning() {
     assert_eq!(make.request.event.0, "l1_cache_miss");
     assert_eq!(make.request.target, Target::Command);
     assert_eq!(make.request.interval, None);
-    assert_eq!(make.output, Output::Table { top: 20 });
+    assert_eq!(make.output, Output::Table { top: 20, shown: TableArguments::default() });
 
     let ps = job("ebs -o pebs -u -i 100 -t dtlb_load_miss ps");
     assert_eq!(ps.command, words("ps"));
@@ -51,6 +51,25 @@ fn the_original_lines_keep_their_meaning() {
     assert_eq!(system.request.target, Target::System);
     assert_eq!(system.command, Vec::<OsString>::new());
     assert_eq!(system.output, Output::Text(Place::File(PathBuf::from("l1miss.1"))));
+}
+
+#[test]
+fn text_records_alone_end_at_a_count_by_themselves() {
+    for (line, count) in [
+        ("ebs -u -t x ./a", None),
+        ("ebs -u -t x -o f.data ./a", None),
+        ("ebs -u -t x -o - --format perf ./a", None),
+        ("ebs -u -t x 1234", None),
+        ("ebs -u -t x", None),
+        ("ebs -u -t x -o f ./a", Some(2000)),
+        ("ebs -u -t x --format text ./a", Some(2000)),
+        ("ebs -u -t x -o f", Some(2000)),
+        ("ebs -u -t x -o f -c all ./a", None),
+        ("ebs -u -t x -c 7 ./a", Some(7)),
+        ("ebs -u -t x -c 7 -o f.data ./a", Some(7)),
+    ] {
+        assert_eq!(job(line).count, count, "{line}");
+    }
 }
 
 #[test]
@@ -108,6 +127,58 @@ fn a_number_is_a_process() {
 }
 
 #[test]
+fn a_process_may_be_named_as_other_profilers_take_it() {
+    for line in ["ebs -u -t x -p 1234", "ebs -u -t x --pid 1234", "ebs -p1234 -u -t x"] {
+        assert_eq!(job(line).request.target, Target::Process(Pid(1234)), "{line}");
+        assert!(job(line).command.is_empty(), "{line}");
+    }
+    // Behind the program it is the program's.
+    assert_eq!(job("ebs -u -t x mkdir -p 12").command, words("mkdir -p 12"));
+    assert!(complaint("ebs -u -t x -p 1234 ls").contains("\"ls\" would be a program to start"));
+    assert!(complaint("ebs -u -t x -p 1,2").contains("one process at a time"));
+    for bad in ["0", "-1", "+1", "x", "2147483648", "12k", ""] {
+        let line = ["ebs", "-u", "-t", "x", "-p", bad].map(OsString::from).to_vec();
+        let typed = arguments::parse(line).expect("is of the grammar");
+        let said = Invocation::new(typed).expect_err("is no process").to_string();
+        assert!(said.contains(&format!("{bad:?} is no process id")), "{bad}: {said}");
+    }
+}
+
+#[test]
+fn numbers_may_end_in_a_letter() {
+    assert_eq!(job("ebs -u -t x -i 10k").request.interval, Some(10_000));
+    assert_eq!(job("ebs -u -t x -i 1M -c 50K").count, Some(50_000));
+    assert_eq!(job("ebs -u -t x -i 1M").request.interval, Some(1_000_000));
+    let plan = meaning("ebs plan -u -t x -i 2g");
+    assert!(
+        matches!(plan, Ok(Invocation::Plan(plan)) if plan.request.interval == Some(2_000_000_000))
+    );
+    assert!(complaint("ebs -u -t x -i 1T ls").contains("k, M and G may follow it"));
+    assert!(complaint("ebs -u -t x -c 1T ls").contains("k, M and G may follow it"));
+    assert!(complaint("ebs -u -t x -i 9999999999G ls").contains("\"9999999999G\""));
+}
+
+/// Help comes from clap as an error of its own kind.
+#[test]
+fn help_is_had_by_the_word_too() {
+    let told = |line: &str| {
+        let error = arguments::parse(words(line)).expect_err("is help");
+        assert_eq!(error.exit_code(), 0, "{line}: {error}");
+        error.to_string()
+    };
+    for line in ["ebs help", "ebs help help", "ebs help ebs"] {
+        assert_eq!(told(line), told("ebs --help"), "{line}");
+    }
+    for name in ["report", "annotate", "script", "convert", "plan", "list", "cache", "man"] {
+        for line in [format!("ebs help {name}"), format!("ebs -h {name}")] {
+            assert_eq!(told(&line), told(&format!("ebs {name} --help")), "{line}");
+        }
+    }
+    assert_eq!(told("ebs help cache add"), told("ebs cache add --help"));
+    assert!(matches!(meaning("ebs help hitm"), Ok(Invocation::TypeHelp(name)) if name == "hitm"));
+}
+
+#[test]
 fn intervals_are_positive_numbers() {
     assert_eq!(job("ebs -u -t x -i 1").request.interval, Some(1));
     assert_eq!(job("ebs -u -t x -i9223372036854775807").request.interval, Some(i64::MAX as u64));
@@ -137,7 +208,10 @@ fn names_and_formats_choose_what_is_written() {
     assert_eq!(job("ebs -u -t x -o - --format perf").output, Output::Stream(Place::Stdout));
     assert_eq!(job("ebs -u -t x --format perf").output, Output::Stream(Place::Stdout));
     assert_eq!(job("ebs -u -t x -o ./-").output, Output::Text(file("./-")));
-    assert_eq!(job("ebs -u -t x --top 3").output, Output::Table { top: 3 });
+    assert_eq!(
+        job("ebs -u -t x --top 3").output,
+        Output::Table { top: 3, shown: TableArguments::default() }
+    );
     assert!(complaint("ebs -u -t x --format elf").contains("text, perf"));
 }
 
@@ -227,7 +301,10 @@ fn the_kernel_counts_where_that_is_asked_for() {
     use daemon::in_kernel::Duty;
     let counted = job("ebs -u -t x --in-kernel ./a");
     assert_eq!(counted.command, words("./a"), "the program is no mode");
-    assert_eq!((counted.count, counted.output), (None, Output::Table { top: 20 }));
+    assert_eq!(
+        (counted.count, counted.output),
+        (None, Output::Table { top: 20, shown: TableArguments::default() })
+    );
     let how = counted.in_kernel.expect("was asked for");
     assert_eq!((how.every.as_secs(), how.rings, how.cgroup), (60, true, None));
     let Some(Duty::Aggregate(tables)) = counted.request.in_kernel.map(|asked| asked.duty) else {
