@@ -1,0 +1,153 @@
+//! One line of the result.
+
+use super::judge::Judgement;
+use super::observed::{Account, Opened};
+use super::program::Program;
+use daemon::Modes;
+use daemon::catalogue::EventType;
+use daemon::promises::Source;
+use std::time::Duration;
+
+/// A type on a program, or a type that was not sampled.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// The type.
+    pub(super) entry: &'static EventType,
+    /// The program, and whose events; None: no program excites it.
+    pub(super) on: Option<(Program, Modes)>,
+    /// What came of it.
+    pub(super) outcome: Outcome,
+}
+
+/// What came of a row.
+#[derive(Clone, Debug)]
+pub(super) enum Outcome {
+    /// It was sampled and judged.
+    Judged(Box<Judged>),
+    /// It was opened, and then something failed that never should.
+    Broken(String),
+    /// It was not sampled: what is refused, and what to do.
+    WhyNot(String),
+}
+
+/// What was sampled.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    /// Its events as they were opened.
+    pub(super) opened: Vec<Opened>,
+    /// In whose process.
+    pub(super) served: String,
+    /// Samples that were judged.
+    pub(super) samples: u64,
+    /// What became of all.
+    pub(super) account: Account,
+    /// The verdict.
+    pub(super) judgement: Judgement,
+    /// How long the loop took without sampling, and with it.
+    pub(super) took: [Duration; 2],
+}
+
+impl Judged {
+    /// How many times as long the loop took as without sampling; None where
+    /// it took no time to speak of.
+    pub(super) fn slower(&self) -> Option<f64> {
+        let [native, sampled] = self.took.map(|took| took.as_secs_f64());
+        (native > 0.0).then(|| sampled / native)
+    }
+}
+
+/// Who counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum By {
+    /// A PMU.
+    Hardware,
+    /// The kernel; of breakpoints a debug register tells it.
+    Kernel,
+    /// The model.
+    Emulated,
+}
+
+impl By {
+    /// The word for it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            By::Hardware => "hardware",
+            By::Kernel => "kernel",
+            By::Emulated => "emulated",
+        }
+    }
+
+    /// Who makes samples of that source.
+    pub(super) fn of(source: Source) -> By {
+        match source {
+            Source::Pebs | Source::Ibs | Source::Counter => By::Hardware,
+            Source::Emulated => By::Emulated,
+            Source::KernelSoftware
+            | Source::KernelTimer
+            | Source::Breakpoint
+            | Source::Tracepoint => By::Kernel,
+        }
+    }
+}
+
+/// What a row says in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// All is as it should be.
+    Pass,
+    /// Something is not.
+    Fail,
+    /// Nothing was sampled.
+    WhyNot,
+}
+
+impl Row {
+    /// The type with its modes, as the last line of a session has it.
+    pub(super) fn name(&self) -> String {
+        let name = super::cases::event(self.entry).0;
+        match self.on {
+            Some((_, Modes { user, kernel })) => {
+                format!("{name}:{}{}", if user { "u" } else { "" }, if kernel { "k" } else { "" })
+            }
+            None => self.entry.name.to_owned(),
+        }
+    }
+
+    /// PASS, FAIL or why not.
+    pub(super) fn verdict(&self) -> Verdict {
+        match &self.outcome {
+            Outcome::Judged(judged) if judged.judgement.wrong.is_empty() => Verdict::Pass,
+            Outcome::Judged(_) | Outcome::Broken(_) => Verdict::Fail,
+            Outcome::WhyNot(_) => Verdict::WhyNot,
+        }
+    }
+
+    /// Who counted, if anybody did.
+    pub(super) fn by(&self) -> Option<By> {
+        match &self.outcome {
+            Outcome::Judged(judged) => {
+                judged.opened.first().map(|opened| By::of(opened.promises.source))
+            }
+            _ => None,
+        }
+    }
+
+    /// What is wrong, or why there is nothing.
+    pub(super) fn reasons(&self) -> &[String] {
+        match &self.outcome {
+            Outcome::Judged(judged) => &judged.judgement.wrong,
+            Outcome::Broken(why) | Outcome::WhyNot(why) => std::slice::from_ref(why),
+        }
+    }
+}
+
+impl Verdict {
+    /// As it is printed.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Verdict::Pass => "PASS",
+            Verdict::Fail => "FAIL",
+            Verdict::WhyNot => "why not",
+        }
+    }
+}
