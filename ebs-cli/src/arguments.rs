@@ -12,6 +12,7 @@ mod emulation;
 mod in_kernel;
 mod planning;
 mod reading;
+mod selftesting;
 mod serving;
 mod watching;
 
@@ -23,7 +24,9 @@ pub use in_kernel::{InKernelArguments, InKernelMode};
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{
     ReportArguments, ScriptArguments, ScriptFormat, StandingArguments, SymbolArguments,
+    TableArguments,
 };
+pub use selftesting::SelftestArguments;
 pub use serving::ServingArguments;
 pub use watching::{SessionsArguments, WatchArguments};
 
@@ -62,13 +65,14 @@ Examples:
   ebs script fault.data | less                 its records, as `perf script` prints them
   ebs -uk -t page_fault --in-kernel ./server   counted in the kernel, however long it runs
   ebs report --daemon web --since 10m          what the daemon recorded of a standing session
+  ebs selftest                                 what this machine samples, and whether it is right
   ebs completions bash, ebs man                for the shell, for man(1)
 
 A number is a PID; a program named by a number is ./NUMBER. With neither, the whole system is
-sampled until the count is reached or SIGINT comes. What follows the program belongs to it.
+sampled until SIGINT comes, or a count is reached (-c; text records: 2000). What follows the program belongs to it.
 
 The table, or what -o names, is the output. Notes and the last line (records, losses by cause,
-records with exact IP, seconds, who served) go to stderr.
+records with exact IP, seconds, who served, what a count left unseen) go to stderr.
 
 Environment:
   DEBUGINFOD_URLS  servers that are asked, by build id, for debug files that are not here; unset,
@@ -121,6 +125,8 @@ pub enum Other {
     Plan(PlanArguments),
     /// Lists every event that can be named on this machine.
     List(ListArguments),
+    /// Samples programs of which everything is known, and says what this machine gets right.
+    Selftest(SelftestArguments),
     /// Lists your sessions of the daemon, and the standing ones that you may read.
     Sessions(SessionsArguments),
     /// Shows what a standing session of the daemon samples now.
@@ -190,8 +196,8 @@ pub struct SampleArguments {
     /// kernel's addresses on other boots and machines.
     #[arg(long)]
     pub no_kallsyms: bool,
-    /// Stops sampling after so many records; `all` never does [default: 2000; counted in the kernel:
-    /// all].
+    /// Stops sampling after so many records, such as 50k; `all` never does [default: 2000 of text
+    /// records, all of tables and streams].
     #[arg(short, long, value_name = "COUNT", allow_negative_numbers = true)]
     pub count: Option<String>,
     /// Writes records instead of a table: text, or the perf.data stream when the name ends in
@@ -204,6 +210,9 @@ pub struct SampleArguments {
     /// Rows of the table.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::<usize>)]
     pub top: usize,
+    /// How much of it is shown.
+    #[command(flatten)]
+    pub table: TableArguments,
     /// Ring buffer per CPU, in pages, a power of two [default: as the machine allows].
     #[arg(long, value_name = "PAGES", value_parser = number::<u32>)]
     pub ring: Option<u32>,
@@ -227,7 +236,7 @@ pub(crate) fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
 pub enum Format {
     /// One record a line, instruction pointer in column 2.
     Text,
-    /// The perf.data stream (pipe form).
+    /// The perf.data stream: file form with -o FILE, else pipe form.
     Perf,
 }
 

@@ -4,16 +4,18 @@
 mod emulation;
 mod in_kernel;
 mod scaled;
+mod selftest;
 mod serving;
 
 pub use emulation::Emulation;
 pub use in_kernel::{DEFAULT_EVERY, InKernelJob, InKernelMisuse};
+pub use selftest::SelftestJob;
 pub use serving::Serving;
 
 use crate::arguments::{
     AnnotateArguments, CacheArguments, ConvertArguments, EventArguments, Format, ListArguments,
     Other, PlanArguments, ReportArguments, SampleArguments, ScriptArguments, SessionsArguments,
-    Typed, WatchArguments,
+    TableArguments, Typed, WatchArguments,
 };
 use crate::completions::Program;
 use daemon::in_kernel::InKernel;
@@ -48,6 +50,8 @@ pub enum Invocation {
     Plan(PlanJob),
     /// The events of a machine.
     List(ListArguments),
+    /// What this machine gets right.
+    Selftest(SelftestJob),
     /// Sessions of the daemon.
     Sessions(SessionsArguments),
     /// What a standing session samples now.
@@ -103,6 +107,8 @@ pub enum Output {
     Table {
         /// Rows at most.
         top: usize,
+        /// How much of it is shown.
+        shown: TableArguments,
     },
     /// Text records.
     Text(Place),
@@ -134,6 +140,9 @@ pub enum Misuse {
          as in 10k"
     )]
     Interval(String),
+    /// `ebs selftest -t` names no type.
+    #[error("no event type is called {0:?}; ebs -h lists them{like}", like = like(.0))]
+    Type(String),
     /// `--source` names none.
     #[error("{0}")]
     Source(String),
@@ -233,6 +242,9 @@ impl Invocation {
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
             Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
             Typed::Other(Other::Plan(arguments)) => Invocation::Plan(plan(&arguments)?),
+            Typed::Other(Other::Selftest(arguments)) => {
+                Invocation::Selftest(SelftestJob::new(&arguments)?)
+            }
             Typed::Other(Other::List(arguments)) => Invocation::List(arguments),
             Typed::Other(Other::Sessions(arguments)) => Invocation::Sessions(arguments),
             Typed::Other(Other::Watch(arguments)) => Invocation::Watch(arguments),
@@ -363,6 +375,14 @@ fn ring(pages: u32) -> Result<u32, Misuse> {
     if pages == 0 || pages.is_power_of_two() { Ok(pages) } else { Err(Misuse::Ring { pages }) }
 }
 
+/// Types whose names are like a word, in words.
+fn like(word: &str) -> String {
+    match daemon::catalogue::nearest(word) {
+        names if names.is_empty() => String::new(),
+        names => format!(". Nearest: {}", names.join(", ")),
+    }
+}
+
 /// Which sizes there are, in words.
 fn nearest(pages: u32) -> String {
     let below = pages.checked_ilog2().map_or(1, |bit| 1_u32 << bit);
@@ -388,7 +408,9 @@ fn output(arguments: &SampleArguments) -> Result<Output, Misuse> {
     let path = match (&arguments.output, arguments.format) {
         (Some(path), _) => path.as_path(),
         (None, Some(_)) => Path::new("-"),
-        (None, None) => return Ok(Output::Table { top: arguments.top }),
+        (None, None) => {
+            return Ok(Output::Table { top: arguments.top, shown: arguments.table });
+        }
     };
     if path.as_os_str().is_empty() {
         return Err(Misuse::EmptyOutput);

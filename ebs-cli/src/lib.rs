@@ -34,6 +34,7 @@ pub mod run;
 mod said;
 pub mod sample;
 pub mod script;
+pub mod selftest;
 mod serving;
 pub mod sessions;
 pub mod signals;

@@ -8,8 +8,8 @@ use crate::invocation::{Invocation, Misuse};
 use crate::said::say;
 use crate::script::{Chains, Lines, PerfPrinter, Selection, Sifter, TextPrinter, script};
 use crate::{
-    annotate, cache, causes, convert, eip2r, list, pages, plan, report, sample, sessions, types,
-    watch,
+    annotate, cache, causes, convert, eip2r, list, pages, plan, report, sample, selftest, sessions,
+    types, watch,
 };
 use anyhow::{Context, Result};
 use daemon::Facts;

@@ -48,6 +48,8 @@ mod recordings;
 mod registers;
 /// A user without rights.
 mod rights;
+/// Programs of known truth inside `ebs`, and what it says of them.
+mod selftest;
 /// Who counts: the PMU or the emulated one.
 mod source;
 /// The original's pipeline and our table tell the same.
