@@ -1,0 +1,116 @@
+//! `box-judge LOG RESULTS`: compares the records of every file of RESULTS
+//! with what the model wrote down between the marks of the same name. A line
+//! each, as `box-assertions` prints them.
+#![allow(clippy::print_stdout, reason = "the table of tests/box/run is made of it")]
+
+use std::{env, fs, path::Path};
+
+use anyhow::{Context, Result, bail};
+use hardmeter_box::{
+    text_records::{KERNEL, TextRecord},
+    truth_log::{self, Happening},
+};
+
+/// Registers as text records call them, and as the model does.
+const REGISTERS: [(&str, &str); 17] = [
+    ("rflags", "flags"),
+    ("rax", "ax"),
+    ("rbx", "bx"),
+    ("rcx", "cx"),
+    ("rdx", "dx"),
+    ("rsi", "si"),
+    ("rdi", "di"),
+    ("rbp", "bp"),
+    ("rsp", "sp"),
+    ("r8", "r8"),
+    ("r9", "r9"),
+    ("r10", "r10"),
+    ("r11", "r11"),
+    ("r12", "r12"),
+    ("r13", "r13"),
+    ("r14", "r14"),
+    ("r15", "r15"),
+];
+
+/// The kernel marks flags of an exact record by a bit that the CPU has no use
+/// for (arch/x86/include/asm/perf_event.h).
+const PERF_EFLAGS_EXACT: u64 = 1 << 3;
+
+/// Levels of `union perf_mem_data_src` (`PERF_MEM_LVL_*`, at bit 5), as the
+/// model calls what served a load.
+const LEVELS: [(&str, u64); 6] =
+    [("l1", 0x08), ("l2", 0x20), ("l3", 0x40), ("snoop", 0x40), ("hitm", 0x40), ("memory", 0x80)];
+const LEVEL_SHIFT: u32 = 5;
+
+fn main() -> Result<()> {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let [log, results] = arguments.as_slice() else { bail!("usage: box-judge LOG RESULTS") };
+    let log = fs::read_to_string(log).with_context(|| format!("reading {log}"))?;
+    let mut files = fs::read_dir(results)?.collect::<std::io::Result<Vec<_>>>()?;
+    files.sort_by_key(fs::DirEntry::file_name);
+    for file in files {
+        let path = file.path();
+        let name = path.file_stem().and_then(|name| name.to_str()).context("a name")?;
+        match judge(&log, name, &path) {
+            Ok(()) => println!("PASS model:{name}"),
+            Err(why) => println!("FAIL model:{name} {why:#}"),
+        }
+    }
+    Ok(())
+}
+
+fn judge(log: &str, name: &str, path: &Path) -> Result<()> {
+    let records = TextRecord::all(&fs::read_to_string(path)?);
+    // IBS writes no records: what it tagged is what there is.
+    let kind = if name.starts_with("ibs") { "ibs_op" } else { "record" };
+    let truth = truth_log::between(log, name, kind);
+    let truth = truth.with_context(|| format!("the log has not both marks of {name}"))?;
+    for (number, (record, happening)) in records.iter().zip(&truth).enumerate() {
+        let differ = differences(record, happening, kind == "record", name.contains("latency"));
+        if let Some((what, ours, models)) = differ.first() {
+            bail!(
+                "record {number} of {}: {what} is {ours:#x}, the model's {models:#x}: {record:x?}, \
+                 {happening:x?}",
+                records.len()
+            );
+        }
+    }
+    if records.len() != truth.len() || records.is_empty() {
+        bail!("{} records, {} of the model", records.len(), truth.len());
+    }
+    Ok(())
+}
+
+type Difference = (&'static str, u64, u64);
+
+fn differences(
+    record: &TextRecord,
+    happening: &Happening<'_>,
+    registers: bool,
+    timed: bool,
+) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut compare = |what, ours, models| {
+        if ours != models {
+            found.push((what, ours, models));
+        }
+    };
+    compare("ip", record.ip(), happening.hex("ip"));
+    let level = u64::from(record.level() == KERNEL);
+    compare("in the kernel", level, u64::from(happening.decimal("cpl") == 0));
+    if let (Some(ours), Some(_)) = (record.find("addr"), happening.word("address")) {
+        compare("addr", ours, happening.hex("address"));
+    }
+    // IBS' are those of the interrupt, and not of the instruction.
+    for (ours, models) in REGISTERS.into_iter().filter(|_| registers) {
+        let marked = if ours == "rflags" { PERF_EFLAGS_EXACT } else { 0 };
+        compare(ours, record.get(ours) & !marked, happening.hex(models));
+    }
+    if timed {
+        compare("weight", record.get("weight"), happening.decimal("latency"));
+        let source = happening.word("source").unwrap_or_default();
+        let level = LEVELS.iter().find(|(name, _)| *name == source).map_or(0, |(_, bit)| *bit);
+        compare("level", record.get("data_src") >> LEVEL_SHIFT & 0xe8, level);
+    }
+    found
+}
