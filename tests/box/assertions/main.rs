@@ -1,0 +1,91 @@
+//! What must hold on a machine whose PMU is real to its kernel. Runs inside a
+//! box only, as its first process's child; `tests/box/run` prints the table.
+//!
+//! `box-assertions [TEXT]`: those whose names hold TEXT. A line each: `PASS
+//! NAME`, `FAIL NAME why` or `SKIP NAME why`.
+#![allow(clippy::unwrap_used, reason = "an assertion fails by panicking")]
+
+mod account;
+mod daemon;
+mod emulated;
+mod estimates;
+mod facts;
+mod log;
+mod modes;
+mod precise;
+mod records;
+mod shortage;
+mod targets;
+mod throttling;
+mod types;
+mod walk;
+
+use std::{
+    env,
+    panic::{self, AssertUnwindSafe},
+    process::ExitCode,
+    sync::Mutex,
+    time::Instant,
+};
+
+use facts::Facts;
+use log::tell;
+
+/// Why an assertion has no meaning in this box.
+pub(crate) type Skip = Result<(), &'static str>;
+
+/// Something that must hold in every box, or says why it does not apply.
+struct Assertion {
+    name: &'static str,
+    check: fn(&Facts) -> Skip,
+}
+
+const ASSERTIONS: &[Assertion] = &[
+    Assertion { name: "every_type_opens_or_says_why_not", check: types::open_or_refused },
+    Assertion { name: "counts_are_perf_stats_and_the_truth", check: account::counts },
+    Assertion { name: "each_record_is_where_the_truth_says", check: records::truth },
+    Assertion { name: "records_are_those_of_perf_record", check: records::perf },
+    Assertion { name: "perf_script_reads_the_same", check: records::script },
+    Assertion { name: "ip_is_exact_on_all", check: precise::exact },
+    Assertion { name: "user_kernel_and_both", check: modes::modes },
+    Assertion { name: "counted_in_the_kernel_as_sampled", check: account::in_kernel },
+    Assertion { name: "records_for_the_models_log", check: log::records },
+    Assertion { name: "attached_to_a_process", check: targets::attached },
+    Assertion { name: "children_are_followed", check: targets::children },
+    Assertion { name: "the_whole_system", check: targets::system },
+    Assertion { name: "losses_of_a_full_ring_are_told", check: shortage::full_ring },
+    Assertion { name: "shared_counters_are_told", check: shortage::shared_counters },
+    Assertion { name: "emulated_and_real_misses_are_the_same", check: emulated::beside },
+    Assertion { name: "by_the_daemon_as_root", check: daemon::as_root },
+    Assertion { name: "by_the_daemon_as_a_user", check: daemon::as_user },
+    Assertion { name: "by_the_daemon_standing", check: daemon::standing },
+    Assertion { name: "throttling_is_told_with_its_cost", check: throttling::told },
+    Assertion { name: "a_program_that_picks_sees_every_record", check: throttling::picked },
+    Assertion { name: "short_intervals_of_ibs_give_bounds", check: estimates::bounded },
+];
+
+/// Where and why the last assertion failed.
+static WHY: Mutex<String> = Mutex::new(String::new());
+
+fn main() -> ExitCode {
+    let wanted = env::args().nth(1).unwrap_or_default();
+    let facts = Facts::read();
+    panic::set_hook(Box::new(|panic| *WHY.lock().unwrap() = panic.to_string()));
+    let (mut failed, mut ran) = (0, 0);
+    for Assertion { name, check } in ASSERTIONS.iter().filter(|one| one.name.contains(&wanted)) {
+        let start = Instant::now();
+        ran += 1;
+        match panic::catch_unwind(AssertUnwindSafe(|| check(&facts))) {
+            Ok(Ok(())) => tell(&format!("PASS {name} {:.2} s", start.elapsed().as_secs_f64())),
+            Ok(Err(why)) => tell(&format!("SKIP {name} {why}")),
+            Err(_) => {
+                failed += 1;
+                let why = WHY.lock().unwrap().replace('\n', "\n    ");
+                tell(&format!("FAIL {name} {why}"));
+            }
+        }
+    }
+    tell(&format!("box: {ran} assertions, {failed} failed"));
+    // A text that no name holds asserts nothing.
+    if failed == 0 && ran > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
