@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hardmeter-ebs-cli",
         ],
     ),
+    ("hardmeter-box", &["hardmeter-tests"]),
 ];
 
 /// One dependency between packages of this tree, and whether only tests and
@@ -64,8 +65,11 @@ fn wrong(arrows: &[Arrow]) -> Vec<String> {
 
 #[test]
 fn dependencies_follow_the_arrows() {
-    let metadata =
-        MetadataCommand::new().manifest_path(root().join("Cargo.toml")).no_deps().exec().unwrap();
+    let mut command = MetadataCommand::new();
+    let metadata = match command.manifest_path(root().join("Cargo.toml")).no_deps().exec() {
+        Err(cargo_metadata::Error::Io(error)) => return eprintln!("skipped: no cargo: {error}"),
+        metadata => metadata.unwrap(),
+    };
     let ours: Vec<_> = metadata.packages.iter().map(|package| package.name.to_string()).collect();
     let mut arrows = Vec::new();
     for package in &metadata.packages {
