@@ -12,10 +12,11 @@ mod grant;
 mod kernel;
 mod program;
 mod reservation;
+mod view;
 
-pub(crate) use ask::{ANSWER_BYTES, ASK_BYTES, Answer, Ask, JobWords, KernelFile, Rank, Wanted};
+pub(crate) use ask::{ANSWER_BYTES, ASK_BYTES, Answer, Ask, JobWords, Rank, Wanted};
 pub(crate) use client::{Broker, NotGranted, REASON_BYTES};
-pub(crate) use grant::{Grants, Stranger, is_alive, pid_of};
+pub(crate) use grant::{Grants, Stranger};
 pub(crate) use kernel::Brokered;
 pub(crate) use program::{PROGRAM_WORDS, program};
 pub(crate) use reservation::{Granted, Reservation, Unreserved};

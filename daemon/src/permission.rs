@@ -3,7 +3,6 @@
 //! ([`restrict()`], [`weaker()`]) and before a record is passed on ([`Scrub`]).
 
 mod restrict;
-mod scrub;
 mod weaker;
 
 use std::fmt;
@@ -12,7 +11,6 @@ use bitflags::bitflags;
 use serde::Deserialize;
 
 pub use restrict::{FORBIDDEN, restrict};
-pub use scrub::Scrub;
 pub use weaker::{Stronger, weaker};
 
 bitflags! {

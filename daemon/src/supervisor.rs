@@ -25,11 +25,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sampling::remote::protocol::ComplaintCode;
 
 use crate::control::Report;
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Full};
-use crate::protocol::ComplaintCode;
 use crate::sys::oracle::Oracle;
 pub use config::{Config, ConfigError, FileError, Limits, Size, Standing, TextPlace};
 pub use directory::DirectoryError;
@@ -106,7 +106,7 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
     let signals = Signals::install().map_err(system("sigaction"))?;
     let own = Credentials::own().map_err(system("getgroups"))?;
     // There, users of other namespaces all look alike (kernel.overflowuid).
-    let facts = crate::facts::Facts::read(std::path::Path::new("/"));
+    let facts = sampling::machine::facts::Facts::read(std::path::Path::new("/"));
     if own.uid == 0 && facts.is_ok_and(|facts| facts.access.in_namespace) {
         return Err(SupervisorError::Namespace);
     }

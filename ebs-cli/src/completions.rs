@@ -7,9 +7,9 @@ use anyhow::Result;
 use clap::builder::{PossibleValuesParser, Str};
 use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
-use daemon::SourceChoice;
-use daemon::catalogue::{EventKind, all};
 use record::InstructionClass;
+use sampling::SourceChoice;
+use sampling::catalogue::{EventKind, all};
 use std::any::TypeId;
 use std::ffi::OsString;
 use std::io::Write;
@@ -22,8 +22,6 @@ pub enum Program {
     Ebs,
     /// Instruction pointers to routines.
     Eip2r,
-    /// The daemon.
-    Ebsd,
 }
 
 /// Writes the completions of a program for a shell.
@@ -32,33 +30,33 @@ pub enum Program {
 ///
 /// Those of `out`.
 pub fn completions(shell: Shell, program: Program, out: &mut dyn Write) -> Result<()> {
-    let (mut grammar, name) = (grammar(program), program.name());
+    completions_of(shell, program.grammar(), out)
+}
+
+/// Writes the completions of any grammar.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn completions_of(shell: Shell, grammar: Command, out: &mut dyn Write) -> Result<()> {
+    let mut offered = offering(grammar);
+    let name = offered.get_name().to_owned();
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut grammar, name, &mut text);
+    clap_complete::generate(shell, &mut offered, name, &mut text);
     out.write_all(&text)?;
     Ok(())
 }
 
 impl Program {
-    fn name(self) -> &'static str {
+    fn grammar(self) -> Command {
         match self {
-            Program::Ebs => "ebs",
-            Program::Eip2r => "eip2r",
-            Program::Ebsd => "ebsd",
+            Program::Ebs => arguments::command(),
+            Program::Eip2r => eip2r::command(),
         }
     }
 }
 
-/// The grammar with what a shell can offer.
-fn grammar(program: Program) -> Command {
-    offering(match program {
-        Program::Ebs => arguments::command(),
-        Program::Eip2r => eip2r::command(),
-        Program::Ebsd => daemon::arguments::command(),
-    })
-}
-
-/// Words where words are wanted, files where a path is, and nothing else.
+/// A grammar with what a shell can offer: words where words are wanted, files where a path is, and nothing else.
 fn offering(command: Command) -> Command {
     let name = command.get_name().to_owned();
     let offered = command.mut_args(|argument| {
@@ -134,8 +132,6 @@ mod tests {
             assert!(ebs.contains("report") && ebs.contains("interval"), "{shell}");
             let eip2r = text(*shell, Program::Eip2r);
             assert!(eip2r.contains("eip2r") && eip2r.contains("kaslr-offset"), "{shell}");
-            let ebsd = text(*shell, Program::Ebsd);
-            assert!(ebsd.contains("check-config"), "{shell}");
         }
     }
 
@@ -184,8 +180,8 @@ mod tests {
             command.get_subcommands().for_each(|command| check(command, seen));
         }
         let mut seen = Vec::new();
-        for program in [Program::Ebs, Program::Eip2r, Program::Ebsd] {
-            check(&grammar(program), &mut seen);
+        for program in [Program::Ebs, Program::Eip2r] {
+            check(&offering(program.grammar()), &mut seen);
         }
         assert!(seen.len() > 80, "{seen:?}");
         for (name, hint) in [

@@ -1,8 +1,8 @@
 //! A count that ended sampling before its target ended: what part of the run
 //! was seen.
 
-use daemon::Target;
-use daemon::ledger::Ledger;
+use sampling::Target;
+use sampling::session::ledger::Ledger;
 use std::fmt;
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ impl fmt::Display for CutShort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daemon::ledger::Lost;
+    use sampling::session::ledger::Lost;
 
     fn told(target: Target, afterwards: Afterwards, beyond_count: u64) -> Option<String> {
         let ledger = Ledger {

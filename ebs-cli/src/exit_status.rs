@@ -3,8 +3,8 @@
 use crate::invocation::Misuse;
 use crate::script::FieldError;
 use analysis::{FilterError, KeyError, QueryError, SiteError, SortError};
-use daemon::Refusal;
-use daemon::event_spec::EventSpecError;
+use sampling::Refusal;
+use sampling::request::event_spec::EventSpecError;
 use std::io::ErrorKind;
 
 /// Everything went well.

@@ -18,9 +18,9 @@ use crate::arguments::{
     TableArguments, Typed, WatchArguments,
 };
 use crate::completions::Program;
-use daemon::in_kernel::InKernel;
-use daemon::{EventSpec, Modes, Request, Target};
 use record::Pid;
+use sampling::in_kernel::InKernel;
+use sampling::{EventSpec, Modes, Request, Target};
 use scaled::scaled;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -315,7 +315,7 @@ fn request(arguments: &EventArguments, modes: Modes, target: Target) -> Result<R
 
 /// Whether the event's own modifiers (`:u`, `:k`) say what is sampled.
 fn names_modes(event: &EventSpec) -> bool {
-    event.resolve().is_ok_and(|event| daemon::plan::modes(&event).is_some())
+    event.resolve().is_ok_and(|event| sampling::plan::modes(&event).is_some())
 }
 
 fn version(text: &str) -> Result<(u32, u32), Misuse> {
@@ -377,7 +377,7 @@ fn ring(pages: u32) -> Result<u32, Misuse> {
 
 /// Types whose names are like a word, in words.
 fn like(word: &str) -> String {
-    match daemon::catalogue::nearest(word) {
+    match sampling::catalogue::nearest(word) {
         names if names.is_empty() => String::new(),
         names => format!(". Nearest: {}", names.join(", ")),
     }

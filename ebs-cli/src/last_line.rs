@@ -2,9 +2,9 @@
 //! served.
 
 use crate::cut_short::CutShort;
-use daemon::ledger::Ledger;
-use daemon::promises::Source;
-use daemon::{Fallback, PlannedEvent};
+use sampling::catalogue::promises::Source;
+use sampling::session::ledger::Ledger;
+use sampling::{Fallback, PlannedEvent};
 use std::fmt::Write;
 
 /// What was sampled, and how it was opened.
@@ -116,9 +116,11 @@ pub fn last_line(ledger: &Ledger, sampled: &Sampled<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daemon::ledger::Lost;
-    use daemon::promises::{AddressPromise, IpPromise, Promises, RegistersPromise, WeightPromise};
     use record::{Attr, SampleFilter};
+    use sampling::catalogue::promises::{
+        AddressPromise, IpPromise, Promises, RegistersPromise, WeightPromise,
+    };
+    use sampling::session::ledger::Lost;
     use std::time::Duration;
 
     fn event(name: &str, source: Source, precise: u8) -> PlannedEvent {

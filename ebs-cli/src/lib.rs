@@ -1,7 +1,7 @@
 //! The commands `ebs` and `eip2r`.
 //!
 //! `ebs`: [`arguments`] is what was typed, [`invocation`] what it means,
-//! [`run`] does it. [`sample`] drives a session of the daemon library into
+//! [`run`] does it. [`sample`] drives a session of the sampling library into
 //! an [`output`], [`cut_short`] says what it left unseen; [`input`] reads
 //! what was recorded for [`report`] and [`script`], [`annotate`] shows a
 //! routine, and [`convert`] writes it anew; [`plan`] shows what would be

@@ -5,15 +5,15 @@ use crate::said::say;
 use crate::types::fields;
 use analysis::Glob;
 use anyhow::{Result, anyhow};
-use daemon::Facts;
-use daemon::catalogue::{
+use record::EventType;
+use sampling::Facts;
+use sampling::catalogue::{
     Availability, EventType as Type, MOUNT_TRACEFS, all, availability, find, identify, names,
 };
-use daemon::emulated;
-use daemon::event_spec::{EventSpecError, generic, generic_names};
-use daemon::facts::Tracefs;
-use daemon::source::emulable;
-use record::EventType;
+use sampling::emulated;
+use sampling::machine::facts::Tracefs;
+use sampling::request::event_spec::{EventSpecError, generic, generic_names};
+use sampling::source::emulable;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -284,7 +284,9 @@ fn types(facts: &Facts) -> impl Iterator<Item = Named> {
         pmus.dedup();
         let (ip, _) = fields(entry, hardware.as_ref());
         let address = match entry.promises {
-            Some(promises) => promises.address != daemon::promises::AddressPromise::None,
+            Some(promises) => {
+                promises.address != sampling::catalogue::promises::AddressPromise::None
+            }
             None => encodings().all(|encoding| encoding.data_address),
         };
         Some(Named {

@@ -166,9 +166,9 @@ mod tests {
     fn pages_are_written_for_all_commands() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let place = directory.path().join("man1");
-        let commands = [arguments::command(), eip2r::command(), daemon::arguments::command()];
+        let commands = [arguments::command(), eip2r::command()];
         pages(&place, commands).expect("pages are written");
-        for name in ["ebs.1", "ebs-report.1", "ebs-script.1", "eip2r.1", "ebsd.8"] {
+        for name in ["ebs.1", "ebs-report.1", "ebs-script.1", "eip2r.1"] {
             let text = fs::read_to_string(place.join(name)).expect(name);
             assert!(text.contains(".TH") && text.contains(".SH OPTIONS"), "{name}");
         }

@@ -6,12 +6,12 @@ mod text;
 use crate::exit_status::{FAILURE, SUCCESS};
 use crate::invocation::PlanJob;
 use anyhow::Result;
-use daemon::catalogue::{EventKind, EventType};
-use daemon::emulated::Model;
-use daemon::event_spec::Event;
-use daemon::facts::{Facts, FactsError, Version};
-use daemon::plan::{Outline, outline};
-use daemon::{Chosen, Refusal, Request, source};
+use sampling::catalogue::{EventKind, EventType};
+use sampling::emulated::Model;
+use sampling::machine::facts::{Facts, FactsError, Version};
+use sampling::plan::{Outline, outline};
+use sampling::request::event_spec::Event;
+use sampling::{Chosen, Refusal, Request, source};
 use std::io::Write;
 use std::path::Path;
 

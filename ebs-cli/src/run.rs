@@ -12,7 +12,7 @@ use crate::{
     types, watch,
 };
 use anyhow::{Context, Result};
-use daemon::Facts;
+use sampling::Facts;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -80,10 +80,9 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Cache(arguments) => cache::run(&arguments, &mut out)?,
         Invocation::Completions(shell, of) => completions(shell, of, &mut out)?,
         Invocation::Man(None) => pages::page(arguments::command(), &mut out)?,
-        Invocation::Man(Some(directory)) => pages::pages(
-            &directory,
-            [arguments::command(), eip2r::command(), daemon::arguments::command()],
-        )?,
+        Invocation::Man(Some(directory)) => {
+            pages::pages(&directory, [arguments::command(), eip2r::command()])?
+        }
         Invocation::Sample(_) => {}
     }
     out.flush().context("cannot write to stdout")?;

@@ -11,13 +11,13 @@ use crate::said::say;
 use crate::serving;
 use crate::signals::{self, Asked, Catcher};
 use anyhow::{Context, Result, bail};
-use daemon::apart::{FrontProcess, Spared};
-use daemon::command::Command;
-use daemon::session::{Session, SessionError, Settings, Sink, TargetState};
-use daemon::{Cgroup, Chosen, Facts, Modes, Sampling, Target, emulated, source};
 use emulator::{Class, Classifier, Event};
 use record::Pid;
 use rustix::process::{Signal, kill_process};
+use sampling::session::apart::{FrontProcess, Spared};
+use sampling::session::command::Command;
+use sampling::session::{Session, SessionError, Settings, Sink, TargetState};
+use sampling::{Cgroup, Chosen, Facts, Modes, Sampling, Target, emulated, source};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -107,7 +107,7 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
     // What cannot be sampled costs no earlier recording of that name.
     let mut output = Output::open(&job.output, facts)?;
     let file = session.command().and_then(|command| command.file().map(Path::to_owned));
-    let misplaced = daemon::misplaced(&job.request, file.as_deref(), Path::new("/"));
+    let misplaced = sampling::misplaced(&job.request, file.as_deref(), Path::new("/"));
     for note in session.notes().into_iter().chain(misplaced) {
         say("ebs", &note);
     }

@@ -2,9 +2,10 @@
 
 use crate::invocation::Serving;
 use anyhow::{Context, Error, Result};
-use daemon::client::{Client, Remote};
-use daemon::session::{SessionError, Settings};
-use daemon::{AttachError, OpenError, Refusal, Request, Sampling};
+use sampling::remote::Remote;
+use sampling::remote::client::Client;
+use sampling::session::{SessionError, Settings};
+use sampling::{AttachError, OpenError, Refusal, Request, Sampling};
 use std::path::Path;
 
 /// Opens a job as `own` does, or by the daemon where that is refused for want

@@ -2,8 +2,8 @@
 
 use crate::arguments::SessionsArguments;
 use anyhow::{Result, bail};
-use daemon::client::{Client, SOCKET};
-use daemon::protocol::{Reply, SessionLine, StandingLine, Verb};
+use sampling::remote::client::{Client, SOCKET};
+use sampling::remote::protocol::{Reply, SessionLine, StandingLine, Verb};
 use std::io::Write;
 use std::path::Path;
 

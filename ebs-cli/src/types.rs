@@ -1,15 +1,15 @@
 //! `ebs -h`: the event types, and what this machine has of them.
 
 use crate::list::Listing;
-use daemon::catalogue::{
+use sampling::catalogue::promises::{AddressPromise, IpPromise};
+use sampling::catalogue::{
     Availability, Encoding, EventKind, EventType, IntervalUnit, OnMachine, all, availability, find,
     help,
 };
-use daemon::emulated;
-use daemon::event_spec::{Event, EventSpecError};
-use daemon::promises::{AddressPromise, IpPromise};
-use daemon::source::emulable;
-use daemon::{EventSpec, Facts};
+use sampling::emulated;
+use sampling::request::event_spec::{Event, EventSpecError};
+use sampling::source::emulable;
+use sampling::{EventSpec, Facts};
 use std::fmt::Write;
 
 /// What an emulated type is.
@@ -215,7 +215,7 @@ mod tests {
     fn what_help_shows_to_type_is_taken() {
         let mut bare = crate::list::tests::machine(0x55, 4, &["software", "breakpoint"]);
         bare.kernel.machine = Some("x86_64".to_owned());
-        bare.tracepoint = Some(daemon::facts::TracepointState::Id(1));
+        bare.tracepoint = Some(sampling::machine::facts::TracepointState::Id(1));
         let mut with_pmu = crate::list::tests::machine(0x55, 4, &["cpu", "software", "breakpoint"]);
         with_pmu.kernel.machine = Some("x86_64".to_owned());
         with_pmu.tracepoint.clone_from(&bare.tracepoint);
@@ -231,7 +231,7 @@ mod tests {
                 panic!("{line} does not sample");
             };
             let planned =
-                daemon::source::outline(&job.request, (job.emulation.source, None), facts);
+                sampling::source::outline(&job.request, (job.emulation.source, None), facts);
             assert!(planned.is_ok(), "{line}: {}", planned.expect_err("is none"));
         }
         assert!(help(find("hitm").expect("is a type"), &bare).contains("ebs -u -t hitm -- "));

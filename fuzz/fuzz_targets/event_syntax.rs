@@ -8,11 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use daemon::EventSpec;
-use daemon::event_spec::{Event, Modifiers, Precise};
-use daemon::facts::PmuDescription;
-use daemon::pmu_format::{Alias, BitField, Config, ConfigWord, Format, Formats, TermValue, Terms};
 use libfuzzer_sys::fuzz_target;
+use sampling::EventSpec;
+use sampling::machine::facts::PmuDescription;
+use sampling::machine::pmu_format::{
+    Alias, BitField, Config, ConfigWord, Format, Formats, TermValue, Terms,
+};
+use sampling::request::event_spec::{Event, Modifiers, Precise};
 
 /// The bits of a format file, one after the other; None when it is of no
 /// form that a kernel writes.

@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 
 use daemon::fuzzing::fan_out;
-use daemon::protocol::{Account, WhenSlow};
 use libfuzzer_sys::fuzz_target;
+use sampling::remote::protocol::{Account, WhenSlow};
 
 const LOST: u32 = 2;
 const COMM: u32 = 3;

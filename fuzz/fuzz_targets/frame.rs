@@ -7,13 +7,14 @@
 //! the bytes.
 #![no_main]
 
+use daemon::fuzzing;
 use daemon::permission::{Permissions, restrict, weaker};
-use daemon::protocol::{
-    FRAME_HEADER, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, Reply, Verb, frame, parse,
-};
-use daemon::{EventSpec, fuzzing};
 use libfuzzer_sys::fuzz_target;
 use record::{Attr, ByteOrder};
+use sampling::EventSpec;
+use sampling::remote::protocol::{
+    FRAME_HEADER, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, Reply, Verb, frame, parse,
+};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// A kind, a payload, and the bytes that both took.
@@ -46,7 +47,9 @@ fn frames(bytes: &[u8], most: u32, piece: usize) -> (Vec<Taken>, bool) {
     }
 }
 
-fn understood<M: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(body: &[u8]) -> Option<M> {
+fn understood<M: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
+    body: &[u8],
+) -> Option<M> {
     let message: M = serde_json::from_slice(body).ok()?;
     let again = serde_json::to_vec(&message).expect("a message can be written");
     assert_eq!(serde_json::from_slice::<M>(&again).ok().as_ref(), Some(&message));

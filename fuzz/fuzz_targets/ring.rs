@@ -10,10 +10,12 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use daemon::fuzzing::{Ring, empty_ring};
-use daemon::permission::Scrub;
 use libfuzzer_sys::fuzz_target;
-use record::{Attr, ByteOrder, Misc, RecordHeader, RecordType, SampleLayout, SampleType, SideRecord};
+use record::{
+    Attr, ByteOrder, Misc, RecordHeader, RecordType, SampleLayout, SampleType, SideRecord,
+};
+use sampling::fuzzing::{EmptiedRing, empty_ring};
+use sampling::session::Scrub;
 
 const PAGE: usize = 4096;
 /// The control page, and two of data.
@@ -36,7 +38,7 @@ fn memory() -> File {
 
 /// The ring with these words of its control page and these data from `tail`
 /// on.
-fn read(words: [u64; 4], data: &[u8], scrub: Scrub) -> Option<Ring> {
+fn read(words: [u64; 4], data: &[u8], scrub: Scrub) -> Option<EmptiedRing> {
     let [_, tail, offset, size] = words;
     MEMORY.with_borrow(|file| {
         let page: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();

@@ -87,10 +87,9 @@ fn scan<'a>(lines: &[Line<'a>], asked: u64) -> Option<(&'a [u8], Option<&'a [u8]
     };
     let start = lines.iter().map(|line| line.address).filter(|&start| start <= asked).max()?;
     let here = || lines.iter().filter(|line| line.address == start && b"tTwW".contains(&line.kind));
-    let chosen =
-        here().rfind(|line| !marks(line.name)).or_else(|| {
-            here().next_back().filter(|_| !here().any(|line| ends(line.name)))
-        })?;
+    let chosen = here()
+        .rfind(|line| !marks(line.name))
+        .or_else(|| here().next_back().filter(|_| !here().any(|line| ends(line.name))))?;
     let page = (start / PAGE * PAGE).saturating_add(PAGE);
     // `min_by_key` gives the first of equals, as the list has them.
     let next = lines.iter().filter(|line| line.address > start).min_by_key(|line| line.address);

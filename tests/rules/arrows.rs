@@ -8,7 +8,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hardmeter-record", &[]),
     ("hardmeter-symbolizer", &["hardmeter-record"]),
     ("hardmeter-emulator", &["hardmeter-record"]),
-    ("hardmeter-daemon", &["hardmeter-record", "hardmeter-emulator"]),
+    ("hardmeter-sampling", &["hardmeter-record", "hardmeter-emulator"]),
+    ("hardmeter-daemon", &["hardmeter-record", "hardmeter-sampling"]),
     ("hardmeter-analysis", &["hardmeter-record", "hardmeter-symbolizer"]),
     ("hardmeter-export", &["hardmeter-record", "hardmeter-symbolizer"]),
     (
@@ -17,7 +18,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hardmeter-record",
             "hardmeter-symbolizer",
             "hardmeter-emulator",
-            "hardmeter-daemon",
+            "hardmeter-sampling",
             "hardmeter-analysis",
             "hardmeter-export",
         ],
@@ -28,12 +29,14 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hardmeter-record",
             "hardmeter-symbolizer",
             "hardmeter-emulator",
+            "hardmeter-sampling",
             "hardmeter-daemon",
             "hardmeter-analysis",
             "hardmeter-export",
             "hardmeter-ebs-cli",
         ],
     ),
+    ("hardmeter-packaging", &["hardmeter-daemon", "hardmeter-ebs-cli"]),
     ("hardmeter-box", &["hardmeter-tests"]),
 ];
 

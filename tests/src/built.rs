@@ -47,6 +47,8 @@ fn build() -> PathBuf {
             "hardmeter-ebs-cli",
             "--package",
             "hardmeter-daemon",
+            "--package",
+            "hardmeter-packaging",
             "--bins",
         ])
         .args(["--profile", profile, "--target-dir"])

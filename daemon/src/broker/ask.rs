@@ -1,9 +1,11 @@
 //! Requests of workers to the supervisor, in words.
 
+use sampling::machine::incarnation::Incarnation;
+use sampling::session::synthesize::KernelFile;
+use sampling::{EventSpec, Modes, Request, Target, catalogue};
+
 use super::program::PROGRAM_WORDS;
-use crate::incarnation::Incarnation;
 use crate::standing::{NAME_BYTES, STATUS_WORDS};
-use crate::{EventSpec, Modes, Request, Target, catalogue};
 use record::Pid;
 
 /// Words of a request: a kind, and what the longest (an attr of 144 bytes,
@@ -112,23 +114,6 @@ pub(crate) enum Ask {
     /// Load a program that counts in the kernel, with maps that lie within a
     /// reservation.
     Program { reservation: u64, words: [u64; PROGRAM_WORDS] },
-}
-
-/// A file of /proc that hides addresses from whom they are not for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KernelFile {
-    Symbols,
-    Modules,
-}
-
-impl KernelFile {
-    /// Its name in /proc.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            KernelFile::Symbols => "kallsyms",
-            KernelFile::Modules => "modules",
-        }
-    }
 }
 
 /// What the supervisor answers.

@@ -5,8 +5,10 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use sampling::session::synthesize::KernelFile;
+
 use super::program::PROGRAM_WORDS;
-use super::{ANSWER_BYTES, Answer, Ask, JobWords, KernelFile};
+use super::{ANSWER_BYTES, Answer, Ask, JobWords};
 use crate::line::WorkerEnd;
 use crate::passing::Received;
 use crate::permission::Permissions;

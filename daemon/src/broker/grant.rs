@@ -4,20 +4,21 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use record::{Attr, Pid};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sampling::machine::incarnation::Incarnation;
+use sampling::machine::pidfd::is_alive;
+use sampling::session::attrs::Attrs;
+use sampling::session::synthesize::KernelFile;
+use sampling::sys::event::{EncodedAttr, Event, NATIVE_ORDER, Place};
+use sampling::{Cgroup, Facts, Modes, Request};
 
-use super::{Answer, Ask, JobWords, KernelFile, Rank, Wanted};
+use super::{Answer, Ask, JobWords, Rank, Wanted};
 use crate::credentials::Credentials;
-use crate::incarnation::Incarnation;
 use crate::permission::{Permissions, restrict, weaker};
-use crate::session::attrs::Attrs;
-use crate::sys::event::{EncodedAttr, Event, NATIVE_ORDER, Place};
 use crate::sys::oracle::{Asker, Oracle};
-use crate::{Cgroup, Facts, Modes, Request};
 
 /// Grants that one worker may hold: its sessions, and some that end.
 const MOST_GRANTS: usize = 64;
@@ -115,24 +116,6 @@ impl Process {
     fn has_thread(&self, tid: i32) -> bool {
         tid > 0 && Path::new(&format!("/proc/{}/task/{tid}", self.pid)).exists()
     }
-}
-
-/// A pidfd is readable once its process has ended: until then the number is
-/// not given to another.
-pub(crate) fn is_alive(pidfd: BorrowedFd<'_>) -> bool {
-    let mut fds = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
-    let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut fds, Some(&zero)).is_ok_and(|ready| ready == 0)
-}
-
-/// The process of a pidfd, in this pid namespace (`Pid:` of
-/// /proc/self/fdinfo); None: it is no pidfd, or its process is not to be seen
-/// here.
-pub(crate) fn pid_of(pidfd: BorrowedFd<'_>) -> Option<i32> {
-    use std::os::fd::AsRawFd;
-    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd())).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Pid:"))?;
-    line.trim().parse().ok().filter(|&pid: &i32| pid > 0)
 }
 
 /// What a job takes beyond the rights of its user; empty: the kernel's own
@@ -385,7 +368,7 @@ impl Descent {
 /// What a job opens, planned here and cut to what is permitted.
 fn granted_attrs(request: &Request, permissions: Permissions) -> Result<Vec<Attr>, ()> {
     let facts = Facts::read_for(Path::new("/"), request).map_err(|_| ())?;
-    let plan = crate::plan(request, &facts).map_err(|_| ())?;
+    let plan = sampling::plan(request, &facts).map_err(|_| ())?;
     let mut attrs: Vec<Attr> = Attrs::of(&plan).all().cloned().collect();
     attrs.iter_mut().for_each(|attr| restrict(attr, permissions));
     Ok(attrs)

@@ -4,12 +4,12 @@
 use std::io;
 
 use record::Cpu;
+use sampling::in_kernel::{InKernel, Program, Source, Unloadable};
+use sampling::session::kernel::{Kernel, Linux};
+use sampling::sys::event::{EncodedAttr, Event, Place};
 
 use super::client::received;
 use super::{Ask, Broker, Rank, Reservation, program};
-use crate::in_kernel::{InKernel, Program, Source, Unloadable};
-use crate::session::kernel::{Kernel, Linux};
-use crate::sys::event::{EncodedAttr, Event, Place};
 
 /// Opens as this process's user, and under a grant, if there is one, where
 /// that is refused. Programs come from the supervisor alone: bpf(2) is what

@@ -1,8 +1,10 @@
 //! A program to be loaded, in words: what a worker asks the supervisor for.
 
 use record::{Pid, Tid};
+use sampling::in_kernel::{Duty, InKernel, Keep, Program, Shows, Tables};
 
-use crate::in_kernel::{Duty, InKernel, Keep, Shows, Tables};
+// What the supervisor hands back goes in one message.
+const _: () = assert!(Program::MOST_DESCRIPTORS <= crate::passing::MOST_HANDED);
 
 /// Words of it.
 pub(crate) const PROGRAM_WORDS: usize = 20;

@@ -4,8 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use sampling::Sight;
+
+use super::view::BrokeredView;
 use super::{Ask, Broker, Brokered};
-use crate::Sight;
 use crate::guard::Full;
 
 /// So long it is held, nobody else is given these bytes.
@@ -94,7 +96,10 @@ impl Granted {
     /// How processes and the kernel are looked at under it, as long as it
     /// lasts.
     pub(crate) fn sight(&self) -> Sight {
-        Sight::of_daemon(Some((Arc::clone(&self.broker), self.number)))
+        Sight::of_daemon(Some(Arc::new(BrokeredView {
+            broker: Arc::clone(&self.broker),
+            grant: self.number,
+        })))
     }
 
     /// The kernel that opens events under it.

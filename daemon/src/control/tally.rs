@@ -4,8 +4,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use sampling::session::ledger::{Ledger, Lost};
+
 use super::report::{Report, WORDS, Word, drain_at, fill_at, lost_at};
-use crate::ledger::{Ledger, Lost};
 
 /// Sums over all sessions of a worker.
 #[derive(Debug)]

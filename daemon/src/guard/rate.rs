@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use record::EventType;
+use sampling::{Plan, PlannedEvent};
 
 use crate::supervisor::Limits;
-use crate::{Plan, PlannedEvent};
 
 /// PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK: timers, whose events are
 /// nanoseconds.
@@ -64,12 +64,12 @@ pub(crate) fn max_sample_rate(root: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EventSpec, Facts, Modes, Request, Target};
+    use sampling::{EventSpec, Facts, Modes, Request, Target};
 
     fn planned(event: &str, interval: u64) -> Plan {
         let facts = Facts::read(Path::new("/")).unwrap();
         let request = Request::new(EventSpec(event.into()), Modes::USER, Target::Command);
-        crate::plan(&Request { interval: Some(interval), ..request }, &facts).unwrap()
+        sampling::plan(&Request { interval: Some(interval), ..request }, &facts).unwrap()
     }
 
     #[test]

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use record::{Attr, AttrFlags, EventType, Misc, ReadFormat, SampleType};
+use record::{Attr, AttrFlags, EventType, ReadFormat, SampleType};
 
 use super::*;
 
@@ -89,34 +89,6 @@ fn a_shorter_period_is_stronger_and_so_is_a_higher_frequency() {
     assert_eq!(weaker(&of(101, freq), &of(100, freq)), stronger);
     assert_eq!(weaker(&of(99, freq), &of(100, freq)), Ok(()));
     assert_eq!(weaker(&of(1 << 40, none), &of(100, freq)), stronger, "not to be compared");
-}
-
-#[test]
-fn kernel_addresses_and_modes_are_seen() {
-    const USER: Misc = Misc(2);
-    let attr = Attr {
-        sample_type: SampleType::IDENTIFIER
-            | SampleType::IP
-            | SampleType::TID
-            | SampleType::TIME
-            | SampleType::ADDR,
-        ..Attr::default()
-    };
-    let scrub = Scrub::new(&attr);
-    let record = |ip: u64, addr: u64| {
-        let words = [0, 7, ip, 0, 0, addr];
-        move |at: usize| words.get(at / 8).copied()
-    };
-    let (user, kernel) = (0x7fff_0000_1234, 0xffff_8000_0000_0000);
-    assert!(!scrub.shows_kernel(USER, record(user, user)));
-    assert!(scrub.shows_kernel(USER, record(kernel, user)));
-    assert!(scrub.shows_kernel(USER, record(user, kernel)));
-    for mode in [0, 1, 3, 4, 5, 7] {
-        assert!(scrub.shows_kernel(Misc(mode), record(user, user)), "mode {mode}");
-    }
-    assert!(scrub.shows_kernel(USER, |at| (at < 24).then_some(0)), "too short for its address");
-    let without = Scrub::new(&Attr { sample_type: SampleType::TID, ..Attr::default() });
-    assert!(!without.shows_kernel(USER, |_| Some(kernel)), "no field to look at");
 }
 
 #[test]

@@ -9,6 +9,10 @@ use std::time::Duration;
 
 use record::stream::write;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sampling::remote::protocol::{
+    Account, Complaint, ComplaintCode, FrameKind, Joined, MOST_FROM_DAEMON, Reply, WHOLE, frame,
+};
+use sampling::sys::event::NATIVE_ORDER;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
@@ -16,11 +20,7 @@ use tokio::time::{sleep, timeout};
 use super::history::{History, Told};
 use super::keeper::Post;
 use super::writer::{Order, Readable};
-use crate::protocol::{
-    Account, Complaint, ComplaintCode, FrameKind, Joined, MOST_FROM_DAEMON, Reply, WHOLE, frame,
-};
 use crate::store::SystemClock;
-use crate::sys::event::NATIVE_ORDER;
 use crate::worker::queue::{Item, Next};
 use crate::worker::{Hub, LINGER, Subscription};
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use record::RecordType;
 use record::stream::{note, write};
+use sampling::sys::event::NATIVE_ORDER;
 
 use super::writer::Readable;
-use super::writer::sampling::{FILE_HEADER, events, is_sampled};
+use super::writer::recorded_sampling::{FILE_HEADER, events, is_sampled};
 use crate::store::{Clock, Directory, Form, HEAD, Header, Packed, ReadError, Reader};
-use crate::sys::event::NATIVE_ORDER;
 use crate::worker::chunk::{Chunk, counted, kind, lost_of};
 
 /// A part of what was recorded.

@@ -6,6 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sampling::in_kernel::InKernel;
+use sampling::remote::protocol::{Complaint, Job, WhenSlow, WireInKernel, WireTarget};
+use sampling::{EventSpec, Request, Target};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -15,11 +18,8 @@ use super::spool::{Below, Spool};
 use super::status::{State, Status};
 use super::target::{Found, find};
 use super::writer::{Order, Writer};
-use crate::in_kernel::InKernel;
-use crate::protocol::{Complaint, Job, WhenSlow, WireInKernel, WireTarget};
 use crate::store::SystemClock;
 use crate::worker::{Checked, Hub, Subscription};
-use crate::{EventSpec, Request, Target};
 
 /// The first look for a target that is not there, the next ones twice as
 /// late each time, up to the last.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use record::RecordType;
 use record::stream::write;
 use rustc_hash::FxHashMap;
+use sampling::sys::event::NATIVE_ORDER;
 
-use crate::sys::event::NATIVE_ORDER;
 use crate::worker::chunk::{Chunk, kind};
 
 /// PERF_RECORD_MISC_COMM_EXEC: the process has become another program.

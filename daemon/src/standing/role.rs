@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Modes;
+use sampling::Modes;
 
 /// Bytes of a name at most.
 pub(crate) const NAME_BYTES: usize = 48;

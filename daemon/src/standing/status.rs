@@ -3,8 +3,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sampling::remote::protocol::StandingLine;
+
 use super::NAME_BYTES;
-use crate::protocol::StandingLine;
 
 /// What it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

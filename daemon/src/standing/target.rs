@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use record::Pid;
 use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};
+use sampling::Cgroup;
+use sampling::machine::incarnation::start_time;
 
 use super::role::Sought;
-use crate::Cgroup;
-use crate::incarnation::start_time;
 
 /// Bytes of a pid file that are read: a number and white space.
 const MOST_OF_PID_FILE: u64 = 32;

@@ -2,7 +2,7 @@
 //! who follow. Where it is too slow, the queue before it overflows, and rings
 //! do not.
 
-pub(super) mod sampling;
+pub(super) mod recorded_sampling;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -12,18 +12,18 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sampling::session::Sink;
 use tokio::sync::oneshot;
 
 use super::spool::Spool;
 use super::status::Status;
-use crate::session::Sink;
 use crate::store::Directory;
 use crate::worker::Subscription;
 use crate::worker::bell::{Bell, Ear, bell};
 use crate::worker::chunk::Chunk;
 use crate::worker::fan::{Fan, Subscriber};
 use crate::worker::queue::{Item, Next};
-use sampling::Sampling;
+use recorded_sampling::RecordedSampling;
 
 /// What is written is on disk that much later.
 const SYNC: Duration = Duration::from_secs(1);
@@ -102,7 +102,7 @@ struct Desk {
 struct Sampled {
     subscription: Subscription,
     /// None: its first bytes have not come.
-    sampling: Option<Sampling>,
+    sampling: Option<RecordedSampling>,
     stream: u64,
     ended: Option<oneshot::Sender<String>>,
     /// Samples that its queue had no room for, as last booked.
@@ -167,7 +167,7 @@ impl Desk {
                         let is_told = history && self.spool.is_open();
                         let sampling = self.sampled.as_ref().filter(|_| !is_told);
                         let sampling = sampling.and_then(|it| it.sampling.as_ref());
-                        let preamble = sampling.map(Sampling::whole).unwrap_or_default();
+                        let preamble = sampling.map(RecordedSampling::whole).unwrap_or_default();
                         self.fan.add(*subscriber, &preamble.into());
                     }
                     // They may have gone.
@@ -198,7 +198,7 @@ impl Desk {
             match item {
                 Item::Bytes(bytes) => match &mut sampled.sampling {
                     None => {
-                        let sampling = Sampling::new(sampled.stream, &bytes);
+                        let sampling = RecordedSampling::new(sampled.stream, &bytes);
                         self.fan.describe_as(sampling.trailer(), sampling.is_identified());
                         // A fan cannot fail.
                         let _never = self.fan.write(sampling.announcement());

@@ -5,8 +5,9 @@ use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
+use sampling::remote::protocol::{Complaint, ComplaintCode, FrameKind, Reply, frame};
+
 use super::turned_away::TurnedAway;
-use crate::protocol::{Complaint, ComplaintCode, FrameKind, Reply, frame};
 
 /// After descriptors ran out, nobody is let in for so long.
 const BACK_OFF: Duration = Duration::from_millis(100);

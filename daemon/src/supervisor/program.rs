@@ -4,10 +4,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use record::Cpu;
+use sampling::in_kernel::{Program, Source, Unloadable, bytes};
+use sampling::machine::facts::online_cpus;
 
 use crate::broker::{PROGRAM_WORDS, program};
-use crate::facts::online_cpus;
-use crate::in_kernel::{Program, Source, Unloadable, bytes};
 
 /// The descriptors of a program and of maps that nobody else has; `draw`
 /// takes their bytes from what the worker has set aside. Else the reason.

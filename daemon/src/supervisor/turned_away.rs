@@ -13,10 +13,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::process::{Pid, WaitOptions, waitpid};
+use sampling::remote::protocol::ComplaintCode;
+use sampling::sys::child;
 
 use super::door::refuse;
-use crate::protocol::ComplaintCode;
-use crate::sys::child;
 use crate::sys::peer::takes_descriptors;
 
 /// Lets connections go without waiting for anybody.

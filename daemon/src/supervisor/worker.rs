@@ -7,6 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, pidfd_open, set_dumpable_behavior,
 };
+use sampling::sys::{child, inherited};
 
 use super::Limits;
 use super::program;
@@ -20,7 +21,6 @@ use crate::guard::{Admission, Full, Holder};
 use crate::line::{Heard, LONGEST, SupervisorEnd, line};
 use crate::permission::Permissions;
 use crate::standing::{Follow, Role};
-use crate::sys::{child, inherited};
 use crate::worker::{self, Start};
 
 /// Requests that a worker may make between two ticks; an attach to a process

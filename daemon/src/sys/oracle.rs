@@ -32,8 +32,8 @@ use rustix::thread::{
     set_thread_res_uid,
 };
 
-use super::child;
 use latecomers::{Latecomers, is_buried};
+use sampling::sys::child;
 
 /// A child takes well below a millisecond, where its user lets it.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -3,10 +3,10 @@
 use record::aggregate::samples_of;
 use record::{Misc, RecordHeader, RecordType, SideRecord};
 use rustc_hash::FxHashMap;
+use sampling::session::ledger::{Ledger, SampleCount};
+use sampling::sys::event::NATIVE_ORDER;
 
 use super::fan::Passed;
-use crate::ledger::Ledger;
-use crate::sys::event::NATIVE_ORDER;
 
 /// Cuts whole records into runs of at most `most` bytes; a longer record is
 /// a run of its own, and so is what is no record. Records of aggregates that
@@ -104,15 +104,7 @@ impl<'b> Chunk<'b> {
 
 /// Samples, by the id they bear: 0 where they bear none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally(FxHashMap<u64, Samples>);
-
-/// So many of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Samples {
-    pub(crate) all: u64,
-    /// With EXACT_IP.
-    pub(crate) exact_ip: u64,
-}
+pub(crate) struct Tally(FxHashMap<u64, SampleCount>);
 
 impl Tally {
     /// The samples of a chunk. `identified`: they begin with their event's
@@ -120,7 +112,7 @@ impl Tally {
     pub(crate) fn of(chunk: &Chunk<'_>, identified: bool) -> Tally {
         let mut tally = Tally::default();
         // Mostly one event's come one after the other.
-        let (mut last, mut run) = (0, Samples::default());
+        let (mut last, mut run) = (0, SampleCount::default());
         for record in chunk.records().filter(|record| kind(record) == RecordType::SAMPLE) {
             let id = record.get(8..16).and_then(|id| id.try_into().ok()).map(u64::from_ne_bytes);
             let id = id.filter(|_| identified).unwrap_or(0);
@@ -137,7 +129,7 @@ impl Tally {
                 let Some(all) = counted(record) else { continue };
                 let id = record.get(16..24).and_then(|id| id.try_into().ok());
                 let id = id.map(u64::from_ne_bytes).filter(|_| identified);
-                tally.count(id.unwrap_or(0), Samples { all, exact_ip: 0 });
+                tally.count(id.unwrap_or(0), SampleCount { all, exact_ip: 0 });
             }
         }
         tally
@@ -147,11 +139,11 @@ impl Tally {
         other.iter().for_each(|(id, samples)| self.count(id, samples));
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, Samples)> + use<'_> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, SampleCount)> + use<'_> {
         self.0.iter().map(|(id, samples)| (*id, *samples))
     }
 
-    fn count(&mut self, id: u64, more: Samples) {
+    fn count(&mut self, id: u64, more: SampleCount) {
         if more.all > 0 {
             let samples = self.0.entry(id).or_default();
             samples.all += more.all;
@@ -191,7 +183,7 @@ impl Gap {
     pub(crate) fn add_told(&mut self, chunk: &Chunk<'_>) {
         for record in chunk.records().filter(|record| kind(record) == RecordType::LOST) {
             let id = record.get(8..16).and_then(|id| id.try_into().ok());
-            let lost = Samples { all: lost_of(record), exact_ip: 0 };
+            let lost = SampleCount { all: lost_of(record), exact_ip: 0 };
             self.untold.count(id.map_or(0, u64::from_ne_bytes), lost);
         }
     }

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use crate::protocol::{Complaint, ComplaintCode, Reply};
-use crate::session::SessionError;
-use crate::{AttachError, OpenError, Refusal};
+use sampling::remote::protocol::{Complaint, ComplaintCode, Reply};
+use sampling::session::SessionError;
+use sampling::{AttachError, OpenError, Refusal};
 
 /// A refusal of this kind.
 pub(crate) fn complain(code: ComplaintCode, text: impl ToString) -> Reply {
@@ -78,8 +78,8 @@ fn of_open(error: &OpenError) -> ComplaintCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Modes;
     use crate::broker::{Broker, JobWords, NotGranted, Wanted};
+    use sampling::Modes;
 
     #[test]
     fn a_supervisor_that_has_gone_is_named_not_the_kernel() {

@@ -6,6 +6,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sampling::Facts;
+use sampling::catalogue::{self, Availability};
+use sampling::remote::protocol::{
+    Asked, Complaint, ComplaintCode, OLDEST, Reply, TypeLine, VERSION, Verb, common,
+};
+use sampling::session::preamble::{Described, Describer};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -21,13 +27,7 @@ use super::pid_place::PidPlace;
 use super::queue::{Item, Next, Outlet};
 use super::relay::relay;
 use super::share::Share;
-use crate::Facts;
 use crate::broker::Reservation;
-use crate::catalogue::{self, Availability};
-use crate::protocol::{
-    Asked, Complaint, ComplaintCode, OLDEST, Reply, TypeLine, VERSION, Verb, common,
-};
-use crate::session::preamble::{Described, Describer};
 
 /// Program and version.
 const DAEMON: &str = concat!("ebsd ", env!("CARGO_PKG_VERSION"));

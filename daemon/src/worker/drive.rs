@@ -8,6 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
+use sampling::remote::protocol::{Account, Complaint};
+use sampling::session::interval::{Change, now};
+use sampling::session::preamble::Describer;
+use sampling::session::{Session, Settings, Sink, TargetState};
+use sampling::{Facts, Fallback, Plan};
 use tokio::sync::oneshot;
 
 use super::bell::Ear;
@@ -16,11 +21,6 @@ use super::fan::{Ending, Fan, Subscriber};
 use crate::broker::{Brokered, Granted, Reservation};
 use crate::control::{Tally, Told};
 use crate::permission::{Permissions, restrict};
-use crate::protocol::{Account, Complaint};
-use crate::session::interval::{Change, now};
-use crate::session::preamble::Describer;
-use crate::session::{Session, Settings, Sink, TargetState};
-use crate::{Facts, Fallback, Plan};
 
 /// Records do not lie in a ring longer than that.
 const LOOK: Duration = Duration::from_millis(100);

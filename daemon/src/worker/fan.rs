@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use record::stream::write;
 use rustc_hash::FxHashMap;
+use sampling::remote::protocol::{Account, WhenSlow};
+use sampling::session::Sink;
+use sampling::session::ledger::Ledger;
+use sampling::sys::event::NATIVE_ORDER;
 
 use super::bell::Bell;
 use super::chunk::{Chunk, Gap, Tally, runs};
 use super::queue::{Feed, Level};
-use crate::ledger::Ledger;
-use crate::protocol::{Account, WhenSlow};
-use crate::session::Sink;
-use crate::sys::event::NATIVE_ORDER;
 
 /// Bytes that are offered to a queue at once. A pass over full rings gives
 /// many more, which would be too much for a queue that is empty.

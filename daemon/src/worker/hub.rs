@@ -11,6 +11,12 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use record::Pid;
+use sampling::Plan;
+use sampling::remote::protocol::{
+    Complaint, ComplaintCode, Joined, SessionLine, StandingLine, Stats, WhenSlow,
+};
+use sampling::session::interval::Change;
+use sampling::session::preamble::Describer;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -20,17 +26,11 @@ use super::drive::{Order, Progress};
 use super::fan::Subscriber;
 use super::queue::{Outlet, queue};
 use super::share::Share;
-use crate::Plan;
 use crate::broker::{Broker, Reservation, Unreserved};
 use crate::control::{Report, Tally, Word};
 use crate::credentials::Credentials;
 use crate::guard::rate::{self, TooOften};
 use crate::permission::Permissions;
-use crate::protocol::{
-    Complaint, ComplaintCode, Joined, SessionLine, StandingLine, Stats, WhenSlow,
-};
-use crate::session::interval::Change;
-use crate::session::preamble::Describer;
 use crate::standing::{Line, STATUS_WORDS};
 use crate::supervisor::Limits;
 use crate::sys::heap;
@@ -331,7 +331,7 @@ impl Hub {
     /// Changes a session's interval.
     pub(crate) async fn set_interval(&self, session: u64, interval: u64) -> Result<(), Complaint> {
         if interval == 0 {
-            let text = crate::Refusal::IntervalZero.to_string();
+            let text = sampling::Refusal::IntervalZero.to_string();
             return Err(Complaint { code: ComplaintCode::BadRequest, text });
         }
         let plan = self.with(session, |running| Some(Rc::clone(&running.plan)))?;

@@ -4,14 +4,14 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use sampling::remote::protocol::{
+    Asked, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, parse, request,
+};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::time::{Instant, timeout_at};
 
 use crate::passing;
-use crate::protocol::{
-    Asked, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, parse, request,
-};
 
 /// A frame that has begun must be whole by then.
 const PARTIAL: Duration = Duration::from_secs(1);

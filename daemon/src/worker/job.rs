@@ -5,13 +5,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use record::Pid;
+use sampling::machine::incarnation::Incarnation;
+use sampling::machine::pidfd::is_alive;
+use sampling::remote::protocol::{Complaint, ComplaintCode, Job, WireTarget};
+use sampling::request::event_spec::Event;
+use sampling::{Cgroup, EventSpec, Modes, Request, Target};
 
 use super::pid_place::PidPlace;
-use crate::broker::{Wanted, is_alive};
-use crate::event_spec::Event;
-use crate::incarnation::Incarnation;
-use crate::protocol::{Complaint, ComplaintCode, Job, WireTarget};
-use crate::{Cgroup, EventSpec, Modes, Request, Target};
+use crate::broker::Wanted;
 
 /// A job whose target was looked at.
 #[derive(Debug)]

@@ -6,6 +6,12 @@ use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use sampling::in_kernel::{Duty, InKernel, bytes};
+use sampling::remote::protocol::{Complaint, ComplaintCode, Job, Reply, Started, WhenSlow};
+use sampling::session::Settings;
+use sampling::session::attach::Effort;
+use sampling::session::synthesize::needed;
+use sampling::{Facts, Plan, Request, Sight, Target};
 use tokio::sync::oneshot;
 
 use super::bell::bell;
@@ -14,15 +20,9 @@ use super::drive::{Drive, Opened, Order, Progress};
 use super::hub::{Hub, Running, Subscription, failed, unreserved};
 use super::job::{Checked, check};
 use super::pid_place::PidPlace;
-use crate::attach::Effort;
 use crate::broker::{Granted, JobWords, NotGranted, Reservation, Unreserved};
 use crate::control::Word;
-use crate::in_kernel::{Duty, InKernel, bytes};
 use crate::permission::Permissions;
-use crate::protocol::{Complaint, ComplaintCode, Job, Reply, Started, WhenSlow};
-use crate::session::Settings;
-use crate::synthesize::needed;
-use crate::{Facts, Plan, Request, Sight, Target};
 
 /// A plan, and under what right it is opened.
 struct Planned {
@@ -89,7 +89,7 @@ impl Hub {
     /// By the user's own rights, or else by what policy grants.
     fn plan(&self, checked: &Checked) -> Result<Planned, Complaint> {
         let facts = facts(&checked.request)?;
-        match crate::plan(&checked.request, &facts) {
+        match sampling::plan(&checked.request, &facts) {
             Ok(plan) => Ok(Planned { plan, facts, granted: None }),
             Err(refusal) => {
                 let complaint = complaint::of_refusal(&refusal);
@@ -123,8 +123,8 @@ impl Hub {
         };
         let mut facts = facts(&checked.request)?;
         // As the supervisor sees it, who will open the events.
-        facts.access.capabilities = Some(crate::facts::Capabilities(u64::MAX));
-        match crate::plan(&checked.request, &facts) {
+        facts.access.capabilities = Some(sampling::machine::facts::Capabilities(u64::MAX));
+        match sampling::plan(&checked.request, &facts) {
             Ok(plan) => Ok(Planned { plan, facts, granted: Some(granted) }),
             Err(refusal) => Err(complaint::of_refusal(&refusal)),
         }

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use sampling::remote::protocol::{FRAME_HEADER, FrameKind, MOST_FROM_DAEMON, Reply, frame};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
 use crate::passing;
-use crate::protocol::{FRAME_HEADER, FrameKind, MOST_FROM_DAEMON, Reply, frame};
 
 /// A frame, and how much of it has been sent.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 #[cfg(feature = "interleavings")]
 use loom::sync::atomic::{AtomicBool, AtomicU64};
+use sampling::remote::protocol::Account;
 
 use super::fan::Passed;
-use crate::protocol::Account;
 
 /// Counted by the ring thread, read by the client's task.
 #[derive(Debug, Default)]

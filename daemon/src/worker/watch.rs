@@ -5,6 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
+use sampling::session::interval::{Change, now};
 use tokio::time::{Instant, sleep_until};
 
 use super::drive::Order;
@@ -12,7 +13,6 @@ use super::hub::Hub;
 use crate::control::Word;
 use crate::guard::rate::max_sample_rate;
 use crate::guard::{Step, Steps, Usage};
-use crate::session::interval::{Change, now};
 
 const TICK: Duration = Duration::from_secs(1);
 

@@ -3,8 +3,8 @@
 use super::number;
 use super::serving::DAEMON;
 use clap::Args;
-use daemon::Span;
 use record::InstructionClass;
+use sampling::Span;
 use std::path::PathBuf;
 
 /// Where names of kernel routines and files come from.

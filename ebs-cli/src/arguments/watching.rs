@@ -2,7 +2,7 @@
 
 use super::{SymbolArguments, TableArguments, number};
 use clap::Args;
-use daemon::Span;
+use sampling::Span;
 use std::path::PathBuf;
 
 /// `ebs watch`.

@@ -3,9 +3,9 @@
 use super::Misuse;
 use super::scaled::scaled;
 use crate::arguments::EmulationArguments;
-use daemon::SourceChoice;
-use daemon::emulated::Model;
 use emulator::{Burst, Geometry};
+use sampling::SourceChoice;
+use sampling::emulated::Model;
 use std::path::Path;
 
 /// The emulated PMU as asked for.

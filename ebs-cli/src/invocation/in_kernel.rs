@@ -3,8 +3,8 @@
 mod keep;
 
 use crate::arguments::{InKernelArguments, InKernelMode};
-use daemon::in_kernel::{Duty, InKernel, Tables};
 use keep::Kept;
+use sampling::in_kernel::{Duty, InKernel, Tables};
 use std::path::PathBuf;
 use std::time::Duration;
 

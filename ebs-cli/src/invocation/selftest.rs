@@ -2,8 +2,8 @@
 
 use super::{Misuse, Serving};
 use crate::arguments::SelftestArguments;
-use daemon::SourceChoice;
-use daemon::catalogue::{EventType, all, find};
+use sampling::SourceChoice;
+use sampling::catalogue::{EventType, all, find};
 use std::time::Duration;
 
 /// A test of this machine.

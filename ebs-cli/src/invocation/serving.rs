@@ -1,7 +1,7 @@
 //! What the options of the daemon mean.
 
 use crate::arguments::ServingArguments;
-use daemon::client::SOCKET;
+use sampling::remote::client::SOCKET;
 use std::path::PathBuf;
 
 /// Who opens the events.

@@ -3,9 +3,9 @@
 use super::{Invocation, Job, Output, Place};
 use crate::arguments::{self, TableArguments};
 use crate::completions::Program;
-use daemon::{Modes, Target};
 use proptest::prelude::*;
 use record::Pid;
+use sampling::{Modes, Target};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -298,7 +298,7 @@ proptest! {
 
 #[test]
 fn the_kernel_counts_where_that_is_asked_for() {
-    use daemon::in_kernel::Duty;
+    use sampling::in_kernel::Duty;
     let counted = job("ebs -u -t x --in-kernel ./a");
     assert_eq!(counted.command, words("./a"), "the program is no mode");
     assert_eq!(

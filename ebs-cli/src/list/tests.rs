@@ -1,6 +1,6 @@
 //! What is listed, and how it is found again.
 
-use daemon::facts::Pmu;
+use sampling::machine::facts::Pmu;
 
 use super::*;
 

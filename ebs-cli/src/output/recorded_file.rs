@@ -10,11 +10,11 @@
 
 use super::destination::Destination;
 use super::records::first;
-use daemon::Facts;
 use record::bytes::Cursor;
 use record::recording::file_form::{self, FileOutline};
 use record::stream::{Decoder, FeatureId, Step};
 use record::{EventType, RecordHeader, RecordType};
+use sampling::Facts;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;

@@ -1,11 +1,11 @@
 //! A plan as JSON.
 
-use daemon::Refusal;
-use daemon::Request;
-use daemon::facts::FactsError;
-use daemon::plan::{Outline, OutlinedEvent};
-use daemon::promises::{AddressPromise, Promises};
 use record::{AttrFlags, Cpu, SampleType};
+use sampling::Refusal;
+use sampling::Request;
+use sampling::catalogue::promises::{AddressPromise, Promises};
+use sampling::machine::facts::FactsError;
+use sampling::plan::{Outline, OutlinedEvent};
 use serde::Serialize;
 
 /// `ebs plan --json`.

@@ -1,8 +1,8 @@
 //! A plan for people.
 
 use super::json::{cpus, sample_type, uarch};
-use daemon::Request;
-use daemon::plan::{Outline, OutlinedEvent};
+use sampling::Request;
+use sampling::plan::{Outline, OutlinedEvent};
 use std::fmt::Write;
 
 /// What would be opened, a paragraph an event, then the notes.

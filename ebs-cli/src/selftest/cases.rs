@@ -1,10 +1,10 @@
 //! Which programs excite which type, and what must be seen of them then.
 
 use super::program::Program;
-use daemon::catalogue::{EventKind, EventType};
-use daemon::{EventSpec, Modes};
 use record::DataSrc;
 use record::data_src::{Level, Operation, Snoop, Tlb};
+use sampling::catalogue::{EventKind, EventType};
+use sampling::{EventSpec, Modes};
 
 /// A type sampled on a program.
 #[derive(Clone, Copy, Debug)]
@@ -230,7 +230,7 @@ pub(super) fn masks(entry: &EventType) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daemon::catalogue::all;
+    use sampling::catalogue::all;
 
     #[test]
     fn every_type_has_a_program_or_a_reason() {

@@ -4,10 +4,10 @@
 use super::cases::{Case, Served};
 use super::program::{COLUMNS, Extent, Program, ROW, ROWS, STRIDE};
 use super::row::By;
-use daemon::Facts;
-use daemon::plan::Outline;
 use emulator::Geometry;
 use record::data_src::Level;
+use sampling::Facts;
+use sampling::plan::Outline;
 use std::time::Duration;
 
 /// What the emulated PMU models: small, so that its caches are soon too
@@ -115,7 +115,7 @@ pub(super) fn interval(case: &Case, extent: Extent, outline: &Outline) -> Option
     let sampled = || outline.sampled().map(|event| &event.planned);
     let first = sampled().next()?;
     let by = By::of(first.promises.source);
-    if first.promises.source == daemon::promises::Source::KernelTimer {
+    if first.promises.source == sampling::catalogue::promises::Source::KernelTimer {
         return Some(TICK);
     }
     let visits = extent.elements.saturating_mul(extent.passes);
@@ -143,7 +143,7 @@ const _: () = assert!(ROW == 64 * 64 && ROWS > 16, "columns miss any such cache 
 mod tests {
     use super::*;
     use crate::selftest::cases::cases;
-    use daemon::catalogue::find;
+    use sampling::catalogue::find;
 
     fn misses(name: &str) -> Case {
         let all = cases(find(name).expect("is a type")).expect("has programs");

@@ -12,8 +12,10 @@ pub(super) use measure::{Measure, Shares};
 use super::cases::{Case, Cause, Served};
 use super::observed::{Observation, Observed};
 use super::truth::{Access, COOKIE, IP, R9, TrueSite, Truth};
-use daemon::Promises;
-use daemon::promises::{AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise};
+use sampling::Promises;
+use sampling::catalogue::promises::{
+    AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+};
 
 /// Share of samples that must be right, per thousand, where the instruction
 /// is promised.

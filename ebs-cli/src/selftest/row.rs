@@ -3,9 +3,9 @@
 use super::judge::Judgement;
 use super::observed::{Account, Opened};
 use super::program::Program;
-use daemon::Modes;
-use daemon::catalogue::EventType;
-use daemon::promises::Source;
+use sampling::Modes;
+use sampling::catalogue::EventType;
+use sampling::catalogue::promises::Source;
 use std::time::Duration;
 
 /// A type on a program, or a type that was not sampled.

@@ -4,10 +4,10 @@ use super::observed::{Account, Observation, Observed, Opened, REGISTERS};
 use super::recording::Recorded;
 use analysis::{Sieve, Sifted};
 use anyhow::{Context, Result, ensure};
-use daemon::PlannedEvent;
-use daemon::ledger::Ledger;
 use record::stream::{Decoder, Step, StreamRecord};
 use record::{CpuMode, Misc, Sample};
+use sampling::PlannedEvent;
+use sampling::session::ledger::Ledger;
 use symbolizer::{Options, Symbolizer};
 
 /// Reads a recording, and sieves it as reports do.

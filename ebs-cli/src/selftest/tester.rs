@@ -11,10 +11,10 @@ use crate::causes;
 use crate::invocation::{Emulation, Job, Output, Place, SelftestJob};
 use crate::signals::{Asked, Catcher};
 use anyhow::{Context, Result};
-use daemon::catalogue::EventType;
-use daemon::plan::Outline;
-use daemon::{Chosen, Facts, Request, Target, source};
 use emulator::Geometry;
+use sampling::catalogue::EventType;
+use sampling::plan::Outline;
+use sampling::{Chosen, Facts, Request, Target, source};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
@@ -94,11 +94,11 @@ impl<'a> Tester<'a> {
     /// What would be opened. Types of the kernel are the kernel's, whoever
     /// is to count those of a CPU.
     fn outline(&self, asked: &mut Question) -> Result<Outline> {
-        use daemon::SourceChoice;
+        use sampling::SourceChoice;
         let is_of_cpu = matches!(
             asked.request.event.resolve()?,
-            daemon::event_spec::Event::Type(EventType {
-                kind: daemon::catalogue::EventKind::Hardware(_),
+            sampling::request::event_spec::Event::Type(EventType {
+                kind: sampling::catalogue::EventKind::Hardware(_),
                 ..
             })
         );

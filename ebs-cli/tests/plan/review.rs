@@ -1,5 +1,5 @@
 //! Every plan of the original's types against the table that they were
-//! researched in: daemon/fixtures/events.
+//! researched in: sampling/fixtures/events.
 
 use crate::trees::{self, FIXTURES};
 use flate2::read::GzDecoder;

@@ -48,7 +48,7 @@ pub fn write(folder: &Path, out: &mut impl Write) -> io::Result<()> {
         minor: 1,
     };
     add(console, out)?;
-    add(Entry { name: b"TRAILER!!!", mode: 0, data: b"", major: 0, minor: 0 }, out)
+    add(Entry { name: b"TRAILER::!", mode: 0, data: b"", major: 0, minor: 0 }, out)
 }
 
 type Visitor<'a> = dyn FnMut(&[u8], u32, &[u8]) -> io::Result<()> + 'a;

@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use record::stream::write;
 use record::{Attr, AttrFlags, EventType, Misc, SampleType, SideRecord};
+use sampling::Modes;
+use sampling::session::preamble::SIDE_NAME;
+use sampling::sys::event::NATIVE_ORDER;
 
 use super::*;
-use crate::Modes;
-use crate::session::preamble::SIDE_NAME;
 use crate::standing::history::{History, Told};
 use crate::standing::role::Sought;
-use crate::standing::writer::{Readable, sampling::Sampling};
+use crate::standing::writer::{Readable, recorded_sampling::RecordedSampling};
 use crate::store::Clock;
-use crate::sys::event::NATIVE_ORDER;
 
 /// Time passes when a test says so.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ struct Scene {
     status: Arc<Status>,
     fails: Arc<Mutex<Option<(Call, i32)>>>,
     spool: Spool,
-    sampling: Sampling,
+    sampling: RecordedSampling,
     appended: u64,
 }
 
@@ -126,7 +126,7 @@ impl Scene {
         let place = Failing { below, fails: Arc::clone(&fails) };
         let own: Arc<dyn Clock> = clock.clone();
         let spool = Spool::new(&role, Box::new(place), own, Arc::clone(&status));
-        let sampling = Sampling::new(11, &front(100));
+        let sampling = RecordedSampling::new(11, &front(100));
         let (path, appended) = (path.to_owned(), 0);
         Scene { path, _kept: None, clock, status, fails, spool, sampling, appended }
     }
@@ -144,7 +144,7 @@ impl Scene {
         drop(spool);
         let mut next = Scene::at(&path, 0);
         next.spool.clock = clock.clone();
-        let sampling = Sampling::new(stream, &front(id));
+        let sampling = RecordedSampling::new(stream, &front(id));
         Scene { _kept, clock, sampling, ..next }
     }
 

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use sampling::Span;
+
 use super::Config;
-use crate::Span;
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

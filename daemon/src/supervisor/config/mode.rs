@@ -1,8 +1,7 @@
 //! `mode` of a standing session: whose code, and how it is counted.
 
+use sampling::Modes;
 use serde::de::{Deserialize, Deserializer, Error};
-
-use crate::Modes;
 
 /// One word, or a list of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

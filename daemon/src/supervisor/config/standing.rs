@@ -4,14 +4,14 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sampling::request::event_spec::Event;
+use sampling::{EventSpec, Span};
 use serde::Deserialize;
 
 use super::mode::ModeText;
 use super::size::Size;
 use super::{ConfigError, GroupName};
-use crate::event_spec::Event;
 use crate::standing::{Counted, Kept, NAME_BYTES, Role, Sought};
-use crate::{EventSpec, Span};
 
 const MIB: u64 = 1024 * 1024;
 /// Bytes of a process's name (TASK_COMM_LEN), without its NUL.

@@ -1,8 +1,9 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use sampling::Modes;
+
 use super::*;
-use crate::Modes;
 use crate::standing::Sought;
 
 fn parse(text: &str) -> Result<Config, ConfigError> {

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 use std::io;
 
 use libc::c_long;
+use sampling::sys::procmap::PROCMAP_QUERY;
 use seccompiler::{
     BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
     SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 
 use crate::sys::namespace::PID_FROM_NAMESPACE;
-use crate::sys::procmap::PROCMAP_QUERY;
 
 /// What a worker does with files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

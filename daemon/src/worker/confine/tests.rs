@@ -119,9 +119,9 @@ fn trespasser() {
         "network" => drop(socket(AddressFamily::INET, SocketType::STREAM, None)),
         "ids" => drop(rustix::thread::set_thread_uid(rustix::process::getuid())),
         "root" => drop(rustix::process::chroot("/")),
-        "program" => drop(crate::in_kernel::Program::load(
-            &crate::in_kernel::InKernel::aggregate(),
-            crate::in_kernel::Source::Overflow(crate::in_kernel::Shows::default()),
+        "program" => drop(sampling::in_kernel::Program::load(
+            &sampling::in_kernel::InKernel::aggregate(),
+            sampling::in_kernel::Source::Overflow(sampling::in_kernel::Shows::default()),
             &[record::Cpu(0)],
         )),
         other => panic!("{other}"),

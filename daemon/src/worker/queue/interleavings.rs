@@ -2,9 +2,9 @@
 //! `ring::tests::interleavings` is.
 
 use loom::sync::{Arc, Notify};
+use sampling::remote::protocol::Account;
 
 use super::*;
-use crate::protocol::Account;
 use crate::worker::fan::{Ending, Passed};
 use crate::worker::share::Share;
 

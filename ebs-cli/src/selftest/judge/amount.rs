@@ -4,7 +4,7 @@ use super::Shares;
 use crate::selftest::cases::{Case, Cause, Tolerance};
 use crate::selftest::observed::{Account, Observed, Opened};
 use crate::selftest::truth::Truth;
-use daemon::promises::Source;
+use sampling::catalogue::promises::Source;
 
 /// So few show nothing.
 const FEWEST: u64 = 20;

@@ -6,8 +6,8 @@ use crate::selftest::cases::{Case, cases};
 use crate::selftest::observed::{Account, Opened, REGISTERS};
 use crate::selftest::program::{Program, STRIDE};
 use crate::selftest::truth::DI;
-use daemon::catalogue::find;
 use record::DataSrc;
+use sampling::catalogue::find;
 
 const LOAD: u64 = 0x5555_0100;
 const NODES: u64 = 4096;

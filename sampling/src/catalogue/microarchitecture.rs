@@ -1,0 +1,164 @@
+//! Which core a PMU counts, from the CPU's identity.
+
+use std::fmt;
+
+use super::table::{self, rows};
+use crate::machine::facts::{Cpus, Pmu};
+
+/// A kind of core that the tables know: "skylakex", "alderlake_goldencove",
+/// "zen4".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Microarchitecture(pub &'static str);
+
+impl Microarchitecture {
+    /// Every core of the tables, each once, sorted.
+    pub fn all() -> Vec<Microarchitecture> {
+        let mut all: Vec<_> = cpu_rows().map(|row| row.core).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().map(Microarchitecture).collect()
+    }
+
+    /// The PMU that counts this core's events.
+    pub fn pmu(self) -> Option<&'static str> {
+        cpu_rows().find(|row| row.core == self.0).map(|row| row.pmu)
+    }
+
+    /// Whether AMD makes it, or makes what it is a copy of: what is precise
+    /// there comes from IBS.
+    pub fn is_amd(self) -> bool {
+        self.0.starts_with("zen")
+    }
+}
+
+impl fmt::Display for Microarchitecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0)
+    }
+}
+
+/// What is known of the core behind a PMU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Identified {
+    /// By family, model and stepping.
+    Known(Microarchitecture),
+    /// The kernel's word for its PMU (caps/pmu_name), which several cores
+    /// share; this is one of them.
+    ByPmuName(Microarchitecture),
+    /// Not in the tables.
+    Unknown,
+}
+
+impl Identified {
+    /// The core, however it was found.
+    pub fn core(self) -> Option<Microarchitecture> {
+        match self {
+            Identified::Known(core) | Identified::ByPmuName(core) => Some(core),
+            Identified::Unknown => None,
+        }
+    }
+}
+
+struct CpuRow {
+    vendor: &'static str,
+    family: &'static str,
+    models: &'static str,
+    steppings: &'static str,
+    pmu: &'static str,
+    core: &'static str,
+}
+
+fn cpu_rows() -> impl Iterator<Item = CpuRow> {
+    rows(table::CPUS).map(|[vendor, family, models, steppings, pmu, core]| CpuRow {
+        vendor,
+        family,
+        models,
+        steppings,
+        pmu,
+        core,
+    })
+}
+
+/// Which core `pmu` counts. A hybrid CPU has a PMU for each kind of core:
+/// "cpu_core", "cpu_atom", "cpu_lowpower"; others have "cpu", to which AMD's
+/// "ibs_op" and "ibs_fetch" belong.
+pub fn identify(cpus: &Cpus, pmu: &Pmu) -> Identified {
+    let ibs = matches!(pmu.name.as_str(), "ibs_op" | "ibs_fetch");
+    let name = if ibs { "cpu" } else { pmu.name.as_str() };
+    if !matches!(name, "cpu" | "cpu_core" | "cpu_atom" | "cpu_lowpower") {
+        return Identified::Unknown;
+    }
+    if let Some(core) = by_identity(cpus, name) {
+        return Identified::Known(Microarchitecture(core));
+    }
+    let caps = pmu.description.as_ref().map(|description| &description.caps);
+    let word = caps.and_then(|caps| caps.get("pmu_name"));
+    word.and_then(|word| by_pmu_name(word, name))
+        .map_or(Identified::Unknown, |core| Identified::ByPmuName(Microarchitecture(core)))
+}
+
+fn by_identity(cpus: &Cpus, pmu: &str) -> Option<&'static str> {
+    let (vendor, family, model) = (cpus.vendor.as_deref()?, cpus.family?, cpus.model?);
+    let candidates: Vec<_> = cpu_rows()
+        .filter(|row| {
+            row.vendor == vendor
+                && row.family.parse() == Ok(family)
+                && in_ranges(row.models, model)
+                && (row.steppings.is_empty()
+                    || cpus.stepping.is_none_or(|stepping| in_ranges(row.steppings, stepping)))
+        })
+        .collect();
+    let of_pmu = candidates.iter().find(|row| row.pmu == pmu);
+    // A CPU of one kind of core has the PMU "cpu", also where the same core
+    // is elsewhere part of a hybrid.
+    let only = match candidates.as_slice() {
+        [only] if pmu == "cpu" => Some(only),
+        _ => None,
+    };
+    of_pmu.or(only).map(|row| row.core)
+}
+
+/// Hexadecimal numbers and ranges: "3c,45", "0-2f".
+fn in_ranges(ranges: &str, number: u32) -> bool {
+    let hex = |word: &str| u32::from_str_radix(word, 16);
+    ranges.split(',').any(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        matches!((hex(first), hex(last)), (Ok(first), Ok(last)) if (first..=last).contains(&number))
+    })
+}
+
+/// The kernel's words, from intel_pmu_init: the PMU's name of each model.
+fn by_pmu_name(word: &str, pmu: &str) -> Option<&'static str> {
+    Some(match (word, pmu) {
+        ("alderlake_hybrid", "cpu_core") => "alderlake_goldencove",
+        ("alderlake_hybrid", "cpu_atom") | ("gracemont", _) => "alderlake_gracemont",
+        ("meteorlake_hybrid", "cpu_core") => "meteorlake_redwoodcove",
+        ("meteorlake_hybrid", "cpu_atom") => "meteorlake_crestmont",
+        ("lunarlake_hybrid", "cpu_core") => "lunarlake_lioncove",
+        ("lunarlake_hybrid", "cpu_atom") => "lunarlake_skymont",
+        ("arrowlake_h_hybrid", "cpu_core") => "arrowlake_lioncove",
+        ("arrowlake_h_hybrid", "cpu_atom") => "arrowlake_skymont",
+        ("arrowlake_h_hybrid", "cpu_lowpower") => "arrowlake_crestmont",
+        ("pantherlake_hybrid", "cpu_core") => "pantherlake_cougarcove",
+        ("pantherlake_hybrid", "cpu_atom") => "pantherlake_darkmont",
+        ("nehalem", _) => "nehalem",
+        ("westmere", _) => "westmere",
+        ("sandybridge", _) => "sandybridge",
+        ("ivybridge", _) => "ivybridge",
+        ("haswell", _) => "haswell",
+        ("broadwell", _) => "broadwell",
+        ("skylake", _) => "skylake",
+        ("icelake", _) => "icelake",
+        ("sapphire_rapids", _) => "sapphirerapids",
+        ("granite_rapids", _) => "graniterapids",
+        ("bonnell", _) => "bonnell",
+        ("silvermont", _) => "silvermont",
+        ("goldmont", _) => "goldmont",
+        ("goldmont_plus", _) => "goldmontplus",
+        ("Tremont", _) => "snowridgex",
+        ("crestmont", _) => "sierraforest",
+        ("darkmont", _) => "clearwaterforest",
+        ("knights-landing", _) => "knightslanding",
+        _ => return None,
+    })
+}

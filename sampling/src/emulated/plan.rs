@@ -1,0 +1,251 @@
+//! A request becomes what the emulation is told, or a refusal. Pure.
+
+use std::fmt;
+
+use emulator::{Burst, Event, Geometry};
+use record::{Arch, Attr, AttrFlags, EventType, SampleFilter, SampleType};
+
+use super::kind::{self, NotEmulated, kind};
+use crate::catalogue::promises::{
+    AddressPromise, IpPromise, Promises, RegistersPromise, Source, WeightPromise,
+};
+use crate::catalogue::{Equivalence, EventType as Type};
+use crate::machine::facts::{Facts, Pmu};
+use crate::plan::{Outline, OutlinedEvent, attrs, check_form, rights, with_modifiers};
+use crate::request::event_spec;
+use crate::{Modes, PlannedEvent, Refusal, Request, Target};
+
+/// The PMU's name in streams: no directory under
+/// /sys/bus/event_source/devices.
+pub(crate) const PMU: &str = "emulated";
+/// The number of its type: the letters EMUL with the highest bit set. The
+/// kernel numbers its PMUs with an int from 6 on (perf_pmu_register(),
+/// kernel/events/core.c), so none of any machine, now or later, has this
+/// one, and streams need not be compared with the machine they come from.
+/// perf takes 1 << 31 itself for events that it makes of traces
+/// (PERF_TYPE_SYNTH, tools/perf/util/event.h).
+const PMU_TYPE: EventType = EventType(1 << 31 | 0x4c55_4d45);
+/// Data pages of the ring unless asked otherwise: the target waits when it
+/// is full, so that more would only cost memory.
+const RING_PAGES: u32 = 2048;
+
+/// The PMU as streams list it among the machine's.
+pub(super) fn pmu() -> Pmu {
+    Pmu { name: PMU.to_owned(), kind: Some(PMU_TYPE), ..Pmu::default() }
+}
+
+/// The machine that is modelled, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// Caches and TLBs.
+    pub geometry: Geometry,
+    /// Whether it prefetches.
+    pub prefetch: bool,
+    /// Count now and then only; in a plan `warm` is told.
+    pub burst: Option<Burst>,
+}
+
+impl fmt::Display for Model {
+    /// `32K/8 L1D, ...`, for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.geometry)?;
+        if self.prefetch {
+            f.write_str(", prefetchers on")?;
+        }
+        match self.burst {
+            Some(Burst { on, every, warm }) => {
+                write!(f, ", {on} of every {every} instructions")?;
+                match warm {
+                    Some(warm @ 1..) => write!(f, " after {warm} to warm up"),
+                    _ => Ok(()),
+                }
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Model {
+    /// What a stream's note says of it, behind the promises.
+    pub(super) fn note(&self) -> String {
+        // Neither may end the value.
+        let geometry = self.geometry.to_string().replace(';', ",");
+        let prefetch = if self.prefetch { "on" } else { "off" };
+        let mut note = format!("model={geometry};prefetch={prefetch}");
+        if let Some(Burst { on, every, warm }) = self.burst {
+            note.push_str(&format!(";burst={on}/{every};warm_up={}", warm.unwrap_or(0)));
+        }
+        note
+    }
+}
+
+/// What an emulated session is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What was asked for, as shown to users.
+    pub name: String,
+    /// The event as streams describe it.
+    pub event: PlannedEvent,
+    /// Which side records there are, and their trailer.
+    pub side: Attr,
+    /// What the model counts.
+    pub counts: Event,
+    /// The machine that is modelled.
+    pub model: Model,
+    /// A command or a process.
+    pub target: Target,
+    /// Data pages of the ring, a power of two.
+    pub ring_pages: u32,
+    /// Mappings of data are recorded too.
+    pub data_mappings: bool,
+    /// Said to the user, one line each.
+    pub notes: Vec<String>,
+}
+
+/// What would be emulated for a request.
+///
+/// # Errors
+/// Types and modes that the model does not have.
+pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
+    let (outline, _) = outline_with_event(request, facts)?;
+    Ok(outline)
+}
+
+/// Turns a request into a plan.
+///
+/// # Errors
+/// What is not emulated, and a process that is not to be had.
+pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<Plan, Refusal> {
+    let (Outline { name, events, side, notes }, counts) = outline_with_event(request, facts)?;
+    if request.target.is_of_cpus() {
+        return Err(Refusal::EmulatedSystem { event: name });
+    }
+    if request.in_kernel.is_some() {
+        return Err(Refusal::EmulatedInKernel { event: name });
+    }
+    rights::check_target(request, facts)?;
+    let mut model = model;
+    let mut notes = notes;
+    if let Some(burst) = &mut model.burst {
+        let warm = burst.warm_up(&model.geometry, counts);
+        burst.warm = Some(warm);
+        notes.extend(dear(*burst, warm));
+    }
+    let asked = request.ring_pages.unwrap_or(RING_PAGES);
+    let Some(outlined) = events.into_iter().next() else {
+        return Err(Refusal::NotEmulated { event: name, why: "it has no event".to_owned() });
+    };
+    Ok(Plan {
+        name,
+        event: outlined.planned,
+        side,
+        counts,
+        model,
+        target: request.target,
+        ring_pages: asked.checked_next_power_of_two().unwrap_or(1 << 31),
+        data_mappings: request.data_mappings,
+        notes,
+    })
+}
+
+/// What to say of bursts that save little.
+fn dear(Burst { on, every, .. }: Burst, warm: u64) -> Option<String> {
+    (warm > 0 && on < every && (on + warm) * 2 > every).then(|| {
+        format!(
+            "of every {every} instructions {warm} warm the caches up for {on} that are counted: \
+             that saves little, a longer period more (--burst {on}/{})",
+            (on + warm).saturating_mul(10)
+        )
+    })
+}
+
+fn outline_with_event(request: &Request, facts: &Facts) -> Result<(Outline, Event), Refusal> {
+    let request = &with_modifiers(request)?;
+    let named = request.event.resolve()?;
+    check_form(request)?;
+    let not = |why: String| Refusal::NotEmulated { event: request.event.0.clone(), why };
+    let event_spec::Event::Type(entry) = named else {
+        return Err(not("it is no type that `ebs -h` lists".to_owned()));
+    };
+    let counts = kind(entry).map_err(|why| match why {
+        NotEmulated::OfKernel => not(format!("{why}: leave --source out")),
+        NotEmulated::NotModelled(_) => not(why.to_string()),
+    })?;
+    let arch = facts.kernel.arch();
+    if arch != Arch::X86_64 {
+        return Err(Refusal::EmulatedMachine { event: entry.name });
+    }
+    if !request.masks.is_empty() {
+        let (event, masks) = (entry.name, request.masks.join(","));
+        return Err(Refusal::EmulatedMasks { event, masks });
+    }
+    if request.modes != Modes::USER {
+        return Err(Refusal::EmulatedUserOnly { event: entry.name });
+    }
+    let attr = attr(request, entry, counts);
+    let side = side(&attr, request);
+    let outlined = OutlinedEvent {
+        planned: planned(entry, attr, counts),
+        event: kind::description(counts),
+        uarch: None,
+        equivalence: match kind::is_near(counts) {
+            true => Equivalence::Near,
+            false => Equivalence::Exact,
+        },
+    };
+    let name = entry.name.to_owned();
+    Ok((Outline { name, events: vec![outlined], side, notes: Vec::new() }, counts))
+}
+
+fn attr(request: &Request, entry: &Type, counts: Event) -> Attr {
+    let mut attr = attrs::common(request.target);
+    attr.kind = PMU_TYPE;
+    attr.config = kind::number(counts);
+    attr.sample_period = request.interval.unwrap_or(entry.default_interval);
+    attr.sample_type |= SampleType::PERIOD | SampleType::REGS_INTR;
+    attr.sample_regs_intr = record::registers::general(Arch::X86_64);
+    if kind::is_access(counts) {
+        attr.sample_type |= SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
+    }
+    attr.flags |= AttrFlags::EXCLUDE_KERNEL | AttrFlags::EXCLUDE_HV;
+    attr.set_precise_ip(MOST_PRECISE);
+    attr
+}
+
+/// No skid at all, as every record says.
+const MOST_PRECISE: u8 = 3;
+
+fn side(event: &Attr, request: &Request) -> Attr {
+    let mut side = attrs::side(event, request);
+    // The supervisor reads no file for its records.
+    side.flags.remove(AttrFlags::BUILD_ID);
+    side
+}
+
+fn planned(entry: &Type, attr: Attr, counts: Event) -> PlannedEvent {
+    let (address, weight) = match kind::is_access(counts) {
+        true => (AddressPromise::Data, WeightPromise::ModelledLatency),
+        false => (AddressPromise::None, WeightPromise::None),
+    };
+    PlannedEvent {
+        // Whoever prints an event's name says with it what it is.
+        name: format!("{PMU}/{}/", entry.name),
+        pmu: PMU.to_owned(),
+        attr,
+        cpus: None,
+        leader: None,
+        carrier: false,
+        least_precise: MOST_PRECISE,
+        promises: Promises {
+            source: Source::Emulated,
+            ip: IpPromise::Exact,
+            address,
+            registers: RegistersPromise::BeforeInstruction,
+            weight,
+        },
+        filter: SampleFilter::ALL,
+    }
+}
+
+#[cfg(test)]
+mod tests;

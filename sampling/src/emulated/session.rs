@@ -1,0 +1,308 @@
+//! A sampling job on the emulated PMU.
+
+mod ending;
+mod form;
+mod pass;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use emulator::{Classifier, Emulation, Ended, Standing};
+
+use super::plan::pmu;
+use super::{Plan, program};
+use crate::machine::facts::Facts;
+use crate::sampling::Sampling;
+use crate::session::command::{Command, CommandStatus};
+use crate::session::ledger::Ledger;
+use crate::session::preamble::{Announced, Described, SIDE_NAME, announce};
+use crate::session::sink::Outbox;
+use crate::session::synthesize::{Synthesizer, kernel};
+use crate::session::{Pass, SessionError, Settings, Sink, TargetState};
+use crate::sys::event::NATIVE_ORDER;
+use crate::sys::mapping::Mapping;
+use crate::{Fallback, PlannedEvent, Target};
+use form::Form;
+use record::Time;
+use record::stream::write;
+
+/// Ids of the event and of its side records in the stream.
+const EVENT: u64 = 1;
+const SIDE: u64 = 2;
+
+/// A target under the emulated PMU, its ring, and the account of what came
+/// through it. The surface is that of [`crate::Session`]; dropped at any
+/// point, it lets the target run on natively.
+#[derive(Debug)]
+pub struct Session {
+    plan: Plan,
+    settings: Settings,
+    /// None: it was finished.
+    emulation: Option<Emulation>,
+    ring: Mapping,
+    command: Option<Command>,
+    state: TargetState,
+    /// How the command or process ended, if the emulation saw it.
+    ended: Option<CommandStatus>,
+    described: Described,
+    outbox: Outbox,
+    ledger: Ledger,
+    /// How records must look.
+    form: Form,
+    /// What was in the ring and is none of them: the target's doing.
+    foreign: u64,
+    /// Samples accepted, towards the count.
+    accepted: u64,
+    started: Option<Instant>,
+    /// When it was opened, of CLOCK_MONOTONIC.
+    began: Time,
+    stopped: Option<Duration>,
+    notes: Vec<String>,
+    last_notes: Vec<String>,
+}
+
+impl Session {
+    /// Takes hold of the target: a command is forked and waits, a process is
+    /// emulated from here on. `classifier` tells the instructions of a class,
+    /// for events that count one.
+    ///
+    /// # Errors
+    /// A target that is not there, or that cannot be emulated; nothing has
+    /// happened to it then.
+    pub fn open(
+        plan: Plan,
+        settings: Settings,
+        classifier: Option<Classifier>,
+    ) -> Result<Session, SessionError> {
+        let began = pass::now();
+        let mut command = match plan.target {
+            Target::Command => Some(Command::hold(&settings.command)?),
+            Target::Process(_) => None,
+            Target::System | Target::Cgroup => {
+                return Err(SessionError::NotEmulable { what: "the whole system".to_owned() });
+            }
+        };
+        let unfit = command.as_ref().and_then(Command::file).and_then(program::unfit);
+        if let Some(what) = unfit {
+            return Err(SessionError::NotEmulable { what });
+        }
+        let proc = settings.root.join("proc");
+        let described = || match plan.target {
+            Target::Process(pid) => Described::tree(&proc, &plan.side, pid),
+            Target::Command | Target::System | Target::Cgroup => Described::default(),
+        };
+        let before = described();
+        let emulation =
+            Emulation::start(target(&plan, command.as_ref()), told(&plan, &settings, classifier))?;
+        // What was mapped until it was taken hold of, unless it has ended.
+        let described = Some(described()).filter(|now| now.records >= before.records);
+        let described = described.unwrap_or(before);
+        if let Some(command) = &mut command {
+            command.trace();
+        }
+        let ring = Mapping::new(&emulation.ring(), plan.ring_pages)
+            .map_err(SessionError::system("mmap of the emulated ring"))?;
+        let notes = command
+            .as_ref()
+            .filter(|command| command.changes_user())
+            .map(|_| SET_USER_ID.to_owned());
+        let ledger = Ledger::of([plan.event.name.as_str()]);
+        Ok(Session {
+            form: Form::new(&plan.event.attr, &plan.side),
+            foreign: 0,
+            outbox: Outbox::new(ledger.by_event.len()),
+            started: matches!(plan.target, Target::Process(_)).then(Instant::now),
+            plan,
+            settings,
+            began,
+            emulation: Some(emulation),
+            ring,
+            command,
+            state: TargetState::Running,
+            ended: None,
+            described,
+            ledger,
+            accepted: 0,
+            stopped: None,
+            notes: notes.into_iter().collect(),
+            last_notes: Vec::new(),
+        })
+    }
+
+    /// What was planned.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Lets every thread run on natively, soon; what the ring holds stays to
+    /// be drained.
+    pub fn stop(&mut self) {
+        if self.stopped.is_some() {
+            return;
+        }
+        if let Some(emulation) = &self.emulation {
+            emulation.stop();
+        }
+        self.stopped = Some(self.started.map_or(Duration::ZERO, |at| at.elapsed()));
+    }
+
+    /// The account so far; complete only after
+    /// [`finish`](Sampling::finish).
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Takes over where the target stands.
+    fn look(&mut self, standing: Standing) {
+        let ended = self.emulation.as_ref().and_then(Emulation::ended);
+        self.ended = self.ended.or(ended.map(status));
+        self.state = match standing {
+            Standing::Emulated if self.ended.is_some() => TargetState::Left,
+            Standing::Emulated => TargetState::Running,
+            // Whatever lives on is sampled no more.
+            Standing::Left | Standing::Gone => TargetState::Gone,
+        };
+        if let Some(command) = &mut self.command
+            && (self.ended.is_some() || standing == Standing::Left)
+        {
+            command.untrace(self.ended);
+        }
+    }
+}
+
+/// Said of a program whose file changes the user: the kernel does not change
+/// it for a program that is traced (ptrace(2), begin_new_exec()).
+const SET_USER_ID: &str = "the command is a set-user-ID or set-group-ID program of another user, and \
+                           runs without that right while it is emulated, unless ebs runs as root";
+
+fn target(plan: &Plan, command: Option<&Command>) -> emulator::Target {
+    match (plan.target, command) {
+        (Target::Process(pid), _) => emulator::Target::Process(pid),
+        (_, command) => emulator::Target::Held(command.map_or(record::Pid(0), Command::pid)),
+    }
+}
+
+fn told(plan: &Plan, settings: &Settings, classifier: Option<Classifier>) -> emulator::Settings {
+    emulator::Settings {
+        geometry: plan.model.geometry.clone(),
+        prefetch: plan.model.prefetch,
+        event: plan.counts,
+        interval: plan.event.attr.sample_period,
+        classifier,
+        attr: plan.event.attr.clone(),
+        id: EVENT,
+        side_attr: plan.side.clone(),
+        side_id: SIDE,
+        burst: plan.model.burst,
+        count: settings.count,
+        ring_pages: plan.ring_pages,
+        data_mappings: plan.data_mappings,
+    }
+}
+
+fn status(ended: Ended) -> CommandStatus {
+    match ended {
+        Ended::Exited(status) => CommandStatus::Exited(status),
+        Ended::Killed(signal) => CommandStatus::Killed(signal),
+    }
+}
+
+impl Sampling for Session {
+    fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    fn target(&self) -> Target {
+        self.plan.target
+    }
+
+    fn planned(&self) -> &[PlannedEvent] {
+        std::slice::from_ref(&self.plan.event)
+    }
+
+    fn opened(&self) -> &[PlannedEvent] {
+        std::slice::from_ref(&self.plan.event)
+    }
+
+    fn given_up(&self) -> &[Fallback] {
+        &[]
+    }
+
+    fn model(&self) -> Option<String> {
+        Some(self.plan.model.to_string())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.plan.notes.iter().chain(&self.notes).cloned().collect()
+    }
+
+    fn last_notes(&self) -> &[String] {
+        &self.last_notes
+    }
+
+    fn preamble(
+        &mut self,
+        facts: &Facts,
+        command_line: &[String],
+        sink: &mut dyn Sink,
+    ) -> Result<(), SessionError> {
+        let promises =
+            format!("{};{};served=embedded", self.plan.event.promises, self.plan.model.note());
+        let event = Announced {
+            attr: &self.plan.event.attr,
+            ids: &[EVENT],
+            name: &self.plan.event.name,
+            note: Some(promises),
+        };
+        let side = Announced { attr: &self.plan.side, ids: &[SIDE], name: SIDE_NAME, note: None };
+        let mut facts = facts.clone();
+        facts.pmus.get_or_insert_default().insert(0, pmu());
+        announce(&[event, side], &facts, command_line, &mut self.outbox.bytes)?;
+        self.tell_clock();
+        let proc = self.settings.root.join("proc");
+        let mut synthesizer = Synthesizer::new(&proc, &self.plan.side);
+        kernel(&mut synthesizer, &mut self.outbox.bytes);
+        self.outbox.side += synthesizer.records;
+        self.outbox.flush(sink, &mut self.ledger).map_err(SessionError::Sink)
+    }
+
+    fn start(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
+        self.started.get_or_insert_with(Instant::now);
+        if let Some(command) = &mut self.command {
+            command.release()?;
+        }
+        let described = std::mem::take(&mut self.described);
+        self.outbox.bytes.extend(described.bytes);
+        self.outbox.side += described.records;
+        self.ledger.side_lost += described.left_out;
+        write::finished_init(NATIVE_ORDER, &mut self.outbox.bytes);
+        self.outbox.flush(sink, &mut self.ledger).map_err(SessionError::Sink)
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
+        if let Some(emulation) = &self.emulation {
+            let standing = emulation.wait(timeout).standing;
+            self.look(standing);
+        }
+        Ok(self.state)
+    }
+
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
+        let pass = self.pass();
+        self.outbox.flush(sink, &mut self.ledger).map_err(SessionError::Sink)?;
+        Ok(pass)
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError> {
+        self.end(sink)
+    }
+
+    fn command(&mut self) -> Option<&mut Command> {
+        self.command.as_mut()
+    }
+
+    fn stopper(&self) -> io::Result<Option<OwnedFd>> {
+        self.emulation.as_ref().map_or(Ok(None), Emulation::stopper)
+    }
+}

@@ -1,0 +1,125 @@
+//! Samples counted in the kernel: programs that see each overflow of an event
+//! and keep sums per site, or choose what reaches the ring.
+//!
+//! The programs are sampling/kernel/*.bpf.c, compiled beside their sources. A
+//! `Program` is one of them, loaded with maps of its own: nothing in it is
+//! keyed by session, so that it cannot reach what is another's. A `Reader`
+//! maps those maps and takes what an interval has counted.
+//!
+//! ```text
+//! overflow -> program -> slot of (CPU, epoch, site)       no ring, no wake-up
+//!                           ^
+//!              reader: moves the epoch on, waits for the CPUs that write, reads what is behind
+//! ```
+
+mod keep;
+mod layout;
+mod loader;
+mod program;
+mod reader;
+mod settings;
+mod slot;
+mod source;
+mod tracepoint;
+mod unloadable;
+
+#[cfg(test)]
+mod tests;
+
+pub use keep::{Keep, KeepError};
+pub use program::Program;
+pub(crate) use reader::{Reader, Seen};
+pub use source::{Shows, Source};
+pub use tracepoint::{Tracepoint, Whose};
+pub use unloadable::Unloadable;
+
+/// What the kernel is to do with a session's samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InKernel {
+    /// Count them, or choose among them.
+    pub duty: Duty,
+    /// Which of them matter.
+    pub keep: Keep,
+}
+
+/// What becomes of the samples that are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Duty {
+    /// They reach the ring, the others do not.
+    Filter,
+    /// They are counted by site; none reaches a ring.
+    Aggregate(Tables),
+}
+
+/// How sites are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tables {
+    /// Sites that one CPU has room for in an interval, a power of two from
+    /// [`Tables::FEWEST`] to [`Tables::MOST`]. About three quarters can be
+    /// used before a hit finds none of its 16 places free.
+    pub sites: u32,
+    /// Whether one instruction of two processes is two sites.
+    pub by_process: bool,
+    /// Whether distances between addresses that follow each other are counted.
+    pub strides: bool,
+}
+
+impl Tables {
+    /// What [`Tables::sites`] is where nobody says: 9 MiB a CPU.
+    pub const SITES: u32 = 4096;
+    /// As many as [`Tables::SITES`], or fewer where there are many CPUs.
+    pub const AS_FITS: u32 = 0;
+    /// The smallest table.
+    pub const FEWEST: u32 = 16;
+    /// The largest: 2.3 GiB a CPU.
+    pub const MOST: u32 = 1 << 20;
+}
+
+impl Default for Tables {
+    fn default() -> Tables {
+        Tables { sites: Tables::SITES, by_process: false, strides: false }
+    }
+}
+
+impl InKernel {
+    /// Aggregates of everything, in tables of the usual size.
+    pub fn aggregate() -> InKernel {
+        InKernel { duty: Duty::Aggregate(Tables::default()), keep: Keep::default() }
+    }
+
+    /// With tables of a size: what was asked for, or what fits so many CPUs.
+    pub(crate) fn on(mut self, cpus: usize) -> InKernel {
+        if let Duty::Aggregate(tables) = &mut self.duty
+            && tables.sites == Tables::AS_FITS
+        {
+            tables.sites = layout::fitting_sites(cpus);
+        }
+        self
+    }
+
+    /// Whether samples are counted, and reach no ring.
+    pub fn counts(&self) -> bool {
+        self.tables().is_some()
+    }
+
+    /// Whether rings bring the same samples: what is kept is up to nobody in
+    /// the kernel.
+    pub(crate) fn may_be_rings(&self) -> bool {
+        let user_only = self.keep.user_only;
+        self.counts() && self.keep == Keep { user_only, ..Keep::default() }
+    }
+
+    /// The tables, where there are any.
+    pub fn tables(&self) -> Option<Tables> {
+        match self.duty {
+            Duty::Aggregate(tables) => Some(tables),
+            Duty::Filter => None,
+        }
+    }
+}
+
+/// Bytes of the kernel's memory that the maps of a session on so many CPUs
+/// take.
+pub fn bytes(in_kernel: &InKernel, cpus: u32) -> u64 {
+    layout::Sizes::of(in_kernel, cpus, cpus).bytes()
+}

@@ -1,0 +1,52 @@
+//! What a program is attached to.
+
+use record::{Attr, SampleType};
+
+use super::Tracepoint;
+
+/// Where the hits come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Overflows of software events, breakpoints and PMUs.
+    Overflow(Shows),
+    /// Hits of a tracepoint.
+    Tracepoint(Tracepoint),
+}
+
+impl Source {
+    /// What its hits have.
+    pub(super) fn shows(self) -> Shows {
+        match self {
+            Source::Overflow(shows) => shows,
+            Source::Tracepoint(_) => Shows::default(),
+        }
+    }
+}
+
+/// What samples of an event have besides registers and period.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shows {
+    /// A data address.
+    pub address: bool,
+    /// A weight: the kernel's own sample is read, which takes its BTF.
+    pub weight: bool,
+    /// A data source: likewise.
+    pub data_src: bool,
+}
+
+impl Shows {
+    /// What samples of `attr` have.
+    pub(crate) fn of(attr: &Attr) -> Shows {
+        let has = |bits| attr.sample_type.intersects(bits);
+        Shows {
+            address: has(SampleType::ADDR),
+            weight: has(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT),
+            data_src: has(SampleType::DATA_SRC),
+        }
+    }
+
+    /// Whether offsets of the running kernel are needed.
+    pub(crate) fn needs_btf(self) -> bool {
+        self.weight || self.data_src
+    }
+}

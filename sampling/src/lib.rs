@@ -1,0 +1,88 @@
+//! What this machine can sample, and the sampling itself: from a request to
+//! records.
+//!
+//! A [`Request`] says what was asked for, [`Facts`] what the machine is; a
+//! [`Plan`] is made of both, purely; a [`Session`] opens it and hands records
+//! on, as a perf.data stream, with the account of all that were lost.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use std::time::Duration;
+//!
+//! use record::stream::{Decoder, Step};
+//! use sampling::{Facts, Modes, Request, Session, Settings, Target, TargetState};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let request = Request::new("page_fault", Modes::USER, Target::Command);
+//! let facts = Facts::read_for(Path::new("/"), &request)?;
+//! let plan = sampling::plan(&request, &facts)?;
+//! let settings = Settings { command: vec!["ls".into()], ..Settings::default() };
+//! let mut session = Session::open(plan, settings)?;
+//! let mut stream = Vec::new();
+//! session.preamble(&facts, &["print-records".into()], &mut stream)?;
+//! session.start(&mut stream)?;
+//! while session.wait(Duration::from_millis(100), &[])?.target != TargetState::Gone {
+//!     session.drain(&mut stream)?;
+//! }
+//! let ledger = session.finish(&mut stream)?;
+//!
+//! let (mut decoder, mut rest) = (Decoder::new(), stream.as_slice());
+//! while let Step::Record { consumed, record } = decoder.step(rest)? {
+//!     println!("{record:x?}");
+//!     rest = &rest[consumed..];
+//! }
+//! println!("{} delivered, {} lost", ledger.delivered, ledger.lost.total());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! It is not for reading recordings (`record`), for names of addresses
+//! (`symbolizer`) or for tables (`analysis`); and it gives nobody rights:
+//! what the kernel refuses is refused, unless a daemon opens it
+//! ([`remote`]).
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`request`] | what was asked for: event, target, span; no look at the machine |
+//! | [`machine`] | the machine as it is found: CPU, PMUs, rights, control groups |
+//! | [`catalogue`] | the closed table of types, and what each promises |
+//! | [`mod@plan`] | request and machine become attrs, or a refusal |
+//! | [`source`] | who is to count: this machine's PMU, or the emulated one |
+//! | [`session`] | from the first descriptor to the last record, and the ledger |
+//! | [`in_kernel`] | programs that count where the sample is taken |
+//! | [`emulated`] | sessions of the emulated PMU |
+//! | [`remote`] | sessions that a daemon runs, and what is said to it |
+//! | [`sys`] | system calls and mapped memory: the only unsafe code |
+
+pub mod catalogue;
+pub mod emulated;
+#[cfg(fuzzing)]
+pub mod fuzzing;
+pub mod in_kernel;
+pub mod machine;
+pub mod plan;
+pub mod remote;
+pub mod request;
+mod sampling;
+pub mod session;
+pub mod source;
+#[allow(unsafe_code, reason = "system calls and mapped memory; each block says why it holds")]
+pub mod sys;
+
+pub use catalogue::promises::Promises;
+pub use in_kernel::{Duty, InKernel, Keep, Tables, Unloadable};
+pub use machine::{cgroup::Cgroup, facts::Facts};
+pub use plan::refusal::Refusal;
+pub use plan::{Fallback, Plan, PlannedEvent, RingPages, plan};
+pub use request::event_spec::EventSpec;
+pub use request::span::{Span, SpanError};
+pub use request::{Modes, Request, Target};
+pub use sampling::Sampling;
+pub use session::attach::AttachError;
+pub use session::command::{Command, CommandError, CommandStatus};
+pub use session::ledger::{EventAccount, Filtered, Ledger, Lost};
+pub use session::open_error::{Call, OpenFailure, explain};
+pub use session::synthesize::Sight;
+pub use session::watched_place::misplaced;
+pub use session::{OpenError, Pass, Session, SessionError, Settings, Sink, TargetState, Woken};
+pub use source::{Chosen, SourceChoice};

@@ -1,0 +1,69 @@
+//! A process by numbers that no other ever has: its own, and when it was
+//! given that.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+/// A process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incarnation {
+    /// Its number.
+    pub pid: i32,
+    /// Field 22 of /proc/PID/stat (proc_pid_stat(5)), clock ticks since boot.
+    pub start_time: u64,
+}
+
+impl Incarnation {
+    /// The process that has this number now; None: there is none, or /proc
+    /// hides it.
+    pub fn of(pid: i32) -> Option<Incarnation> {
+        let start_time = start_time(Path::new("/proc"), pid)?;
+        Some(Incarnation { pid, start_time })
+    }
+
+    /// A pidfd of it. The start time is compared once that is open: from then
+    /// on the number cannot become another's.
+    ///
+    /// # Errors
+    /// ESRCH: it has ended, or there never was any.
+    pub fn open(self) -> io::Result<OwnedFd> {
+        let gone = rustix::io::Errno::SRCH;
+        let raw = (self.pid > 0).then(|| Pid::from_raw(self.pid)).flatten().ok_or(gone)?;
+        let pidfd = pidfd_open(raw, PidfdFlags::empty())?;
+        match Incarnation::of(self.pid) {
+            Some(now) if now == self => Ok(pidfd),
+            _ => Err(gone.into()),
+        }
+    }
+}
+
+/// Field 22 of /proc/PID/stat.
+pub fn start_time(proc: &Path, pid: i32) -> Option<u64> {
+    let stat = std::fs::read(proc.join(pid.to_string()).join("stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    // The name before the last parenthesis may hold anything.
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_its_number_and_its_time() {
+        let own = Incarnation::of(std::process::id().cast_signed()).unwrap();
+        assert!(own.open().is_ok());
+        let absent = |other: Incarnation| other.open().unwrap_err().raw_os_error();
+        let later = Incarnation { start_time: own.start_time + 1, ..own };
+        for other in [later, Incarnation { pid: 0, ..own }, Incarnation { pid: -1, ..own }] {
+            assert_eq!(absent(other), Some(libc::ESRCH), "{other:?}");
+        }
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let theirs = Incarnation::of(child.id().cast_signed()).unwrap();
+        child.wait().unwrap();
+        assert_eq!(absent(theirs), Some(libc::ESRCH));
+    }
+}

@@ -1,0 +1,264 @@
+//! Terms to config words.
+
+use super::{Config, ConfigWord, Format, Formats, Term, TermValue, Terms};
+use crate::catalogue::{best_three, likeness};
+use crate::request::event_spec::suggestion;
+
+/// Terms that a PMU does not take.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PackError {
+    /// No format, alias or event has that name.
+    #[error("this PMU has no term {name}{}", suggestion(nearest))]
+    Unknown {
+        /// As typed.
+        name: String,
+        /// Names like it, best first; may be empty.
+        nearest: Vec<String>,
+    },
+    /// The format's bits do not hold the value.
+    #[error("{name}={value:#x} is too wide: {field} has {width} bits, at most {max:#x}", max = u64::MAX >> (64 - width))]
+    TooWide {
+        /// The term.
+        name: String,
+        /// Its value.
+        value: u64,
+        /// Bits there are, 1 to 64.
+        width: u32,
+        /// The bits, as the format file has them.
+        field: String,
+    },
+    /// A format of a form that is not known here.
+    #[error(
+        "term {name}: its format on this kernel, {text:?}, is not known here; say config=N instead"
+    )]
+    UnknownFormat {
+        /// The term.
+        name: String,
+        /// The format's text, verbatim.
+        text: String,
+    },
+    /// The format's or the alias's file could not be used.
+    #[error("term {name}: {reason}")]
+    Unusable {
+        /// The term.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Text where a number belongs.
+    #[error("{name}={text}: a number belongs here, decimal or hexadecimal with 0x")]
+    NotANumber {
+        /// The term.
+        name: String,
+        /// As typed.
+        text: String,
+    },
+    /// A number where a name belongs, or a setting without its value.
+    #[error("{name} wants a value: {name}=VALUE")]
+    NoValue {
+        /// The term.
+        name: String,
+    },
+    /// A term given twice.
+    #[error("{name} is given twice; say it once")]
+    Twice {
+        /// The term.
+        name: String,
+    },
+    /// Two events in one.
+    #[error("{first} and {second} are two events; name one")]
+    TwoEvents {
+        /// The first named.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A whole word and a term that puts other bits into it.
+    #[error("{name} and {word}={value:#x} disagree about the bits {field}; say one of them")]
+    Conflict {
+        /// The term.
+        name: String,
+        /// The word given as a whole.
+        word: ConfigWord,
+        /// Its value.
+        value: u64,
+        /// The bits, as the format file has them.
+        field: String,
+    },
+    /// The alias leaves a value open.
+    #[error("{alias} wants a value for {name}; add {name}=VALUE to the terms")]
+    Required {
+        /// The alias.
+        alias: String,
+        /// The term left open.
+        name: String,
+    },
+    /// A term of perf that says how to record, not what.
+    #[error(
+        "{name} is a setting of perf record, not of the event; leave it out (ebs -h shows the options there are)"
+    )]
+    PerfSetting {
+        /// The term.
+        name: String,
+    },
+}
+
+/// Settings that perf takes among the terms of an event.
+const PERF_SETTINGS: [&str; 18] = [
+    "freq",
+    "branch_type",
+    "time",
+    "call-graph",
+    "stack-size",
+    "inherit",
+    "no-inherit",
+    "max-stack",
+    "nr",
+    "overwrite",
+    "no-overwrite",
+    "driver-config",
+    "percore",
+    "aux-output",
+    "aux-action",
+    "aux-sample-size",
+    "metric-id",
+    "ratio-to-prev",
+];
+
+impl Formats {
+    /// The config words of terms that are all formats, `config=N` to
+    /// `config4=N`, or `rN`. `period=N` and `name=TEXT` are left to
+    /// [`Terms::period`] and [`Terms::label`].
+    pub fn pack(&self, terms: &Terms) -> Result<Config, PackError> {
+        self.pack_over(Config::default(), terms.0.iter())
+    }
+
+    /// [`Formats::pack`] into `base`: a term replaces its own bits there, a
+    /// whole word all of them.
+    pub(crate) fn pack_over<'t>(
+        &self,
+        base: Config,
+        terms: impl Iterator<Item = &'t Term>,
+    ) -> Result<Config, PackError> {
+        let mut words = [None; 5];
+        let mut fields = Vec::new();
+        let mut seen: Vec<&str> = Vec::new();
+        for term in terms {
+            let name = term.name.as_str();
+            if seen.contains(&name) {
+                return Err(PackError::Twice { name: name.to_owned() });
+            }
+            seen.push(name);
+            if let Some(word) = ConfigWord::from_name(name) {
+                words[word.index()] = Some(number(term)?);
+            } else if !is_setting(name) {
+                match (self.0.get(name), raw(term)) {
+                    (None, Some(config)) if words[0].is_none() => words[0] = Some(config),
+                    (None, Some(_)) => return Err(PackError::Twice { name: "config".to_owned() }),
+                    (format, _) => fields.push((name, self.field(term, format)?)),
+                }
+            }
+        }
+        let mut config = base;
+        for (word, given) in ConfigWord::ALL.into_iter().zip(words) {
+            *config.get_mut(word) = given.unwrap_or(config.get(word));
+        }
+        for (name, (bits, field)) in &fields {
+            let (word, mask) = (field.word(), field.mask());
+            if let Some(value) = words[word.index()]
+                && value & mask != 0
+                && value & mask != *bits
+            {
+                let (name, field) = ((*name).to_owned(), field.to_string());
+                return Err(PackError::Conflict { name, word, value, field });
+            }
+            *config.get_mut(word) &= !mask;
+        }
+        // Some kernels publish fields that overlap: every bit that a term
+        // sets stays set, in whatever order the terms come.
+        for (_, (bits, field)) in &fields {
+            *config.get_mut(field.word()) |= bits;
+        }
+        Ok(config)
+    }
+
+    fn field(
+        &self,
+        term: &Term,
+        format: Option<&Format>,
+    ) -> Result<(u64, super::BitField), PackError> {
+        let name = term.name.clone();
+        match format {
+            Some(Format::Bits(field)) => {
+                let value = number(term)?;
+                let bits = field.deposit(value).ok_or_else(|| {
+                    let (width, field) = (field.width(), field.to_string());
+                    PackError::TooWide { name, value, width, field }
+                })?;
+                Ok((bits, *field))
+            }
+            Some(Format::Unknown(text)) => {
+                Err(PackError::UnknownFormat { name, text: text.clone() })
+            }
+            Some(Format::Unreadable(reason)) => {
+                Err(PackError::Unusable { name, reason: reason.clone() })
+            }
+            None if PERF_SETTINGS.contains(&name.as_str()) => Err(PackError::PerfSetting { name }),
+            None => Err(unknown(name, self.0.keys().map(String::as_str))),
+        }
+    }
+}
+
+impl Terms {
+    /// `period=N`: events between samples.
+    pub fn period(&self) -> Result<Option<u64>, PackError> {
+        self.0.iter().find(|term| term.name == "period").map(number_given).transpose()
+    }
+
+    /// `name=TEXT`: what to call the event.
+    pub fn label(&self) -> Result<Option<&str>, PackError> {
+        let term = self.0.iter().find(|term| term.name == "name");
+        term.map(|term| match &term.value {
+            TermValue::Text(text) => Ok(text.as_str()),
+            _ => Err(PackError::NoValue { name: term.name.clone() }),
+        })
+        .transpose()
+    }
+}
+
+pub(crate) fn unknown<'a>(name: String, names: impl Iterator<Item = &'a str>) -> PackError {
+    let names = names.chain(ConfigWord::ALL.map(ConfigWord::name));
+    let scored = names.map(|have| (likeness(&name, have), have));
+    let nearest = best_three(scored).into_iter().map(str::to_owned).collect();
+    PackError::Unknown { name, nearest }
+}
+
+/// Terms that mean the same on every PMU and touch no config word.
+fn is_setting(name: &str) -> bool {
+    matches!(name, "period" | "name")
+}
+
+/// `r1a8` among the terms: the whole of `config`.
+fn raw(term: &Term) -> Option<u64> {
+    let digits = term.name.strip_prefix('r').filter(|_| term.value == TermValue::Bare)?;
+    let digits = digits.strip_prefix("0x").unwrap_or(digits);
+    let all_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    all_hex.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
+}
+
+/// The term's number; a bare term is 1.
+fn number(term: &Term) -> Result<u64, PackError> {
+    match &term.value {
+        TermValue::Bare if ConfigWord::from_name(&term.name).is_none() => Ok(1),
+        _ => number_given(term),
+    }
+}
+
+fn number_given(term: &Term) -> Result<u64, PackError> {
+    let name = term.name.clone();
+    match &term.value {
+        TermValue::Number(number) => Ok(*number),
+        TermValue::Bare | TermValue::Required => Err(PackError::NoValue { name }),
+        TermValue::Text(text) => Err(PackError::NotANumber { name, text: text.clone() }),
+    }
+}

@@ -1,0 +1,264 @@
+//! The client's side of the protocol: one connection, blocking.
+
+mod recorded;
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+
+use crate::remote::protocol::{
+    Complaint, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_DAEMON, OLDEST, Parsed, Reply,
+    VERSION, Verb, frame, parse,
+};
+pub use recorded::{Ending, Recorded};
+
+/// Where the system's daemon listens.
+pub const SOCKET: &str = "/run/ebsd.sock";
+
+/// Why the daemon cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// It cannot be reached.
+    #[error("{}: {error}{}", .path.display(), advice(.error))]
+    Connect {
+        /// The socket.
+        path: PathBuf,
+        /// What connect(2) said.
+        error: io::Error,
+    },
+    /// It refused; its text says why.
+    #[error("{}", .0.text)]
+    Refused(Complaint),
+    /// It has gone in the middle of something.
+    #[error("the daemon has gone: {0}")]
+    Gone(io::Error),
+    /// It says what nobody can understand.
+    #[error("the daemon speaks another protocol: {0}; install the same version of both")]
+    Frame(FrameError),
+    /// The same, within a frame.
+    #[error("the daemon says what this program does not understand: {0}")]
+    Message(String),
+    /// It takes its time.
+    #[error(
+        "the daemon has not answered within {} s: it hangs, or is not ebsd (systemctl status ebsd)",
+        .0.as_secs()
+    )]
+    Silent(Duration),
+    /// An answer to something else.
+    #[error("the daemon answers {0}, which was not asked")]
+    Unexpected(String),
+}
+
+impl From<FrameError> for ClientError {
+    fn from(error: FrameError) -> ClientError {
+        ClientError::Frame(error)
+    }
+}
+
+impl From<serde_json::Error> for ClientError {
+    fn from(error: serde_json::Error) -> ClientError {
+        ClientError::Message(error.to_string())
+    }
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "; no daemon runs there: systemctl start ebsd",
+        io::ErrorKind::ConnectionRefused => {
+            "; the daemon that made this socket has gone: systemctl restart ebsd"
+        }
+        _ => "",
+    }
+}
+
+/// So long hello may take, and whatever else of a daemon that answers.
+const HELLO: Duration = Duration::from_secs(5);
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// What the daemon sends.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, taken apart at once")]
+pub(crate) enum Heard {
+    /// An answer.
+    Reply(Reply),
+    /// So many bytes of the stream, handed to the caller's function.
+    Data,
+}
+
+/// A connection, past its hello.
+#[derive(Debug)]
+pub struct Client {
+    stream: UnixStream,
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that were taken already.
+    taken: usize,
+    uid: u32,
+    permissions: Vec<String>,
+    /// So long an answer may take.
+    patience: Duration,
+}
+
+impl Client {
+    /// Connects and says hello.
+    ///
+    /// # Errors
+    /// No daemon there; one of another version.
+    pub fn connect(path: &Path) -> Result<Client, ClientError> {
+        let stream = UnixStream::connect(path)
+            .map_err(|error| ClientError::Connect { path: path.to_owned(), error })?;
+        let mut client = Client {
+            stream,
+            buffer: Vec::new(),
+            taken: 0,
+            uid: 0,
+            permissions: Vec::new(),
+            patience: HELLO,
+        };
+        client.wait_for(HELLO)?;
+        let hello = Verb::Hello {
+            oldest: OLDEST,
+            newest: VERSION,
+            client: concat!("ebs ", env!("CARGO_PKG_VERSION")).into(),
+        };
+        match client.ask(&hello)? {
+            Reply::Welcome { uid, permissions, .. } => {
+                (client.uid, client.permissions) = (uid, permissions);
+                client.wait_for(ANSWER)?;
+                Ok(client)
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    fn wait_for(&mut self, patience: Duration) -> Result<(), ClientError> {
+        self.patience = patience;
+        self.stream.set_read_timeout(Some(patience)).map_err(ClientError::Gone)
+    }
+
+    /// Who the daemon takes this process for.
+    pub fn uid(&self) -> u32 {
+        self.uid
+    }
+
+    /// What policy grants that user beyond the kernel's rules.
+    pub fn permissions(&self) -> &[String] {
+        &self.permissions
+    }
+
+    /// Sends a request, and waits for its answer. Not while a stream runs.
+    ///
+    /// # Errors
+    /// A refusal; a connection that broke.
+    pub fn ask(&mut self, verb: &Verb) -> Result<Reply, ClientError> {
+        let told = match self.tell(verb) {
+            Err(ClientError::Gone(error)) if has_hung_up(&error) => Err(ClientError::Gone(error)),
+            told => Ok(told?),
+        };
+        loop {
+            // A daemon that refuses the connection says why before it closes
+            // it, and does not wait for the request.
+            let heard = self.hear(&mut |_| Ok(()));
+            let heard = match (heard, &told) {
+                (Err(_), Err(_)) => return told.and(Err(unexpected(&Reply::Done))),
+                (heard, _) => heard?,
+            };
+            match heard {
+                Heard::Reply(Reply::Refused(complaint)) => {
+                    return Err(ClientError::Refused(complaint));
+                }
+                Heard::Reply(reply) => return Ok(reply),
+                Heard::Data => {}
+            }
+        }
+    }
+
+    /// Sends a request.
+    pub(crate) fn tell(&mut self, verb: &Verb) -> Result<(), ClientError> {
+        let body = serde_json::to_vec(verb)?;
+        let header = frame(FrameKind::Control, body.len())?;
+        let bytes = [&header[..], &body].concat();
+        let mut sent = 0;
+        while sent < bytes.len() {
+            match send(&self.stream, &bytes[sent..], SendFlags::NOSIGNAL) {
+                Ok(more) => sent += more,
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(ClientError::Gone(error.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for a frame; the stream's bytes go to `data`, whose failure is
+    /// the caller's to remember.
+    pub(crate) fn hear(
+        &mut self,
+        data: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<Heard, ClientError> {
+        loop {
+            match parse(&self.buffer[self.taken..], MOST_FROM_DAEMON)? {
+                Parsed::Frame(frame, length) => {
+                    let heard = match frame.kind {
+                        FrameKind::Control => Heard::Reply(serde_json::from_slice(frame.payload)?),
+                        FrameKind::Data => {
+                            let _remembered = data(frame.payload);
+                            Heard::Data
+                        }
+                    };
+                    self.taken += length;
+                    return Ok(heard);
+                }
+                Parsed::NeedMore(needed) => self.fill(needed)?,
+            }
+        }
+    }
+
+    /// Whether a whole frame is there already.
+    pub(crate) fn has_frame(&self) -> bool {
+        matches!(parse(&self.buffer[self.taken..], MOST_FROM_DAEMON), Ok(Parsed::Frame(..)))
+    }
+
+    fn fill(&mut self, needed: usize) -> Result<(), ClientError> {
+        self.buffer.drain(..self.taken);
+        self.taken = 0;
+        let mut filled = self.buffer.len();
+        self.buffer.resize(needed.max(FRAME_HEADER).max(64 * 1024), 0);
+        let result = loop {
+            if filled >= needed {
+                break Ok(());
+            }
+            match self.stream.read(&mut self.buffer[filled..]) {
+                Ok(0) => break Err(ClientError::Gone(io::ErrorKind::UnexpectedEof.into())),
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    break Err(ClientError::Silent(self.patience));
+                }
+                Err(error) => break Err(ClientError::Gone(error)),
+            }
+        };
+        self.buffer.truncate(filled);
+        result
+    }
+}
+
+impl AsFd for Client {
+    /// Readable when the daemon has sent something.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+/// Whether there may be a last word to read.
+fn has_hung_up(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+}
+
+pub(crate) fn unexpected(reply: &Reply) -> ClientError {
+    let text = serde_json::to_string(reply).unwrap_or_default();
+    ClientError::Unexpected(text.chars().take(200).collect())
+}

@@ -1,0 +1,350 @@
+//! A session that the daemon runs, as if it were one's own.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use record::Pid;
+use record::stream::note;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::client::{Client, ClientError, Heard, unexpected};
+use crate::in_kernel::Unloadable;
+use crate::machine::facts::Capabilities;
+use crate::machine::incarnation::Incarnation;
+use crate::remote::protocol::{
+    Account, ComplaintCode, Job, Reply, Started, Verb, WhenSlow, WireInKernel, WireTarget,
+};
+use crate::session::ledger::Ledger;
+use crate::session::{Pass, SessionError, Settings, Sink, TargetState};
+use crate::{AttachError, Command, Facts, Fallback, Plan, PlannedEvent, Request, Sampling, Target};
+
+/// A session of the daemon's, and its stream.
+#[derive(Debug)]
+pub struct Remote {
+    client: Client,
+    started: Started,
+    /// As planned here, for what is said to the user.
+    plan: Plan,
+    /// Its events as the kernel took them there.
+    opened: Vec<PlannedEvent>,
+    given_up: Vec<Fallback>,
+    command: Option<Command>,
+    /// What a program in the kernel does, in words.
+    in_kernel: Option<String>,
+    notes: Vec<String>,
+    state: TargetState,
+    ended: Option<(String, Account)>,
+    last_notes: Vec<String>,
+    sink_error: Option<String>,
+    asked_to_stop: bool,
+    since: Instant,
+}
+
+/// Ends that nobody needs to be told of.
+const ORDINARY: [&str; 4] = [
+    "the command has ended",
+    "the target has ended",
+    "the count is reached",
+    "stopped by its owner",
+];
+/// How long the last records may take to come.
+const LAST: Duration = Duration::from_secs(10);
+
+impl Remote {
+    /// Opens a session there. A command is forked here and waits.
+    ///
+    /// # Errors
+    /// The daemon's refusal; a command that is none.
+    pub fn open(
+        mut client: Client,
+        request: &Request,
+        settings: &Settings,
+    ) -> Result<Remote, SessionError> {
+        let plan = plan(request)?;
+        let command = match request.target {
+            Target::Command => Some(Command::hold(&settings.command)?),
+            Target::Process(_) | Target::System | Target::Cgroup => None,
+        };
+        let target = match (request.target, &command) {
+            (Target::Process(pid), _) => {
+                let Incarnation { pid, start_time } = named(pid)?;
+                WireTarget::Process { pid, start_time }
+            }
+            (Target::Command, Some(command)) => {
+                let Incarnation { pid, start_time } = named(command.pid())?;
+                WireTarget::Held { pid, start_time }
+            }
+            _ => WireTarget::System,
+        };
+        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let job = Job {
+            event: request.event.0.clone(),
+            masks: request.masks.clone(),
+            user: request.modes.user,
+            kernel: request.modes.kernel,
+            interval: request.interval,
+            allow_skid: request.allow_skid,
+            data_mappings: request.data_mappings,
+            kernel_symbols: settings.kernel_symbols,
+            ring_pages: request.ring_pages,
+            count: settings.count,
+            in_kernel: request
+                .in_kernel
+                .as_ref()
+                .map(|asked| Box::new(WireInKernel::of(asked, settings.every, settings.rings))),
+            target,
+            command_line: words.collect(),
+        };
+        let start = Verb::Start { job, when_slow: WhenSlow::DropNewest };
+        let started = match client.ask(&start)? {
+            Reply::Started(started) => started,
+            other => return Err(unexpected(&other).into()),
+        };
+        let opened = opened(&plan.events, &started);
+        let given_up = started.given_up.iter().filter_map(|key| Fallback::of_key(key)).collect();
+        let mut notes = started.notes.clone();
+        if let (Some(asked), None) = (&request.in_kernel, &started.in_kernel) {
+            // Nothing was sampled yet: a command waits, and what the daemon
+            // has opened it closes when this connection ends.
+            let why = "this daemon is older than programs in the kernel: update it";
+            if !(asked.may_be_rings() && settings.rings) {
+                let what = if asked.counts() { "counted" } else { "filtered" };
+                let why = Unloadable::ByDaemon(why.into());
+                return Err(SessionError::NotInKernel { what, why });
+            }
+            notes.push(format!("not counted in the kernel, but sampled through rings: {why}"));
+        }
+        let in_kernel = request.in_kernel.is_some().then(|| {
+            let told = started.in_kernel.clone();
+            told.unwrap_or_else(|| "sampled through rings, not in the kernel".into())
+        });
+        Ok(Remote {
+            in_kernel,
+            client,
+            started,
+            plan,
+            opened,
+            given_up,
+            command,
+            notes,
+            state: TargetState::Running,
+            ended: None,
+            last_notes: Vec::new(),
+            sink_error: None,
+            asked_to_stop: false,
+            since: Instant::now(),
+        })
+    }
+
+    /// Hands on what has come, up to the stream's end.
+    fn pump(&mut self, sink: &mut dyn Sink) -> Result<bool, SessionError> {
+        let mut any = false;
+        while self.ended.is_none() && (self.client.has_frame() || self.is_ready(Duration::ZERO)?) {
+            any = true;
+            self.hear(sink)?;
+        }
+        Ok(any)
+    }
+
+    fn hear(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
+        let failed = &mut self.sink_error;
+        let mut data = |bytes: &[u8]| match failed {
+            Some(_) => Ok(()),
+            None => sink.write(bytes).inspect_err(|error| {
+                *failed = Some(error.to_string());
+            }),
+        };
+        match self.client.hear(&mut data)? {
+            Heard::Data | Heard::Reply(Reply::Done) => {}
+            Heard::Reply(Reply::End { reason, notes, client, .. }) => {
+                self.last_notes.extend(notes.iter().filter_map(|note| told(note)));
+                if !ORDINARY.contains(&reason.as_str()) {
+                    self.last_notes.push(format!("the daemon has ended the session: {reason}"));
+                }
+                self.ended = Some((reason, client));
+            }
+            // It ended by itself before it could be stopped; its end is on the way.
+            Heard::Reply(Reply::Refused(complaint))
+                if self.asked_to_stop && complaint.code == ComplaintCode::NoSession => {}
+            Heard::Reply(Reply::Refused(complaint)) => {
+                return Err(ClientError::Refused(complaint).into());
+            }
+            Heard::Reply(other) => return Err(unexpected(&other).into()),
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self, timeout: Duration) -> Result<bool, SessionError> {
+        let fds = &mut [PollFd::from_borrowed_fd(self.client.as_fd(), PollFlags::IN)];
+        wait_for(fds, timeout)
+    }
+}
+
+/// A note of the stream, for people.
+fn told(note: &str) -> Option<String> {
+    let why = note::value(note, "why").unwrap_or("the daemon does not say why");
+    if let Some(interval) = note::value(note, "interval") {
+        return Some(format!("the interval became {interval} on the way: {why}"));
+    }
+    let rate = note::value(note, "max_sample_rate")?;
+    Some(format!("kernel.perf_event_max_sample_rate became {rate} on the way: {why}"))
+}
+
+fn wait_for(fds: &mut [PollFd<'_>], timeout: Duration) -> Result<bool, SessionError> {
+    let spec = Timespec {
+        tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
+    };
+    match poll(fds, Some(&spec)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(errno) => Err(SessionError::System { call: "poll", error: errno.into() }),
+    }
+}
+
+/// As the daemon will plan it, for what is said of the events.
+fn plan(request: &Request) -> Result<Plan, SessionError> {
+    let mut facts = Facts::read_for(Path::new("/"), request)
+        .map_err(|error| SessionError::Preamble(error.to_string()))?;
+    facts.access.capabilities = Some(Capabilities(u64::MAX));
+    Ok(crate::plan(request, &facts)?)
+}
+
+/// The plan's events with the precise_ip that the kernel took there, which an
+/// older daemon does not say.
+fn opened(planned: &[PlannedEvent], started: &Started) -> Vec<PlannedEvent> {
+    let mut opened = planned.to_vec();
+    for (event, &level) in opened.iter_mut().zip(&started.precise_ip) {
+        event.attr.set_precise_ip(level.min(event.attr.precise_ip()));
+    }
+    opened
+}
+
+/// By numbers that no other process ever has; the daemon takes no
+/// descriptors.
+fn named(pid: Pid) -> Result<Incarnation, AttachError> {
+    Incarnation::of(pid.0).ok_or(AttachError::Absent { pid })
+}
+
+impl Sampling for Remote {
+    fn name(&self) -> &str {
+        &self.started.name
+    }
+
+    fn target(&self) -> Target {
+        self.plan.target
+    }
+
+    fn planned(&self) -> &[PlannedEvent] {
+        &self.plan.events
+    }
+
+    fn opened(&self) -> &[PlannedEvent] {
+        &self.opened
+    }
+
+    fn given_up(&self) -> &[Fallback] {
+        &self.given_up
+    }
+
+    fn model(&self) -> Option<String> {
+        None
+    }
+
+    fn served(&self) -> &str {
+        match self.started.granted {
+            Some(_) => "by the daemon (its policy grants it)",
+            None => "by the daemon (with this user's rights)",
+        }
+    }
+
+    fn in_kernel(&self) -> Option<&str> {
+        self.in_kernel.as_deref()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+
+    fn last_notes(&self) -> &[String] {
+        &self.last_notes
+    }
+
+    /// The daemon writes it.
+    fn preamble(
+        &mut self,
+        _facts: &Facts,
+        _command_line: &[String],
+        sink: &mut dyn Sink,
+    ) -> Result<(), SessionError> {
+        self.pump(sink)?;
+        Ok(())
+    }
+
+    fn start(&mut self, _sink: &mut dyn Sink) -> Result<(), SessionError> {
+        self.since = Instant::now();
+        if let Some(command) = &mut self.command {
+            command.release()?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
+        if self.ended.is_some() {
+            self.state = TargetState::Gone;
+        } else if !self.client.has_frame() {
+            let command = self.command.as_ref().map(AsFd::as_fd);
+            let command = command.filter(|_| self.state == TargetState::Running);
+            let watched: [Option<BorrowedFd<'_>>; 2] = [Some(self.client.as_fd()), command];
+            let mut fds: Vec<PollFd<'_>> = watched
+                .into_iter()
+                .flatten()
+                .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+                .collect();
+            wait_for(&mut fds, timeout)?;
+            if fds.get(1).is_some_and(|fd| !fd.revents().is_empty()) {
+                self.state = TargetState::Left;
+            }
+        }
+        Ok(self.state)
+    }
+
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
+        let before = self.sink_error.is_some();
+        self.pump(sink)?;
+        match &self.sink_error {
+            Some(error) if !before => Err(SessionError::Sink(io::Error::other(error.clone()))),
+            _ => Ok(Pass { limit_reached: self.ended.is_some(), ..Pass::default() }),
+        }
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError> {
+        if self.ended.is_none() && !self.asked_to_stop {
+            self.asked_to_stop = true;
+            self.client.tell(&Verb::Stop { session: self.started.session })?;
+        }
+        while self.ended.is_none() {
+            if !self.client.has_frame() && !self.is_ready(LAST)? {
+                let error = io::ErrorKind::TimedOut.into();
+                return Err(ClientError::Gone(error).into());
+            }
+            self.hear(sink)?;
+        }
+        let mut ledger = Ledger::of(self.plan.events.iter().map(|event| event.name.as_str()));
+        if let Some((_, account)) = &self.ended {
+            ledger.take_over(account);
+        }
+        ledger.wall = self.since.elapsed();
+        ledger.sink_error = self.sink_error.clone();
+        Ok(ledger)
+    }
+
+    fn command(&mut self) -> Option<&mut Command> {
+        self.command.as_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! What the user asks for, before anything is known of the machine.
+
+pub mod event_spec;
+pub mod span;
+
+use record::Pid;
+
+use crate::EventSpec;
+use crate::in_kernel::InKernel;
+
+/// Privilege levels whose events are sampled: `-u`, `-k`, or both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Modes {
+    /// Events while the CPU runs user code.
+    pub user: bool,
+    /// Events while the CPU runs the kernel.
+    pub kernel: bool,
+}
+
+impl Modes {
+    /// User mode only.
+    pub const USER: Modes = Modes { user: true, kernel: false };
+    /// Kernel mode only.
+    pub const KERNEL: Modes = Modes { user: false, kernel: true };
+    /// Both modes.
+    pub const BOTH: Modes = Modes { user: true, kernel: true };
+}
+
+/// Whose events are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// A command that the session starts, with all threads and children it
+    /// gets; sampling begins at its exec.
+    Command,
+    /// A process that runs already, all its threads, and what they start
+    /// from now on.
+    Process(Pid),
+    /// Every task on every online CPU.
+    System,
+    /// The tasks of a control group, which the session's settings have, and
+    /// of those below it.
+    Cgroup,
+}
+
+impl Target {
+    /// Whether events are opened on CPUs, not on tasks: with the rights that
+    /// the whole system takes.
+    pub fn is_of_cpus(self) -> bool {
+        matches!(self, Target::System | Target::Cgroup)
+    }
+}
+
+/// One sampling job as asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The event as typed: a type, `mem:ADDR...` or `subsystem:name`.
+    pub event: EventSpec,
+    /// Event masks of the type (`-m NAME,...`), as typed.
+    pub masks: Vec<String>,
+    /// At least one must be set, unless the event's modifiers say.
+    pub modes: Modes,
+    /// A sample every so many events (clocks: nanoseconds), 1 to 2^63 - 1;
+    /// None takes the type's default.
+    pub interval: Option<u64>,
+    /// Whether samples with skid will do where exact ones are promised and
+    /// not to be had.
+    pub allow_skid: bool,
+    /// Whether mappings of data are recorded too, so that readers can tell
+    /// the heap, stacks and files that data addresses lie in.
+    pub data_mappings: bool,
+    /// Whose events.
+    pub target: Target,
+    /// Data pages of each sample ring, rounded up to a power of two; None
+    /// chooses.
+    pub ring_pages: Option<u32>,
+    /// What a program in the kernel is to do with the samples.
+    pub in_kernel: Option<InKernel>,
+}
+
+impl Request {
+    /// A request with the type's default interval and rings chosen here.
+    pub fn new(event: impl Into<EventSpec>, modes: Modes, target: Target) -> Request {
+        Request {
+            event: event.into(),
+            masks: Vec::new(),
+            modes,
+            interval: None,
+            allow_skid: false,
+            data_mappings: false,
+            target,
+            ring_pages: None,
+            in_kernel: None,
+        }
+    }
+}

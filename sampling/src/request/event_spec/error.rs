@@ -1,0 +1,105 @@
+//! Why a text names no event.
+
+use super::{BreakpointError, ModifierError};
+use crate::catalogue;
+use crate::machine::pmu_format::TermsError;
+
+/// Text that names no event.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EventSpecError {
+    /// Nothing was typed.
+    #[error("no event type given: say -t TYPE; ebs -h lists the types")]
+    Empty,
+    /// No type has that name.
+    #[error("unknown event type \"{typed}\"{}; ebs -h lists the types", suggestion(nearest))]
+    Unknown {
+        /// As typed.
+        typed: String,
+        /// Names like it, best first; may be empty.
+        nearest: Vec<String>,
+    },
+    /// perf's `:u` and `:k` behind a type of ours.
+    #[error(
+        "\"{typed}\": modifiers are not part of a type here; say -t {name} with -u (user mode), \
+         -k (kernel mode), or both"
+    )]
+    Modifier {
+        /// As typed.
+        typed: String,
+        /// The type or tracepoint without its modifiers.
+        name: String,
+    },
+    /// perf's `:p` behind a type of ours.
+    #[error(
+        "\"{typed}\": a type is as precise as the CPU can make it, so :p has no place here; say \
+         -t {name} (ebs -h {name} tells how precise it is)"
+    )]
+    Precision {
+        /// As typed.
+        typed: String,
+        /// The type without its modifiers.
+        name: String,
+    },
+    /// Letters behind an event that are no modifiers of it.
+    #[error("{typed}: {source}")]
+    Letters {
+        /// As typed.
+        typed: String,
+        /// What is wrong with them.
+        source: ModifierError,
+    },
+    /// Not `PMU/TERMS/MODIFIERS`.
+    #[error("{typed}: {why}; write PMU/TERMS/MODIFIERS, as in cpu/event=0xd1,umask=0x8/pp")]
+    PmuForm {
+        /// As typed.
+        typed: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No list of terms between the slashes.
+    #[error("{typed}: {source}")]
+    Terms {
+        /// As typed.
+        typed: String,
+        /// What is wrong with it.
+        source: TermsError,
+    },
+    /// Not `SUBSYSTEM:NAME`.
+    #[error(
+        "\"{typed}\" is no tracepoint name: write SUBSYSTEM:NAME, each of letters, digits, \
+         \"_\", \"-\" and \".\", as in sched:sched_switch"
+    )]
+    Tracepoint {
+        /// As typed.
+        typed: String,
+    },
+    /// Not a breakpoint that can be.
+    #[error(transparent)]
+    Breakpoint(#[from] BreakpointError),
+}
+
+impl EventSpecError {
+    /// The error for a name that neither the catalogue nor `names` (those
+    /// that the machine has) know.
+    pub fn unknown<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> EventSpecError {
+        let types = catalogue::all().flat_map(|entry| {
+            let spellings = std::iter::once(&entry.name).chain(entry.aliases);
+            spellings.map(|name| (catalogue::likeness(typed, name), entry.name))
+        });
+        let others = names.map(|name| (catalogue::likeness(typed, name), name));
+        let nearest = catalogue::best_three(types.chain(others));
+        EventSpecError::Unknown {
+            typed: typed.to_owned(),
+            nearest: nearest.into_iter().map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// "; did you mean a, b or c?", or nothing.
+pub(crate) fn suggestion(nearest: &[String]) -> String {
+    match nearest {
+        [] => String::new(),
+        [only] => format!("; did you mean {only}?"),
+        [most @ .., last] => format!("; did you mean {} or {last}?", most.join(", ")),
+    }
+}

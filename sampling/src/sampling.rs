@@ -1,0 +1,166 @@
+//! What a sampling job is to whoever drives it, whatever makes the samples.
+
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use crate::session::ledger::Ledger;
+use crate::session::{Pass, SessionError, Sink, TargetState};
+use crate::{Command, Facts, Fallback, PlannedEvent, Session, Target};
+
+/// A job that is open. In order: [`preamble`](Sampling::preamble),
+/// [`start`](Sampling::start), then [`wait`](Sampling::wait) and
+/// [`drain`](Sampling::drain) in turn, [`finish`](Sampling::finish).
+pub trait Sampling: fmt::Debug {
+    /// What was asked for, as shown to users.
+    fn name(&self) -> &str;
+
+    /// Whose samples.
+    fn target(&self) -> Target;
+
+    /// The events as planned.
+    fn planned(&self) -> &[PlannedEvent];
+
+    /// The same as they were opened.
+    fn opened(&self) -> &[PlannedEvent];
+
+    /// What had to be given up of all events.
+    fn given_up(&self) -> &[Fallback];
+
+    /// What was modelled, when that is who counts.
+    fn model(&self) -> Option<String>;
+
+    /// In whose process the events are open, in words.
+    fn served(&self) -> &str {
+        "in process (no daemon)"
+    }
+
+    /// What a program in the kernel did, in words; None: nothing was asked of
+    /// one.
+    fn in_kernel(&self) -> Option<&str> {
+        None
+    }
+
+    /// Said to the user so far: the plan's notes and the session's.
+    fn notes(&self) -> Vec<String>;
+
+    /// Said to the user at the end.
+    fn last_notes(&self) -> &[String];
+
+    /// Writes what comes before the first record.
+    ///
+    /// # Errors
+    /// The sink failed, or a text is too long for a record.
+    fn preamble(
+        &mut self,
+        facts: &Facts,
+        command_line: &[String],
+        sink: &mut dyn Sink,
+    ) -> Result<(), SessionError>;
+
+    /// Lets the target go, and describes what runs already.
+    ///
+    /// # Errors
+    /// A command that cannot be executed; a sink that fails.
+    fn start(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError>;
+
+    /// Waits until there may be records, the target's state has changed, or
+    /// the time is over.
+    ///
+    /// # Errors
+    /// A call that should not fail.
+    fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError>;
+
+    /// Moves the records that there are to the sink.
+    ///
+    /// # Errors
+    /// The sink failed, for the first time.
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError>;
+
+    /// Stops sampling, moves the rest, ends the stream.
+    ///
+    /// # Errors
+    /// A count that cannot be read.
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError>;
+
+    /// The command, for its status.
+    fn command(&mut self) -> Option<&mut Command>;
+
+    /// A pipe for handlers of signals: a byte written to it lets the target
+    /// run on by itself, whatever whoever drives this waits for. None: nothing
+    /// of the target waits for us.
+    ///
+    /// # Errors
+    /// No descriptor is left for a copy of it.
+    fn stopper(&self) -> io::Result<Option<OwnedFd>> {
+        Ok(None)
+    }
+}
+
+impl Sampling for Session {
+    fn name(&self) -> &str {
+        &self.plan().name
+    }
+
+    fn target(&self) -> Target {
+        self.plan().target
+    }
+
+    fn planned(&self) -> &[PlannedEvent] {
+        &self.plan().events
+    }
+
+    fn opened(&self) -> &[PlannedEvent] {
+        self.events()
+    }
+
+    fn given_up(&self) -> &[Fallback] {
+        Session::given_up(self)
+    }
+
+    fn model(&self) -> Option<String> {
+        None
+    }
+
+    fn in_kernel(&self) -> Option<&str> {
+        self.served_in_words()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.plan().notes.iter().chain(Session::notes(self)).cloned().collect()
+    }
+
+    fn last_notes(&self) -> &[String] {
+        &[]
+    }
+
+    fn preamble(
+        &mut self,
+        facts: &Facts,
+        command_line: &[String],
+        sink: &mut dyn Sink,
+    ) -> Result<(), SessionError> {
+        Session::preamble(self, facts, command_line, sink)
+    }
+
+    fn start(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
+        Session::start(self, sink)
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
+        Session::wait(self, timeout, &[]).map(|woken| woken.target)
+    }
+
+    fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
+        Session::drain(self, sink)
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError> {
+        Session::finish(self, sink)
+    }
+
+    fn command(&mut self) -> Option<&mut Command> {
+        Session::command(self)
+    }
+}

@@ -1,0 +1,299 @@
+//! Every record accounted for: what the kernel counted is delivered, lost, or
+//! left out as it was told to, and the loss has a cause.
+
+mod account;
+mod event_account;
+mod filtered;
+mod lost;
+mod note;
+mod sample_count;
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::remote::protocol::RateLowered;
+pub use event_account::EventAccount;
+pub use filtered::Filtered;
+pub use lost::Lost;
+use note::Note;
+pub use sample_count::SampleCount;
+
+/// The account of one session; complete after `Session::finish`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ledger {
+    /// Events that the kernel counted (clocks: nanoseconds).
+    pub events: u64,
+    /// Samples that the kernel must have made of them. Some only where that
+    /// is certain: software events, tracepoints and breakpoints make one for
+    /// every event at period 1, and one for every full period of each event
+    /// without children. Timers skip ticks, each thread keeps a remainder
+    /// of its own at longer periods, and tracepoints of the scheduler may
+    /// count more than one for a sample, so these say None.
+    pub kernel: Option<u64>,
+    /// Samples that the sink took; counted in the kernel, those that are in
+    /// the aggregates which it took.
+    pub delivered: u64,
+    /// Of these, samples with EXACT_IP.
+    pub exact_ip: u64,
+    /// Samples that it did not.
+    pub lost: Lost,
+    /// Samples that a program in the kernel was told to leave out.
+    pub filtered: Filtered,
+    /// Where the kernel counted the samples, how many aggregates the sink was
+    /// given.
+    pub aggregates: Option<u64>,
+    /// Side records (mappings, names, forks) that the sink took, the
+    /// synthesized ones included.
+    pub side_delivered: u64,
+    /// Side records that found no room in their ring.
+    pub side_lost: u64,
+    /// THROTTLE records: times that the kernel paused an event until the
+    /// next tick.
+    pub throttled: u64,
+    /// kernel.perf_event_max_sample_rate at the start and at the end, where
+    /// the kernel has lowered it meanwhile: interrupts took too long, and it
+    /// throttles sooner from then on (trap 28).
+    pub rate_lowered: Option<RateLowered>,
+    /// Whether losses at the very end of a ring are known (Linux 6.0).
+    pub tail_known: bool,
+    /// Time events were enabled, summed over events and threads, or over CPUs
+    /// for the system.
+    pub enabled: Duration,
+    /// Of it, time that they were on a counter.
+    pub running: Duration,
+    /// From the start of sampling to its end, by the wall clock.
+    pub wall: Duration,
+    /// Why the sink stopped taking records.
+    pub sink_error: Option<String>,
+    /// The account of each sampled event, in the order of the plan. What no
+    /// single event can be charged with (foreign, parse_error, and what was
+    /// lost in rings where the kernel has no PERF_FORMAT_LOST) is in the sums
+    /// above only, where there are several.
+    pub by_event: Vec<EventAccount>,
+}
+
+impl Ledger {
+    /// One for events of these names.
+    pub(crate) fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Ledger {
+        let account = |name: &str| EventAccount { name: name.to_owned(), ..Default::default() };
+        Ledger { by_event: names.into_iter().map(account).collect(), ..Ledger::default() }
+    }
+
+    /// Books a loss of an event, by its place in
+    /// [`by_event`](Ledger::by_event).
+    #[inline]
+    pub(crate) fn lose(&mut self, event: usize, count: u64, cause: fn(&mut Lost) -> &mut u64) {
+        *cause(&mut self.lost) += count;
+        if let Some(account) = self.by_event.get_mut(event) {
+            *cause(&mut account.lost) += count;
+        }
+    }
+
+    /// Books samples of an event as delivered.
+    pub(crate) fn deliver(&mut self, event: usize, samples: u64, exact_ip: u64) {
+        self.delivered += samples;
+        self.exact_ip += exact_ip;
+        if let Some(account) = self.by_event.get_mut(event) {
+            account.delivered += samples;
+            account.exact_ip += exact_ip;
+        }
+    }
+
+    /// Books samples of an event that were delivered, but not to the client
+    /// whose account this is to be.
+    pub fn withhold(
+        &mut self,
+        event: usize,
+        samples: SampleCount,
+        cause: fn(&mut Lost) -> &mut u64,
+    ) {
+        let take = |delivered: &mut u64, exact_ip: &mut u64| {
+            *delivered = delivered.saturating_sub(samples.all);
+            *exact_ip = exact_ip.saturating_sub(samples.exact_ip);
+        };
+        take(&mut self.delivered, &mut self.exact_ip);
+        if let Some(account) = self.by_event.get_mut(event) {
+            take(&mut account.delivered, &mut account.exact_ip);
+        }
+        self.lose(event, samples.all, cause);
+    }
+
+    /// Books that the kernel stopped an event for interrupting too often; None:
+    /// nobody can tell which.
+    pub(crate) fn throttle(&mut self, event: Option<usize>) {
+        self.throttled += 1;
+        if let Some(account) = event.and_then(|event| self.by_event.get_mut(event)) {
+            account.throttled += 1;
+        }
+    }
+
+    /// Whether the kernel has stopped that event.
+    pub(crate) fn was_throttled(&self, event: usize) -> bool {
+        self.by_event.get(event).is_some_and(|account| account.throttled > 0)
+    }
+
+    /// Takes over what the kernel says of an event. `lost`: records that
+    /// found no room, where it counts them.
+    pub(crate) fn settle(&mut self, event: usize, said: EventAccount, lost: Option<u64>) {
+        self.events += said.events;
+        self.kernel = match event {
+            0 => said.kernel,
+            _ => self.kernel.zip(said.kernel).map(|(sum, more)| sum + more),
+        };
+        self.enabled += said.enabled;
+        self.running += said.running;
+        self.lose(event, lost.unwrap_or(0), |lost| &mut lost.ring);
+        said.filtered.reasons().for_each(|(reason, count)| self.filtered.add(reason, count));
+        if let Some(account) = self.by_event.get_mut(event) {
+            let (delivered, exact_ip, lost) = (account.delivered, account.exact_ip, account.lost);
+            let (name, throttled) = (std::mem::take(&mut account.name), account.throttled);
+            *account = EventAccount { name, delivered, exact_ip, lost, throttled, ..said };
+        }
+    }
+
+    /// Books what is missing as lost in the moment of stopping, where it is
+    /// no more than that can explain: one record for each event on each of
+    /// `cpus`.
+    pub(crate) fn book_stop(&mut self, cpus: usize) {
+        if let [account] = &mut self.by_event[..] {
+            // What no event could be charged with is this one's.
+            account.lost = self.lost;
+        } else if self.lost.foreign + self.lost.parse_error > 0 || !self.tail_known {
+            // Nobody knows which event these were of.
+            return;
+        }
+        self.by_event.iter_mut().for_each(|account| account.book_stop(cpus));
+        self.lost.stop = self.by_event.iter().map(|account| account.lost.stop).sum();
+    }
+
+    /// Books what the kernel counted and our program in it never saw.
+    pub(crate) fn book_busy(&mut self) {
+        self.by_event.iter_mut().for_each(EventAccount::book_busy);
+        self.lost.kernel_busy = self.by_event.iter().map(|account| account.lost.kernel_busy).sum();
+    }
+
+    /// What neither arrived nor has a cause: 0 in a sound account; None when
+    /// the kernel's count does not tell (see [`Ledger::kernel`]). Negative:
+    /// more than the kernel counted.
+    pub fn unaccounted(&self) -> Option<i128> {
+        missing(self.kernel, self.delivered, (&self.lost, &self.filtered))
+    }
+
+    /// The note at the end of a stream, for an event by its place in
+    /// [`by_event`](Ledger::by_event): `key=value` joined with `;`. What is
+    /// of the whole session is in the first event's.
+    pub fn note(&self, event: usize) -> String {
+        let mut note = Note::default();
+        let Some(account) = self.by_event.get(event) else { return note.into_text() };
+        account.write(&mut note);
+        if event == 0 {
+            note.add("lost.side", self.side_lost);
+            note.add("throttled", self.throttled);
+            if let Some(RateLowered { from, to }) = self.rate_lowered {
+                note.add("max_sample_rate.before", from);
+                note.add("max_sample_rate.after", to);
+            }
+        }
+        if let Some(aggregates) = self.aggregates.filter(|_| event == 0) {
+            note.add("aggregates", aggregates);
+        }
+        if let Some(unaccounted) = account.unaccounted() {
+            note.add("unaccounted", unaccounted);
+        }
+        if !self.tail_known {
+            note.add("lost.tail", "unknown");
+        }
+        account.write_times(&mut note);
+        note.add("seconds", format_args!("{:.6}", self.wall.as_secs_f64()));
+        note.into_text()
+    }
+
+    /// `N, M of each event`, where there are several and their counts are
+    /// those of the sum: a text output may have lost lines of either.
+    fn each(&self) -> Option<String> {
+        let sum: u64 = self.by_event.iter().map(|account| account.delivered).sum();
+        (self.by_event.len() > 1 && sum == self.delivered).then(|| {
+            let each = self.by_event.iter();
+            let each = each.map(|account| format!("{} {}", account.name, account.delivered));
+            each.collect::<Vec<_>>().join(", ")
+        })
+    }
+}
+
+fn missing(
+    kernel: Option<u64>,
+    delivered: u64,
+    (lost, filtered): (&Lost, &Filtered),
+) -> Option<i128> {
+    let explained =
+        [delivered, lost.total(), filtered.total()].map(i128::from).iter().sum::<i128>();
+    kernel.map(|kernel| i128::from(kernel) - explained)
+}
+
+impl fmt::Display for Ledger {
+    /// `N records, M lost (ring R, ...)`, and what is unusual after it. What
+    /// came after the count was reached is told apart: nobody misses it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = |count: u64| if count == 1 { "" } else { "s" };
+        let delivered = self.delivered;
+        match self.aggregates {
+            Some(n) => write!(f, "{delivered} counted in {n} aggregate{}", plural(n))?,
+            None => write!(f, "{delivered} record{}", plural(delivered))?,
+        }
+        if let Some(each) = self.each() {
+            write!(f, " ({each})")?;
+        }
+        write!(f, ", {} lost", self.lost.unwanted())?;
+        let mut separator = " (";
+        let told_apart = ("count", self.lost.beyond_count);
+        for (cause, count) in self.lost.causes().into_iter().filter(|c| c.1 > 0) {
+            if (cause, count) == told_apart {
+                continue;
+            }
+            write!(f, "{separator}{cause} {count}")?;
+            separator = ", ";
+        }
+        if separator == ", " {
+            f.write_str(")")?;
+        }
+        if self.lost.beyond_count > 0 {
+            write!(f, ", {} more left out after the count was reached", self.lost.beyond_count)?;
+        }
+        if self.filtered.total() > 0 {
+            let reasons =
+                self.filtered.reasons().map(|(reason, count)| format!("{reason} {count}"));
+            let reasons = reasons.collect::<Vec<_>>().join(", ");
+            write!(f, ", {} filtered out in the kernel ({reasons})", self.filtered.total())?;
+        }
+        match self.unaccounted() {
+            Some(0) | None => {}
+            Some(unaccounted) => write!(f, ", {unaccounted} unaccounted for")?,
+        }
+        if !self.tail_known {
+            f.write_str(", losses at the end unknown")?;
+        }
+        if self.side_lost > 0 {
+            write!(f, ", {} mapping or task records lost", self.side_lost)?;
+        }
+        if self.throttled > 0 {
+            write!(f, ", throttled {} time{}", self.throttled, plural(self.throttled))?;
+            if self.lost.throttled == 0 {
+                f.write_str(" (what came meanwhile is in no count: give a larger interval)")?;
+            }
+        }
+        if let Some(RateLowered { from, to }) = self.rate_lowered {
+            write!(
+                f,
+                ", the kernel lowered perf_event_max_sample_rate from {from} to {to}: give a \
+                 larger interval"
+            )?;
+        }
+        self.by_event
+            .iter()
+            .filter_map(EventAccount::multiplexed)
+            .try_for_each(|multiplexed| write!(f, ", {multiplexed}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

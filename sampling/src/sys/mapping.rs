@@ -1,0 +1,119 @@
+//! The mapped ring of one event: a control page, then 2^n data pages.
+
+use std::io;
+use std::mem::offset_of;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memmap2::{MmapOptions, MmapRaw};
+use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
+
+use crate::session::ring::{Ends, Region, Window};
+
+/// A ring, mapped writable so that the kernel honours our
+/// tail (trap 20). Fork does not pass it on (VM_DONTCOPY).
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    memory: MmapRaw,
+    /// First data byte, from the start of the mapping.
+    data: usize,
+    /// Data bytes: a power of two.
+    size: usize,
+    /// What we have released; the kernel only reads the page's data_tail.
+    tail: u64,
+}
+
+impl Mapping {
+    /// Maps `pages` data pages (a power of two) of an event, or of memory
+    /// that is laid out as its ring.
+    pub(crate) fn new(ring: &impl AsFd, pages: u32) -> io::Result<Mapping> {
+        let page = rustix::param::page_size();
+        let pages = usize::try_from(pages).map_err(io::Error::other)?;
+        let size = pages.checked_mul(page).ok_or(rustix::io::Errno::INVAL)?;
+        let length = size.checked_add(page).ok_or(rustix::io::Errno::INVAL)?;
+        let memory = MmapOptions::new().len(length).map_raw(ring.as_fd().as_raw_fd())?;
+        let mut mapping = Mapping { memory, data: page, size, tail: 0 };
+        let word = |offset| mapping.word(offset).load(Ordering::Relaxed);
+        let (offset, told) =
+            (word(offset_of!(Page, data_offset)), word(offset_of!(Page, data_size)));
+        let tail = word(offset_of!(Page, data_tail));
+        // Zero before Linux 4.1; then the layout is the one assumed above.
+        if told != 0 {
+            let offset = usize::try_from(offset).map_err(io::Error::other)?;
+            let told = usize::try_from(told).map_err(io::Error::other)?;
+            if !told.is_power_of_two() || offset.checked_add(told).is_none_or(|end| end > length) {
+                return Err(io::Error::other(format!(
+                    "the kernel says that the ring's data are {told} bytes at {offset}, beyond \
+                     the {length} that were mapped"
+                )));
+            }
+            (mapping.data, mapping.size) = (offset, told);
+        }
+        mapping.tail = tail;
+        Ok(mapping)
+    }
+
+    /// A word of the control page at byte `offset`.
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        debug_assert!(offset + 8 <= size_of::<Page>());
+        let base = self.memory.as_mut_ptr();
+        // SAFETY: the control page is at least as long as `Page`, which
+        // holds `offset`.
+        let word = unsafe { base.add(offset) };
+        // SAFETY: mapped as long as `self`; pages are aligned and the
+        // offsets of u64 fields are multiples of 8; the other side, the
+        // kernel, reads and writes the word whole.
+        unsafe { AtomicU64::from_ptr(word.cast()) }
+    }
+
+    fn ends(&self) -> Ends<'_, AtomicU64> {
+        Ends {
+            head: self.word(offset_of!(Page, data_head)),
+            tail: self.word(offset_of!(Page, data_tail)),
+        }
+    }
+
+    /// Bytes of records that it has room for.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// `length` data bytes from `offset`; the kernel must have written them
+    /// and not own them again.
+    fn bytes(&self, offset: usize, length: usize) -> &[u8] {
+        debug_assert!(offset + length <= self.size);
+        let base = self.memory.as_mut_ptr();
+        // SAFETY: `new` checked that data + size lies within the mapping.
+        let start = unsafe { base.add(self.data + offset) };
+        // SAFETY: within the mapping; `window` asks only for bytes between
+        // tail and head, which __perf_output_begin() does not touch until
+        // `release` moves the tail, and that needs `self` exclusively.
+        unsafe { std::slice::from_raw_parts(start, length) }
+    }
+}
+
+impl Region for Mapping {
+    fn window(&self) -> Window<'_> {
+        let end = self.ends().head();
+        let filled = usize::try_from(end.wrapping_sub(self.tail)).unwrap_or(usize::MAX);
+        if filled > self.size {
+            return Window { first: &[], second: &[], end, torn: true };
+        }
+        let mask = self.size as u64 - 1;
+        let from = usize::try_from(self.tail & mask).unwrap_or(0);
+        let straight = filled.min(self.size - from);
+        Window {
+            first: self.bytes(from, straight),
+            second: self.bytes(0, filled - straight),
+            end,
+            torn: false,
+        }
+    }
+
+    fn release(&mut self, end: u64) {
+        if end != self.tail {
+            self.tail = end;
+            self.ends().release(end);
+        }
+    }
+}
