@@ -1,6 +1,6 @@
 //! What lies where in the block of memory that each emulated thread has at
 //! its GS base: the translated code, the runtime in the target and the
-//! supervisor all read it.
+//! tracer all read it.
 //!
 //! Offsets in bytes. No item of this file needs std: the runtime includes it.
 
@@ -53,7 +53,7 @@ pub const TURN: usize = 456;
 pub const REST: usize = 464;
 /// What the runtime keeps for itself.
 pub const RUNTIME: usize = 512;
-/// One byte for each system call number: not 0 where the supervisor must see
+/// One byte for each system call number: not 0 where the tracer must see
 /// the call.
 pub const SYSCALLS: usize = 0x1000;
 /// Numbers that the table has.

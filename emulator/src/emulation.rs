@@ -1,4 +1,4 @@
-//! One emulation: a thread that supervises the target, and the ring that
+//! One emulation: a thread that traces the target, and the ring that
 //! the target fills.
 
 mod account;
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// A target that runs under the emulated PMU. Dropping it stops it.
 #[derive(Debug)]
 pub struct Emulation {
-    inner: crate::supervisor::Handle,
+    inner: crate::tracer::Handle,
 }
 
 /// What [`Emulation::wait`] saw.
@@ -41,7 +41,7 @@ impl Emulation {
     /// # Errors
     /// [`StartError`]; the target is as it was.
     pub fn start(target: Target, settings: Settings) -> Result<Emulation, StartError> {
-        crate::supervisor::Handle::start(target, settings).map(|inner| Emulation { inner })
+        crate::tracer::Handle::start(target, settings).map(|inner| Emulation { inner })
     }
 
     /// The memory of the ring: a page laid out as the kernel's

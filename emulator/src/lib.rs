@@ -10,9 +10,9 @@ pub mod event;
 pub mod geometry;
 pub mod model;
 pub mod runtime;
-mod supervisor;
 #[allow(unsafe_code, reason = "the edge to the kernel")]
 mod sys;
+mod tracer;
 pub mod translate;
 pub mod zone;
 

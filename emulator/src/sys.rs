@@ -1,4 +1,4 @@
-//! The edge to the kernel: all `unsafe` of the supervisor.
+//! The edge to the kernel: all `unsafe` of the tracer.
 
 pub(crate) mod alarm;
 pub(crate) mod mapping;

@@ -32,4 +32,4 @@ pub(crate) use stubs::{Stubs, write as write_stubs};
 #[cfg(test)]
 mod tests;
 
-pub(crate) use trace::{Surroundings, Tracer, Wanted, entry_elsewhere};
+pub(crate) use trace::{Surroundings, TraceWriter, Wanted, entry_elsewhere};

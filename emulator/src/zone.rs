@@ -2,7 +2,7 @@
 
 use crate::translate::{Assembler, Location, Phase, Stubs, stop};
 
-/// Memory of a zone as the supervisor has it mapped.
+/// Memory of a zone as the tracer has it mapped.
 pub type ZoneMemory = Box<dyn AsMut<[u8]> + Send>;
 
 /// A zone of a code cache.

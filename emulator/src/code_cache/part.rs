@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::TranslateError;
 use super::link::{Link, Target};
 use crate::translate::{
-    CodeSource, Emitter, Half, Surroundings, Tracer, Translation, Wanted, entry_elsewhere,
+    CodeSource, Emitter, Half, Surroundings, TraceWriter, Translation, Wanted, entry_elsewhere,
 };
 use crate::zone::Zone;
 
@@ -19,7 +19,7 @@ const ROOM: (u64, u64) = (128 << 10, 256 << 10);
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) half: Half,
-    tracer: Tracer,
+    writer: TraceWriter,
     pub(super) targets: FxHashMap<u64, Target>,
     pub(super) links: Vec<Link>,
     /// Blocks by the pages that they are in.
@@ -39,7 +39,7 @@ impl Part {
     pub(super) fn new(translation: Translation, half: Half) -> Part {
         Part {
             half,
-            tracer: Tracer::new(Emitter::new(translation, half)),
+            writer: TraceWriter::new(Emitter::new(translation, half)),
             targets: FxHashMap::default(),
             links: Vec::new(),
             pages: FxHashMap::default(),
@@ -90,7 +90,7 @@ impl Part {
                 let work = &mut work;
                 let mut around = Surroundings { known: &known, checked, source, work };
                 if let Some(zone) = zones.get_mut(number) {
-                    trace(&mut self.tracer, zone, wanted, &mut around);
+                    trace(&mut self.writer, zone, wanted, &mut around);
                 }
                 self.enter(zones);
             }
@@ -103,8 +103,8 @@ impl Part {
 
     /// Enters what was traced.
     fn enter(&mut self, zones: &mut [Zone]) {
-        let heads = std::mem::take(&mut self.tracer.emitter.heads);
-        let branches = std::mem::take(&mut self.tracer.emitter.branches);
+        let heads = std::mem::take(&mut self.writer.emitter.heads);
+        let branches = std::mem::take(&mut self.writer.emitter.branches);
         let mut before = 0;
         for head in &heads {
             self.add_head(head, before);
@@ -113,8 +113,8 @@ impl Part {
         for branch in &branches {
             self.add_branch(zones, branch);
         }
-        self.tracer.emitter.heads = heads;
-        self.tracer.emitter.branches = branches;
+        self.writer.emitter.heads = heads;
+        self.writer.emitter.branches = branches;
     }
 
     /// An entry for indirect branches to a block that has none.
@@ -151,13 +151,13 @@ fn has_room(zones: &[Zone], number: usize) -> bool {
 }
 
 /// Writes one trace to a zone.
-fn trace(tracer: &mut Tracer, zone: &mut Zone, wanted: Wanted, around: &mut Surroundings<'_>) {
-    let emitter = &mut tracer.emitter;
+fn trace(writer: &mut TraceWriter, zone: &mut Zone, wanted: Wanted, around: &mut Surroundings<'_>) {
+    let emitter = &mut writer.emitter;
     emitter.stubs = zone.stubs;
     emitter.zone = zone.base;
     emitter.restart(zone.base + zone.hot, zone.base + zone.cold, zone.marks.len());
-    tracer.trace(wanted, around);
-    let emitter = &mut tracer.emitter;
+    writer.trace(wanted, around);
+    let emitter = &mut writer.emitter;
     zone.append(&emitter.hot, &emitter.cold);
     zone.blocks.append(&mut emitter.blocks);
     zone.marks.append(&mut emitter.marks);

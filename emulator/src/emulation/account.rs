@@ -25,7 +25,7 @@ pub struct Account {
     pub processes: u64,
     /// Processes, or programs they went on to, that ran natively, and why.
     pub not_followed: Vec<(Pid, String)>,
-    /// What the translator and the supervisor did; for tuning.
+    /// What the translator and the tracer did; for tuning.
     pub work: Work,
 }
 
@@ -38,7 +38,7 @@ pub struct Work {
     pub stops: u64,
     /// Signals delivered to handlers.
     pub signals: u64,
-    /// System calls looked at by the supervisor.
+    /// System calls looked at by the tracer.
     pub calls: u64,
     /// Times that translations were thrown away for a full cache.
     pub flushes: u64,

@@ -1,4 +1,4 @@
-//! Makes the memory that the runtime works on, from the supervisor.
+//! Makes the memory that the runtime works on, from the tracer.
 
 mod bursts;
 
@@ -19,7 +19,7 @@ use crate::model::{Events, LARGE, Shape};
 const PAGE: usize = 4096;
 
 /// What all spaces of a session have in common. Memory of a space and of a
-/// thread is given as its words, in the supervisor's own mapping.
+/// thread is given as its words, in the tracer's own mapping.
 #[derive(Clone, Debug)]
 pub struct Setup {
     form: Form,

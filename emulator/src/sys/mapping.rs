@@ -1,4 +1,4 @@
-//! Memory that the supervisor and the target have in common.
+//! Memory that the tracer and the target have in common.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -11,7 +11,7 @@ use rustix::fs::{
     FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, ftruncate, memfd_create,
 };
 
-/// A memfd and the supervisor's mapping of the whole of it. Sparse: pages
+/// A memfd and the tracer's mapping of the whole of it. Sparse: pages
 /// exist once written.
 #[derive(Debug)]
 pub(crate) struct Memory {

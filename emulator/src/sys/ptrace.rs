@@ -1,4 +1,4 @@
-//! ptrace(2) of the supervisor. A tracee belongs to the thread that seized
+//! ptrace(2) of the tracer. A tracee belongs to the thread that seized
 //! it: all calls must come from that thread.
 
 use std::ffi::{c_int, c_uint, c_void};
@@ -117,7 +117,7 @@ const OPTIONS: c_int = libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACESYSGOOD;
 
 /// Traces a task without stopping it; what it makes is traced too. With
-/// `kill` it dies with the supervisor.
+/// `kill` it dies with the tracer.
 pub(crate) fn seize(tid: i32, kill: bool) -> io::Result<()> {
     request(libc::PTRACE_SEIZE, tid, 0, options(kill, false))
 }

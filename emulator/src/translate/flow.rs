@@ -187,7 +187,7 @@ impl Emitter {
         entry
     }
 
-    /// A system call: the supervisor's when SYSCALLS has its number, or when
+    /// A system call: the tracer's when SYSCALLS has its number, or when
     /// it finds a bad address.
     pub(crate) fn system_call(&mut self, instruction: &Instruction) {
         let next = instruction.next_ip();
@@ -208,7 +208,7 @@ impl Emitter {
         self.hot.put(&[0x0f, 0x05]);
         self.held = Gprs::NONE;
         self.mark_step(Step::AfterSyscall);
-        // -EFAULT is for the supervisor too.
+        // -EFAULT is for the tracer too.
         self.hot.lea(RCX, &Sum { base: Some(RAX), displacement: 14, ..Sum::default() });
         self.hot.put(&[0xe3, 2, 0xeb, 5]); // jrcxz bad; jmp over; bad:
         let bad = self.cold_stop(stop::BAD_ADDRESS, instruction.ip(), length);

@@ -19,7 +19,7 @@ pub struct Translation {
 pub struct CpuFeatures {
     /// rorx and shrx.
     pub bmi2: bool,
-    /// rdfsbase, allowed by the kernel too; without it the supervisor keeps
+    /// rdfsbase, allowed by the kernel too; without it the tracer keeps
     /// FS_BASE of each block up to date.
     pub fsgsbase: bool,
     /// Whether zmm registers and 64-bit masks exist (AVX512BW).

@@ -15,7 +15,7 @@ use libc::user_regs_struct;
 use super::{CodeSource, Countdown, CpuFeatures, Half, Needs, Phase, Runtime, Stop, Translation};
 use crate::block;
 use crate::code_cache::{CodeCache, Entry};
-use crate::supervisor::registers::register;
+use crate::tracer::registers::register;
 use sys::{Child, Signal};
 
 /// What is compared of the flags: all but TF, RF and what never changes.
@@ -155,7 +155,7 @@ fn run_native(child: &Child, start: &State) -> (Signal, State) {
 }
 
 /// Runs translated to the first signal of the program's own; where the
-/// supervisor is to do an instruction, to there, as if it had trapped.
+/// tracer is to do an instruction, to there, as if it had trapped.
 fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Option<Signal>, State) {
     let mut begin = start.clone();
     begin.registers.rip = cache.translate(half(), start.registers.rip, &mut Shared).unwrap();
@@ -198,7 +198,7 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
                 if sys::memory(sys::CODE, 0x1000).get(at) == Some(&0xcc) {
                     return (None, own);
                 }
-                // As the supervisor does it: by itself, natively.
+                // As the tracer does it: by itself, natively.
                 child.set_registers(&own.registers);
                 let signal = child.step();
                 own = take(child);

@@ -45,7 +45,7 @@ pub(crate) struct Surroundings<'a> {
 }
 
 /// Makes traces; keeps what is needed from one to the next.
-pub(crate) struct Tracer {
+pub(crate) struct TraceWriter {
     pub(crate) emitter: Emitter,
     factory: InstructionInfoFactory,
     accesses: Vec<Access>,
@@ -70,15 +70,15 @@ struct Burst {
     cold: usize,
 }
 
-impl std::fmt::Debug for Tracer {
+impl std::fmt::Debug for TraceWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.emitter.fmt(f)
     }
 }
 
-impl Tracer {
-    pub(crate) fn new(emitter: Emitter) -> Tracer {
-        Tracer {
+impl TraceWriter {
+    pub(crate) fn new(emitter: Emitter) -> TraceWriter {
+        TraceWriter {
             emitter,
             factory: InstructionInfoFactory::new(),
             accesses: Vec::new(),
@@ -299,7 +299,7 @@ impl Tracer {
             }
             FlowControl::Call if instruction.code() == Code::Syscall => {
                 emitter.system_call(instruction);
-                // The supervisor goes on in a block that counts itself.
+                // The tracer goes on in a block that counts itself.
                 let counted = emitter.translation.needs.burst;
                 (if counted { Next::Block } else { Next::Same }, Ways::default())
             }

@@ -217,7 +217,7 @@ const MOST_PRECISE: u8 = 3;
 
 fn side(event: &Attr, request: &Request) -> Attr {
     let mut side = attrs::side(event, request);
-    // The supervisor reads no file for its records.
+    // The tracer reads no file for its records.
     side.flags.remove(AttrFlags::BUILD_ID);
     side
 }

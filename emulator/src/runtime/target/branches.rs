@@ -1,5 +1,5 @@
 //! The full table of indirect branches of a space: where each target of the
-//! program lies in the code cache. The supervisor writes, threads read.
+//! program lies in the code cache. The tracer writes, threads read.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

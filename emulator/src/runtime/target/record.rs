@@ -80,7 +80,7 @@ impl Words<'_> {
             self.put(match bit {
                 0..8 => of(ORDER.get(place).copied().unwrap_or(0)),
                 8 => site.ip,
-                // Not TF: it is the supervisor's, when it steps.
+                // Not TF: it is the tracer's, when it steps.
                 9 => thread.flags & !0x100,
                 10 => CODE,
                 11 => STACK,

@@ -1,4 +1,4 @@
-//! The ring that all threads of a session and the supervisor write to: laid
+//! The ring that all threads of a session and the tracer write to: laid
 //! out as the kernel's, with a few words of ours in page 0.
 
 use core::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The thread that supervises the target by ptrace(2).
+//! The thread that traces the target by ptrace(2).
 
 mod attach;
 mod birth;
@@ -46,12 +46,12 @@ use crate::runtime::target::ring::{HEAD, LIMIT, PAGE, TAIL};
 use crate::sys::mapping::Memory;
 use progress::Progress;
 
-/// The other threads' end of the supervisor.
+/// The other threads' end of the tracer.
 #[derive(Debug)]
 pub(crate) struct Handle {
     ring: Arc<Memory>,
     progress: Arc<Progress>,
-    /// Its end wakes the supervisor, who then leaves the target.
+    /// Its end wakes the tracer, which then leaves the target.
     alarm: Mutex<Option<PipeWriter>>,
     thread: Option<JoinHandle<Result<Account, Fault>>>,
 }
@@ -106,7 +106,7 @@ impl Handle {
                 }
             })
             .map_err(system("starting a thread"))?;
-        let gone = || StartError::Settings("the supervisor's thread ended at once".into());
+        let gone = || StartError::Settings("the tracer's thread ended at once".into());
         let alarm = told.recv().map_err(|_| gone())??;
         let alarm = Mutex::new(Some(alarm));
         Ok(Handle { ring, progress, alarm, thread: Some(thread) })
@@ -176,7 +176,7 @@ impl Handle {
         let result = thread.map(JoinHandle::join);
         match result {
             Some(Ok(result)) => result,
-            _ => Err(Fault("the supervisor's thread broke down".into())),
+            _ => Err(Fault("the tracer's thread broke down".into())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the supervisor's thread tells the others.
+//! What the tracer's thread tells the others.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::emulation::{Ended, Standing};
 
-/// Shared by the supervisor and the handle.
+/// Shared by the tracer and the handle.
 #[derive(Debug)]
 pub(crate) struct Progress {
     state: Mutex<State>,

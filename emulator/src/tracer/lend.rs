@@ -1,10 +1,10 @@
 //! Giving a target a file of ours to map.
 //!
 //! A socket carries it (SCM_RIGHTS), one end of a pair that the target makes
-//! and the supervisor takes from it (pidfd_getfd(2), Linux 5.6). That needs
+//! and the tracer takes from it (pidfd_getfd(2), Linux 5.6). That needs
 //! no /proc in the target: its pid, mount and user namespace and its user may
 //! be any. Where it is not to be had the target opens the file through
-//! /proc/PID/fd, for which it must see the supervisor, and be allowed to look
+//! /proc/PID/fd, for which it must see the tracer, and be allowed to look
 //! at it.
 
 use std::io::{self, IoSlice};

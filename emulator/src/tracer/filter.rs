@@ -1,5 +1,5 @@
 //! Seccomp filters of the program: its own calls meet them, as they would
-//! natively; calls of the supervisor do not, where it may set them aside
+//! natively; calls of the tracer do not, where it may set them aside
 //! (PTRACE_O_SUSPEND_SECCOMP, for CAP_SYS_ADMIN). Where it may not, a process
 //! with a filter is not emulated: the filter would kill it for a call that it
 //! never made.

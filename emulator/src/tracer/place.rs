@@ -1,4 +1,4 @@
-//! Bringing the supervisor's memory into a target.
+//! Bringing the tracer's memory into a target.
 
 use std::sync::Arc;
 

@@ -22,7 +22,7 @@ use crate::sys::mapping::Memory;
 use crate::sys::{alarm, ptrace};
 use crate::translate::{Countdown, Needs};
 
-/// Traces the target, from the thread that will supervise it.
+/// Traces the target, from the thread that stays its tracer.
 pub(crate) fn begin(
     target: Target,
     settings: Settings,

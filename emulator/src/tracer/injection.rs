@@ -1,4 +1,4 @@
-//! System calls made by a stopped thread of the target for the supervisor.
+//! System calls made by a stopped thread of the target for the tracer.
 
 use std::io;
 

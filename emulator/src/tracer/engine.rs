@@ -1,4 +1,4 @@
-//! What the supervisor knows of the target, and its loop.
+//! What the tracer knows of the target, and its loop.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -128,7 +128,7 @@ pub(crate) struct Plan {
     pub(crate) transparent: Transparent,
 }
 
-/// The supervisor's state; lives on its thread.
+/// The tracer's state; lives on its thread.
 #[derive(Debug)]
 pub(crate) struct Engine {
     pub(crate) plan: Plan,
@@ -163,7 +163,7 @@ const RECORDS: usize = block::RUNTIME + 16;
 const ROOM: Duration = Duration::from_micros(300);
 
 impl Engine {
-    /// Works until nothing of the target is left to supervise.
+    /// Works until nothing of the target is left to trace.
     pub(crate) fn run(mut self) -> Result<Account, Fault> {
         // The kernel kills what is traced when this thread ends.
         let worked = catch_unwind(AssertUnwindSafe(|| self.work()));

@@ -1,4 +1,4 @@
-//! The memory that the supervisor has in common with processes that run the
+//! The memory that the tracer has in common with processes that run the
 //! same code: threads' blocks, the models' state, translated code.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! System calls that the supervisor looks at.
+//! System calls that the tracer looks at.
 
 use std::ops::Range;
 
