@@ -11,7 +11,6 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hardmeter-sampling", &["hardmeter-record", "hardmeter-emulator"]),
     ("hardmeter-daemon", &["hardmeter-record", "hardmeter-sampling"]),
     ("hardmeter-analysis", &["hardmeter-record", "hardmeter-symbolizer"]),
-    ("hardmeter-export", &["hardmeter-record", "hardmeter-symbolizer"]),
     (
         "hardmeter-ebs-cli",
         &[
@@ -20,7 +19,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hardmeter-emulator",
             "hardmeter-sampling",
             "hardmeter-analysis",
-            "hardmeter-export",
         ],
     ),
     (
@@ -32,7 +30,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hardmeter-sampling",
             "hardmeter-daemon",
             "hardmeter-analysis",
-            "hardmeter-export",
             "hardmeter-ebs-cli",
         ],
     ),
