@@ -12,8 +12,12 @@ mod docs;
 mod files;
 /// Every dependency says what it is for.
 mod manifests;
+/// One name, one thing.
+mod names;
 /// What is compiled for the kernel.
 mod objects;
+/// Parameters have names.
+mod parameters;
 /// The command that runs the tests.
 mod runner;
 /// Rust text without comments and literals.
