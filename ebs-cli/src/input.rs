@@ -1,5 +1,6 @@
 //! A recording, read record by record from a file or stdin.
 
+use crate::progress::ProgressReader;
 use anyhow::{Context, Result, anyhow};
 use record::recording::{Decoder, Form, Source, Step};
 use record::stream::{self, EventDescription, Sampled, StreamError, StreamRecord};
@@ -114,7 +115,7 @@ impl Input {
         let length = metadata.len();
         let again = file.try_clone().with_context(|| format!("cannot open {name} twice"))?;
         let source: Box<dyn ReadSeek> = if length >= LARGE && std::io::stderr().is_terminal() {
-            Box::new(indicatif::ProgressBar::new(length).wrap_read(file))
+            Box::new(ProgressReader::new(file, length))
         } else {
             Box::new(file)
         };

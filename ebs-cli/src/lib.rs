@@ -29,6 +29,7 @@ pub mod list;
 pub mod output;
 pub mod pages;
 pub mod plan;
+mod progress;
 pub mod report;
 pub mod run;
 mod said;

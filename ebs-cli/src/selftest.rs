@@ -26,9 +26,9 @@ mod truth;
 
 use crate::exit_status::{FAILURE, SUCCESS};
 use crate::invocation::SelftestJob;
+use crate::progress::ProgressLine;
 use crate::signals::Catcher;
 use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressStyle};
 use row::{Outcome, Row, Verdict};
 use sampling::Facts;
 use std::ffi::OsString;
@@ -92,11 +92,10 @@ fn test(job: &SelftestJob, facts: &Facts) -> Result<Tested> {
     }
     let catcher = Catcher::new().context("signals cannot be caught; raise `ulimit -n`")?;
     let mut tester = Tester::new(job, facts, catcher);
-    let bar = ProgressBar::new(asked.len() as u64);
-    bar.set_style(ProgressStyle::with_template("ebs selftest: {pos} of {len}: {wide_msg}")?);
+    let (mut line, all) = (ProgressLine::new(), asked.len());
     let slice = slice(job.limit, asked.len());
     let mut is_interrupted = false;
-    for (entry, case) in asked {
+    for (number, (entry, case)) in asked.into_iter().enumerate() {
         let on = Some((case.program, case.modes));
         let outcome = if is_interrupted {
             Some(Outcome::WhyNot("interrupted before it was begun; run it again".to_owned()))
@@ -107,15 +106,17 @@ fn test(job: &SelftestJob, facts: &Facts) -> Result<Tested> {
                  takes one type"
             )))
         } else {
-            bar.set_message(format!("{} on {}", entry.name, case.program));
+            line.show_now(&format!(
+                "ebs selftest: {number} of {all}: {} on {}",
+                entry.name, case.program
+            ));
             tester.outcome(entry, &case, slice)
         };
-        bar.inc(1);
         is_interrupted |= outcome.is_none();
         let interrupted = || Outcome::WhyNot("interrupted; run it again".to_owned());
         rows.push(Row { entry, on, outcome: outcome.unwrap_or_else(interrupted) });
     }
-    bar.finish_and_clear();
+    drop(line);
     Ok(Tested { rows, took: began.elapsed(), is_interrupted })
 }
 
