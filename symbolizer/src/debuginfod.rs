@@ -3,13 +3,16 @@
 //! (debuginfod-client-config(7)). Off unless servers were named.
 
 mod cache;
+#[cfg_attr(not(feature = "debuginfod"), path = "debuginfod/no_client.rs")]
 mod download;
+mod failure;
 mod settings;
 
 use crate::elf;
 use crate::locate::hex;
 use cache::{Cached, Place};
-use download::{Failure, download};
+use download::{Agent, download};
+use failure::Failure;
 use object::ReadCache;
 use rustc_hash::FxHashMap;
 use std::ffi::OsString;
@@ -64,7 +67,7 @@ pub struct Debuginfod {
 
 #[derive(Debug, Default)]
 struct State {
-    agent: Option<ureq::Agent>,
+    agent: Option<Agent>,
     /// Servers that did not answer in time, or at all: not asked again.
     dead: Vec<String>,
     /// Why there is no such file.

@@ -1,30 +1,22 @@
 //! One request to one server.
 
 use super::Downloads;
+use super::failure::Failure;
 use super::settings::Settings;
 use rustls::crypto::ring;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+pub(super) use ureq::Agent;
 use ureq::http::Response;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::{Agent, Body, Timeout};
+use ureq::{Body, Timeout};
 
 /// Bytes that a server must send within the timeout.
 const LEAST: u64 = 100 << 10;
 /// As many as any server of debug files needs.
 const MOST_REDIRECTS: u32 = 5;
-
-/// Why a file did not come.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The server does not have it.
-    Absent,
-    /// The server does not answer, or too slowly.
-    Dead(String),
-    Other(String),
-}
 
 /// What makes requests. The certificates are the system's, read once.
 pub(super) fn agent(settings: &Settings) -> Agent {

@@ -1,0 +1,11 @@
+//! What goes wrong with a request.
+
+/// Why a file did not come.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The server does not have it.
+    Absent,
+    /// The server does not answer, or too slowly.
+    Dead(String),
+    Other(String),
+}

@@ -1,0 +1,26 @@
+//! In place of requests, where the feature `debuginfod` is off: files that
+//! others have fetched are found in the cache all the same.
+
+use super::Downloads;
+use super::failure::Failure;
+use super::settings::Settings;
+use std::fs::File;
+
+/// What makes no requests.
+#[derive(Clone, Debug)]
+pub(super) struct Agent;
+
+pub(super) fn agent(_: &Settings) -> Agent {
+    Agent
+}
+
+/// Says that nobody can be asked.
+pub(super) fn download(
+    _: &Agent,
+    _: &str,
+    _: (&Settings, Option<&dyn Downloads>),
+    _: &mut File,
+) -> Result<(), Failure> {
+    let why = "this program was built without a client of debuginfod (cargo's feature debuginfod)";
+    Err(Failure::Dead(why.to_owned()))
+}
