@@ -11,7 +11,7 @@ use crate::said::say;
 use crate::serving;
 use crate::signals::{self, Asked, Catcher};
 use anyhow::{Context, Result, bail};
-use emulator::{Class, Classifier, Event};
+use emulator::{Class, Classifier, EmulatedEvent};
 use record::Pid;
 use rustix::process::{Signal, kill_process};
 use sampling::session::apart::{FrontProcess, Spared};
@@ -246,9 +246,9 @@ fn open_here(job: &Job, facts: &Facts, settings: Settings) -> Result<Box<dyn Sam
 }
 
 /// Which instructions an event counts is the reports' rule.
-fn classifier(counts: Event) -> Option<Classifier> {
+fn classifier(counts: EmulatedEvent) -> Option<Classifier> {
     match counts {
-        Event::Class(Class::Of(class)) => {
+        EmulatedEvent::Class(Class::Of(class)) => {
             Some(Classifier::new(move |instruction| analysis::classes(instruction).contains(class)))
         }
         _ => None,

@@ -9,7 +9,7 @@ pub const SELF: usize = 0;
 /// Address in the target of the memory that the threads of an address space
 /// have in common.
 pub const SPACE: usize = 8;
-/// The site whose slow path runs: address of its `Site`.
+/// The site whose slow path runs: address of its `AccessSite`.
 pub const SITE: usize = 16;
 /// Effective address of the access that is looked at.
 pub const ADDRESS: usize = 24;
@@ -124,7 +124,7 @@ pub const fn stamp_index(index: usize) -> usize {
 /// the code cache behind its stub.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Site {
+pub struct AccessSite {
     /// Address of the instruction in the program.
     pub ip: u64,
     /// Where translated code goes on.
@@ -193,7 +193,7 @@ pub enum AccessKind {
 }
 
 /// Why the runtime stops the thread with a breakpoint; what translated code
-/// stops for by itself is `translate::Stop`.
+/// stops for by itself is `translate::CodeStop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Exit {

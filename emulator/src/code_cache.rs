@@ -8,7 +8,7 @@ use std::ops::Range;
 use rustc_hash::FxHashSet;
 
 use crate::translate::{
-    Assembler, CodeSource, Half, Location, Needs, Runtime, Stop, Translation, stop, write_stubs,
+    Assembler, CodeSource, CodeStop, Half, Location, Needs, Runtime, Translation, stop, write_stubs,
 };
 use crate::zone::{Zone, ZoneId, ZoneMemory};
 use part::{Part, nearest};
@@ -28,7 +28,7 @@ pub struct CodeCache {
 
 /// An entry for indirect branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct BlockEntry {
     /// For code of which translation.
     pub half: Half,
     /// Address in the program.
@@ -112,7 +112,7 @@ impl CodeCache {
         self.zones.first().map(|zone| zone.stubs.miss)
     }
 
-    /// A stub that stops with [`Stop::Boundary`], all registers as they are.
+    /// A stub that stops with [`CodeStop::Boundary`], all registers as they are.
     #[must_use]
     pub fn boundary(&self) -> Option<u64> {
         self.zones.first().map(|zone| zone.stubs.boundary)
@@ -138,11 +138,11 @@ impl CodeCache {
     }
 
     /// Takes what is new for the table of all indirect branches.
-    pub fn take_entries(&mut self) -> Vec<Entry> {
+    pub fn take_entries(&mut self) -> Vec<BlockEntry> {
         let mut entries = Vec::new();
         for part in [&mut self.modelled].into_iter().chain(&mut self.bare) {
             let half = part.half;
-            entries.extend(part.new_entries.drain(..).map(|(pc, to)| Entry { half, pc, to }));
+            entries.extend(part.new_entries.drain(..).map(|(pc, to)| BlockEntry { half, pc, to }));
         }
         entries
     }
@@ -150,10 +150,10 @@ impl CodeCache {
     /// Why a thread stopped whose breakpoint was at `address` (its rip is one
     /// more). None when the breakpoint is not ours.
     #[must_use]
-    pub fn stop_at(&mut self, address: u64) -> Option<Stop> {
+    pub fn stop_at(&mut self, address: u64) -> Option<CodeStop> {
         for part in [&self.modelled].into_iter().chain(&self.bare) {
             if let Some(&target) = part.dead.get(&address) {
-                return Some(Stop::Direct { target });
+                return Some(CodeStop::Direct { target });
             }
         }
         let zone = self.zones.iter_mut().find(|zone| zone.contains(address))?;

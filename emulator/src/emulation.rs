@@ -7,11 +7,11 @@ mod coverage;
 mod error;
 mod settings;
 
-pub use account::{Account, Work};
+pub use account::{EmulationAccount, Work};
 pub use burst::Burst;
 pub use coverage::Coverage;
 pub use error::{Fault, StartError};
-pub use settings::{Ended, Settings, Standing, Target};
+pub use settings::{EmulationSettings, EmulationTarget, Ended, TargetStanding};
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,22 +25,25 @@ pub struct Emulation {
 
 /// What [`Emulation::wait`] saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Woken {
+pub struct EmulationWake {
     /// A quarter of the ring is filled, or a thread waits for room in it.
     pub records: bool,
     /// Where the target stands.
-    pub standing: Standing,
+    pub standing: TargetStanding,
 }
 
 impl Emulation {
     /// Takes hold of the target: a held command stays held, and is emulated
     /// from its exec on; the threads of a process are emulated at once. All
     /// tracing is done by a thread of its own, which reaps the target's
-    /// process: do not wait(2) for it unless it [was left](Standing::Left).
+    /// process: do not wait(2) for it unless it [was left](TargetStanding::Left).
     ///
     /// # Errors
     /// [`StartError`]; the target is as it was.
-    pub fn start(target: Target, settings: Settings) -> Result<Emulation, StartError> {
+    pub fn start(
+        target: EmulationTarget,
+        settings: EmulationSettings,
+    ) -> Result<Emulation, StartError> {
         crate::tracer::Handle::start(target, settings).map(|inner| Emulation { inner })
     }
 
@@ -60,12 +63,12 @@ impl Emulation {
     /// Waits until records should be drained or the target's standing
     /// changes, at most `timeout`. Threads fill the ring without telling:
     /// drain at every return.
-    pub fn wait(&self, timeout: Duration) -> Woken {
+    pub fn wait(&self, timeout: Duration) -> EmulationWake {
         self.inner.wait(timeout)
     }
 
     /// Lets every thread run on natively; returns at once, and
-    /// [`Standing::Left`] says when it is done.
+    /// [`TargetStanding::Left`] says when it is done.
     pub fn stop(&self) {
         self.inner.stop();
     }
@@ -85,7 +88,7 @@ impl Emulation {
     }
 
     /// Where the target stands now.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> TargetStanding {
         self.inner.standing()
     }
 
@@ -95,7 +98,7 @@ impl Emulation {
     ///
     /// # Errors
     /// [`Fault`] when the emulation broke off before.
-    pub fn finish(self) -> Result<Account, Fault> {
+    pub fn finish(self) -> Result<EmulationAccount, Fault> {
         self.inner.finish()
     }
 }

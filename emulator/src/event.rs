@@ -2,7 +2,7 @@
 
 /// An event of the emulated PMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Event {
+pub enum EmulatedEvent {
     /// Instructions of a class, counted when they are reached.
     Class(Class),
     /// Loads and stores that miss the first-level data cache.

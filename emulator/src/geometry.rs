@@ -10,11 +10,11 @@ pub use preset::PRESETS;
 
 use std::fmt;
 
-use crate::model::{Costs, LINE, Level, Shape};
+use crate::model::{Costs, LINE, LevelShape, Shape};
 
 /// A cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cache {
+pub struct CacheGeometry {
     /// Size in bytes.
     pub bytes: u64,
     /// Lines of a set.
@@ -23,7 +23,7 @@ pub struct Cache {
 
 /// A TLB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tlb {
+pub struct TlbGeometry {
     /// Pages that it holds.
     pub entries: u64,
     /// Entries of a set.
@@ -35,17 +35,17 @@ pub struct Tlb {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// First level, data.
-    pub l1d: Option<Cache>,
+    pub l1d: Option<CacheGeometry>,
     /// First level, code.
-    pub l1i: Option<Cache>,
+    pub l1i: Option<CacheGeometry>,
     /// Second level, data and code.
-    pub l2: Option<Cache>,
+    pub l2: Option<CacheGeometry>,
     /// Third level, of all threads of an address space.
-    pub l3: Option<Cache>,
+    pub l3: Option<CacheGeometry>,
     /// First-level TLB for data.
-    pub dtlb: Option<Tlb>,
+    pub dtlb: Option<TlbGeometry>,
     /// Second-level TLB.
-    pub stlb: Option<Tlb>,
+    pub stlb: Option<TlbGeometry>,
 }
 
 impl Default for Geometry {
@@ -55,24 +55,26 @@ impl Default for Geometry {
     }
 }
 
-impl Cache {
-    fn level(self) -> Level {
+impl CacheGeometry {
+    fn level(self) -> LevelShape {
         let sets = self.bytes / (LINE * self.ways.max(1));
-        Level { sets, ways: self.ways, start: 0 }
+        LevelShape { sets, ways: self.ways, start: 0 }
     }
 }
 
-impl Tlb {
-    fn level(self) -> Level {
-        Level { sets: self.entries / self.ways.max(1), ways: self.ways, start: 0 }
+impl TlbGeometry {
+    fn level(self) -> LevelShape {
+        LevelShape { sets: self.entries / self.ways.max(1), ways: self.ways, start: 0 }
     }
 }
 
 impl Geometry {
     /// The sizes as the model wants them, not placed yet.
     pub fn shape(&self) -> Shape {
-        let cache = |cache: Option<Cache>| cache.map_or(Level::default(), Cache::level);
-        let tlb = |tlb: Option<Tlb>| tlb.map_or(Level::default(), Tlb::level);
+        let cache = |cache: Option<CacheGeometry>| {
+            cache.map_or(LevelShape::default(), CacheGeometry::level)
+        };
+        let tlb = |tlb: Option<TlbGeometry>| tlb.map_or(LevelShape::default(), TlbGeometry::level);
         Shape {
             l1d: cache(self.l1d),
             l1i: cache(self.l1i),
@@ -102,16 +104,18 @@ impl fmt::Display for Geometry {
         let mut parts = Vec::new();
         let caches = [("L1D", self.l1d), ("L1I", self.l1i), ("L2", self.l2), ("L3", self.l3)];
         for (name, cache) in caches {
-            if let Some(Cache { bytes, ways }) = cache {
+            if let Some(CacheGeometry { bytes, ways }) = cache {
                 parts.push(format!("{}/{ways} {name}", size(bytes)));
             }
         }
         for (name, tlb) in [("DTLB", self.dtlb), ("STLB", self.stlb)] {
             match tlb {
-                Some(Tlb { entries, ways }) if entries == ways => {
+                Some(TlbGeometry { entries, ways }) if entries == ways => {
                     parts.push(format!("{entries}/full {name}"));
                 }
-                Some(Tlb { entries, ways }) => parts.push(format!("{entries}/{ways} {name}")),
+                Some(TlbGeometry { entries, ways }) => {
+                    parts.push(format!("{entries}/{ways} {name}"))
+                }
                 None => {}
             }
         }

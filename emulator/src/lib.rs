@@ -18,8 +18,8 @@ pub mod zone;
 
 pub use classifier::Classifier;
 pub use emulation::{
-    Account, Burst, Coverage, Emulation, Ended, Fault, Settings, Standing, StartError, Target,
-    Woken,
+    Burst, Coverage, Emulation, EmulationAccount, EmulationSettings, EmulationTarget,
+    EmulationWake, Ended, Fault, StartError, TargetStanding,
 };
-pub use event::{Class, Event};
+pub use event::{Class, EmulatedEvent};
 pub use geometry::Geometry;

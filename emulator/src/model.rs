@@ -13,10 +13,10 @@ mod quick;
 mod shape;
 mod stack;
 
-pub use self::core::{Access, Core, Table, Tables};
-pub use outcome::{Events, LOADS, Outcome, STORES, Served, Translated};
+pub use self::core::{Core, DataAccess, LineTables, Table};
+pub use outcome::{AccessOutcome, Events, LOADS, LineHolder, PageHolder, STORES};
 pub use outside::{Alone, Outside};
-pub use shape::{Costs, LARGE, Level, Shape};
+pub use shape::{Costs, LARGE, LevelShape, Shape};
 
 /// Size of a line in bytes.
 pub const LINE: u64 = 64;

@@ -5,5 +5,5 @@ mod image;
 mod setup;
 pub mod target;
 
-pub use image::{Image, image};
+pub use image::{RuntimeImage, image};
 pub use setup::{Setup, SetupError, ThreadSetup};

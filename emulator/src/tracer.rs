@@ -41,19 +41,22 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use crate::emulation::{Account, Ended, Fault, Settings, Standing, StartError, Target, Woken};
+use crate::emulation::{
+    EmulationAccount, EmulationSettings, EmulationTarget, EmulationWake, Ended, Fault, StartError,
+    TargetStanding,
+};
 use crate::runtime::target::ring::{HEAD, LIMIT, PAGE, TAIL};
 use crate::sys::mapping::Memory;
-use progress::Progress;
+use progress::TracerProgress;
 
 /// The other threads' end of the tracer.
 #[derive(Debug)]
 pub(crate) struct Handle {
     ring: Arc<Memory>,
-    progress: Arc<Progress>,
+    progress: Arc<TracerProgress>,
     /// Its end wakes the tracer, which then leaves the target.
     alarm: Mutex<Option<PipeWriter>>,
-    thread: Option<JoinHandle<Result<Account, Fault>>>,
+    thread: Option<JoinHandle<Result<EmulationAccount, Fault>>>,
 }
 
 /// How long records may wait in the ring unseen.
@@ -67,7 +70,10 @@ fn system<E: Into<std::io::Error>>(doing: &'static str) -> impl Fn(E) -> StartEr
 }
 
 impl Handle {
-    pub(crate) fn start(target: Target, settings: Settings) -> Result<Handle, StartError> {
+    pub(crate) fn start(
+        target: EmulationTarget,
+        settings: EmulationSettings,
+    ) -> Result<Handle, StartError> {
         if cfg!(not(target_arch = "x86_64")) {
             return Err(StartError::Machine { arch: std::env::consts::ARCH });
         }
@@ -84,7 +90,7 @@ impl Handle {
         ring.word(LIMIT).store(settings.count.unwrap_or(u64::MAX), Ordering::Relaxed);
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = eventfd(0, flags).map_err(system("eventfd"))?;
-        let progress = Arc::new(Progress::new(bell));
+        let progress = Arc::new(TracerProgress::new(bell));
         let (tell, told) = mpsc::channel();
         let (own_ring, own_progress) = (Arc::clone(&ring), Arc::clone(&progress));
         let thread = std::thread::Builder::new()
@@ -101,7 +107,7 @@ impl Handle {
                     }
                     Err(error) => {
                         let _starter = tell.send(Err(error));
-                        Ok(Account::default())
+                        Ok(EmulationAccount::default())
                     }
                 }
             })
@@ -127,22 +133,25 @@ impl Handle {
         word(HEAD).wrapping_sub(word(TAIL)) >= size / 4
     }
 
-    pub(crate) fn wait(&self, timeout: Duration) -> Woken {
+    pub(crate) fn wait(&self, timeout: Duration) -> EmulationWake {
         let end = Instant::now() + timeout;
         loop {
             let standing = self.standing();
             let records = self.progress.filled() || self.filled();
             let left = end.saturating_duration_since(Instant::now());
-            if records || standing != Standing::Emulated || left.is_zero() {
+            if records || standing != TargetStanding::Emulated || left.is_zero() {
                 self.progress.heard();
-                return Woken { records, standing };
+                return EmulationWake { records, standing };
             }
             let mut files = [PollFd::new(&self.progress.bell, PollFlags::IN)];
             let wait = Timespec::try_from(left.min(GLANCE)).ok();
             if poll(&mut files, wait.as_ref()).is_ok_and(|ready| ready > 0) {
                 self.progress.heard();
                 let standing = self.standing();
-                return Woken { records: self.progress.filled() || self.filled(), standing };
+                return EmulationWake {
+                    records: self.progress.filled() || self.filled(),
+                    standing,
+                };
             }
         }
     }
@@ -166,11 +175,11 @@ impl Handle {
         self.progress.ended()
     }
 
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> TargetStanding {
         self.progress.standing()
     }
 
-    pub(crate) fn finish(mut self) -> Result<Account, Fault> {
+    pub(crate) fn finish(mut self) -> Result<EmulationAccount, Fault> {
         self.stop();
         let thread = self.thread.take();
         let result = thread.map(JoinHandle::join);
@@ -182,12 +191,12 @@ impl Handle {
 }
 
 /// Says at its end that nothing is emulated any more.
-struct Last(Arc<Progress>);
+struct Last(Arc<TracerProgress>);
 
 impl Drop for Last {
     fn drop(&mut self) {
-        if self.0.standing() == Standing::Emulated {
-            self.0.stand(Standing::Gone);
+        if self.0.standing() == TargetStanding::Emulated {
+            self.0.stand(TargetStanding::Gone);
         }
     }
 }

@@ -22,14 +22,14 @@ mod trace;
 mod vector;
 
 pub(crate) use assembler::{Assembler, reach};
-pub(crate) use emitter::{Branch, Emitter, Head};
+pub(crate) use emitter::{BlockHead, DirectBranch, Emitter};
 pub(crate) use flow::ENTRY_MATCHED;
 pub use half::Half;
 pub use location::{Location, Phase};
 pub use settings::{CodeSource, Countdown, CpuFeatures, Needs, Runtime, Translation};
-pub use stop::Stop;
+pub use stop::CodeStop;
 pub(crate) use stubs::{Stubs, write as write_stubs};
 #[cfg(test)]
 mod tests;
 
-pub(crate) use trace::{Surroundings, TraceWriter, Wanted, entry_elsewhere};
+pub(crate) use trace::{Surroundings, TraceWriter, WantedCode, entry_elsewhere};

@@ -29,30 +29,30 @@ pub(crate) struct Mark {
     pub(crate) length: u8,
     /// Registers whose values are in their slots.
     pub(crate) held: u16,
-    pub(crate) phase: Step,
+    pub(crate) phase: MarkPhase,
 }
 
 /// [`Phase`] as a mark has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Step {
+pub(crate) enum MarkPhase {
     Before,
     Checked,
-    /// [`Checked`](Step::Checked), at a part of a string instruction.
+    /// [`Checked`](MarkPhase::Checked), at a part of a string instruction.
     Part,
     Syscall,
     AfterSyscall,
     Branching,
 }
 
-impl Step {
+impl MarkPhase {
     fn phase(self) -> Phase {
         match self {
-            Step::Before => Phase::Before,
-            Step::Checked | Step::Part => Phase::Checked,
-            Step::Syscall => Phase::Syscall,
-            Step::AfterSyscall => Phase::AfterSyscall,
-            Step::Branching => Phase::Branching,
+            MarkPhase::Before => Phase::Before,
+            MarkPhase::Checked | MarkPhase::Part => Phase::Checked,
+            MarkPhase::Syscall => Phase::Syscall,
+            MarkPhase::AfterSyscall => Phase::AfterSyscall,
+            MarkPhase::Branching => Phase::Branching,
         }
     }
 }
@@ -69,7 +69,7 @@ pub(crate) struct ColdMark {
     pub(crate) saved: u8,
     pub(crate) is_site: bool,
     pub(crate) held: u16,
-    pub(crate) phase: Step,
+    pub(crate) phase: MarkPhase,
 }
 
 /// A range of memory with translated code.
@@ -227,7 +227,7 @@ impl Zone {
             }
             location.held = mark.held;
             location.phase = mark.phase.phase();
-            location.part = mark.phase == Step::Part;
+            location.part = mark.phase == MarkPhase::Part;
         }
         Some(location)
     }

@@ -66,7 +66,8 @@ pub(super) fn first(
 
 /// Twice as many lines as the level holds that is to be missed.
 fn chase(case: &Case, by: By, (geometry, facts): (&Geometry, &Facts)) -> Result<Extent, String> {
-    let bytes = |cache: Option<emulator::geometry::Cache>| cache.map_or(1 << 20, |it| it.bytes);
+    let bytes =
+        |cache: Option<emulator::geometry::CacheGeometry>| cache.map_or(1 << 20, |it| it.bytes);
     let level = match case.served {
         Served::Beyond(Level::L3) => bytes(geometry.l3),
         _ => bytes(geometry.l2),

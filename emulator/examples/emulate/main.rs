@@ -13,7 +13,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use emulator::runtime::target::ring::{HEAD, PAGE, TAIL};
-use emulator::{Burst, Class, Emulation, Ended, Event, Geometry, Settings, Standing, Target};
+use emulator::{
+    Burst, Class, EmulatedEvent, Emulation, EmulationSettings, EmulationTarget, Ended, Geometry,
+    TargetStanding,
+};
 use record::bytes::Cursor;
 use record::{Attr, AttrFlags, ByteOrder, Pid, RecordHeader, RecordType, SampleLayout, SampleType};
 
@@ -21,7 +24,7 @@ use record::{Attr, AttrFlags, ByteOrder, Pid, RecordHeader, RecordType, SampleLa
 mod sys;
 
 struct Arguments {
-    event: Event,
+    event: EmulatedEvent,
     geometry: Geometry,
     interval: u64,
     count: Option<u64>,
@@ -33,24 +36,24 @@ struct Arguments {
     program: Vec<String>,
 }
 
-fn event(name: &str) -> Result<Event, String> {
+fn event(name: &str) -> Result<EmulatedEvent, String> {
     Ok(match name {
-        "l1" => Event::L1DataMiss,
-        "l2" => Event::L2Miss,
-        "l3" => Event::L3Miss,
-        "dtlb" => Event::DtlbMiss,
-        "walk" => Event::PageWalk,
-        "split" => Event::SplitLoad,
-        "blocked" => Event::BlockedForward,
-        "hitm" => Event::HitModified,
-        "instr" => Event::Class(Class::Retired),
+        "l1" => EmulatedEvent::L1DataMiss,
+        "l2" => EmulatedEvent::L2Miss,
+        "l3" => EmulatedEvent::L3Miss,
+        "dtlb" => EmulatedEvent::DtlbMiss,
+        "walk" => EmulatedEvent::PageWalk,
+        "split" => EmulatedEvent::SplitLoad,
+        "blocked" => EmulatedEvent::BlockedForward,
+        "hitm" => EmulatedEvent::HitModified,
+        "instr" => EmulatedEvent::Class(Class::Retired),
         _ => return Err(format!("{name}: l1, l2, l3, dtlb, walk, split, blocked, hitm or instr")),
     })
 }
 
 fn arguments() -> Result<Arguments, Box<dyn Error>> {
     let mut found = Arguments {
-        event: Event::L1DataMiss,
+        event: EmulatedEvent::L1DataMiss,
         geometry: Geometry::default(),
         interval: 100,
         count: None,
@@ -107,7 +110,7 @@ fn hold(program: &[String], fixed: bool) -> Result<(Child, std::path::PathBuf), 
     Ok((child, pipe))
 }
 
-fn settings(arguments: &Arguments) -> Settings {
+fn settings(arguments: &Arguments) -> EmulationSettings {
     let fields = SampleType::IDENTIFIER
         | SampleType::IP
         | SampleType::TID
@@ -124,7 +127,7 @@ fn settings(arguments: &Arguments) -> Settings {
     };
     let trailer = SampleType::IDENTIFIER | SampleType::TID | SampleType::TIME | SampleType::CPU;
     let side_attr = Attr { sample_type: trailer, ..attr.clone() };
-    Settings {
+    EmulationSettings {
         geometry: arguments.geometry.clone(),
         prefetch: false,
         event: arguments.event,
@@ -192,11 +195,11 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     let layout = SampleLayout::new(&settings.attr, ByteOrder::Little)?;
     let started = Instant::now();
     let (mut child, target) = match arguments.pid {
-        Some(pid) => (None, Target::Process(Pid(pid))),
+        Some(pid) => (None, EmulationTarget::Process(Pid(pid))),
         None => {
             let (child, pipe) = hold(&arguments.program, arguments.fixed)?;
             let pid = i32::try_from(child.id())?;
-            (Some((child, pipe)), Target::Held(Pid(pid)))
+            (Some((child, pipe)), EmulationTarget::Held(Pid(pid)))
         }
     };
     let emulation = Emulation::start(target, settings)?;
@@ -209,7 +212,7 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
     let standing = loop {
         let woken = emulation.wait(Duration::from_millis(100));
         samples += drain(&ring, &layout, &mut arguments.out)?;
-        if woken.standing != Standing::Emulated {
+        if woken.standing != TargetStanding::Emulated {
             break woken.standing;
         }
     };

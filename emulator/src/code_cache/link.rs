@@ -6,8 +6,8 @@ use std::sync::atomic::{Ordering, fence};
 use rustc_hash::FxHashSet;
 
 use super::part::Part;
-use crate::translate::{Assembler, Branch, ENTRY_MATCHED, Head, reach, stop};
-use crate::zone::{ColdMark, Step, Zone};
+use crate::translate::{Assembler, BlockHead, DirectBranch, ENTRY_MATCHED, reach, stop};
+use crate::zone::{ColdMark, MarkPhase, Zone};
 
 /// An address in the program that code or branches in the cache stand for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,7 +38,7 @@ pub(super) struct Link {
 impl Part {
     /// Enters a block, and which one runs on into it. Branches to it are
     /// linked by [`Part::publish`], when its own are.
-    pub(super) fn add_head(&mut self, head: &Head, before: u64) {
+    pub(super) fn add_head(&mut self, head: &BlockHead, before: u64) {
         let target = self.targets.entry(head.pc).or_default();
         target.host = head.host;
         target.entry = head.entry;
@@ -82,7 +82,7 @@ impl Part {
         self.unpublished = links;
     }
 
-    pub(super) fn add_branch(&mut self, zones: &mut [Zone], branch: &Branch) {
+    pub(super) fn add_branch(&mut self, zones: &mut [Zone], branch: &DirectBranch) {
         let number = u32::try_from(self.links.len() + 1).unwrap_or(0);
         let target = self.targets.entry(branch.target).or_default();
         self.links.push(Link { place: branch.place, next: target.links });
@@ -213,7 +213,7 @@ fn out_of_line(zones: &mut [Zone], near: u64, write: impl FnOnce(&mut Assembler)
         saved: 0,
         is_site: false,
         held: 0,
-        phase: Step::Before,
+        phase: MarkPhase::Before,
     });
     let start = code.base;
     zone.append_cold(&code);

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::TranslateError;
 use super::link::{Link, Target};
 use crate::translate::{
-    CodeSource, Emitter, Half, Surroundings, TraceWriter, Translation, Wanted, entry_elsewhere,
+    CodeSource, Emitter, Half, Surroundings, TraceWriter, Translation, WantedCode, entry_elsewhere,
 };
 use crate::zone::Zone;
 
@@ -28,7 +28,7 @@ pub(super) struct Part {
     pub(super) dead: FxHashMap<u64, u64>,
     /// Entries of indirect branches that nobody was told of.
     pub(super) new_entries: Vec<(u64, u64)>,
-    work: Vec<Wanted>,
+    work: Vec<WantedCode>,
     /// Branches that were just made, and where to.
     pub(super) fresh: Vec<(u64, u64)>,
     /// Branches that were there before, to what is being translated.
@@ -75,7 +75,7 @@ impl Part {
         }
         let mut work = std::mem::take(&mut self.work);
         work.clear();
-        let mut next = Some(Wanted { pc, entry: true });
+        let mut next = Some(WantedCode { pc, entry: true });
         let mut left = TRACES;
         while let Some(wanted) = next {
             let known = self.targets.get(&wanted.pc).is_some_and(|target| target.host != 0);
@@ -151,7 +151,12 @@ fn has_room(zones: &[Zone], number: usize) -> bool {
 }
 
 /// Writes one trace to a zone.
-fn trace(writer: &mut TraceWriter, zone: &mut Zone, wanted: Wanted, around: &mut Surroundings<'_>) {
+fn trace(
+    writer: &mut TraceWriter,
+    zone: &mut Zone,
+    wanted: WantedCode,
+    around: &mut Surroundings<'_>,
+) {
     let emitter = &mut writer.emitter;
     emitter.stubs = zone.stubs;
     emitter.zone = zone.base;

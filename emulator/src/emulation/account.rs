@@ -6,7 +6,7 @@ use super::Coverage;
 
 /// The books of a whole emulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
+pub struct EmulationAccount {
     /// Events counted, those between records too.
     pub events: u64,
     /// What of the target ran in bursts; None: all was emulated.

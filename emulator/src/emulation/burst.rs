@@ -1,7 +1,7 @@
 //! Emulating a part of what a program does.
 
-use crate::event::{Class, Event};
-use crate::geometry::{Cache, Geometry, Tlb};
+use crate::event::{Class, EmulatedEvent};
+use crate::geometry::{CacheGeometry, Geometry, TlbGeometry};
 use crate::model::LINE;
 
 /// Counts the events of some of each stretch of instructions, at places that
@@ -29,20 +29,24 @@ impl Burst {
     /// geometry; not more than a period leaves. Where a gap between two
     /// bursts is shorter, all of it is seen by the model.
     #[must_use]
-    pub fn warm_up(&self, geometry: &Geometry, event: Event) -> u64 {
-        let lines = |cache: Option<Cache>| cache.map_or(0, |cache| cache.bytes / LINE);
-        let pages = |tlb: Option<Tlb>| tlb.map_or(0, |tlb| tlb.entries);
+    pub fn warm_up(&self, geometry: &Geometry, event: EmulatedEvent) -> u64 {
+        let lines = |cache: Option<CacheGeometry>| cache.map_or(0, |cache| cache.bytes / LINE);
+        let pages = |tlb: Option<TlbGeometry>| tlb.map_or(0, |tlb| tlb.entries);
         let Geometry { l1d, l2, l3, dtlb, stlb, .. } = *geometry;
         let entries = match event {
-            Event::Class(Class::Retired)
-            | Event::SplitLoad
-            | Event::SplitStore
-            | Event::BlockedForward => 0,
-            Event::Class(_) | Event::L1DataMiss | Event::HitModified => lines(l1d),
-            Event::L2Miss => lines(l1d).max(lines(l2)),
-            Event::L3Miss => lines(l1d).max(lines(l2)).max(lines(l3)),
-            Event::DtlbLoadMiss | Event::DtlbStoreMiss | Event::DtlbMiss => pages(dtlb),
-            Event::PageWalk => pages(dtlb).max(pages(stlb)),
+            EmulatedEvent::Class(Class::Retired)
+            | EmulatedEvent::SplitLoad
+            | EmulatedEvent::SplitStore
+            | EmulatedEvent::BlockedForward => 0,
+            EmulatedEvent::Class(_) | EmulatedEvent::L1DataMiss | EmulatedEvent::HitModified => {
+                lines(l1d)
+            }
+            EmulatedEvent::L2Miss => lines(l1d).max(lines(l2)),
+            EmulatedEvent::L3Miss => lines(l1d).max(lines(l2)).max(lines(l3)),
+            EmulatedEvent::DtlbLoadMiss
+            | EmulatedEvent::DtlbStoreMiss
+            | EmulatedEvent::DtlbMiss => pages(dtlb),
+            EmulatedEvent::PageWalk => pages(dtlb).max(pages(stlb)),
         };
         let wanted = self.warm.unwrap_or(entries.saturating_mul(FOR_EACH));
         wanted.min(self.every.saturating_sub(self.on))
@@ -58,14 +62,14 @@ mod tests {
         let geometry = Geometry::default().with("l1d=32k,8 l2=1m,8 l3=off dtlb=64,4").unwrap();
         let burst = Burst { on: 10, every: 1 << 40, warm: None };
         let of = |event| burst.warm_up(&geometry, event);
-        assert_eq!(of(Event::L1DataMiss), 512 * FOR_EACH);
-        assert_eq!(of(Event::L2Miss), 16384 * FOR_EACH);
-        assert_eq!(of(Event::L3Miss), 16384 * FOR_EACH);
-        assert_eq!(of(Event::DtlbMiss), 64 * FOR_EACH);
-        assert_eq!(of(Event::Class(Class::Retired)), 0);
+        assert_eq!(of(EmulatedEvent::L1DataMiss), 512 * FOR_EACH);
+        assert_eq!(of(EmulatedEvent::L2Miss), 16384 * FOR_EACH);
+        assert_eq!(of(EmulatedEvent::L3Miss), 16384 * FOR_EACH);
+        assert_eq!(of(EmulatedEvent::DtlbMiss), 64 * FOR_EACH);
+        assert_eq!(of(EmulatedEvent::Class(Class::Retired)), 0);
         let short = Burst { every: 1000, ..burst };
-        assert_eq!(short.warm_up(&geometry, Event::L1DataMiss), 990);
+        assert_eq!(short.warm_up(&geometry, EmulatedEvent::L1DataMiss), 990);
         let told = Burst { warm: Some(7), ..burst };
-        assert_eq!(told.warm_up(&geometry, Event::L3Miss), 7);
+        assert_eq!(told.warm_up(&geometry, EmulatedEvent::L3Miss), 7);
     }
 }

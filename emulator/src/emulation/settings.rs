@@ -4,18 +4,18 @@ use record::{Attr, Pid};
 
 use super::Burst;
 use crate::classifier::Classifier;
-use crate::event::Event;
+use crate::event::EmulatedEvent;
 use crate::geometry::Geometry;
 
 /// What to count, on which machine, and how records look.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct EmulationSettings {
     /// The caches and TLBs that are modelled.
     pub geometry: Geometry,
     /// Whether the modelled machine prefetches.
     pub prefetch: bool,
     /// What is counted.
-    pub event: Event,
+    pub event: EmulatedEvent,
     /// A record every so many events; at least 1.
     pub interval: u64,
     /// The rule of [`crate::Class::Of`] events; not asked for others.
@@ -40,7 +40,7 @@ pub struct Settings {
 
 /// What is emulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum EmulationTarget {
     /// A child of this process that waits before it execs: emulated from its
     /// exec on, with all it starts.
     Held(Pid),
@@ -59,7 +59,7 @@ pub enum Ended {
 
 /// Where the target stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum TargetStanding {
     /// At least one process is emulated, or is to be.
     Emulated,
     /// All that lives runs on natively: stopped, or the count is reached.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{Cache, Geometry, Tlb};
+use super::{CacheGeometry, Geometry, TlbGeometry};
 use crate::model::LINE;
 
 impl Geometry {
@@ -34,7 +34,7 @@ impl Geometry {
 }
 
 /// Which of l1d, l1i, l2, l3 a directory describes.
-fn listed(directory: &Path) -> Option<(usize, Cache)> {
+fn listed(directory: &Path) -> Option<(usize, CacheGeometry)> {
     let read = |name: &str| {
         let text = fs::read_to_string(directory.join(name)).ok()?;
         Some(text.trim().to_owned())
@@ -55,17 +55,18 @@ fn listed(directory: &Path) -> Option<(usize, Cache)> {
         && (place > 1 || sets <= 65536)
         && number("coherency_line_size")? == LINE;
     let bytes = sets.checked_mul(ways)?.checked_mul(LINE)?;
-    wanted.then_some((place, Cache { bytes, ways }))
+    wanted.then_some((place, CacheGeometry { bytes, ways }))
 }
 
 /// First- and second-level TLB for data pages of 4 KiB.
 #[cfg(target_arch = "x86_64")]
-fn tlbs() -> (Option<Tlb>, Option<Tlb>) {
+fn tlbs() -> (Option<TlbGeometry>, Option<TlbGeometry>) {
     use raw_cpuid::{Associativity, CpuId, DatType};
 
     let cpuid = CpuId::new();
     let made = |entries: u64, ways: u64| {
-        (entries > 0 && ways > 0 && entries.is_multiple_of(ways)).then_some(Tlb { entries, ways })
+        (entries > 0 && ways > 0 && entries.is_multiple_of(ways))
+            .then_some(TlbGeometry { entries, ways })
     };
     let amd = |entries: u64, ways: Associativity| match ways {
         Associativity::FullyAssociative => made(entries, entries),
@@ -97,6 +98,6 @@ fn tlbs() -> (Option<Tlb>, Option<Tlb>) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn tlbs() -> (Option<Tlb>, Option<Tlb>) {
+fn tlbs() -> (Option<TlbGeometry>, Option<TlbGeometry>) {
     (None, None)
 }

@@ -1,6 +1,6 @@
 //! Descriptions of caches: `zen3 l2=off l1d=32k,8,64 dtlb=64,full`.
 
-use super::{Cache, Geometry, GeometryError, PRESETS, Tlb};
+use super::{CacheGeometry, Geometry, GeometryError, PRESETS, TlbGeometry};
 use crate::model::LINE;
 
 const CACHES: [&str; 4] = ["l1d", "l1i", "l2", "l3"];
@@ -88,7 +88,7 @@ impl Item<'_> {
         Ok(Some(Numbers { size: number(size)?, ways, line }))
     }
 
-    fn cache(&self, value: &str) -> Result<Option<Cache>, GeometryError> {
+    fn cache(&self, value: &str) -> Result<Option<CacheGeometry>, GeometryError> {
         let Some(Numbers { size: bytes, ways, line }) = self.numbers(value)? else {
             return Ok(None);
         };
@@ -115,10 +115,10 @@ impl Item<'_> {
                 "{sets} sets, not a power of two; only l3 may have any number of sets"
             )));
         }
-        Ok(Some(Cache { bytes, ways }))
+        Ok(Some(CacheGeometry { bytes, ways }))
     }
 
-    fn tlb(&self, value: &str) -> Result<Option<Tlb>, GeometryError> {
+    fn tlb(&self, value: &str) -> Result<Option<TlbGeometry>, GeometryError> {
         let Some(Numbers { size: entries, ways, line }) = self.numbers(value)? else {
             return Ok(None);
         };
@@ -138,7 +138,7 @@ impl Item<'_> {
                 self.size(format!("{entries} entries are no whole number of sets of {ways}"))
             );
         }
-        Ok(Some(Tlb { entries, ways }))
+        Ok(Some(TlbGeometry { entries, ways }))
     }
 }
 

@@ -1,21 +1,21 @@
 //! Machines that are known by name: first core's caches, and the third level
 //! of a common size, as their makers' manuals and CPUID have them.
 
-use super::{Cache, Geometry, Tlb};
+use super::{CacheGeometry, Geometry, TlbGeometry};
 
-const fn cache(kib: u64, ways: u64) -> Option<Cache> {
-    Some(Cache { bytes: kib << 10, ways })
+const fn cache(kib: u64, ways: u64) -> Option<CacheGeometry> {
+    Some(CacheGeometry { bytes: kib << 10, ways })
 }
 
-const fn tlb(entries: u64, ways: u64) -> Option<Tlb> {
-    Some(Tlb { entries, ways })
+const fn tlb(entries: u64, ways: u64) -> Option<TlbGeometry> {
+    Some(TlbGeometry { entries, ways })
 }
 
 const fn machine(
-    first: [Option<Cache>; 2],
-    l2: Option<Cache>,
-    l3: Option<Cache>,
-    pages: [Option<Tlb>; 2],
+    first: [Option<CacheGeometry>; 2],
+    l2: Option<CacheGeometry>,
+    l3: Option<CacheGeometry>,
+    pages: [Option<TlbGeometry>; 2],
 ) -> Geometry {
     let [l1d, l1i] = first;
     let [dtlb, stlb] = pages;

@@ -1,6 +1,6 @@
 //! The caches of one thread, and an access to them.
 
-use super::outcome::{Events, Outcome, Served, Translated};
+use super::outcome::{AccessOutcome, Events, LineHolder, PageHolder};
 use super::outside::{Alone, Copies, Outside};
 use super::pages::NO_PAGE;
 use super::{EXCLUSIVE, LINE, MODIFIED, SHARED, STATE, Shape};
@@ -40,10 +40,10 @@ impl DerefMut for Table {
 /// see [`crate::block`].
 #[repr(C)]
 #[derive(Debug)]
-pub struct Tables {
+pub struct LineTables {
     /// Keys of lines that hit for loads.
     pub loads: Table,
-    /// When they or [`Tables::stores`] did.
+    /// When they or [`LineTables::stores`] did.
     pub load_stamps: Table,
     /// Keys of lines that stores may write without the model.
     pub stores: Table,
@@ -61,12 +61,12 @@ pub struct Core<'a> {
     /// `private_words` of them.
     pub words: &'a mut [u64],
     /// What hits unseen.
-    pub tables: &'a mut Tables,
+    pub tables: &'a mut LineTables,
 }
 
 /// One access to data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct DataAccess {
     /// First byte.
     pub address: u64,
     /// Bytes.
@@ -82,7 +82,7 @@ pub struct Access {
     pub stamp: u64,
 }
 
-impl Access {
+impl DataAccess {
     /// Its first line, and its last one.
     #[inline(always)]
     pub fn lines(&self) -> (u64, u64) {
@@ -93,7 +93,7 @@ impl Access {
 
 impl Core<'_> {
     /// Looks an access up, and brings in what it misses.
-    pub fn access(&mut self, outside: &mut impl Outside, access: Access) -> Outcome {
+    pub fn access(&mut self, outside: &mut impl Outside, access: DataAccess) -> AccessOutcome {
         let (first, last) = access.lines();
         let mut outcome = self.line(outside, first, access, access.stamp);
         if last != first {
@@ -113,9 +113,9 @@ impl Core<'_> {
         outside: &mut impl Outside,
         first: u64,
         last: u64,
-        access: Access,
-    ) -> Outcome {
-        let mut outcome = Outcome::default();
+        access: DataAccess,
+    ) -> AccessOutcome {
+        let mut outcome = AccessOutcome::default();
         let (mut line, mut stamp) = (first, access.stamp);
         while line != last {
             line = line.wrapping_add(LINE);
@@ -127,9 +127,9 @@ impl Core<'_> {
 
     /// Fetches a line of code.
     #[inline(never)]
-    pub fn fetch(&mut self, outside: &mut impl Outside, line: u64, stamp: u64) -> Outcome {
+    pub fn fetch(&mut self, outside: &mut impl Outside, line: u64, stamp: u64) -> AccessOutcome {
         self.settle::<true>(line);
-        let mut outcome = Outcome::default();
+        let mut outcome = AccessOutcome::default();
         if self.find::<true>(line).is_none() {
             let (found, state) = self.outer(outside, line, false);
             outcome = found;
@@ -144,9 +144,9 @@ impl Core<'_> {
         &mut self,
         outside: &mut impl Outside,
         line: u64,
-        access: Access,
+        access: DataAccess,
         stamp: u64,
-    ) -> Outcome {
+    ) -> AccessOutcome {
         let outcome = self.plain(outside, line, access, stamp);
         if self.shape.forward != 0 {
             self.retire::<false>(line);
@@ -159,7 +159,7 @@ impl Core<'_> {
 
     /// [`Core::plain`] for a thread that is alone. `access` crosses no line.
     #[inline(always)]
-    pub fn alone(&mut self, common: &mut [u64], access: Access) -> Outcome {
+    pub fn alone(&mut self, common: &mut [u64], access: DataAccess) -> AccessOutcome {
         let line = access.address & !(LINE - 1);
         match (access.read, access.write) {
             (true, false) => self.plain_alone::<true, false>(common, line, access.stamp),
@@ -174,8 +174,8 @@ impl Core<'_> {
         common: &mut [u64],
         line: u64,
         stamp: u64,
-    ) -> Outcome {
-        let access = Access { address: line, size: 1, read: READ, write: WRITE, ip: 0, stamp };
+    ) -> AccessOutcome {
+        let access = DataAccess { address: line, size: 1, read: READ, write: WRITE, ip: 0, stamp };
         self.plain(&mut Alone(common), line, access, stamp)
     }
 
@@ -186,11 +186,11 @@ impl Core<'_> {
         &mut self,
         outside: &mut impl Outside,
         line: u64,
-        access: Access,
+        access: DataAccess,
         stamp: u64,
-    ) -> Outcome {
-        let Access { read, write, .. } = access;
-        let mut outcome = Outcome::default();
+    ) -> AccessOutcome {
+        let DataAccess { read, write, .. } = access;
+        let mut outcome = AccessOutcome::default();
         let mut page = NO_PAGE;
         if self.shape.dtlb.exists() {
             (outcome, page) = self.translate(line, stamp);
@@ -245,10 +245,11 @@ impl Core<'_> {
         outside: &mut impl Outside,
         line: u64,
         write: bool,
-    ) -> (Outcome, u64) {
+    ) -> (AccessOutcome, u64) {
         let was = self.second(line);
         if was != 0 {
-            let outcome = Outcome::new(Events::L1_MISS, Served::Second, Translated::Unknown);
+            let outcome =
+                AccessOutcome::new(Events::L1_MISS, LineHolder::Second, PageHolder::Unknown);
             if !write || was == MODIFIED {
                 self.set_second(line | was);
                 return (outcome, was);
@@ -269,13 +270,13 @@ impl Core<'_> {
         let third = self.third(outside.common(), line);
         let missed = Events(Events::L1_MISS.0 | Events::L2_MISS.0);
         let (events, served) = if copies == Copies::Modified {
-            (Events::HIT_MODIFIED, Served::Modified)
+            (Events::HIT_MODIFIED, LineHolder::Modified)
         } else if third {
-            (Events::NONE, Served::Third)
+            (Events::NONE, LineHolder::Third)
         } else {
-            (Events::L3_MISS, Served::Memory)
+            (Events::L3_MISS, LineHolder::Memory)
         };
-        let outcome = Outcome::new(Events(missed.0 | events.0), served, Translated::Unknown);
+        let outcome = AccessOutcome::new(Events(missed.0 | events.0), served, PageHolder::Unknown);
         (outcome.and_elsewhere(copies == Copies::Clean), state)
     }
 }

@@ -13,12 +13,12 @@
 //! table has not the cache has not either.
 
 use super::order::{self, Order};
-use super::{Core, Level, STATE, is, word};
+use super::{Core, LevelShape, STATE, is, word};
 use crate::block::{ENTRIES, NO_LINE, index, key, line_of, stamp_index};
 
 impl Core<'_> {
     #[inline(always)]
-    fn level<const CODE: bool>(&self) -> Level {
+    fn level<const CODE: bool>(&self) -> LevelShape {
         if CODE { self.shape.l1i } else { self.shape.l1d }
     }
 

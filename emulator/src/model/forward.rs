@@ -6,12 +6,12 @@
 
 use super::outcome::Events;
 use super::shape::STORES;
-use super::{Access, Core, word};
+use super::{Core, DataAccess, word};
 
 impl Core<'_> {
     /// Enters a store, or looks whether a load must wait for one.
     #[inline(never)]
-    pub(super) fn forward(&mut self, access: &Access) -> Events {
+    pub(super) fn forward(&mut self, access: &DataAccess) -> Events {
         let start = word(self.shape.forward);
         let length = word(2 * STORES + 1);
         let Some((next, stores)) =

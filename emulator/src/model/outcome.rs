@@ -30,7 +30,7 @@ impl Events {
 /// What had the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Served {
+pub enum LineHolder {
     /// First level.
     #[default]
     First,
@@ -47,7 +47,7 @@ pub enum Served {
 /// What had the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Translated {
+pub enum PageHolder {
     /// No TLB is modelled.
     #[default]
     Unknown,
@@ -63,17 +63,17 @@ pub enum Translated {
 /// that it stays in a register: events in bits 0 to 15, then what served and
 /// translated, whether another cache had it.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct Outcome(u64);
+pub struct AccessOutcome(u64);
 
 const SERVED: u32 = 16;
 const TRANSLATED: u32 = 20;
 const ELSEWHERE: u64 = 1 << 24;
 
-impl Outcome {
+impl AccessOutcome {
     /// One of these.
     #[inline(always)]
-    pub const fn new(events: Events, served: Served, translated: Translated) -> Outcome {
-        Outcome(events.0 | (served as u64) << SERVED | (translated as u64) << TRANSLATED)
+    pub const fn new(events: Events, served: LineHolder, translated: PageHolder) -> AccessOutcome {
+        AccessOutcome(events.0 | (served as u64) << SERVED | (translated as u64) << TRANSLATED)
     }
 
     /// What happened.
@@ -84,24 +84,24 @@ impl Outcome {
 
     /// What had the line.
     #[inline(always)]
-    pub fn served(self) -> Served {
+    pub fn served(self) -> LineHolder {
         match self.0 >> SERVED & 15 {
-            0 => Served::First,
-            1 => Served::Second,
-            2 => Served::Third,
-            3 => Served::Modified,
-            _ => Served::Memory,
+            0 => LineHolder::First,
+            1 => LineHolder::Second,
+            2 => LineHolder::Third,
+            3 => LineHolder::Modified,
+            _ => LineHolder::Memory,
         }
     }
 
     /// What had the page.
     #[inline(always)]
-    pub fn translated(self) -> Translated {
+    pub fn translated(self) -> PageHolder {
         match self.0 >> TRANSLATED & 15 {
-            0 => Translated::Unknown,
-            1 => Translated::First,
-            2 => Translated::Second,
-            _ => Translated::Walk,
+            0 => PageHolder::Unknown,
+            1 => PageHolder::First,
+            2 => PageHolder::Second,
+            _ => PageHolder::Walk,
         }
     }
 
@@ -115,40 +115,40 @@ impl Outcome {
     /// not, the program has had access to it lately.
     #[inline(always)]
     pub fn is_new(self) -> bool {
-        self.events() != Events::NONE || self.served() != Served::First
+        self.events() != Events::NONE || self.served() != LineHolder::First
     }
 
     /// The same, and another thread's caches had it.
     #[inline(always)]
     #[must_use]
-    pub fn and_elsewhere(self, elsewhere: bool) -> Outcome {
-        Outcome(self.0 | if elsewhere { ELSEWHERE } else { 0 })
+    pub fn and_elsewhere(self, elsewhere: bool) -> AccessOutcome {
+        AccessOutcome(self.0 | if elsewhere { ELSEWHERE } else { 0 })
     }
 
     /// The same and events.
     #[inline(always)]
     #[must_use]
-    pub fn and(self, events: Events) -> Outcome {
-        Outcome(self.0 | events.0)
+    pub fn and(self, events: Events) -> AccessOutcome {
+        AccessOutcome(self.0 | events.0)
     }
 
     /// The same without events.
     #[inline(always)]
     #[must_use]
-    pub fn without(self, events: Events) -> Outcome {
-        Outcome(self.0 & !events.0)
+    pub fn without(self, events: Events) -> AccessOutcome {
+        AccessOutcome(self.0 & !events.0)
     }
 
     /// Both of what came of a line and of its page, or of two lines.
     #[inline(always)]
     #[must_use]
-    pub fn join(self, other: Outcome) -> Outcome {
+    pub fn join(self, other: AccessOutcome) -> AccessOutcome {
         if other.0 == 0 {
             return self;
         }
         const PLAIN: u64 = 0xffff | ELSEWHERE;
         let most = |shift: u32| (self.0 & 15 << shift).max(other.0 & 15 << shift);
-        Outcome((self.0 | other.0) & PLAIN | most(SERVED) | most(TRANSLATED))
+        AccessOutcome((self.0 | other.0) & PLAIN | most(SERVED) | most(TRANSLATED))
     }
 
     /// Modelled time in cycles.
@@ -168,22 +168,22 @@ impl Outcome {
     pub fn source(self, operation: u64, locked: bool) -> u64 {
         const HIT: u64 = 2;
         let (level, number) = match self.served() {
-            Served::First => (1 << 3, 1),
-            Served::Second => (1 << 5, 2),
-            Served::Third | Served::Modified => (1 << 6, 3),
-            Served::Memory => (1 << 7, 13),
+            LineHolder::First => (1 << 3, 1),
+            LineHolder::Second => (1 << 5, 2),
+            LineHolder::Third | LineHolder::Modified => (1 << 6, 3),
+            LineHolder::Memory => (1 << 7, 13),
         };
         let snoop = match self.served() {
-            Served::Modified => 1 << 4,
+            LineHolder::Modified => 1 << 4,
             _ if self.elsewhere() => 1 << 2,
-            Served::First | Served::Second => 1 << 1,
-            Served::Third | Served::Memory => 1 << 3,
+            LineHolder::First | LineHolder::Second => 1 << 1,
+            LineHolder::Third | LineHolder::Memory => 1 << 3,
         };
         let page = match self.translated() {
-            Translated::Unknown => 1,
-            Translated::First => 1 << 1 | 1 << 3,
-            Translated::Second => 1 << 1 | 1 << 4,
-            Translated::Walk => 1 << 2 | 1 << 4,
+            PageHolder::Unknown => 1,
+            PageHolder::First => 1 << 1 | 1 << 3,
+            PageHolder::Second => 1 << 1 | 1 << 4,
+            PageHolder::Walk => 1 << 2 | 1 << 4,
         };
         let block = if self.events().meet(Events::BLOCKED) { 2 } else { 1 };
         operation
@@ -196,12 +196,12 @@ impl Outcome {
     }
 }
 
-/// `mem_op` of [`Outcome::source`]: reads.
+/// `mem_op` of [`AccessOutcome::source`]: reads.
 pub const LOADS: u64 = 1 << 1;
 /// Writes.
 pub const STORES: u64 = 1 << 2;
 
-impl core::fmt::Debug for Outcome {
+impl core::fmt::Debug for AccessOutcome {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Outcome")
             .field("events", &self.events())

@@ -9,7 +9,7 @@
 //! In memory: entries of 8 words ([`PAGE`] on), for each set a word of list
 //! ends, and a hash from pages to entries with linear probing.
 
-use super::outcome::{Events, Outcome, Served, Translated};
+use super::outcome::{AccessOutcome, Events, LineHolder, PageHolder};
 use super::shape::PAGE_WORDS;
 use super::{Core, STATE, word};
 
@@ -26,14 +26,14 @@ const NEWER: u64 = 4;
 /// Number of the entry behind it.
 const OLDER: u64 = 5;
 
-const HIT: Outcome = page(Events::NONE, Translated::First);
+const HIT: AccessOutcome = page(Events::NONE, PageHolder::First);
 /// Both events of a miss; who asked keeps the one it is.
 const EITHER: u64 = Events::DTLB_LOAD_MISS.0 | Events::DTLB_STORE_MISS.0;
-const MISS: Outcome = page(Events(EITHER), Translated::Second);
-const WALK: Outcome = page(Events(EITHER | Events::PAGE_WALK.0), Translated::Walk);
+const MISS: AccessOutcome = page(Events(EITHER), PageHolder::Second);
+const WALK: AccessOutcome = page(Events(EITHER | Events::PAGE_WALK.0), PageHolder::Walk);
 
-const fn page(events: Events, translated: Translated) -> Outcome {
-    Outcome::new(events, Served::First, translated)
+const fn page(events: Events, translated: PageHolder) -> AccessOutcome {
+    AccessOutcome::new(events, LineHolder::First, translated)
 }
 
 /// No entry: no TLB is modelled.
@@ -118,7 +118,7 @@ impl Core<'_> {
 
     /// Looks up the page of an address, and brings it in; its entry.
     #[inline(always)]
-    pub(super) fn translate(&mut self, address: u64, stamp: u64) -> (Outcome, u64) {
+    pub(super) fn translate(&mut self, address: u64, stamp: u64) -> (AccessOutcome, u64) {
         let (page, number) = self.page_of(address);
         if let Some(entry) = self.page_entry(page) {
             self.save(entry + STAMP, stamp);
@@ -150,7 +150,7 @@ impl Core<'_> {
     }
 
     #[inline(never)]
-    fn bring_page(&mut self, page: u64, number: u64, stamp: u64) -> (Outcome, u64) {
+    fn bring_page(&mut self, page: u64, number: u64, stamp: u64) -> (AccessOutcome, u64) {
         let tlb = self.shape.dtlb;
         let set = tlb.set(number);
         let mut ends = Ends::of(self.load(self.ends_at(set)));

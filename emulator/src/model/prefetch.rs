@@ -6,7 +6,7 @@
 //! does so once.
 
 use super::shape::STRIDES;
-use super::{Access, Core, LINE, Outside, word};
+use super::{Core, DataAccess, LINE, Outside, word};
 
 const PAGE: u64 = 4096;
 /// Strides in a row after which the next address is trusted.
@@ -19,7 +19,7 @@ impl Core<'_> {
         &mut self,
         outside: &mut impl Outside,
         line: u64,
-        access: &Access,
+        access: &DataAccess,
         stamp: u64,
     ) {
         let next = line.wrapping_add(LINE);
@@ -54,7 +54,7 @@ impl Core<'_> {
     }
 
     /// Enters an access of an instruction; where its next one will be.
-    fn learn(&mut self, access: &Access) -> Option<u64> {
+    fn learn(&mut self, access: &DataAccess) -> Option<u64> {
         let place = access.ip.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (STRIDES - 1);
         let at = word(self.shape.prefetch + 2 * place);
         let [last, rest] = self.words.get_mut(at..at + 2)?.first_chunk_mut::<2>()?;

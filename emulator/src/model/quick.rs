@@ -9,20 +9,24 @@
 
 use super::first::which;
 use super::order::Order;
-use super::outcome::{Events, Outcome, Served, Translated};
+use super::outcome::{AccessOutcome, Events, LineHolder, PageHolder};
 use super::pages::NO_PAGE;
 use super::shape::QUICK_SETS;
 use super::stack::{of, to_front};
-use super::{Access, Core, EXCLUSIVE, LINE, MODIFIED, STATE, word};
+use super::{Core, DataAccess, EXCLUSIVE, LINE, MODIFIED, STATE, word};
 use crate::block::{NO_LINE, index, key, stamp_index};
 
-const SECOND: Outcome = Outcome::new(Events::L1_MISS, Served::Second, Translated::Unknown);
-const THIRD: Outcome =
-    Outcome::new(Events(Events::L1_MISS.0 | Events::L2_MISS.0), Served::Third, Translated::Unknown);
-const MEMORY: Outcome = Outcome::new(
+const SECOND: AccessOutcome =
+    AccessOutcome::new(Events::L1_MISS, LineHolder::Second, PageHolder::Unknown);
+const THIRD: AccessOutcome = AccessOutcome::new(
+    Events(Events::L1_MISS.0 | Events::L2_MISS.0),
+    LineHolder::Third,
+    PageHolder::Unknown,
+);
+const MEMORY: AccessOutcome = AccessOutcome::new(
     Events(Events::L1_MISS.0 | Events::L2_MISS.0 | Events::L3_MISS.0),
-    Served::Memory,
-    Translated::Unknown,
+    LineHolder::Memory,
+    PageHolder::Unknown,
 );
 
 /// Where the words of order begin, and the sets: the first level is the first
@@ -41,8 +45,8 @@ impl Core<'_> {
     pub fn quick<const WAYS: usize, const TLB: bool>(
         &mut self,
         common: &mut [u64],
-        access: Access,
-    ) -> Option<Outcome> {
+        access: DataAccess,
+    ) -> Option<AccessOutcome> {
         let line = access.address & !(LINE - 1);
         let number = line >> 6;
         let at = index(line);
@@ -60,7 +64,7 @@ impl Core<'_> {
             let other = if access.write { Events::DTLB_LOAD_MISS } else { Events::DTLB_STORE_MISS };
             (outcome.without(other), page)
         } else {
-            (Outcome::default(), NO_PAGE)
+            (AccessOutcome::default(), NO_PAGE)
         };
         let (outcome, entry) = self.beyond(common, line, access.write);
         self.replace::<WAYS, TLB>(set, entry, access.stamp)?;
@@ -78,7 +82,7 @@ impl Core<'_> {
 
     /// Brings a line from beyond the first level, as [`Core::outer`] does.
     #[inline(always)]
-    fn beyond(&mut self, common: &mut [u64], line: u64, write: bool) -> (Outcome, u64) {
+    fn beyond(&mut self, common: &mut [u64], line: u64, write: bool) -> (AccessOutcome, u64) {
         let entry = line | if write { MODIFIED } else { EXCLUSIVE };
         if let Some(set) = of(self.words, &self.shape.l2, line >> 6) {
             let was = to_front(set, entry, |here| super::is(here, line));

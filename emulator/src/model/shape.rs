@@ -5,7 +5,7 @@ use core::mem::offset_of;
 /// One cache or TLB.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Level {
+pub struct LevelShape {
     /// Sets; 0 when the level does not exist.
     pub sets: u64,
     /// Entries of a set.
@@ -14,7 +14,7 @@ pub struct Level {
     pub start: u64,
 }
 
-impl Level {
+impl LevelShape {
     /// Whether it exists.
     #[inline(always)]
     pub fn exists(&self) -> bool {
@@ -40,9 +40,9 @@ impl Level {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// By [`Served`](super::Served).
+    /// By [`LineHolder`](super::LineHolder).
     pub lines: [u64; 5],
-    /// More, by [`Translated`](super::Translated).
+    /// More, by [`PageHolder`](super::PageHolder).
     pub pages: [u64; 4],
     /// More for a load that waits for a store it cannot take data from.
     pub blocked: u64,
@@ -53,17 +53,17 @@ pub struct Costs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
     /// First level, data.
-    pub l1d: Level,
+    pub l1d: LevelShape,
     /// First level, code.
-    pub l1i: Level,
+    pub l1i: LevelShape,
     /// Second level.
-    pub l2: Level,
+    pub l2: LevelShape,
     /// Third level, one for all threads.
-    pub l3: Level,
+    pub l3: LevelShape,
     /// First-level data TLB.
-    pub dtlb: Level,
+    pub dtlb: LevelShape,
     /// Second-level TLB.
-    pub stlb: Level,
+    pub stlb: LevelShape,
     /// Entries of the hash of the first-level TLB, minus 1.
     pub page_hash: u64,
     /// Entries of the table of who may have a line, minus 1, and its begin in
@@ -119,7 +119,7 @@ impl Shape {
             at += words.next_multiple_of(8);
             start
         };
-        let size = |level: Level| level.sets * level.ways;
+        let size = |level: LevelShape| level.sets * level.ways;
         // The words of order of a first level are just before its start.
         for level in [&mut self.l1d, &mut self.l1i] {
             take(level.sets);
@@ -137,7 +137,7 @@ impl Shape {
         let l3 = size(self.l3).next_multiple_of(8);
         self.sharers = [SHARERS - 1, l3];
         self.common_words = l3 + SHARERS;
-        let Level { sets, ways, .. } = self.l1d;
+        let LevelShape { sets, ways, .. } = self.l1d;
         let fits = sets == QUICK_SETS && (ways == 8 || ways == 12);
         self.quick = if fits && !prefetch && !forward { ways } else { 0 };
         self

@@ -1,7 +1,7 @@
 //! Sets whose entries are in the order of their last use: second and third
 //! level, second-level TLB. Nothing goes by them unseen.
 
-use super::{Core, Level, is, word};
+use super::{Core, LevelShape, is, word};
 
 /// Puts an entry first: what is before the one it replaces moves by one
 /// place. The word replaced, or 0 when the last one fell out.
@@ -63,7 +63,11 @@ fn to_front_of<const WAYS: usize>(
 }
 
 #[inline(always)]
-pub(super) fn of<'w>(words: &'w mut [u64], level: &Level, number: u64) -> Option<&'w mut [u64]> {
+pub(super) fn of<'w>(
+    words: &'w mut [u64],
+    level: &LevelShape,
+    number: u64,
+) -> Option<&'w mut [u64]> {
     if !level.exists() {
         return None;
     }

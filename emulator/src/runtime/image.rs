@@ -11,7 +11,7 @@ static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.bin"));
 /// multiple of 16, as often as needed. Functions follow the System V ABI;
 /// DF must be clear, rdi is the block.
 #[derive(Clone, Copy, Debug)]
-pub struct Image {
+pub struct RuntimeImage {
     /// What to map; empty where this crate has no translator.
     pub bytes: &'static [u8],
     /// Offset of `quick(block, address) -> u64`: see [`target::sys::quick`](super::target::sys::quick).
@@ -30,10 +30,10 @@ pub struct Image {
 }
 
 /// The image of this build.
-pub fn image() -> Image {
+pub fn image() -> RuntimeImage {
     static VECTORS: OnceLock<u16> = OnceLock::new();
     let vectors = *VECTORS.get_or_init(|| changed_vectors(BYTES.get(TEXT..).unwrap_or_default()));
-    Image {
+    RuntimeImage {
         bytes: BYTES,
         quick: QUICK,
         access: ACCESS,
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn functions_are_in_the_image() {
-        let Image { bytes, quick, access, record, lookup, turn, vectors } = image();
+        let RuntimeImage { bytes, quick, access, record, lookup, turn, vectors } = image();
         for entry in [quick, access, record, lookup, turn] {
             assert!(entry >= TEXT && entry < bytes.len());
         }

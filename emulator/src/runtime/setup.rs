@@ -12,7 +12,7 @@ use super::target::record::{FIELDS, REGISTERS, size};
 use super::target::stretch::Bursts;
 use super::target::thread::Own;
 use crate::block::{self, SIZE};
-use crate::event::Event;
+use crate::event::EmulatedEvent;
 use crate::geometry::Geometry;
 use crate::model::{Events, LARGE, Shape};
 
@@ -73,7 +73,7 @@ impl Setup {
     /// [`SetupError`].
     pub fn new(
         geometry: &Geometry,
-        event: Event,
+        event: EmulatedEvent,
         interval: u64,
         attr: &Attr,
         id: u64,
@@ -97,7 +97,7 @@ impl Setup {
             size: 0,
         };
         form.size = size(&form);
-        let shape = geometry.shape().place(false, event == Event::BlockedForward);
+        let shape = geometry.shape().place(false, event == EmulatedEvent::BlockedForward);
         let events = events(event).0;
         Ok(Setup { form, shape, events, interval, bursts: Bursts::default() })
     }
@@ -230,20 +230,20 @@ impl Setup {
     }
 }
 
-fn events(event: Event) -> Events {
+fn events(event: EmulatedEvent) -> Events {
     match event {
-        Event::Class(_) => Events::NONE,
-        Event::L1DataMiss => Events::L1_MISS,
-        Event::L2Miss => Events::L2_MISS,
-        Event::L3Miss => Events::L3_MISS,
-        Event::DtlbLoadMiss => Events::DTLB_LOAD_MISS,
-        Event::DtlbStoreMiss => Events::DTLB_STORE_MISS,
-        Event::DtlbMiss => Events(Events::DTLB_LOAD_MISS.0 | Events::DTLB_STORE_MISS.0),
-        Event::PageWalk => Events::PAGE_WALK,
-        Event::SplitLoad => Events::SPLIT_LOAD,
-        Event::SplitStore => Events::SPLIT_STORE,
-        Event::BlockedForward => Events::BLOCKED,
-        Event::HitModified => Events::HIT_MODIFIED,
+        EmulatedEvent::Class(_) => Events::NONE,
+        EmulatedEvent::L1DataMiss => Events::L1_MISS,
+        EmulatedEvent::L2Miss => Events::L2_MISS,
+        EmulatedEvent::L3Miss => Events::L3_MISS,
+        EmulatedEvent::DtlbLoadMiss => Events::DTLB_LOAD_MISS,
+        EmulatedEvent::DtlbStoreMiss => Events::DTLB_STORE_MISS,
+        EmulatedEvent::DtlbMiss => Events(Events::DTLB_LOAD_MISS.0 | Events::DTLB_STORE_MISS.0),
+        EmulatedEvent::PageWalk => Events::PAGE_WALK,
+        EmulatedEvent::SplitLoad => Events::SPLIT_LOAD,
+        EmulatedEvent::SplitStore => Events::SPLIT_STORE,
+        EmulatedEvent::BlockedForward => Events::BLOCKED,
+        EmulatedEvent::HitModified => Events::HIT_MODIFIED,
     }
 }
 
@@ -282,7 +282,8 @@ mod tests {
     #[test]
     fn a_space_takes_its_lock_while_it_has_several_threads() {
         let geometry = Geometry::default();
-        let setup = Setup::new(&geometry, Event::L1DataMiss, 1, &Attr::default(), 1).unwrap();
+        let setup =
+            Setup::new(&geometry, EmulatedEvent::L1DataMiss, 1, &Attr::default(), 1).unwrap();
         let memory = |bytes: usize| (0..bytes / 8).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
         let space = memory(setup.space_size());
         setup.space(&space, 0, 4096);

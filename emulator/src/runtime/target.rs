@@ -17,7 +17,7 @@ mod walk;
 /// What `access` and `record` return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
-pub enum Next {
+pub enum NextMove {
     /// Go on at RESUME.
     Resume = 0,
     /// From `access`: a record is due; call `record`.

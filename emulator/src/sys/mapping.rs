@@ -75,9 +75,9 @@ impl Memory {
     /// Bytes of which the target writes none while this is used: code, or
     /// the state of threads that do not run.
     /// It must be asked for once only: what is given is exclusive.
-    pub(crate) fn part(self: &Arc<Memory>, offset: usize, bytes: usize) -> Part {
+    pub(crate) fn part(self: &Arc<Memory>, offset: usize, bytes: usize) -> MemoryPart {
         self.at(offset, bytes);
-        Part { memory: Arc::clone(self), offset, bytes }
+        MemoryPart { memory: Arc::clone(self), offset, bytes }
     }
 
     /// Gives a range back to the kernel: it is zero again.
@@ -90,13 +90,13 @@ impl Memory {
 
 /// A range of [`Memory`] that only its holder writes.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct MemoryPart {
     memory: Arc<Memory>,
     offset: usize,
     bytes: usize,
 }
 
-impl AsMut<[u8]> for Part {
+impl AsMut<[u8]> for MemoryPart {
     fn as_mut(&mut self) -> &mut [u8] {
         let start = self.memory.at(self.offset, self.bytes);
         // SAFETY: within the mapping; exclusive on this side as parts do not

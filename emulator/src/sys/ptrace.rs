@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 /// General registers of a tracee, as PTRACE_GETREGS gives them.
-pub(crate) type Registers = libc::user_regs_struct;
+pub(crate) type TraceeRegisters = libc::user_regs_struct;
 
 /// What a signal says; kept whole, so that it can be delivered later.
 #[derive(Clone, Copy)]
@@ -72,7 +72,7 @@ impl std::fmt::Debug for SignalInfo {
 
 /// How a tracee stopped, or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum TraceeStop {
     /// A signal is about to be delivered; also a step's or breakpoint's trap.
     Signal(c_int),
     /// clone, fork or vfork: the new task's id.
@@ -222,12 +222,12 @@ fn set<T>(request: c_uint, tid: i32, value: &T) -> io::Result<()> {
 }
 
 /// The registers of a stopped tracee.
-pub(crate) fn registers(tid: i32) -> io::Result<Registers> {
+pub(crate) fn registers(tid: i32) -> io::Result<TraceeRegisters> {
     get(libc::PTRACE_GETREGS, tid, 0)
 }
 
 /// Sets them.
-pub(crate) fn set_registers(tid: i32, registers: &Registers) -> io::Result<()> {
+pub(crate) fn set_registers(tid: i32, registers: &TraceeRegisters) -> io::Result<()> {
     set(libc::PTRACE_SETREGS, tid, registers)
 }
 
@@ -306,27 +306,27 @@ pub(crate) fn rseq(tid: i32) -> io::Result<Rseq> {
 
 /// Waits for the next report of any tracee, or of a child of this thread.
 /// None: there is neither.
-pub(crate) fn wait_any() -> io::Result<Option<(i32, Stop)>> {
+pub(crate) fn wait_any() -> io::Result<Option<(i32, TraceeStop)>> {
     wait(-1, libc::__WALL | libc::__WNOTHREAD)
 }
 
 /// The same if there is one now.
-pub(crate) fn poll_any() -> io::Result<Option<(i32, Stop)>> {
+pub(crate) fn poll_any() -> io::Result<Option<(i32, TraceeStop)>> {
     wait(-1, libc::__WALL | libc::__WNOTHREAD | libc::WNOHANG)
 }
 
 /// The next report of one task if there is one now.
-pub(crate) fn poll_for(tid: i32) -> io::Result<Option<Stop>> {
+pub(crate) fn poll_for(tid: i32) -> io::Result<Option<TraceeStop>> {
     let report = wait(tid, libc::__WALL | libc::__WNOTHREAD | libc::WNOHANG)?;
     Ok(report.map(|(_, stop)| stop))
 }
 
 /// Waits for the next report of one task.
-pub(crate) fn wait_for(tid: i32) -> io::Result<Option<Stop>> {
+pub(crate) fn wait_for(tid: i32) -> io::Result<Option<TraceeStop>> {
     wait(tid, libc::__WALL | libc::__WNOTHREAD).map(|report| report.map(|(_, stop)| stop))
 }
 
-fn wait(tid: i32, flags: c_int) -> io::Result<Option<(i32, Stop)>> {
+fn wait(tid: i32, flags: c_int) -> io::Result<Option<(i32, TraceeStop)>> {
     loop {
         let mut status: c_int = 0;
         // SAFETY: writes the status, to `status`.
@@ -346,24 +346,24 @@ fn wait(tid: i32, flags: c_int) -> io::Result<Option<(i32, Stop)>> {
     }
 }
 
-fn interpret(tid: i32, status: c_int) -> Stop {
+fn interpret(tid: i32, status: c_int) -> TraceeStop {
     if libc::WIFEXITED(status) {
-        return Stop::Exited(libc::WEXITSTATUS(status));
+        return TraceeStop::Exited(libc::WEXITSTATUS(status));
     }
     if libc::WIFSIGNALED(status) {
-        return Stop::Killed(libc::WTERMSIG(status));
+        return TraceeStop::Killed(libc::WTERMSIG(status));
     }
     let signal = libc::WSTOPSIG(status);
-    let made = |how| Stop::Made { child: message(tid), how };
+    let made = |how| TraceeStop::Made { child: message(tid), how };
     match (status >> 16) & 0xff {
-        0 => Stop::Signal(signal),
+        0 => TraceeStop::Signal(signal),
         libc::PTRACE_EVENT_CLONE => made(Made::Clone),
         libc::PTRACE_EVENT_FORK => made(Made::Fork),
         libc::PTRACE_EVENT_VFORK => made(Made::Vfork),
-        libc::PTRACE_EVENT_EXEC => Stop::Exec { former: message(tid) },
-        libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => Stop::Group(signal),
-        libc::PTRACE_EVENT_STOP => Stop::Interrupted,
-        _ => Stop::Other,
+        libc::PTRACE_EVENT_EXEC => TraceeStop::Exec { former: message(tid) },
+        libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => TraceeStop::Group(signal),
+        libc::PTRACE_EVENT_STOP => TraceeStop::Interrupted,
+        _ => TraceeStop::Other,
     }
 }
 

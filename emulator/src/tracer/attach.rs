@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use record::Pid;
 
-use super::engine::{Engine, Mode, Plan, Task, panicked};
+use super::engine::{Engine, SpacePlan, TaskMode, TracedTask, panicked};
 use super::features::features;
-use super::progress::Progress;
+use super::progress::TracerProgress;
 use super::side::Side;
-use super::space::Layout;
+use super::space::SpaceLayout;
 use super::status;
 use super::trouble::Trouble;
 use super::{maps, system};
-use crate::emulation::{Account, Burst, Settings, StartError, Target};
-use crate::event::{Class, Event};
+use crate::emulation::{Burst, EmulationAccount, EmulationSettings, EmulationTarget, StartError};
+use crate::event::{Class, EmulatedEvent};
 use crate::runtime::{Setup, image};
 use crate::sys::mapping::Memory;
 use crate::sys::{alarm, ptrace};
@@ -24,14 +24,14 @@ use crate::translate::{Countdown, Needs};
 
 /// Traces the target, from the thread that stays its tracer.
 pub(crate) fn begin(
-    target: Target,
-    settings: Settings,
+    target: EmulationTarget,
+    settings: EmulationSettings,
     ring: Arc<Memory>,
-    progress: Arc<Progress>,
+    progress: Arc<TracerProgress>,
 ) -> Result<(Engine, PipeWriter), StartError> {
-    let (Target::Held(Pid(pid)) | Target::Process(Pid(pid))) = target;
+    let (EmulationTarget::Held(Pid(pid)) | EmulationTarget::Process(Pid(pid))) = target;
     let plan = plan(settings, ring)?;
-    let held = matches!(target, Target::Held(_));
+    let held = matches!(target, EmulationTarget::Held(_));
     check(pid, held)?;
     let side =
         Side::new(&plan.settings.side_attr, plan.settings.side_id, plan.settings.data_mappings);
@@ -46,7 +46,7 @@ pub(crate) fn begin(
         reports: VecDeque::new(),
         early: Default::default(),
         side,
-        account: Account::default(),
+        account: EmulationAccount::default(),
         progress,
         alarm,
         first: pid,
@@ -57,14 +57,14 @@ pub(crate) fn begin(
     };
     if held {
         ptrace::seize(pid, true).map_err(|error| refused(pid, error))?;
-        engine.tasks.insert(pid, Task::new(pid, Mode::Held));
+        engine.tasks.insert(pid, TracedTask::new(pid, TaskMode::Held));
         return Ok((engine, writer));
     }
     engine.attach(pid)?;
     Ok((engine, writer))
 }
 
-fn plan(settings: Settings, ring: Arc<Memory>) -> Result<Plan, StartError> {
+fn plan(settings: EmulationSettings, ring: Arc<Memory>) -> Result<SpacePlan, StartError> {
     let setup = Setup::new(
         &settings.geometry,
         settings.event,
@@ -81,14 +81,24 @@ fn plan(settings: Settings, ring: Arc<Memory>) -> Result<Plan, StartError> {
     let setup = setup.with_bursts(settings.burst, warm.unwrap_or(0));
     let (image, features, transparent) = (image(), features(), super::smaps::transparent());
     let keeps_rights = super::rights::keeps_rights();
-    let (layout, needs) = (Layout::new(&setup), needs(&settings)?);
-    Ok(Plan { setup, layout, image, features, needs, ring, keeps_rights, transparent, settings })
+    let (layout, needs) = (SpaceLayout::new(&setup), needs(&settings)?);
+    Ok(SpacePlan {
+        setup,
+        layout,
+        image,
+        features,
+        needs,
+        ring,
+        keeps_rights,
+        transparent,
+        settings,
+    })
 }
 
 /// Places among so many instructions can be told apart.
 const LONGEST_PERIOD: u64 = 1 << 60;
 
-fn check_burst(Burst { on, every, .. }: Burst, event: Event) -> Result<(), StartError> {
+fn check_burst(Burst { on, every, .. }: Burst, event: EmulatedEvent) -> Result<(), StartError> {
     let wrong = |text: String| Err(StartError::Settings(text));
     if on == 0 || on > every || every > LONGEST_PERIOD {
         return wrong(format!(
@@ -96,7 +106,7 @@ fn check_burst(Burst { on, every, .. }: Burst, event: Event) -> Result<(), Start
              whole, which is {LONGEST_PERIOD} at most"
         ));
     }
-    if event == Event::HitModified {
+    if event == EmulatedEvent::HitModified {
         return wrong(
             "lines that another thread has modified are not known in bursts, as each thread has \
              its own: leave the bursts out"
@@ -106,11 +116,11 @@ fn check_burst(Burst { on, every, .. }: Burst, event: Event) -> Result<(), Start
     Ok(())
 }
 
-fn needs(settings: &Settings) -> Result<Needs, StartError> {
+fn needs(settings: &EmulationSettings) -> Result<Needs, StartError> {
     use record::InstructionClass as Kind;
     let (data, countdown) = match settings.event {
-        Event::Class(Class::Retired) => (false, Some(Countdown::All)),
-        Event::Class(Class::Of(kind)) => {
+        EmulatedEvent::Class(Class::Retired) => (false, Some(Countdown::All)),
+        EmulatedEvent::Class(Class::Of(kind)) => {
             let classifier = settings.classifier.clone().ok_or_else(|| {
                 StartError::Settings(format!("the class {kind} is given without its rule"))
             })?;
@@ -123,8 +133,8 @@ fn needs(settings: &Settings) -> Result<Needs, StartError> {
         _ => (true, None),
     };
     // Code takes room from data in the levels that hold both.
-    let fetch =
-        settings.geometry.l1i.is_some() && matches!(settings.event, Event::L2Miss | Event::L3Miss);
+    let fetch = settings.geometry.l1i.is_some()
+        && matches!(settings.event, EmulatedEvent::L2Miss | EmulatedEvent::L3Miss);
     Ok(Needs { data, fetch, countdown, burst: settings.burst.is_some() })
 }
 
@@ -189,7 +199,7 @@ impl Engine {
                     Err(_) if tid != pid => continue,
                     Err(error) => return Err(refused(pid, error)),
                 }
-                self.tasks.insert(tid, Task::new(pid, Mode::Emulated));
+                self.tasks.insert(tid, TracedTask::new(pid, TaskMode::Emulated));
                 new = true;
             }
             if !new {
@@ -251,11 +261,11 @@ impl Engine {
     fn stop_native(&mut self, tid: i32) -> Result<(), Trouble> {
         ptrace::interrupt(tid)?;
         match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
-            stop @ (ptrace::Stop::Exited(_) | ptrace::Stop::Killed(_)) => {
+            stop @ (ptrace::TraceeStop::Exited(_) | ptrace::TraceeStop::Killed(_)) => {
                 self.reports.push_back((tid, stop));
                 return Err(Trouble::Gone);
             }
-            ptrace::Stop::Signal(_) => {
+            ptrace::TraceeStop::Signal(_) => {
                 let info = ptrace::signal_info(tid)?;
                 self.keep(tid, info)?;
             }

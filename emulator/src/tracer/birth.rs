@@ -1,11 +1,11 @@
 //! New threads, processes and programs.
 
-use super::engine::{AddressSpace, Engine, Mode, Task};
+use super::engine::{AddressSpace, Engine, TaskMode, TracedTask};
 use super::maps;
 use super::status;
 use super::trouble::Trouble;
 use crate::block;
-use crate::sys::ptrace::{self, Made, Stop};
+use crate::sys::ptrace::{self, Made, TraceeStop};
 
 const CLONE_VM: u64 = 0x100;
 const CLONE_THREAD: u64 = 0x1_0000;
@@ -19,8 +19,8 @@ impl Engine {
             return Ok(());
         }
         match self.task(tid)?.mode {
-            Mode::Held => Ok(ptrace::resume(tid, 0)?),
-            Mode::Emulated => self.go(tid),
+            TaskMode::Held => Ok(ptrace::resume(tid, 0)?),
+            TaskMode::Emulated => self.go(tid),
         }
     }
 
@@ -30,7 +30,7 @@ impl Engine {
         if child != 0 && !self.tasks.contains_key(&child) {
             self.enter_task(tid, child, how)?;
         }
-        let waits = how == Made::Vfork && self.task(tid)?.mode == Mode::Emulated;
+        let waits = how == Made::Vfork && self.task(tid)?.mode == TaskMode::Emulated;
         if waits {
             self.park(tid)?;
         }
@@ -44,9 +44,9 @@ impl Engine {
         let flags = self.clone_flags(tid, how);
         let thread = flags & CLONE_THREAD != 0;
         let pid = if thread { parent_pid } else { child };
-        let mut task = Task::new(pid, mode);
+        let mut task = TracedTask::new(pid, mode);
         task.filtered = filtered;
-        if mode == Mode::Emulated {
+        if mode == TaskMode::Emulated {
             let shared = flags & CLONE_VM != 0;
             task.memory = if shared { memory } else { self.fork_memory(memory)? };
             self.side.fork(&self.plan.ring, (pid, child), (parent_pid, tid));
@@ -57,10 +57,10 @@ impl Engine {
         }
         self.tasks.insert(child, task);
         if self.early.remove(&child) {
-            self.reports.push_back((child, Stop::Interrupted));
+            self.reports.push_back((child, TraceeStop::Interrupted));
         }
         // The program's own GS base is the maker's.
-        if mode == Mode::Emulated {
+        if mode == TaskMode::Emulated {
             let (space, number) = self.block_of(tid)?;
             let base = space.get(number, block::GS_BASE);
             self.task(child)?.unborn = true;
@@ -151,10 +151,10 @@ impl Engine {
         for old in [former, tid] {
             self.forget(old);
         }
-        let mut task = Task::new(tid, Mode::Emulated);
+        let mut task = TracedTask::new(tid, TaskMode::Emulated);
         task.memory = 0;
         self.tasks.insert(tid, task);
-        if was == Some(Mode::Held) {
+        if was == Some(TaskMode::Held) {
             self.account.processes += 1;
         }
         self.keep_ignored_trap(tid);
@@ -193,12 +193,12 @@ impl Engine {
         for _ in 0..PATIENCE {
             ptrace::resume_to_call(tid)?;
             match ptrace::wait_for(tid)?.ok_or(Trouble::Gone)? {
-                Stop::Signal(signal) if signal == libc::SIGTRAP | 0x80 => return Ok(()),
-                stop @ (Stop::Exited(_) | Stop::Killed(_)) => {
+                TraceeStop::Signal(signal) if signal == libc::SIGTRAP | 0x80 => return Ok(()),
+                stop @ (TraceeStop::Exited(_) | TraceeStop::Killed(_)) => {
                     self.reports.push_back((tid, stop));
                     return Err(Trouble::Gone);
                 }
-                Stop::Signal(_) => {
+                TraceeStop::Signal(_) => {
                     let info = ptrace::signal_info(tid)?;
                     self.keep(tid, info)?;
                 }

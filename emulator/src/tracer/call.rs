@@ -9,7 +9,7 @@ use super::filter::adds_filter;
 use super::maps;
 use super::trouble::Trouble;
 use crate::block;
-use crate::sys::ptrace::{self, Registers, Stop};
+use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
 
 /// ENOSYS as a call returns it.
 const NO_SYSTEM_CALL: i64 = -38;
@@ -149,7 +149,8 @@ impl Engine {
             }
             libc::SYS_mlockall => {
                 // Ours is large, and mostly not there.
-                self.task(tid)?.guest = Some(Registers { rdi: guest.rdi | ON_FAULT, ..guest });
+                self.task(tid)?.guest =
+                    Some(TraceeRegisters { rdi: guest.rdi | ON_FAULT, ..guest });
                 self.make(tid, next)?;
                 if let Some(after) = &mut self.task(tid)?.guest {
                     after.rdi = guest.rdi;
@@ -221,7 +222,7 @@ impl Engine {
 
     /// The kernel puts the state from before a signal back; it is the
     /// program's own.
-    fn return_from_signal(&mut self, tid: i32, guest: Registers) -> Result<(), Trouble> {
+    fn return_from_signal(&mut self, tid: i32, guest: TraceeRegisters) -> Result<(), Trouble> {
         let memory = self.task(tid)?.memory;
         let gadget = self.memories.get(&memory).ok_or(Trouble::Gone)?.gadget;
         let mut registers = guest;
@@ -230,7 +231,7 @@ impl Engine {
         ptrace::set_registers(tid, &registers)?;
         loop {
             let (stop, after) = self.step_natively(tid)?;
-            let Stop::Signal(signal) = stop else { continue };
+            let TraceeStop::Signal(signal) = stop else { continue };
             let info = ptrace::signal_info(tid)?;
             let done = after.rip != gadget || after.rsp != guest.rsp;
             if signal != libc::SIGTRAP {
@@ -251,7 +252,7 @@ impl Engine {
         }
     }
 
-    fn arch_prctl(&mut self, tid: i32, next: u64, guest: Registers) -> Result<(), Trouble> {
+    fn arch_prctl(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
         match guest.rdi {
             ARCH_SET_GS => {
                 let (space, number) = self.block_of(tid)?;
@@ -286,7 +287,7 @@ impl Engine {
     }
 
     /// The same numbers in every run.
-    fn getrandom(&mut self, tid: i32, next: u64, guest: Registers) -> Result<(), Trouble> {
+    fn getrandom(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
         const MOST: u64 = 1 << 20;
         let length = guest.rsi.min(MOST);
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
@@ -298,7 +299,7 @@ impl Engine {
         self.answer(tid, next, result)
     }
 
-    fn map_call(&mut self, tid: i32, next: u64, guest: Registers) -> Result<(), Trouble> {
+    fn map_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
         let (address, length) = (guest.rdi, guest.rsi);
         if guest.r10 & FIXED != 0 {
             self.give_way(tid, address, length)?;
@@ -317,7 +318,7 @@ impl Engine {
         self.enter_and_go(tid)
     }
 
-    fn protect_call(&mut self, tid: i32, next: u64, guest: Registers) -> Result<(), Trouble> {
+    fn protect_call(&mut self, tid: i32, next: u64, guest: TraceeRegisters) -> Result<(), Trouble> {
         let (address, length) = (guest.rdi, guest.rsi);
         let result = self.make(tid, next)?;
         if result == 0 {
@@ -369,7 +370,7 @@ impl Engine {
 
     /// A call reads into memory: pages of it that only we protect are to be
     /// written. The thread, which may have to wait, makes it itself.
-    fn read_call(&mut self, tid: i32, guest: &Registers) -> Result<(), Trouble> {
+    fn read_call(&mut self, tid: i32, guest: &TraceeRegisters) -> Result<(), Trouble> {
         let memory = self.task(tid)?.memory;
         let number = (guest.rax & 0xffff_ffff).cast_signed();
         for range in buffers::ranges(tid, number, guest.rsi, guest.rdx) {

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::maps::{self, Region};
+use super::maps::{self, MappedRegion};
 use crate::sys::remote;
 use crate::translate::CodeSource;
 
@@ -39,7 +39,7 @@ pub(crate) struct Page {
 
 /// Pages of code of one address space.
 #[derive(Debug, Default)]
-pub(crate) struct Code {
+pub(crate) struct CodePages {
     /// By address.
     pub(crate) pages: FxHashMap<u64, Page>,
     /// Pages that were written after they were protected: how often.
@@ -49,7 +49,7 @@ pub(crate) struct Code {
     /// System calls that read into memory are looked at.
     pub(crate) reads: bool,
     /// The regions, until something changes them.
-    regions: Vec<Region>,
+    regions: Vec<MappedRegion>,
     fresh: bool,
 }
 
@@ -64,14 +64,14 @@ fn read(tid: i32, address: u64, to: &mut [u8; BYTES]) -> bool {
             .is_ok_and(|memory| memory.read_exact_at(to, address).is_ok())
 }
 
-impl Code {
+impl CodePages {
     /// Mappings have changed.
     pub(crate) fn stale(&mut self) {
         self.fresh = false;
     }
 
     /// The executable region that holds an address.
-    pub(crate) fn region(&mut self, tid: i32, address: u64) -> Option<&Region> {
+    pub(crate) fn region(&mut self, tid: i32, address: u64) -> Option<&MappedRegion> {
         if !self.fresh {
             self.regions = maps::regions(tid).unwrap_or_default();
             self.fresh = true;
@@ -115,7 +115,7 @@ impl Code {
             self.pages.keys().copied().filter(|address| range.contains(address)).collect();
         let mut gone = Vec::new();
         for address in inside {
-            let writable = self.region(tid, address).is_some_and(Region::writable);
+            let writable = self.region(tid, address).is_some_and(MappedRegion::writable);
             let watch = self.pages.get(&address).map(|page| page.watch);
             if watch == Some(Watch::Protected) || writable && watch == Some(Watch::Calls) {
                 self.pages.remove(&address);
@@ -168,9 +168,9 @@ impl Code {
 }
 
 /// Reads code through the copies, and notes which pages are new.
-pub(crate) struct Source<'a> {
+pub(crate) struct CodeReader<'a> {
     pub(crate) tid: i32,
-    pub(crate) code: &'a mut Code,
+    pub(crate) code: &'a mut CodePages,
     /// New pages that must be protected before their code runs.
     pub(crate) protect: Vec<u64>,
     /// New pages whose traces must compare themselves.
@@ -181,10 +181,10 @@ pub(crate) struct Source<'a> {
     pub(crate) changed: Vec<Range<u64>>,
 }
 
-impl Source<'_> {
-    pub(crate) fn new(tid: i32, code: &mut Code) -> Source<'_> {
+impl CodeReader<'_> {
+    pub(crate) fn new(tid: i32, code: &mut CodePages) -> CodeReader<'_> {
         let (protect, check) = (Vec::new(), Vec::new());
-        Source { tid, code, protect, check, compared: Vec::new(), changed: Vec::new() }
+        CodeReader { tid, code, protect, check, compared: Vec::new(), changed: Vec::new() }
     }
 
     fn page(&mut self, address: u64) -> Option<&Page> {
@@ -229,7 +229,7 @@ impl Source<'_> {
     }
 }
 
-impl CodeSource for Source<'_> {
+impl CodeSource for CodeReader<'_> {
     fn read(&mut self, address: u64, buffer: &mut [u8]) -> usize {
         let mut done = 0;
         while done < buffer.len() {

@@ -10,23 +10,23 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::injection::Injection;
 use super::page_sizes::PageSizes;
-use super::progress::Progress;
+use super::progress::TracerProgress;
 use super::side::Side;
 use super::smaps::Transparent;
-use super::space::{Layout, Space};
+use super::space::{Space, SpaceLayout};
 use super::status::status;
 use super::trap::TrapAction;
 use super::trouble::Trouble;
 use crate::block;
-use crate::emulation::{Account, Ended, Fault, Settings, Standing};
-use crate::runtime::{Image, Setup};
+use crate::emulation::{EmulationAccount, EmulationSettings, Ended, Fault, TargetStanding};
+use crate::runtime::{RuntimeImage, Setup};
 use crate::sys::mapping::Memory;
-use crate::sys::ptrace::{self, Registers, SignalInfo, Stop};
+use crate::sys::ptrace::{self, SignalInfo, TraceeRegisters, TraceeStop};
 use crate::translate::{CpuFeatures, Needs};
 
 /// How a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum TaskMode {
     /// Natively, until its process execs.
     Held,
     /// In translated code.
@@ -35,9 +35,9 @@ pub(crate) enum Mode {
 
 /// A thread of the target.
 #[derive(Debug)]
-pub(crate) struct Task {
+pub(crate) struct TracedTask {
     pub(crate) pid: i32,
-    pub(crate) mode: Mode,
+    pub(crate) mode: TaskMode,
     /// Its address space; 0 while held.
     pub(crate) memory: u32,
     /// Its block in the space.
@@ -46,7 +46,7 @@ pub(crate) struct Task {
     pub(crate) gs_base: u64,
     /// The program's own state, while the thread is stopped at an
     /// instruction's begin and not in translated code.
-    pub(crate) guest: Option<Registers>,
+    pub(crate) guest: Option<TraceeRegisters>,
     /// Signals still to be delivered.
     pub(crate) pending: VecDeque<SignalInfo>,
     /// The signal it was sent to stop for the first of them.
@@ -68,9 +68,9 @@ pub(crate) struct Task {
     pub(crate) rseq: Option<ptrace::Rseq>,
 }
 
-impl Task {
-    pub(crate) fn new(pid: i32, mode: Mode) -> Task {
-        Task {
+impl TracedTask {
+    pub(crate) fn new(pid: i32, mode: TaskMode) -> TracedTask {
+        TracedTask {
             pid,
             mode,
             memory: 0,
@@ -114,11 +114,11 @@ pub(crate) struct AddressSpace {
 
 /// What all spaces are made from.
 #[derive(Debug)]
-pub(crate) struct Plan {
-    pub(crate) settings: Settings,
+pub(crate) struct SpacePlan {
+    pub(crate) settings: EmulationSettings,
     pub(crate) setup: Setup,
-    pub(crate) layout: Layout,
-    pub(crate) image: Image,
+    pub(crate) layout: SpaceLayout,
+    pub(crate) image: RuntimeImage,
     pub(crate) features: CpuFeatures,
     pub(crate) needs: Needs,
     pub(crate) ring: Arc<Memory>,
@@ -131,19 +131,19 @@ pub(crate) struct Plan {
 /// The tracer's state; lives on its thread.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    pub(crate) plan: Plan,
-    pub(crate) tasks: FxHashMap<i32, Task>,
+    pub(crate) plan: SpacePlan,
+    pub(crate) tasks: FxHashMap<i32, TracedTask>,
     pub(crate) memories: BTreeMap<u32, AddressSpace>,
     /// What processes set for SIGTRAP.
     pub(crate) trap_actions: FxHashMap<i32, TrapAction>,
     pub(crate) spaces: BTreeMap<u32, Space>,
     /// Reports that were fetched and wait.
-    pub(crate) reports: VecDeque<(i32, Stop)>,
+    pub(crate) reports: VecDeque<(i32, TraceeStop)>,
     /// New tasks that stopped before their maker told of them.
     pub(crate) early: FxHashSet<i32>,
     pub(crate) side: Side,
-    pub(crate) account: Account,
-    pub(crate) progress: Arc<Progress>,
+    pub(crate) account: EmulationAccount,
+    pub(crate) progress: Arc<TracerProgress>,
     /// The process whose end wakes the loop.
     pub(crate) alarm: i32,
     /// The process that the emulation is about.
@@ -164,7 +164,7 @@ const ROOM: Duration = Duration::from_micros(300);
 
 impl Engine {
     /// Works until nothing of the target is left to trace.
-    pub(crate) fn run(mut self) -> Result<Account, Fault> {
+    pub(crate) fn run(mut self) -> Result<EmulationAccount, Fault> {
         // The kernel kills what is traced when this thread ends.
         let worked = catch_unwind(AssertUnwindSafe(|| self.work()));
         let result = worked.unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
@@ -192,26 +192,27 @@ impl Engine {
                 Ok(()) | Err(Trouble::Gone) => {}
                 Err(Trouble::Broken(text)) => {
                     // Who halts it must know that it stands already.
-                    self.reports.push_back((tid, Stop::Interrupted));
+                    self.reports.push_back((tid, TraceeStop::Interrupted));
                     break Err(text);
                 }
             }
         }
     }
 
-    fn finish(mut self, result: Result<(), String>) -> Result<Account, Fault> {
+    fn finish(mut self, result: Result<(), String>) -> Result<EmulationAccount, Fault> {
         let result = match result {
             Ok(()) => Ok(()),
             Err(text) => Err(Fault(self.give_up(text))),
         };
         self.side.close(&self.plan.ring, Duration::from_secs(1));
         self.account.side_lost = self.side.lost();
-        let standing = if self.progress.left() { Standing::Left } else { Standing::Gone };
+        let standing =
+            if self.progress.left() { TargetStanding::Left } else { TargetStanding::Gone };
         self.progress.stand(standing);
         result.map(|()| self.account)
     }
 
-    pub(crate) fn next(&mut self) -> std::io::Result<Option<(i32, Stop)>> {
+    pub(crate) fn next(&mut self) -> std::io::Result<Option<(i32, TraceeStop)>> {
         if let Some(report) = self.reports.pop_front() {
             return Ok(Some(report));
         }
@@ -228,20 +229,20 @@ impl Engine {
         }
     }
 
-    pub(crate) fn handle(&mut self, tid: i32, stop: Stop) -> Result<(), Trouble> {
+    pub(crate) fn handle(&mut self, tid: i32, stop: TraceeStop) -> Result<(), Trouble> {
         match stop {
-            Stop::Exited(status) => {
+            TraceeStop::Exited(status) => {
                 self.gone(tid, Ended::Exited(status));
                 return Ok(());
             }
-            Stop::Killed(signal) => {
+            TraceeStop::Killed(signal) => {
                 self.gone(tid, Ended::Killed(signal));
                 return Ok(());
             }
             _ => {}
         }
         let Some(task) = self.tasks.get_mut(&tid) else {
-            if let Stop::Exec { former } = stop
+            if let TraceeStop::Exec { former } = stop
                 && self.tasks.contains_key(&former)
             {
                 return self.begin_image(tid, former);
@@ -250,15 +251,17 @@ impl Engine {
             return Ok(());
         };
         match (task.mode, stop) {
-            (_, Stop::Exec { former }) => self.begin_image(tid, former),
-            (_, Stop::Group(_)) => Ok(ptrace::listen(tid)?),
-            (Mode::Emulated, stop) if task.parked => self.unpark(tid, stop),
-            (_, Stop::Made { child, how }) => self.made(tid, child, how),
-            (Mode::Held, Stop::Signal(signal)) => Ok(ptrace::resume(tid, signal)?),
-            (Mode::Held, _) => Ok(ptrace::resume(tid, 0)?),
-            (Mode::Emulated, Stop::Signal(signal)) if !task.unborn => self.signal(tid, signal),
-            (Mode::Emulated, _) if task.unborn => self.start_task(tid),
-            (Mode::Emulated, _) => self.go(tid),
+            (_, TraceeStop::Exec { former }) => self.begin_image(tid, former),
+            (_, TraceeStop::Group(_)) => Ok(ptrace::listen(tid)?),
+            (TaskMode::Emulated, stop) if task.parked => self.unpark(tid, stop),
+            (_, TraceeStop::Made { child, how }) => self.made(tid, child, how),
+            (TaskMode::Held, TraceeStop::Signal(signal)) => Ok(ptrace::resume(tid, signal)?),
+            (TaskMode::Held, _) => Ok(ptrace::resume(tid, 0)?),
+            (TaskMode::Emulated, TraceeStop::Signal(signal)) if !task.unborn => {
+                self.signal(tid, signal)
+            }
+            (TaskMode::Emulated, _) if task.unborn => self.start_task(tid),
+            (TaskMode::Emulated, _) => self.go(tid),
         }
     }
 
@@ -298,7 +301,7 @@ impl Engine {
     }
 
     /// The task, which must be known.
-    pub(crate) fn task(&mut self, tid: i32) -> Result<&mut Task, Trouble> {
+    pub(crate) fn task(&mut self, tid: i32) -> Result<&mut TracedTask, Trouble> {
         self.tasks.get_mut(&tid).ok_or(Trouble::Gone)
     }
 
@@ -389,7 +392,7 @@ impl Engine {
         self.early.remove(&tid);
         let Some(task) = self.tasks.get(&tid) else { return };
         let pid = task.pid;
-        if task.mode == Mode::Emulated {
+        if task.mode == TaskMode::Emulated {
             self.side.exit(&self.plan.ring, pid, tid);
         }
         self.forget(tid);

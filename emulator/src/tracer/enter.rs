@@ -1,6 +1,6 @@
 //! From a program's address to translated code, and into it.
 
-use super::code::{PAGE, Source, Watch};
+use super::code::{CodeReader, PAGE, Watch};
 use super::engine::Engine;
 use super::registers::restart_call;
 use super::space::ZONE;
@@ -46,7 +46,7 @@ impl Engine {
         for _ in 0..ROUNDS {
             let (space, number) = self.block_of(tid)?;
             let half = space.half(number);
-            let mut source = Source::new(tid, &mut space.code);
+            let mut source = CodeReader::new(tid, &mut space.code);
             let result = space.cache.translate(half, pc, &mut source);
             let (protect, check, changed) = (source.protect, source.check, source.changed);
             let unchanged = changed.is_empty();

@@ -7,7 +7,7 @@
 use super::engine::Engine;
 use super::status;
 use super::trouble::Trouble;
-use crate::sys::ptrace::{Registers, SignalInfo, set_options};
+use crate::sys::ptrace::{SignalInfo, TraceeRegisters, set_options};
 
 /// prctl(2).
 const SET_SECCOMP: u64 = 22;
@@ -17,7 +17,7 @@ const SET_MODE: [u64; 2] = [0, 1];
 const SYS_SECCOMP: i32 = 1;
 
 /// Whether a call gives a thread a filter.
-pub(crate) fn adds_filter(guest: &Registers) -> bool {
+pub(crate) fn adds_filter(guest: &TraceeRegisters) -> bool {
     match guest.rax.cast_signed() {
         libc::SYS_prctl => guest.rdi == SET_SECCOMP,
         libc::SYS_seccomp => SET_MODE.contains(&guest.rdi),

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, Mode};
+use super::engine::{Engine, TaskMode};
 use super::settle::is_fault;
 use super::status::status;
 use super::trouble::Trouble;
-use crate::sys::ptrace::{self, SI_KERNEL, Stop};
+use crate::sys::ptrace::{self, SI_KERNEL, TraceeStop};
 
 /// How often is looked whether a thread has stopped, and after how long
 /// whether it can.
@@ -17,7 +17,7 @@ impl Engine {
     /// Stops a task, wherever it runs, and settles it.
     pub(crate) fn halt(&mut self, tid: i32) -> Result<(), Trouble> {
         let task = self.task(tid)?;
-        if task.guest.is_some() || task.parked || task.mode == Mode::Held {
+        if task.guest.is_some() || task.parked || task.mode == TaskMode::Held {
             return Ok(());
         }
         if std::mem::take(&mut task.waits) {
@@ -33,7 +33,7 @@ impl Engine {
             None => self.interrupted(tid)?,
         };
         match stop {
-            Stop::Signal(signal) => {
+            TraceeStop::Signal(signal) => {
                 let info = ptrace::signal_info(tid)?;
                 if is_fault(signal, info.code()) {
                     // It will fault again where it is taken to.
@@ -44,7 +44,7 @@ impl Engine {
                     self.keep(tid, info)?;
                 }
             }
-            Stop::Made { child, how } => {
+            TraceeStop::Made { child, how } => {
                 if self.note_made(tid, child, how)? {
                     return Ok(());
                 }
@@ -52,16 +52,16 @@ impl Engine {
                 // of ours is made with.
                 self.one_step(tid)?;
             }
-            Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } => {
+            TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. } => {
                 self.reports.push_back((tid, stop));
                 return Err(Trouble::Gone);
             }
-            Stop::Group(_) => {
+            TraceeStop::Group(_) => {
                 let task = self.task(tid)?;
                 task.unborn = false;
                 task.group_stop = true;
             }
-            Stop::Interrupted | Stop::Other => self.task(tid)?.unborn = false,
+            TraceeStop::Interrupted | TraceeStop::Other => self.task(tid)?.unborn = false,
         }
         self.settle(tid)
     }
@@ -69,7 +69,7 @@ impl Engine {
     /// Interrupts a running task; its stop. The end of a process's first
     /// thread is reported only when the others have ended as well: it is gone
     /// before that.
-    fn interrupted(&mut self, tid: i32) -> Result<Stop, Trouble> {
+    fn interrupted(&mut self, tid: i32) -> Result<TraceeStop, Trouble> {
         ptrace::interrupt(tid)?;
         let mut look = Instant::now() + LONG;
         loop {
@@ -136,9 +136,9 @@ impl Engine {
 
     /// The child of a thread that was parked is gone, and the thread behind
     /// its call.
-    pub(crate) fn unpark(&mut self, tid: i32, stop: Stop) -> Result<(), Trouble> {
+    pub(crate) fn unpark(&mut self, tid: i32, stop: TraceeStop) -> Result<(), Trouble> {
         let mut behind = false;
-        if let Stop::Signal(_) = stop {
+        if let TraceeStop::Signal(_) = stop {
             let info = ptrace::signal_info(tid)?;
             behind = info.is_step();
             if !behind {

@@ -3,21 +3,21 @@
 use std::io;
 
 use super::trouble::Trouble;
-use crate::sys::ptrace::{self, Registers, SignalInfo, Stop};
+use crate::sys::ptrace::{self, SignalInfo, TraceeRegisters, TraceeStop};
 
 /// A stopped thread that makes calls at a `syscall` instruction of its
 /// program; its registers are put back at the end.
 #[derive(Debug)]
 pub(crate) struct Injection {
     tid: i32,
-    saved: Registers,
+    saved: TraceeRegisters,
     /// The signals that it blocks.
     blocked: u64,
     gadget: u64,
     /// Signals that came meanwhile: to be delivered later.
     pub(crate) deferred: Vec<SignalInfo>,
     /// The thread's end, if it came meanwhile.
-    pub(crate) end: Option<Stop>,
+    pub(crate) end: Option<TraceeStop>,
 }
 
 /// Reports of other kinds before a step is given up.
@@ -62,24 +62,24 @@ impl Injection {
         }
     }
 
-    fn run(&mut self) -> Result<Registers, Trouble> {
+    fn run(&mut self) -> Result<TraceeRegisters, Trouble> {
         for _ in 0..PATIENCE {
             ptrace::step(self.tid, 0)?;
             match ptrace::wait_for(self.tid)? {
-                Some(Stop::Signal(libc::SIGTRAP)) => {
+                Some(TraceeStop::Signal(libc::SIGTRAP)) => {
                     let registers = ptrace::registers(self.tid)?;
                     if registers.rip == self.gadget + 2 {
                         return Ok(registers);
                     }
                 }
-                Some(Stop::Signal(_)) => {
+                Some(TraceeStop::Signal(_)) => {
                     self.deferred.push(ptrace::signal_info(self.tid)?);
                     let registers = ptrace::registers(self.tid)?;
                     if registers.rip == self.gadget + 2 {
                         return Ok(registers);
                     }
                 }
-                Some(stop @ (Stop::Exited(_) | Stop::Killed(_))) => {
+                Some(stop @ (TraceeStop::Exited(_) | TraceeStop::Killed(_))) => {
                     self.end = Some(stop);
                     return Err(Trouble::Gone);
                 }

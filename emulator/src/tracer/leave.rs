@@ -1,10 +1,10 @@
 //! Letting the target run on natively.
 
-use super::engine::{Engine, Mode};
+use super::engine::{Engine, TaskMode};
 use super::registers::restart_call;
 use super::trouble::Trouble;
 use crate::emulation::Ended;
-use crate::sys::ptrace::{self, Stop};
+use crate::sys::ptrace::{self, TraceeStop};
 
 /// Steps in which a signal that waits for nothing must have come.
 const PATIENCE: usize = 100;
@@ -14,7 +14,7 @@ impl Engine {
     /// so.
     pub(crate) fn leave_all(&mut self) {
         self.leaving = true;
-        let there = |task: &&super::engine::Task| !task.parked && !task.dying;
+        let there = |task: &&super::engine::TracedTask| !task.parked && !task.dying;
         while let Some(memory) = self.tasks.values().filter(there).map(|task| task.memory).min() {
             let of = self.tasks.iter().filter(|(_, task)| task.memory == memory);
             let mut tasks: Vec<i32> = of.map(|(tid, _)| *tid).collect();
@@ -27,14 +27,14 @@ impl Engine {
         }
         self.await_parked();
         while let Some((tid, stop)) = self.reports.pop_front() {
-            if let Stop::Exec { former } = stop {
+            if let TraceeStop::Exec { former } = stop {
                 // One that has gone meanwhile needs nothing.
                 let _gone = self.leave_image(tid, former);
             }
         }
         let ending: Vec<i32> = self.tasks.keys().copied().collect();
         for tid in ending {
-            if let Ok(Some(Stop::Exited(_) | Stop::Killed(_))) = ptrace::poll_for(tid) {
+            if let Ok(Some(TraceeStop::Exited(_) | TraceeStop::Killed(_))) = ptrace::poll_for(tid) {
                 self.account.work.stops += 1;
             }
             self.forget(tid);
@@ -74,8 +74,8 @@ impl Engine {
                 && let Ok(Some(stop)) = ptrace::wait_for(*tid)
             {
                 let signal = match stop {
-                    Stop::Signal(signal) => signal,
-                    Stop::Exited(_) | Stop::Killed(_) => {
+                    TraceeStop::Signal(signal) => signal,
+                    TraceeStop::Exited(_) | TraceeStop::Killed(_) => {
                         self.reports.push_back((*tid, stop));
                         continue;
                     }
@@ -149,7 +149,7 @@ impl Engine {
                 Some(libc::SIGSTOP) => ptrace::step(tid, 0)?,
                 _ => ptrace::resume(tid, 0)?,
             }
-            let Stop::Signal(_) = self.stop_of(tid)? else { continue };
+            let TraceeStop::Signal(_) = self.stop_of(tid)? else { continue };
             let info = ptrace::signal_info(tid)?;
             if !info.is_prompt() {
                 if !info.is_step() {
@@ -196,7 +196,7 @@ impl Engine {
     /// it.
     pub(crate) fn give_up(&mut self, text: String) -> String {
         let before = self.account.not_followed.len();
-        let held = self.tasks.values().any(|task| task.mode == Mode::Held);
+        let held = self.tasks.values().any(|task| task.mode == TaskMode::Held);
         self.leave_all();
         let killed: Vec<String> = self
             .account
@@ -217,8 +217,8 @@ impl Engine {
 fn end_of(tid: i32) -> Option<Ended> {
     for _ in 0..PATIENCE {
         match ptrace::wait_for(tid).ok()?? {
-            Stop::Exited(status) => return Some(Ended::Exited(status)),
-            Stop::Killed(signal) => return Some(Ended::Killed(signal)),
+            TraceeStop::Exited(status) => return Some(Ended::Exited(status)),
+            TraceeStop::Killed(signal) => return Some(Ended::Killed(signal)),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@ use std::io;
 
 /// One line of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Region {
+pub(crate) struct MappedRegion {
     /// First address.
     pub(crate) start: u64,
     /// Behind the last.
@@ -30,7 +30,7 @@ pub(crate) const WRITE: u32 = 2;
 /// See [`READ`].
 pub(crate) const EXEC: u32 = 4;
 
-impl Region {
+impl MappedRegion {
     /// Whether an address lies in it.
     pub(crate) fn holds(&self, address: u64) -> bool {
         (self.start..self.end).contains(&address)
@@ -48,13 +48,13 @@ impl Region {
 }
 
 /// The regions of a process, in order.
-pub(crate) fn regions(pid: i32) -> io::Result<Vec<Region>> {
+pub(crate) fn regions(pid: i32) -> io::Result<Vec<MappedRegion>> {
     let text = std::fs::read(format!("/proc/{pid}/maps"))?;
     Ok(text.split(|byte| *byte == b'\n').filter_map(region).collect())
 }
 
 /// The region that a line tells of.
-pub(crate) fn region(line: &[u8]) -> Option<Region> {
+pub(crate) fn region(line: &[u8]) -> Option<MappedRegion> {
     let mut rest = line;
     let mut word = || {
         let from = rest.iter().position(|byte| *byte != b' ')?;
@@ -72,7 +72,7 @@ pub(crate) fn region(line: &[u8]) -> Option<Region> {
     let inode = word()?.parse().ok()?;
     let from = rest.iter().position(|byte| *byte != b' ').unwrap_or(rest.len());
     let bit = |at: usize, letter, value| if bits.get(at) == Some(&letter) { value } else { 0 };
-    Some(Region {
+    Some(MappedRegion {
         start: u64::from_str_radix(start, 16).ok()?,
         end: u64::from_str_radix(end, 16).ok()?,
         protection: bit(0, b'r', READ) | bit(1, b'w', WRITE) | bit(2, b'x', EXEC),
@@ -100,12 +100,12 @@ const REACH: u64 = 0x7000_0000;
 
 /// An address for `bytes` bytes, all of which is within reach of `near`;
 /// below it for choice, where neither heap nor stack grow.
-pub(crate) fn room_near(regions: &[Region], near: u64, bytes: u64) -> Option<u64> {
+pub(crate) fn room_near(regions: &[MappedRegion], near: u64, bytes: u64) -> Option<u64> {
     // A large program that lies low leaves its heap less.
     [HEAP, HEAP / 4, HEAP / 16, GAP].iter().find_map(|heap| gap_near(regions, near, bytes, *heap))
 }
 
-fn gap_near(regions: &[Region], near: u64, bytes: u64, heap_room: u64) -> Option<u64> {
+fn gap_near(regions: &[MappedRegion], near: u64, bytes: u64, heap_room: u64) -> Option<u64> {
     let low = near.saturating_sub(REACH).max(LOWEST);
     let high = near.saturating_add(REACH).min(HIGHEST);
     let mut below = None;
@@ -137,14 +137,14 @@ fn gap_near(regions: &[Region], near: u64, bytes: u64, heap_room: u64) -> Option
 
 /// An address for `bytes` bytes anywhere: high, where mappings are made
 /// anyway.
-pub(crate) fn room(regions: &[Region], bytes: u64) -> Option<u64> {
+pub(crate) fn room(regions: &[MappedRegion], bytes: u64) -> Option<u64> {
     // What is near code is for its translation.
     [REACH, GAP].iter().find_map(|spare| highest(regions, bytes, *spare))
 }
 
 /// The highest address below the stack that leaves `spare` bytes up to what
 /// is mapped above it.
-fn highest(regions: &[Region], bytes: u64, spare: u64) -> Option<u64> {
+fn highest(regions: &[MappedRegion], bytes: u64, spare: u64) -> Option<u64> {
     let stack = regions.iter().find(|region| region.path == b"[stack]");
     let top = stack.map_or(HIGHEST, |stack| stack.start);
     let mut found = None;
@@ -163,8 +163,8 @@ fn highest(regions: &[Region], bytes: u64, spare: u64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn at(start: u64, end: u64, path: &str) -> Region {
-        Region {
+    fn at(start: u64, end: u64, path: &str) -> MappedRegion {
+        MappedRegion {
             start,
             end,
             protection: READ,

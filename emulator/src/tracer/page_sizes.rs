@@ -11,7 +11,7 @@ use super::engine::{AddressSpace, Engine};
 use super::smaps::{self, BLOCK, Large, Transparent};
 use super::trouble::Trouble;
 use crate::model::LARGE;
-use crate::sys::ptrace::Registers;
+use crate::sys::ptrace::TraceeRegisters;
 
 /// mmap(2): MAP_HUGETLB, MAP_ANONYMOUS.
 const HUGETLB: u64 = 0x4_0000;
@@ -51,7 +51,7 @@ impl Engine {
         &mut self,
         tid: i32,
         start: u64,
-        guest: &Registers,
+        guest: &TraceeRegisters,
     ) -> Result<(), Trouble> {
         let (length, flags) = (guest.rsi, guest.r10);
         // A file's, on hugetlbfs.
@@ -61,7 +61,11 @@ impl Engine {
     }
 
     /// The program has given advice on a range: `guest` is as at the call.
-    pub(crate) fn pages_advised(&mut self, tid: i32, guest: &Registers) -> Result<(), Trouble> {
+    pub(crate) fn pages_advised(
+        &mut self,
+        tid: i32,
+        guest: &TraceeRegisters,
+    ) -> Result<(), Trouble> {
         if guest.rdx == MADV_HUGEPAGE {
             self.memory_of(tid)?.page_sizes.asked = true;
         }

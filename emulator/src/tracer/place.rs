@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::code::PAGE;
 use super::engine::{AddressSpace, Engine};
 use super::lend::{Want, map_file};
-use super::maps::{self, Region};
+use super::maps::{self, MappedRegion};
 use super::space::Space;
 use super::trouble::Trouble;
 use crate::block;
@@ -21,7 +21,7 @@ const READ_EXEC: u64 = 5;
 const ANONYMOUS: u64 = 0x22;
 
 /// A `syscall` instruction that the program has anyway: the vdso's, or any.
-pub(crate) fn gadget(tid: i32, regions: &[Region]) -> Option<u64> {
+pub(crate) fn gadget(tid: i32, regions: &[MappedRegion]) -> Option<u64> {
     let executable = || regions.iter().filter(|region| region.executable());
     let vdso = executable().filter(|region| region.path == b"[vdso]");
     let others = executable().filter(|region| !region.writable() && !region.path.starts_with(b"["));

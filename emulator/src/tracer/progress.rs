@@ -4,11 +4,11 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::emulation::{Ended, Standing};
+use crate::emulation::{Ended, TargetStanding};
 
 /// Shared by the tracer and the handle.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct TracerProgress {
     state: Mutex<State>,
     full: AtomicBool,
     /// An eventfd.
@@ -17,15 +17,15 @@ pub(crate) struct Progress {
 
 #[derive(Debug)]
 struct State {
-    standing: Standing,
+    standing: TargetStanding,
     ended: Option<Ended>,
     left: bool,
 }
 
-impl Progress {
-    pub(crate) fn new(bell: OwnedFd) -> Progress {
-        let state = State { standing: Standing::Emulated, ended: None, left: false };
-        Progress { state: Mutex::new(state), full: AtomicBool::new(false), bell }
+impl TracerProgress {
+    pub(crate) fn new(bell: OwnedFd) -> TracerProgress {
+        let state = State { standing: TargetStanding::Emulated, ended: None, left: false };
+        TracerProgress { state: Mutex::new(state), full: AtomicBool::new(false), bell }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -63,12 +63,12 @@ impl Progress {
         self.state().left
     }
 
-    pub(crate) fn stand(&self, standing: Standing) {
+    pub(crate) fn stand(&self, standing: TargetStanding) {
         self.state().standing = standing;
         self.ring();
     }
 
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> TargetStanding {
         self.state().standing
     }
 

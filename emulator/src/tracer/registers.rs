@@ -1,9 +1,9 @@
 //! General registers by the number that instructions encode them with.
 
-use crate::sys::ptrace::Registers;
+use crate::sys::ptrace::TraceeRegisters;
 
 /// Register `number`: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15.
-pub(crate) fn register(registers: &mut Registers, number: usize) -> Option<&mut u64> {
+pub(crate) fn register(registers: &mut TraceeRegisters, number: usize) -> Option<&mut u64> {
     Some(match number {
         0 => &mut registers.rax,
         1 => &mut registers.rcx,
@@ -33,7 +33,7 @@ const ERESTART_RESTARTBLOCK: i64 = -516;
 /// Does what the kernel does with a call that was interrupted and no handler
 /// runs (arch_do_signal_or_restart() in arch/x86/kernel/signal.c): makes it
 /// again, or, from then on, no call at all.
-pub(crate) fn restart_call(registers: &mut Registers) {
+pub(crate) fn restart_call(registers: &mut TraceeRegisters) {
     if registers.orig_rax.cast_signed() >= 0 {
         match registers.rax.cast_signed() {
             ERESTARTSYS | ERESTARTNOINTR | ERESTARTNOHAND => {

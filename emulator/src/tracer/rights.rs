@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::code::PAGE;
 use super::engine::Engine;
 use super::trouble::Trouble;
-use crate::sys::ptrace::Registers;
+use crate::sys::ptrace::TraceeRegisters;
 use crate::sys::remote;
 
 /// AT_FDCWD, as an int.
@@ -22,7 +22,11 @@ const LONGEST: usize = 4096;
 impl Engine {
     /// A thread is about to exec; its state is in `guest`, at the
     /// instruction. True: it was left, and does it natively.
-    pub(crate) fn left_for_rights(&mut self, tid: i32, guest: &Registers) -> Result<bool, Trouble> {
+    pub(crate) fn left_for_rights(
+        &mut self,
+        tid: i32,
+        guest: &TraceeRegisters,
+    ) -> Result<bool, Trouble> {
         let Some(path) = program(tid, guest) else { return Ok(false) };
         if !gives_rights(tid, &path) {
             return Ok(false);
@@ -67,7 +71,7 @@ pub(crate) fn keeps_rights() -> bool {
 }
 
 /// The file that a call of execve(2) or execveat(2) names, as we see it.
-fn program(tid: i32, guest: &Registers) -> Option<PathBuf> {
+fn program(tid: i32, guest: &TraceeRegisters) -> Option<PathBuf> {
     let (directory, name) = match guest.rax.cast_signed() {
         libc::SYS_execve => (None, guest.rdi),
         // An int: the upper half means nothing.

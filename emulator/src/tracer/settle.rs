@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, Mode};
+use super::engine::{Engine, TaskMode};
 use super::registers::register;
 use super::step::repeats;
 use super::trouble::Trouble;
 use crate::block;
-use crate::sys::ptrace::{self, Registers, Stop};
-use crate::translate::{Location, Phase, Stop as CodeStop};
+use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
+use crate::translate::{CodeStop, Location, Phase};
 
 /// Steps and stops before it is given up.
 const PATIENCE: usize = 20_000;
@@ -23,9 +23,9 @@ impl Engine {
     pub(crate) fn guest_at(
         &mut self,
         tid: i32,
-        mut registers: Registers,
+        mut registers: TraceeRegisters,
         location: Location,
-    ) -> Result<Registers, Trouble> {
+    ) -> Result<TraceeRegisters, Trouble> {
         for at in (0..16).filter(|at| location.held >> at & 1 == 1) {
             let (space, number) = self.block_of(tid)?;
             let value = space.get(number, block::REGISTERS + 8 * at);
@@ -130,7 +130,11 @@ impl Engine {
     }
 
     /// Lets a thread finish its slow path. `registers` are those of its stop.
-    fn out_of_runtime(&mut self, tid: i32, registers: Registers) -> Result<Registers, Trouble> {
+    fn out_of_runtime(
+        &mut self,
+        tid: i32,
+        registers: TraceeRegisters,
+    ) -> Result<TraceeRegisters, Trouble> {
         let (space, number) = self.block_of(tid)?;
         if !space.in_runtime(registers.rip) {
             // In the stubs around it RESUME may not have its value yet.
@@ -164,7 +168,7 @@ impl Engine {
         Ok(registers)
     }
 
-    fn run_to_boundary(&mut self, tid: i32) -> Result<Registers, Trouble> {
+    fn run_to_boundary(&mut self, tid: i32) -> Result<TraceeRegisters, Trouble> {
         let mut nudged = Vec::new();
         let result = self.run_among_others(tid, &mut nudged);
         for other in nudged {
@@ -174,11 +178,15 @@ impl Engine {
         result
     }
 
-    fn run_among_others(&mut self, tid: i32, nudged: &mut Vec<i32>) -> Result<Registers, Trouble> {
+    fn run_among_others(
+        &mut self,
+        tid: i32,
+        nudged: &mut Vec<i32>,
+    ) -> Result<TraceeRegisters, Trouble> {
         loop {
             ptrace::resume(tid, 0)?;
             match self.next_stop(tid, nudged)? {
-                Stop::Signal(libc::SIGTRAP) => {
+                TraceeStop::Signal(libc::SIGTRAP) => {
                     let registers = ptrace::registers(tid)?;
                     match self.space_of(tid)?.cache.stop_at(registers.rip.wrapping_sub(1)) {
                         Some(CodeStop::Boundary) => return Ok(registers),
@@ -193,7 +201,7 @@ impl Engine {
                         }
                     }
                 }
-                Stop::Signal(signal) => {
+                TraceeStop::Signal(signal) => {
                     let info = ptrace::signal_info(tid)?;
                     if is_fault(signal, info.code()) {
                         // It went on, and will fault again where it is taken to.
@@ -203,11 +211,12 @@ impl Engine {
                     }
                     self.keep(tid, info)?;
                 }
-                stop @ (Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. }) => {
+                stop
+                @ (TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. }) => {
                     self.reports.push_back((tid, stop));
                     return Err(Trouble::Gone);
                 }
-                Stop::Made { child, how } => {
+                TraceeStop::Made { child, how } => {
                     if self.note_made(tid, child, how)? {
                         return Ok(ptrace::registers(tid)?);
                     }
@@ -221,7 +230,7 @@ impl Engine {
     /// The next stop of a thread that runs; others' are kept, and those that
     /// stopped in the runtime go on. It is interrupted if it takes long: it
     /// was in the lookup of a branch, which does not end at RESUME.
-    fn next_stop(&mut self, tid: i32, nudged: &mut Vec<i32>) -> Result<Stop, Trouble> {
+    fn next_stop(&mut self, tid: i32, nudged: &mut Vec<i32>) -> Result<TraceeStop, Trouble> {
         const PAUSE: Duration = Duration::from_micros(50);
         const PAUSES: usize = 20;
         for tries in 1.. {
@@ -254,20 +263,27 @@ impl Engine {
 
     /// Whether a thread stopped in the runtime for something that can wait:
     /// keeps the signal for later, and lets it run.
-    fn stands_in_runtime(&mut self, tid: i32, stop: Stop) -> Result<bool, Trouble> {
+    fn stands_in_runtime(&mut self, tid: i32, stop: TraceeStop) -> Result<bool, Trouble> {
         let emulated = self.tasks.get(&tid);
-        if !emulated.is_some_and(|task| task.mode == Mode::Emulated && !task.unborn && !task.parked)
+        if !emulated
+            .is_some_and(|task| task.mode == TaskMode::Emulated && !task.unborn && !task.parked)
         {
             return Ok(false);
         }
-        if !matches!(stop, Stop::Signal(_) | Stop::Interrupted | Stop::Other | Stop::Group(_)) {
+        if !matches!(
+            stop,
+            TraceeStop::Signal(_)
+                | TraceeStop::Interrupted
+                | TraceeStop::Other
+                | TraceeStop::Group(_)
+        ) {
             return Ok(false);
         }
         let Ok(registers) = ptrace::registers(tid) else { return Ok(false) };
         if !self.space_of(tid)?.in_runtime(registers.rip) {
             return Ok(false);
         }
-        if let Stop::Signal(signal) = stop {
+        if let TraceeStop::Signal(signal) = stop {
             let info = ptrace::signal_info(tid)?;
             let ours = signal == libc::SIGTRAP && info.code() != 0;
             if is_fault(signal, info.code()) {
@@ -306,7 +322,7 @@ impl Engine {
     }
 
     /// The program's state when the runtime stopped: all is stored.
-    pub(crate) fn stored_guest(&mut self, tid: i32) -> Result<Registers, Trouble> {
+    pub(crate) fn stored_guest(&mut self, tid: i32) -> Result<TraceeRegisters, Trouble> {
         let mut registers = ptrace::registers(tid)?;
         let (space, number) = self.block_of(tid)?;
         for at in 0..16 {

@@ -9,7 +9,7 @@ use record::{
     Time,
 };
 
-use super::maps::Region;
+use super::maps::MappedRegion;
 use crate::runtime::target::ring::{LOCK, Ring, TIME};
 use crate::sys::mapping::Memory;
 
@@ -83,7 +83,7 @@ impl Side {
     }
 
     /// A mapping, if it is of a wanted kind.
-    pub(crate) fn mapping(&mut self, ring: &Memory, (pid, tid): (i32, i32), region: &Region) {
+    pub(crate) fn mapping(&mut self, ring: &Memory, (pid, tid): (i32, i32), region: &MappedRegion) {
         let data = !region.executable();
         if data && !self.data_mappings {
             return;

@@ -6,8 +6,8 @@ use super::status::status;
 use super::trap::AtTrap;
 use super::trouble::Trouble;
 use crate::block::{self, Exit};
-use crate::sys::ptrace::{self, Registers, SI_KERNEL, SignalInfo, Stop};
-use crate::translate::{Location, Phase, Stop as CodeStop};
+use crate::sys::ptrace::{self, SI_KERNEL, SignalInfo, TraceeRegisters, TraceeStop};
+use crate::translate::{CodeStop, Location, Phase};
 
 /// si_code of a fault on a page that is there.
 const SEGV_ACCERR: i32 = 2;
@@ -52,7 +52,7 @@ impl Engine {
         &mut self,
         tid: i32,
         stop: CodeStop,
-        mut registers: Registers,
+        mut registers: TraceeRegisters,
     ) -> Result<(), Trouble> {
         match stop {
             CodeStop::Direct { target } => registers.rip = target,
@@ -222,7 +222,7 @@ impl Engine {
             let stop = self.stop_of(tid)?;
             self.task(tid)?.guest = Some(ptrace::registers(tid)?);
             match stop {
-                Stop::Signal(signal) => {
+                TraceeStop::Signal(signal) => {
                     let next = ptrace::signal_info(tid)?;
                     if next.is_prompt() {
                         self.keep(tid, next)?;

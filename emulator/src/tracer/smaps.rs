@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use super::maps::{self, Region};
+use super::maps::{self, MappedRegion};
 use crate::sys::pagemap;
 
 /// Bytes of what a large page holds at least; log2 of it.
@@ -17,7 +17,7 @@ pub(crate) type Large = [u64; 3];
 /// A mapping with what smaps says of it.
 #[derive(Debug)]
 struct Mapping {
-    region: Region,
+    region: MappedRegion,
     /// Bytes of its pages (hugetlbfs: more than 4 KiB).
     page: u64,
     /// Bytes that are there.
@@ -66,7 +66,7 @@ pub(crate) fn large_pages(pid: i32) -> io::Result<Vec<Large>> {
 }
 
 fn of_mapping(mapping: &Mapping, pagemap: &File) -> Vec<Large> {
-    let Region { start, end, .. } = mapping.region;
+    let MappedRegion { start, end, .. } = mapping.region;
     if mapping.page > 4096 {
         return vec![[start, end, u64::from(mapping.page.trailing_zeros())]];
     }

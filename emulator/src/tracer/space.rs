@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
-use super::code::Code;
+use super::code::CodePages;
 use crate::block;
 use crate::code_cache::CodeCache;
 use crate::runtime::target::branches;
-use crate::runtime::{Image, Setup};
+use crate::runtime::{RuntimeImage, Setup};
 use crate::sys::mapping::Memory;
 use crate::translate::Half;
 
@@ -35,7 +35,7 @@ pub(crate) const ZONE: usize = 128 << 20;
 
 /// Where parts of the memory are in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
+pub(crate) struct SpaceLayout {
     slot: usize,
     /// How many.
     slots: usize,
@@ -48,15 +48,15 @@ pub(crate) struct Layout {
     size: usize,
 }
 
-impl Layout {
+impl SpaceLayout {
     /// For sizes that the runtime asks for.
-    pub(crate) fn new(setup: &Setup) -> Layout {
-        Layout::of((setup.space_size(), SLOTS), (setup.thread_size(), BLOCKS))
+    pub(crate) fn new(setup: &Setup) -> SpaceLayout {
+        SpaceLayout::of((setup.space_size(), SLOTS), (setup.thread_size(), BLOCKS))
     }
 
     /// The same with fewer address spaces and threads, for a program that may
     /// map no more than `limit` bytes.
-    pub(crate) fn within(&self, limit: Option<u64>) -> Layout {
+    pub(crate) fn within(&self, limit: Option<u64>) -> SpaceLayout {
         let mut fitting = *self;
         let share = |bytes: u64| bytes / SHARE;
         while limit.is_some_and(|limit| fitting.data() as u64 > share(limit)) {
@@ -64,15 +64,15 @@ impl Layout {
             if slots < LEAST || threads < LEAST {
                 break;
             }
-            fitting = Layout::of((self.slot, slots), (self.block, threads));
+            fitting = SpaceLayout::of((self.slot, slots), (self.block, threads));
         }
         fitting
     }
 
-    fn of((slot, slots): (usize, usize), (block, threads): (usize, usize)) -> Layout {
+    fn of((slot, slots): (usize, usize), (block, threads): (usize, usize)) -> SpaceLayout {
         let blocks = IMAGE + slots * slot;
         let zones = blocks + threads * block;
-        Layout { slot, slots, blocks, block, threads, zones, size: zones + ZONES * ZONE }
+        SpaceLayout { slot, slots, blocks, block, threads, zones, size: zones + ZONES * ZONE }
     }
 
     /// Bytes of the runtime's place, which is first.
@@ -90,13 +90,13 @@ impl Layout {
 #[derive(Debug)]
 pub(crate) struct Space {
     pub(crate) memory: Arc<Memory>,
-    pub(crate) layout: Layout,
+    pub(crate) layout: SpaceLayout,
     /// Where the target has everything before the zones.
     pub(crate) base: u64,
     /// Where the target has the ring.
     pub(crate) ring: u64,
     pub(crate) cache: CodeCache,
-    pub(crate) code: Code,
+    pub(crate) code: CodePages,
     /// Zones: address in the target, offset in the memory.
     pub(crate) zones: BTreeMap<u64, usize>,
     /// Where indirect branches go, all that were told so far.
@@ -107,7 +107,7 @@ pub(crate) struct Space {
 
 impl Space {
     /// Memory for a space, not yet mapped in a target.
-    pub(crate) fn memory(layout: &Layout, image: &Image) -> io::Result<Arc<Memory>> {
+    pub(crate) fn memory(layout: &SpaceLayout, image: &RuntimeImage) -> io::Result<Arc<Memory>> {
         let memory = Memory::new("hardmeter", layout.size)?;
         if image.bytes.len() > IMAGE {
             return Err(io::Error::other("the runtime is larger than its place"));
@@ -118,12 +118,12 @@ impl Space {
 
     pub(crate) fn new(
         memory: Arc<Memory>,
-        layout: Layout,
+        layout: SpaceLayout,
         (base, ring): (u64, u64),
         cache: CodeCache,
     ) -> Space {
         let (slots, blocks) = (vec![false; layout.slots], vec![false; layout.threads]);
-        let code = Code::default();
+        let code = CodePages::default();
         let (zones, entries) = (BTreeMap::new(), FxHashMap::default());
         Space { memory, layout, base, ring, cache, code, zones, entries, slots, blocks }
     }

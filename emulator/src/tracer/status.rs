@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 /// What matters of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Status {
+pub(crate) struct TaskStatus {
     /// Its process.
     pub(crate) process: i32,
     /// Who traces it; 0: nobody.
@@ -23,12 +23,12 @@ pub(crate) struct Status {
 }
 
 /// Reads it.
-pub(crate) fn status(tid: i32) -> io::Result<Status> {
+pub(crate) fn status(tid: i32) -> io::Result<TaskStatus> {
     Ok(parse(&fs::read_to_string(format!("/proc/{tid}/status"))?))
 }
 
-fn parse(text: &str) -> Status {
-    let mut status = Status::default();
+fn parse(text: &str) -> TaskStatus {
+    let mut status = TaskStatus::default();
     for line in text.lines() {
         let Some((name, value)) = line.split_once(':') else { continue };
         let value = value.trim();
@@ -47,7 +47,7 @@ fn parse(text: &str) -> Status {
     status
 }
 
-impl Status {
+impl TaskStatus {
     /// Whether a handler would run for the signal.
     pub(crate) fn catches(&self, signal: i32) -> bool {
         has(self.caught, signal)

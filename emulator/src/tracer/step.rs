@@ -9,7 +9,7 @@ use super::settle::is_fault;
 use super::signal::is_write;
 use super::trouble::Trouble;
 use crate::block;
-use crate::sys::ptrace::{self, Registers, SI_KERNEL, Stop};
+use crate::sys::ptrace::{self, SI_KERNEL, TraceeRegisters, TraceeStop};
 use crate::sys::remote;
 
 /// How long a repeated instruction may take: the memory that it touches may
@@ -22,12 +22,12 @@ impl Engine {
     /// One instruction of translated code, at least; the stop is one in which
     /// signals can be delivered. A fault of it leaves the program at that
     /// instruction, where it will come again: `guest` is set then.
-    pub(crate) fn one_step(&mut self, tid: i32) -> Result<Registers, Trouble> {
+    pub(crate) fn one_step(&mut self, tid: i32) -> Result<TraceeRegisters, Trouble> {
         while push_flags(tid)?.is_some() {}
         loop {
             ptrace::step(tid, 0)?;
             match self.stop_of(tid)? {
-                Stop::Signal(signal) => {
+                TraceeStop::Signal(signal) => {
                     let info = ptrace::signal_info(tid)?;
                     let registers = ptrace::registers(tid)?;
                     if is_fault(signal, info.code()) {
@@ -43,7 +43,7 @@ impl Engine {
                     }
                     self.keep(tid, info)?;
                 }
-                Stop::Made { child, how } if self.note_made(tid, child, how)? => {
+                TraceeStop::Made { child, how } if self.note_made(tid, child, how)? => {
                     return Ok(ptrace::registers(tid)?);
                 }
                 _ => {}
@@ -53,7 +53,11 @@ impl Engine {
 
     /// A thread met a fault where it will meet it again: takes it to the
     /// begin of the instruction.
-    pub(crate) fn stay_at_fault(&mut self, tid: i32, registers: Registers) -> Result<(), Trouble> {
+    pub(crate) fn stay_at_fault(
+        &mut self,
+        tid: i32,
+        registers: TraceeRegisters,
+    ) -> Result<(), Trouble> {
         if let Some(location) = self.space_of(tid)?.cache.locate(registers.rip) {
             let guest = self.guest_at(tid, registers, location)?;
             self.task(tid)?.guest = Some(guest);
@@ -62,9 +66,9 @@ impl Engine {
     }
 
     /// The stop of a thread that was let run; its end is kept for later.
-    pub(crate) fn stop_of(&mut self, tid: i32) -> Result<Stop, Trouble> {
+    pub(crate) fn stop_of(&mut self, tid: i32) -> Result<TraceeStop, Trouble> {
         let stop = ptrace::wait_for(tid)?.ok_or(Trouble::Gone)?;
-        if let Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. } = stop {
+        if let TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. } = stop {
             self.reports.push_back((tid, stop));
             return Err(Trouble::Gone);
         }
@@ -72,12 +76,15 @@ impl Engine {
     }
 
     /// The same of one that should stop soon.
-    fn stop_within(&mut self, tid: i32, longest: Duration) -> Result<Stop, Trouble> {
+    fn stop_within(&mut self, tid: i32, longest: Duration) -> Result<TraceeStop, Trouble> {
         const PAUSE: Duration = Duration::from_micros(50);
         let end = Instant::now() + longest;
         loop {
             match ptrace::poll_for(tid)? {
-                Some(stop @ (Stop::Exited(_) | Stop::Killed(_) | Stop::Exec { .. })) => {
+                Some(
+                    stop
+                    @ (TraceeStop::Exited(_) | TraceeStop::Killed(_) | TraceeStop::Exec { .. }),
+                ) => {
                     self.reports.push_back((tid, stop));
                     return Err(Trouble::Gone);
                 }
@@ -93,7 +100,10 @@ impl Engine {
 
     /// One step outside of translated code: how it stopped, and its registers
     /// then.
-    pub(crate) fn step_natively(&mut self, tid: i32) -> Result<(Stop, Registers), Trouble> {
+    pub(crate) fn step_natively(
+        &mut self,
+        tid: i32,
+    ) -> Result<(TraceeStop, TraceeRegisters), Trouble> {
         ptrace::step(tid, 0)?;
         let stop = self.stop_of(tid)?;
         Ok((stop, ptrace::registers(tid)?))
@@ -117,7 +127,7 @@ impl Engine {
             let (space, number) = self.block_of(tid)?;
             space.set(number, block::GS_BASE, after.gs_base);
             match stop {
-                Stop::Signal(_) => {
+                TraceeStop::Signal(_) => {
                     let info = ptrace::signal_info(tid)?;
                     if info.is_step() {
                         return self.enter_and_go(tid);
@@ -130,7 +140,9 @@ impl Engine {
                     }
                     self.keep(tid, info)?;
                 }
-                Stop::Made { child, how } if self.note_made(tid, child, how)? => return Ok(()),
+                TraceeStop::Made { child, how } if self.note_made(tid, child, how)? => {
+                    return Ok(());
+                }
                 _ => {}
             }
         }
@@ -143,8 +155,8 @@ impl Engine {
     pub(crate) fn finish_repeat(
         &mut self,
         tid: i32,
-        at: Registers,
-    ) -> Result<Option<Registers>, Trouble> {
+        at: TraceeRegisters,
+    ) -> Result<Option<TraceeRegisters>, Trouble> {
         let end = instruction(tid, at.rip).next_ip();
         if ptrace::set_breakpoint(tid, Some(end)).is_err() {
             return Ok(None);
@@ -155,12 +167,12 @@ impl Engine {
         result.map(Some)
     }
 
-    fn run_to(&mut self, tid: i32, end: u64) -> Result<Registers, Trouble> {
+    fn run_to(&mut self, tid: i32, end: u64) -> Result<TraceeRegisters, Trouble> {
         loop {
             ptrace::resume(tid, 0)?;
             let stop = self.stop_within(tid, LONGEST)?;
             let registers = ptrace::registers(tid)?;
-            if let Stop::Signal(signal) = stop {
+            if let TraceeStop::Signal(signal) = stop {
                 let info = ptrace::signal_info(tid)?;
                 if is_fault(signal, info.code()) {
                     self.stay_at_fault(tid, registers)?;
@@ -193,7 +205,7 @@ pub(crate) fn repeats(tid: i32, address: u64) -> bool {
 /// Does a `pushf` that a stopped thread is about to do: in a single step it
 /// would save the flag that asks for the step. The registers behind it; None:
 /// it is about to do something else, or what the processor must say.
-fn push_flags(tid: i32) -> Result<Option<Registers>, Trouble> {
+fn push_flags(tid: i32) -> Result<Option<TraceeRegisters>, Trouble> {
     let mut registers = ptrace::registers(tid)?;
     let found = instruction(tid, registers.rip);
     let bytes = match found.mnemonic() {

@@ -1,10 +1,10 @@
 //! Programs that trace others themselves: a task has one tracer at most, so
 //! what they trace is left to them.
 
-use super::engine::{Engine, Mode};
+use super::engine::{Engine, TaskMode};
 use super::trouble::Trouble;
 use crate::block;
-use crate::sys::ptrace::Registers;
+use crate::sys::ptrace::TraceeRegisters;
 
 const TRACE_ME: u64 = 0;
 const ATTACH: u64 = 16;
@@ -18,7 +18,7 @@ impl Engine {
         &mut self,
         tid: i32,
         next: u64,
-        guest: Registers,
+        guest: TraceeRegisters,
     ) -> Result<(), Trouble> {
         match guest.rdi {
             TRACE_ME => {
@@ -37,7 +37,8 @@ impl Engine {
             ATTACH | SEIZE => {
                 let other = i32::try_from(guest.rsi).unwrap_or(0);
                 let by = self.task(tid)?.pid;
-                if let Some(task) = self.tasks.get(&other).filter(|t| t.mode == Mode::Emulated) {
+                if let Some(task) = self.tasks.get(&other).filter(|t| t.mode == TaskMode::Emulated)
+                {
                     let (pid, memory) = (task.pid, task.memory);
                     let why = format!("process {by} of the target traces it");
                     self.account.not_followed.push((record::Pid(pid), why));
@@ -53,7 +54,11 @@ impl Engine {
 
     /// A thread is about to make another task, which must be known to us,
     /// too: untraced it would run our code in its maker's block.
-    pub(crate) fn clone_call(&mut self, tid: i32, mut guest: Registers) -> Result<(), Trouble> {
+    pub(crate) fn clone_call(
+        &mut self,
+        tid: i32,
+        mut guest: TraceeRegisters,
+    ) -> Result<(), Trouble> {
         guest.rdi &= !CLONE_UNTRACED;
         self.task(tid)?.guest = Some(guest);
         self.watch_clone(tid, false)?;

@@ -5,7 +5,7 @@
 use super::engine::Engine;
 use super::trouble::Trouble;
 use crate::block;
-use crate::sys::ptrace::{self, Registers, Stop};
+use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
 use crate::sys::remote;
 
 /// Bytes of the kernel's struct sigaction.
@@ -55,7 +55,7 @@ impl Engine {
         &mut self,
         tid: i32,
         next: u64,
-        guest: Registers,
+        guest: TraceeRegisters,
     ) -> Result<(), Trouble> {
         let mut wanted = [0; ACTION];
         let sets = guest.rdi == TRAP
@@ -90,7 +90,11 @@ impl Engine {
 
     /// The same for a thread that is about to be left, with its own state: by
     /// stops that are no signals.
-    pub(crate) fn hand_trap_action(&mut self, tid: i32, guest: &Registers) -> Result<(), Trouble> {
+    pub(crate) fn hand_trap_action(
+        &mut self,
+        tid: i32,
+        guest: &TraceeRegisters,
+    ) -> Result<(), Trouble> {
         /// Behind what the program may have below its stack pointer.
         const BELOW: u64 = 512;
         let task = self.task(tid)?;
@@ -114,8 +118,8 @@ impl Engine {
             loop {
                 ptrace::resume_to_call(tid)?;
                 match self.stop_of(tid)? {
-                    Stop::Signal(CALL) => break,
-                    Stop::Signal(_) => self.keep(tid, ptrace::signal_info(tid)?)?,
+                    TraceeStop::Signal(CALL) => break,
+                    TraceeStop::Signal(_) => self.keep(tid, ptrace::signal_info(tid)?)?,
                     _ => {}
                 }
             }

@@ -4,15 +4,15 @@ use iced_x86::{
     Code, Instruction, InstructionInfo, MemorySize, Mnemonic, OpAccess, Register, UsedMemory,
 };
 
-use super::assembler::{Sum, low32};
+use super::assembler::{AddressSum, low32};
 use super::register::{Gpr, Gprs, RAX, RBX, RSP};
 use crate::block::{AccessKind, LOCKED, NARROW, READS};
 
 /// How an effective address is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum AddressForm {
     /// From registers.
-    Registers(Sum),
+    Registers(AddressSum),
     /// Always the same.
     Absolute(u64),
     /// rbx + al.
@@ -21,7 +21,7 @@ pub(crate) enum Form {
 
 /// A segment that has a base of its own in 64-bit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Segment {
+pub(crate) enum SegmentBase {
     Flat,
     Fs,
     Gs,
@@ -30,20 +30,20 @@ pub(crate) enum Segment {
 /// An effective address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
-    pub(crate) form: Form,
-    pub(crate) segment: Segment,
+    pub(crate) form: AddressForm,
+    pub(crate) segment: SegmentBase,
 }
 
 impl Address {
     /// Registers that it is made of.
     pub(crate) fn registers(&self) -> Gprs {
         match self.form {
-            Form::Registers(Sum { base, index, .. }) => {
+            AddressForm::Registers(AddressSum { base, index, .. }) => {
                 let base = base.map_or(Gprs::NONE, Gprs::of);
                 base.or(index.map_or(Gprs::NONE, |(index, _)| Gprs::of(index)))
             }
-            Form::Absolute(_) => Gprs::NONE,
-            Form::Table => Gprs::of(RAX).with(RBX),
+            AddressForm::Absolute(_) => Gprs::NONE,
+            AddressForm::Table => Gprs::of(RAX).with(RBX),
         }
     }
 
@@ -55,17 +55,17 @@ impl Address {
         segment: Register,
     ) -> Address {
         let segment = match segment {
-            Register::FS => Segment::Fs,
-            Register::GS => Segment::Gs,
-            _ => Segment::Flat,
+            Register::FS => SegmentBase::Fs,
+            Register::GS => SegmentBase::Gs,
+            _ => SegmentBase::Flat,
         };
         let narrow = base.is_gpr32() || index.is_gpr32();
         let (of_base, of_index) = (Gpr::of(base), Gpr::of(index));
         let form = if of_base.is_none() && of_index.is_none() {
-            Form::Absolute(displacement)
+            AddressForm::Absolute(displacement)
         } else {
             let scale = u8::try_from(scale.trailing_zeros()).unwrap_or(0);
-            Form::Registers(Sum {
+            AddressForm::Registers(AddressSum {
                 base: of_base,
                 index: of_index.map(|index| (index, scale)),
                 displacement: low32(displacement).cast_signed(),
@@ -108,7 +108,7 @@ pub(crate) struct Vectors {
 
 /// One access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Access {
+pub(crate) struct InstructionAccess {
     pub(crate) address: Address,
     pub(crate) size: u16,
     pub(crate) kind: AccessKind,
@@ -120,9 +120,9 @@ pub(crate) struct Access {
     pub(crate) bits: Option<(Gpr, u8)>,
 }
 
-impl Access {
-    fn plain(address: Address, size: u16, kind: AccessKind) -> Access {
-        Access { address, size, kind, marks: 0, elements: 0, vectors: None, bits: None }
+impl InstructionAccess {
+    fn plain(address: Address, size: u16, kind: AccessKind) -> InstructionAccess {
+        InstructionAccess { address, size, kind, marks: 0, elements: 0, vectors: None, bits: None }
     }
 
     /// Whether only the runtime can tell.
@@ -136,7 +136,7 @@ pub(crate) fn list(
     instruction: &Instruction,
     info: &InstructionInfo,
     xsave_bytes: u16,
-    out: &mut Vec<Access>,
+    out: &mut Vec<InstructionAccess>,
 ) {
     out.clear();
     if info.used_memory().is_empty() || is_no_access(instruction) {
@@ -152,7 +152,7 @@ pub(crate) fn list(
     for memory in info.used_memory() {
         let Some(kind) = kind_of(memory.access()) else { continue };
         let size = size_of(instruction, memory.memory_size(), xsave_bytes);
-        let mut access = Access::plain(Address::used(memory), size, kind);
+        let mut access = InstructionAccess::plain(Address::used(memory), size, kind);
         if matches!(memory.access(), OpAccess::ReadWrite | OpAccess::ReadCondWrite) {
             access.marks |= READS;
         }
@@ -162,7 +162,8 @@ pub(crate) fn list(
         if memory.base() == RSP.named()
             && kind == AccessKind::Store
             && matches!(instruction.code(), Code::Pop_rm64 | Code::Pop_rm16)
-            && let Form::Registers(Sum { displacement, .. }) = &mut access.address.form
+            && let AddressForm::Registers(AddressSum { displacement, .. }) =
+                &mut access.address.form
             && instruction.memory_base() == Register::RSP
             && displacement.cast_unsigned() == instruction.memory_displacement32()
         {
@@ -234,11 +235,11 @@ fn size_of(instruction: &Instruction, size: MemorySize, xsave_bytes: u16) -> u16
 }
 
 /// What is not one run of bytes at the operand's address.
-fn special(instruction: &Instruction, memory: &UsedMemory, access: &mut Access) {
+fn special(instruction: &Instruction, memory: &UsedMemory, access: &mut InstructionAccess) {
     let load = access.kind == AccessKind::Load;
     let size = memory.memory_size();
     match instruction.mnemonic() {
-        Mnemonic::Xlatb => access.address.form = Form::Table,
+        Mnemonic::Xlatb => access.address.form = AddressForm::Table,
         Mnemonic::Bt | Mnemonic::Btc | Mnemonic::Btr | Mnemonic::Bts => {
             let register = instruction.op1_register();
             if let Some(offset) = Gpr::of(register) {
@@ -324,7 +325,13 @@ fn data_register(instruction: &Instruction) -> Register {
         .unwrap_or(Register::XMM0)
 }
 
-fn masked(access: &mut Access, load: bool, element: usize, count: usize, mask: Register) {
+fn masked(
+    access: &mut InstructionAccess,
+    load: bool,
+    element: usize,
+    count: usize,
+    mask: Register,
+) {
     access.kind = if load { AccessKind::MaskedLoad } else { AccessKind::MaskedStore };
     access.size = u16::try_from(element).unwrap_or(1);
     access.elements = u32::try_from(count).unwrap_or(0) | u32::from(mask.is_k()) << 12;
@@ -333,7 +340,7 @@ fn masked(access: &mut Access, load: bool, element: usize, count: usize, mask: R
 
 /// A string instruction that the runtime walks; those that end at what they
 /// find, and the one that changes rax on the way, are done step by step.
-fn repeated(instruction: &Instruction) -> Option<Access> {
+fn repeated(instruction: &Instruction) -> Option<InstructionAccess> {
     let (kind, size) = match instruction.mnemonic() {
         Mnemonic::Movsb => (AccessKind::Move, 1),
         Mnemonic::Movsw => (AccessKind::Move, 2),
@@ -347,7 +354,7 @@ fn repeated(instruction: &Instruction) -> Option<Access> {
     };
     let base = if kind == AccessKind::Fill { Register::RDI } else { Register::RSI };
     let address = Address::new(base, Register::None, 1, 0, Register::None);
-    let mut access = Access::plain(address, size, kind);
+    let mut access = InstructionAccess::plain(address, size, kind);
     if is_narrow_string(instruction) {
         access.marks |= NARROW;
     }
@@ -364,7 +371,7 @@ pub(crate) fn is_narrow_string(instruction: &Instruction) -> bool {
 
 /// What an instruction does to general registers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Usage {
+pub(crate) struct RegisterUsage {
     /// Their values matter to it, or they keep a part.
     pub(crate) needed: Gprs,
     /// They have other values afterwards.
@@ -373,9 +380,9 @@ pub(crate) struct Usage {
     pub(crate) named: Gprs,
 }
 
-impl Usage {
-    pub(crate) fn of(instruction: &Instruction, info: &InstructionInfo) -> Usage {
-        let mut usage = Usage::default();
+impl RegisterUsage {
+    pub(crate) fn of(instruction: &Instruction, info: &InstructionInfo) -> RegisterUsage {
+        let mut usage = RegisterUsage::default();
         // Without a shadow stack it is a no-operation, which keeps its register.
         let hint = matches!(instruction.mnemonic(), Mnemonic::Rdsspd | Mnemonic::Rdsspq);
         for used in info.used_registers() {

@@ -14,7 +14,7 @@ pub(crate) struct Assembler {
 
 /// An address made of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sum {
+pub(crate) struct AddressSum {
     pub(crate) base: Option<Gpr>,
     /// A register and the power of two that scales it.
     pub(crate) index: Option<(Gpr, u8)>,
@@ -177,8 +177,8 @@ impl Assembler {
     }
 
     /// `lea to, [sum]`; 32 bits of it when it is narrow.
-    pub(crate) fn lea(&mut self, to: Gpr, sum: &Sum) {
-        let Sum { base, index, displacement, narrow } = *sum;
+    pub(crate) fn lea(&mut self, to: Gpr, sum: &AddressSum) {
+        let AddressSum { base, index, displacement, narrow } = *sum;
         if narrow {
             self.byte(0x67);
         }
@@ -212,14 +212,14 @@ impl Assembler {
     /// `lea to, [to + other + displacement]`
     pub(crate) fn plus(&mut self, to: Gpr, other: Gpr, displacement: i32) {
         let index = Some((other, 0));
-        self.lea(to, &Sum { base: Some(to), index, displacement, narrow: false });
+        self.lea(to, &AddressSum { base: Some(to), index, displacement, narrow: false });
     }
 
     /// `lea register, [register + displacement]`
     pub(crate) fn add(&mut self, register: Gpr, displacement: i32) {
         if displacement != 0 {
             let base = Some(register);
-            self.lea(register, &Sum { base, displacement, ..Sum::default() });
+            self.lea(register, &AddressSum { base, displacement, ..AddressSum::default() });
         }
     }
 

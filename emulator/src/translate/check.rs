@@ -1,11 +1,11 @@
 //! Looks accesses up: the check in line, the way to the runtime out of line.
 
-use super::access::{Access, Address, Form, Segment, Vectors};
-use super::assembler::{Assembler, Sum, low32};
+use super::access::{Address, AddressForm, InstructionAccess, SegmentBase, Vectors};
+use super::assembler::{AddressSum, Assembler, low32};
 use super::emitter::{Cold, Emitter, STRIDE};
 use super::register::{Gpr, Gprs, RAX, RCX, RDX};
 use crate::block::{self, AccessKind};
-use crate::zone::{ColdMark, Step};
+use crate::zone::{ColdMark, MarkPhase};
 
 impl Emitter {
     /// Advances the clock once in a block, with rcx free.
@@ -27,7 +27,7 @@ impl Emitter {
     /// rcx (or rcx and rdx) free and the clock advanced: before the first
     /// check, so that what a cold stub of a counted instruction sees is the
     /// same.
-    pub(crate) fn prepare(&mut self, access: &Access) {
+    pub(crate) fn prepare(&mut self, access: &InstructionAccess) {
         self.restore(access.address.registers());
         self.spill(RCX);
         self.spill(self.second);
@@ -42,7 +42,7 @@ impl Emitter {
 
     /// Looks an access up. Returns the place in the cold code where its
     /// site's `resume` is, already set, for who wants another.
-    pub(crate) fn check(&mut self, access: &Access) {
+    pub(crate) fn check(&mut self, access: &InstructionAccess) {
         self.prepare(access);
         let offset = self.next_offset();
         if self.translation.features.bmi2 {
@@ -52,12 +52,14 @@ impl Emitter {
         }
     }
 
-    fn check_bmi2(&mut self, access: &Access, offset: u32) {
+    fn check_bmi2(&mut self, access: &InstructionAccess, offset: u32) {
         let second = self.second;
         let keys = if access.kind == AccessKind::Store { block::STORES } else { block::LOADS };
         self.address_in_line(&access.address);
         let known = match access.address {
-            Address { form: Form::Absolute(at), segment: Segment::Flat } => Some(block::index(at)),
+            Address { form: AddressForm::Absolute(at), segment: SegmentBase::Flat } => {
+                Some(block::index(at))
+            }
             _ => None,
         };
         match known {
@@ -75,16 +77,16 @@ impl Emitter {
         self.hot.jump(cold.start);
         self.stamp(known, offset);
         self.resume_here(cold);
-        self.mark_step(Step::Checked);
+        self.mark_step(MarkPhase::Checked);
     }
 
     /// The same with shifts that change flags, which wait in rax meanwhile.
-    fn check_flags(&mut self, access: &Access, offset: u32) {
+    fn check_flags(&mut self, access: &InstructionAccess, offset: u32) {
         let keys = if access.kind == AccessKind::Store { block::STORES } else { block::LOADS };
         self.address_in_line(&access.address);
         self.spill(RAX);
         self.hot.flags_out();
-        self.mark_step(Step::Checked);
+        self.mark_step(MarkPhase::Checked);
         self.hot.copy32(RDX, RCX);
         self.hot.shr32(RDX, 6);
         self.hot.movzx16(RDX, RDX);
@@ -93,7 +95,7 @@ impl Emitter {
         self.hot.shr64(RCX, 6);
         self.hot.jrcxz(5);
         self.flags_out = true;
-        let cold = self.cold_access(access, offset, Step::Checked);
+        let cold = self.cold_access(access, offset, MarkPhase::Checked);
         self.flags_out = false;
         self.hot.jump(cold.start);
         self.hot.shr32(RDX, 6);
@@ -103,7 +105,7 @@ impl Emitter {
         self.hot.store_indexed(RDX, block::LOAD_STAMPS, RCX);
         self.hot.flags_in();
         self.resume_here(cold);
-        self.mark_step(Step::Checked);
+        self.mark_step(MarkPhase::Checked);
     }
 
     /// The line's stamp: its key is in the second register, or its place is
@@ -138,20 +140,20 @@ impl Emitter {
     }
 
     /// An access that always takes the slow path.
-    pub(crate) fn check_slow(&mut self, access: &Access) {
+    pub(crate) fn check_slow(&mut self, access: &InstructionAccess) {
         self.prepare_slow();
         let offset = self.next_offset();
         // A bit offset changes flags on the way.
-        let step = if access.bits.is_some() { Step::Checked } else { self.step };
+        let step = if access.bits.is_some() { MarkPhase::Checked } else { self.step };
         let cold = self.cold_access(access, offset, step);
         self.hot.jump(cold.start);
         self.resume_here(cold);
-        self.mark_step(Step::Checked);
+        self.mark_step(MarkPhase::Checked);
     }
 
     /// Takes one from COUNTDOWN; at 0 the slow path is taken with the access,
     /// or with none. Gives what is to be told where to go on.
-    pub(crate) fn count_down(&mut self, access: Option<&Access>) -> Cold {
+    pub(crate) fn count_down(&mut self, access: Option<&InstructionAccess>) -> Cold {
         if let Some(access) = access {
             if access.is_slow() {
                 self.prepare_slow();
@@ -163,10 +165,10 @@ impl Emitter {
         self.hot.load(RCX, block::COUNTDOWN);
         self.hot.add(RCX, -1);
         self.hot.store(block::COUNTDOWN, RCX);
-        self.mark_step(Step::Checked);
+        self.mark_step(MarkPhase::Checked);
         self.hot.put(&[0xe3, 2, 0xeb, 5]); // jrcxz due; jmp over; due:
-        let mut counted = access.copied().unwrap_or(Access {
-            address: Address { form: Form::Absolute(0), segment: Segment::Flat },
+        let mut counted = access.copied().unwrap_or(InstructionAccess {
+            address: Address { form: AddressForm::Absolute(0), segment: SegmentBase::Flat },
             size: 0,
             kind: AccessKind::None,
             marks: 0,
@@ -176,7 +178,7 @@ impl Emitter {
         });
         counted.marks |= block::COUNTED;
         let offset = self.accesses;
-        let cold = self.cold_access(&counted, offset, Step::Checked);
+        let cold = self.cold_access(&counted, offset, MarkPhase::Checked);
         self.hot.jump(cold.start);
         if access.is_some() {
             self.restore(Gprs::of(RCX));
@@ -196,8 +198,8 @@ impl Emitter {
         self.hot.load(second, block::FETCHES + 8 * index);
         self.hot.plus(RCX, second, -6);
         self.hot.jrcxz(5);
-        let access = Access {
-            address: Address { form: Form::Absolute(line), segment: Segment::Flat },
+        let access = InstructionAccess {
+            address: Address { form: AddressForm::Absolute(line), segment: SegmentBase::Flat },
             size: 64,
             kind: AccessKind::Fetch,
             marks: 0,
@@ -211,11 +213,11 @@ impl Emitter {
         self.hot.add(RCX, offset.cast_signed());
         self.hot.store(block::FETCH_STAMPS + 8 * block::stamp_index(index), RCX);
         self.resume_here(cold);
-        self.mark_step(Step::Checked);
+        self.mark_step(MarkPhase::Checked);
     }
 
     /// The way to the runtime, and the site behind it.
-    fn cold_access(&mut self, access: &Access, offset: u32, step: Step) -> Cold {
+    fn cold_access(&mut self, access: &InstructionAccess, offset: u32, step: MarkPhase) -> Cold {
         let mut cold = std::mem::take(&mut self.cold);
         let begin = cold.bytes.len();
         let start = cold.here();
@@ -293,7 +295,7 @@ fn bit_offset(code: &mut Assembler, register: Gpr, power: u8) {
     }
     code.put(&[0x48, 0xc1, 0xf8, power]); // sar rax, power
     let index = Some((RAX, power - 3));
-    code.lea(RCX, &Sum { base: Some(RCX), index, ..Sum::default() });
+    code.lea(RCX, &AddressSum { base: Some(RCX), index, ..AddressSum::default() });
     code.load(RAX, block::FLAGS);
     code.flags_in();
 }

@@ -1,21 +1,21 @@
 //! The code that is being made: what is in line, what is not, and which of
 //! the program's registers are where.
 
-use super::access::{Address, Form, Segment};
+use super::access::{Address, AddressForm, SegmentBase};
 use super::assembler::{Assembler, low32};
 use super::half::Half;
 use super::register::{Gpr, Gprs, R11, RBX, RCX, RDX};
 use super::settings::Translation;
 use super::stop;
 use super::stubs::Stubs;
-use crate::zone::{BlockMark, ColdMark, Mark, Step};
+use crate::zone::{BlockMark, ColdMark, Mark, MarkPhase};
 
 /// By how much CLOCK is advanced for a block; it has fewer accesses.
 pub(crate) const STRIDE: u32 = 64;
 
 /// A direct branch to be linked.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Branch {
+pub(crate) struct DirectBranch {
     /// Address of its 32 bits.
     pub(crate) place: u64,
     /// Address in the program.
@@ -24,7 +24,7 @@ pub(crate) struct Branch {
 
 /// A block that was translated.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Head {
+pub(crate) struct BlockHead {
     /// Address in the program.
     pub(crate) pc: u64,
     /// Behind its last byte.
@@ -46,8 +46,8 @@ pub(crate) struct Emitter {
     pub(crate) blocks: Vec<BlockMark>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) colds: Vec<ColdMark>,
-    pub(crate) branches: Vec<Branch>,
-    pub(crate) heads: Vec<Head>,
+    pub(crate) branches: Vec<DirectBranch>,
+    pub(crate) heads: Vec<BlockHead>,
     /// Marks that the zone has before ours.
     pub(crate) marks_before: usize,
     last_mark: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Emitter {
     pub(crate) held: Gprs,
     /// Registers whose slots have their values.
     pub(crate) valid: Gprs,
-    pub(crate) step: Step,
+    pub(crate) step: MarkPhase,
     /// Accesses of the block so far.
     pub(crate) accesses: u32,
     /// The block has advanced the clock.
@@ -90,7 +90,7 @@ impl Emitter {
             last_mark: 0,
             held: Gprs::NONE,
             valid: Gprs::NONE,
-            step: Step::Before,
+            step: MarkPhase::Before,
             accesses: 0,
             clocked: false,
             ip: 0,
@@ -121,7 +121,7 @@ impl Emitter {
     pub(crate) fn begin_block(&mut self, pc: u64) {
         self.held = Gprs::NONE;
         self.valid = Gprs::NONE;
-        self.step = Step::Before;
+        self.step = MarkPhase::Before;
         self.accesses = 0;
         self.clocked = false;
         self.ip = pc;
@@ -136,7 +136,7 @@ impl Emitter {
     pub(crate) fn begin_instruction(&mut self, ip: u64, length: u8) {
         self.ip = ip;
         self.length = length;
-        self.step = Step::Before;
+        self.step = MarkPhase::Before;
         self.mark_here(length);
     }
 
@@ -145,7 +145,7 @@ impl Emitter {
         self.mark_here(0);
     }
 
-    pub(crate) fn mark_step(&mut self, step: Step) {
+    pub(crate) fn mark_step(&mut self, step: MarkPhase) {
         self.step = step;
         self.mark_here(0);
     }
@@ -216,15 +216,15 @@ impl Emitter {
     /// base. Its registers must not be held.
     pub(crate) fn address(&self, code: &mut Assembler, address: &Address, other: Gpr) {
         match address.form {
-            Form::Registers(sum) => code.lea(RCX, &sum),
-            Form::Absolute(value) => code.address(RCX, value),
-            Form::Table => {
+            AddressForm::Registers(sum) => code.lea(RCX, &sum),
+            AddressForm::Absolute(value) => code.address(RCX, value),
+            AddressForm::Table => {
                 code.put(&[0x0f, 0xb6, 0xc8]); // movzx ecx, al
                 code.plus(RCX, RBX, 0);
             }
         }
-        if address.segment != Segment::Flat {
-            let fs = address.segment == Segment::Fs;
+        if address.segment != SegmentBase::Flat {
+            let fs = address.segment == SegmentBase::Fs;
             code.segment_base(other, fs, self.translation.features.fsgsbase);
             code.plus(RCX, other, 0);
         }
@@ -255,7 +255,7 @@ impl Emitter {
             saved: 0,
             is_site: false,
             held: 0,
-            phase: Step::Before,
+            phase: MarkPhase::Before,
         });
         stop::write(&mut self.cold, kind, address, number);
         start

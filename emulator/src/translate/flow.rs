@@ -3,16 +3,16 @@
 use iced_x86::{Code, FlowControl, Instruction, Mnemonic, OpKind, Register};
 
 use super::access::Address;
-use super::assembler::{Assembler, Sum, low32};
-use super::emitter::{Branch, Emitter};
+use super::assembler::{AddressSum, Assembler, low32};
+use super::emitter::{DirectBranch, Emitter};
 use super::register::{Gpr, Gprs, RAX, RCX, RSP};
 use super::stop;
 use crate::block;
-use crate::zone::Step;
+use crate::zone::MarkPhase;
 
 /// What follows an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum InstructionFlow {
     /// The next instruction, in the same block.
     Same,
     /// The next instruction, in a block of its own.
@@ -37,7 +37,7 @@ impl Emitter {
     fn branch(&mut self, opcode: &[u8], target: u64) {
         self.hot.keep_in_line(opcode.len() as u64, 4);
         self.hot.put(opcode);
-        self.branches.push(Branch { place: self.hot.here(), target });
+        self.branches.push(DirectBranch { place: self.hot.here(), target });
         self.hot.u32(0);
     }
 
@@ -50,20 +50,24 @@ impl Emitter {
     /// Stops before the instruction: it is not for us.
     pub(crate) fn stop(&mut self, kind: u8, address: u64, number: u32) {
         self.restore_all();
-        self.mark_step(Step::Before);
+        self.mark_step(MarkPhase::Before);
         stop::write(&mut self.hot, kind, address, number);
     }
 
     /// An instruction whose flow is not the next one's; `raw` are its bytes.
     /// Its accesses were looked up.
-    pub(crate) fn flow(&mut self, instruction: &Instruction, raw: &[u8]) -> (Next, Ways) {
+    pub(crate) fn flow(
+        &mut self,
+        instruction: &Instruction,
+        raw: &[u8],
+    ) -> (InstructionFlow, Ways) {
         let next = instruction.next_ip();
         match instruction.flow_control() {
             FlowControl::ConditionalBranch => self.conditional(instruction, raw),
             FlowControl::UnconditionalBranch if is_near(instruction) => {
                 let target = instruction.near_branch_target();
                 self.go_on(target);
-                (Next::Nothing, Ways { target: Some(target), ..Ways::default() })
+                (InstructionFlow::Nothing, Ways { target: Some(target), ..Ways::default() })
             }
             FlowControl::Call if is_near(instruction) => {
                 let target = instruction.near_branch_target();
@@ -71,7 +75,7 @@ impl Emitter {
                 self.push(next);
                 self.branch(&[0xe9], target);
                 let ways = Ways { call: Some(target), back: Some(next), target: None };
-                (Next::Nothing, ways)
+                (InstructionFlow::Nothing, ways)
             }
             FlowControl::IndirectBranch | FlowControl::IndirectCall if is_near(instruction) => {
                 self.load_target(instruction);
@@ -80,7 +84,7 @@ impl Emitter {
                     self.push(next);
                 }
                 self.branch_indirect();
-                (Next::Nothing, Ways { back: call.then_some(next), ..Ways::default() })
+                (InstructionFlow::Nothing, Ways { back: call.then_some(next), ..Ways::default() })
             }
             FlowControl::Return
                 if matches!(instruction.code(), Code::Retnq | Code::Retnq_imm16) =>
@@ -89,21 +93,21 @@ impl Emitter {
                 self.spill(RAX);
                 self.restore(self.held.without(Gprs::of(RCX).with(RAX)));
                 self.hot.byte(0x59); // pop rcx
-                self.mark_step(Step::Checked);
+                self.mark_step(MarkPhase::Checked);
                 if instruction.code() == Code::Retnq_imm16 {
                     self.hot.add(RSP, i32::from(instruction.immediate16()));
                 }
                 self.branch_indirect();
-                (Next::Nothing, Ways::default())
+                (InstructionFlow::Nothing, Ways::default())
             }
             _ => {
                 self.stop(stop::INSTRUCTION, instruction.ip(), 0);
-                (Next::Nothing, Ways::default())
+                (InstructionFlow::Nothing, Ways::default())
             }
         }
     }
 
-    fn conditional(&mut self, instruction: &Instruction, raw: &[u8]) -> (Next, Ways) {
+    fn conditional(&mut self, instruction: &Instruction, raw: &[u8]) -> (InstructionFlow, Ways) {
         let target = instruction.near_branch_target();
         self.restore_all();
         let ways = Ways { target: Some(target), ..Ways::default() };
@@ -120,12 +124,12 @@ impl Emitter {
             self.hot.put(head);
             self.hot.byte(2);
             // `loop` has counted: it must not be done again.
-            self.mark_step(Step::Checked);
+            self.mark_step(MarkPhase::Checked);
             self.hot.put(&[0xeb, 5, 0xe9]);
-            self.branches.push(Branch { place: self.hot.here(), target });
+            self.branches.push(DirectBranch { place: self.hot.here(), target });
             self.hot.u32(0);
         }
-        (Next::Block, ways)
+        (InstructionFlow::Block, ways)
     }
 
     /// Pushes a return address.
@@ -141,7 +145,7 @@ impl Emitter {
             let relative = literal.wrapping_sub(self.hot.here() + 4);
             self.hot.u32(low32(relative));
         }
-        self.mark_step(Step::Checked);
+        self.mark_step(MarkPhase::Checked);
     }
 
     /// The target of an indirect branch to rcx.
@@ -170,7 +174,7 @@ impl Emitter {
         self.hot.store(block::BRANCH, RCX);
         self.spill(RAX);
         self.restore(self.held.without(Gprs::of(RCX).with(RAX)));
-        self.mark_step(Step::Branching);
+        self.mark_step(MarkPhase::Branching);
         self.hot.movzx16(RAX, RCX);
         self.hot.jump_indexed(self.table);
     }
@@ -180,10 +184,10 @@ impl Emitter {
     pub(crate) fn entry(&mut self, pc: u64) -> u64 {
         let entry = self.hot.here();
         self.held = Gprs::of(RCX).with(RAX);
-        self.mark_step(Step::Branching);
+        self.mark_step(MarkPhase::Branching);
         write_entry(&mut self.hot, pc, self.stubs.miss);
         self.held = Gprs::NONE;
-        self.mark_step(Step::Before);
+        self.mark_step(MarkPhase::Before);
         entry
     }
 
@@ -204,12 +208,13 @@ impl Emitter {
         let call = self.hot.here();
         self.cold.jump(call);
         self.hot.store(block::EXIT_ARGUMENT, RAX);
-        self.mark_step(Step::Syscall);
+        self.mark_step(MarkPhase::Syscall);
         self.hot.put(&[0x0f, 0x05]);
         self.held = Gprs::NONE;
-        self.mark_step(Step::AfterSyscall);
+        self.mark_step(MarkPhase::AfterSyscall);
         // -EFAULT is for the tracer too.
-        self.hot.lea(RCX, &Sum { base: Some(RAX), displacement: 14, ..Sum::default() });
+        self.hot
+            .lea(RCX, &AddressSum { base: Some(RAX), displacement: 14, ..AddressSum::default() });
         self.hot.put(&[0xe3, 2, 0xeb, 5]); // jrcxz bad; jmp over; bad:
         let bad = self.cold_stop(stop::BAD_ADDRESS, instruction.ip(), length);
         self.hot.jump(bad);
@@ -218,13 +223,16 @@ impl Emitter {
     }
 
     /// The start of a transaction: it is aborted at once, for no reason.
-    pub(crate) fn begin_transaction(&mut self, instruction: &Instruction) -> (Next, Ways) {
+    pub(crate) fn begin_transaction(
+        &mut self,
+        instruction: &Instruction,
+    ) -> (InstructionFlow, Ways) {
         let target = instruction.near_branch_target();
         self.restore_all();
         self.hot.put(&[0xb8, 0, 0, 0, 0]); // mov eax, 0
-        self.mark_step(Step::Checked);
+        self.mark_step(MarkPhase::Checked);
         self.branch(&[0xe9], target);
-        (Next::Nothing, Ways { target: Some(target), ..Ways::default() })
+        (InstructionFlow::Nothing, Ways { target: Some(target), ..Ways::default() })
     }
 }
 

@@ -2,13 +2,13 @@
 
 use iced_x86::{ConstantOffsets, Encoder, Instruction, Mnemonic, OpKind, Register};
 
-use super::access::{self, Access, Address, Segment, Usage};
-use super::assembler::{Sum, low32, reach};
+use super::access::{self, Address, InstructionAccess, RegisterUsage, SegmentBase};
+use super::assembler::{AddressSum, low32, reach};
 use super::emitter::Emitter;
 use super::register::{Gpr, Gprs, RAX, RBX, RCX, RDI, RDX, RSI};
 use super::stop;
 use crate::block;
-use crate::zone::Step;
+use crate::zone::MarkPhase;
 
 /// Registers that can stand in for an address, best first.
 const STAND_IN: [Gpr; 6] = [RCX, RAX, RDX, RSI, RDI, RBX];
@@ -20,7 +20,7 @@ impl Emitter {
         instruction: &Instruction,
         raw: &[u8],
         offsets: &ConstantOffsets,
-        usage: &Usage,
+        usage: &RegisterUsage,
     ) {
         self.restore(usage.needed);
         match instruction.mnemonic() {
@@ -51,7 +51,7 @@ impl Emitter {
         instruction: &Instruction,
         raw: &[u8],
         offsets: &ConstantOffsets,
-        usage: &Usage,
+        usage: &RegisterUsage,
     ) {
         let target = instruction.memory_displacement64();
         let end = self.hot.here() + raw.len() as u64;
@@ -71,7 +71,7 @@ impl Emitter {
 
     /// An operand whose address another register takes: it is relative to GS,
     /// or out of reach.
-    fn stand_in(&mut self, instruction: &Instruction, usage: &Usage) {
+    fn stand_in(&mut self, instruction: &Instruction, usage: &RegisterUsage) {
         let vsib = instruction.is_vsib();
         let mut address = Address::operand(instruction);
         if vsib {
@@ -89,19 +89,19 @@ impl Emitter {
         };
         self.restore(address.registers());
         self.spill(to);
-        if address.segment != Segment::Flat {
+        if address.segment != SegmentBase::Flat {
             self.spill(other);
         }
         let mut flat = address;
-        flat.segment = Segment::Flat;
+        flat.segment = SegmentBase::Flat;
         let mut hot = std::mem::take(&mut self.hot);
         match flat.form {
-            access::Form::Registers(sum) => hot.lea(to, &sum),
-            access::Form::Absolute(value) => hot.address(to, value),
-            access::Form::Table => hot.copy(to, RBX),
+            access::AddressForm::Registers(sum) => hot.lea(to, &sum),
+            access::AddressForm::Absolute(value) => hot.address(to, value),
+            access::AddressForm::Table => hot.copy(to, RBX),
         }
-        if address.segment != Segment::Flat {
-            let fs = address.segment == Segment::Fs;
+        if address.segment != SegmentBase::Flat {
+            let fs = address.segment == SegmentBase::Fs;
             hot.segment_base(other, fs, self.translation.features.fsgsbase);
             hot.plus(to, other, 0);
         }
@@ -146,7 +146,11 @@ impl Emitter {
 
     /// Counts a string instruction that is stepped through, with its first
     /// element's access if it has an element.
-    pub(crate) fn count_repeat(&mut self, instruction: &Instruction, first: Option<&Access>) {
+    pub(crate) fn count_repeat(
+        &mut self,
+        instruction: &Instruction,
+        first: Option<&InstructionAccess>,
+    ) {
         self.restore_all();
         let none = self.leave_if_none(access::is_narrow_string(instruction));
         self.count_alone(first);
@@ -155,7 +159,7 @@ impl Emitter {
         self.hot.u32(0);
         let distance = self.hot.bytes.len() - none - 4;
         self.hot.patch32(none, low32(distance as u64));
-        self.mark_step(Step::Before);
+        self.mark_step(MarkPhase::Before);
         self.count_alone(None);
         let distance = self.hot.bytes.len() - done - 4;
         self.hot.patch32(done, low32(distance as u64));
@@ -164,7 +168,7 @@ impl Emitter {
 
     /// Counts, with all registers in themselves before and after, and nothing
     /// known of the slots.
-    fn count_alone(&mut self, access: Option<&Access>) {
+    fn count_alone(&mut self, access: Option<&InstructionAccess>) {
         self.valid = Gprs::NONE;
         self.clock_again();
         let cold = self.count_down(access);
@@ -181,20 +185,20 @@ impl Emitter {
         &mut self,
         instruction: &Instruction,
         raw: &[u8],
-        access: &Access,
-        usage: &Usage,
+        access: &InstructionAccess,
+        usage: &RegisterUsage,
     ) {
         self.restore_all();
         self.hot.store_value(block::REST, 0);
         let top = self.hot.here();
         self.valid = Gprs::NONE;
         self.clock_again();
-        self.mark_step(Step::Before);
+        self.mark_step(MarkPhase::Before);
         let done = self.leave_if_none(access::is_narrow_string(instruction));
         self.check_slow(access);
-        self.mark_step(Step::Part);
+        self.mark_step(MarkPhase::Part);
         self.hot.put(raw);
-        self.mark_step(Step::Checked);
+        self.mark_step(MarkPhase::Checked);
         self.hot.load(RCX, block::REST);
         self.hot.put(&[0xe3, 5, 0xe9]); // jrcxz over; jmp top; over:
         let relative = low32(top.wrapping_sub(self.hot.here() + 4));
@@ -224,15 +228,15 @@ impl Emitter {
         &mut self,
         instruction: &Instruction,
         raw: &[u8],
-        accesses: &[Access],
-        usage: &Usage,
+        accesses: &[InstructionAccess],
+        usage: &RegisterUsage,
     ) {
         self.restore_all();
         let narrow = access::is_narrow_string(instruction);
         let top = self.hot.here();
         self.valid = Gprs::NONE;
         self.clock_again();
-        self.mark_step(Step::Before);
+        self.mark_step(MarkPhase::Before);
         let done = self.leave_if_none(narrow);
         if self.translation.needs.data {
             for access in accesses {
@@ -243,9 +247,9 @@ impl Emitter {
         for &byte in raw.iter().filter(|&&byte| byte != 0xf2 && byte != 0xf3) {
             self.hot.byte(byte);
         }
-        self.mark_step(Step::Checked);
+        self.mark_step(MarkPhase::Checked);
         // lea rcx, [rcx - 1] or lea ecx, [ecx - 1]
-        let less = Sum { base: Some(RCX), displacement: -1, narrow, index: None };
+        let less = AddressSum { base: Some(RCX), displacement: -1, narrow, index: None };
         self.hot.lea(RCX, &less);
         // lods goes on always, the others if what was found does not end it.
         if matches!(raw.last(), Some(0xac | 0xad)) {

@@ -7,7 +7,7 @@ use super::assembler::Assembler;
 /// The registers are the program's own when it does (none is held in a slot),
 /// but for those that the variant names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum CodeStop {
     /// A direct branch to `target`, not translated yet: translate it and go on
     /// there; the branch is linked by that.
     Direct {
@@ -78,20 +78,20 @@ pub(crate) fn write(code: &mut Assembler, kind: u8, address: u64, number: u32) {
 }
 
 /// What the stop in these bytes says.
-pub(crate) fn read(bytes: &[u8]) -> Option<Stop> {
+pub(crate) fn read(bytes: &[u8]) -> Option<CodeStop> {
     let [0xcc, _, _, kind, rest @ ..] = bytes else { return None };
     let (address, rest) = rest.split_first_chunk::<8>()?;
     let (number, _) = rest.split_first_chunk::<4>()?;
     let (ip, number) = (u64::from_le_bytes(*address), u32::from_le_bytes(*number));
     Some(match *kind {
-        DIRECT => Stop::Direct { target: ip },
-        INDIRECT => Stop::Indirect,
-        SYSCALL => Stop::Syscall { ip, next: ip.wrapping_add(u64::from(number)) },
-        INSTRUCTION => Stop::Instruction { ip },
-        CHANGED => Stop::Changed { ip },
-        BAD_ADDRESS => Stop::BadAddress { ip, next: ip.wrapping_add(u64::from(number)) },
-        RUNTIME => Stop::Runtime,
-        BOUNDARY => Stop::Boundary,
+        DIRECT => CodeStop::Direct { target: ip },
+        INDIRECT => CodeStop::Indirect,
+        SYSCALL => CodeStop::Syscall { ip, next: ip.wrapping_add(u64::from(number)) },
+        INSTRUCTION => CodeStop::Instruction { ip },
+        CHANGED => CodeStop::Changed { ip },
+        BAD_ADDRESS => CodeStop::BadAddress { ip, next: ip.wrapping_add(u64::from(number)) },
+        RUNTIME => CodeStop::Runtime,
+        BOUNDARY => CodeStop::Boundary,
         _ => return None,
     })
 }
@@ -99,11 +99,11 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Stop> {
 /// Where the program is at the stop in these bytes, and where after it.
 pub(crate) fn address(bytes: &[u8]) -> Option<(u64, u64)> {
     match read(bytes)? {
-        Stop::Direct { target: ip } | Stop::Instruction { ip } | Stop::Changed { ip } => {
-            Some((ip, ip))
-        }
-        Stop::Syscall { ip, next } => Some((ip, next)),
-        Stop::BadAddress { next, .. } => Some((next, next)),
-        Stop::Indirect | Stop::Runtime | Stop::Boundary => None,
+        CodeStop::Direct { target: ip }
+        | CodeStop::Instruction { ip }
+        | CodeStop::Changed { ip } => Some((ip, ip)),
+        CodeStop::Syscall { ip, next } => Some((ip, next)),
+        CodeStop::BadAddress { next, .. } => Some((next, next)),
+        CodeStop::Indirect | CodeStop::Runtime | CodeStop::Boundary => None,
     }
 }

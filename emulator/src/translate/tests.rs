@@ -12,9 +12,11 @@ mod sys;
 use iced_x86::Register;
 use libc::user_regs_struct;
 
-use super::{CodeSource, Countdown, CpuFeatures, Half, Needs, Phase, Runtime, Stop, Translation};
+use super::{
+    CodeSource, CodeStop, Countdown, CpuFeatures, Half, Needs, Phase, Runtime, Translation,
+};
 use crate::block;
-use crate::code_cache::{CodeCache, Entry};
+use crate::code_cache::{BlockEntry, CodeCache};
 use crate::tracer::registers::register;
 use sys::{Child, Signal};
 
@@ -168,11 +170,11 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
         let mut registers = child.registers();
         let stop = (signal.0 == libc::SIGTRAP).then(|| cache.stop_at(registers.rip - 1)).flatten();
         match stop {
-            Some(Stop::Direct { target }) => {
+            Some(CodeStop::Direct { target }) => {
                 registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
                 child.set_registers(&registers);
             }
-            Some(Stop::Indirect) => {
+            Some(CodeStop::Indirect) => {
                 let target = sys::word(sys::BLOCK + block::BRANCH as u64);
                 let Ok(there) = cache.translate(half(), target, &mut Shared) else {
                     // Nothing is there to be run.
@@ -180,7 +182,7 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
                     return (None, guest(child, registers, 0));
                 };
                 registers.rip = there;
-                for Entry { half: of, pc, to } in cache.take_entries() {
+                for BlockEntry { half: of, pc, to } in cache.take_entries() {
                     let table = sys::LOG + 0xf_0000;
                     let count = sys::word(table);
                     if pc == target && of == half() && count < 1000 {
@@ -191,7 +193,7 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
                 }
                 child.set_registers(&registers);
             }
-            Some(Stop::Instruction { ip } | Stop::Syscall { ip, .. }) => {
+            Some(CodeStop::Instruction { ip } | CodeStop::Syscall { ip, .. }) => {
                 registers.rip = ip;
                 let mut own = guest(child, registers, 0);
                 let at = usize::try_from(ip.wrapping_sub(sys::CODE)).unwrap();
@@ -213,7 +215,7 @@ fn run_translated(child: &Child, cache: &mut CodeCache, start: &State) -> (Optio
                 own.registers.gs_base = sys::BLOCK;
                 child.set_registers(&own.registers);
             }
-            Some(Stop::Changed { ip }) => {
+            Some(CodeStop::Changed { ip }) => {
                 cache.invalidate(ip..ip + 1);
                 registers.rip = cache.translate(half(), ip, &mut Shared).unwrap();
                 child.set_registers(&registers);

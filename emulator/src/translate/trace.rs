@@ -6,16 +6,16 @@ use iced_x86::{
 };
 use rustc_hash::FxHashSet;
 
-use super::access::{self, Access, Usage};
+use super::access::{self, InstructionAccess, RegisterUsage};
 use super::assembler::{Assembler, low32};
-use super::emitter::{Cold, Emitter, Head};
-use super::flow::{self, Next, Ways, write_entry};
+use super::emitter::{BlockHead, Cold, Emitter};
+use super::flow::{self, InstructionFlow, Ways, write_entry};
 use super::register::{Gprs, RAX, RCX};
 use super::settings::{CodeSource, Countdown};
 use super::special::has_memory;
 use super::stop;
 use crate::block::{self, AccessKind};
-use crate::zone::{ColdMark, Step, Zone};
+use crate::zone::{ColdMark, MarkPhase, Zone};
 
 /// Instructions of a trace at most.
 const LONGEST: u32 = 256;
@@ -27,7 +27,7 @@ const WINDOW: usize = 512;
 
 /// Code to be translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedCode {
     pub(crate) pc: u64,
     /// Indirect branches go there.
     pub(crate) entry: bool,
@@ -41,14 +41,14 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) checked: &'a FxHashSet<u64>,
     pub(crate) source: &'a mut dyn CodeSource,
     /// What is to be translated after this.
-    pub(crate) work: &'a mut Vec<Wanted>,
+    pub(crate) work: &'a mut Vec<WantedCode>,
 }
 
 /// Makes traces; keeps what is needed from one to the next.
 pub(crate) struct TraceWriter {
     pub(crate) emitter: Emitter,
     factory: InstructionInfoFactory,
-    accesses: Vec<Access>,
+    accesses: Vec<InstructionAccess>,
     window: Vec<u8>,
     /// The block's instructions so far.
     count: u32,
@@ -93,7 +93,7 @@ impl TraceWriter {
     }
 
     /// Translates from an address on, into the emitter.
-    pub(crate) fn trace(&mut self, wanted: Wanted, around: &mut Surroundings<'_>) {
+    pub(crate) fn trace(&mut self, wanted: WantedCode, around: &mut Surroundings<'_>) {
         let mut pc = wanted.pc;
         let mut entry = wanted.entry;
         let mut fresh = true;
@@ -111,7 +111,7 @@ impl TraceWriter {
                         self.end_block(pc);
                         if (around.known)(pc) || left == 0 {
                             self.emitter.go_on(pc);
-                            want(around.work, Wanted { pc, entry: false });
+                            want(around.work, WantedCode { pc, entry: false });
                             break 'windows;
                         }
                     }
@@ -143,14 +143,14 @@ impl TraceWriter {
                 }
                 note(around.work, ways);
                 match next {
-                    Next::Nothing => {
+                    InstructionFlow::Nothing => {
                         self.end_block(pc);
                         break 'windows;
                     }
-                    Next::Block => fresh = true,
+                    InstructionFlow::Block => fresh = true,
                     // What a block that checks itself writes may be its own
                     // next instruction.
-                    Next::Same
+                    InstructionFlow::Same
                         if left == 0
                             || self.emitter.accesses > ACCESSES
                             || (self.check.is_some() && self.writes) =>
@@ -158,7 +158,7 @@ impl TraceWriter {
                         self.emitter.restore_all();
                         fresh = true;
                     }
-                    Next::Same => {}
+                    InstructionFlow::Same => {}
                 }
             }
         }
@@ -171,7 +171,7 @@ impl TraceWriter {
         emitter.begin_block(pc);
         let entry = if entry { emitter.entry(pc) } else { 0 };
         let host = emitter.hot.here();
-        emitter.heads.push(Head { pc, end: pc, host, entry });
+        emitter.heads.push(BlockHead { pc, end: pc, host, entry });
         self.count = 0;
         self.line = 1;
         let page = pc >> 12;
@@ -208,7 +208,7 @@ impl TraceWriter {
         instruction: &Instruction,
         raw: &[u8],
         decoder: &Decoder<'_>,
-    ) -> (Next, Ways) {
+    ) -> (InstructionFlow, Ways) {
         let emitter = &mut self.emitter;
         let ip = instruction.ip();
         emitter.begin_instruction(ip, u8::try_from(raw.len()).unwrap_or(15));
@@ -222,17 +222,17 @@ impl TraceWriter {
         }
         if flow::is_foreign(instruction) {
             emitter.stop(stop::INSTRUCTION, ip, 0);
-            return (Next::Nothing, Ways::default());
+            return (InstructionFlow::Nothing, Ways::default());
         }
         let info = self.factory.info(instruction);
-        let usage = Usage::of(instruction, info);
+        let usage = RegisterUsage::of(instruction, info);
         self.writes = info.used_memory().iter().any(access::writes);
         if instruction.segment_prefix() == Register::GS
             && !has_memory(instruction)
             && info.used_memory().iter().any(|memory| memory.segment() == Register::GS)
         {
             emitter.stop(stop::INSTRUCTION, ip, 0);
-            return (Next::Nothing, Ways::default());
+            return (InstructionFlow::Nothing, Ways::default());
         }
         let needs = &emitter.translation.needs;
         let counts = match &needs.countdown {
@@ -271,7 +271,7 @@ impl TraceWriter {
             } else {
                 emitter.body(instruction, raw, &decoder.get_constant_offsets(instruction), &usage);
             }
-            return (Next::Same, Ways::default());
+            return (InstructionFlow::Same, Ways::default());
         }
         if let [access] = self.accesses.as_slice()
             && matches!(access.kind, AccessKind::Move | AccessKind::Fill)
@@ -281,13 +281,13 @@ impl TraceWriter {
                 emitter.count_repeat(instruction, Some(access));
             }
             emitter.in_parts(instruction, raw, access, &usage);
-            return (Next::Same, Ways::default());
+            return (InstructionFlow::Same, Ways::default());
         }
         look_up(emitter, &self.accesses, counts);
         match instruction.flow_control() {
             FlowControl::Next => {
                 emitter.body(instruction, raw, &decoder.get_constant_offsets(instruction), &usage);
-                (Next::Same, Ways::default())
+                (InstructionFlow::Same, Ways::default())
             }
             FlowControl::XbeginXabortXend => {
                 if instruction.mnemonic() == Mnemonic::Xbegin {
@@ -295,13 +295,16 @@ impl TraceWriter {
                 }
                 emitter.restore_all();
                 emitter.hot.put(raw);
-                (Next::Same, Ways::default())
+                (InstructionFlow::Same, Ways::default())
             }
             FlowControl::Call if instruction.code() == Code::Syscall => {
                 emitter.system_call(instruction);
                 // The tracer goes on in a block that counts itself.
                 let counted = emitter.translation.needs.burst;
-                (if counted { Next::Block } else { Next::Same }, Ways::default())
+                (
+                    if counted { InstructionFlow::Block } else { InstructionFlow::Same },
+                    Ways::default(),
+                )
             }
             _ => emitter.flow(instruction, raw),
         }
@@ -309,7 +312,7 @@ impl TraceWriter {
 }
 
 /// Counts the instruction if it counts, looks its accesses up if they matter.
-fn look_up(emitter: &mut Emitter, accesses: &[Access], counts: bool) {
+fn look_up(emitter: &mut Emitter, accesses: &[InstructionAccess], counts: bool) {
     let data = emitter.translation.needs.data;
     let mut counted: Option<Cold> = None;
     if counts {
@@ -337,7 +340,7 @@ fn look_up(emitter: &mut Emitter, accesses: &[Access], counts: bool) {
     }
 }
 
-fn want(work: &mut Vec<Wanted>, wanted: Wanted) {
+fn want(work: &mut Vec<WantedCode>, wanted: WantedCode) {
     match work.iter_mut().find(|other| other.pc == wanted.pc) {
         Some(other) => other.entry |= wanted.entry,
         None => work.push(wanted),
@@ -346,19 +349,19 @@ fn want(work: &mut Vec<Wanted>, wanted: Wanted) {
 
 /// Adds where an instruction goes to what is to be translated; the last is
 /// done first, calls last.
-fn note(work: &mut Vec<Wanted>, ways: Ways) {
+fn note(work: &mut Vec<WantedCode>, ways: Ways) {
     if let Some(pc) = ways.target {
-        want(work, Wanted { pc, entry: false });
+        want(work, WantedCode { pc, entry: false });
     }
     if let Some(pc) = ways.call {
         if let Some(other) = work.iter_mut().find(|other| other.pc == pc) {
             other.entry = true;
         } else {
-            work.insert(0, Wanted { pc, entry: true });
+            work.insert(0, WantedCode { pc, entry: true });
         }
     }
     if let Some(pc) = ways.back {
-        want(work, Wanted { pc, entry: true });
+        want(work, WantedCode { pc, entry: true });
     }
 }
 
@@ -371,7 +374,7 @@ fn count_burst(emitter: &mut Emitter, pc: u64) -> Burst {
     let hot = emitter.hot.bytes.len();
     emitter.hot.u32(0);
     emitter.hot.store(block::BURST, RCX);
-    emitter.mark_step(Step::Checked);
+    emitter.mark_step(MarkPhase::Checked);
     emitter.hot.load32(RCX, block::BURST + 4);
     emitter.hot.jrcxz(5);
     let begin = emitter.cold.bytes.len();
@@ -394,7 +397,7 @@ fn count_burst(emitter: &mut Emitter, pc: u64) -> Burst {
         saved,
         is_site: false,
         held: Gprs::of(RCX).0,
-        phase: Step::Checked,
+        phase: MarkPhase::Checked,
     });
     Burst { hot, cold }
 }
@@ -452,7 +455,7 @@ fn check_itself(emitter: &mut Emitter, pc: u64, at: usize, code: &[u8]) {
         saved: 18,
         is_site: false,
         held: 0,
-        phase: Step::Before,
+        phase: MarkPhase::Before,
     });
 }
 
@@ -469,7 +472,7 @@ pub(crate) fn entry_elsewhere(zone: &mut Zone, pc: u64, host: u64) -> u64 {
         saved: 0,
         is_site: false,
         held: Gprs::of(RCX).with(RAX).0,
-        phase: Step::Branching,
+        phase: MarkPhase::Branching,
     });
     let entry = code.base;
     zone.append_cold(&code);

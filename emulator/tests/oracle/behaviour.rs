@@ -1,6 +1,6 @@
 use std::process::{Command, Output, Stdio};
 
-use emulator::{Burst, Event};
+use emulator::{Burst, EmulatedEvent};
 
 use crate::run::{Recording, end};
 use crate::workload::Workload;
@@ -34,7 +34,7 @@ pub(crate) fn assert_same_behaviour_in(
     arguments: &[&str],
 ) {
     let native = natively(program, arguments);
-    let every = Recording::every(Event::L1DataMiss, GEOMETRY);
+    let every = Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY);
     let recording = Recording { interval: 100, burst, ..every };
     let recorded = recording.of(&program.path(), arguments);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -1,4 +1,4 @@
-use emulator::{Burst, Class, Coverage, Event};
+use emulator::{Burst, Class, Coverage, EmulatedEvent};
 
 use crate::behaviour::assert_same_behaviour_in;
 use crate::recomputed::assert_addresses_in;
@@ -15,7 +15,7 @@ fn burst(on: u64, every: u64) -> Burst {
 /// Of a program at fixed addresses: all of it, and bursts of it.
 fn whole_and_part(
     (name, arguments): (&'static str, &[&str]),
-    event: Event,
+    event: EmulatedEvent,
     burst: Burst,
 ) -> (Recorded, Recorded) {
     let program = Workload::fixed(name);
@@ -33,7 +33,7 @@ fn coverage(recorded: &Recorded) -> Coverage {
 #[test]
 fn instructions_in_and_between_bursts_are_all_there_are() {
     for (on, every) in [(1, 3), (1000, 10_000)] {
-        let event = Event::Class(Class::Retired);
+        let event = EmulatedEvent::Class(Class::Retired);
         let (whole, part) = whole_and_part(("jumps.c", &[]), event, burst(on, every));
         let ran = coverage(&part);
         let all = whole.account.events;
@@ -55,7 +55,7 @@ fn the_estimate_of_the_misses_is_within_its_error() {
         [("matrix.c", &["row", "3"]), ("matrix.c", &["col", "1"]), ("chase.c", &["300000"])];
     for walk in walks {
         let bursts = Burst { on: 2000, every: 50_000, warm: Some(20_000) };
-        let (whole, part) = whole_and_part(walk, Event::L1DataMiss, bursts);
+        let (whole, part) = whole_and_part(walk, EmulatedEvent::L1DataMiss, bursts);
         let ran = coverage(&part);
         let truth = f64::from(u32::try_from(whole.account.events).unwrap());
         let counted = f64::from(u32::try_from(part.account.events).unwrap());
@@ -76,7 +76,7 @@ fn the_estimate_of_the_misses_is_within_its_error() {
 fn caches_are_warm_when_a_burst_begins() {
     let [without, with] = [0, 15_000].map(|warm| {
         let bursts = Burst { on: 200, every: 20_000, warm: Some(warm) };
-        let (whole, part) = whole_and_part(("jumps.c", &[]), Event::L1DataMiss, bursts);
+        let (whole, part) = whole_and_part(("jumps.c", &[]), EmulatedEvent::L1DataMiss, bursts);
         let events = |of: &Recorded| f64::from(u32::try_from(of.account.events).unwrap());
         events(&part) * coverage(&part).factor().unwrap() / events(&whole)
     });
@@ -88,7 +88,7 @@ fn caches_are_warm_when_a_burst_begins() {
 fn bursts_of_two_runs_are_at_the_same_places() {
     let program = Workload::fixed("jumps.c");
     let bursts = Some(Burst { on: 100, every: 1000, warm: Some(100) });
-    let recording = Recording { burst: bursts, ..Recording::every(Event::L1DataMiss, L1) };
+    let recording = Recording { burst: bursts, ..Recording::every(EmulatedEvent::L1DataMiss, L1) };
     let [first, second] = [0, 1].map(|_| {
         let mut recorded = recording.of(&program.path(), &[]);
         for record in &mut recorded.records {
@@ -137,6 +137,6 @@ fn ends_do_not_notice_bursts() {
 fn addresses_in_bursts_are_what_the_registers_say() {
     let bursts = Some(Burst { on: 300, every: 1000, warm: Some(300) });
     for name in ["jumps.c", "frames.c"] {
-        assert_addresses_in(bursts, name, Event::L1DataMiss, &[]);
+        assert_addresses_in(bursts, name, EmulatedEvent::L1DataMiss, &[]);
     }
 }

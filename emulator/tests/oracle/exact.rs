@@ -1,6 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use emulator::{Class, Classifier, Ended, Event};
+use emulator::{Class, Classifier, EmulatedEvent, Ended};
 use record::InstructionClass;
 use record::data_src::Operation;
 
@@ -27,7 +27,7 @@ fn seen(record: &Record) -> (u64, u64, u64, [u64; 16]) {
 fn every_record_of_every_kind_is_exact() {
     let program = Workload::bare("accesses.S");
     let told = truth(&program);
-    let recorded = Recording::every(Event::L1DataMiss, L1).of(&program.path(), &[]);
+    let recorded = Recording::every(EmulatedEvent::L1DataMiss, L1).of(&program.path(), &[]);
     assert_eq!(recorded.ended, Some(Ended::Exited(0)));
     let named: HashSet<u64> = told.iter().map(|row| row.ip).collect();
     let found: Vec<&Record> =
@@ -75,7 +75,7 @@ fn assert_same(records: &[Record], expected: &[Expected]) {
 fn the_misses_are_those_of_a_single_stepped_program() {
     let program = Workload::bare("accesses.S");
     let (steps, _) = steps(&program.path());
-    let recorded = Recording::every(Event::L1DataMiss, L1).of(&program.path(), &[]);
+    let recorded = Recording::every(EmulatedEvent::L1DataMiss, L1).of(&program.path(), &[]);
     assert_same(&recorded.records, &misses(&steps));
 }
 
@@ -111,7 +111,7 @@ fn the_second_level_s_misses_are_those_with_code_in_it() {
             }
         }
     }
-    let recorded = Recording::every(Event::L2Miss, BOTH).of(&program.path(), &[]);
+    let recorded = Recording::every(EmulatedEvent::L2Miss, BOTH).of(&program.path(), &[]);
     assert_same(&recorded.records, &expected);
 }
 
@@ -135,7 +135,7 @@ fn the_sequence_of_accesses_is_that_of_a_single_stepped_program() {
         classifier: Some(Classifier::new(move |instruction| {
             accessing.get(&instruction.ip()).copied().unwrap_or(false)
         })),
-        ..Recording::every(Event::Class(Class::Of(InstructionClass::AccessesMemory)), L1)
+        ..Recording::every(EmulatedEvent::Class(Class::Of(InstructionClass::AccessesMemory)), L1)
     };
     let recorded = recording.of(&program.path(), &[]);
     assert_same(&recorded.records, &expected);
@@ -148,7 +148,8 @@ fn the_sequence_of_instructions_is_that_of_a_single_stepped_program() {
     let (steps, _) = steps(&program.path());
     let mut expected: Vec<u64> = steps.iter().map(|step| step.ip).collect();
     expected.dedup(); // of repeated string instructions, one
-    let recorded = Recording::every(Event::Class(Class::Retired), L1).of(&program.path(), &[]);
+    let recorded =
+        Recording::every(EmulatedEvent::Class(Class::Retired), L1).of(&program.path(), &[]);
     let ips: Vec<u64> = recorded.records.iter().map(|record| record.ip).collect();
     let differing = ips.iter().zip(&expected).position(|(seen, step)| seen != step);
     if let Some(at) = differing {

@@ -1,6 +1,6 @@
 use std::process::Command;
 
-use emulator::{Ended, Event};
+use emulator::{EmulatedEvent, Ended};
 
 use crate::behaviour::{GEOMETRY, assert_same_behaviour};
 use crate::run::Recording;
@@ -19,7 +19,8 @@ fn memory_that_is_shared_generated_or_reserved() {
 fn what_the_program_traces_is_left_to_it() {
     let program = Workload::usual("tasks.c");
     let native = Command::new(program.path()).arg("traced").output().unwrap();
-    let recording = Recording { interval: 100, ..Recording::every(Event::L1DataMiss, GEOMETRY) };
+    let recording =
+        Recording { interval: 100, ..Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY) };
     let recorded = recording.of(&program.path(), &["traced"]);
     assert_eq!(String::from_utf8_lossy(&recorded.out), String::from_utf8_lossy(&native.stdout));
     assert_eq!(recorded.ended, Some(Ended::Exited(0)));

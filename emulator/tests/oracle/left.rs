@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use emulator::Event;
+use emulator::EmulatedEvent;
 
 use crate::behaviour::natively;
 use crate::run::{Recording, end};
@@ -18,7 +18,7 @@ fn assert_left(name: &'static str, counts: &[u64]) {
         let recording = Recording {
             interval: 10,
             count: Some(count),
-            ..Recording::every(Event::L1DataMiss, GEOMETRY)
+            ..Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY)
         };
         let recorded = recording.of(&program.path(), &[]);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -62,7 +62,7 @@ fn a_program_whose_code_has_no_room_beside_it() {
     let native = natively(&program, &[]);
     let begun = Instant::now();
     let (recorded, fault) =
-        Recording::every(Event::L1DataMiss, GEOMETRY).even_broken(&program.path(), &[]);
+        Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY).even_broken(&program.path(), &[]);
     let fault = fault.unwrap();
     assert!(fault.contains("no room for translated code near 0x"), "{fault}");
     assert!(fault.ends_with("the target was left, and runs on natively"), "{fault}");

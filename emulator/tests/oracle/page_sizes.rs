@@ -1,4 +1,4 @@
-use emulator::Event;
+use emulator::EmulatedEvent;
 
 use crate::run::Recording;
 use crate::workload::Workload;
@@ -13,7 +13,7 @@ const LARGE: u64 = BYTES >> 21;
 /// when it got none.
 fn misses(program: &Workload, kind: &str) -> Option<u64> {
     let geometry = "l1d=32k,8,64 l1i=off l2=512k,8,64 l3=off dtlb=64,full stlb=off";
-    let recorded = Recording::every(Event::DtlbMiss, geometry).of(&program.path(), &[kind]);
+    let recorded = Recording::every(EmulatedEvent::DtlbMiss, geometry).of(&program.path(), &[kind]);
     let out = String::from_utf8(recorded.out).unwrap();
     let (loads, rest) = out.split_once(' ')?;
     assert_eq!(loads, LOADS.to_string());

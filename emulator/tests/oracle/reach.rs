@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use emulator::{Class, Classifier, Emulation, Event, Settings, Standing, Target};
+use emulator::{
+    Class, Classifier, EmulatedEvent, Emulation, EmulationSettings, EmulationTarget, TargetStanding,
+};
 use record::{InstructionClass, Pid};
 
 use crate::run::Recording;
@@ -45,18 +47,19 @@ fn running(child: &Child, name: &str) -> i32 {
 
 /// Emulates a process for some records; it must run on natively afterwards.
 fn attach(pid: i32) {
-    let recording = Recording { interval: 100, ..Recording::every(Event::L1DataMiss, GEOMETRY) };
-    let settings = Settings { count: Some(RECORDS), ..recording.settings() };
-    let emulation = Emulation::start(Target::Process(Pid(pid)), settings).unwrap();
+    let recording =
+        Recording { interval: 100, ..Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY) };
+    let settings = EmulationSettings { count: Some(RECORDS), ..recording.settings() };
+    let emulation = Emulation::start(EmulationTarget::Process(Pid(pid)), settings).unwrap();
     let ring = Ring::map(emulation.ring());
     let mut bytes = Vec::new();
     let start = Instant::now();
-    while emulation.standing() == Standing::Emulated {
+    while emulation.standing() == TargetStanding::Emulated {
         emulation.wait(Duration::from_millis(20));
         ring.drain(&mut bytes);
         assert!(start.elapsed() < LIMIT, "{RECORDS} records do not come");
     }
-    assert_eq!(emulation.standing(), Standing::Left);
+    assert_eq!(emulation.standing(), TargetStanding::Left);
     let account = emulation.finish().unwrap();
     assert_eq!((account.records, account.not_followed), (RECORDS, vec![]));
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -83,14 +86,14 @@ fn an_internal_error_lets_the_process_go() {
             assert!(left.fetch_sub(1, Ordering::Relaxed) > 1, "it is meant to");
             true
         });
-        let event = Event::Class(Class::Of(InstructionClass::ReadsMemory));
+        let event = EmulatedEvent::Class(Class::Of(InstructionClass::ReadsMemory));
         let recording = Recording { interval: 1000, ..Recording::every(event, GEOMETRY) };
-        let settings = Settings { classifier: Some(classifier), ..recording.settings() };
-        let told = match Emulation::start(Target::Process(Pid(pid)), settings) {
+        let settings = EmulationSettings { classifier: Some(classifier), ..recording.settings() };
+        let told = match Emulation::start(EmulationTarget::Process(Pid(pid)), settings) {
             Err(error) => error.to_string(),
             Ok(emulation) => {
                 let start = Instant::now();
-                while emulation.standing() == Standing::Emulated && start.elapsed() < LIMIT {
+                while emulation.standing() == TargetStanding::Emulated && start.elapsed() < LIMIT {
                     let ring = Ring::map(emulation.ring());
                     emulation.wait(Duration::from_millis(20));
                     ring.drain(&mut Vec::new());

@@ -1,6 +1,6 @@
 use std::fs;
 
-use emulator::{Burst, Event};
+use emulator::{Burst, EmulatedEvent};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Register};
 
 use crate::accesses::{accesses, is_masked};
@@ -50,7 +50,7 @@ fn is_unknowable(instruction: &Instruction) -> bool {
 /// Fails where a record's address is none that its instruction accesses with
 /// the record's registers.
 #[track_caller]
-fn assert_addresses(name: &'static str, event: Event, arguments: &[&str]) {
+fn assert_addresses(name: &'static str, event: EmulatedEvent, arguments: &[&str]) {
     assert_addresses_in(None, name, event, arguments);
 }
 
@@ -59,7 +59,7 @@ fn assert_addresses(name: &'static str, event: Event, arguments: &[&str]) {
 pub(crate) fn assert_addresses_in(
     burst: Option<Burst>,
     name: &'static str,
-    event: Event,
+    event: EmulatedEvent,
     arguments: &[&str],
 ) {
     let program = Workload::fixed(name);
@@ -96,20 +96,20 @@ fn each_recorded_address_is_what_the_registers_say() {
         ("thrown.cc", &[]),
         ("waits.c", &[]),
     ] {
-        assert_addresses(name, Event::L1DataMiss, arguments);
+        assert_addresses(name, EmulatedEvent::L1DataMiss, arguments);
     }
 }
 
 #[test]
 fn so_is_each_address_of_programs_that_walk_memory() {
-    assert_addresses("chase.c", Event::L1DataMiss, &["20000"]);
-    assert_addresses("matrix.c", Event::L1DataMiss, &["row", "1"]);
-    assert_addresses("surroundings.c", Event::L1DataMiss, &[]);
+    assert_addresses("chase.c", EmulatedEvent::L1DataMiss, &["20000"]);
+    assert_addresses("matrix.c", EmulatedEvent::L1DataMiss, &["row", "1"]);
+    assert_addresses("surroundings.c", EmulatedEvent::L1DataMiss, &[]);
 }
 
 /// A record's registers are those of its own instruction, whatever the event.
 #[test]
 fn so_are_those_of_tlb_and_split_events() {
-    assert_addresses("thrown.cc", Event::DtlbMiss, &[]);
-    assert_addresses("churn.c", Event::L2Miss, &["80"]);
+    assert_addresses("thrown.cc", EmulatedEvent::DtlbMiss, &[]);
+    assert_addresses("churn.c", EmulatedEvent::L2Miss, &["80"]);
 }

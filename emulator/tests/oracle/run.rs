@@ -10,7 +10,8 @@ use std::{
 };
 
 use emulator::{
-    Account, Burst, Classifier, Emulation, Ended, Event, Geometry, Settings, Standing, Target,
+    Burst, Classifier, EmulatedEvent, Emulation, EmulationAccount, EmulationSettings,
+    EmulationTarget, Ended, Geometry, TargetStanding,
 };
 use record::{
     Arch, Attr, AttrFlags, ByteOrder, DataSrc, Misc, Pid, RecordType, SampleLayout, SampleType,
@@ -42,7 +43,7 @@ pub(crate) struct Record {
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
     pub(crate) geometry: &'static str,
-    pub(crate) event: Event,
+    pub(crate) event: EmulatedEvent,
     pub(crate) interval: u64,
     pub(crate) classifier: Option<Classifier>,
     pub(crate) burst: Option<Burst>,
@@ -58,14 +59,14 @@ pub(crate) struct Recorded {
     pub(crate) bytes: Vec<u8>,
     pub(crate) out: Vec<u8>,
     pub(crate) ended: Option<Ended>,
-    pub(crate) account: Account,
+    pub(crate) account: EmulationAccount,
     /// It ran on natively to its end.
     pub(crate) left: bool,
 }
 
 impl Recording {
     /// Each event a record.
-    pub(crate) fn every(event: Event, geometry: &'static str) -> Recording {
+    pub(crate) fn every(event: EmulatedEvent, geometry: &'static str) -> Recording {
         Recording { geometry, event, interval: 1, classifier: None, burst: None, count: None }
     }
 
@@ -87,7 +88,7 @@ impl Recording {
         let mut held = hold(program, arguments);
         let settings = self.settings();
         let layout = SampleLayout::new(&settings.attr, ByteOrder::Little).unwrap();
-        let target = Target::Held(Pid(i32::try_from(held.id()).unwrap()));
+        let target = EmulationTarget::Held(Pid(i32::try_from(held.id()).unwrap()));
         let emulation = Emulation::start(target, settings).unwrap();
         let ring = Ring::map(emulation.ring());
         held.stdin.take().unwrap().write_all(b"\n").unwrap();
@@ -102,16 +103,16 @@ impl Recording {
         loop {
             let woken = emulation.wait(Duration::from_millis(100));
             ring.drain(&mut bytes);
-            if woken.standing != Standing::Emulated {
+            if woken.standing != TargetStanding::Emulated {
                 break;
             }
             assert!(start.elapsed() < LIMIT, "{} does not end", program.display());
         }
         ring.drain(&mut bytes);
-        let (ended, left) = (emulation.ended(), emulation.standing() == Standing::Left);
+        let (ended, left) = (emulation.ended(), emulation.standing() == TargetStanding::Left);
         let (account, fault) = match emulation.finish() {
             Ok(account) => (account, None),
-            Err(fault) => (Account::default(), Some(fault.to_string())),
+            Err(fault) => (EmulationAccount::default(), Some(fault.to_string())),
         };
         let recorded = Recorded {
             records: samples(&bytes, &layout),
@@ -124,7 +125,7 @@ impl Recording {
         (recorded, fault)
     }
 
-    pub(crate) fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self) -> EmulationSettings {
         let attr = Attr {
             sample_type: SampleType::IDENTIFIER
                 | SampleType::IP
@@ -150,7 +151,7 @@ impl Recording {
                 | AttrFlags::TASK,
             ..attr.clone()
         };
-        Settings {
+        EmulationSettings {
             geometry: Geometry::default().with(self.geometry).unwrap(),
             prefetch: false,
             event: self.event,

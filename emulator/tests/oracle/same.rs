@@ -1,4 +1,4 @@
-use emulator::Event;
+use emulator::EmulatedEvent;
 
 use crate::run::Recording;
 use crate::workload::Workload;
@@ -9,7 +9,7 @@ use crate::workload::Workload;
 fn two_runs_of_a_program_give_the_same_records() {
     let program = Workload::fixed("jumps.c");
     let geometry = "l1d=32k,8,64 l1i=off l2=512k,8,64 l3=off dtlb=64,4 stlb=off";
-    let recording = Recording::every(Event::L1DataMiss, geometry);
+    let recording = Recording::every(EmulatedEvent::L1DataMiss, geometry);
     let [first, second] = [0, 1].map(|_| {
         let mut recorded = recording.of(&program.path(), &[]);
         for record in &mut recorded.records {

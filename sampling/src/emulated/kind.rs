@@ -1,6 +1,6 @@
 //! What each type means in the model.
 
-use emulator::{Class, Event};
+use emulator::{Class, EmulatedEvent};
 use record::InstructionClass;
 
 use crate::catalogue::{EventKind, EventType};
@@ -20,13 +20,13 @@ pub enum NotEmulated {
 ///
 /// # Errors
 /// Types that the model knows nothing of, and those of the kernel.
-pub fn kind(entry: &EventType) -> Result<Event, NotEmulated> {
+pub fn kind(entry: &EventType) -> Result<EmulatedEvent, NotEmulated> {
     if !matches!(entry.kind, EventKind::Hardware(_)) {
         return Err(NotEmulated::OfKernel);
     }
-    let class = |class| Ok(Event::Class(Class::Of(class)));
+    let class = |class| Ok(EmulatedEvent::Class(Class::Of(class)));
     match entry.name {
-        "instr_retired" => Ok(Event::Class(Class::Retired)),
+        "instr_retired" => Ok(EmulatedEvent::Class(Class::Retired)),
         "packed_sp_retired" => class(InstructionClass::PackedSp),
         "packed_dp_retired" => class(InstructionClass::PackedDp),
         "scaler_sp_retired" => class(InstructionClass::ScalarSp),
@@ -38,16 +38,16 @@ pub fn kind(entry: &EventType) -> Result<Event, NotEmulated> {
         "memory_loads" => class(InstructionClass::ReadsMemory),
         "memory_stores" => class(InstructionClass::WritesMemory),
         "memory_moves" => class(InstructionClass::AccessesMemory),
-        "l1_cache_miss" => Ok(Event::L1DataMiss),
-        "l2_cache_miss" => Ok(Event::L2Miss),
-        "l3_cache_miss" => Ok(Event::L3Miss),
-        "dtlb_load_miss" => Ok(Event::DtlbLoadMiss),
-        "dtlb_store_miss" => Ok(Event::DtlbStoreMiss),
-        "dtlb_all_miss" => Ok(Event::DtlbMiss),
-        "page_walk" => Ok(Event::PageWalk),
-        "split_load_retired" => Ok(Event::SplitLoad),
-        "mob_load_replay_retired" => Ok(Event::BlockedForward),
-        "hitm" => Ok(Event::HitModified),
+        "l1_cache_miss" => Ok(EmulatedEvent::L1DataMiss),
+        "l2_cache_miss" => Ok(EmulatedEvent::L2Miss),
+        "l3_cache_miss" => Ok(EmulatedEvent::L3Miss),
+        "dtlb_load_miss" => Ok(EmulatedEvent::DtlbLoadMiss),
+        "dtlb_store_miss" => Ok(EmulatedEvent::DtlbStoreMiss),
+        "dtlb_all_miss" => Ok(EmulatedEvent::DtlbMiss),
+        "page_walk" => Ok(EmulatedEvent::PageWalk),
+        "split_load_retired" => Ok(EmulatedEvent::SplitLoad),
+        "mob_load_replay_retired" => Ok(EmulatedEvent::BlockedForward),
+        "hitm" => Ok(EmulatedEvent::HitModified),
         "uop_retired" => no("instructions are not cut into micro-operations"),
         "load_latency" | "store_latency" => {
             no("latencies are those that the model gives each level, and measure nothing")
@@ -60,26 +60,26 @@ pub fn kind(entry: &EventType) -> Result<Event, NotEmulated> {
     }
 }
 
-fn no(why: &'static str) -> Result<Event, NotEmulated> {
+fn no(why: &'static str) -> Result<EmulatedEvent, NotEmulated> {
     Err(NotEmulated::NotModelled(why))
 }
 
 /// What is counted, in the model's words.
-pub(super) fn description(event: Event) -> String {
+pub(super) fn description(event: EmulatedEvent) -> String {
     match event {
-        Event::Class(Class::Retired) => "instructions".to_owned(),
-        Event::Class(Class::Of(class)) => format!("instructions of class {class}"),
-        Event::L1DataMiss => "loads and stores that miss the L1D".to_owned(),
-        Event::L2Miss => "loads and stores that miss L1D and L2".to_owned(),
-        Event::L3Miss => "loads and stores that miss every cache".to_owned(),
-        Event::DtlbLoadMiss => "loads that miss the DTLB".to_owned(),
-        Event::DtlbStoreMiss => "stores that miss the DTLB".to_owned(),
-        Event::DtlbMiss => "loads and stores that miss the DTLB".to_owned(),
-        Event::PageWalk => "loads and stores that miss every TLB".to_owned(),
-        Event::SplitLoad => "loads across two lines".to_owned(),
-        Event::SplitStore => "stores across two lines".to_owned(),
-        Event::BlockedForward => "loads that an earlier store cannot feed".to_owned(),
-        Event::HitModified => "loads of lines that another thread has modified".to_owned(),
+        EmulatedEvent::Class(Class::Retired) => "instructions".to_owned(),
+        EmulatedEvent::Class(Class::Of(class)) => format!("instructions of class {class}"),
+        EmulatedEvent::L1DataMiss => "loads and stores that miss the L1D".to_owned(),
+        EmulatedEvent::L2Miss => "loads and stores that miss L1D and L2".to_owned(),
+        EmulatedEvent::L3Miss => "loads and stores that miss every cache".to_owned(),
+        EmulatedEvent::DtlbLoadMiss => "loads that miss the DTLB".to_owned(),
+        EmulatedEvent::DtlbStoreMiss => "stores that miss the DTLB".to_owned(),
+        EmulatedEvent::DtlbMiss => "loads and stores that miss the DTLB".to_owned(),
+        EmulatedEvent::PageWalk => "loads and stores that miss every TLB".to_owned(),
+        EmulatedEvent::SplitLoad => "loads across two lines".to_owned(),
+        EmulatedEvent::SplitStore => "stores across two lines".to_owned(),
+        EmulatedEvent::BlockedForward => "loads that an earlier store cannot feed".to_owned(),
+        EmulatedEvent::HitModified => "loads of lines that another thread has modified".to_owned(),
     }
 }
 
@@ -94,31 +94,31 @@ pub fn has_address(entry: &EventType) -> bool {
 }
 
 /// A number of its own for each event, the same for ever: streams carry it.
-pub(super) fn number(event: Event) -> u64 {
+pub(super) fn number(event: EmulatedEvent) -> u64 {
     const CLASSES: u64 = 0x100;
     match event {
-        Event::Class(Class::Retired) => 0,
-        Event::Class(Class::Of(class)) => CLASSES + class as u64,
-        Event::L1DataMiss => 1,
-        Event::L2Miss => 2,
-        Event::L3Miss => 3,
-        Event::DtlbLoadMiss => 4,
-        Event::DtlbStoreMiss => 5,
-        Event::DtlbMiss => 6,
-        Event::PageWalk => 7,
-        Event::SplitLoad => 8,
-        Event::SplitStore => 9,
-        Event::BlockedForward => 10,
-        Event::HitModified => 11,
+        EmulatedEvent::Class(Class::Retired) => 0,
+        EmulatedEvent::Class(Class::Of(class)) => CLASSES + class as u64,
+        EmulatedEvent::L1DataMiss => 1,
+        EmulatedEvent::L2Miss => 2,
+        EmulatedEvent::L3Miss => 3,
+        EmulatedEvent::DtlbLoadMiss => 4,
+        EmulatedEvent::DtlbStoreMiss => 5,
+        EmulatedEvent::DtlbMiss => 6,
+        EmulatedEvent::PageWalk => 7,
+        EmulatedEvent::SplitLoad => 8,
+        EmulatedEvent::SplitStore => 9,
+        EmulatedEvent::BlockedForward => 10,
+        EmulatedEvent::HitModified => 11,
     }
 }
 
 /// Whether the event's records are of accesses: address, level and modelled
 /// latency mean something.
-pub(super) fn is_access(event: Event) -> bool {
+pub(super) fn is_access(event: EmulatedEvent) -> bool {
     match event {
-        Event::Class(Class::Retired) => false,
-        Event::Class(Class::Of(class)) => matches!(
+        EmulatedEvent::Class(Class::Retired) => false,
+        EmulatedEvent::Class(Class::Of(class)) => matches!(
             class,
             InstructionClass::ReadsMemory
                 | InstructionClass::WritesMemory
@@ -130,18 +130,18 @@ pub(super) fn is_access(event: Event) -> bool {
 }
 
 /// Whether the model counts more or less than the type means on a CPU.
-pub(super) fn is_near(event: Event) -> bool {
+pub(super) fn is_near(event: EmulatedEvent) -> bool {
     // Types of cache misses are of loads alone, those of the TLB of pages
     // that no level has.
     matches!(
         event,
-        Event::L1DataMiss
-            | Event::L2Miss
-            | Event::L3Miss
-            | Event::DtlbLoadMiss
-            | Event::DtlbStoreMiss
-            | Event::DtlbMiss
-            | Event::BlockedForward
+        EmulatedEvent::L1DataMiss
+            | EmulatedEvent::L2Miss
+            | EmulatedEvent::L3Miss
+            | EmulatedEvent::DtlbLoadMiss
+            | EmulatedEvent::DtlbStoreMiss
+            | EmulatedEvent::DtlbMiss
+            | EmulatedEvent::BlockedForward
     )
 }
 

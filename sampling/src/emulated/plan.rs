@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use emulator::{Burst, Event, Geometry};
+use emulator::{Burst, EmulatedEvent, Geometry};
 use record::{Arch, Attr, AttrFlags, EventType, SampleFilter, SampleType};
 
 use super::kind::{self, NotEmulated, kind};
@@ -89,7 +89,7 @@ pub struct Plan {
     /// Which side records there are, and their trailer.
     pub side: Attr,
     /// What the model counts.
-    pub counts: Event,
+    pub counts: EmulatedEvent,
     /// The machine that is modelled.
     pub model: Model,
     /// A command or a process.
@@ -159,7 +159,10 @@ fn dear(Burst { on, every, .. }: Burst, warm: u64) -> Option<String> {
     })
 }
 
-fn outline_with_event(request: &Request, facts: &Facts) -> Result<(Outline, Event), Refusal> {
+fn outline_with_event(
+    request: &Request,
+    facts: &Facts,
+) -> Result<(Outline, EmulatedEvent), Refusal> {
     let request = &with_modifiers(request)?;
     let named = request.event.resolve()?;
     check_form(request)?;
@@ -197,7 +200,7 @@ fn outline_with_event(request: &Request, facts: &Facts) -> Result<(Outline, Even
     Ok((Outline { name, events: vec![outlined], side, notes: Vec::new() }, counts))
 }
 
-fn attr(request: &Request, entry: &Type, counts: Event) -> Attr {
+fn attr(request: &Request, entry: &Type, counts: EmulatedEvent) -> Attr {
     let mut attr = attrs::common(request.target);
     attr.kind = PMU_TYPE;
     attr.config = kind::number(counts);
@@ -222,7 +225,7 @@ fn side(event: &Attr, request: &Request) -> Attr {
     side
 }
 
-fn planned(entry: &Type, attr: Attr, counts: Event) -> PlannedEvent {
+fn planned(entry: &Type, attr: Attr, counts: EmulatedEvent) -> PlannedEvent {
     let (address, weight) = match kind::is_access(counts) {
         true => (AddressPromise::Data, WeightPromise::ModelledLatency),
         false => (AddressPromise::None, WeightPromise::None),

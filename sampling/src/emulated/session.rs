@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use emulator::{Classifier, Emulation, Ended, Standing};
+use emulator::{Classifier, Emulation, Ended, TargetStanding};
 
 use super::plan::pmu;
 use super::{Plan, program};
@@ -154,17 +154,17 @@ impl Session {
     }
 
     /// Takes over where the target stands.
-    fn look(&mut self, standing: Standing) {
+    fn look(&mut self, standing: TargetStanding) {
         let ended = self.emulation.as_ref().and_then(Emulation::ended);
         self.ended = self.ended.or(ended.map(status));
         self.state = match standing {
-            Standing::Emulated if self.ended.is_some() => TargetState::Left,
-            Standing::Emulated => TargetState::Running,
+            TargetStanding::Emulated if self.ended.is_some() => TargetState::Left,
+            TargetStanding::Emulated => TargetState::Running,
             // Whatever lives on is sampled no more.
-            Standing::Left | Standing::Gone => TargetState::Gone,
+            TargetStanding::Left | TargetStanding::Gone => TargetState::Gone,
         };
         if let Some(command) = &mut self.command
-            && (self.ended.is_some() || standing == Standing::Left)
+            && (self.ended.is_some() || standing == TargetStanding::Left)
         {
             command.untrace(self.ended);
         }
@@ -176,15 +176,21 @@ impl Session {
 const SET_USER_ID: &str = "the command is a set-user-ID or set-group-ID program of another user, and \
                            runs without that right while it is emulated, unless ebs runs as root";
 
-fn target(plan: &Plan, command: Option<&Command>) -> emulator::Target {
+fn target(plan: &Plan, command: Option<&Command>) -> emulator::EmulationTarget {
     match (plan.target, command) {
-        (Target::Process(pid), _) => emulator::Target::Process(pid),
-        (_, command) => emulator::Target::Held(command.map_or(record::Pid(0), Command::pid)),
+        (Target::Process(pid), _) => emulator::EmulationTarget::Process(pid),
+        (_, command) => {
+            emulator::EmulationTarget::Held(command.map_or(record::Pid(0), Command::pid))
+        }
     }
 }
 
-fn told(plan: &Plan, settings: &Settings, classifier: Option<Classifier>) -> emulator::Settings {
-    emulator::Settings {
+fn told(
+    plan: &Plan,
+    settings: &Settings,
+    classifier: Option<Classifier>,
+) -> emulator::EmulationSettings {
+    emulator::EmulationSettings {
         geometry: plan.model.geometry.clone(),
         prefetch: plan.model.prefetch,
         event: plan.counts,

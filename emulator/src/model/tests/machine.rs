@@ -2,20 +2,21 @@
 
 use crate::block::{index, key, stamp_index};
 use crate::model::{
-    Access, Alone, Core, Events, LINE, Outcome, Outside, Served, Shape, Table, Tables, Translated,
+    AccessOutcome, Alone, Core, DataAccess, Events, LINE, LineHolder, LineTables, Outside,
+    PageHolder, Shape, Table,
 };
 
 /// The memory of one thread.
 struct Thread {
     words: Vec<u64>,
-    tables: Box<Tables>,
+    tables: Box<LineTables>,
     clock: u64,
 }
 
 /// Empty tables, made where the stack is large: they are 2.5 MiB.
-fn tables() -> Box<Tables> {
+fn tables() -> Box<LineTables> {
     let make = || {
-        Box::new(Tables {
+        Box::new(LineTables {
             loads: Table::EMPTY,
             load_stamps: Table::EMPTY,
             stores: Table::EMPTY,
@@ -88,11 +89,11 @@ impl Machine {
         self
     }
 
-    pub(super) fn load(&mut self, thread: usize, address: u64, size: u64) -> Outcome {
+    pub(super) fn load(&mut self, thread: usize, address: u64, size: u64) -> AccessOutcome {
         self.access(thread, address, size, false)
     }
 
-    pub(super) fn store(&mut self, thread: usize, address: u64, size: u64) -> Outcome {
+    pub(super) fn store(&mut self, thread: usize, address: u64, size: u64) -> AccessOutcome {
         self.access(thread, address, size, true)
     }
 
@@ -102,11 +103,11 @@ impl Machine {
         address: u64,
         size: u64,
         write: bool,
-    ) -> Outcome {
+    ) -> AccessOutcome {
         let thread = &mut self.threads[number];
         thread.clock += 2;
         let stamp = thread.clock;
-        let access = Access { address, size, read: !write, write, ip: 0x1000, stamp };
+        let access = DataAccess { address, size, read: !write, write, ip: 0x1000, stamp };
         let (line, last) = access.lines();
         thread.clock += (last - line) / 64;
         let at = index(line);
@@ -137,14 +138,14 @@ impl Machine {
         self.model(number, |core, world| core.access(world, access))
     }
 
-    pub(super) fn fetch(&mut self, number: usize, address: u64) -> Outcome {
+    pub(super) fn fetch(&mut self, number: usize, address: u64) -> AccessOutcome {
         let thread = &mut self.threads[number];
         thread.clock += 2;
         let stamp = thread.clock;
         let line = address & !(LINE - 1);
         if thread.tables.fetches[index(line)] == key(line) {
             thread.tables.fetch_stamps[stamp_index(index(line))] = stamp;
-            return Outcome::default();
+            return AccessOutcome::default();
         }
         self.slow += 1;
         self.model(number, |core, world| core.fetch(world, line, stamp))
@@ -167,17 +168,17 @@ impl Machine {
         }
     }
 
-    fn unseen(&self) -> Outcome {
+    fn unseen(&self) -> AccessOutcome {
         let tlb = self.shape.dtlb.exists();
-        let translated = if tlb { Translated::First } else { Translated::Unknown };
-        Outcome::new(Events::NONE, Served::First, translated)
+        let translated = if tlb { PageHolder::First } else { PageHolder::Unknown };
+        AccessOutcome::new(Events::NONE, LineHolder::First, translated)
     }
 
     fn model(
         &mut self,
         number: usize,
-        run: impl FnOnce(&mut Core<'_>, &mut Either<'_>) -> Outcome,
-    ) -> Outcome {
+        run: impl FnOnce(&mut Core<'_>, &mut Either<'_>) -> AccessOutcome,
+    ) -> AccessOutcome {
         let Machine { shape, threads, common, .. } = self;
         let mut own = None;
         let mut others = Vec::new();

@@ -1,7 +1,7 @@
 //! The same machine written in the plainest way: lists in the order of use,
 //! every access seen.
 
-use crate::model::{Events, LINE, Level, Outcome, Served, Shape, Translated};
+use crate::model::{AccessOutcome, Events, LINE, LevelShape, LineHolder, PageHolder, Shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
@@ -18,7 +18,7 @@ struct Lists<T> {
 }
 
 impl<T: Copy> Lists<T> {
-    fn new(level: Level) -> Lists<T> {
+    fn new(level: LevelShape) -> Lists<T> {
         let sets = (0..level.sets).map(|_| Vec::new()).collect();
         Lists { sets, ways: usize::try_from(level.ways).unwrap() }
     }
@@ -93,14 +93,14 @@ impl Plain {
         address: u64,
         size: u64,
         write: bool,
-    ) -> Outcome {
+    ) -> AccessOutcome {
         let first = address / LINE;
         let last = (address + size - 1) / LINE;
         let mut outcome = self.line(thread, first, write);
         for line in first + 1..=last {
             let second = self.line(thread, line, write);
             let split = if write { Events::SPLIT_STORE } else { Events::SPLIT_LOAD };
-            outcome = Outcome::new(
+            outcome = AccessOutcome::new(
                 Events(outcome.events().0 | second.events().0 | split.0),
                 outcome.served().max(second.served()),
                 outcome.translated().max(second.translated()),
@@ -110,35 +110,35 @@ impl Plain {
         outcome
     }
 
-    pub(super) fn fetch(&mut self, thread: usize, address: u64) -> Outcome {
+    pub(super) fn fetch(&mut self, thread: usize, address: u64) -> AccessOutcome {
         let line = address / LINE;
         if self.threads[thread].l1i.touch(line).is_some() {
-            return Outcome::default();
+            return AccessOutcome::default();
         }
         let (outcome, state) = self.outer(thread, line, false);
         self.threads[thread].l1i.insert(line, state);
         outcome
     }
 
-    fn line(&mut self, thread: usize, line: u64, write: bool) -> Outcome {
-        let mut translated = Translated::Unknown;
+    fn line(&mut self, thread: usize, line: u64, write: bool) -> AccessOutcome {
+        let mut translated = PageHolder::Unknown;
         let mut events = 0;
         if self.tlb {
             let own = &mut self.threads[thread];
             let page = line / 64;
-            translated = Translated::First;
+            translated = PageHolder::First;
             if own.dtlb.touch(page).is_none() {
                 own.dtlb.insert(page, ());
-                translated = Translated::Second;
+                translated = PageHolder::Second;
                 events |= if write { Events::DTLB_STORE_MISS.0 } else { Events::DTLB_LOAD_MISS.0 };
                 if own.stlb.touch(page).is_none() {
                     own.stlb.insert(page, ());
-                    translated = Translated::Walk;
+                    translated = PageHolder::Walk;
                     events |= Events::PAGE_WALK.0;
                 }
             }
         }
-        let mut outcome = Outcome::default();
+        let mut outcome = AccessOutcome::default();
         if let Some(state) = self.threads[thread].l1d.touch(line) {
             if write {
                 if state == State::Shared {
@@ -159,11 +159,11 @@ impl Plain {
         if write {
             events &= !Events::HIT_MODIFIED.0;
         }
-        Outcome::new(Events(events), outcome.served(), translated)
+        AccessOutcome::new(Events(events), outcome.served(), translated)
             .and_elsewhere(outcome.elsewhere())
     }
 
-    fn outer(&mut self, thread: usize, line: u64, write: bool) -> (Outcome, State) {
+    fn outer(&mut self, thread: usize, line: u64, write: bool) -> (AccessOutcome, State) {
         let mut events = Events::L1_MISS.0;
         if let Some(mut state) = self.threads[thread].l2.touch(line) {
             if write {
@@ -173,7 +173,10 @@ impl Plain {
                 state = State::Modified;
                 *self.threads[thread].l2.peek(line).unwrap() = state;
             }
-            return (Outcome::new(Events(events), Served::Second, Translated::Unknown), state);
+            return (
+                AccessOutcome::new(Events(events), LineHolder::Second, PageHolder::Unknown),
+                state,
+            );
         }
         events |= Events::L2_MISS.0;
         let copies = self.others(thread, line, write);
@@ -190,16 +193,16 @@ impl Plain {
         let served = match (copies, third) {
             (Some(State::Modified), _) => {
                 events |= Events::HIT_MODIFIED.0;
-                Served::Modified
+                LineHolder::Modified
             }
-            (_, true) => Served::Third,
+            (_, true) => LineHolder::Third,
             (_, false) => {
                 events |= Events::L3_MISS.0;
-                Served::Memory
+                LineHolder::Memory
             }
         };
         let elsewhere = copies.is_some_and(|state| state != State::Modified);
-        let outcome = Outcome::new(Events(events), served, Translated::Unknown);
+        let outcome = AccessOutcome::new(Events(events), served, PageHolder::Unknown);
         (outcome.and_elsewhere(elsewhere), state)
     }
 

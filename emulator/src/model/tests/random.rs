@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::machine::Machine;
 use super::plain::Plain;
-use crate::model::{Level, Shape};
+use crate::model::{LevelShape, Shape};
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -28,32 +28,38 @@ enum Step {
     },
 }
 
-fn level(off: bool) -> impl Strategy<Value = Level> {
-    let level =
-        (0_u32..4, 1_u64..6).prop_map(|(sets, ways)| Level { sets: 1 << sets, ways, start: 0 });
+fn level(off: bool) -> impl Strategy<Value = LevelShape> {
+    let level = (0_u32..4, 1_u64..6).prop_map(|(sets, ways)| LevelShape {
+        sets: 1 << sets,
+        ways,
+        start: 0,
+    });
     (level, 0_u8..6).prop_map(
         move |(level, kind)| {
-            if kind == 0 && off { Level::default() } else { level }
+            if kind == 0 && off { LevelShape::default() } else { level }
         },
     )
 }
 
-fn second() -> impl Strategy<Value = Level> {
-    let known =
-        prop::sample::select(vec![8_u64, 16]).prop_map(|ways| Level { sets: 1, ways, start: 0 });
+fn second() -> impl Strategy<Value = LevelShape> {
+    let known = prop::sample::select(vec![8_u64, 16]).prop_map(|ways| LevelShape {
+        sets: 1,
+        ways,
+        start: 0,
+    });
     prop_oneof![level(true), known]
 }
 
 /// Sets of any number.
-fn third() -> impl Strategy<Value = Level> {
-    (0_u64..20, 1_u64..6).prop_map(|(sets, ways)| Level { sets, ways, start: 0 })
+fn third() -> impl Strategy<Value = LevelShape> {
+    (0_u64..20, 1_u64..6).prop_map(|(sets, ways)| LevelShape { sets, ways, start: 0 })
 }
 
 /// The ways that have code of their own, or others.
-fn first() -> impl Strategy<Value = Level> {
+fn first() -> impl Strategy<Value = LevelShape> {
     let sets = prop::sample::select(vec![1_u64, 4, 64, 64]);
     let ways = prop::sample::select(vec![8_u64, 12]);
-    let known = (sets, ways).prop_map(|(sets, ways)| Level { sets, ways, start: 0 });
+    let known = (sets, ways).prop_map(|(sets, ways)| LevelShape { sets, ways, start: 0 });
     prop_oneof![level(true), known]
 }
 

@@ -2,11 +2,11 @@
 
 use core::sync::atomic::Ordering;
 
-use super::Next;
+use super::NextMove;
 use super::header::{Form, Header};
 use super::ring::{LIMIT, Ring, SAMPLES};
 use super::thread::Thread;
-use crate::block::{AccessKind, Exit, NARROW, Site};
+use crate::block::{AccessKind, AccessSite, Exit, NARROW};
 
 /// PERF_RECORD_SAMPLE with the mode and the flag of an exact address.
 const SAMPLE: u64 = 9;
@@ -69,7 +69,7 @@ impl Words<'_> {
     }
 
     #[inline(always)]
-    fn registers(&mut self, thread: &Thread, site: &Site, mask: u64) {
+    fn registers(&mut self, thread: &Thread, site: &AccessSite, mask: u64) {
         self.put(ABI);
         let of = |number| register(thread, site, number);
         let mut left = mask & REGISTERS;
@@ -92,7 +92,7 @@ impl Words<'_> {
 
 /// A general register as the record shows it: a string instruction's are
 /// what they are before the element.
-fn register(thread: &Thread, site: &Site, number: usize) -> u64 {
+fn register(thread: &Thread, site: &AccessSite, number: usize) -> u64 {
     let value = thread.registers.get(number).copied().unwrap_or(0);
     let elements = thread.own.pending.elements;
     if elements == 0 {
@@ -113,12 +113,17 @@ fn register(thread: &Thread, site: &Site, number: usize) -> u64 {
 
 /// Writes the pending record of the thread.
 #[inline(always)]
-pub(super) fn record(thread: &mut Thread, header: &Header, site: &Site, ring: &Ring<'_>) -> Next {
+pub(super) fn record(
+    thread: &mut Thread,
+    header: &Header,
+    site: &AccessSite,
+    ring: &Ring<'_>,
+) -> NextMove {
     let (Some(samples), Some(limit)) = (ring.word(SAMPLES), ring.word(LIMIT)) else {
-        return Next::Resume;
+        return NextMove::Resume;
     };
     if thread.own.pending.due == 0 {
-        return Next::Resume;
+        return NextMove::Resume;
     }
     ring.lock(thread.own.task >> 32);
     let limit = limit.load(Ordering::Relaxed);
@@ -176,13 +181,13 @@ pub(super) fn record(thread: &mut Thread, header: &Header, site: &Site, ring: &R
     if written + 1 >= limit {
         return stop(thread, Exit::Count);
     }
-    Next::Resume
+    NextMove::Resume
 }
 
 #[cold]
-fn stop(thread: &mut Thread, why: Exit) -> Next {
+fn stop(thread: &mut Thread, why: Exit) -> NextMove {
     thread.exit = why as u64;
-    Next::Stop
+    NextMove::Stop
 }
 
 /// Bytes of a record, its header counted.

@@ -1,13 +1,13 @@
 //! One access that translated code could not answer by itself, or all those
 //! of an instruction that makes many.
 
-use super::Next;
+use super::NextMove;
 use super::header::Header;
 use super::local::Local;
 use super::thread::Pending;
 use super::walk::{Element, RCX, Walk};
-use crate::block::{AccessKind, COUNTED, LOCKED, READS, Site};
-use crate::model::{Access, Events, LINE, LOADS, Outcome, Outside, STORES};
+use crate::block::{AccessKind, AccessSite, COUNTED, LOCKED, READS};
+use crate::model::{AccessOutcome, DataAccess, Events, LINE, LOADS, Outside, STORES};
 
 const LOAD: u8 = AccessKind::Load as u8;
 const STORE: u8 = AccessKind::Store as u8;
@@ -23,7 +23,7 @@ const NONE: u8 = AccessKind::None as u8;
 pub(super) fn quick<const WAYS: usize, const TLB: bool>(
     local: &mut Local<'_>,
     common: &mut [u64],
-    site: &Site,
+    site: &AccessSite,
     address: u64,
 ) -> bool {
     let within = (address & (LINE - 1)) + u64::from(site.size) <= LINE;
@@ -32,7 +32,7 @@ pub(super) fn quick<const WAYS: usize, const TLB: bool>(
     }
     let write = site.kind == STORE;
     let stamp = local.thread.clock.wrapping_add(u64::from(site.offset));
-    let access = Access { address, size: 1, read: !write, write, ip: 0, stamp };
+    let access = DataAccess { address, size: 1, read: !write, write, ip: 0, stamp };
     let Some(outcome) = local.core().quick::<WAYS, TLB>(common, access) else { return false };
     local.thread.own.waited += outcome.latency(&local.header.shape);
     let counts = outcome.events().meet(Events(local.header.events));
@@ -43,7 +43,7 @@ pub(super) fn quick<const WAYS: usize, const TLB: bool>(
 /// Whether a site is a load or store within a line and nothing rare is
 /// modelled: what [`alone`] is for.
 #[inline(always)]
-pub(super) fn is_plain(header: &Header, site: &Site, address: u64) -> bool {
+pub(super) fn is_plain(header: &Header, site: &AccessSite, address: u64) -> bool {
     let within = (address & (LINE - 1)) + u64::from(site.size) <= LINE;
     site.kind <= STORE && within && header.shape.forward | header.shape.prefetch == 0
 }
@@ -51,7 +51,7 @@ pub(super) fn is_plain(header: &Header, site: &Site, address: u64) -> bool {
 /// Such an access of a thread that is alone: the same as [`access`], with
 /// less to carry.
 #[inline(always)]
-pub(super) fn alone(local: &mut Local<'_>, common: &mut [u64], site: &Site) -> Next {
+pub(super) fn alone(local: &mut Local<'_>, common: &mut [u64], site: &AccessSite) -> NextMove {
     let element = single(local, site);
     let access = told(local, site, element);
     let outcome = local.core().alone(common, access);
@@ -61,14 +61,14 @@ pub(super) fn alone(local: &mut Local<'_>, common: &mut [u64], site: &Site) -> N
 
 /// The one access of a load or store.
 #[inline(always)]
-fn single(local: &Local<'_>, site: &Site) -> Element {
+fn single(local: &Local<'_>, site: &AccessSite) -> Element {
     let size = u64::from(site.size);
     Element { address: local.thread.address, size, write: site.kind == STORE, number: 0 }
 }
 
 #[inline(always)]
-fn told(local: &Local<'_>, site: &Site, element: Element) -> Access {
-    Access {
+fn told(local: &Local<'_>, site: &AccessSite, element: Element) -> DataAccess {
+    DataAccess {
         address: element.address,
         size: element.size,
         read: !element.write || site.marks & READS != 0,
@@ -84,7 +84,11 @@ const NOTHING: Element = Element { address: 0, size: 0, write: false, number: 0 
 /// Looks up what the site says, up to the first event of which a record is
 /// due; PROGRESS says where to go on after that.
 #[inline(always)]
-pub(super) fn access(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next {
+pub(super) fn access(
+    local: &mut Local<'_>,
+    outside: &mut impl Outside,
+    site: &AccessSite,
+) -> NextMove {
     match site.kind {
         LOAD | STORE => {
             let element = single(local, site);
@@ -96,9 +100,9 @@ pub(super) fn access(local: &mut Local<'_>, outside: &mut impl Outside, site: &S
             let line = local.thread.address & !(LINE - 1);
             let outcome = local.core().fetch(outside, line, stamp);
             wait(local, outcome);
-            Next::Resume
+            NextMove::Resume
         }
-        NONE => decide(local, site, Outcome::default(), NOTHING),
+        NONE => decide(local, site, AccessOutcome::default(), NOTHING),
         _ => many(local, outside, site),
     }
 }
@@ -106,7 +110,7 @@ pub(super) fn access(local: &mut Local<'_>, outside: &mut impl Outside, site: &S
 /// The accesses of a part of a string instruction, or of a gather or masked
 /// move.
 #[inline(never)]
-fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next {
+fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &AccessSite) -> NextMove {
     let mut walk = Walk::new(local, site);
     if walk.is_string() {
         return match site.marks & COUNTED {
@@ -121,24 +125,29 @@ fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site) -> Next 
         let outcome = look_up(local, outside, site, element);
         local.thread.own.progress = walk.progress();
         let next = decide(local, site, outcome, element);
-        if next != Next::Resume {
+        if next != NextMove::Resume {
             return next;
         }
     }
     local.thread.own.progress = 0;
     if !untouched {
-        return Next::Resume;
+        return NextMove::Resume;
     }
     // No element is meant. Counted all the same, once an instruction.
     let element = Element { address: local.thread.address, write: walk.writes(), ..NOTHING };
-    decide(local, site, Outcome::default(), element)
+    decide(local, site, AccessOutcome::default(), element)
 }
 
 /// The first element of a string instruction that is counted, if it has one.
-fn first(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site, mut walk: Walk) -> Next {
+fn first(
+    local: &mut Local<'_>,
+    outside: &mut impl Outside,
+    site: &AccessSite,
+    mut walk: Walk,
+) -> NextMove {
     let address = local.thread.address;
     let (mut outcome, mut element) =
-        (Outcome::default(), Element { address, write: walk.writes(), ..NOTHING });
+        (AccessOutcome::default(), Element { address, write: walk.writes(), ..NOTHING });
     if let Some(found) = walk.next(local) {
         element = found;
         local.thread.clock += 2;
@@ -151,7 +160,12 @@ fn first(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site, mut wal
 /// the pages of its first element, or that element alone when nothing shows
 /// that these are within reach. Leaves in rcx how many elements that is, and
 /// in REST how many follow.
-fn part(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site, mut walk: Walk) -> Next {
+fn part(
+    local: &mut Local<'_>,
+    outside: &mut impl Outside,
+    site: &AccessSite,
+    mut walk: Walk,
+) -> NextMove {
     let count = walk.count();
     let mut unknown = false;
     if local.thread.own.progress == 0 {
@@ -170,7 +184,7 @@ fn part(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site, mut walk
         }
         local.thread.own.progress = walk.progress();
         let next = decide(local, site, outcome, element);
-        if next != Next::Resume {
+        if next != NextMove::Resume {
             return next;
         }
     }
@@ -178,16 +192,16 @@ fn part(local: &mut Local<'_>, outside: &mut impl Outside, site: &Site, mut walk
     if let Some(rcx) = local.thread.registers.get_mut(RCX).filter(|_| count != 0) {
         *rcx = count.saturating_sub(local.thread.rest);
     }
-    Next::Resume
+    NextMove::Resume
 }
 
 #[inline(always)]
 fn look_up(
     local: &mut Local<'_>,
     outside: &mut impl Outside,
-    site: &Site,
+    site: &AccessSite,
     element: Element,
-) -> Outcome {
+) -> AccessOutcome {
     let access = told(local, site, element);
     let (first, last) = access.lines();
     local.thread.clock += last.wrapping_sub(first) / LINE;
@@ -198,29 +212,39 @@ fn look_up(
 
 /// Lets modelled time pass.
 #[inline(always)]
-fn wait(local: &mut Local<'_>, outcome: Outcome) {
+fn wait(local: &mut Local<'_>, outcome: AccessOutcome) {
     local.thread.own.waited += outcome.latency(&local.header.shape);
 }
 
 /// Counts an event, and readies its record when one is due.
 #[inline(always)]
-fn decide(local: &mut Local<'_>, site: &Site, outcome: Outcome, element: Element) -> Next {
+fn decide(
+    local: &mut Local<'_>,
+    site: &AccessSite,
+    outcome: AccessOutcome,
+    element: Element,
+) -> NextMove {
     let thread = &mut *local.thread;
     if site.marks & COUNTED == 0 {
         if !outcome.events().meet(Events(local.header.events)) {
-            return Next::Resume;
+            return NextMove::Resume;
         }
         thread.countdown = thread.countdown.wrapping_sub(1);
     }
     if thread.countdown != 0 {
-        return Next::Resume;
+        return NextMove::Resume;
     }
     due(local, site, outcome, element)
 }
 
 #[cold]
 #[inline(never)]
-fn due(local: &mut Local<'_>, site: &Site, outcome: Outcome, element: Element) -> Next {
+fn due(
+    local: &mut Local<'_>,
+    site: &AccessSite,
+    outcome: AccessOutcome,
+    element: Element,
+) -> NextMove {
     local.thread.countdown = local.header.interval;
     let Element { address, write, number: elements, .. } = element;
     let reads = !write || site.marks & READS != 0;
@@ -232,5 +256,5 @@ fn due(local: &mut Local<'_>, site: &Site, outcome: Outcome, element: Element) -
         (outcome.source(operation, locked), outcome.latency(&local.header.shape))
     };
     local.thread.own.pending = Pending { due: 1, address, source, latency, elements };
-    Next::Record
+    NextMove::Record
 }

@@ -10,8 +10,8 @@ use super::header::Header;
 use super::local::Local;
 use super::ring::{PAGE, Ring};
 use super::thread::{STRIDES, Thread};
-use super::{Next, record as writer, slow_path, turn as stretches};
-use crate::block::{MODELLED, SIZE, Site};
+use super::{NextMove, record as writer, slow_path, turn as stretches};
+use crate::block::{AccessSite, MODELLED, SIZE};
 use crate::model::{Core, Outside};
 
 /// What the threads of a space share, for the one that holds the lock or is
@@ -100,7 +100,7 @@ unsafe fn header<'a>(block: *mut u8) -> (&'a Header, *mut u64) {
 /// # Safety
 /// As for [`access`].
 #[inline(never)]
-unsafe fn proceed(block: *mut u8) -> Next {
+unsafe fn proceed(block: *mut u8) -> NextMove {
     // SAFETY: the caller's promise.
     let (header, common) = unsafe { header(block) };
     // SAFETY: no reference is made.
@@ -114,7 +114,7 @@ unsafe fn proceed(block: *mut u8) -> Next {
     // SAFETY: the lock keeps others away.
     let mut local = unsafe { local(block, header) };
     // SAFETY: SITE is that of the stub that came here.
-    let site = unsafe { &*(local.thread.site as *const Site) };
+    let site = unsafe { &*(local.thread.site as *const AccessSite) };
     let mut world = World { header, common, several, index };
     if several && local.thread.own.listed == 0 {
         local.thread.own.listed = 1;
@@ -186,7 +186,7 @@ unsafe extern "C" fn quick_of<const WAYS: usize, const TLB: bool>(
     // SAFETY: the thread is alone.
     let mut local = unsafe { local(block, header) };
     // SAFETY: SITE is that of the stub that came here.
-    let site = unsafe { &*(local.thread.site as *const Site) };
+    let site = unsafe { &*(local.thread.site as *const AccessSite) };
     fetch_ahead(local.thread, site, address);
     u64::from(slow_path::quick::<WAYS, TLB>(&mut local, common, site, address))
 }
@@ -194,7 +194,7 @@ unsafe extern "C" fn quick_of<const WAYS: usize, const TLB: bool>(
 /// Brings what the instruction will want soon into the host's caches, which
 /// its own prefetchers do not where strides are large. Never faults.
 #[inline(always)]
-fn fetch_ahead(thread: &mut Thread, site: &Site, address: u64) {
+fn fetch_ahead(thread: &mut Thread, site: &AccessSite, address: u64) {
     let place = usize::try_from(site.ip).unwrap_or(0) % STRIDES;
     let Some(ahead) = thread.strides.get_mut(place).and_then(|stride| stride.ahead(address)) else {
         return;
@@ -207,7 +207,7 @@ fn fetch_ahead(thread: &mut Thread, site: &Site, address: u64) {
 }
 
 /// The slow path of the access that SITE and ADDRESS tell: looks it up in
-/// the model, fills the tables. Returns a [`Next`].
+/// the model, fills the tables. Returns a [`NextMove`].
 ///
 /// # Safety
 /// `block` is a thread's block made by `Setup`, with the model's words of the
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
     // SAFETY: no reference is made.
     let address = unsafe { (*block.cast::<Thread>()).address };
     // SAFETY: SITE is that of the stub that came here.
-    let site = unsafe { &*(site as *const Site) };
+    let site = unsafe { &*(site as *const AccessSite) };
     let several = header.several.load(Ordering::Relaxed) != 0;
     if several || !slow_path::is_plain(header, site, address) {
         // SAFETY: the caller's promise.
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
 }
 
 /// Writes the record that `access` found due, and goes on with what is left
-/// of the instruction. Returns a [`Next`], never [`Next::Record`].
+/// of the instruction. Returns a [`NextMove`], never [`NextMove::Record`].
 ///
 /// # Safety
 /// As for [`access`], and all registers are in REGISTERS.
@@ -245,18 +245,18 @@ pub unsafe extern "C" fn record(block: *mut u8) -> u64 {
         // SAFETY: the caller's promise; the references end with this turn.
         let Local { thread, header, .. } = unsafe { local(block, header) };
         // SAFETY: SITE is that of the stub that came here.
-        let site = unsafe { &*(thread.site as *const Site) };
+        let site = unsafe { &*(thread.site as *const AccessSite) };
         let length = usize::try_from(header.ring_bytes).unwrap_or(0) + PAGE;
         // SAFETY: the ring is mapped there as long as the space is.
         let words = unsafe { slice::from_raw_parts(header.ring as *const _, length / 8) };
-        let Some(ring) = Ring::new(words) else { return Next::Resume as u64 };
+        let Some(ring) = Ring::new(words) else { return NextMove::Resume as u64 };
         let next = writer::record(thread, header, site, &ring);
-        if next != Next::Resume || thread.own.progress == 0 {
+        if next != NextMove::Resume || thread.own.progress == 0 {
             return next as u64;
         }
         // SAFETY: the caller's promise.
-        if unsafe { access(block) } == Next::Resume as u64 {
-            return Next::Resume as u64;
+        if unsafe { access(block) } == NextMove::Resume as u64 {
+            return NextMove::Resume as u64;
         }
     }
 }

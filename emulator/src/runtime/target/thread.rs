@@ -4,7 +4,7 @@ use core::mem::offset_of;
 
 use super::stretch::Stretch;
 use crate::block::{self, ENTRIES};
-use crate::model::Tables;
+use crate::model::LineTables;
 
 /// The block; see [`crate::block`] for the fields of the same names.
 #[repr(C)]
@@ -38,7 +38,7 @@ pub struct Thread {
     unused: [u8; block::SYSCALLS - block::RUNTIME - size_of::<Own>() - 16 * STRIDES],
     pub syscalls: [u8; block::SYSCALLS_LEN],
     stack_memory: [u8; block::LOADS - block::SYSCALLS - block::SYSCALLS_LEN],
-    pub tables: Tables,
+    pub tables: LineTables,
     pub branches: [u64; ENTRIES],
     pub bare_branches: [u64; ENTRIES],
 }

@@ -1,7 +1,7 @@
 //! The accesses of instructions that make many of them.
 
 use super::local::Local;
-use crate::block::{AccessKind, NARROW, Site};
+use crate::block::{AccessKind, AccessSite, NARROW};
 use crate::model::LINE;
 
 /// One of the accesses.
@@ -50,7 +50,7 @@ const PAGE: u64 = 4096;
 
 impl Walk {
     /// Goes on where PROGRESS says.
-    pub(super) fn new(local: &Local<'_>, site: &Site) -> Walk {
+    pub(super) fn new(local: &Local<'_>, site: &AccessSite) -> Walk {
         let string = matches!(site.kind, MOVE | FILL | SCAN);
         let size = u64::from(site.size);
         let mask = if site.marks & NARROW != 0 { 0xffff_ffff } else { u64::MAX };

@@ -11,12 +11,12 @@ fn enter(child: &Child, cache: &mut CodeCache, start: &State) {
 }
 
 /// The stop that the child runs into, over direct branches.
-fn stop(child: &Child, cache: &mut CodeCache) -> Stop {
+fn stop(child: &Child, cache: &mut CodeCache) -> CodeStop {
     loop {
         assert_eq!(child.go(), Signal(libc::SIGTRAP));
         let mut registers = child.registers();
         match cache.stop_at(registers.rip - 1).unwrap() {
-            Stop::Direct { target } => {
+            CodeStop::Direct { target } => {
                 registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
                 child.set_registers(&registers);
             }
@@ -46,7 +46,7 @@ fn invalidated_code_is_translated_again() {
     let function = |value: u8| [0xb8, value, 0, 0, 0, 0xc3];
     sys::memory(sys::CODE + 16, 6).copy_from_slice(&function(1));
     enter(&child, &mut cache, &start);
-    assert!(matches!(stop(&child, &mut cache), Stop::Indirect | Stop::Instruction { .. }));
+    assert!(matches!(stop(&child, &mut cache), CodeStop::Indirect | CodeStop::Instruction { .. }));
     let (_, state) = run_translated(&child, &mut cache, &start);
     assert_eq!(state.registers.rax, 1);
     sys::memory(sys::CODE + 16, 6).copy_from_slice(&function(2));
@@ -81,7 +81,7 @@ fn indirect_branches_to_invalidated_code_are_looked_up() {
     enter(&child, &mut cache, &start);
     assert_eq!(child.go(), Signal(libc::SIGTRAP));
     let first = cache.stop_at(child.registers().rip - 1);
-    assert_eq!(first, Some(Stop::Indirect), "and not the dead block's breakpoint");
+    assert_eq!(first, Some(CodeStop::Indirect), "and not the dead block's breakpoint");
     assert_eq!(sys::word(sys::BLOCK + block::BRANCH as u64), at);
     let (_, state) = run_translated(&child, &mut cache, &start);
     assert_eq!(state.registers.rax, 2);
@@ -102,7 +102,7 @@ fn what_runs_on_into_changed_code_finds_it_again() {
     loop {
         assert_eq!(child.go(), Signal(libc::SIGTRAP));
         let mut registers = child.registers();
-        let Some(Stop::Direct { target }) = cache.stop_at(registers.rip - 1) else { break };
+        let Some(CodeStop::Direct { target }) = cache.stop_at(registers.rip - 1) else { break };
         registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
         child.set_registers(&registers);
         stops += 1;
@@ -123,14 +123,14 @@ fn checked_code_notices_a_change() {
         enter(&child, &mut cache, &start);
         let found = stop(&child, &mut cache);
         if value == 2 {
-            assert_eq!(found, Stop::Instruction { ip: sys::CODE + 5 });
+            assert_eq!(found, CodeStop::Instruction { ip: sys::CODE + 5 });
         } else {
-            assert_eq!(found, Stop::Changed { ip: sys::CODE });
+            assert_eq!(found, CodeStop::Changed { ip: sys::CODE });
             let registers = child.registers();
             assert_eq!((registers.rax, registers.rcx), (start.registers.rax, start.registers.rcx));
             cache.invalidate(sys::CODE..sys::CODE + 6);
             enter(&child, &mut cache, &start);
-            assert_eq!(stop(&child, &mut cache), Stop::Instruction { ip: sys::CODE + 5 });
+            assert_eq!(stop(&child, &mut cache), CodeStop::Instruction { ip: sys::CODE + 5 });
         }
         assert_eq!(child.registers().rax, u64::from(value));
     }
@@ -147,7 +147,7 @@ fn a_burst_ends_when_its_instructions_are_done() {
     enter(&child, &mut cache, &start);
     // Blocks of three instructions: the fourth has no room. The runtime of
     // the test changes to the other half, and adds 100 instructions.
-    assert_eq!(stop(&child, &mut cache), Stop::Indirect);
+    assert_eq!(stop(&child, &mut cache), CodeStop::Indirect);
     assert_eq!(sys::word(sys::BLOCK + block::BRANCH as u64), sys::CODE);
     assert_eq!(sys::word(sys::BLOCK + block::TURN as u64), 3);
     assert_eq!((half(), sys::word(burst)), (Half::Bare, 1 + 100));
@@ -162,7 +162,7 @@ fn a_burst_ends_when_its_instructions_are_done() {
     let looked_up = sys::word(sys::LOG);
     registers.rip = cache.translate(half(), sys::CODE, &mut Shared).unwrap();
     child.set_registers(&registers);
-    assert_eq!(stop(&child, &mut cache), Stop::Instruction { ip: sys::CODE + 8 });
+    assert_eq!(stop(&child, &mut cache), CodeStop::Instruction { ip: sys::CODE + 8 });
     assert_eq!(child.registers().rcx, 0);
     assert_eq!(sys::word(sys::LOG), looked_up);
     // Two blocks of three, and the breakpoint's own.
@@ -206,12 +206,12 @@ fn a_call_with_a_bad_address_stops() {
     enter(&child, &mut cache, &start);
     let ip = sys::CODE + 17;
     let found = stop(&child, &mut cache);
-    assert_eq!(found, Stop::BadAddress { ip, next: ip + 2 });
+    assert_eq!(found, CodeStop::BadAddress { ip, next: ip + 2 });
     assert_eq!(child.registers().rax, 0_u64.wrapping_sub(14));
     assert_eq!(sys::word(sys::BLOCK + block::EXIT_ARGUMENT as u64), 1);
     // The table keeps the call from being made.
     sys::memory(sys::BLOCK + block::SYSCALLS as u64 + 1, 1)[0] = 1;
     enter(&child, &mut cache, &start);
-    assert_eq!(stop(&child, &mut cache), Stop::Syscall { ip, next: ip + 2 });
+    assert_eq!(stop(&child, &mut cache), CodeStop::Syscall { ip, next: ip + 2 });
     assert_eq!((child.registers().rax, child.registers().rcx), (1, start.registers.rcx));
 }

@@ -94,14 +94,14 @@ fn every_address_tells_the_state() {
             let mut registers = child.registers();
             if let Some(stop) = cache.stop_at(registers.rip) {
                 match stop {
-                    Stop::Direct { target } => {
+                    CodeStop::Direct { target } => {
                         registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
                     }
-                    Stop::Indirect => {
+                    CodeStop::Indirect => {
                         let target = sys::word(sys::BLOCK + block::BRANCH as u64);
                         registers.rip = cache.translate(half(), target, &mut Shared).unwrap();
                     }
-                    Stop::Instruction { .. } => done = true,
+                    CodeStop::Instruction { .. } => done = true,
                     other => panic!("{other:?}"),
                 }
                 child.set_registers(&registers);

@@ -30,7 +30,7 @@ fn a_miss_has_everything_that_a_record_can_hold() {
     request.ring_pages = Some(5);
     request.data_mappings = true;
     let plan = plan(&request, model(), &here()).unwrap();
-    assert_eq!((plan.counts, plan.ring_pages), (Event::L1DataMiss, 8));
+    assert_eq!((plan.counts, plan.ring_pages), (EmulatedEvent::L1DataMiss, 8));
     assert!(plan.data_mappings && plan.side.flags.contains(AttrFlags::MMAP_DATA));
     assert!(!plan.side.flags.contains(AttrFlags::BUILD_ID));
     let attr = &plan.event.attr;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emulator::{Account, Coverage, Emulation, Standing};
+use emulator::{Coverage, Emulation, EmulationAccount, TargetStanding};
 use record::stream::write;
 
 use super::{EVENT, Session, status};
@@ -26,7 +26,7 @@ impl Session {
             self.pass();
             let _booked = self.outbox.flush(sink, &mut self.ledger);
             match (standing, &self.emulation) {
-                (Some(Standing::Emulated), Some(emulation)) => {
+                (Some(TargetStanding::Emulated), Some(emulation)) => {
                     let _looked_at_above = emulation.wait(A_MOMENT);
                 }
                 (Some(standing), _) => {
@@ -60,7 +60,7 @@ impl Session {
         Ok(self.ledger.clone())
     }
 
-    fn settle(&mut self, account: &Account) {
+    fn settle(&mut self, account: &EmulationAccount) {
         let said = EventAccount {
             events: account.events,
             kernel: Some(account.records.saturating_add(account.lost)),
@@ -112,7 +112,7 @@ fn in_bursts(ran: &Coverage, events: u64) -> String {
 }
 
 /// Which processes ran without the model, and why.
-fn not_followed(account: &Account) -> Vec<String> {
+fn not_followed(account: &EmulationAccount) -> Vec<String> {
     let (named, more) = account.not_followed.split_at(account.not_followed.len().min(NAMED));
     let named = named.iter().map(|(pid, why)| format!("process {pid} ran natively: {why}"));
     let more = (!more.is_empty()).then(|| format!("so did {} more processes", more.len()));
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn of_many_processes_that_were_not_followed_a_few_are_named() {
-        let mut account = Account::default();
+        let mut account = EmulationAccount::default();
         assert!(not_followed(&account).is_empty());
         account.not_followed = (1..=5).map(|pid| (Pid(pid), "32-bit".to_owned())).collect();
         assert_eq!(

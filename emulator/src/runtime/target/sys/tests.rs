@@ -10,7 +10,7 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 use super::super::ring::{HEAD, LIMIT, TAIL};
 use super::*;
 use crate::block::{self, AccessKind, COUNTED, Exit, LOCKED};
-use crate::event::{Class, Event};
+use crate::event::{Class, EmulatedEvent};
 use crate::geometry::Geometry;
 use crate::runtime::{Setup, ThreadSetup, image};
 
@@ -82,7 +82,7 @@ struct Target {
     space: Memory,
     block: Memory,
     setup: Setup,
-    site: Box<Site>,
+    site: Box<AccessSite>,
     attr: Attr,
 }
 
@@ -106,12 +106,18 @@ fn attr() -> Attr {
 }
 
 impl Target {
-    fn new(code: Code, event: Event, interval: u64, attr: Attr) -> Target {
+    fn new(code: Code, event: EmulatedEvent, interval: u64, attr: Attr) -> Target {
         let geometry = Geometry::default().with("l1d=32k,8 dtlb=64,4").unwrap();
         Target::with(code, event, interval, attr, &geometry)
     }
 
-    fn with(code: Code, event: Event, interval: u64, attr: Attr, geometry: &Geometry) -> Target {
+    fn with(
+        code: Code,
+        event: EmulatedEvent,
+        interval: u64,
+        attr: Attr,
+        geometry: &Geometry,
+    ) -> Target {
         let setup = Setup::new(geometry, event, interval, &attr, 77).unwrap();
         let mut ring = Memory::new(4096 + RING);
         let mut space = Memory::new(setup.space_size());
@@ -129,7 +135,7 @@ impl Target {
             seed: 0,
         };
         setup.thread(space.words(), block.words(), thread);
-        let site = Box::new(Site {
+        let site = Box::new(AccessSite {
             ip: 0x40_1000,
             resume: 0,
             offset: 0,
@@ -160,7 +166,7 @@ impl Target {
         let block = self.block.0.as_mut_ptr().cast();
         // SAFETY: the block, its space, ring and site are alive.
         let next = unsafe { (self.code.access)(block) };
-        if next == Next::Record as u64 { self.record() } else { next }
+        if next == NextMove::Record as u64 { self.record() } else { next }
     }
 
     /// A string instruction, part after part as translated code does them:
@@ -222,7 +228,7 @@ fn each(test: impl Fn(Code)) {
 #[test]
 fn every_third_miss_is_a_record_of_what_it_was() {
     each(|code| {
-        let mut target = Target::new(code, Event::L1DataMiss, 3, attr());
+        let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 3, attr());
         for register in 0..16 {
             target.put(block::REGISTERS + 8 * register, u64::try_from(register).unwrap() + 500);
         }
@@ -268,14 +274,14 @@ fn every_third_miss_is_a_record_of_what_it_was() {
 #[test]
 fn a_full_ring_stops_and_nothing_is_lost() {
     each(|code| {
-        let mut target = Target::new(code, Event::L1DataMiss, 1, attr());
+        let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr());
         let mut addresses = Vec::new();
         for n in 0..1000 {
             let mut next = target.run(0x1_0000 + n * 64);
             while next != 0 {
-                assert_eq!(next, Next::Stop as u64);
+                assert_eq!(next, NextMove::Stop as u64);
                 assert_eq!(target.get(block::EXIT), Exit::RingFull as u64);
-                assert_eq!(target.record(), Next::Stop as u64, "still full");
+                assert_eq!(target.record(), NextMove::Stop as u64, "still full");
                 assert!(target.drain(|sample| addresses.push(sample.addr.unwrap())) > 0);
                 next = target.record();
             }
@@ -289,13 +295,13 @@ fn a_full_ring_stops_and_nothing_is_lost() {
 #[test]
 fn the_count_stops_after_the_last_record() {
     each(|code| {
-        let mut target = Target::new(code, Event::L1DataMiss, 1, attr());
+        let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr());
         target.ring.words()[LIMIT / 8].store(2, Ordering::Relaxed);
         assert_eq!(target.run(0x1_0000), 0);
-        assert_eq!(target.run(0x2_0000), Next::Stop as u64);
+        assert_eq!(target.run(0x2_0000), NextMove::Stop as u64);
         assert_eq!(target.get(block::EXIT), Exit::Count as u64);
         assert_eq!(target.record(), 0, "it goes on");
-        assert_eq!(target.run(0x3_0000), Next::Stop as u64);
+        assert_eq!(target.run(0x3_0000), NextMove::Stop as u64);
         assert_eq!(target.record(), 0);
         assert_eq!(target.drain(|_| ()), 2);
     });
@@ -304,7 +310,7 @@ fn the_count_stops_after_the_last_record() {
 #[test]
 fn each_line_of_a_string_copy_has_its_registers() {
     each(|code| {
-        let mut target = Target::new(code, Event::L1DataMiss, 1, attr());
+        let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr());
         target.site.kind = AccessKind::Move as u8;
         target.site.size = 8;
         let (from, to, count) = (0x1_0020, 0x8_0000, 40);
@@ -334,7 +340,7 @@ fn each_line_of_a_string_copy_has_its_registers() {
 #[test]
 fn a_fill_downwards_goes_down() {
     each(|code| {
-        let mut target = Target::new(code, Event::L1DataMiss, 1, attr());
+        let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr());
         target.site.kind = AccessKind::Fill as u8;
         target.site.size = 1;
         target.put(block::FLAGS, 1 << 10);
@@ -353,7 +359,7 @@ fn a_fill_downwards_goes_down() {
 #[test]
 fn a_part_of_a_string_ends_with_its_pages() {
     each(|code| {
-        let mut target = Target::new(code, Event::L1DataMiss, 1, attr());
+        let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr());
         target.site.kind = AccessKind::Fill as u8;
         target.site.size = 8;
         // Two bytes before a page's end: an element lies in two.
@@ -374,7 +380,7 @@ fn a_part_of_a_string_ends_with_its_pages() {
 #[test]
 fn gathers_touch_what_the_mask_lets_them() {
     each(|code| {
-        let mut target = Target::new(code, Event::L1DataMiss, 1, attr());
+        let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr());
         target.site.kind = AccessKind::Gather as u8;
         target.site.size = 8;
         // 4 elements, 32-bit indexes, times 8, mask in a vector.
@@ -413,7 +419,7 @@ fn gathers_touch_what_the_mask_lets_them() {
 #[test]
 fn a_counted_instruction_is_a_record_when_the_countdown_is_over() {
     each(|code| {
-        let mut target = Target::new(code, Event::Class(Class::Retired), 5, attr());
+        let mut target = Target::new(code, EmulatedEvent::Class(Class::Retired), 5, attr());
         target.site.kind = AccessKind::None as u8;
         target.site.marks = COUNTED;
         for _ in 0..20 {
@@ -430,7 +436,7 @@ fn a_counted_instruction_is_a_record_when_the_countdown_is_over() {
 #[test]
 fn indirect_branches_are_found_and_entered() {
     each(|code| {
-        let mut target = Target::new(code, Event::L1DataMiss, 1, attr());
+        let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr());
         let Target { space, setup, .. } = &mut target;
         let table = setup.branches(space.words());
         for n in 0..1000 {
@@ -461,7 +467,7 @@ fn every_field_is_where_the_decoder_expects_it() {
                 sample_regs_user: 0x103,
                 ..Attr::default()
             };
-            let mut target = Target::new(code, Event::L1DataMiss, 1, attr);
+            let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr);
             assert_eq!(target.run(0x1_0000), 0);
             assert_eq!(
                 target.drain(|sample| {
