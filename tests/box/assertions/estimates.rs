@@ -5,7 +5,7 @@ use hardmeter_tests::Scene;
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    walk,
+    figures, walk,
 };
 
 /// An estimate that cannot be trusted is none: at short intervals IBS counts
@@ -21,6 +21,7 @@ pub(crate) fn bounded(facts: &Facts) -> Skip {
     let json: serde_json::Value = serde_json::from_str(&report.out).unwrap();
     let filter = &json["events"][0]["filter"];
     let estimate = filter["estimate"].as_u64().unwrap_or_else(|| panic!("{report}{outcome}"));
+    figures::keep(format!("{estimate} loads estimated of {}", walk::LOADS));
     assert!(estimate > walk::LOADS * 5 / 4, "no longer far above: {estimate} {outcome}");
     assert_eq!(filter["is_bound"], serde_json::Value::Bool(true), "{report}{outcome}");
     let text = scene.run("ebs report e.data").success();

@@ -10,6 +10,7 @@ mod daemon;
 mod emulated;
 mod estimates;
 mod facts;
+mod figures;
 mod log;
 mod modes;
 mod precise;
@@ -75,13 +76,17 @@ fn main() -> ExitCode {
     for Assertion { name, check } in ASSERTIONS.iter().filter(|one| one.name.contains(&wanted)) {
         let start = Instant::now();
         ran += 1;
-        match panic::catch_unwind(AssertUnwindSafe(|| check(&facts))) {
-            Ok(Ok(())) => tell(&format!("PASS {name} {:.2} s", start.elapsed().as_secs_f64())),
+        let held = panic::catch_unwind(AssertUnwindSafe(|| check(&facts)));
+        let figures = figures::take();
+        match held {
+            Ok(Ok(())) => {
+                tell(&format!("PASS {name} {:.2} s{figures}", start.elapsed().as_secs_f64()));
+            }
             Ok(Err(why)) => tell(&format!("SKIP {name} {why}")),
             Err(_) => {
                 failed += 1;
                 let why = WHY.lock().unwrap().replace('\n', "\n    ");
-                tell(&format!("FAIL {name} {why}"));
+                tell(&format!("FAIL {name} {why}{figures}"));
             }
         }
     }

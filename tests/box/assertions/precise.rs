@@ -6,7 +6,7 @@ use hardmeter_tests::{Outcome, Scene};
 use crate::{
     Skip,
     facts::{Facts, ProbeRun},
-    walk,
+    figures, walk,
 };
 
 /// What the last line of a run of a CPU's event tells.
@@ -46,6 +46,7 @@ pub(crate) fn exact(facts: &Facts) -> Skip {
     // The kernel's part of a program's start may leave lines out of the
     // cache: a load or two elsewhere.
     let elsewhere = records.iter().filter(|record| record.ip() != walk::MISS).count();
+    figures::keep(format!("{} records, {elsewhere} elsewhere", records.len()));
     assert!(elsewhere <= 2, "{elsewhere} of {} records elsewhere: {outcome}", records.len());
     for record in &records {
         assert!(record.exact(), "{record:x?}");

@@ -12,6 +12,8 @@
 # The others of its kind are made of it: programs/variants.
 #   WAITS: tells `ready` on stdout, and waits for a line on stdin first
 #   CHILDREN: forks so many first, which do the same walk
+#   CALLS: asks the kernel so many times for its parent's number first: a
+#     hundred instructions and more of the kernel's for each
 #ifndef ROUNDS
 #define ROUNDS 20000
 #endif
@@ -52,6 +54,13 @@ _start:
     mov $line,%esi
     mov $1,%edx
     syscall
+#endif
+#ifdef CALLS
+    mov $CALLS,%ebx
+1:  mov $110,%eax               # getppid
+    syscall
+    dec %ebx
+    jnz 1b
 #endif
 #ifdef CHILDREN
     mov $CHILDREN,%ebx
