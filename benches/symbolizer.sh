@@ -9,7 +9,6 @@
 # Environment:
 #   EIP2R      the program (default: target/release/eip2r, built if absent)
 #   EXAMPLES   folder of draw_addresses and read_lines (default: target/release/examples)
-#   EBS        the program `ebs`, for the index (default: beside EIP2R)
 #   VMLINUX    a vmlinux with DWARF; without, its gates are skipped
 #   RUSTPROG   a Rust program with DWARF; without, its gates are skipped
 #   LLVM       llvm-symbolizer (default: llvm-symbolizer-19); without, skipped
@@ -21,7 +20,6 @@ rounds=${2:-7}
 here=$(cd "$(dirname "$0")/.." && pwd)
 target=${CARGO_TARGET_DIR:-$here/target}/release
 eip2r=${EIP2R:-$target/eip2r}
-ebs=${EBS:-$(dirname "$eip2r")/ebs}
 examples=${EXAMPLES:-$target/examples}
 llvm=${LLVM:-llvm-symbolizer-19}
 [ -x "$eip2r" ] || (cd "$here" && cargo build --release -p hardmeter-ebs-cli)
@@ -141,20 +139,14 @@ elf() {
     local name=$1 file=$2
     "$examples/draw_addresses" --elf "$file" 1000000 0x > "$work/$name"
     head -n 1 "$work/$name" > "$work/$name.one"
-    run "$name" "$rounds" "exec $eip2r --no-cache -l -e $file $work/$name"
+    run "$name" "$rounds" "exec $eip2r -l -e $file $work/$name"
     if command -v "$llvm" > /dev/null; then
         run "$name-llvm" 3 "exec $llvm --obj=$file < $work/$name" peer
         gate "$name beside $llvm" "$name-llvm" "$name" "$3"
         most "$name memory" "$(cat "$work/$name.kb")" \
             "$(awk -v share="$4" '{ printf "%d", $1 * share }' "$work/$name-llvm.kb")" KiB
     else skip "$llvm" "not here"; fi
-    run_often "$name-one" "$rounds" "$eip2r --no-cache -l -e $file $work/$name.one"
-    if XDG_CACHE_HOME=$work/cache "$ebs" cache add "$file"; then
-        export XDG_CACHE_HOME=$work/cache
-        run_often "$name-one-index" "$rounds" "$eip2r -l -e $file $work/$name.one"
-        run "$name-index" "$rounds" "exec $eip2r -l -e $file $work/$name"
-        most "$name, one address, index warm" "$(cat "$work/$name-one-index.s")" 0.005 s
-    fi
+    run_often "$name-one" "$rounds" "$eip2r -l -e $file $work/$name.one"
 }
 if [ -n "${RUSTPROG:-}" ]; then
     echo "# $RUSTPROG: 1,000,000 addresses with lines and inlined callers"

@@ -6,7 +6,7 @@ mod source_reader;
 use crate::arguments::{AnnotateArguments, AnnotationFormat, Context as Around, SyntaxName};
 use crate::input::{End, Input};
 use crate::said::say;
-use crate::{cache, report, terminal};
+use crate::{report, terminal};
 use analysis::annotate::{Annotation, Syntax, Target, View, render};
 use analysis::{Filter, Glob, Pipeline, Query};
 use anyhow::{Context, Result};
@@ -25,7 +25,6 @@ const AROUND: usize = 10;
 pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
     let query = query(arguments)?;
     let options = report::symbols(&arguments.symbols)?;
-    let indexes = options.indexes.clone();
     let mut sources = SourceFiles::new(&options.root, arguments);
     let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;
     let (annotation, end) = annotation(&mut input, query, options, view(arguments))?;
@@ -45,7 +44,6 @@ pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
     for missing in sources.missing() {
         say("ebs", &missing);
     }
-    cache::mend("ebs", indexes.as_deref());
     end.into_result().context("shown is what could be read")
 }
 

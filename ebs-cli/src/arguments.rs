@@ -6,7 +6,6 @@
 //! with a program's name, and a program called `report` is never in the way.
 
 mod annotating;
-mod caching;
 mod converting;
 mod emulation;
 mod in_kernel;
@@ -17,7 +16,6 @@ mod serving;
 mod watching;
 
 pub use annotating::{AnnotateArguments, AnnotationFormat, Context, PrefixMap, SyntaxName};
-pub use caching::{CacheAction, CacheArguments};
 pub use converting::ConvertArguments;
 pub use emulation::EmulationArguments;
 pub use in_kernel::{InKernelArguments, InKernelMode};
@@ -48,7 +46,7 @@ ebs (-u | -k) [-o OUTFILE] [-i INTERVAL] [-c COUNT] -t TYPE [-m NAME,...] EXE_OR
        ebs script [OPTIONS] FILE
        ebs convert [OPTIONS] IN OUT
        ebs plan -t TYPE [OPTIONS]
-       ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs sessions | ebs watch NAME | ebs cache list
+       ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs sessions | ebs watch NAME
        ebs -h [TYPE] | ebs help [SUBCOMMAND]";
 
 const EXAMPLES: &str = "\
@@ -77,7 +75,6 @@ records with exact IP, seconds, who served, what a count left unseen) go to stde
 Environment:
   DEBUGINFOD_URLS  servers that are asked, by build id, for debug files that are not here; unset,
                    nobody is. The others of debuginfod-client-config(7) are followed, too.
-  HARDMETER_CACHE  off: indexes of debug info (ebs cache) are not looked at
 
 Exit status: that of the program, 128 + N when signal N killed it; 1 when sampling failed, also
 when the program could not be started; 2 for a wrong command line.";
@@ -131,8 +128,6 @@ pub enum Other {
     Sessions(SessionsArguments),
     /// Shows what a standing session of the daemon samples now.
     Watch(WatchArguments),
-    /// Keeps indexes of debug info, so that one address is named at once.
-    Cache(CacheArguments),
     /// Prints the completions of a command for a shell.
     Completions {
         /// Which shell.

@@ -13,8 +13,8 @@ pub use selftest::SelftestJob;
 pub use serving::Serving;
 
 use crate::arguments::{
-    AnnotateArguments, CacheArguments, ConvertArguments, EventArguments, Format, ListArguments,
-    Other, PlanArguments, ReportArguments, SampleArguments, ScriptArguments, SessionsArguments,
+    AnnotateArguments, ConvertArguments, EventArguments, Format, ListArguments, Other,
+    PlanArguments, ReportArguments, SampleArguments, ScriptArguments, SessionsArguments,
     TableArguments, Typed, WatchArguments,
 };
 use crate::completions::Program;
@@ -56,8 +56,6 @@ pub enum Invocation {
     Sessions(SessionsArguments),
     /// What a standing session samples now.
     Watch(WatchArguments),
-    /// Indexes of debug info.
-    Cache(CacheArguments),
     /// Completions for a shell, of a command.
     Completions(clap_complete::Shell, Program),
     /// Manual pages: one to stdout, or all to a directory.
@@ -248,7 +246,6 @@ impl Invocation {
             Typed::Other(Other::List(arguments)) => Invocation::List(arguments),
             Typed::Other(Other::Sessions(arguments)) => Invocation::Sessions(arguments),
             Typed::Other(Other::Watch(arguments)) => Invocation::Watch(arguments),
-            Typed::Other(Other::Cache(arguments)) => Invocation::Cache(arguments),
             Typed::Other(Other::Completions { shell, program }) => {
                 Invocation::Completions(shell, program)
             }

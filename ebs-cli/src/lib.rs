@@ -5,15 +5,13 @@
 //! an [`output`], [`cut_short`] says what it left unseen; [`input`] reads
 //! what was recorded for [`report`] and [`script`], [`annotate`] shows a
 //! routine, and [`convert`] writes it anew; [`plan`] shows what would be
-//! opened; [`sessions`] and [`watch`] ask the daemon; [`cache`] keeps indexes
-//! of debug info; [`selftest`] shows what this machine samples, and whether
-//! it is right;
-//! [`debuginfod`] says how downloads of it go; [`types`], [`list`],
+//! opened; [`sessions`] and [`watch`] ask the daemon; [`selftest`] shows what
+//! this machine samples, and whether it is right; [`debuginfod`] says how
+//! downloads of debug info go; [`types`], [`list`],
 //! [`pages`] and [`completions`] are the helps; [`causes`] words an error.
 
 pub mod annotate;
 pub mod arguments;
-pub mod cache;
 pub mod causes;
 pub mod completions;
 pub mod convert;

@@ -4,7 +4,7 @@ use crate::arguments::{ReportArguments, StandingArguments, SymbolArguments};
 use crate::debuginfod;
 use crate::input::{End, Input};
 use crate::said::say;
-use crate::{cache, terminal};
+use crate::terminal;
 use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
 use anyhow::{Context, Result, anyhow};
 use sampling::remote::client::{Client, Ending, Recorded, SOCKET};
@@ -85,8 +85,7 @@ pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
     };
     let symfs = arguments.symfs.clone();
     let debuginfod = debuginfod::servers()?;
-    let indexes = cache::indexes("ebs", arguments.no_cache);
-    Ok(Options { root, kernel, vmlinux, symfs, debuginfod, indexes, ..Options::default() })
+    Ok(Options { root, kernel, vmlinux, symfs, debuginfod, ..Options::default() })
 }
 
 /// Answers `query` from a recording; how the recording ended comes with it.
@@ -153,7 +152,6 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let query = query(arguments)?;
     let options = symbols(&arguments.symbols)?;
     let (mut input, ended) = open(arguments.file.as_deref(), &arguments.standing)?;
-    let indexes = options.indexes.clone();
     let (report, end) = answer(&mut input, query, Symbolizer::new(options))?;
     tell_ending(ended);
     if arguments.json {
@@ -174,6 +172,5 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
         out.write_all(table::render(&report, terminal::style(arguments.table)).as_bytes())?;
     }
     out.flush()?;
-    cache::mend("ebs", indexes.as_deref());
     end.into_result().context("the table shows what could be read")
 }

@@ -8,8 +8,8 @@ use crate::invocation::{Invocation, Misuse};
 use crate::said::say;
 use crate::script::{Chains, Lines, PerfPrinter, Selection, Sifter, TextPrinter, script};
 use crate::{
-    annotate, cache, causes, convert, eip2r, list, pages, plan, report, sample, selftest, sessions,
-    types, watch,
+    annotate, causes, convert, eip2r, list, pages, plan, report, sample, selftest, sessions, types,
+    watch,
 };
 use anyhow::{Context, Result};
 use sampling::Facts;
@@ -77,7 +77,6 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Selftest(job) => status = selftest::run(&job, &mut out)?,
         Invocation::Sessions(arguments) => sessions::run(&arguments, &mut out)?,
         Invocation::Watch(arguments) => watch::run(&arguments, &mut out)?,
-        Invocation::Cache(arguments) => cache::run(&arguments, &mut out)?,
         Invocation::Completions(shell, of) => completions(shell, of, &mut out)?,
         Invocation::Man(None) => pages::page(arguments::command(), &mut out)?,
         Invocation::Man(Some(directory)) => {
@@ -92,10 +91,9 @@ fn perform(invocation: Invocation) -> Result<u8> {
 fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()> {
     let selection = Selection::parse(&arguments.fields)?;
     let symbols = report::symbols(&arguments.symbols)?;
-    let indexes = symbols.indexes.clone();
     let mut input = Input::open(&arguments.file)?;
     let sifter = (!arguments.all_samples).then(|| Sifter::new(arguments.class, symbols.clone()));
-    let printed = match arguments.format {
+    match arguments.format {
         ScriptFormat::Perf => {
             let chains = match arguments.hide_call_graph {
                 true => Chains::Hidden,
@@ -106,7 +104,5 @@ fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()>
             script(&mut input, Lines::new(printer, sifter), out)
         }
         ScriptFormat::Text => script(&mut input, Lines::new(TextPrinter::default(), sifter), out),
-    };
-    cache::mend("ebs", indexes.as_deref());
-    printed
+    }
 }

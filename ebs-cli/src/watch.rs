@@ -2,7 +2,7 @@
 
 use crate::arguments::{ReportArguments, WatchArguments};
 use crate::report::{query, symbols};
-use crate::{cache, terminal};
+use crate::terminal;
 use analysis::{Pipeline, json, table};
 use anyhow::{Result, bail};
 use record::stream::{Decoder, Step};
@@ -30,9 +30,7 @@ pub fn run(arguments: &WatchArguments, out: &mut dyn Write) -> Result<()> {
         top: Some(arguments.top),
         ..ReportArguments::default()
     };
-    let options = symbols(&arguments.symbols)?;
-    let indexes = options.indexes.clone();
-    let symbolizer = Symbolizer::new(options);
+    let symbolizer = Symbolizer::new(symbols(&arguments.symbols)?);
     let mut viewer = Viewer {
         pipeline: Pipeline::new(query(&question)?, symbolizer)?,
         decoder: Decoder::new(),
@@ -48,8 +46,6 @@ pub fn run(arguments: &WatchArguments, out: &mut dyn Write) -> Result<()> {
             bail!("the daemon has ended the stream: {}", live.ending().take().unwrap_or_default());
         }
     }
-    drop(viewer);
-    cache::mend("ebs", indexes.as_deref());
     Ok(())
 }
 

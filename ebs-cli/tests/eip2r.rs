@@ -243,65 +243,6 @@ fn lines_and_inlined_callers_of_one_file() {
 }
 
 #[test]
-fn an_index_gives_the_answers_of_the_debug_info_and_is_mended_when_damaged() {
-    const PROGRAM: &str = "volatile int seen;\n\
-        static inline __attribute__((always_inline)) int twice(int of) { seen = of; return seen * 2; }\n\
-        int main(int count, char **words) { (void)words; return twice(count) + 1; }\n";
-    let scene = Scene::new();
-    scene.write("p.c", PROGRAM);
-    let built = Command::new("gcc")
-        .args(["-g", "-O1", "-no-pie", "-Wl,--build-id", "-o", "p", "p.c"])
-        .current_dir(scene.0.path())
-        .output();
-    if !built.is_ok_and(|built| built.status.success()) {
-        return eprintln!("skipped: no gcc, or it cannot link this");
-    }
-    let cache = |words: &[&str]| {
-        let mut command = Command::new(std::env::var("CARGO_BIN_EXE_ebs").unwrap());
-        command.arg("cache").args(words).current_dir(scene.0.path());
-        let output = command.env("XDG_CACHE_HOME", scene.path("c")).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        text(&output.stdout)
-    };
-    let symbols = symbolizer::ElfSymbols::parse(&std::fs::read(scene.path("p")).unwrap()).unwrap();
-    let first = symbols.stretches().map(|stretch| stretch.start).min().unwrap();
-    let end = symbols.stretches().map(|stretch| stretch.end).max().unwrap();
-    let eips: String = (first - 2..end + 2).map(|at| format!("{at:x}\n")).collect();
-    scene.write("eips", &eips);
-    let lines = |more: &[&str]| {
-        let mut command = scene.command(&[&["-l", "-e", "p", "eips"], more].concat());
-        let output = command.env("XDG_CACHE_HOME", scene.path("c")).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        (text(&output.stdout), text(&output.stderr))
-    };
-    let plain = lines(&["--no-cache"]);
-    assert!(
-        plain.0.contains("twice at ") && plain.0.contains(" (inlined by) main at "),
-        "{}",
-        plain.0
-    );
-    assert!(cache(&["list"]).starts_with("# 0 indexes"));
-    let added = cache(&["add", "p"]);
-    let id = added.split_whitespace().nth(1).unwrap();
-    assert!(cache(&["list"]).contains(id));
-    assert!(lines(&[]) == plain);
-    // A byte of the tables.
-    let path = scene.path("c/hardmeter").join(format!("{id}.index"));
-    assert_eq!(cache(&["path"]).trim_end(), path.parent().unwrap().to_str().unwrap());
-    let mut bytes = std::fs::read(&path).unwrap();
-    let sound = bytes.clone();
-    let last = bytes.len() - 1;
-    bytes[last] ^= 1;
-    std::fs::write(&path, &bytes).unwrap();
-    let (mended, said) = lines(&[]);
-    assert_eq!(mended, plain.0);
-    assert!(said.contains("/p was not used") && said.contains("made anew"), "{said}");
-    assert!(std::fs::read(&path).unwrap() == sound);
-    assert!(lines(&[]) == plain);
-    assert_eq!(cache(&["clear"]), format!("1 removed, {} bytes\n", sound.len()));
-}
-
-#[test]
 fn a_vmlinux_gives_names_and_lines_where_the_kernel_lies() {
     const KERNEL: &str = "__asm__(\".text\\n.globl _text\\n_text:\\n\");\n\
         volatile int seen;\n\

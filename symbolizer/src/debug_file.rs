@@ -210,17 +210,6 @@ impl DebugFile {
         symbols.as_ref()
     }
 
-    /// Where its first part is loaded: prelink moves that, and all link-time
-    /// addresses with it.
-    pub(crate) fn lowest(&self) -> u64 {
-        self.head.lowest().unwrap_or(0)
-    }
-
-    /// What it is called in answers.
-    pub(crate) fn shown(&self) -> &Arc<str> {
-        &self.file
-    }
-
     /// NT_GNU_BUILD_ID.
     pub fn build_id(&self) -> Option<&[u8]> {
         self.head.build_id.as_deref()

@@ -19,7 +19,6 @@
 
 mod batch;
 mod binary;
-pub mod cache;
 mod code;
 mod data;
 mod debug_file;
@@ -32,6 +31,7 @@ mod frames;
 mod jit;
 mod kept;
 mod kernel;
+mod lazy_file;
 mod lines;
 mod locate;
 mod maps;

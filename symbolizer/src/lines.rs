@@ -1,7 +1,7 @@
 //! The debug info of objects, opened when first needed.
 
-use crate::cache::indexed_file::IndexedFile;
 use crate::frames::{Depth, Frames, NoDebug};
+use crate::lazy_file::LazyDebugFile;
 use crate::locate::locate;
 use crate::object::Kind;
 use crate::{ObjectId, Place, Reason, Resolution, Symbolizer};
@@ -14,7 +14,7 @@ pub(crate) const MOST_OPEN: usize = 64;
 /// The debug info of an object, and which of its addresses a place has.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    pub(crate) file: Box<IndexedFile>,
+    pub(crate) file: Box<LazyDebugFile>,
     /// As shown in answers.
     pub(crate) path: Arc<str>,
     /// Subtracted from a place's address, modulo 2^64.
@@ -60,7 +60,7 @@ impl Symbolizer {
                 let mapped = self.objects.file(file);
                 match locate(mapped, &self.options) {
                     Ok(found) => {
-                        let file = IndexedFile::of(found, &mapped.path, &self.options).into();
+                        let file = LazyDebugFile::of(found, &mapped.path, &self.options).into();
                         Ok(Opened { file, path, moved: 0, size: u64::MAX })
                     }
                     Err(why) => Err(NoDebug::Damaged { file: path, why: why.to_string().into() }),

@@ -1,10 +1,8 @@
 //! Where names are looked for.
 
 use crate::Debuginfod;
-use crate::cache::indexes::Indexes;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// How far the kernel lies from where its symbol list says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,8 +53,6 @@ pub struct Options {
     pub debug_directories: Vec<PathBuf>,
     /// Servers to ask for what is in none of them.
     pub debuginfod: Option<Debuginfod>,
-    /// Indexes that are asked before debug info is read. None: it is read.
-    pub indexes: Option<Arc<Indexes>>,
     /// How many objects' debug info may be read at the same time.
     pub threads: NonZeroUsize,
 }
@@ -77,7 +73,6 @@ impl Default for Options {
             symfs: None,
             debug_directories: vec![PathBuf::from("/usr/lib/debug")],
             debuginfod: None,
-            indexes: None,
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         }
     }

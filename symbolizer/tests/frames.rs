@@ -1,4 +1,4 @@
-//! Places of mapped files: answered from indexes of debug info, and many at once.
+//! Places of mapped files, many at once.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot build its program must fail")]
 #![allow(clippy::print_stderr, reason = "a test that skips says why")]
@@ -9,10 +9,7 @@ mod toolchain;
 use proptest::prelude::*;
 use record::{CpuMode, Pid, Time};
 use std::path::Path;
-use std::sync::Arc;
-use symbolizer::cache::folder::Folder;
-use symbolizer::cache::indexes::Indexes;
-use symbolizer::{DebugFile, Depth, Frames, KernelSource, MapsEntry, Options, Reason, Symbolizer};
+use symbolizer::{KernelSource, MapsEntry, Options, Symbolizer};
 use toolchain::command;
 
 const PROGRAM: &str = "volatile int seen;\n\
@@ -28,12 +25,6 @@ fn build(folder: &Path) -> bool {
     command(folder, &build) && command(folder, &strip)
 }
 
-fn options(folder: Option<Folder>) -> (Options, Option<Arc<Indexes>>) {
-    let indexes = folder.map(|folder| Arc::new(Indexes::new(folder)));
-    let kernel = KernelSource::None;
-    (Options { kernel, indexes: indexes.clone(), ..Options::default() }, indexes)
-}
-
 /// A file mapped from its start.
 fn entry(path: &Path, start: u64) -> MapsEntry<'_> {
     let path = path.to_str().unwrap().as_bytes();
@@ -46,69 +37,6 @@ fn extent(path: &Path) -> (u64, u64) {
     let symbols = symbolizer::ElfSymbols::parse(&std::fs::read(path).unwrap()).unwrap();
     let first = symbols.stretches().map(|stretch| stretch.start).min().unwrap();
     (first, symbols.stretches().map(|stretch| stretch.end).max().unwrap())
-}
-
-/// Of each address of the program's code.
-fn answers(path: &Path, options: Options) -> Vec<Result<Frames, Reason>> {
-    let (first, end) = extent(path);
-    let mut symbolizer = Symbolizer::new(options);
-    symbolizer.maps(Pid(7), &[entry(path, 0x40_0000)], Time(0));
-    let ask = |at| {
-        let place = symbolizer.place(CpuMode::User, Pid(7), at, Time(1));
-        symbolizer.frames(place)
-    };
-    (first - 2..end + 2).map(ask).collect()
-}
-
-/// The answers but for where the program lies.
-fn without_path(answers: Vec<Result<Frames, Reason>>, path: &Path) -> Vec<String> {
-    let path = path.to_str().unwrap();
-    answers.iter().map(|answer| format!("{answer:?}").replace(path, "PROGRAM")).collect()
-}
-
-#[test]
-fn an_index_answers_for_a_mapped_program_and_is_made_anew_when_damaged() {
-    let scene = tempfile::tempdir().unwrap();
-    let at = |name: &str| scene.path().join(name);
-    if !build(scene.path()) {
-        return eprintln!("skipped: no gcc, or it cannot link this");
-    }
-    let folder = || Folder::make(&at("cache")).unwrap();
-    let plain = answers(&at("p"), options(None).0);
-    let lines = plain.iter().flatten().filter(|frames| frames.depth == Depth::Debug).count();
-    assert!(lines > 20, "{lines} of {}", plain.len());
-    assert!(plain.iter().flatten().any(|frames| frames.frames.iter().any(|it| it.inlined)));
-    let whole = DebugFile::open(&at("p"), &Options::default()).unwrap();
-    Indexes::new(folder()).put(&whole).unwrap();
-    // The same build without debug info: nobody else knows the lines.
-    let (of_index, indexes) = options(Some(folder()));
-    let indexed = answers(&at("stripped"), of_index);
-    let plain = without_path(plain, &at("p"));
-    assert!(without_path(indexed, &at("stripped")) == plain);
-    assert_eq!(indexes.unwrap().mend().count(), 0);
-
-    let id = whole.build_id().unwrap().iter().map(|byte| format!("{byte:02x}"));
-    let index = at("cache").join(format!("{}.index", id.collect::<String>()));
-    let sound = std::fs::read(&index).unwrap();
-    let last = sound.len() - 1;
-    for damage in [&|bytes: &mut Vec<u8>| bytes[last] ^= 1, &|bytes: &mut Vec<u8>| bytes[8] += 1]
-        as [&dyn Fn(&mut Vec<u8>); 2]
-    {
-        let mut bytes = sound.clone();
-        damage(&mut bytes);
-        std::fs::write(&index, &bytes).unwrap();
-        let (of_index, indexes) = options(Some(folder()));
-        assert!(without_path(answers(&at("p"), of_index), &at("p")) == plain);
-        let told: Vec<String> = indexes.unwrap().mend().collect();
-        assert!(told.len() == 1 && told[0].ends_with("; made anew"), "{told:?}");
-        assert!(told[0].contains(at("p").to_str().unwrap()), "{told:?}");
-        assert!(std::fs::read(&index).unwrap() == sound);
-    }
-    std::fs::write(&index, b"hm").unwrap();
-    let (of_index, indexes) = options(Some(folder()));
-    assert!(answers(&at("stripped"), of_index).iter().flatten().all(|it| it.depth != Depth::Debug));
-    let told: Vec<String> = indexes.unwrap().mend().collect();
-    assert!(told.len() == 1 && told[0].contains("not made anew"), "{told:?}");
 }
 
 const LIST: &str = "ffffffff81000000 T _text\nffffffff81000000 T start\nffffffff81000100 T next\n\

@@ -26,9 +26,6 @@ pub struct SymbolArguments {
     /// nowhere else: copies of another machine's, as for perf.
     #[arg(long, value_name = "DIR", help_heading = "Symbols")]
     pub symfs: Option<PathBuf>,
-    /// Does without indexes of debug info (ebs cache), as HARDMETER_CACHE=off does.
-    #[arg(long, help_heading = "Symbols")]
-    pub no_cache: bool,
 }
 
 /// How much of a table is shown.

@@ -41,7 +41,6 @@ or a vmlinux says, the distance is worked out and said; one of another kernel is
 Environment:
   DEBUGINFOD_URLS  servers that are asked, by build id, for debug files that are not here; unset,
                    nobody is. The others of debuginfod-client-config(7) are followed, too.
-  HARDMETER_CACHE  off: indexes of debug info (ebs cache) are not looked at
 
 Exit status: 0; 1 when something could not be read or written, or a line held no number; 2 for a
 wrong command line.";
@@ -92,10 +91,6 @@ pub struct Arguments {
     /// are, and nowhere else.
     #[arg(long, value_name = "DIR", requires = "maps")]
     pub symfs: Option<PathBuf>,
-
-    /// Does without indexes of debug info (ebs cache), as HARDMETER_CACHE=off does.
-    #[arg(long)]
-    pub no_cache: bool,
 
     /// Where the output goes instead of stdout.
     #[arg(short, long, value_name = "OUTPUT_FILE")]

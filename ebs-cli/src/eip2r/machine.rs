@@ -9,8 +9,6 @@ use record::printable::push_printable;
 use record::{CpuMode, Pid, Time};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use symbolizer::cache::indexes::Indexes;
 use symbolizer::{
     Frames, KernelOffset, KernelSource, ObjectId, Options, Reason, Resolution, Symbolizer,
     parse_maps,
@@ -34,16 +32,12 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn new(
-        arguments: &Arguments,
-        indexes: Option<Arc<Indexes>>,
-    ) -> anyhow::Result<Machine> {
+    pub(super) fn new(arguments: &Arguments) -> anyhow::Result<Machine> {
         let mut symbolizer = Symbolizer::new(Options {
             kernel: kernel_source(arguments),
             vmlinux: arguments.vmlinux.clone(),
             symfs: arguments.symfs.clone(),
             debuginfod: debuginfod::servers()?,
-            indexes,
             threads: arguments.threads(),
             ..Options::default()
         });

@@ -59,7 +59,7 @@ impl Names {
     pub(super) fn new(arguments: &Arguments) -> anyhow::Result<Names> {
         let source = match &arguments.executable {
             Some(path) => Source::File(Box::new(FileSymbols::open(path)?)),
-            None => Source::Machine(Box::new(Machine::new(arguments, None)?)),
+            None => Source::Machine(Box::new(Machine::new(arguments)?)),
         };
         let dense = match &source {
             Source::Machine(machine) => machine.dense().to_vec(),

@@ -66,9 +66,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         true => {
             let mut lines = LineSource::open(arguments)?;
             let mut output = open_output(arguments, &input)?;
-            let bad = frames::print(&input, &mut output, &mut lines, arguments)?;
-            lines.mend();
-            bad
+            frames::print(&input, &mut output, &mut lines, arguments)?
         }
         false => {
             let mut names = Names::new(arguments)?;

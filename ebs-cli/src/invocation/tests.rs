@@ -169,12 +169,11 @@ fn help_is_had_by_the_word_too() {
     for line in ["ebs help", "ebs help help", "ebs help ebs"] {
         assert_eq!(told(line), told("ebs --help"), "{line}");
     }
-    for name in ["report", "annotate", "script", "convert", "plan", "list", "cache", "man"] {
+    for name in ["report", "annotate", "script", "convert", "plan", "list", "man"] {
         for line in [format!("ebs help {name}"), format!("ebs -h {name}")] {
             assert_eq!(told(&line), told(&format!("ebs {name} --help")), "{line}");
         }
     }
-    assert_eq!(told("ebs help cache add"), told("ebs cache add --help"));
     assert!(matches!(meaning("ebs help hitm"), Ok(Invocation::TypeHelp(name)) if name == "hitm"));
 }
 

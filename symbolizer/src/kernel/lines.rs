@@ -6,11 +6,11 @@ use super::load::{self, Anchor};
 use super::table::KernelSymbols;
 use super::vmlinux;
 use crate::Options;
-use crate::cache::indexed_file::IndexedFile;
 use crate::debuginfod::Artifact;
 use crate::elf;
 use crate::file::open_within;
 use crate::frames::NoDebug;
+use crate::lazy_file::LazyDebugFile;
 use crate::lines::Opened;
 use crate::locate::{build_in_words, hex};
 use object::ReadCache;
@@ -83,7 +83,7 @@ impl Sought<'_> {
             )));
         }
         let file =
-            IndexedFile::open(path, options).map_err(|reason| damaged(reason.to_string()))?;
+            LazyDebugFile::open(path, options).map_err(|reason| damaged(reason.to_string()))?;
         let (file, path) = (Box::new(file), path.display().to_string().into());
         Ok(Opened { file, path, moved, size: u64::MAX })
     }
@@ -119,7 +119,7 @@ impl Sought<'_> {
         let (base, size) = vmlinux::text_of(&on_disk)
             .and_then(|(routines, size)| Ok((self.distance(name, &routines)?, size)))
             .map_err(|why| damaged(path, &why))?;
-        let file = IndexedFile::open(path, &options)
+        let file = LazyDebugFile::open(path, &options)
             .map_err(|reason| damaged(path, &reason.to_string()))?;
         let (file, path) = (Box::new(file), path.display().to_string().into());
         Ok(Opened { file, path, moved: base, size })
