@@ -2,7 +2,7 @@
 //! served.
 
 use crate::cut_short::CutShort;
-use sampling::catalogue::promises::Source;
+use sampling::catalogue::promises::SampleSource;
 use sampling::session::ledger::Ledger;
 use sampling::{Fallback, PlannedEvent};
 use std::fmt::Write;
@@ -65,16 +65,16 @@ impl Sampled<'_> {
     }
 }
 
-fn name(source: Source) -> &'static str {
+fn name(source: SampleSource) -> &'static str {
     match source {
-        Source::KernelSoftware => "the kernel's software event",
-        Source::KernelTimer => "a timer of the kernel",
-        Source::Breakpoint => "a debug register",
-        Source::Tracepoint => "a tracepoint of the kernel",
-        Source::Pebs => "the CPU (PEBS)",
-        Source::Ibs => "the CPU (IBS)",
-        Source::Counter => "a counter of the CPU",
-        Source::Emulated => "the emulated PMU",
+        SampleSource::KernelSoftware => "the kernel's software event",
+        SampleSource::KernelTimer => "a timer of the kernel",
+        SampleSource::Breakpoint => "a debug register",
+        SampleSource::Tracepoint => "a tracepoint of the kernel",
+        SampleSource::Pebs => "the CPU (PEBS)",
+        SampleSource::Ibs => "the CPU (IBS)",
+        SampleSource::Counter => "a counter of the CPU",
+        SampleSource::Emulated => "the emulated PMU",
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
     use sampling::session::ledger::Lost;
     use std::time::Duration;
 
-    fn event(name: &str, source: Source, precise: u8) -> PlannedEvent {
+    fn event(name: &str, source: SampleSource, precise: u8) -> PlannedEvent {
         let mut attr = Attr::default();
         attr.set_precise_ip(precise);
         PlannedEvent {
@@ -137,7 +137,7 @@ mod tests {
             promises: Promises {
                 source,
                 ip: match source {
-                    Source::KernelSoftware => IpPromise::Causing,
+                    SampleSource::KernelSoftware => IpPromise::Causing,
                     _ => IpPromise::Exact,
                 },
                 address: AddressPromise::None,
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_line_says_records_losses_precision_time_and_source() {
-        let events = [event("page_fault", Source::KernelSoftware, 0)];
+        let events = [event("page_fault", SampleSource::KernelSoftware, 0)];
         let sampled = Sampled {
             event: "page_fault:k",
             planned: &events,
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_the_kernel_counted_is_said() {
-        let events = [event("page_fault", Source::KernelSoftware, 0)];
+        let events = [event("page_fault", SampleSource::KernelSoftware, 0)];
         let sampled = Sampled {
             event: "page_fault:u",
             planned: &events,
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_model_is_never_taken_for_hardware() {
-        let events = [event("emulated/l1_cache_miss/", Source::Emulated, 3)];
+        let events = [event("emulated/l1_cache_miss/", SampleSource::Emulated, 3)];
         let sampled = Sampled {
             event: "l1_cache_miss:u",
             planned: &events,
@@ -224,12 +224,12 @@ mod tests {
     #[test]
     fn what_is_less_than_planned_is_said() {
         let names = ["cpu_core/loads/", "cpu_atom/loads/"];
-        let with = |source: [Source; 2], levels: [u8; 2]| {
+        let with = |source: [SampleSource; 2], levels: [u8; 2]| {
             [0, 1].map(|i| event(names[i], source[i], levels[i]))
         };
-        let planned = with([Source::Pebs; 2], [3, 3]);
-        let opened = with([Source::Pebs, Source::Counter], [3, 0]);
-        let mut aux = event("mem-loads-aux", Source::Tracepoint, 0);
+        let planned = with([SampleSource::Pebs; 2], [3, 3]);
+        let opened = with([SampleSource::Pebs, SampleSource::Counter], [3, 0]);
+        let mut aux = event("mem-loads-aux", SampleSource::Tracepoint, 0);
         aux.carrier = true;
         let [planned, opened] =
             [planned, opened].map(|events| [&[aux.clone()], &events[..]].concat());

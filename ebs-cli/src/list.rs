@@ -8,7 +8,7 @@ use anyhow::{Result, anyhow};
 use record::EventType;
 use sampling::Facts;
 use sampling::catalogue::{
-    Availability, EventType as Type, MOUNT_TRACEFS, all, availability, find, identify, names,
+    Availability, CatalogueType, MOUNT_TRACEFS, all, availability, find, identify, names,
 };
 use sampling::emulated;
 use sampling::machine::facts::Tracefs;
@@ -304,7 +304,7 @@ fn types(facts: &Facts) -> impl Iterator<Item = Named> {
 }
 
 /// A type that the emulated PMU has, and the machine has not.
-fn emulated_type(entry: &Type) -> Named {
+fn emulated_type(entry: &CatalogueType) -> Named {
     Named {
         name: entry.name.to_owned(),
         namer: Namer::Hardmeter,

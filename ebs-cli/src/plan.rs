@@ -6,11 +6,11 @@ mod text;
 use crate::exit_status::{FAILURE, SUCCESS};
 use crate::invocation::PlanJob;
 use anyhow::Result;
-use sampling::catalogue::{EventKind, EventType};
+use sampling::catalogue::{CatalogueType, EventKind};
 use sampling::emulated::Model;
 use sampling::machine::facts::{Facts, FactsError, Version};
 use sampling::plan::{Outline, outline};
-use sampling::request::event_spec::Event;
+use sampling::request::event_spec::RequestedEvent;
 use sampling::{Chosen, Refusal, Request, source};
 use std::io::Write;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn nearest(refusal: &Refusal, request: &Request, facts: &Facts) -> Vec<String> {
     if !named.is_empty() || refusal.is_usage() {
         return named.to_vec();
     }
-    let Ok(Event::Type(EventType { kind: EventKind::Hardware(hardware), .. })) =
+    let Ok(RequestedEvent::Type(CatalogueType { kind: EventKind::Hardware(hardware), .. })) =
         request.event.resolve()
     else {
         return Vec::new();

@@ -16,7 +16,7 @@ use record::Pid;
 use rustix::process::{Signal, kill_process};
 use sampling::session::apart::{FrontProcess, Spared};
 use sampling::session::command::Command;
-use sampling::session::{Session, SessionError, Settings, Sink, TargetState};
+use sampling::session::{Session, SessionError, SessionSettings, Sink, TargetState};
 use sampling::{Cgroup, Chosen, Facts, Modes, Sampling, Target, emulated, source};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -209,11 +209,11 @@ fn status_of(ending: Ending) -> u8 {
 ///
 /// What is refused, and why.
 pub(crate) fn open(job: &Job, facts: &Facts) -> Result<Box<dyn Sampling>> {
-    let mut settings = Settings {
+    let mut settings = SessionSettings {
         command: job.command.clone(),
         count: job.count,
         kernel_symbols: job.kernel_symbols,
-        ..Settings::default()
+        ..SessionSettings::default()
     };
     if let Some(in_kernel) = &job.in_kernel {
         (settings.every, settings.rings) = (in_kernel.every, in_kernel.rings);
@@ -234,13 +234,13 @@ fn with_group(mut job: Job) -> Result<Job> {
 }
 
 /// In this process.
-fn open_here(job: &Job, facts: &Facts, settings: Settings) -> Result<Box<dyn Sampling>> {
+fn open_here(job: &Job, facts: &Facts, settings: SessionSettings) -> Result<Box<dyn Sampling>> {
     let choice = (job.emulation.source, job.emulation.model(Path::new("/"))?);
     Ok(match source::plan(&job.request, choice, facts)? {
         Chosen::Kernel(plan) => Box::new(Session::open(plan, settings)?),
         Chosen::Emulated(plan) => {
             let classifier = classifier(plan.counts);
-            Box::new(emulated::Session::open(plan, settings, classifier)?)
+            Box::new(emulated::EmulatedSession::open(plan, settings, classifier)?)
         }
     })
 }

@@ -4,7 +4,7 @@ use crate::invocation::Serving;
 use anyhow::{Context, Error, Result};
 use sampling::remote::Remote;
 use sampling::remote::client::Client;
-use sampling::session::{SessionError, Settings};
+use sampling::session::{SessionError, SessionSettings};
 use sampling::{AttachError, OpenError, Refusal, Request, Sampling};
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use std::path::Path;
 pub(crate) fn open(
     serving: &Serving,
     request: &Request,
-    settings: &Settings,
+    settings: &SessionSettings,
     own: impl FnOnce() -> Result<Box<dyn Sampling>>,
 ) -> Result<Box<dyn Sampling>> {
     match serving {
@@ -34,7 +34,11 @@ pub(crate) fn open(
     }
 }
 
-fn by_daemon(path: &Path, request: &Request, settings: &Settings) -> Result<Box<dyn Sampling>> {
+fn by_daemon(
+    path: &Path,
+    request: &Request,
+    settings: &SessionSettings,
+) -> Result<Box<dyn Sampling>> {
     let client = Client::connect(path)?;
     Ok(Box::new(Remote::open(client, request, settings)?))
 }

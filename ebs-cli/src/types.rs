@@ -3,11 +3,11 @@
 use crate::list::Listing;
 use sampling::catalogue::promises::{AddressPromise, IpPromise};
 use sampling::catalogue::{
-    Availability, Encoding, EventKind, EventType, IntervalUnit, OnMachine, all, availability, find,
-    help,
+    Availability, CatalogueType, Encoding, EventKind, IntervalUnit, OnMachine, all, availability,
+    find, help,
 };
 use sampling::emulated;
-use sampling::request::event_spec::{Event, EventSpecError};
+use sampling::request::event_spec::{EventSpecError, RequestedEvent};
 use sampling::source::emulable;
 use sampling::{EventSpec, Facts};
 use std::fmt::Write;
@@ -73,7 +73,7 @@ fn row(text: &mut String, [name, interval, ip, address]: [&str; 4], meaning: &st
 
 /// Whether samples name the instruction, and the data.
 pub(crate) fn fields(
-    entry: &EventType,
+    entry: &CatalogueType,
     hardware: Option<&OnMachine>,
 ) -> (&'static str, &'static str) {
     if let Some(found) = hardware {
@@ -111,7 +111,7 @@ fn only_on(hardware: Option<&OnMachine>) -> String {
     }
 }
 
-fn interval(entry: &EventType, interval: u64) -> String {
+fn interval(entry: &CatalogueType, interval: u64) -> String {
     match entry.unit {
         IntervalUnit::Events => interval.to_string(),
         IntervalUnit::Nanoseconds => match (interval % 1_000_000, interval % 1_000) {
@@ -133,10 +133,10 @@ pub fn describe(typed: &str, facts: &Facts) -> Result<String, EventSpecError> {
         return Ok(help(entry, facts));
     }
     let kind = match EventSpec::from(typed).resolve()? {
-        Event::Type(entry) => return Ok(help(entry, facts)),
-        Event::Breakpoint(_) => EventKind::Breakpoint,
-        Event::Tracepoint(_) => EventKind::Tracepoint,
-        Event::Generic { name, .. } | Event::Named { name, .. } => {
+        RequestedEvent::Type(entry) => return Ok(help(entry, facts)),
+        RequestedEvent::Breakpoint(_) => EventKind::Breakpoint,
+        RequestedEvent::Tracepoint(_) => EventKind::Tracepoint,
+        RequestedEvent::Generic { name, .. } | RequestedEvent::Named { name, .. } => {
             let found = Listing::new(facts).called(&name);
             return if found.is_empty() {
                 Err(Listing::new(facts).unknown(typed))
@@ -144,7 +144,7 @@ pub fn describe(typed: &str, facts: &Facts) -> Result<String, EventSpecError> {
                 Ok(found.text())
             };
         }
-        Event::Pmu { .. } | Event::Raw { .. } => {
+        RequestedEvent::Pmu { .. } | RequestedEvent::Raw { .. } => {
             return Ok(format!(
                 "{typed}: an event by its number; ebs plan -t {typed} shows what it would open\n"
             ));

@@ -12,9 +12,9 @@ use libfuzzer_sys::fuzz_target;
 use sampling::EventSpec;
 use sampling::machine::facts::PmuDescription;
 use sampling::machine::pmu_format::{
-    Alias, BitField, Config, ConfigWord, Format, Formats, TermValue, Terms,
+    Alias, BitField, ConfigWord, ConfigWords, Formats, TermFormat, TermValue, Terms,
 };
-use sampling::request::event_spec::{Event, Modifiers, Precise};
+use sampling::request::event_spec::{Modifiers, Precise, RequestedEvent};
 
 /// The bits of a format file, one after the other; None when it is of no
 /// form that a kernel writes.
@@ -42,8 +42,8 @@ fn slow_bits(text: &str) -> Option<(usize, Vec<u32>)> {
 }
 
 /// Field terms alone, each bit by itself.
-fn slow_pack(terms: &Terms, formats: &BTreeMap<String, (usize, Vec<u32>)>) -> Option<Config> {
-    let mut config = Config::default();
+fn slow_pack(terms: &Terms, formats: &BTreeMap<String, (usize, Vec<u32>)>) -> Option<ConfigWords> {
+    let mut config = ConfigWords::default();
     for term in &terms.0 {
         let value = match term.value {
             TermValue::Bare => 1,
@@ -64,8 +64,8 @@ fn slow_pack(terms: &Terms, formats: &BTreeMap<String, (usize, Vec<u32>)>) -> Op
 }
 
 fn check_format(text: &str) {
-    let fast = match Format::parse(text) {
-        Format::Bits(field) => Some(field),
+    let fast = match TermFormat::parse(text) {
+        TermFormat::Bits(field) => Some(field),
         _ => None,
     };
     let slow = slow_bits(text);
@@ -73,7 +73,7 @@ fn check_format(text: &str) {
     let Some((field, (word, bits))) = fast.zip(slow) else { return };
     assert_eq!(field.word(), ConfigWord::ALL[word], "{text:?}");
     assert_eq!(field.mask(), bits.iter().map(|bit| 1 << bit).sum::<u64>(), "{text:?}");
-    assert_eq!(Format::parse(&field.to_string()), Format::Bits(field));
+    assert_eq!(TermFormat::parse(&field.to_string()), TermFormat::Bits(field));
     for value in [1, field.max(), 0x5555_5555_5555_5555 & field.max()] {
         let deposited = field.deposit(value).expect("it fits");
         assert_eq!(BitField::extract(&field, deposited), value);
@@ -82,7 +82,7 @@ fn check_format(text: &str) {
 
 fn check_pack(terms: &Terms, description: &PmuDescription, texts: &[(&str, &str)]) {
     let packed = description.pack(terms, |name| {
-        (name == "TABLE.EVENT").then_some(Config { words: [0x1cd, 3, 0, 0, 0] })
+        (name == "TABLE.EVENT").then_some(ConfigWords { words: [0x1cd, 3, 0, 0, 0] })
     });
     let packed = match packed {
         Ok(packed) => packed,
@@ -114,7 +114,7 @@ fuzz_target!(|input: &[u8]| {
     let description = PmuDescription {
         formats: formats
             .iter()
-            .map(|(name, text)| (*name, Format::parse(text)))
+            .map(|(name, text)| (*name, TermFormat::parse(text)))
             .collect::<Formats>(),
         aliases: aliases
             .iter()
@@ -139,28 +139,31 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     match event {
-        Event::Pmu { pmu, terms, modifiers } => {
+        RequestedEvent::Pmu { pmu, terms, modifiers } => {
             assert!(!pmu.contains('/') && !pmu.starts_with('.'));
             assert_eq!(Terms::parse(&terms.to_string()).as_ref(), Ok(&terms));
             let again = EventSpec(format!("{pmu}/{terms}/{modifiers}")).resolve();
             // A slash in a text is the one thing that does not come back.
             if !terms.to_string().contains('/') {
-                assert_eq!(again, Ok(Event::Pmu { pmu, terms: terms.clone(), modifiers }));
+                assert_eq!(again, Ok(RequestedEvent::Pmu { pmu, terms: terms.clone(), modifiers }));
             }
             check_pack(&terms, &description, &formats);
         }
-        Event::Raw { config, modifiers, stripped } => {
+        RequestedEvent::Raw { config, modifiers, stripped } => {
             assert_eq!((config & 0x53_0000, stripped & !0x53_0000), (0, 0));
             let colon = if modifiers == Modifiers::default() { "" } else { ":" };
             let again = EventSpec(format!("r{config:x}{colon}{modifiers}")).resolve();
-            assert_eq!(again, Ok(Event::Raw { config, modifiers, stripped: 0 }));
+            assert_eq!(again, Ok(RequestedEvent::Raw { config, modifiers, stripped: 0 }));
         }
-        Event::Generic { kind, config, name, .. } => {
+        RequestedEvent::Generic { kind, config, name, .. } => {
             let again = EventSpec(name.clone()).resolve();
             let modifiers = Modifiers::default();
-            assert_eq!(again, Ok(Event::Generic { kind, config, name, modifiers }));
+            assert_eq!(again, Ok(RequestedEvent::Generic { kind, config, name, modifiers }));
         }
-        Event::Named { name, .. } => assert!(!name.is_empty() && !name.contains([':', '/'])),
-        Event::Type(_) | Event::Breakpoint(_) | Event::Tracepoint(_) => {}
+        RequestedEvent::Named { name, .. } => {
+            assert!(!name.is_empty() && !name.contains([':', '/']))
+        }
+        RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_) | RequestedEvent::Tracepoint(_) => {
+        }
     }
 });

@@ -31,7 +31,7 @@ pub use on_machine::{NotOnMachine, OnCore, OnMachine, on_machine};
 mod tests;
 
 use crate::catalogue::promises::{
-    AddressPromise, IpPromise, Promises, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource, WeightPromise,
 };
 
 /// What one interval counts.
@@ -81,7 +81,7 @@ pub struct Hardware {
 
 /// One type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EventType {
+pub struct CatalogueType {
     /// The name to type, or the form of it.
     pub name: &'static str,
     /// Other spellings: perf's, and the original's.
@@ -102,7 +102,7 @@ pub struct EventType {
     pub kind: EventKind,
 }
 
-impl EventType {
+impl CatalogueType {
     /// Whether `typed` is this type's name or another spelling of it.
     /// Letter case and `-` or `_` make no difference.
     fn is_called(&self, typed: &str) -> bool {
@@ -119,23 +119,23 @@ fn fold(byte: u8) -> u8 {
 }
 
 /// Every type: those of the kernel first, then hardmeter's of 2003.
-pub fn all() -> impl Iterator<Item = &'static EventType> {
+pub fn all() -> impl Iterator<Item = &'static CatalogueType> {
     let forms = [&software::BREAKPOINT, &software::TRACEPOINT];
     software::TYPES.iter().chain(forms).chain(hardware::TYPES)
 }
 
 /// The type of that name, or of that other spelling.
-pub fn find(typed: &str) -> Option<&'static EventType> {
+pub fn find(typed: &str) -> Option<&'static CatalogueType> {
     all().find(|entry| entry.is_called(typed))
 }
 
 /// The entry of `mem:ADDR[/LEN]:[r][w][x]`.
-pub(crate) fn breakpoint() -> &'static EventType {
+pub(crate) fn breakpoint() -> &'static CatalogueType {
     &software::BREAKPOINT
 }
 
 /// The entry of `SUBSYSTEM:NAME`.
-pub(crate) fn tracepoint() -> &'static EventType {
+pub(crate) fn tracepoint() -> &'static CatalogueType {
     &software::TRACEPOINT
 }
 
@@ -192,7 +192,7 @@ pub(crate) fn likeness(typed: &str, name: &str) -> f64 {
 }
 
 const fn promises(
-    source: Source,
+    source: SampleSource,
     ip: IpPromise,
     address: AddressPromise,
     registers: RegistersPromise,

@@ -10,5 +10,5 @@ mod program;
 mod session;
 
 pub use kind::{NotEmulated, has_address, kind, meaning};
-pub use plan::{Model, Plan, outline, plan};
-pub use session::Session;
+pub use plan::{EmulatedPlan, Model, outline, plan};
+pub use session::EmulatedSession;

@@ -27,10 +27,10 @@ mod unloadable;
 mod tests;
 
 pub use keep::{Keep, KeepError};
-pub use program::Program;
-pub(crate) use reader::{Reader, Seen};
-pub use source::{Shows, Source};
-pub use tracepoint::{Tracepoint, Whose};
+pub use program::KernelProgram;
+pub(crate) use reader::{AggregateReader, Seen};
+pub use source::{HitSource, Shows};
+pub use tracepoint::{CountedTracepoint, Whose};
 pub use unloadable::Unloadable;
 
 /// What the kernel is to do with a session's samples.
@@ -48,14 +48,14 @@ pub enum Duty {
     /// They reach the ring, the others do not.
     Filter,
     /// They are counted by site; none reaches a ring.
-    Aggregate(Tables),
+    Aggregate(SiteTables),
 }
 
 /// How sites are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tables {
+pub struct SiteTables {
     /// Sites that one CPU has room for in an interval, a power of two from
-    /// [`Tables::FEWEST`] to [`Tables::MOST`]. About three quarters can be
+    /// [`SiteTables::FEWEST`] to [`SiteTables::MOST`]. About three quarters can be
     /// used before a hit finds none of its 16 places free.
     pub sites: u32,
     /// Whether one instruction of two processes is two sites.
@@ -64,10 +64,10 @@ pub struct Tables {
     pub strides: bool,
 }
 
-impl Tables {
-    /// What [`Tables::sites`] is where nobody says: 9 MiB a CPU.
+impl SiteTables {
+    /// What [`SiteTables::sites`] is where nobody says: 9 MiB a CPU.
     pub const SITES: u32 = 4096;
-    /// As many as [`Tables::SITES`], or fewer where there are many CPUs.
+    /// As many as [`SiteTables::SITES`], or fewer where there are many CPUs.
     pub const AS_FITS: u32 = 0;
     /// The smallest table.
     pub const FEWEST: u32 = 16;
@@ -75,22 +75,22 @@ impl Tables {
     pub const MOST: u32 = 1 << 20;
 }
 
-impl Default for Tables {
-    fn default() -> Tables {
-        Tables { sites: Tables::SITES, by_process: false, strides: false }
+impl Default for SiteTables {
+    fn default() -> SiteTables {
+        SiteTables { sites: SiteTables::SITES, by_process: false, strides: false }
     }
 }
 
 impl InKernel {
     /// Aggregates of everything, in tables of the usual size.
     pub fn aggregate() -> InKernel {
-        InKernel { duty: Duty::Aggregate(Tables::default()), keep: Keep::default() }
+        InKernel { duty: Duty::Aggregate(SiteTables::default()), keep: Keep::default() }
     }
 
     /// With tables of a size: what was asked for, or what fits so many CPUs.
     pub(crate) fn on(mut self, cpus: usize) -> InKernel {
         if let Duty::Aggregate(tables) = &mut self.duty
-            && tables.sites == Tables::AS_FITS
+            && tables.sites == SiteTables::AS_FITS
         {
             tables.sites = layout::fitting_sites(cpus);
         }
@@ -110,7 +110,7 @@ impl InKernel {
     }
 
     /// The tables, where there are any.
-    pub fn tables(&self) -> Option<Tables> {
+    pub fn tables(&self) -> Option<SiteTables> {
         match self.duty {
             Duty::Aggregate(tables) => Some(tables),
             Duty::Filter => None,

@@ -70,7 +70,7 @@ pub mod source;
 pub mod sys;
 
 pub use catalogue::promises::Promises;
-pub use in_kernel::{Duty, InKernel, Keep, Tables, Unloadable};
+pub use in_kernel::{Duty, InKernel, Keep, SiteTables, Unloadable};
 pub use machine::{cgroup::Cgroup, facts::Facts};
 pub use plan::refusal::Refusal;
 pub use plan::{Fallback, Plan, PlannedEvent, RingPages, plan};
@@ -81,8 +81,10 @@ pub use sampling::Sampling;
 pub use session::attach::AttachError;
 pub use session::command::{Command, CommandError, CommandStatus};
 pub use session::ledger::{EventAccount, Filtered, Ledger, Lost};
-pub use session::open_error::{Call, OpenFailure, explain};
+pub use session::open_error::{FailedCall, OpenFailure, explain};
 pub use session::synthesize::Sight;
 pub use session::watched_place::misplaced;
-pub use session::{OpenError, Pass, Session, SessionError, Settings, Sink, TargetState, Woken};
+pub use session::{
+    OpenError, Pass, Session, SessionError, SessionSettings, SessionWake, Sink, TargetState,
+};
 pub use source::{Chosen, SourceChoice};

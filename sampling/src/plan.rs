@@ -30,7 +30,7 @@ mod tests;
 use record::{Attr, Cpu};
 
 use crate::in_kernel::InKernel;
-use crate::machine::facts::{Access, Facts};
+use crate::machine::facts::{AccessFacts, Facts};
 use crate::{Refusal, Request, Target};
 
 /// What a session opens. One ring of samples and one of side records for
@@ -61,7 +61,7 @@ pub struct Plan {
     /// Said to the user, one line each.
     pub notes: Vec<String>,
     /// Rights and limits of this process, for explaining errors.
-    pub access: Access,
+    pub access: AccessFacts,
 }
 
 impl Plan {

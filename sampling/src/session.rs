@@ -57,7 +57,7 @@ use event_set::{EventSet, Ids};
 use in_kernel::Programs;
 use kernel::{Kernel, Linux};
 use meant::Meant;
-use negotiation::Outcome;
+use negotiation::NegotiatedAttrs;
 use opener::Opener;
 use owner::{Owner, Owners};
 use pass::Lane;
@@ -70,7 +70,7 @@ pub use scrub::Scrub;
 use sink::Outbox;
 pub use sink::Sink;
 use thin::Thin;
-pub use wait::{TargetState, Woken};
+pub use wait::{SessionWake, TargetState};
 
 /// Said of a program that the kernel lets nobody sample from its start on.
 const SET_USER_ID: &str = "the command is a set-user-ID or set-group-ID program of another user: \
@@ -79,7 +79,7 @@ const SET_USER_ID: &str = "the command is a set-user-ID or set-group-ID program 
 
 /// What a session is told beside its plan.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct SessionSettings {
     /// The command and its arguments, for [`Target::Command`].
     pub command: Vec<OsString>,
     /// For [`Target::Command`] without a command here: somebody else's child
@@ -110,9 +110,9 @@ pub struct Settings {
     pub root: PathBuf,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for SessionSettings {
+    fn default() -> SessionSettings {
+        SessionSettings {
             command: Vec::new(),
             held: None,
             process: None,
@@ -140,7 +140,7 @@ pub struct Session {
     plan: Plan,
     attrs: Attrs,
     given_up: Vec<Fallback>,
-    settings: Settings,
+    settings: SessionSettings,
     notes: Vec<String>,
     // Events before rings: what writes goes before what is written to.
     sets: Vec<EventSet>,
@@ -202,7 +202,7 @@ impl Session {
     ///
     /// # Errors
     /// What the kernel refused, in words; a target that is not there.
-    pub fn open(plan: Plan, settings: Settings) -> Result<Session, SessionError> {
+    pub fn open(plan: Plan, settings: SessionSettings) -> Result<Session, SessionError> {
         Session::open_on(&Linux, plan, settings)
     }
 
@@ -210,7 +210,7 @@ impl Session {
     pub fn open_on(
         kernel: &dyn Kernel,
         mut plan: Plan,
-        settings: Settings,
+        settings: SessionSettings,
     ) -> Result<Session, SessionError> {
         let mut notes = Vec::new();
         let kernel_list = kernel_list(&plan, &settings, &mut notes);
@@ -267,7 +267,7 @@ impl Session {
                 }
             }
         }
-        let Outcome { attrs, given_up, notes: lessons } = opener.into_outcome();
+        let NegotiatedAttrs { attrs, given_up, notes: lessons } = opener.into_outcome();
         notes.extend(lessons);
         notes.extend(attached.certainty.notes());
         notes.extend(programs.notes(attached.certainty.untraced));
@@ -402,7 +402,7 @@ impl Session {
 /// A tracer must be one thread, and lets its target go by ending.
 fn attach_on_own_thread(
     pid: Pid,
-    settings: &Settings,
+    settings: &SessionSettings,
     opener: &mut Opener<'_>,
 ) -> Result<Attached, AttachError> {
     let proc = settings.root.join("proc");

@@ -4,13 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::catalogue::{
-    Availability, EventKind, EventType, NotOnMachine, availability, find, on_machine,
+    Availability, CatalogueType, EventKind, NotOnMachine, availability, find, on_machine,
     type_of_generic, type_of_name,
 };
 use crate::emulated::{self, Model};
 use crate::machine::facts::Facts;
 use crate::plan::{Outline, with_modifiers};
-use crate::request::event_spec::Event;
+use crate::request::event_spec::RequestedEvent;
 use crate::{Modes, Plan, Refusal, Request};
 
 /// What the user wants.
@@ -100,7 +100,7 @@ pub fn plan(
     request: &Request,
     (choice, model): (SourceChoice, Model),
     facts: &Facts,
-) -> Result<Chosen<Plan, emulated::Plan>, Refusal> {
+) -> Result<Chosen<Plan, emulated::EmulatedPlan>, Refusal> {
     match stand_in(request, choice, facts)? {
         StandIn::Not => crate::plan(request, facts).map(Chosen::Kernel),
         StandIn::AsAsked => emulated::plan(request, model, facts).map(Chosen::Emulated),
@@ -138,7 +138,7 @@ fn stand_in(request: &Request, choice: SourceChoice, facts: &Facts) -> Result<St
     }
     let request = with_modifiers(request)?;
     let entry = match request.event.resolve()? {
-        Event::Type(entry) => entry,
+        RequestedEvent::Type(entry) => entry,
         other => return type_instead(&other, &request, facts).map_or(Ok(StandIn::Not), Err),
     };
     let Some(why) = emulable(entry, facts) else {
@@ -163,7 +163,7 @@ fn stand_in(request: &Request, choice: SourceChoice, facts: &Facts) -> Result<St
 }
 
 /// For a type that nobody has here, a refusal that names what is emulated.
-fn kin_instead(entry: &EventType, request: &Request, facts: &Facts) -> Option<Refusal> {
+fn kin_instead(entry: &CatalogueType, request: &Request, facts: &Facts) -> Option<Refusal> {
     let EventKind::Hardware(hardware) = entry.kind else { return None };
     let is_emulated = |name: &&&str| find(name).is_some_and(|kin| emulable(kin, facts).is_some());
     let kin: Vec<&str> = hardware.kin.iter().filter(is_emulated).take(2).copied().collect();
@@ -185,10 +185,10 @@ fn kin_instead(entry: &EventType, request: &Request, facts: &Facts) -> Option<Re
 
 /// For an event by its maker's or the kernel's name, which nobody counts
 /// here, a refusal that names the type that is emulated.
-fn type_instead(event: &Event, request: &Request, facts: &Facts) -> Option<Refusal> {
+fn type_instead(event: &RequestedEvent, request: &Request, facts: &Facts) -> Option<Refusal> {
     let entry = match event {
-        Event::Generic { kind, config, .. } => type_of_generic(*kind, *config),
-        Event::Named { name, .. } => type_of_name(name),
+        RequestedEvent::Generic { kind, config, .. } => type_of_generic(*kind, *config),
+        RequestedEvent::Named { name, .. } => type_of_name(name),
         _ => None,
     }?;
     let why = emulable(entry, facts)?;
@@ -207,7 +207,7 @@ fn type_instead(event: &Event, request: &Request, facts: &Facts) -> Option<Refus
 }
 
 /// Whether a request can have the type here, from either source.
-pub(crate) fn is_to_be_had(entry: &EventType, request: &Request, facts: &Facts) -> bool {
+pub(crate) fn is_to_be_had(entry: &CatalogueType, request: &Request, facts: &Facts) -> bool {
     let is_emulated = request.modes == Modes::USER && !request.target.is_of_cpus();
     matches!(availability(entry, facts), Availability::Available { .. })
         || is_emulated && emulable(entry, facts).is_some()
@@ -215,7 +215,7 @@ pub(crate) fn is_to_be_had(entry: &EventType, request: &Request, facts: &Facts) 
 
 /// Why the machine cannot sample a type that the emulated PMU has; None: it
 /// can, or that has it not.
-pub fn emulable(entry: &EventType, facts: &Facts) -> Option<String> {
+pub fn emulable(entry: &CatalogueType, facts: &Facts) -> Option<String> {
     let is_hardware = matches!(entry.kind, EventKind::Hardware(_));
     let is_modelled = emulated::kind(entry).is_ok();
     if !is_hardware || !is_modelled || facts.kernel.arch() != record::Arch::X86_64 {

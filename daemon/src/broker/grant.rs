@@ -12,7 +12,7 @@ use sampling::machine::incarnation::Incarnation;
 use sampling::machine::pidfd::is_alive;
 use sampling::session::attrs::Attrs;
 use sampling::session::synthesize::KernelFile;
-use sampling::sys::event::{EncodedAttr, Event, NATIVE_ORDER, Place};
+use sampling::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
 use sampling::{Cgroup, Facts, Modes, Request};
 
 use super::{Answer, Ask, JobWords, Rank, Wanted};
@@ -266,11 +266,11 @@ impl Grants {
             Rank::Follows => {
                 let here = before.filter(|leader| (leader.tid, leader.cpu) == (tid, cpu));
                 let leader = here.ok_or(Answer::refused(libc::EINVAL))?;
-                Some(Event::received(leader.event, attr.read_format))
+                Some(PerfEvent::received(leader.event, attr.read_format))
             }
         };
-        let place = Place { pid: tid, cpu, leader: leader.as_ref(), leads: false, cgroup };
-        let event = Event::open(&mut encoded, place).map_err(|error| Answer {
+        let place = EventPlace { pid: tid, cpu, leader: leader.as_ref(), leads: false, cgroup };
+        let event = PerfEvent::open(&mut encoded, place).map_err(|error| Answer {
             value: encoded.size().into(),
             ..Answer::refused(errno(&error))
         })?;

@@ -4,9 +4,9 @@
 use std::io;
 
 use record::Cpu;
-use sampling::in_kernel::{InKernel, Program, Source, Unloadable};
+use sampling::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
 use sampling::session::kernel::{Kernel, Linux};
-use sampling::sys::event::{EncodedAttr, Event, Place};
+use sampling::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
 use super::client::received;
 use super::{Ask, Broker, Rank, Reservation, program};
@@ -30,7 +30,7 @@ impl<'b> Brokered<'b> {
 }
 
 impl Kernel for Brokered<'_> {
-    fn open(&self, attr: &mut EncodedAttr, place: Place<'_>) -> io::Result<Event> {
+    fn open(&self, attr: &mut EncodedAttr, place: EventPlace<'_>) -> io::Result<PerfEvent> {
         let opened = Linux.open(attr, place);
         let Some(grant) = self.grant else { return opened };
         match opened {
@@ -50,10 +50,10 @@ impl Kernel for Brokered<'_> {
         {
             attr.set_size(known);
         }
-        Ok(Event::received(received(answer, fd)?, attr.read_format()))
+        Ok(PerfEvent::received(received(answer, fd)?, attr.read_format()))
     }
 
-    fn share(&self, event: &Event, owner: &Event) -> io::Result<()> {
+    fn share(&self, event: &PerfEvent, owner: &PerfEvent) -> io::Result<()> {
         Linux.share(event, owner)
     }
 
@@ -62,18 +62,18 @@ impl Kernel for Brokered<'_> {
     fn load(
         &self,
         in_kernel: &InKernel,
-        source: Source,
+        source: HitSource,
         _cpus: &[Cpu],
-    ) -> Result<Program, Unloadable> {
+    ) -> Result<KernelProgram, Unloadable> {
         // The daemon samples types of its table only, and watched addresses.
-        let Source::Overflow(shows) = source else {
+        let HitSource::Overflow(shows) = source else {
             let why = "the daemon counts no tracepoints: say --no-daemon";
             return Err(Unloadable::ByDaemon(why.to_owned()));
         };
         let words = program::words(in_kernel, shows)
             .ok_or_else(|| Unloadable::ByDaemon("the daemon knows no such program".to_owned()))?;
         let fds = self.broker.program(self.reservation, words).map_err(Unloadable::ByDaemon)?;
-        Program::from_descriptors(in_kernel, source, fds)
+        KernelProgram::from_descriptors(in_kernel, source, fds)
             .map_err(|error| Unloadable::ByDaemon(error.to_string()))
     }
 }

@@ -1,10 +1,10 @@
 //! A program to be loaded, in words: what a worker asks the supervisor for.
 
 use record::{Pid, Tid};
-use sampling::in_kernel::{Duty, InKernel, Keep, Program, Shows, Tables};
+use sampling::in_kernel::{Duty, InKernel, Keep, KernelProgram, Shows, SiteTables};
 
 // What the supervisor hands back goes in one message.
-const _: () = assert!(Program::MOST_DESCRIPTORS <= crate::passing::MOST_HANDED);
+const _: () = assert!(KernelProgram::MOST_DESCRIPTORS <= crate::passing::MOST_HANDED);
 
 /// Words of it.
 pub(crate) const PROGRAM_WORDS: usize = 20;
@@ -29,7 +29,7 @@ pub(crate) fn words(in_kernel: &InKernel, shows: Shows) -> Option<[u64; PROGRAM_
     let keep = &in_kernel.keep;
     keep.check().ok()?;
     let tables = match in_kernel.duty {
-        Duty::Filter => Tables { sites: 0, by_process: false, strides: false },
+        Duty::Filter => SiteTables { sites: 0, by_process: false, strides: false },
         Duty::Aggregate(tables) if tables.sites == 0 => return None,
         Duty::Aggregate(tables) => tables,
     };
@@ -87,7 +87,7 @@ pub(crate) fn program(words: &[u64; PROGRAM_WORDS]) -> Option<(InKernel, Shows)>
         0 => Duty::Filter,
         sites => {
             let (by_process, strides) = (has(BY_PROCESS), has(STRIDES));
-            Duty::Aggregate(Tables { sites, by_process, strides })
+            Duty::Aggregate(SiteTables { sites, by_process, strides })
         }
     };
     let comm = [words[10].to_ne_bytes(), words[11].to_ne_bytes()].concat();
@@ -175,7 +175,7 @@ mod tests {
             (address, weight, data_src) in any::<(bool, bool, bool)>(),
         ) {
             let duty = counts.map_or(Duty::Filter, |(sites, by_process, strides)| {
-                Duty::Aggregate(Tables { sites, by_process, strides })
+                Duty::Aggregate(SiteTables { sites, by_process, strides })
             });
             let (in_kernel, shows) = (InKernel { duty, keep }, Shows { address, weight, data_src });
             let words = words(&in_kernel, shows).unwrap();

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use record::Cpu;
-use sampling::in_kernel::{Program, Source, Unloadable, bytes};
+use sampling::in_kernel::{HitSource, KernelProgram, Unloadable, bytes};
 use sampling::machine::facts::online_cpus;
 
 use crate::broker::{PROGRAM_WORDS, program};
@@ -28,8 +28,8 @@ pub(super) fn load(
     if !draw(size) {
         return Err(format!("its tables take {size} bytes, which are not set aside"));
     }
-    let loaded = Program::load(&in_kernel, Source::Overflow(shows), &cpus);
-    loaded.map(Program::into_descriptors).map_err(|why| {
+    let loaded = KernelProgram::load(&in_kernel, HitSource::Overflow(shows), &cpus);
+    loaded.map(KernelProgram::into_descriptors).map_err(|why| {
         // The log has it whole.
         tracing::warn!(%why, "a program for the kernel cannot be loaded");
         match why {

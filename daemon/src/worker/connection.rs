@@ -331,7 +331,7 @@ fn types() -> Reply {
         Ok(facts) => facts,
         Err(error) => return complain(ComplaintCode::Failed, error),
     };
-    let line = |entry: &catalogue::EventType| TypeLine {
+    let line = |entry: &catalogue::CatalogueType| TypeLine {
         name: entry.name.into(),
         meaning: entry.meaning.into(),
         unavailable: match catalogue::availability(entry, &facts) {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use sampling::remote::protocol::{Account, Complaint};
 use sampling::session::interval::{Change, now};
 use sampling::session::preamble::Describer;
-use sampling::session::{Session, Settings, Sink, TargetState};
+use sampling::session::{Session, SessionSettings, Sink, TargetState};
 use sampling::{Facts, Fallback, Plan};
 use tokio::sync::oneshot;
 
@@ -60,7 +60,7 @@ pub(crate) struct Progress {
 pub(crate) struct Drive {
     pub(crate) plan: Plan,
     pub(crate) facts: Facts,
-    pub(crate) settings: Settings,
+    pub(crate) settings: SessionSettings,
     pub(crate) permissions: Permissions,
     pub(crate) command_line: Vec<String>,
     /// For what the user may not open.

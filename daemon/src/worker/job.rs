@@ -8,7 +8,7 @@ use record::Pid;
 use sampling::machine::incarnation::Incarnation;
 use sampling::machine::pidfd::is_alive;
 use sampling::remote::protocol::{Complaint, ComplaintCode, Job, WireTarget};
-use sampling::request::event_spec::Event;
+use sampling::request::event_spec::RequestedEvent;
 use sampling::{Cgroup, EventSpec, Modes, Request, Target};
 
 use super::pid_place::PidPlace;
@@ -66,7 +66,7 @@ pub(crate) fn check(job: &Job, place: &PidPlace) -> Result<Checked, Complaint> {
     }
     let event = EventSpec(job.event.clone());
     match event.resolve() {
-        Ok(Event::Type(_) | Event::Breakpoint(_)) => {}
+        Ok(RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_)) => {}
         Ok(_) => {
             let text = format!(
                 "{}: the daemon samples types of its table (`ebs -h` lists them) and mem:ADDR; \

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use sampling::in_kernel::{Duty, InKernel, bytes};
 use sampling::remote::protocol::{Complaint, ComplaintCode, Job, Reply, Started, WhenSlow};
-use sampling::session::Settings;
+use sampling::session::SessionSettings;
 use sampling::session::attach::Effort;
 use sampling::session::synthesize::needed;
 use sampling::{Facts, Plan, Request, Sight, Target};
@@ -157,7 +157,7 @@ impl Hub {
         let by_policy = granted.as_ref().map(|_| "policy".to_owned());
         let scrub = !checked.request.modes.kernel;
         let has_room = self.limits.queue.0 >= ROOM_FOR_SYMBOLS;
-        let settings = Settings {
+        let settings = SessionSettings {
             held,
             process,
             cgroup: checked.cgroup.clone(),
@@ -171,7 +171,7 @@ impl Hub {
                 Duration::from_secs(self.limits.attach_seconds.into()),
                 usize::try_from(self.limits.events_per_session).unwrap_or(usize::MAX),
             ),
-            ..Settings::default()
+            ..SessionSettings::default()
         };
         let (orders, receiver) = mpsc::channel();
         let (ringer, ear) = bell().map_err(failed)?;

@@ -4,7 +4,7 @@ mod keep;
 
 use crate::arguments::{InKernelArguments, InKernelMode};
 use keep::Kept;
-use sampling::in_kernel::{Duty, InKernel, Tables};
+use sampling::in_kernel::{Duty, InKernel, SiteTables};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -47,7 +47,11 @@ pub enum InKernelMisuse {
     #[error("--keep {0}: {1} is given already, and takes one value")]
     Again(String, &'static str),
     /// `--sites` is no size of a table.
-    #[error("--sites {text}: say a power of two from {} to {}", Tables::FEWEST, Tables::MOST)]
+    #[error(
+        "--sites {text}: say a power of two from {} to {}",
+        SiteTables::FEWEST,
+        SiteTables::MOST
+    )]
     Sites {
         /// As given.
         text: String,
@@ -101,15 +105,15 @@ pub(super) fn in_kernel(
     Ok(Some((InKernel { duty, keep }, job)))
 }
 
-fn tables(arguments: &InKernelArguments) -> Result<Tables, InKernelMisuse> {
-    let mut tables = Tables {
-        sites: Tables::AS_FITS,
+fn tables(arguments: &InKernelArguments) -> Result<SiteTables, InKernelMisuse> {
+    let mut tables = SiteTables {
+        sites: SiteTables::AS_FITS,
         by_process: arguments.by_process,
         strides: arguments.strides,
     };
     if let Some(text) = &arguments.sites {
         let size = |sites: &u32| {
-            sites.is_power_of_two() && (Tables::FEWEST..=Tables::MOST).contains(sites)
+            sites.is_power_of_two() && (SiteTables::FEWEST..=SiteTables::MOST).contains(sites)
         };
         let sites = text.parse().ok().filter(size);
         tables.sites = sites.ok_or_else(|| InKernelMisuse::Sites { text: text.clone() })?;

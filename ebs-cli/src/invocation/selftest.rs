@@ -3,14 +3,14 @@
 use super::{Misuse, Serving};
 use crate::arguments::SelftestArguments;
 use sampling::SourceChoice;
-use sampling::catalogue::{EventType, all, find};
+use sampling::catalogue::{CatalogueType, all, find};
 use std::time::Duration;
 
 /// A test of this machine.
 #[derive(Clone, Debug)]
 pub struct SelftestJob {
     /// The types to sample.
-    pub types: Vec<&'static EventType>,
+    pub types: Vec<&'static CatalogueType>,
     /// Who is to count those of a CPU.
     pub source: SourceChoice,
     /// Who is to open the events.

@@ -3,7 +3,7 @@
 use super::program::Program;
 use record::DataSrc;
 use record::data_src::{Level, Operation, Snoop, Tlb};
-use sampling::catalogue::{EventKind, EventType};
+use sampling::catalogue::{CatalogueType, EventKind};
 use sampling::{EventSpec, Modes};
 
 /// A type sampled on a program.
@@ -132,7 +132,7 @@ const fn walk(program: Program, site: &'static str) -> Case {
 ///
 /// # Errors
 /// Why no program here excites it.
-pub(super) fn cases(entry: &EventType) -> Result<Vec<Case>, &'static str> {
+pub(super) fn cases(entry: &CatalogueType) -> Result<Vec<Case>, &'static str> {
     use Program::{
         Blocked, Branches, Calls, Chase, Columns, Compute, Copy, Moves, PageStores, Pages, Rows,
         Sharing, Sleeps, Splits, Stores, Touch, Watch,
@@ -209,7 +209,7 @@ pub(super) fn cases(entry: &EventType) -> Result<Vec<Case>, &'static str> {
 }
 
 /// What to ask for.
-pub(super) fn event(entry: &EventType) -> EventSpec {
+pub(super) fn event(entry: &CatalogueType) -> EventSpec {
     match entry.kind {
         EventKind::Breakpoint => EventSpec(format!("mem:{:#x}/8:w", super::program::WATCHED)),
         EventKind::Tracepoint => EventSpec("syscalls:sys_enter_getppid".to_owned()),
@@ -218,7 +218,7 @@ pub(super) fn event(entry: &EventType) -> EventSpec {
 }
 
 /// Masks that a type wants.
-pub(super) fn masks(entry: &EventType) -> Vec<String> {
+pub(super) fn masks(entry: &CatalogueType) -> Vec<String> {
     let masks: &[&str] = match entry.name {
         "l2_rqsts" => &["demand_rd", "miss"],
         "fb_alloc" => &["full"],

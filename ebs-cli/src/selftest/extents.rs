@@ -116,7 +116,7 @@ pub(super) fn interval(case: &Case, extent: Extent, outline: &Outline) -> Option
     let sampled = || outline.sampled().map(|event| &event.planned);
     let first = sampled().next()?;
     let by = By::of(first.promises.source);
-    if first.promises.source == sampling::catalogue::promises::Source::KernelTimer {
+    if first.promises.source == sampling::catalogue::promises::SampleSource::KernelTimer {
         return Some(TICK);
     }
     let visits = extent.elements.saturating_mul(extent.passes);

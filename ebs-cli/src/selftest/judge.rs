@@ -14,7 +14,7 @@ use super::observed::{Observation, Observed};
 use super::truth::{Access, COOKIE, IP, R9, TrueSite, Truth};
 use sampling::Promises;
 use sampling::catalogue::promises::{
-    AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 
 /// Share of samples that must be right, per thousand, where the instruction
@@ -192,8 +192,8 @@ impl<'a> View<'a> {
             _ => true,
         };
         // Of the model's records all registers are of one moment.
-        let is_whole =
-            self.promises.source != Source::Emulated || self.register(IP) == Some(self.sample.ip);
+        let is_whole = self.promises.source != SampleSource::Emulated
+            || self.register(IP) == Some(self.sample.ip);
         share.count(cookie == Some(COOKIE) && is_pointer && is_whole, || {
             let said =
                 |value: Option<u64>| value.map_or("nothing".to_owned(), |v| format!("{v:#x}"));

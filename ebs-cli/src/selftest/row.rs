@@ -4,15 +4,15 @@ use super::judge::Judgement;
 use super::observed::{Account, Opened};
 use super::program::Program;
 use sampling::Modes;
-use sampling::catalogue::EventType;
-use sampling::catalogue::promises::Source;
+use sampling::catalogue::CatalogueType;
+use sampling::catalogue::promises::SampleSource;
 use std::time::Duration;
 
 /// A type on a program, or a type that was not sampled.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     /// The type.
-    pub(super) entry: &'static EventType,
+    pub(super) entry: &'static CatalogueType,
     /// The program, and whose events; None: no program excites it.
     pub(super) on: Option<(Program, Modes)>,
     /// What came of it.
@@ -78,14 +78,14 @@ impl By {
     }
 
     /// Who makes samples of that source.
-    pub(super) fn of(source: Source) -> By {
+    pub(super) fn of(source: SampleSource) -> By {
         match source {
-            Source::Pebs | Source::Ibs | Source::Counter => By::Hardware,
-            Source::Emulated => By::Emulated,
-            Source::KernelSoftware
-            | Source::KernelTimer
-            | Source::Breakpoint
-            | Source::Tracepoint => By::Kernel,
+            SampleSource::Pebs | SampleSource::Ibs | SampleSource::Counter => By::Hardware,
+            SampleSource::Emulated => By::Emulated,
+            SampleSource::KernelSoftware
+            | SampleSource::KernelTimer
+            | SampleSource::Breakpoint
+            | SampleSource::Tracepoint => By::Kernel,
         }
     }
 }

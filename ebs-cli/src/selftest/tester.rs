@@ -12,7 +12,7 @@ use crate::invocation::{Emulation, Job, Output, Place, SelftestJob};
 use crate::signals::{Asked, Catcher};
 use anyhow::{Context, Result};
 use emulator::Geometry;
-use sampling::catalogue::EventType;
+use sampling::catalogue::CatalogueType;
 use sampling::plan::Outline;
 use sampling::{Chosen, Facts, Request, Target, source};
 use std::collections::HashMap;
@@ -56,7 +56,7 @@ impl<'a> Tester<'a> {
     /// Samples a type on a program. None: a signal came.
     pub(super) fn outcome(
         &mut self,
-        entry: &'static EventType,
+        entry: &'static CatalogueType,
         case: &Case,
         slice: Duration,
     ) -> Option<Outcome> {
@@ -97,7 +97,7 @@ impl<'a> Tester<'a> {
         use sampling::SourceChoice;
         let is_of_cpu = matches!(
             asked.request.event.resolve()?,
-            sampling::request::event_spec::Event::Type(EventType {
+            sampling::request::event_spec::RequestedEvent::Type(CatalogueType {
                 kind: sampling::catalogue::EventKind::Hardware(_),
                 ..
             })

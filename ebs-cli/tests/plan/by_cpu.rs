@@ -1,7 +1,7 @@
 //! docs/events-by-cpu.md is made from the tables: run with
 //! `UPDATE_DOCS=1` to make it anew.
 
-use sampling::catalogue::{self, Encoding, EventType, Latency, Microarchitecture};
+use sampling::catalogue::{self, CatalogueType, Encoding, Latency, Microarchitecture};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -56,7 +56,7 @@ fn capital(text: &str) -> String {
 }
 
 /// What stands behind the cores: one line, several events joined.
-fn row(core: Microarchitecture, entry: &'static EventType) -> String {
+fn row(core: Microarchitecture, entry: &'static CatalogueType) -> String {
     let encodings = match catalogue::encodings(core, core.pmu().unwrap_or("cpu"), entry) {
         Ok(encodings) => encodings,
         Err(why) => {

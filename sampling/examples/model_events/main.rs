@@ -113,7 +113,7 @@ fn of_encoding(encoding: &Encoding) -> Option<ModelEvent> {
 fn of_masks(
     core: Microarchitecture,
     pmu: &str,
-    entry: &catalogue::EventType,
+    entry: &catalogue::CatalogueType,
     encoding: &Encoding,
 ) -> Vec<ModelEvent> {
     let all = masks(core, pmu, entry);

@@ -1,7 +1,7 @@
 //! Whether a machine has a type, and why not.
 
 use super::{
-    Encoding, EventKind, EventType, Hardware, NotOnMachine, OnMachine, find, generic_encodings,
+    CatalogueType, Encoding, EventKind, Hardware, NotOnMachine, OnMachine, find, generic_encodings,
     on_machine,
 };
 use crate::machine::facts::{Facts, Pmu, Tracefs};
@@ -29,7 +29,7 @@ pub enum Availability {
 }
 
 /// Looks a type up in the facts.
-pub fn availability(entry: &EventType, facts: &Facts) -> Availability {
+pub fn availability(entry: &CatalogueType, facts: &Facts) -> Availability {
     match entry.kind {
         EventKind::Hardware(hardware) => of_hardware(entry, hardware, facts),
         EventKind::Tracepoint if facts.tracefs == Tracefs::Absent => Availability::Unavailable {
@@ -57,7 +57,7 @@ fn lacks_pmu(facts: &Facts, name: &str) -> bool {
     has("software") && !has(name)
 }
 
-fn of_hardware(entry: &EventType, hardware: Hardware, facts: &Facts) -> Availability {
+fn of_hardware(entry: &CatalogueType, hardware: Hardware, facts: &Facts) -> Availability {
     let why = match on_machine(entry, facts) {
         Ok(found) if is_imprecise(&found, facts) => {
             let mut encodings = found.cores.iter().flat_map(|core| &core.encodings);
@@ -105,7 +105,7 @@ fn is_imprecise(found: &OnMachine, facts: &Facts) -> bool {
 
 /// What the kernel counts in the type's place where a core has a PMU and no
 /// way to be precise.
-fn with_skid(entry: &EventType, why: &NotOnMachine) -> String {
+fn with_skid(entry: &CatalogueType, why: &NotOnMachine) -> String {
     let generic = match why {
         NotOnMachine::NoPrecision { with_skid: true, .. } => {
             return "--allow-skid samples it with skid; ".to_owned();

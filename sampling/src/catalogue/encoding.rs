@@ -5,7 +5,7 @@ use record::sample_filter::Condition;
 
 use super::no_encoding::NoEncoding;
 use super::table::{self, hex, lists, rows};
-use super::{Equivalence, EventKind, EventType, Microarchitecture};
+use super::{CatalogueType, Equivalence, EventKind, Microarchitecture};
 
 /// What WEIGHT measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,7 +75,7 @@ impl Encoding {
 pub fn encodings(
     core: Microarchitecture,
     pmu: &str,
-    entry: &EventType,
+    entry: &CatalogueType,
 ) -> Result<Vec<Encoding>, NoEncoding> {
     if !matches!(entry.kind, EventKind::Hardware(_)) {
         return Err(NoEncoding::NotHardware { name: entry.name });
@@ -89,13 +89,13 @@ pub fn encodings(
 
 /// The kernel's generic events for a type: what there is on a CPU that the
 /// tables do not know.
-pub fn generic_encodings(entry: &EventType) -> Result<Vec<Encoding>, NoEncoding> {
+pub fn generic_encodings(entry: &CatalogueType) -> Result<Vec<Encoding>, NoEncoding> {
     let found: Vec<_> = of_core("generic", entry.name, "cpu").collect();
     if found.is_empty() { Err(NoEncoding::Generic { name: entry.name }) } else { Ok(found) }
 }
 
 /// A type's IBS events, the same on every AMD CPU since Zen.
-pub fn ibs_encodings(entry: &EventType) -> Result<Vec<Encoding>, NoEncoding> {
+pub fn ibs_encodings(entry: &CatalogueType) -> Result<Vec<Encoding>, NoEncoding> {
     const NEWEST: &str = "zen5";
     let found: Vec<_> =
         of_core(NEWEST, entry.name, "cpu").filter(|have| have.pmu == "ibs_op").collect();
@@ -104,13 +104,16 @@ pub fn ibs_encodings(entry: &EventType) -> Result<Vec<Encoding>, NoEncoding> {
 
 /// The first type that some core counts by an event of that maker's name,
 /// written as for [`super::named()`], without sorting its samples.
-pub(crate) fn type_of_name(name: &str) -> Option<&'static EventType> {
+pub(crate) fn type_of_name(name: &str) -> Option<&'static CatalogueType> {
     let name = name.replace(':', ".");
     type_by(|encoding| encoding.event.split('|').any(|event| event.eq_ignore_ascii_case(&name)))
 }
 
 /// The first type that the kernel's event of this number is near to.
-pub(crate) fn type_of_generic(kind: record::EventType, config: u64) -> Option<&'static EventType> {
+pub(crate) fn type_of_generic(
+    kind: record::EventType,
+    config: u64,
+) -> Option<&'static CatalogueType> {
     // Of the third level, which the kernel's numbers have as the last, and
     // of stores: no core's encoding for any type.
     let of_cache = match config {
@@ -128,7 +131,7 @@ pub(crate) fn type_of_generic(kind: record::EventType, config: u64) -> Option<&'
     type_by(|encoding| encoding.pmu == pmu && encoding.config == config)
 }
 
-fn type_by(is_meant: impl Fn(&Encoding) -> bool) -> Option<&'static EventType> {
+fn type_by(is_meant: impl Fn(&Encoding) -> bool) -> Option<&'static CatalogueType> {
     let mut all = rows(table::TYPES).chain(rows(table::EXTRA));
     let row = all.find(|row| {
         parse(*row, "cpu")

@@ -1,7 +1,7 @@
 //! Types that a CPU counts: hardmeter's of 2003, and what CPUs have learnt
 //! since. Which event stands for a type on which core is in the tables.
 
-use super::{EventKind, EventType, Hardware, IntervalUnit};
+use super::{CatalogueType, EventKind, Hardware, IntervalUnit};
 
 const FAULTS: &[&str] = &["page_fault", "minor_fault"];
 const CLOCKS: &[&str] = &["task_clock", "cpu_clock"];
@@ -49,8 +49,8 @@ const fn hardware(
     meaning: &'static str,
     detail: &'static str,
     hardware: Hardware,
-) -> EventType {
-    EventType {
+) -> CatalogueType {
+    CatalogueType {
         name,
         aliases,
         meaning,
@@ -64,7 +64,7 @@ const fn hardware(
     }
 }
 
-const fn with_example(mut entry: EventType, example: &'static str) -> EventType {
+const fn with_example(mut entry: CatalogueType, example: &'static str) -> CatalogueType {
     entry.example = example;
     entry
 }
@@ -77,7 +77,7 @@ const INTEGER: &str = "Instructions that compute on packed integers. Where the C
                        event, retired instructions are sampled and those of the class kept; the \
                        table then says what share that is.";
 
-pub(super) static TYPES: &[EventType] = &[
+pub(super) static TYPES: &[CatalogueType] = &[
     hardware(
         "instr_retired",
         &["instructions"],

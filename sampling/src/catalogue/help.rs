@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Availability, Encoding, EventKind, EventType, IntervalUnit, Latency, Mask, OnCore, OnMachine,
-    availability, masks,
+    Availability, CatalogueType, Encoding, EventKind, IntervalUnit, Latency, Mask, OnCore,
+    OnMachine, availability, masks,
 };
 use crate::emulated;
 use crate::machine::facts::Facts;
@@ -17,7 +17,7 @@ const INDENT: usize = 13;
 
 /// Everything worth knowing about one type on the machine of `facts`, as
 /// lines of text that end in a line feed.
-pub fn help(entry: &EventType, facts: &Facts) -> String {
+pub fn help(entry: &CatalogueType, facts: &Facts) -> String {
     let mut text = String::new();
     wrap(&format!("{}: {}", entry.name, entry.meaning), 0, &mut text);
     text.push('\n');
@@ -66,7 +66,7 @@ pub fn help(entry: &EventType, facts: &Facts) -> String {
 
 /// A line that can be typed on this machine; of a type that it does not have
 /// the one of the nearest that it has.
-fn example(entry: &EventType, here: &Availability, facts: &Facts) -> String {
+fn example(entry: &CatalogueType, here: &Availability, facts: &Facts) -> String {
     let own = || match (entry.kind, entry.example) {
         (EventKind::Hardware(_), "") => format!("ebs -u -t {} -- ./program", entry.name),
         (_, example) => example.to_owned(),
@@ -87,7 +87,7 @@ fn example(entry: &EventType, here: &Availability, facts: &Facts) -> String {
 }
 
 /// What stands in where there is no PMU.
-fn emulation(entry: &EventType, facts: &Facts, text: &mut String) {
+fn emulation(entry: &CatalogueType, facts: &Facts, text: &mut String) {
     let (Some(why), Some(counted)) = (emulable(entry, facts), emulated::meaning(entry)) else {
         return;
     };
@@ -103,7 +103,7 @@ fn emulation(entry: &EventType, facts: &Facts, text: &mut String) {
     line(text, "", "the whole program runs slower; docs/emulator.md says what the model is");
 }
 
-fn interval(entry: &EventType, here: &Availability) -> String {
+fn interval(entry: &CatalogueType, here: &Availability) -> String {
     let unit = match entry.unit {
         IntervalUnit::Events => "events",
         IntervalUnit::Nanoseconds => "nanoseconds",
@@ -115,7 +115,7 @@ fn interval(entry: &EventType, here: &Availability) -> String {
     format!("in {unit}; {usual} unless -i says otherwise")
 }
 
-fn masks_of(entry: &EventType, hardware: Option<&OnMachine>, text: &mut String) {
+fn masks_of(entry: &CatalogueType, hardware: Option<&OnMachine>, text: &mut String) {
     let has_masks = matches!(entry.name, "l2_rqsts" | "fb_alloc" | "load_latency");
     if !has_masks {
         return line(text, "masks", "this type has no masks (-m)");

@@ -4,7 +4,7 @@ mod layout;
 
 use std::fmt;
 
-use super::{EventType, Microarchitecture, best_three, likeness};
+use super::{CatalogueType, Microarchitecture, best_three, likeness};
 use layout::{Layout, layout};
 
 /// What a mask chooses.
@@ -114,7 +114,7 @@ fn suggestion(nearest: &[&str]) -> String {
 }
 
 /// Every mask of the type on that core, in the order to show them.
-pub fn masks(core: Microarchitecture, _pmu: &str, entry: &EventType) -> Vec<Mask> {
+pub fn masks(core: Microarchitecture, _pmu: &str, entry: &CatalogueType) -> Vec<Mask> {
     layout(core, entry.name).map_or_else(Vec::new, Layout::masks)
 }
 
@@ -124,7 +124,7 @@ pub fn masks(core: Microarchitecture, _pmu: &str, entry: &EventType) -> Vec<Mask
 pub fn compose(
     core: Microarchitecture,
     pmu: &str,
-    entry: &EventType,
+    entry: &CatalogueType,
     typed: &[String],
 ) -> Result<Composed, MaskError> {
     let name = entry.name;

@@ -1,7 +1,7 @@
 //! A type on the cores of one machine.
 
 use super::{
-    Encoding, EventKind, EventType, Identified, Microarchitecture, NoEncoding, encodings,
+    CatalogueType, Encoding, EventKind, Identified, Microarchitecture, NoEncoding, encodings,
     generic_encodings, ibs_encodings, identify,
 };
 use crate::machine::facts::{Facts, Hypervisor, Pmu};
@@ -71,7 +71,7 @@ pub enum NotOnMachine {
 
 /// Looks a type of [`EventKind::Hardware`] up for every core PMU of the
 /// machine.
-pub fn on_machine(entry: &EventType, facts: &Facts) -> Result<OnMachine, NotOnMachine> {
+pub fn on_machine(entry: &CatalogueType, facts: &Facts) -> Result<OnMachine, NotOnMachine> {
     if !matches!(entry.kind, EventKind::Hardware(_)) {
         return Err(NoEncoding::NotHardware { name: entry.name }.into());
     }
@@ -128,7 +128,7 @@ fn is_x86_core(pmu: &Pmu) -> bool {
 }
 
 fn of_pmu(
-    entry: &EventType,
+    entry: &CatalogueType,
     pmu: &Pmu,
     identified: Identified,
     facts: &Facts,
@@ -144,7 +144,7 @@ fn of_pmu(
 
 /// Without sampling units of their own, other architectures have the
 /// kernel's generic events.
-fn of_other_architecture(entry: &EventType, facts: &Facts) -> Result<OnMachine, NotOnMachine> {
+fn of_other_architecture(entry: &CatalogueType, facts: &Facts) -> Result<OnMachine, NotOnMachine> {
     let all = || facts.pmus.iter().flatten();
     if let Some(spe) = all().find(|pmu| pmu.name.starts_with("arm_spe")) {
         return Err(NotOnMachine::ArmSpe { pmu: spe.name.clone() });

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Where samples come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum SampleSource {
     /// An event that the kernel counts in software.
     KernelSoftware,
     /// A timer of the kernel.
@@ -117,7 +117,7 @@ pub enum WeightPromise {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Promises {
     /// Who counts.
-    pub source: Source,
+    pub source: SampleSource,
     /// The sample's IP.
     pub ip: IpPromise,
     /// The sample's ADDR.
@@ -139,15 +139,15 @@ macro_rules! words {
     };
 }
 
-words!(Source {
-    Source::KernelSoftware => "kernel-software",
-    Source::KernelTimer => "kernel-timer",
-    Source::Breakpoint => "breakpoint",
-    Source::Tracepoint => "tracepoint",
-    Source::Pebs => "pebs",
-    Source::Ibs => "ibs",
-    Source::Counter => "counter",
-    Source::Emulated => "emulated",
+words!(SampleSource {
+    SampleSource::KernelSoftware => "kernel-software",
+    SampleSource::KernelTimer => "kernel-timer",
+    SampleSource::Breakpoint => "breakpoint",
+    SampleSource::Tracepoint => "tracepoint",
+    SampleSource::Pebs => "pebs",
+    SampleSource::Ibs => "ibs",
+    SampleSource::Counter => "counter",
+    SampleSource::Emulated => "emulated",
 });
 words!(IpPromise {
     IpPromise::Causing => "causing-instruction",

@@ -1,25 +1,27 @@
 //! Types that a kernel gives without any PMU. What the fields mean was
 //! measured; docs/events.md says how.
 
-use super::{EventKind, EventType, IntervalUnit, Software, promises};
-use crate::catalogue::promises::{AddressPromise, IpPromise, Promises, RegistersPromise, Source};
+use super::{CatalogueType, EventKind, IntervalUnit, Software, promises};
+use crate::catalogue::promises::{
+    AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource,
+};
 
 const FAULT: Promises = promises(
-    Source::KernelSoftware,
+    SampleSource::KernelSoftware,
     IpPromise::Causing,
     AddressPromise::Faulting,
     RegistersPromise::BeforeInstruction,
 );
 
 const CLOCK: Promises = promises(
-    Source::KernelTimer,
+    SampleSource::KernelTimer,
     IpPromise::Interrupted,
     AddressPromise::None,
     RegistersPromise::BeforeInstruction,
 );
 
 const SCHEDULER: Promises = promises(
-    Source::KernelSoftware,
+    SampleSource::KernelSoftware,
     IpPromise::ReportingPlace,
     AddressPromise::None,
     RegistersPromise::AtReportingPlace,
@@ -37,8 +39,8 @@ const fn not_on_x86(config: u64) -> EventKind {
     EventKind::Software(Software { config, kernel_only: false, never_on_x86: true })
 }
 
-pub(super) static TYPES: &[EventType] = &[
-    EventType {
+pub(super) static TYPES: &[CatalogueType] = &[
+    CatalogueType {
         name: "page_fault",
         aliases: &["page-faults", "page_faults", "faults", "pagefault"],
         meaning: "an access to a page that is not mapped, or not writable yet",
@@ -55,7 +57,7 @@ pub(super) static TYPES: &[EventType] = &[
         example: "ebs -u -t page_fault -c 50000 -- make -j",
         kind: software(2),
     },
-    EventType {
+    CatalogueType {
         name: "minor_fault",
         aliases: &["minor-faults", "minor_faults"],
         meaning: "a page fault served from memory",
@@ -67,7 +69,7 @@ pub(super) static TYPES: &[EventType] = &[
         example: "ebs -u -t minor_fault -- ./program",
         kind: software(5),
     },
-    EventType {
+    CatalogueType {
         name: "major_fault",
         aliases: &["major-faults", "major_faults"],
         meaning: "a page fault that waited for a disk",
@@ -79,7 +81,7 @@ pub(super) static TYPES: &[EventType] = &[
         example: "ebs -u -k -t major_fault -- ./program",
         kind: software(6),
     },
-    EventType {
+    CatalogueType {
         name: "cpu_clock",
         aliases: &["cpu-clock"],
         meaning: "time on the CPU's clock",
@@ -95,7 +97,7 @@ pub(super) static TYPES: &[EventType] = &[
         example: "ebs -u -k -i 1000000 -t cpu_clock -- ./program",
         kind: software(0),
     },
-    EventType {
+    CatalogueType {
         name: "task_clock",
         aliases: &["task-clock"],
         meaning: "time that the sampled tasks ran",
@@ -106,7 +108,7 @@ pub(super) static TYPES: &[EventType] = &[
         example: "ebs -u -t task_clock 4711",
         kind: software(1),
     },
-    EventType {
+    CatalogueType {
         name: "context_switch",
         aliases: &["context-switches", "context_switches", "cs"],
         meaning: "a task leaves a CPU",
@@ -121,7 +123,7 @@ pub(super) static TYPES: &[EventType] = &[
         example: "ebs -k -t context_switch -- ./program",
         kind: scheduler(3),
     },
-    EventType {
+    CatalogueType {
         name: "cpu_migration",
         aliases: &["cpu-migrations", "cpu_migrations", "migrations"],
         meaning: "a task moves to another CPU",
@@ -133,7 +135,7 @@ pub(super) static TYPES: &[EventType] = &[
         example: "ebs -k -t cpu_migration -- ./program",
         kind: scheduler(4),
     },
-    EventType {
+    CatalogueType {
         name: "alignment_fault",
         aliases: &["alignment-faults", "alignment_faults"],
         meaning: "an unaligned access that the kernel had to mend",
@@ -147,7 +149,7 @@ pub(super) static TYPES: &[EventType] = &[
         example: "ebs -u -t alignment_fault -- ./program",
         kind: not_on_x86(7),
     },
-    EventType {
+    CatalogueType {
         name: "emulation_fault",
         aliases: &["emulation-faults", "emulation_faults"],
         meaning: "an instruction that the kernel ran in software",
@@ -162,14 +164,14 @@ pub(super) static TYPES: &[EventType] = &[
     },
 ];
 
-pub(super) static BREAKPOINT: EventType = EventType {
+pub(super) static BREAKPOINT: CatalogueType = CatalogueType {
     name: "mem:ADDR[/LEN]:[r][w][x]",
     aliases: &["mem", "mem:", "breakpoint"],
     meaning: "an access to one address, by a debug register",
     default_interval: 1,
     unit: IntervalUnit::Events,
     promises: Some(promises(
-        Source::Breakpoint,
+        SampleSource::Breakpoint,
         IpPromise::AfterCausing,
         AddressPromise::Watched,
         RegistersPromise::AfterInstruction,
@@ -186,14 +188,14 @@ pub(super) static BREAKPOINT: EventType = EventType {
     kind: EventKind::Breakpoint,
 };
 
-pub(super) static TRACEPOINT: EventType = EventType {
+pub(super) static TRACEPOINT: CatalogueType = CatalogueType {
     name: "SUBSYSTEM:NAME",
     aliases: &["tracepoint", "tracepoints"],
     meaning: "a tracepoint of the kernel, or a probe",
     default_interval: 1,
     unit: IntervalUnit::Events,
     promises: Some(promises(
-        Source::Tracepoint,
+        SampleSource::Tracepoint,
         IpPromise::ReportingPlace,
         AddressPromise::None,
         RegistersPromise::AtReportingPlace,

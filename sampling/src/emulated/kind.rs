@@ -3,7 +3,7 @@
 use emulator::{Class, EmulatedEvent};
 use record::InstructionClass;
 
-use crate::catalogue::{EventKind, EventType};
+use crate::catalogue::{CatalogueType, EventKind};
 
 /// Why the emulated PMU does not count a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum NotEmulated {
 ///
 /// # Errors
 /// Types that the model knows nothing of, and those of the kernel.
-pub fn kind(entry: &EventType) -> Result<EmulatedEvent, NotEmulated> {
+pub fn kind(entry: &CatalogueType) -> Result<EmulatedEvent, NotEmulated> {
     if !matches!(entry.kind, EventKind::Hardware(_)) {
         return Err(NotEmulated::OfKernel);
     }
@@ -84,12 +84,12 @@ pub(super) fn description(event: EmulatedEvent) -> String {
 }
 
 /// What is counted for a type when it is emulated; None: it is not.
-pub fn meaning(entry: &EventType) -> Option<String> {
+pub fn meaning(entry: &CatalogueType) -> Option<String> {
     kind(entry).ok().map(description)
 }
 
 /// Whether the emulated records of a type hold a data address.
-pub fn has_address(entry: &EventType) -> bool {
+pub fn has_address(entry: &CatalogueType) -> bool {
     kind(entry).is_ok_and(is_access)
 }
 

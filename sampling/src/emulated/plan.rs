@@ -7,9 +7,9 @@ use record::{Arch, Attr, AttrFlags, EventType, SampleFilter, SampleType};
 
 use super::kind::{self, NotEmulated, kind};
 use crate::catalogue::promises::{
-    AddressPromise, IpPromise, Promises, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource, WeightPromise,
 };
-use crate::catalogue::{Equivalence, EventType as Type};
+use crate::catalogue::{CatalogueType, Equivalence};
 use crate::machine::facts::{Facts, Pmu};
 use crate::plan::{Outline, OutlinedEvent, attrs, check_form, rights, with_modifiers};
 use crate::request::event_spec;
@@ -81,7 +81,7 @@ impl Model {
 
 /// What an emulated session is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct EmulatedPlan {
     /// What was asked for, as shown to users.
     pub name: String,
     /// The event as streams describe it.
@@ -115,7 +115,7 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
 ///
 /// # Errors
 /// What is not emulated, and a process that is not to be had.
-pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<Plan, Refusal> {
+pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPlan, Refusal> {
     let (Outline { name, events, side, notes }, counts) = outline_with_event(request, facts)?;
     if request.target.is_of_cpus() {
         return Err(Refusal::EmulatedSystem { event: name });
@@ -135,7 +135,7 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<Plan, Refu
     let Some(outlined) = events.into_iter().next() else {
         return Err(Refusal::NotEmulated { event: name, why: "it has no event".to_owned() });
     };
-    Ok(Plan {
+    Ok(EmulatedPlan {
         name,
         event: outlined.planned,
         side,
@@ -167,7 +167,7 @@ fn outline_with_event(
     let named = request.event.resolve()?;
     check_form(request)?;
     let not = |why: String| Refusal::NotEmulated { event: request.event.0.clone(), why };
-    let event_spec::Event::Type(entry) = named else {
+    let event_spec::RequestedEvent::Type(entry) = named else {
         return Err(not("it is no type that `ebs -h` lists".to_owned()));
     };
     let counts = kind(entry).map_err(|why| match why {
@@ -200,7 +200,7 @@ fn outline_with_event(
     Ok((Outline { name, events: vec![outlined], side, notes: Vec::new() }, counts))
 }
 
-fn attr(request: &Request, entry: &Type, counts: EmulatedEvent) -> Attr {
+fn attr(request: &Request, entry: &CatalogueType, counts: EmulatedEvent) -> Attr {
     let mut attr = attrs::common(request.target);
     attr.kind = PMU_TYPE;
     attr.config = kind::number(counts);
@@ -225,7 +225,7 @@ fn side(event: &Attr, request: &Request) -> Attr {
     side
 }
 
-fn planned(entry: &Type, attr: Attr, counts: EmulatedEvent) -> PlannedEvent {
+fn planned(entry: &CatalogueType, attr: Attr, counts: EmulatedEvent) -> PlannedEvent {
     let (address, weight) = match kind::is_access(counts) {
         true => (AddressPromise::Data, WeightPromise::ModelledLatency),
         false => (AddressPromise::None, WeightPromise::None),
@@ -240,7 +240,7 @@ fn planned(entry: &Type, attr: Attr, counts: EmulatedEvent) -> PlannedEvent {
         carrier: false,
         least_precise: MOST_PRECISE,
         promises: Promises {
-            source: Source::Emulated,
+            source: SampleSource::Emulated,
             ip: IpPromise::Exact,
             address,
             registers: RegistersPromise::BeforeInstruction,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use emulator::{Classifier, Emulation, Ended, TargetStanding};
 
 use super::plan::pmu;
-use super::{Plan, program};
+use super::{EmulatedPlan, program};
 use crate::machine::facts::Facts;
 use crate::sampling::Sampling;
 use crate::session::command::{Command, CommandStatus};
@@ -19,9 +19,9 @@ use crate::session::ledger::Ledger;
 use crate::session::preamble::{Announced, Described, SIDE_NAME, announce};
 use crate::session::sink::Outbox;
 use crate::session::synthesize::{Synthesizer, kernel};
-use crate::session::{Pass, SessionError, Settings, Sink, TargetState};
+use crate::session::{Pass, SessionError, SessionSettings, Sink, TargetState};
 use crate::sys::event::NATIVE_ORDER;
-use crate::sys::mapping::Mapping;
+use crate::sys::mapping::RingMapping;
 use crate::{Fallback, PlannedEvent, Target};
 use form::Form;
 use record::Time;
@@ -35,12 +35,12 @@ const SIDE: u64 = 2;
 /// through it. The surface is that of [`crate::Session`]; dropped at any
 /// point, it lets the target run on natively.
 #[derive(Debug)]
-pub struct Session {
-    plan: Plan,
-    settings: Settings,
+pub struct EmulatedSession {
+    plan: EmulatedPlan,
+    settings: SessionSettings,
     /// None: it was finished.
     emulation: Option<Emulation>,
-    ring: Mapping,
+    ring: RingMapping,
     command: Option<Command>,
     state: TargetState,
     /// How the command or process ended, if the emulation saw it.
@@ -62,7 +62,7 @@ pub struct Session {
     last_notes: Vec<String>,
 }
 
-impl Session {
+impl EmulatedSession {
     /// Takes hold of the target: a command is forked and waits, a process is
     /// emulated from here on. `classifier` tells the instructions of a class,
     /// for events that count one.
@@ -71,10 +71,10 @@ impl Session {
     /// A target that is not there, or that cannot be emulated; nothing has
     /// happened to it then.
     pub fn open(
-        plan: Plan,
-        settings: Settings,
+        plan: EmulatedPlan,
+        settings: SessionSettings,
         classifier: Option<Classifier>,
-    ) -> Result<Session, SessionError> {
+    ) -> Result<EmulatedSession, SessionError> {
         let began = pass::now();
         let mut command = match plan.target {
             Target::Command => Some(Command::hold(&settings.command)?),
@@ -101,14 +101,14 @@ impl Session {
         if let Some(command) = &mut command {
             command.trace();
         }
-        let ring = Mapping::new(&emulation.ring(), plan.ring_pages)
+        let ring = RingMapping::new(&emulation.ring(), plan.ring_pages)
             .map_err(SessionError::system("mmap of the emulated ring"))?;
         let notes = command
             .as_ref()
             .filter(|command| command.changes_user())
             .map(|_| SET_USER_ID.to_owned());
         let ledger = Ledger::of([plan.event.name.as_str()]);
-        Ok(Session {
+        Ok(EmulatedSession {
             form: Form::new(&plan.event.attr, &plan.side),
             foreign: 0,
             outbox: Outbox::new(ledger.by_event.len()),
@@ -131,7 +131,7 @@ impl Session {
     }
 
     /// What was planned.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &EmulatedPlan {
         &self.plan
     }
 
@@ -176,7 +176,7 @@ impl Session {
 const SET_USER_ID: &str = "the command is a set-user-ID or set-group-ID program of another user, and \
                            runs without that right while it is emulated, unless ebs runs as root";
 
-fn target(plan: &Plan, command: Option<&Command>) -> emulator::EmulationTarget {
+fn target(plan: &EmulatedPlan, command: Option<&Command>) -> emulator::EmulationTarget {
     match (plan.target, command) {
         (Target::Process(pid), _) => emulator::EmulationTarget::Process(pid),
         (_, command) => {
@@ -186,8 +186,8 @@ fn target(plan: &Plan, command: Option<&Command>) -> emulator::EmulationTarget {
 }
 
 fn told(
-    plan: &Plan,
-    settings: &Settings,
+    plan: &EmulatedPlan,
+    settings: &SessionSettings,
     classifier: Option<Classifier>,
 ) -> emulator::EmulationSettings {
     emulator::EmulationSettings {
@@ -214,7 +214,7 @@ fn status(ended: Ended) -> CommandStatus {
     }
 }
 
-impl Sampling for Session {
+impl Sampling for EmulatedSession {
     fn name(&self) -> &str {
         &self.plan.name
     }

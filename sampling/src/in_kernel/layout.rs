@@ -1,6 +1,6 @@
 //! What lies where in the maps, in words of 64 bits: sampling/kernel/layout.h.
 
-use super::{InKernel, Tables};
+use super::{InKernel, SiteTables};
 
 /// perf's numbers of the registers of a slot, in its order.
 pub(crate) const REGISTERS: [u32; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 9, 16, 17, 18, 19, 20, 21, 22, 23];
@@ -88,8 +88,8 @@ const LEAST: usize = 512;
 pub(super) fn fitting_sites(cpus: usize) -> u32 {
     let site = 2 * 8 * slot::WORDS;
     let fitting = (USUAL / site / cpus.max(1)).max(LEAST);
-    let power = u32::try_from(fitting).map_or(Tables::SITES, |sites| 1 << sites.ilog2());
-    power.min(Tables::SITES)
+    let power = u32::try_from(fitting).map_or(SiteTables::SITES, |sites| 1 << sites.ilog2());
+    power.min(SiteTables::SITES)
 }
 
 /// How many values each map has.

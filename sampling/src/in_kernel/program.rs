@@ -11,9 +11,11 @@ use super::layout::{Sizes, control, cpu};
 use super::loader::{self, Compiled, Kind, Loaded, Made, Wanted};
 use super::settings::{self, PidNamespace};
 use super::tracepoint::Hooks;
-use super::{Duty, InKernel, Reader, Source, Tables, Tracepoint, Unloadable, Whose};
+use super::{
+    AggregateReader, CountedTracepoint, Duty, HitSource, InKernel, SiteTables, Unloadable, Whose,
+};
 use crate::sys::bpf;
-use crate::sys::event::Event;
+use crate::sys::event::PerfEvent;
 use crate::sys::shared_words::SharedWords;
 
 /// `PROC_PID_INIT_INO`: the inode of the initial pid namespace.
@@ -22,28 +24,32 @@ const INITIAL: u64 = 0xefff_fffc;
 /// A program and its maps. Gone when the last descriptor of each is closed
 /// and no event has it.
 #[derive(Debug)]
-pub struct Program {
+pub struct KernelProgram {
     loaded: Loaded,
     in_kernel: InKernel,
-    source: Source,
+    source: HitSource,
     /// Of a tracepoint's programs.
     hooks: Option<Hooks>,
 }
 
-impl Program {
+impl KernelProgram {
     /// Loads the program that does `in_kernel` for hits from `source`, with
     /// tables for `cpus`: a hit elsewhere is lost for want of room.
-    pub fn load(in_kernel: &InKernel, source: Source, cpus: &[Cpu]) -> Result<Program, Unloadable> {
-        Program::load_at(Path::new("/"), in_kernel, source, cpus)
+    pub fn load(
+        in_kernel: &InKernel,
+        source: HitSource,
+        cpus: &[Cpu],
+    ) -> Result<KernelProgram, Unloadable> {
+        KernelProgram::load_at(Path::new("/"), in_kernel, source, cpus)
     }
 
     /// With /proc and /sys of that root.
     pub(super) fn load_at(
         root: &Path,
         in_kernel: &InKernel,
-        source: Source,
+        source: HitSource,
         cpus: &[Cpu],
-    ) -> Result<Program, Unloadable> {
+    ) -> Result<KernelProgram, Unloadable> {
         if !cfg!(target_arch = "x86_64") {
             return Err(Unloadable::Machine);
         }
@@ -51,8 +57,8 @@ impl Program {
             return Err(Unloadable::OldKernel { release });
         }
         in_kernel.keep.check()?;
-        if let Duty::Aggregate(Tables { sites, .. }) = in_kernel.duty {
-            let possible = Tables::FEWEST..=Tables::MOST;
+        if let Duty::Aggregate(SiteTables { sites, .. }) = in_kernel.duty {
+            let possible = SiteTables::FEWEST..=SiteTables::MOST;
             if !sites.is_power_of_two() || !possible.contains(&sites) {
                 return Err(Unloadable::Sites { sites });
             }
@@ -68,24 +74,25 @@ impl Program {
             slots: made.map("slots")?,
             strides: made.map("strides")?,
         };
-        let halted = matches!(source, Source::Tracepoint(point) if point.whose.waits_for_start());
+        let halted =
+            matches!(source, HitSource::Tracepoint(point) if point.whose.waits_for_start());
         prepare(&loaded, sizes, (cpus, halted)).map_err(|error| Unloadable::Failed {
             call: "mapping the tables",
             error: error.to_string(),
         })?;
         let hooks = match source {
-            Source::Overflow(_) => None,
-            Source::Tracepoint(point) => {
+            HitSource::Overflow(_) => None,
+            HitSource::Tracepoint(point) => {
                 let processes = made.map("processes")?;
                 let programs = (loaded.program.as_fd(), &made.programs[..]);
                 Some(Hooks::attach(point, programs, processes.as_fd())?)
             }
         };
-        Ok(Program { loaded, in_kernel: in_kernel.clone(), source, hooks })
+        Ok(KernelProgram { loaded, in_kernel: in_kernel.clone(), source, hooks })
     }
 
     /// Its descriptors, to be handed to another process: at most
-    /// [`Program::MOST_DESCRIPTORS`], the program first.
+    /// [`KernelProgram::MOST_DESCRIPTORS`], the program first.
     pub fn into_descriptors(self) -> Vec<OwnedFd> {
         let Loaded { program, control, cpus, slots, strides } = self.loaded;
         let mut all = vec![program, control, cpus, slots, strides];
@@ -96,15 +103,15 @@ impl Program {
         all
     }
 
-    /// What [`Program::into_descriptors`] gives at most.
+    /// What [`KernelProgram::into_descriptors`] gives at most.
     pub const MOST_DESCRIPTORS: usize = 8;
 
     /// The program that another process has loaded for the same ends.
     pub fn from_descriptors(
         in_kernel: &InKernel,
-        source: Source,
+        source: HitSource,
         descriptors: Vec<OwnedFd>,
-    ) -> io::Result<Program> {
+    ) -> io::Result<KernelProgram> {
         let count = descriptors.len();
         let mut all = descriptors.into_iter();
         let mut next = || {
@@ -119,18 +126,18 @@ impl Program {
             strides: next()?,
         };
         let hooks = match source {
-            Source::Overflow(_) => None,
-            Source::Tracepoint(Tracepoint { whose: Whose::Everyone, .. }) => {
+            HitSource::Overflow(_) => None,
+            HitSource::Tracepoint(CountedTracepoint { whose: Whose::Everyone, .. }) => {
                 Some(Hooks { carrier: next()?, followers: None })
             }
-            Source::Tracepoint(_) => {
+            HitSource::Tracepoint(_) => {
                 Some(Hooks { carrier: next()?, followers: Some([next()?, next()?]) })
             }
         };
         if all.next().is_some() {
             return Err(io::Error::other(format!("{count} descriptors are more than a program")));
         }
-        Ok(Program { loaded, in_kernel: in_kernel.clone(), source, hooks })
+        Ok(KernelProgram { loaded, in_kernel: in_kernel.clone(), source, hooks })
     }
 
     /// Has it see each overflow of `event`, and of what children inherit of
@@ -139,10 +146,10 @@ impl Program {
     ///
     /// # Errors
     /// EEXIST: the event has one; EINVAL: it is no event that overflows.
-    pub(crate) fn attach(&self, event: &Event) -> io::Result<()> {
+    pub(crate) fn attach(&self, event: &PerfEvent) -> io::Result<()> {
         match self.source {
-            Source::Overflow(_) => bpf::attach(event, self.loaded.program.as_fd()),
-            Source::Tracepoint(_) => Ok(()),
+            HitSource::Overflow(_) => bpf::attach(event, self.loaded.program.as_fd()),
+            HitSource::Tracepoint(_) => Ok(()),
         }
     }
 
@@ -152,7 +159,7 @@ impl Program {
         self.halt(false)
     }
 
-    /// Ends what [`Program::start`] began.
+    /// Ends what [`KernelProgram::start`] began.
     pub(crate) fn stop(&self) -> io::Result<()> {
         self.halt(true)
     }
@@ -165,8 +172,8 @@ impl Program {
 
     /// Whoever takes what it counts. One at a time: each would take what the
     /// other waits for.
-    pub(crate) fn reader(&self) -> io::Result<Reader> {
-        Reader::new(&self.loaded, &self.in_kernel, self.source)
+    pub(crate) fn reader(&self) -> io::Result<AggregateReader> {
+        AggregateReader::new(&self.loaded, &self.in_kernel, self.source)
     }
 }
 
@@ -183,7 +190,7 @@ fn too_old(root: &Path) -> Option<String> {
 fn make(
     root: &Path,
     in_kernel: &InKernel,
-    source: Source,
+    source: HitSource,
     sizes: Sizes,
 ) -> Result<Made, Unloadable> {
     let namespace = namespace(root);
@@ -191,7 +198,7 @@ fn make(
         .map_err(|error| Unloadable::Failed { call: "getrandom", error: error.to_string() })?;
     let settings = ("settings", settings::bytes(in_kernel, source.shows(), namespace, seed));
     match source {
-        Source::Overflow(shows) => loader::load(Wanted {
+        HitSource::Overflow(shows) => loader::load(Wanted {
             object: Compiled::Overflow,
             programs: match in_kernel.duty {
                 Duty::Filter => &[("filter", Kind::PerfEvent)],
@@ -202,15 +209,14 @@ fn make(
             needs_btf: shows.needs_btf(),
             root,
         }),
-        Source::Tracepoint(_) if in_kernel.duty == Duty::Filter => {
+        HitSource::Tracepoint(_) if in_kernel.duty == Duty::Filter => {
             Err(Unloadable::FilteredTracepoint)
         }
-        Source::Tracepoint(Tracepoint { whose: Whose::Process(_) | Whose::Held(_), .. })
-            if namespace != PidNamespace::default() =>
-        {
-            Err(Unloadable::PidNamespace)
-        }
-        Source::Tracepoint(tracepoint) => loader::load(Wanted {
+        HitSource::Tracepoint(CountedTracepoint {
+            whose: Whose::Process(_) | Whose::Held(_),
+            ..
+        }) if namespace != PidNamespace::default() => Err(Unloadable::PidNamespace),
+        HitSource::Tracepoint(tracepoint) => loader::load(Wanted {
             object: Compiled::Tracepoint,
             programs: match tracepoint.whose {
                 Whose::Everyone => &[("hit", Kind::Tracepoint)],

@@ -11,7 +11,7 @@ use record::{Cpu, Time};
 use super::layout::{NO_ROOM, SCRUBBED, STRIDES, Sizes, WHYS, control, cpu, slot};
 use super::loader::Loaded;
 use super::slot::{Place, site};
-use super::{InKernel, Source};
+use super::{HitSource, InKernel};
 use crate::sys::shared_words::SharedWords;
 
 /// Looks at a CPU's word before sleeping between them.
@@ -26,7 +26,7 @@ const MOST_EARLY: usize = 1 << 16;
 
 /// Maps a program's maps, moves the epoch on and reads what is behind.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct AggregateReader {
     control: SharedWords,
     cpus: SharedWords,
     slots: SharedWords,
@@ -69,8 +69,12 @@ impl Seen {
     }
 }
 
-impl Reader {
-    pub(super) fn new(loaded: &Loaded, in_kernel: &InKernel, source: Source) -> io::Result<Reader> {
+impl AggregateReader {
+    pub(super) fn new(
+        loaded: &Loaded,
+        in_kernel: &InKernel,
+        source: HitSource,
+    ) -> io::Result<AggregateReader> {
         let control = SharedWords::map(loaded.control.as_fd(), control::WORDS)?;
         let told = |word: usize| {
             u32::try_from(control.words()[word].load(Ordering::Relaxed)).map_err(io::Error::other)
@@ -98,7 +102,7 @@ impl Reader {
         };
         let seeds = cpus.words().chunks_exact(cpu::WORDS);
         let random = seeds.fold(1, |seed, words| seed ^ words[cpu::RANDOM].load(Ordering::Relaxed));
-        Ok(Reader {
+        Ok(AggregateReader {
             control,
             cpus,
             slots,
@@ -111,8 +115,8 @@ impl Reader {
             from: now(),
             seen: Seen::default(),
             program: match source {
-                Source::Overflow(_) => None,
-                Source::Tracepoint(_) => Some(loaded.program.try_clone()?),
+                HitSource::Overflow(_) => None,
+                HitSource::Tracepoint(_) => Some(loaded.program.try_clone()?),
             },
             chance: Chance::new(random),
         })
@@ -134,7 +138,7 @@ impl Reader {
     /// who comes first keeps its slot until then.
     ///
     /// # Errors
-    /// As [`Reader::take`].
+    /// As [`AggregateReader::take`].
     pub(crate) fn relieve(&mut self) -> io::Result<()> {
         let held = self.early.as_ref().map_or(0, |early| early.sites.len());
         if held < MOST_EARLY && self.is_filling() {

@@ -2,23 +2,23 @@
 
 use record::{Attr, SampleType};
 
-use super::Tracepoint;
+use super::CountedTracepoint;
 
 /// Where the hits come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum HitSource {
     /// Overflows of software events, breakpoints and PMUs.
     Overflow(Shows),
     /// Hits of a tracepoint.
-    Tracepoint(Tracepoint),
+    Tracepoint(CountedTracepoint),
 }
 
-impl Source {
+impl HitSource {
     /// What its hits have.
     pub(super) fn shows(self) -> Shows {
         match self {
-            Source::Overflow(shows) => shows,
-            Source::Tracepoint(_) => Shows::default(),
+            HitSource::Overflow(shows) => shows,
+            HitSource::Tracepoint(_) => Shows::default(),
         }
     }
 }

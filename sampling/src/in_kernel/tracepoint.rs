@@ -12,14 +12,14 @@ use record::{Attr, EventType, Pid};
 
 use super::Unloadable;
 use crate::sys::bpf;
-use crate::sys::event::{EncodedAttr, Event, Place};
+use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
 /// Bits of one word of the map of processes.
 const BITS: u32 = 64;
 
 /// Which hits are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tracepoint {
+pub struct CountedTracepoint {
     /// Its number in tracefs: the event's `config`.
     pub id: u64,
     /// Whose.
@@ -53,13 +53,13 @@ impl Whose {
         }
     }
 
-    /// Whether nothing counts before [`start`](super::Program::start).
+    /// Whether nothing counts before [`start`](super::KernelProgram::start).
     pub(super) fn waits_for_start(self) -> bool {
         !matches!(self, Whose::Held(_))
     }
 }
 
-impl Tracepoint {
+impl CountedTracepoint {
     /// The constants `whose` of the programs.
     pub(super) fn constants(self) -> Vec<u8> {
         let held = match self.whose {
@@ -93,7 +93,7 @@ impl Hooks {
     /// Attaches the programs of hits and of forks; says in `processes` whose
     /// hits count.
     pub(super) fn attach(
-        tracepoint: Tracepoint,
+        tracepoint: CountedTracepoint,
         (hit, followers): (BorrowedFd<'_>, &[OwnedFd]),
         processes: BorrowedFd<'_>,
     ) -> Result<Hooks, Unloadable> {
@@ -124,13 +124,13 @@ impl Hooks {
 
 /// An event of this thread's that is never enabled: it makes perf look at
 /// the tracepoint.
-fn carrier(id: u64) -> std::io::Result<Event> {
+fn carrier(id: u64) -> std::io::Result<PerfEvent> {
     let attr = Attr {
         kind: EventType::TRACEPOINT,
         config: id,
         flags: AttrFlags::DISABLED,
         ..Attr::default()
     };
-    let here = Place { pid: 0, cpu: -1, leader: None, leads: false, cgroup: None };
-    Event::open(&mut EncodedAttr::new(&attr)?, here)
+    let here = EventPlace { pid: 0, cpu: -1, leader: None, leads: false, cgroup: None };
+    PerfEvent::open(&mut EncodedAttr::new(&attr)?, here)
 }

@@ -11,8 +11,8 @@ pub enum Unloadable {
     /// Tables of no possible size.
     #[error(
         "tables of {sites} sites: a power of two from {} to {} is possible",
-        super::Tables::FEWEST,
-        super::Tables::MOST
+        super::SiteTables::FEWEST,
+        super::SiteTables::MOST
     )]
     Sites {
         /// As asked for.

@@ -23,14 +23,14 @@ mod tests;
 
 use std::path::Path;
 
-pub use access::{Access, Capabilities, Capability, Limit, Lockdown};
-pub use cache::{Cache, CacheKind};
+pub use access::{AccessFacts, Capabilities, Capability, Limit, Lockdown};
+pub use cache::{CacheFacts, CacheKind};
 pub use cpu::Cpus;
 pub use cpu::online_cpus;
 #[cfg(test)]
 pub(crate) use fixture_trees::FixtureTrees;
 pub use hypervisor::Hypervisor;
-pub use kernel::{Kernel, Version};
+pub use kernel::{KernelFacts, Version};
 pub use pmu::Pmu;
 pub use pmu_description::{NamedTerm, PackedTerms, PmuDescription};
 pub use process::ProcessState;
@@ -38,7 +38,7 @@ pub use trace_formats::NoFormat;
 pub use tracefs::{Tracefs, TracepointState};
 pub use tree::FactsError;
 
-use crate::request::event_spec::Event;
+use crate::request::event_spec::RequestedEvent;
 use crate::{Request, Target};
 use tree::Tree;
 
@@ -46,11 +46,11 @@ use tree::Tree;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The running kernel.
-    pub kernel: Kernel,
+    pub kernel: KernelFacts,
     /// The CPUs.
     pub cpus: Cpus,
     /// Caches of CPU 0, as the kernel numbers them.
-    pub caches: Vec<Cache>,
+    pub caches: Vec<CacheFacts>,
     /// /sys/bus/event_source/devices, by name; None when there is no such
     /// directory.
     pub pmus: Option<Vec<Pmu>>,
@@ -63,7 +63,7 @@ pub struct Facts {
     /// Where tracepoints are described.
     pub tracefs: Tracefs,
     /// Our rights and limits.
-    pub access: Access,
+    pub access: AccessFacts,
     /// The tracepoint of the request that [`Facts::read_for`] was given.
     pub tracepoint: Option<TracepointState>,
     /// The process of the request that [`Facts::read_for`] was given.
@@ -81,14 +81,14 @@ impl Facts {
             cpus.ask_cpu();
         }
         let mut facts = Facts {
-            kernel: Kernel::read(&tree, &cpus)?,
+            kernel: KernelFacts::read(&tree, &cpus)?,
             hypervisor: Hypervisor::read(&tree, &cpus)?,
             caches: cache::read(&tree)?,
             pmus: pmu::read(&tree, pmu::DEVICES)?,
             page_size: access::page_size(&tree)?,
             memory_kib: access::memory_kib(&tree)?,
             tracefs: Tracefs::read(&tree)?,
-            access: Access::read(&tree)?,
+            access: AccessFacts::read(&tree)?,
             cpus,
             tracepoint: None,
             process: None,
@@ -104,10 +104,10 @@ impl Facts {
         let mut facts = Facts::read(root)?;
         let tree = Tree::new(root);
         match request.event.resolve() {
-            Ok(Event::Tracepoint(point)) => {
+            Ok(RequestedEvent::Tracepoint(point)) => {
                 facts.tracepoint = Some(facts.tracefs.look_up(&tree, &point)?);
             }
-            Ok(Event::Pmu { pmu, .. }) => {
+            Ok(RequestedEvent::Pmu { pmu, .. }) => {
                 facts.describe(&tree, pmu::DEVICES, |have| have.name == pmu)?;
             }
             _ => {}
@@ -146,11 +146,11 @@ impl Facts {
         };
         let mut facts = Facts { pmus: Some(pmus), ..Facts::default() };
         facts.describe(&tree, DEVICES, |_| true)?;
-        facts.kernel = Kernel {
+        facts.kernel = KernelFacts {
             release: kernel.map(|version| version.to_string()),
             version: kernel,
             machine: kernel::machine_of(&cpus, facts.pmus.as_deref().unwrap_or_default()),
-            ..Kernel::default()
+            ..KernelFacts::default()
         };
         facts.hypervisor = Hypervisor::of(&cpus);
         facts.cpus = cpus;

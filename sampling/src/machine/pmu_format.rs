@@ -12,7 +12,7 @@ use std::fmt;
 pub use alias::Alias;
 pub(crate) use alias::{Companion, companion};
 pub use bit_field::{BitField, ConfigWord};
-pub use pack::PackError;
+pub use pack::TermError;
 pub(crate) use pack::unknown;
 pub use terms::{Term, TermValue, Terms, TermsError};
 
@@ -21,12 +21,12 @@ mod tests;
 
 /// `config` and `config1` to `config4` of an attr.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Config {
+pub struct ConfigWords {
     /// By [`ConfigWord`]: `words[0]` is `config`.
     pub words: [u64; 5],
 }
 
-impl Config {
+impl ConfigWords {
     /// One word.
     pub fn get(&self, word: ConfigWord) -> u64 {
         self.words[word.index()]
@@ -43,7 +43,7 @@ impl Config {
     }
 }
 
-impl fmt::Display for Config {
+impl fmt::Display for ConfigWords {
     /// The words that are not 0, as terms: "config=0x1cd,config1=0x1e".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let set = ConfigWord::ALL.into_iter().filter(|&word| self.get(word) != 0);
@@ -56,7 +56,7 @@ impl fmt::Display for Config {
 
 /// What one file of a PMU's `format` directory says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum TermFormat {
     /// Bits of a config word.
     Bits(BitField),
     /// Something else, verbatim: a newer kernel's word. Terms of that name
@@ -66,34 +66,34 @@ pub enum Format {
     Unreadable(String),
 }
 
-impl Format {
+impl TermFormat {
     /// Reads the text of a format file.
-    pub fn parse(text: &str) -> Format {
+    pub fn parse(text: &str) -> TermFormat {
         let text = text.trim();
-        BitField::parse(text).map_or_else(|| Format::Unknown(text.to_owned()), Format::Bits)
+        BitField::parse(text).map_or_else(|| TermFormat::Unknown(text.to_owned()), TermFormat::Bits)
     }
 }
 
 /// The terms that a PMU takes: its `format` directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Formats(BTreeMap<String, Format>);
+pub struct Formats(BTreeMap<String, TermFormat>);
 
 impl Formats {
     /// The format of that name; case counts, as in sysfs.
-    pub fn get(&self, name: &str) -> Option<&Format> {
+    pub fn get(&self, name: &str) -> Option<&TermFormat> {
         self.0.get(name)
     }
 
     /// The bits of that name, when they are known.
     pub fn bits(&self, name: &str) -> Option<&BitField> {
         match self.0.get(name) {
-            Some(Format::Bits(bits)) => Some(bits),
+            Some(TermFormat::Bits(bits)) => Some(bits),
             _ => None,
         }
     }
 
     /// Every format, by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Format)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &TermFormat)> {
         self.0.iter().map(|(name, format)| (name.as_str(), format))
     }
 
@@ -104,15 +104,15 @@ impl Formats {
 
     /// Whether there are formats and each tells its bits.
     pub fn are_known(&self) -> bool {
-        !self.0.is_empty() && self.0.values().all(|format| matches!(format, Format::Bits(_)))
+        !self.0.is_empty() && self.0.values().all(|format| matches!(format, TermFormat::Bits(_)))
     }
 
     /// The set bits of `config` that no format describes: a kernel or a CPU
     /// with these formats cannot take them.
-    pub fn uncovered(&self, config: &Config) -> Config {
+    pub fn uncovered(&self, config: &ConfigWords) -> ConfigWords {
         let mut left = *config;
         for (_, format) in self.iter() {
-            if let Format::Bits(bits) = format {
+            if let TermFormat::Bits(bits) = format {
                 *left.get_mut(bits.word()) &= !bits.mask();
             }
         }
@@ -120,8 +120,8 @@ impl Formats {
     }
 }
 
-impl<N: Into<String>> FromIterator<(N, Format)> for Formats {
-    fn from_iter<I: IntoIterator<Item = (N, Format)>>(formats: I) -> Formats {
+impl<N: Into<String>> FromIterator<(N, TermFormat)> for Formats {
+    fn from_iter<I: IntoIterator<Item = (N, TermFormat)>>(formats: I) -> Formats {
         Formats(formats.into_iter().map(|(name, format)| (name.into(), format)).collect())
     }
 }

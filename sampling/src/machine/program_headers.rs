@@ -27,12 +27,12 @@ pub(crate) struct ProgramHeaders {
     pub(crate) is_wide: bool,
     /// ET_DYN: loaded anywhere.
     pub(crate) is_movable: bool,
-    pub(crate) segments: Vec<Segment>,
+    pub(crate) segments: Vec<ProgramHeader>,
 }
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Segment {
+pub(crate) struct ProgramHeader {
     pub(crate) kind: u32,
     /// Of its bytes in the file.
     pub(crate) offset: u64,
@@ -59,7 +59,7 @@ impl ProgramHeaders {
     }
 
     /// The segments of a kind.
-    pub(crate) fn of(&self, kind: u32) -> impl Iterator<Item = &Segment> {
+    pub(crate) fn of(&self, kind: u32) -> impl Iterator<Item = &ProgramHeader> {
         self.segments.iter().filter(move |segment| segment.kind == kind)
     }
 
@@ -105,10 +105,10 @@ fn table(ident: &[u8], wide: bool, order: ByteOrder) -> Option<Table> {
     (entry >= if wide { 56 } else { 32 }).then_some(Table { offset, entry, count })
 }
 
-fn segment(header: &[u8], wide: bool, order: ByteOrder) -> Option<Segment> {
+fn segment(header: &[u8], wide: bool, order: ByteOrder) -> Option<ProgramHeader> {
     let at =
         |narrow: usize, broad: usize| word(header, if wide { broad } else { narrow }, wide, order);
-    Some(Segment {
+    Some(ProgramHeader {
         kind: Cursor::new(header, order).u32().ok()?,
         offset: at(4, 8)?,
         address: at(8, 16)?,

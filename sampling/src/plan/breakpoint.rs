@@ -5,7 +5,7 @@ use record::Arch;
 use super::opening::Opening;
 use crate::catalogue::promises::{IpPromise, RegistersPromise};
 use crate::machine::facts::{Capability, Facts};
-use crate::request::event_spec::{Access, Breakpoint};
+use crate::request::event_spec::{Breakpoint, WatchedAccess};
 use crate::{Refusal, Request};
 
 /// First address beyond user space. [x86 TASK_SIZE_MAX; arm64 with 48 bits]
@@ -37,27 +37,27 @@ pub(super) fn fill(
 ) -> Result<(), Refusal> {
     let mut point = *point;
     check_address(&point, request, facts)?;
-    if point.access == Access::Read && facts.kernel.arch() == Arch::X86_64 {
+    if point.access == WatchedAccess::Read && facts.kernel.arch() == Arch::X86_64 {
         notes.push("x86 cannot watch loads alone: loads and stores are sampled".to_owned());
-        point.access = Access::ReadWrite;
+        point.access = WatchedAccess::ReadWrite;
     }
     opening.name = point.to_string();
     opening.words[1] = point.address;
     opening.words[2] = u64::from(point.len);
     opening.bp_type = match point.access {
-        Access::Read => 1,
-        Access::Write => 2,
-        Access::ReadWrite => 3,
-        Access::Execute => 4,
+        WatchedAccess::Read => 1,
+        WatchedAccess::Write => 2,
+        WatchedAccess::ReadWrite => 3,
+        WatchedAccess::Execute => 4,
     };
-    if point.access == Access::Execute {
+    if point.access == WatchedAccess::Execute {
         // arch_build_bp_info(): x86 wants the size of a long here, arm64
         // that of an instruction.
         opening.words[2] = if facts.kernel.arch() == Arch::Aarch64 { 4 } else { 8 };
     }
     // x86 reports data after the access, code before it runs (measured);
     // arm64 reports both before.
-    if point.access == Access::Execute || facts.kernel.arch() == Arch::Aarch64 {
+    if point.access == WatchedAccess::Execute || facts.kernel.arch() == Arch::Aarch64 {
         opening.promises.ip = IpPromise::Causing;
         opening.promises.registers = RegistersPromise::BeforeInstruction;
     }

@@ -5,14 +5,14 @@ use record::{EventType, SampleType};
 use super::opening::Opening;
 use super::{ibs, large_pebs, load_latency, precision};
 use crate::catalogue::promises::{
-    AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 use crate::catalogue::{
-    self, Availability, Composed, Encoding, EventType as Type, Latency, MaskError,
-    Microarchitecture, OnCore, OnMachine,
+    self, Availability, CatalogueType, Composed, Encoding, Latency, MaskError, Microarchitecture,
+    OnCore, OnMachine,
 };
 use crate::machine::facts::{Facts, Pmu};
-use crate::machine::pmu_format::Config;
+use crate::machine::pmu_format::ConfigWords;
 use crate::{Promises, Refusal, Request};
 
 /// The device of AMD's instruction-based sampling of ops.
@@ -42,7 +42,7 @@ pub(super) fn cores(facts: &Facts) -> Vec<Core<'_>> {
 /// Refuses a type that this machine does not have; gives what its cores
 /// have for one of a CPU's.
 pub(super) fn look_up(
-    entry: &Type,
+    entry: &CatalogueType,
     request: &Request,
     facts: &Facts,
 ) -> Result<Option<OnMachine>, Refusal> {
@@ -66,7 +66,7 @@ pub(super) fn look_up(
 
 /// The type's events on every kind of core that has any.
 pub(super) fn open(
-    entry: &'static Type,
+    entry: &'static CatalogueType,
     found: &OnMachine,
     request: &Request,
     facts: &Facts,
@@ -113,7 +113,7 @@ pub(super) fn open(
 }
 
 fn on_core<'f>(
-    entry: &'static Type,
+    entry: &'static CatalogueType,
     found: &OnCore,
     request: &Request,
     facts: &'f Facts,
@@ -140,7 +140,7 @@ fn on_core<'f>(
 }
 
 /// What the request's masks come to on a kind of core.
-fn masks(entry: &Type, core: &OnCore, request: &Request) -> Result<Composed, MaskError> {
+fn masks(entry: &CatalogueType, core: &OnCore, request: &Request) -> Result<Composed, MaskError> {
     match core.core {
         Some(uarch) => catalogue::compose(uarch, &core.pmu, entry, &request.masks),
         None if request.masks.is_empty() => Ok(Composed::default()),
@@ -148,7 +148,7 @@ fn masks(entry: &Type, core: &OnCore, request: &Request) -> Result<Composed, Mas
     }
 }
 
-fn unknown_cpu(entry: &Type, encodings: &[Encoding]) -> String {
+fn unknown_cpu(entry: &CatalogueType, encodings: &[Encoding]) -> String {
     let name = entry.name;
     match encodings.first() {
         Some(encoding) if encoding.pmu == IBS => format!(
@@ -167,7 +167,7 @@ fn unknown_cpu(entry: &Type, encodings: &[Encoding]) -> String {
 /// A type asked for on a kind of core.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
-    entry: &'static Type,
+    entry: &'static CatalogueType,
     request: &'a Request,
     facts: &'a Facts,
     core: Core<'a>,
@@ -304,7 +304,7 @@ pub(super) fn check_bits(opening: &Opening, pmu: &Pmu) -> Result<(), Refusal> {
     if !description.formats.are_known() {
         return Ok(());
     }
-    let uncovered = description.formats.uncovered(&Config { words: opening.words });
+    let uncovered = description.formats.uncovered(&ConfigWords { words: opening.words });
     match uncovered.words.iter().position(|&word| word != 0) {
         None => Ok(()),
         Some(word) => Err(Refusal::FormatLacks {
@@ -330,13 +330,13 @@ fn fields(encoding: &Encoding) -> SampleType {
 
 fn promises(encoding: &Encoding) -> Promises {
     let (source, ip, registers) = if encoding.pmu == IBS {
-        (Source::Ibs, IpPromise::Exact, RegistersPromise::AtInterrupt)
+        (SampleSource::Ibs, IpPromise::Exact, RegistersPromise::AtInterrupt)
     } else if encoding.precise > 0 {
-        (Source::Pebs, IpPromise::Exact, RegistersPromise::AfterRetirement)
+        (SampleSource::Pebs, IpPromise::Exact, RegistersPromise::AfterRetirement)
     } else {
-        (Source::Counter, IpPromise::Skid, RegistersPromise::AtInterrupt)
+        (SampleSource::Counter, IpPromise::Skid, RegistersPromise::AtInterrupt)
     };
-    let has_address = encoding.data_address && source != Source::Counter;
+    let has_address = encoding.data_address && source != SampleSource::Counter;
     let address = if has_address { AddressPromise::Data } else { AddressPromise::None };
     let weight = match encoding.latency {
         None => WeightPromise::None,

@@ -5,7 +5,7 @@ use record::SampleType;
 use record::sample_filter::{Condition, Mode};
 
 use super::opening::{Excludes, Opening};
-use crate::catalogue::EventType as Type;
+use crate::catalogue::CatalogueType;
 use crate::catalogue::promises::WeightPromise;
 use crate::machine::facts::{Pmu, Version};
 use crate::machine::pmu_format::Terms;
@@ -25,7 +25,7 @@ const LATENCIES: std::ops::RangeInclusive<u16> = 128..=2048;
 /// A type asked for on IBS.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
-    pub(super) entry: &'static Type,
+    pub(super) entry: &'static CatalogueType,
     pub(super) request: &'a Request,
     pub(super) pmu: &'a Pmu,
     pub(super) ldlat: Option<u16>,

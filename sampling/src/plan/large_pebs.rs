@@ -7,7 +7,7 @@ use super::attrs;
 use super::opening::Opening;
 use crate::Target;
 use crate::catalogue::Microarchitecture;
-use crate::catalogue::promises::Source;
+use crate::catalogue::promises::SampleSource;
 
 /// Registers that large PEBS can give: PEBS_GP_REGS.
 const REGISTERS: u64 = 0xff_03ff;
@@ -46,7 +46,8 @@ const ALLOWED: SampleType = SampleType::IP
 
 /// Notes what makes the CPU interrupt at every record of an event.
 pub(super) fn tell(opening: &Opening, target: Target, notes: &mut Vec<String>) {
-    let Some(uarch) = opening.uarch.filter(|_| opening.promises.source == Source::Pebs) else {
+    let Some(uarch) = opening.uarch.filter(|_| opening.promises.source == SampleSource::Pebs)
+    else {
         return;
     };
     let reasons = forfeits(&attrs::sampled(opening, target), uarch);

@@ -10,13 +10,13 @@ use super::hardware::{self, Core};
 use super::opening::Opening;
 use super::{ibs, large_pebs, load_latency};
 use crate::catalogue::promises::{
-    AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 use crate::catalogue::{self, Microarchitecture, NamedEvent};
 use crate::machine::facts::{Facts, NamedTerm, Pmu, PmuDescription};
-use crate::machine::pmu_format::{Config, Term, TermValue, Terms};
+use crate::machine::pmu_format::{ConfigWords, Term, TermValue, Terms};
 use crate::request::event_spec::{
-    Event, EventSpecError, Generic, Modifiers, generic, generic_names, suggestion,
+    EventSpecError, Generic, Modifiers, RequestedEvent, generic, generic_names, suggestion,
 };
 use crate::source::is_to_be_had;
 use crate::{Promises, Refusal, Request};
@@ -25,20 +25,22 @@ use crate::{Promises, Refusal, Request};
 const CODE: u64 = 0xff00_0000_ffff;
 
 pub(super) fn open(
-    event: &Event,
+    event: &RequestedEvent,
     request: &Request,
     facts: &Facts,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Opening>, Refusal> {
     let mut asked = Asked { request, facts, notes };
     match event {
-        Event::Pmu { pmu, terms, modifiers } => asked.terms(pmu, terms, modifiers),
-        Event::Raw { config, modifiers, .. } => asked.raw(*config, modifiers),
-        Event::Generic { kind, config, name, modifiers } => {
+        RequestedEvent::Pmu { pmu, terms, modifiers } => asked.terms(pmu, terms, modifiers),
+        RequestedEvent::Raw { config, modifiers, .. } => asked.raw(*config, modifiers),
+        RequestedEvent::Generic { kind, config, name, modifiers } => {
             asked.generic((*kind, *config, name), modifiers)
         }
-        Event::Named { name, modifiers } => asked.named(name, modifiers),
-        Event::Type(_) | Event::Breakpoint(_) | Event::Tracepoint(_) => Ok(Vec::new()),
+        RequestedEvent::Named { name, modifiers } => asked.named(name, modifiers),
+        RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_) | RequestedEvent::Tracepoint(_) => {
+            Ok(Vec::new())
+        }
     }
 }
 
@@ -51,7 +53,7 @@ struct Asked<'a> {
 
 /// An event on one PMU.
 struct Found {
-    config: Config,
+    config: ConfigWords,
     /// As its maker, the kernel or the user calls it.
     event: String,
     known: Option<NamedEvent>,
@@ -103,7 +105,7 @@ impl<'a> Asked<'a> {
         }
         let look_up = |event: &str| {
             let named = catalogue::named(core.uarch?, &pmu.name, event)?;
-            Some(Config { words: [named.config, named.config1, 0, 0, 0] })
+            Some(ConfigWords { words: [named.config, named.config1, 0, 0, 0] })
         };
         let packed = description.pack(terms, look_up).map_err(|error| Refusal::Terms {
             event: self.request.event.0.clone(),
@@ -138,7 +140,7 @@ impl<'a> Asked<'a> {
                     .join(", "),
             });
         };
-        let config = Config { words: [config, 0, 0, 0, 0] };
+        let config = ConfigWords { words: [config, 0, 0, 0, 0] };
         let known = known(*core, &config);
         let event = self.request.event.0.clone();
         let same = known.as_ref().filter(|known| known.config1 == 0);
@@ -235,7 +237,7 @@ impl<'a> Asked<'a> {
         }
         let named = core.uarch.and_then(|uarch| catalogue::named(uarch, &core.pmu.name, name));
         Ok(named.map(|named| Found {
-            config: Config { words: [named.config, named.config1, 0, 0, 0] },
+            config: ConfigWords { words: [named.config, named.config1, 0, 0, 0] },
             event: named.name.to_owned(),
             known: Some(named),
             interval: None,
@@ -265,7 +267,7 @@ impl<'a> Asked<'a> {
         }
         if is_ibs(core.pmu) {
             opening.promises =
-                Promises { source: Source::Ibs, ip: IpPromise::Exact, ..opening.promises };
+                Promises { source: SampleSource::Ibs, ip: IpPromise::Exact, ..opening.promises };
             if core.pmu.name == hardware::IBS {
                 opening.promises.address = AddressPromise::Data;
                 opening.promises.weight = WeightPromise::MissLatency;
@@ -343,7 +345,7 @@ fn is_of_some_core(name: &str) -> bool {
     cores.any(|core| catalogue::named(core, core.pmu().unwrap_or("cpu"), name).is_some())
 }
 
-fn known(core: Core<'_>, config: &Config) -> Option<NamedEvent> {
+fn known(core: Core<'_>, config: &ConfigWords) -> Option<NamedEvent> {
     let [code, second, ..] = config.words;
     if code & !CODE != 0 {
         return None;
@@ -390,7 +392,7 @@ fn unsampled(pmu: &Pmu) -> Option<&'static str> {
 /// A counter that interrupts.
 fn counter() -> Promises {
     Promises {
-        source: Source::Counter,
+        source: SampleSource::Counter,
         ip: IpPromise::Skid,
         address: AddressPromise::None,
         registers: RegistersPromise::AtInterrupt,

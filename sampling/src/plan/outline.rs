@@ -8,7 +8,7 @@ use super::{Fallback, PlannedEvent, attrs, hardware, named, precision, software}
 use crate::catalogue::promises::RegistersPromise;
 use crate::catalogue::{self, Equivalence, EventKind, Microarchitecture};
 use crate::machine::facts::{Facts, Lockdown, Version};
-use crate::request::event_spec::Event;
+use crate::request::event_spec::RequestedEvent;
 use crate::{Modes, Refusal, Request};
 
 /// The events of a request on a machine.
@@ -96,14 +96,14 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
         .unwrap_or_default();
     let side = attrs::side(&attr, request);
     let name = match &event {
-        Event::Type(entry) => entry.name.to_owned(),
+        RequestedEvent::Type(entry) => entry.name.to_owned(),
         _ => first,
     };
     Ok(Outline { name, events, side, notes })
 }
 
 /// The modes that an event's own modifiers say; None: none does.
-pub fn modes(event: &Event) -> Option<Modes> {
+pub fn modes(event: &RequestedEvent) -> Option<Modes> {
     let modifiers = event.modifiers().filter(|modifiers| modifiers.any_level)?;
     Some(Modes { user: modifiers.user, kernel: modifiers.kernel })
 }
@@ -127,28 +127,33 @@ pub(crate) fn with_modifiers(request: &Request) -> Result<Request, Refusal> {
 }
 
 fn open(
-    event: &Event,
+    event: &RequestedEvent,
     request: &Request,
     facts: &Facts,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Opening>, Refusal> {
-    let takes_masks =
-        matches!(event, Event::Type(entry) if matches!(entry.kind, EventKind::Hardware(_)));
+    let takes_masks = matches!(event, RequestedEvent::Type(entry) if matches!(entry.kind, EventKind::Hardware(_)));
     if !request.masks.is_empty() && !takes_masks {
         let (event, masks) = (request.event.0.clone(), request.masks.join(","));
         return Err(Refusal::Masks { event, masks });
     }
     let form = match event {
-        Event::Type(entry) => *entry,
-        Event::Breakpoint(_) => catalogue::breakpoint(),
-        Event::Tracepoint(_) => catalogue::tracepoint(),
+        RequestedEvent::Type(entry) => *entry,
+        RequestedEvent::Breakpoint(_) => catalogue::breakpoint(),
+        RequestedEvent::Tracepoint(_) => catalogue::tracepoint(),
         other => return named::open(other, request, facts, notes),
     };
     let found = hardware::look_up(form, request, facts)?;
     Ok(match (event, found) {
-        (Event::Type(entry), Some(found)) => hardware::open(entry, &found, request, facts, notes)?,
-        (Event::Breakpoint(point), _) => vec![software::watch(point, request, facts, notes)?],
-        (Event::Tracepoint(point), _) => vec![software::tracepoint(point, request, facts, notes)?],
+        (RequestedEvent::Type(entry), Some(found)) => {
+            hardware::open(entry, &found, request, facts, notes)?
+        }
+        (RequestedEvent::Breakpoint(point), _) => {
+            vec![software::watch(point, request, facts, notes)?]
+        }
+        (RequestedEvent::Tracepoint(point), _) => {
+            vec![software::tracepoint(point, request, facts, notes)?]
+        }
         _ => vec![software::counter(form, request, facts, notes)?],
     })
 }

@@ -4,7 +4,7 @@ use record::sample_filter::Condition;
 
 use super::opening::{Opening, Precision};
 use crate::catalogue::promises::{
-    AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 use crate::machine::facts::Pmu;
 use crate::{Refusal, Request};
@@ -75,7 +75,7 @@ pub(super) fn share_distribution(openings: &mut [Opening], notes: &mut Vec<Strin
 
 /// The event as a plain counter gives it.
 fn skid(opening: &mut Opening) {
-    opening.promises.source = Source::Counter;
+    opening.promises.source = SampleSource::Counter;
     opening.promises.ip = IpPromise::Skid;
     opening.promises.registers = RegistersPromise::AtInterrupt;
     opening.promises.address = AddressPromise::None;

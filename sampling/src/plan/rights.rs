@@ -4,7 +4,7 @@
 use record::{AttrFlags, Pid};
 
 use super::PlannedEvent;
-use crate::catalogue::promises::Source;
+use crate::catalogue::promises::SampleSource;
 use crate::machine::facts::{Capability, Facts, ProcessState, Version};
 use crate::{Modes, Refusal, Request, Target};
 
@@ -25,7 +25,7 @@ pub(super) fn check_modes(
         return Err(Refusal::SystemDenied { paranoid });
     }
     let event = || request.event.0.clone();
-    let ibs = events.iter().find(|event| event.promises.source == Source::Ibs);
+    let ibs = events.iter().find(|event| event.promises.source == SampleSource::Ibs);
     if let Some(ibs) = ibs {
         let sees_kernel = !ibs.attr.flags.contains(AttrFlags::EXCLUDE_KERNEL);
         if sees_kernel && access.kernel_denied() {

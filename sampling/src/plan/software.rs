@@ -5,14 +5,14 @@ use record::{Arch, EventType};
 
 use super::breakpoint;
 use super::opening::Opening;
-use crate::catalogue::{self, EventKind, EventType as Type, IntervalUnit};
+use crate::catalogue::{self, CatalogueType, EventKind, IntervalUnit};
 use crate::machine::facts::{Facts, TracepointState};
 use crate::request::event_spec::{Breakpoint, Tracepoint, suggestion};
 use crate::{Refusal, Request};
 
 /// A type that the kernel counts in software.
 pub(super) fn counter(
-    entry: &Type,
+    entry: &CatalogueType,
     request: &Request,
     facts: &Facts,
     notes: &mut Vec<String>,
@@ -45,7 +45,7 @@ pub(super) fn watch(
 
 /// An event of one of the kernel's own PMUs, as its catalogue entry has it.
 fn open(
-    entry: &Type,
+    entry: &CatalogueType,
     kind: EventType,
     request: &Request,
     facts: &Facts,

@@ -17,7 +17,7 @@ use crate::remote::protocol::{
     Account, ComplaintCode, Job, Reply, Started, Verb, WhenSlow, WireInKernel, WireTarget,
 };
 use crate::session::ledger::Ledger;
-use crate::session::{Pass, SessionError, Settings, Sink, TargetState};
+use crate::session::{Pass, SessionError, SessionSettings, Sink, TargetState};
 use crate::{AttachError, Command, Facts, Fallback, Plan, PlannedEvent, Request, Sampling, Target};
 
 /// A session of the daemon's, and its stream.
@@ -60,7 +60,7 @@ impl Remote {
     pub fn open(
         mut client: Client,
         request: &Request,
-        settings: &Settings,
+        settings: &SessionSettings,
     ) -> Result<Remote, SessionError> {
         let plan = plan(request)?;
         let command = match request.target {

@@ -10,14 +10,14 @@ mod tracepoint;
 
 use std::fmt;
 
-pub use breakpoint::{Access, Breakpoint, BreakpointError};
+pub use breakpoint::{Breakpoint, BreakpointError, WatchedAccess};
 pub use error::EventSpecError;
 pub(crate) use error::suggestion;
 pub use generic::{Generic, generic, generic_names};
 pub use modifiers::{ModifierError, Modifiers, Precise};
 pub use tracepoint::Tracepoint;
 
-use crate::catalogue::{self, EventKind, EventType};
+use crate::catalogue::{self, CatalogueType, EventKind};
 use crate::machine::pmu_format::Terms;
 
 /// An event as the user typed it; [`EventSpec::resolve`] finds out what it
@@ -27,9 +27,9 @@ pub struct EventSpec(pub String);
 
 /// An event of the catalogue, its parameters filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum RequestedEvent {
     /// A type that has no parameters.
-    Type(&'static EventType),
+    Type(&'static CatalogueType),
     /// `mem:ADDR[/LEN]:[r][w][x]`.
     Breakpoint(Breakpoint),
     /// `SUBSYSTEM:NAME`.
@@ -78,13 +78,13 @@ impl EventSpec {
     /// Finds the event that the text names, without a look at the machine.
     /// In this order: `mem:`, a form with slashes, a type, `rN`, a generic
     /// name, a maker's name or an alias, a tracepoint.
-    pub fn resolve(&self) -> Result<Event, EventSpecError> {
+    pub fn resolve(&self) -> Result<RequestedEvent, EventSpecError> {
         let typed = self.0.trim();
         if typed.is_empty() {
             return Err(EventSpecError::Empty);
         }
         if let Some(rest) = typed.strip_prefix("mem:") {
-            return Ok(Event::Breakpoint(Breakpoint::parse(typed, rest)?));
+            return Ok(RequestedEvent::Breakpoint(Breakpoint::parse(typed, rest)?));
         }
         if typed.contains('/') {
             return pmu::parse(typed);
@@ -98,7 +98,7 @@ impl EventSpec {
                 EventKind::Tracepoint => {
                     Err(EventSpecError::Tracepoint { typed: typed.to_owned() })
                 }
-                _ => Ok(Event::Type(entry)),
+                _ => Ok(RequestedEvent::Type(entry)),
             };
         }
         let (name, letters) = match typed.rsplit_once(':') {
@@ -114,14 +114,14 @@ impl EventSpec {
             .map_err(|source| EventSpecError::Letters { typed: typed.to_owned(), source });
         if let Some(config) = raw::parse(name) {
             let (config, modifiers, stripped) = raw::strip(config, modifiers?);
-            return Ok(Event::Raw { config, modifiers, stripped });
+            return Ok(RequestedEvent::Raw { config, modifiers, stripped });
         }
         if let Some(Generic { kind, config, name }) = generic(name) {
-            return Ok(Event::Generic { kind, config, name, modifiers: modifiers? });
+            return Ok(RequestedEvent::Generic { kind, config, name, modifiers: modifiers? });
         }
         if is_event_name(name) {
             let name = name.replace(':', ".");
-            return Ok(Event::Named { name, modifiers: modifiers? });
+            return Ok(RequestedEvent::Named { name, modifiers: modifiers? });
         }
         if let Some((before, letters)) = name.split_once(':')
             && generic(before).is_some()
@@ -131,7 +131,7 @@ impl EventSpec {
                 .map_err(|source| EventSpecError::Letters { typed, source })?;
         }
         match name.split_once(':').map(|(before, after)| Tracepoint::parse(before, after)) {
-            Some(Some(point)) if name == typed => Ok(Event::Tracepoint(point)),
+            Some(Some(point)) if name == typed => Ok(RequestedEvent::Tracepoint(point)),
             Some(Some(point)) => {
                 Err(EventSpecError::Modifier { typed: typed.to_owned(), name: point.to_string() })
             }
@@ -144,7 +144,7 @@ impl EventSpec {
 /// The type of that name. Its other spellings give way to names of the
 /// kernel: to generic events, and, dashes being the kernel's style, to what
 /// may be an alias ("mem-loads" is not the type that is also "mem_loads").
-fn find_type(name: &str) -> Option<&'static EventType> {
+fn find_type(name: &str) -> Option<&'static CatalogueType> {
     let entry = catalogue::find(name)?;
     let is = |spelling: &str| spelling.eq_ignore_ascii_case(name);
     let own = entry.name.eq_ignore_ascii_case(&name.replace('-', "_"));
@@ -152,7 +152,7 @@ fn find_type(name: &str) -> Option<&'static EventType> {
     (own || other).then_some(entry)
 }
 
-fn modified_type(typed: &str, entry: &EventType, letters: &str) -> EventSpecError {
+fn modified_type(typed: &str, entry: &CatalogueType, letters: &str) -> EventSpecError {
     let (typed, name) = (typed.to_owned(), entry.name.to_owned());
     match letters.contains(['p', 'P']) {
         true => EventSpecError::Precision { typed, name },
@@ -175,23 +175,27 @@ fn is_event_name(name: &str) -> bool {
     })
 }
 
-impl Event {
+impl RequestedEvent {
     /// Levels and precision that were typed with the event; None for types,
     /// breakpoints and tracepoints, which have none.
     pub fn modifiers(&self) -> Option<Modifiers> {
         match self {
-            Event::Type(_) | Event::Breakpoint(_) | Event::Tracepoint(_) => None,
-            Event::Pmu { modifiers, .. }
-            | Event::Raw { modifiers, .. }
-            | Event::Generic { modifiers, .. }
-            | Event::Named { modifiers, .. } => Some(*modifiers),
+            RequestedEvent::Type(_)
+            | RequestedEvent::Breakpoint(_)
+            | RequestedEvent::Tracepoint(_) => None,
+            RequestedEvent::Pmu { modifiers, .. }
+            | RequestedEvent::Raw { modifiers, .. }
+            | RequestedEvent::Generic { modifiers, .. }
+            | RequestedEvent::Named { modifiers, .. } => Some(*modifiers),
         }
     }
 
     /// What the user should know of how the text was read.
     pub fn note(&self) -> Option<String> {
         match self {
-            Event::Raw { config, modifiers, stripped } => raw::note(*config, *stripped, *modifiers),
+            RequestedEvent::Raw { config, modifiers, stripped } => {
+                raw::note(*config, *stripped, *modifiers)
+            }
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 use record::attr::Sampling;
 use record::{Attr, AttrFlags, EventType, SampleType};
 
-use crate::catalogue::promises::Source;
+use crate::catalogue::promises::SampleSource;
 use crate::in_kernel::InKernel;
 use crate::{Fallback, Plan, PlannedEvent, Target};
 
@@ -60,7 +60,7 @@ impl Attrs {
     /// kernel/events/core.c).
     pub(super) fn opened(&self, event: &PlannedEvent) -> Attr {
         let mut attr = event.attr.clone();
-        if self.seen_first && !event.carrier && event.promises.source == Source::Pebs {
+        if self.seen_first && !event.carrier && event.promises.source == SampleSource::Pebs {
             attr.flags.remove(AttrFlags::WATERMARK);
             attr.wakeup = NEVER;
         }
@@ -134,7 +134,7 @@ mod tests {
         attrs.seen_first = false;
         assert_eq!(opened(&attrs), (true, 4096), "large PEBS");
         attrs.seen_first = true;
-        attrs.events[0].promises.source = Source::Ibs;
+        attrs.events[0].promises.source = SampleSource::Ibs;
         assert_eq!(opened(&attrs), (true, 4096), "no other source has such a buffer");
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use record::Pid;
 use rustix::process::{PidfdFlags, WaitId, WaitIdOptions, WaitIdStatus, pidfd_open, waitid};
 
-use crate::sys::spawn::{ChildPipes, Image, fork};
+use crate::sys::spawn::{ChildPipes, ExecImage, fork};
 use found::Found;
 use leave::{Leave, leaves};
 
@@ -151,7 +151,7 @@ impl Command {
             Some(_) => {}
         }
         let changes_user = files.iter().find_map(|file| file.changes_user).unwrap_or(false);
-        let image = Image::new(candidates, arguments);
+        let image = ExecImage::new(candidates, arguments);
         fork_held(&image)
             .map_err(|error| CommandError::Fork { program: program.clone(), error })
             .map(|(pid, pidfd, leave, failure)| Command {
@@ -274,7 +274,7 @@ fn status(status: &WaitIdStatus) -> CommandStatus {
 
 type Held = (i32, OwnedFd, Leave, PipeReader);
 
-fn fork_held(image: &Image) -> io::Result<Held> {
+fn fork_held(image: &ExecImage) -> io::Result<Held> {
     // Held until the child's ends are closed here: another child that keeps
     // a `failure` would hide that this one has exec'd.
     let mut leaves = leaves();

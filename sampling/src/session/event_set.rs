@@ -6,8 +6,8 @@ use record::{Cpu, Tid};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::sys::event::Event;
-use crate::{Call, OpenFailure};
+use crate::sys::event::PerfEvent;
+use crate::{FailedCall, OpenFailure};
 
 /// The events of one task (or of all tasks) on every CPU.
 #[derive(Debug)]
@@ -20,18 +20,18 @@ pub(crate) struct EventSet {
 pub(crate) struct CpuEvents {
     pub(crate) cpu: Cpu,
     /// Leaders before their members.
-    pub(crate) sampled: Vec<Sampled>,
-    pub(crate) side: Event,
+    pub(crate) sampled: Vec<SampledEvent>,
+    pub(crate) side: PerfEvent,
 }
 
 /// One of the plan's events, open.
 #[derive(Debug)]
-pub(crate) struct Sampled {
+pub(crate) struct SampledEvent {
     /// In the plan.
     pub(crate) index: usize,
-    pub(crate) event: Event,
+    pub(crate) event: PerfEvent,
     /// What counts the same beside it, without samples.
-    pub(crate) witness: Option<Event>,
+    pub(crate) witness: Option<PerfEvent>,
 }
 
 impl CpuEvents {
@@ -82,13 +82,13 @@ impl EventSet {
     /// then members of groups, which wait for their leaders. `task` is whose
     /// events these are.
     pub(crate) fn enable(&self, task: Option<Tid>) -> Result<(), OpenFailure> {
-        let enable = |on_cpu: &CpuEvents, event: &Event, index: Option<usize>| {
+        let enable = |on_cpu: &CpuEvents, event: &PerfEvent, index: Option<usize>| {
             event.enable().map_err(|error| OpenFailure {
                 errno: error.raw_os_error().unwrap_or(0),
                 cpu: Some(on_cpu.cpu),
                 task,
                 event: index,
-                ..OpenFailure::of(Call::Enable)
+                ..OpenFailure::of(FailedCall::Enable)
             })
         };
         self.cpus.iter().try_for_each(|on_cpu| enable(on_cpu, &on_cpu.side, None))?;
@@ -108,7 +108,7 @@ impl EventSet {
         for sampled in self.cpus.iter().flat_map(|on_cpu| &on_cpu.sampled) {
             // Fails for no open event (perf_ioctl(), kernel/events/core.c).
             let _always_works = sampled.event.disable();
-            let _always_works = sampled.witness.as_ref().map(Event::disable);
+            let _always_works = sampled.witness.as_ref().map(PerfEvent::disable);
         }
     }
 
@@ -139,15 +139,15 @@ mod tests {
 
     #[test]
     fn a_refused_enable_says_where() {
-        let no_event = || Event::from(std::os::fd::OwnedFd::from(std::io::pipe().unwrap().0));
-        let sampled = vec![Sampled { index: 0, event: no_event(), witness: None }];
+        let no_event = || PerfEvent::from(std::os::fd::OwnedFd::from(std::io::pipe().unwrap().0));
+        let sampled = vec![SampledEvent { index: 0, event: no_event(), witness: None }];
         let on_cpu = CpuEvents { cpu: Cpu(3), sampled, side: no_event() };
         let set = EventSet { cpus: vec![on_cpu] };
         let expected = OpenFailure {
             errno: libc::ENOTTY,
             cpu: Some(Cpu(3)),
             task: Some(Tid(7)),
-            ..OpenFailure::of(Call::Enable)
+            ..OpenFailure::of(FailedCall::Enable)
         };
         assert_eq!(set.enable(Some(Tid(7))).unwrap_err(), expected);
         assert_eq!(set.count(), 2);

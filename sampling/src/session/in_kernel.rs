@@ -13,17 +13,18 @@ use record::stream::write;
 use record::{Cpu, EventType, Pid};
 
 use super::kernel::Kernel;
-use super::{Session, SessionError, Settings, Sink};
+use super::{Session, SessionError, SessionSettings, Sink};
 use crate::in_kernel::{
-    InKernel, Program, Reader, Seen, Shows, Source, Tracepoint, Unloadable, Whose,
+    AggregateReader, CountedTracepoint, HitSource, InKernel, KernelProgram, Seen, Shows,
+    Unloadable, Whose,
 };
 use crate::session::ledger::{EventAccount, Ledger};
-use crate::sys::event::{Event, NATIVE_ORDER};
+use crate::sys::event::{NATIVE_ORDER, PerfEvent};
 use crate::{Plan, PlannedEvent, RingPages, Target};
 
 /// Who makes samples of a session's hits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Served {
+pub(crate) enum SampleMaker {
     /// Rings, as nothing else was asked for.
     #[default]
     Rings,
@@ -35,27 +36,27 @@ pub(crate) enum Served {
     Picked,
 }
 
-impl Served {
+impl SampleMaker {
     /// What the stream's promises say of it.
     pub(super) fn note(&self) -> String {
         match self {
-            Served::Rings => String::new(),
+            SampleMaker::Rings => String::new(),
             // Neither may end the value.
-            Served::RingsAfterAll(why) => {
+            SampleMaker::RingsAfterAll(why) => {
                 format!(";counted=rings;not_in_kernel={}", why.replace(';', ",").replace('=', ":"))
             }
-            Served::Counted => ";counted=kernel".into(),
-            Served::Picked => ";counted=rings;filtered=kernel".into(),
+            SampleMaker::Counted => ";counted=kernel".into(),
+            SampleMaker::Picked => ";counted=rings;filtered=kernel".into(),
         }
     }
 
     /// The same for the user's last line; None: nothing was asked for.
     pub(super) fn in_words(&self) -> Option<&'static str> {
         match self {
-            Served::Rings => None,
-            Served::RingsAfterAll(_) => Some("sampled through rings, not in the kernel"),
-            Served::Counted => Some("counted in the kernel"),
-            Served::Picked => Some("filtered in the kernel"),
+            SampleMaker::Rings => None,
+            SampleMaker::RingsAfterAll(_) => Some("sampled through rings, not in the kernel"),
+            SampleMaker::Counted => Some("counted in the kernel"),
+            SampleMaker::Picked => Some("filtered in the kernel"),
         }
     }
 }
@@ -65,7 +66,7 @@ impl Served {
 pub(crate) struct Programs {
     /// One for each event that samples, in the order of the plan.
     programs: Vec<Loaded>,
-    pub(super) served: Served,
+    pub(super) served: SampleMaker,
     every: Duration,
     due: Option<Instant>,
     pub(super) aggregates: u64,
@@ -81,8 +82,8 @@ pub(crate) struct Programs {
 struct Loaded {
     /// The event's index in the plan.
     index: usize,
-    program: Program,
-    reader: Reader,
+    program: KernelProgram,
+    reader: AggregateReader,
     of_tracepoint: bool,
     /// Its hits count from an exec on.
     from_exec: bool,
@@ -94,7 +95,7 @@ impl Programs {
     pub(super) fn load(
         kernel: &dyn Kernel,
         plan: &mut Plan,
-        (settings, held): (&Settings, Option<Pid>),
+        (settings, held): (&SessionSettings, Option<Pid>),
     ) -> Result<Programs, SessionError> {
         let Some(mut in_kernel) = plan.in_kernel.clone() else { return Ok(Programs::default()) };
         in_kernel.keep.user_only |= settings.scrub;
@@ -111,13 +112,13 @@ impl Programs {
                 if counts {
                     plan.set_rings(RingPages { samples: 1, ..plan.rings });
                 }
-                let served = if counts { Served::Counted } else { Served::Picked };
+                let served = if counts { SampleMaker::Counted } else { SampleMaker::Picked };
                 let every = settings.every;
                 Ok(Programs { programs, served, every, ..Programs::default() })
             }
             Err(why) if in_kernel.may_be_rings() && settings.rings => {
                 plan.in_kernel = None;
-                let served = Served::RingsAfterAll(why.to_string());
+                let served = SampleMaker::RingsAfterAll(why.to_string());
                 Ok(Programs { served, ..Programs::default() })
             }
             Err(why) => Err(SessionError::NotInKernel {
@@ -130,7 +131,7 @@ impl Programs {
     /// Said to the user when the session opens.
     pub(super) fn notes(&self, untraced: bool) -> Vec<String> {
         let mut notes = Vec::new();
-        if let Served::RingsAfterAll(why) = &self.served {
+        if let SampleMaker::RingsAfterAll(why) = &self.served {
             notes.push(format!("not counted in the kernel, but sampled through rings: {why}"));
         }
         if untraced && self.counts() {
@@ -145,11 +146,11 @@ impl Programs {
 
     /// Whether samples are counted, not written.
     pub(super) fn counts(&self) -> bool {
-        self.served == Served::Counted
+        self.served == SampleMaker::Counted
     }
 
     /// Gives an event of the plan its program, before it is enabled.
-    pub(super) fn attach(&self, index: usize, event: &Event) -> io::Result<()> {
+    pub(super) fn attach(&self, index: usize, event: &PerfEvent) -> io::Result<()> {
         let loaded = self.programs.iter().find(|loaded| loaded.index == index);
         match loaded {
             Some(loaded) => loaded.program.attach(event),
@@ -160,15 +161,15 @@ impl Programs {
     /// Hits are counted from now on.
     pub(super) fn start(&mut self) {
         self.due.get_or_insert(Instant::now() + self.every);
-        self.tell(Program::start);
+        self.tell(KernelProgram::start);
     }
 
     /// Hits are counted no longer.
     pub(super) fn stop(&mut self) {
-        self.tell(Program::stop);
+        self.tell(KernelProgram::stop);
     }
 
-    fn tell(&mut self, what: fn(&Program) -> io::Result<()>) {
+    fn tell(&mut self, what: fn(&KernelProgram) -> io::Result<()>) {
         let told = self.programs.iter().try_for_each(|loaded| what(&loaded.program));
         if let Err(error) = told {
             self.failed.get_or_insert(error);
@@ -281,7 +282,7 @@ const SCRUBBED: &str = "scrubbed";
 impl Loaded {
     fn load(
         kernel: &dyn Kernel,
-        (index, event, source): (usize, &PlannedEvent, Source),
+        (index, event, source): (usize, &PlannedEvent, HitSource),
         (in_kernel, cpus): (&InKernel, &[Cpu]),
     ) -> Result<Loaded, Unloadable> {
         let cpus: Vec<Cpu> = cpus.iter().copied().filter(|cpu| event.is_on(*cpu)).collect();
@@ -292,8 +293,8 @@ impl Loaded {
         };
         let reader = program.reader().map_err(unmapped)?;
         let (of_tracepoint, from_exec) = match source {
-            Source::Overflow(_) => (false, false),
-            Source::Tracepoint(point) => (true, matches!(point.whose, Whose::Held(_))),
+            HitSource::Overflow(_) => (false, false),
+            HitSource::Tracepoint(point) => (true, matches!(point.whose, Whose::Held(_))),
         };
         Ok(Loaded { index, program, reader, of_tracepoint, from_exec })
     }
@@ -301,10 +302,14 @@ impl Loaded {
 
 /// Where an event's hits come from.
 /// `held`: the command that waits for its exec.
-fn source(event: &PlannedEvent, target: Target, held: Option<Pid>) -> Result<Source, Unloadable> {
+fn source(
+    event: &PlannedEvent,
+    target: Target,
+    held: Option<Pid>,
+) -> Result<HitSource, Unloadable> {
     let attr = &event.attr;
     if attr.kind != EventType::TRACEPOINT {
-        return Ok(Source::Overflow(Shows::of(attr)));
+        return Ok(HitSource::Overflow(Shows::of(attr)));
     }
     // TP_ARGS(__perf_count(..)) in include/trace/events/sched.h.
     if event.name.starts_with("sched:sched_stat_") {
@@ -320,7 +325,7 @@ fn source(event: &PlannedEvent, target: Target, held: Option<Pid>) -> Result<Sou
     let interval = attr.sample_period;
     let of_system_call = event.name.starts_with("syscalls:");
     let id = attr.config;
-    Ok(Source::Tracepoint(Tracepoint { id, whose, interval, user_only, of_system_call }))
+    Ok(HitSource::Tracepoint(CountedTracepoint { id, whose, interval, user_only, of_system_call }))
 }
 
 impl Session {

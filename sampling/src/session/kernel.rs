@@ -6,25 +6,25 @@ use std::io;
 
 use record::Cpu;
 
-use crate::in_kernel::{InKernel, Program, Source, Unloadable};
-use crate::sys::event::{EncodedAttr, Event, Place};
+use crate::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
+use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
 /// Opens events, sends their records to rings or has a program count them.
 pub trait Kernel: fmt::Debug + Sync {
-    /// perf_event_open(2); see [`Event::open`].
-    fn open(&self, attr: &mut EncodedAttr, place: Place<'_>) -> io::Result<Event>;
+    /// perf_event_open(2); see [`PerfEvent::open`].
+    fn open(&self, attr: &mut EncodedAttr, place: EventPlace<'_>) -> io::Result<PerfEvent>;
 
-    /// PERF_EVENT_IOC_SET_OUTPUT; see [`Event::output_to`].
-    fn share(&self, event: &Event, owner: &Event) -> io::Result<()>;
+    /// PERF_EVENT_IOC_SET_OUTPUT; see `PerfEvent::output_to`.
+    fn share(&self, event: &PerfEvent, owner: &PerfEvent) -> io::Result<()>;
 
     /// A program that counts or picks the hits of events, and its maps: with
     /// room for hits on these CPUs.
     fn load(
         &self,
         in_kernel: &InKernel,
-        source: Source,
+        source: HitSource,
         cpus: &[Cpu],
-    ) -> Result<Program, Unloadable>;
+    ) -> Result<KernelProgram, Unloadable>;
 }
 
 /// The kernel that runs.
@@ -32,20 +32,20 @@ pub trait Kernel: fmt::Debug + Sync {
 pub struct Linux;
 
 impl Kernel for Linux {
-    fn open(&self, attr: &mut EncodedAttr, place: Place<'_>) -> io::Result<Event> {
-        Event::open(attr, place)
+    fn open(&self, attr: &mut EncodedAttr, place: EventPlace<'_>) -> io::Result<PerfEvent> {
+        PerfEvent::open(attr, place)
     }
 
-    fn share(&self, event: &Event, owner: &Event) -> io::Result<()> {
+    fn share(&self, event: &PerfEvent, owner: &PerfEvent) -> io::Result<()> {
         event.output_to(owner)
     }
 
     fn load(
         &self,
         in_kernel: &InKernel,
-        source: Source,
+        source: HitSource,
         cpus: &[Cpu],
-    ) -> Result<Program, Unloadable> {
-        Program::load(in_kernel, source, cpus)
+    ) -> Result<KernelProgram, Unloadable> {
+        KernelProgram::load(in_kernel, source, cpus)
     }
 }

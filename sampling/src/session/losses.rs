@@ -6,7 +6,7 @@ use record::attr::Sampling;
 use record::side::SideRecord;
 use record::{Attr, AttrFlags, Cpu, EventType, Misc, ReadFormat};
 
-use super::in_kernel::Served;
+use super::in_kernel::SampleMaker;
 use super::retired::{CpuTotal, Retired};
 use super::{Session, rings::CpuRings};
 use crate::PlannedEvent;
@@ -142,7 +142,7 @@ impl Session {
         if sampled().all(|(_, event)| counts_lost(&event.attr)) {
             return Certainty::Losses;
         }
-        let is_filtered = self.programs.served == Served::Picked;
+        let is_filtered = self.programs.served == SampleMaker::Picked;
         match !is_filtered
             && !self.interval_changed
             && sampled().all(|(_, event)| count_is_certain(event))

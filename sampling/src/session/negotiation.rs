@@ -25,9 +25,9 @@ use super::error::OpenError;
 use super::kernel::Kernel;
 use super::witness;
 use crate::catalogue::promises::{
-    AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
-use crate::sys::event::{EncodedAttr, Place};
+use crate::sys::event::{EncodedAttr, EventPlace};
 use crate::{Fallback, OpenFailure, Plan, PlannedEvent, Promises};
 
 /// PERF_COUNT_SW_DUMMY: counts nothing, and no PMU refuses anything of it.
@@ -165,7 +165,7 @@ impl<'s> Negotiation<'s> {
     }
 
     fn is_invalid(&self, attr: &Attr) -> bool {
-        let place = Place { pid: 0, cpu: -1, leader: None, leads: false, cgroup: None };
+        let place = EventPlace { pid: 0, cpu: -1, leader: None, leads: false, cgroup: None };
         let opened = EncodedAttr::in_size(attr, self.size)
             .and_then(|mut encoded| self.kernel.open(&mut encoded, place));
         opened.is_err_and(|error| error.raw_os_error() == Some(libc::EINVAL))
@@ -222,7 +222,7 @@ impl<'s> Negotiation<'s> {
 
     /// What came of it. Events have the promises of what they were opened
     /// with.
-    pub(super) fn into_outcome(mut self) -> Outcome {
+    pub(super) fn into_outcome(mut self) -> NegotiatedAttrs {
         let mut notes: Vec<String> = self.given_up.iter().map(ToString::to_string).collect();
         for (event, level) in self.attrs.events.iter_mut().zip(&self.levels) {
             let got = event.attr.precise_ip();
@@ -231,13 +231,13 @@ impl<'s> Negotiation<'s> {
                 event.promises = lowered(event.promises, got);
             }
         }
-        Outcome { attrs: self.attrs, given_up: self.given_up, notes }
+        NegotiatedAttrs { attrs: self.attrs, given_up: self.given_up, notes }
     }
 }
 
 /// What the kernel took.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct NegotiatedAttrs {
     pub(crate) attrs: Attrs,
     pub(crate) given_up: Vec<Fallback>,
     /// For the user, a line for each thing given up.
@@ -284,8 +284,8 @@ fn dummy_like(attr: &Attr) -> Attr {
 /// a plain counter, and so is what AMD handed on to IBS.
 fn lowered(promises: Promises, precise: u8) -> Promises {
     match (promises.source, precise) {
-        (Source::Pebs | Source::Ibs, 0) => Promises {
-            source: Source::Counter,
+        (SampleSource::Pebs | SampleSource::Ibs, 0) => Promises {
+            source: SampleSource::Counter,
             ip: IpPromise::Skid,
             address: AddressPromise::None,
             registers: match promises.registers {
@@ -294,7 +294,7 @@ fn lowered(promises: Promises, precise: u8) -> Promises {
             },
             weight: WeightPromise::None,
         },
-        (Source::Pebs, 1) => Promises { ip: IpPromise::AfterCausing, ..promises },
+        (SampleSource::Pebs, 1) => Promises { ip: IpPromise::AfterCausing, ..promises },
         _ => promises,
     }
 }
@@ -302,9 +302,9 @@ fn lowered(promises: Promises, precise: u8) -> Promises {
 fn lowered_note(event: &PlannedEvent, level: &Level) -> String {
     let got = event.attr.precise_ip();
     let costs = match (event.promises.source, got) {
-        (Source::Pebs | Source::Ibs, 0) => "IPs skid, and there is no data address",
-        (Source::Pebs, 1) => "IPs are of the instruction after the one that caused the event",
-        (Source::Pebs, _) => "IPs are exact, but not as evenly distributed",
+        (SampleSource::Pebs | SampleSource::Ibs, 0) => "IPs skid, and there is no data address",
+        (SampleSource::Pebs, 1) => "IPs are of the instruction after the one that caused the event",
+        (SampleSource::Pebs, _) => "IPs are exact, but not as evenly distributed",
         _ => "IPs may be less exact",
     };
     format!(

@@ -15,7 +15,7 @@ use advice::advice;
 
 /// The call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Call {
+pub enum FailedCall {
     /// perf_event_open(2) of the sampled event.
     OpenEvent,
     /// perf_event_open(2) of the side event.
@@ -37,7 +37,7 @@ pub enum Call {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OpenFailure {
     /// The call.
-    pub call: Call,
+    pub call: FailedCall,
     /// Its errno.
     pub errno: i32,
     /// The CPU it was for.
@@ -54,7 +54,7 @@ pub struct OpenFailure {
 
 impl OpenFailure {
     /// A failure of this call of which nothing else is known.
-    pub fn of(call: Call) -> OpenFailure {
+    pub fn of(call: FailedCall) -> OpenFailure {
         OpenFailure { call, errno: 0, cpu: None, task: None, event: None, kernel_size: None }
     }
 }
@@ -66,12 +66,12 @@ pub fn explain(failure: &OpenFailure, plan: &Plan) -> String {
         return format!("{}: the plan has no event", plan.name);
     };
     let call = match failure.call {
-        Call::OpenEvent => "opening it".to_owned(),
-        Call::OpenSide => "opening its side event".to_owned(),
-        Call::Map { pages } => format!("mapping a ring of {pages} pages"),
-        Call::SetOutput => "sharing a ring".to_owned(),
-        Call::SetProgram => "giving it a program in the kernel".to_owned(),
-        Call::Enable => "enabling it".to_owned(),
+        FailedCall::OpenEvent => "opening it".to_owned(),
+        FailedCall::OpenSide => "opening its side event".to_owned(),
+        FailedCall::Map { pages } => format!("mapping a ring of {pages} pages"),
+        FailedCall::SetOutput => "sharing a ring".to_owned(),
+        FailedCall::SetProgram => "giving it a program in the kernel".to_owned(),
+        FailedCall::Enable => "enabling it".to_owned(),
     };
     format!(
         "{}: {call} failed with {}: {}",

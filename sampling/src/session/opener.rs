@@ -6,31 +6,31 @@ use std::os::fd::{AsFd, BorrowedFd};
 use record::{Cpu, Tid};
 
 use super::error::OpenError;
-use super::event_set::{CpuEvents, EventSet, Sampled};
+use super::event_set::{CpuEvents, EventSet, SampledEvent};
 use super::in_kernel::Programs;
 use super::kernel::Kernel;
-use super::negotiation::{Negotiation, Outcome};
+use super::negotiation::{NegotiatedAttrs, Negotiation};
 use super::retired::Retired;
 use super::rings::CpuRings;
 use crate::session::open_error::explain_imprecise;
-use crate::sys::event::{EncodedAttr, Event, Place};
-use crate::{Call, Cgroup, OpenFailure, Plan, PlannedEvent};
+use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
+use crate::{Cgroup, FailedCall, OpenFailure, Plan, PlannedEvent};
 
 /// So often a group is opened anew because its leader may have moved.
 const MOST_MOVES: u32 = 20;
 
 /// Where records of one CPU go.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Outlet<'s> {
+pub(crate) struct RingOutlet<'s> {
     pub(crate) cpu: Cpu,
     /// Owners of the rings.
-    pub(crate) samples: &'s Event,
-    pub(crate) side: &'s Event,
+    pub(crate) samples: &'s PerfEvent,
+    pub(crate) side: &'s PerfEvent,
 }
 
-impl<'s> From<&'s CpuRings> for Outlet<'s> {
-    fn from(rings: &'s CpuRings) -> Outlet<'s> {
-        Outlet { cpu: rings.cpu, samples: rings.samples.owner(), side: rings.side.owner() }
+impl<'s> From<&'s CpuRings> for RingOutlet<'s> {
+    fn from(rings: &'s CpuRings) -> RingOutlet<'s> {
+        RingOutlet { cpu: rings.cpu, samples: rings.samples.owner(), side: rings.side.owner() }
     }
 }
 
@@ -39,7 +39,7 @@ impl<'s> From<&'s CpuRings> for Outlet<'s> {
 pub(crate) struct Opener<'s> {
     plan: &'s Plan,
     kernel: &'s dyn Kernel,
-    outlets: Vec<Outlet<'s>>,
+    outlets: Vec<RingOutlet<'s>>,
     /// Whose tasks, where no task is given.
     cgroup: Option<BorrowedFd<'s>>,
     /// What runs at overflows.
@@ -56,7 +56,7 @@ impl<'s> Opener<'s> {
     pub(crate) fn new(
         plan: &'s Plan,
         kernel: &'s dyn Kernel,
-        outlets: Vec<Outlet<'s>>,
+        outlets: Vec<RingOutlet<'s>>,
         limit: Option<u64>,
     ) -> Result<Opener<'s>, OpenError> {
         let negotiation = Negotiation::new(plan, kernel)?;
@@ -110,7 +110,11 @@ impl<'s> Opener<'s> {
         }
     }
 
-    fn on_cpu(&mut self, task: Option<Tid>, outlet: Outlet<'_>) -> Result<CpuEvents, OpenFailure> {
+    fn on_cpu(
+        &mut self,
+        task: Option<Tid>,
+        outlet: RingOutlet<'_>,
+    ) -> Result<CpuEvents, OpenFailure> {
         let mut moves = 0;
         loop {
             let failure = match self.try_on_cpu(task, outlet) {
@@ -140,7 +144,7 @@ impl<'s> Opener<'s> {
         let event = failure.event.and_then(|index| self.plan.events.get(index));
         let is_member = event.is_some_and(|event| event.leader.is_some());
         failure.errno == libc::EINVAL
-            && failure.call == Call::OpenEvent
+            && failure.call == FailedCall::OpenEvent
             && failure.task.is_some()
             && is_member
     }
@@ -149,7 +153,7 @@ impl<'s> Opener<'s> {
     fn try_on_cpu(
         &mut self,
         task: Option<Tid>,
-        outlet: Outlet<'_>,
+        outlet: RingOutlet<'_>,
     ) -> Result<CpuEvents, OpenFailure> {
         let fail = |call, event, error: &io::Error| OpenFailure {
             errno: error.raw_os_error().unwrap_or(0),
@@ -162,7 +166,7 @@ impl<'s> Opener<'s> {
         let cgroup = self.cgroup.filter(|_| task.is_none());
         let cpu = i32::try_from(outlet.cpu.0).unwrap_or(-1);
         let encoded = self.negotiation.encoded();
-        let mut sampled: Vec<Sampled> = Vec::new();
+        let mut sampled: Vec<SampledEvent> = Vec::new();
         for (index, (event, attr)) in self.plan.events.iter().zip(&mut encoded.events).enumerate() {
             if !event.is_on(outlet.cpu) {
                 continue;
@@ -172,39 +176,39 @@ impl<'s> Opener<'s> {
             let leader = leader.map(|leader| &leader.event);
             let mut others = self.plan.events.iter().enumerate();
             let leads = others.any(|(at, other)| at != index && other.leader == Some(index));
-            let place = Place { pid, cpu, leader, leads, cgroup };
+            let place = EventPlace { pid, cpu, leader, leads, cgroup };
             let opened = open(self.kernel, attr, place).map_err(|(error, kernel_size)| {
-                OpenFailure { kernel_size, ..fail(Call::OpenEvent, Some(index), &error) }
+                OpenFailure { kernel_size, ..fail(FailedCall::OpenEvent, Some(index), &error) }
             })?;
             if !event.carrier {
                 self.kernel
                     .share(&opened, outlet.samples)
-                    .map_err(|error| fail(Call::SetOutput, Some(index), &error))?;
+                    .map_err(|error| fail(FailedCall::SetOutput, Some(index), &error))?;
                 let attached = self.programs.map(|programs| programs.attach(index, &opened));
                 attached
                     .unwrap_or(Ok(()))
-                    .map_err(|error| fail(Call::SetProgram, Some(index), &error))?;
+                    .map_err(|error| fail(FailedCall::SetProgram, Some(index), &error))?;
             }
             // Without one a cost is not known, which is told.
-            let alone = Place { leader: None, leads: false, ..place };
+            let alone = EventPlace { leader: None, leads: false, ..place };
             let witness = encoded.witnesses.get_mut(index).and_then(Option::as_mut);
             let witness = witness.and_then(|attr| open(self.kernel, attr, alone).ok());
-            sampled.push(Sampled { index, event: opened, witness });
+            sampled.push(SampledEvent { index, event: opened, witness });
         }
-        let place = Place { pid, cpu, leader: None, leads: false, cgroup };
+        let place = EventPlace { pid, cpu, leader: None, leads: false, cgroup };
         let side =
             open(self.kernel, &mut encoded.side, place).map_err(|(error, kernel_size)| {
-                OpenFailure { kernel_size, ..fail(Call::OpenSide, None, &error) }
+                OpenFailure { kernel_size, ..fail(FailedCall::OpenSide, None, &error) }
             })?;
         self.kernel
             .share(&side, outlet.side)
-            .map_err(|error| fail(Call::SetOutput, None, &error))?;
+            .map_err(|error| fail(FailedCall::SetOutput, None, &error))?;
         Ok(CpuEvents { cpu: outlet.cpu, sampled, side })
     }
 
     /// The error for a refusal that nothing helps against. Where precision
     /// was asked for, opening without tells whether that is why.
-    fn verdict(&mut self, failure: OpenFailure, outlet: Outlet<'_>) -> OpenError {
+    fn verdict(&mut self, failure: OpenFailure, outlet: RingOutlet<'_>) -> OpenError {
         if !self.negotiation.forgo_precision(&failure) {
             return OpenError::event(failure, self.plan);
         }
@@ -249,7 +253,7 @@ impl<'s> Opener<'s> {
     }
 
     /// The attrs as opened, and what had to be given up for that.
-    pub(crate) fn into_outcome(self) -> Outcome {
+    pub(crate) fn into_outcome(self) -> NegotiatedAttrs {
         self.negotiation.into_outcome()
     }
 }
@@ -259,8 +263,8 @@ impl<'s> Opener<'s> {
 fn open(
     kernel: &dyn Kernel,
     attr: &mut EncodedAttr,
-    place: Place<'_>,
-) -> Result<Event, (io::Error, Option<u32>)> {
+    place: EventPlace<'_>,
+) -> Result<PerfEvent, (io::Error, Option<u32>)> {
     let sent = attr.size();
     kernel.open(attr, place).map_err(|error| {
         let known = attr.size();

@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
     use crate::catalogue::promises::{
-        AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+        AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
     };
     use crate::{PlannedEvent, Promises};
 
@@ -145,7 +145,7 @@ mod tests {
             carrier: false,
             least_precise: 0,
             promises: Promises {
-                source: Source::Counter,
+                source: SampleSource::Counter,
                 ip: IpPromise::Skid,
                 address: AddressPromise::None,
                 registers: RegistersPromise::None,

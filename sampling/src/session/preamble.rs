@@ -10,7 +10,7 @@ use record::{Attr, AttrFlags, Pid, SampleFilter, SampleType};
 use rustc_hash::FxHashMap;
 
 use super::attrs::Attrs;
-use super::{Session, SessionError, Settings, Sink};
+use super::{Session, SessionError, SessionSettings, Sink};
 use crate::machine::facts::{CacheKind, Facts, Pmu};
 use crate::session::synthesize::{self, Processes, Sight, Synthesizer, kernel, needed};
 use crate::sys::event::NATIVE_ORDER;
@@ -175,7 +175,7 @@ pub struct Describer {
 }
 
 impl Describer {
-    pub(super) fn new(target: Target, settings: &Settings, side: &Attr) -> Describer {
+    pub(super) fn new(target: Target, settings: &SessionSettings, side: &Attr) -> Describer {
         let first = match target {
             Target::Process(pid) => Some(pid),
             Target::Command => settings.held.as_ref().map(|(pid, _)| *pid),
@@ -241,7 +241,11 @@ impl Described {
 
 /// The kernel's symbols, where they are wanted and of use. Read before
 /// anything is sampled: it would be, and rings would fill.
-pub fn kernel_list(plan: &Plan, settings: &Settings, notes: &mut Vec<String>) -> Option<Packed> {
+pub fn kernel_list(
+    plan: &Plan,
+    settings: &SessionSettings,
+    notes: &mut Vec<String>,
+) -> Option<Packed> {
     if !settings.kernel_symbols {
         return None;
     }

@@ -6,7 +6,7 @@ use std::io;
 use record::Cpu;
 
 use super::event_set::{CpuEvents, EventSet, Ids};
-use crate::sys::event::{Counts, Event};
+use crate::sys::event::{Counts, PerfEvent};
 
 /// Sums over events: those that are closed, then all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl Retired {
                     }
                     Err(error) => result = Err(error),
                 }
-                if let Some(Ok(counts)) = sampled.witness.as_ref().map(Event::counts) {
+                if let Some(Ok(counts)) = sampled.witness.as_ref().map(PerfEvent::counts) {
                     add(&mut total.witness, counts);
                     total.witnesses += 1;
                 }

@@ -1,7 +1,7 @@
 //! Draining a ring buffer: records are lent in place, the tail is released
 //! once.
 //!
-//! The ring's memory is behind [`Region`], so that the protocol runs on a
+//! The ring's memory is behind `RingRegion`, so that the protocol runs on a
 //! mapping of the kernel's and, in tests, on memory that a model of the
 //! kernel fills.
 
@@ -13,14 +13,14 @@ use record::{Misc, RecordHeader, RecordType};
 mod tests;
 
 /// A 64-bit word that two sides share; loom has its own.
-pub(crate) trait Word {
+pub(crate) trait SharedWord {
     /// Reads it.
     fn load(&self, order: Ordering) -> u64;
     /// Writes it.
     fn store(&self, value: u64, order: Ordering);
 }
 
-impl Word for AtomicU64 {
+impl SharedWord for AtomicU64 {
     fn load(&self, order: Ordering) -> u64 {
         AtomicU64::load(self, order)
     }
@@ -30,7 +30,7 @@ impl Word for AtomicU64 {
 }
 
 #[cfg(feature = "interleavings")]
-impl Word for loom::sync::atomic::AtomicU64 {
+impl SharedWord for loom::sync::atomic::AtomicU64 {
     fn load(&self, order: Ordering) -> u64 {
         loom::sync::atomic::AtomicU64::load(self, order)
     }
@@ -48,7 +48,7 @@ pub(crate) struct Ends<'a, W> {
     pub(crate) tail: &'a W,
 }
 
-impl<W: Word> Ends<'_, W> {
+impl<W: SharedWord> Ends<'_, W> {
     /// How far the kernel has written.
     ///
     /// ATOMICS: acquire pairs with the smp_wmb() before the store to
@@ -84,7 +84,7 @@ pub(crate) struct Window<'a> {
 }
 
 /// The memory of one ring.
-pub(crate) trait Region {
+pub(crate) trait RingRegion {
     /// What can be read now.
     fn window(&self) -> Window<'_>;
     /// Gives back everything before `end`, the end of a window of this
@@ -128,7 +128,7 @@ pub(crate) struct Drained {
 /// Lends every record between tail and head to `each`, then releases the
 /// tail once; also when `each` panics. A record whose size is below 8 or
 /// beyond the head makes all that follows unreadable: it is dropped.
-pub(crate) fn drain<R: Region>(region: &mut R, each: impl FnMut(Lent<'_>)) -> Drained {
+pub(crate) fn drain<R: RingRegion>(region: &mut R, each: impl FnMut(Lent<'_>)) -> Drained {
     let mut guard = Release { end: None, region };
     let window = guard.region.window();
     guard.end = Some(window.end);
@@ -136,7 +136,7 @@ pub(crate) fn drain<R: Region>(region: &mut R, each: impl FnMut(Lent<'_>)) -> Dr
 }
 
 /// Lends the same records, and leaves them in the ring.
-pub(crate) fn look<R: Region>(region: &R, each: impl FnMut(Lent<'_>)) {
+pub(crate) fn look<R: RingRegion>(region: &R, each: impl FnMut(Lent<'_>)) {
     // What is wrong with them the drain will say.
     let _same_as_drained = walk(region.window(), each);
 }
@@ -166,12 +166,12 @@ fn walk(window: Window<'_>, mut each: impl FnMut(Lent<'_>)) -> Drained {
     drained
 }
 
-struct Release<'r, R: Region> {
+struct Release<'r, R: RingRegion> {
     region: &'r mut R,
     end: Option<u64>,
 }
 
-impl<R: Region> Drop for Release<'_, R> {
+impl<R: RingRegion> Drop for Release<'_, R> {
     fn drop(&mut self) {
         if let Some(end) = self.end {
             self.region.release(end);

@@ -12,10 +12,10 @@ use record::{Attr, AttrFlags, Cpu, EventType, RecordType};
 
 use super::error::OpenError;
 use super::ring_losses::RingLosses;
-use crate::session::ring::{Drained, Lent, Region, drain, look};
-use crate::sys::event::{EncodedAttr, Event, Place};
-use crate::sys::mapping::Mapping;
-use crate::{Call, OpenFailure, Plan, RingPages};
+use crate::session::ring::{Drained, Lent, RingRegion, drain, look};
+use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
+use crate::sys::mapping::RingMapping;
+use crate::{FailedCall, OpenFailure, Plan, RingPages};
 
 /// PERF_COUNT_SW_DUMMY.
 const DUMMY: u64 = 9;
@@ -26,14 +26,14 @@ const WAKE_AT: usize = 4;
 /// One ring.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    mapping: Mapping,
-    owner: Event,
+    mapping: RingMapping,
+    owner: PerfEvent,
     /// What the stream was told of its losses.
     pub(super) losses: RingLosses,
 }
 
 impl Ring {
-    pub(crate) fn owner(&self) -> &Event {
+    pub(crate) fn owner(&self) -> &PerfEvent {
         &self.owner
     }
 
@@ -111,7 +111,7 @@ fn largest<T>(
             Err(failure) => failure,
         };
         let no_room = matches!(failure.errno, libc::EPERM | libc::ENOMEM)
-            && matches!(failure.call, Call::Map { .. });
+            && matches!(failure.call, FailedCall::Map { .. });
         sizes = sizes.smaller().filter(|_| no_room).ok_or(failure)?;
     }
 }
@@ -161,11 +161,12 @@ fn map_ring(plan: &Plan, cpu: Cpu, pages: u32) -> Result<Ring, OpenFailure> {
             ..OpenFailure::of(call)
         }
     };
-    let mut attr = EncodedAttr::new(&owner(plan, pages)).map_err(fail(Call::OpenSide))?;
-    let number = i32::try_from(cpu.0).map_err(|e| fail(Call::OpenSide)(io::Error::other(e)))?;
-    let place = Place { pid: 0, cpu: number, leader: None, leads: false, cgroup: None };
-    let owner = Event::open(&mut attr, place).map_err(fail(Call::OpenSide))?;
-    let mapping = Mapping::new(&owner, pages).map_err(fail(Call::Map { pages }))?;
+    let mut attr = EncodedAttr::new(&owner(plan, pages)).map_err(fail(FailedCall::OpenSide))?;
+    let number =
+        i32::try_from(cpu.0).map_err(|e| fail(FailedCall::OpenSide)(io::Error::other(e)))?;
+    let place = EventPlace { pid: 0, cpu: number, leader: None, leads: false, cgroup: None };
+    let owner = PerfEvent::open(&mut attr, place).map_err(fail(FailedCall::OpenSide))?;
+    let mapping = RingMapping::new(&owner, pages).map_err(fail(FailedCall::Map { pages }))?;
     Ok(Ring { mapping, owner, losses: RingLosses::default() })
 }
 
@@ -192,7 +193,7 @@ fn owner(plan: &Plan, pages: u32) -> Attr {
 mod tests {
     use super::*;
 
-    fn no_room(errno: i32, call: Call) -> OpenFailure {
+    fn no_room(errno: i32, call: FailedCall) -> OpenFailure {
         OpenFailure { errno, ..OpenFailure::of(call) }
     }
 
@@ -200,7 +201,7 @@ mod tests {
     fn got(samples: u32, side: u32, room: u32) -> Option<(u32, u32)> {
         let map = |sizes: RingPages| match sizes.samples + sizes.side <= room {
             true => Ok(()),
-            false => Err(no_room(libc::EPERM, Call::Map { pages: sizes.samples })),
+            false => Err(no_room(libc::EPERM, FailedCall::Map { pages: sizes.samples })),
         };
         largest(RingPages { samples, side }, map).ok().map(|((), got)| (got.samples, got.side))
     }
@@ -229,7 +230,9 @@ mod tests {
     #[test]
     fn other_failures_are_not_tried_again() {
         let sizes = RingPages { samples: 8, side: 8 };
-        for failure in [no_room(libc::EINVAL, Call::Map { pages: 8 }), no_room(1, Call::OpenSide)] {
+        for failure in
+            [no_room(libc::EINVAL, FailedCall::Map { pages: 8 }), no_room(1, FailedCall::OpenSide)]
+        {
             let mut tries = 0;
             let result = largest::<()>(sizes, |_| {
                 tries += 1;

@@ -10,7 +10,7 @@ use record::{Attr, AttrFlags, Cpu, CpuMode, EventType, ReadFormat, SampleType};
 
 use super::*;
 use crate::catalogue::promises::{
-    AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 use crate::machine::facts::Facts;
 use crate::{CommandError, CommandStatus, PlannedEvent, Promises, RingPages};
@@ -62,7 +62,7 @@ fn plan_of((kind, config): (EventType, u64), target: Target, pages: u32) -> Plan
         ..Attr::default()
     };
     let promises = Promises {
-        source: Source::KernelSoftware,
+        source: SampleSource::KernelSoftware,
         ip: IpPromise::Causing,
         address: AddressPromise::Faulting,
         registers: RegistersPromise::None,
@@ -104,13 +104,13 @@ fn events_refused() -> bool {
     }
 }
 
-fn command(words: &[&str], count: Option<u64>) -> Settings {
+fn command(words: &[&str], count: Option<u64>) -> SessionSettings {
     let command = words.iter().map(OsString::from).collect();
-    Settings { command, count, ..Settings::default() }
+    SessionSettings { command, count, ..SessionSettings::default() }
 }
 
 /// Opens, writes the preamble, starts.
-fn started(plan: Plan, settings: Settings, sink: &mut dyn Sink) -> Session {
+fn started(plan: Plan, settings: SessionSettings, sink: &mut dyn Sink) -> Session {
     let mut session = Session::open(plan, settings).unwrap();
     session.preamble(&facts(), &["test".into()], sink).unwrap();
     session.start(sink).unwrap();

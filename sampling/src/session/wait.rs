@@ -29,7 +29,7 @@ pub enum TargetState {
 
 /// Why a wait ended; nothing set: time was up, or a signal came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Woken {
+pub struct SessionWake {
     /// A ring has filled up to its mark.
     pub records: bool,
     /// Where the target is now.
@@ -50,7 +50,7 @@ impl Session {
         &mut self,
         timeout: Duration,
         extra: &[BorrowedFd<'_>],
-    ) -> Result<Woken, SessionError> {
+    ) -> Result<SessionWake, SessionError> {
         let is_brief = self.poll_is_deaf || self.programs.has_waiting();
         let timeout = if is_brief { timeout.min(DEAF_WAIT) } else { timeout };
         let spec = Timespec {
@@ -75,7 +75,7 @@ impl Session {
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {
                 let extra = vec![false; extra.len()];
-                return Ok(Woken { records: false, target: self.state, extra });
+                return Ok(SessionWake { records: false, target: self.state, extra });
             }
             Err(error) => return Err(SessionError::System { call: "poll", error }),
         }
@@ -100,7 +100,7 @@ impl Session {
         if self.state == TargetState::Left && self.events_hung_up()? {
             self.state = TargetState::Gone;
         }
-        Ok(Woken { records, target: self.state, extra })
+        Ok(SessionWake { records, target: self.state, extra })
     }
 
     /// An event hangs up once its task and all that inherited it are gone.

@@ -7,7 +7,7 @@ use std::path::Path;
 use record::Pid;
 
 use crate::machine::program_headers::{HEADERS, INTERPRETER, LOAD, ProgramHeaders, word};
-use crate::request::event_spec::{Breakpoint, Event};
+use crate::request::event_spec::{Breakpoint, RequestedEvent};
 use crate::{Request, Target};
 
 /// Where the kernel puts x86-64 programs that it does not move at random:
@@ -23,7 +23,7 @@ const AT_PHDR: u64 = 3;
 /// of the process; None: it is none, or that cannot be told. `command` is
 /// the file that the target will execute, `root` holds `proc`.
 pub fn misplaced(request: &Request, command: Option<&Path>, root: &Path) -> Option<String> {
-    let Ok(Event::Breakpoint(point)) = request.event.resolve() else { return None };
+    let Ok(RequestedEvent::Breakpoint(point)) = request.event.resolve() else { return None };
     match request.target {
         Target::Command => of_command(&point, command?, root),
         Target::Process(pid) => of_process(&point, pid, root),
@@ -126,11 +126,11 @@ fn is_mapped(address: u64, maps: &str) -> Option<bool> {
 mod tests {
     use super::*;
     use crate::Modes;
-    use crate::machine::program_headers::Segment;
+    use crate::machine::program_headers::ProgramHeader;
     use record::ByteOrder;
 
     fn headers(alignment: u64) -> ProgramHeaders {
-        let segment = |kind, address| Segment {
+        let segment = |kind, address| ProgramHeader {
             kind,
             offset: 0,
             address,

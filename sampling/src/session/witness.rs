@@ -14,7 +14,7 @@ use record::{Attr, AttrFlags, EventType, SampleType};
 use super::attrs::Attrs;
 use super::retired::EventTotal;
 use crate::PlannedEvent;
-use crate::catalogue::promises::Source;
+use crate::catalogue::promises::SampleSource;
 
 /// So many events have one each: of the four counters that a core may have,
 /// they must not take any from what samples.
@@ -32,7 +32,7 @@ const SELECTOR: u64 = 0xff;
 /// The attr of an event's witness; None: it has none.
 pub(super) fn attr(attrs: &Attrs, event: &PlannedEvent) -> Option<Attr> {
     let is_served = attrs.seen_first && !event.carrier && attrs.sampled().count() <= MOST;
-    let is_core = matches!(event.promises.source, Source::Pebs | Source::Counter)
+    let is_core = matches!(event.promises.source, SampleSource::Pebs | SampleSource::Counter)
         && event.attr.kind != EventType::HARDWARE
         && event.attr.kind != EventType::HW_CACHE;
     let of = &event.attr;

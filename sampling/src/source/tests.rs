@@ -33,7 +33,7 @@ fn asked(
     (modes, target): (Modes, Target),
     choice: SourceChoice,
     facts: &Facts,
-) -> Result<Chosen<Plan, emulated::Plan>, Refusal> {
+) -> Result<Chosen<Plan, emulated::EmulatedPlan>, Refusal> {
     plan(&Request::new(event, modes, target), (choice, model()), facts)
 }
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use aya_obj::generated::bpf_insn;
 
-use super::event::Event;
+use super::event::PerfEvent;
 
 /// `BPF_MAP_TYPE_ARRAY`.
 const ARRAY: u32 = 2;
@@ -140,7 +140,7 @@ pub(crate) fn load(program: Unverified<'_>, log: Option<&mut [u8]>) -> io::Resul
 
 /// Has `program` run at each overflow of `event` and of what children
 /// inherit of it from now on.
-pub(crate) fn attach(event: &Event, program: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn attach(event: &PerfEvent, program: BorrowedFd<'_>) -> io::Result<()> {
     let request = libc::Ioctl::try_from(SET_BPF).map_err(io::Error::other)?;
     // SAFETY: the descriptor is an event's; SET_BPF takes a descriptor by
     // value and no pointer.

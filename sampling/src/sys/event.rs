@@ -75,13 +75,13 @@ impl EncodedAttr {
 
 /// Where an event is opened.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'e> {
+pub struct EventPlace<'e> {
     /// A task; 0: the calling thread, -1: any.
     pub pid: i32,
     /// A CPU; -1: any.
     pub cpu: i32,
     /// The leader of the group to join, open in the same place.
-    pub leader: Option<&'e Event>,
+    pub leader: Option<&'e PerfEvent>,
     /// It is such a leader, and its member is opened next.
     pub leads: bool,
     /// The directory of a control group: any of its tasks.
@@ -103,15 +103,15 @@ pub(crate) struct Counts {
 
 /// One open event.
 #[derive(Debug)]
-pub struct Event {
+pub struct PerfEvent {
     fd: OwnedFd,
     read_format: ReadFormat,
 }
 
-impl Event {
+impl PerfEvent {
     /// Opens `attr`, close-on-exec. After E2BIG, where the kernel knows
     /// fewer bytes, the size field holds how many (trap 1).
-    pub fn open(attr: &mut EncodedAttr, place: Place<'_>) -> io::Result<Event> {
+    pub fn open(attr: &mut EncodedAttr, place: EventPlace<'_>) -> io::Result<PerfEvent> {
         let leader = place.leader.map_or(-1, |leader| leader.fd.as_raw_fd());
         let pointer = attr.words.as_mut_ptr().cast();
         let (pid, of_cgroup) = match place.cgroup {
@@ -128,12 +128,12 @@ impl Event {
         }
         // SAFETY: the kernel just made this descriptor; nobody else has it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Event { fd, read_format: attr.read_format })
+        Ok(PerfEvent { fd, read_format: attr.read_format })
     }
 
     /// One that somebody else has opened, with this read_format.
-    pub fn received(fd: OwnedFd, read_format: ReadFormat) -> Event {
-        Event { fd, read_format }
+    pub fn received(fd: OwnedFd, read_format: ReadFormat) -> PerfEvent {
+        PerfEvent { fd, read_format }
     }
 
     /// Starts counting, in inherited children too.
@@ -159,7 +159,7 @@ impl Event {
 
     /// Sends this event's records to the ring that `owner` has mapped
     /// (trap 24: same CPU, same clock).
-    pub(crate) fn output_to(&self, owner: &Event) -> io::Result<()> {
+    pub(crate) fn output_to(&self, owner: &PerfEvent) -> io::Result<()> {
         // SAFETY: both descriptors are events'; SET_OUTPUT takes no pointer.
         check(unsafe { perf::ioctls::SET_OUTPUT(self.fd.as_raw_fd(), owner.fd.as_raw_fd()) })
     }
@@ -199,21 +199,21 @@ impl Event {
     }
 }
 
-impl From<Event> for OwnedFd {
-    fn from(event: Event) -> OwnedFd {
+impl From<PerfEvent> for OwnedFd {
+    fn from(event: PerfEvent) -> OwnedFd {
         event.fd
     }
 }
 
 /// Any descriptor, for tests of calls that fail.
 #[cfg(test)]
-impl From<OwnedFd> for Event {
-    fn from(fd: OwnedFd) -> Event {
-        Event { fd, read_format: ReadFormat::empty() }
+impl From<OwnedFd> for PerfEvent {
+    fn from(fd: OwnedFd) -> PerfEvent {
+        PerfEvent { fd, read_format: ReadFormat::empty() }
     }
 }
 
-impl AsFd for Event {
+impl AsFd for PerfEvent {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memmap2::{MmapOptions, MmapRaw};
 use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
 
-use crate::session::ring::{Ends, Region, Window};
+use crate::session::ring::{Ends, RingRegion, Window};
 
 /// A ring, mapped writable so that the kernel honours our
 /// tail (trap 20). Fork does not pass it on (VM_DONTCOPY).
 #[derive(Debug)]
-pub(crate) struct Mapping {
+pub(crate) struct RingMapping {
     memory: MmapRaw,
     /// First data byte, from the start of the mapping.
     data: usize,
@@ -23,16 +23,16 @@ pub(crate) struct Mapping {
     tail: u64,
 }
 
-impl Mapping {
+impl RingMapping {
     /// Maps `pages` data pages (a power of two) of an event, or of memory
     /// that is laid out as its ring.
-    pub(crate) fn new(ring: &impl AsFd, pages: u32) -> io::Result<Mapping> {
+    pub(crate) fn new(ring: &impl AsFd, pages: u32) -> io::Result<RingMapping> {
         let page = rustix::param::page_size();
         let pages = usize::try_from(pages).map_err(io::Error::other)?;
         let size = pages.checked_mul(page).ok_or(rustix::io::Errno::INVAL)?;
         let length = size.checked_add(page).ok_or(rustix::io::Errno::INVAL)?;
         let memory = MmapOptions::new().len(length).map_raw(ring.as_fd().as_raw_fd())?;
-        let mut mapping = Mapping { memory, data: page, size, tail: 0 };
+        let mut mapping = RingMapping { memory, data: page, size, tail: 0 };
         let word = |offset| mapping.word(offset).load(Ordering::Relaxed);
         let (offset, told) =
             (word(offset_of!(Page, data_offset)), word(offset_of!(Page, data_size)));
@@ -92,7 +92,7 @@ impl Mapping {
     }
 }
 
-impl Region for Mapping {
+impl RingRegion for RingMapping {
     fn window(&self) -> Window<'_> {
         let end = self.ends().head();
         let filled = usize::try_from(end.wrapping_sub(self.tail)).unwrap_or(usize::MAX);

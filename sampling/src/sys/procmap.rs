@@ -43,7 +43,7 @@ struct Query {
 
 /// A mapping as the kernel tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mapped {
+pub(crate) struct ProcessMapping {
     pub(crate) start: u64,
     pub(crate) end: u64,
     /// PROT_* bits.
@@ -66,7 +66,11 @@ pub(crate) struct Mapped {
 ///
 /// # Errors
 /// ENOTTY: a kernel older than 6.11.
-pub(crate) fn next(maps: &impl AsFd, address: u64, executable: bool) -> io::Result<Option<Mapped>> {
+pub(crate) fn next(
+    maps: &impl AsFd,
+    address: u64,
+    executable: bool,
+) -> io::Result<Option<ProcessMapping>> {
     let mut name = [0u8; LONGEST_NAME];
     let mut build_id = [0u8; LONGEST_ID];
     let mut query = Query {
@@ -99,7 +103,7 @@ pub(crate) fn next(maps: &impl AsFd, address: u64, executable: bool) -> io::Resu
         if query.rights & bit != 0 { protection.cast_unsigned() } else { 0 }
     };
     let shared = query.rights & SHARED != 0;
-    Ok(Some(Mapped {
+    Ok(Some(ProcessMapping {
         start: query.start,
         end: query.end,
         protection: right(READABLE, libc::PROT_READ)

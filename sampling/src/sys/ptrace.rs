@@ -7,7 +7,7 @@ use std::ptr;
 
 /// What a tracee that stopped, or ended, reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Report {
+pub(crate) enum TraceeReport {
     /// It made `child` by clone, fork or vfork, and stands at the end of
     /// that call.
     Made {
@@ -60,7 +60,7 @@ fn request(request: libc::c_uint, tid: i32, data: usize) -> io::Result<()> {
 }
 
 /// The next report of a tracee of this thread, if there is one now.
-pub(crate) fn next_report() -> io::Result<Option<(i32, Report)>> {
+pub(crate) fn next_report() -> io::Result<Option<(i32, TraceeReport)>> {
     let mut status: c_int = 0;
     // Without __WNOTHREAD this would reap children of other threads.
     let flags = libc::__WALL | libc::WNOHANG | libc::__WNOTHREAD;
@@ -79,19 +79,19 @@ pub(crate) fn next_report() -> io::Result<Option<(i32, Report)>> {
     Ok(Some((tid, interpret(tid, status))))
 }
 
-fn interpret(tid: i32, status: c_int) -> Report {
+fn interpret(tid: i32, status: c_int) -> TraceeReport {
     if !libc::WIFSTOPPED(status) {
-        return Report::Ended;
+        return TraceeReport::Ended;
     }
     let signal = libc::WSTOPSIG(status);
     match (status >> 16) & 0xff {
-        0 => Report::Signal(signal),
+        0 => TraceeReport::Signal(signal),
         libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
-            Report::Made { child: message(tid) }
+            TraceeReport::Made { child: message(tid) }
         }
-        libc::PTRACE_EVENT_EXEC => Report::Exec { former: message(tid) },
-        libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => Report::GroupStop,
-        _ => Report::Born,
+        libc::PTRACE_EVENT_EXEC => TraceeReport::Exec { former: message(tid) },
+        libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => TraceeReport::GroupStop,
+        _ => TraceeReport::Born,
     }
 }
 

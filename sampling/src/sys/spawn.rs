@@ -17,16 +17,16 @@ const LAST_SIGNAL: c_int = 64;
 /// A program's candidates and arguments, ready for a child that may not
 /// allocate.
 #[derive(Debug)]
-pub(crate) struct Image {
+pub(crate) struct ExecImage {
     paths: Vec<CString>,
     // Keeps alive what `pointers` points to.
     arguments: Vec<CString>,
 }
 
-impl Image {
+impl ExecImage {
     /// `paths` are tried in order; `arguments` start with the program.
-    pub(crate) fn new(paths: Vec<CString>, arguments: Vec<CString>) -> Image {
-        Image { paths, arguments }
+    pub(crate) fn new(paths: Vec<CString>, arguments: Vec<CString>) -> ExecImage {
+        ExecImage { paths, arguments }
     }
 
     /// argv, null at the end; with `before` it starts with two more slots.
@@ -57,7 +57,7 @@ pub(crate) struct ChildPipes {
 /// what the caller handles, those of its start for SIGPIPE and SIGCHLD, and
 /// its open files; it execs `image` once a byte comes through `pipes.leave`.
 /// The caller keeps `pipes` only to drop them.
-pub(crate) fn fork(image: &Image, pipes: &ChildPipes) -> io::Result<i32> {
+pub(crate) fn fork(image: &ExecImage, pipes: &ChildPipes) -> io::Result<i32> {
     let argv = image.argv();
     let mut shell_argv = image.shell_argv();
     // The kernel throws the status of children away while it is ignored.
@@ -82,7 +82,7 @@ pub(crate) fn fork(image: &Image, pipes: &ChildPipes) -> io::Result<i32> {
 /// The child's life up to exec; gives the errno that exec failed with, or 0
 /// when there was no leave to go.
 fn child(
-    image: &Image,
+    image: &ExecImage,
     argv: &[*const c_char],
     shell_argv: &mut [*const c_char],
     (pipes, mask): (&ChildPipes, &libc::sigset_t),

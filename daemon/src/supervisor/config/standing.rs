@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sampling::request::event_spec::Event;
+use sampling::request::event_spec::RequestedEvent;
 use sampling::{EventSpec, Span};
 use serde::Deserialize;
 
@@ -159,7 +159,7 @@ fn check(text: &StandingText, store: &StoreText) -> Result<(), String> {
         return Err(format!("a name has 1 to {NAME_BYTES} letters, digits, - and _"));
     }
     match EventSpec(text.event.clone()).resolve() {
-        Ok(Event::Type(_)) => {}
+        Ok(RequestedEvent::Type(_)) => {}
         Ok(_) => {
             return Err(format!("type {:?} is none of the table (`ebs -h`)", text.event));
         }

@@ -4,7 +4,7 @@ use super::Shares;
 use crate::selftest::cases::{Case, Cause, Tolerance};
 use crate::selftest::observed::{Account, Observed, Opened};
 use crate::selftest::truth::Truth;
-use sampling::catalogue::promises::Source;
+use sampling::catalogue::promises::SampleSource;
 
 /// So few show nothing.
 const FEWEST: u64 = 20;
@@ -62,7 +62,8 @@ fn account(observed: &Observed) -> Vec<String> {
 /// Where nobody says how many samples were made: the events tell.
 fn rest(observed: &Observed, events: u64) -> Option<String> {
     let Account { delivered, lost, throttled, shared, .. } = observed.account;
-    let is_clock = observed.events.iter().any(|event| event.promises.source == Source::KernelTimer);
+    let is_clock =
+        observed.events.iter().any(|event| event.promises.source == SampleSource::KernelTimer);
     let interval = observed.events.iter().map(|event| event.interval).max()?;
     // A clock's ticks are skipped where the CPU is in the other mode, a
     // paused event counts nothing or counts without samples.
@@ -90,16 +91,16 @@ fn number(case: &Case, truth: &Truth, (observed, shares): (&Observed, &Shares)) 
     let Opened { interval, promises, .. } = observed.events.first()?;
     let true_events = truth.visits as f64 * case.events.0 as f64 / case.events.1.max(1) as f64;
     let (tolerance, slack) = match promises.source {
-        Source::KernelTimer => return None,
+        SampleSource::KernelTimer => return None,
         // The scheduler has reasons of its own besides.
         _ if case.cause == Cause::Scheduler => (Tolerance { least: 0.9, most: f64::INFINITY }, 2.0),
-        Source::Pebs | Source::Ibs | Source::Counter => (case.hardware, 2.0),
+        SampleSource::Pebs | SampleSource::Ibs | SampleSource::Counter => (case.hardware, 2.0),
         // The model's numbers are exact, but for a phase of the interval at
         // either end, of each task.
-        Source::Emulated if *interval == 1 => (case.model, 0.0),
-        Source::Emulated => (case.model, 2.0),
+        SampleSource::Emulated if *interval == 1 => (case.model, 0.0),
+        SampleSource::Emulated => (case.model, 2.0),
         // The kernel's are exact; now and then it takes a page away again.
-        Source::KernelSoftware | Source::Breakpoint | Source::Tracepoint => {
+        SampleSource::KernelSoftware | SampleSource::Breakpoint | SampleSource::Tracepoint => {
             (Tolerance { least: 1.0, most: 1.01 }, 0.0)
         }
     };

@@ -42,10 +42,12 @@ fn truth() -> Truth {
     Truth { start: LOAD - 6, end: LOAD + 16, sites: vec![site], buffer: None, visits: VISITS }
 }
 
-fn promises(source: Source) -> Promises {
+fn promises(source: SampleSource) -> Promises {
     let (registers, weight) = match source {
-        Source::Emulated => (RegistersPromise::BeforeInstruction, WeightPromise::ModelledLatency),
-        Source::Ibs => (RegistersPromise::AtInterrupt, WeightPromise::MissLatency),
+        SampleSource::Emulated => {
+            (RegistersPromise::BeforeInstruction, WeightPromise::ModelledLatency)
+        }
+        SampleSource::Ibs => (RegistersPromise::AtInterrupt, WeightPromise::MissLatency),
         _ => (RegistersPromise::AfterRetirement, WeightPromise::LoadLatency),
     };
     Promises { source, ip: IpPromise::Exact, address: AddressPromise::Data, registers, weight }
@@ -60,7 +62,7 @@ fn registers(address: u64, ip: u64) -> [Option<u64>; REGISTERS] {
 }
 
 /// What a sound source gives.
-fn sound(source: Source) -> Observed {
+fn sound(source: SampleSource) -> Observed {
     let sample = |place: u64| {
         let address = FIRST + 8 + place * 7 % NODES * STRIDE;
         Observation {
@@ -90,7 +92,7 @@ fn sound(source: Source) -> Observed {
         }],
         account: Account {
             events: (made + 50) * INTERVAL + 3,
-            made: (source == Source::Emulated).then_some(made + 50),
+            made: (source == SampleSource::Emulated).then_some(made + 50),
             delivered: made + 50,
             ..Account::default()
         },
@@ -110,10 +112,10 @@ fn fails(observed: &Observed, names: &[&str]) {
     assert_eq!(said, names, "{wrong:#?}");
 }
 
-const SOURCES: [Source; 3] = [Source::Pebs, Source::Ibs, Source::Emulated];
+const SOURCES: [SampleSource; 3] = [SampleSource::Pebs, SampleSource::Ibs, SampleSource::Emulated];
 
 /// A stream of each source with each sample changed.
-fn changed(change: impl Fn(&mut Observation)) -> impl Iterator<Item = (Source, Observed)> {
+fn changed(change: impl Fn(&mut Observation)) -> impl Iterator<Item = (SampleSource, Observed)> {
     SOURCES.into_iter().map(move |source| {
         let mut observed = sound(source);
         observed.samples.iter_mut().for_each(&change);
@@ -127,7 +129,7 @@ fn a_sound_stream_passes() {
         assert_eq!(verdict(&sound(source)), [] as [String; 0], "{source}");
     }
     // One in a hundred may be of the program's start or end.
-    let mut observed = sound(Source::Pebs);
+    let mut observed = sound(SampleSource::Pebs);
     observed.samples.iter_mut().step_by(101).for_each(|sample| sample.ip = 0x40_0000);
     assert_eq!(verdict(&observed), [] as [String; 0]);
 }
@@ -147,13 +149,13 @@ fn an_ip_one_instruction_further_fails() {
 
 #[test]
 fn skid_is_right_only_where_it_is_promised() {
-    let mut observed = sound(Source::Counter);
+    let mut observed = sound(SampleSource::Counter);
     observed.events[0].promises = Promises {
         ip: IpPromise::Skid,
         address: AddressPromise::None,
         registers: RegistersPromise::AtInterrupt,
         weight: WeightPromise::None,
-        ..promises(Source::Counter)
+        ..promises(SampleSource::Counter)
     };
     for sample in &mut observed.samples {
         (sample.ip, sample.is_exact) = (LOAD + 7, false);
@@ -203,7 +205,7 @@ fn an_address_of_another_access_fails_by_the_register() {
     };
     for (source, observed) in changed(neighbour) {
         match source {
-            Source::Ibs => assert_eq!(verdict(&observed), [] as [String; 0]),
+            SampleSource::Ibs => assert_eq!(verdict(&observed), [] as [String; 0]),
             _ => fails(&observed, &["address"]),
         }
     }
@@ -223,7 +225,7 @@ fn a_wrong_register_fails() {
     for (source, observed) in changed(change(DI)) {
         match source {
             // They are of another moment there.
-            Source::Ibs => assert_eq!(verdict(&observed), [] as [String; 0]),
+            SampleSource::Ibs => assert_eq!(verdict(&observed), [] as [String; 0]),
             _ => fails(&observed, &["registers"]),
         }
     }
@@ -231,7 +233,7 @@ fn a_wrong_register_fails() {
         fails(&observed, &["registers"]);
     }
     // The model's registers have the IP of the instruction.
-    let mut observed = sound(Source::Emulated);
+    let mut observed = sound(SampleSource::Emulated);
     observed.samples.iter_mut().for_each(change(IP));
     fails(&observed, &["registers"]);
 }
@@ -273,7 +275,7 @@ fn losses_that_nobody_accounts_for_fail() {
 
 #[test]
 fn a_throttled_event_is_not_judged_by_its_number() {
-    let mut observed = sound(Source::Pebs);
+    let mut observed = sound(SampleSource::Pebs);
     observed.samples.truncate(400);
     observed.in_stream -= 600;
     observed.account.delivered -= 600;
@@ -308,19 +310,19 @@ fn a_hit_has_no_miss_latency() {
     for (source, observed) in changed(|sample| sample.weight = Some(0)) {
         let loads = case("memory_loads", Program::Rows);
         let wrong = judge(&loads, &truth(), &observed).wrong;
-        assert_eq!(wrong.is_empty(), source == Source::Ibs, "{source}: {wrong:?}");
+        assert_eq!(wrong.is_empty(), source == SampleSource::Ibs, "{source}: {wrong:?}");
     }
 }
 
 #[test]
 fn too_few_samples_and_undecided_ones_fail() {
-    let mut observed = sound(Source::Pebs);
+    let mut observed = sound(SampleSource::Pebs);
     observed.samples.clear();
     observed.in_stream = 50;
     observed.account = Account { delivered: 50, events: 50 * INTERVAL, ..Account::default() };
     let wrong = verdict(&observed).join("\n");
     assert!(wrong.contains("0 samples, too few") && wrong.contains("number: 0"), "{wrong}");
-    let mut observed = sound(Source::Pebs);
+    let mut observed = sound(SampleSource::Pebs);
     observed.undecided = 11;
     assert!(verdict(&observed).join("\n").contains("11 of 1011 samples could not be told"));
 }
@@ -329,14 +331,14 @@ fn too_few_samples_and_undecided_ones_fail() {
 #[test]
 fn faults_are_counted_one_by_one() {
     let promised = Promises {
-        source: Source::KernelSoftware,
+        source: SampleSource::KernelSoftware,
         ip: IpPromise::Causing,
         address: AddressPromise::Faulting,
         registers: RegistersPromise::BeforeInstruction,
         weight: WeightPromise::None,
     };
     let of = |case: &Case, truth: &Truth, count: u64| {
-        let mut observed = sound(Source::Pebs);
+        let mut observed = sound(SampleSource::Pebs);
         observed.samples.truncate(usize::try_from(count).expect("is small"));
         observed.events[0].interval = 1;
         observed.events[0].promises = promised;
@@ -362,14 +364,14 @@ fn faults_are_counted_one_by_one() {
     }
     // What user code caused is not the kernel's.
     truth.visits = 1000;
-    let wrong = judge(&in_kernel, &truth, &sound(Source::Pebs)).wrong.join("\n");
+    let wrong = judge(&in_kernel, &truth, &sound(SampleSource::Pebs)).wrong.join("\n");
     assert!(wrong.contains("which is user code"), "{wrong}");
 }
 
 /// A breakpoint and a system call's tracepoint name the instruction after.
 #[test]
 fn the_instruction_after_is_right_where_it_is_promised() {
-    let mut observed = sound(Source::Emulated);
+    let mut observed = sound(SampleSource::Emulated);
     observed.events[0].promises.ip = IpPromise::AfterCausing;
     observed.events[0].promises.registers = RegistersPromise::AfterInstruction;
     assert!(verdict(&observed).join("\n").contains("instruction: 0 of 1000"));

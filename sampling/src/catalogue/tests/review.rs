@@ -98,7 +98,7 @@ fn filter(row: &Row) -> SampleFilter {
     both.join("+").parse().unwrap()
 }
 
-fn found(core: &str, entry: &EventType) -> Result<Vec<Encoding>, NoEncoding> {
+fn found(core: &str, entry: &CatalogueType) -> Result<Vec<Encoding>, NoEncoding> {
     let known = Microarchitecture::all().into_iter().find(|known| known.0 == core);
     match known {
         Some(core) => encodings(core, core.pmu().unwrap(), entry),

@@ -19,7 +19,7 @@ fn model() -> Model {
     }
 }
 
-fn planned(event: &str) -> Result<Plan, Refusal> {
+fn planned(event: &str) -> Result<EmulatedPlan, Refusal> {
     plan(&Request::new(event, Modes::USER, Target::Command), model(), &here())
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use emulator::{Coverage, Emulation, EmulationAccount, TargetStanding};
 use record::stream::write;
 
-use super::{EVENT, Session, status};
+use super::{EVENT, EmulatedSession, status};
 use crate::session::ledger::{EventAccount, Ledger};
 use crate::session::{SessionError, Sink};
 use crate::sys::event::NATIVE_ORDER;
@@ -15,7 +15,7 @@ const A_MOMENT: Duration = Duration::from_millis(20);
 /// Processes named that ran natively.
 const NAMED: usize = 3;
 
-impl Session {
+impl EmulatedSession {
     /// Stops, drains the ring until all threads run natively or are gone,
     /// takes the emulation's books, ends the stream with the ledger.
     pub(super) fn end(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError> {

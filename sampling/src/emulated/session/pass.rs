@@ -4,12 +4,12 @@ use record::stream::{ModelClock, write};
 use record::{Misc, RecordType, Time};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{EVENT, Session};
+use super::{EVENT, EmulatedSession};
 use crate::session::Pass;
 use crate::session::ring::drain;
 use crate::sys::event::NATIVE_ORDER;
 
-impl Session {
+impl EmulatedSession {
     /// What the records so far have to do with the machine's clock.
     pub(super) fn tell_clock(&mut self) {
         let note = ModelClock { began: self.began, now: now() }.to_string();

@@ -4,7 +4,7 @@
 use record::{Pid, Tid};
 
 use super::hits::cpus;
-use crate::in_kernel::{Duty, InKernel, Keep, Program, Shows, Source, Tables};
+use crate::in_kernel::{Duty, HitSource, InKernel, Keep, KernelProgram, Shows, SiteTables};
 
 /// Something to ask for.
 type Ask = fn(&mut InKernel, &mut Shows);
@@ -31,7 +31,7 @@ const ASKS: [Ask; 15] = [
     |to, _| tables(to, |tables| tables.strides = true),
 ];
 
-fn tables(of: &mut InKernel, change: impl FnOnce(&mut Tables)) {
+fn tables(of: &mut InKernel, change: impl FnOnce(&mut SiteTables)) {
     if let Duty::Aggregate(tables) = &mut of.duty {
         change(tables);
     }
@@ -46,7 +46,7 @@ fn accepted(duty: Duty, asked: impl Fn(usize) -> bool) {
     if !has_types {
         (shows.weight, shows.data_src) = (false, false);
     }
-    let program = Program::load(&in_kernel, Source::Overflow(shows), &cpus());
+    let program = KernelProgram::load(&in_kernel, HitSource::Overflow(shows), &cpus());
     assert!(program.is_ok(), "{in_kernel:?} {shows:?}: {}", program.unwrap_err());
 }
 
@@ -55,7 +55,7 @@ fn each_alone_all_but_each_and_all() {
     if super::hits::refused() {
         return;
     }
-    let few = Tables { sites: 16, ..Tables::default() };
+    let few = SiteTables { sites: 16, ..SiteTables::default() };
     for duty in [Duty::Filter, Duty::Aggregate(few)] {
         accepted(duty, |_| false);
         accepted(duty, |_| true);
@@ -72,8 +72,8 @@ fn tables_of_any_size() {
     if super::hits::refused() {
         return;
     }
-    for sites in [Tables::FEWEST, 1024, Tables::SITES, 1 << 14] {
-        let tables = Tables { sites, by_process: true, strides: true };
+    for sites in [SiteTables::FEWEST, 1024, SiteTables::SITES, 1 << 14] {
+        let tables = SiteTables { sites, by_process: true, strides: true };
         accepted(Duty::Aggregate(tables), |index| index == 10);
     }
 }

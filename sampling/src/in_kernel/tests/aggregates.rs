@@ -10,13 +10,13 @@ use record::{Attr, EventType, Pid};
 use super::hits::{
     Counted, PAGE, by_ip, in_none, in_sites, inherited, load, page_faults, touch, untouched,
 };
-use crate::in_kernel::{Duty, InKernel, Program, Shows, Source, Tables};
+use crate::in_kernel::{Duty, HitSource, InKernel, KernelProgram, Shows, SiteTables};
 
-fn tables(sites: u32) -> Tables {
-    Tables { sites, ..Tables::default() }
+fn tables(sites: u32) -> SiteTables {
+    SiteTables { sites, ..SiteTables::default() }
 }
 
-fn aggregate(tables: Tables) -> InKernel {
+fn aggregate(tables: SiteTables) -> InKernel {
     InKernel { duty: Duty::Aggregate(tables), ..InKernel::aggregate() }
 }
 
@@ -165,7 +165,7 @@ fn distances_are_counted_in_powers_of_two() {
     if super::hits::refused() {
         return;
     }
-    let strides = Tables { strides: true, ..tables(1024) };
+    let strides = SiteTables { strides: true, ..tables(1024) };
     let mut counted = Counted::new(&aggregate(strides), &page_faults());
     let mut memory = untouched(4 * 50);
     let both = counted.during(|| touch::<0>(&mut memory, 4 * PAGE));
@@ -223,7 +223,7 @@ fn processes_are_told_apart_where_asked() {
     if super::hits::refused() {
         return;
     }
-    let in_kernel = aggregate(Tables { by_process: true, ..Tables::default() });
+    let in_kernel = aggregate(SiteTables { by_process: true, ..SiteTables::default() });
     let mut counted = Counted::new(&in_kernel, &inherited());
     let mut child = 0;
     let both = counted.during(|| {
@@ -294,8 +294,8 @@ fn hits_on_a_cpu_without_tables_are_lost_for_want_of_room() {
     }
     let attr = page_faults();
     let highest = super::hits::cpus().into_iter().max().unwrap();
-    let source = Source::Overflow(Shows::of(&attr));
-    let program = Program::load(&InKernel::aggregate(), source, &[highest]).unwrap();
+    let source = HitSource::Overflow(Shows::of(&attr));
+    let program = KernelProgram::load(&InKernel::aggregate(), source, &[highest]).unwrap();
     let mut counted = Counted::with(program, &attr);
     let both = counted.during(|| touch::<0>(&mut untouched(500), PAGE));
     assert_eq!(in_sites(&both.aggregate) + in_none(&both.aggregate), both.kernel);
@@ -311,22 +311,22 @@ fn another_process_can_take_it_over() {
     let attr = page_faults();
     let in_kernel = InKernel::aggregate();
     let descriptors = load(&in_kernel, &attr).into_descriptors();
-    assert!(descriptors.len() <= Program::MOST_DESCRIPTORS);
-    let source = Source::Overflow(Shows::of(&attr));
-    let program = Program::from_descriptors(&in_kernel, source, descriptors).unwrap();
+    assert!(descriptors.len() <= KernelProgram::MOST_DESCRIPTORS);
+    let source = HitSource::Overflow(Shows::of(&attr));
+    let program = KernelProgram::from_descriptors(&in_kernel, source, descriptors).unwrap();
     let mut counted = Counted::with(program, &attr);
     let both = counted.during(|| touch::<0>(&mut untouched(50), PAGE));
     assert_eq!(in_sites(&both.aggregate), both.kernel);
     let one_less = load(&in_kernel, &attr).into_descriptors().into_iter().skip(1).collect();
-    assert!(Program::from_descriptors(&in_kernel, source, one_less).is_err());
+    assert!(KernelProgram::from_descriptors(&in_kernel, source, one_less).is_err());
 }
 
 #[test]
 fn tables_of_no_possible_size_are_refused() {
     let attr = page_faults();
     for sites in [0, 8, 100, 1 << 21] {
-        let source = Source::Overflow(Shows::of(&attr));
-        let error = Program::load(&aggregate(tables(sites)), source, &super::hits::cpus());
+        let source = HitSource::Overflow(Shows::of(&attr));
+        let error = KernelProgram::load(&aggregate(tables(sites)), source, &super::hits::cpus());
         assert!(error.unwrap_err().to_string().contains(&format!("tables of {sites} sites")));
     }
 }

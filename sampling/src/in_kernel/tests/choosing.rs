@@ -7,7 +7,7 @@ use super::hits::{
     Counted, PAGE, cpus, in_none, in_sites, load, open, page_faults, samples, touch, untouched,
 };
 use crate::in_kernel::{Duty, InKernel, Keep, KeepError};
-use crate::sys::mapping::Mapping;
+use crate::sys::mapping::RingMapping;
 
 const PAGES: usize = 60;
 
@@ -160,7 +160,7 @@ fn weights_and_data_sources_are_those_of_the_ring() {
     let more = SampleType::WEIGHT | SampleType::DATA_SRC;
     let attr = Attr { sample_type: plain.sample_type | more, ..plain };
     let event = open(&attr, None).unwrap();
-    let mut ring = Mapping::new(&event, 64).unwrap();
+    let mut ring = RingMapping::new(&event, 64).unwrap();
     event.enable().unwrap();
     touch::<0>(&mut untouched(20), PAGE);
     event.disable().unwrap();
@@ -196,7 +196,7 @@ fn a_filter_lets_into_the_ring_what_is_kept() {
     let attr = page_faults();
     let program = load(&in_kernel, &attr);
     let event = open(&attr, None).unwrap();
-    let mut ring = Mapping::new(&event, 64).unwrap();
+    let mut ring = RingMapping::new(&event, 64).unwrap();
     program.attach(&event).unwrap();
     let mut reader = program.reader().unwrap();
     event.enable().unwrap();

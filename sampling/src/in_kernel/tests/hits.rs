@@ -9,10 +9,10 @@ use record::aggregate::Aggregate;
 use record::attr::AttrFlags;
 use record::{Attr, Cpu, EventType, Sample, SampleLayout, SampleType};
 
-use crate::in_kernel::{InKernel, Program, Reader, Shows, Source, Unloadable};
+use crate::in_kernel::{AggregateReader, HitSource, InKernel, KernelProgram, Shows, Unloadable};
 use crate::session::ring;
-use crate::sys::event::{EncodedAttr, Event, NATIVE_ORDER, Place};
-use crate::sys::mapping::Mapping;
+use crate::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
+use crate::sys::mapping::RingMapping;
 
 pub(super) const PAGE: usize = 4096;
 
@@ -43,8 +43,8 @@ pub(super) fn cpus() -> Vec<Cpu> {
 /// Whether this process may load no programs at all. What the verifier has
 /// against one is no such reason.
 pub(super) fn refused() -> bool {
-    let source = Source::Overflow(Shows::default());
-    let refusal = Program::load(&InKernel::aggregate(), source, &cpus());
+    let source = HitSource::Overflow(Shows::default());
+    let refusal = KernelProgram::load(&InKernel::aggregate(), source, &cpus());
     let is_forbidden = |why: &Unloadable| {
         matches!(why, Unloadable::Rights { .. } | Unloadable::Forbidden | Unloadable::NoSystemCall)
     };
@@ -57,19 +57,19 @@ pub(super) fn refused() -> bool {
     }
 }
 
-pub(super) fn load(in_kernel: &InKernel, attr: &Attr) -> Program {
-    Program::load(in_kernel, Source::Overflow(Shows::of(attr)), &cpus()).unwrap()
+pub(super) fn load(in_kernel: &InKernel, attr: &Attr) -> KernelProgram {
+    KernelProgram::load(in_kernel, HitSource::Overflow(Shows::of(attr)), &cpus()).unwrap()
 }
 
 /// A program on an event of this thread.
 #[derive(Debug)]
 pub(super) struct Counted {
     /// Enables the others.
-    leader: Event,
+    leader: PerfEvent,
     attr: Attr,
-    ring: Option<Mapping>,
-    event: Event,
-    pub(super) reader: Reader,
+    ring: Option<RingMapping>,
+    event: PerfEvent,
+    pub(super) reader: AggregateReader,
 }
 
 /// What was seen.
@@ -86,7 +86,7 @@ impl Counted {
     /// Beside an event of the same hits that fills a ring.
     pub(super) fn beside_ring(in_kernel: &InKernel, attr: &Attr) -> Counted {
         let leader = open(attr, None).unwrap();
-        let ring = Some(Mapping::new(&leader, 1024).unwrap());
+        let ring = Some(RingMapping::new(&leader, 1024).unwrap());
         Counted::of(load(in_kernel, attr), attr, (leader, ring))
     }
 
@@ -94,12 +94,16 @@ impl Counted {
         Counted::with(load(in_kernel, attr), attr)
     }
 
-    pub(super) fn with(program: Program, attr: &Attr) -> Counted {
+    pub(super) fn with(program: KernelProgram, attr: &Attr) -> Counted {
         let dummy = Attr { config: 9, sample_period: 0, ..attr.clone() };
         Counted::of(program, attr, (open(&dummy, None).unwrap(), None))
     }
 
-    fn of(program: Program, attr: &Attr, (leader, ring): (Event, Option<Mapping>)) -> Counted {
+    fn of(
+        program: KernelProgram,
+        attr: &Attr,
+        (leader, ring): (PerfEvent, Option<RingMapping>),
+    ) -> Counted {
         // A member that is enabled counts while its leader does: both see
         // the same hits.
         let member = Attr { flags: attr.flags - AttrFlags::DISABLED, ..attr.clone() };
@@ -126,7 +130,7 @@ impl Counted {
 }
 
 /// Takes the samples of a ring.
-pub(super) fn samples(ring: &mut Mapping, attr: &Attr, mut each: impl FnMut(&Sample<'_>)) {
+pub(super) fn samples(ring: &mut RingMapping, attr: &Attr, mut each: impl FnMut(&Sample<'_>)) {
     let layout = SampleLayout::new(attr, NATIVE_ORDER).unwrap();
     ring::drain(ring, |lent| {
         let payload = [&lent.first[8..], lent.second].concat();
@@ -134,9 +138,12 @@ pub(super) fn samples(ring: &mut Mapping, attr: &Attr, mut each: impl FnMut(&Sam
     });
 }
 
-pub(super) fn open(attr: &Attr, leader: Option<&Event>) -> io::Result<Event> {
+pub(super) fn open(attr: &Attr, leader: Option<&PerfEvent>) -> io::Result<PerfEvent> {
     let mut encoded = EncodedAttr::new(attr).unwrap();
-    Event::open(&mut encoded, Place { pid: 0, cpu: -1, leader, leads: false, cgroup: None })
+    PerfEvent::open(
+        &mut encoded,
+        EventPlace { pid: 0, cpu: -1, leader, leads: false, cgroup: None },
+    )
 }
 
 /// Hits by instruction pointer.

@@ -1,6 +1,6 @@
 //! Every interleaving and every stale read that the memory model allows, of
 //! a model of enter() and leave() in sampling/kernel/table.h and of
-//! `Reader::take`. Run as `ring::tests::interleavings` is.
+//! `AggregateReader::take`. Run as `ring::tests::interleavings` is.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;

@@ -12,12 +12,12 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use super::hits::{cpus, page_faults};
 use crate::in_kernel::loader::verify;
 use crate::in_kernel::unloadable::Step;
-use crate::in_kernel::{InKernel, Program, Shows, Source, Unloadable};
+use crate::in_kernel::{HitSource, InKernel, KernelProgram, Shows, Unloadable};
 use crate::sys::bpf::Unverified;
 
 fn try_to_load(root: &Path, attr: &Attr) -> Result<(), Unloadable> {
-    let source = Source::Overflow(Shows::of(attr));
-    Program::load_at(root, &InKernel::aggregate(), source, &cpus()).map(drop)
+    let source = HitSource::Overflow(Shows::of(attr));
+    KernelProgram::load_at(root, &InKernel::aggregate(), source, &cpus()).map(drop)
 }
 
 /// In a thread of its own, as capabilities and filters are a thread's.

@@ -13,12 +13,13 @@ use rustix::process::getppid;
 
 use super::hits::{by_ip, cpus};
 use crate::in_kernel::{
-    Duty, InKernel, Keep, Program, Source, Tables, Tracepoint, Unloadable, Whose,
+    CountedTracepoint, Duty, HitSource, InKernel, Keep, KernelProgram, SiteTables, Unloadable,
+    Whose,
 };
 use crate::session::command::Command;
 use crate::session::ring;
-use crate::sys::event::{EncodedAttr, Event, NATIVE_ORDER, Place};
-use crate::sys::mapping::Mapping;
+use crate::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
+use crate::sys::mapping::RingMapping;
 
 const EVENTS: &str = "/sys/kernel/tracing/events";
 
@@ -34,19 +35,25 @@ fn id(name: &str) -> Option<u64> {
     }
 }
 
-fn of(id: u64, whose: Whose) -> Source {
+fn of(id: u64, whose: Whose) -> HitSource {
     let of_system_call = false;
-    Source::Tracepoint(Tracepoint { id, whose, interval: 1, user_only: false, of_system_call })
+    HitSource::Tracepoint(CountedTracepoint {
+        id,
+        whose,
+        interval: 1,
+        user_only: false,
+        of_system_call,
+    })
 }
 
-fn load(in_kernel: &InKernel, source: Source) -> Program {
-    Program::load(in_kernel, source, &cpus()).unwrap()
+fn load(in_kernel: &InKernel, source: HitSource) -> KernelProgram {
+    KernelProgram::load(in_kernel, source, &cpus()).unwrap()
 }
 
 /// Every hit of a command and its children from its exec on, in a ring.
 struct Ring {
-    event: Event,
-    ring: Mapping,
+    event: PerfEvent,
+    ring: RingMapping,
 }
 
 fn rings(id: u64, pid: Pid) -> Vec<Ring> {
@@ -59,15 +66,15 @@ fn rings(id: u64, pid: Pid) -> Vec<Ring> {
         ..Attr::default()
     };
     let open = |cpu: Cpu| {
-        let place = Place {
+        let place = EventPlace {
             pid: pid.0,
             cpu: i32::try_from(cpu.0).unwrap(),
             leader: None,
             leads: false,
             cgroup: None,
         };
-        let event = Event::open(&mut EncodedAttr::new(&attr).unwrap(), place).unwrap();
-        let ring = Mapping::new(&event, 256).unwrap();
+        let event = PerfEvent::open(&mut EncodedAttr::new(&attr).unwrap(), place).unwrap();
+        let ring = RingMapping::new(&event, 256).unwrap();
         Ring { event, ring }
     };
     cpus().into_iter().map(open).collect()
@@ -89,15 +96,15 @@ fn drained(rings: &mut [Ring]) -> (BTreeMap<u64, u64>, u64) {
 
 /// An event such as a session's, without which no task counts: 0 is this
 /// thread.
-fn counting(id: u64, pid: i32) -> Event {
+fn counting(id: u64, pid: i32) -> PerfEvent {
     let attr = Attr {
         kind: EventType::TRACEPOINT,
         config: id,
         flags: AttrFlags::INHERIT,
         ..Attr::default()
     };
-    let place = Place { pid, cpu: -1, leader: None, leads: false, cgroup: None };
-    Event::open(&mut EncodedAttr::new(&attr).unwrap(), place).unwrap()
+    let place = EventPlace { pid, cpu: -1, leader: None, leads: false, cgroup: None };
+    PerfEvent::open(&mut EncodedAttr::new(&attr).unwrap(), place).unwrap()
 }
 
 fn shell(script: &str) -> Command {
@@ -139,8 +146,8 @@ fn of_a_command_that_forks_each_site_is_what_ring_and_kernel_say() {
         let command = shell(FORKS);
         let whose = Whose::Held(command.pid());
         let of_system_call = name.starts_with("syscalls:");
-        let point = Tracepoint { id, whose, interval: 1, user_only: false, of_system_call };
-        let program = load(&InKernel::aggregate(), Source::Tracepoint(point));
+        let point = CountedTracepoint { id, whose, interval: 1, user_only: false, of_system_call };
+        let program = load(&InKernel::aggregate(), HitSource::Tracepoint(point));
         let mut rings = rings(id, command.pid());
         run(command);
         let mut reader = program.reader().unwrap();
@@ -182,8 +189,8 @@ impl Shell {
         let command = hold(&[&nobody[..], &shell].concat());
         let whose = Whose::Held(command.pid());
         let of_system_call = name.starts_with("syscalls:");
-        let point = Tracepoint { id, whose, interval: 1, user_only: false, of_system_call };
-        let loaded = load(&InKernel::aggregate(), Source::Tracepoint(point));
+        let point = CountedTracepoint { id, whose, interval: 1, user_only: false, of_system_call };
+        let loaded = load(&InKernel::aggregate(), HitSource::Tracepoint(point));
         let mut rings = rings(id, command.pid());
         run(command);
         let aggregate = loaded.reader().unwrap().take().unwrap();
@@ -230,7 +237,7 @@ fn of_a_process_what_lies_between_start_and_stop_counts() {
     let program = load(&InKernel::aggregate(), source);
     // As a worker gets it from the supervisor.
     let program =
-        Program::from_descriptors(&InKernel::aggregate(), source, program.into_descriptors());
+        KernelProgram::from_descriptors(&InKernel::aggregate(), source, program.into_descriptors());
     let program = program.unwrap();
     let mut reader = program.reader().unwrap();
     let _event = counting(id, 0);
@@ -258,8 +265,9 @@ fn every_seventh_hit_of_a_cpu_is_a_sample_of_seven() {
     }
     let Some(id) = id("syscalls:sys_enter_getppid") else { return };
     let whose = Whose::Process(Pid(process::id().cast_signed()));
-    let point = Tracepoint { id, whose, interval: 7, user_only: false, of_system_call: true };
-    let program = load(&InKernel::aggregate(), Source::Tracepoint(point));
+    let point =
+        CountedTracepoint { id, whose, interval: 7, user_only: false, of_system_call: true };
+    let program = load(&InKernel::aggregate(), HitSource::Tracepoint(point));
     let mut reader = program.reader().unwrap();
     let _event = counting(id, 0);
     program.start().unwrap();
@@ -281,7 +289,7 @@ fn who_was_forked_before_or_by_others_does_not_count() {
     let Some(id) = id("raw_syscalls:sys_enter") else { return };
     let stranger = shell("ls / > /dev/null; exit 0");
     let counted = shell("(exit 0); ls / > /dev/null; exit 0");
-    let tables = Tables { by_process: true, ..Tables::default() };
+    let tables = SiteTables { by_process: true, ..SiteTables::default() };
     let in_kernel = InKernel { duty: Duty::Aggregate(tables), keep: Keep::default() };
     let program = load(&in_kernel, of(id, Whose::Held(counted.pid())));
     let (strange, own) = (stranger.pid(), counted.pid());
@@ -350,14 +358,14 @@ fn hits_of_user_mode_alone_are_none_of_the_kernels() {
         return;
     }
     let Some(id) = id("kmem:kmalloc") else { return };
-    let point = Tracepoint {
+    let point = CountedTracepoint {
         id,
         whose: Whose::Everyone,
         interval: 1,
         user_only: true,
         of_system_call: false,
     };
-    let program = load(&InKernel::aggregate(), Source::Tracepoint(point));
+    let program = load(&InKernel::aggregate(), HitSource::Tracepoint(point));
     program.start().unwrap();
     run(shell(FORKS));
     let mut reader = program.reader().unwrap();
@@ -368,7 +376,7 @@ fn hits_of_user_mode_alone_are_none_of_the_kernels() {
 fn what_cannot_be_says_why() {
     let nowhere = tempfile::tempdir().unwrap();
     let load = |in_kernel: &InKernel, whose| {
-        Program::load_at(nowhere.path(), in_kernel, of(1, whose), &cpus()).unwrap_err()
+        KernelProgram::load_at(nowhere.path(), in_kernel, of(1, whose), &cpus()).unwrap_err()
     };
     let filter = InKernel { duty: Duty::Filter, keep: Keep::default() };
     assert_eq!(load(&filter, Whose::Everyone), Unloadable::FilteredTracepoint);

@@ -67,7 +67,7 @@ pub enum Lockdown {
 
 /// Rights and limits; `None` is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Access {
+pub struct AccessFacts {
     /// Real user id: what the kernel compares with a target's ids.
     pub uid: Option<u32>,
     /// Effective capabilities. Outside the initial user namespace they do
@@ -90,13 +90,13 @@ pub struct Access {
     pub nofile: Option<Limit>,
 }
 
-impl Access {
-    pub(super) fn read(tree: &Tree<'_>) -> Result<Access, FactsError> {
+impl AccessFacts {
+    pub(super) fn read(tree: &Tree<'_>) -> Result<AccessFacts, FactsError> {
         let (uid, capabilities) = read_status(tree)?;
         let (memlock, nofile) = read_limits(tree)?;
         let sysctl = |name: &str| format!("proc/sys/kernel/{name}");
         let in_namespace = !in_initial_namespace(tree)?;
-        Ok(Access {
+        Ok(AccessFacts {
             uid,
             capabilities: if in_namespace {
                 capabilities.map(|_| Capabilities::default())

@@ -18,7 +18,7 @@ pub enum CacheKind {
 /// One cache as CPU 0 sees it; `None` is unknown (virtual machines often
 /// leave fields out).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cache {
+pub struct CacheFacts {
     /// 1 is nearest to the core.
     pub level: u32,
     /// What it holds.
@@ -35,7 +35,7 @@ pub struct Cache {
     pub shared_by: Option<String>,
 }
 
-pub(super) fn read(tree: &Tree<'_>) -> Result<Vec<Cache>, FactsError> {
+pub(super) fn read(tree: &Tree<'_>) -> Result<Vec<CacheFacts>, FactsError> {
     let mut caches = Vec::new();
     let mut names = tree.names(DIRECTORY)?.unwrap_or_default();
     names.retain(|name| name.starts_with("index"));
@@ -50,7 +50,7 @@ pub(super) fn read(tree: &Tree<'_>) -> Result<Vec<Cache>, FactsError> {
             Some(other) => return Err(tree.malformed(file("type"), 1, other, "type of cache")),
             None => continue,
         };
-        caches.push(Cache {
+        caches.push(CacheFacts {
             level,
             kind,
             bytes: size(tree, &file("size"))?,

@@ -20,7 +20,7 @@ impl fmt::Display for Version {
 
 /// Identity of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kernel {
+pub struct KernelFacts {
     /// `uname -r`: "6.12.117-amd64".
     pub release: Option<String>,
     /// The numbers at the front of `release`.
@@ -33,8 +33,8 @@ pub struct Kernel {
     pub machine: Option<String>,
 }
 
-impl Kernel {
-    pub(super) fn read(tree: &Tree<'_>, cpus: &Cpus) -> Result<Kernel, FactsError> {
+impl KernelFacts {
+    pub(super) fn read(tree: &Tree<'_>, cpus: &Cpus) -> Result<KernelFacts, FactsError> {
         let file = "proc/sys/kernel/osrelease";
         let release = tree.word(file)?;
         let version = match &release {
@@ -44,7 +44,7 @@ impl Kernel {
             ),
             None => None,
         };
-        Ok(Kernel {
+        Ok(KernelFacts {
             release,
             version,
             build: tree.word("proc/sys/kernel/version")?,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::tree::{FactsError, Tree};
 use crate::machine::pmu_format::{
-    Alias, Companion, Config, Format, Formats, PackError, Term, TermValue, Terms, TermsError,
-    companion, unknown,
+    Alias, Companion, ConfigWords, Formats, Term, TermError, TermFormat, TermValue, Terms,
+    TermsError, companion, unknown,
 };
 
 /// The directories `format`, `events` and `caps` of a PMU.
@@ -33,7 +33,7 @@ pub enum NamedTerm {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackedTerms {
     /// The config words.
-    pub config: Config,
+    pub config: ConfigWords,
     /// The alias or the maker's event among the terms.
     pub event: Option<NamedTerm>,
     /// `period=N`.
@@ -49,9 +49,9 @@ impl PmuDescription {
     pub fn pack(
         &self,
         terms: &Terms,
-        named: impl Fn(&str) -> Option<Config>,
-    ) -> Result<PackedTerms, PackError> {
-        let mut base = Config::default();
+        named: impl Fn(&str) -> Option<ConfigWords>,
+    ) -> Result<PackedTerms, TermError> {
+        let mut base = ConfigWords::default();
         let mut event: Option<NamedTerm> = None;
         let mut own = Vec::new();
         for term in &terms.0 {
@@ -60,13 +60,13 @@ impl PmuDescription {
                 continue;
             };
             if let Some(NamedTerm::Alias(first) | NamedTerm::Event(first)) = event {
-                return Err(PackError::TwoEvents { first, second: term.name.clone() });
+                return Err(TermError::TwoEvents { first, second: term.name.clone() });
             }
             (base, event) = (config, Some(name));
         }
         let config =
             self.formats.pack_over(base, own.into_iter()).map_err(|error| match error {
-                PackError::Unknown { name, .. } => {
+                TermError::Unknown { name, .. } => {
                     let formats = self.formats.iter().map(|(name, _)| name);
                     unknown(name, formats.chain(self.aliases.keys().map(String::as_str)))
                 }
@@ -85,7 +85,7 @@ impl PmuDescription {
     }
 
     /// The config words of an alias alone.
-    pub fn alias_config(&self, name: &str) -> Option<Result<Config, PackError>> {
+    pub fn alias_config(&self, name: &str) -> Option<Result<ConfigWords, TermError>> {
         self.alias(name).map(|(name, alias)| self.expand(name, alias, &Terms::default()))
     }
 
@@ -93,8 +93,8 @@ impl PmuDescription {
         &self,
         term: &Term,
         terms: &Terms,
-        named: &impl Fn(&str) -> Option<Config>,
-    ) -> Result<Option<(NamedTerm, Config)>, PackError> {
+        named: &impl Fn(&str) -> Option<ConfigWords>,
+    ) -> Result<Option<(NamedTerm, ConfigWords)>, TermError> {
         let name = term.name.as_str();
         if term.value != TermValue::Bare || self.formats.get(name).is_some() {
             return Ok(None);
@@ -107,17 +107,17 @@ impl PmuDescription {
     }
 
     /// An alias's terms, but for those that `typed` says otherwise.
-    fn expand(&self, name: &str, alias: &Alias, typed: &Terms) -> Result<Config, PackError> {
-        let terms = alias.terms.as_ref().map_err(|error| PackError::Unusable {
+    fn expand(&self, name: &str, alias: &Alias, typed: &Terms) -> Result<ConfigWords, TermError> {
+        let terms = alias.terms.as_ref().map_err(|error| TermError::Unusable {
             name: name.to_owned(),
             reason: format!("the kernel's description of it makes no sense: {error}"),
         })?;
         let left = terms.0.iter().filter(|term| typed.get(&term.name).is_none());
         if let Some(open) = left.clone().find(|term| term.value == TermValue::Required) {
             let (alias, name) = (name.to_owned(), open.name.clone());
-            return Err(PackError::Required { alias, name });
+            return Err(TermError::Required { alias, name });
         }
-        self.formats.pack_over(Config::default(), left)
+        self.formats.pack_over(ConfigWords::default(), left)
     }
 
     /// Reads the directories below `pmu`. A single file that cannot be read
@@ -131,8 +131,8 @@ impl PmuDescription {
         let mut formats = Vec::new();
         for name in list("format")? {
             let format = match read("format", &name) {
-                Ok(text) => Format::parse(&text),
-                Err(error) => Format::Unreadable(error.to_string()),
+                Ok(text) => TermFormat::parse(&text),
+                Err(error) => TermFormat::Unreadable(error.to_string()),
             };
             formats.push((name, format));
         }

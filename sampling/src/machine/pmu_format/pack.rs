@@ -1,12 +1,12 @@
 //! Terms to config words.
 
-use super::{Config, ConfigWord, Format, Formats, Term, TermValue, Terms};
+use super::{ConfigWord, ConfigWords, Formats, Term, TermFormat, TermValue, Terms};
 use crate::catalogue::{best_three, likeness};
 use crate::request::event_spec::suggestion;
 
 /// Terms that a PMU does not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PackError {
+pub enum TermError {
     /// No format, alias or event has that name.
     #[error("this PMU has no term {name}{}", suggestion(nearest))]
     Unknown {
@@ -129,24 +129,24 @@ impl Formats {
     /// The config words of terms that are all formats, `config=N` to
     /// `config4=N`, or `rN`. `period=N` and `name=TEXT` are left to
     /// [`Terms::period`] and [`Terms::label`].
-    pub fn pack(&self, terms: &Terms) -> Result<Config, PackError> {
-        self.pack_over(Config::default(), terms.0.iter())
+    pub fn pack(&self, terms: &Terms) -> Result<ConfigWords, TermError> {
+        self.pack_over(ConfigWords::default(), terms.0.iter())
     }
 
     /// [`Formats::pack`] into `base`: a term replaces its own bits there, a
     /// whole word all of them.
     pub(crate) fn pack_over<'t>(
         &self,
-        base: Config,
+        base: ConfigWords,
         terms: impl Iterator<Item = &'t Term>,
-    ) -> Result<Config, PackError> {
+    ) -> Result<ConfigWords, TermError> {
         let mut words = [None; 5];
         let mut fields = Vec::new();
         let mut seen: Vec<&str> = Vec::new();
         for term in terms {
             let name = term.name.as_str();
             if seen.contains(&name) {
-                return Err(PackError::Twice { name: name.to_owned() });
+                return Err(TermError::Twice { name: name.to_owned() });
             }
             seen.push(name);
             if let Some(word) = ConfigWord::from_name(name) {
@@ -154,7 +154,7 @@ impl Formats {
             } else if !is_setting(name) {
                 match (self.0.get(name), raw(term)) {
                     (None, Some(config)) if words[0].is_none() => words[0] = Some(config),
-                    (None, Some(_)) => return Err(PackError::Twice { name: "config".to_owned() }),
+                    (None, Some(_)) => return Err(TermError::Twice { name: "config".to_owned() }),
                     (format, _) => fields.push((name, self.field(term, format)?)),
                 }
             }
@@ -170,7 +170,7 @@ impl Formats {
                 && value & mask != *bits
             {
                 let (name, field) = ((*name).to_owned(), field.to_string());
-                return Err(PackError::Conflict { name, word, value, field });
+                return Err(TermError::Conflict { name, word, value, field });
             }
             *config.get_mut(word) &= !mask;
         }
@@ -185,25 +185,25 @@ impl Formats {
     fn field(
         &self,
         term: &Term,
-        format: Option<&Format>,
-    ) -> Result<(u64, super::BitField), PackError> {
+        format: Option<&TermFormat>,
+    ) -> Result<(u64, super::BitField), TermError> {
         let name = term.name.clone();
         match format {
-            Some(Format::Bits(field)) => {
+            Some(TermFormat::Bits(field)) => {
                 let value = number(term)?;
                 let bits = field.deposit(value).ok_or_else(|| {
                     let (width, field) = (field.width(), field.to_string());
-                    PackError::TooWide { name, value, width, field }
+                    TermError::TooWide { name, value, width, field }
                 })?;
                 Ok((bits, *field))
             }
-            Some(Format::Unknown(text)) => {
-                Err(PackError::UnknownFormat { name, text: text.clone() })
+            Some(TermFormat::Unknown(text)) => {
+                Err(TermError::UnknownFormat { name, text: text.clone() })
             }
-            Some(Format::Unreadable(reason)) => {
-                Err(PackError::Unusable { name, reason: reason.clone() })
+            Some(TermFormat::Unreadable(reason)) => {
+                Err(TermError::Unusable { name, reason: reason.clone() })
             }
-            None if PERF_SETTINGS.contains(&name.as_str()) => Err(PackError::PerfSetting { name }),
+            None if PERF_SETTINGS.contains(&name.as_str()) => Err(TermError::PerfSetting { name }),
             None => Err(unknown(name, self.0.keys().map(String::as_str))),
         }
     }
@@ -211,26 +211,26 @@ impl Formats {
 
 impl Terms {
     /// `period=N`: events between samples.
-    pub fn period(&self) -> Result<Option<u64>, PackError> {
+    pub fn period(&self) -> Result<Option<u64>, TermError> {
         self.0.iter().find(|term| term.name == "period").map(number_given).transpose()
     }
 
     /// `name=TEXT`: what to call the event.
-    pub fn label(&self) -> Result<Option<&str>, PackError> {
+    pub fn label(&self) -> Result<Option<&str>, TermError> {
         let term = self.0.iter().find(|term| term.name == "name");
         term.map(|term| match &term.value {
             TermValue::Text(text) => Ok(text.as_str()),
-            _ => Err(PackError::NoValue { name: term.name.clone() }),
+            _ => Err(TermError::NoValue { name: term.name.clone() }),
         })
         .transpose()
     }
 }
 
-pub(crate) fn unknown<'a>(name: String, names: impl Iterator<Item = &'a str>) -> PackError {
+pub(crate) fn unknown<'a>(name: String, names: impl Iterator<Item = &'a str>) -> TermError {
     let names = names.chain(ConfigWord::ALL.map(ConfigWord::name));
     let scored = names.map(|have| (likeness(&name, have), have));
     let nearest = best_three(scored).into_iter().map(str::to_owned).collect();
-    PackError::Unknown { name, nearest }
+    TermError::Unknown { name, nearest }
 }
 
 /// Terms that mean the same on every PMU and touch no config word.
@@ -247,18 +247,18 @@ fn raw(term: &Term) -> Option<u64> {
 }
 
 /// The term's number; a bare term is 1.
-fn number(term: &Term) -> Result<u64, PackError> {
+fn number(term: &Term) -> Result<u64, TermError> {
     match &term.value {
         TermValue::Bare if ConfigWord::from_name(&term.name).is_none() => Ok(1),
         _ => number_given(term),
     }
 }
 
-fn number_given(term: &Term) -> Result<u64, PackError> {
+fn number_given(term: &Term) -> Result<u64, TermError> {
     let name = term.name.clone();
     match &term.value {
         TermValue::Number(number) => Ok(*number),
-        TermValue::Bare | TermValue::Required => Err(PackError::NoValue { name }),
-        TermValue::Text(text) => Err(PackError::NotANumber { name, text: text.clone() }),
+        TermValue::Bare | TermValue::Required => Err(TermError::NoValue { name }),
+        TermValue::Text(text) => Err(TermError::NotANumber { name, text: text.clone() }),
     }
 }

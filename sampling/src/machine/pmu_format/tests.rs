@@ -6,14 +6,14 @@ use super::*;
 use crate::machine::facts::FixtureTrees;
 
 fn bits(text: &str) -> BitField {
-    match Format::parse(text) {
-        Format::Bits(bits) => bits,
+    match TermFormat::parse(text) {
+        TermFormat::Bits(bits) => bits,
         other => panic!("{text}: {other:?}"),
     }
 }
 
 fn formats(list: &[(&str, &str)]) -> Formats {
-    list.iter().map(|(name, text)| (*name, Format::parse(text))).collect()
+    list.iter().map(|(name, text)| (*name, TermFormat::parse(text))).collect()
 }
 
 fn x86() -> Formats {
@@ -32,7 +32,7 @@ fn x86() -> Formats {
     ])
 }
 
-fn pack(text: &str) -> Result<Config, String> {
+fn pack(text: &str) -> Result<ConfigWords, String> {
     x86().pack(&Terms::parse(text).unwrap()).map_err(|error| error.to_string())
 }
 
@@ -80,7 +80,7 @@ fn unknown_forms_are_kept_verbatim() {
         "\u{0}\u{1}",
         "config:99999999999999999999",
     ] {
-        assert_eq!(Format::parse(text), Format::Unknown(text.to_owned()), "{text:?}");
+        assert_eq!(TermFormat::parse(text), TermFormat::Unknown(text.to_owned()), "{text:?}");
     }
     let error = pack("newer=1").unwrap_err();
     assert!(error.starts_with("term newer: its format on this kernel, \"config5:0-7\""), "{error}");
@@ -151,11 +151,11 @@ fn wrong_terms_are_refused_by_name() {
 #[test]
 fn bits_that_no_format_describes_are_seen() {
     let older = formats(&[("event", "config:0-7"), ("umask", "config:8-15"), ("x", "later:1")]);
-    let config = Config { words: [0x0100_0000_41c5, 3, 0, 0, 0] };
+    let config = ConfigWords { words: [0x0100_0000_41c5, 3, 0, 0, 0] };
     assert_eq!(older.uncovered(&config).words, [0x0100_0000_0000, 3, 0, 0, 0]);
     assert!(x86().uncovered(&config).is_zero());
     assert_eq!(config.to_string(), "config=0x100000041c5,config1=0x3");
-    assert_eq!(Config::default().to_string(), "config=0x0");
+    assert_eq!(ConfigWords::default().to_string(), "config=0x0");
 }
 
 proptest! {
@@ -196,10 +196,10 @@ fn every_format_of_every_tree_round_trips() {
         for pmu in trees.facts(&machine).pmus.unwrap() {
             let formats = pmu.description.unwrap().formats;
             let mut together = Vec::new();
-            let mut taken = Config::default();
+            let mut taken = ConfigWords::default();
             for (name, format) in formats.iter() {
                 let place = format!("{machine}/{}/{name}", pmu.name);
-                let Format::Bits(field) = format else { panic!("{place}: {format:?}") };
+                let TermFormat::Bits(field) = format else { panic!("{place}: {format:?}") };
                 seen += 1;
                 for value in [0, 1, field.max(), 0x5555_5555_5555_5555 & field.max()] {
                     let terms = Terms::parse(&format!("{name}={value:#x}")).unwrap();

@@ -5,7 +5,7 @@ use record::{Arch, EventType, SampleType};
 use super::Asked;
 use crate::Refusal;
 use crate::catalogue::promises::{
-    AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 use crate::catalogue::{Microarchitecture, NamedEvent};
 use crate::machine::facts::Pmu;
@@ -76,7 +76,7 @@ impl Asked<'_> {
             }
             return Ok(());
         }
-        opening.promises.source = Source::Pebs;
+        opening.promises.source = SampleSource::Pebs;
         opening.promises.registers = RegistersPromise::AfterRetirement;
         opening.promises.ip = match table {
             0 => IpPromise::AsEachRecordSays,
@@ -120,7 +120,7 @@ impl Asked<'_> {
         if self.facts.pmu(hardware::IBS).is_none() {
             return Err(Refusal::NoDevice { event: event(), pmu: hardware::IBS.to_owned() });
         }
-        opening.promises.source = Source::Ibs;
+        opening.promises.source = SampleSource::Ibs;
         opening.promises.ip = IpPromise::Exact;
         // IBS's own filter of modes has no bit in the event handed on.
         ibs::keep_modes(opening, self.request.modes, self.notes)?;

@@ -1,7 +1,7 @@
 //! Events by code, terms and name, on the fixture trees.
 
 use super::*;
-use crate::catalogue::promises::Source;
+use crate::catalogue::promises::SampleSource;
 use crate::machine::facts::{FixtureTrees, Version};
 
 /// What is opened first for an event in user mode, and the notes.
@@ -25,7 +25,7 @@ fn same(_: &mut Facts) {}
 #[test]
 fn the_most_precise_cycles_of_amd_are_ibs() {
     let (event, _) = first("zen4", "cycles:P", same);
-    assert_eq!((event.attr.precise_ip(), event.promises.source), (2, Source::Ibs));
+    assert_eq!((event.attr.precise_ip(), event.promises.source), (2, SampleSource::Ibs));
     assert_eq!(event.least_precise, 0);
     // Nothing else is handed on to IBS, nor is anything without it.
     let without_ibs = |facts: &mut Facts| {
@@ -48,7 +48,7 @@ fn the_most_precise_cycles_of_amd_are_ibs() {
 #[test]
 fn ibs_fetch_is_opened_as_ibs_wants_it() {
     let (event, _) = first("zen4", "ibs_fetch//", same);
-    assert_eq!(event.promises.source, Source::Ibs);
+    assert_eq!(event.promises.source, SampleSource::Ibs);
     let excludes = AttrFlags::EXCLUDE_KERNEL | AttrFlags::EXCLUDE_HV | AttrFlags::EXCLUDE_GUEST;
     assert!(!event.attr.flags.intersects(excludes), "IBS without swfilt refuses them");
     assert_eq!(event.filter.to_string(), "mode:user");
@@ -92,7 +92,7 @@ fn bits_that_the_kernel_would_drop_are_refused() {
         let cpu = pmus.find(|pmu| pmu.name == "cpu").unwrap();
         let description = cpu.description.as_mut().unwrap();
         let formats = description.formats.iter().map(|(name, format)| (name, format.clone()));
-        let odd = ("odd", crate::machine::pmu_format::Format::Unknown("config9:0".to_owned()));
+        let odd = ("odd", crate::machine::pmu_format::TermFormat::Unknown("config9:0".to_owned()));
         description.formats = formats.chain([odd]).collect();
     };
     assert_eq!(first("skylake-client", "r10000000ff24", odd).0.attr.config, 0x1000_0000_ff24);
@@ -204,7 +204,10 @@ fn cores_of_other_makers_count_with_skid() {
             assert_eq!((event.pmu.as_str(), event.attr.precise_ip()), ("armv8_pmuv3_0", 0));
             let kind = if event.attr.config == 8 { 8 } else { 0 };
             assert_eq!(event.attr.kind, EventType(kind), "not the PMU's number in config");
-            assert_eq!((event.promises.source, event.attr.config >> 32), (Source::Counter, 0));
+            assert_eq!(
+                (event.promises.source, event.attr.config >> 32),
+                (SampleSource::Counter, 0)
+            );
         }
     }
     let text = refusal("neoverse-n1-spe", "inst_retired:pp");

@@ -61,7 +61,7 @@ fn any_request() -> impl Strategy<Value = Request> {
     )
 }
 
-fn any_access() -> impl Strategy<Value = Access> {
+fn any_access() -> impl Strategy<Value = AccessFacts> {
     let limit = prop_oneof![Just(Limit::Unlimited), any::<u64>().prop_map(Limit::At)];
     let lockdown =
         prop::sample::select(vec![Lockdown::None, Lockdown::Integrity, Lockdown::Confidentiality]);
@@ -74,14 +74,14 @@ fn any_access() -> impl Strategy<Value = Access> {
         option(limit.boxed()),
         prop::option::of(lockdown),
     )
-        .prop_map(|(uid, capabilities, paranoid, mlock_kb, memlock, lockdown)| Access {
+        .prop_map(|(uid, capabilities, paranoid, mlock_kb, memlock, lockdown)| AccessFacts {
             uid,
             capabilities: capabilities.map(Capabilities),
             paranoid,
             mlock_kb,
             memlock,
             lockdown,
-            ..Access::default()
+            ..AccessFacts::default()
         })
 }
 

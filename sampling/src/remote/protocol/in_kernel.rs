@@ -6,7 +6,7 @@ use std::time::Duration;
 use record::{Pid, Tid};
 use serde::{Deserialize, Serialize};
 
-use crate::in_kernel::{Duty, InKernel, Keep, Tables};
+use crate::in_kernel::{Duty, InKernel, Keep, SiteTables};
 
 /// Counted, or chosen, in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,13 +111,14 @@ impl WireInKernel {
             data_src,
         };
         let (duty, tables) = match in_kernel.duty {
-            Duty::Filter => {
-                (WireDuty::Filter, Tables { sites: Tables::AS_FITS, ..Tables::default() })
-            }
+            Duty::Filter => (
+                WireDuty::Filter,
+                SiteTables { sites: SiteTables::AS_FITS, ..SiteTables::default() },
+            ),
             Duty::Aggregate(tables) => (WireDuty::Aggregate, tables),
         };
-        let Tables { sites, by_process, strides } = tables;
-        let sites = (sites != Tables::AS_FITS).then_some(sites);
+        let SiteTables { sites, by_process, strides } = tables;
+        let sites = (sites != SiteTables::AS_FITS).then_some(sites);
         let every_seconds = Some(every.as_secs());
         WireInKernel { duty, sites, by_process, strides, every_seconds, rings, keep }
     }
@@ -128,8 +129,8 @@ impl WireInKernel {
         let keep = self.keep.clone();
         let duty = match self.duty {
             WireDuty::Filter => Duty::Filter,
-            WireDuty::Aggregate => Duty::Aggregate(Tables {
-                sites: self.sites.unwrap_or(Tables::AS_FITS),
+            WireDuty::Aggregate => Duty::Aggregate(SiteTables {
+                sites: self.sites.unwrap_or(SiteTables::AS_FITS),
                 by_process: self.by_process,
                 strides: self.strides,
             }),
@@ -173,7 +174,7 @@ mod tests {
             data_src: Some((12, 4)),
             user_only: false,
         };
-        let tables = Tables { sites: 128, by_process: true, strides: true };
+        let tables = SiteTables { sites: 128, by_process: true, strides: true };
         let every = Duration::from_secs(5);
         for in_kernel in [
             InKernel::aggregate(),
@@ -190,7 +191,7 @@ mod tests {
     #[test]
     fn little_need_be_said() {
         let wire: WireInKernel = serde_json::from_str(r#"{"duty":"aggregate"}"#).unwrap();
-        let tables = Tables { sites: Tables::AS_FITS, ..Tables::default() };
+        let tables = SiteTables { sites: SiteTables::AS_FITS, ..SiteTables::default() };
         let duty = Duty::Aggregate(tables);
         assert_eq!(wire.meaning(), InKernel { duty, ..InKernel::aggregate() });
         assert_eq!((wire.every(), wire.rings), (EVERY, true));

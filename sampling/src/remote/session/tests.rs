@@ -3,7 +3,7 @@ use record::{Attr, SampleFilter};
 use super::*;
 use crate::Promises;
 use crate::catalogue::promises::{
-    AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 
 fn started(precise_ip: &[u8]) -> Started {
@@ -26,7 +26,7 @@ fn planned(precise_ip: u8) -> PlannedEvent {
         carrier: false,
         least_precise: 0,
         promises: Promises {
-            source: Source::Pebs,
+            source: SampleSource::Pebs,
             ip: IpPromise::Exact,
             address: AddressPromise::Data,
             registers: RegistersPromise::AfterRetirement,

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Accesses that a breakpoint watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Access {
+pub enum WatchedAccess {
     /// Loads.
     Read,
     /// Stores.
@@ -15,13 +15,13 @@ pub enum Access {
     Execute,
 }
 
-impl fmt::Display for Access {
+impl fmt::Display for WatchedAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Access::Read => "r",
-            Access::Write => "w",
-            Access::ReadWrite => "rw",
-            Access::Execute => "x",
+            WatchedAccess::Read => "r",
+            WatchedAccess::Write => "w",
+            WatchedAccess::ReadWrite => "rw",
+            WatchedAccess::Execute => "x",
         })
     }
 }
@@ -31,16 +31,16 @@ impl fmt::Display for Access {
 pub struct Breakpoint {
     /// First byte watched.
     pub address: u64,
-    /// Bytes watched: 1, 2, 4 or 8; 0 for [`Access::Execute`].
+    /// Bytes watched: 1, 2, 4 or 8; 0 for [`WatchedAccess::Execute`].
     pub len: u8,
     /// What is watched.
-    pub access: Access,
+    pub access: WatchedAccess,
 }
 
 impl fmt::Display for Breakpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.access {
-            Access::Execute => write!(f, "mem:{:#x}:x", self.address),
+            WatchedAccess::Execute => write!(f, "mem:{:#x}:x", self.address),
             access => write!(f, "mem:{:#x}/{}:{access}", self.address, self.len),
         }
     }
@@ -114,13 +114,13 @@ impl Breakpoint {
             word: address_word.to_owned(),
         })?;
         let access = match letters {
-            "r" => Access::Read,
-            "w" => Access::Write,
-            "rw" | "wr" => Access::ReadWrite,
-            "x" => Access::Execute,
+            "r" => WatchedAccess::Read,
+            "w" => WatchedAccess::Write,
+            "rw" | "wr" => WatchedAccess::ReadWrite,
+            "x" => WatchedAccess::Execute,
             _ => return Err(BreakpointError::Access { typed: typed(), word: letters.to_owned() }),
         };
-        if access == Access::Execute {
+        if access == WatchedAccess::Execute {
             return match len_word {
                 // What perf accepts here: a long, which is what x86 wants.
                 None | Some("8") => Ok(Breakpoint { address, len: 0, access }),

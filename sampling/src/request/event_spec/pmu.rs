@@ -1,10 +1,10 @@
 //! `PMU/TERMS/MODIFIERS`.
 
-use super::{Event, EventSpecError, Modifiers, generic};
+use super::{EventSpecError, Modifiers, RequestedEvent, generic};
 use crate::machine::pmu_format::Terms;
 
 /// Reads an event that has a slash. `typed` is the whole text.
-pub(super) fn parse(typed: &str) -> Result<Event, EventSpecError> {
+pub(super) fn parse(typed: &str) -> Result<RequestedEvent, EventSpecError> {
     let typed_owned = || typed.to_owned();
     let form = |why: String| EventSpecError::PmuForm { typed: typed_owned(), why };
     let (pmu, rest) = typed.split_once('/').unwrap_or((typed, ""));
@@ -26,5 +26,5 @@ pub(super) fn parse(typed: &str) -> Result<Event, EventSpecError> {
         .map_err(|source| EventSpecError::Terms { typed: typed_owned(), source })?;
     let modifiers = Modifiers::parse(letters.strip_prefix(':').unwrap_or(letters))
         .map_err(|source| EventSpecError::Letters { typed: typed_owned(), source })?;
-    Ok(Event::Pmu { pmu: pmu.to_owned(), terms, modifiers })
+    Ok(RequestedEvent::Pmu { pmu: pmu.to_owned(), terms, modifiers })
 }

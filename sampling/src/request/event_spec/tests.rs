@@ -4,13 +4,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn resolve(text: &str) -> Result<Event, EventSpecError> {
+fn resolve(text: &str) -> Result<RequestedEvent, EventSpecError> {
     EventSpec::from(text).resolve()
 }
 
 fn type_name(text: &str) -> &'static str {
     match resolve(text) {
-        Ok(Event::Type(entry)) => entry.name,
+        Ok(RequestedEvent::Type(entry)) => entry.name,
         other => panic!("{text}: {other:?}"),
     }
 }
@@ -110,7 +110,9 @@ fn modifiers() {
 #[test]
 fn raw_codes_lose_the_kernels_bits() {
     let raw = |text: &str| match resolve(text).unwrap() {
-        Event::Raw { config, modifiers, stripped } => (config, modifiers.to_string(), stripped),
+        RequestedEvent::Raw { config, modifiers, stripped } => {
+            (config, modifiers.to_string(), stripped)
+        }
         other => panic!("{text}: {other:?}"),
     };
     let word = |config: u64, letters: &str, stripped: u64| (config, letters.to_owned(), stripped);
@@ -132,14 +134,14 @@ fn raw_codes_lose_the_kernels_bits() {
     );
     // More than a word, or not hexadecimal: a name, for the tables to know.
     for text in ["r11111111111111111", "rx", "r", "r0x"] {
-        assert!(matches!(resolve(text), Ok(Event::Named { .. })), "{text}");
+        assert!(matches!(resolve(text), Ok(RequestedEvent::Named { .. })), "{text}");
     }
 }
 
 #[test]
 fn generic_events() {
     let found = |text: &str| match resolve(text).unwrap() {
-        Event::Generic { kind, config, name, .. } => (kind, config, name),
+        RequestedEvent::Generic { kind, config, name, .. } => (kind, config, name),
         other => panic!("{text}: {other:?}"),
     };
     let (hardware, cache) = (record::EventType::HARDWARE, record::EventType::HW_CACHE);
@@ -179,13 +181,13 @@ fn generic_events() {
     }
     // The kernel has no such operations there.
     for text in ["iTLB-stores", "L1-icache-store-misses", "branch-prefetches", "LLC-load-load"] {
-        assert!(matches!(resolve(text), Ok(Event::Named { .. })), "{text}");
+        assert!(matches!(resolve(text), Ok(RequestedEvent::Named { .. })), "{text}");
     }
 }
 
 #[test]
 fn forms_with_slashes() {
-    let Event::Pmu { pmu, terms, modifiers } =
+    let RequestedEvent::Pmu { pmu, terms, modifiers } =
         resolve("cpu_core/mem-loads,ldlat=30,name='my loads'/P").unwrap()
     else {
         panic!()
@@ -193,7 +195,9 @@ fn forms_with_slashes() {
     assert_eq!(pmu, "cpu_core");
     assert_eq!(terms.to_string(), "mem-loads,ldlat=0x1e,name=\"my loads\"");
     assert_eq!(modifiers.precise, Some(Precise::Highest));
-    assert!(matches!(resolve("ibs_op//"), Ok(Event::Pmu { terms, .. }) if terms.0.is_empty()));
+    assert!(
+        matches!(resolve("ibs_op//"), Ok(RequestedEvent::Pmu { terms, .. }) if terms.0.is_empty())
+    );
     for (text, part) in [
         ("cpu/event=1", "slash behind the terms is missing"),
         ("/event=1/", "\"\" is no name of a PMU"),
@@ -217,7 +221,7 @@ fn forms_with_slashes() {
 #[test]
 fn makers_names() {
     let named = |text: &str| match resolve(text).unwrap() {
-        Event::Named { name, modifiers } => (name, modifiers.to_string()),
+        RequestedEvent::Named { name, modifiers } => (name, modifiers.to_string()),
         other => panic!("{text}: {other:?}"),
     };
     let is = |name: &str, letters: &str| (name.to_owned(), letters.to_owned());
@@ -235,7 +239,7 @@ fn makers_names() {
 #[test]
 fn breakpoints() {
     let point = |text: &str| match resolve(text) {
-        Ok(Event::Breakpoint(point)) => point.to_string(),
+        Ok(RequestedEvent::Breakpoint(point)) => point.to_string(),
         other => panic!("{text}: {other:?}"),
     };
     assert_eq!(point("mem:0x4040c0"), "mem:0x4040c0/4:rw");
@@ -269,7 +273,7 @@ fn breakpoints() {
 
 #[test]
 fn tracepoints_are_no_paths() {
-    assert!(matches!(resolve("sched:sched_switch"), Ok(Event::Tracepoint(_))));
+    assert!(matches!(resolve("sched:sched_switch"), Ok(RequestedEvent::Tracepoint(_))));
     for text in ["..etc:passwd", "sched:", ":x", "sched:..", "a:b:c", "a:b c", "tracepoint"] {
         let error = resolve(text).unwrap_err();
         assert!(matches!(error, EventSpecError::Tracepoint { .. }), "{text}: {error}");
@@ -287,8 +291,8 @@ proptest! {
     #[test]
     fn breakpoints_come_back(address: u64, shift in 0..4_u32, access in 0..3_usize) {
         let len = 1_u8 << shift;
-        let access = [Access::Read, Access::Write, Access::ReadWrite][access];
+        let access = [WatchedAccess::Read, WatchedAccess::Write, WatchedAccess::ReadWrite][access];
         let point = Breakpoint { address: address & !(u64::from(len) - 1), len, access };
-        prop_assert_eq!(resolve(&point.to_string()), Ok(Event::Breakpoint(point)));
+        prop_assert_eq!(resolve(&point.to_string()), Ok(RequestedEvent::Breakpoint(point)));
     }
 }

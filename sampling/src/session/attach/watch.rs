@@ -14,7 +14,7 @@ use crate::session::attach::task::{self, TaskState};
 use crate::session::event_set::EventSet;
 use crate::session::opener::Opener;
 use crate::session::retired::Retired;
-use crate::sys::ptrace::{self, Report};
+use crate::sys::ptrace::{self, TraceeReport};
 
 /// A task that has run so long since is taken to be out of any clone that it
 /// was in: copy_process() takes tens of microseconds for a thread, and about
@@ -248,28 +248,28 @@ impl<'t> Watch<'t> {
     fn handle(
         &mut self,
         tid: i32,
-        report: Report,
+        report: TraceeReport,
         opener: &mut Opener<'_>,
     ) -> Result<(), AttachError> {
         match report {
-            Report::Ended => {
+            TraceeReport::Ended => {
                 let gone = self.tracees.remove(&tid);
                 self.part_with(gone, opener)?;
                 self.settle_parent_of(tid, opener)
             }
-            Report::Made { child } => {
+            TraceeReport::Made { child } => {
                 self.tracees.entry(tid).or_default().halt = Halt::Made { child };
                 if child != 0 && !self.tracees.contains_key(&child) && self.is_mine(child)? {
                     self.tracees.insert(child, Tracee::default());
                 }
                 self.settle(tid, opener)
             }
-            Report::Born => self.born(tid, opener),
-            Report::Exec { former } => {
+            TraceeReport::Born => self.born(tid, opener),
+            TraceeReport::Exec { former } => {
                 self.rename((former, tid), opener)?;
                 self.resume(tid, 0)
             }
-            Report::GroupStop => {
+            TraceeReport::GroupStop => {
                 let tracee = self.tracees.entry(tid).or_default();
                 tracee.stopped = true;
                 // A thread that is born while its group stops reports this
@@ -280,7 +280,7 @@ impl<'t> Watch<'t> {
                 tracee.proven = true;
                 self.let_go(tid)
             }
-            Report::Signal(signal) => {
+            TraceeReport::Signal(signal) => {
                 self.prove(tid);
                 self.resume(tid, signal)
             }

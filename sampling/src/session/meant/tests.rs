@@ -3,7 +3,7 @@ use record::{Attr, EventType, Misc, RecordType, SampleType};
 use super::*;
 use crate::Promises;
 use crate::catalogue::promises::{
-    AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 
 fn event(filter: &str) -> PlannedEvent {
@@ -20,7 +20,7 @@ fn event(filter: &str) -> PlannedEvent {
         carrier: false,
         least_precise: 0,
         promises: Promises {
-            source: Source::Ibs,
+            source: SampleSource::Ibs,
             ip: IpPromise::Exact,
             address: AddressPromise::Data,
             registers: RegistersPromise::AtInterrupt,

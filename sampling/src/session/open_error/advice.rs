@@ -2,7 +2,7 @@
 
 use record::{Attr, AttrFlags, EventType};
 
-use super::{Call, OpenFailure, hardware};
+use super::{FailedCall, OpenFailure, hardware};
 use crate::machine::facts::{Capability, Limit};
 use crate::{Plan, PlannedEvent, Target};
 
@@ -127,7 +127,7 @@ fn access_advice(failure: &OpenFailure, plan: &Plan, attr: &Attr) -> String {
             return sysctl(0);
         }
         let kernel = !attr.flags.contains(AttrFlags::EXCLUDE_KERNEL);
-        if kernel && failure.call == Call::OpenEvent {
+        if kernel && failure.call == FailedCall::OpenEvent {
             return format!("kernel mode is closed to this user; {}", sysctl(1));
         }
     }
@@ -136,7 +136,7 @@ fn access_advice(failure: &OpenFailure, plan: &Plan, attr: &Attr) -> String {
             "process {pid} is not this user's, or guards itself (setuid, or not dumpable): be its \
              owner or root, or have CAP_PERFMON or CAP_SYS_PTRACE"
         ),
-        Target::Command if failure.call == Call::Enable => {
+        Target::Command if failure.call == FailedCall::Enable => {
             "the command became another user's program (setuid): be root".to_owned()
         }
         Target::Command | Target::System | Target::Cgroup => sysctl(-1),
@@ -146,7 +146,7 @@ fn access_advice(failure: &OpenFailure, plan: &Plan, attr: &Attr) -> String {
 /// EPERM: the memory for rings, lockdown, a security module.
 fn permission_advice(failure: &OpenFailure, plan: &Plan, attr: &Attr) -> String {
     let access = &plan.access;
-    if let Call::Map { .. } = failure.call {
+    if let FailedCall::Map { .. } = failure.call {
         let free = access.mlock_kb.map_or_else(|| "unknown".to_owned(), |kib| format!("{kib} KiB"));
         let limit = match access.memlock {
             Some(Limit::Unlimited) => "unlimited".to_owned(),
@@ -172,7 +172,7 @@ fn permission_advice(failure: &OpenFailure, plan: &Plan, attr: &Attr) -> String 
 
 /// ENOENT: no such PMU, event, or tracepoint.
 fn missing_advice(failure: &OpenFailure, attr: &Attr) -> String {
-    if attr.kind == EventType::TRACEPOINT && failure.call == Call::OpenEvent {
+    if attr.kind == EventType::TRACEPOINT && failure.call == FailedCall::OpenEvent {
         return format!(
             "tracepoint number {} is gone: its module was unloaded, or the probe deleted; define \
              it anew and try again",
@@ -190,15 +190,15 @@ fn missing_advice(failure: &OpenFailure, attr: &Attr) -> String {
 /// the event and the machine.
 fn invalid_advice(failure: &OpenFailure, attr: &Attr) -> String {
     match failure.call {
-        Call::Map { pages } => {
+        FailedCall::Map { pages } => {
             return format!(
                 "the kernel takes no ring of {pages} pages here: give another power of two"
             );
         }
-        Call::SetProgram => {
+        FailedCall::SetProgram => {
             return "this kernel takes no program for that event: leave --in-kernel out".to_owned();
         }
-        Call::SetOutput => {
+        FailedCall::SetOutput => {
             return "that ring has gone, or belongs to another CPU; try again".to_owned();
         }
         _ => {}

@@ -3,12 +3,12 @@
 use record::attr::Sampling;
 use record::{Attr, EventType};
 
-use super::{Call, OpenFailure};
+use super::{FailedCall, OpenFailure};
 use crate::PlannedEvent;
 
 /// The cause and the way out, where it is another than for software.
 pub(super) fn advice(failure: &OpenFailure, event: &PlannedEvent) -> Option<String> {
-    if failure.call != Call::OpenEvent || !is_hardware(&event.attr) {
+    if failure.call != FailedCall::OpenEvent || !is_hardware(&event.attr) {
         return None;
     }
     match failure.errno {

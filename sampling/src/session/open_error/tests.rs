@@ -29,15 +29,18 @@ fn planned(event: &str, target: Target) -> Plan {
     plan(&Request::new(event, Modes::USER, target), &unprivileged()).unwrap()
 }
 
-fn said(plan: &Plan, call: Call, errno: i32) -> String {
+fn said(plan: &Plan, call: FailedCall, errno: i32) -> String {
     let task = Some(Tid(4712));
     explain(&OpenFailure { errno, cpu: Some(Cpu(3)), task, ..OpenFailure::of(call) }, plan)
 }
 
 #[test]
 fn a_line_names_event_target_thread_cpu_and_errno() {
-    let text =
-        said(&planned("page_fault", Target::Process(Pid(4711))), Call::OpenEvent, libc::EACCES);
+    let text = said(
+        &planned("page_fault", Target::Process(Pid(4711))),
+        FailedCall::OpenEvent,
+        libc::EACCES,
+    );
     for part in ["page_fault", "process 4711", "thread 4712", "CPU 3", "EACCES", "CAP_PERFMON"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -48,12 +51,12 @@ fn each_errno_says_what_to_change() {
     let fault = planned("page_fault", Target::Command);
     let point = planned("mem:0x1000:w", Target::Command);
     let trace = planned("syscalls:sys_enter_write", Target::Command);
-    let open = Call::OpenEvent;
+    let open = FailedCall::OpenEvent;
     let cases = [
-        (&fault, Call::Map { pages: 128 }, libc::EPERM, "ulimit -l"),
-        (&fault, Call::Map { pages: 128 }, libc::EPERM, "516 KiB"),
-        (&fault, Call::Map { pages: 128 }, libc::EPERM, "8192 KiB"),
-        (&fault, Call::Map { pages: 128 }, libc::ENOMEM, "smaller rings"),
+        (&fault, FailedCall::Map { pages: 128 }, libc::EPERM, "ulimit -l"),
+        (&fault, FailedCall::Map { pages: 128 }, libc::EPERM, "516 KiB"),
+        (&fault, FailedCall::Map { pages: 128 }, libc::EPERM, "8192 KiB"),
+        (&fault, FailedCall::Map { pages: 128 }, libc::ENOMEM, "smaller rings"),
         (&fault, open, libc::EMFILE, "ulimit -n"),
         (&fault, open, libc::EMFILE, "1024 here"),
         (&fault, open, libc::EPERM, "seccomp"),
@@ -82,12 +85,12 @@ fn each_errno_says_what_to_change() {
 fn eacces_names_the_sysctl_that_is_in_the_way() {
     let mut plan = planned("page_fault", Target::Command);
     plan.access.paranoid = Some(3);
-    assert!(said(&plan, Call::OpenEvent, libc::EACCES).contains("paranoid=2"));
+    assert!(said(&plan, FailedCall::OpenEvent, libc::EACCES).contains("paranoid=2"));
     plan.access.paranoid = Some(2);
     plan.events[0].attr.flags.remove(AttrFlags::EXCLUDE_KERNEL);
-    assert!(said(&plan, Call::OpenEvent, libc::EACCES).contains("paranoid=1"));
+    assert!(said(&plan, FailedCall::OpenEvent, libc::EACCES).contains("paranoid=1"));
     plan.target = Target::System;
-    assert!(said(&plan, Call::OpenEvent, libc::EACCES).contains("paranoid=0"));
+    assert!(said(&plan, FailedCall::OpenEvent, libc::EACCES).contains("paranoid=0"));
 }
 
 #[test]
@@ -95,12 +98,12 @@ fn every_errno_fits_one_line() {
     let plans = ["page_fault", "cpu_clock", "mem:0x1000:w", "syscalls:sys_enter_write"]
         .map(|event| planned(event, Target::Process(Pid(1))));
     let calls = [
-        Call::OpenEvent,
-        Call::OpenSide,
-        Call::Map { pages: 1 },
-        Call::SetOutput,
-        Call::SetProgram,
-        Call::Enable,
+        FailedCall::OpenEvent,
+        FailedCall::OpenSide,
+        FailedCall::Map { pages: 1 },
+        FailedCall::SetOutput,
+        FailedCall::SetProgram,
+        FailedCall::Enable,
     ];
     for plan in &plans {
         for call in calls {

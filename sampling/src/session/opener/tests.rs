@@ -10,7 +10,7 @@ use record::{Attr, AttrFlags, EventType, Pid, ReadFormat, SampleFilter};
 
 use super::*;
 use crate::catalogue::promises::{
-    AddressPromise, IpPromise, RegistersPromise, Source, WeightPromise,
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 use crate::session::attrs::Attrs;
 use crate::{Fallback, Promises, RingPages, Target};
@@ -44,7 +44,7 @@ pub(crate) fn hardware(name: &str, precise: u8) -> PlannedEvent {
         carrier: false,
         least_precise: 0,
         promises: Promises {
-            source: Source::Pebs,
+            source: SampleSource::Pebs,
             ip: IpPromise::Exact,
             address: AddressPromise::Data,
             registers: RegistersPromise::AfterRetirement,
@@ -75,7 +75,7 @@ fn plan_of(events: Vec<PlannedEvent>) -> Plan {
         rings: RingPages { samples: 1, side: 1 },
         page_size: 4096,
         notes: Vec::new(),
-        access: crate::machine::facts::Access::default(),
+        access: crate::machine::facts::AccessFacts::default(),
     }
 }
 
@@ -84,15 +84,15 @@ fn plan_of(events: Vec<PlannedEvent>) -> Plan {
 struct Opened {
     /// CPUs, and indices of the events open on each.
     set: Option<Vec<(u32, Vec<usize>)>>,
-    outcome: Outcome,
+    outcome: NegotiatedAttrs,
 }
 
 /// Opens all events of a task, once.
 fn open_all(plan: &Plan, kernel: &Scripted) -> Result<Opened, OpenError> {
-    let rings: Vec<(Event, Event)> = (0..4).map(|_| (nothing(), nothing())).collect();
+    let rings: Vec<(PerfEvent, PerfEvent)> = (0..4).map(|_| (nothing(), nothing())).collect();
     let outlets = rings.iter().zip(0..);
     let outlets =
-        outlets.map(|((samples, side), cpu)| Outlet { cpu: Cpu(cpu), samples, side }).collect();
+        outlets.map(|((samples, side), cpu)| RingOutlet { cpu: Cpu(cpu), samples, side }).collect();
     let mut opener = Opener::new(plan, kernel, outlets, Some(1024))?;
     let set = opener.open(Some(TASK))?;
     let indices = |on_cpu: &CpuEvents| on_cpu.sampled.iter().map(|s| s.index).collect();

@@ -28,7 +28,7 @@ impl Memory {
     }
 }
 
-impl Region for Memory {
+impl RingRegion for Memory {
     fn window(&self) -> Window<'_> {
         let size = self.data.len();
         let filled = usize::try_from(self.head.wrapping_sub(self.tail)).unwrap_or(usize::MAX);

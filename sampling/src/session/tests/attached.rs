@@ -31,11 +31,11 @@ impl Births {
 
 /// Time without end: an attach that would need to be cut short hangs instead,
 /// and one that a busy machine makes slow is none the worse for it.
-fn patient() -> Settings {
+fn patient() -> SessionSettings {
     let day = Duration::from_secs(86_400);
-    Settings {
+    SessionSettings {
         effort: Effort { seize: day, open: day, ..Effort::default() },
-        ..Settings::default()
+        ..SessionSettings::default()
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn births_with(
     std::thread::sleep(delay);
     let mut sink = Vec::new();
     let plan = change(plan_of(PAGE_FAULTS, Target::Process(child.pid()), 1024));
-    let mut session = started(plan, Settings::default(), &mut sink);
+    let mut session = started(plan, SessionSettings::default(), &mut sink);
     child.go();
     run_to_end(&mut session, &mut sink);
     let early_threads = child.line().split(' ').next().unwrap().parse().unwrap();
@@ -242,7 +242,8 @@ fn a_number_that_has_become_anothers_is_not_sampled() {
     let pidfd = Arc::new(open_pidfd(pid(&named)).unwrap());
     // As if the number were the other's by now: what it named has ended.
     let open = |process: &Arc<OwnedFd>, target| {
-        let settings = Settings { process: Some(Arc::clone(process)), ..Settings::default() };
+        let settings =
+            SessionSettings { process: Some(Arc::clone(process)), ..SessionSettings::default() };
         Session::open(plan_of(PAGE_FAULTS, target, 1), settings)
     };
     assert!(open(&pidfd, Target::Process(pid(&named))).is_ok());
@@ -251,7 +252,7 @@ fn a_number_that_has_become_anothers_is_not_sampled() {
     let refused = open(&pidfd, Target::Process(pid(&other))).unwrap_err();
     assert!(matches!(refused, SessionError::Attach(AttachError::Gone { .. })), "{refused}");
     let held = Some((pid(&other), pidfd));
-    let settings = Settings { held, ..Settings::default() };
+    let settings = SessionSettings { held, ..SessionSettings::default() };
     let refused = Session::open(plan_of(PAGE_FAULTS, Target::Command, 1), settings).unwrap_err();
     assert!(matches!(refused, SessionError::Attach(AttachError::Gone { .. })), "{refused}");
     other.kill().unwrap();

@@ -71,7 +71,7 @@ fn a_group_is_sampled_with_those_below_and_nobody_else() {
         pids.sort_unstable();
         pids
     });
-    let settings = Settings { cgroup: Some(Arc::new(cgroup)), ..Settings::default() };
+    let settings = SessionSettings { cgroup: Some(Arc::new(cgroup)), ..SessionSettings::default() };
     let mut plan = plan_of(PAGE_FAULTS, Target::Cgroup, 256);
     plan.events[0].attr.flags.insert(AttrFlags::EXCLUDE_KERNEL);
     let mut sink = Vec::new();
@@ -119,7 +119,7 @@ fn tasks(mut bytes: &[u8]) -> std::collections::BTreeSet<i32> {
 
 #[test]
 fn a_group_must_be_given() {
-    let error =
-        Session::open(plan_of(PAGE_FAULTS, Target::Cgroup, 8), Settings::default()).unwrap_err();
+    let error = Session::open(plan_of(PAGE_FAULTS, Target::Cgroup, 8), SessionSettings::default())
+        .unwrap_err();
     assert!(matches!(error, SessionError::NoGroup), "{error}");
 }

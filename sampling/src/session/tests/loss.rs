@@ -22,8 +22,8 @@ impl Storm {
         (!events_refused()).then_some(Storm { _directory: directory, words })
     }
 
-    fn settings(&self, count: Option<u64>) -> Settings {
-        Settings { command: self.words.clone(), count, ..Settings::default() }
+    fn settings(&self, count: Option<u64>) -> SessionSettings {
+        SessionSettings { command: self.words.clone(), count, ..SessionSettings::default() }
     }
 
     /// One run; the reader drains only if told to.
@@ -127,7 +127,7 @@ fn a_sample_rate_that_the_kernel_lowers_meanwhile_is_told() {
     let lower = RateLowered { from: 100_000, to: 25_000 };
     for (after, lowered) in [("25000\n", Some(lower)), ("100000\n", None)] {
         rate("100000\n");
-        let settings = Settings { root: root.path().to_owned(), ..storm.settings(None) };
+        let settings = SessionSettings { root: root.path().to_owned(), ..storm.settings(None) };
         let plan = plan_of(PAGE_FAULTS, Target::Command, 1024);
         let mut sink = Vec::new();
         let mut session = started(plan, settings, &mut sink);

@@ -4,16 +4,16 @@ use std::io;
 
 use super::*;
 use crate::Fallback;
-use crate::in_kernel::{InKernel, Program, Source, Unloadable};
+use crate::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
 use crate::session::kernel::{Kernel, Linux};
-use crate::sys::event::{EncodedAttr, Event, Place};
+use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
 /// Linux without PERF_FORMAT_LOST, on a CPU with precise_ip up to 1.
 #[derive(Debug)]
 pub(super) struct Older;
 
 impl Kernel for Older {
-    fn open(&self, encoded: &mut EncodedAttr, place: Place<'_>) -> io::Result<Event> {
+    fn open(&self, encoded: &mut EncodedAttr, place: EventPlace<'_>) -> io::Result<PerfEvent> {
         let attr = encoded.attr();
         if attr.read_format.contains(ReadFormat::LOST) {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
@@ -24,10 +24,10 @@ impl Kernel for Older {
         Linux.open(encoded, place)
     }
 
-    fn share(&self, event: &Event, owner: &Event) -> io::Result<()> {
+    fn share(&self, event: &PerfEvent, owner: &PerfEvent) -> io::Result<()> {
         Linux.share(event, owner)
     }
-    fn load(&self, _: &InKernel, _: Source, _: &[Cpu]) -> Result<Program, Unloadable> {
+    fn load(&self, _: &InKernel, _: HitSource, _: &[Cpu]) -> Result<KernelProgram, Unloadable> {
         Err(Unloadable::NoSystemCall)
     }
 }

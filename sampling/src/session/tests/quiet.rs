@@ -31,7 +31,7 @@ impl Bursts {
         let target = Watched::spawn(&binary, &PAGES.to_string());
         let mut plan = plan_of(PAGE_FAULTS, Target::Process(target.pid()), 1);
         change(&mut plan);
-        let mut session = Session::open_on(kernel, plan, Settings::default()).unwrap();
+        let mut session = Session::open_on(kernel, plan, SessionSettings::default()).unwrap();
         let mut sink = Vec::new();
         session.preamble(&facts(), &["test".into()], &mut sink).unwrap();
         session.start(&mut sink).unwrap();

@@ -41,7 +41,7 @@ fn a_breakpoint_gives_one_record_a_write() {
     (attr.bp_type, attr.config1, attr.config2) = (2, address, 8);
     attr.flags.insert(AttrFlags::EXCLUDE_KERNEL);
     let mut sink = Vec::new();
-    let mut session = started(plan, Settings::default(), &mut sink);
+    let mut session = started(plan, SessionSettings::default(), &mut sink);
     child.go();
     run_to_end(&mut session, &mut sink);
     let ledger = session.finish(&mut sink).unwrap();
@@ -58,7 +58,7 @@ fn a_running_process_is_described() {
     let pid = Pid(i32::try_from(child.id()).unwrap());
     let mut sink = Vec::new();
     let plan = plan_of(PAGE_FAULTS, Target::Process(pid), 8);
-    let mut session = started(plan, Settings::default(), &mut sink);
+    let mut session = started(plan, SessionSettings::default(), &mut sink);
     assert_eq!(session.wait(Duration::ZERO, &[]).unwrap().target, TargetState::Running);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -78,7 +78,7 @@ fn targets_that_are_not_there_have_their_own_errors() {
     }
     let open = |pid: i32| {
         let plan = plan_of(PAGE_FAULTS, Target::Process(Pid(pid)), 1);
-        match Session::open(plan, Settings::default()) {
+        match Session::open(plan, SessionSettings::default()) {
             Err(SessionError::Attach(error)) => error,
             other => panic!("{other:?}"),
         }
@@ -102,7 +102,7 @@ fn the_system_is_sampled_on_every_cpu() {
     }
     let mut sink = Vec::new();
     let plan = plan_of(PAGE_FAULTS, Target::System, 512);
-    let mut session = started(plan, Settings::default(), &mut sink);
+    let mut session = started(plan, SessionSettings::default(), &mut sink);
     assert!(StdCommand::new("true").status().unwrap().success());
     session.drain(&mut sink).unwrap();
     let ledger = session.finish(&mut sink).unwrap();

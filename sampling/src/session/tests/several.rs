@@ -145,7 +145,7 @@ fn two_events_of_the_system_and_a_group() {
         let mut plan = plan_of_all(&TWO, Target::System);
         plan.events[1].leader = leader;
         let mut sink = Vec::new();
-        let mut session = started(plan, Settings::default(), &mut sink);
+        let mut session = started(plan, SessionSettings::default(), &mut sink);
         assert!(StdCommand::new("sh").args(["-c", &script]).status().unwrap().success());
         session.drain(&mut sink).unwrap();
         let ledger = session.finish(&mut sink).unwrap();

@@ -56,7 +56,7 @@ fn attrs(config: u64, events: usize) -> Attrs {
         ..Attr::default()
     };
     let mut event = crate::session::opener::hardware("loads", 2);
-    event.promises.source = Source::Pebs;
+    event.promises.source = SampleSource::Pebs;
     event.attr = attr.clone();
     event.attr.set_precise_ip(2);
     Attrs { events: vec![event; events], side: attr, counted: true, seen_first: true }
@@ -91,6 +91,6 @@ fn what_has_a_counter_of_its_own_is_counted_elsewhere_or_not_at_all() {
     sampled.seen_first = false;
     assert_eq!(witness_of(&sampled), None, "records through rings");
     let mut ibs = attrs(0x81d0, 1);
-    ibs.events[0].promises.source = Source::Ibs;
+    ibs.events[0].promises.source = SampleSource::Ibs;
     assert_eq!(witness_of(&ibs), None, "IBS");
 }

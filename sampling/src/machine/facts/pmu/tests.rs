@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::machine::facts::{FixtureTrees, Hypervisor, Version};
-use crate::machine::pmu_format::{Format, Terms};
+use crate::machine::pmu_format::{TermFormat, Terms};
 use crate::{Facts, Modes, Request, Target};
 
 fn tree(files: &[(&str, &[u8])]) -> TempDir {
@@ -75,7 +75,7 @@ fn what_is_missing_is_unknown() {
     let facts = Facts::read_tree(root.path(), None).unwrap();
     let cpu = facts.pmu("cpu").unwrap();
     assert_eq!((cpu.kind, &cpu.cpus), (None, &None));
-    assert_eq!(facts.kernel, crate::machine::facts::Kernel::default());
+    assert_eq!(facts.kernel, crate::machine::facts::KernelFacts::default());
     assert_eq!(cpu.description.as_ref().unwrap().caps.len(), 0);
     let offline = tree(&[("devices/cpu_atom/cpus", b"\n"), ("devices/cpu_atom/type", b"10\n")]);
     let facts = Facts::read_tree(offline.path(), None).unwrap();
@@ -197,7 +197,7 @@ fn one_bad_file_costs_one_term() {
     assert_eq!(cpu.caps.len(), 1);
     assert_eq!(cpu.aliases.keys().collect::<Vec<_>>(), ["bad", "binary", "good"]);
     assert_eq!(cpu.aliases["good"].scale, None);
-    assert!(matches!(cpu.formats.get("odd"), Some(Format::Unknown(_))));
+    assert!(matches!(cpu.formats.get("odd"), Some(TermFormat::Unknown(_))));
     let pack = |text| cpu.pack(&Terms::parse(text).unwrap(), |_| None);
     assert_eq!(pack("good").unwrap().config.words[0], 1);
     for (text, part) in [

@@ -10,7 +10,7 @@ fn description(machine: &str, pmu: &str) -> PmuDescription {
 
 /// Packs with one event that a table knows.
 fn pack(description: &PmuDescription, text: &str) -> Result<PackedTerms, String> {
-    let known = Config { words: [0x20d1, 7, 0, 0, 0] };
+    let known = ConfigWords { words: [0x20d1, 7, 0, 0, 0] };
     let named = |name: &str| name.eq_ignore_ascii_case("L3_MISS").then_some(known);
     description.pack(&Terms::parse(text).unwrap(), named).map_err(|error| error.to_string())
 }

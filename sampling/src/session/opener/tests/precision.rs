@@ -200,7 +200,7 @@ fn a_leader_that_has_moved_costs_neither_features_nor_precision() {
 fn what_ibs_does_not_take_over_is_promised_as_a_counters() {
     // AMD without its IBS driver: precise cycles are not there.
     let mut event = hardware("cycles", 2);
-    event.promises.source = crate::catalogue::promises::Source::Ibs;
+    event.promises.source = crate::catalogue::promises::SampleSource::Ibs;
     let opened = open_all(&plan_of(vec![event]), &up_to(0, libc::ENOENT)).unwrap().outcome;
     let promises = opened.attrs.events[0].promises.to_string();
     assert_eq!(promises, "source=counter;ip=skid;addr=none;regs=interrupt-time;weight=none");

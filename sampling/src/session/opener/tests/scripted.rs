@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use record::{Attr, Cpu, EventType};
 
-use crate::in_kernel::{InKernel, Program, Source, Unloadable};
+use crate::in_kernel::{HitSource, InKernel, KernelProgram, Unloadable};
 use crate::session::kernel::Kernel;
-use crate::sys::event::{EncodedAttr, Event, Place};
+use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
 /// One call of perf_event_open(2).
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl Scripted {
 }
 
 impl Kernel for Scripted {
-    fn open(&self, attr: &mut EncodedAttr, place: Place<'_>) -> std::io::Result<Event> {
+    fn open(&self, attr: &mut EncodedAttr, place: EventPlace<'_>) -> std::io::Result<PerfEvent> {
         let asked = Asked {
             attr: attr.attr(),
             size: attr.size(),
@@ -95,13 +95,13 @@ impl Kernel for Scripted {
         }
     }
 
-    fn share(&self, _: &Event, _: &Event) -> std::io::Result<()> {
+    fn share(&self, _: &PerfEvent, _: &PerfEvent) -> std::io::Result<()> {
         match self.share {
             Answer::No(errno) => Err(std::io::Error::from_raw_os_error(errno)),
             Answer::Yes | Answer::Knows(_) => Ok(()),
         }
     }
-    fn load(&self, _: &InKernel, _: Source, _: &[Cpu]) -> Result<Program, Unloadable> {
+    fn load(&self, _: &InKernel, _: HitSource, _: &[Cpu]) -> Result<KernelProgram, Unloadable> {
         Err(Unloadable::NoSystemCall)
     }
 }
@@ -113,6 +113,6 @@ impl fmt::Debug for Scripted {
 }
 
 /// A descriptor where an event is wanted.
-pub(super) fn nothing() -> Event {
-    Event::from(OwnedFd::from(std::fs::File::open("/dev/null").unwrap()))
+pub(super) fn nothing() -> PerfEvent {
+    PerfEvent::from(OwnedFd::from(std::fs::File::open("/dev/null").unwrap()))
 }
