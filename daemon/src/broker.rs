@@ -6,6 +6,7 @@
 //! for more; a worker that somebody has taken over gets what its user was
 //! granted, and nothing else.
 
+mod answer;
 mod ask;
 mod client;
 mod grant;
@@ -14,7 +15,8 @@ mod program;
 mod reservation;
 mod view;
 
-pub(crate) use ask::{ANSWER_BYTES, ASK_BYTES, Answer, Ask, JobWords, Rank, Wanted};
+pub(crate) use answer::{ANSWER_BYTES, Answer};
+pub(crate) use ask::{ASK_BYTES, Ask, JobWords, Rank, Wanted};
 pub(crate) use client::{Broker, NotGranted, REASON_BYTES};
 pub(crate) use grant::{Grants, Stranger};
 pub(crate) use kernel::Brokered;

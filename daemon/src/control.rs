@@ -2,7 +2,9 @@
 //! ([`crate::line`]): orders to the worker, and its reports. Each has its
 //! fixed size; neither side ever waits for the other.
 
+mod follow;
 mod report;
+mod status;
 mod tally;
 
 use std::io;
@@ -10,7 +12,9 @@ use std::os::fd::BorrowedFd;
 
 use crate::line::SupervisorEnd;
 
+pub(crate) use follow::Follow;
 pub(crate) use report::{DRAIN_BOUNDS, FILL_BOUNDS, REPORT_BYTES, Report, Word};
+pub(crate) use status::{Line, NAME_BYTES, STATUS_WORDS, State, Status, Stored, text};
 pub(crate) use tally::{Tally, Told};
 
 /// What the supervisor tells a worker.
@@ -29,7 +33,7 @@ pub(crate) enum Order {
 }
 
 /// Bytes of an order at most.
-pub(crate) const ORDER_BYTES: usize = crate::standing::Follow::BYTES;
+pub(crate) const ORDER_BYTES: usize = Follow::BYTES;
 
 impl Order {
     const ALL: [Order; 5] = [

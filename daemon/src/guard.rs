@@ -4,11 +4,15 @@
 
 mod admission;
 mod full;
+mod limits;
 pub(crate) mod rate;
+mod size;
 mod steps;
 mod usage;
 
 pub(crate) use admission::{Admission, Holder};
 pub(crate) use full::Full;
+pub use limits::Limits;
+pub use size::Size;
 pub(crate) use steps::{Step, Steps};
 pub(crate) use usage::Usage;

@@ -11,11 +11,12 @@ mod control;
 mod credentials;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod guard;
+pub mod guard;
 mod line;
 pub mod log;
 mod passing;
-pub mod permission;
+pub mod policy;
+mod process;
 pub mod standing;
 pub mod store;
 pub mod supervisor;

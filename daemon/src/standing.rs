@@ -11,12 +11,9 @@ mod readers;
 mod residents;
 mod role;
 mod spool;
-mod status;
 mod target;
 mod writer;
 
-pub(crate) use follow::{Follow, follow};
+pub(crate) use follow::follow;
 pub(crate) use keeper::{Post, keep};
-pub(crate) use role::NAME_BYTES;
 pub use role::{Counted, Kept, Role, Sought};
-pub(crate) use status::{Line, STATUS_WORDS, Stored, text};

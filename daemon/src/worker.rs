@@ -1,10 +1,9 @@
-//! The process that serves one user: owns their rings, queues and
-//! connections, and has no rights but theirs.
+//! What serves one user: owns their rings, queues and connections, and has
+//! no rights but theirs.
 
 pub(crate) mod bell;
 pub(crate) mod chunk;
 mod complaint;
-mod confine;
 mod connection;
 mod drive;
 pub(crate) mod fan;
@@ -12,6 +11,7 @@ mod handed_client;
 mod hub;
 mod intake;
 mod job;
+mod open_connection;
 mod opening;
 mod parcel;
 mod pid_place;
@@ -20,182 +20,9 @@ mod relay;
 pub(crate) mod share;
 mod watch;
 
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use rustix::process::Pid;
-use tokio::io::Interest;
-use tokio::net::UnixStream;
-use tokio::net::unix::pipe;
-use tokio::task::LocalSet;
-use tokio::time::timeout;
-
-use crate::broker::Broker;
-use crate::control::{ORDER_BYTES, Order};
-use crate::credentials::Credentials;
-use crate::line::WorkerEnd;
-use crate::log;
-use crate::passing::receive_handed;
-use crate::permission::Permissions;
-use crate::standing::{Follow, Post, Role, follow, keep};
-use crate::supervisor::Limits;
-use confine::{Files, confine};
-pub(crate) use connection::LINGER;
-use handed_client::HandedClient;
+pub(crate) use connection::{LINGER, serve as serve_client};
+pub(crate) use handed_client::HandedClient;
 pub(crate) use hub::{Hub, Subscription};
 pub(crate) use job::Checked;
-
-/// So long a worker stays without connections and sessions.
-const IDLE: Duration = Duration::from_secs(30);
-/// It looks that often.
-const TICK: Duration = Duration::from_secs(5);
-
-/// What a worker starts with.
-#[derive(Debug)]
-pub(crate) struct Start {
-    pub(crate) user: Credentials,
-    /// Without which it does not live.
-    pub(crate) supervisor: Pid,
-    pub(crate) permissions: Permissions,
-    pub(crate) limits: Limits,
-    /// Orders come through it; its end is the worker's.
-    pub(crate) control: WorkerEnd,
-    pub(crate) broker: WorkerEnd,
-    /// The standing session that it keeps; None: it serves a user.
-    pub(crate) standing: Option<Role>,
-}
-
-/// A worker's life, in a process of its own that is not dumpable; gives its
-/// exit status.
-pub(crate) fn run(start: Start) -> u8 {
-    log::begin_anew();
-    let status = match live(start) {
-        Ok(()) => 0,
-        Err(error) => {
-            tracing::error!(%error, "the worker ends");
-            1
-        }
-    };
-    log::finish();
-    status
-}
-
-fn live(start: Start) -> io::Result<()> {
-    let Start { user, supervisor, permissions, limits, control, broker, standing } = start;
-    let files = if standing.is_some() { Files::Record } else { Files::Read };
-    confine(&user, supervisor, files)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let hub = Rc::new(Hub::new((user, permissions), limits, Arc::new(Broker::new(broker))));
-    let post = standing.map(Post::new).transpose()?.map(Rc::new);
-    let result = LocalSet::new().block_on(&runtime, serve(control, hub, post.clone()));
-    if let Some(post) = post.and_then(Rc::into_inner) {
-        post.finish();
-    }
-    result
-}
-
-/// Does what the supervisor orders, until it closes the control socket.
-async fn serve(control: WorkerEnd, hub: Rc<Hub>, post: Option<Rc<Post>>) -> io::Result<()> {
-    let (ear, mouth) = control.into_halves();
-    let control = listening(ear)?;
-    tokio::task::spawn_local(watch::watch(Rc::clone(&hub)));
-    let (mut given, mut idle) = (0u64, None);
-    if let Some(post) = &post {
-        tokio::task::spawn_local(keep(Rc::clone(post), Rc::clone(&hub)));
-    }
-    loop {
-        idle =
-            if hub.has_no_work() && post.is_none() { idle.or(Some(Instant::now())) } else { None };
-        if idle.is_some_and(|since| since.elapsed() > IDLE) && hub.may_leave(given) {
-            return Ok(());
-        }
-        let mut order = [0; ORDER_BYTES];
-        let receive = || receive_handed(control.as_fd(), &mut order);
-        let Ok(received) = timeout(TICK, control.async_io(Interest::READABLE, receive)).await
-        else {
-            continue;
-        };
-        let received = received?;
-        if received.bytes == 0 {
-            hub.stop_all("the daemon is ending").await;
-            return Ok(());
-        }
-        match Order::of(order[0]) {
-            Some(Order::Client { elsewhere }) => {
-                given += 1;
-                // Its task has not begun yet.
-                idle = None;
-                // The supervisor counts it until it is told otherwise, whether
-                // it could be received or not.
-                let open = Open::new(&hub);
-                let client = HandedClient::of(received, elsewhere);
-                match client.and_then(|it| Ok((listening(it.connection)?, it.place))) {
-                    Ok((stream, place)) => {
-                        tokio::task::spawn_local(connection::serve(stream, place, open));
-                    }
-                    Err(error) => tracing::error!(%error, "a connection could not be served"),
-                }
-            }
-            Some(Order::Follow) => {
-                let what = Follow::decode(&order).zip(post.as_ref());
-                let no_room = || io::Error::from(rustix::io::Errno::MFILE);
-                let pipe = received.fds.into_iter().next().ok_or_else(no_room);
-                match (what, pipe.and_then(pipe::Sender::from_owned_fd)) {
-                    (Some((what, post)), Ok(pipe)) => {
-                        let reader = (pipe, Rc::clone(&hub));
-                        tokio::task::spawn_local(follow(reader, what, Rc::clone(post)));
-                    }
-                    // What is recorded goes on.
-                    (_, Err(error)) => tracing::error!(%error, "a reader could not be served"),
-                    (None, _) => tracing::warn!("an order to read what is not kept here"),
-                }
-            }
-            Some(Order::Report) => report(&mouth, &hub),
-            Some(Order::Revoked) => {
-                hub.stop_all("the daemon's policy has changed").await;
-                report(&mouth, &hub);
-                return Ok(());
-            }
-            None => tracing::warn!(order = order[0], "an order that means nothing"),
-        }
-    }
-}
-
-/// Says how it goes. The supervisor asks again only when it has been
-/// answered, so there is room; where it has gone, nobody asks.
-fn report(mouth: &OwnedFd, hub: &Hub) {
-    if let Err(error) = rustix::io::write(mouth, &hub.report().encode()) {
-        tracing::debug!(%error, "the supervisor cannot be told how it goes");
-    }
-}
-
-/// A connection that is counted, here and by the supervisor, until this is
-/// dropped.
-#[derive(Debug)]
-struct Open(Rc<Hub>);
-
-impl Open {
-    fn new(hub: &Rc<Hub>) -> Open {
-        hub.connections.update(|connections| connections + 1);
-        Open(Rc::clone(hub))
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.connections.update(|connections| connections - 1);
-        self.0.forget_ended();
-        self.0.broker.closed();
-    }
-}
-
-/// A socket for the runtime.
-fn listening(socket: OwnedFd) -> io::Result<UnixStream> {
-    let socket = net::UnixStream::from(socket);
-    socket.set_nonblocking(true)?;
-    UnixStream::from_std(socket)
-}
+pub(crate) use open_connection::OpenConnection;
+pub(crate) use watch::watch;

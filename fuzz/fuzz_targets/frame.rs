@@ -8,7 +8,7 @@
 #![no_main]
 
 use daemon::fuzzing;
-use daemon::permission::{Permissions, restrict, weaker};
+use daemon::policy::{Permissions, restrict, weaker};
 use libfuzzer_sys::fuzz_target;
 use record::{Attr, ByteOrder};
 use sampling::EventSpec;

@@ -6,6 +6,8 @@
 
 /// Which part may use which.
 mod arrows;
+/// The rooms of a crate form no circle.
+mod circles;
 /// What every decision and every page under docs/ must hold to.
 mod docs;
 /// Sizes, names and maps of source files.

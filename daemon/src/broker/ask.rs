@@ -5,7 +5,7 @@ use sampling::session::synthesize::KernelFile;
 use sampling::{EventSpec, Modes, Request, Target, catalogue};
 
 use super::program::PROGRAM_WORDS;
-use crate::standing::{NAME_BYTES, STATUS_WORDS};
+use crate::control::{NAME_BYTES, STATUS_WORDS};
 use record::Pid;
 
 /// Words of a request: a kind, and what the longest (an attr of 144 bytes,
@@ -13,8 +13,6 @@ use record::Pid;
 const WORDS: usize = 24;
 /// Bytes of every request.
 pub(crate) const ASK_BYTES: usize = 8 * WORDS;
-/// Bytes of every answer.
-pub(crate) const ANSWER_BYTES: usize = 24;
 /// Words of the largest attr.
 const ATTR_WORDS: usize = record::Attr::MAX_SIZE as usize / 8;
 /// Behind an attr.
@@ -114,19 +112,6 @@ pub(crate) enum Ask {
     /// Load a program that counts in the kernel, with maps that lie within a
     /// reservation.
     Program { reservation: u64, words: [u64; PROGRAM_WORDS] },
-}
-
-/// What the supervisor answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// 0: done; else an errno.
-    pub(crate) errno: i32,
-    /// The number of the grant or the reservation; with E2BIG the size that
-    /// the kernel knows; with EACCES the permissions that are missing; where
-    /// a limit is reached, what is left of it.
-    pub(crate) value: u64,
-    /// The limit that is reached.
-    pub(crate) limit: u64,
 }
 
 impl JobWords {
@@ -320,36 +305,6 @@ impl Ask {
     }
 }
 
-impl Answer {
-    pub(crate) fn done(value: u64) -> Answer {
-        Answer { errno: 0, value, limit: 0 }
-    }
-
-    pub(crate) fn refused(errno: i32) -> Answer {
-        Answer { errno, value: 0, limit: 0 }
-    }
-
-    pub(crate) fn encode(self) -> [u8; ANSWER_BYTES] {
-        let mut bytes = [0; ANSWER_BYTES];
-        bytes[..4].copy_from_slice(&self.errno.to_ne_bytes());
-        bytes[8..16].copy_from_slice(&self.value.to_ne_bytes());
-        bytes[16..].copy_from_slice(&self.limit.to_ne_bytes());
-        bytes
-    }
-
-    pub(crate) fn decode(bytes: &[u8; ANSWER_BYTES]) -> Answer {
-        let [words @ .., value, limit] = bytes.as_chunks::<8>().0 else {
-            return Answer::refused(libc::EINVAL);
-        };
-        let [a, b, c, d, ..] = words.first().copied().unwrap_or_default();
-        Answer {
-            errno: i32::from_ne_bytes([a, b, c, d]),
-            value: u64::from_ne_bytes(*value),
-            limit: u64::from_ne_bytes(*limit),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -392,8 +347,6 @@ mod tests {
         ] {
             assert_eq!(Ask::decode(&ask.encode()), Some(ask));
         }
-        let answer = Answer { errno: libc::EACCES, value: 9, limit: u64::MAX };
-        assert_eq!(Answer::decode(&answer.encode()), answer);
     }
 
     #[test]

@@ -9,10 +9,10 @@ use sampling::session::synthesize::KernelFile;
 
 use super::program::PROGRAM_WORDS;
 use super::{ANSWER_BYTES, Answer, Ask, JobWords};
+use crate::control::{Line, NAME_BYTES, STATUS_WORDS, text};
 use crate::line::WorkerEnd;
 use crate::passing::Received;
-use crate::permission::Permissions;
-use crate::standing::{Line, NAME_BYTES, STATUS_WORDS, text};
+use crate::policy::Permissions;
 
 /// Bytes behind an answer that say why there is no program.
 pub(crate) const REASON_BYTES: usize = 512;

@@ -17,7 +17,7 @@ use sampling::{Cgroup, Facts, Modes, Request};
 
 use super::{Answer, Ask, JobWords, Rank, Wanted};
 use crate::credentials::Credentials;
-use crate::permission::{Permissions, restrict, weaker};
+use crate::policy::{Permissions, restrict, weaker};
 use crate::sys::oracle::{Asker, Oracle};
 
 /// Grants that one worker may hold: its sessions, and some that end.

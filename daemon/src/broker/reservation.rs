@@ -53,7 +53,7 @@ impl Reservation {
             broker.reserved.fetch_add(bytes, Ordering::Relaxed);
             return Ok(Reservation { broker: Arc::clone(broker), number: answer.value, bytes });
         }
-        Err(match Full::of(answer, bytes) {
+        Err(match answer.limit_reached(bytes) {
             Some(full) => full.into(),
             None => io::Error::from_raw_os_error(answer.errno).into(),
         })

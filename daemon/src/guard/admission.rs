@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Full;
-use crate::supervisor::Limits;
+use super::{Full, Limits};
 
 /// The least that is set aside, bytes.
 const LEAST: u64 = 64 * 1024;
@@ -139,7 +138,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::supervisor::Size;
+    use crate::guard::Size;
 
     const MIB: u64 = 1 << 20;
 

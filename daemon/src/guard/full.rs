@@ -1,7 +1,6 @@
 //! A limit that is reached, with its numbers.
 
-use crate::broker::Answer;
-use crate::supervisor::Size;
+use super::Size;
 
 /// What there is no more of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,31 +35,6 @@ pub(crate) enum Full {
 }
 
 impl Full {
-    /// As the supervisor says it to a worker.
-    pub(crate) fn answer(self) -> Answer {
-        let (errno, value, limit) = match self {
-            Full::UserConnections { limit, .. } | Full::Connections { limit } => {
-                (libc::EMFILE, 0, limit)
-            }
-            Full::UserSessions { limit } => (libc::EUSERS, 0, limit),
-            Full::UserMemory { free, limit, .. } => (libc::EDQUOT, free, limit),
-            Full::Memory { free, limit, .. } => (libc::ENOSPC, free, limit),
-        };
-        Answer { errno, value, limit }
-    }
-
-    /// What an answer to a request for so many bytes says; None: no limit is
-    /// reached.
-    pub(crate) fn of(answer: Answer, wanted: u64) -> Option<Full> {
-        let Answer { errno, value: free, limit } = answer;
-        match errno {
-            libc::EUSERS => Some(Full::UserSessions { limit }),
-            libc::EDQUOT => Some(Full::UserMemory { wanted, free, limit }),
-            libc::ENOSPC => Some(Full::Memory { wanted, free, limit }),
-            _ => None,
-        }
-    }
-
     /// Bytes that would be given.
     pub(crate) fn free(self) -> Option<u64> {
         match self {
@@ -75,15 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workers_hear_the_numbers() {
-        for full in [
-            Full::UserSessions { limit: 4 },
-            Full::UserMemory { wanted: 26 << 20, free: 12 << 20, limit: 64 << 20 },
-            Full::Memory { wanted: 26 << 20, free: 0, limit: 256 << 20 },
-        ] {
-            assert_eq!(Full::of(full.answer(), 26 << 20), Some(full));
-        }
-        assert_eq!(Full::of(Answer::done(7), 1), None);
+    fn users_hear_the_numbers() {
         let text = Full::UserMemory { wanted: 26 << 20, free: 12 << 20, limit: 64 << 20 };
         let text = text.to_string();
         assert!(["26.0 MiB", "12.0 MiB", "64.0 MiB"].iter().all(|n| text.contains(n)), "{text}");

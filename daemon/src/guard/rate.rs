@@ -5,7 +5,7 @@ use std::path::Path;
 use record::EventType;
 use sampling::{Plan, PlannedEvent};
 
-use crate::supervisor::Limits;
+use super::Limits;
 
 /// PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK: timers, whose events are
 /// nanoseconds.

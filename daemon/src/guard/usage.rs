@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::supervisor::{Limits, Size};
+use super::{Limits, Size};
 
 /// What a worker has taken since it was looked at last.
 #[derive(Clone, Copy, Debug)]

@@ -15,9 +15,9 @@ use tokio::time::sleep;
 use super::readers::Readers;
 use super::role::Role;
 use super::spool::{Below, Spool};
-use super::status::{State, Status};
 use super::target::{Found, find};
 use super::writer::{Order, Writer};
+use crate::control::{State, Status};
 use crate::store::SystemClock;
 use crate::worker::{Checked, Hub, Subscription};
 

@@ -5,9 +5,6 @@ use std::time::Duration;
 
 use sampling::Modes;
 
-/// Bytes of a name at most.
-pub(crate) const NAME_BYTES: usize = 48;
-
 /// Whose events, as the configuration names them.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]

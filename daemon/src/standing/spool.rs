@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::fs::fdatasync;
 
 use super::role::{Kept, Role};
-use super::status::{State, Status};
+use crate::control::{State, Status};
 use crate::store::{
     Clock, Directory, Form, Frame, HEAD, Header, Kept as Segment, Listed, Packed, Recovered,
     Retention, encode, expired, recover,

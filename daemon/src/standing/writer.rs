@@ -16,7 +16,7 @@ use sampling::session::Sink;
 use tokio::sync::oneshot;
 
 use super::spool::Spool;
-use super::status::Status;
+use crate::control::Status;
 use crate::store::Directory;
 use crate::worker::Subscription;
 use crate::worker::bell::{Bell, Ear, bell};

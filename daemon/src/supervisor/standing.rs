@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::config::{Config, Limits, Standing};
+use super::config::{Config, Standing};
 use super::directory::hand_over;
 use super::worker::{Leaving, Response, Worker};
 use crate::broker::{Answer, Ask, Stranger};
-use crate::control::Report;
+use crate::control::{Follow, Line, Report, Stored, text};
 use crate::credentials::Credentials;
-use crate::guard::Admission;
-use crate::permission::Permissions;
-use crate::standing::{Follow, Line, Role, Sought, Stored, text};
+use crate::guard::{Admission, Limits};
+use crate::policy::Permissions;
+use crate::standing::{Role, Sought};
 
 /// After the first break-off a worker is started again so late, after others
 /// twice as late each time, up to the last.

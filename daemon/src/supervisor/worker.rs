@@ -9,19 +9,18 @@ use rustix::process::{
 };
 use sampling::sys::{child, inherited};
 
-use super::Limits;
 use super::program;
 use super::pulse::Pulse;
 use crate::broker::{
     ASK_BYTES, Answer, Ask, Grants, JobWords, PROGRAM_WORDS, REASON_BYTES, Stranger, Wanted,
 };
-use crate::control::{Order, REPORT_BYTES, Report};
+use crate::control::{Follow, Order, REPORT_BYTES, Report};
 use crate::credentials::Credentials;
-use crate::guard::{Admission, Full, Holder};
+use crate::guard::{Admission, Holder, Limits};
 use crate::line::{Heard, LONGEST, SupervisorEnd, line};
-use crate::permission::Permissions;
-use crate::standing::{Follow, Role};
-use crate::worker::{self, Start};
+use crate::policy::Permissions;
+use crate::process::{self, Start};
+use crate::standing::Role;
 
 /// Requests that a worker may make between two ticks; an attach to a process
 /// of many threads makes one for each of their events.
@@ -139,7 +138,7 @@ impl Worker {
             let kept = [&theirs, &their_broker].map(|line| line.try_clone());
             let [Ok(control), Ok(broker)] = kept else { return 1 };
             child::close_all_but(&[control.descriptors(), broker.descriptors()].concat());
-            worker::run(Start {
+            process::run(Start {
                 user: user.clone(),
                 supervisor,
                 permissions,
@@ -309,7 +308,7 @@ impl Worker {
                 let uid = if self.session.is_some() { reader } else { holder.uid };
                 let reserved =
                     admission.reserve(Holder { uid, ..holder }, (bytes, session), limits);
-                reserved.map_or_else(Full::answer, Answer::done).into()
+                reserved.map_or_else(Answer::full, Answer::done).into()
             }
             Some(Ask::Program { reservation, words }) => {
                 let draw = &mut |bytes| admission.draw(holder, reservation, bytes);

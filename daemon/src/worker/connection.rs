@@ -17,7 +17,7 @@ use tokio::net::unix::pipe;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
-use super::Open;
+use super::OpenConnection;
 use super::complaint::complain;
 use super::fan::Passed;
 use super::hub::{Hub, Subscription, failed};
@@ -43,7 +43,7 @@ const HELLO: Duration = Duration::from_secs(5);
 
 /// Serves a client until it goes, or says something that cannot be
 /// understood.
-pub(crate) async fn serve(stream: UnixStream, place: PidPlace, open: Open) {
+pub(crate) async fn serve(stream: UnixStream, place: PidPlace, open: OpenConnection) {
     let mut connection = Connection {
         stream,
         place,

@@ -20,7 +20,7 @@ use super::complaint;
 use super::fan::{Ending, Fan, Subscriber};
 use crate::broker::{Brokered, Granted, Reservation};
 use crate::control::{Tally, Told};
-use crate::permission::{Permissions, restrict};
+use crate::policy::{Permissions, restrict};
 
 /// Records do not lie in a ring longer than that.
 const LOOK: Duration = Duration::from_millis(100);

@@ -8,9 +8,9 @@ use crate::passing::Received;
 
 /// A client to be served.
 #[derive(Debug)]
-pub(super) struct HandedClient {
-    pub(super) connection: OwnedFd,
-    pub(super) place: PidPlace,
+pub(crate) struct HandedClient {
+    pub(crate) connection: OwnedFd,
+    pub(crate) place: PidPlace,
 }
 
 impl HandedClient {
@@ -20,7 +20,7 @@ impl HandedClient {
     /// # Errors
     /// EMFILE: there was no room for all of it. Without its namespace, the
     /// client's numbers would be taken for the daemon's.
-    pub(super) fn of(received: Received, elsewhere: bool) -> io::Result<HandedClient> {
+    pub(crate) fn of(received: Received, elsewhere: bool) -> io::Result<HandedClient> {
         let no_room = || io::Error::from(rustix::io::Errno::MFILE);
         if !received.is_whole {
             return Err(no_room());

@@ -27,12 +27,11 @@ use super::fan::Subscriber;
 use super::queue::{Outlet, queue};
 use super::share::Share;
 use crate::broker::{Broker, Reservation, Unreserved};
-use crate::control::{Report, Tally, Word};
+use crate::control::{Line, Report, STATUS_WORDS, Tally, Word};
 use crate::credentials::Credentials;
+use crate::guard::Limits;
 use crate::guard::rate::{self, TooOften};
-use crate::permission::Permissions;
-use crate::standing::{Line, STATUS_WORDS};
-use crate::supervisor::Limits;
+use crate::policy::Permissions;
 use crate::sys::heap;
 
 /// So long a session's thread may take to answer: it looks up a few times a

@@ -22,7 +22,7 @@ use super::job::{Checked, check};
 use super::pid_place::PidPlace;
 use crate::broker::{Granted, JobWords, NotGranted, Reservation, Unreserved};
 use crate::control::Word;
-use crate::permission::Permissions;
+use crate::policy::Permissions;
 
 /// A plan, and under what right it is opened.
 struct Planned {

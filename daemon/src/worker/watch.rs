@@ -17,7 +17,7 @@ use crate::guard::{Step, Steps, Usage};
 const TICK: Duration = Duration::from_secs(1);
 
 /// Looks once a second, as long as the worker lives.
-pub(super) async fn watch(hub: Rc<Hub>) {
+pub(crate) async fn watch(hub: Rc<Hub>) {
     let (mut steps, mut usage) = (Steps::default(), Usage::begin());
     let mut rate = max_sample_rate(Path::new("/"));
     let mut ticks = 0;

@@ -9,9 +9,10 @@ use sampling::{EventSpec, Span};
 use serde::Deserialize;
 
 use super::mode::ModeText;
-use super::size::Size;
 use super::{ConfigError, GroupName};
-use crate::standing::{Counted, Kept, NAME_BYTES, Role, Sought};
+use crate::control::NAME_BYTES;
+use crate::guard::Size;
+use crate::standing::{Counted, Kept, Role, Sought};
 
 const MIB: u64 = 1024 * 1024;
 /// Bytes of a process's name (TASK_COMM_LEN), without its NUL.

@@ -4,6 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use sampling::Modes;
 
 use super::*;
+use crate::guard::Size;
 use crate::standing::Sought;
 
 fn parse(text: &str) -> Result<Config, ConfigError> {

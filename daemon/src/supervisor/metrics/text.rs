@@ -3,8 +3,8 @@
 
 use std::fmt::{Display, Write};
 
+use crate::control::Stored;
 use crate::control::{DRAIN_BOUNDS, FILL_BOUNDS, Report, Word};
-use crate::standing::Stored;
 
 /// What there is to tell.
 #[derive(Clone, Debug, Default)]

@@ -132,7 +132,7 @@ fn trespasser() {
 fn a_trespasser_is_killed() {
     for what in ["network", "ids", "root", "program"] {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--ignored", "--exact", "worker::confine::tests::trespasser"]);
+        command.args(["--ignored", "--exact", "process::confine::tests::trespasser"]);
         let output = command.env("TRESPASS", what).output().unwrap();
         assert_eq!(output.status.signal(), Some(libc::SIGSYS), "{what}: {output:?}");
     }

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sampling::remote::protocol::StandingLine;
 
-use super::NAME_BYTES;
+/// Bytes of a name at most.
+pub(crate) const NAME_BYTES: usize = 48;
 
 /// What it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,15 @@
-//! Who may sample more than the kernel lets them.
+//! Who may sample more than the kernel lets them, and the two places where
+//! that is enforced: before an event is opened ([`restrict()`], [`weaker()`])
+//! and before a record is passed on (`sampling`'s scrub).
+
+mod permission;
+mod restrict;
+mod weaker;
 
 use crate::credentials::Credentials;
-use crate::permission::{Permission, Permissions};
+pub use permission::{Permission, Permissions};
+pub use restrict::{FORBIDDEN, restrict};
+pub use weaker::{Stronger, weaker};
 
 /// Permissions of a group's members.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +29,7 @@ pub struct Policy {
 
 impl Policy {
     /// What a user may beyond the kernel's rules.
-    pub(super) fn permissions(&self, user: &Credentials) -> Permissions {
+    pub(crate) fn permissions(&self, user: &Credentials) -> Permissions {
         if user.uid == 0 {
             return Permissions::all();
         }
@@ -30,3 +38,6 @@ impl Policy {
         granted.fold(Permissions::empty(), |all, one| all | one.bit())
     }
 }
+
+#[cfg(test)]
+mod tests;

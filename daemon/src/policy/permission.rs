@@ -1,17 +1,9 @@
-//! What a user may sample beyond what the kernel lets them, and the two
-//! places where that is enforced: before an event is opened
-//! ([`restrict()`], [`weaker()`]) and before a record is passed on ([`Scrub`]).
-
-mod restrict;
-mod weaker;
+//! What policy may grant, by name and as a set.
 
 use std::fmt;
 
 use bitflags::bitflags;
 use serde::Deserialize;
-
-pub use restrict::{FORBIDDEN, restrict};
-pub use weaker::{Stronger, weaker};
 
 bitflags! {
     /// What policy grants; nothing: the kernel alone decides.
@@ -76,6 +68,3 @@ impl Permissions {
         set.map(|one| one.to_string()).collect()
     }
 }
-
-#[cfg(test)]
-mod tests;

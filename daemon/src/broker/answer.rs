@@ -1,0 +1,97 @@
+//! Answers of the supervisor to its workers.
+
+use crate::guard::Full;
+
+/// Bytes of every answer.
+pub(crate) const ANSWER_BYTES: usize = 24;
+
+/// What the supervisor answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// 0: done; else an errno.
+    pub(crate) errno: i32,
+    /// The number of the grant or the reservation; with E2BIG the size that
+    /// the kernel knows; with EACCES the permissions that are missing; where
+    /// a limit is reached, what is left of it.
+    pub(crate) value: u64,
+    /// The limit that is reached.
+    pub(crate) limit: u64,
+}
+
+impl Answer {
+    pub(crate) fn done(value: u64) -> Answer {
+        Answer { errno: 0, value, limit: 0 }
+    }
+
+    pub(crate) fn refused(errno: i32) -> Answer {
+        Answer { errno, value: 0, limit: 0 }
+    }
+
+    pub(crate) fn encode(self) -> [u8; ANSWER_BYTES] {
+        let mut bytes = [0; ANSWER_BYTES];
+        bytes[..4].copy_from_slice(&self.errno.to_ne_bytes());
+        bytes[8..16].copy_from_slice(&self.value.to_ne_bytes());
+        bytes[16..].copy_from_slice(&self.limit.to_ne_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8; ANSWER_BYTES]) -> Answer {
+        let [words @ .., value, limit] = bytes.as_chunks::<8>().0 else {
+            return Answer::refused(libc::EINVAL);
+        };
+        let [a, b, c, d, ..] = words.first().copied().unwrap_or_default();
+        Answer {
+            errno: i32::from_ne_bytes([a, b, c, d]),
+            value: u64::from_ne_bytes(*value),
+            limit: u64::from_ne_bytes(*limit),
+        }
+    }
+
+    /// That a limit is reached, with its numbers.
+    pub(crate) fn full(full: Full) -> Answer {
+        let (errno, value, limit) = match full {
+            Full::UserConnections { limit, .. } | Full::Connections { limit } => {
+                (libc::EMFILE, 0, limit)
+            }
+            Full::UserSessions { limit } => (libc::EUSERS, 0, limit),
+            Full::UserMemory { free, limit, .. } => (libc::EDQUOT, free, limit),
+            Full::Memory { free, limit, .. } => (libc::ENOSPC, free, limit),
+        };
+        Answer { errno, value, limit }
+    }
+
+    /// The limit that an answer to a request for so many bytes is about;
+    /// None: none is reached.
+    pub(crate) fn limit_reached(self, wanted: u64) -> Option<Full> {
+        let Answer { errno, value: free, limit } = self;
+        match errno {
+            libc::EUSERS => Some(Full::UserSessions { limit }),
+            libc::EDQUOT => Some(Full::UserMemory { wanted, free, limit }),
+            libc::ENOSPC => Some(Full::Memory { wanted, free, limit }),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_come_out_as_they_went_in() {
+        let answer = Answer { errno: libc::EACCES, value: 9, limit: u64::MAX };
+        assert_eq!(Answer::decode(&answer.encode()), answer);
+    }
+
+    #[test]
+    fn workers_hear_the_numbers() {
+        for full in [
+            Full::UserSessions { limit: 4 },
+            Full::UserMemory { wanted: 26 << 20, free: 12 << 20, limit: 64 << 20 },
+            Full::Memory { wanted: 26 << 20, free: 0, limit: 256 << 20 },
+        ] {
+            assert_eq!(Answer::full(full).limit_reached(26 << 20), Some(full));
+        }
+        assert_eq!(Answer::done(7).limit_reached(1), None);
+    }
+}
