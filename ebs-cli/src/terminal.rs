@@ -1,21 +1,12 @@
-//! How stdout shows text.
+//! The user's end of a command: `said` is what it says on stderr,
+//! [`causes`] words an error, [`style`] is how stdout shows tables,
+//! `grammar` is what both grammars share; [`signals`] are what ends it,
+//! `progress` how far it is, and [`debuginfod`] shows how downloads go.
 
-use crate::arguments::TableArguments;
-use analysis::table::Style;
-use std::io::IsTerminal;
-
-/// Colours and width of stdout: neither unless it is a terminal; no colours
-/// under NO_COLOR (any value but an empty one) or on a dumb terminal; no width
-/// where rows are to be as long as they are.
-pub fn style(asked: TableArguments) -> Style {
-    let stdout = std::io::stdout();
-    let reasons = asked.reasons;
-    if !stdout.is_terminal() {
-        return Style { reasons, ..Style::default() };
-    }
-    let width = rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col));
-    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let width = width.filter(|columns| *columns > 0 && !asked.wide);
-    Style { color: !set("NO_COLOR") && !dumb, width, reasons }
-}
+pub mod causes;
+pub mod debuginfod;
+pub(crate) mod grammar;
+pub(crate) mod progress;
+pub(crate) mod said;
+pub mod signals;
+pub mod style;

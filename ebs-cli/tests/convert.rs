@@ -5,7 +5,7 @@
 #![allow(clippy::print_stderr, reason = "a test that skips says why, and counts are told")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests, outside #[test] functions")]
 
-use ebs_cli::input::Input;
+use ebs_cli::ebs::input::Input;
 use record::attr::{Attr, SampleType};
 use record::side::FileIdentity;
 use record::stream::{FeatureId, StreamRecord, write};

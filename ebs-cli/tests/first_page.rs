@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test without its page must fail")]
 
-use ebs_cli::arguments;
-use ebs_cli::invocation::Invocation;
+use ebs_cli::ebs::arguments;
+use ebs_cli::ebs::invocation::Invocation;
 use std::ffi::OsString;
 
 /// What stands in backticks in the second column.

@@ -9,7 +9,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Command;
 use clap_complete::Shell;
-use ebs_cli::{arguments, completions::completions_of, eip2r, pages::pages};
+use ebs_cli::ebs::{arguments, completions::completions_of, pages::pages};
+use ebs_cli::eip2r;
 
 fn main() -> Result<ExitCode> {
     let Some(directory) = std::env::args_os().nth(1) else {

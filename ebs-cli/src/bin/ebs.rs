@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(ebs_cli::run::run(std::env::args_os().collect()))
+    ExitCode::from(ebs_cli::ebs::run::run(std::env::args_os().collect()))
 }

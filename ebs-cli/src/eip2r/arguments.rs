@@ -1,16 +1,9 @@
 //! What was typed.
 
-use crate::arguments::number;
-use clap::builder::styling::{AnsiColor, Styles};
+use crate::terminal::grammar::{STYLES, number};
 use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-
-const STYLES: Styles = Styles::styled()
-    .header(AnsiColor::Yellow.on_default().bold())
-    .usage(AnsiColor::Yellow.on_default().bold())
-    .literal(AnsiColor::Green.on_default())
-    .placeholder(AnsiColor::Cyan.on_default());
 
 const USAGE: &str =
     "eip2r [-p POSITION] [-m PROCESS_MAP] [-s SYSTEM_MAP] [-o OUTPUT_FILE] [OPTIONS] [EIP_FILE]";

@@ -1,6 +1,6 @@
 //! The symbols of one ELF file, at the addresses that it was linked for.
 
-use crate::debuginfod;
+use crate::terminal::debuginfod;
 use anyhow::Context;
 use record::printable::push_printable;
 use std::fs::File;

@@ -3,7 +3,7 @@
 use super::arguments::Arguments;
 use super::file_symbols::FileSymbols;
 use super::machine::Machine;
-use crate::debuginfod;
+use crate::terminal::debuginfod;
 use anyhow::anyhow;
 use std::cell::OnceCell;
 use std::path::PathBuf;

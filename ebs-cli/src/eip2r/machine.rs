@@ -2,8 +2,8 @@
 
 use super::arguments::Arguments;
 use super::direct::Direct;
-use crate::debuginfod;
-use crate::said::say;
+use crate::terminal::debuginfod;
+use crate::terminal::said::say;
 use anyhow::{Context, bail};
 use record::printable::push_printable;
 use record::{CpuMode, Pid, Time};

@@ -1,7 +1,7 @@
 //! Machines as files: sampling/fixtures/sysfs (its README says whose).
 
-use ebs_cli::arguments;
-use ebs_cli::invocation::Invocation;
+use ebs_cli::ebs::arguments;
+use ebs_cli::ebs::invocation::Invocation;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -63,7 +63,7 @@ pub(crate) fn print_at(root: &Path, words: &[&str]) -> (String, u8) {
     let typed = arguments::parse(line).unwrap_or_else(|error| panic!("{words:?}: {error}"));
     let Ok(Invocation::Plan(job)) = Invocation::new(typed) else { panic!("{words:?} is no plan") };
     let mut out = Vec::new();
-    match ebs_cli::plan::run(&job, &mut out) {
+    match ebs_cli::ebs::plan::run(&job, &mut out) {
         Ok(status) => (String::from_utf8(out).expect("UTF-8"), status),
         Err(error) => (format!("{error:#}"), 1),
     }

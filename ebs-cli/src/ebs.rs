@@ -1,0 +1,29 @@
+//! The command `ebs`, a file a subcommand.
+//!
+//! [`arguments`] is what was typed, [`invocation`] what it means, [`run`]
+//! does it, [`exit_status`] is what the caller learns. [`sample`] drives a
+//! session of the sampling library; [`input`] reads what was recorded for
+//! [`report`] and [`script`], [`annotate`] shows a routine, and [`convert`]
+//! writes it anew; [`plan`] shows what would be opened; [`sessions`] and
+//! [`watch`] ask the daemon; [`selftest`] shows what this machine samples,
+//! and whether it is right; [`types`], [`list`], [`pages`] and
+//! [`completions`] are the helps.
+
+pub mod annotate;
+pub mod arguments;
+pub mod completions;
+pub mod convert;
+pub mod exit_status;
+pub mod input;
+pub mod invocation;
+pub mod list;
+pub mod pages;
+pub mod plan;
+pub mod report;
+pub mod run;
+pub mod sample;
+pub mod script;
+pub mod selftest;
+pub mod sessions;
+pub mod types;
+pub mod watch;

@@ -1,0 +1,107 @@
+//! `ebs annotate`: the instructions of a routine with their samples.
+
+mod source_files;
+mod source_reader;
+
+use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat, Context as Around, SyntaxName};
+use crate::ebs::input::{End, Input};
+use crate::ebs::report;
+use crate::terminal::said::say;
+use analysis::annotate::{Annotation, Syntax, Target, View, render};
+use analysis::{Filter, Glob, Pipeline, Query};
+use anyhow::{Context, Result};
+use source_files::SourceFiles;
+use std::io::Write;
+use symbolizer::{Options, Symbolizer};
+
+/// Instructions on each side of those with samples when nothing is said.
+const AROUND: usize = 10;
+
+/// Reads, counts, and prints the routine even when the recording is damaged.
+///
+/// # Errors
+///
+/// A routine that is none or several, damage of the recording, those of `out`.
+pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
+    let query = query(arguments)?;
+    let options = report::symbols(&arguments.symbols)?;
+    let mut sources = SourceFiles::new(&options.root, arguments);
+    let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;
+    let (annotation, end) = annotation(&mut input, query, options, view(arguments))?;
+    report::tell_ending(ended);
+    match arguments.format {
+        AnnotationFormat::Text => {
+            let mut text_of = |file: &str, line| sources.line(file, line);
+            let text = render(&annotation, &mut text_of, arguments.table.style());
+            out.write_all(text.as_bytes())?;
+        }
+        AnnotationFormat::Json => {
+            serde_json::to_writer_pretty(&mut *out, &annotation)?;
+            out.write_all(b"\n")?;
+        }
+    }
+    out.flush()?;
+    for missing in sources.missing() {
+        say("ebs", &missing);
+    }
+    end.into_result().context("shown is what could be read")
+}
+
+fn query(arguments: &AnnotateArguments) -> Result<Query> {
+    let target: Target = arguments.routine.parse()?;
+    let mut filters = Vec::new();
+    for text in &arguments.filter {
+        filters.extend(Filter::parse_all(text)?);
+    }
+    Ok(Query {
+        keys: Vec::new(),
+        filters,
+        class: arguments.class,
+        event: arguments.event.as_deref().map(Glob::new),
+        target: Some(target),
+        ..Query::default()
+    })
+}
+
+fn view(arguments: &AnnotateArguments) -> View {
+    let is_json = arguments.format == AnnotationFormat::Json;
+    View {
+        syntax: match arguments.syntax {
+            SyntaxName::Att => Syntax::Att,
+            SyntaxName::Intel => Syntax::Intel,
+        },
+        context: match arguments.context {
+            Some(Around::All) => None,
+            Some(Around::Instructions(count)) => Some(count),
+            None if is_json => None,
+            None => Some(AROUND),
+        },
+        least_share: arguments.min_percent / 100.0,
+        detailed: arguments.top,
+    }
+}
+
+/// The routine, and how the recording ended.
+fn annotation(
+    input: &mut Input,
+    query: Query,
+    symbols: Options,
+    view: View,
+) -> Result<(Annotation, End)> {
+    let mut decoder = input.decoder();
+    let mut pipeline = Pipeline::new(query, Symbolizer::new(symbols))?;
+    let end = input.read(&mut decoder, |decoder, record| {
+        pipeline.record(decoder, record)?;
+        Ok(())
+    })?;
+    let decoder = decoder.stream();
+    if decoder.events().is_empty() {
+        end.into_result()?;
+        anyhow::bail!("{}: the recording describes no event", input.name());
+    }
+    match (pipeline.annotate(decoder, view), end) {
+        // What is not there may have been in the part that is missing.
+        (Err(error), End::Damaged(damage)) => Err(damage.context(error)),
+        (answer, end) => Ok((answer?, end)),
+    }
+}

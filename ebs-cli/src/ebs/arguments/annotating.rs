@@ -1,0 +1,150 @@
+//! Options of `ebs annotate`.
+
+use super::reading::{StandingArguments, SymbolArguments, TableArguments};
+use crate::terminal::grammar::number;
+use clap::Args;
+use record::InstructionClass;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// `ebs annotate`.
+#[derive(Clone, Debug, Args)]
+pub struct AnnotateArguments {
+    /// Routine to show: its name or a part that only one has, 0xADDRESS of an instruction in it;
+    /// with @OBJECT that of this file, `[kernel]` or `[MODULE]`.
+    #[arg(value_name = "ROUTINE")]
+    pub routine: String,
+    /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
+    #[arg(required_unless_present = "standing")]
+    pub file: Option<PathBuf>,
+    /// What the daemon keeps.
+    #[command(flatten)]
+    pub standing: StandingArguments,
+    /// Looks only at events whose names match.
+    #[arg(short, long, value_name = "GLOB")]
+    pub event: Option<String>,
+    /// Counts only records that match; see `ebs report --help`.
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    pub filter: Vec<String>,
+    /// Counts only records of instructions of this class; see `ebs report --help`.
+    #[arg(long, value_name = "CLASS")]
+    pub class: Option<InstructionClass>,
+    /// Way of writing instructions: AT&T's as objdump, or Intel's.
+    #[arg(long, value_enum, default_value_t)]
+    pub syntax: SyntaxName,
+    /// Instructions to tell more of, those with most records: operand, registers, data addresses.
+    #[arg(long, value_name = "N", value_parser = number::<usize>, default_value = "5")]
+    pub top: usize,
+    /// Leaves instructions with a smaller part of the routine out, unless they stand beside others.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "0")]
+    pub min_percent: f64,
+    /// Instructions without records to show on each side of those with some, or all [default: 10;
+    /// JSON: all].
+    #[arg(long, value_name = "N|all")]
+    pub context: Option<Context>,
+    /// Where source files are looked for if they are not at their path: DIR/PATH, then with less
+    /// and less of the front of PATH.
+    #[arg(long, value_name = "DIR", help_heading = "Source")]
+    pub source: Vec<PathBuf>,
+    /// What a source file's path begins with, and what is there instead.
+    #[arg(long, value_name = "FROM=TO", help_heading = "Source")]
+    pub prefix_map: Vec<PrefixMap>,
+    /// How much of it is shown.
+    #[command(flatten)]
+    pub table: TableArguments,
+    /// Form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: AnnotationFormat,
+    /// Where names come from.
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
+}
+
+/// Way of writing instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum SyntaxName {
+    /// Source first.
+    #[default]
+    Att,
+    /// Destination first.
+    Intel,
+}
+
+/// Form of an annotation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum AnnotationFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// How much is shown around instructions with records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// The whole routine.
+    All,
+    /// So many instructions on each side.
+    Instructions(usize),
+}
+
+impl FromStr for Context {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Context, String> {
+        match text {
+            "all" => Ok(Context::All),
+            text => match number(text) {
+                Ok(count) => Ok(Context::Instructions(count)),
+                Err(why) => Err(format!("{why}, nor the word all")),
+            },
+        }
+    }
+}
+
+/// What paths of source files begin with, and where those files are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrefixMap {
+    /// Whole parts of a path.
+    pub from: PathBuf,
+    /// In their place.
+    pub to: PathBuf,
+}
+
+impl FromStr for PrefixMap {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<PrefixMap, &'static str> {
+        match text.split_once('=') {
+            Some((from, to)) if !from.is_empty() && !to.is_empty() => {
+                Ok(PrefixMap { from: from.into(), to: to.into() })
+            }
+            _ => Err("FROM=TO is expected, such as /build=/home/me/src"),
+        }
+    }
+}
+
+fn percent(text: &str) -> Result<f64, &'static str> {
+    let number: f64 = text.trim_end_matches('%').parse().map_err(|_| PERCENT)?;
+    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err(PERCENT) }
+}
+
+const PERCENT: &str = "a number from 0 to 100 is expected";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_become_what_they_mean() {
+        assert_eq!("all".parse(), Ok(Context::All));
+        assert_eq!("7".parse(), Ok(Context::Instructions(7)));
+        assert!("-1".parse::<Context>().unwrap_err().ends_with("nor the word all"));
+        let map: PrefixMap = "/build=/src".parse().unwrap();
+        assert_eq!((map.from, map.to), ("/build".into(), "/src".into()));
+        assert!("/build".parse::<PrefixMap>().is_err() && "=/src".parse::<PrefixMap>().is_err());
+        assert_eq!(percent("2.5%"), Ok(2.5));
+        assert!(percent("101").is_err() && percent("x").is_err() && percent("NaN").is_err());
+    }
+}

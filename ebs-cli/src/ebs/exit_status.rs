@@ -1,0 +1,77 @@
+//! What the program tells its caller.
+
+use crate::ebs::invocation::Misuse;
+use crate::ebs::script::FieldError;
+use crate::terminal::causes;
+use crate::terminal::said::say;
+use analysis::{FilterError, KeyError, QueryError, SiteError, SortError};
+use sampling::Refusal;
+use sampling::request::event_spec::EventSpecError;
+use std::io::ErrorKind;
+
+/// Everything went well.
+pub const SUCCESS: u8 = 0;
+/// Something failed.
+pub const FAILURE: u8 = 1;
+/// The command line has no meaning.
+pub const USAGE: u8 = 2;
+
+/// The status for an error, and whether it is worth a message: a reader that
+/// has seen enough is none.
+pub fn of_error(error: &anyhow::Error) -> (u8, bool) {
+    if is_closed_pipe(error) {
+        (SUCCESS, false)
+    } else if is_usage(error) {
+        (USAGE, true)
+    } else {
+        (FAILURE, true)
+    }
+}
+
+/// The status of what was done; an error is told first.
+pub(crate) fn status_of(result: anyhow::Result<u8>) -> u8 {
+    result.unwrap_or_else(|error| {
+        let (status, tell) = of_error(&error);
+        if tell {
+            say("ebs", &causes::told(&error));
+        }
+        status
+    })
+}
+
+/// Whether a reader went away: nobody wants to know more.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<std::io::Error>();
+        io.is_some_and(|io| io.kind() == ErrorKind::BrokenPipe)
+    })
+}
+
+fn is_usage(error: &anyhow::Error) -> bool {
+    error.is::<Misuse>()
+        || error.is::<EventSpecError>()
+        || error.is::<FieldError>()
+        || error.is::<KeyError>()
+        || error.is::<FilterError>()
+        || error.is::<QueryError>()
+        || error.is::<SortError>()
+        || error.is::<SiteError>()
+        || error.downcast_ref::<Refusal>().is_some_and(Refusal::is_usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn statuses_tell_misuse_from_failure() {
+        let pipe = io::Error::from(ErrorKind::BrokenPipe);
+        assert_eq!(of_error(&anyhow::Error::new(pipe).context("stdout")), (SUCCESS, false));
+        assert_eq!(of_error(&Misuse::TypeMissing.into()), (USAGE, true));
+        assert_eq!(of_error(&Refusal::ModeMissing.into()), (USAGE, true));
+        let full = io::Error::from(ErrorKind::StorageFull);
+        assert_eq!(of_error(&full.into()), (FAILURE, true));
+        assert_eq!(of_error(&anyhow::anyhow!("odd")), (FAILURE, true));
+    }
+}

@@ -1,0 +1,428 @@
+//! What the command line means: words become a request, numbers, and
+//! places to write to. Pure.
+
+mod emulation;
+mod in_kernel;
+mod scaled;
+mod selftest;
+mod serving;
+
+pub use emulation::Emulation;
+pub use in_kernel::{DEFAULT_EVERY, InKernelJob, InKernelMisuse};
+pub use selftest::SelftestJob;
+pub use serving::Serving;
+
+use crate::ebs::arguments::{
+    AnnotateArguments, CommandName, ConvertArguments, EventArguments, Format, ListArguments, Other,
+    PlanArguments, ReportArguments, SampleArguments, ScriptArguments, SessionsArguments,
+    TableArguments, Typed, WatchArguments,
+};
+use record::Pid;
+use sampling::in_kernel::InKernel;
+use sampling::{EventSpec, Modes, Request, Target};
+use scaled::scaled;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Text records after which sampling stops, when `-c` is not given: the
+/// original's. Tables and streams go on to the end.
+pub const DEFAULT_COUNT: u64 = 2000;
+
+/// One thing to do.
+#[derive(Clone, Debug)]
+pub enum Invocation {
+    /// List the event types of this machine.
+    Types,
+    /// Describe one event type.
+    TypeHelp(String),
+    /// Sample.
+    Sample(Job),
+    /// Tables from a recording.
+    Report(ReportArguments),
+    /// The instructions of a routine with their records.
+    Annotate(AnnotateArguments),
+    /// Records of a recording as text.
+    Script(ScriptArguments),
+    /// A recording in another form.
+    Convert(ConvertArguments),
+    /// What would be opened.
+    Plan(PlanJob),
+    /// The events of a machine.
+    List(ListArguments),
+    /// What this machine gets right.
+    Selftest(SelftestJob),
+    /// Sessions of the daemon.
+    Sessions(SessionsArguments),
+    /// What a standing session samples now.
+    Watch(WatchArguments),
+    /// Completions for a shell, of a command.
+    Completions(clap_complete::Shell, CommandName),
+    /// Manual pages: one to stdout, or all to a directory.
+    Man(Option<PathBuf>),
+}
+
+/// A sampling job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// What to ask of the machine.
+    pub request: Request,
+    /// Who is to count.
+    pub emulation: Emulation,
+    /// Who is to open the events.
+    pub serving: Serving,
+    /// How programs in the kernel serve, where the request wants one.
+    pub in_kernel: Option<InKernelJob>,
+    /// The program and its arguments; empty unless the target is a command.
+    pub command: Vec<OsString>,
+    /// Records after which sampling stops; None: never.
+    pub count: Option<u64>,
+    /// What is written, and where.
+    pub output: Output,
+    /// The kernel's symbols are kept in the stream.
+    pub kernel_symbols: bool,
+}
+
+/// A plan to print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanJob {
+    /// What would be asked of the machine.
+    pub request: Request,
+    /// Who would count.
+    pub emulation: Emulation,
+    /// A description of another machine.
+    pub root: Option<PathBuf>,
+    /// Another Linux version: major, minor.
+    pub version: Option<(u32, u32)>,
+    /// JSON rather than text.
+    pub json: bool,
+}
+
+/// What a sampling job writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A table of so many rows on stdout.
+    Table {
+        /// Rows at most.
+        top: usize,
+        /// How much of it is shown.
+        shown: TableArguments,
+    },
+    /// Text records.
+    Text(Place),
+    /// The perf.data stream.
+    Stream(Place),
+}
+
+/// Where records go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// `-o -`, or `--format` alone.
+    Stdout,
+    /// `-o FILE`.
+    File(PathBuf),
+}
+
+/// Why a command line means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misuse {
+    /// No `-t`.
+    #[error("no event type: say -t TYPE (`ebs -h` lists the types)")]
+    TypeMissing,
+    /// No `-u` and no `-k`.
+    #[error("no mode: say -u (user code), -k (kernel code), or both")]
+    ModeMissing,
+    /// `-i` is no positive number.
+    #[error(
+        "interval {0:?} is no whole number from 1 to 9223372036854775807; k, M and G may follow it, \
+         as in 10k"
+    )]
+    Interval(String),
+    /// `ebs selftest -t` names no type.
+    #[error("no event type is called {0:?}; ebs -h lists them{like}", like = like(.0))]
+    Type(String),
+    /// `--source` names none.
+    #[error("{0}")]
+    Source(String),
+    /// An option of the emulated PMU beside `--source pmu`.
+    #[error("{0} is of the emulated PMU, not of the machine's: leave it or --source pmu out")]
+    NotOfPmu(&'static str),
+    /// `--burst` is no part of a whole.
+    #[error(
+        "burst {0:?} is no N/M, instructions counted of every M, such as 1M/100M, nor N/M+W with W \
+         more to warm the caches up; N is 1 at least, N and W together M at most"
+    )]
+    Burst(String),
+    /// `--cache` describes no caches.
+    #[error("{0}")]
+    Cache(String),
+    /// `ebs convert` onto itself.
+    #[error("{} is the recording that is read: name another file to write", .0.display())]
+    SameFile(PathBuf),
+    /// `ebs convert` onto a terminal.
+    #[error("a recording is not for a terminal: name a file, or send stdout to one or to a pipe")]
+    Terminal,
+    /// `--kernel` is no version.
+    #[error("kernel version {0:?} is no X.Y, such as 6.12")]
+    Version(String),
+    /// `-c` is no positive number.
+    #[error(
+        "count {0:?} is no whole number above 0 (and not the word `all`); k, M and G may follow it, \
+         as in 50k"
+    )]
+    Count(String),
+    /// `--ring` is no power of two.
+    #[error("a ring of {pages} pages is not possible: say {}", nearest(*pages))]
+    Ring {
+        /// As given.
+        pages: u32,
+    },
+    /// Options of programs in the kernel.
+    #[error(transparent)]
+    InKernel(#[from] InKernelMisuse),
+    /// A number that no process can have.
+    #[error(
+        "{0} is no process id (1 to 2147483647); for a program of that name, say ./{0} or its path"
+    )]
+    Pid(String),
+    /// A program beside `-p`.
+    #[error(
+        "-p {pid} samples that process, and {word:?} would be a program to start: leave one of the \
+         two out"
+    )]
+    PidAndProgram {
+        /// As given.
+        pid: String,
+        /// The program.
+        word: OsString,
+    },
+    /// `-p` of several processes.
+    #[error(
+        "-p {0}: one process at a time; the threads and children that it starts are sampled, too"
+    )]
+    ManyPids(String),
+    /// `-p` of no number.
+    #[error("-p {0:?} is no process id (1 to 2147483647), as ps shows it")]
+    NoPid(String),
+    /// Arguments after a PID.
+    #[error(
+        "process {pid} takes no arguments ({argument:?}); for a program of that name, say ./{pid}"
+    )]
+    PidArguments {
+        /// The number.
+        pid: String,
+        /// The first word after it.
+        argument: OsString,
+    },
+    /// An empty program name.
+    #[error("the name of the program to run is empty")]
+    EmptyProgram,
+    /// An empty `-o`.
+    #[error("the output file's name is empty; `-o -` is stdout")]
+    EmptyOutput,
+}
+
+impl Invocation {
+    /// The meaning of what was typed.
+    ///
+    /// # Errors
+    ///
+    /// [`Misuse`] quotes the word that has no meaning.
+    pub fn new(typed: Typed) -> Result<Invocation, Misuse> {
+        Ok(match typed {
+            Typed::Sample(SampleArguments { types: Some(None), .. }) => Invocation::Types,
+            Typed::Sample(SampleArguments { types: Some(Some(name)), .. }) => {
+                Invocation::TypeHelp(name)
+            }
+            Typed::Sample(arguments) => Invocation::Sample(job(arguments)?),
+            Typed::Other(Other::Report(arguments)) => Invocation::Report(arguments),
+            Typed::Other(Other::Annotate(arguments)) => Invocation::Annotate(arguments),
+            Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
+            Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
+            Typed::Other(Other::Plan(arguments)) => Invocation::Plan(plan(&arguments)?),
+            Typed::Other(Other::Selftest(arguments)) => {
+                Invocation::Selftest(SelftestJob::new(&arguments)?)
+            }
+            Typed::Other(Other::List(arguments)) => Invocation::List(arguments),
+            Typed::Other(Other::Sessions(arguments)) => Invocation::Sessions(arguments),
+            Typed::Other(Other::Watch(arguments)) => Invocation::Watch(arguments),
+            Typed::Other(Other::Completions { shell, program }) => {
+                Invocation::Completions(shell, program)
+            }
+            Typed::Other(Other::Man { directory }) => Invocation::Man(directory),
+        })
+    }
+}
+
+fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
+    let modes = Modes { user: arguments.user, kernel: arguments.kernel };
+    let target = match &arguments.pid {
+        Some(pid) => process(pid, &arguments.target)?,
+        None => target(&arguments.target)?,
+    };
+    let command = if target == Target::Command { arguments.target.clone() } else { Vec::new() };
+    if modes == Modes::default() && arguments.event.event.is_none() {
+        return Err(Misuse::ModeMissing);
+    }
+    let mut request = request(&arguments.event, modes, target)?;
+    request.ring_pages = arguments.ring.map(ring).transpose()?;
+    request.data_mappings = arguments.data;
+    if request.modes == Modes::default() && !names_modes(&request.event) {
+        return Err(Misuse::ModeMissing);
+    }
+    let (in_kernel, how) = in_kernel::in_kernel(&arguments.in_kernel)?.unzip();
+    let counts = in_kernel.as_ref().is_some_and(InKernel::counts);
+    request.in_kernel = in_kernel;
+    let output = output(&arguments)?;
+    let count = count(arguments.count.as_deref(), &output)?;
+    if counts && matches!(output, Output::Text(_)) {
+        return Err(InKernelMisuse::Text.into());
+    }
+    let emulation = Emulation::new(&arguments.emulation)?;
+    let serving = Serving::new(&arguments.serving);
+    let kernel_symbols = matches!(output, Output::Stream(_)) && !arguments.no_kallsyms;
+    let in_kernel = how;
+    Ok(Job { request, emulation, serving, in_kernel, command, count, output, kernel_symbols })
+}
+
+fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
+    let modes = Modes { user: arguments.user, kernel: arguments.kernel };
+    let mut request = request(&arguments.event, modes, Target::Command)?;
+    if request.modes == Modes::default() && !names_modes(&request.event) {
+        request.modes = Modes::BOTH;
+    }
+    let version = arguments.version.as_deref().map(version).transpose()?;
+    let emulation = Emulation::new(&arguments.emulation)?;
+    Ok(PlanJob { request, emulation, root: arguments.root.clone(), version, json: arguments.json })
+}
+
+fn request(arguments: &EventArguments, modes: Modes, target: Target) -> Result<Request, Misuse> {
+    Ok(Request {
+        event: EventSpec(arguments.event.clone().ok_or(Misuse::TypeMissing)?),
+        masks: arguments.masks.clone(),
+        modes,
+        interval: arguments.interval.as_deref().map(interval).transpose()?,
+        allow_skid: arguments.allow_skid,
+        data_mappings: false,
+        target,
+        ring_pages: None,
+        in_kernel: None,
+    })
+}
+
+/// Whether the event's own modifiers (`:u`, `:k`) say what is sampled.
+fn names_modes(event: &EventSpec) -> bool {
+    event.resolve().is_ok_and(|event| sampling::plan::modes(&event).is_some())
+}
+
+fn version(text: &str) -> Result<(u32, u32), Misuse> {
+    let numbers = text.split_once('.').and_then(|(major, rest)| {
+        let minor = rest.split('.').next()?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    });
+    numbers.ok_or_else(|| Misuse::Version(text.to_owned()))
+}
+
+/// The process that `-p` names, as other profilers take it.
+fn process(pid: &str, words: &[OsString]) -> Result<Target, Misuse> {
+    if let Some(word) = words.first() {
+        return Err(Misuse::PidAndProgram { pid: pid.to_owned(), word: word.clone() });
+    }
+    if pid.contains(',') {
+        return Err(Misuse::ManyPids(pid.to_owned()));
+    }
+    let is_number = pid.bytes().all(|byte| byte.is_ascii_digit());
+    match pid.parse() {
+        Ok(number) if is_number && number > 0 => Ok(Target::Process(Pid(number))),
+        _ => Err(Misuse::NoPid(pid.to_owned())),
+    }
+}
+
+/// A single number is a PID, any other word a program, no word the system.
+fn target(words: &[OsString]) -> Result<Target, Misuse> {
+    let Some(first) = words.first() else {
+        return Ok(Target::System);
+    };
+    if first.is_empty() {
+        return Err(Misuse::EmptyProgram);
+    }
+    let Some(number) = digits(first) else {
+        return Ok(Target::Command);
+    };
+    if let Some(argument) = words.get(1) {
+        return Err(Misuse::PidArguments { pid: number.to_owned(), argument: argument.clone() });
+    }
+    match number.parse() {
+        Ok(pid) if pid > 0 => Ok(Target::Process(Pid(pid))),
+        _ => Err(Misuse::Pid(number.to_owned())),
+    }
+}
+
+fn digits(word: &OsStr) -> Option<&str> {
+    word.to_str().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn interval(text: &str) -> Result<u64, Misuse> {
+    let number = scaled(text).filter(|number| (1..=i64::MAX.cast_unsigned()).contains(number));
+    number.ok_or_else(|| Misuse::Interval(text.to_owned()))
+}
+
+/// 0 is for the plan to refuse.
+fn ring(pages: u32) -> Result<u32, Misuse> {
+    if pages == 0 || pages.is_power_of_two() { Ok(pages) } else { Err(Misuse::Ring { pages }) }
+}
+
+/// Types whose names are like a word, in words.
+fn like(word: &str) -> String {
+    match sampling::catalogue::nearest(word) {
+        names if names.is_empty() => String::new(),
+        names => format!(". Nearest: {}", names.join(", ")),
+    }
+}
+
+/// Which sizes there are, in words.
+fn nearest(pages: u32) -> String {
+    let below = pages.checked_ilog2().map_or(1, |bit| 1_u32 << bit);
+    match pages.checked_next_power_of_two() {
+        Some(above) => format!("a power of two, such as {below} or {above}"),
+        None => format!("a power of two, {below} at most"),
+    }
+}
+
+/// Text records are what the original wrote, and so many.
+fn count(text: Option<&str>, output: &Output) -> Result<Option<u64>, Misuse> {
+    match text {
+        None => Ok(matches!(output, Output::Text(_)).then_some(DEFAULT_COUNT)),
+        Some("all") => Ok(None),
+        Some(text) => match scaled(text).filter(|number| *number > 0) {
+            Some(number) => Ok(Some(number)),
+            None => Err(Misuse::Count(text.to_owned())),
+        },
+    }
+}
+
+fn output(arguments: &SampleArguments) -> Result<Output, Misuse> {
+    let path = match (&arguments.output, arguments.format) {
+        (Some(path), _) => path.as_path(),
+        (None, Some(_)) => Path::new("-"),
+        (None, None) => {
+            return Ok(Output::Table { top: arguments.top, shown: arguments.table });
+        }
+    };
+    if path.as_os_str().is_empty() {
+        return Err(Misuse::EmptyOutput);
+    }
+    let place =
+        if path == Path::new("-") { Place::Stdout } else { Place::File(path.to_path_buf()) };
+    let by_name = if path.extension().is_some_and(|extension| extension == "data") {
+        Format::Perf
+    } else {
+        Format::Text
+    };
+    Ok(match arguments.format.unwrap_or(by_name) {
+        Format::Text => Output::Text(place),
+        Format::Perf => Output::Stream(place),
+    })
+}
+
+#[cfg(test)]
+mod tests;

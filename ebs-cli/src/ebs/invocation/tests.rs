@@ -1,0 +1,350 @@
+//! Many command lines, and what each means.
+
+use super::{Invocation, Job, Output, Place};
+use crate::ebs::arguments::CommandName;
+use crate::ebs::arguments::{self, TableArguments};
+use proptest::prelude::*;
+use record::Pid;
+use sampling::{Modes, Target};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+fn words(line: &str) -> Vec<OsString> {
+    line.split_whitespace().map(OsString::from).collect()
+}
+
+fn meaning(line: &str) -> Result<Invocation, String> {
+    let typed = arguments::parse(words(line)).map_err(|error| error.to_string())?;
+    Invocation::new(typed).map_err(|error| error.to_string())
+}
+
+fn job(line: &str) -> Job {
+    match meaning(line) {
+        Ok(Invocation::Sample(job)) => job,
+        other => panic!("{line:?} does not sample: {other:?}"),
+    }
+}
+
+fn complaint(line: &str) -> String {
+    meaning(line).err().unwrap_or_else(|| panic!("{line:?} was accepted"))
+}
+
+#[test]
+fn the_original_lines_keep_their_meaning() {
+    let make = job("ebs -k -t l1_cache_miss -c 50000 -- make -j");
+    assert_eq!(make.command, words("make -j"));
+    assert_eq!(make.count, Some(50000));
+    assert_eq!(make.request.modes, Modes::KERNEL);
+    assert_eq!(make.request.event.0, "l1_cache_miss");
+    assert_eq!(make.request.target, Target::Command);
+    assert_eq!(make.request.interval, None);
+    assert_eq!(make.output, Output::Table { top: 20, shown: TableArguments::default() });
+
+    let ps = job("ebs -o pebs -u -i 100 -t dtlb_load_miss ps");
+    assert_eq!(ps.command, words("ps"));
+    assert_eq!(ps.count, Some(2000));
+    assert_eq!(ps.request.modes, Modes::USER);
+    assert_eq!(ps.request.interval, Some(100));
+    assert_eq!(ps.output, Output::Text(Place::File(PathBuf::from("pebs"))));
+
+    let system = job("ebs -k -t l1_cache_miss -o l1miss.1 -c 50000");
+    assert_eq!(system.request.target, Target::System);
+    assert_eq!(system.command, Vec::<OsString>::new());
+    assert_eq!(system.output, Output::Text(Place::File(PathBuf::from("l1miss.1"))));
+}
+
+#[test]
+fn text_records_alone_end_at_a_count_by_themselves() {
+    for (line, count) in [
+        ("ebs -u -t x ./a", None),
+        ("ebs -u -t x -o f.data ./a", None),
+        ("ebs -u -t x -o - --format perf ./a", None),
+        ("ebs -u -t x 1234", None),
+        ("ebs -u -t x", None),
+        ("ebs -u -t x -o f ./a", Some(2000)),
+        ("ebs -u -t x --format text ./a", Some(2000)),
+        ("ebs -u -t x -o f", Some(2000)),
+        ("ebs -u -t x -o f -c all ./a", None),
+        ("ebs -u -t x -c 7 ./a", Some(7)),
+        ("ebs -u -t x -c 7 -o f.data ./a", Some(7)),
+    ] {
+        assert_eq!(job(line).count, count, "{line}");
+    }
+}
+
+#[test]
+fn modes_may_be_given_apart_or_together() {
+    for line in ["ebs -u -k -t x", "ebs -uk -t x", "ebs -ku -t x", "ebs --user --kernel -t x"] {
+        assert_eq!(job(line).request.modes, Modes::BOTH, "{line}");
+    }
+    assert_eq!(job("ebs -kt x").request.modes, Modes::KERNEL);
+    assert!(complaint("ebs -t x ls").contains("-u (user code), -k (kernel code)"));
+}
+
+#[test]
+fn words_after_the_program_are_its_own() {
+    assert_eq!(job("ebs -u -t x ls -u -t y --help").command, words("ls -u -t y --help"));
+    assert_eq!(job("ebs -u -t x make -- all").command, words("make -- all"));
+    assert_eq!(job("ebs -u -t x -- -odd -h").command, words("-odd -h"));
+    assert_eq!(job("ebs -u -t x -- ls -h").command, words("ls -h"));
+}
+
+#[test]
+fn programs_called_like_subcommands_are_programs() {
+    for name in ["report", "script", "man", "completions", "help"] {
+        assert_eq!(job(&format!("ebs -u -t x {name} a")).command, words(&format!("{name} a")));
+        assert_eq!(job(&format!("ebs -u -t x -- {name}")).command, words(name));
+    }
+}
+
+#[test]
+fn first_words_that_are_subcommands_are_subcommands() {
+    assert!(matches!(meaning("ebs report f.data"), Ok(Invocation::Report(_))));
+    assert!(matches!(meaning("ebs report -"), Ok(Invocation::Report(_))));
+    assert!(matches!(meaning("ebs script -F ip,sym f"), Ok(Invocation::Script(_))));
+    for (line, program) in [
+        ("ebs completions bash", CommandName::Ebs),
+        ("ebs completions zsh eip2r", CommandName::Eip2r),
+    ] {
+        let meant = meaning(line);
+        assert!(matches!(meant, Ok(Invocation::Completions(_, of)) if of == program), "{line}");
+    }
+    assert!(matches!(meaning("ebs man"), Ok(Invocation::Man(None))));
+    assert!(matches!(meaning("ebs man pages"), Ok(Invocation::Man(Some(_)))));
+    assert!(complaint("ebs report").contains("<FILE>"));
+    assert!(complaint("ebs report --json --csv f").contains("cannot be used with"));
+    assert!(complaint("ebs report --site f f").contains("--regs"));
+}
+
+#[test]
+fn a_number_is_a_process() {
+    assert_eq!(job("ebs -u -t x 1234").request.target, Target::Process(Pid(1234)));
+    assert_eq!(job("ebs -u -t x -- 1234").request.target, Target::Process(Pid(1234)));
+    assert_eq!(job("ebs -u -t x ./1234").command, words("./1234"));
+    assert_eq!(job("ebs -u -t x 12a").command, words("12a"));
+    assert!(complaint("ebs -u -t x 0").contains("0 is no process id"));
+    assert!(complaint("ebs -u -t x 2147483648").contains("2147483648 is no process id"));
+    assert!(complaint("ebs -u -t x 1234 ls").contains("takes no arguments"));
+}
+
+#[test]
+fn a_process_may_be_named_as_other_profilers_take_it() {
+    for line in ["ebs -u -t x -p 1234", "ebs -u -t x --pid 1234", "ebs -p1234 -u -t x"] {
+        assert_eq!(job(line).request.target, Target::Process(Pid(1234)), "{line}");
+        assert!(job(line).command.is_empty(), "{line}");
+    }
+    // Behind the program it is the program's.
+    assert_eq!(job("ebs -u -t x mkdir -p 12").command, words("mkdir -p 12"));
+    assert!(complaint("ebs -u -t x -p 1234 ls").contains("\"ls\" would be a program to start"));
+    assert!(complaint("ebs -u -t x -p 1,2").contains("one process at a time"));
+    for bad in ["0", "-1", "+1", "x", "2147483648", "12k", ""] {
+        let line = ["ebs", "-u", "-t", "x", "-p", bad].map(OsString::from).to_vec();
+        let typed = arguments::parse(line).expect("is of the grammar");
+        let said = Invocation::new(typed).expect_err("is no process").to_string();
+        assert!(said.contains(&format!("{bad:?} is no process id")), "{bad}: {said}");
+    }
+}
+
+#[test]
+fn numbers_may_end_in_a_letter() {
+    assert_eq!(job("ebs -u -t x -i 10k").request.interval, Some(10_000));
+    assert_eq!(job("ebs -u -t x -i 1M -c 50K").count, Some(50_000));
+    assert_eq!(job("ebs -u -t x -i 1M").request.interval, Some(1_000_000));
+    let plan = meaning("ebs plan -u -t x -i 2g");
+    assert!(
+        matches!(plan, Ok(Invocation::Plan(plan)) if plan.request.interval == Some(2_000_000_000))
+    );
+    assert!(complaint("ebs -u -t x -i 1T ls").contains("k, M and G may follow it"));
+    assert!(complaint("ebs -u -t x -c 1T ls").contains("k, M and G may follow it"));
+    assert!(complaint("ebs -u -t x -i 9999999999G ls").contains("\"9999999999G\""));
+}
+
+/// Help comes from clap as an error of its own kind.
+#[test]
+fn help_is_had_by_the_word_too() {
+    let told = |line: &str| {
+        let error = arguments::parse(words(line)).expect_err("is help");
+        assert_eq!(error.exit_code(), 0, "{line}: {error}");
+        error.to_string()
+    };
+    for line in ["ebs help", "ebs help help", "ebs help ebs"] {
+        assert_eq!(told(line), told("ebs --help"), "{line}");
+    }
+    for name in ["report", "annotate", "script", "convert", "plan", "list", "man"] {
+        for line in [format!("ebs help {name}"), format!("ebs -h {name}")] {
+            assert_eq!(told(&line), told(&format!("ebs {name} --help")), "{line}");
+        }
+    }
+    assert!(matches!(meaning("ebs help hitm"), Ok(Invocation::TypeHelp(name)) if name == "hitm"));
+}
+
+#[test]
+fn intervals_are_positive_numbers() {
+    assert_eq!(job("ebs -u -t x -i 1").request.interval, Some(1));
+    assert_eq!(job("ebs -u -t x -i9223372036854775807").request.interval, Some(i64::MAX as u64));
+    for bad in ["0", "-1", "-100", "1.5", "ten", "9223372036854775808", "99999999999999999999"] {
+        let said = complaint(&format!("ebs -u -t x -i {bad} ls"));
+        assert!(said.contains(&format!("{bad:?}")), "{bad}: {said}");
+    }
+    assert!(complaint("ebs -u -t x -i").contains("value is required"));
+}
+
+#[test]
+fn counts_are_positive_numbers_or_all() {
+    assert_eq!(job("ebs -u -t x -c 1").count, Some(1));
+    assert_eq!(job("ebs -u -t x -c all").count, None);
+    for bad in ["0", "-1", "many"] {
+        assert!(complaint(&format!("ebs -u -t x -c {bad}")).contains(&format!("{bad:?}")));
+    }
+}
+
+#[test]
+fn names_and_formats_choose_what_is_written() {
+    let file = |name: &str| Place::File(PathBuf::from(name));
+    assert_eq!(job("ebs -u -t x -o a.data").output, Output::Stream(file("a.data")));
+    assert_eq!(job("ebs -u -t x -o a --format perf").output, Output::Stream(file("a")));
+    assert_eq!(job("ebs -u -t x -o a.data --format text").output, Output::Text(file("a.data")));
+    assert_eq!(job("ebs -u -t x -o -").output, Output::Text(Place::Stdout));
+    assert_eq!(job("ebs -u -t x -o - --format perf").output, Output::Stream(Place::Stdout));
+    assert_eq!(job("ebs -u -t x --format perf").output, Output::Stream(Place::Stdout));
+    assert_eq!(job("ebs -u -t x -o ./-").output, Output::Text(file("./-")));
+    assert_eq!(
+        job("ebs -u -t x --top 3").output,
+        Output::Table { top: 3, shown: TableArguments::default() }
+    );
+    assert!(complaint("ebs -u -t x --format elf").contains("text, perf"));
+}
+
+#[test]
+fn a_type_is_needed() {
+    assert!(complaint("ebs -u ls").contains("say -t TYPE"));
+    assert!(complaint("ebs").contains("-u (user code)"));
+    assert!(complaint("ebs ls").contains("-u (user code)"));
+    assert!(complaint("ebs -u -t").contains("value is required"));
+}
+
+#[test]
+fn rings_are_powers_of_two() {
+    assert_eq!(job("ebs -u -t x").request.ring_pages, None);
+    assert!(!job("ebs -u -t x").request.data_mappings);
+    assert!(job("ebs -u -d -t x").request.data_mappings);
+    assert_eq!(job("ebs -u -t x --ring 1").request.ring_pages, Some(1));
+    assert_eq!(job("ebs -u -t x --ring 2147483648").request.ring_pages, Some(1 << 31));
+    assert_eq!(
+        complaint("ebs -u -t x --ring 3"),
+        "a ring of 3 pages is not possible: say a power of two, such as 2 or 4"
+    );
+    assert!(
+        complaint("ebs -u -t x --ring 4294967295").ends_with("a power of two, 2147483648 at most")
+    );
+}
+
+#[test]
+fn masks_are_a_list() {
+    assert_eq!(job("ebs -u -t x -m A,B -m C ls").request.masks, ["A", "B", "C"]);
+}
+
+#[test]
+fn helps_are_told_apart() {
+    assert!(matches!(meaning("ebs -h"), Ok(Invocation::Types)));
+    assert!(
+        matches!(meaning("ebs -h page_fault"), Ok(Invocation::TypeHelp(name)) if name == "page_fault")
+    );
+    assert!(complaint("ebs --help").contains("Examples:"));
+    assert!(complaint("ebs report -h").contains("Usage: ebs report"));
+    assert!(complaint("ebs --version").contains(env!("CARGO_PKG_VERSION")));
+    assert!(complaint("ebs --nonsense").contains("--nonsense"));
+}
+
+#[test]
+fn a_program_may_have_bytes_that_are_no_text() {
+    use std::os::unix::ffi::OsStringExt;
+    let odd = OsString::from_vec(vec![b'a', 0xff]);
+    let mut line = words("ebs -u -t x --");
+    line.push(odd.clone());
+    let typed = arguments::parse(line).expect("parses");
+    match Invocation::new(typed) {
+        Ok(Invocation::Sample(job)) => assert_eq!(job.command, [odd]),
+        other => panic!("{other:?}"),
+    }
+}
+
+proptest! {
+    /// Whatever is typed is understood or refused; nothing panics.
+    #[test]
+    fn no_line_panics(line in proptest::collection::vec("-?-?[a-z0-9,=]{0,12}", 0..8)) {
+        let mut typed = vec![OsString::from("ebs")];
+        typed.extend(line.into_iter().map(OsString::from));
+        if let Ok(typed) = arguments::parse(typed) {
+            let _ = Invocation::new(typed);
+        }
+    }
+
+    /// Whatever follows `--` reaches the program as it was typed.
+    #[test]
+    fn arguments_reach_the_program(rest in proptest::collection::vec("[^\0]{0,8}", 0..6)) {
+        let mut line = words("ebs -u -t x -- program");
+        line.extend(rest.iter().map(OsString::from));
+        let typed = arguments::parse(line).expect("parses");
+        match Invocation::new(typed) {
+            Ok(Invocation::Sample(job)) => {
+                let rest: Vec<OsString> = rest.iter().map(OsString::from).collect();
+                prop_assert_eq!(&job.command[1..], &rest[..]);
+            }
+            other => prop_assert!(false, "{:?}", other),
+        }
+    }
+}
+
+#[test]
+fn the_kernel_counts_where_that_is_asked_for() {
+    use sampling::in_kernel::Duty;
+    let counted = job("ebs -u -t x --in-kernel ./a");
+    assert_eq!(counted.command, words("./a"), "the program is no mode");
+    assert_eq!(
+        (counted.count, counted.output),
+        (None, Output::Table { top: 20, shown: TableArguments::default() })
+    );
+    let how = counted.in_kernel.expect("was asked for");
+    assert_eq!((how.every.as_secs(), how.rings, how.cgroup), (60, true, None));
+    let Some(Duty::Aggregate(tables)) = counted.request.in_kernel.map(|asked| asked.duty) else {
+        panic!("it is to count")
+    };
+    assert!(!tables.by_process && !tables.strides);
+
+    let line = "ebs -u -t x --in-kernel=aggregate --sites 64 --by-process --strides --every 2s \
+                --no-rings --keep cgroup=/a -c 9 -o f.data ./a";
+    let counted = job(line);
+    let how = counted.in_kernel.expect("was asked for");
+    assert_eq!((how.every.as_secs(), how.rings, how.cgroup), (2, false, Some("/a".into())));
+    let Some(Duty::Aggregate(tables)) = counted.request.in_kernel.map(|asked| asked.duty) else {
+        panic!("it is to count")
+    };
+    assert_eq!((tables.sites, tables.by_process, tables.strides), (64, true, true));
+    assert_eq!(counted.count, Some(9));
+
+    let filtered = job("ebs -u -t x --in-kernel=filter --keep comm=make -o f ./a");
+    assert_eq!(filtered.count, Some(2000));
+    assert!(matches!(filtered.request.in_kernel.map(|asked| asked.duty), Some(Duty::Filter)));
+    assert_eq!(job("ebs -u -t x ./a").request.in_kernel, None);
+}
+
+#[test]
+fn words_about_the_kernel_that_mean_nothing_are_quoted() {
+    let wrong = [
+        ("--in-kernel --sites 100", "--sites 100: say a power of two"),
+        ("--in-kernel --sites 8", "power of two from 16"),
+        ("--in-kernel --every 0s", "a second or more"),
+        ("--in-kernel --keep pid=x", "--keep pid=x: say numbers"),
+        ("--in-kernel -o text", "no text records"),
+        ("--in-kernel=filter", "--keep KEY=VALUE"),
+        ("--in-kernel=filter --keep pid=1 --strides", "--strides is of --in-kernel=aggregate"),
+        ("--in-kernel=count", "aggregate"),
+        ("--strides", "--in-kernel"),
+        ("--keep pid=1", "--in-kernel"),
+    ];
+    for (words, why) in wrong {
+        let said = complaint(&format!("ebs -u -t x {words} ./a"));
+        assert!(said.contains(why), "{words}: {said}");
+    }
+}

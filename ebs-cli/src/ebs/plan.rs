@@ -1,0 +1,97 @@
+//! `ebs plan`: what would be opened, without opening it.
+
+mod json;
+mod text;
+
+use crate::ebs::exit_status::{FAILURE, SUCCESS};
+use crate::ebs::invocation::PlanJob;
+use anyhow::Result;
+use sampling::catalogue::{CatalogueType, EventKind};
+use sampling::emulated::Model;
+use sampling::machine::facts::{Facts, FactsError, Version};
+use sampling::plan::{Outline, outline};
+use sampling::request::event_spec::RequestedEvent;
+use sampling::{Chosen, Refusal, Request, source};
+use std::io::Write;
+use std::path::Path;
+
+/// Prints the plan, or with `--json` the refusal; gives the exit status.
+///
+/// # Errors
+///
+/// Facts that make no sense, a refusal (without `--json`), a failing output.
+pub fn run(job: &PlanJob, out: &mut dyn Write) -> Result<u8> {
+    // Another machine's caches are not in its description.
+    let is_known = job.root.is_none() || !job.emulation.cache.is_empty();
+    let model = is_known.then(|| job.emulation.model(Path::new("/"))).transpose()?;
+    let facts = facts(job);
+    if !job.json {
+        let outline = outlined((job, model.as_ref()), &facts?)?;
+        out.write_all(text::render(&outline, &job.request).as_bytes())?;
+        return Ok(SUCCESS);
+    }
+    let refused = match facts {
+        Err(error) => json::Refused::unread(&error),
+        Ok(facts) => match outlined((job, model.as_ref()), &facts) {
+            Ok(outline) => {
+                let plan = serde_json::to_string(&json::Plan::new(&outline, &job.request))?;
+                writeln!(out, "{plan}")?;
+                return Ok(SUCCESS);
+            }
+            Err(refusal) => json::Refused::new(&refusal, nearest(&refusal, &job.request, &facts)),
+        },
+    };
+    writeln!(out, "{}", serde_json::to_string(&refused)?)?;
+    Ok(FAILURE)
+}
+
+/// What a script may try instead: what the refusal names; for a type that
+/// the machine has in its tables and yet cannot sample, its kin that it can.
+fn nearest(refusal: &Refusal, request: &Request, facts: &Facts) -> Vec<String> {
+    let named = refusal.nearest();
+    if !named.is_empty() || refusal.is_usage() {
+        return named.to_vec();
+    }
+    let Ok(RequestedEvent::Type(CatalogueType { kind: EventKind::Hardware(hardware), .. })) =
+        request.event.resolve()
+    else {
+        return Vec::new();
+    };
+    let can = |name: &&&str| {
+        let request = Request { event: (**name).into(), masks: Vec::new(), ..request.clone() };
+        outline(&request, facts).is_ok()
+    };
+    hardware
+        .kin
+        .iter()
+        .chain(hardware.nearest)
+        .filter(can)
+        .take(2)
+        .map(|&name| name.into())
+        .collect()
+}
+
+fn facts(job: &PlanJob) -> Result<Facts, FactsError> {
+    let version = job.version.map(|(major, minor)| Version(major, minor, 0));
+    Ok(match &job.root {
+        Some(root) => Facts::read_tree(root, version)?,
+        None => {
+            let mut facts = Facts::read_for(Path::new("/"), &job.request)?;
+            facts.kernel.version = version.or(facts.kernel.version);
+            facts
+        }
+    })
+}
+
+fn outlined((job, model): (&PlanJob, Option<&Model>), facts: &Facts) -> Result<Outline, Refusal> {
+    let choice = (job.emulation.source, model);
+    let mut outline = match source::outline(&job.request, choice, facts)? {
+        Chosen::Kernel(outline) => outline,
+        // No kernel is too old for it.
+        Chosen::Emulated(outline) => return Ok(outline),
+    };
+    if let Some((major, minor)) = job.version {
+        outline.fit(Version(major, minor, 0));
+    }
+    Ok(outline)
+}

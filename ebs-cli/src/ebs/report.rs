@@ -1,0 +1,175 @@
+//! `ebs report`: tables from a recording.
+
+use crate::ebs::arguments::{ReportArguments, StandingArguments, SymbolArguments};
+use crate::ebs::input::{End, Input};
+use crate::terminal::debuginfod;
+use crate::terminal::said::say;
+use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
+use anyhow::{Context, Result, anyhow};
+use sampling::remote::client::{Client, Ending, Recorded, SOCKET};
+use sampling::remote::protocol::WHOLE;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer, load_file};
+
+/// Rows of a table when nothing is said.
+const ROWS: usize = 20;
+
+/// The question that was typed.
+///
+/// # Errors
+///
+/// Words that are no key, filter, order or site; each error quotes the word.
+pub fn query(arguments: &ReportArguments) -> Result<Query> {
+    let mut filters = Vec::new();
+    for text in &arguments.filter {
+        filters.extend(Filter::parse_all(text)?);
+    }
+    let keys = match (arguments.by.is_empty(), arguments.regs) {
+        (true, true) => Vec::new(),
+        (true, false) => vec![Key::Site],
+        (false, _) => Key::parse_list(&arguments.by.join(","))?,
+    };
+    let keys = if arguments.inline { with_inlined(keys)? } else { keys };
+    let site = arguments.site.as_deref().map(str::parse).transpose()?;
+    let machine_read = arguments.json || arguments.csv;
+    let query = Query {
+        keys,
+        sort: arguments.sort.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
+        filters,
+        class: arguments.class,
+        top: arguments.top.or((!machine_read).then_some(ROWS)),
+        cache_line: arguments.line_size,
+        event: arguments.event.as_deref().map(Glob::new),
+        accesses: arguments.mem,
+        most_rows: arguments.most_rows.unwrap_or(Query::MOST_ROWS).max(1),
+        registers: arguments.regs.then(|| RegisterQuery { site, ..RegisterQuery::default() }),
+        ..Query::default()
+    };
+    query.check()?;
+    Ok(query)
+}
+
+/// The routines of the rows with what was inlined into them.
+fn with_inlined(keys: Vec<Key>) -> Result<Vec<Key>> {
+    anyhow::ensure!(
+        keys.iter().any(|key| matches!(key, Key::Routine | Key::Inlined)),
+        "--inline tells what was inlined into routines, and none is among the keys of a row: add \
+         routine to --by"
+    );
+    let inlined = |key| if key == Key::Routine { Key::Inlined } else { key };
+    let mut keys: Vec<Key> = keys.into_iter().map(inlined).collect();
+    let mut seen = false;
+    keys.retain(|key| *key != Key::Inlined || !std::mem::replace(&mut seen, true));
+    Ok(keys)
+}
+
+/// Where names come from, as typed.
+///
+/// # Errors
+///
+/// A list of kernel symbols that cannot be read or is none: who names one
+/// does not want a table without names. Whether it is the recorded kernel's
+/// only the recording can tell.
+pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
+    let root = arguments.root.clone();
+    let vmlinux = arguments.vmlinux.clone();
+    let kernel = match arguments.system_map.as_ref().or(vmlinux.as_ref()) {
+        Some(path) => {
+            // The text of the error ends with that of its source.
+            load_file(&root, path, KernelOffset::Given(0)).map_err(|error| anyhow!("{error}"))?;
+            KernelSource::File { path: path.clone(), offset: KernelOffset::Detect }
+        }
+        None => KernelSource::Running,
+    };
+    let symfs = arguments.symfs.clone();
+    let debuginfod = debuginfod::servers()?;
+    Ok(Options { root, kernel, vmlinux, symfs, debuginfod, ..Options::default() })
+}
+
+/// Answers `query` from a recording; how the recording ended comes with it.
+///
+/// # Errors
+///
+/// A query that this recording cannot answer.
+pub fn answer(input: &mut Input, query: Query, symbolizer: Symbolizer) -> Result<(Report, End)> {
+    let mut decoder = input.decoder();
+    let mut pipeline = Pipeline::new(query, symbolizer)?;
+    let end = input.read(&mut decoder, |decoder, record| {
+        pipeline.record(decoder, record)?;
+        Ok(())
+    })?;
+    let decoder = decoder.stream();
+    // Nothing was described: the damage says more than an empty table.
+    if decoder.events().is_empty() {
+        end.into_result()?;
+        anyhow::bail!("{}: the recording describes no event", input.name());
+    }
+    match (pipeline.finish(decoder), end) {
+        // What is not there may have been in the part that is missing.
+        (Err(error), End::Damaged(damage)) => Err(damage.context(error)),
+        (answer, end) => Ok((answer?, end)),
+    }
+}
+
+/// The recording that was named: a file, or what the daemon recorded of a
+/// standing session, with what it says at the end.
+///
+/// # Errors
+///
+/// None was named; those of opening it.
+pub fn open(file: Option<&Path>, standing: &StandingArguments) -> Result<(Input, Option<Ending>)> {
+    match (&standing.standing, file) {
+        (Some(name), _) => recorded(name, standing),
+        (None, Some(file)) => Ok((Input::open(file)?, None)),
+        (None, None) => anyhow::bail!("no recording: give its FILE, or --daemon NAME"),
+    }
+}
+
+/// Prints what the daemon says of a recording: gaps that are in no record.
+pub fn tell_ending(ended: Option<Ending>) {
+    if let Some(said) = ended.and_then(|ended| ended.take()).filter(|said| said != WHOLE) {
+        say("ebs", &said.to_string());
+    }
+}
+
+fn recorded(name: &str, arguments: &StandingArguments) -> Result<(Input, Option<Ending>)> {
+    let socket = arguments.socket.as_deref().unwrap_or(Path::new(SOCKET));
+    let since = arguments.since.map(|span| span.0);
+    let recorded = Recorded::open(Client::connect(socket)?, name, since, false)?;
+    let ended = recorded.ending();
+    Ok((Input::new(Box::new(recorded), name), Some(ended)))
+}
+
+/// Reads, counts, and prints what can be counted even when the recording is
+/// damaged.
+///
+/// # Errors
+///
+/// A question without meaning, damage of the recording, those of `out`.
+pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
+    let query = query(arguments)?;
+    let options = symbols(&arguments.symbols)?;
+    let (mut input, ended) = open(arguments.file.as_deref(), &arguments.standing)?;
+    let (report, end) = answer(&mut input, query, Symbolizer::new(options))?;
+    tell_ending(ended);
+    if arguments.json {
+        json::write(&report, &mut *out)?;
+    } else if arguments.csv {
+        let names = match std::io::stdout().is_terminal() {
+            true => csv::Names::Printable,
+            false => csv::Names::Exact,
+        };
+        csv::write(&report, names, &mut *out)?;
+        // Tables and JSON say it themselves.
+        for event in &report.events {
+            if let Some(not_kept) = &event.not_kept {
+                say("ebs", &not_kept.told(&event.name));
+            }
+        }
+    } else {
+        out.write_all(table::render(&report, arguments.table.style()).as_bytes())?;
+    }
+    out.flush()?;
+    end.into_result().context("the table shows what could be read")
+}

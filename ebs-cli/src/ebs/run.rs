@@ -1,0 +1,96 @@
+//! From the words of a command line to an exit status.
+
+use crate::ebs::arguments::{self, ScriptArguments, ScriptFormat};
+use crate::ebs::completions::completions;
+use crate::ebs::exit_status::{FAILURE, SUCCESS, USAGE, status_of};
+use crate::ebs::input::Input;
+use crate::ebs::invocation::{Invocation, Misuse};
+use crate::ebs::script::{Chains, Lines, PerfPrinter, Selection, Sifter, TextPrinter, script};
+use crate::ebs::{
+    annotate, convert, list, pages, plan, report, sample, selftest, sessions, types, watch,
+};
+use crate::eip2r;
+use anyhow::{Context, Result};
+use sampling::Facts;
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use symbolizer::Symbolizer;
+
+/// Runs `ebs`; gives the status to exit with.
+pub fn run(words: Vec<OsString>) -> u8 {
+    if let Some(played) = selftest::part(&words) {
+        return status_of(played);
+    }
+    let invocation = match arguments::parse(words) {
+        Ok(typed) => Invocation::new(typed),
+        Err(error) => return clap_says(&error),
+    };
+    let result = match invocation {
+        Ok(invocation) => perform(invocation),
+        Err(misuse @ (Misuse::TypeMissing | Misuse::ModeMissing)) => {
+            return clap_says(&arguments::usage_error(misuse));
+        }
+        Err(misuse) => Err(misuse.into()),
+    };
+    status_of(result)
+}
+
+/// Help and version go to stdout, misuse to stderr, each as clap renders it.
+fn clap_says(error: &clap::Error) -> u8 {
+    match error.print() {
+        Err(io) if io.kind() != io::ErrorKind::BrokenPipe => FAILURE,
+        Ok(()) | Err(_) => u8::try_from(error.exit_code()).unwrap_or(USAGE),
+    }
+}
+
+fn perform(invocation: Invocation) -> Result<u8> {
+    if let Invocation::Sample(job) = invocation {
+        return sample::sample(&job);
+    }
+    let mut out = BufWriter::new(io::stdout().lock());
+    let here = Path::new("/");
+    let mut status = SUCCESS;
+    match invocation {
+        Invocation::Types => out.write_all(types::list(&Facts::read(here)?).as_bytes())?,
+        Invocation::TypeHelp(name) => {
+            out.write_all(types::describe(&name, &Facts::read(here)?)?.as_bytes())?;
+        }
+        Invocation::Report(arguments) => report::run(&arguments, &mut out)?,
+        Invocation::Annotate(arguments) => annotate::run(&arguments, &mut out)?,
+        Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
+        Invocation::Convert(arguments) => convert::run(&arguments)?,
+        Invocation::Plan(job) => status = plan::run(&job, &mut out)?,
+        Invocation::List(arguments) => list::run(&arguments, &mut out)?,
+        Invocation::Selftest(job) => status = selftest::run(&job, &mut out)?,
+        Invocation::Sessions(arguments) => sessions::run(&arguments, &mut out)?,
+        Invocation::Watch(arguments) => watch::run(&arguments, &mut out)?,
+        Invocation::Completions(shell, of) => completions(shell, of, &mut out)?,
+        Invocation::Man(None) => pages::page(arguments::command(), &mut out)?,
+        Invocation::Man(Some(directory)) => {
+            pages::pages(&directory, [arguments::command(), eip2r::command()])?
+        }
+        Invocation::Sample(_) => {}
+    }
+    out.flush().context("cannot write to stdout")?;
+    Ok(status)
+}
+
+fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()> {
+    let selection = Selection::parse(&arguments.fields)?;
+    let symbols = report::symbols(&arguments.symbols)?;
+    let mut input = Input::open(&arguments.file)?;
+    let sifter = (!arguments.all_samples).then(|| Sifter::new(arguments.class, symbols.clone()));
+    match arguments.format {
+        ScriptFormat::Perf => {
+            let chains = match arguments.hide_call_graph {
+                true => Chains::Hidden,
+                false => Chains::Frames(arguments.max_stack),
+            };
+            let printer = PerfPrinter::new(selection, chains, Symbolizer::new(symbols))
+                .with_guests(arguments.guest);
+            script(&mut input, Lines::new(printer, sifter), out)
+        }
+        ScriptFormat::Text => script(&mut input, Lines::new(TextPrinter::default(), sifter), out),
+    }
+}

@@ -1,0 +1,399 @@
+//! Sampling: a session from its plan to its last line.
+//!
+//! `serving` is who opens it, [`output`] takes its stream, `foreground`
+//! stays in front of a process that emulates; [`mod@last_line`] tells what became
+//! of the records, [`cut_short`] what a count left unseen.
+
+pub mod cut_short;
+mod foreground;
+pub mod last_line;
+pub mod output;
+mod serving;
+
+use crate::ebs::exit_status::{self, FAILURE, SUCCESS};
+use crate::ebs::invocation::{Job, Serving};
+use crate::terminal::causes;
+use crate::terminal::said::say;
+use crate::terminal::signals::{self, Asked, Catcher};
+use anyhow::{Context, Result, bail};
+use cut_short::{Afterwards, CutShort};
+use emulator::{Class, Classifier, EmulatedEvent};
+use last_line::{Sampled, last_line};
+use output::Output;
+use record::Pid;
+use rustix::process::{Signal, kill_process};
+use sampling::session::apart::{FrontProcess, Spared};
+use sampling::session::command::Command;
+use sampling::session::{Session, SessionError, SessionSettings, Sink, TargetState};
+use sampling::{Cgroup, Chosen, Facts, Modes, Sampling, Target, emulated, source};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Rings are looked at at least so often.
+const LOOK: Duration = Duration::from_millis(100);
+/// Status of a program that SIGINT ended.
+const INTERRUPTED: u8 = 130;
+
+/// Why sampling ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The session has ended: the count was reached, or who samples for us
+    /// says so.
+    Session(TargetState),
+    /// The target has ended.
+    Target,
+    /// SIGINT.
+    Interrupted,
+    /// Another signal that ends a process.
+    Signalled(i32),
+    /// The output takes no more.
+    OutputFailed,
+}
+
+impl Ending {
+    /// Whether somebody asked for it.
+    pub(crate) fn is_by_signal(self) -> bool {
+        matches!(self, Ending::Interrupted | Ending::Signalled(_))
+    }
+}
+
+/// Does the job; gives the status to exit with.
+///
+/// # Errors
+///
+/// What cannot be sampled, and why; a command that cannot be started.
+pub fn sample(job: &Job) -> Result<u8> {
+    let job = &with_group(job.clone())?;
+    let facts = Facts::read_for(Path::new("/"), &job.request)?;
+    match job.request.target {
+        Target::Process(pid) if emulates(job, &facts)? => {
+            foreground::refuse_own_terminal(&job.output)?;
+            foreground::stay(pid, |front| sample_here(job, &facts, Some(front)))
+        }
+        _ => sample_here(job, &facts, None),
+    }
+}
+
+/// Whether it is the emulated PMU that is to count: in this process.
+fn emulates(job: &Job, facts: &Facts) -> Result<bool> {
+    if let Serving::Daemon(_) = job.serving {
+        return Ok(false);
+    }
+    let choice = (job.emulation.source, job.emulation.model(Path::new("/"))?);
+    // What is refused will be again, and said then.
+    Ok(matches!(source::plan(&job.request, choice, facts), Ok(Chosen::Emulated(_))))
+}
+
+/// `front`: the process that the user sees, if that is another one.
+fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<u8> {
+    let catch = || {
+        Catcher::new()
+            .context("signals cannot be caught; with too many open files raise `ulimit -n`")
+    };
+    // Nothing may end us while a process is taken hold of; but a command
+    // keeps the signals as we got them: after its fork.
+    let early = match job.request.target {
+        Target::Command => None,
+        _ => Some(catch()?),
+    };
+    if front.is_some_and(|front| !front.is_there()) {
+        bail!("the ebs that the user sees has ended before sampling began");
+    }
+    let mut session = open(job, facts)?;
+    let session = session.as_mut();
+    let mut catcher = early.map_or_else(catch, Ok)?;
+    let stopper = session.stopper().context("copying a pipe")?;
+    if let Some(stopper) = &stopper {
+        catcher.tell(stopper).context("copying a pipe; raise `ulimit -n`")?;
+        if let Target::Process(pid) = job.request.target {
+            say("ebs", &emulating(pid));
+        }
+    }
+    // Who emulates a process takes it along.
+    let spared = stopper.map(|_| Spared::begin());
+    // What cannot be sampled costs no earlier recording of that name.
+    let mut output = Output::open(&job.output, facts)?;
+    let file = session.command().and_then(|command| command.file().map(Path::to_owned));
+    let misplaced = sampling::misplaced(&job.request, file.as_deref(), Path::new("/"));
+    for note in session.notes().into_iter().chain(misplaced) {
+        say("ebs", &note);
+    }
+    let ending = match begin(session, facts, &mut output)? {
+        Begun::Sampling => follow(session, &mut output, &mut catcher)?,
+        Begun::OutputFailed => Ending::OutputFailed,
+    };
+    let ended_at = Instant::now();
+    let mut ledger = session.finish(&mut output)?;
+    drop(spared);
+    let reached = job.count.filter(|count| {
+        matches!(ending, Ending::Session(_)) && ledger.delivered + ledger.lost.sink >= *count
+    });
+    output.close(&mut ledger);
+    if let Ending::Signalled(signal) = ending {
+        end_command(session.command(), signal);
+    }
+    let mut status = status_of(ending);
+    let signalled = status != SUCCESS;
+    if session.command().is_none() {
+        // The target runs on by itself: who has no time may end the rest.
+        signals::end_the_program(true);
+    }
+    let mut shown = Ok(());
+    let mut afterwards = match ending {
+        Ending::Session(TargetState::Running | TargetState::Left) => Afterwards::RunsOn,
+        _ => Afterwards::Ended,
+    };
+    if let Some(command) = session.command() {
+        let ran_on = command.try_wait().context("waiting for the command")?.is_none();
+        // A command's own output must not be cut in two by the table, so
+        // that waits for the command; who interrupts wants it now.
+        if ending == Ending::Interrupted {
+            shown = output.show();
+        }
+        let interrupts = u32::from(ending == Ending::Interrupted);
+        let outlived = outlive(command, &mut catcher, interrupts, &mut || {
+            shown = output.show();
+        })?;
+        let more = ended_at.elapsed();
+        afterwards = match outlived {
+            _ if !ran_on => Afterwards::Ended,
+            Some(_) => Afterwards::Ran(more),
+            None => Afterwards::StillRan(more),
+        };
+        status = outlived.unwrap_or(INTERRUPTED);
+    }
+    let shown = shown.and_then(|()| output.show());
+    for note in output.notes().iter().chain(session.last_notes()) {
+        say("ebs", note);
+    }
+    let event = format!("{}:{}", session.name(), modes(job.request.modes));
+    let model = session.model();
+    let sampled = Sampled {
+        event: &event,
+        planned: session.planned(),
+        opened: session.opened(),
+        given_up: session.given_up(),
+        model: model.as_deref(),
+        served: session.served(),
+        in_kernel: session.in_kernel(),
+        cut_short: reached
+            .and_then(|count| CutShort::new(count, &ledger, session.target(), afterwards)),
+    };
+    say("ebs", &last_line(&ledger, &sampled));
+    match shown {
+        Err(error) if exit_status::is_closed_pipe(&error) => {}
+        // With the terminal its output is gone, too.
+        Err(error) if signalled => say("ebs", &causes::told(&error)),
+        Err(error) => return Err(error),
+        Ok(()) => {}
+    }
+    Ok(if ledger.sink_error.is_some() && !signalled { FAILURE } else { status })
+}
+
+/// Who reads it knows which of the two processes must not be killed.
+fn emulating(target: Pid) -> String {
+    format!(
+        "process {target} goes on natively whatever ends ebs, even kill -9; but kill -9 of \
+         process {}, which emulates it, would end both",
+        std::process::id(),
+    )
+}
+
+/// What a shell says of a program that the signal ended. SIGINT and SIGTERM
+/// are how an end of sampling is asked for.
+fn status_of(ending: Ending) -> u8 {
+    match ending {
+        Ending::Signalled(signal) if signal != libc::SIGTERM => {
+            u8::try_from(128 + signal).unwrap_or(FAILURE)
+        }
+        _ => SUCCESS,
+    }
+}
+
+/// Opens the session of whoever is to count.
+///
+/// # Errors
+///
+/// What is refused, and why.
+pub(crate) fn open(job: &Job, facts: &Facts) -> Result<Box<dyn Sampling>> {
+    let mut settings = SessionSettings {
+        command: job.command.clone(),
+        count: job.count,
+        kernel_symbols: job.kernel_symbols,
+        ..SessionSettings::default()
+    };
+    if let Some(in_kernel) = &job.in_kernel {
+        (settings.every, settings.rings) = (in_kernel.every, in_kernel.rings);
+    }
+    let own = || open_here(job, facts, settings.clone());
+    serving::open(&job.serving, &job.request, &settings, own)
+}
+
+/// The control group that is kept, looked up.
+fn with_group(mut job: Job) -> Result<Job> {
+    let path = job.in_kernel.as_ref().and_then(|in_kernel| in_kernel.cgroup.as_deref());
+    if let (Some(path), Some(asked)) = (path, &mut job.request.in_kernel) {
+        let group = Cgroup::open(Path::new("/"), path).and_then(|group| group.id());
+        let id = group.with_context(|| format!("--keep cgroup={}", path.display()))?;
+        asked.keep.cgroup = Some(id);
+    }
+    Ok(job)
+}
+
+/// In this process.
+fn open_here(job: &Job, facts: &Facts, settings: SessionSettings) -> Result<Box<dyn Sampling>> {
+    let choice = (job.emulation.source, job.emulation.model(Path::new("/"))?);
+    Ok(match source::plan(&job.request, choice, facts)? {
+        Chosen::Kernel(plan) => Box::new(Session::open(plan, settings)?),
+        Chosen::Emulated(plan) => {
+            let classifier = classifier(plan.counts);
+            Box::new(emulated::EmulatedSession::open(plan, settings, classifier)?)
+        }
+    })
+}
+
+/// Which instructions an event counts is the reports' rule.
+fn classifier(counts: EmulatedEvent) -> Option<Classifier> {
+    match counts {
+        EmulatedEvent::Class(Class::Of(class)) => {
+            Some(Classifier::new(move |instruction| analysis::classes(instruction).contains(class)))
+        }
+        _ => None,
+    }
+}
+
+/// How sampling began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begun {
+    /// The target runs, and is sampled.
+    Sampling,
+    /// The target runs, but the output took no more already then.
+    OutputFailed,
+}
+
+/// Says what comes, and lets the target go. An output that is full before
+/// the first record keeps a command from running at all; one whose reader
+/// has left already does not, as it would not a moment later.
+///
+/// # Errors
+///
+/// A command that cannot be started.
+pub(crate) fn begin(
+    session: &mut dyn Sampling,
+    facts: &Facts,
+    output: &mut dyn Sink,
+) -> Result<Begun> {
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut begun = Begun::Sampling;
+    match session.preamble(facts, &words, output) {
+        Err(SessionError::Sink(error)) if error.kind() == ErrorKind::BrokenPipe => {
+            begun = Begun::OutputFailed;
+        }
+        result => result?,
+    }
+    match session.start(output) {
+        Err(SessionError::Sink(_)) => begun = Begun::OutputFailed,
+        result => result?,
+    }
+    Ok(begun)
+}
+
+/// Moves records until there is a reason to end.
+///
+/// # Errors
+///
+/// A call that should not fail.
+pub(crate) fn follow(
+    session: &mut dyn Sampling,
+    output: &mut dyn Sink,
+    catcher: &mut Catcher,
+) -> Result<Ending> {
+    let is_command = session.target() == Target::Command;
+    loop {
+        let state = session.wait(LOOK)?;
+        match session.drain(output) {
+            Ok(pass) if pass.limit_reached => return Ok(Ending::Session(state)),
+            Ok(_) => {}
+            // Who hangs up takes the output along: it is the signal that counts.
+            Err(SessionError::Sink(_)) => {
+                let signal = catcher.asked().end;
+                return Ok(signal.map_or(Ending::OutputFailed, Ending::Signalled));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        match catcher.asked() {
+            Asked { end: Some(signal), .. } => return Ok(Ending::Signalled(signal)),
+            Asked { interrupt: true, .. } => return Ok(Ending::Interrupted),
+            Asked { .. } => {}
+        }
+        match state {
+            TargetState::Gone => return Ok(Ending::Target),
+            // What a command leaves behind in the background is not waited
+            // for: the caller waits for the command.
+            TargetState::Left if is_command => return Ok(Ending::Target),
+            TargetState::Left | TargetState::Running => {}
+        }
+    }
+}
+
+/// A signal is passed on to a command that still runs.
+fn end_command(command: Option<&mut Command>, signal: i32) {
+    let Some(command) = command else { return };
+    if let (Ok(None), Some(pid), Some(signal)) = (
+        command.try_wait(),
+        rustix::process::Pid::from_raw(command.pid().0),
+        Signal::from_named_raw(signal),
+    ) {
+        // It may have ended since; there is nothing to do then.
+        let _gone = kill_process(pid, signal);
+    }
+}
+
+/// Waits for the command. The first SIGINT of all shows what there is, the
+/// next one gives up the wait; other signals are passed on. The command's
+/// status, or None when the wait was given up.
+fn outlive(
+    command: &mut Command,
+    catcher: &mut Catcher,
+    mut interrupts: u32,
+    show: &mut dyn FnMut(),
+) -> Result<Option<u8>> {
+    loop {
+        if let Some(status) = command.try_wait().context("waiting for the command")? {
+            return Ok(Some(u8::try_from(status.code()).unwrap_or(FAILURE)));
+        }
+        let asked = catcher.asked();
+        if let Some(signal) = asked.end {
+            end_command(Some(command), signal);
+        } else if asked.interrupt {
+            interrupts += 1;
+            match interrupts {
+                1 => show(),
+                _ => return Ok(None),
+            }
+        }
+        pause(command)?;
+    }
+}
+
+/// Until the command has ended, a signal came, or a while is over.
+fn pause(command: &Command) -> Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut fds = [PollFd::new(command, PollFlags::IN)];
+    let a_while = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
+    match poll(&mut fds, Some(&a_while)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(errno) => Err(errno).context("waiting for the command"),
+    }
+}
+
+/// As perf writes them behind an event's name.
+fn modes(modes: Modes) -> &'static str {
+    match (modes.user, modes.kernel) {
+        (true, false) => "u",
+        (false, true) => "k",
+        _ => "uk",
+    }
+}

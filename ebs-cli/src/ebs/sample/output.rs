@@ -1,0 +1,181 @@
+//! Where a session's stream goes while it samples, and what becomes of it
+//! at the end.
+
+mod destination;
+mod keeper;
+mod recorded_file;
+mod records;
+mod text;
+
+pub use destination::Destination;
+
+use crate::ebs::arguments::TableArguments;
+use crate::ebs::input::Input;
+use crate::ebs::invocation::Output as Wanted;
+use crate::ebs::report::answer;
+use crate::terminal::debuginfod;
+use analysis::{Query, table};
+use anyhow::{Context, Result, bail};
+use record::ByteOrder;
+use recorded_file::RecordedFile;
+use sampling::Facts;
+use sampling::session::Sink;
+use sampling::session::ledger::Ledger;
+use std::io::{self, ErrorKind, Write};
+use symbolizer::{Kept, Symbolizer};
+use text::TextRecords;
+
+/// Of the records of a session on this machine.
+const NATIVE_ORDER: ByteOrder =
+    if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+
+/// Takes the stream of one session.
+#[derive(Debug)]
+pub struct Output {
+    form: Form,
+    /// The output is a pipe that nobody reads any more.
+    reader_gone: bool,
+    /// Samples that were written of a piece that did not fit as a whole,
+    /// which the session books as lost.
+    kept: u64,
+}
+
+#[derive(Debug)]
+enum Form {
+    /// Kept until the end, then counted: nothing that costs time is done
+    /// while records come.
+    Table { spool: Option<Destination>, top: usize, shown: TableArguments, kept: Box<Kept> },
+    /// Written as it comes, into what takes bytes but at its end.
+    Stream(Destination),
+    /// Written as it comes, into a file.
+    File(Box<RecordedFile>),
+    /// Written as lines, as soon as their order is sure.
+    Text(Box<TextRecords>),
+}
+
+impl Output {
+    /// Opens what is to be written. Files are made anew. `facts` are of the
+    /// machine that is sampled.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be made.
+    pub fn open(wanted: &Wanted, facts: &Facts) -> Result<Output> {
+        let form = match wanted {
+            Wanted::Table { top, shown } => {
+                let (spool, kept) = (Some(Destination::spool()?), Box::default());
+                Form::Table { spool, top: *top, shown: *shown, kept }
+            }
+            Wanted::Stream(place) => {
+                let destination = Destination::create(place)?;
+                if destination.is_terminal() {
+                    bail!("the stream is no text for a terminal: pipe it on, or say -o FILE.data");
+                }
+                match destination.end() {
+                    Some(_) => Form::File(Box::new(RecordedFile::new(destination, facts.clone()))),
+                    None => Form::Stream(destination),
+                }
+            }
+            Wanted::Text(place) => {
+                Form::Text(Box::new(TextRecords::new(Destination::create(place)?)))
+            }
+        };
+        Ok(Output { form, reader_gone: false, kept: 0 })
+    }
+
+    /// The session has ended: what waited is written now, and the account
+    /// is set right. The session books whole pieces; here is known which
+    /// records of the last one were written.
+    pub fn close(&mut self, ledger: &mut Ledger) {
+        let kept = self.kept.min(ledger.lost.sink);
+        ledger.delivered += kept;
+        ledger.lost.sink -= kept;
+        // A map may have been made since the last record came.
+        if let Form::Table { kept, .. } = &mut self.form {
+            kept.look_again();
+        }
+        if let Form::File(file) = &mut self.form
+            && let (Err(error), None) = (file.finish(), &ledger.sink_error)
+        {
+            ledger.sink_error = Some(error.to_string());
+        }
+        if let Form::Text(text) = &mut self.form {
+            let failed = text.close().err();
+            let missing = ledger.delivered.saturating_sub(text.written() + text.left_out());
+            ledger.delivered -= missing;
+            ledger.exact_ip -= ledger.exact_ip.min(missing);
+            ledger.lost.sink += missing;
+            if let (Some(error), None) = (failed, &ledger.sink_error) {
+                self.reader_gone |= error.kind() == ErrorKind::BrokenPipe;
+                ledger.sink_error = Some(error.to_string());
+            }
+        }
+        // A reader that has seen enough is no failure.
+        if self.reader_gone {
+            ledger.sink_error = None;
+        }
+    }
+
+    /// What the user should know of what was written, once it is closed.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.form {
+            Form::Text(text) => text.notes(),
+            Form::Table { kept, .. } => keeper::notes(kept),
+            Form::File(file) => file.notes(),
+            Form::Stream(_) => Vec::new(),
+        }
+    }
+
+    /// Prints the table, if that is what was wanted, and not twice.
+    ///
+    /// # Errors
+    ///
+    /// The kept stream cannot be read, or the table not be written.
+    pub fn show(&mut self) -> Result<()> {
+        let Form::Table { spool, top, shown, kept } = &mut self.form else {
+            return Ok(());
+        };
+        let (Some(spool), top) = (spool.take(), *top) else {
+            return Ok(());
+        };
+        let mut input = Input::new(Box::new(spool.reread()?), "the kept stream");
+        let query = Query { top: Some(top), ..Query::default() };
+        let debuginfod = debuginfod::servers()?;
+        let options = symbolizer::Options { debuginfod, ..symbolizer::Options::default() };
+        let mut symbolizer = Symbolizer::new(options);
+        symbolizer.keep(std::mem::take(kept));
+        let (report, end) = answer(&mut input, query, symbolizer)?;
+        let text = table::render(&report, shown.style());
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).context("stdout")?;
+        end.into_result()
+    }
+}
+
+impl Sink for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let result = match &mut self.form {
+            Form::Table { spool: Some(destination), kept, .. } => {
+                keeper::keep(kept, bytes);
+                let (whole, result) = destination.write_records(bytes);
+                self.kept += whole;
+                result
+            }
+            Form::Stream(destination) => {
+                let (whole, result) = destination.write_records(bytes);
+                self.kept += whole;
+                result
+            }
+            Form::File(file) => {
+                let (whole, result) = file.write_records(bytes);
+                self.kept += whole;
+                result
+            }
+            Form::Table { spool: None, .. } => Err(ErrorKind::NotConnected.into()),
+            Form::Text(text) => text.stream(bytes),
+        };
+        let closed = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
+        self.reader_gone |= result.as_ref().is_err_and(closed);
+        result
+    }
+}

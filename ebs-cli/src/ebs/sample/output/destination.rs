@@ -1,0 +1,208 @@
+//! A file or pipe that takes whole pieces or nothing.
+
+use super::NATIVE_ORDER;
+use crate::ebs::invocation::Place;
+use anyhow::{Context, Result};
+use record::bytes::Cursor;
+use record::{RecordHeader, RecordType};
+use std::fs::File;
+use std::io::{self, IsTerminal, Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+/// Bytes tried at once on a disk that is nearly full: its usual block.
+const PIECE: usize = 4096;
+
+/// Something to write to. On a file, a piece that did not fit is cut off
+/// again, so that a full disk leaves whole records behind.
+#[derive(Debug)]
+pub struct Destination {
+    file: File,
+    /// Where the last whole piece ends; None for what has no length.
+    end: Option<u64>,
+}
+
+impl Destination {
+    /// A file made anew, or stdout.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be made.
+    pub fn create(place: &Place) -> Result<Destination> {
+        match place {
+            Place::Stdout => {
+                let stdout = io::stdout().as_fd().try_clone_to_owned().context("stdout")?;
+                Ok(Destination { file: File::from(stdout), end: None })
+            }
+            Place::File(path) => {
+                let file = File::options()
+                    .write(true)
+                    .create(true)
+                    .truncate(true)
+                    // A terminal must not become that of a session's leader.
+                    .custom_flags(libc::O_NOCTTY)
+                    .open(path)
+                    .with_context(|| format!("cannot write to {}", path.display()))?;
+                let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
+                Ok(Destination { file, end: regular.then_some(0) })
+            }
+        }
+    }
+
+    /// A file without a name in TMPDIR, else /var/tmp, else /tmp; gone when it
+    /// is closed. It may grow large, and /tmp is memory on many systems.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be made there.
+    pub fn spool() -> Result<Destination> {
+        let own = std::env::var_os("TMPDIR").is_some_and(|directory| !directory.is_empty());
+        let large = if own { None } else { tempfile::tempfile_in("/var/tmp").ok() };
+        let file = large.map_or_else(tempfile::tempfile, Ok).with_context(|| {
+            let place = std::env::temp_dir();
+            format!(
+                "records are kept in {} until the table is made, and no file can be made there; \
+                 set TMPDIR to another directory, or use -o",
+                place.display()
+            )
+        })?;
+        Ok(Destination { file, end: Some(0) })
+    }
+
+    /// Whether a person would see what is written.
+    pub fn is_terminal(&self) -> bool {
+        self.file.is_terminal()
+    }
+
+    /// Writes all of `bytes`, or leaves a file as it was.
+    ///
+    /// # Errors
+    ///
+    /// A full disk, a closed pipe.
+    pub fn write_whole(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let written = self.file.write_all(bytes);
+        if let Some(end) = &mut self.end {
+            match &written {
+                Ok(()) => *end += bytes.len() as u64,
+                Err(_) => {
+                    self.file.set_len(*end)?;
+                    self.file.seek(SeekFrom::Start(*end))?;
+                }
+            }
+        }
+        written
+    }
+
+    /// Writes records of a stream: all of them; or, on a file, as many as fit,
+    /// and then the error that stopped it comes with the number of samples
+    /// among those.
+    pub fn write_records(&mut self, records: &[u8]) -> (u64, io::Result<()>) {
+        let error = match self.write_whole(records) {
+            Ok(()) => return (0, Ok(())),
+            Err(error) if self.end.is_none() => return (0, Err(error)),
+            Err(error) => error,
+        };
+        let mut kept = 0;
+        let mut rest = records;
+        while let Some((piece, samples)) = front(rest) {
+            if self.write_whole(piece).is_err() {
+                break;
+            }
+            kept += samples;
+            rest = &rest[piece.len()..];
+        }
+        (kept, Err(error))
+    }
+
+    /// Where the last whole piece ends; None for what takes no bytes but at
+    /// its end.
+    pub fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// Puts other bytes in place of the first ones of a file.
+    ///
+    /// # Errors
+    ///
+    /// A disk that fails; what is no file.
+    pub fn replace_front(&self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, 0)
+    }
+
+    /// The same bytes from the start.
+    ///
+    /// # Errors
+    ///
+    /// What was written to cannot be read: a pipe.
+    pub fn reread(mut self) -> io::Result<File> {
+        self.file.rewind()?;
+        Ok(self.file)
+    }
+}
+
+/// Some whole records at the front, and how many of them are samples.
+fn front(records: &[u8]) -> Option<(&[u8], u64)> {
+    let (mut end, mut samples) = (0, 0);
+    while end < PIECE {
+        let mut cursor = Cursor::new(records.get(end..)?, NATIVE_ORDER);
+        let Ok(header) = RecordHeader::decode(&mut cursor) else { break };
+        let size = usize::from(header.size);
+        if size < RecordHeader::SIZE || size > records.len() - end {
+            break;
+        }
+        samples += u64::from(header.kind == RecordType::SAMPLE);
+        end += size;
+    }
+    (end > 0).then(|| (&records[..end], samples))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Misc;
+    use record::bytes::Writer;
+    use std::io::Read;
+
+    #[test]
+    fn a_spool_gives_back_what_it_took() {
+        let mut spool = Destination::spool().expect("TMPDIR is there");
+        spool.write_whole(b"one").expect("there is room");
+        spool.write_whole(b"two").expect("there is room");
+        let mut back = String::new();
+        spool.reread().expect("is a file").read_to_string(&mut back).expect("is text");
+        assert_eq!(back, "onetwo");
+    }
+
+    #[test]
+    fn a_full_device_takes_nothing() {
+        let place = Place::File("/dev/full".into());
+        let mut full = Destination::create(&place).expect("Linux has it");
+        let error = full.write_whole(b"x").expect_err("is full");
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn records_are_never_cut() {
+        let header = |kind, size| RecordHeader { kind, misc: Misc(0), size };
+        let mut records = Vec::new();
+        for number in 0..1000 {
+            let kind = if number % 2 == 0 { RecordType::SAMPLE } else { RecordType::COMM };
+            header(kind, 24).encode(&mut Writer::new(&mut records, NATIVE_ORDER));
+            records.extend_from_slice(&[0xff; 16]);
+        }
+        let (piece, samples) = front(&records).expect("records are whole");
+        assert_eq!((piece.len(), samples), (171 * 24, 86));
+        let (last, samples) = front(&records[999 * 24..]).expect("one is left");
+        assert_eq!((last.len(), samples), (24, 0));
+        assert!(front(&records[..23]).is_none());
+        assert!(front(&[]).is_none());
+        assert!(front(&[0; 64]).is_none(), "a size of 0 leads nowhere");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_named() {
+        let place = Place::File("/nonexistent/file".into());
+        let error = Destination::create(&place).expect_err("cannot be made");
+        assert!(format!("{error:#}").starts_with("cannot write to /nonexistent/file: "));
+    }
+}

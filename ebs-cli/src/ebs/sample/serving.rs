@@ -1,0 +1,58 @@
+//! Who opens the events of a job: this process, or a daemon.
+
+use crate::ebs::invocation::Serving;
+use anyhow::{Context, Error, Result};
+use sampling::remote::Remote;
+use sampling::remote::client::Client;
+use sampling::session::{SessionError, SessionSettings};
+use sampling::{AttachError, OpenError, Refusal, Request, Sampling};
+use std::path::Path;
+
+/// Opens a job as `own` does, or by the daemon where that is refused for want
+/// of rights, or where the user says so.
+///
+/// # Errors
+/// What this process was refused, when no daemon runs; else what the daemon
+/// says.
+pub(crate) fn open(
+    serving: &Serving,
+    request: &Request,
+    settings: &SessionSettings,
+    own: impl FnOnce() -> Result<Box<dyn Sampling>>,
+) -> Result<Box<dyn Sampling>> {
+    match serving {
+        Serving::Own => own(),
+        Serving::Daemon(path) => by_daemon(path, request, settings),
+        Serving::Auto(path) => match own() {
+            Err(refused) if is_denied(&refused) && path.exists() => {
+                let refused = refused.to_string();
+                by_daemon(path, request, settings)
+                    .with_context(|| format!("{refused}; and the daemon does not help"))
+            }
+            result => result,
+        },
+    }
+}
+
+fn by_daemon(
+    path: &Path,
+    request: &Request,
+    settings: &SessionSettings,
+) -> Result<Box<dyn Sampling>> {
+    let client = Client::connect(path)?;
+    Ok(Box::new(Remote::open(client, request, settings)?))
+}
+
+/// Whether it is rights that are missing.
+fn is_denied(error: &Error) -> bool {
+    if let Some(refusal) = error.downcast_ref::<Refusal>() {
+        return refusal.is_denial();
+    }
+    match error.downcast_ref::<SessionError>() {
+        Some(SessionError::Open(open) | SessionError::Attach(AttachError::Open(open))) => {
+            matches!(open, OpenError::Refused { failure, .. }
+                if matches!(failure.errno, libc::EACCES | libc::EPERM))
+        }
+        _ => false,
+    }
+}

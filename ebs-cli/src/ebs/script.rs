@@ -1,0 +1,262 @@
+//! `ebs script`: the records of a recording as text, in order of time.
+
+mod chain;
+mod column;
+mod comms;
+mod counted;
+mod data_sources;
+mod emulation;
+mod field;
+mod line;
+mod names;
+mod order;
+mod perf_printer;
+mod registers;
+mod sifter;
+mod text_printer;
+mod title_widths;
+
+pub use field::{Field, FieldError, Fields, Selection, field_names};
+pub use perf_printer::{Chains, PerfPrinter};
+pub use sifter::Sifter;
+pub use text_printer::TextPrinter;
+
+use crate::ebs::input::Input;
+use crate::terminal::said::say;
+use anyhow::{Result, anyhow};
+use counted::Counted;
+use order::Order;
+use record::stream::{Decoder, Features, ModelClock, StreamRecord};
+use record::{Misc, Sample, SampleId, SideRecord};
+use std::io::Write;
+
+/// Bytes of lines that are written at once.
+const CHUNK: usize = 1 << 16;
+
+/// Turns one record into text.
+pub trait Printer {
+    /// Appends the lines of a record.
+    fn print(&mut self, sample: &Sample<'_>, about: &About<'_>, out: &mut Vec<u8>);
+
+    /// Sees every side record, before the records of its time are printed.
+    fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId);
+
+    /// Sees what the stream says of its machine, whenever it says more.
+    fn machine(&mut self, features: &Features);
+
+    /// Sees how times relate to the machine's clock, when they are of another.
+    fn clock(&mut self, _clock: ModelClock) {}
+
+    /// The stream says more of this event.
+    fn renamed(&mut self, _event: usize) {}
+
+    /// The stream says more of any event.
+    fn all_renamed(&mut self) {}
+
+    /// The lines are about to be taken: adds what was left out of them.
+    fn complete(&mut self, _lines: &mut Vec<u8>) {}
+
+    /// The last record is printed.
+    fn end(&mut self, decoder: &Decoder, out: &mut Vec<u8>);
+
+    /// What a reader must know to read the lines right, in sentences.
+    fn notes(&self) -> &[String] {
+        &[]
+    }
+}
+
+/// What is known of a record besides its fields.
+#[derive(Debug)]
+pub struct About<'a> {
+    /// What the stream said so far.
+    pub decoder: &'a Decoder,
+    /// Which of its events the record belongs to.
+    pub event: usize,
+    /// Name of the record's thread.
+    pub comm: Option<&'a [u8]>,
+}
+
+/// A stream's records becoming lines, whoever reads the stream.
+#[derive(Debug)]
+pub struct Lines<P> {
+    order: Order,
+    printer: P,
+    /// None: all records are printed.
+    sifter: Option<Sifter>,
+    counted: Counted,
+    /// Finished lines, for the owner to take.
+    pub text: Vec<u8>,
+}
+
+impl<P: Printer> Lines<P> {
+    /// No record yet. Without a sifter all become lines.
+    pub fn new(printer: P, sifter: Option<Sifter>) -> Lines<P> {
+        let (order, counted) = (Order::default(), Counted::default());
+        Lines { order, printer, sifter, counted, text: Vec::new() }
+    }
+
+    /// Takes the record that `decoder` just gave. Records wait for the end
+    /// of the round after theirs before they become lines.
+    ///
+    /// # Errors
+    ///
+    /// An event whose filter is not known here.
+    pub fn record(
+        &mut self,
+        decoder: &Decoder,
+        record: &StreamRecord<'_>,
+    ) -> Result<(), analysis::Error> {
+        match record {
+            StreamRecord::Sample { event, misc, payload } => {
+                self.learn(decoder)?;
+                self.order.sample(decoder, *event, (*misc, payload));
+            }
+            StreamRecord::Side { misc, record, id, .. } => {
+                self.learn(decoder)?;
+                if let Some(sifter) = &mut self.sifter {
+                    sifter.side(*misc, record, id);
+                }
+                self.printer.side(*misc, record, id);
+                self.order.side(decoder, record, id.time);
+            }
+            StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {
+                if let Some(sifter) = &mut self.sifter {
+                    sifter.machine(decoder.features());
+                }
+                self.printer.machine(decoder.features());
+            }
+            StreamRecord::EventUpdate(event) => {
+                self.printer.renamed(*event);
+                let of = decoder.events().get(*event);
+                if let Some(clock) = of.and_then(|event| event.clock) {
+                    self.printer.clock(clock);
+                }
+            }
+            // Of tracing data, which names tracepoints.
+            StreamRecord::Payload(_) => self.printer.all_renamed(),
+            StreamRecord::FinishedRound => self.order.finish_round(),
+            StreamRecord::Aggregate { event, part } => self.counted.add(*event, part),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The stream has ended: whatever waits may become lines.
+    pub fn finish(&mut self) {
+        self.order.finish();
+    }
+
+    /// Appends lines of what nothing older can come before, about
+    /// 64 KiB. False: there are no more for now.
+    #[inline]
+    pub fn print(&mut self, decoder: &Decoder) -> bool {
+        let until = self.text.len() + CHUNK;
+        let printer = (&mut self.printer, self.sifter.as_mut());
+        self.order.print(decoder, printer, (&mut self.text, until))
+    }
+
+    /// The lines, once all that is printed of them is there.
+    pub fn complete(&mut self) -> &[u8] {
+        self.printer.complete(&mut self.text);
+        &self.text
+    }
+
+    /// Appends what the printer says last.
+    pub fn end(&mut self, decoder: &Decoder) {
+        self.printer.end(decoder, &mut self.text);
+    }
+
+    fn learn(&mut self, decoder: &Decoder) -> Result<(), analysis::Error> {
+        self.sifter.as_mut().map_or(Ok(()), |sifter| sifter.learn(decoder))
+    }
+
+    /// What decided which records became lines.
+    pub fn sifter(&self) -> Option<&Sifter> {
+        self.sifter.as_ref()
+    }
+
+    /// What the kernel counted, which becomes no lines: a sentence an event.
+    pub fn counted<'d>(&'d self, decoder: &'d Decoder) -> impl Iterator<Item = String> + 'd {
+        self.counted.notes(decoder)
+    }
+
+    /// What a reader must know of names of threads that are not kept.
+    pub fn unnamed(&self) -> Option<String> {
+        self.order.unnamed()
+    }
+
+    /// Records that came too late for their place in time.
+    pub fn late(&self) -> u64 {
+        self.order.late()
+    }
+
+    /// Records that became lines, and records too short for their event's
+    /// fields, which did not.
+    pub fn counts(&self) -> (u64, u64) {
+        self.order.counts()
+    }
+}
+
+/// Prints the records of `input` in order of time.
+///
+/// # Errors
+///
+/// Those of `out`; damage of the recording after all that could be read was
+/// printed.
+pub fn script(
+    input: &mut Input,
+    mut lines: Lines<impl Printer>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut decoder = input.decoder();
+    let end = input.read(&mut decoder, |decoder, record| {
+        lines.record(decoder, record)?;
+        write(&mut lines, decoder, out)
+    })?;
+    let decoder = decoder.stream();
+    if decoder.events().is_empty() {
+        end.into_result()?;
+        return Err(anyhow!("{}: the recording describes no event", input.name()));
+    }
+    lines.finish();
+    write(&mut lines, decoder, out)?;
+    lines.end(decoder);
+    out.write_all(lines.complete())?;
+    out.flush()?;
+    let left_out = lines.sifter().map(Sifter::notes).unwrap_or_default();
+    let late = (lines.late() > 0).then(|| {
+        format!(
+            "{} records came after younger ones were printed: lines are out of order",
+            lines.late()
+        )
+    });
+    let unplaced = decoder.tally().unknown_id + decoder.tally().unplaced;
+    let unplaced = (unplaced > 0).then(|| {
+        format!("{unplaced} records belong to no event that the stream describes: left out")
+    });
+    let undecoded = decoder.undecoded();
+    let counted: Vec<String> = lines.counted(decoder).collect();
+    let unnamed = lines.unnamed();
+    let of_stream = unplaced.iter().chain(&undecoded).chain(&late).chain(&unnamed).chain(&counted);
+    for note in lines.printer.notes().iter().chain(&left_out).chain(of_stream) {
+        say("ebs", note);
+    }
+    end.into_result()?;
+    if lines.counts().0 == 0 && !counted.is_empty() {
+        return Err(anyhow!("{} has no records, only what the kernel counted", input.name()));
+    }
+    match lines.counts().1 {
+        0 => Ok(()),
+        bad => Err(anyhow!("{bad} records were too short for their event's fields")),
+    }
+}
+
+/// Writes the lines that there are.
+#[inline]
+fn write(lines: &mut Lines<impl Printer>, decoder: &Decoder, out: &mut dyn Write) -> Result<()> {
+    while lines.print(decoder) || lines.text.len() >= CHUNK {
+        out.write_all(lines.complete())?;
+        lines.text.clear();
+    }
+    Ok(())
+}
