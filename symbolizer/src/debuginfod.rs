@@ -168,7 +168,7 @@ impl Debuginfod {
             })?;
             let listener = self.listener.as_deref();
             let to = temporary.as_file_mut();
-            let came = download(&agent, &place.url(server), (&self.settings, listener), to);
+            let came = download(&agent, &place.url(server), &self.settings, listener, to);
             let same = || temporary.as_file().try_clone().map_err(|error| error.to_string());
             let checked =
                 || same().and_then(|file| checked(file, build_id)).map_err(Failure::Other);

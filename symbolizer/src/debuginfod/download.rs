@@ -45,14 +45,15 @@ pub(super) fn agent(settings: &Settings) -> Agent {
 pub(super) fn download(
     agent: &Agent,
     url: &str,
-    (settings, listener): (&Settings, Option<&dyn Downloads>),
+    settings: &Settings,
+    listener: Option<&dyn Downloads>,
     file: &mut File,
 ) -> Result<(), Failure> {
     if let Some(listener) = listener {
         listener.asked(url);
     }
     let came = ask(agent, url, settings)
-        .and_then(|response| take(response, (settings, listener), file))
+        .and_then(|response| take(response, settings, listener, file))
         .and_then(|()| file.rewind().map_err(|error| Failure::Other(error.to_string())));
     if let Some(listener) = listener {
         listener.ended(match &came {
@@ -115,7 +116,8 @@ fn failed(error: ureq::Error, settings: &Settings) -> Failure {
 
 fn take(
     response: Response<Body>,
-    (settings, listener): (&Settings, Option<&dyn Downloads>),
+    settings: &Settings,
+    listener: Option<&dyn Downloads>,
     file: &mut File,
 ) -> Result<(), Failure> {
     let other = |error: io::Error| Failure::Other(error.to_string());

@@ -18,7 +18,8 @@ pub(super) fn agent(_: &Settings) -> Agent {
 pub(super) fn download(
     _: &Agent,
     _: &str,
-    _: (&Settings, Option<&dyn Downloads>),
+    _: &Settings,
+    _: Option<&dyn Downloads>,
     _: &mut File,
 ) -> Result<(), Failure> {
     let why = "this program was built without a client of debuginfod (cargo's feature debuginfod)";
