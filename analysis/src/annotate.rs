@@ -1,7 +1,6 @@
 //! The instructions of one routine with the samples that lie at them: source
 //! lines, operands, and what registers and data addresses have in common.
 
-mod addresses;
 mod build;
 mod choice;
 mod details;
@@ -11,23 +10,18 @@ mod json;
 mod lines;
 mod meaning;
 mod operand;
-mod spots;
-mod target;
-mod text;
 
-pub use addresses::Stretch;
-pub use choice::ChoiceError;
+pub use crate::collect::addresses::Stretch;
+pub use crate::error::{ChoiceError, Commonest};
+pub use crate::query::target::{Target, TargetError, What};
 pub use instructions::Syntax;
 pub use meaning::Cause;
 pub use operand::{Operand, OperandRegister};
-pub use target::{Target, TargetError, What};
-pub use text::{Sources, render};
 
 pub(crate) use build::annotation;
 pub(crate) use meaning::meanings;
-pub(crate) use spots::{Spots, Told, is_of_code};
 
-use crate::registers::Register;
+use crate::collect::registers::Register;
 use crate::report::{Facts, Report};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,9 @@
 //! Why a query has no answer on this stream.
 
+mod choice_error;
+
+pub use choice_error::{ChoiceError, Commonest};
+
 use crate::query::QueryError;
 
 /// Why a query has no answer on this stream.
@@ -68,7 +72,7 @@ pub enum Error {
     Untargeted,
     /// No routine, or several, are called so.
     #[error(transparent)]
-    Choice(#[from] crate::annotate::ChoiceError),
+    Choice(#[from] ChoiceError),
     /// More distinct rows than row numbers.
     #[error("more than 4,294,967,295 distinct rows; count by fewer keys, or filter")]
     Rows,

@@ -29,58 +29,43 @@
 //! - [`without_parameters`]: C++ names as filters and sites may give them.
 //! - [`table`], [`json`], [`csv`](mod@csv): a report as text; docs/report.md
 //!   says what each column and field means.
+//!
+//! The rooms, each of which uses those before it:
+//! - `query`: what is asked, in words that can be typed.
+//! - `code`: what an instruction is, and what it accesses.
+//! - `name`: places, threads and objects become words.
+//! - `sieve`: which samples are meant.
+//! - `collect`: samples become rows of numbers, and are counted.
+//! - `report`: rows become words; [`annotate`]: the instructions of a routine.
+//! - `print`: both as text.
 
 pub mod annotate;
-pub mod csv;
-pub mod filter;
-pub mod json;
-pub mod registers;
 pub mod report;
-pub mod table;
 
-mod access;
-mod aggregates;
-mod answer;
-mod atom;
-mod by_line;
-mod comms;
-mod distribution;
-mod emulation;
+mod code;
+mod collect;
 mod error;
-mod event;
-mod fields;
-mod glob;
-mod held;
-mod instruction_class;
-mod key;
-mod lookup;
-mod members;
-mod names;
-mod nearest;
-mod parameters;
+mod name;
 mod pipeline;
-mod previous;
+mod print;
 mod query;
-mod room;
-mod sampled;
+mod ratio;
 mod sieve;
-mod site;
-mod sort;
-mod tally;
-mod weight;
 
-pub use emulation::emulation;
+pub use code::instruction_class::classes;
+pub use code::previous::Previous;
+pub use collect::members::{Growth, Members, Share};
+pub use collect::registers;
 pub use error::Error;
-pub use filter::{Filter, FilterError};
-pub use glob::Glob;
-pub use instruction_class::classes;
-pub use key::{Key, KeyError};
-pub use members::{Growth, Members, Share};
-pub use parameters::without_parameters;
 pub use pipeline::Pipeline;
-pub use previous::Previous;
+pub use print::{annotation, csv, json, table};
+pub use query::filter::{self, Filter, FilterError};
+pub use query::glob::Glob;
+pub use query::key::{Key, KeyError};
+pub use query::parameters::without_parameters;
+pub use query::site::{Site, SiteError};
+pub use query::sort::{Sort, SortError};
 pub use query::{Query, QueryError, RegisterQuery, Weighting};
 pub use report::Report;
+pub use report::emulation::emulation;
 pub use sieve::{Doubt, Sieve, Sifted};
-pub use site::{Site, SiteError};
-pub use sort::{Sort, SortError};

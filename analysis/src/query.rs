@@ -1,11 +1,20 @@
 //! What is asked of a stream.
 
-use crate::annotate::Target;
-use crate::filter::{Condition, Filter};
-use crate::glob::Glob;
-use crate::key::Key;
-use crate::site::Site;
-use crate::sort::Sort;
+pub mod filter;
+pub(crate) mod glob;
+pub(crate) mod key;
+pub(crate) mod nearest;
+pub(crate) mod parameters;
+pub(crate) mod site;
+pub(crate) mod sort;
+pub(crate) mod target;
+
+use crate::query::filter::{Condition, Filter};
+use crate::query::glob::Glob;
+use crate::query::key::Key;
+use crate::query::site::Site;
+use crate::query::sort::Sort;
+use crate::query::target::Target;
 use record::InstructionClass;
 
 /// A question: which samples, counted by what, shown how.

@@ -1,15 +1,17 @@
 //! The answer to a query, as plain data.
 
 mod accesses;
-mod cell;
+pub(crate) mod answer;
+pub(crate) mod emulation;
 mod facts;
 mod loss;
 mod not_kept;
 mod sieved;
 
+pub use crate::collect::sampling::{Sampling, Unit};
+pub(crate) use crate::name::cell::hex;
+pub use crate::name::cell::{Cell, Missing, Routine, SiteCell, Unresolved};
 pub use accesses::{Latencies, Served};
-pub(crate) use cell::hex;
-pub use cell::{Cell, Missing, Routine, SiteCell, Unresolved};
 pub(crate) use facts::strides;
 pub use facts::{Common, Facts, Hit, InKernel, Stride};
 pub use loss::{Bursts, Ledger, Losses};
@@ -17,9 +19,9 @@ pub use not_kept::NotKept;
 pub(crate) use sieved::Part;
 pub use sieved::Sieved;
 
-use crate::key::Key;
+use crate::collect::registers::Register;
 use crate::query::Weighting;
-use crate::registers::Register;
+use crate::query::key::Key;
 use record::IpMeaning;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -84,27 +86,6 @@ pub struct Question {
     pub page_size: u64,
     /// Whether accesses are told: what served them, how long they took.
     pub mem: bool,
-}
-
-/// How an event was sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Sampling {
-    /// A sample every so many events.
-    Period(u64),
-    /// The kernel aimed at so many samples a second.
-    Frequency(u64),
-}
-
-/// What an event's periods count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// Occurrences.
-    Events,
-    /// Time: the kernel's clocks, whose period is an interval
-    /// (perf_swevent_init_hrtimer(), kernel/events/core.c).
-    Nanoseconds,
 }
 
 /// The samples of one event.

@@ -10,9 +10,9 @@ mod split;
 
 pub use doubts::Doubt;
 
+use crate::code::instruction_class::{classes, decode};
 use crate::error::Error;
-use crate::instruction_class::{classes, decode};
-use crate::lookup::MOST_PLACES;
+use crate::name::lookup::MOST_PLACES;
 use doubts::Doubts;
 use iced_x86::Instruction;
 use record::ibs::{IbsCaps, Quirks};
@@ -22,7 +22,7 @@ use record::{InstructionClass, InstructionClasses, Misc, Pid, Sample, SampleFilt
 pub(crate) use rule::RegistersOf;
 use rule::Rule;
 use rustc_hash::FxHashMap;
-pub(crate) use split::{Operands, number as register_number};
+pub(crate) use split::Operands;
 use symbolizer::{Place, Symbolizer};
 
 /// What becomes of a sample.
@@ -141,7 +141,7 @@ impl Sieve {
             misc: sample.misc,
             pid: sample.task.unwrap_or_default().pid,
             ip: sample.ip.unwrap_or_default(),
-            time: sample.time.unwrap_or(crate::atom::TIMELESS),
+            time: sample.time.unwrap_or(crate::name::atom::TIMELESS),
             operands: Operands { address: sample.addr.unwrap_or(0), register: &register },
         };
         match self.by_class(symbolizer, event, &sampled) {

@@ -5,14 +5,14 @@ use super::details::{access, details};
 use super::extent::shown;
 use super::lines::{Code, items};
 use super::meaning::Meaning;
-use super::spots::{Candidate, Spot, Spots};
 use super::{Annotation, Extent, Heat, Hot, View};
+use crate::collect::spots::{Candidate, Spot, Spots};
+use crate::collect::tally::Sum;
 use crate::error::Error;
-use crate::lookup::Lookup;
+use crate::name::lookup::Lookup;
 use crate::query::Weighting;
+use crate::ratio::ratio;
 use crate::report::Report;
-use crate::table::ratio;
-use crate::tally::Sum;
 use record::{Arch, ByteOrder};
 use std::collections::BTreeMap;
 

@@ -1,68 +1,15 @@
 //! One routine of those that may be meant.
 
-use super::spots::{Candidate, Spots};
-use super::target::{Fit, What};
-use crate::glob::Glob;
-use crate::lookup::Lookup;
-use crate::nearest::nearest;
-use crate::site::Site;
+use crate::collect::spots::{Candidate, Spots};
+use crate::error::{ChoiceError, Commonest};
+use crate::name::lookup::Lookup;
+use crate::query::glob::Glob;
+use crate::query::nearest::nearest;
+use crate::query::site::Site;
+use crate::query::target::{Fit, What};
 
 /// Candidates that an error lists.
 const LISTED: usize = 20;
-
-/// Why no routine can be shown.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ChoiceError {
-    /// None has samples.
-    #[error(
-        "no sample lies in {wanted}, of {counted} counted{}{}",
-        if near.is_empty() {
-            "; `ebs report --by routine,object` lists the routines that have some".to_owned()
-        } else {
-            format!("; some lie in {}", near.join(", "))
-        },
-        match why {
-            None => String::new(),
-            Some(Commonest { why, samples }) if samples == nameless => {
-                format!("; {nameless} have no routine name: {why}")
-            }
-            Some(Commonest { why, samples }) => {
-                format!("; {nameless} have no routine name, {samples} of them: {why}")
-            }
-        }
-    )]
-    Nothing {
-        /// As typed.
-        wanted: String,
-        /// Samples that passed the filters.
-        counted: u64,
-        /// Routines with samples that are called alike, nearest first.
-        near: Vec<String>,
-        /// Samples without a routine name.
-        nameless: u64,
-        /// The commonest reason why.
-        why: Option<Commonest>,
-    },
-    /// Several have.
-    #[error("{wanted} may be {total} routines; name one of them:\n{}", candidates.join("\n"))]
-    Several {
-        /// As typed.
-        wanted: String,
-        /// How many.
-        total: usize,
-        /// Samples, and what to type for each; most samples first.
-        candidates: Vec<String>,
-    },
-}
-
-/// The commonest reason why samples have no routine name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Commonest {
-    /// In a sentence.
-    pub why: String,
-    /// So many samples have none for it.
-    pub samples: u64,
-}
 
 /// The number of the routine that is meant.
 pub(super) fn choose(spots: &Spots, counted: u64, lookup: &mut Lookup) -> Result<u32, ChoiceError> {

@@ -1,6 +1,6 @@
 //! Bytes of code -> instructions, and their text.
 
-use crate::instruction_class::decode;
+use crate::code::instruction_class::decode;
 use iced_x86::{
     FlowControl, Formatter, FormatterOptions, GasFormatter, Instruction, IntelFormatter, OpKind,
 };

@@ -1,7 +1,7 @@
 //! An annotation as JSON: addresses as hex strings, as in reports.
 
 use super::{Annotation, Details, Heat, Hot, Item, Line};
-use crate::report::hex;
+use crate::name::cell::hex;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use std::fmt::Write;
 use symbolizer::Frame;

@@ -2,7 +2,7 @@
 
 use super::instructions::{Syntax, Writer, sweep, target};
 use super::{Item, Line};
-use crate::lookup::Lookup;
+use crate::name::lookup::Lookup;
 use iced_x86::Instruction;
 use record::ByteOrder;
 use std::collections::BTreeSet;

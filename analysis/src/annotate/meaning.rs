@@ -3,8 +3,8 @@
 //! Privilege and precision come from records; where a recorder promised more,
 //! its promise says what a record without EXACT_IP means.
 
-use crate::answer::leaders;
-use crate::event::Event;
+use crate::collect::event::Event;
+use crate::report::answer::leaders;
 use crate::sieve::{RegistersOf, Sieve};
 use record::EventType;
 use record::stream::{Decoder, EventDescription, note};

@@ -1,7 +1,7 @@
 //! What an instruction accesses, in the registers' own names.
 
-use crate::instruction_class::reads;
-use crate::sieve::register_number;
+use crate::code::instruction_class::reads;
+use crate::code::register_number::register_number;
 use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, Register, UsedMemory};
 use serde::Serialize;
 use std::fmt::Write;
@@ -106,7 +106,7 @@ fn name(register: Register) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instruction_class::decode;
+    use crate::code::instruction_class::decode;
 
     fn of(bytes: &[u8]) -> Vec<Operand> {
         operands(&decode(bytes, 64, 0x1000).unwrap())

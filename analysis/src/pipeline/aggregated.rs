@@ -1,17 +1,17 @@
 //! Sites that the kernel counted become rows.
 
 use super::{Counters, Pipeline};
-use crate::aggregates::refuse;
-use crate::annotate::is_of_code;
-use crate::atom::Lack;
+use crate::collect::aggregates::refuse;
+use crate::collect::event::Event;
+use crate::collect::fields::Words;
+use crate::collect::held::Held;
+use crate::collect::sampled::Sampled;
+use crate::collect::spots::is_of_code;
+use crate::collect::tally::Sum;
 use crate::error::Error;
-use crate::event::Event;
-use crate::fields::Words;
-use crate::held::Held;
-use crate::lookup::Lookup;
+use crate::name::atom::Lack;
+use crate::name::lookup::Lookup;
 use crate::query::Query;
-use crate::sampled::Sampled;
-use crate::tally::Sum;
 use record::aggregate::{Aggregate, Chance, Part, Range, Site};
 use record::stream::Decoder;
 use record::{CpuMode, Misc, Pid, Task, Tid};

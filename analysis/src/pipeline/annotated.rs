@@ -1,11 +1,12 @@
 //! The samples of one routine, instruction by instruction.
 
 use super::Pipeline;
-use crate::annotate::{self, Annotation, Spots, Told, View};
+use crate::annotate::{self, Annotation, View};
+use crate::collect::sampled::Sampled;
+use crate::collect::spots::{Spots, Told};
+use crate::collect::tally::Sum;
 use crate::error::Error;
-use crate::lookup::Lookup;
-use crate::sampled::Sampled;
-use crate::tally::Sum;
+use crate::name::lookup::Lookup;
 use record::ByteOrder;
 use record::data_src::Aspect;
 use record::stream::Decoder;

@@ -1,8 +1,8 @@
 //! Counting goes on when there are more rows than are kept.
 
 use super::{Counters, aggregated};
+use crate::collect::room::follow;
 use crate::error::Error;
-use crate::room::follow;
 
 /// Rows without what the kernel counted at a site that take as much as one
 /// with it.

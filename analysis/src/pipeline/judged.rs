@@ -1,8 +1,8 @@
 //! Which samples are meant, when that takes their instructions.
 
-use crate::event::Event;
-use crate::held::Held;
-use crate::lookup::Lookup;
+use crate::collect::event::Event;
+use crate::collect::held::Held;
+use crate::name::lookup::Lookup;
 use crate::sieve::{Operands, Sampled as Judged, Sieve, Sifted};
 
 /// Judges a sample whose side records are in: by its instruction, unless its

@@ -1,7 +1,7 @@
 //! What hits have in common that the kernel counted without keeping them.
 
-use super::hex;
-use crate::registers::{Evidence, alignment, same_low_bits};
+use crate::collect::registers::{Evidence, alignment, same_low_bits};
+use crate::name::cell::hex;
 use record::aggregate::{Bits, Range, Strides};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -200,7 +200,7 @@ impl Facts {
     pub fn stride(&self) -> Option<(Stride, f64)> {
         let most = self.strides.iter().max_by_key(|stride| stride.count)?;
         let all = self.strides.iter().fold(0u64, |sum, one| sum.saturating_add(one.count));
-        Some((*most, crate::table::ratio(most.count, all)))
+        Some((*most, crate::ratio::ratio(most.count, all)))
     }
 }
 

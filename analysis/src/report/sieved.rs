@@ -1,6 +1,6 @@
 //! Which of an event's samples its type means.
 
-use crate::table::ratio;
+use crate::ratio::ratio;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

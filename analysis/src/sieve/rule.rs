@@ -44,7 +44,7 @@ impl Rule {
         features: &Features,
     ) -> Result<Rule, Error> {
         let says = |key| description.notes.iter().find_map(|text| note::value(text, key));
-        let refused = |why: String| Error::Filter { event: crate::event::name(description), why };
+        let refused = |why: String| Error::Filter { event: description.title().into_owned(), why };
         let carried = says(SampleFilter::KEY).unwrap_or_default();
         let carried: SampleFilter = carried
             .parse()

@@ -1,7 +1,8 @@
 //! Loads that cross the border of a 64-byte line.
 
 use super::rule::RegistersOf;
-use crate::instruction_class::reads;
+use crate::code::instruction_class::reads;
+use crate::code::register_number::register_number;
 use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, Register, UsedMemory};
 
 /// Bytes of a cache line on every x86 CPU with 64-bit code.
@@ -51,7 +52,7 @@ pub(super) fn is_split_load(
             RegistersOf::After => !written.contains(&full),
             RegistersOf::Other => false,
         };
-        let value = (operands.register)(number(full)?).filter(|_| kept)?;
+        let value = (operands.register)(register_number(full)?).filter(|_| kept)?;
         Some(if register.size() == 4 { value & 0xffff_ffff } else { value })
     };
     let mut split = Some(false);
@@ -75,27 +76,4 @@ pub(super) fn is_split_load(
 fn crosses(address: u64, load: &UsedMemory) -> Option<bool> {
     let size = u64::try_from(load.memory_size().size()).ok().filter(|&size| size > 0)?;
     Some(address % LINE + size > LINE)
-}
-
-/// `enum perf_event_x86_regs` (trap 14).
-pub(crate) fn number(register: Register) -> Option<u32> {
-    Some(match register {
-        Register::RAX => 0,
-        Register::RBX => 1,
-        Register::RCX => 2,
-        Register::RDX => 3,
-        Register::RSI => 4,
-        Register::RDI => 5,
-        Register::RBP => 6,
-        Register::RSP => 7,
-        Register::R8 => 16,
-        Register::R9 => 17,
-        Register::R10 => 18,
-        Register::R11 => 19,
-        Register::R12 => 20,
-        Register::R13 => 21,
-        Register::R14 => 22,
-        Register::R15 => 23,
-        _ => return None,
-    })
 }

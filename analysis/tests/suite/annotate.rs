@@ -4,7 +4,8 @@ use crate::recording::{
     Hit, KERNEL, REGISTER_COUNT, Recording, USER, page_faults, task, usual_fields,
 };
 use crate::symbolizer;
-use analysis::annotate::{Annotation, Syntax, View, render};
+use analysis::annotate::{Annotation, Syntax, View};
+use analysis::annotation::render;
 use analysis::{Pipeline, Query, table};
 use record::attr::EventType;
 use record::stream::{Decoder, Step};

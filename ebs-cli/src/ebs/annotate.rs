@@ -7,7 +7,8 @@ use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat, Context as Arou
 use crate::ebs::input::{End, Input};
 use crate::ebs::report;
 use crate::terminal::said::say;
-use analysis::annotate::{Annotation, Syntax, Target, View, render};
+use analysis::annotate::{Annotation, Syntax, Target, View};
+use analysis::annotation::render;
 use analysis::{Filter, Glob, Pipeline, Query};
 use anyhow::{Context, Result};
 use source_files::SourceFiles;

@@ -1,0 +1,5 @@
+//! What an instruction is, and what it accesses.
+
+pub(crate) mod instruction_class;
+pub(crate) mod previous;
+pub(crate) mod register_number;

@@ -1,0 +1,18 @@
+//! Samples become rows of atoms, with their counts.
+
+pub(crate) mod access;
+pub(crate) mod addresses;
+pub(crate) mod aggregates;
+pub(crate) mod by_line;
+pub(crate) mod distribution;
+pub(crate) mod event;
+pub(crate) mod fields;
+pub(crate) mod held;
+pub(crate) mod members;
+pub mod registers;
+pub(crate) mod room;
+pub(crate) mod sampled;
+pub(crate) mod sampling;
+pub(crate) mod spots;
+pub(crate) mod tally;
+pub(crate) mod weight;

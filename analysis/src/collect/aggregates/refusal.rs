@@ -1,0 +1,87 @@
+//! Questions that an aggregate cannot answer.
+
+use crate::collect::event::Event;
+use crate::error::Error;
+use crate::query::Query;
+use crate::query::filter::Condition;
+use crate::query::key::Key;
+
+/// What to do where only samples tell.
+const SAMPLES: &str = "record samples: ebs without --in-kernel, a standing session without \
+                       mode = \"aggregate\"";
+const PROCESSES: &str = "record with --by-process";
+
+/// Why an aggregate has no answer, and what has.
+type Lacking = (&'static str, &'static str);
+
+/// Refuses a query that needs more of an event than was counted in the
+/// kernel; `by_process` says whether processes were told apart.
+///
+/// # Errors
+/// The first thing asked for that is not there.
+pub(crate) fn refuse(query: &Query, event: &Event, by_process: bool) -> Result<(), Error> {
+    let refused = |asked: String, (why, instead): Lacking| {
+        Err(Error::InKernel { event: event.name.clone(), asked, why, instead })
+    };
+    for key in &query.keys {
+        if let Some(lacking) = of_key(key, by_process) {
+            return refused(format!("--by {key}"), lacking);
+        }
+    }
+    for filter in &query.filters {
+        if let Some(lacking) = of_condition(&filter.condition, by_process) {
+            return refused(format!("--filter {filter}"), lacking);
+        }
+    }
+    if query.accesses {
+        return refused("--mem".to_owned(), SOURCE);
+    }
+    if query.class.is_some() || event.is_sifted {
+        let asked = query.class.map_or_else(
+            || "which of its hits its type means".to_owned(),
+            |class| format!("--class {class}"),
+        );
+        return refused(asked, ("the kernel judges no instructions", SAMPLES));
+    }
+    Ok(())
+}
+
+const ADDRESSES: Lacking = (
+    "of a site's data addresses it keeps the range, the bits that never change and the strides, \
+     which --by site shows",
+    SAMPLES,
+);
+const THREADS: Lacking = ("it keeps no thread of each hit", SAMPLES);
+const CPUS: Lacking = ("it keeps no CPU of each hit", SAMPLES);
+const SOURCE: Lacking = ("it keeps no data source and weight of each hit", SAMPLES);
+const TOGETHER: Lacking = ("it did not tell processes apart", PROCESSES);
+
+fn of_key(key: &Key, by_process: bool) -> Option<Lacking> {
+    match key {
+        Key::Site | Key::Ip | Key::Routine | Key::Inlined | Key::Srcline | Key::Object => None,
+        Key::Comm | Key::Pid => (!by_process).then_some(TOGETHER),
+        Key::Tid => Some(THREADS),
+        Key::Cpu => Some(CPUS),
+        Key::Addr | Key::Line | Key::Page | Key::Data | Key::Variable => Some(ADDRESSES),
+        Key::AddrBefore => Some(("it keeps no registers of each hit", SAMPLES)),
+        Key::Access(_) => Some(SOURCE),
+        Key::Register(_) => Some((
+            "of a site's registers it keeps the bits that never change, which --by site and \
+             --regs show",
+            SAMPLES,
+        )),
+    }
+}
+
+fn of_condition(condition: &Condition, by_process: bool) -> Option<Lacking> {
+    match condition {
+        Condition::Routine(_) | Condition::Object(_) | Condition::Ip(_) | Condition::Mode(_) => {
+            None
+        }
+        Condition::Comm(_) | Condition::Pid(_) => (!by_process).then_some(TOGETHER),
+        Condition::Tid(_) => Some(THREADS),
+        Condition::Cpu(_) => Some(CPUS),
+        Condition::Addr(_) | Condition::Variable(_) => Some(ADDRESSES),
+        Condition::Access(..) | Condition::Weight(_) => Some(SOURCE),
+    }
+}

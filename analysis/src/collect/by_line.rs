@@ -1,0 +1,39 @@
+//! Rows by source line.
+//!
+//! While samples are counted, a row of source lines or inlined calls is one of
+//! places. When all places are known, debug info is asked for them together,
+//! object by object, and rows of one line are joined.
+
+use crate::collect::sampled::Column;
+use crate::collect::tally::Rows;
+use crate::error::Error;
+use crate::name::atom::Atom;
+use crate::name::lookup::Lookup;
+use crate::query::key::Key;
+use symbolizer::Place;
+
+/// Rows of the columns, and of what may follow them, with lines for places.
+pub(crate) fn by_line<S: Default>(
+    rows: Rows<S>,
+    columns: &[Column],
+    lookup: &mut Lookup,
+    join: impl FnMut(&mut S, S),
+) -> Result<Rows<S>, Error> {
+    let is_line = |column: &Column| matches!(column.key, Key::Srcline | Key::Inlined);
+    let Some(first) = columns.iter().position(is_line) else { return Ok(rows) };
+    // All columns of lines have the same place.
+    let place = |atoms: &[Atom]| atoms.get(first)?.as_place().ok();
+    let places: Vec<Place> = rows.atoms().filter_map(place).collect();
+    lookup.learn_lines(places);
+    let rename = |atoms: &mut [Atom]| {
+        let Some(lines) = place(atoms).and_then(|place| lookup.lines(place)) else { return };
+        for (column, atom) in columns.iter().zip(atoms) {
+            match column.key {
+                Key::Srcline => *atom = lines.source,
+                Key::Inlined => *atom = lines.inlined,
+                _ => {}
+            }
+        }
+    };
+    rows.renamed(rename, join)
+}

@@ -1,0 +1,263 @@
+//! What a query needs of each sample, and how it is got at least cost.
+
+use crate::collect::held::{Batch, Held};
+use crate::collect::weight;
+use crate::name::atom::TIMELESS;
+use crate::sieve::Doubt;
+use record::ibs::{IbsOp, Quirks};
+use record::registers::{RegsAbi, name};
+use record::sample::Weight;
+use record::stream::{EventDescription, Features};
+use record::{Arch, ByteOrder, DataSrc, EventType, Misc, Sample, SampleLayout, SampleType};
+
+/// Software events whose address means something: 0 is then an address
+/// (page_fault, minor_fault, major_fault, alignment_fault, emulation_fault).
+const SOFTWARE_WITH_ADDRESS: [u64; 5] = [2, 5, 6, 7, 8];
+
+/// Software events whose samples a timer makes: cpu_clock and task_clock.
+const CLOCKS: [u64; 2] = [0, 1];
+
+/// What is known of a sample before its fields are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) event: u32,
+    pub(crate) misc: Misc,
+    pub(crate) doubt: Option<Doubt>,
+}
+
+/// What a query needs besides the fields that every sample is held with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    /// Registers, by number.
+    pub(crate) registers: u64,
+    /// Data source and weight.
+    pub(crate) access: bool,
+}
+
+/// What waits with a sample besides its fields, in the order of its words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Words<'w> {
+    pub(crate) data_src: Option<DataSrc>,
+    pub(crate) weight: Option<u64>,
+    /// Registers as [`Fields::registers`] lists them, or none at all.
+    pub(crate) registers: &'w [u64],
+}
+
+/// Reads the fields of one event's samples.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields {
+    layout: SampleLayout,
+    has: SampleType,
+    zero_is_address: bool,
+    /// Registers are those where a timer interrupted the program.
+    is_interrupted: bool,
+    /// Registers to keep, ascending.
+    kept: Vec<u32>,
+    /// Whether the data source, and the weight, wait with each sample.
+    /// Without them and registers no sample is decoded in full.
+    keeps_source: bool,
+    keeps_weight: bool,
+    ibs: Option<Ibs>,
+}
+
+/// Where IBS registers stand in for a data source and a latency: kernels
+/// before 6.1 give nothing else.
+#[derive(Clone, Debug)]
+struct Ibs {
+    cpu_id: Option<String>,
+}
+
+impl Fields {
+    /// Fields of an event; keeps what it has of `wanted`.
+    pub(crate) fn new(event: &EventDescription, features: &Features, wanted: Wanted) -> Fields {
+        let attr = &event.attr;
+        let lacks = !attr.sample_type.intersects(WEIGHTS.union(SampleType::DATA_SRC));
+        let ibs = (lacks && weight::is_ibs_raw(event, features))
+            .then(|| Ibs { cpu_id: features.cpu_id.clone() });
+        let has = match ibs {
+            Some(_) => attr.sample_type | SampleType::DATA_SRC | SampleType::WEIGHT,
+            None => attr.sample_type,
+        };
+        let zero_is_address = match attr.kind {
+            EventType::SOFTWARE => SOFTWARE_WITH_ADDRESS.contains(&attr.config),
+            EventType::BREAKPOINT => true,
+            _ => false,
+        };
+        let mask = if attr.sample_type.contains(SampleType::REGS_INTR) {
+            attr.sample_regs_intr
+        } else if attr.sample_type.contains(SampleType::REGS_USER) {
+            attr.sample_regs_user
+        } else {
+            0
+        };
+        let kept = (0..64).filter(|bit| mask & wanted.registers & (1 << bit) != 0).collect();
+        Fields {
+            layout: event.layout.clone(),
+            has,
+            zero_is_address,
+            is_interrupted: attr.kind == EventType::SOFTWARE && CLOCKS.contains(&attr.config),
+            kept,
+            keeps_source: wanted.access && has.contains(SampleType::DATA_SRC),
+            keeps_weight: wanted.access && has.intersects(WEIGHTS),
+            ibs,
+        }
+    }
+
+    /// What a site has that was counted in the kernel, whatever the event's
+    /// samples would have.
+    pub(crate) fn of_sites(&self) -> Fields {
+        let has = SampleType::IP | SampleType::TID | SampleType::TIME | SampleType::PERIOD;
+        Fields { has, kept: Vec::new(), keeps_source: false, keeps_weight: false, ..self.clone() }
+    }
+
+    /// Whether samples have the field.
+    pub(crate) fn has(&self, field: SampleType) -> bool {
+        self.has.contains(field)
+    }
+
+    /// Whether samples have a weight of either kind.
+    pub(crate) fn has_weight(&self) -> bool {
+        self.has.intersects(WEIGHTS)
+    }
+
+    /// The number that perf calls the weight: all of the word, or the first
+    /// of its three parts.
+    pub(crate) fn whole_weight(&self, word: u64) -> u64 {
+        match self.has(SampleType::WEIGHT_STRUCT) {
+            true => word & u64::from(u32::MAX),
+            false => word,
+        }
+    }
+
+    /// Registers that are kept, by number, ascending.
+    pub(crate) fn registers(&self) -> &[u32] {
+        &self.kept
+    }
+
+    /// Whether registers are those of a place that a timer interrupted.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.is_interrupted
+    }
+
+    /// Whether registers are those at entry to the kernel, not at the event.
+    pub(crate) fn registers_of_user(&self) -> bool {
+        !self.has(SampleType::REGS_INTR) && self.has(SampleType::REGS_USER)
+    }
+
+    /// The data address, when the sample has one.
+    pub(crate) fn address(&self, held: &Held) -> Option<u64> {
+        (held.addr != 0 || self.zero_is_address).then_some(held.addr)
+    }
+
+    /// Adds a sample to a batch; false when it is too short for the layout
+    /// or does not follow it.
+    #[inline]
+    pub(crate) fn read(&self, origin: Origin, payload: &[u8], into: &mut Batch) -> bool {
+        let Some(mut held) = self.peek(payload) else { return false };
+        let Origin { event, misc, doubt } = origin;
+        held.event = event;
+        held.misc = misc;
+        held.doubt = doubt;
+        if self.keeps_source || self.keeps_weight || !self.kept.is_empty() {
+            let Some(words) = self.read_words(misc, payload, &mut into.words) else {
+                return false;
+            };
+            held.words = words;
+        }
+        into.samples.push(held);
+        true
+    }
+
+    #[inline]
+    fn peek(&self, payload: &[u8]) -> Option<Held> {
+        let mut held = Held { time: TIMELESS, ..Held::default() };
+        let layout = &self.layout;
+        if self.has(SampleType::IP) {
+            held.ip = layout.peek_ip(payload)?;
+        }
+        if self.has(SampleType::TID) {
+            held.task = layout.peek_task(payload)?;
+        }
+        if self.has(SampleType::TIME) {
+            held.time = layout.peek_time(payload)?;
+        }
+        if self.has(SampleType::ADDR) {
+            held.addr = layout.peek_addr(payload)?;
+        }
+        if self.has(SampleType::CPU) {
+            held.cpu = layout.peek_cpu(payload)?;
+        }
+        if self.has(SampleType::PERIOD) {
+            held.period = layout.peek_period(payload)?;
+        }
+        Some(held)
+    }
+
+    /// Appends the words of a sample, as many as it tells.
+    fn read_words(&self, misc: Misc, payload: &[u8], words: &mut Vec<u64>) -> Option<u16> {
+        let mut sample = self.layout.decode(misc, payload).ok()?;
+        if let Some(ibs) = self.ibs.as_ref().filter(|_| self.keeps_source) {
+            ibs.complete(&mut sample, self.layout.order());
+        }
+        let before = words.len();
+        if self.keeps_source {
+            words.push(sample.data_src.unwrap_or_default().0);
+        }
+        if self.keeps_weight {
+            words.push(sample.weight.map_or(0, |weight| weight.to_word()));
+        }
+        if self.read_registers(&sample, words).is_none() {
+            words.truncate(before);
+            return None;
+        }
+        u16::try_from(words.len() - before).ok()
+    }
+
+    /// Appends one word a kept register; none when the task had none.
+    fn read_registers(&self, sample: &Sample<'_>, words: &mut Vec<u64>) -> Option<()> {
+        let registers = sample.regs_intr.or(sample.regs_user).unwrap_or_default();
+        if registers.abi == RegsAbi::None {
+            return Some(());
+        }
+        for bit in &self.kept {
+            words.push(registers.get(*bit)?);
+        }
+        Some(())
+    }
+
+    /// What [`Fields::read`] appended.
+    #[inline]
+    pub(crate) fn words<'w>(&self, words: &'w [u64]) -> Words<'w> {
+        let mut taken = Words { registers: words, ..Words::default() };
+        if self.keeps_source
+            && let Some((word, rest)) = taken.registers.split_first()
+        {
+            (taken.data_src, taken.registers) = (Some(DataSrc(*word)), rest);
+        }
+        if self.keeps_weight
+            && let Some((word, rest)) = taken.registers.split_first()
+        {
+            (taken.weight, taken.registers) = (Some(*word), rest);
+        }
+        taken
+    }
+}
+
+impl Ibs {
+    /// Adds what the registers tell; nothing where there are none.
+    fn complete(&self, sample: &mut Sample<'_>, order: ByteOrder) {
+        let Some(Ok(op)) = sample.raw.map(|raw| IbsOp::decode(raw, order)) else { return };
+        sample.data_src = Some(op.data_src(Quirks::of(self.cpu_id.as_deref(), op.caps)));
+        let is_told = !op.dc_uc_mem_acc();
+        let latency = op.dc_miss_lat().filter(|_| is_told).unwrap_or_default();
+        sample.weight = Some(Weight::Full(latency.into()));
+    }
+}
+
+/// The two kinds of weight; no event has both.
+const WEIGHTS: SampleType = SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT);
+
+/// Name of a register as tables show it: the kernel's, or its number.
+pub(crate) fn register_name(arch: Arch, bit: u32) -> String {
+    name(arch, bit).map_or_else(|| format!("r#{bit}"), str::to_owned)
+}

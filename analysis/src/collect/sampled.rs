@@ -1,0 +1,242 @@
+//! One sample while it is counted: its fields by key, looked up when needed.
+
+use crate::code::previous::{self, NoAccess};
+use crate::collect::fields::{Fields, Words};
+use crate::collect::held::Held;
+use crate::name::atom::{Atom, Lack};
+use crate::name::lookup::{Lookup, MOST_PLACES};
+use crate::query::filter::{Condition, Filter};
+use crate::query::glob::Glob;
+use crate::query::key::Key;
+use record::{CpuMode, SampleType};
+use rustc_hash::FxHashMap;
+use symbolizer::Place;
+
+/// Sizes that addresses are rounded down to: bytes, powers of two.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rounding {
+    pub(crate) line: u64,
+    pub(crate) page: u64,
+}
+
+/// Answers of filters about names, by filter and name.
+pub(crate) type Verdicts = FxHashMap<(usize, Atom), bool>;
+
+/// A sample and what is known of its event.
+#[derive(Debug)]
+pub(crate) struct Sampled<'s> {
+    pub(crate) held: &'s Held,
+    pub(crate) words: Words<'s>,
+    pub(crate) fields: &'s Fields,
+    pub(crate) place: Option<Result<Place, Lack>>,
+}
+
+impl Sampled<'_> {
+    /// Where the instruction lies.
+    #[inline]
+    pub(crate) fn place(&mut self, lookup: &mut Lookup) -> Result<Place, Lack> {
+        if let Some(place) = self.place {
+            return place;
+        }
+        let place = if !self.fields.has(SampleType::IP) {
+            Err(Lack::Ip)
+        } else if self.held.mode() == CpuMode::User && !self.fields.has(SampleType::TID) {
+            Err(Lack::Tid)
+        } else {
+            let Held { ip, time, .. } = *self.held;
+            Ok(lookup.place(self.held.mode(), self.held.pid(), (ip, time)))
+        };
+        self.place = Some(place);
+        place
+    }
+
+    fn field(&self, field: SampleType, lack: Lack, atom: Atom) -> Atom {
+        if self.fields.has(field) { atom } else { Atom::lack(lack) }
+    }
+
+    /// The data address.
+    pub(crate) fn address(&self) -> Result<u64, Lack> {
+        if !self.fields.has(SampleType::ADDR) {
+            return Err(Lack::Addr);
+        }
+        self.fields.address(self.held).ok_or(Lack::Address)
+    }
+
+    /// Where the data address lies.
+    pub(crate) fn data(&self, lookup: &mut Lookup) -> Result<Place, Lack> {
+        let address = self.address()?;
+        if !self.fields.has(SampleType::TID) {
+            return Err(Lack::Tid);
+        }
+        let held = self.held;
+        Ok(lookup.data_place(held.mode(), held.pid(), (address, held.time)))
+    }
+
+    fn rounded(&self, size: u64) -> Atom {
+        // A size is a power of two, at least 1: Query::check().
+        let mask = !(size - 1);
+        self.address().map_or_else(Atom::lack, |address| Atom::number(address & mask))
+    }
+
+    /// What the instruction before the sampled one accessed.
+    fn before(&mut self, lookup: &mut Lookup) -> Result<u64, NoAccess> {
+        if !self.fields.is_interrupted() || self.fields.registers_of_user() {
+            return Err(NoAccess::Event);
+        }
+        let place = self.place(lookup).map_err(|_| NoAccess::NoCode)?;
+        let instruction = lookup.before(
+            place,
+            (self.held.mode(), self.held.pid()),
+            (self.held.ip, self.held.time),
+        )?;
+        previous::accessed(&instruction, |number| {
+            let index = self.fields.registers().iter().position(|bit| *bit == number)?;
+            self.words.registers.get(index).copied()
+        })
+    }
+
+    /// The value of register number `bit`.
+    fn register(&self, bit: Option<u32>) -> Atom {
+        let index = bit.and_then(|bit| self.fields.registers().iter().position(|b| *b == bit));
+        match index {
+            None => Atom::lack(Lack::Register),
+            Some(index) => match self.words.registers.get(index) {
+                Some(value) => Atom::number(*value),
+                None => Atom::lack(Lack::Registers),
+            },
+        }
+    }
+
+    /// The value of a column.
+    #[inline]
+    pub(crate) fn atom(&mut self, column: &Column, lookup: &mut Lookup, round: Rounding) -> Atom {
+        let held = self.held;
+        match &column.key {
+            Key::Site => self.place(lookup).map_or_else(Atom::lack, Atom::place),
+            Key::Ip => self.field(SampleType::IP, Lack::Ip, Atom::number(held.ip)),
+            Key::Pid => self.field(SampleType::TID, Lack::Tid, Atom::signed(held.pid().0)),
+            Key::Tid => self.field(SampleType::TID, Lack::Tid, Atom::signed(held.tid().0)),
+            Key::Cpu => {
+                let cpu = Atom::number(u64::from(held.cpu.0));
+                self.field(SampleType::CPU, Lack::Cpu, cpu)
+            }
+            Key::Routine => match self.place(lookup) {
+                Ok(place) => lookup.routine(place),
+                Err(lack) => Atom::lack(lack),
+            },
+            // Until all places are known: by_line().
+            Key::Inlined | Key::Srcline => self.place(lookup).map_or_else(Atom::lack, Atom::place),
+            Key::Object => match self.place(lookup) {
+                Ok(place) => Atom::number(u64::from(lookup.object(place.object))),
+                Err(lack) => Atom::lack(lack),
+            },
+            Key::Comm if self.fields.has(SampleType::TID) => {
+                Atom::comm(lookup.comms.at(held.tid(), held.time))
+            }
+            Key::Comm => Atom::lack(Lack::Tid),
+            Key::Addr => self.rounded(1),
+            Key::Line => self.rounded(round.line),
+            Key::Page => self.rounded(round.page),
+            Key::AddrBefore => match self.before(lookup) {
+                Ok(address) => Atom::number(address),
+                Err(why) => Atom::lack(Lack::Before(why)),
+            },
+            Key::Data => self.data(lookup).map_or_else(Atom::lack, Atom::place),
+            Key::Variable => match self.data(lookup) {
+                Ok(place) => lookup.variable(place),
+                Err(lack) => Atom::lack(lack),
+            },
+            Key::Access(aspect) => match self.words.data_src {
+                Some(source) => lookup.access(*aspect, source),
+                None => Atom::lack(Lack::DataSrc),
+            },
+            Key::Register(_) => self.register(column.register),
+        }
+    }
+
+    /// Whether a filter lets the sample pass. A sample that lacks the field
+    /// does not pass, whichever way the filter is meant.
+    pub(crate) fn passes(
+        &mut self,
+        (index, filter): (usize, &Filter),
+        lookup: &mut Lookup,
+        verdicts: &mut Verdicts,
+    ) -> bool {
+        let (has_task, held) = (self.fields.has(SampleType::TID), self.held);
+        if verdicts.len() >= MOST_PLACES {
+            verdicts.clear();
+        }
+        let holds = match &filter.condition {
+            Condition::Pid(pid) => has_task.then_some(held.pid().0 == *pid),
+            Condition::Tid(tid) => has_task.then_some(held.tid().0 == *tid),
+            Condition::Cpu(cpu) => self.fields.has(SampleType::CPU).then_some(held.cpu.0 == *cpu),
+            Condition::Ip(range) => {
+                self.fields.has(SampleType::IP).then(|| range.contains(held.ip))
+            }
+            Condition::Addr(range) => self.address().ok().map(|address| range.contains(address)),
+            Condition::Access(aspect, glob) => {
+                let answer = self.words.data_src.map(|source| lookup.access(*aspect, source));
+                let name = answer.and_then(|atom| Some((atom, atom.as_name().ok()?)));
+                name.map(|(atom, number)| {
+                    let verdict = verdicts.entry((index, atom));
+                    *verdict.or_insert_with(|| is_called(glob, &lookup.name(number)))
+                })
+            }
+            Condition::Weight(range) => {
+                self.words.weight.map(|word| range.contains(self.fields.whole_weight(word)))
+            }
+            Condition::Mode(mode) => Some(held.mode() == *mode),
+            Condition::Comm(glob) => {
+                let comm = has_task.then(|| lookup.comms.at(held.tid(), held.time));
+                comm.map(|comm| {
+                    let verdict = verdicts.entry((index, Atom::comm(comm)));
+                    *verdict.or_insert_with(|| glob.matches(&lookup.comms.text(comm)))
+                })
+            }
+            Condition::Routine(glob) => {
+                let routine = self.place(lookup).map(|place| lookup.routine(place));
+                let name = routine.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
+                name.map(|(atom, number)| {
+                    let verdict = verdicts.entry((index, atom));
+                    *verdict.or_insert_with(|| glob.matches_routine(&lookup.name(number)))
+                })
+            }
+            Condition::Variable(glob) => {
+                let variable = self.data(lookup).map(|place| lookup.variable(place));
+                let name = variable.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
+                name.map(|(atom, number)| {
+                    let verdict = verdicts.entry((index, atom));
+                    *verdict.or_insert_with(|| glob.matches_routine(&lookup.name(number)))
+                })
+            }
+            Condition::Object(glob) => self.place(lookup).ok().map(|place| {
+                let number = lookup.object(place.object);
+                let verdict = verdicts.entry((index, Atom::number(u64::from(number))));
+                *verdict.or_insert_with(|| {
+                    let path = lookup.name(number);
+                    let file = path.rsplit('/').next().unwrap_or(&path);
+                    glob.matches(&path) || glob.matches(file)
+                })
+            }),
+        };
+        holds.is_some_and(|holds| holds != filter.negated)
+    }
+}
+
+/// Whether an answer of the data source fits: as a whole, in one of its
+/// parts, or without the word that says whether it was a hit.
+fn is_called(glob: &Glob, answer: &str) -> bool {
+    let bare = |part: &str| {
+        let tail = [" hit", " miss"].iter().find_map(|tail| part.strip_suffix(tail));
+        tail.is_some_and(|bare| glob.matches(bare))
+    };
+    let mut parts = answer.split(", ").flat_map(|part| part.split('+'));
+    glob.matches(answer) || parts.any(|part| glob.matches(part) || bare(part))
+}
+
+/// A key, and the register's number when it is one that the machine has.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) key: Key,
+    pub(crate) register: Option<u32>,
+}

@@ -1,0 +1,7 @@
+//! What samples are about, in words: places, threads, objects.
+
+pub(crate) mod atom;
+pub(crate) mod cell;
+pub(crate) mod comms;
+pub(crate) mod lookup;
+pub(crate) mod names;

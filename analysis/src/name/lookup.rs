@@ -1,0 +1,436 @@
+//! Names for places, threads and objects, each worked out once.
+
+use crate::code::previous::{NoAccess, Previous};
+use crate::name::atom::{Atom, Lack};
+use crate::name::cell::{Routine, SiteCell, Unresolved};
+use crate::name::comms::Comms;
+use crate::name::names::Names;
+use crate::query::site::Site;
+use iced_x86::Instruction;
+use record::data_src::Aspect;
+use record::{CpuMode, DataSrc, Pid, Time};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use symbolizer::{Depth, Frames, ObjectId, Place, Reason, Resolution, Symbolizer};
+
+/// Answers about places, remembered.
+#[derive(Debug)]
+pub(crate) struct Lookup {
+    pub(crate) symbolizer: Symbolizer,
+    pub(crate) comms: Comms,
+    pub(crate) names: Names,
+    routines: FxHashMap<Place, Atom>,
+    objects: FxHashMap<ObjectId, u32>,
+    sites: FxHashMap<Place, bool>,
+    /// Names of the objects that samples at the site lie in.
+    pub(crate) site_objects: BTreeSet<u32>,
+    /// By object number: the first object of the same name, itself perhaps.
+    first_of_name: Vec<Option<ObjectId>>,
+    by_name: FxHashMap<u32, ObjectId>,
+    /// The place that stands for one that looks like it, of code and of data.
+    twins: FxHashMap<(Of, Place), Place>,
+    /// The same by what they look like, of those that do not look like the
+    /// first object's.
+    others: FxHashMap<(Of, SiteCell), Place>,
+    variables: FxHashMap<Place, Atom>,
+    accesses: FxHashMap<(Aspect, DataSrc), Atom>,
+    previous: Previous,
+    lines: FxHashMap<Place, Lines>,
+    /// By the number of a reason among the names.
+    marks: FxHashMap<u32, Mark>,
+}
+
+/// A reason in short.
+#[derive(Clone, Debug)]
+struct Mark {
+    tag: &'static str,
+    of: Option<Arc<str>>,
+}
+
+/// What debug info says of a place, or why it says nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lines {
+    /// File and line of the innermost routine.
+    pub(crate) source: Atom,
+    /// `outer <- inner`: what has code of its own, and what was inlined.
+    pub(crate) inlined: Atom,
+}
+
+/// What a place is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Of {
+    Code,
+    Data,
+}
+
+/// Why debug info that covers an instruction gives no line.
+const NO_LINE: &str = "the compiler made this code: it is of no source line";
+
+/// `file:line` of the innermost routine.
+fn source(frames: &Frames) -> Option<String> {
+    let source = frames.frames.first()?.source.as_ref().filter(|source| source.line > 0)?;
+    Some(format!("{}:{}", source.file, source.line))
+}
+
+/// ` <- middle <- inner`; None where nothing was inlined.
+fn chain(frames: &Frames) -> Option<String> {
+    let inlined = frames.frames.iter().filter(|frame| frame.inlined).rev();
+    let names = inlined.map(|frame| frame.name.as_deref().unwrap_or("[no name]"));
+    let chain = names.fold(String::new(), |text, name| format!("{text} <- {name}"));
+    (!chain.is_empty()).then_some(chain)
+}
+
+/// In place of a name where the machine tells none.
+pub(crate) const NOT_AVAILABLE: &str = "[not available]";
+
+/// Answers remembered about what may differ from sample to sample.
+const MOST_REMEMBERED: usize = 1 << 16;
+
+/// The same about code: a recording has that many places only if it was made to.
+pub(crate) const MOST_PLACES: usize = (1 << 19) / 8 * 7;
+
+impl Lookup {
+    pub(crate) fn new(symbolizer: Symbolizer) -> Lookup {
+        Lookup {
+            symbolizer,
+            comms: Comms::default(),
+            names: Names::default(),
+            routines: FxHashMap::default(),
+            objects: FxHashMap::default(),
+            sites: FxHashMap::default(),
+            site_objects: BTreeSet::new(),
+            first_of_name: Vec::new(),
+            by_name: FxHashMap::default(),
+            twins: FxHashMap::default(),
+            others: FxHashMap::default(),
+            variables: FxHashMap::default(),
+            accesses: FxHashMap::default(),
+            previous: Previous::default(),
+            lines: FxHashMap::default(),
+            marks: FxHashMap::default(),
+        }
+    }
+
+    /// Where an instruction pointer lies. Objects may share a name (anonymous
+    /// memory of several processes, a file and what replaced it): places that
+    /// look alike to the user, name, offset and reason included, are one.
+    #[inline]
+    pub(crate) fn place(&mut self, mode: CpuMode, pid: Pid, (ip, time): (u64, Time)) -> Place {
+        let place = self.symbolizer.place(mode, pid, ip, time);
+        self.one_of_twins(Of::Code, place)
+    }
+
+    /// The distinct places that an address of user space was in some of the
+    /// processes over a span of time; None where that is not known.
+    pub(crate) fn places(
+        &mut self,
+        pids: &[Pid],
+        ip: u64,
+        span: (Time, Time),
+    ) -> Option<Vec<Place>> {
+        let mut places = self.symbolizer.places(pids, ip, span)?;
+        for place in &mut places {
+            *place = self.one_of_twins(Of::Code, *place);
+        }
+        places.sort_unstable_by_key(|place| (place.object.0, place.address));
+        places.dedup();
+        Some(places)
+    }
+
+    /// Where a data address lies.
+    pub(crate) fn data_place(
+        &mut self,
+        mode: CpuMode,
+        pid: Pid,
+        (address, time): (u64, Time),
+    ) -> Place {
+        let place = self.symbolizer.data_place(mode, pid, address, time);
+        self.one_of_twins(Of::Data, place)
+    }
+
+    #[inline]
+    fn one_of_twins(&mut self, of: Of, place: Place) -> Place {
+        let index = usize::try_from(place.object.0).unwrap_or(usize::MAX);
+        match self.first_of_name.get(index) {
+            Some(Some(first)) if *first == place.object => place,
+            _ => self.twin(of, place, index),
+        }
+    }
+
+    fn twin(&mut self, of: Of, place: Place, index: usize) -> Place {
+        if let Some(twin) = self.twins.get(&(of, place)) {
+            return *twin;
+        }
+        let name = self.object(place.object);
+        let first = *self.by_name.entry(name).or_insert(place.object);
+        if self.first_of_name.len() <= index {
+            self.first_of_name.resize(index.saturating_add(1), None);
+        }
+        if let Some(known) = self.first_of_name.get_mut(index) {
+            *known = Some(first);
+        }
+        if first == place.object {
+            return place;
+        }
+        let candidate = Place { object: first, ..place };
+        // The routine's name alone does not do: BPF programs of one name lie
+        // at several addresses, and a new build may move its routines.
+        if self.twins.len() >= MOST_REMEMBERED {
+            self.twins.clear();
+        }
+        if self.others.len() >= MOST_REMEMBERED {
+            self.others.clear();
+        }
+        let cell = self.site_cell(of, place);
+        let twin = match self.site_cell(of, candidate) == cell {
+            true => candidate,
+            // A third object may look like the second.
+            false => *self.others.entry((of, cell)).or_insert(place),
+        };
+        self.twins.insert((of, place), twin);
+        twin
+    }
+
+    /// The routine's name by number, or the reason's.
+    pub(crate) fn routine(&mut self, place: Place) -> Atom {
+        if let Some(atom) = self.routines.get(&place) {
+            return *atom;
+        }
+        let atom = match self.symbolizer.resolve(place) {
+            Resolution::Routine(routine) => {
+                Atom::number(u64::from(self.names.number(&routine.name)))
+            }
+            Resolution::Unknown(reason) => self.lack_of(&reason),
+        };
+        if self.routines.len() >= MOST_PLACES {
+            self.routines.clear();
+        }
+        self.routines.insert(place, atom);
+        atom
+    }
+
+    /// Source line and inlined calls of a place that was learnt of by
+    /// [`Lookup::learn_lines`].
+    pub(crate) fn lines(&self, place: Place) -> Option<Lines> {
+        self.lines.get(&place).copied()
+    }
+
+    /// Asks debug info for all of these places at once.
+    pub(crate) fn learn_lines(&mut self, mut places: Vec<Place>) {
+        places.retain(|place| !self.lines.contains_key(place));
+        places.sort_unstable_by_key(|place| (place.object.0, place.address));
+        places.dedup();
+        let all = self.symbolizer.all_frames(&places);
+        for (place, frames) in places.into_iter().zip(all) {
+            let lines = self.lines_of(place, frames);
+            self.lines.insert(place, lines);
+        }
+    }
+
+    fn lines_of(&mut self, place: Place, frames: Result<Frames, Reason>) -> Lines {
+        let routine = self.routine(place);
+        match frames {
+            Ok(frames) => {
+                let source = match (source(&frames), &frames.depth) {
+                    (Some(text), _) => Atom::number(u64::from(self.names.number(&text))),
+                    (None, Depth::Symbols(why)) => {
+                        self.lack(&why.to_string(), why.tag(), why.subject())
+                    }
+                    (None, _) => self.lack(NO_LINE, "[no-line]", None),
+                };
+                let names = &mut self.names;
+                let outer = routine.as_name().ok().map(|number| names.name(number));
+                let inlined = match (outer, chain(&frames)) {
+                    (Some(outer), Some(chain)) => {
+                        Atom::number(u64::from(names.number(&format!("{outer}{chain}"))))
+                    }
+                    _ => routine,
+                };
+                Lines { source, inlined }
+            }
+            Err(reason) => Lines { source: self.lack_of(&reason), inlined: routine },
+        }
+    }
+
+    /// The variable's name by number, that of memory without variables, or
+    /// the reason's.
+    pub(crate) fn variable(&mut self, place: Place) -> Atom {
+        if let Some(atom) = self.variables.get(&place) {
+            return *atom;
+        }
+        if self.variables.len() >= MOST_REMEMBERED {
+            self.variables.clear();
+        }
+        let atom = match self.symbolizer.resolve_data(place) {
+            Resolution::Routine(variable) => {
+                Atom::number(u64::from(self.names.number(&variable.name)))
+            }
+            Resolution::Unknown(Reason::NoVariables { name }) => {
+                Atom::number(u64::from(self.names.number(&name)))
+            }
+            Resolution::Unknown(reason) => self.lack_of(&reason),
+        };
+        self.variables.insert(place, atom);
+        atom
+    }
+
+    /// The object's name by number: files replaced under one path are one.
+    pub(crate) fn object(&mut self, object: ObjectId) -> u32 {
+        let (symbolizer, names) = (&self.symbolizer, &mut self.names);
+        let number = self.objects.entry(object);
+        *number.or_insert_with(|| names.number(symbolizer.object_name(object)))
+    }
+
+    /// An answer of a data source by the number of its words.
+    #[inline]
+    pub(crate) fn access(&mut self, aspect: Aspect, source: DataSrc) -> Atom {
+        if let Some(atom) = self.accesses.get(&(aspect, source)) {
+            return *atom;
+        }
+        if self.accesses.len() >= MOST_REMEMBERED {
+            self.accesses.clear();
+        }
+        let atom = match source.aspect(aspect) {
+            Some(words) => Atom::number(u64::from(self.names.number(&words))),
+            None => Atom::lack(Lack::NotAvailable),
+        };
+        self.accesses.insert((aspect, source), atom);
+        atom
+    }
+
+    /// The instruction before the sampled one, in the same routine.
+    pub(crate) fn before(
+        &mut self,
+        place: Place,
+        (mode, pid): (CpuMode, Pid),
+        at: (u64, Time),
+    ) -> Result<Instruction, NoAccess> {
+        self.previous.instruction(&mut self.symbolizer, place, (mode, pid), at)
+    }
+
+    /// Whether a place is what a user meant. Addresses also fit as sampled.
+    pub(crate) fn is_at(&mut self, site: &Site, place: Place, ip: u64) -> bool {
+        let fits = self.fits(site, place, ip);
+        if fits {
+            let object = self.object(place.object);
+            self.site_objects.insert(object);
+        }
+        fits
+    }
+
+    /// Routines of the places that were compared with a site, as the site
+    /// names them: with offsets if it has one.
+    pub(crate) fn compared(&mut self, site: &Site) -> BTreeSet<String> {
+        let places: Vec<Place> = self.sites.keys().copied().collect();
+        self.named(places, site)
+    }
+
+    /// Routines of some places, as a site names them.
+    pub(crate) fn named(
+        &mut self,
+        places: impl IntoIterator<Item = Place>,
+        site: &Site,
+    ) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for place in places {
+            if let Resolution::Routine(routine) = self.symbolizer.resolve(place) {
+                names.insert(match site {
+                    Site::Offset(..) => format!("{}+{:#x}", routine.name, routine.offset),
+                    Site::Address(_) | Site::Routine(_) => routine.name.into_owned(),
+                });
+            }
+        }
+        names
+    }
+
+    fn fits(&mut self, site: &Site, place: Place, ip: u64) -> bool {
+        let (name, wanted) = match site {
+            Site::Address(address) => return *address == place.address || *address == ip,
+            Site::Routine(name) => (name, None),
+            Site::Offset(name, offset) => (name, Some(*offset)),
+        };
+        if let Some(known) = self.sites.get(&place) {
+            return *known;
+        }
+        let fits = match self.symbolizer.resolve(place) {
+            Resolution::Routine(routine) => {
+                name.matches_routine(&routine.name)
+                    && wanted.is_none_or(|offset| offset == routine.offset)
+            }
+            Resolution::Unknown(_) => false,
+        };
+        if self.sites.len() >= MOST_PLACES {
+            self.sites.clear();
+        }
+        self.sites.insert(place, fits);
+        fits
+    }
+
+    /// What a reader must know of what there was no room to remember.
+    pub(crate) fn notes(&self) -> [Option<String>; 2] {
+        [self.comms.note(), self.symbolizer.left_out()]
+    }
+
+    /// A place in words.
+    pub(crate) fn site_cell(&mut self, of: Of, place: Place) -> SiteCell {
+        let number = self.object(place.object);
+        let object = self.names.name(number);
+        let resolution = match of {
+            Of::Code => self.symbolizer.resolve(place),
+            Of::Data => self.symbolizer.resolve_data(place),
+        };
+        let routine = match resolution {
+            Resolution::Routine(routine) => {
+                let number = self.names.number(&routine.name);
+                Ok(Routine { name: self.names.name(number), offset: routine.offset })
+            }
+            Resolution::Unknown(reason) => {
+                let number = self.names.number(&reason.to_string());
+                Err(Unresolved { tag: reason.tag(), of: None, reason: self.names.name(number) })
+            }
+        };
+        SiteCell { address: place.address, object, routine }
+    }
+
+    /// A reason as an atom.
+    fn lack_of(&mut self, reason: &Reason) -> Atom {
+        self.lack(&reason.to_string(), reason.tag(), reason.subject())
+    }
+
+    /// A reason as an atom: its sentence, its mark, and whose it is.
+    fn lack(&mut self, why: &str, tag: &'static str, of: Option<&str>) -> Atom {
+        Atom::lack(Lack::Name(self.reason(why, tag, of)))
+    }
+
+    /// The number of a reason: its sentence, its mark, and whose it is.
+    pub(crate) fn reason(&mut self, why: &str, tag: &'static str, of: Option<&str>) -> u32 {
+        let number = self.names.number(why);
+        let last = |path: &str| path.rsplit('/').next().unwrap_or(path).into();
+        self.marks.entry(number).or_insert_with(|| Mark { tag, of: of.map(last) });
+        number
+    }
+
+    /// A reason by its number.
+    pub(crate) fn unresolved(&self, number: u32) -> Unresolved {
+        let (tag, of) = match self.marks.get(&number) {
+            Some(mark) => (mark.tag, mark.of.clone()),
+            None => ("[unknown]", None),
+        };
+        Unresolved { tag, of, reason: self.names.name(number) }
+    }
+
+    /// A name that was given a number, or in brackets why there is none.
+    pub(crate) fn name_or_lack(&self, atom: Atom) -> String {
+        match atom.as_name() {
+            Ok(name) => self.name(name).to_string(),
+            Err(Lack::Name(reason)) => format!("[{}]", self.name(reason)),
+            Err(_) => NOT_AVAILABLE.to_owned(),
+        }
+    }
+
+    /// A name by its number.
+    pub(crate) fn name(&self, number: u32) -> Arc<str> {
+        self.names.name(number)
+    }
+}

@@ -1,0 +1,6 @@
+//! Reports and annotations as text.
+
+pub mod annotation;
+pub mod csv;
+pub mod json;
+pub mod table;

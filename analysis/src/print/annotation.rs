@@ -1,0 +1,212 @@
+//! An annotation as text for a terminal.
+
+mod source;
+
+use crate::annotate::{Annotation, Details, Heat, Hot, Item, Line, Stretch};
+use crate::name::lookup::NOT_AVAILABLE;
+use crate::print::table::{Style, heads, note, number_of, percent, printable};
+use crate::query::Weighting;
+use crate::ratio::ratio;
+use source::SourceLines;
+use std::fmt::Write;
+
+/// Text of a line of a source file, without its end; None: it cannot be had.
+pub type Sources<'s> = dyn FnMut(&str, u32) -> Option<String> + 's;
+
+/// Shares from which on an instruction is hot, and warm.
+const HOT: f64 = 0.05;
+const WARM: f64 = 0.005;
+/// Characters of a full bar.
+const BAR: f64 = 20.0;
+
+/// All events of the routine, one after the other.
+pub fn render(annotation: &Annotation, sources: &mut Sources<'_>, style: Style) -> String {
+    let (all, heads) = heads(&annotation.report, style);
+    let mut out = all;
+    for (index, heat) in annotation.events.iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        out.push_str(heads.get(index).map_or("", String::as_str));
+        head(annotation, (index, heat), style, &mut out);
+        if heat.count > 0 {
+            listing(annotation, (index, heat), sources, (style, &mut out));
+        }
+    }
+    out
+}
+
+fn head(annotation: &Annotation, (index, heat): (usize, &Heat), style: Style, out: &mut String) {
+    let routine = &annotation.routine;
+    let (start, end) = (routine.start, routine.end);
+    let of_event = annotation.report.events.get(index).map_or(0, |event| event.totals.counted);
+    let is_in_kernel = annotation.report.events.get(index).is_some_and(|it| it.in_kernel.is_some());
+    let what = if is_in_kernel { "hits" } else { "samples" };
+    let (name, object) = (&routine.name, &routine.object);
+    let bytes = number_of(end.saturating_sub(start), "byte");
+    out.push_str(&note(
+        &format!(
+            "{name} of {object}, {start:#x}-{end:#x}, {bytes}: {} of {of_event} {what} ({})",
+            heat.count,
+            percent(heat.share)
+        ),
+        style,
+    ));
+    if heat.count == 0 {
+        return;
+    }
+    out.push_str(&note(&heat.reading, style));
+    for text in &annotation.notes {
+        out.push_str(&note(text, style));
+    }
+    if !heat.misplaced.is_empty() {
+        let count = heat.misplaced.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
+        let mut places: Vec<String> =
+            heat.misplaced.keys().take(4).map(|address| format!("{address:#x}")).collect();
+        if heat.misplaced.len() > places.len() {
+            places.push("...".to_owned());
+        }
+        out.push_str(&note(
+            &format!(
+                "{} at {}, where no instruction begins as decoded from the routine's start: in no line below",
+                number_of(count, "sample"),
+                places.join(", ")
+            ),
+            style,
+        ));
+    }
+}
+
+/// How wide the numbers are.
+struct Widths {
+    count: usize,
+    period: Option<usize>,
+    address: usize,
+}
+
+fn listing(
+    annotation: &Annotation,
+    (index, heat): (usize, &Heat),
+    sources: &mut Sources<'_>,
+    (style, out): (Style, &mut String),
+) {
+    let by_period = annotation
+        .report
+        .events
+        .get(index)
+        .is_some_and(|event| event.weighting == Weighting::Period);
+    let digits = |most: u64| most.to_string().len();
+    let most = |of: fn(&Hot) -> u64| heat.hot.values().map(of).max().unwrap_or(0);
+    let widths = Widths {
+        count: digits(most(|hot| hot.count)).max("count".len()),
+        period: by_period.then(|| digits(most(|hot| hot.period)).max("period".len())),
+        address: format!("{:x}", annotation.routine.end).len().max("address".len()),
+    };
+    let (bold, plain) = if style.color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+    let period = widths.period.map_or_else(String::new, |width| format!("  {:>width$}", "period"));
+    let _ = writeln!(
+        out,
+        "{bold}{:>count$}{period}    share  {:>address$}  instruction{plain}",
+        "count",
+        "address",
+        count = widths.count,
+        address = widths.address
+    );
+    let mut source = SourceLines::new(style, widths.margin());
+    for item in &annotation.items {
+        match item {
+            Item::Line(line) => {
+                source.write(line, sources, out);
+                let hot = heat.hot.get(&line.address);
+                write_line(line, hot, &widths, (style, out));
+                if let Some(Hot { details: Some(details), count, .. }) = hot {
+                    write_details(details, *count, &widths, out);
+                }
+            }
+            Item::Gap { start, end, instructions } => {
+                source.forget();
+                let margin = " ".repeat(widths.margin());
+                let left_out = number_of(*instructions as u64, "instruction");
+                let _ = writeln!(out, "{margin}... {left_out}, {start:x}-{end:x}");
+            }
+        }
+    }
+}
+
+impl Widths {
+    /// Where instructions begin.
+    fn margin(&self) -> usize {
+        self.count + self.period.map_or(0, |width| width + 2) + 9 + self.address + 4
+    }
+}
+
+fn write_line(line: &Line, hot: Option<&Hot>, widths: &Widths, (style, out): (Style, &mut String)) {
+    let color = hot.filter(|_| style.color).and_then(|hot| match hot.share {
+        share if share >= HOT => Some("\x1b[31m"),
+        share if share >= WARM => Some("\x1b[32m"),
+        _ => None,
+    });
+    out.push_str(color.unwrap_or(""));
+    let (count, period, share) = match hot {
+        Some(hot) => (hot.count.to_string(), hot.period.to_string(), percent(hot.share)),
+        None => Default::default(),
+    };
+    let _ = write!(out, "{count:>width$}", width = widths.count);
+    if let Some(width) = widths.period {
+        let _ = write!(out, "  {period:>width$}");
+    }
+    let _ = write!(out, "  {share:>7}  {:>width$x}  ", line.address, width = widths.address);
+    let text = match (&line.text, &line.target) {
+        (Some(text), Some(target)) => format!("{}  <{target}>", text.trim_end()),
+        (Some(text), None) => text.trim_end().to_owned(),
+        (None, _) => "?".to_owned(),
+    };
+    out.push_str(&printable(&text));
+    out.push_str(color.map_or("", |_| "\x1b[0m"));
+    out.push('\n');
+}
+
+/// What is known of an instruction's samples, below it.
+fn write_details(details: &Details, count: u64, widths: &Widths, out: &mut String) {
+    let margin = " ".repeat(widths.margin());
+    let mut line = |text: &str| {
+        let _ = writeln!(out, "{margin}> {}", printable(text));
+    };
+    if let Some(access) = &details.access {
+        let operands: Vec<&str> =
+            access.operands.iter().map(|operand| operand.text.as_str()).collect();
+        line(&format!("{} {}", access.verb, operands.join(" and ")));
+    }
+    details.findings.iter().for_each(|finding| line(finding));
+    for (what, names) in [("from", &details.levels), ("in", &details.variables)] {
+        let told: Vec<String> = names
+            .iter()
+            .map(|(name, samples)| format!("{name} {}", percent(ratio(*samples, count))))
+            .collect();
+        // That the machine does not say is no news of any instruction.
+        if !told.is_empty() && names[0].0 != NOT_AVAILABLE {
+            line(&format!("{what} {}", told.join(", ")));
+        }
+    }
+    let most = details.addresses.iter().map(|stretch| stretch.count).max().unwrap_or(0);
+    if details.addresses.len() < 2 {
+        return;
+    }
+    let whole = details.addresses.iter().fold(0_u64, |sum, it| sum.saturating_add(it.count));
+    let digits = most.to_string().len();
+    for stretch @ Stretch { from, count, .. } in &details.addresses {
+        let length = stretch.length();
+        let bar = "#".repeat(bar(ratio(*count, most)));
+        let share = percent(ratio(*count, whole));
+        line(&format!("{from:#x} +{length:<4} {count:>digits$} {share:>7} {bar}"));
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a part of 20, from 0 to 1"
+)]
+fn bar(part: f64) -> usize {
+    (part * BAR).ceil() as usize
+}

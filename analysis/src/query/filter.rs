@@ -1,0 +1,145 @@
+//! Which samples are counted.
+//!
+//! ```text
+//! FILTER := TERM { " and " TERM }
+//! TERM   := routine OP GLOB | object OP GLOB | comm OP GLOB | variable OP GLOB
+//!         | pid OP NUMBER | tid OP NUMBER | cpu OP NUMBER
+//!         | addr OP RANGE | ip OP RANGE
+//!         | level OP GLOB | op OP GLOB | snoop OP GLOB | tlb OP GLOB
+//!         | lock OP GLOB | blk OP GLOB | weight OP DECIMALS
+//!         | mode OP (user | kernel | hypervisor | guest-kernel | guest-user)
+//! OP     := "=" | "!="
+//! RANGE  := HEX | HEX "-" HEX | HEX "-"
+//! DECIMALS := the same in decimal digits
+//! ```
+//!
+//! A range holds its start and not its end, as in /proc/PID/maps. An object
+//! matches by its whole path or its file name. A sample that lacks the field
+//! passes neither `=` nor `!=`.
+
+mod parse;
+#[cfg(test)]
+mod tests;
+
+pub use parse::FilterError;
+
+use crate::query::glob::Glob;
+use crate::query::key::Key;
+use record::CpuMode;
+use record::data_src::Aspect;
+use std::fmt;
+
+/// One condition; a sample is counted when it meets all.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Filter {
+    /// What must hold.
+    pub condition: Condition,
+    /// Or must not (`!=`).
+    pub negated: bool,
+}
+
+/// What a filter looks at.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// Name of the routine, demangled, with its parameters or without.
+    Routine(Glob),
+    /// Path or file name of the object.
+    Object(Glob),
+    /// Command name at the time of the sample.
+    Comm(Glob),
+    /// Process id.
+    Pid(i32),
+    /// Thread id.
+    Tid(i32),
+    /// Logical CPU.
+    Cpu(u32),
+    /// Data address.
+    Addr(AddressRange),
+    /// Instruction pointer, run-time address.
+    Ip(AddressRange),
+    /// Name of the variable, or of the memory, that holds the data address.
+    Variable(Glob),
+    /// What the data source says of the access, in one of its parts, with or
+    /// without "hit" and "miss".
+    Access(Aspect, Glob),
+    /// Weight; of a weight of three parts the first.
+    Weight(AddressRange),
+    /// Privilege level.
+    Mode(CpuMode),
+}
+
+/// Addresses, or other numbers, from `start` to `last`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AddressRange {
+    /// First address.
+    pub start: u64,
+    /// Last address.
+    pub last: u64,
+}
+
+impl AddressRange {
+    /// Whether `address` is in the range.
+    pub fn contains(self, address: u64) -> bool {
+        (self.start..=self.last).contains(&address)
+    }
+}
+
+impl AddressRange {
+    fn decimal(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.last.checked_add(1) {
+            Some(end) if end == self.start + 1 => write!(f, "{}", self.start),
+            Some(end) => write!(f, "{}-{end}", self.start),
+            None => write!(f, "{}-", self.start),
+        }
+    }
+}
+
+impl fmt::Display for AddressRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.last.checked_add(1) {
+            Some(end) if end == self.start + 1 => write!(f, "{:x}", self.start),
+            Some(end) => write!(f, "{:x}-{end:x}", self.start),
+            None => write!(f, "{:x}-", self.start),
+        }
+    }
+}
+
+impl Condition {
+    /// The word before the operator.
+    pub fn field(&self) -> &'static str {
+        match self {
+            Condition::Routine(_) => "routine",
+            Condition::Object(_) => "object",
+            Condition::Comm(_) => "comm",
+            Condition::Pid(_) => "pid",
+            Condition::Tid(_) => "tid",
+            Condition::Cpu(_) => "cpu",
+            Condition::Addr(_) => "addr",
+            Condition::Ip(_) => "ip",
+            Condition::Variable(_) => "variable",
+            Condition::Access(aspect, _) => Key::aspect_word(*aspect),
+            Condition::Weight(_) => "weight",
+            Condition::Mode(_) => "mode",
+        }
+    }
+}
+
+/// As it can be typed again.
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let operator = if self.negated { "!=" } else { "=" };
+        write!(f, "{}{operator}", self.condition.field())?;
+        match &self.condition {
+            Condition::Routine(glob)
+            | Condition::Object(glob)
+            | Condition::Comm(glob)
+            | Condition::Variable(glob)
+            | Condition::Access(_, glob) => write!(f, "{glob}"),
+            Condition::Weight(range) => range.decimal(f),
+            Condition::Pid(number) | Condition::Tid(number) => write!(f, "{number}"),
+            Condition::Cpu(number) => write!(f, "{number}"),
+            Condition::Addr(range) | Condition::Ip(range) => write!(f, "{range}"),
+            Condition::Mode(mode) => f.write_str(parse::mode_word(*mode)),
+        }
+    }
+}

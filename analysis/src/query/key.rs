@@ -1,0 +1,201 @@
+//! What a row of a table stands for.
+
+use crate::query::nearest::nearest;
+use record::data_src::Aspect;
+use std::fmt;
+use std::str::FromStr;
+
+/// One thing to count by; several make a row's identity together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Key {
+    /// Object and address in it: the instruction, the same in all processes.
+    Site,
+    /// Instruction pointer as sampled, a run-time address.
+    Ip,
+    /// Name of the routine, wherever in it.
+    Routine,
+    /// The routine, and what was inlined into it at the instruction, down to
+    /// the innermost.
+    Inlined,
+    /// Source file and line of the instruction, in the innermost routine.
+    Srcline,
+    /// File, or the kernel or module, that holds the instruction.
+    Object,
+    /// Command name of the thread at the time of the sample.
+    Comm,
+    /// Process id.
+    Pid,
+    /// Thread id.
+    Tid,
+    /// Logical CPU number.
+    Cpu,
+    /// Data address.
+    Addr,
+    /// First byte of the cache line that holds the data address.
+    Line,
+    /// First byte of the page that holds the data address.
+    Page,
+    /// What the instruction before the sampled one accessed, worked out of the
+    /// registers where a timer interrupted the program.
+    AddrBefore,
+    /// The data address: variable and offset where it has one.
+    Data,
+    /// Name of the variable, or of the memory, that holds the data address.
+    Variable,
+    /// What the data source says of the access.
+    Access(Aspect),
+    /// Value of a register; the name in any usual spelling ("rcx", "cx").
+    Register(String),
+}
+
+/// Why a word is no key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// No such word.
+    #[error("{word:?} is nothing to count by; {}", suggestion(.nearest))]
+    Unknown {
+        /// The word as typed.
+        word: String,
+        /// Known words like it, best first.
+        nearest: Vec<&'static str>,
+    },
+    /// `reg:` alone.
+    #[error("\"reg:\" needs the name of a register, such as reg:rcx")]
+    NoRegister,
+    /// The list names a key twice.
+    #[error("{word:?} is there twice in {list:?}")]
+    Twice {
+        /// The repeated word.
+        word: String,
+        /// The whole list.
+        list: String,
+    },
+}
+
+const WORDS: [(&str, Key); 22] = [
+    ("site", Key::Site),
+    ("ip", Key::Ip),
+    ("routine", Key::Routine),
+    ("inlined", Key::Inlined),
+    ("srcline", Key::Srcline),
+    ("object", Key::Object),
+    ("comm", Key::Comm),
+    ("pid", Key::Pid),
+    ("tid", Key::Tid),
+    ("cpu", Key::Cpu),
+    ("addr", Key::Addr),
+    ("line", Key::Line),
+    ("page", Key::Page),
+    ("addr-before", Key::AddrBefore),
+    ("data", Key::Data),
+    ("variable", Key::Variable),
+    ("level", Key::Access(Aspect::Level)),
+    ("op", Key::Access(Aspect::Operation)),
+    ("snoop", Key::Access(Aspect::Snoop)),
+    ("tlb", Key::Access(Aspect::Tlb)),
+    ("lock", Key::Access(Aspect::Lock)),
+    ("blk", Key::Access(Aspect::Blocked)),
+];
+
+fn suggestion(nearest: &[&'static str]) -> String {
+    if nearest.is_empty() {
+        let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
+        format!("possible are {}, reg:NAME", words.join(", "))
+    } else {
+        format!("did you mean {}?", nearest.join(" or "))
+    }
+}
+
+impl Key {
+    /// Every word that stands for a key but `reg:NAME`.
+    pub fn words() -> impl Iterator<Item = &'static str> {
+        WORDS.iter().map(|(word, _)| *word)
+    }
+
+    /// The word of a question about the data source.
+    pub(crate) fn aspect_word(aspect: Aspect) -> &'static str {
+        let of = WORDS.iter().find(|(_, key)| *key == Key::Access(aspect));
+        of.map_or("", |(word, _)| word)
+    }
+
+    /// The question about the data source that a word stands for.
+    pub(crate) fn aspect(word: &str) -> Option<Aspect> {
+        let known = WORDS.iter().find(|(known, _)| *known == word);
+        known.and_then(|(_, key)| if let Key::Access(aspect) = key { Some(*aspect) } else { None })
+    }
+
+    /// Reads a list such as `routine,line`; its order is the order of the
+    /// columns.
+    pub fn parse_list(list: &str) -> Result<Vec<Key>, KeyError> {
+        let mut keys = Vec::new();
+        for word in list.split(',') {
+            let key: Key = word.trim().parse()?;
+            if keys.contains(&key) {
+                return Err(KeyError::Twice { word: word.trim().into(), list: list.into() });
+            }
+            keys.push(key);
+        }
+        Ok(keys)
+    }
+}
+
+impl FromStr for Key {
+    type Err = KeyError;
+
+    fn from_str(word: &str) -> Result<Key, KeyError> {
+        if let Some(name) = word.strip_prefix("reg:") {
+            if name.is_empty() {
+                return Err(KeyError::NoRegister);
+            }
+            return Ok(Key::Register(name.to_ascii_lowercase()));
+        }
+        if let Some((_, key)) = WORDS.iter().find(|(known, _)| *known == word) {
+            return Ok(key.clone());
+        }
+        Err(KeyError::Unknown { word: word.into(), nearest: nearest(word, Key::words()) })
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Key::Register(name) = self {
+            return write!(f, "reg:{name}");
+        }
+        let word = WORDS.iter().find(|(_, key)| key == self).map_or("", |(word, _)| word);
+        f.pad(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_keys_are_one_to_one() {
+        for word in Key::words() {
+            assert_eq!(word.parse::<Key>().unwrap().to_string(), word);
+        }
+        assert_eq!("reg:RCX".parse::<Key>().unwrap().to_string(), "reg:rcx");
+    }
+
+    #[test]
+    fn lists_keep_their_order() {
+        let keys = Key::parse_list("routine, line,reg:cx").unwrap();
+        assert_eq!(keys, [Key::Routine, Key::Line, Key::Register("cx".into())]);
+    }
+
+    #[test]
+    fn errors_help() {
+        let text = |list: &str| Key::parse_list(list).unwrap_err().to_string();
+        assert_eq!(text("routin"), "\"routin\" is nothing to count by; did you mean routine?");
+        assert_eq!(
+            text("zzzzz"),
+            "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, object, comm, \
+             pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, reg:NAME"
+        );
+        assert!(text("").starts_with("\"\" is nothing to count by"));
+        assert!(text("pid,").starts_with("\"\" is nothing to count by"));
+        assert_eq!(text("reg:"), "\"reg:\" needs the name of a register, such as reg:rcx");
+        assert_eq!(text("pid,tid,pid"), "\"pid\" is there twice in \"pid,tid,pid\"");
+    }
+}
