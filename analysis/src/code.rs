@@ -3,3 +3,4 @@
 pub(crate) mod instruction_class;
 pub(crate) mod previous;
 pub(crate) mod register_number;
+pub(crate) mod sampled_address;

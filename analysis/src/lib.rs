@@ -54,6 +54,7 @@ mod sieve;
 
 pub use code::instruction_class::classes;
 pub use code::previous::Previous;
+pub use code::sampled_address::SampledAddress;
 pub use collect::members::{Growth, Members, Share};
 pub use collect::registers;
 pub use error::Error;

@@ -9,8 +9,8 @@
 
 use crate::code::instruction_class::decode;
 use crate::code::register_number::register_number;
+use crate::code::sampled_address::SampledAddress;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
-use record::{CpuMode, Pid, Time};
 use rustc_hash::FxHashMap;
 use symbolizer::{Place, Resolution, Symbolizer};
 
@@ -28,31 +28,30 @@ pub struct Previous {
 }
 
 impl Previous {
-    /// What the instruction before `ip` accessed, for a sample that a timer
-    /// took there: `mode`, process and time are the sample's, `register`
-    /// gives the value of one by its number in perf_event_attr's masks. None
-    /// where that cannot be told: `docs/report.md` has the reasons.
+    /// What the instruction before the one at `at` accessed, for a sample
+    /// that a timer took there: `register` gives the value of one by its
+    /// number in perf_event_attr's masks. None where that cannot be told:
+    /// `docs/report.md` has the reasons.
     pub fn address(
         &mut self,
         symbolizer: &mut Symbolizer,
-        (mode, pid): (CpuMode, Pid),
-        (ip, time): (u64, Time),
+        at: SampledAddress,
         register: impl Fn(u32) -> Option<u64>,
     ) -> Option<u64> {
-        let place = symbolizer.place(mode, pid, ip, time);
-        let instruction = self.instruction(symbolizer, place, (mode, pid), (ip, time)).ok()?;
+        let place = at.place(symbolizer);
+        let instruction = self.instruction(symbolizer, at, place).ok()?;
         accessed(&instruction, register).ok()
     }
 
-    /// The instruction before the one at `ip`, which is at `place`, in the
+    /// The instruction before the one at `at`, which lies at `place`, in the
     /// same routine.
     pub(crate) fn instruction(
         &mut self,
         symbolizer: &mut Symbolizer,
+        at: SampledAddress,
         place: Place,
-        (mode, pid): (CpuMode, Pid),
-        (ip, time): (u64, Time),
     ) -> Result<Instruction, NoAccess> {
+        let SampledAddress { mode, pid, address: ip, time } = at;
         if let Some(known) = self.known.get(&(place, ip)) {
             return *known;
         }
@@ -63,7 +62,7 @@ impl Previous {
             Resolution::Routine(routine) => routine.offset,
             Resolution::Unknown(_) => 0,
         };
-        let found = before((ip.wrapping_sub(offset), ip), |at| {
+        let found = before(ip.wrapping_sub(offset), ip, |at| {
             let code = symbolizer.code(mode, pid, (at, time)).ok()?;
             Some((code.bytes().to_vec(), code.bits))
         });
@@ -124,7 +123,8 @@ impl NoAccess {
 /// The instruction that ends where `ip` begins, of a routine that starts at
 /// `start`; `code` gives the bytes at an address and the width of the code.
 fn before(
-    (start, ip): (u64, u64),
+    start: u64,
+    ip: u64,
     mut code: impl FnMut(u64) -> Option<(Vec<u8>, u32)>,
 ) -> Result<Instruction, NoAccess> {
     if start >= ip {
@@ -209,7 +209,7 @@ mod tests {
             2 => Some(RCX),
             _ => None,
         };
-        accessed(&before((START, ip), code)?, register)
+        accessed(&before(START, ip, code)?, register)
     }
 
     #[test]
@@ -237,8 +237,8 @@ mod tests {
         assert_eq!(of(&[0xff, 0x10]), Err(NoAccess::Leaves), "call [rax]");
         assert_eq!(of(&[]), Err(NoAccess::First));
         assert_eq!(of(&[0x06]), Err(NoAccess::NoCode), "no instruction of 64-bit code");
-        assert_eq!(before((START, START + 1), |_| None), Err(NoAccess::NoCode));
-        let long = before((START, START + 1), |_| Some((vec![0x48, 0x8b, 0x10], 64)));
+        assert_eq!(before(START, START + 1, |_| None), Err(NoAccess::NoCode));
+        let long = before(START, START + 1, |_| Some((vec![0x48, 0x8b, 0x10], 64)));
         assert_eq!(long, Err(NoAccess::NoCode), "the sampled address is inside of one");
     }
 }

@@ -5,6 +5,7 @@
 //! later than the sample. So samples of round N are counted when round N+1
 //! has ended.
 
+use crate::code::sampled_address::SampledAddress;
 use crate::sieve::Doubt;
 use record::{Cpu, CpuMode, Pid, Task, Tid, Time};
 
@@ -29,6 +30,13 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// Where it was taken.
+    #[inline]
+    pub(crate) fn at(&self) -> SampledAddress {
+        let Held { ip: address, time, .. } = *self;
+        SampledAddress { mode: self.mode(), pid: self.pid(), address, time }
+    }
+
     pub(crate) fn mode(&self) -> CpuMode {
         self.misc.cpu_mode()
     }

@@ -1,6 +1,7 @@
 //! One sample while it is counted: its fields by key, looked up when needed.
 
 use crate::code::previous::{self, NoAccess};
+use crate::code::sampled_address::SampledAddress;
 use crate::collect::fields::{Fields, Words};
 use crate::collect::held::Held;
 use crate::name::atom::{Atom, Lack};
@@ -43,8 +44,7 @@ impl Sampled<'_> {
         } else if self.held.mode() == CpuMode::User && !self.fields.has(SampleType::TID) {
             Err(Lack::Tid)
         } else {
-            let Held { ip, time, .. } = *self.held;
-            Ok(lookup.place(self.held.mode(), self.held.pid(), (ip, time)))
+            Ok(lookup.place(self.held.at()))
         };
         self.place = Some(place);
         place
@@ -68,8 +68,7 @@ impl Sampled<'_> {
         if !self.fields.has(SampleType::TID) {
             return Err(Lack::Tid);
         }
-        let held = self.held;
-        Ok(lookup.data_place(held.mode(), held.pid(), (address, held.time)))
+        Ok(lookup.data_place(SampledAddress { address, ..self.held.at() }))
     }
 
     fn rounded(&self, size: u64) -> Atom {
@@ -84,11 +83,7 @@ impl Sampled<'_> {
             return Err(NoAccess::Event);
         }
         let place = self.place(lookup).map_err(|_| NoAccess::NoCode)?;
-        let instruction = lookup.before(
-            place,
-            (self.held.mode(), self.held.pid()),
-            (self.held.ip, self.held.time),
-        )?;
+        let instruction = lookup.before(self.held.at(), place)?;
         previous::accessed(&instruction, |number| {
             let index = self.fields.registers().iter().position(|bit| *bit == number)?;
             self.words.registers.get(index).copied()

@@ -1,6 +1,7 @@
 //! Samples by instruction, of the routines that may be meant: which of them
 //! is, only the whole recording tells.
 
+use crate::code::sampled_address::SampledAddress;
 use crate::collect::addresses::Addresses;
 use crate::collect::fields::register_name;
 use crate::collect::held::Held;
@@ -9,8 +10,8 @@ use crate::collect::tally::Sum;
 use crate::name::atom::Atom;
 use crate::name::lookup::{Lookup, MOST_PLACES};
 use crate::query::target::{Fit, Target, What};
+use record::Arch;
 use record::aggregate::Site;
-use record::{Arch, CpuMode, Pid, Time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use symbolizer::{ObjectId, Place, Resolution};
@@ -44,16 +45,8 @@ pub(crate) struct Candidate {
     /// Why no symbol holds it; None: one does.
     pub(crate) unnamed: Option<Arc<str>>,
     pub(crate) count: u64,
-    pub(crate) witness: Witness,
-}
-
-/// A sample that lies in it: whose memory holds the code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Witness {
-    pub(crate) mode: CpuMode,
-    pub(crate) pid: Pid,
-    pub(crate) ip: u64,
-    pub(crate) time: Time,
+    /// A sample that lies in it: whose memory holds the code.
+    pub(crate) witness: SampledAddress,
 }
 
 /// What was sampled at one instruction.
@@ -255,8 +248,6 @@ impl Spots {
             return Some(Verdict::NotKept);
         }
         self.by_start.insert((place.object, start), number);
-        let Held { ip, time, .. } = *held;
-        let witness = Witness { mode: held.mode(), pid: held.pid(), ip, time };
         self.candidates.push(Candidate {
             name: name.into(),
             object,
@@ -264,7 +255,7 @@ impl Spots {
             fit,
             unnamed,
             count: 0,
-            witness,
+            witness: held.at(),
         });
         Some(Verdict::Of(number))
     }
@@ -362,7 +353,7 @@ impl Spot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{Misc, SampleId, SideRecord};
+    use record::{CpuMode, Misc, Pid, SampleId, SideRecord, Time};
     use symbolizer::{KernelSource, Options, Symbolizer};
 
     const KERNEL: u64 = 0xffff_ffff_c000_0000;

@@ -1,6 +1,7 @@
 //! Names for places, threads and objects, each worked out once.
 
 use crate::code::previous::{NoAccess, Previous};
+use crate::code::sampled_address::SampledAddress;
 use crate::name::atom::{Atom, Lack};
 use crate::name::cell::{Routine, SiteCell, Unresolved};
 use crate::name::comms::Comms;
@@ -8,7 +9,7 @@ use crate::name::names::Names;
 use crate::query::site::Site;
 use iced_x86::Instruction;
 use record::data_src::Aspect;
-use record::{CpuMode, DataSrc, Pid, Time};
+use record::{DataSrc, Pid, Time};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -116,8 +117,8 @@ impl Lookup {
     /// memory of several processes, a file and what replaced it): places that
     /// look alike to the user, name, offset and reason included, are one.
     #[inline]
-    pub(crate) fn place(&mut self, mode: CpuMode, pid: Pid, (ip, time): (u64, Time)) -> Place {
-        let place = self.symbolizer.place(mode, pid, ip, time);
+    pub(crate) fn place(&mut self, at: SampledAddress) -> Place {
+        let place = at.place(&mut self.symbolizer);
         self.one_of_twins(Of::Code, place)
     }
 
@@ -139,12 +140,8 @@ impl Lookup {
     }
 
     /// Where a data address lies.
-    pub(crate) fn data_place(
-        &mut self,
-        mode: CpuMode,
-        pid: Pid,
-        (address, time): (u64, Time),
-    ) -> Place {
+    pub(crate) fn data_place(&mut self, at: SampledAddress) -> Place {
+        let SampledAddress { mode, pid, address, time } = at;
         let place = self.symbolizer.data_place(mode, pid, address, time);
         self.one_of_twins(Of::Data, place)
     }
@@ -302,11 +299,10 @@ impl Lookup {
     /// The instruction before the sampled one, in the same routine.
     pub(crate) fn before(
         &mut self,
+        at: SampledAddress,
         place: Place,
-        (mode, pid): (CpuMode, Pid),
-        at: (u64, Time),
     ) -> Result<Instruction, NoAccess> {
-        self.previous.instruction(&mut self.symbolizer, place, (mode, pid), at)
+        self.previous.instruction(&mut self.symbolizer, at, place)
     }
 
     /// Whether a place is what a user meant. Addresses also fit as sampled.

@@ -1,6 +1,7 @@
 //! Sites that the kernel counted become rows.
 
 use super::{Counters, Pipeline};
+use crate::code::sampled_address::SampledAddress;
 use crate::collect::aggregates::refuse;
 use crate::collect::event::Event;
 use crate::collect::fields::Words;
@@ -167,9 +168,9 @@ fn count(event: &mut Event, site: &Site, sum: Sum) {
 /// other or side by side: then nothing tells whose the hits are. `alive` are
 /// the processes that a site of none may be of.
 fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Lack> {
-    let at = (site.ip, site.last);
+    let of = |pid| SampledAddress { mode: site.mode, pid, address: site.ip, time: site.last };
     if site.mode != CpuMode::User {
-        return Ok(lookup.place(site.mode, site.process.unwrap_or_default(), at));
+        return Ok(lookup.place(of(site.process.unwrap_or_default())));
     }
     let own = site.process.or(only(site));
     // Asked of all processes, each site would take as long as there are many.
@@ -181,7 +182,7 @@ fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Lack>
         Some([place]) => Ok(*place),
         Some([]) => match own.or(site.taken.first().map(|hit| hit.pid)) {
             // The reason why not.
-            Some(pid) => Ok(lookup.place(site.mode, pid, at)),
+            Some(pid) => Ok(lookup.place(of(pid))),
             None => Err(lack(NO_PROCESS, "[unknown-process]", lookup)),
         },
         Some(_) | None => Err(lack(SEVERAL, "[several-programs]", lookup)),

@@ -33,8 +33,10 @@ impl Listed {
 }
 
 fn listed() -> Vec<Listed> {
-    let files =
-        [include_str!("../../../fixtures/insn_x86.csv"), include_str!("../../../fixtures/simd_x87.csv")];
+    let files = [
+        include_str!("../../../fixtures/insn_x86.csv"),
+        include_str!("../../../fixtures/simd_x87.csv"),
+    ];
     let mut listed = Vec::new();
     for file in files {
         let mut reader = csv::Reader::from_reader(file.as_bytes());

@@ -1,7 +1,7 @@
 //! Names of the addresses in records, each looked up once.
 
 use super::line::{Named, clean};
-use analysis::{Previous, without_parameters};
+use analysis::{Previous, SampledAddress, without_parameters};
 use record::stream::{Features, ModelClock};
 use record::{Attr, CpuMode, Misc, Pid, Sample, SampleId, SideRecord, Time};
 use rustc_hash::FxHashMap;
@@ -108,7 +108,9 @@ impl Names {
     pub(super) fn before(&mut self, at: At, sample: &Sample<'_>) -> Option<u64> {
         let (ip, registers) = (sample.ip?, sample.regs_intr.as_ref()?);
         let register = |number| registers.get(number);
-        self.previous.address(&mut self.symbolizer, (at.mode, at.pid), (ip, at.time), register)
+        let At { mode, pid, time } = at;
+        let at = SampledAddress { mode, pid, address: ip, time };
+        self.previous.address(&mut self.symbolizer, at, register)
     }
 
     /// A return address as perf shows it: of user space, how far into its
