@@ -17,7 +17,7 @@ mod recording;
 
 use analysis::{Filter, Key, Pipeline, Query, RegisterQuery, Report};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use record::stream::{Decoder, Step};
+use record::stream::{StreamDecoder, StreamStep};
 use recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
 use std::hint::black_box;
 use std::path::Path;
@@ -62,8 +62,8 @@ fn report(query: Query, stream: &[u8]) -> Report {
         KernelSource::File { path: data.join("System.map"), offset: KernelOffset::Given(0) };
     let symbolizer = Symbolizer::new(Options { root: data, kernel, ..Options::default() });
     let mut pipeline = Pipeline::new(query, symbolizer).unwrap();
-    let (mut decoder, mut rest) = (Decoder::new(), stream);
-    while let Step::Record { consumed, record } = decoder.step(rest).unwrap() {
+    let (mut decoder, mut rest) = (StreamDecoder::new(), stream);
+    while let StreamStep::Record { consumed, record } = decoder.step(rest).unwrap() {
         pipeline.record(&decoder, &record).unwrap();
         rest = &rest[consumed..];
     }
@@ -78,8 +78,8 @@ fn pipeline(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(SAMPLES)).sample_size(10);
     group.bench_function("decode_only", |bencher| {
         bencher.iter(|| {
-            let (mut decoder, mut rest) = (Decoder::new(), stream.as_slice());
-            while let Step::Record { consumed, record } = decoder.step(rest).unwrap() {
+            let (mut decoder, mut rest) = (StreamDecoder::new(), stream.as_slice());
+            while let StreamStep::Record { consumed, record } = decoder.step(rest).unwrap() {
                 black_box(record);
                 rest = &rest[consumed..];
             }

@@ -3,14 +3,14 @@
 //!
 //! ```
 //! use analysis::{Pipeline, Query, table};
-//! use record::stream::{Decoder, Step};
+//! use record::stream::{StreamDecoder, StreamStep};
 //! use symbolizer::{Options, Symbolizer};
 //!
 //! fn table_of(stream: &[u8]) -> Result<String, Box<dyn std::error::Error>> {
 //!     let query = Query { keys: analysis::Key::parse_list("routine,object")?, ..Query::default() };
 //!     let mut pipeline = Pipeline::new(query, Symbolizer::new(Options::default()))?;
-//!     let (mut decoder, mut rest) = (Decoder::new(), stream);
-//!     while let Step::Record { consumed, record } = decoder.step(rest)? {
+//!     let (mut decoder, mut rest) = (StreamDecoder::new(), stream);
+//!     while let StreamStep::Record { consumed, record } = decoder.step(rest)? {
 //!         pipeline.record(&decoder, &record)?;
 //!         rest = &rest[consumed..];
 //!     }

@@ -12,22 +12,18 @@ use crate::collect::event::Event;
 use crate::collect::fields::{Fields, Origin, Wanted};
 use crate::collect::held::{Batch, Held, Waiting};
 use crate::collect::members::{Growth, Members, Share};
-use crate::collect::room::Room;
 use crate::collect::sampled::{Column, Rounding, Sampled, Verdicts};
-use crate::collect::spots::Spots;
 use crate::collect::tally::{Sum, Tally};
+use crate::collect::{room::Room, spots::Spots};
 use crate::error::Error;
-use crate::name::atom::Atom;
-use crate::name::lookup::Lookup;
-use crate::query::Query;
-use crate::query::key::Key;
-use crate::report::answer;
-use crate::report::{Losses, Report};
+use crate::name::{atom::Atom, lookup::Lookup};
+use crate::query::{Query, key::Key};
+use crate::report::{Losses, Report, answer};
 use crate::sieve::{Sieve, Sifted};
 use judged::judge;
 use record::aggregate::{Chance, Site};
 use record::registers::{name, number};
-use record::stream::{Decoder, StreamRecord};
+use record::stream::{StreamDecoder, StreamRecord};
 use record::{Misc, SideRecord};
 use symbolizer::Symbolizer;
 
@@ -89,7 +85,11 @@ impl Pipeline {
     /// At the first sample, a register that the recorded machine has not; at
     /// any, more rows than there are numbers.
     #[inline]
-    pub fn record(&mut self, decoder: &Decoder, record: &StreamRecord<'_>) -> Result<(), Error> {
+    pub fn record(
+        &mut self,
+        decoder: &StreamDecoder,
+        record: &StreamRecord<'_>,
+    ) -> Result<(), Error> {
         if let StreamRecord::Sample { event, misc, payload } = *record {
             if event >= self.counters.events.len() {
                 self.learn_events(decoder)?;
@@ -99,7 +99,7 @@ impl Pipeline {
         self.other(decoder, record)
     }
 
-    fn other(&mut self, decoder: &Decoder, record: &StreamRecord<'_>) -> Result<(), Error> {
+    fn other(&mut self, decoder: &StreamDecoder, record: &StreamRecord<'_>) -> Result<(), Error> {
         match record {
             StreamRecord::Side { misc, record, id, .. } => {
                 self.lookup.symbolizer.side(*misc, record, id);
@@ -126,13 +126,13 @@ impl Pipeline {
     ///
     /// # Errors
     /// An event or register that the stream does not have.
-    pub fn finish(mut self, decoder: &Decoder) -> Result<Report, Error> {
+    pub fn finish(mut self, decoder: &StreamDecoder) -> Result<Report, Error> {
         self.count_all(decoder)?;
         self.report(decoder, true)
     }
 
     /// Nothing follows: what waits is counted.
-    fn count_all(&mut self, decoder: &Decoder) -> Result<(), Error> {
+    fn count_all(&mut self, decoder: &StreamDecoder) -> Result<(), Error> {
         self.learn_events(decoder)?;
         for _ in 0..2 {
             self.end_round()?;
@@ -147,12 +147,12 @@ impl Pipeline {
     ///
     /// # Errors
     /// An event or register that the stream does not have.
-    pub fn answer(&mut self, decoder: &Decoder) -> Result<Report, Error> {
+    pub fn answer(&mut self, decoder: &StreamDecoder) -> Result<Report, Error> {
         self.learn_events(decoder)?;
         self.report(decoder, false)
     }
 
-    fn report(&mut self, decoder: &Decoder, has_ended: bool) -> Result<Report, Error> {
+    fn report(&mut self, decoder: &StreamDecoder, has_ended: bool) -> Result<Report, Error> {
         let mut losses = std::mem::take(&mut self.losses);
         losses.counted_early = self.waiting.early().saturating_add(self.aggregates.early());
         let (torn, why_torn) = self.aggregates.torn();
@@ -202,7 +202,7 @@ impl Pipeline {
     #[inline]
     fn sample(
         &mut self,
-        decoder: &Decoder,
+        decoder: &StreamDecoder,
         event: usize,
         (misc, payload): (Misc, &[u8]),
     ) -> Result<(), Error> {
@@ -217,7 +217,7 @@ impl Pipeline {
     #[inline(never)]
     fn of_group(
         &mut self,
-        decoder: &Decoder,
+        decoder: &StreamDecoder,
         event: usize,
         (misc, payload): (Misc, &[u8]),
     ) -> Result<(), Error> {
@@ -249,7 +249,7 @@ impl Pipeline {
     #[inline]
     fn take(
         &mut self,
-        decoder: &Decoder,
+        decoder: &StreamDecoder,
         (event, growth): (usize, Option<u64>),
         (misc, payload): (Misc, &[u8]),
     ) -> Result<(), Error> {
@@ -283,7 +283,7 @@ impl Pipeline {
     }
 
     /// Prepares for the events described so far.
-    fn learn_events(&mut self, decoder: &Decoder) -> Result<(), Error> {
+    fn learn_events(&mut self, decoder: &StreamDecoder) -> Result<(), Error> {
         let arch = decoder.features().machine();
         if self.counters.events.is_empty() {
             if let (None, Some(line)) =
@@ -370,7 +370,7 @@ impl Counters {
     #[inline(never)]
     fn sift(
         &mut self,
-        decoder: &Decoder,
+        decoder: &StreamDecoder,
         event: usize,
         (misc, payload): (Misc, &[u8]),
     ) -> Option<Sifted> {

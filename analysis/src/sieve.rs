@@ -17,7 +17,7 @@ use doubts::Doubts;
 use iced_x86::Instruction;
 use record::ibs::{IbsCaps, Quirks};
 use record::sample_filter::{Condition, FieldAnswers, Verdict};
-use record::stream::Decoder;
+use record::stream::StreamDecoder;
 use record::{InstructionClass, InstructionClasses, Misc, Pid, Sample, SampleFilter, Time};
 pub(crate) use rule::RegistersOf;
 use rule::Rule;
@@ -81,7 +81,7 @@ impl Sieve {
     /// # Errors
     /// A filter that is not known here, or that needs a decoder for the
     /// recorded machine's instructions: samples would be counted wrongly.
-    pub fn learn(&mut self, decoder: &Decoder) -> Result<(), Error> {
+    pub fn learn(&mut self, decoder: &StreamDecoder) -> Result<(), Error> {
         for description in decoder.events().iter().skip(self.rules.len()) {
             self.rules.push(Rule::new(description, self.asked, decoder.features())?);
         }
@@ -124,7 +124,7 @@ impl Sieve {
     pub fn judge(
         &mut self,
         symbolizer: &mut Symbolizer,
-        decoder: &Decoder,
+        decoder: &StreamDecoder,
         event: usize,
         sample: &Sample<'_>,
     ) -> Sifted {
@@ -154,7 +154,7 @@ impl Sieve {
     /// [`Sieve::needs_fields`] says so.
     pub(crate) fn by_fields(
         &mut self,
-        decoder: &Decoder,
+        decoder: &StreamDecoder,
         event: usize,
         (misc, sample): (Misc, Option<&Sample<'_>>),
     ) -> Sifted {
@@ -239,7 +239,11 @@ impl Sieve {
     }
 }
 
-fn quirks(known: &mut FxHashMap<IbsCaps, Quirks>, decoder: &Decoder, caps: IbsCaps) -> Quirks {
+fn quirks(
+    known: &mut FxHashMap<IbsCaps, Quirks>,
+    decoder: &StreamDecoder,
+    caps: IbsCaps,
+) -> Quirks {
     let of = || Quirks::of(decoder.features().cpu_id.as_deref(), caps);
     *known.entry(caps).or_insert_with(of)
 }

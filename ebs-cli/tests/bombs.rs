@@ -7,7 +7,7 @@
 #![allow(clippy::print_stderr, reason = "a test that skips says why")]
 
 use record::attr::EventType;
-use record::bytes::Writer;
+use record::bytes::ByteWriter;
 use record::side::{FileIdentity, Mapping};
 use record::stream::write::{attr, event_name, file_header, finished_round};
 use record::{
@@ -129,7 +129,7 @@ fn bomb(kind: Kind, count: u64) -> Vec<u8> {
     event_name(1, "page_fault", ORDER, &mut out).unwrap();
     // HEADER_FEATURE: COMPRESSED (27), of version 1 and type zstd.
     let mut feature = Vec::new();
-    let mut writer = Writer::new(&mut feature, ORDER);
+    let mut writer = ByteWriter::new(&mut feature, ORDER);
     writer.u64(27);
     [1u32, 1, 1, 1, 1 << 20].into_iter().for_each(|word| writer.u32(word));
     put(80, &feature, &mut out);
@@ -151,7 +151,7 @@ fn bomb(kind: Kind, count: u64) -> Vec<u8> {
 
 fn put(kind: u32, body: &[u8], out: &mut Vec<u8>) {
     let body = [body, &[0; 8][..body.len().next_multiple_of(8) - body.len()]].concat();
-    let mut writer = Writer::new(out, ORDER);
+    let mut writer = ByteWriter::new(out, ORDER);
     writer.u32(kind);
     writer.u16(0);
     writer.u16(u16::try_from(8 + body.len()).unwrap());
@@ -166,7 +166,7 @@ fn pack(context: &mut CCtx<'_>, bytes: &[u8], out: &mut Vec<u8>) {
     context.flush_stream(&mut output).unwrap();
     let length = output.pos();
     for piece in room[..length].chunks(MOST_PACKED) {
-        let mut writer = Writer::new(out, ORDER);
+        let mut writer = ByteWriter::new(out, ORDER);
         writer.u32(COMPRESSED);
         writer.u16(0);
         writer.u16(u16::try_from(8 + piece.len()).unwrap());

@@ -375,7 +375,7 @@ fn events_that_come_late_are_in_the_file() {
                 ..Attr::default()
             };
             write::attr(&attr, &[id], order, &mut bytes).unwrap();
-            let w = &mut record::bytes::Writer::new(&mut bytes, order);
+            let w = &mut record::bytes::ByteWriter::new(&mut bytes, order);
             let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(2), size: 24 };
             header.encode(w);
             w.u64(id);

@@ -7,7 +7,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use record::ByteOrder;
-use record::aggregate::{Aggregate, Assembler, Part, Site};
+use record::aggregate::{Aggregate, AggregateAssembler, AggregatePart, Site};
 
 /// What merging must not leave to chance.
 fn sums(aggregate: &Aggregate) -> Vec<Site> {
@@ -20,7 +20,7 @@ fn sums(aggregate: &Aggregate) -> Vec<Site> {
 fuzz_target!(|input: &[u8]| {
     let Some((choice, bytes)) = input.split_first() else { return };
     let order = if choice & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big };
-    let part = match Part::decode(bytes, order) {
+    let part = match AggregatePart::decode(bytes, order) {
         Ok(part) => part,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
@@ -28,8 +28,8 @@ fuzz_target!(|input: &[u8]| {
     part.encode(order, &mut again).unwrap();
     assert_eq!(again, bytes);
 
-    let mut assembler = Assembler::default();
-    let first = assembler.add(Part { number: 0, is_last: true, ..part.clone() });
+    let mut assembler = AggregateAssembler::default();
+    let first = assembler.add(AggregatePart { number: 0, is_last: true, ..part.clone() });
     let Some(whole) = first.whole else { return };
     let mut state = u64::from(*choice) | 1;
     let mut chance = |below: u64| {

@@ -8,7 +8,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use peak_alloc::PeakAlloc;
-use record::recording::{Decoder, Form, Source, Step};
+use record::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
 use record::stream::StreamRecord;
 
 #[global_allocator]
@@ -22,10 +22,10 @@ const BEYOND: usize = 64 << 20;
 const RECORDS_A_BYTE: usize = 4_096;
 
 /// One number for all that was read, in whichever pieces.
-fn read(bytes: &[u8], piece: usize, source: Source) -> (u64, bool) {
+fn read(bytes: &[u8], piece: usize, source: RecordingSource) -> (u64, bool) {
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();
-    let mut decoder = Decoder::new(source);
+    let mut decoder = RecordingDecoder::new(source);
     let (mut start, mut end, mut seen, mut steps) = (0, 0, 0u64, 0);
     let sound = loop {
         match decoder.step(&bytes[start..end]) {
@@ -33,7 +33,7 @@ fn read(bytes: &[u8], piece: usize, source: Source) -> (u64, bool) {
                 assert!(!error.to_string().is_empty());
                 break false;
             }
-            Ok(Step::NeedMore(wanted)) => {
+            Ok(RecordingStep::NeedMore(wanted)) => {
                 assert!(wanted > end - start);
                 if end == bytes.len() {
                     if decoder.end(end - start) {
@@ -43,13 +43,13 @@ fn read(bytes: &[u8], piece: usize, source: Source) -> (u64, bool) {
                 }
                 end = (end + piece).min(bytes.len());
             }
-            Ok(Step::Seek(offset)) => {
+            Ok(RecordingStep::Seek(offset)) => {
                 start = usize::try_from(offset).expect("is in the file");
                 assert!(start <= bytes.len());
                 end = start;
             }
-            Ok(Step::End) => break decoder.finish(end - start).is_ok(),
-            Ok(Step::Record { consumed, stream, record, .. }) => {
+            Ok(RecordingStep::End) => break decoder.finish(end - start).is_ok(),
+            Ok(RecordingStep::Record { consumed, stream, record, .. }) => {
                 assert!(consumed <= end - start);
                 start += consumed;
                 steps += 1;
@@ -81,10 +81,10 @@ fn read(bytes: &[u8], piece: usize, source: Source) -> (u64, bool) {
 fuzz_target!(|input: &[u8]| {
     let Some((choice, bytes)) = input.split_first() else { return };
     let (whole, cut) = (bytes.len().max(1), usize::from(*choice) + 1);
-    let file = Source::File { length: bytes.len() as u64 };
+    let file = RecordingSource::File { length: bytes.len() as u64 };
     let found = read(bytes, whole, file);
     assert_eq!(found, read(bytes, cut, file));
-    if Form::find(bytes) == Form::Pipe {
-        assert_eq!(found, read(bytes, cut, Source::Pipe));
+    if RecordingForm::find(bytes) == RecordingForm::Pipe {
+        assert_eq!(found, read(bytes, cut, RecordingSource::Pipe));
     }
 });

@@ -8,10 +8,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use record::ByteOrder;
-use record::kernel_list::{KernelListPart, Packed};
+use record::kernel_list::{KernelListPart, PackedKernelList};
 
 /// What a list must be, wherever it comes from.
-fn check(packed: &Packed) {
+fn check(packed: &PackedKernelList) {
     let list = match packed.unpack() {
         Ok(list) => list,
         Err(error) => return assert!(!error.to_string().is_empty()),
@@ -23,7 +23,7 @@ fn check(packed: &Packed) {
     let again = list.pack().unwrap();
     assert_eq!(again.unpack().unwrap(), list);
     let parts: Vec<_> = again.parts().collect();
-    assert_eq!(Packed::joined(&parts).as_ref(), Some(&again));
+    assert_eq!(PackedKernelList::joined(&parts).as_ref(), Some(&again));
     // Less of it names no less.
     let mut code = list;
     code.keep_code();
@@ -33,12 +33,12 @@ fn check(packed: &Packed) {
 fuzz_target!(|input: &[u8]| {
     let Some((choice, bytes)) = input.split_first() else { return };
     if choice & 2 == 2 {
-        return check(&Packed::of_columns(bytes));
+        return check(&PackedKernelList::of_columns(bytes));
     }
     let order = if choice & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big };
     match KernelListPart::decode(bytes, order) {
         Ok(part) => {
-            if let Some(packed) = Packed::joined(&[part]) {
+            if let Some(packed) = PackedKernelList::joined(&[part]) {
                 check(&packed);
             }
         }

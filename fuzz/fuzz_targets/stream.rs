@@ -6,11 +6,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use record::stream::{Decoder, Step, StreamRecord};
+use record::stream::{StreamDecoder, StreamRecord, StreamStep};
 
 /// One number for all that was read, in whichever pieces.
 fn read(bytes: &[u8], piece: usize) -> (u64, u64, bool) {
-    let mut decoder = Decoder::new();
+    let mut decoder = StreamDecoder::new();
     let (mut at, mut end, mut seen) = (0, 0, 0u64);
     loop {
         match decoder.step(&bytes[at..end]) {
@@ -18,14 +18,14 @@ fn read(bytes: &[u8], piece: usize) -> (u64, u64, bool) {
                 assert!(!error.to_string().is_empty());
                 return (seen, decoder.offset(), false);
             }
-            Ok(Step::NeedMore(wanted)) => {
+            Ok(StreamStep::NeedMore(wanted)) => {
                 assert!(wanted > end - at);
                 if end == bytes.len() {
                     return (seen, decoder.offset(), decoder.finish(end - at).is_ok());
                 }
                 end = (end + piece).min(bytes.len());
             }
-            Ok(Step::Record { consumed, record }) => {
+            Ok(StreamStep::Record { consumed, record }) => {
                 assert!(consumed > 0 && consumed <= end - at);
                 at += consumed;
                 assert_eq!(decoder.offset(), at as u64);

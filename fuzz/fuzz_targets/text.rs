@@ -6,7 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use record::Arch;
-use record::text::{Column, Line, Parser};
+use record::text::{Column, Parser, TextLine};
 
 fuzz_target!(|input: &[u8]| {
     let Some((choice, text)) = input.split_first() else { return };
@@ -16,7 +16,7 @@ fuzz_target!(|input: &[u8]| {
     for line in text.split(|&byte| byte == b'\n') {
         lines += 1;
         match parser.line(line) {
-            Ok(Line::Record(values)) => {
+            Ok(TextLine::Record(values)) => {
                 let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
                 assert_eq!(values.iter().count(), words.count());
                 for (name, column, value) in values.iter() {
@@ -27,7 +27,7 @@ fuzz_target!(|input: &[u8]| {
                     }
                 }
             }
-            Ok(Line::Header | Line::Comment) => {}
+            Ok(TextLine::Header | TextLine::Comment) => {}
             Err(error) => assert!(error.to_string().contains(&format!("line {lines}"))),
         }
         assert_eq!(parser.lines(), lines);

@@ -5,7 +5,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use record::attr::{Attr, SampleType};
-use record::bytes::{ByteOrder, Words};
+use record::bytes::{ByteOrder, RecordWords};
 use record::registers::{Registers, RegsAbi};
 use record::{Cpu, Misc, Pid, Sample, SampleLayout, Task, Tid, Time};
 use std::hint::black_box;
@@ -40,7 +40,7 @@ fn sample(registers: &[u8]) -> Sample<'_> {
         regs_intr: Some(Registers {
             abi: RegsAbi::Bits64,
             mask: REGISTERS,
-            words: Words::new(registers, ByteOrder::Little),
+            words: RecordWords::new(registers, ByteOrder::Little),
         }),
         ..Sample::default()
     }

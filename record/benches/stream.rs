@@ -5,9 +5,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use record::attr::{Attr, AttrFlags, SampleType};
-use record::bytes::Words;
+use record::bytes::RecordWords;
 use record::registers::{Registers, RegsAbi, general};
-use record::stream::{Decoder, Step, StreamRecord, write};
+use record::stream::{StreamDecoder, StreamRecord, StreamStep, write};
 use record::text::Columns;
 use record::{Arch, ByteOrder, Cpu, Misc, Pid, Sample, SampleLayout, Task, Tid, Time};
 use std::hint::black_box;
@@ -47,7 +47,7 @@ fn sample(number: u64, registers: &[u8], run: u64) -> Sample<'_> {
         regs_intr: Some(Registers {
             abi: RegsAbi::Bits64,
             mask: general(Arch::X86_64),
-            words: Words::new(registers, ORDER),
+            words: RecordWords::new(registers, ORDER),
         }),
         ..Sample::default()
     }
@@ -76,8 +76,10 @@ fn steps(criterion: &mut Criterion) {
         let bytes = stream(run);
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
-                let (mut decoder, mut at, mut found) = (Decoder::new(), 0, 0u64);
-                while let Step::Record { consumed, record } = decoder.step(&bytes[at..]).unwrap() {
+                let (mut decoder, mut at, mut found) = (StreamDecoder::new(), 0, 0u64);
+                while let StreamStep::Record { consumed, record } =
+                    decoder.step(&bytes[at..]).unwrap()
+                {
                     at += consumed;
                     if let StreamRecord::Sample { payload, .. } = record {
                         found += u64::from(!black_box(payload).is_empty());

@@ -7,8 +7,8 @@ mod part;
 mod parts;
 
 pub use chance::Chance;
-pub use part::{Part, PartError, TEXT, samples_of};
-pub use parts::{Assembled, Assembler, Torn};
+pub use part::{AggregatePart, AggregatePartError, TEXT, samples_of};
+pub use parts::{AggregateAssembler, Assembled, TornAggregate};
 
 use crate::{Cpu, CpuMode, Pid, Tid, Time};
 

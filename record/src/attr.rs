@@ -24,7 +24,7 @@ impl EventType {
 
 /// How often an event is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sampling {
+pub enum SamplingRate {
     /// A sample every so many events; 0 counts only.
     Period(u64),
     /// The kernel aims at so many samples a second and varies the period.
@@ -74,11 +74,11 @@ pub struct Attr {
 
 impl Attr {
     /// Period or frequency, as the `freq` bit says.
-    pub fn sampling(&self) -> Sampling {
+    pub fn sampling(&self) -> SamplingRate {
         if self.flags.contains(AttrFlags::FREQ) {
-            Sampling::Frequency(self.sample_period)
+            SamplingRate::Frequency(self.sample_period)
         } else {
-            Sampling::Period(self.sample_period)
+            SamplingRate::Period(self.sample_period)
         }
     }
 

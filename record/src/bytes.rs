@@ -77,10 +77,10 @@ impl<'a> Cursor<'a> {
 
     /// `count` 64-bit words, lent.
     #[inline]
-    pub fn words(&mut self, count: u64) -> Result<Words<'a>, Short> {
+    pub fn words(&mut self, count: u64) -> Result<RecordWords<'a>, Short> {
         let wanted = usize::try_from(count).ok().and_then(|n| n.checked_mul(8));
         let wanted = wanted.unwrap_or(usize::MAX);
-        Ok(Words { bytes: self.take(wanted)?, order: self.order })
+        Ok(RecordWords { bytes: self.take(wanted)?, order: self.order })
     }
 
     #[inline]
@@ -135,15 +135,15 @@ impl<'a> Cursor<'a> {
 
 /// 64-bit words lent from a record, in the record's byte order.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Words<'a> {
+pub struct RecordWords<'a> {
     bytes: &'a [u8],
     order: ByteOrder,
 }
 
-impl<'a> Words<'a> {
+impl<'a> RecordWords<'a> {
     /// Words over `bytes`; a rest shorter than a word is not seen.
     pub fn new(bytes: &'a [u8], order: ByteOrder) -> Self {
-        Words { bytes, order }
+        RecordWords { bytes, order }
     }
 
     /// How many there are.
@@ -181,24 +181,24 @@ impl<'a> Words<'a> {
 }
 
 /// Words are equal when their values are, whatever the byte order.
-impl PartialEq for Words<'_> {
+impl PartialEq for RecordWords<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }
 }
-impl Eq for Words<'_> {}
+impl Eq for RecordWords<'_> {}
 
 /// Appends values in a byte order.
 #[derive(Debug)]
-pub struct Writer<'b> {
+pub struct ByteWriter<'b> {
     bytes: &'b mut Vec<u8>,
     order: ByteOrder,
 }
 
-impl<'b> Writer<'b> {
+impl<'b> ByteWriter<'b> {
     /// Appends to `bytes`.
     pub fn new(bytes: &'b mut Vec<u8>, order: ByteOrder) -> Self {
-        Writer { bytes, order }
+        ByteWriter { bytes, order }
     }
 
     /// The byte order values are written in.
@@ -256,7 +256,7 @@ impl<'b> Writer<'b> {
     }
 
     /// Words, turned into this writer's byte order.
-    pub fn words(&mut self, words: Words<'_>) {
+    pub fn words(&mut self, words: RecordWords<'_>) {
         if words.order == self.order {
             self.raw(&words.bytes[..words.len() * 8]);
         } else {

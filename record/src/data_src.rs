@@ -55,14 +55,14 @@ bitflags! {
 
     /// Translation of the data address.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub struct Tlb: u8 {
+    pub struct TlbOutcome: u8 {
         /// Found in the level named.
         const HIT = 1 << 1;
         /// Not found there.
         const MISS = 1 << 2;
         /// First-level data TLB.
         const L1 = 1 << 3;
-        /// Second-level TLB; with [`Tlb::L1`], one of the two.
+        /// Second-level TLB; with [`TlbOutcome::L1`], one of the two.
         const L2 = 1 << 4;
         /// The hardware walked the page table.
         const WALK = 1 << 5;
@@ -82,7 +82,7 @@ bitflags! {
     /// Whether the access hit what [`DataSrc::level`] names. Some machines
     /// say neither.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub struct Outcome: u8 {
+    pub struct LevelOutcome: u8 {
         /// The data was there.
         const HIT = 1 << 1;
         /// It was not.
@@ -116,8 +116,8 @@ impl DataSrc {
 
     /// Hit or miss of [`DataSrc::level`], from the deprecated field, the only
     /// place that tells.
-    pub fn outcome(self) -> Outcome {
-        Outcome::from_bits_truncate(self.field(5, 3))
+    pub fn outcome(self) -> LevelOutcome {
+        LevelOutcome::from_bits_truncate(self.field(5, 3))
     }
 
     /// Answers of other caches; empty when not available.
@@ -132,8 +132,8 @@ impl DataSrc {
     }
 
     /// Data TLB; empty when not available.
-    pub fn tlb(self) -> Tlb {
-        Tlb::from_bits_truncate(self.field(26, 7))
+    pub fn tlb(self) -> TlbOutcome {
+        TlbOutcome::from_bits_truncate(self.field(26, 7))
     }
 
     /// Store-to-load blocking; empty when not available or none.

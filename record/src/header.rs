@@ -1,6 +1,6 @@
 //! The eight bytes before every record: type, misc, size.
 
-use crate::bytes::{Cursor, Short, Writer};
+use crate::bytes::{ByteWriter, Cursor, Short};
 use std::fmt;
 
 /// `perf_event_header.type`; unknown values survive and print as numbers.
@@ -149,7 +149,7 @@ impl RecordHeader {
     }
 
     /// Appends the header.
-    pub fn encode(&self, writer: &mut Writer<'_>) {
+    pub fn encode(&self, writer: &mut ByteWriter<'_>) {
         writer.u32(self.kind.0);
         writer.u16(self.misc.0);
         writer.u16(self.size);

@@ -6,9 +6,9 @@ mod packed;
 mod part;
 
 pub use columns::ColumnError;
-pub use packed::{PackError, Packed, UnpackError};
-pub(crate) use part::Assembler;
-pub use part::{KernelListPart, PartError, TEXT, Torn};
+pub use packed::{PackError, PackedKernelList, UnpackError};
+pub(crate) use part::KernelListAssembler;
+pub use part::{KernelListPart, KernelListPartError, TEXT, TornKernelList};
 
 /// Symbols in order of their addresses, and the modules that they are of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

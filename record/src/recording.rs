@@ -2,7 +2,7 @@
 //! both byte orders, compressed or not.
 //!
 //! The pipe form is read front to back. A file is read in pieces that
-//! [`Decoder`] asks for: events, their ids and the machine's features stand
+//! [`RecordingDecoder`] asks for: events, their ids and the machine's features stand
 //! behind the data and come first, so that names are known when the first
 //! record comes, and memory does not grow with the file. No I/O here:
 //! whoever steps brings the bytes. [`file_form`] writes the file form.
@@ -14,5 +14,5 @@ mod form;
 mod front;
 mod unpacker;
 
-pub use decoder::{Decoder, Step};
-pub use form::{Form, Source};
+pub use decoder::{RecordingDecoder, RecordingStep};
+pub use form::{RecordingForm, RecordingSource};

@@ -5,7 +5,7 @@ mod names;
 pub use names::{instruction_pointer, name, number, perf_name};
 
 use crate::arch::Arch;
-use crate::bytes::Words;
+use crate::bytes::RecordWords;
 
 /// `PERF_SAMPLE_REGS_ABI_*`: the word before the registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ pub struct Registers<'a> {
     /// Bit n set: register number n is there. 0 when `abi` is None.
     pub mask: u64,
     /// One word a set bit, lowest bit first.
-    pub words: Words<'a>,
+    pub words: RecordWords<'a>,
 }
 
 impl Registers<'_> {

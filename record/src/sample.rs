@@ -10,7 +10,7 @@ pub use layout::{EncodeError, LayoutError, SampleError, SampleLayout};
 pub use read::{ReadValue, ReadValues};
 pub use weight::{Weight, WeightClass, WeightPart};
 
-use crate::bytes::Words;
+use crate::bytes::RecordWords;
 use crate::data_src::DataSrc;
 use crate::header::Misc;
 use crate::registers::Registers;
@@ -45,7 +45,7 @@ pub struct Sample<'a> {
     /// Counter values.
     pub read: Option<ReadValues>,
     /// Return addresses with PERF_CONTEXT_* markers, innermost first.
-    pub callchain: Option<Words<'a>>,
+    pub callchain: Option<RecordWords<'a>>,
     /// Payload of a tracepoint, or IBS registers (trap 40).
     pub raw: Option<&'a [u8]>,
     /// Recent branches.

@@ -12,7 +12,7 @@ mod source;
 mod text;
 
 pub use answers::{FieldAnswers, NoIbsOp};
-pub use condition::{Condition, IbsCondition, Mode, SourceCondition};
+pub use condition::{Condition, IbsCondition, PrivilegeMode, SourceCondition};
 
 use crate::instruction_class::InstructionClass;
 
@@ -97,7 +97,7 @@ impl SampleFilter {
     }
 
     /// Keeps samples of this privilege level.
-    pub const fn mode(mode: Mode) -> SampleFilter {
+    pub const fn mode(mode: PrivilegeMode) -> SampleFilter {
         SampleFilter::one(Condition::Mode(mode).bit())
     }
 

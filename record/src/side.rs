@@ -19,7 +19,7 @@ pub use mapping::{FileIdentity, Mapping};
 pub use sample_id::SampleId;
 pub use task::NamespaceLink;
 
-use crate::bytes::{ByteOrder, Writer};
+use crate::bytes::{ByteOrder, ByteWriter};
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::units::{Pid, Task, Tid, Time};
 use fields::Fields;
@@ -190,19 +190,19 @@ impl<'a> SideRecord<'a> {
             _ => misc,
         };
         let mut header = RecordHeader { kind: self.kind(), misc, size: 0 };
-        header.encode(&mut Writer::new(out, order));
-        self.encode_body(&mut Writer::new(out, order))?;
+        header.encode(&mut ByteWriter::new(out, order));
+        self.encode_body(&mut ByteWriter::new(out, order))?;
         out.extend_from_slice(trailer);
         let size = out.len() - start;
         header.size =
             u16::try_from(size).map_err(|_| SideError::TooLong { kind: self.kind(), size })?;
         let mut finished = Vec::with_capacity(RecordHeader::SIZE);
-        header.encode(&mut Writer::new(&mut finished, order));
+        header.encode(&mut ByteWriter::new(&mut finished, order));
         out[start..start + RecordHeader::SIZE].copy_from_slice(&finished);
         Ok(())
     }
 
-    fn encode_body(&self, w: &mut Writer<'_>) -> Result<(), SideError> {
+    fn encode_body(&self, w: &mut ByteWriter<'_>) -> Result<(), SideError> {
         match self {
             SideRecord::Mmap(mapping) => mapping.encode_mmap(w)?,
             SideRecord::Mmap2(mapping) => mapping.encode_mmap2(w)?,

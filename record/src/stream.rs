@@ -1,7 +1,7 @@
 //! perf.data in pipe form: the one stream format of hardmeter, on the wire,
 //! on disk and on stdin. docs/stream-format.md says what is in ours.
 //!
-//! - [`Decoder`]: bytes in pieces of any size -> records; no I/O.
+//! - [`StreamDecoder`]: bytes in pieces of any size -> records; no I/O.
 //! - [`EventDescription`], [`Features`]: what the stream says of its events
 //!   and of the machine.
 //! - [`write`](mod@write): the same, appended to a buffer.
@@ -26,12 +26,12 @@ mod tracepoint_names;
 mod update;
 pub mod write;
 
-pub use decoder::{Decoder, Sampled, Step, StreamRecord, Tally, Unreadable};
 pub(crate) use decoder::{EVENTS, most_of};
+pub use decoder::{RecordTally, StreamDecoder, StreamRecord, StreamSample, StreamStep, Unreadable};
 pub use description::EventDescription;
-pub use detail::{BuildId, Compression, Detail, Group, NumaNode};
+pub use detail::{BuildId, Compression, Detail, EventGroup, NumaNode};
 pub use error::StreamError;
-pub use feature::{Cache, EventName, Feature, FeatureId};
+pub use feature::{CacheDescription, EventName, Feature, FeatureId};
 pub use features::{FeatureSection, Features};
 pub(crate) use magic::Magic;
 pub use model_clock::ModelClock;

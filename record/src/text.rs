@@ -15,5 +15,5 @@ mod writer;
 pub use column::Column;
 pub use digits::{decimal, hexadecimal};
 pub use error::TextError;
-pub use parser::{Line, Parser, Values};
+pub use parser::{Parser, TextLine, Values};
 pub use writer::Columns;

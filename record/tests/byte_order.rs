@@ -3,7 +3,7 @@
 //! both must be the same. The turning is done here, by none of our code.
 #![allow(clippy::unwrap_used, reason = "helpers of tests, outside #[test] functions")]
 
-use record::recording::{Decoder, Form, Source, Step};
+use record::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
 use record::stream::StreamRecord;
 use record::{ByteOrder, SideRecord};
 use std::path::PathBuf;
@@ -161,12 +161,12 @@ fn turned(bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// What is read: each record with all that it says.
-fn read(bytes: &[u8]) -> (ByteOrder, Form, Vec<String>) {
-    let mut decoder = Decoder::new(Source::File { length: bytes.len() as u64 });
+fn read(bytes: &[u8]) -> (ByteOrder, RecordingForm, Vec<String>) {
+    let mut decoder = RecordingDecoder::new(RecordingSource::File { length: bytes.len() as u64 });
     let (mut at, mut seen) = (0, Vec::new());
     loop {
         match decoder.step(&bytes[at..]).unwrap() {
-            Step::Record { consumed, stream, record, .. } => {
+            RecordingStep::Record { consumed, stream, record, .. } => {
                 at += consumed;
                 match record {
                     StreamRecord::Sample { event, misc, payload } => {
@@ -186,8 +186,8 @@ fn read(bytes: &[u8]) -> (ByteOrder, Form, Vec<String>) {
                     record => seen.push(format!("{record:?}")),
                 }
             }
-            Step::Seek(offset) => at = usize::try_from(offset).unwrap(),
-            Step::NeedMore(_) | Step::End => break,
+            RecordingStep::Seek(offset) => at = usize::try_from(offset).unwrap(),
+            RecordingStep::NeedMore(_) | RecordingStep::End => break,
         }
     }
     decoder.finish(bytes.len().saturating_sub(at)).unwrap();
@@ -198,12 +198,12 @@ fn read(bytes: &[u8]) -> (ByteOrder, Form, Vec<String>) {
 #[test]
 fn both_byte_orders_say_the_same() {
     let cases = [
-        ("lost_samples-4.4.pipe.data", Form::Pipe, 200),
-        ("group_desc-4.14.file.data", Form::File, 50),
+        ("lost_samples-4.4.pipe.data", RecordingForm::Pipe, 200),
+        ("group_desc-4.14.file.data", RecordingForm::File, 50),
     ];
     for (name, form, least) in cases {
         let mut little = fixture(name);
-        if form == Form::File {
+        if form == RecordingForm::File {
             little[72..104].fill(0);
             let data = word(&little, 40) + word(&little, 48);
             little.truncate(usize::try_from(data).unwrap());

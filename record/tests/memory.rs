@@ -4,7 +4,7 @@
 #![allow(clippy::print_stderr, reason = "tells what each took")]
 
 use peak_alloc::PeakAlloc;
-use record::recording::{Decoder, Source, Step};
+use record::recording::{RecordingDecoder, RecordingSource, RecordingStep};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -17,16 +17,16 @@ const HEADER: u64 = 104;
 
 /// Reads to the end; says how many records came.
 fn read(bytes: &[u8]) -> u64 {
-    let mut decoder = Decoder::new(Source::File { length: bytes.len() as u64 });
+    let mut decoder = RecordingDecoder::new(RecordingSource::File { length: bytes.len() as u64 });
     let (mut at, mut records) = (0, 0);
     loop {
         match decoder.step(&bytes[at..]) {
-            Ok(Step::Record { consumed, .. }) => {
+            Ok(RecordingStep::Record { consumed, .. }) => {
                 at += consumed;
                 records += 1;
             }
-            Ok(Step::Seek(offset)) => at = usize::try_from(offset).unwrap(),
-            Ok(Step::NeedMore(_) | Step::End) | Err(_) => return records,
+            Ok(RecordingStep::Seek(offset)) => at = usize::try_from(offset).unwrap(),
+            Ok(RecordingStep::NeedMore(_) | RecordingStep::End) | Err(_) => return records,
         }
     }
 }

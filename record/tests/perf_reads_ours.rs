@@ -4,11 +4,11 @@
 #![allow(clippy::print_stdout, reason = "says why it skips")]
 
 use record::aggregate::{Aggregate, Bits, Range, RegisterBits, Site, Taken};
-use record::attr::{Attr, AttrFlags, EventType, SampleType, Sampling};
-use record::bytes::Words;
+use record::attr::{Attr, AttrFlags, EventType, SampleType, SamplingRate};
+use record::bytes::RecordWords;
 use record::registers::{Registers, RegsAbi};
 use record::side::{FileIdentity, Mapping};
-use record::stream::{Cache, EventName, Feature, write};
+use record::stream::{CacheDescription, EventName, Feature, write};
 use record::{
     ByteOrder, Cpu, CpuMode, Misc, Pid, Sample, SampleId, SampleLayout, SideRecord, Task, Tid, Time,
 };
@@ -38,7 +38,7 @@ fn sampling() -> Attr {
         | SampleType::REGS_INTR;
     attr.sample_regs_intr = GENERAL;
     attr.flags = AttrFlags::SAMPLE_ID_ALL;
-    assert_eq!(attr.sampling(), Sampling::Period(1));
+    assert_eq!(attr.sampling(), SamplingRate::Period(1));
     attr
 }
 
@@ -56,7 +56,7 @@ fn preamble() -> Vec<u8> {
     write::attr(&side(), &[SIDE_ID], ORDER, &mut out).unwrap();
     let names = [(&sampling(), [SAMPLING_ID], "page_fault"), (&side(), [SIDE_ID], "side")];
     let names = names.map(|(attr, ids, name)| EventName::new(attr, &ids, name, ORDER).unwrap());
-    let cache = Cache {
+    let cache = CacheDescription {
         level: 1,
         line_size: 64,
         sets: 64,
@@ -117,7 +117,7 @@ fn put_sample(id: u64, number: u64, out: &mut Vec<u8>) {
         regs_intr: Some(Registers {
             abi: RegsAbi::Bits64,
             mask: GENERAL,
-            words: Words::new(&words, ORDER),
+            words: RecordWords::new(&words, ORDER),
         }),
         ..Sample::default()
     };

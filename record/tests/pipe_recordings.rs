@@ -4,7 +4,7 @@
 
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
 use record::recording;
-use record::stream::{Decoder, Step, StreamError, StreamRecord};
+use record::stream::{StreamDecoder, StreamError, StreamRecord, StreamStep};
 use record::{RecordType, SideRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,14 +19,14 @@ fn fixture(name: &str) -> Vec<u8> {
 /// Reads to the end, `see` sees every record.
 fn read(
     bytes: &[u8],
-    mut see: impl FnMut(&Decoder, &StreamRecord<'_>),
-) -> Result<Decoder, StreamError> {
-    let mut decoder = Decoder::new();
+    mut see: impl FnMut(&StreamDecoder, &StreamRecord<'_>),
+) -> Result<StreamDecoder, StreamError> {
+    let mut decoder = StreamDecoder::new();
     let mut at = 0;
     loop {
         match decoder.step(&bytes[at..])? {
-            Step::NeedMore(_) => return decoder.finish(bytes.len() - at).map(|()| decoder),
-            Step::Record { consumed, record } => {
+            StreamStep::NeedMore(_) => return decoder.finish(bytes.len() - at).map(|()| decoder),
+            StreamStep::Record { consumed, record } => {
                 at += consumed;
                 assert_eq!(decoder.offset(), u64::try_from(at).unwrap());
                 see(&decoder, &record);
@@ -41,7 +41,7 @@ fn counts(of: &[(&str, u64)]) -> Counts {
     of.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
-fn tallied(decoder: &Decoder) -> Counts {
+fn tallied(decoder: &StreamDecoder) -> Counts {
     decoder.tally().iter().map(|(kind, count)| (kind.to_string(), count)).collect()
 }
 
@@ -255,9 +255,10 @@ fn another_reader_sees_the_same_records() {
 fn a_record_of_size_zero_is_named_with_its_offset() {
     let bytes = fixture("zero_size_sample-3.2.pipe.data");
     let length = u64::try_from(bytes.len()).unwrap();
-    let mut decoder = recording::Decoder::new(recording::Source::File { length });
+    let mut decoder = recording::RecordingDecoder::new(recording::RecordingSource::File { length });
     let (mut at, mut said) = (0, None);
-    while let recording::Step::Record { consumed, record, .. } = decoder.step(&bytes[at..]).unwrap()
+    while let recording::RecordingStep::Record { consumed, record, .. } =
+        decoder.step(&bytes[at..]).unwrap()
     {
         at += consumed;
         if let StreamRecord::Unreadable { error, .. } = record {

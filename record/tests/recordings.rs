@@ -8,7 +8,7 @@
 #![allow(clippy::print_stderr, reason = "a test that skips says why, and counts are told")]
 
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
-use record::recording::{Decoder, Form, Source, Step};
+use record::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
 use record::stream::{Detail, FeatureId, StreamError, StreamRecord};
 use record::{Misc, RecordType, stream};
 use std::collections::BTreeMap;
@@ -27,24 +27,24 @@ fn fixture(name: &str) -> Vec<u8> {
 /// Reads all, in pieces of 64 KiB; `see` sees every record.
 fn read(
     bytes: &[u8],
-    mut see: impl FnMut(&stream::Decoder, &StreamRecord<'_>),
-) -> (Decoder, Result<(), StreamError>) {
-    let mut decoder = Decoder::new(Source::File { length: bytes.len() as u64 });
+    mut see: impl FnMut(&stream::StreamDecoder, &StreamRecord<'_>),
+) -> (RecordingDecoder, Result<(), StreamError>) {
+    let mut decoder = RecordingDecoder::new(RecordingSource::File { length: bytes.len() as u64 });
     let (mut start, mut end) = (0, 0);
     loop {
         match decoder.step(&bytes[start..end]) {
-            Ok(Step::Record { consumed, stream, record, .. }) => {
+            Ok(RecordingStep::Record { consumed, stream, record, .. }) => {
                 start += consumed;
                 see(stream, &record);
             }
-            Ok(Step::NeedMore(_)) if end < bytes.len() => {
+            Ok(RecordingStep::NeedMore(_)) if end < bytes.len() => {
                 end = (end + (64 << 10)).min(bytes.len());
             }
-            Ok(Step::Seek(offset)) => {
+            Ok(RecordingStep::Seek(offset)) => {
                 start = usize::try_from(offset).unwrap();
                 end = end.max(start);
             }
-            Ok(Step::NeedMore(_) | Step::End) => {
+            Ok(RecordingStep::NeedMore(_) | RecordingStep::End) => {
                 let done = decoder.finish(end - start);
                 return (decoder, done);
             }
@@ -56,7 +56,7 @@ fn read(
 /// Type, misc and event of every record of the kernel.
 type Records = Vec<(u32, u16, usize)>;
 
-fn ours(bytes: &[u8]) -> (Records, Decoder, Result<(), StreamError>) {
+fn ours(bytes: &[u8]) -> (Records, RecordingDecoder, Result<(), StreamError>) {
     let mut records = Vec::new();
     let (decoder, done) = read(bytes, |stream, record| match record {
         StreamRecord::Sample { event, misc, payload } => {
@@ -73,10 +73,10 @@ fn ours(bytes: &[u8]) -> (Records, Decoder, Result<(), StreamError>) {
     (records, decoder, done)
 }
 
-fn theirs(bytes: &[u8], form: Form) -> Result<Records, linux_perf_data::Error> {
+fn theirs(bytes: &[u8], form: RecordingForm) -> Result<Records, linux_perf_data::Error> {
     let cursor = Cursor::new(bytes);
     let mut records = match form {
-        Form::Pipe => all_of(PerfFileReader::parse_pipe(cursor)?)?,
+        RecordingForm::Pipe => all_of(PerfFileReader::parse_pipe(cursor)?)?,
         _ => all_of(PerfFileReader::parse_file(cursor)?)?,
     };
     records.sort_unstable();

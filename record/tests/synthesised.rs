@@ -6,7 +6,7 @@
 mod synthesiser;
 
 use record::data_src::Level;
-use record::recording::{Decoder, Source, Step};
+use record::recording::{RecordingDecoder, RecordingSource, RecordingStep};
 use record::registers::RegsAbi;
 use record::sample::Weight;
 use record::stream::StreamRecord;
@@ -18,17 +18,20 @@ use synthesiser::elf::Program;
 use synthesiser::{attr, flood, scenes};
 
 /// Reads a file that must be sound; `see` sees every record.
-fn read(bytes: &[u8], mut see: impl FnMut(&stream::Decoder, &StreamRecord<'_>)) -> Decoder {
-    let mut decoder = Decoder::new(Source::File { length: bytes.len() as u64 });
+fn read(
+    bytes: &[u8],
+    mut see: impl FnMut(&stream::StreamDecoder, &StreamRecord<'_>),
+) -> RecordingDecoder {
+    let mut decoder = RecordingDecoder::new(RecordingSource::File { length: bytes.len() as u64 });
     let mut start = 0;
     loop {
         match decoder.step(&bytes[start..]).unwrap() {
-            Step::Record { consumed, stream, record, .. } => {
+            RecordingStep::Record { consumed, stream, record, .. } => {
                 start += consumed;
                 see(stream, &record);
             }
-            Step::Seek(offset) => start = usize::try_from(offset).unwrap(),
-            Step::NeedMore(_) | Step::End => break,
+            RecordingStep::Seek(offset) => start = usize::try_from(offset).unwrap(),
+            RecordingStep::NeedMore(_) | RecordingStep::End => break,
         }
     }
     decoder.finish(0).unwrap();

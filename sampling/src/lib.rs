@@ -9,7 +9,7 @@
 //! use std::path::Path;
 //! use std::time::Duration;
 //!
-//! use record::stream::{Decoder, Step};
+//! use record::stream::{StreamDecoder, StreamStep};
 //! use sampling::{Facts, Modes, Request, Session, Settings, Target, TargetState};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,8 +26,8 @@
 //! }
 //! let ledger = session.finish(&mut stream)?;
 //!
-//! let (mut decoder, mut rest) = (Decoder::new(), stream.as_slice());
-//! while let Step::Record { consumed, record } = decoder.step(rest)? {
+//! let (mut decoder, mut rest) = (StreamDecoder::new(), stream.as_slice());
+//! while let StreamStep::Record { consumed, record } = decoder.step(rest)? {
 //!     println!("{record:x?}");
 //!     rest = &rest[consumed..];
 //! }

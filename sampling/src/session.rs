@@ -63,7 +63,7 @@ use owner::{Owner, Owners};
 use pass::Lane;
 pub use pass::Pass;
 use preamble::{Described, Describer, kernel_list};
-use record::kernel_list::Packed;
+use record::kernel_list::PackedKernelList;
 use retired::Retired;
 use rings::CpuRings;
 pub use scrub::Scrub;
@@ -164,7 +164,7 @@ pub struct Session {
     /// before the preamble is written.
     described: Described,
     /// The kernel's symbols, for the preamble.
-    kernel_list: Option<Packed>,
+    kernel_list: Option<PackedKernelList>,
     /// For each event of the ledger, which of its samples are kept.
     thins: Vec<Thin>,
     /// The same for what a count is of; None: all samples.

@@ -7,7 +7,7 @@ use crate::collect::event::Event;
 use crate::report::answer::leaders;
 use crate::sieve::{RegistersOf, Sieve};
 use record::EventType;
-use record::stream::{Decoder, EventDescription, note};
+use record::stream::{EventDescription, StreamDecoder, note};
 use serde::Serialize;
 
 /// Where the instruction is that caused what was counted at one.
@@ -48,7 +48,7 @@ const CLOCKS: [u64; 2] = [0, 1];
 pub(crate) fn meanings(
     events: &[Event],
     sieve: &Sieve,
-    decoder: &Decoder,
+    decoder: &StreamDecoder,
 ) -> Vec<(usize, Meaning)> {
     let meaning = |leader: usize| {
         let described = decoder.events().get(leader)?;

@@ -8,7 +8,7 @@ mod refusal;
 pub(crate) use refusal::refuse;
 
 use record::Time;
-use record::aggregate::{Aggregate, Assembler, Part, Site, SiteKey};
+use record::aggregate::{Aggregate, AggregateAssembler, AggregatePart, Site, SiteKey};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Sites that may wait; more are counted early, as samples are.
@@ -18,7 +18,7 @@ const SITES: usize = 1 << 17;
 #[derive(Debug, Default)]
 pub(crate) struct Aggregates {
     /// By an id of the event: it may be described anew between two parts.
-    assemblers: FxHashMap<u64, (Assembler, LastInterval)>,
+    assemblers: FxHashMap<u64, (AggregateAssembler, LastInterval)>,
     before: Vec<(usize, Aggregate)>,
     now: Vec<(usize, Aggregate)>,
     early: u64,
@@ -59,7 +59,11 @@ impl LastInterval {
 impl Aggregates {
     /// Takes in a part of the event with this id, which counts for `event`;
     /// gives aggregates that must be counted before their time.
-    pub(crate) fn add(&mut self, (id, event): (u64, usize), part: Part) -> Vec<(usize, Aggregate)> {
+    pub(crate) fn add(
+        &mut self,
+        (id, event): (u64, usize),
+        part: AggregatePart,
+    ) -> Vec<(usize, Aggregate)> {
         let (assembler, last) = self.assemblers.entry(id).or_default();
         let assembled = assembler.add(part);
         if let Some(whole) = &assembled.whole {

@@ -73,8 +73,8 @@ impl Event {
         let name = description.title().into_owned();
         let has_period = fields.has(SampleType::PERIOD);
         let (sampling, fixed) = match attr.sampling() {
-            record::attr::Sampling::Period(period) => (Sampling::Period(period), period),
-            record::attr::Sampling::Frequency(rate) => (Sampling::Frequency(rate), 0),
+            record::attr::SamplingRate::Period(period) => (Sampling::Period(period), period),
+            record::attr::SamplingRate::Frequency(rate) => (Sampling::Frequency(rate), 0),
         };
         let by_nature = match sampling {
             Sampling::Frequency(_) if has_period => Weighting::Period,

@@ -2,7 +2,7 @@
 //! (PERF_SAMPLE_READ, perf's `{a,b}:S`).
 
 use record::sample::ReadValue;
-use record::stream::Decoder;
+use record::stream::StreamDecoder;
 use record::{AttrFlags, Sample, Tid};
 use rustc_hash::FxHashMap;
 
@@ -65,7 +65,7 @@ pub enum Share {
 
 impl Members {
     /// What a sample stands for; to be asked once for each, in their order.
-    pub fn share(&mut self, decoder: &Decoder, sample: &Sample<'_>) -> Share {
+    pub fn share(&mut self, decoder: &StreamDecoder, sample: &Sample<'_>) -> Share {
         let Some(read) = &sample.read else { return Share::Own };
         if read.values.iter().any(|value| value.id.is_none()) {
             return Share::Own;
@@ -91,7 +91,7 @@ impl Members {
         if is_explained { Share::Grown(grown) } else { Share::Unexplained }
     }
 
-    fn learn(&mut self, decoder: &Decoder) {
+    fn learn(&mut self, decoder: &StreamDecoder) {
         let events = decoder.events();
         for (event, description) in events.iter().enumerate().skip(self.known) {
             let by_thread = description.attr.flags.contains(AttrFlags::INHERIT);

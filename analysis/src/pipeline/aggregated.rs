@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::name::atom::Lack;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
-use record::aggregate::{Aggregate, Chance, Part, Range, Site};
-use record::stream::Decoder;
+use record::aggregate::{Aggregate, AggregatePart, Chance, Range, Site};
+use record::stream::StreamDecoder;
 use record::{CpuMode, Misc, Pid, Task, Tid};
 use symbolizer::Place;
 
@@ -31,8 +31,8 @@ impl Pipeline {
     /// time.
     pub(super) fn part(
         &mut self,
-        decoder: &Decoder,
-        (index, part): (usize, &Part),
+        decoder: &StreamDecoder,
+        (index, part): (usize, &AggregatePart),
     ) -> Result<(), Error> {
         if index >= self.counters.events.len() {
             self.learn_events(decoder)?;

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::name::lookup::Lookup;
 use record::ByteOrder;
 use record::data_src::Aspect;
-use record::stream::Decoder;
+use record::stream::StreamDecoder;
 
 impl Pipeline {
     /// Counts what still waits and shows the routine that the query has as
@@ -18,7 +18,7 @@ impl Pipeline {
     /// # Errors
     /// An event that the stream does not have; a target that no sample, or
     /// that several routines fit.
-    pub fn annotate(mut self, decoder: &Decoder, view: View) -> Result<Annotation, Error> {
+    pub fn annotate(mut self, decoder: &StreamDecoder, view: View) -> Result<Annotation, Error> {
         self.count_all(decoder)?;
         let spots = self.counters.spots.take();
         let meanings = annotate::meanings(&self.counters.events, &self.counters.sieve, decoder);

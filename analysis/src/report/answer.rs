@@ -25,7 +25,7 @@ use facts::ByRow;
 pub(crate) use facts::facts;
 use merged::Merged;
 use record::aggregate::Site;
-use record::stream::{Decoder, EventDescription};
+use record::stream::{EventDescription, StreamDecoder};
 use rows::Words;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ pub(crate) fn report(
     query: &Query,
     counted: Counted,
     (lookup, losses): (&mut Lookup, Losses),
-    (decoder, has_ended): (&Decoder, bool),
+    (decoder, has_ended): (&StreamDecoder, bool),
 ) -> Result<Report, Error> {
     let Counted { events, columns, round, rows, accesses, sieve, facts, left_out, room } = counted;
     if let Some(wanted) = &query.event
@@ -132,13 +132,13 @@ struct Of<'e> {
 
 /// The indices that rows are counted under, one an event of the report, in
 /// its order.
-pub(crate) fn leaders(events: &[Event], decoder: &Decoder) -> Vec<usize> {
+pub(crate) fn leaders(events: &[Event], decoder: &StreamDecoder) -> Vec<usize> {
     requests(events, decoder).into_iter().map(|(leader, _)| leader).collect()
 }
 
 /// Events by the request that they were opened for, each with the index that
 /// its rows are counted under; those only of which there is something to say.
-fn requests<'e>(events: &'e [Event], decoder: &'e Decoder) -> Vec<(usize, Vec<Of<'e>>)> {
+fn requests<'e>(events: &'e [Event], decoder: &'e StreamDecoder) -> Vec<(usize, Vec<Of<'e>>)> {
     let mut requests: Vec<(usize, Vec<Of<'e>>)> = Vec::new();
     // By leader, as there may be thousands.
     let mut places: FxHashMap<usize, usize> = FxHashMap::default();
@@ -182,7 +182,7 @@ fn not_kept<'r>(
     })
 }
 
-fn machine(decoder: &Decoder) -> Machine {
+fn machine(decoder: &StreamDecoder) -> Machine {
     let features = decoder.features();
     let command = features.command_line.join(" ");
     Machine {

@@ -8,7 +8,7 @@ use analysis::annotate::{Annotation, Syntax, View};
 use analysis::annotation::render;
 use analysis::{Pipeline, Query, table};
 use record::attr::EventType;
-use record::stream::{Decoder, Step};
+use record::stream::{StreamDecoder, StreamStep};
 use record::{Attr, Misc, SampleType};
 use symbolizer::{KernelSource, Options, Symbolizer};
 
@@ -45,8 +45,8 @@ fn annotate(
     let target = Some(target.parse().unwrap());
     let query = Query { keys: vec![], target, ..Query::default() };
     let mut pipeline = Pipeline::new(query, symbolizer)?;
-    let (mut decoder, mut rest) = (Decoder::new(), stream);
-    while let Step::Record { consumed, record } = decoder.step(rest).unwrap() {
+    let (mut decoder, mut rest) = (StreamDecoder::new(), stream);
+    while let StreamStep::Record { consumed, record } = decoder.step(rest).unwrap() {
         pipeline.record(&decoder, &record)?;
         rest = &rest[consumed..];
     }

@@ -3,7 +3,7 @@
 use crate::recording::{Hit, KERNEL, Recording, page_faults, task, usual_fields};
 use crate::{report, symbolizer};
 use analysis::{Key, Pipeline, Query};
-use record::stream::{Decoder, Step};
+use record::stream::{StreamDecoder, StreamStep};
 
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -22,9 +22,9 @@ fn a_stream_without_round_marks_takes_bounded_memory() {
     let limit = 4 << 20;
     let query = Query { held_bytes: limit, ..Query::default() };
     let mut pipeline = Pipeline::new(query, symbolizer()).unwrap();
-    let mut decoder = Decoder::new();
+    let mut decoder = StreamDecoder::new();
     let mut feed = |mut rest: &[u8]| {
-        while let Step::Record { consumed, record } = decoder.step(rest).unwrap() {
+        while let StreamStep::Record { consumed, record } = decoder.step(rest).unwrap() {
             pipeline.record(&decoder, &record).unwrap();
             rest = &rest[consumed..];
         }

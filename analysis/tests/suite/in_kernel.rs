@@ -4,7 +4,7 @@ use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fi
 use crate::report;
 use analysis::{Error, Filter, Key, Query, RegisterQuery, Report, csv, json, table};
 use record::aggregate::{
-    Aggregate, Bits, Part, RESERVOIR, Range, RegisterBits, Site, Strides, Taken,
+    Aggregate, AggregatePart, Bits, RESERVOIR, Range, RegisterBits, Site, Strides, Taken,
 };
 use record::stream::write;
 use record::{ByteOrder, Cpu, CpuMode, Misc, SideRecord, Task, Time};
@@ -376,7 +376,7 @@ fn an_interval_that_is_not_whole_counts_nothing_and_is_told() {
         (0..200).map(|ip| hit(task(1, 1), CpuMode::User, 0x9000 + ip, 50, 7).1).collect();
     let long =
         Aggregate { from: Time(2_000_000_000), to: Time(3_000_000_000), sites, lost: Vec::new() };
-    let parts: Vec<Part> = long.into_parts().collect();
+    let parts: Vec<AggregatePart> = long.into_parts().collect();
     assert!(parts.len() > 1);
     let mut stream = counted(1);
     write::aggregate_part(1, &parts[0], ByteOrder::Little, &mut stream.bytes).unwrap();

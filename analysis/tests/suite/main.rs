@@ -23,7 +23,7 @@ mod sieve;
 mod tables;
 
 use analysis::{Pipeline, Query, Report};
-use record::stream::{Decoder, Step};
+use record::stream::{StreamDecoder, StreamStep};
 use std::path::Path;
 use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer};
 
@@ -46,8 +46,8 @@ fn report_with(
     stream: &[u8],
 ) -> Result<Report, analysis::Error> {
     let mut pipeline = Pipeline::new(query, symbolizer)?;
-    let (mut decoder, mut rest) = (Decoder::new(), stream);
-    while let Step::Record { consumed, record } = decoder.step(rest).unwrap() {
+    let (mut decoder, mut rest) = (StreamDecoder::new(), stream);
+    while let StreamStep::Record { consumed, record } = decoder.step(rest).unwrap() {
         pipeline.record(&decoder, &record)?;
         rest = &rest[consumed..];
     }

@@ -2,7 +2,7 @@
 
 use record::aggregate::Aggregate;
 use record::attr::EventType;
-use record::bytes::Words;
+use record::bytes::RecordWords;
 use record::registers::{Registers, RegsAbi};
 use record::sample::{ReadValue, ReadValues, Weight};
 use record::side::{FileIdentity, Mapping};
@@ -141,7 +141,11 @@ impl Recording {
         let registers = if hit.registers.is_empty() {
             Registers::default()
         } else {
-            Registers { abi: RegsAbi::Bits64, mask: REGISTERS, words: Words::new(&words, ORDER) }
+            Registers {
+                abi: RegsAbi::Bits64,
+                mask: REGISTERS,
+                words: RecordWords::new(&words, ORDER),
+            }
         };
         let values = hit.counts.iter();
         let values = values.map(|&(id, value)| ReadValue { value, id: Some(id), lost: None });

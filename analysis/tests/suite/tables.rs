@@ -4,7 +4,7 @@ use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fi
 use crate::report;
 use analysis::{Error, Glob, Key, Query, RegisterQuery, Sort, Weighting, csv, json, table};
 use record::attr::EventType;
-use record::stream::{Cache, Feature};
+use record::stream::{CacheDescription, Feature};
 use record::{Attr, AttrFlags, Misc, SampleType, SideRecord};
 use std::io::ErrorKind;
 
@@ -16,11 +16,11 @@ fn recording() -> Recording {
     stream.feature(&Feature::Hostname("box".into()));
     stream.feature(&Feature::OsRelease("6.1.0".into()));
     stream.feature(&Feature::CommandLine(vec!["ebs".into(), "-t".into(), "page_fault".into()]));
-    stream.feature(&Feature::Caches(vec![Cache {
+    stream.feature(&Feature::Caches(vec![CacheDescription {
         level: 1,
         line_size: 128,
         kind: "Data".into(),
-        ..Cache::default()
+        ..CacheDescription::default()
     }]));
     stream.note(0, "source=kernel-software;ip=exact;addr=fault;regs=interrupt");
     let (make, cc) = (task(100, 100), task(200, 201));

@@ -2,8 +2,8 @@
 
 use crate::terminal::progress::ProgressReader;
 use anyhow::{Context, Result, anyhow};
-use record::recording::{Decoder, Form, Source, Step};
-use record::stream::{self, EventDescription, Sampled, StreamError, StreamRecord};
+use record::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
+use record::stream::{self, EventDescription, StreamError, StreamRecord, StreamSample};
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
@@ -132,11 +132,11 @@ impl Input {
         let mut front = Vec::new();
         source
             .by_ref()
-            .take(Form::TOLD_BY as u64)
+            .take(RecordingForm::TOLD_BY as u64)
             .read_to_end(&mut front)
             .with_context(|| format!("cannot read {name}"))?;
         let mut all = std::io::Cursor::new(front.clone()).chain(source);
-        if Form::find(&front) != Form::File {
+        if RecordingForm::find(&front) != RecordingForm::File {
             return Ok(Input::new(Box::new(all), name));
         }
         let mut keep = || -> std::io::Result<File> {
@@ -167,10 +167,10 @@ impl Input {
     }
 
     /// A decoder for [`Input::read`].
-    pub fn decoder(&self) -> Decoder {
-        Decoder::new(match self.source {
-            Bytes::Pipe(_) => Source::Pipe,
-            Bytes::File(_, length) => Source::File { length },
+    pub fn decoder(&self) -> RecordingDecoder {
+        RecordingDecoder::new(match self.source {
+            Bytes::Pipe(_) => RecordingSource::Pipe,
+            Bytes::File(_, length) => RecordingSource::File { length },
         })
     }
 
@@ -194,40 +194,40 @@ impl Input {
     /// Those of `each`; errors of the recording itself are in [`End`].
     pub fn read(
         &mut self,
-        decoder: &mut Decoder,
-        mut each: impl FnMut(&stream::Decoder, &StreamRecord<'_>) -> Result<()>,
+        decoder: &mut RecordingDecoder,
+        mut each: impl FnMut(&stream::StreamDecoder, &StreamRecord<'_>) -> Result<()>,
     ) -> Result<End> {
         self.read_bytes(decoder, |stream, record, _| each(stream, record))
     }
 
     /// As [`Input::read`], and hands out the bytes of each record besides
-    /// ([`Step::Record`]).
+    /// ([`RecordingStep::Record`]).
     ///
     /// # Errors
     ///
     /// As of [`Input::read`].
     pub fn read_bytes(
         &mut self,
-        decoder: &mut Decoder,
-        mut each: impl FnMut(&stream::Decoder, &StreamRecord<'_>, &[u8]) -> Result<()>,
+        decoder: &mut RecordingDecoder,
+        mut each: impl FnMut(&stream::StreamDecoder, &StreamRecord<'_>, &[u8]) -> Result<()>,
     ) -> Result<End> {
         loop {
             let input = &self.buffer[self.start..self.end];
-            if let Some(Sampled { size, event, misc, payload }) = decoder.sample(input) {
+            if let Some(StreamSample { size, event, misc, payload }) = decoder.sample(input) {
                 self.start += size;
                 let record = StreamRecord::Sample { event, misc, payload };
                 each(decoder.stream(), &record, &input[..size])?;
                 continue;
             }
             let more = match decoder.step(&self.buffer[self.start..self.end]) {
-                Ok(Step::Record { consumed, bytes, stream, record }) => {
+                Ok(RecordingStep::Record { consumed, bytes, stream, record }) => {
                     self.start += consumed;
                     each(stream, &record, bytes)?;
                     continue;
                 }
-                Ok(Step::NeedMore(wanted)) => self.fill(wanted),
-                Ok(Step::Seek(offset)) => self.seek(offset).map(|()| true),
-                Ok(Step::End) => Ok(false),
+                Ok(RecordingStep::NeedMore(wanted)) => self.fill(wanted),
+                Ok(RecordingStep::Seek(offset)) => self.seek(offset).map(|()| true),
+                Ok(RecordingStep::End) => Ok(false),
                 Err(error) => return Ok(self.end_of(decoder, Err(error))),
             };
             match more {
@@ -245,7 +245,7 @@ impl Input {
         }
     }
 
-    fn end_of(&self, decoder: &Decoder, end: Result<(), StreamError>) -> End {
+    fn end_of(&self, decoder: &RecordingDecoder, end: Result<(), StreamError>) -> End {
         match (end, decoder.stream().tally().unreadable()) {
             // Cut between two records, a stream looks whole but for this.
             (Ok(()), None)

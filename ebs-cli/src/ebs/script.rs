@@ -26,7 +26,7 @@ use crate::terminal::said::say;
 use anyhow::{Result, anyhow};
 use counted::Counted;
 use order::Order;
-use record::stream::{Decoder, Features, ModelClock, StreamRecord};
+use record::stream::{Features, ModelClock, StreamDecoder, StreamRecord};
 use record::{Misc, Sample, SampleId, SideRecord};
 use std::io::Write;
 
@@ -57,7 +57,7 @@ pub trait Printer {
     fn complete(&mut self, _lines: &mut Vec<u8>) {}
 
     /// The last record is printed.
-    fn end(&mut self, decoder: &Decoder, out: &mut Vec<u8>);
+    fn end(&mut self, decoder: &StreamDecoder, out: &mut Vec<u8>);
 
     /// What a reader must know to read the lines right, in sentences.
     fn notes(&self) -> &[String] {
@@ -69,7 +69,7 @@ pub trait Printer {
 #[derive(Debug)]
 pub struct About<'a> {
     /// What the stream said so far.
-    pub decoder: &'a Decoder,
+    pub decoder: &'a StreamDecoder,
     /// Which of its events the record belongs to.
     pub event: usize,
     /// Name of the record's thread.
@@ -103,7 +103,7 @@ impl<P: Printer> Lines<P> {
     /// An event whose filter is not known here.
     pub fn record(
         &mut self,
-        decoder: &Decoder,
+        decoder: &StreamDecoder,
         record: &StreamRecord<'_>,
     ) -> Result<(), analysis::Error> {
         match record {
@@ -149,7 +149,7 @@ impl<P: Printer> Lines<P> {
     /// Appends lines of what nothing older can come before, about
     /// 64 KiB. False: there are no more for now.
     #[inline]
-    pub fn print(&mut self, decoder: &Decoder) -> bool {
+    pub fn print(&mut self, decoder: &StreamDecoder) -> bool {
         let until = self.text.len() + CHUNK;
         let printer = (&mut self.printer, self.sifter.as_mut());
         self.order.print(decoder, printer, (&mut self.text, until))
@@ -162,11 +162,11 @@ impl<P: Printer> Lines<P> {
     }
 
     /// Appends what the printer says last.
-    pub fn end(&mut self, decoder: &Decoder) {
+    pub fn end(&mut self, decoder: &StreamDecoder) {
         self.printer.end(decoder, &mut self.text);
     }
 
-    fn learn(&mut self, decoder: &Decoder) -> Result<(), analysis::Error> {
+    fn learn(&mut self, decoder: &StreamDecoder) -> Result<(), analysis::Error> {
         self.sifter.as_mut().map_or(Ok(()), |sifter| sifter.learn(decoder))
     }
 
@@ -176,7 +176,7 @@ impl<P: Printer> Lines<P> {
     }
 
     /// What the kernel counted, which becomes no lines: a sentence an event.
-    pub fn counted<'d>(&'d self, decoder: &'d Decoder) -> impl Iterator<Item = String> + 'd {
+    pub fn counted<'d>(&'d self, decoder: &'d StreamDecoder) -> impl Iterator<Item = String> + 'd {
         self.counted.notes(decoder)
     }
 
@@ -253,7 +253,11 @@ pub fn script(
 
 /// Writes the lines that there are.
 #[inline]
-fn write(lines: &mut Lines<impl Printer>, decoder: &Decoder, out: &mut dyn Write) -> Result<()> {
+fn write(
+    lines: &mut Lines<impl Printer>,
+    decoder: &StreamDecoder,
+    out: &mut dyn Write,
+) -> Result<()> {
     while lines.print(decoder) || lines.text.len() >= CHUNK {
         out.write_all(lines.complete())?;
         lines.text.clear();

@@ -4,7 +4,7 @@ use crate::ebs::arguments::{ReportArguments, WatchArguments};
 use crate::ebs::report::{query, symbols};
 use analysis::{Pipeline, json, table};
 use anyhow::{Result, bail};
-use record::stream::{Decoder, Step};
+use record::stream::{StreamDecoder, StreamStep};
 use sampling::remote::client::{Client, Recorded, SOCKET};
 use std::io::{IsTerminal, Write, stdout};
 use std::path::Path;
@@ -32,7 +32,7 @@ pub fn run(arguments: &WatchArguments, out: &mut dyn Write) -> Result<()> {
     let symbolizer = Symbolizer::new(symbols(&arguments.symbols)?);
     let mut viewer = Viewer {
         pipeline: Pipeline::new(query(&question)?, symbolizer)?,
-        decoder: Decoder::new(),
+        decoder: StreamDecoder::new(),
         left: Vec::new(),
     };
     let client = Client::connect(arguments.socket.as_deref().unwrap_or(Path::new(SOCKET)))?;
@@ -50,7 +50,7 @@ pub fn run(arguments: &WatchArguments, out: &mut dyn Write) -> Result<()> {
 
 struct Viewer {
     pipeline: Pipeline,
-    decoder: Decoder,
+    decoder: StreamDecoder,
     /// Bytes that are no whole record yet.
     left: Vec<u8>,
 }
@@ -62,7 +62,7 @@ impl Viewer {
             let left = until.saturating_duration_since(Instant::now());
             let goes_on = live.wait(left, &mut |bytes| self.left.extend_from_slice(bytes))?;
             let mut rest = self.left.as_slice();
-            while let Step::Record { consumed, record } = self.decoder.step(rest)? {
+            while let StreamStep::Record { consumed, record } = self.decoder.step(rest)? {
                 self.pipeline.record(&self.decoder, &record)?;
                 rest = &rest[consumed..];
             }

@@ -1,7 +1,7 @@
 //! Bytes of an aggregate: what one record of a stream holds of it.
 
 use super::{Bits, RESERVOIR, Range, RegisterBits, Site, Strides, Taken};
-use crate::bytes::{ByteOrder, Cursor, Short, Writer};
+use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
 use crate::header::{RecordHeader, RecordType};
 use crate::stream::UNIT;
 use crate::{Cpu, CpuMode, Pid, Tid, Time};
@@ -26,7 +26,7 @@ const STRIDES: u8 = 4;
 
 /// Some sites of an aggregate: one record has not room for all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct AggregatePart {
     /// Begin of the aggregate's interval.
     pub from: Time,
     /// Its end.
@@ -43,7 +43,7 @@ pub struct Part {
 
 /// Why bytes are no part, or a part cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PartError {
+pub enum AggregatePartError {
     /// Written by a newer recorder.
     #[error(
         "an aggregate of a version not known here (its text is {text:?}); report it with the ebs that recorded it"
@@ -70,15 +70,15 @@ pub enum PartError {
     Cause(String),
 }
 
-fn impossible(what: &'static str, value: u64) -> PartError {
-    PartError::Impossible { what, value }
+fn impossible(what: &'static str, value: u64) -> AggregatePartError {
+    AggregatePartError::Impossible { what, value }
 }
 
-fn require(holds: bool, what: &'static str, value: u64) -> Result<(), PartError> {
+fn require(holds: bool, what: &'static str, value: u64) -> Result<(), AggregatePartError> {
     if holds { Ok(()) } else { Err(impossible(what, value)) }
 }
 
-impl Part {
+impl AggregatePart {
     /// Reads what follows type and id of an EVENT_UPDATE whose text begins
     /// with [`TEXT`]. Bytes that no recorder writes are refused whole.
     ///
@@ -86,7 +86,7 @@ impl Part {
     /// Another version, bytes that end early or go on, values that no hits
     /// have: none counted, a begin after its end, a bit that was always and
     /// never 1.
-    pub fn decode(bytes: &[u8], order: ByteOrder) -> Result<Part, PartError> {
+    pub fn decode(bytes: &[u8], order: ByteOrder) -> Result<AggregatePart, AggregatePartError> {
         let mut c = Cursor::new(bytes, order);
         let samples = front(&mut c)?;
         let (from, to) = interval(&mut c, "begin")?;
@@ -99,7 +99,7 @@ impl Part {
         let lost = (0..causes).map(|_| cause(&mut c)).collect::<Result<_, _>>()?;
         let sites = (0..sites).map(|_| site(&mut c)).collect::<Result<_, _>>()?;
         require(c.left() == 0, "number of bytes left over", c.left() as u64)?;
-        let part = Part { from, to, number, is_last: flags == LAST, lost, sites };
+        let part = AggregatePart { from, to, number, is_last: flags == LAST, lost, sites };
         require(part.samples() == samples, "number of samples in its text", samples)?;
         Ok(part)
     }
@@ -109,11 +109,11 @@ impl Part {
         self.sites.iter().fold(0, |sum, site| sum.saturating_add(site.count))
     }
 
-    /// Appends the bytes that [`Part::decode`] reads, a multiple of 8.
+    /// Appends the bytes that [`AggregatePart::decode`] reads, a multiple of 8.
     ///
     /// # Errors
     /// What decoding would refuse.
-    pub fn encode(&self, order: ByteOrder, out: &mut Vec<u8>) -> Result<(), PartError> {
+    pub fn encode(&self, order: ByteOrder, out: &mut Vec<u8>) -> Result<(), AggregatePartError> {
         require(self.from <= self.to, "begin", self.from.0)?;
         require(self.lost.len() <= CAUSES, "number of causes", self.lost.len() as u64)?;
         require(
@@ -124,7 +124,7 @@ impl Part {
         let count =
             |of: usize| u32::try_from(of).map_err(|_| impossible("number of sites", of as u64));
         let (causes, sites) = (count(self.lost.len())?, count(self.sites.len())?);
-        let mut w = Writer::new(out, order);
+        let mut w = ByteWriter::new(out, order);
         let start = w.len();
         w.raw(VERSION.as_bytes());
         w.raw(self.samples().to_string().as_bytes());
@@ -158,7 +158,7 @@ pub fn samples_of(record: &[u8], order: ByteOrder) -> Option<u64> {
 }
 
 /// The hits that the text says, read with the zeroes behind it.
-fn front(c: &mut Cursor<'_>) -> Result<u64, PartError> {
+fn front(c: &mut Cursor<'_>) -> Result<u64, AggregatePartError> {
     let bytes = c.clone().rest();
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
@@ -167,7 +167,7 @@ fn front(c: &mut Cursor<'_>) -> Result<u64, PartError> {
     let samples = text.strip_prefix(VERSION).and_then(|digits| {
         digits.parse::<u64>().ok().filter(|number| number.to_string() == digits)
     });
-    let Some(samples) = samples else { return Err(PartError::Version { text }) };
+    let Some(samples) = samples else { return Err(AggregatePartError::Version { text }) };
     let padding = c.take((end + 1).next_multiple_of(8))?.iter().skip(end);
     require(padding.clone().all(|&byte| byte == 0), "text's end", end as u64)?;
     Ok(samples)
@@ -186,19 +186,23 @@ pub(super) fn size(site: &Site) -> usize {
         + strides
 }
 
-fn interval(c: &mut Cursor<'_>, what: &'static str) -> Result<(Time, Time), PartError> {
+fn interval(c: &mut Cursor<'_>, what: &'static str) -> Result<(Time, Time), AggregatePartError> {
     let (from, to) = (c.u64()?, c.u64()?);
     require(from <= to, what, from)?;
     Ok((Time(from), Time(to)))
 }
 
-fn bits(c: &mut Cursor<'_>, what: &'static str) -> Result<Bits, PartError> {
+fn bits(c: &mut Cursor<'_>, what: &'static str) -> Result<Bits, AggregatePartError> {
     let (all, any) = (c.u64()?, c.u64()?);
     require(all & !any == 0, what, all & !any)?;
     Ok(Bits { all, any })
 }
 
-fn put_bits(w: &mut Writer<'_>, bits: Bits, what: &'static str) -> Result<(), PartError> {
+fn put_bits(
+    w: &mut ByteWriter<'_>,
+    bits: Bits,
+    what: &'static str,
+) -> Result<(), AggregatePartError> {
     require(bits.all & !bits.any == 0, what, bits.all & !bits.any)?;
     w.u64(bits.all);
     w.u64(bits.any);
@@ -210,21 +214,21 @@ fn is_cause(name: &[u8]) -> bool {
     (1..=CAUSE).contains(&name.len()) && name.iter().all(is_sign)
 }
 
-fn cause(c: &mut Cursor<'_>) -> Result<(String, u64), PartError> {
+fn cause(c: &mut Cursor<'_>) -> Result<(String, u64), AggregatePartError> {
     let (count, length) = (c.u64()?, c.u64()?);
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     require(length <= CAUSE, "length of a cause's name", length as u64)?;
     let padded = c.take(length.next_multiple_of(8))?;
     let (name, padding) = padded.split_at(length);
     if !is_cause(name) || padding.iter().any(|&byte| byte != 0) {
-        return Err(PartError::Cause(String::from_utf8_lossy(name).into_owned()));
+        return Err(AggregatePartError::Cause(String::from_utf8_lossy(name).into_owned()));
     }
     Ok((String::from_utf8_lossy(name).into_owned(), count))
 }
 
-fn put_cause(w: &mut Writer<'_>, name: &str, count: u64) -> Result<(), PartError> {
+fn put_cause(w: &mut ByteWriter<'_>, name: &str, count: u64) -> Result<(), AggregatePartError> {
     if !is_cause(name.as_bytes()) {
-        return Err(PartError::Cause(name.to_owned()));
+        return Err(AggregatePartError::Cause(name.to_owned()));
     }
     w.u64(count);
     w.u64(name.len() as u64);
@@ -234,7 +238,7 @@ fn put_cause(w: &mut Writer<'_>, name: &str, count: u64) -> Result<(), PartError
     Ok(())
 }
 
-fn site(c: &mut Cursor<'_>) -> Result<Site, PartError> {
+fn site(c: &mut Cursor<'_>) -> Result<Site, AggregatePartError> {
     let process = Pid(c.i32()?);
     let (mode, flags, taken, zero) = (c.u8()?, c.u8()?, c.u8()?, c.u8()?);
     require(mode <= 5, "privilege level", u64::from(mode))?;
@@ -258,7 +262,7 @@ fn site(c: &mut Cursor<'_>) -> Result<Site, PartError> {
     let address = if flags & ADDRESS == 0 { None } else { Some(range(c)?) };
     let numbers = (0..u64::BITS).filter(|number| mask >> number & 1 == 1);
     let register = |number| Ok(RegisterBits { number, bits: bits(c, "bits of a register")? });
-    let registers = numbers.map(register).collect::<Result<Vec<_>, PartError>>()?;
+    let registers = numbers.map(register).collect::<Result<Vec<_>, AggregatePartError>>()?;
     let taken = (0..taken).map(|_| hit(c, registers.len())).collect::<Result<_, _>>()?;
     let strides = if flags & STRIDES == 0 { None } else { Some(Box::new(strides(c, count)?)) };
     let mode = CpuMode::from_bits(u16::from(mode));
@@ -278,13 +282,13 @@ fn site(c: &mut Cursor<'_>) -> Result<Site, PartError> {
     })
 }
 
-fn range(c: &mut Cursor<'_>) -> Result<Range, PartError> {
+fn range(c: &mut Cursor<'_>) -> Result<Range, AggregatePartError> {
     let (min, max) = (c.u64()?, c.u64()?);
     require(min <= max, "lowest address", min)?;
     Ok(Range { min, max, bits: bits(c, "bits of an address")? })
 }
 
-fn hit(c: &mut Cursor<'_>, registers: usize) -> Result<Taken, PartError> {
+fn hit(c: &mut Cursor<'_>, registers: usize) -> Result<Taken, AggregatePartError> {
     let time = Time(c.u64()?);
     let (pid, tid) = (Pid(c.i32()?), Tid(c.i32()?));
     let (cpu, zero) = (Cpu(c.u32()?), c.u32()?);
@@ -295,7 +299,7 @@ fn hit(c: &mut Cursor<'_>, registers: usize) -> Result<Taken, PartError> {
     Ok(Taken { time, pid, tid, cpu, address, period, weight, data_src, registers })
 }
 
-fn strides(c: &mut Cursor<'_>, count: u64) -> Result<Strides, PartError> {
+fn strides(c: &mut Cursor<'_>, count: u64) -> Result<Strides, AggregatePartError> {
     let mut strides = Strides::default();
     let (mut sum, mut next) = (0u64, 0);
     for _ in 0..c.u64()?.min(66) {
@@ -310,7 +314,7 @@ fn strides(c: &mut Cursor<'_>, count: u64) -> Result<Strides, PartError> {
     Ok(strides)
 }
 
-fn put_site(w: &mut Writer<'_>, site: &Site) -> Result<(), PartError> {
+fn put_site(w: &mut ByteWriter<'_>, site: &Site) -> Result<(), AggregatePartError> {
     let mask = site.registers.iter().try_fold(0u64, |mask, register| {
         let number = u64::from(register.number);
         let bit = 1u64.checked_shl(register.number).filter(|bit| *bit > mask);
@@ -353,7 +357,11 @@ fn put_site(w: &mut Writer<'_>, site: &Site) -> Result<(), PartError> {
     }
 }
 
-fn put_hit(w: &mut Writer<'_>, hit: &Taken, registers: usize) -> Result<(), PartError> {
+fn put_hit(
+    w: &mut ByteWriter<'_>,
+    hit: &Taken,
+    registers: usize,
+) -> Result<(), AggregatePartError> {
     require(
         hit.registers.len() == registers,
         "number of a hit's registers",
@@ -371,7 +379,11 @@ fn put_hit(w: &mut Writer<'_>, hit: &Taken, registers: usize) -> Result<(), Part
     Ok(())
 }
 
-fn put_strides(w: &mut Writer<'_>, strides: &Strides, count: u64) -> Result<(), PartError> {
+fn put_strides(
+    w: &mut ByteWriter<'_>,
+    strides: &Strides,
+    count: u64,
+) -> Result<(), AggregatePartError> {
     let sum = strides.0.iter().fold(0u64, |sum, &pairs| sum.saturating_add(pairs));
     require(sum <= count, "number of distances", sum)?;
     let there = || (0u64..).zip(strides.0).filter(|(_, pairs)| *pairs > 0);

@@ -1,7 +1,7 @@
 //! An aggregate in parts, and parts made whole again.
 
 use super::part::{ROOM, size};
-use super::{Aggregate, Part, Site};
+use super::{Aggregate, AggregatePart, Site};
 use crate::Time;
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl Aggregate {
     }
 
     /// This aggregate in parts that fit records of a stream, at least one.
-    pub fn into_parts(self) -> impl Iterator<Item = Part> {
+    pub fn into_parts(self) -> impl Iterator<Item = AggregatePart> {
         let Aggregate { from, to, sites, mut lost } = self;
         let mut sites = sites.into_iter().peekable();
         let (mut number, mut is_done) = (0, false);
@@ -55,7 +55,7 @@ impl Aggregate {
             }
             is_done = sites.peek().is_none();
             let lost = std::mem::take(&mut lost);
-            let part = Part { from, to, number, is_last: is_done, lost, sites: own };
+            let part = AggregatePart { from, to, number, is_last: is_done, lost, sites: own };
             number += 1;
             Some(part)
         })
@@ -72,7 +72,7 @@ fn in_records(sites: usize) -> usize {
 /// misses a part is told and counts nothing: half an interval is a wrong
 /// number.
 #[derive(Debug, Default)]
-pub struct Assembler {
+pub struct AggregateAssembler {
     open: Option<Open>,
     /// Interval of the last one that was told to be torn.
     told: Option<(Time, Time)>,
@@ -92,7 +92,7 @@ struct Open {
 pub struct Assembled {
     /// An aggregate that is not whole: it, or the one that this part broke
     /// off.
-    pub torn: Option<Torn>,
+    pub torn: Option<TornAggregate>,
     /// All of an aggregate.
     pub whole: Option<Aggregate>,
 }
@@ -100,7 +100,7 @@ pub struct Assembled {
 /// An aggregate whose parts are not all there. Displays as a sentence for
 /// people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Torn {
+pub struct TornAggregate {
     /// Begin of its interval.
     pub from: Time,
     /// Its end.
@@ -111,7 +111,7 @@ pub struct Torn {
     pub is_too_long: bool,
 }
 
-impl fmt::Display for Torn {
+impl fmt::Display for TornAggregate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = |time: Time| time.0 / 1_000_000_000;
         let millis = |time: Time| time.0 / 1_000_000 % 1000;
@@ -131,11 +131,11 @@ impl fmt::Display for Torn {
     }
 }
 
-impl Assembler {
+impl AggregateAssembler {
     /// Takes in the next part that the stream has of the event.
-    pub fn add(&mut self, part: Part) -> Assembled {
+    pub fn add(&mut self, part: AggregatePart) -> Assembled {
         let mut assembled = Assembled::default();
-        let Part { from, to, number, is_last, lost, sites } = part;
+        let AggregatePart { from, to, number, is_last, lost, sites } = part;
         match &mut self.open {
             Some(open) if (open.from, open.to, open.next) == (from, to, number) => {
                 open.next += 1;
@@ -145,7 +145,7 @@ impl Assembler {
                 assembled.torn = self.finish();
                 if number > 0 {
                     if self.told != Some((from, to)) {
-                        let headless = Torn { from, to, part: 0, is_too_long: false };
+                        let headless = TornAggregate { from, to, part: 0, is_too_long: false };
                         assembled.torn = assembled.torn.or(Some(headless));
                         self.told = Some((from, to));
                     }
@@ -155,7 +155,7 @@ impl Assembler {
             }
         }
         if self.open.as_ref().is_some_and(|open| open.sites.len() > SITES) {
-            assembled.torn = self.finish().map(|torn| Torn { is_too_long: true, ..torn });
+            assembled.torn = self.finish().map(|torn| TornAggregate { is_too_long: true, ..torn });
         } else if is_last {
             let whole = self.open.take();
             assembled.whole =
@@ -166,7 +166,7 @@ impl Assembler {
 
     /// The stream has ended, or this event has no more parts: what is not
     /// whole never will be.
-    pub fn finish(&mut self) -> Option<Torn> {
+    pub fn finish(&mut self) -> Option<TornAggregate> {
         let torn = self.open.take().map(|open| open.torn())?;
         self.told = Some((torn.from, torn.to));
         Some(torn)
@@ -174,7 +174,7 @@ impl Assembler {
 }
 
 impl Open {
-    fn torn(&self) -> Torn {
-        Torn { from: self.from, to: self.to, part: self.next, is_too_long: false }
+    fn torn(&self) -> TornAggregate {
+        TornAggregate { from: self.from, to: self.to, part: self.next, is_too_long: false }
     }
 }

@@ -13,7 +13,7 @@
 //! bits of `precise_ip` (1 is read as 2); this codec does not.
 
 use super::{Attr, AttrFlags, BranchSampleType, EventType, ReadFormat, SampleType};
-use crate::bytes::{ByteOrder, Cursor, Short, Writer};
+use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
 
 /// Bytes of the first published attr, and what size 0 means.
 const MIN_SIZE: u32 = 64;
@@ -109,7 +109,7 @@ impl Attr {
             return Err(AttrError::Size { size, available: 4096 });
         }
         let mut image = Vec::with_capacity(Image::LEN.max(length));
-        self.write(size, &mut Writer::new(&mut image, order));
+        self.write(size, &mut ByteWriter::new(&mut image, order));
         if let Some(offset) = (length..image.len()).find(|&at| image[at] != 0) {
             return Err(AttrError::Truncated { offset, size });
         }
@@ -118,7 +118,7 @@ impl Attr {
         Ok(())
     }
 
-    fn write(&self, size: u32, w: &mut Writer<'_>) {
+    fn write(&self, size: u32, w: &mut ByteWriter<'_>) {
         w.u32(self.kind.0);
         w.u32(size);
         w.u64(self.config);

@@ -1,6 +1,6 @@
 //! The word in words: "load, L3 hit, another socket, snoop hitm, TLB L1 hit".
 
-use super::{Blocked, DataSrc, Distance, Level, Operation, Outcome, Snoop, Tlb};
+use super::{Blocked, DataSrc, Distance, Level, LevelOutcome, Operation, Snoop, TlbOutcome};
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Level {
@@ -58,7 +58,7 @@ pub(super) fn operation(source: DataSrc) -> Option<String> {
 }
 
 pub(super) fn level(source: DataSrc) -> Option<String> {
-    let names = [(Outcome::HIT.bits(), "hit"), (Outcome::MISS.bits(), "miss")];
+    let names = [(LevelOutcome::HIT.bits(), "hit"), (LevelOutcome::MISS.bits(), "miss")];
     let outcome = bits(source.outcome().bits(), &names, "+");
     match (source.level(), outcome) {
         (Level::NotAvailable, outcome) => outcome,
@@ -81,13 +81,13 @@ pub(super) fn snoop(source: DataSrc) -> Option<String> {
 
 pub(super) fn tlb(source: DataSrc) -> Option<String> {
     let set = source.tlb();
-    let (l1, l2) = (Tlb::L1.bits(), Tlb::L2.bits());
+    let (l1, l2) = (TlbOutcome::L1.bits(), TlbOutcome::L2.bits());
     let level = bits(set.bits(), &[(l1, "L1"), (l2, "L2")], "/");
     let names = [
-        (Tlb::HIT.bits(), "hit"),
-        (Tlb::MISS.bits(), "miss"),
-        (Tlb::WALK.bits(), "page walk"),
-        (Tlb::OS.bits(), "OS fault"),
+        (TlbOutcome::HIT.bits(), "hit"),
+        (TlbOutcome::MISS.bits(), "miss"),
+        (TlbOutcome::WALK.bits(), "page walk"),
+        (TlbOutcome::OS.bits(), "OS fault"),
     ];
     let outcome = bits(set.bits(), &names, "+");
     match (level, outcome) {

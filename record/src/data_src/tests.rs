@@ -1,4 +1,4 @@
-use super::{Blocked, DataSrc, Distance, Level, Operation, Outcome, Snoop, Tlb};
+use super::{Blocked, DataSrc, Distance, Level, LevelOutcome, Operation, Snoop, TlbOutcome};
 
 fn text(word: u64) -> String {
     DataSrc(word).to_string()
@@ -107,10 +107,10 @@ fn each_field_is_read_from_its_own_bits() {
     let source =
         DataSrc(4 | 8 | 4 << 5 | 2 << 38 | 4 << 19 | 2 << 24 | 0b110100 << 26 | 6 << 40 | 7 << 46);
     assert_eq!(source.operation(), Operation::STORE | Operation::PREFETCH);
-    assert_eq!(source.outcome(), Outcome::MISS);
+    assert_eq!(source.outcome(), LevelOutcome::MISS);
     assert_eq!(source.snoop(), Snoop::PEER | Snoop::HIT);
     assert!(source.is_locked());
-    assert_eq!(source.tlb(), Tlb::MISS | Tlb::L2 | Tlb::WALK);
+    assert_eq!(source.tlb(), TlbOutcome::MISS | TlbOutcome::L2 | TlbOutcome::WALK);
     assert_eq!(source.blocked(), Blocked::DATA | Blocked::ADDRESS);
     assert_eq!(source.region(), Some(7));
     assert_eq!(

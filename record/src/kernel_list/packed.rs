@@ -13,11 +13,11 @@ const RATIO: u64 = 64;
 
 /// A list, packed: what recordings hold.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Packed {
+pub struct PackedKernelList {
     bytes: Vec<u8>,
 }
 
-impl std::fmt::Debug for Packed {
+impl std::fmt::Debug for PackedKernelList {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Packed").field("bytes", &self.bytes.len()).finish()
     }
@@ -65,7 +65,7 @@ impl KernelList {
     ///
     /// # Errors
     /// A list beyond all bounds of real kernels.
-    pub fn pack(&self) -> Result<Packed, PackError> {
+    pub fn pack(&self) -> Result<PackedKernelList, PackError> {
         let mut columns = Vec::with_capacity(self.names.len() + 4 * self.symbols.len());
         columns::write(self, &mut columns)?;
         let name = |code| PackError::Zstd(get_error_name(code));
@@ -77,14 +77,14 @@ impl KernelList {
         bytes.shrink_to_fit();
         match bytes.len() > MOST_PACKED {
             true => Err(PackError::TooLong(bytes.len())),
-            false => Ok(Packed { bytes }),
+            false => Ok(PackedKernelList { bytes }),
         }
     }
 }
 
-impl Packed {
-    pub(super) fn of(bytes: Vec<u8>) -> Packed {
-        Packed { bytes }
+impl PackedKernelList {
+    pub(super) fn of(bytes: Vec<u8>) -> PackedKernelList {
+        PackedKernelList { bytes }
     }
 
     /// Bytes that it takes.
@@ -93,8 +93,8 @@ impl Packed {
     }
 
     /// The list that parts make, which must be all of it and in order.
-    pub fn joined(parts: &[KernelListPart<'_>]) -> Option<Packed> {
-        let mut assembler = part::Assembler::default();
+    pub fn joined(parts: &[KernelListPart<'_>]) -> Option<PackedKernelList> {
+        let mut assembler = part::KernelListAssembler::default();
         let mut whole = None;
         for part in parts {
             whole = assembler.add(*part).ok()?;
@@ -104,10 +104,10 @@ impl Packed {
 
     /// Any bytes as if they were columns, for fuzzing.
     #[doc(hidden)]
-    pub fn of_columns(columns: &[u8]) -> Packed {
+    pub fn of_columns(columns: &[u8]) -> PackedKernelList {
         let mut bytes = Vec::with_capacity(zstd_safe::compress_bound(columns.len()));
         let _size = zstd_safe::compress(&mut bytes, columns, LEVEL);
-        Packed { bytes }
+        PackedKernelList { bytes }
     }
 
     #[cfg(test)]

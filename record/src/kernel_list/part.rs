@@ -1,7 +1,7 @@
 //! A packed list in pieces: a record has room for 65,535 bytes.
 
-use super::Packed;
-use crate::bytes::{ByteOrder, Cursor, Short, Writer};
+use super::PackedKernelList;
+use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
 use std::sync::Arc;
 
 /// What the text of a record begins with that holds a part.
@@ -26,7 +26,7 @@ pub struct KernelListPart<'a> {
 
 /// Why bytes are no part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PartError {
+pub enum KernelListPartError {
     /// Written by a newer recorder.
     #[error(
         "the kernel's symbols in a form not known here (its text is {0:?}); report it with the ebs that recorded it"
@@ -40,7 +40,7 @@ pub enum PartError {
     Impossible(&'static str, u64),
     /// Parts that do not follow each other.
     #[error(transparent)]
-    Torn(#[from] Torn),
+    Torn(#[from] TornKernelList),
 }
 
 /// A part without the one before it.
@@ -48,7 +48,7 @@ pub enum PartError {
 #[error(
     "the kernel's symbols from byte {offset} on are here, but not those from byte {missing} on"
 )]
-pub struct Torn {
+pub struct TornKernelList {
     /// Where the part begins.
     pub offset: u32,
     /// Where what was there ends.
@@ -70,18 +70,21 @@ impl<'a> KernelListPart<'a> {
     ///
     /// # Errors
     /// Another version, bytes that end early or go on, sizes that cannot be.
-    pub fn decode(bytes: &'a [u8], order: ByteOrder) -> Result<KernelListPart<'a>, PartError> {
+    pub fn decode(
+        bytes: &'a [u8],
+        order: ByteOrder,
+    ) -> Result<KernelListPart<'a>, KernelListPartError> {
         let mut c = Cursor::new(bytes, order);
         if !c.rest_starts_with(VERSION) {
             let end = bytes.iter().take(40).position(|&byte| byte == 0);
             let text = &bytes[..end.unwrap_or(bytes.len().min(40))];
-            return Err(PartError::Version(String::from_utf8_lossy(text).into_owned()));
+            return Err(KernelListPartError::Version(String::from_utf8_lossy(text).into_owned()));
         }
         c.take(VERSION.len())?;
         let (offset, total, length, zero) = (c.u32()?, c.u32()?, c.u32()?, c.u32()?);
         let require = |holds: bool, what, value: u32| match holds {
             true => Ok(()),
-            false => Err(PartError::Impossible(what, u64::from(value))),
+            false => Err(KernelListPartError::Impossible(what, u64::from(value))),
         };
         let whole = |value: u32| usize::try_from(value).unwrap_or(usize::MAX);
         require(zero == 0, "last word", zero)?;
@@ -95,7 +98,7 @@ impl<'a> KernelListPart<'a> {
     }
 
     /// Appends the bytes that [`KernelListPart::decode`] reads.
-    pub(crate) fn encode(&self, w: &mut Writer<'_>) {
+    pub(crate) fn encode(&self, w: &mut ByteWriter<'_>) {
         w.raw(VERSION);
         w.u32(self.offset);
         w.u32(self.total);
@@ -110,13 +113,16 @@ impl<'a> KernelListPart<'a> {
 /// Puts the parts of a stream together. It takes no more memory than the
 /// parts have bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Assembler {
+pub(crate) struct KernelListAssembler {
     open: Option<(u32, Vec<u8>)>,
 }
 
-impl Assembler {
+impl KernelListAssembler {
     /// Takes in the next part; gives the list that it completes.
-    pub(crate) fn add(&mut self, part: KernelListPart<'_>) -> Result<Option<Arc<Packed>>, Torn> {
+    pub(crate) fn add(
+        &mut self,
+        part: KernelListPart<'_>,
+    ) -> Result<Option<Arc<PackedKernelList>>, TornKernelList> {
         let KernelListPart { offset, total, bytes } = part;
         if offset == 0 {
             self.open = Some((total, Vec::new()));
@@ -131,10 +137,10 @@ impl Assembler {
             }
             open => {
                 let missing = open.take().map_or(0, |(_, kept)| there(&kept));
-                return Err(Torn { offset, missing });
+                return Err(TornKernelList { offset, missing });
             }
         }
         let whole = self.open.take();
-        Ok(whole.map(|(_, bytes)| Arc::new(Packed::of(bytes))))
+        Ok(whole.map(|(_, bytes)| Arc::new(PackedKernelList::of(bytes))))
     }
 }

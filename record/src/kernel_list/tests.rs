@@ -1,6 +1,6 @@
 use super::part::parts;
 use super::*;
-use crate::bytes::{ByteOrder, Writer};
+use crate::bytes::{ByteOrder, ByteWriter};
 use proptest::prelude::*;
 
 fn list(lines: &[(u64, u8, &str, u16)]) -> KernelList {
@@ -74,17 +74,17 @@ fn what_cannot_be_a_kernels_is_not_written() {
     }
 }
 
-fn encoded(packed: &Packed, order: ByteOrder) -> Vec<Vec<u8>> {
+fn encoded(packed: &PackedKernelList, order: ByteOrder) -> Vec<Vec<u8>> {
     let one = |part: KernelListPart<'_>| {
         let mut bytes = Vec::new();
-        part.encode(&mut Writer::new(&mut bytes, order));
+        part.encode(&mut ByteWriter::new(&mut bytes, order));
         bytes
     };
     packed.parts().map(one).collect()
 }
 
 /// Names that zstd finds nothing in, so that there are several parts.
-fn large() -> Packed {
+fn large() -> PackedKernelList {
     let mut word = 1_u64;
     let mut many = KernelList::default();
     for address in 0..20_000 {
@@ -106,7 +106,7 @@ fn parts_in_order_make_a_whole() {
         let records = encoded(&packed, order);
         assert!(records.len() > 2 && records.iter().all(|record| record.len() < 65_000));
         let part = |at: usize| KernelListPart::decode(&records[at], order).unwrap();
-        let mut assembler = Assembler::default();
+        let mut assembler = KernelListAssembler::default();
         let mut whole = None;
         for at in 0..records.len() {
             assert_eq!(whole, None);
@@ -138,7 +138,7 @@ fn sizes_are_not_believed() {
     // 60 MiB of zeros in few bytes.
     let mut bytes = Vec::with_capacity(1 << 20);
     zstd_safe::compress(&mut bytes, &vec![0_u8; 60 << 20], 1).unwrap();
-    let error = Packed::of(bytes).unpack().unwrap_err();
+    let error = PackedKernelList::of(bytes).unpack().unwrap_err();
     assert!(matches!(error, UnpackError::Size { unpacked: 62_914_560, .. }), "{error}");
     assert!(parts(&[]).next().is_none());
 }
@@ -151,7 +151,7 @@ fn every_damaged_byte_is_noticed() {
     for at in 0..packed.size() {
         let mut bytes = packed.bytes().to_vec();
         bytes[at] ^= 1;
-        let read = Packed::of(bytes).unpack();
+        let read = PackedKernelList::of(bytes).unpack();
         assert!(read.is_err() || read == Ok(small.clone()), "byte {at}: {read:?}");
     }
 }

@@ -1,13 +1,11 @@
 //! One decoder for every form.
 
 use super::file_header::FileHeader;
-use super::form::{Form, Source};
+use super::form::{RecordingForm, RecordingSource};
 use super::front::{Front, FrontStep};
 use super::unpacker::Unpacker;
 use crate::header::RecordType;
-use crate::stream::{
-    Decoder as Stream, Magic, Sampled, Step as StreamStep, StreamError, StreamRecord,
-};
+use crate::stream::{Magic, StreamDecoder, StreamError, StreamRecord, StreamSample, StreamStep};
 
 /// What perf says on stderr when it is done begins with this; `2>&1` puts it
 /// behind the stream, of which it is no part.
@@ -17,15 +15,15 @@ const FAREWELL: &[u8] = b"[ perf r";
 /// bytes may be gigabytes of nothing.
 const SEARCHED: u64 = 4 << 20;
 
-/// What [`Decoder::step`] found, or wants.
+/// What [`RecordingDecoder::step`] found, or wants.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "matched at once, never kept: a box would cost more")]
-pub enum Step<'a> {
+pub enum RecordingStep<'a> {
     /// Call again with at least so many bytes from the same position; or
-    /// [`Decoder::end`] and [`Decoder::finish`] when there are none.
+    /// [`RecordingDecoder::end`] and [`RecordingDecoder::finish`] when there are none.
     NeedMore(usize),
     /// Call again with bytes from this offset of the file on; only for
-    /// [`Source::File`]. Forget all others: it may be before or after them,
+    /// [`RecordingSource::File`]. Forget all others: it may be before or after them,
     /// or among them.
     Seek(u64),
     /// A record.
@@ -38,11 +36,11 @@ pub enum Step<'a> {
         /// around the data of a file, and for bytes that were passed over.
         bytes: &'a [u8],
         /// What the recording said so far: events, features, counts.
-        stream: &'a Stream,
+        stream: &'a StreamDecoder,
         /// The record.
         record: StreamRecord<'a>,
     },
-    /// There is no more: [`Decoder::finish`] says how it ended.
+    /// There is no more: [`RecordingDecoder::finish`] says how it ended.
     End,
 }
 
@@ -73,13 +71,13 @@ struct Data {
 }
 
 /// Reads one recording of any form. Input is the caller's, see
-/// [`Decoder::step`].
+/// [`RecordingDecoder::step`].
 #[derive(Debug)]
-pub struct Decoder {
-    source: Source,
+pub struct RecordingDecoder {
+    source: RecordingSource,
     place: Place,
-    form: Form,
-    stream: Stream,
+    form: RecordingForm,
+    stream: StreamDecoder,
     unpacker: Unpacker,
     data: Data,
     /// What the last NeedMore asked for.
@@ -88,18 +86,18 @@ pub struct Decoder {
     length: Option<u64>,
 }
 
-impl Decoder {
+impl RecordingDecoder {
     /// A decoder at the start of a recording.
-    pub fn new(source: Source) -> Decoder {
+    pub fn new(source: RecordingSource) -> RecordingDecoder {
         let length = match source {
-            Source::Pipe => None,
-            Source::File { length } => Some(length),
+            RecordingSource::Pipe => None,
+            RecordingSource::File { length } => Some(length),
         };
-        Decoder {
+        RecordingDecoder {
             source,
             place: Place::Start,
-            form: Form::Unknown,
-            stream: Stream::unpacking(),
+            form: RecordingForm::Unknown,
+            stream: StreamDecoder::unpacking(),
             unpacker: Unpacker::new(length.unwrap_or(0)),
             data: Data::default(),
             wanted: 0,
@@ -108,14 +106,14 @@ impl Decoder {
     }
 
     /// Looks at the front of `input`, which starts where the last record
-    /// ended, or where [`Step::Seek`] said. Records take 65,535 bytes at
+    /// ended, or where [`RecordingStep::Seek`] said. Records take 65,535 bytes at
     /// most, features of a file 8 MiB.
     ///
     /// # Errors
-    /// As of [`stream::Decoder::step`](Stream::step); there is no going on
+    /// As of [`StreamDecoder::step`]; there is no going on
     /// after an error.
     #[inline]
-    pub fn step<'a>(&'a mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+    pub fn step<'a>(&'a mut self, input: &'a [u8]) -> Result<RecordingStep<'a>, StreamError> {
         if self.unpacker.is_active() {
             match self.unpacker.fill(self.stream.order()) {
                 Ok(true) => return self.inside(),
@@ -133,11 +131,11 @@ impl Decoder {
         }
     }
 
-    /// The sample that `input`, as for [`Decoder::step`], begins with, as of
-    /// [`stream::Decoder::sample`](Stream::sample); None where only a step
+    /// The sample that `input`, as for [`RecordingDecoder::step`], begins with, as of
+    /// [`StreamDecoder::sample`]; None where only a step
     /// can tell what comes.
     #[inline]
-    pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<Sampled<'a>> {
+    pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<StreamSample<'a>> {
         let within = match self.place {
             Place::Pipe => true,
             Place::Data => self.left() > u64::from(u16::MAX) && self.stream.following().is_none(),
@@ -151,9 +149,9 @@ impl Decoder {
 
     /// The source has ended, `leftover` bytes after the last record that was
     /// given. Whether there may be records in these after all: then
-    /// [`Decoder::step`] goes on.
+    /// [`RecordingDecoder::step`] goes on.
     pub fn end(&mut self, leftover: usize) -> bool {
-        if self.length.is_some() || self.form != Form::Pipe {
+        if self.length.is_some() || self.form != RecordingForm::Pipe {
             return false;
         }
         let length = self.stream.offset() + leftover as u64;
@@ -189,12 +187,12 @@ impl Decoder {
     }
 
     /// What the recording said so far.
-    pub fn stream(&self) -> &Stream {
+    pub fn stream(&self) -> &StreamDecoder {
         &self.stream
     }
 
     /// How it is laid out.
-    pub fn form(&self) -> Form {
+    pub fn form(&self) -> RecordingForm {
         self.form
     }
 
@@ -222,7 +220,7 @@ impl Decoder {
     }
 
     /// A record that the unpacker has whole.
-    fn inside(&mut self) -> Result<Step<'_>, StreamError> {
+    fn inside(&mut self) -> Result<RecordingStep<'_>, StreamError> {
         let (kind, offset) = self.unpacker.origin();
         if self.stream.passed_inside() > SEARCHED {
             self.unpacker.give_up();
@@ -243,41 +241,52 @@ impl Decoder {
                 (&[][..], StreamRecord::Payload(kind))
             }
         };
-        Ok(Step::Record { consumed: 0, bytes, stream: &self.stream, record })
+        Ok(RecordingStep::Record { consumed: 0, bytes, stream: &self.stream, record })
     }
 
     #[cold]
-    fn bad(&mut self, consumed: usize, kind: RecordType, error: StreamError) -> Step<'_> {
+    fn bad(&mut self, consumed: usize, kind: RecordType, error: StreamError) -> RecordingStep<'_> {
         let record = self.stream.unreadable(kind, error);
-        Step::Record { consumed, bytes: &[], stream: &self.stream, record }
+        RecordingStep::Record { consumed, bytes: &[], stream: &self.stream, record }
     }
 
     /// The next record of the data, of which `left` bytes are left.
     #[inline]
-    fn data<'a>(&'a mut self, input: &'a [u8], left: u64) -> Result<Step<'a>, StreamError> {
+    fn data<'a>(
+        &'a mut self,
+        input: &'a [u8],
+        left: u64,
+    ) -> Result<RecordingStep<'a>, StreamError> {
         if let Some(following) = self.stream.following() {
             self.stream.pass(following.min(left));
             if following > left {
                 self.place = Place::End;
-                return Ok(Step::End);
+                return Ok(RecordingStep::End);
             }
-            return Ok(Step::Seek(self.stream.offset()));
+            return Ok(RecordingStep::Seek(self.stream.offset()));
         }
         if left == 0 {
             self.place = Place::End;
-            return Ok(Step::End);
+            return Ok(RecordingStep::End);
         }
         let inside = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
         self.record(&input[..inside], left)
     }
 
     #[inline]
-    fn record<'a>(&'a mut self, input: &'a [u8], left: u64) -> Result<Step<'a>, StreamError> {
+    fn record<'a>(
+        &'a mut self,
+        input: &'a [u8],
+        left: u64,
+    ) -> Result<RecordingStep<'a>, StreamError> {
         let offset = self.stream.offset();
-        if self.form == Form::Pipe && input.starts_with(FAREWELL) && self.stream.expects_record() {
+        if self.form == RecordingForm::Pipe
+            && input.starts_with(FAREWELL)
+            && self.stream.expects_record()
+        {
             self.data.end = offset;
             self.place = Place::End;
-            return Ok(Step::End);
+            return Ok(RecordingStep::End);
         }
         match self.stream.step(input)? {
             StreamStep::Record { consumed, record: StreamRecord::Packed { kind, data } } => {
@@ -287,71 +296,74 @@ impl Decoder {
                 }
                 let record = StreamRecord::Skipped(kind);
                 let bytes = &input[..consumed];
-                Ok(Step::Record { consumed, bytes, stream: &self.stream, record })
+                Ok(RecordingStep::Record { consumed, bytes, stream: &self.stream, record })
             }
             StreamStep::Record { consumed, record } => {
                 let bytes = if self.stream.has_passed(&record) { &[] } else { &input[..consumed] };
-                Ok(Step::Record { consumed, bytes, stream: &self.stream, record })
+                Ok(RecordingStep::Record { consumed, bytes, stream: &self.stream, record })
             }
             StreamStep::NeedMore(wanted) if wanted as u64 > left => self.cut(input, left),
-            StreamStep::NeedMore(wanted) => Ok(Step::NeedMore(wanted)),
+            StreamStep::NeedMore(wanted) => Ok(RecordingStep::NeedMore(wanted)),
         }
     }
 
     /// The last record is not whole.
     #[cold]
-    fn cut<'a>(&'a mut self, input: &'a [u8], left: u64) -> Result<Step<'a>, StreamError> {
+    fn cut<'a>(&'a mut self, input: &'a [u8], left: u64) -> Result<RecordingStep<'a>, StreamError> {
         let there = usize::try_from(left).unwrap_or(usize::MAX);
         if input.len() < there {
-            return Ok(Step::NeedMore(there));
+            return Ok(RecordingStep::NeedMore(there));
         }
         if there > 0 && self.stream.lose_cut(there) {
             return self.record(input, left);
         }
-        if self.form == Form::File {
+        if self.form == RecordingForm::File {
             self.place = Place::End;
-            return Ok(Step::End);
+            return Ok(RecordingStep::End);
         }
         // A pipe says the same when it ends.
-        Ok(Step::NeedMore(there + 1))
+        Ok(RecordingStep::NeedMore(there + 1))
     }
 
     #[cold]
-    fn around<'a>(&'a mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+    fn around<'a>(&'a mut self, input: &'a [u8]) -> Result<RecordingStep<'a>, StreamError> {
         match &mut self.place {
             Place::Front(front) => match front.step(&mut self.stream, input) {
-                FrontStep::NeedMore(wanted) => Ok(Step::NeedMore(wanted)),
-                FrontStep::Seek(offset) => Ok(Step::Seek(offset)),
-                FrontStep::Record(record) => {
-                    Ok(Step::Record { consumed: 0, bytes: &[], stream: &self.stream, record })
-                }
+                FrontStep::NeedMore(wanted) => Ok(RecordingStep::NeedMore(wanted)),
+                FrontStep::Seek(offset) => Ok(RecordingStep::Seek(offset)),
+                FrontStep::Record(record) => Ok(RecordingStep::Record {
+                    consumed: 0,
+                    bytes: &[],
+                    stream: &self.stream,
+                    record,
+                }),
                 FrontStep::Done => {
                     self.place = Place::Data;
                     self.stream.go_to(self.data.start, self.stream.order());
                     self.stream.ends_at(self.data.end);
-                    Ok(Step::Seek(self.data.start))
+                    Ok(RecordingStep::Seek(self.data.start))
                 }
             },
             Place::Start => self.start(input),
-            Place::End | Place::Pipe | Place::Data => Ok(Step::End),
+            Place::End | Place::Pipe | Place::Data => Ok(RecordingStep::End),
         }
     }
 
-    fn start<'a>(&'a mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+    fn start<'a>(&'a mut self, input: &'a [u8]) -> Result<RecordingStep<'a>, StreamError> {
         let Some(magic) = Magic::find(input)? else { return Ok(self.need(Magic::SIZE)) };
         if magic.header_size < Magic::SMALLEST_FILE_HEADER {
             self.place = Place::Pipe;
-            self.form = Form::Pipe;
+            self.form = RecordingForm::Pipe;
             self.stream.ends_at(self.length.unwrap_or(u64::MAX));
             return self.record(input, self.left());
         }
-        let Source::File { length } = self.source else {
+        let RecordingSource::File { length } = self.source else {
             return Err(StreamError::FileForm { size: magic.header_size });
         };
         let wanted = FileHeader::wanted(magic.header_size)?;
         let Some(header) = input.get(..wanted) else { return Ok(self.need(wanted)) };
         let header = FileHeader::decode(header, magic.order, length)?;
-        let Some(end) = header.data.end() else { return Ok(Step::End) };
+        let Some(end) = header.data.end() else { return Ok(RecordingStep::End) };
         let unfinished = header.data.size == 0;
         let whole = if unfinished { length } else { end };
         self.data = Data {
@@ -360,16 +372,16 @@ impl Decoder {
             missing: whole.saturating_sub(length),
             unfinished,
         };
-        self.form = Form::File;
+        self.form = RecordingForm::File;
         self.stream.go_to(0, magic.order);
         self.place = Place::Front(Box::new(Front::new(header, magic.order, length)));
         let record = StreamRecord::FileHeader;
-        Ok(Step::Record { consumed: 0, bytes: &[], stream: &self.stream, record })
+        Ok(RecordingStep::Record { consumed: 0, bytes: &[], stream: &self.stream, record })
     }
 
-    fn need<'a>(&mut self, bytes: usize) -> Step<'a> {
+    fn need<'a>(&mut self, bytes: usize) -> RecordingStep<'a> {
         self.wanted = bytes;
-        Step::NeedMore(bytes)
+        RecordingStep::NeedMore(bytes)
     }
 }
 

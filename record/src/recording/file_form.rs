@@ -13,7 +13,7 @@ pub use tracing_data::{TracepointFormat, TracingData};
 
 use super::file_header::{FileHeader, Section};
 use crate::attr::Attr;
-use crate::bytes::{ByteOrder, Writer};
+use crate::bytes::{ByteOrder, ByteWriter};
 use crate::stream::write::{self, WriteError};
 use crate::stream::{EventDescription, Feature, FeatureId};
 
@@ -49,7 +49,7 @@ impl Events {
         for event in events {
             let size = 8 * event.ids.len() as u64;
             sections.push(Section { offset: offset(out), size });
-            let mut w = Writer::new(out, order);
+            let mut w = ByteWriter::new(out, order);
             event.ids.iter().for_each(|&id| w.u64(id));
         }
         let size = events.iter().map(|event| size_in_file(&event.attr)).max().unwrap_or(0);
@@ -57,7 +57,7 @@ impl Events {
         let attrs = Section { offset: offset(out), size: entry * events.len() as u64 };
         for (event, ids) in events.iter().zip(sections) {
             event.attr.encode(size, order, out)?;
-            put_section(ids, &mut Writer::new(out, order));
+            put_section(ids, &mut ByteWriter::new(out, order));
         }
         Ok(Events { entry, attrs })
     }
@@ -81,7 +81,7 @@ fn least_size(attr: &Attr) -> u32 {
 /// features.
 fn header(events: Events, data: Section, features: &[FeatureId], order: ByteOrder) -> Vec<u8> {
     let mut out = Vec::new();
-    let w = &mut Writer::new(&mut out, order);
+    let w = &mut ByteWriter::new(&mut out, order);
     w.u64(write::MAGIC);
     w.u64(HEADER_SIZE);
     w.u64(events.entry);
@@ -103,7 +103,7 @@ fn table(features: &[(FeatureId, u64)], at: u64, order: ByteOrder) -> Vec<u8> {
     let mut out = Vec::new();
     let mut offset = at + FileHeader::SECTION * features.len() as u64;
     for &(_, size) in features {
-        put_section(Section { offset, size }, &mut Writer::new(&mut out, order));
+        put_section(Section { offset, size }, &mut ByteWriter::new(&mut out, order));
         offset += size;
     }
     out
@@ -112,11 +112,11 @@ fn table(features: &[(FeatureId, u64)], at: u64, order: ByteOrder) -> Vec<u8> {
 /// The bytes of a feature.
 pub fn feature(feature: &Feature, order: ByteOrder) -> Vec<u8> {
     let mut out = Vec::new();
-    feature.encode(&mut Writer::new(&mut out, order));
+    feature.encode(&mut ByteWriter::new(&mut out, order));
     out
 }
 
-fn put_section(section: Section, w: &mut Writer<'_>) {
+fn put_section(section: Section, w: &mut ByteWriter<'_>) {
     w.u64(section.offset);
     w.u64(section.size);
 }
@@ -124,19 +124,21 @@ fn put_section(section: Section, w: &mut Writer<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{Decoder, Source, Step};
+    use crate::recording::{RecordingDecoder, RecordingSource, RecordingStep};
     use crate::stream::{StreamError, StreamRecord};
 
     fn events(sizes: &[u32], order: ByteOrder) -> Vec<EventDescription> {
         let mut out = Vec::new();
-        let mut decoder = crate::stream::Decoder::new();
+        let mut decoder = crate::stream::StreamDecoder::new();
         write::file_header(order, &mut out);
         for (&size, id) in sizes.iter().zip(100u64..) {
             let attr = Attr { size, config: id, ..Attr::default() };
             write::attr(&attr, &[id, id + 1000], order, &mut out).unwrap();
         }
         let mut at = 0;
-        while let crate::stream::Step::Record { consumed, .. } = decoder.step(&out[at..]).unwrap() {
+        while let crate::stream::StreamStep::Record { consumed, .. } =
+            decoder.step(&out[at..]).unwrap()
+        {
             at += consumed;
         }
         let mut events = decoder.events().to_vec();
@@ -188,17 +190,18 @@ mod tests {
     }
 
     /// Reads to the end, and counts rounds.
-    fn read(file: &[u8]) -> (Decoder, u64) {
-        let mut decoder = Decoder::new(Source::File { length: file.len() as u64 });
+    fn read(file: &[u8]) -> (RecordingDecoder, u64) {
+        let mut decoder =
+            RecordingDecoder::new(RecordingSource::File { length: file.len() as u64 });
         let (mut at, mut rounds) = (0, 0);
         loop {
             match decoder.step(&file[at..]).unwrap() {
-                Step::Record { consumed, record, .. } => {
+                RecordingStep::Record { consumed, record, .. } => {
                     at += consumed;
                     rounds += u64::from(record == StreamRecord::FinishedRound);
                 }
-                Step::Seek(offset) => at = usize::try_from(offset).unwrap(),
-                Step::NeedMore(_) | Step::End => return (decoder, rounds),
+                RecordingStep::Seek(offset) => at = usize::try_from(offset).unwrap(),
+                RecordingStep::NeedMore(_) | RecordingStep::End => return (decoder, rounds),
             }
         }
     }

@@ -149,7 +149,7 @@ mod tests {
 
     fn header(order: ByteOrder, bitmap: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut w = crate::bytes::Writer::new(&mut bytes, order);
+        let mut w = crate::bytes::ByteWriter::new(&mut bytes, order);
         w.u64(u64::from_le_bytes(*b"PERFILE2"));
         for word in [104, 144, 104, 288, 400, 1000, 0, 0, bitmap, 0, 0, 1 << 63] {
             w.u64(word);

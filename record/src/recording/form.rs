@@ -4,7 +4,7 @@ use crate::stream::Magic;
 
 /// Where the bytes come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum RecordingSource {
     /// Front to back, once.
     Pipe,
     /// Any part of it, in any order.
@@ -16,7 +16,7 @@ pub enum Source {
 
 /// How a recording is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum RecordingForm {
     /// Nothing was read yet.
     Unknown,
     /// Front to back, as `perf record -o -` writes it.
@@ -25,17 +25,19 @@ pub enum Form {
     File,
 }
 
-impl Form {
+impl RecordingForm {
     /// Bytes from the start that tell it.
     pub const TOLD_BY: usize = Magic::SIZE;
 
-    /// What the first bytes of a recording say; [`Form::Unknown`] of fewer
+    /// What the first bytes of a recording say; [`RecordingForm::Unknown`] of fewer
     /// bytes, and of what is no recording.
-    pub fn find(front: &[u8]) -> Form {
+    pub fn find(front: &[u8]) -> RecordingForm {
         match Magic::find(front) {
-            Ok(Some(magic)) if magic.header_size < Magic::SMALLEST_FILE_HEADER => Form::Pipe,
-            Ok(Some(_)) => Form::File,
-            Ok(None) | Err(_) => Form::Unknown,
+            Ok(Some(magic)) if magic.header_size < Magic::SMALLEST_FILE_HEADER => {
+                RecordingForm::Pipe
+            }
+            Ok(Some(_)) => RecordingForm::File,
+            Ok(None) | Err(_) => RecordingForm::Unknown,
         }
     }
 }

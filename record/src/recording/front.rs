@@ -1,9 +1,9 @@
 //! What a file says before its first record: events, ids, the machine.
 
 use super::file_header::{FileHeader, Section};
-use crate::bytes::{ByteOrder, Cursor, Words};
+use crate::bytes::{ByteOrder, Cursor, RecordWords};
 use crate::header::RecordType;
-use crate::stream::{Decoder as Stream, EVENTS, FeatureId, StreamError, StreamRecord, most_of};
+use crate::stream::{EVENTS, FeatureId, StreamDecoder, StreamError, StreamRecord, most_of};
 use std::collections::VecDeque;
 
 /// Bytes of ids that are wanted at once.
@@ -100,7 +100,7 @@ impl Front {
     }
 
     /// Does the next piece of work and tells `stream` what it found.
-    pub(super) fn step(&mut self, stream: &mut Stream, input: &[u8]) -> FrontStep {
+    pub(super) fn step(&mut self, stream: &mut StreamDecoder, input: &[u8]) -> FrontStep {
         loop {
             let step = match self.place {
                 Place::Entry(offset) => self.entry(offset, input),
@@ -155,7 +155,7 @@ impl Front {
     }
 
     /// Checks where the ids of an event are: once, whatever input there is.
-    fn section(&mut self, stream: &mut Stream) -> Option<FrontStep> {
+    fn section(&mut self, stream: &mut StreamDecoder) -> Option<FrontStep> {
         let Some(entry) = self.entries.front_mut() else {
             self.place = Place::Table;
             return None;
@@ -176,7 +176,7 @@ impl Front {
         Some(FrontStep::Record(stream.unreadable(RecordType::HEADER_ATTR, error)))
     }
 
-    fn ids(&mut self, next: u64, stream: &mut Stream, input: &[u8]) -> Option<FrontStep> {
+    fn ids(&mut self, next: u64, stream: &mut StreamDecoder, input: &[u8]) -> Option<FrontStep> {
         let Section { offset, size } = self.entries.front().map(|it| it.ids).unwrap_or_default();
         let left = (size - next) / 8 * 8;
         if left > 0 {
@@ -185,7 +185,7 @@ impl Front {
                 Ok(bytes) => bytes,
                 Err(absent) => return Some(absent.into()),
             };
-            self.ids.extend(Words::new(bytes, self.order).iter());
+            self.ids.extend(RecordWords::new(bytes, self.order).iter());
             self.place = Place::Ids(next + piece.size);
             return None;
         }
@@ -195,7 +195,7 @@ impl Front {
         Some(FrontStep::Record(stream.describe(entry.offset, &entry.attr, ids)))
     }
 
-    fn table(&mut self, stream: &mut Stream, input: &[u8]) -> Option<FrontStep> {
+    fn table(&mut self, stream: &mut StreamDecoder, input: &[u8]) -> Option<FrontStep> {
         self.place = Place::Feature;
         let count = self.header.features.len() as u64;
         // A recorder that did not finish has not written them.
@@ -229,7 +229,7 @@ impl Front {
         None
     }
 
-    fn feature(&mut self, stream: &mut Stream, input: &[u8]) -> Option<FrontStep> {
+    fn feature(&mut self, stream: &mut StreamDecoder, input: &[u8]) -> Option<FrontStep> {
         let Some(&(id, section)) = self.features.front() else {
             self.place = Place::EventType(self.header.event_types.offset);
             return None;
@@ -259,7 +259,12 @@ impl Front {
     }
 
     /// Only for recorders that tell no other names.
-    fn event_type(&mut self, offset: u64, stream: &mut Stream, input: &[u8]) -> Option<FrontStep> {
+    fn event_type(
+        &mut self,
+        offset: u64,
+        stream: &mut StreamDecoder,
+        input: &[u8],
+    ) -> Option<FrontStep> {
         let types = self.header.event_types;
         let next = Section { offset, size: EVENT_TYPE };
         if !types.is_within(self.length) || next.end() > types.end() {

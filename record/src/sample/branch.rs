@@ -1,6 +1,6 @@
 //! PERF_SAMPLE_BRANCH_STACK: recent branches, newest first.
 
-use crate::bytes::{ByteOrder, Words};
+use crate::bytes::{ByteOrder, RecordWords};
 
 /// PERF_SAMPLE_BRANCH_STACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,9 +8,9 @@ pub struct BranchStack<'a> {
     /// Index of the newest hardware entry, with HW_INDEX.
     pub hw_index: Option<u64>,
     /// Three words a branch: from, to, flags.
-    pub entries: Words<'a>,
+    pub entries: RecordWords<'a>,
     /// One word a branch, with COUNTERS.
-    pub counters: Option<Words<'a>>,
+    pub counters: Option<RecordWords<'a>>,
 }
 
 /// `struct perf_branch_entry`.
@@ -130,7 +130,7 @@ impl BranchFlags {
 
 #[cfg(test)]
 mod tests {
-    use super::{BranchStack, ByteOrder, Words};
+    use super::{BranchStack, ByteOrder, RecordWords};
 
     /// mispred, cycles 0x1234, type 3, as compilers of both orders lay out
     /// the struct.
@@ -143,7 +143,7 @@ mod tests {
             let from = if order == ByteOrder::Little { 0 } else { 7 };
             bytes[from] = 9;
             bytes[16..].copy_from_slice(&flags);
-            let entries = Words::new(&bytes, order);
+            let entries = RecordWords::new(&bytes, order);
             let stack = BranchStack { hw_index: None, entries, counters: None };
             let branches: Vec<_> = stack.branches().collect();
             assert_eq!(branches.len(), 1);

@@ -7,7 +7,7 @@ mod decode;
 mod encode;
 
 use crate::attr::{Attr, AttrFlags, BranchSampleType, ReadFormat, SampleType};
-use crate::bytes::{ByteOrder, Cursor, Short, Writer};
+use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
 use crate::side::SampleId;
 use crate::units::{Cpu, Pid, Task, Tid, Time};
 
@@ -359,7 +359,7 @@ impl SampleLayout {
                 return Err(EncodeError::Field { field: field_name(bit) });
             }
         }
-        let mut writer = Writer::new(out, self.order);
+        let mut writer = ByteWriter::new(out, self.order);
         words.into_iter().flatten().for_each(|word| writer.u64(word));
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! them.
 
 use crate::attr::ReadFormat;
-use crate::bytes::{Cursor, Short, Writer};
+use crate::bytes::{ByteWriter, Cursor, Short};
 
 /// What read(2) gives for an event or group, and PERF_SAMPLE_READ holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl ReadValues {
 
     /// Appends the values in the form that `format` tells; None, with
     /// nothing written, when they have another form.
-    pub fn encode(&self, format: ReadFormat, writer: &mut Writer<'_>) -> Option<()> {
+    pub fn encode(&self, format: ReadFormat, writer: &mut ByteWriter<'_>) -> Option<()> {
         let has = |bit| format.contains(bit);
         let group = has(ReadFormat::GROUP);
         let fits = self.time_enabled.is_some() == has(ReadFormat::TOTAL_TIME_ENABLED)

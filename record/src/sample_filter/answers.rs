@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use super::{Condition, Mode};
+use super::{Condition, PrivilegeMode};
 use crate::bytes::ByteOrder;
 use crate::header::{CpuMode, Misc};
 use crate::ibs::{IbsCaps, IbsOp, Quirks};
@@ -75,12 +75,12 @@ impl<'s, 'd> FieldAnswers<'s, 'd> {
     }
 }
 
-fn is_of(cpu_mode: CpuMode, mode: Mode) -> Option<bool> {
+fn is_of(cpu_mode: CpuMode, mode: PrivilegeMode) -> Option<bool> {
     let user = match cpu_mode {
         CpuMode::User | CpuMode::GuestUser => true,
         CpuMode::Kernel | CpuMode::GuestKernel => false,
         CpuMode::Hypervisor => return Some(false),
         CpuMode::Unknown => return None,
     };
-    Some(user == (mode == Mode::User))
+    Some(user == (mode == PrivilegeMode::User))
 }

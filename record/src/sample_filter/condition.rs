@@ -11,7 +11,7 @@ pub enum Condition {
     /// IBS said so of the sampled op.
     Ibs(IbsCondition),
     /// The sample was taken at this privilege level.
-    Mode(Mode),
+    Mode(PrivilegeMode),
     /// The access was served so.
     Source(SourceCondition),
 }
@@ -43,7 +43,7 @@ pub enum IbsCondition {
 
 /// Privilege levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mode {
+pub enum PrivilegeMode {
     /// User code, of a guest too.
     User,
     /// The kernel, of a guest too.
@@ -92,8 +92,8 @@ pub(super) const ALL: [Condition; 29] = [
     Condition::Ibs(IbsCondition::LinAddrValid),
     Condition::Ibs(IbsCondition::BrnRet),
     Condition::Ibs(IbsCondition::BrnMisp),
-    Condition::Mode(Mode::User),
-    Condition::Mode(Mode::Kernel),
+    Condition::Mode(PrivilegeMode::User),
+    Condition::Mode(PrivilegeMode::Kernel),
     Condition::Source(SourceCondition::L1Miss),
     Condition::Source(SourceCondition::L2Miss),
     Condition::Source(SourceCondition::L3Miss),
@@ -140,8 +140,8 @@ impl Condition {
             Condition::Ibs(IbsCondition::LinAddrValid) => "lin_addr_valid",
             Condition::Ibs(IbsCondition::BrnRet) => "brn_ret",
             Condition::Ibs(IbsCondition::BrnMisp) => "brn_misp",
-            Condition::Mode(Mode::User) => "user",
-            Condition::Mode(Mode::Kernel) => "kernel",
+            Condition::Mode(PrivilegeMode::User) => "user",
+            Condition::Mode(PrivilegeMode::Kernel) => "kernel",
             Condition::Source(SourceCondition::L1Miss) => "l1_miss",
             Condition::Source(SourceCondition::L2Miss) => "l2_miss",
             Condition::Source(SourceCondition::L3Miss) => "l3_miss",

@@ -1,7 +1,7 @@
 //! Answers from PERF_SAMPLE_DATA_SRC.
 
 use super::SourceCondition;
-use crate::data_src::{DataSrc, Distance, Level, Outcome, Snoop};
+use crate::data_src::{DataSrc, Distance, Level, LevelOutcome, Snoop};
 
 impl SourceCondition {
     /// Whether an access with this data source was served so; None: it does
@@ -41,7 +41,7 @@ fn beyond(source: DataSrc, cache: Level) -> Option<bool> {
 /// Whether the level named is one that did not have it.
 fn missed(source: DataSrc) -> bool {
     let outcome = source.outcome();
-    outcome.contains(Outcome::MISS) && !outcome.contains(Outcome::HIT)
+    outcome.contains(LevelOutcome::MISS) && !outcome.contains(LevelOutcome::HIT)
 }
 
 fn remote_memory(source: DataSrc) -> Option<bool> {

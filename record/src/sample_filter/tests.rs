@@ -31,7 +31,7 @@ fn constructors_and_texts_agree() {
         SampleFilter::ibs(&[IbsCondition::StOp, IbsCondition::LdOp]).to_string(),
         "ibs:ld_op|st_op"
     );
-    assert_eq!(SampleFilter::mode(Mode::User), parse("mode:user"));
+    assert_eq!(SampleFilter::mode(PrivilegeMode::User), parse("mode:user"));
     assert_eq!(SampleFilter::source(SourceCondition::Hitm), parse("src:hitm"));
     for everything in ["", "all", " all "] {
         assert_eq!(parse(everything), SampleFilter::default());

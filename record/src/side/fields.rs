@@ -1,7 +1,7 @@
 //! Named fields of a record's body, and the shapes that several kinds share.
 
 use super::SideError;
-use crate::bytes::{ByteOrder, Cursor, Short, Writer};
+use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
 use crate::header::RecordType;
 use crate::units::{Pid, Task, Tid};
 
@@ -79,12 +79,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-pub(super) fn put_task(w: &mut Writer<'_>, task: Task) {
+pub(super) fn put_task(w: &mut ByteWriter<'_>, task: Task) {
     w.i32(task.pid.0);
     w.i32(task.tid.0);
 }
 
-pub(super) fn put_words(w: &mut Writer<'_>, words: &[u64]) {
+pub(super) fn put_words(w: &mut ByteWriter<'_>, words: &[u64]) {
     for &word in words {
         w.u64(word);
     }
@@ -92,7 +92,7 @@ pub(super) fn put_words(w: &mut Writer<'_>, words: &[u64]) {
 
 /// A string, its NUL, and zeroes up to 8 bytes.
 pub(super) fn put_string(
-    w: &mut Writer<'_>,
+    w: &mut ByteWriter<'_>,
     kind: RecordType,
     text: &[u8],
 ) -> Result<(), SideError> {

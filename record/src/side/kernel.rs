@@ -3,7 +3,7 @@
 
 use super::fields::{Fields, put_string};
 use super::{SideError, SideRecord};
-use crate::bytes::Writer;
+use crate::bytes::ByteWriter;
 
 pub(super) fn ksymbol<'a>(fields: &mut Fields<'a>) -> Result<SideRecord<'a>, SideError> {
     Ok(SideRecord::Ksymbol {
@@ -38,7 +38,7 @@ pub(super) fn text_poke<'a>(fields: &mut Fields<'a>) -> Result<SideRecord<'a>, S
 }
 
 /// Body of the kinds in this file; nothing for the others.
-pub(super) fn encode(record: &SideRecord<'_>, w: &mut Writer<'_>) -> Result<(), SideError> {
+pub(super) fn encode(record: &SideRecord<'_>, w: &mut ByteWriter<'_>) -> Result<(), SideError> {
     match *record {
         SideRecord::Ksymbol { address, length, kind, flags, name } => {
             w.u64(address);

@@ -2,7 +2,7 @@
 
 use super::SideError;
 use super::fields::{Fields, put_string, put_task, put_words};
-use crate::bytes::Writer;
+use crate::bytes::ByteWriter;
 use crate::header::{Misc, RecordType};
 use crate::units::Task;
 
@@ -88,7 +88,7 @@ impl<'a> Mapping<'a> {
         Ok(Mapping { task, start, length, page_offset, file, protection, flags, path })
     }
 
-    pub(super) fn encode_mmap(&self, w: &mut Writer<'_>) -> Result<(), SideError> {
+    pub(super) fn encode_mmap(&self, w: &mut ByteWriter<'_>) -> Result<(), SideError> {
         let kind = RecordType::MMAP;
         if self.file != FileIdentity::Unknown || self.protection.is_some() || self.flags.is_some() {
             let problem = "it has no place for a file's identity, protection or flags; use MMAP2";
@@ -99,7 +99,7 @@ impl<'a> Mapping<'a> {
         put_string(w, kind, self.path)
     }
 
-    pub(super) fn encode_mmap2(&self, w: &mut Writer<'_>) -> Result<(), SideError> {
+    pub(super) fn encode_mmap2(&self, w: &mut ByteWriter<'_>) -> Result<(), SideError> {
         let kind = RecordType::MMAP2;
         let bits = match (self.protection, self.flags) {
             (Some(protection), Some(flags)) => Some((protection, flags)),
@@ -165,7 +165,7 @@ fn build_id<'a>(fields: &mut Fields<'a>) -> Result<FileIdentity<'a>, SideError> 
     Ok(FileIdentity::BuildId(id))
 }
 
-fn put_build_id(w: &mut Writer<'_>, id: &[u8]) -> Result<(), SideError> {
+fn put_build_id(w: &mut ByteWriter<'_>, id: &[u8]) -> Result<(), SideError> {
     let kind = RecordType::MMAP2;
     let size = u8::try_from(id.len()).unwrap_or(u8::MAX);
     if size > BUILD_ID_ROOM {

@@ -2,7 +2,7 @@
 
 use super::fields::{Fields, put_string, put_task, put_words};
 use super::{SideError, SideRecord};
-use crate::bytes::Writer;
+use crate::bytes::ByteWriter;
 use crate::header::RecordType;
 use crate::units::{Pid, Task, Tid, Time};
 
@@ -55,12 +55,16 @@ pub(super) fn namespaces<'a>(fields: &mut Fields<'a>) -> Result<SideRecord<'a>, 
     Ok(SideRecord::Namespaces { task, links })
 }
 
-pub(super) fn encode_comm(w: &mut Writer<'_>, task: Task, name: &[u8]) -> Result<(), SideError> {
+pub(super) fn encode_comm(
+    w: &mut ByteWriter<'_>,
+    task: Task,
+    name: &[u8],
+) -> Result<(), SideError> {
     put_task(w, task);
     put_string(w, RecordType::COMM, name)
 }
 
-pub(super) fn encode_birth_or_death(w: &mut Writer<'_>, task: Task, parent: Task, time: Time) {
+pub(super) fn encode_birth_or_death(w: &mut ByteWriter<'_>, task: Task, parent: Task, time: Time) {
     w.i32(task.pid.0);
     w.i32(parent.pid.0);
     w.i32(task.tid.0);
@@ -68,7 +72,7 @@ pub(super) fn encode_birth_or_death(w: &mut Writer<'_>, task: Task, parent: Task
     w.u64(time.0);
 }
 
-pub(super) fn encode_namespaces(w: &mut Writer<'_>, task: Task, links: &[NamespaceLink]) {
+pub(super) fn encode_namespaces(w: &mut ByteWriter<'_>, task: Task, links: &[NamespaceLink]) {
     put_task(w, task);
     w.u64(links.len() as u64);
     for link in links {

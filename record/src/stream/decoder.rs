@@ -9,7 +9,7 @@ mod tally;
 mod trace;
 
 pub(crate) use budget::{EVENTS, most_of};
-pub use tally::{Tally, Unreadable};
+pub use tally::{RecordTally, Unreadable};
 
 use super::description::EventDescription;
 use super::error::StreamError;
@@ -18,10 +18,10 @@ use super::magic::Magic;
 use super::route::Route;
 use super::tracepoint_names::TracepointNames;
 use super::write;
-use crate::aggregate::Part;
+use crate::aggregate::AggregatePart;
 use crate::bytes::ByteOrder;
 use crate::header::{Misc, RecordHeader, RecordType};
-use crate::kernel_list::Assembler;
+use crate::kernel_list::KernelListAssembler;
 use crate::side::{SampleId, SideRecord};
 use budget::Budget;
 use describe::Unnamed;
@@ -33,10 +33,10 @@ use trace::Trace;
 /// no trailer (PERF_RECORD_USER_TYPE_START).
 const USER_TYPES: u32 = 64;
 
-/// What [`Decoder::step`] found at the front of its input.
+/// What [`StreamDecoder::step`] found at the front of its input.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "matched at once, never kept: a box would cost more")]
-pub enum Step<'a> {
+pub enum StreamStep<'a> {
     /// Call again with at least so many bytes from the same position.
     NeedMore(usize),
     /// A record.
@@ -60,13 +60,13 @@ pub enum StreamRecord<'a> {
     /// `events()[index]` learned something.
     EventUpdate(usize),
     /// Some of what the kernel counted of an event instead of writing
-    /// samples; [`Assembler`](crate::aggregate::Assembler) puts parts
+    /// samples; [`AggregateAssembler`](crate::aggregate::AggregateAssembler) puts parts
     /// together.
     Aggregate {
         /// Index into `events()`.
         event: usize,
         /// The part.
-        part: Part,
+        part: AggregatePart,
     },
     /// A part of the kernel's symbols; with the last one they are all in
     /// [`Features::kernel_list`].
@@ -75,7 +75,7 @@ pub enum StreamRecord<'a> {
         is_whole: bool,
     },
     /// A sample, to be decoded with `events()[event].layout`. One that does
-    /// not decode is counted in [`Tally::unreadable`], too.
+    /// not decode is counted in [`RecordTally::unreadable`], too.
     Sample {
         /// Index into `events()`.
         event: usize,
@@ -100,10 +100,10 @@ pub enum StreamRecord<'a> {
     /// Descriptions of what was there before the recording have ended.
     FinishedInit,
     /// A record that says nothing here, or that belongs to no event; counted
-    /// in [`Decoder::tally`].
+    /// in [`StreamDecoder::tally`].
     Skipped(RecordType),
     /// A record that cannot be read; the next one can be. Counted in
-    /// [`Tally::unreadable`].
+    /// [`RecordTally::unreadable`].
     Unreadable {
         /// Its type.
         kind: RecordType,
@@ -115,7 +115,7 @@ pub enum StreamRecord<'a> {
     /// input came in.
     Payload(RecordType),
     /// More of a zstd stream that holds records; only for who unpacks it
-    /// ([`crate::recording::Decoder`] does, and never gives this).
+    /// ([`crate::recording::RecordingDecoder`] does, and never gives this).
     Packed {
         /// COMPRESSED or COMPRESSED2.
         kind: RecordType,
@@ -126,7 +126,7 @@ pub enum StreamRecord<'a> {
 
 /// A sample, as in [`StreamRecord::Sample`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sampled<'a> {
+pub struct StreamSample<'a> {
     /// Bytes of the record.
     pub size: usize,
     /// Index into `events()`.
@@ -150,9 +150,9 @@ enum Position {
     Lost,
 }
 
-/// Reads one stream. Input is the caller's: see [`Decoder::step`].
+/// Reads one stream. Input is the caller's: see [`StreamDecoder::step`].
 #[derive(Debug)]
-pub struct Decoder {
+pub struct StreamDecoder {
     order: ByteOrder,
     position: Position,
     /// What [`Position::Lost`] is about.
@@ -167,9 +167,9 @@ pub struct Decoder {
     /// Events that had no name when they were described, in that order.
     unnamed: BTreeMap<Unnamed, VecDeque<usize>>,
     features: Features,
-    kernel_list: Assembler,
+    kernel_list: KernelListAssembler,
     budget: Budget,
-    tally: Tally,
+    tally: RecordTally,
     trace: Trace,
     tracepoints: TracepointNames,
     packed: Packed,
@@ -189,16 +189,16 @@ enum Packed {
     Inside,
 }
 
-impl Default for Decoder {
+impl Default for StreamDecoder {
     fn default() -> Self {
-        Decoder::new()
+        StreamDecoder::new()
     }
 }
 
-impl Decoder {
+impl StreamDecoder {
     /// A decoder at the start of a stream.
-    pub fn new() -> Decoder {
-        Decoder {
+    pub fn new() -> StreamDecoder {
+        StreamDecoder {
             order: ByteOrder::Little,
             position: Position::Start,
             lost: None,
@@ -209,9 +209,9 @@ impl Decoder {
             route: Route::new(),
             unnamed: BTreeMap::new(),
             features: Features::default(),
-            kernel_list: Assembler::default(),
+            kernel_list: KernelListAssembler::default(),
             budget: Budget::default(),
-            tally: Tally::default(),
+            tally: RecordTally::default(),
             trace: Trace::default(),
             tracepoints: TracepointNames::default(),
             packed: Packed::Refused,
@@ -229,7 +229,7 @@ impl Decoder {
     /// [`StreamRecord::Unreadable`]; when nothing says where it ends, it
     /// reaches up to the next bytes that are a record beyond doubt.
     #[inline]
-    pub fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+    pub fn step<'a>(&mut self, input: &'a [u8]) -> Result<StreamStep<'a>, StreamError> {
         if self.position != Position::Record {
             return self.between_records(input);
         }
@@ -249,7 +249,7 @@ impl Decoder {
         };
         self.go_on(u64::from(header.size));
         self.tally.count(header.kind);
-        Ok(Step::Record { consumed: size, record })
+        Ok(StreamStep::Record { consumed: size, record })
     }
 
     /// Says whether the stream may end here, `leftover` bytes after the last
@@ -296,7 +296,7 @@ impl Decoder {
     }
 
     /// Records seen, by type, and those that belong to no event.
-    pub fn tally(&self) -> &Tally {
+    pub fn tally(&self) -> &RecordTally {
         &self.tally
     }
 
@@ -320,7 +320,7 @@ impl Decoder {
 
     /// A record whose end is not in the input, or before its start.
     #[cold]
-    fn incomplete<'a>(&mut self, header: RecordHeader, input: &'a [u8]) -> Step<'a> {
+    fn incomplete<'a>(&mut self, header: RecordHeader, input: &'a [u8]) -> StreamStep<'a> {
         let error = match usize::from(header.size) {
             0..RecordHeader::SIZE => self.record_size(header, RecordHeader::SIZE),
             _ if !header.kind.is_possible() => self.no_type(header),
@@ -336,7 +336,7 @@ impl Decoder {
         kind: RecordType,
         error: StreamError,
         input: &'a [u8],
-    ) -> Result<Step<'a>, StreamError> {
+    ) -> Result<StreamStep<'a>, StreamError> {
         match error {
             StreamError::Compressed { .. } => Err(error),
             error => Ok(self.lose(kind, error, input)),
@@ -353,7 +353,7 @@ impl Decoder {
     }
 
     #[cold]
-    fn between_records<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+    fn between_records<'a>(&mut self, input: &'a [u8]) -> Result<StreamStep<'a>, StreamError> {
         match self.position {
             Position::Payload { kind, left } if !input.is_empty() => {
                 let consumed = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
@@ -362,7 +362,7 @@ impl Decoder {
                 }
                 self.go_on(consumed as u64);
                 self.follow_with(kind, left - consumed as u64);
-                Ok(Step::Record { consumed, record: StreamRecord::Payload(kind) })
+                Ok(StreamStep::Record { consumed, record: StreamRecord::Payload(kind) })
             }
             Position::Payload { .. } => Ok(self.need(1)),
             Position::Lost => Ok(self.search(input)),
@@ -393,9 +393,9 @@ impl Decoder {
     }
 
     #[cold]
-    fn need<'a>(&mut self, bytes: usize) -> Step<'a> {
+    fn need<'a>(&mut self, bytes: usize) -> StreamStep<'a> {
         self.wanted = bytes;
-        Step::NeedMore(bytes)
+        StreamStep::NeedMore(bytes)
     }
 
     fn record_size(&self, header: RecordHeader, least: usize) -> StreamError {
@@ -403,7 +403,7 @@ impl Decoder {
         StreamError::RecordSize { kind, offset: self.offset, size, least }
     }
 
-    fn start<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+    fn start<'a>(&mut self, input: &'a [u8]) -> Result<StreamStep<'a>, StreamError> {
         let Some(magic) = Magic::find(input)? else { return Ok(self.need(Magic::SIZE)) };
         match magic.header_size {
             write::HEADER_SIZE => {}
@@ -415,7 +415,7 @@ impl Decoder {
         self.position = Position::Record;
         self.order = magic.order;
         self.offset = write::HEADER_SIZE;
-        Ok(Step::Record { consumed: Magic::SIZE, record: StreamRecord::FileHeader })
+        Ok(StreamStep::Record { consumed: Magic::SIZE, record: StreamRecord::FileHeader })
     }
 
     fn follow_with(&mut self, kind: RecordType, bytes: u64) {

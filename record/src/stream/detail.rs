@@ -5,7 +5,7 @@
 
 use super::feature::{FeatureId, list, of_text, put_list, put_string, string};
 use super::update::text;
-use crate::bytes::{Cursor, Short, Writer};
+use crate::bytes::{ByteWriter, Cursor, Short};
 use crate::header::{Misc, RecordHeader, RecordType};
 
 /// On build ids: byte 20 says how long the id is
@@ -29,7 +29,7 @@ pub enum Detail {
     /// Nodes of memory.
     NumaNodes(Vec<NumaNode>),
     /// Events that were counted together.
-    Groups(Vec<Group>),
+    Groups(Vec<EventGroup>),
     /// Which blocks of memory belong to which node.
     MemoryBlocks {
         /// Bytes of a block.
@@ -86,7 +86,7 @@ pub struct NumaNode {
 
 /// Events that were counted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct EventGroup {
     /// As typed, or perf's `{anon_group}`.
     pub name: String,
     /// Number of its first event.
@@ -169,7 +169,7 @@ impl Detail {
         }
     }
 
-    pub(super) fn encode(&self, w: &mut Writer<'_>) {
+    pub(super) fn encode(&self, w: &mut ByteWriter<'_>) {
         match self {
             Detail::BuildIds(ids) => ids.iter().for_each(|id| id.encode(w)),
             Detail::CpuTopology { packages, cores } => {
@@ -235,7 +235,7 @@ impl BuildId {
         2 * size_of::<BuildId>() + 32 + self.path.len()
     }
 
-    fn encode(&self, w: &mut Writer<'_>) {
+    fn encode(&self, w: &mut ByteWriter<'_>) {
         let path = (self.path.len() + 1).next_multiple_of(64);
         let size = u16::try_from(RecordHeader::SIZE + 4 + BUILD_ID_PLACE + path);
         let misc = Misc(self.misc.0 | BUILD_ID_SIZE);
@@ -275,8 +275,8 @@ fn numa_node(c: &mut Cursor<'_>) -> Result<NumaNode, Short> {
     Ok(NumaNode { node: c.u32()?, total: c.u64()?, free: c.u64()?, cpus: string(c)? })
 }
 
-fn group(c: &mut Cursor<'_>) -> Result<Group, Short> {
-    Ok(Group { name: string(c)?, leader: c.u32()?, members: c.u32()? })
+fn group(c: &mut Cursor<'_>) -> Result<EventGroup, Short> {
+    Ok(EventGroup { name: string(c)?, leader: c.u32()?, members: c.u32()? })
 }
 
 fn memory_blocks(c: &mut Cursor<'_>) -> Result<Detail, Short> {
@@ -308,7 +308,7 @@ fn pair(c: &mut Cursor<'_>) -> Result<(String, String), Short> {
     Ok((string(c)?, string(c)?))
 }
 
-fn put_pair(w: &mut Writer<'_>, (name, value): &(String, String)) {
+fn put_pair(w: &mut ByteWriter<'_>, (name, value): &(String, String)) {
     put_string(w, name);
     put_string(w, value);
 }

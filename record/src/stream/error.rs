@@ -1,7 +1,7 @@
 //! Why bytes are no stream that can be read here.
 
 use super::feature::FeatureId;
-use crate::aggregate::PartError;
+use crate::aggregate::AggregatePartError;
 use crate::attr::AttrError;
 use crate::bytes::Short;
 use crate::header::RecordType;
@@ -103,10 +103,10 @@ pub enum StreamError {
     Layout { offset: u64, reason: LayoutError },
     /// An EVENT_UPDATE that should hold part of an aggregate.
     #[error("EVENT_UPDATE at offset {offset}: {reason}")]
-    Aggregate { offset: u64, reason: PartError },
+    Aggregate { offset: u64, reason: AggregatePartError },
     /// An EVENT_UPDATE that should hold part of the kernel's symbols.
     #[error("EVENT_UPDATE at offset {offset}: {reason}")]
-    KernelList { offset: u64, reason: kernel_list::PartError },
+    KernelList { offset: u64, reason: kernel_list::KernelListPartError },
     /// A record of the stream itself that ends before its fields do.
     #[error("{kind} at offset {offset}: {short}")]
     Short { kind: RecordType, offset: u64, short: Short },

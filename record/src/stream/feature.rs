@@ -5,7 +5,7 @@ use super::decoder::EVENTS;
 use super::detail::Detail;
 use super::update::text;
 use crate::attr::Attr;
-use crate::bytes::{ByteOrder, Cursor, Short, Writer};
+use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
 use crate::units::Time;
 use std::fmt;
 
@@ -97,7 +97,7 @@ pub enum Feature {
     /// PMU names and the `perf_event_attr.type` each had.
     PmuMappings(Vec<(u32, String)>),
     /// Caches of the machine, each kind once.
-    Caches(Vec<Cache>),
+    Caches(Vec<CacheDescription>),
     /// Times of the first and last sample.
     SampleTime {
         /// First.
@@ -129,7 +129,7 @@ pub struct EventName {
 
 /// One kind of cache, as /sys/devices/system/cpu/cpu*/cache/index* has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cache {
+pub struct CacheDescription {
     /// 1 is nearest to the core.
     pub level: u32,
     /// Bytes of a line.
@@ -216,7 +216,9 @@ impl Feature {
             Feature::CommandLine(words) => words.iter().map(|word| of_text(word)).sum(),
             Feature::PmuMappings(pmus) => pmus.iter().map(|(_, name)| 8 + of_text(name)).sum(),
             Feature::Caches(caches) => {
-                let texts = |it: &Cache| of_text(&it.kind) + of_text(&it.size) + of_text(&it.cpus);
+                let texts = |it: &CacheDescription| {
+                    of_text(&it.kind) + of_text(&it.size) + of_text(&it.cpus)
+                };
                 caches.iter().map(|cache| 16 + texts(cache)).sum()
             }
             Feature::Detail(detail) => detail.memory(),
@@ -228,7 +230,7 @@ impl Feature {
 
     /// Appends the feature's bytes, those after its id. Strings lose what
     /// comes after a NUL.
-    pub(crate) fn encode(&self, w: &mut Writer<'_>) {
+    pub(crate) fn encode(&self, w: &mut ByteWriter<'_>) {
         match self {
             Feature::Hostname(text)
             | Feature::OsRelease(text)
@@ -285,8 +287,8 @@ pub(super) fn list<T>(
     Ok(items)
 }
 
-fn cache(c: &mut Cursor<'_>) -> Result<Cache, Short> {
-    Ok(Cache {
+fn cache(c: &mut Cursor<'_>) -> Result<CacheDescription, Short> {
+    Ok(CacheDescription {
         level: c.u32()?,
         line_size: c.u32()?,
         sets: c.u32()?,
@@ -310,7 +312,7 @@ fn event_descriptions(c: &mut Cursor<'_>) -> Result<Feature, Short> {
     Ok(Feature::EventDescriptions(events))
 }
 
-pub(super) fn put_string(w: &mut Writer<'_>, text: &str) {
+pub(super) fn put_string(w: &mut ByteWriter<'_>, text: &str) {
     let text = text.split('\0').next().unwrap_or_default();
     let padded = (text.len() + 1).next_multiple_of(STRING_ALIGNMENT);
     w.u32(count(padded));
@@ -320,14 +322,18 @@ pub(super) fn put_string(w: &mut Writer<'_>, text: &str) {
     w.pad(start, STRING_ALIGNMENT);
 }
 
-pub(super) fn put_list<T>(w: &mut Writer<'_>, items: &[T], put: impl Fn(&mut Writer<'_>, &T)) {
+pub(super) fn put_list<T>(
+    w: &mut ByteWriter<'_>,
+    items: &[T],
+    put: impl Fn(&mut ByteWriter<'_>, &T),
+) {
     w.u32(count(items.len()));
     for item in items {
         put(w, item);
     }
 }
 
-fn put_cache(w: &mut Writer<'_>, cache: &Cache) {
+fn put_cache(w: &mut ByteWriter<'_>, cache: &CacheDescription) {
     w.u32(cache.level);
     w.u32(cache.line_size);
     w.u32(cache.sets);
@@ -337,7 +343,7 @@ fn put_cache(w: &mut Writer<'_>, cache: &Cache) {
     }
 }
 
-fn put_event_descriptions(w: &mut Writer<'_>, events: &[EventName]) {
+fn put_event_descriptions(w: &mut ByteWriter<'_>, events: &[EventName]) {
     // One size for all attrs: shorter ones are zero-extended, as the kernel
     // would.
     let size = events.iter().map(|event| event.attr.len()).max().unwrap_or(0);

@@ -1,9 +1,9 @@
 //! All that a stream said of its machine and recorder.
 
 use super::detail::{BuildId, Detail};
-use super::feature::{Cache, Feature, FeatureId};
+use super::feature::{CacheDescription, Feature, FeatureId};
 use crate::arch::Arch;
-use crate::kernel_list::Packed;
+use crate::kernel_list::PackedKernelList;
 use crate::units::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Features {
     /// PMU types and their names.
     pub pmus: Vec<(u32, String)>,
     /// Caches of the machine.
-    pub caches: Vec<Cache>,
+    pub caches: Vec<CacheDescription>,
     /// Times of the first and last sample.
     pub sample_time: Option<(Time, Time)>,
     /// How the machine is built and the recording was made.
@@ -45,7 +45,7 @@ pub struct Features {
     /// nothing here ([`FeatureId::is_skipped`]); their sizes, bytes.
     pub unread: BTreeMap<FeatureId, u64>,
     /// The symbols of the kernel, of recorders that keep them.
-    pub kernel_list: Option<Arc<Packed>>,
+    pub kernel_list: Option<Arc<PackedKernelList>>,
     /// Where the features of a file stand, read or not, for who copies them;
     /// without those that could not be read. None of a pipe.
     pub sections: Vec<FeatureSection>,

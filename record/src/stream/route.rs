@@ -8,7 +8,7 @@
 
 use super::ids::Ids;
 use crate::attr::{Attr, AttrFlags, SampleType};
-use crate::bytes::{ByteOrder, Words};
+use crate::bytes::{ByteOrder, RecordWords};
 
 /// Ids that are found without a search.
 const RECENT: usize = 64;
@@ -238,7 +238,7 @@ fn same_trailers(a: &Attr, b: &Attr) -> bool {
 
 #[inline]
 fn word(payload: &[u8], offset: Option<usize>, order: ByteOrder) -> Option<u64> {
-    Words::new(payload.get(offset?..)?, order).get(0)
+    RecordWords::new(payload.get(offset?..)?, order).get(0)
 }
 
 #[cfg(test)]

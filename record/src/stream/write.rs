@@ -6,9 +6,9 @@
 
 use super::feature::{Feature, FeatureId};
 use super::update;
-use crate::aggregate::{Aggregate, Part, PartError};
+use crate::aggregate::{Aggregate, AggregatePart, AggregatePartError};
 use crate::attr::{Attr, AttrError};
-use crate::bytes::{ByteOrder, Writer};
+use crate::bytes::{ByteOrder, ByteWriter};
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::kernel_list::KernelListPart;
 
@@ -23,7 +23,7 @@ pub(super) const HEADER_SIZE: u64 = 16;
 const ATTR_SIZE: u32 = 128;
 
 /// Ids that a HEADER_ATTR of ours has at most. An event with more goes on in
-/// the next HEADER_ATTR, with the same attr: [`super::Decoder`] makes one event
+/// the next HEADER_ATTR, with the same attr: [`super::StreamDecoder`] makes one event
 /// of them, perf takes them for several of one name.
 pub const IDS_A_RECORD: usize = 8_000;
 
@@ -43,12 +43,12 @@ pub enum WriteError {
     Attr(#[from] AttrError),
     /// The aggregate cannot be spelled.
     #[error(transparent)]
-    Aggregate(#[from] PartError),
+    Aggregate(#[from] AggregatePartError),
 }
 
 /// The 16 bytes that a stream starts with.
 pub fn file_header(order: ByteOrder, out: &mut Vec<u8>) {
-    let mut w = Writer::new(out, order);
+    let mut w = ByteWriter::new(out, order);
     w.u64(MAGIC);
     w.u64(HEADER_SIZE);
 }
@@ -116,7 +116,7 @@ pub fn event_unit(
 /// `out` stays as it was on error.
 ///
 /// # Errors
-/// Values that no hits have, see [`Part::encode`].
+/// Values that no hits have, see [`AggregatePart::encode`].
 pub fn aggregate(
     id: u64,
     aggregate: Aggregate,
@@ -139,7 +139,7 @@ pub fn aggregate(
 /// Values that no hits have, or more sites than fit a record.
 pub fn aggregate_part(
     id: u64,
-    part: &Part,
+    part: &AggregatePart,
     order: ByteOrder,
     out: &mut Vec<u8>,
 ) -> Result<(), WriteError> {
@@ -156,7 +156,7 @@ pub fn aggregate_part(
 /// id, as parts of aggregates.
 ///
 /// # Errors
-/// None that [`Packed::parts`](crate::kernel_list::Packed::parts) gives a
+/// None that [`PackedKernelList::parts`](crate::kernel_list::PackedKernelList::parts) gives a
 /// reason for.
 pub fn kernel_list_part(
     id: u64,
@@ -212,7 +212,7 @@ pub fn feature_bytes(
     let kind = RecordType::HEADER_FEATURE;
     let size = RecordHeader::SIZE + 8 + data.len();
     let size = u16::try_from(size).map_err(|_| WriteError::TooLong { kind, size })?;
-    let w = &mut Writer::new(out, order);
+    let w = &mut ByteWriter::new(out, order);
     RecordHeader { kind, misc: Misc(0), size }.encode(w);
     w.u64(id.0);
     w.raw(data);
@@ -232,7 +232,7 @@ pub fn finished_init(order: ByteOrder, out: &mut Vec<u8>) {
 }
 
 fn mark(kind: RecordType, order: ByteOrder, out: &mut Vec<u8>) {
-    RecordHeader { kind, misc: Misc(0), size: 8 }.encode(&mut Writer::new(out, order));
+    RecordHeader { kind, misc: Misc(0), size: 8 }.encode(&mut ByteWriter::new(out, order));
 }
 
 /// Appends a record padded to 8 bytes; leaves `out` as it was on error.
@@ -240,16 +240,16 @@ fn record(
     kind: RecordType,
     order: ByteOrder,
     out: &mut Vec<u8>,
-    body: impl FnOnce(&mut Writer<'_>),
+    body: impl FnOnce(&mut ByteWriter<'_>),
 ) -> Result<(), WriteError> {
     let mut bytes = Vec::new();
-    let mut w = Writer::new(&mut bytes, order);
+    let mut w = ByteWriter::new(&mut bytes, order);
     body(&mut w);
     w.pad(0, 8);
     let size = RecordHeader::SIZE + bytes.len();
     let header = |size| RecordHeader { kind, misc: Misc(0), size };
     let size = u16::try_from(size).map_err(|_| WriteError::TooLong { kind, size })?;
-    header(size).encode(&mut Writer::new(out, order));
+    header(size).encode(&mut ByteWriter::new(out, order));
     out.extend_from_slice(&bytes);
     Ok(())
 }

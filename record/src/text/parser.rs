@@ -26,7 +26,7 @@ struct Named {
 
 /// What a line is.
 #[derive(Debug, PartialEq)]
-pub enum Line<'p> {
+pub enum TextLine<'p> {
     /// The columns have names now.
     Header,
     /// Nothing: empty, or a `#` line that names no columns.
@@ -59,10 +59,10 @@ impl Parser {
     /// # Errors
     /// A line that is no record, with its number and what is wrong. The next
     /// line can be read after that.
-    pub fn line(&mut self, line: &[u8]) -> Result<Line<'_>, TextError> {
+    pub fn line(&mut self, line: &[u8]) -> Result<TextLine<'_>, TextError> {
         self.line += 1;
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        let Some(first) = words.next() else { return Ok(Line::Comment) };
+        let Some(first) = words.next() else { return Ok(TextLine::Comment) };
         if let Some(first) = first.strip_prefix(b"#") {
             return self.header(first, words);
         }
@@ -85,7 +85,7 @@ impl Parser {
             let expected = self.header.len();
             return Err(TextError::Count { line: self.line, found, expected });
         }
-        Ok(Line::Record(Values { parser: self }))
+        Ok(TextLine::Record(Values { parser: self }))
     }
 
     /// Lines read so far.
@@ -97,11 +97,11 @@ impl Parser {
         &mut self,
         first: &[u8],
         rest: impl Iterator<Item = &'w [u8]>,
-    ) -> Result<Line<'_>, TextError> {
+    ) -> Result<TextLine<'_>, TextError> {
         let known = |name: &str| Column::from_name(name, self.arch);
         let text = String::from_utf8_lossy(first);
         if known(&text) != Some(Column::Flags) {
-            return Ok(Line::Comment);
+            return Ok(TextLine::Comment);
         }
         let mut names = HashSet::new();
         let mut columns = HashSet::from([Column::Flags]);
@@ -116,7 +116,7 @@ impl Parser {
             header.push(Named { name, column });
         }
         self.header = header;
-        Ok(Line::Header)
+        Ok(TextLine::Header)
     }
 }
 

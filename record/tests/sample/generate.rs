@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use record::attr::{Attr, BranchSampleType, ReadFormat, SampleType};
-use record::bytes::{ByteOrder, Words};
+use record::bytes::{ByteOrder, RecordWords};
 use record::registers::{Registers, RegsAbi};
 use record::sample::{BranchStack, ReadValue, ReadValues, Sample, SampleLayout, StackUser, Weight};
 use record::{Cpu, DataSrc, Misc, Pid, Task, Tid, Time};
@@ -270,7 +270,7 @@ impl Values {
                 abi => Registers {
                     abi: if abi == 1 { RegsAbi::Bits32 } else { RegsAbi::Bits64 },
                     mask,
-                    words: Words::new(&bytes.regs[which], order),
+                    words: RecordWords::new(&bytes.regs[which], order),
                 },
             })
         };
@@ -288,13 +288,13 @@ impl Values {
             cpu: word(SampleType::CPU).map(|word| Cpu(word as u32)),
             period: word(SampleType::PERIOD),
             read: has(SampleType::READ).then(|| self.read_values(attr.read_format)),
-            callchain: has(SampleType::CALLCHAIN).then(|| Words::new(&bytes.chain, order)),
+            callchain: has(SampleType::CALLCHAIN).then(|| RecordWords::new(&bytes.chain, order)),
             raw: has(SampleType::RAW).then_some(&self.raw[..]),
             branch_stack: has(SampleType::BRANCH_STACK).then(|| BranchStack {
                 hw_index: branch(BranchSampleType::HW_INDEX).then_some(self.hw_index),
-                entries: Words::new(&bytes.entries, order),
+                entries: RecordWords::new(&bytes.entries, order),
                 counters: branch(BranchSampleType::COUNTERS)
-                    .then(|| Words::new(&bytes.counters, order)),
+                    .then(|| RecordWords::new(&bytes.counters, order)),
             }),
             regs_user: regs(SampleType::REGS_USER, 0, attr.sample_regs_user),
             stack_user: has(SampleType::STACK_USER).then(|| StackUser {

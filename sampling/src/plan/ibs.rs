@@ -2,7 +2,7 @@
 
 use record::SampleFilter;
 use record::SampleType;
-use record::sample_filter::{Condition, Mode};
+use record::sample_filter::{Condition, PrivilegeMode};
 
 use super::opening::{Excludes, Opening};
 use crate::catalogue::CatalogueType;
@@ -129,8 +129,8 @@ pub(super) fn keep_modes(
     opening.excludes = Excludes::default();
     let mode = match modes {
         Modes { user: true, kernel: true } => return Ok(()),
-        Modes { user: true, .. } => Mode::User,
-        Modes { .. } => Mode::Kernel,
+        Modes { user: true, .. } => PrivilegeMode::User,
+        Modes { .. } => PrivilegeMode::Kernel,
     };
     let both = opening.filter.and(SampleFilter::mode(mode));
     opening.filter = both.ok_or_else(|| Refusal::Terms {

@@ -1,6 +1,6 @@
 //! The plan's events as they are opened.
 
-use record::attr::Sampling;
+use record::attr::SamplingRate;
 use record::{Attr, AttrFlags, EventType, SampleType};
 
 use crate::catalogue::promises::SampleSource;
@@ -88,8 +88,8 @@ impl Attrs {
     /// The sample period of an event; 0: it varies, or gives no samples.
     fn period(&self, index: usize) -> u64 {
         match self.events.get(index).map(|event| event.attr.sampling()) {
-            Some(Sampling::Period(period)) => period,
-            Some(Sampling::Frequency(_)) | None => 0,
+            Some(SamplingRate::Period(period)) => period,
+            Some(SamplingRate::Frequency(_)) | None => 0,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use record::attr::Sampling;
+use record::attr::SamplingRate;
 use record::side::SideRecord;
 use record::{Attr, AttrFlags, Cpu, EventType, Misc, ReadFormat};
 
@@ -49,11 +49,11 @@ pub(super) fn count_is_certain(event: &PlannedEvent) -> bool {
         _ => false,
     };
     match attr.sampling() {
-        Sampling::Period(1) => is_certain,
+        SamplingRate::Period(1) => is_certain,
         // Each thread's copy of an inherited event keeps a remainder of its
         // own, and only their sum can be read.
-        Sampling::Period(2..) => is_certain && !attr.flags.contains(AttrFlags::INHERIT),
-        Sampling::Period(_) | Sampling::Frequency(_) => false,
+        SamplingRate::Period(2..) => is_certain && !attr.flags.contains(AttrFlags::INHERIT),
+        SamplingRate::Period(_) | SamplingRate::Frequency(_) => false,
     }
 }
 

@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use record::kernel_list::Packed;
-use record::stream::{Cache, EventName, Feature, write};
+use record::kernel_list::PackedKernelList;
+use record::stream::{CacheDescription, EventName, Feature, write};
 use record::{Attr, AttrFlags, Pid, SampleFilter, SampleType};
 use rustc_hash::FxHashMap;
 
@@ -245,7 +245,7 @@ pub fn kernel_list(
     plan: &Plan,
     settings: &SessionSettings,
     notes: &mut Vec<String>,
-) -> Option<Packed> {
+) -> Option<PackedKernelList> {
     if !settings.kernel_symbols {
         return None;
     }
@@ -368,8 +368,8 @@ fn mappings(pmus: &[Pmu]) -> Vec<(u32, String)> {
 }
 
 /// Fields that sysfs leaves out are 0, as in perf.
-fn caches(facts: &Facts) -> Vec<Cache> {
-    let caches = facts.caches.iter().map(|cache| Cache {
+fn caches(facts: &Facts) -> Vec<CacheDescription> {
+    let caches = facts.caches.iter().map(|cache| CacheDescription {
         level: cache.level,
         line_size: cache.line_bytes.unwrap_or(0),
         sets: cache.sets.unwrap_or(0),
@@ -404,7 +404,7 @@ mod tests {
             let size = written(words(count, bytes)).unwrap();
             assert!(size <= 65_535, "{count} words of {bytes} bytes: {size}");
         }
-        let cache = Cache {
+        let cache = CacheDescription {
             level: 1,
             line_size: 64,
             sets: 64,

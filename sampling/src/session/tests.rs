@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Child, Command as StdCommand, Stdio};
 
-use record::stream::{Decoder, Step, StreamRecord};
+use record::stream::{StreamDecoder, StreamRecord, StreamStep};
 use record::{Attr, AttrFlags, Cpu, CpuMode, EventType, ReadFormat, SampleType};
 
 use super::*;
@@ -138,12 +138,12 @@ struct Content {
 }
 
 fn decode(mut bytes: &[u8]) -> Content {
-    let mut decoder = Decoder::new();
+    let mut decoder = StreamDecoder::new();
     let mut content = Content::default();
     while !bytes.is_empty() {
         let consumed = match decoder.step(bytes).unwrap() {
-            Step::NeedMore(n) => panic!("the stream ends {n} bytes early"),
-            Step::Record { consumed, record } => {
+            StreamStep::NeedMore(n) => panic!("the stream ends {n} bytes early"),
+            StreamStep::Record { consumed, record } => {
                 match record {
                     StreamRecord::Sample { event, misc, payload } => {
                         let layout = decoder.events()[event].layout.clone();

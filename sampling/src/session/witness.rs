@@ -8,7 +8,7 @@
 //! many PEBS records before it interrupts once; a program runs at interrupts
 //! alone.
 
-use record::attr::Sampling;
+use record::attr::SamplingRate;
 use record::{Attr, AttrFlags, EventType, SampleType};
 
 use super::attrs::Attrs;
@@ -37,7 +37,7 @@ pub(super) fn attr(attrs: &Attrs, event: &PlannedEvent) -> Option<Attr> {
         && event.attr.kind != EventType::HW_CACHE;
     let of = &event.attr;
     // A threshold or a matrix of responses is in a register of its own.
-    let is_plain = of.config1 == 0 && matches!(of.sampling(), Sampling::Period(1..));
+    let is_plain = of.config1 == 0 && matches!(of.sampling(), SamplingRate::Period(1..));
     let config = match of.config {
         FIXED_INSTRUCTIONS => INSTRUCTIONS,
         config => config,

@@ -4,7 +4,7 @@ use super::list::SymbolList;
 use super::load::{self, Anchor, KernelError, Loaded, Note};
 use super::vmlinux::{self, Known};
 use crate::kernel::table::{KernelSymbols, ModuleExtent};
-use record::kernel_list::{KernelModule, Packed};
+use record::kernel_list::{KernelModule, PackedKernelList};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,11 +16,14 @@ pub(crate) struct Recording {
     /// `uname -r`.
     pub(crate) release: Option<String>,
     /// Its symbols.
-    pub(crate) list: Option<Arc<Packed>>,
+    pub(crate) list: Option<Arc<PackedKernelList>>,
 }
 
 /// The symbols that the recording has of its kernel.
-pub(super) fn kept(packed: &Arc<Packed>, anchor: Option<&Anchor>) -> Result<Loaded, String> {
+pub(super) fn kept(
+    packed: &Arc<PackedKernelList>,
+    anchor: Option<&Anchor>,
+) -> Result<Loaded, String> {
     let list = packed.unpack().map_err(|error| error.to_string())?;
     let build_id = Some(list.build_id.clone()).filter(|id| !id.is_empty()).map(Into::into);
     let extents: Vec<ModuleExtent> = list.modules.iter().filter_map(extent).collect();

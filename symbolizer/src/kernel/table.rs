@@ -1,7 +1,7 @@
 //! Kernel address -> routine: ranges with explicit ends.
 
 use super::list::{Entry, ListError, SymbolList};
-use record::kernel_list::Packed;
+use record::kernel_list::PackedKernelList;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ enum Origin {
     /// In the text of the list.
     Text,
     /// In what a recording keeps.
-    Recorded(Arc<Packed>),
+    Recorded(Arc<PackedKernelList>),
     /// They are kept: entries of an image.
     Image(Vec<Entry>),
 }
@@ -129,7 +129,7 @@ impl KernelSymbols {
     /// As [`KernelSymbols::with_modules`], of a list that was `packed`.
     pub(crate) fn recorded(
         list: SymbolList,
-        packed: &Arc<Packed>,
+        packed: &Arc<PackedKernelList>,
         extents: &[ModuleExtent],
     ) -> KernelSymbols {
         let origin = Origin::Recorded(Arc::clone(packed));

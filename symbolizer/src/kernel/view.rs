@@ -9,7 +9,7 @@ use crate::frames::NoDebug;
 use crate::lines::Opened;
 use crate::options::{KernelOffset, KernelSource};
 use crate::{ObjectId, Options, Reason, object::Objects};
-use record::kernel_list::Packed;
+use record::kernel_list::PackedKernelList;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,8 +73,8 @@ impl KernelView {
         self.change(|recording| &mut recording.release, release.to_owned());
     }
 
-    pub(crate) fn learn_list(&mut self, list: &Arc<Packed>) {
-        let same = |known: &Arc<Packed>| Arc::ptr_eq(known, list);
+    pub(crate) fn learn_list(&mut self, list: &Arc<PackedKernelList>) {
+        let same = |known: &Arc<PackedKernelList>| Arc::ptr_eq(known, list);
         let known = self.recording.as_ref().and_then(|recording| recording.list.as_ref());
         if !known.is_some_and(same) {
             self.change(|recording| &mut recording.list, Arc::clone(list));
@@ -312,7 +312,7 @@ impl Ready {
 /// The build of a module: of the recorded kernel, else of the running one.
 fn module_build_id(
     shown: &str,
-    kept: Option<&Packed>,
+    kept: Option<&PackedKernelList>,
     root: Option<&PathBuf>,
 ) -> Option<Box<[u8]>> {
     let name = shown.trim_start_matches('[').trim_end_matches(']');

@@ -7,11 +7,11 @@ use crate::query::filter::Condition;
 use crate::query::key::Key;
 use crate::query::{Query, Weighting};
 use crate::report::{Losses, Sampling};
-use record::stream::{Decoder, EventDescription, note};
+use record::stream::{EventDescription, StreamDecoder, note};
 use record::{Attr, AttrFlags, EventType, SampleFilter, SampleType};
 
 /// Caveats about the stream as a whole.
-pub(super) fn of_stream(query: &Query, losses: &Losses, decoder: &Decoder) -> Vec<String> {
+pub(super) fn of_stream(query: &Query, losses: &Losses, decoder: &StreamDecoder) -> Vec<String> {
     let mut notes = Vec::new();
     let from_stream = decoder.features().cache_line_size().is_some_and(u32::is_power_of_two);
     if query.keys.contains(&Key::Line) && query.cache_line.is_none() && !from_stream {

@@ -195,13 +195,13 @@ impl Scene {
 /// Numbers of the samples in a stream that a decoder takes without complaint,
 /// and whether each of its events has an account.
 fn decoded(stream: &[u8]) -> (Vec<u64>, bool) {
-    use record::stream::{Decoder, Step, StreamRecord};
-    let mut decoder = Decoder::new();
+    use record::stream::{StreamDecoder, StreamRecord, StreamStep};
+    let mut decoder = StreamDecoder::new();
     let (mut rest, mut numbers) = (stream, Vec::new());
     loop {
         match decoder.step(rest).unwrap() {
-            Step::NeedMore(_) => break,
-            Step::Record { consumed, record } => {
+            StreamStep::NeedMore(_) => break,
+            StreamStep::Record { consumed, record } => {
                 if let StreamRecord::Sample { payload, .. } = record {
                     numbers.push(u64::from_ne_bytes(payload[8..16].try_into().unwrap()));
                 }

@@ -1,7 +1,7 @@
 //! What a stream said at its beginning, and what has come of that since.
 
 use record::SampleType;
-use record::stream::{Decoder, EventDescription, Step, write};
+use record::stream::{EventDescription, StreamDecoder, StreamStep, write};
 use sampling::session::preamble::SIDE_NAME;
 use sampling::session::synthesize::Synthesizer;
 use sampling::sys::event::NATIVE_ORDER;
@@ -29,9 +29,9 @@ pub(crate) struct RecordedSampling {
 
 /// The events that the front of a stream describes.
 pub(crate) fn events(front: &[u8]) -> Vec<EventDescription> {
-    let mut decoder = Decoder::new();
+    let mut decoder = StreamDecoder::new();
     let mut rest = front;
-    while let Ok(Step::Record { consumed, .. }) = decoder.step(rest) {
+    while let Ok(StreamStep::Record { consumed, .. }) = decoder.step(rest) {
         rest = rest.get(consumed..).unwrap_or_default();
     }
     decoder.events().to_vec()

@@ -14,10 +14,10 @@ use super::content::Content;
 use anyhow::Result;
 use chains::MappedCode;
 pub(super) use features::Anonymous;
-use record::aggregate::Part;
-use record::bytes::{Cursor, Writer};
+use record::aggregate::AggregatePart;
+use record::bytes::{ByteWriter, Cursor};
 use record::side::{FileIdentity, Mapping};
-use record::stream::{Decoder, FeatureId, StreamRecord, note, write};
+use record::stream::{FeatureId, StreamDecoder, StreamRecord, note, write};
 use record::{ByteOrder, CpuMode, Misc, RecordHeader, RecordType, SideRecord};
 use samples::Memory;
 use tokens::{Kind, Tokens};
@@ -90,7 +90,7 @@ impl Anonymiser {
     /// Decides about a record, whose bytes are not empty.
     pub(super) fn record(
         &mut self,
-        stream: &Decoder,
+        stream: &StreamDecoder,
         record: &StreamRecord<'_>,
         bytes: &[u8],
     ) -> Verdict {
@@ -151,7 +151,13 @@ impl Anonymiser {
         )
     }
 
-    fn sample(&mut self, stream: &Decoder, index: usize, misc: Misc, payload: &[u8]) -> Verdict {
+    fn sample(
+        &mut self,
+        stream: &StreamDecoder,
+        index: usize,
+        misc: Misc,
+        payload: &[u8],
+    ) -> Verdict {
         let Some(event) = stream.events().get(index) else { return Verdict::LeftOut };
         while let Some(event) = stream.events().get(self.memory.len()) {
             self.memory.push(Memory::of(event, stream.features(), self.keep));
@@ -265,7 +271,7 @@ impl Anonymiser {
     }
 
     /// Registers may hold what was in memory: of sites, too.
-    fn aggregate(&mut self, part: &Part, bytes: &[u8], order: ByteOrder) -> Verdict {
+    fn aggregate(&mut self, part: &AggregatePart, bytes: &[u8], order: ByteOrder) -> Verdict {
         let has_any = part.sites.iter().any(|site| !site.registers.is_empty());
         if self.keep.registers || !has_any {
             return Verdict::AsItIs;
@@ -310,7 +316,7 @@ impl Anonymiser {
                 end => self.tokens.token(Kind::Thread, &name[..end]),
             };
             token.resize(COMM, 0);
-            let mut w = Writer::new(&mut self.changed, order);
+            let mut w = ByteWriter::new(&mut self.changed, order);
             w.raw(id);
             w.raw(&token);
         }

@@ -6,7 +6,7 @@ use super::left_out::LeftOut;
 use super::sink::Sink;
 use anyhow::{Context, Result};
 use record::bytes::Cursor;
-use record::stream::{Decoder, FeatureId, StreamRecord};
+use record::stream::{FeatureId, StreamDecoder, StreamRecord};
 use record::{ByteOrder, EventType, RecordHeader, RecordType};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -73,7 +73,7 @@ impl Conversion {
     /// What it cannot be written to.
     pub(super) fn record(
         &mut self,
-        stream: &Decoder,
+        stream: &StreamDecoder,
         record: &StreamRecord<'_>,
         bytes: &[u8],
     ) -> Result<()> {
@@ -98,7 +98,7 @@ impl Conversion {
     /// A record, without what names someone.
     fn anonymised(
         &mut self,
-        stream: &Decoder,
+        stream: &StreamDecoder,
         record: &StreamRecord<'_>,
         bytes: &[u8],
     ) -> Result<()> {
@@ -135,7 +135,7 @@ impl Conversion {
     /// # Errors
     ///
     /// What it cannot be written to.
-    pub(super) fn finish(mut self, stream: &Decoder) -> Result<String> {
+    pub(super) fn finish(mut self, stream: &StreamDecoder) -> Result<String> {
         self.begin(stream)?;
         if self.tracing_data.is_some() {
             self.left_out.note("tracing data that are cut off");
@@ -158,7 +158,7 @@ impl Conversion {
     }
 
     /// Before the first record: events, and the features of a file.
-    fn begin(&mut self, stream: &Decoder) -> Result<()> {
+    fn begin(&mut self, stream: &StreamDecoder) -> Result<()> {
         if self.begun {
             return Ok(());
         }
@@ -172,7 +172,12 @@ impl Conversion {
         Ok(())
     }
 
-    fn in_pipe_or_data(&mut self, stream: &Decoder, kind: RecordType, bytes: &[u8]) -> Result<()> {
+    fn in_pipe_or_data(
+        &mut self,
+        stream: &StreamDecoder,
+        kind: RecordType,
+        bytes: &[u8],
+    ) -> Result<()> {
         match kind {
             RecordType::HEADER_ATTR => self.sink.described(stream),
             RecordType::HEADER_FEATURE => {
@@ -201,7 +206,7 @@ impl Conversion {
         }
     }
 
-    fn keep(&mut self, stream: &Decoder, kind: RecordType, bytes: &[u8]) -> Result<()> {
+    fn keep(&mut self, stream: &StreamDecoder, kind: RecordType, bytes: &[u8]) -> Result<()> {
         self.begin(stream)?;
         self.records += 1;
         self.samples += u64::from(kind == RecordType::SAMPLE);
@@ -209,7 +214,7 @@ impl Conversion {
     }
 
     /// Bytes behind a record, which the decoder of a file does not read.
-    fn passed_over(&mut self, stream: &Decoder, kind: RecordType, size: u64) -> Result<()> {
+    fn passed_over(&mut self, stream: &StreamDecoder, kind: RecordType, size: u64) -> Result<()> {
         let (true, Some(file)) = (self.is_file, self.source.clone()) else { return Ok(()) };
         let offset = stream.offset();
         let there = file.metadata()?.len().saturating_sub(offset);
@@ -284,7 +289,7 @@ fn title(id: FeatureId) -> String {
     }
 }
 
-fn kind(stream: &Decoder, bytes: &[u8]) -> RecordType {
+fn kind(stream: &StreamDecoder, bytes: &[u8]) -> RecordType {
     let header = RecordHeader::decode(&mut Cursor::new(bytes, stream.order()));
     header.map_or(RecordType(0), |header| header.kind)
 }

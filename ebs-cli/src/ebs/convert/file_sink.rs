@@ -5,9 +5,9 @@ use super::content::Content;
 use super::left_out::LeftOut;
 use super::sink::Sink;
 use anyhow::Result;
-use record::bytes::Writer;
+use record::bytes::ByteWriter;
 use record::recording::file_form::{self, FileOutline};
-use record::stream::{Decoder, FeatureId, write};
+use record::stream::{FeatureId, StreamDecoder, write};
 use record::{ByteOrder, RecordType};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -40,7 +40,7 @@ impl FileSink {
     /// Feature AUXTRACE (auxtrace_index__write(), tools/perf/util/auxtrace.c).
     fn aux_index(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut w = Writer::new(&mut out, self.order);
+        let mut w = ByteWriter::new(&mut out, self.order);
         w.u64(self.aux_records.len() as u64);
         for &(offset, size) in &self.aux_records {
             w.u64(offset);
@@ -61,11 +61,11 @@ impl Sink for FileSink {
     }
 
     /// All at once, before the data; what comes later is written behind all.
-    fn described(&mut self, _: &Decoder) -> Result<()> {
+    fn described(&mut self, _: &StreamDecoder) -> Result<()> {
         Ok(())
     }
 
-    fn begin(&mut self, stream: &Decoder, _: bool) -> Result<()> {
+    fn begin(&mut self, stream: &StreamDecoder, _: bool) -> Result<()> {
         let mut front = Vec::new();
         self.outline = Some(FileOutline::begin(stream.events(), self.order, &mut front)?);
         self.data_end = front.len() as u64;
@@ -99,7 +99,7 @@ impl Sink for FileSink {
         Ok(())
     }
 
-    fn finish(&mut self, stream: &Decoder) -> Result<()> {
+    fn finish(&mut self, stream: &StreamDecoder) -> Result<()> {
         let Some(outline) = self.outline.take() else { return Ok(()) };
         if self.data_end == outline.data_start() {
             // No data at all would mean that the recorder died.

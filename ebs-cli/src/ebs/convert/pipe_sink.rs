@@ -4,8 +4,8 @@ use super::content::Content;
 use super::left_out::LeftOut;
 use super::sink::Sink;
 use anyhow::{Result, bail};
-use record::bytes::{Cursor, Writer};
-use record::stream::{Decoder, FeatureId, write};
+use record::bytes::{ByteWriter, Cursor};
+use record::stream::{FeatureId, StreamDecoder, write};
 use record::{ByteOrder, Misc, RecordHeader, RecordType};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -41,7 +41,7 @@ impl PipeSink {
             let body = usize::from(header.size).checked_sub(RecordHeader::SIZE);
             let Some(Ok(body)) = body.map(|size| cursor.take(size)) else { break };
             let header = RecordHeader { kind: RecordType::HEADER_BUILD_ID, ..header };
-            header.encode(&mut Writer::new(&mut self.scratch, self.order));
+            header.encode(&mut ByteWriter::new(&mut self.scratch, self.order));
             self.scratch.extend_from_slice(body);
         }
         self.flush_scratch()
@@ -52,7 +52,7 @@ impl PipeSink {
         let size = content.size().next_multiple_of(8);
         let Ok(word) = u32::try_from(size) else { bail!("tracing data of {size} bytes") };
         let kind = RecordType::HEADER_TRACING_DATA;
-        let w = &mut Writer::new(&mut self.scratch, self.order);
+        let w = &mut ByteWriter::new(&mut self.scratch, self.order);
         RecordHeader { kind, misc: Misc(0), size: 12 }.encode(w);
         w.u32(word);
         self.flush_scratch()?;
@@ -73,7 +73,7 @@ impl Sink for PipeSink {
         self.flush_scratch()
     }
 
-    fn described(&mut self, stream: &Decoder) -> Result<()> {
+    fn described(&mut self, stream: &StreamDecoder) -> Result<()> {
         for (index, event) in stream.events().iter().enumerate() {
             let written = self.ids.get(index).copied();
             let left = &event.ids[written.unwrap_or(0)..];
@@ -90,7 +90,7 @@ impl Sink for PipeSink {
 
     /// Names that a file tells in a feature, where perf looks for them in a
     /// pipe.
-    fn begin(&mut self, stream: &Decoder, of_file: bool) -> Result<()> {
+    fn begin(&mut self, stream: &StreamDecoder, of_file: bool) -> Result<()> {
         self.described(stream)?;
         let named = stream.events().iter().enumerate().filter(|_| of_file);
         for (index, event) in named {
@@ -136,7 +136,7 @@ impl Sink for PipeSink {
         self.flush_scratch()
     }
 
-    fn finish(&mut self, _: &Decoder) -> Result<()> {
+    fn finish(&mut self, _: &StreamDecoder) -> Result<()> {
         Ok(self.out.flush()?)
     }
 }

@@ -3,7 +3,7 @@
 use super::content::Content;
 use super::left_out::LeftOut;
 use anyhow::Result;
-use record::stream::{Decoder, FeatureId};
+use record::stream::{FeatureId, StreamDecoder};
 use record::{ByteOrder, RecordType};
 
 /// Takes a recording piece by piece.
@@ -15,11 +15,11 @@ pub(super) trait Sink {
     fn start(&mut self, order: ByteOrder) -> Result<()>;
 
     /// `stream` described an event, or told more ids of one.
-    fn described(&mut self, stream: &Decoder) -> Result<()>;
+    fn described(&mut self, stream: &StreamDecoder) -> Result<()>;
 
     /// The first record of the data comes; `of_file`: of a recording in file
     /// form.
-    fn begin(&mut self, stream: &Decoder, of_file: bool) -> Result<()>;
+    fn begin(&mut self, stream: &StreamDecoder, of_file: bool) -> Result<()>;
 
     /// Takes a record of the data.
     fn record(&mut self, kind: RecordType, bytes: &[u8]) -> Result<()>;
@@ -34,5 +34,5 @@ pub(super) trait Sink {
     fn feature(&mut self, id: FeatureId, content: Content, left_out: &mut LeftOut) -> Result<()>;
 
     /// Everything was given.
-    fn finish(&mut self, stream: &Decoder) -> Result<()>;
+    fn finish(&mut self, stream: &StreamDecoder) -> Result<()>;
 }

@@ -2,7 +2,7 @@
 
 use super::{End, Input};
 use record::ByteOrder;
-use record::recording::{Decoder, Source};
+use record::recording::{RecordingDecoder, RecordingSource};
 use record::stream::{StreamRecord, write};
 use std::io::Read;
 use std::path::Path;
@@ -27,10 +27,13 @@ fn stream() -> Vec<u8> {
 
 fn rounds(source: Box<dyn Read>) -> (usize, Result<(), String>) {
     let mut rounds = 0;
-    let end = Input::new(source, "it").read(&mut Decoder::new(Source::Pipe), |_, record| {
-        rounds += usize::from(*record == StreamRecord::FinishedRound);
-        Ok(())
-    });
+    let end = Input::new(source, "it").read(
+        &mut RecordingDecoder::new(RecordingSource::Pipe),
+        |_, record| {
+            rounds += usize::from(*record == StreamRecord::FinishedRound);
+            Ok(())
+        },
+    );
     let end = end.expect("counting cannot fail");
     (rounds, end.into_result().map_err(|error| format!("{error:#}")))
 }
@@ -114,7 +117,7 @@ fn directories_are_told_from_recordings() {
 fn errors_of_the_reader_stop_it() {
     let mut input = Input::new(Box::new(std::io::Cursor::new(stream())), "it");
     let mut seen = 0;
-    let result = input.read(&mut Decoder::new(Source::Pipe), |_, _| {
+    let result = input.read(&mut RecordingDecoder::new(RecordingSource::Pipe), |_, _| {
         seen += 1;
         anyhow::bail!("enough")
     });

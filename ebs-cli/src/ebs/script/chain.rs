@@ -1,6 +1,6 @@
 //! The frames of a sample's call chain, innermost first.
 
-use record::bytes::Words;
+use record::bytes::RecordWords;
 use record::{CpuMode, Sample};
 
 /// PERF_CONTEXT_MAX: words from here on are no addresses, they say whose
@@ -77,7 +77,7 @@ pub(super) fn frames<'a>(
 }
 
 /// How many words of a chain can be made sense of.
-fn believed(chain: &Words<'_>) -> usize {
+fn believed(chain: &RecordWords<'_>) -> usize {
     let end = chain.iter().position(|word| word == USER_DEFERRED).unwrap_or(chain.len());
     let mut markers = chain.iter().take(end).filter(|word| *word >= MARKERS);
     if markers.all(|word| mode_of(word).is_some()) { end } else { 0 }
@@ -98,7 +98,7 @@ fn mode_of(marker: u64) -> Option<CpuMode> {
 #[cfg(test)]
 mod tests {
     use super::{Besides, Frame, USER, USER_DEFERRED, frames};
-    use record::bytes::Words;
+    use record::bytes::RecordWords;
     use record::registers::RegsAbi;
     use record::sample::BranchStack;
     use record::{ByteOrder, CpuMode, Misc, Registers, Sample};
@@ -111,10 +111,10 @@ mod tests {
 
     fn of(chain: &[u64], branches: Option<&[u64]>) -> Vec<(CpuMode, u64)> {
         let (chain, branch_bytes) = (bytes(chain), bytes(branches.unwrap_or_default()));
-        let entries = Words::new(&branch_bytes, ByteOrder::Little);
+        let entries = RecordWords::new(&branch_bytes, ByteOrder::Little);
         let stack = BranchStack { hw_index: None, entries, counters: None };
         let sample = Sample {
-            callchain: Some(Words::new(&chain, ByteOrder::Little)),
+            callchain: Some(RecordWords::new(&chain, ByteOrder::Little)),
             branch_stack: branches.map(|_| stack),
             ..Sample::default()
         };
@@ -164,11 +164,11 @@ mod tests {
     /// pointer that user space had in register 8.
     fn unwound_by_others(misc: Misc, chain: &[u64], ip: u64) -> Vec<(CpuMode, u64)> {
         let (chain, words) = (bytes(chain), bytes(&[ip]));
-        let words = Words::new(&words, ByteOrder::Little);
+        let words = RecordWords::new(&words, ByteOrder::Little);
         let sample = Sample {
             misc,
             ip: Some(0x77),
-            callchain: Some(Words::new(&chain, ByteOrder::Little)),
+            callchain: Some(RecordWords::new(&chain, ByteOrder::Little)),
             regs_user: Some(Registers { abi: RegsAbi::Bits64, mask: 1 << 8, words }),
             ..Sample::default()
         };

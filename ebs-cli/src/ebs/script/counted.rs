@@ -1,8 +1,8 @@
 //! What the kernel counted: sums of hits are no records that lines could
 //! stand for.
 
-use record::aggregate::Part;
-use record::stream::Decoder;
+use record::aggregate::AggregatePart;
+use record::stream::StreamDecoder;
 use std::collections::BTreeMap;
 
 /// Hits and parts of aggregates, by event.
@@ -12,13 +12,16 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    pub(super) fn add(&mut self, event: usize, part: &Part) {
+    pub(super) fn add(&mut self, event: usize, part: &AggregatePart) {
         let (hits, intervals) = self.events.entry(event).or_default();
         *hits = hits.saturating_add(part.samples());
         *intervals += u64::from(part.is_last);
     }
 
-    pub(super) fn notes<'d>(&'d self, decoder: &'d Decoder) -> impl Iterator<Item = String> + 'd {
+    pub(super) fn notes<'d>(
+        &'d self,
+        decoder: &'d StreamDecoder,
+    ) -> impl Iterator<Item = String> + 'd {
         self.events.iter().filter_map(|(event, (hits, intervals))| {
             let name = decoder.events().get(*event)?.title();
             Some(format!(

@@ -2,7 +2,7 @@
 
 use super::comms::Comms;
 use super::{About, Printer, Sifter};
-use record::stream::{Decoder, Rounds};
+use record::stream::{Rounds, StreamDecoder};
 use record::{AttrFlags, Misc, SideRecord, Task, Tid, Time};
 
 /// Bytes of memory that records on their way may take, besides
@@ -53,7 +53,7 @@ impl Order {
     #[inline]
     pub(super) fn sample(
         &mut self,
-        decoder: &Decoder,
+        decoder: &StreamDecoder,
         event: usize,
         (misc, payload): (Misc, &[u8]),
     ) {
@@ -63,7 +63,12 @@ impl Order {
     }
 
     /// Takes a side record, of which names count.
-    pub(super) fn side(&mut self, decoder: &Decoder, record: &SideRecord<'_>, time: Option<Time>) {
+    pub(super) fn side(
+        &mut self,
+        decoder: &StreamDecoder,
+        record: &SideRecord<'_>,
+        time: Option<Time>,
+    ) {
         match record {
             SideRecord::Comm { task, name } => {
                 self.hold(decoder, time, Held::Comm { tid: task.tid }, name);
@@ -77,7 +82,7 @@ impl Order {
 
     /// Keeps a record. Where there is no more room, older ones may go.
     #[inline]
-    fn hold(&mut self, decoder: &Decoder, time: Option<Time>, held: Held, bytes: &[u8]) {
+    fn hold(&mut self, decoder: &StreamDecoder, time: Option<Time>, held: Held, bytes: &[u8]) {
         self.rounds.push(time, held, bytes);
         let room = (ROOM + decoder.offset() / 2).min(MOST_ROOM);
         if self.rounds.size() as u64 > room {
@@ -99,7 +104,7 @@ impl Order {
     /// bytes. False: nothing is left that may go.
     pub(super) fn print(
         &mut self,
-        decoder: &Decoder,
+        decoder: &StreamDecoder,
         (printer, mut sifter): (&mut impl Printer, Option<&mut Sifter>),
         (text, until): (&mut Vec<u8>, usize),
     ) -> bool {
@@ -144,7 +149,7 @@ mod tests {
 
     #[test]
     fn births_alone_take_no_more_room_than_samples() {
-        let decoder = Decoder::new();
+        let decoder = StreamDecoder::new();
         let mut order = Order::default();
         let mut printer = TextPrinter::default();
         let task = Task::default();

@@ -12,7 +12,7 @@ use super::{About, Printer, emulation};
 use analysis::{Growth, Members, Share};
 use record::attr::BranchSampleType;
 use record::registers::instruction_pointer;
-use record::stream::{Decoder, EventDescription, Features, ModelClock};
+use record::stream::{EventDescription, Features, ModelClock, StreamDecoder};
 use record::{Arch, CpuMode, EventType, Misc, Sample, SampleId, SampleType, SideRecord};
 use symbolizer::{Place, Symbolizer};
 
@@ -90,7 +90,7 @@ impl PerfPrinter {
     }
 
     /// Learns how an event's records look, and notes what they lack.
-    fn look_at(&mut self, index: usize, decoder: &Decoder) {
+    fn look_at(&mut self, index: usize, decoder: &StreamDecoder) {
         let Some(event) = decoder.events().get(index) else {
             return;
         };
@@ -198,7 +198,7 @@ impl Printer for PerfPrinter {
         text.extend_from_slice(&before[copied..]);
     }
 
-    fn end(&mut self, _decoder: &Decoder, _out: &mut Vec<u8>) {
+    fn end(&mut self, _decoder: &StreamDecoder, _out: &mut Vec<u8>) {
         self.notes.extend(self.members.take_notes());
         self.notes.extend(self.names.left_out());
         if self.guest_records > 0 {

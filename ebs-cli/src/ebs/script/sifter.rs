@@ -1,7 +1,7 @@
 //! Which records are printed: those that their event means.
 
 use analysis::{Doubt, Error, Sieve, Sifted};
-use record::stream::{Decoder, Features};
+use record::stream::{Features, StreamDecoder};
 use record::{InstructionClass, Misc, Sample, SampleId, SideRecord};
 use std::collections::BTreeMap;
 use symbolizer::{Options, Symbolizer};
@@ -35,7 +35,7 @@ impl Sifter {
     /// # Errors
     ///
     /// A filter that is not known here.
-    pub(super) fn learn(&mut self, decoder: &Decoder) -> Result<(), Error> {
+    pub(super) fn learn(&mut self, decoder: &StreamDecoder) -> Result<(), Error> {
         self.sieve.learn(decoder)
     }
 
@@ -50,7 +50,12 @@ impl Sifter {
     }
 
     /// Whether a record is to be printed.
-    pub(super) fn keeps(&mut self, decoder: &Decoder, event: usize, sample: &Sample<'_>) -> bool {
+    pub(super) fn keeps(
+        &mut self,
+        decoder: &StreamDecoder,
+        event: usize,
+        sample: &Sample<'_>,
+    ) -> bool {
         let filter = self.sieve.filter(event);
         if filter.is_all() {
             return true;

@@ -1,7 +1,7 @@
 //! Records in hardmeter's own text form.
 
 use super::{About, Printer, emulation};
-use record::stream::{Decoder, Features};
+use record::stream::{Features, StreamDecoder};
 use record::text::Columns;
 use record::{Misc, Sample, SampleId, SideRecord};
 
@@ -17,7 +17,12 @@ pub struct TextPrinter {
 
 impl TextPrinter {
     /// The columns of an event, under their header.
-    fn columns(&mut self, decoder: &Decoder, event: usize, out: &mut Vec<u8>) -> Option<&Columns> {
+    fn columns(
+        &mut self,
+        decoder: &StreamDecoder,
+        event: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<&Columns> {
         if self.current != Some(event) {
             let description = decoder.events().get(event)?;
             let attr = &description.attr;
@@ -50,7 +55,7 @@ impl Printer for TextPrinter {
     fn machine(&mut self, _features: &Features) {}
 
     /// A recording without records has its header all the same.
-    fn end(&mut self, decoder: &Decoder, out: &mut Vec<u8>) {
+    fn end(&mut self, decoder: &StreamDecoder, out: &mut Vec<u8>) {
         if self.current.is_none() {
             self.columns(decoder, 0, out);
         }

@@ -1,6 +1,6 @@
 //! How wide the events' titles are.
 
-use record::stream::Decoder;
+use record::stream::StreamDecoder;
 use std::collections::BTreeMap;
 
 /// The widest title of all events, kept up to date: a recording may describe
@@ -27,7 +27,7 @@ impl TitleWidths {
     }
 
     /// Bytes of the widest; 0 without events.
-    pub(super) fn widest(&mut self, decoder: &Decoder) -> usize {
+    pub(super) fn widest(&mut self, decoder: &StreamDecoder) -> usize {
         for event in std::mem::take(&mut self.stale) {
             if let Some(width) = self.widths.get(event).copied() {
                 self.forget(width);
@@ -58,36 +58,36 @@ impl TitleWidths {
     }
 }
 
-fn width_of(decoder: &Decoder, event: usize) -> usize {
+fn width_of(decoder: &StreamDecoder, event: usize) -> usize {
     decoder.events().get(event).map_or(0, |event| event.perf_title().len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::stream::Step;
+    use record::stream::StreamStep;
     use record::stream::write::{attr, event_name, file_header};
     use record::{Attr, ByteOrder};
 
     const ORDER: ByteOrder = ByteOrder::Little;
 
-    fn told(decoder: &mut Decoder, bytes: &[u8]) {
+    fn told(decoder: &mut StreamDecoder, bytes: &[u8]) {
         let mut rest = bytes;
-        while let Step::Record { consumed, .. } = decoder.step(rest).unwrap() {
+        while let StreamStep::Record { consumed, .. } = decoder.step(rest).unwrap() {
             rest = &rest[consumed..];
         }
     }
 
     #[test]
     fn the_widest_is_that_of_all_titles_as_they_are_now() {
-        let (mut decoder, mut widths) = (Decoder::new(), TitleWidths::default());
+        let (mut decoder, mut widths) = (StreamDecoder::new(), TitleWidths::default());
         let mut bytes = Vec::new();
         file_header(ORDER, &mut bytes);
         for id in 1..=3 {
             attr(&Attr::default(), &[id], ORDER, &mut bytes).unwrap();
         }
         told(&mut decoder, &bytes);
-        let of_all = |decoder: &Decoder| {
+        let of_all = |decoder: &StreamDecoder| {
             decoder.events().iter().map(|event| event.perf_title().len()).max().unwrap()
         };
         assert_eq!(widths.widest(&decoder), of_all(&decoder));

@@ -2,7 +2,7 @@
 
 use super::program::Program;
 use record::DataSrc;
-use record::data_src::{Level, Operation, Snoop, Tlb};
+use record::data_src::{Level, Operation, Snoop, TlbOutcome};
 use sampling::catalogue::{CatalogueType, EventKind};
 use sampling::{EventSpec, Modes};
 
@@ -92,9 +92,10 @@ impl Served {
             Served::TlbMiss => {
                 let tlb = word.tlb();
                 // L2 with a hit: the first level was missed. [kernel: mem_dtlb]
-                let told = tlb.intersects(Tlb::HIT | Tlb::MISS | Tlb::WALK);
+                let told = tlb.intersects(TlbOutcome::HIT | TlbOutcome::MISS | TlbOutcome::WALK);
                 told.then(|| {
-                    tlb.intersects(Tlb::MISS | Tlb::WALK) || tlb.contains(Tlb::L2 | Tlb::HIT)
+                    tlb.intersects(TlbOutcome::MISS | TlbOutcome::WALK)
+                        || tlb.contains(TlbOutcome::L2 | TlbOutcome::HIT)
                 })
             }
             Served::Modified => {

@@ -4,7 +4,7 @@ use super::observed::{Account, Observation, Observed, Opened, REGISTERS};
 use super::recording::Recorded;
 use analysis::{Sieve, Sifted};
 use anyhow::{Context, Result, ensure};
-use record::stream::{Decoder, Step, StreamRecord};
+use record::stream::{StreamDecoder, StreamRecord, StreamStep};
 use record::{CpuMode, Misc, Sample};
 use sampling::PlannedEvent;
 use sampling::session::ledger::Ledger;
@@ -46,7 +46,7 @@ pub(super) fn observed(recorded: &Recorded) -> Result<Observed> {
 
 /// A stream, its samples not decoded yet.
 struct Stream<'s> {
-    decoder: Decoder,
+    decoder: StreamDecoder,
     symbolizer: Symbolizer,
     samples: Vec<Raw<'s>>,
 }
@@ -61,11 +61,11 @@ struct Raw<'s> {
 
 impl<'s> Stream<'s> {
     fn read(bytes: &'s [u8]) -> Result<Stream<'s>> {
-        let (mut decoder, mut at) = (Decoder::new(), 0);
+        let (mut decoder, mut at) = (StreamDecoder::new(), 0);
         let mut symbolizer = Symbolizer::new(Options::default());
         let mut samples = Vec::new();
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            let Step::Record { consumed, record } = decoder.step(rest)? else { break };
+            let StreamStep::Record { consumed, record } = decoder.step(rest)? else { break };
             match record {
                 StreamRecord::Sample { event, misc, payload } => {
                     samples.push(Raw { at, event, misc, payload });

@@ -1,7 +1,7 @@
-use super::super::{Aggregate, Assembler, Bits};
+use super::super::{Aggregate, AggregateAssembler, Bits};
 use super::*;
 use crate::CpuMode;
-use crate::stream::{Decoder, Step, StreamRecord, write};
+use crate::stream::{StreamDecoder, StreamRecord, StreamStep, write};
 use proptest::prelude::*;
 
 const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
@@ -53,15 +53,15 @@ fn bare(ip: u64) -> Site {
     }
 }
 
-fn bytes(part: &Part, order: ByteOrder) -> Vec<u8> {
+fn bytes(part: &AggregatePart, order: ByteOrder) -> Vec<u8> {
     let mut bytes = Vec::new();
     part.encode(order, &mut bytes).unwrap();
     bytes
 }
 
-fn part(sites: Vec<Site>) -> Part {
+fn part(sites: Vec<Site>) -> AggregatePart {
     let lost = vec![("no_room".to_owned(), 7), ("kernel_busy".to_owned(), u64::MAX)];
-    Part { from: Time(1), to: Time(9), number: 0, is_last: true, lost, sites }
+    AggregatePart { from: Time(1), to: Time(9), number: 0, is_last: true, lost, sites }
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn what_is_written_is_read_in_both_orders() {
     let part = part(vec![full(0xffff_ffff_8100_0000), bare(0x40_1000)]);
     for order in ORDERS {
         let bytes = bytes(&part, order);
-        assert_eq!(Part::decode(&bytes, order).as_ref(), Ok(&part));
+        assert_eq!(AggregatePart::decode(&bytes, order).as_ref(), Ok(&part));
         assert_eq!(bytes.len() % 8, 0);
         let head = 32 + 32 + (16 + 8) + (16 + 16);
         assert_eq!(bytes.len(), head + part.sites.iter().map(size).sum::<usize>());
@@ -86,10 +86,10 @@ fn the_largest_site_fits_a_record_twice() {
 fn bytes_cut_anywhere_are_refused() {
     let whole = bytes(&part(vec![full(1), bare(2)]), ByteOrder::Little);
     for end in 0..whole.len() {
-        Part::decode(&whole[..end], ByteOrder::Little).unwrap_err();
+        AggregatePart::decode(&whole[..end], ByteOrder::Little).unwrap_err();
     }
     let longer = [whole.as_slice(), &[0; 8]].concat();
-    let error = Part::decode(&longer, ByteOrder::Little).unwrap_err();
+    let error = AggregatePart::decode(&longer, ByteOrder::Little).unwrap_err();
     assert_eq!(
         error.to_string(),
         "an aggregate whose number of bytes left over is 8, which cannot be"
@@ -118,15 +118,17 @@ fn impossible_values_are_neither_written_nor_read() {
     );
     let twice = full(1).registers.into_iter().rev().collect();
     refused(Site { registers: twice, ..full(1) }, "register is 62");
-    let cause = Part { lost: vec![("No Room".to_owned(), 1)], ..part(Vec::new()) };
+    let cause = AggregatePart { lost: vec![("No Room".to_owned(), 1)], ..part(Vec::new()) };
     cause.encode(ByteOrder::Little, &mut Vec::new()).unwrap_err();
 
     // The same in bytes: offsets of a bare site behind a head without causes.
-    let plain = bytes(&Part { lost: Vec::new(), ..part(vec![bare(1)]) }, ByteOrder::Little);
+    let plain =
+        bytes(&AggregatePart { lost: Vec::new(), ..part(vec![bare(1)]) }, ByteOrder::Little);
     for (offset, value) in [(4, 6u8), (5, 8), (6, 5), (6, 2), (7, 1), (0, 1), (16, 0), (32, 7)] {
         let mut bytes = plain.clone();
         bytes[56 + offset] = value;
-        Part::decode(&bytes, ByteOrder::Little).expect_err(&format!("{value} at {offset}"));
+        AggregatePart::decode(&bytes, ByteOrder::Little)
+            .expect_err(&format!("{value} at {offset}"));
     }
 }
 
@@ -134,7 +136,7 @@ fn impossible_values_are_neither_written_nor_read() {
 fn another_version_is_named() {
     let mut bytes = bytes(&part(Vec::new()), ByteOrder::Little);
     bytes[10] = b'2';
-    let error = Part::decode(&bytes, ByteOrder::Little).unwrap_err().to_string();
+    let error = AggregatePart::decode(&bytes, ByteOrder::Little).unwrap_err().to_string();
     assert!(error.contains("\"aggregate=2;samples=0\""), "{error}");
 }
 
@@ -148,10 +150,11 @@ fn stream(fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 /// All aggregates of a stream, and what was torn.
-fn read(stream: &[u8]) -> (Vec<Aggregate>, Vec<String>, Decoder) {
-    let (mut decoder, mut at) = (Decoder::new(), 0);
-    let (mut assembler, mut whole, mut torn) = (Assembler::default(), Vec::new(), Vec::new());
-    while let Step::Record { consumed, record } = decoder.step(&stream[at..]).unwrap() {
+fn read(stream: &[u8]) -> (Vec<Aggregate>, Vec<String>, StreamDecoder) {
+    let (mut decoder, mut at) = (StreamDecoder::new(), 0);
+    let (mut assembler, mut whole, mut torn) =
+        (AggregateAssembler::default(), Vec::new(), Vec::new());
+    while let StreamStep::Record { consumed, record } = decoder.step(&stream[at..]).unwrap() {
         at += consumed;
         if let StreamRecord::Aggregate { event, part } = record {
             assert_eq!(event, 0);
@@ -209,7 +212,7 @@ fn the_text_says_how_many_hits_a_record_has() {
     }
     let mut wrong = bytes(&part(vec![bare(1)]), ByteOrder::Little);
     wrong[20] = b'2';
-    let error = Part::decode(&wrong, ByteOrder::Little).unwrap_err().to_string();
+    let error = AggregatePart::decode(&wrong, ByteOrder::Little).unwrap_err().to_string();
     assert!(error.contains("number of samples in its text is 2"), "{error}");
 }
 
@@ -261,7 +264,7 @@ proptest! {
     fn any_bytes_decode_or_say_why(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         for order in ORDERS {
             let bytes = [b"aggregate=1;samples=9\0\0\0".as_slice(), &bytes].concat();
-            if let Err(error) = Part::decode(&bytes, order) {
+            if let Err(error) = AggregatePart::decode(&bytes, order) {
                 prop_assert!(!error.to_string().is_empty());
             }
         }
@@ -269,10 +272,10 @@ proptest! {
 
     #[test]
     fn a_changed_byte_is_refused_or_means_what_is_written_for_it(at in 56usize..3000, value: u8) {
-        let mut bytes = bytes(&Part { lost: Vec::new(), ..part(vec![full(1), bare(2)]) }, ByteOrder::Little);
+        let mut bytes = bytes(&AggregatePart { lost: Vec::new(), ..part(vec![full(1), bare(2)]) }, ByteOrder::Little);
         let at = at % bytes.len();
         bytes[at] = value;
-        if let Ok(part) = Part::decode(&bytes, ByteOrder::Little) {
+        if let Ok(part) = AggregatePart::decode(&bytes, ByteOrder::Little) {
             prop_assert_eq!(super::tests::bytes(&part, ByteOrder::Little), bytes);
         }
     }

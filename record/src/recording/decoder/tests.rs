@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::attr::{Attr, AttrFlags, EventType, SampleType};
-use crate::bytes::{ByteOrder, Writer};
+use crate::bytes::{ByteOrder, ByteWriter};
 use crate::header::Misc;
 use crate::sample::{Sample, SampleLayout};
 use crate::side::SideRecord;
@@ -37,7 +37,7 @@ fn put_sample(id: u64, ip: u64, order: ByteOrder, out: &mut Vec<u8>) {
 
 fn put_comm(id: u64, name: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
     let mut trailer = Vec::new();
-    let mut w = Writer::new(&mut trailer, order);
+    let mut w = ByteWriter::new(&mut trailer, order);
     w.u64(7);
     w.u64(id);
     SideRecord::Comm { task: TASK, name }.encode(Misc(0), &trailer, order, out).unwrap();
@@ -45,7 +45,8 @@ fn put_comm(id: u64, name: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
 
 fn put(kind: RecordType, body: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
     let size = u16::try_from(8 + body.len()).unwrap();
-    crate::header::RecordHeader { kind, misc: Misc(0), size }.encode(&mut Writer::new(out, order));
+    crate::header::RecordHeader { kind, misc: Misc(0), size }
+        .encode(&mut ByteWriter::new(out, order));
     out.extend_from_slice(body);
 }
 
@@ -55,7 +56,7 @@ fn records(order: ByteOrder) -> Vec<u8> {
     put_sample(12, 100, order, &mut out);
     put_sample(21, 101, order, &mut out);
     let mut body = Vec::new();
-    Writer::new(&mut body, order).u64(3000);
+    ByteWriter::new(&mut body, order).u64(3000);
     body.extend([0; 32]);
     put(RecordType::AUXTRACE, &body, order, &mut out);
     out.extend([0xee; 3000]);
@@ -74,7 +75,7 @@ struct File {
 
 fn word(bytes: &mut [u8], at: usize, word: u64, order: ByteOrder) {
     let mut out = Vec::new();
-    Writer::new(&mut out, order).u64(word);
+    ByteWriter::new(&mut out, order).u64(word);
     bytes[at..at + 8].copy_from_slice(&out);
 }
 
@@ -85,12 +86,12 @@ fn file(order: ByteOrder, attr_size: u32, data: &[u8], features: &[Feature]) -> 
     let mut sections = Vec::new();
     for ids in &ids {
         sections.push((bytes.len() as u64, 8 * ids.len() as u64));
-        ids.iter().for_each(|id| Writer::new(&mut bytes, order).u64(*id));
+        ids.iter().for_each(|id| ByteWriter::new(&mut bytes, order).u64(*id));
     }
     let attrs = bytes.len();
     for (config, (offset, size)) in (1..).zip(sections) {
         attr(config).encode(attr_size, order, &mut bytes).unwrap();
-        let mut w = Writer::new(&mut bytes, order);
+        let mut w = ByteWriter::new(&mut bytes, order);
         w.u64(offset);
         w.u64(size);
     }
@@ -139,13 +140,13 @@ fn features(order: ByteOrder) -> Vec<Feature> {
 }
 
 /// Reads a file in pieces of `piece` bytes; never more than is asked for.
-fn read(bytes: &[u8], piece: usize) -> (Vec<String>, Decoder, Result<(), StreamError>) {
+fn read(bytes: &[u8], piece: usize) -> (Vec<String>, RecordingDecoder, Result<(), StreamError>) {
     let length = bytes.len() as u64;
-    let mut decoder = Decoder::new(Source::File { length });
+    let mut decoder = RecordingDecoder::new(RecordingSource::File { length });
     let (mut seen, mut start, mut end) = (Vec::new(), 0, 0);
     let done = loop {
         match decoder.step(&bytes[start..end]) {
-            Ok(Step::Record { consumed, stream, record, .. }) => {
+            Ok(RecordingStep::Record { consumed, stream, record, .. }) => {
                 let mut kind = format!("{record:?}");
                 if let StreamRecord::Sample { event, misc, payload } = record
                     && stream.events()[event].layout.decode(misc, payload).is_err()
@@ -155,7 +156,7 @@ fn read(bytes: &[u8], piece: usize) -> (Vec<String>, Decoder, Result<(), StreamE
                 seen.push(kind.split('{').next().unwrap().trim().to_owned());
                 start += consumed;
             }
-            Ok(Step::NeedMore(wanted)) => {
+            Ok(RecordingStep::NeedMore(wanted)) => {
                 assert!(wanted > end - start, "asked for {wanted}, has {}", end - start);
                 assert!(wanted <= 16 << 20, "{wanted}");
                 if end == bytes.len() {
@@ -163,12 +164,12 @@ fn read(bytes: &[u8], piece: usize) -> (Vec<String>, Decoder, Result<(), StreamE
                 }
                 end = (end + piece).min(bytes.len());
             }
-            Ok(Step::Seek(offset)) => {
+            Ok(RecordingStep::Seek(offset)) => {
                 assert!(offset <= length, "{offset} of {length}");
                 start = usize::try_from(offset).unwrap();
                 end = start;
             }
-            Ok(Step::End) => break decoder.finish(end - start),
+            Ok(RecordingStep::End) => break decoder.finish(end - start),
             Err(error) => break Err(error),
         }
         // Packed, four bytes may say a block of 128 KiB: 16,384 records.
@@ -189,7 +190,7 @@ fn packed(bytes: &[u8], cuts: usize, kind: RecordType, order: ByteOrder) -> Vec<
         let length = output.pos();
         let mut body = Vec::new();
         if kind == RecordType::COMPRESSED2 {
-            Writer::new(&mut body, order).u64(length as u64);
+            ByteWriter::new(&mut body, order).u64(length as u64);
         }
         body.extend_from_slice(&room[..length]);
         if kind == RecordType::COMPRESSED2 {
@@ -232,7 +233,7 @@ fn a_file_of_everything_in_both_orders_and_sizes_of_attr() {
             ];
             assert_eq!(seen, expected, "{attr_size}");
             let stream = decoder.stream();
-            assert_eq!((decoder.form(), stream.order()), (Form::File, order));
+            assert_eq!((decoder.form(), stream.order()), (RecordingForm::File, order));
             let told: Vec<_> =
                 stream.events().iter().map(|it| (it.title(), it.ids.as_slice())).collect();
             assert_eq!(told, [("one".into(), &[11, 12][..]), ("two".into(), &[21][..])]);
@@ -252,13 +253,13 @@ fn a_pipe_is_read_here_too_and_refuses_a_file() {
     put_sample(11, 5, ByteOrder::Little, &mut bytes);
     let (seen, decoder, done) = read(&bytes, 1);
     assert_eq!((seen.join(" "), done), ("FileHeader Event(0) Sample".to_owned(), Ok(())));
-    assert_eq!(decoder.form(), Form::Pipe);
+    assert_eq!(decoder.form(), RecordingForm::Pipe);
     // What perf says at the end is no part of it.
     bytes.extend_from_slice(b"[ perf record: Woken up 1 times to write data ]\n");
     let (seen, decoder, done) = read(&bytes, 64);
-    assert_eq!((seen.len(), done, decoder.form()), (3, Ok(()), Form::Pipe));
+    assert_eq!((seen.len(), done, decoder.form()), (3, Ok(()), RecordingForm::Pipe));
     let file = file(ByteOrder::Little, 128, &[], &[]);
-    let error = Decoder::new(Source::Pipe).step(&file.bytes).unwrap_err();
+    let error = RecordingDecoder::new(RecordingSource::Pipe).step(&file.bytes).unwrap_err();
     assert_eq!(error, StreamError::FileForm { size: 104 });
     assert!(error.to_string().ends_with("give the file itself"));
 }
@@ -406,12 +407,12 @@ fn the_first_version_is_read() {
         let (found, decoder, done) = read(&first, 1 << 20);
         let (expected, ..) = read(&second.bytes, 1 << 20);
         assert_eq!(found, expected, "{order:?}");
-        assert_eq!((done, decoder.form()), (Ok(()), Form::File));
+        assert_eq!((done, decoder.form()), (Ok(()), RecordingForm::File));
         let mut pipe = Vec::new();
         write::file_header(order, &mut pipe);
         pipe[..8].copy_from_slice(b"PERFFILE");
         pipe.extend_from_slice(&records);
-        assert_eq!(read(&pipe, 1 << 20).1.form(), Form::Pipe, "{order:?}");
+        assert_eq!(read(&pipe, 1 << 20).1.form(), RecordingForm::Pipe, "{order:?}");
     }
     let mut swapped = b"ELIFFREP".to_vec();
     swapped.resize(200, 0);

@@ -2,7 +2,7 @@
 //! the kernel says it (tracing_data_get(), tools/perf/util/trace-event-info.c).
 //! perf opens no file that has a tracepoint and not this.
 
-use crate::bytes::{ByteOrder, Writer};
+use crate::bytes::{ByteOrder, ByteWriter};
 
 /// What it begins with; the version is one that ends without names of
 /// threads, which our recordings tell in records.
@@ -34,7 +34,7 @@ impl TracingData {
     /// The bytes of the feature, of a machine with 64-bit longs.
     pub fn encode(&self, order: ByteOrder) -> Vec<u8> {
         let mut out = Vec::new();
-        let w = &mut Writer::new(&mut out, order);
+        let w = &mut ByteWriter::new(&mut out, order);
         MAGIC.iter().for_each(|bytes| w.raw(bytes));
         w.u8(u8::from(order == ByteOrder::Big));
         w.u8(8);
@@ -62,7 +62,7 @@ impl TracingData {
     }
 }
 
-fn put(file: &[u8], w: &mut Writer<'_>) {
+fn put(file: &[u8], w: &mut ByteWriter<'_>) {
     w.u64(file.len() as u64);
     w.raw(file);
 }

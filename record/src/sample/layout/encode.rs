@@ -2,7 +2,7 @@
 
 use super::{EncodeError, PREFIX, SampleLayout, cpu_word, task_word};
 use crate::attr::{BranchSampleType, SampleType};
-use crate::bytes::{ByteOrder, Writer};
+use crate::bytes::{ByteOrder, ByteWriter};
 use crate::header::{RecordHeader, RecordType};
 use crate::registers::{Registers, RegsAbi};
 use crate::sample::{BranchStack, Sample, StackUser, Weight};
@@ -25,7 +25,7 @@ impl SampleLayout {
     }
 
     fn write(&self, s: &Sample<'_>, out: &mut Vec<u8>, start: usize) -> Result<(), EncodeError> {
-        let mut w = Writer::new(out, self.order);
+        let mut w = ByteWriter::new(out, self.order);
         // The size, the last two bytes of the header, is known at the end.
         RecordHeader { kind: RecordType::SAMPLE, misc: s.misc, size: 0 }.encode(&mut w);
         self.write_prefix(s, &mut w)?;
@@ -58,7 +58,7 @@ impl SampleLayout {
         }
     }
 
-    fn write_prefix(&self, s: &Sample<'_>, w: &mut Writer<'_>) -> Result<(), EncodeError> {
+    fn write_prefix(&self, s: &Sample<'_>, w: &mut ByteWriter<'_>) -> Result<(), EncodeError> {
         let words = [
             s.identifier,
             s.ip,
@@ -78,7 +78,7 @@ impl SampleLayout {
         Ok(())
     }
 
-    fn write_middle(&self, s: &Sample<'_>, w: &mut Writer<'_>) -> Result<(), EncodeError> {
+    fn write_middle(&self, s: &Sample<'_>, w: &mut ByteWriter<'_>) -> Result<(), EncodeError> {
         if let Some(read) = self.field(SampleType::READ, "READ", s.read.as_ref())? {
             read.encode(self.read_format, w).ok_or(EncodeError::Field { field: "READ" })?;
         }
@@ -102,7 +102,11 @@ impl SampleLayout {
         Ok(())
     }
 
-    fn write_branches(&self, b: &BranchStack<'_>, w: &mut Writer<'_>) -> Result<(), EncodeError> {
+    fn write_branches(
+        &self,
+        b: &BranchStack<'_>,
+        w: &mut ByteWriter<'_>,
+    ) -> Result<(), EncodeError> {
         let count = b.entries.len() / 3;
         let indexed = self.branch.contains(BranchSampleType::HW_INDEX);
         let counted = self.branch.contains(BranchSampleType::COUNTERS);
@@ -122,7 +126,7 @@ impl SampleLayout {
         Ok(())
     }
 
-    fn write_rest(&self, s: &Sample<'_>, w: &mut Writer<'_>) -> Result<(), EncodeError> {
+    fn write_rest(&self, s: &Sample<'_>, w: &mut ByteWriter<'_>) -> Result<(), EncodeError> {
         let regs = self.field(SampleType::REGS_USER, "REGS_USER", s.regs_user)?;
         write_registers("REGS_USER", self.regs_user, regs, w)?;
         if let Some(stack) = self.field(SampleType::STACK_USER, "STACK_USER", s.stack_user)? {
@@ -169,7 +173,7 @@ fn write_registers(
     field: &'static str,
     mask: u64,
     registers: Option<Registers<'_>>,
-    w: &mut Writer<'_>,
+    w: &mut ByteWriter<'_>,
 ) -> Result<(), EncodeError> {
     let Some(registers) = registers else { return Ok(()) };
     let (abi, mask) = match registers.abi {
@@ -185,7 +189,7 @@ fn write_registers(
     Ok(())
 }
 
-fn write_stack(stack: &StackUser<'_>, w: &mut Writer<'_>) -> Result<(), EncodeError> {
+fn write_stack(stack: &StackUser<'_>, w: &mut ByteWriter<'_>) -> Result<(), EncodeError> {
     let size = stack.data.len();
     if !size.is_multiple_of(8) || stack.dyn_size.is_some() != (size != 0) {
         return Err(EncodeError::Field { field: "STACK_USER" });

@@ -1,6 +1,6 @@
 use super::{EncodeError, LayoutError, SampleError, SampleLayout};
 use crate::attr::{Attr, AttrFlags, BranchSampleType, ReadFormat, SampleType};
-use crate::bytes::{ByteOrder, Words};
+use crate::bytes::{ByteOrder, RecordWords};
 use crate::header::Misc;
 use crate::registers::{Registers, RegsAbi};
 use crate::sample::{BranchStack, ReadValue, ReadValues, Sample, StackUser, Weight};
@@ -285,11 +285,13 @@ fn a_sample_of_another_shape_is_not_written() {
     all.sample_regs_intr = 3;
     let layout = SampleLayout::new(&all, ByteOrder::Little).unwrap();
     let bytes = words(&[1, 2, 3]);
-    let (one, three) =
-        (Words::new(&bytes[..8], ByteOrder::Little), Words::new(&bytes, ByteOrder::Little));
+    let (one, three) = (
+        RecordWords::new(&bytes[..8], ByteOrder::Little),
+        RecordWords::new(&bytes, ByteOrder::Little),
+    );
     let full = Sample {
         branch_stack: Some(BranchStack { hw_index: None, entries: three, counters: None }),
-        regs_intr: Some(Registers { abi: RegsAbi::Bits64, mask: 3, words: Words::default() }),
+        regs_intr: Some(Registers { abi: RegsAbi::Bits64, mask: 3, words: RecordWords::default() }),
         ..Sample::default()
     };
     let refused = layout.encode(&full, &mut out);

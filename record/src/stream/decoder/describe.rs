@@ -1,10 +1,10 @@
 //! Records that describe: events, their names and notes, the machine.
 
 use super::budget::too_much;
-use super::{Decoder, StreamRecord};
+use super::{StreamDecoder, StreamRecord};
 use crate::aggregate;
 use crate::attr::{Attr, EventType};
-use crate::bytes::{Cursor, Short, Words};
+use crate::bytes::{Cursor, RecordWords, Short};
 use crate::header::RecordType;
 use crate::kernel_list::{self, KernelListPart};
 use crate::sample::SampleLayout;
@@ -16,12 +16,12 @@ use crate::stream::tracepoint_names::TracepointName;
 use crate::stream::update::{self, Update};
 use crate::stream::write;
 
-impl Decoder {
+impl StreamDecoder {
     pub(super) fn event<'a>(&mut self, payload: &[u8]) -> StreamRecord<'a> {
         let order = self.order;
         let ids = Attr::decode_newer(payload, order).ok().and_then(|(attr, _)| {
             let size = usize::try_from(attr.size).ok()?;
-            let ids = Words::new(payload.get(size..)?, order).iter().collect::<Vec<u64>>();
+            let ids = RecordWords::new(payload.get(size..)?, order).iter().collect::<Vec<u64>>();
             Some((attr, ids))
         });
         let ids = match ids {
@@ -130,7 +130,7 @@ impl Decoder {
 
     fn aggregate<'a>(&mut self, id: u64, bytes: &[u8]) -> Result<StreamRecord<'a>, StreamError> {
         let (kind, offset) = (RecordType::EVENT_UPDATE, self.offset);
-        let part = aggregate::Part::decode(bytes, self.order);
+        let part = aggregate::AggregatePart::decode(bytes, self.order);
         let part = part.map_err(|reason| StreamError::Aggregate { offset, reason })?;
         match self.route.update(id).filter(|index| *index < self.events.len()) {
             Some(event) => Ok(StreamRecord::Aggregate { event, part }),
@@ -201,7 +201,7 @@ impl Decoder {
 
     /// Names tracepoints out of the next bytes of their formats.
     pub(super) fn name_tracepoints(&mut self, bytes: &[u8]) {
-        let Decoder { tracepoints, events, unnamed, .. } = self;
+        let StreamDecoder { tracepoints, events, unnamed, .. } = self;
         tracepoints.take(bytes, |TracepointName { id, name }| {
             // Who has a name is done with: formats may be as many as events.
             let called = Unnamed { is_tracepoint: true, config: id };

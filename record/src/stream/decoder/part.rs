@@ -1,18 +1,18 @@
 //! A stream that is part of something: of a file, or packed.
-//! [`crate::recording::Decoder`] knows of what.
+//! [`crate::recording::RecordingDecoder`] knows of what.
 
-use super::{Decoder, Packed, Position, Step, StreamRecord};
+use super::{Packed, Position, StreamDecoder, StreamRecord, StreamStep};
 use crate::bytes::{ByteOrder, Cursor};
 use crate::header::RecordType;
 use crate::stream::error::StreamError;
 use crate::stream::feature::FeatureId;
 use crate::stream::features::FeatureSection;
 
-impl Decoder {
+impl StreamDecoder {
     /// A decoder at the start of a recording whose COMPRESSED records its
     /// caller unpacks.
-    pub(crate) fn unpacking() -> Decoder {
-        Decoder { packed: Packed::Given, ..Decoder::new() }
+    pub(crate) fn unpacking() -> StreamDecoder {
+        StreamDecoder { packed: Packed::Given, ..StreamDecoder::new() }
     }
 
     /// Goes to another place: what comes next are records there, in this
@@ -28,8 +28,11 @@ impl Decoder {
         self.end = offset;
     }
 
-    /// [`Decoder::step`] over unpacked bytes: they take no place.
-    pub(crate) fn step_inside<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, StreamError> {
+    /// [`StreamDecoder::step`] over unpacked bytes: they take no place.
+    pub(crate) fn step_inside<'a>(
+        &mut self,
+        input: &'a [u8],
+    ) -> Result<StreamStep<'a>, StreamError> {
         let before = std::mem::replace(&mut self.packed, Packed::Inside);
         self.swap_inside();
         let step = self.step(input);

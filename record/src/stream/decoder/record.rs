@@ -3,7 +3,7 @@
 
 use super::budget::too_much;
 use super::search::has_name;
-use super::{Decoder, Packed, Position, Sampled, StreamRecord};
+use super::{Packed, Position, StreamDecoder, StreamRecord, StreamSample};
 use crate::bytes::Cursor;
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::side::SideRecord;
@@ -12,13 +12,13 @@ use crate::stream::error::StreamError;
 use crate::stream::route::Routed;
 use crate::stream::tracepoint_names::TracepointNames;
 
-impl Decoder {
-    /// The sample that `input`, as for [`Decoder::step`], begins with; None
+impl StreamDecoder {
+    /// The sample that `input`, as for [`StreamDecoder::step`], begins with; None
     /// where a step would give or ask for anything else. What matters is
     /// what it saves: handing on a step, which has room for any record, took
     /// a quarter of a report's time.
     #[inline]
-    pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<Sampled<'a>> {
+    pub fn sample<'a>(&mut self, input: &'a [u8]) -> Option<StreamSample<'a>> {
         if self.position != Position::Record {
             return None;
         }
@@ -35,7 +35,7 @@ impl Decoder {
         }
         self.go_on(u64::from(header.size));
         self.tally.count(header.kind);
-        Some(Sampled { size, event, misc: header.misc, payload })
+        Some(StreamSample { size, event, misc: header.misc, payload })
     }
 
     #[inline]

@@ -4,9 +4,9 @@
 //! header, its event, all its fields to the last byte, and the header after
 //! it. Bytes passed over on the way are told.
 
-use super::{Decoder, Packed, Position, Step, StreamRecord};
+use super::{Packed, Position, StreamDecoder, StreamRecord, StreamStep};
 use crate::attr::Attr;
-use crate::bytes::Words;
+use crate::bytes::RecordWords;
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::side::SideRecord;
 use crate::stream::error::StreamError;
@@ -56,7 +56,7 @@ impl RecordType {
     }
 }
 
-impl Decoder {
+impl StreamDecoder {
     /// The record in front cannot be, and its size cannot be trusted: looks
     /// for the next one from here on.
     #[cold]
@@ -65,7 +65,7 @@ impl Decoder {
         kind: RecordType,
         reason: StreamError,
         input: &'a [u8],
-    ) -> Step<'a> {
+    ) -> StreamStep<'a> {
         self.lost = Some(Box::new(Lost { kind, reason, passed: 0 }));
         self.position = Position::Lost;
         self.search(input)
@@ -107,7 +107,7 @@ impl Decoder {
         }
     }
 
-    /// [`Decoder::passed`] of the unpacked records.
+    /// [`StreamDecoder::passed`] of the unpacked records.
     pub(crate) fn passed_inside(&self) -> u64 {
         self.inside.1.as_ref().map_or(0, |lost| lost.passed)
     }
@@ -119,7 +119,7 @@ impl Decoder {
         lost.map_or(otherwise, |lost| lost.error(0))
     }
 
-    /// [`Decoder::lost_error`] of the unpacked records.
+    /// [`StreamDecoder::lost_error`] of the unpacked records.
     pub(crate) fn lost_inside(&self, leftover: usize) -> Option<StreamError> {
         let lost = self.inside.1.as_ref()?;
         Some(lost.error(leftover))
@@ -132,7 +132,7 @@ impl Decoder {
 
     /// Goes on looking: input starts at a place where no record does.
     #[cold]
-    pub(super) fn search<'a>(&mut self, input: &'a [u8]) -> Step<'a> {
+    pub(super) fn search<'a>(&mut self, input: &'a [u8]) -> StreamStep<'a> {
         let next = self.next_record(input);
         let (kind, passed) = match (&mut self.lost, &next) {
             (Some(lost), Next::At(consumed) | Next::NotBefore(consumed, _)) => {
@@ -145,7 +145,7 @@ impl Decoder {
             Next::NotBefore(0, wanted) => self.need(wanted),
             Next::NotBefore(consumed, _) => {
                 self.go_on(consumed as u64);
-                Step::Record { consumed, record: StreamRecord::Payload(kind) }
+                StreamStep::Record { consumed, record: StreamRecord::Payload(kind) }
             }
             Next::At(consumed) => {
                 self.go_on(consumed as u64);
@@ -154,7 +154,7 @@ impl Decoder {
                 let (reason, to) = (Box::new(reason), self.offset);
                 let error = StreamError::PassedOver { reason, bytes: passed, to };
                 self.tally.note_unreadable(&error);
-                Step::Record { consumed, record: StreamRecord::Unreadable { kind, error } }
+                StreamStep::Record { consumed, record: StreamRecord::Unreadable { kind, error } }
             }
         }
     }
@@ -202,13 +202,13 @@ impl Decoder {
             RecordType::COMPRESSED | RecordType::COMPRESSED2 => self.packed != Packed::Inside,
             RecordType::HEADER_ATTR => Attr::decode(payload, self.order).is_ok(),
             RecordType::HEADER_FEATURE => {
-                let id = Words::new(payload, self.order).get(0).map(FeatureId);
+                let id = RecordWords::new(payload, self.order).get(0).map(FeatureId);
                 id.is_some_and(|id| {
                     id <= FeatureId::LAST && Feature::decode(id, &payload[8..], self.order).is_ok()
                 })
             }
             RecordType::EVENT_UPDATE => {
-                let words = Words::new(payload, self.order);
+                let words = RecordWords::new(payload, self.order);
                 let id = words.get(1).filter(|_| words.get(0).is_some_and(|kind| kind < 4));
                 id.is_some_and(|id| self.route.by_id(id).is_some())
             }

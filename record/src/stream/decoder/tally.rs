@@ -9,7 +9,7 @@ const SLOTS: usize = 96;
 
 /// Counts of records, kept by the decoder.
 #[derive(Clone, Debug)]
-pub struct Tally {
+pub struct RecordTally {
     by_type: [u64; SLOTS],
     beyond: u64,
     /// Records whose event id no HEADER_ATTR has.
@@ -42,13 +42,13 @@ impl fmt::Display for Unreadable {
     }
 }
 
-impl Default for Tally {
+impl Default for RecordTally {
     fn default() -> Self {
-        Tally { by_type: [0; SLOTS], beyond: 0, unknown_id: 0, unplaced: 0, unreadable: None }
+        RecordTally { by_type: [0; SLOTS], beyond: 0, unknown_id: 0, unplaced: 0, unreadable: None }
     }
 }
 
-impl Tally {
+impl RecordTally {
     /// Records of this type. Types from 96 on are counted together.
     pub fn of(&self, kind: RecordType) -> u64 {
         let slot = usize::try_from(kind.0).ok().and_then(|index| self.by_type.get(index));

@@ -1,6 +1,6 @@
 use super::*;
 use crate::attr::{Attr, AttrFlags, EventType, SampleType};
-use crate::bytes::Writer;
+use crate::bytes::ByteWriter;
 use crate::sample::{Sample, SampleLayout};
 use crate::side::SideError;
 use crate::stream::feature::{EventName, Feature, FeatureId};
@@ -56,7 +56,7 @@ fn put_comm(id: u64, name: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
 
 fn put(kind: RecordType, body: &[u8], order: ByteOrder, out: &mut Vec<u8>) {
     let size = u16::try_from(8 + body.len()).unwrap();
-    RecordHeader { kind, misc: Misc(0), size }.encode(&mut Writer::new(out, order));
+    RecordHeader { kind, misc: Misc(0), size }.encode(&mut ByteWriter::new(out, order));
     out.extend_from_slice(body);
 }
 
@@ -70,14 +70,14 @@ fn mixed(order: ByteOrder) -> Vec<u8> {
     write::feature(&Feature::Arch("aarch64".into()), order, &mut out).unwrap();
     put_comm(3, b"name", order, &mut out);
     let mut body = Vec::new();
-    Writer::new(&mut body, order).u32(24);
+    ByteWriter::new(&mut body, order).u32(24);
     put(RecordType::HEADER_TRACING_DATA, &body, order, &mut out);
     out.extend([0xff; 24]);
     put_sample(1, 100, order, &mut out);
     put_sample(2, 101, order, &mut out);
     write::finished_round(order, &mut out);
     let mut body = Vec::new();
-    Writer::new(&mut body, order).u64(100);
+    ByteWriter::new(&mut body, order).u64(100);
     body.extend([0; 32]);
     put(RecordType::AUXTRACE, &body, order, &mut out);
     out.extend([0xee; 100]);
@@ -90,21 +90,21 @@ fn mixed(order: ByteOrder) -> Vec<u8> {
 }
 
 /// Feeds `bytes` in pieces: what the decoder saw, payload pieces joined.
-fn read(bytes: &[u8], pieces: &[usize]) -> Result<(Vec<String>, Decoder), StreamError> {
-    let mut decoder = Decoder::new();
+fn read(bytes: &[u8], pieces: &[usize]) -> Result<(Vec<String>, StreamDecoder), StreamError> {
+    let mut decoder = StreamDecoder::new();
     let mut seen: Vec<String> = Vec::new();
     let mut pieces = pieces.iter().copied().chain(std::iter::repeat(bytes.len()));
     let (mut at, mut end) = (0, 0);
     loop {
         match decoder.step(&bytes[at..end])? {
-            Step::NeedMore(wanted) => {
+            StreamStep::NeedMore(wanted) => {
                 assert!(wanted > end - at, "asked for {wanted}, has {}", end - at);
                 if end == bytes.len() {
                     return decoder.finish(end - at).map(|()| (seen, decoder));
                 }
                 end = (end + pieces.next().unwrap().max(1)).min(bytes.len());
             }
-            Step::Record { consumed, record } => {
+            StreamStep::Record { consumed, record } => {
                 at += consumed;
                 let text = format!("{record:?}");
                 if seen.last() != Some(&text) || !matches!(record, StreamRecord::Payload(_)) {
@@ -166,9 +166,9 @@ fn a_stream_of_everything_in_both_orders() {
 fn samples_and_side_records_are_what_was_written() {
     for order in ORDERS {
         let bytes = mixed(order);
-        let mut decoder = Decoder::new();
+        let mut decoder = StreamDecoder::new();
         let (mut at, mut ips, mut names) = (0, Vec::new(), Vec::new());
-        while let Step::Record { consumed, record } = decoder.step(&bytes[at..]).unwrap() {
+        while let StreamStep::Record { consumed, record } = decoder.step(&bytes[at..]).unwrap() {
             at += consumed;
             match record {
                 StreamRecord::Sample { event, misc, payload } => {
@@ -233,7 +233,7 @@ fn records_without_a_known_end_are_told_with_their_offset() {
         }
         let mut bytes = start.clone();
         RecordHeader { kind: RecordType::COMM, misc: Misc(0), size: 7 }
-            .encode(&mut Writer::new(&mut bytes, order));
+            .encode(&mut ByteWriter::new(&mut bytes, order));
         let (kind, offset) = (RecordType::COMM, at);
         let reason = StreamError::RecordSize { kind, offset, size: 7, least: 8 };
         assert_eq!(read(&bytes, &[]).unwrap_err(), lost(reason, 8));
@@ -411,9 +411,9 @@ fn old_names_of_many_events_take_no_square() {
         let body: Vec<u8> = config.to_le_bytes().into_iter().chain(*b"an event").collect();
         put(RecordType::HEADER_EVENT_TYPE, &body, order, &mut bytes);
     }
-    let mut decoder = Decoder::new();
+    let mut decoder = StreamDecoder::new();
     let mut at = 0;
-    while let Step::Record { consumed, .. } = decoder.step(&bytes[at..]).unwrap() {
+    while let StreamStep::Record { consumed, .. } = decoder.step(&bytes[at..]).unwrap() {
         at += consumed;
     }
     assert_eq!(at, bytes.len());

@@ -1,6 +1,6 @@
 //! Traces that processors write past the kernel: AUXTRACE records.
 
-use super::Decoder;
+use super::StreamDecoder;
 
 /// `enum auxtrace_type` (tools/perf/util/auxtrace.h), from 1 on.
 const TRACES: [&str; 7] = [
@@ -23,7 +23,7 @@ pub(super) struct Trace {
     pub(super) bytes: u64,
 }
 
-impl Decoder {
+impl StreamDecoder {
     /// What of the recording is not decoded here, in sentences for people:
     /// traces, in which perf finds events of their own.
     pub fn undecoded(&self) -> Option<String> {

@@ -1,19 +1,19 @@
 use super::*;
 use crate::attr::EventType;
 use crate::header::Misc;
-use crate::stream::{BuildId, Compression, Group, NumaNode};
+use crate::stream::{BuildId, Compression, EventGroup, NumaNode};
 
 const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 
 fn bytes(feature: &Feature, order: ByteOrder) -> Vec<u8> {
     let mut out = Vec::new();
-    feature.encode(&mut Writer::new(&mut out, order));
+    feature.encode(&mut ByteWriter::new(&mut out, order));
     out
 }
 
 fn all(order: ByteOrder) -> Vec<Feature> {
     let attr = Attr { kind: EventType::SOFTWARE, config: 2, ..Attr::default() };
-    let cache = Cache {
+    let cache = CacheDescription {
         level: 1,
         line_size: 64,
         sets: 64,
@@ -38,7 +38,10 @@ fn all(order: ByteOrder) -> Vec<Feature> {
             EventName::new(&attr, &[], "other", order).unwrap(),
         ]),
         Feature::PmuMappings(vec![(4, "cpu".into()), (1, "software".into())]),
-        Feature::Caches(vec![cache.clone(), Cache { kind: "Instruction".into(), ..cache }]),
+        Feature::Caches(vec![
+            cache.clone(),
+            CacheDescription { kind: "Instruction".into(), ..cache },
+        ]),
         Feature::SampleTime { first: Time(1), last: Time(u64::MAX) },
         Feature::Other { id: FeatureId(99), data: vec![1, 2, 3] },
     ]
@@ -62,7 +65,7 @@ fn details() -> Vec<Detail> {
             cores: vec!["0,2".into(), "1,3".into()],
         },
         Detail::NumaNodes(vec![NumaNode { node: 1, total: 2, free: 3, cpus: "0-3".into() }]),
-        Detail::Groups(vec![Group { name: "{a,b}".into(), leader: 0, members: 2 }]),
+        Detail::Groups(vec![EventGroup { name: "{a,b}".into(), leader: 0, members: 2 }]),
         Detail::MemoryBlocks {
             block_size: 1 << 27,
             nodes: vec![(0, 64, vec![5]), (1, 65, vec![6, 7])],
@@ -138,11 +141,11 @@ fn every_cut_is_an_error_and_no_count_reserves_memory() {
 fn the_line_size_is_that_of_the_nearest_data_cache() {
     let mut features = crate::stream::Features::default();
     assert_eq!(features.cache_line_size(), None);
-    let cache = |level, kind: &str, line_size| Cache {
+    let cache = |level, kind: &str, line_size| CacheDescription {
         level,
         line_size,
         kind: kind.into(),
-        ..Cache::default()
+        ..CacheDescription::default()
     };
     let caches = vec![cache(2, "Unified", 128), cache(1, "Instruction", 32), cache(1, "Data", 64)];
     features.insert(Feature::Caches(caches));

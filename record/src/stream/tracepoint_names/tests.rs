@@ -1,5 +1,5 @@
 use super::{FormatsPart, TracepointName, TracepointNames};
-use crate::bytes::{ByteOrder, Writer};
+use crate::bytes::{ByteOrder, ByteWriter};
 use proptest::prelude::*;
 
 /// A format as the kernel prints it.
@@ -11,11 +11,11 @@ fn format(name: &str, id: u64) -> String {
 /// Tracing data of these systems, as perf writes them.
 fn data(order: ByteOrder, systems: &[(&str, &[(&str, u64)])]) -> Vec<u8> {
     let mut out = b"\x17\x08\x44tracing0.6\0".to_vec();
-    let w = &mut Writer::new(&mut out, order);
+    let w = &mut ByteWriter::new(&mut out, order);
     w.u8(u8::from(order == ByteOrder::Big));
     w.u8(8);
     w.u32(4096);
-    let sized = |w: &mut Writer<'_>, text: &str| {
+    let sized = |w: &mut ByteWriter<'_>, text: &str| {
         w.u64(text.len() as u64);
         w.raw(text.as_bytes());
     };

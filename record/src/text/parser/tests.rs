@@ -1,6 +1,6 @@
 use super::*;
 use crate::attr::{Attr, SampleType};
-use crate::bytes::{ByteOrder, Words};
+use crate::bytes::{ByteOrder, RecordWords};
 use crate::header::Misc;
 use crate::registers::{Registers, RegsAbi, general};
 use crate::sample::Sample;
@@ -12,7 +12,7 @@ fn parse(lines: &[&str]) -> Result<Vec<(String, Option<u64>)>, TextError> {
     let mut parser = Parser::new(Arch::X86_64);
     let mut values = Vec::new();
     for line in lines {
-        if let Line::Record(record) = parser.line(line.as_bytes())? {
+        if let TextLine::Record(record) = parser.line(line.as_bytes())? {
             values.extend(record.iter().map(|(name, _, value)| (name.to_owned(), value)));
         }
     }
@@ -67,7 +67,7 @@ fn a_header_of_many_columns_takes_no_square() {
     for column in 0..400_000 {
         header.push_str(&format!(" column{column}"));
     }
-    assert_eq!(Parser::new(Arch::X86_64).line(header.as_bytes()), Ok(Line::Header));
+    assert_eq!(Parser::new(Arch::X86_64).line(header.as_bytes()), Ok(TextLine::Header));
     header.push_str(" column7");
     let error = parse(&[&header]).unwrap_err();
     assert_eq!(error, TextError::Twice { line: 1, column: "column7".to_owned() });
@@ -78,7 +78,7 @@ fn the_next_line_can_be_read_after_a_bad_one() {
     let mut parser = Parser::new(Arch::X86_64);
     parser.line(b"#rflags linear_ip").unwrap();
     parser.line(b"0 zzz").unwrap_err();
-    let Line::Record(values) = parser.line(b"0 7").unwrap() else { panic!("no record") };
+    let TextLine::Record(values) = parser.line(b"0 7").unwrap() else { panic!("no record") };
     assert_eq!(values.get(Column::Ip), Some(7));
     assert_eq!(parser.lines(), 3);
 }
@@ -101,7 +101,7 @@ proptest! {
         let full = Registers {
             abi: RegsAbi::Bits64,
             mask: general(Arch::X86_64),
-            words: Words::new(&words, ByteOrder::Little),
+            words: RecordWords::new(&words, ByteOrder::Little),
         };
         let sample = Sample {
             misc: Misc(misc),
@@ -120,8 +120,8 @@ proptest! {
         columns.line(&sample, &mut line);
 
         let mut parser = Parser::new(Arch::X86_64);
-        prop_assert_eq!(parser.line(&header), Ok(Line::Header));
-        let Ok(Line::Record(values)) = parser.line(&line) else { panic!("no record") };
+        prop_assert_eq!(parser.line(&header), Ok(TextLine::Header));
+        let Ok(TextLine::Record(values)) = parser.line(&line) else { panic!("no record") };
         let wide = |number: i32| Some(i64::from(number).cast_unsigned());
         prop_assert_eq!(values.get(Column::Ip), Some(ip));
         prop_assert_eq!(values.get(Column::Addr), Some(addr));

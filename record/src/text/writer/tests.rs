@@ -1,6 +1,6 @@
 use super::*;
 use crate::attr::SampleType;
-use crate::bytes::{ByteOrder, Words};
+use crate::bytes::{ByteOrder, RecordWords};
 use crate::data_src::DataSrc;
 use crate::header::Misc;
 use crate::registers::{RegsAbi, general};
@@ -35,7 +35,7 @@ fn a_whole_line() {
         regs_intr: Some(Registers {
             abi: RegsAbi::Bits64,
             mask: general(Arch::X86_64),
-            words: Words::new(&words, ByteOrder::Little),
+            words: RecordWords::new(&words, ByteOrder::Little),
         }),
         ..Sample::default()
     };
@@ -104,7 +104,7 @@ fn registers_of_user_space_stand_in_while_it_runs() {
         let registers = Registers {
             abi: RegsAbi::Bits64,
             mask: attr.sample_regs_user,
-            words: Words::new(&words, ByteOrder::Little),
+            words: RecordWords::new(&words, ByteOrder::Little),
         };
         let sample = Sample { misc: Misc(mode), regs_user: Some(registers), ..Sample::default() };
         let mut out = Vec::new();

@@ -1,6 +1,6 @@
 //! Why an event that the hardware counts did not open.
 
-use record::attr::Sampling;
+use record::attr::SamplingRate;
 use record::{Attr, EventType};
 
 use super::{FailedCall, OpenFailure};
@@ -67,8 +67,8 @@ fn missing(failure: &OpenFailure, event: &PlannedEvent) -> String {
 fn invalid(event: &PlannedEvent) -> String {
     let PlannedEvent { pmu, attr, .. } = event;
     let interval = match attr.sampling() {
-        Sampling::Period(period) => period.to_string(),
-        Sampling::Frequency(_) => "varying".to_owned(),
+        SamplingRate::Period(period) => period.to_string(),
+        SamplingRate::Frequency(_) => "varying".to_owned(),
     };
     let causes = if pmu.starts_with("ibs_") {
         "IBS takes intervals that are multiples of 16, and before Linux 6.14 cannot leave out a \

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use record::bytes::ByteOrder;
-use record::kernel_list::{KernelModule, KernelSymbol, Packed};
+use record::kernel_list::{KernelModule, KernelSymbol, PackedKernelList};
 use record::{AttrFlags, KernelList, SampleType};
 use rustc_hash::FxHashMap;
 
@@ -44,7 +44,11 @@ pub fn needed<'e>(
 ///
 /// # Errors
 /// Why there is a list and it cannot be kept.
-pub fn kernel_list(sight: &Sight, root: &Path, needed: Needed) -> Result<Option<Packed>, String> {
+pub fn kernel_list(
+    sight: &Sight,
+    root: &Path,
+    needed: Needed,
+) -> Result<Option<PackedKernelList>, String> {
     let proc = root.join("proc");
     let Ok(symbols) = sight.kernel(&proc, KernelFile::Symbols) else { return Ok(None) };
     let failed = |error: io::Error| format!("/proc/kallsyms: {error}");

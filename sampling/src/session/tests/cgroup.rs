@@ -102,9 +102,9 @@ fn a_group_is_sampled_with_those_below_and_nobody_else() {
 
 /// Processes of the samples.
 fn tasks(mut bytes: &[u8]) -> std::collections::BTreeSet<i32> {
-    let mut decoder = Decoder::new();
+    let mut decoder = StreamDecoder::new();
     let mut tasks = std::collections::BTreeSet::new();
-    while let Ok(Step::Record { consumed, record }) = decoder.step(bytes) {
+    while let Ok(StreamStep::Record { consumed, record }) = decoder.step(bytes) {
         if let StreamRecord::Sample { event, misc, payload } = record {
             let sample = decoder.events()[event].layout.clone().decode(misc, payload).unwrap();
             tasks.extend(sample.task.map(|task| task.pid.0));

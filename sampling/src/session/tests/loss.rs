@@ -3,7 +3,7 @@
 use super::*;
 use crate::remote::protocol::RateLowered;
 use record::SampleFilter;
-use record::sample_filter::Mode;
+use record::sample_filter::PrivilegeMode;
 
 /// Pages that the storm touches: many times what one page of ring holds.
 const STORM: u64 = 3_000;
@@ -88,7 +88,7 @@ fn a_count_is_of_samples_that_the_type_means() {
     let Some(storm) = Storm::prepare() else { return };
     // The kernel's own faults of the exec come before those of the program.
     let mut plan = plan_of(PAGE_FAULTS, Target::Command, 1024);
-    plan.events[0].filter = SampleFilter::mode(Mode::User);
+    plan.events[0].filter = SampleFilter::mode(PrivilegeMode::User);
     let mut sink = Vec::new();
     let mut session = started(plan, storm.settings(Some(100)), &mut sink);
     run_to_end(&mut session, &mut sink);

@@ -59,10 +59,12 @@ fn what_is_given_up_is_in_notes_and_stream_and_nothing_else_is() {
     assert_eq!(*lost, Fallback::Lost.to_string());
     assert!(precision.starts_with("test_event: precise_ip 1 of 3, "), "{precision}");
 
-    let mut decoder = Decoder::new();
+    let mut decoder = StreamDecoder::new();
     let mut rest = &sink[..];
     while !rest.is_empty() {
-        let Step::Record { consumed, .. } = decoder.step(rest).unwrap() else { panic!("cut") };
+        let StreamStep::Record { consumed, .. } = decoder.step(rest).unwrap() else {
+            panic!("cut")
+        };
         rest = &rest[consumed..];
     }
     let [event, side] = decoder.events() else { panic!("{:?}", decoder.events()) };

@@ -36,10 +36,10 @@ fn run(plan: Plan, words: &[&str], count: Option<u64>) -> (Ledger, Vec<u8>) {
 
 /// Samples in a stream, by event's name, and each event's notes.
 fn by_event(mut bytes: &[u8]) -> BTreeMap<String, (u64, Vec<Cpu>, Vec<String>)> {
-    let mut decoder = Decoder::new();
+    let mut decoder = StreamDecoder::new();
     let mut samples: BTreeMap<usize, (u64, Vec<Cpu>)> = BTreeMap::new();
     while !bytes.is_empty() {
-        let Step::Record { consumed, record } = decoder.step(bytes).unwrap() else {
+        let StreamStep::Record { consumed, record } = decoder.step(bytes).unwrap() else {
             panic!("the stream ends early");
         };
         bytes = &bytes[consumed..];

@@ -118,7 +118,7 @@ fn a_recording_without_an_anchor_moves_nothing() {
 }
 
 /// A list as a recorder keeps it.
-fn packed(kallsyms: &str) -> (KernelList, Arc<Packed>) {
+fn packed(kallsyms: &str) -> (KernelList, Arc<PackedKernelList>) {
     let listed = SymbolList::parse(kallsyms.as_bytes().to_vec()).unwrap();
     let mut list = KernelList::default();
     for name in &listed.modules {
@@ -144,7 +144,7 @@ fn packed(kallsyms: &str) -> (KernelList, Arc<Packed>) {
 
 /// A symbolizer for what was recorded under `kernel(MOVED + LINKED, 0)`, read
 /// on `machine`.
-fn reader(machine: &Machine, list: Option<&Arc<Packed>>) -> Symbolizer {
+fn reader(machine: &Machine, list: Option<&Arc<PackedKernelList>>) -> Symbolizer {
     let options = Options { root: machine.0.path().to_owned(), ..Options::default() };
     let mut symbolizer = Symbolizer::new(options);
     let features = Features {

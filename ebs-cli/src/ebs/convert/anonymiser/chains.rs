@@ -7,7 +7,7 @@
 //! becomes 0. Mapped is what an earlier record of the file says: callers in
 //! what a record later in the round maps are taken out, too.
 
-use record::bytes::{Words, Writer};
+use record::bytes::{ByteWriter, RecordWords};
 use record::side::Mapping;
 use std::collections::BTreeMap;
 
@@ -66,8 +66,8 @@ impl MappedCode {
 /// Appends a chain with 0 for each word that is no address of code; says how
 /// many there were. The kernel's part stays: it unwinds its own stacks by
 /// tables, and tells no word that is not its own code's.
-pub(super) fn clean(chain: Words<'_>, mapped: &MappedCode, out: &mut Vec<u8>) -> u64 {
-    let mut w = Writer::new(out, chain.order());
+pub(super) fn clean(chain: RecordWords<'_>, mapped: &MappedCode, out: &mut Vec<u8>) -> u64 {
+    let mut w = ByteWriter::new(out, chain.order());
     let (mut context, mut replaced, mut is_number) = (0, 0, false);
     for word in chain.iter() {
         if word >= MARKERS {
@@ -148,14 +148,14 @@ mod tests {
         let chain = [kernel, code, user, 0x40_1000, text, short, far, 0x40_2000];
         let bytes: Vec<u8> = chain.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut out = Vec::new();
-        let words = Words::new(&bytes, ByteOrder::Little);
+        let words = RecordWords::new(&bytes, ByteOrder::Little);
         let mapped = mapped(&[(0x40_1000, 0x1000)]);
         assert_eq!(clean(words, &mapped, &mut out), 4);
-        let kept: Vec<u64> = Words::new(&out, ByteOrder::Little).iter().collect();
+        let kept: Vec<u64> = RecordWords::new(&out, ByteOrder::Little).iter().collect();
         assert_eq!(kept, [kernel, code, user, 0x40_1000, 0, 0, 0, 0]);
         let deferred = [USER_DEFERRED, 0x1_0000_0007].map(u64::to_be_bytes).concat();
         out.clear();
-        clean(Words::new(&deferred, ByteOrder::Big), &MappedCode::default(), &mut out);
+        clean(RecordWords::new(&deferred, ByteOrder::Big), &MappedCode::default(), &mut out);
         assert_eq!(out, deferred, "a number of the kernel's own");
     }
 }

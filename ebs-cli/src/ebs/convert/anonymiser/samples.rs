@@ -2,7 +2,7 @@
 
 use super::Keep;
 use super::chains::{MappedCode, clean};
-use record::bytes::Words;
+use record::bytes::RecordWords;
 use record::registers::Registers;
 use record::sample::StackUser;
 use record::stream::{EventDescription, Features, note};
@@ -66,7 +66,7 @@ pub(super) fn blank(
         if replaced == 0 && memory == (Memory { chain: true, ..Memory::default() }) {
             return Some(false);
         }
-        sample.callchain = Some(Words::new(&callers, chain.order()));
+        sample.callchain = Some(RecordWords::new(&callers, chain.order()));
     }
     // As long as the longest record.
     zeros.resize(1 << 16, 0);

@@ -160,7 +160,7 @@ fn front(records: &[u8]) -> Option<(&[u8], u64)> {
 mod tests {
     use super::*;
     use record::Misc;
-    use record::bytes::Writer;
+    use record::bytes::ByteWriter;
     use std::io::Read;
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
         let mut records = Vec::new();
         for number in 0..1000 {
             let kind = if number % 2 == 0 { RecordType::SAMPLE } else { RecordType::COMM };
-            header(kind, 24).encode(&mut Writer::new(&mut records, NATIVE_ORDER));
+            header(kind, 24).encode(&mut ByteWriter::new(&mut records, NATIVE_ORDER));
             records.extend_from_slice(&[0xff; 16]);
         }
         let (piece, samples) = front(&records).expect("records are whole");

@@ -12,7 +12,7 @@ use super::destination::Destination;
 use super::records::first;
 use record::bytes::Cursor;
 use record::recording::file_form::{self, FileOutline};
-use record::stream::{Decoder, FeatureId, Step};
+use record::stream::{FeatureId, StreamDecoder, StreamStep};
 use record::{EventType, RecordHeader, RecordType};
 use sampling::Facts;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub(super) struct RecordedFile {
     destination: Destination,
     facts: Facts,
     /// What the stream told of events.
-    stream: Decoder,
+    stream: StreamDecoder,
     /// Features by number, as they will stand at the end.
     features: BTreeMap<FeatureId, Vec<u8>>,
     form: Form,
@@ -52,7 +52,7 @@ impl RecordedFile {
         RecordedFile {
             destination,
             facts,
-            stream: Decoder::new(),
+            stream: StreamDecoder::new(),
             features: BTreeMap::new(),
             form: Form::Held(Vec::new()),
         }
@@ -195,8 +195,10 @@ impl RecordedFile {
     fn learn(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.stream.step(bytes).map_err(io::Error::other)? {
-                Step::Record { consumed, .. } => bytes = &bytes[consumed..],
-                Step::NeedMore(_) => return Err(io::Error::other("a record that is cut in two")),
+                StreamStep::Record { consumed, .. } => bytes = &bytes[consumed..],
+                StreamStep::NeedMore(_) => {
+                    return Err(io::Error::other("a record that is cut in two"));
+                }
             }
         }
         Ok(())

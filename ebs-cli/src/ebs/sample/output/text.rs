@@ -2,7 +2,7 @@
 
 use super::Destination;
 use crate::ebs::script::{Lines, Sifter, TextPrinter};
-use record::stream::{Decoder, Step};
+use record::stream::{StreamDecoder, StreamStep};
 use std::io;
 
 /// Bytes written at once: a line is far shorter.
@@ -11,7 +11,7 @@ const PIECE: usize = 1 << 16;
 /// Turns the session's stream into lines as soon as their order is sure.
 #[derive(Debug)]
 pub(super) struct TextRecords {
-    decoder: Decoder,
+    decoder: StreamDecoder,
     lines: Lines<TextPrinter>,
     destination: Destination,
     /// Lines that the destination took.
@@ -22,7 +22,7 @@ pub(super) struct TextRecords {
 impl TextRecords {
     pub(super) fn new(destination: Destination) -> TextRecords {
         TextRecords {
-            decoder: Decoder::new(),
+            decoder: StreamDecoder::new(),
             lines: Lines::new(
                 TextPrinter::default(),
                 Some(Sifter::new(None, symbolizer::Options::default())),
@@ -41,12 +41,12 @@ impl TextRecords {
     pub(super) fn stream(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.decoder.step(bytes).map_err(io::Error::other)? {
-                Step::Record { consumed, record } => {
+                StreamStep::Record { consumed, record } => {
                     bytes = &bytes[consumed..];
                     self.lines.record(&self.decoder, &record).map_err(io::Error::other)?;
                     while self.lines.print(&self.decoder) {}
                 }
-                Step::NeedMore(_) => {
+                StreamStep::NeedMore(_) => {
                     return Err(io::Error::other("the session cut a record in two"));
                 }
             }

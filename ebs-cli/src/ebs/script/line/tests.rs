@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ebs::script::registers::RegisterNames;
-use record::bytes::Words;
+use record::bytes::RecordWords;
 use record::registers::RegsAbi;
 use record::{Arch, ByteOrder, Cpu, Pid, Registers, Task, Tid, Time};
 
@@ -14,7 +14,7 @@ fn line(fields: Fields) -> String {
     let registers = Registers {
         abi: RegsAbi::Bits64,
         mask: 1 | 1 << 1 | 1 << 6 | 1 << 9,
-        words: Words::new(&bytes, ByteOrder::Little),
+        words: RecordWords::new(&bytes, ByteOrder::Little),
     };
     let sample = Sample {
         task: Some(Task { pid: Pid(20257), tid: Tid(20258) }),
@@ -137,7 +137,7 @@ fn pages_are_abbreviated_as_perf_does() {
 fn branches_are_perfs() {
     let words = [0x10, 0x20, 0x1, 0x30, 0x40, 0x2 | 7 << 4 | 4 << 20, 0x50, 0x60, 0xc];
     let bytes: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect();
-    let entries = Words::new(&bytes, ByteOrder::Little);
+    let entries = RecordWords::new(&bytes, ByteOrder::Little);
     let stack = BranchStack { hw_index: None, entries, counters: None };
     let mut out = Vec::new();
     write_branches(&stack, |address, out| out.extend(format!("({address})").bytes()), &mut out);

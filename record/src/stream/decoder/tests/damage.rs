@@ -1,12 +1,13 @@
 //! Records that are broken, and what is read of the others.
 
 use super::*;
+use crate::recording::{RecordingDecoder, RecordingSource, RecordingStep};
 
 /// Where records start and end.
 fn bounds(bytes: &[u8]) -> Vec<(usize, usize)> {
-    let mut decoder = Decoder::new();
+    let mut decoder = StreamDecoder::new();
     let (mut at, mut bounds) = (0, Vec::new());
-    while let Step::Record { consumed, .. } = decoder.step(&bytes[at..]).unwrap() {
+    while let StreamStep::Record { consumed, .. } = decoder.step(&bytes[at..]).unwrap() {
         bounds.push((at, at + consumed));
         at += consumed;
     }
@@ -47,7 +48,7 @@ fn a_name_in_more_room_than_it_needs_is_read_whatever_its_id() {
         write::attr(&side(), &[3], order, &mut bytes).unwrap();
         for id in [3, 0, 77] {
             let mut body = Vec::new();
-            let w = &mut Writer::new(&mut body, order);
+            let w = &mut ByteWriter::new(&mut body, order);
             w.u64(0xffff_ffff_c020_0000);
             w.u32(4096);
             w.u16(1);
@@ -87,7 +88,7 @@ fn what_is_too_long_for_its_kind_is_no_record() {
         write::finished_round(order, &mut bytes);
         let mut header = Vec::new();
         RecordHeader { kind: RecordType::READ, misc: Misc(0), size }
-            .encode(&mut Writer::new(&mut header, order));
+            .encode(&mut ByteWriter::new(&mut header, order));
         bytes[at..at + 8].copy_from_slice(&header);
         let (seen, _) = read(&bytes, &[]).unwrap();
         let found = seen.iter().filter(|it| it.starts_with("Sample")).count();
@@ -141,15 +142,13 @@ fn a_wrong_size_costs_its_record_alone() {
                     continue;
                 }
                 broken[at + 6..at + 8].copy_from_slice(&size);
-                let mut decoder = crate::recording::Decoder::new(crate::recording::Source::File {
-                    length: broken.len() as u64,
-                });
+                let mut decoder =
+                    RecordingDecoder::new(RecordingSource::File { length: broken.len() as u64 });
                 let mut seen = Vec::new();
                 let (mut from, mut end) = (0, None);
                 while end.is_none() {
-                    use crate::recording::Step as Of;
                     match decoder.step(&broken[from..]).unwrap() {
-                        Of::Record { consumed, stream, record, .. } => {
+                        RecordingStep::Record { consumed, stream, record, .. } => {
                             from += consumed;
                             // What is given but does not decode is told, too.
                             let bad = matches!(record, StreamRecord::Sample { event, misc, payload }
@@ -185,12 +184,12 @@ fn a_record_that_cannot_be_read_costs_itself_only() {
         put_comm(3, b"", order, &mut comm);
         let cut = comm[16..].to_vec();
         let mut id = Vec::new();
-        Writer::new(&mut id, order).u64(3);
+        ByteWriter::new(&mut id, order).u64(3);
         let mut hostname = Vec::new();
-        Writer::new(&mut hostname, order).u64(FeatureId::HOSTNAME.0);
+        ByteWriter::new(&mut hostname, order).u64(FeatureId::HOSTNAME.0);
         hostname.extend([0xff; 4]);
         let mut update = Vec::new();
-        Writer::new(&mut update, order).u64(1);
+        ByteWriter::new(&mut update, order).u64(1);
         for (kind, body) in [
             (RecordType::FORK, &cut),
             (RecordType::LOST, &id),

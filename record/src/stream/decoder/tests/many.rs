@@ -18,9 +18,9 @@ fn many_notes_take_no_longer_each() {
     }
     let more = "clock=model;clock.began=0;clock.now=9;more=1";
     write::event_unit(2, more, order, &mut bytes).unwrap();
-    let mut decoder = Decoder::new();
+    let mut decoder = StreamDecoder::new();
     let (mut at, mut clocks) = (0, 0);
-    while let Step::Record { consumed, record } = decoder.step(&bytes[at..]).unwrap() {
+    while let StreamStep::Record { consumed, record } = decoder.step(&bytes[at..]).unwrap() {
         at += consumed;
         if let StreamRecord::EventUpdate(event) = record {
             clocks += u64::from(decoder.events()[event].clock.is_some());
@@ -44,8 +44,8 @@ fn many_formats_name_many_events_once() {
         let kind = if id % 2 == 0 { EventType::TRACEPOINT } else { EventType::SOFTWARE };
         write::attr(&Attr { kind, ..tracepoint.clone() }, &[10 + id], order, &mut bytes).unwrap();
     }
-    let mut decoder = Decoder::new();
-    while let Step::Record { consumed, .. } = decoder.step(&bytes).unwrap() {
+    let mut decoder = StreamDecoder::new();
+    while let StreamStep::Record { consumed, .. } = decoder.step(&bytes).unwrap() {
         bytes.drain(..consumed);
     }
     decoder.name_tracepoints(&formats(MANY));
@@ -55,7 +55,7 @@ fn many_formats_name_many_events_once() {
     let named = decoder.events().iter().filter(|event| event.name.is_some());
     assert_eq!(named.count() as u64, events / 2);
     let mut body = Vec::new();
-    let w = &mut Writer::new(&mut body, order);
+    let w = &mut ByteWriter::new(&mut body, order);
     w.u64(317);
     w.raw(b"software\0");
     let taken = decoder.event_type(&mut crate::bytes::Cursor::new(&body, order)).unwrap();
@@ -65,7 +65,7 @@ fn many_formats_name_many_events_once() {
 /// Tracing data with so many formats, all of tracepoint 317.
 fn formats(count: u64) -> Vec<u8> {
     let mut out = b"\x17\x08\x44tracing0.6\0\0\x08".to_vec();
-    let w = &mut Writer::new(&mut out, ByteOrder::Little);
+    let w = &mut ByteWriter::new(&mut out, ByteOrder::Little);
     w.u32(4096);
     w.raw(b"header_page\0");
     w.u64(0);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::ebs::invocation::Place;
-use record::recording::{self, Form as Recorded, Source};
+use record::recording::{self, RecordingForm, RecordingSource};
 use record::stream::{Feature, StreamRecord, write};
 use record::{Attr, Sample, SampleLayout, SampleType, Time};
 use std::fs;
@@ -61,23 +61,23 @@ impl Scene {
 
     /// What is in the file now: its decoder, and how many samples of each
     /// event.
-    fn read(&self) -> (recording::Decoder, Vec<usize>) {
+    fn read(&self) -> (recording::RecordingDecoder, Vec<usize>) {
         let bytes = fs::read(&self.path).unwrap();
         let length = bytes.len() as u64;
-        let mut decoder = recording::Decoder::new(Source::File { length });
+        let mut decoder = recording::RecordingDecoder::new(RecordingSource::File { length });
         let mut found = Vec::new();
         let mut at = 0;
         loop {
             match decoder.step(&bytes[at..]).unwrap() {
-                recording::Step::Record { consumed, record, .. } => {
+                recording::RecordingStep::Record { consumed, record, .. } => {
                     at += consumed;
                     if let StreamRecord::Sample { event, .. } = record {
                         found.resize(found.len().max(event + 1), 0);
                         found[event] += 1;
                     }
                 }
-                recording::Step::Seek(offset) => at = usize::try_from(offset).unwrap(),
-                recording::Step::NeedMore(_) | recording::Step::End => break,
+                recording::RecordingStep::Seek(offset) => at = usize::try_from(offset).unwrap(),
+                recording::RecordingStep::NeedMore(_) | recording::RecordingStep::End => break,
             }
         }
         assert_eq!(decoder.finish(0), Ok(()), "readable at any time");
@@ -97,7 +97,7 @@ fn a_file_can_be_read_while_it_is_written() {
     for passes in 1..4 {
         scene.write(&[samples(1, 0..3), samples(2, 0..2)].concat());
         let (decoder, found) = scene.read();
-        assert_eq!((decoder.form(), found), (Recorded::File, vec![3 * passes, 2 * passes]));
+        assert_eq!((decoder.form(), found), (RecordingForm::File, vec![3 * passes, 2 * passes]));
         let stream = decoder.stream();
         assert_eq!(stream.events()[0].name.as_deref(), Some("first"), "the name is in the data");
         assert_eq!(stream.features().hostname.as_deref(), Some("here"));
