@@ -31,6 +31,7 @@ mod scrub;
 pub(crate) mod sink;
 pub mod synthesize;
 mod thin;
+mod uncovered;
 mod wait;
 pub mod watched_place;
 mod witness;
@@ -189,6 +190,8 @@ struct Seen {
     samples: u64,
     /// Of these, samples that count.
     counted: u64,
+    /// Tasks that were started meanwhile.
+    forks: u64,
 }
 
 impl Session {

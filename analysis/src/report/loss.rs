@@ -21,6 +21,9 @@ pub struct Ledger {
     /// What the kernel counted and was neither delivered nor lost; negative
     /// when more arrived than it counted.
     pub unaccounted: Option<i128>,
+    /// Events that no record stands for; missing: none that is known of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncovered: Option<u64>,
     /// Times that the kernel paused an event of the session for interrupting
     /// too often; None: never, or it is told of another event.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,6 +114,7 @@ impl Ledger {
             lost,
             tail_known: !pairs.contains_key("lost.tail"),
             unaccounted: pairs.get("unaccounted").and_then(|value| value.parse().ok()),
+            uncovered: number("uncovered").filter(|&events| events > 0),
             throttled: number("throttled").filter(|&times| times > 0),
             seconds: pairs.get("seconds").and_then(|value| value.parse::<f64>().ok()),
             bursts: Bursts::parse(&pairs),
@@ -139,6 +143,10 @@ impl Ledger {
             sum.tail_known &= one.tail_known;
             sum.unaccounted =
                 sum.unaccounted.zip(one.unaccounted).map(|(a, b)| a.saturating_add(b));
+            sum.uncovered = match (sum.uncovered, one.uncovered) {
+                (Some(a), Some(b)) => Some(a.saturating_add(b)),
+                (a, b) => a.or(b),
+            };
             sum.throttled = [sum.throttled, one.throttled].into_iter().flatten().max();
             sum.seconds = [sum.seconds, one.seconds].into_iter().flatten().reduce(f64::max);
             // Those of several events were not the same.

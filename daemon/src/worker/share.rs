@@ -73,6 +73,7 @@ impl Share {
             exact_ip: load(&self.exact_ip_taken),
             lost,
             filtered: session.filtered.clone(),
+            uncovered: session.uncovered,
             aggregates: session.aggregates,
             side: load(&self.side_taken),
             side_lost: session.side_lost + load(&self.side_lost),

@@ -60,6 +60,7 @@ impl Session {
             self.ledger.book_stop(self.rings.len());
         }
         self.ledger.book_busy();
+        self.book_uncovered(&totals);
         self.write_ending(sink)?;
         self.sets.clear();
         self.rings.clear();
@@ -131,6 +132,9 @@ impl Session {
                 said.events = said.events.max(whole);
                 said.kernel = said.kernel.map(|kernel| kernel.saturating_add(missed));
                 ledger.lose(place, missed, |lost| &mut lost.throttled);
+            } else if self.is_whole() {
+                // The kernel's own count is made of the records.
+                said.events = said.events.max(witness::whole(&total).unwrap_or(0));
             }
             self.programs.account(place, &mut said, &mut ledger);
             let lost = ledger.tail_known.then_some(total.counts.lost);

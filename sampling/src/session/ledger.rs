@@ -39,6 +39,9 @@ pub struct Ledger {
     pub lost: Lost,
     /// Samples that a program in the kernel was told to leave out.
     pub filtered: Filtered,
+    /// Events that no record stands for: counted beyond what records and
+    /// begun intervals can explain. 0 where that is not certain.
+    pub uncovered: u64,
     /// Where the kernel counted the samples, how many aggregates the sink was
     /// given.
     pub aggregates: Option<u64>,
@@ -172,6 +175,21 @@ impl Ledger {
         self.lost.kernel_busy = self.by_event.iter().map(|account| account.lost.kernel_busy).sum();
     }
 
+    /// Books events of one that no record stands for, of its interval and as
+    /// many openings as it had: see [`EventAccount::uncovered`]. Where nobody
+    /// knows how many records were lost, or whose, nothing is said.
+    pub(crate) fn book_uncovered(&mut self, event: usize, interval: u64, openings: u64) {
+        let is_only = self.by_event.len() == 1;
+        if !self.tail_known || self.lost.parse_error > 0 || (!is_only && self.lost.foreign > 0) {
+            return;
+        }
+        let Some(account) = self.by_event.get_mut(event) else { return };
+        // What no event could be charged with is the only one's.
+        let lost = if is_only { self.lost } else { account.lost };
+        account.book_uncovered(lost.total(), interval, openings);
+        self.uncovered += account.uncovered;
+    }
+
     /// What neither arrived nor has a cause: 0 in a sound account; None when
     /// the kernel's count does not tell (see [`Ledger::kernel`]). Negative:
     /// more than the kernel counted.
@@ -268,6 +286,14 @@ impl fmt::Display for Ledger {
         match self.unaccounted() {
             Some(0) | None => {}
             Some(unaccounted) => write!(f, ", {unaccounted} unaccounted for")?,
+        }
+        if self.uncovered > 0 {
+            write!(
+                f,
+                ", {} event{} that no record stands for",
+                self.uncovered,
+                plural(self.uncovered)
+            )?;
         }
         if !self.tail_known {
             f.write_str(", losses at the end unknown")?;

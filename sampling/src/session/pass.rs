@@ -97,7 +97,9 @@ impl Session {
         let mut result = Ok(());
         for ring in &mut self.rings {
             let (ledger, outbox) = (&mut self.ledger, &mut self.outbox);
+            let seen = &mut self.seen;
             let drained = ring.side.drain(|lent, losses| {
+                seen.forks += u64::from(lent.header.kind == RecordType::FORK);
                 if lent.header.kind == RecordType::LOST {
                     let news = losses.record(lost(lent));
                     ledger.side_lost += news;

@@ -1,4 +1,4 @@
-//! A plain counter beside an event whose hits a program in the kernel sees.
+//! A plain counter beside an event whose own count does not tell all.
 //!
 //! An event that interrupts more than perf_event_max_sample_rate / HZ times
 //! in a tick is stopped until the next one (__perf_event_account_interrupt(),
@@ -7,6 +7,11 @@
 //! never is. Records through rings seldom come to that, as the CPU writes
 //! many PEBS records before it interrupts once; a program runs at interrupts
 //! alone.
+//!
+//! Of PEBS the kernel's count is made of the records, each worth a period
+//! (intel_pmu_save_and_restart_reload(), arch/x86/events/intel/ds.c): events
+//! between an overflow and its record, and records that found no room in the
+//! CPU's buffer, are not in it. That matters where records are dense.
 
 use record::attr::SamplingRate;
 use record::{Attr, AttrFlags, EventType, SampleType};
@@ -20,6 +25,10 @@ use crate::catalogue::promises::SampleSource;
 /// they must not take any from what samples.
 const MOST: usize = 2;
 
+/// Shorter intervals are dense: arming and shadows take some instructions of
+/// each, the buffer holds some hundred records.
+const DENSE: u64 = 1000;
+
 /// INST_RETIRED.PREC_DIST in the encoding of the fixed counter 0, which is
 /// one; and what counts the same on any.
 const FIXED_INSTRUCTIONS: u64 = 0x100;
@@ -31,7 +40,10 @@ const SELECTOR: u64 = 0xff;
 
 /// The attr of an event's witness; None: it has none.
 pub(super) fn attr(attrs: &Attrs, event: &PlannedEvent) -> Option<Attr> {
-    let is_served = attrs.seen_first && !event.carrier && attrs.sampled().count() <= MOST;
+    let is_dense = event.promises.source == SampleSource::Pebs
+        && matches!(event.attr.sampling(), Sampling::Period(1..DENSE));
+    let is_wanted = attrs.seen_first || is_dense;
+    let is_served = is_wanted && !event.carrier && attrs.sampled().count() <= MOST;
     let is_core = matches!(event.promises.source, SampleSource::Pebs | SampleSource::Counter)
         && event.attr.kind != EventType::HARDWARE
         && event.attr.kind != EventType::HW_CACHE;

@@ -340,6 +340,9 @@ fn ledger_line(ledger: &Ledger, emulated: bool) -> String {
     if let Some(unaccounted) = ledger.unaccounted.filter(|count| *count != 0) {
         let _ = write!(line, ", {unaccounted} unaccounted for");
     }
+    if let Some(events) = ledger.uncovered {
+        let _ = write!(line, ", {} that no record stands for", number_of(events, "event"));
+    }
     if !ledger.tail_known {
         line.push_str(", losses at the end unknown");
     }

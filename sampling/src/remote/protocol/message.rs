@@ -227,6 +227,9 @@ pub struct Account {
     /// looked at.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub filtered: std::collections::BTreeMap<String, u64>,
+    /// Events of the session that no record stands for.
+    #[serde(default)]
+    pub uncovered: u64,
     /// Where the kernel counted, how many aggregates went on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregates: Option<u64>,

@@ -14,6 +14,7 @@ impl Ledger {
             exact_ip: self.exact_ip,
             lost: lost.map(|(cause, count)| (cause.to_owned(), count)).collect(),
             filtered: filtered.map(|(reason, count)| (reason.to_owned(), count)).collect(),
+            uncovered: self.uncovered,
             aggregates: self.aggregates,
             side: self.side_delivered,
             side_lost: self.side_lost,
@@ -41,14 +42,14 @@ impl Ledger {
         for (reason, count) in &account.filtered {
             self.filtered.add(reason, *count);
         }
-        self.aggregates = account.aggregates;
+        (self.uncovered, self.aggregates) = (account.uncovered, account.aggregates);
         for (event, times) in self.by_event.iter_mut().zip(&account.times) {
             event.take_over(times);
             self.enabled += event.enabled;
             self.running += event.running;
         }
         if let [only] = &mut self.by_event[..] {
-            only.filtered = self.filtered.clone();
+            (only.filtered, only.uncovered) = (self.filtered.clone(), self.uncovered);
             (only.kernel, only.delivered, only.lost) = (self.kernel, self.delivered, self.lost);
             only.exact_ip = self.exact_ip;
         }

@@ -35,6 +35,12 @@ pub struct EventAccount {
     pub seen: Option<u64>,
     /// Of these, what it was told to leave out.
     pub filtered: Filtered,
+    /// Events that no record stands for: what was counted beyond records x
+    /// interval, and beyond the rest that an opening may have left. The CPU
+    /// was between an overflow and the record (PEBS is armed, or silent after
+    /// a record), or had no room for it, or the kernel took a longer interval
+    /// (an interval of 1 becomes 2 at each start of the counter).
+    pub uncovered: u64,
     /// Time that it was enabled, summed over threads, or over CPUs for the
     /// system.
     pub enabled: Duration,
@@ -66,6 +72,15 @@ impl EventAccount {
         let unseen = kernel.saturating_sub(seen).saturating_sub(self.lost.stop);
         let missing = self.unaccounted().and_then(|missing| u64::try_from(missing).ok());
         self.lost.kernel_busy += unseen.min(missing.unwrap_or(0));
+    }
+
+    /// Books what records do not stand for. Each of so many openings (a task's
+    /// event on a CPU) may have begun an interval that nothing ended.
+    pub(super) fn book_uncovered(&mut self, lost: u64, interval: u64, openings: u64) {
+        let records = self.delivered + lost + self.filtered.total();
+        let rests = openings.saturating_mul(interval.saturating_sub(1));
+        let explained = records.saturating_mul(interval).saturating_add(rests);
+        self.uncovered = self.events.saturating_sub(explained);
     }
 
     /// How long it counted, in the protocol's words.
@@ -105,6 +120,9 @@ impl EventAccount {
         note.add("exact_ip", self.exact_ip);
         for (cause, count) in self.lost.causes() {
             note.add(&format!("lost.{cause}"), count);
+        }
+        if self.uncovered > 0 {
+            note.add("uncovered", self.uncovered);
         }
         if let Some(seen) = self.seen {
             note.add("seen", seen);

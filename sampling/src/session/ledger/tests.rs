@@ -238,3 +238,48 @@ fn what_the_program_saw_is_never_put_down_to_the_kernel() {
         assert_eq!(stopped.unaccounted(), Some(unaccounted), "{seen}");
     }
 }
+
+/// 40,000 events, of which so many records came through, every so many.
+fn sampled_every(interval: u64, delivered: u64, openings: u64) -> Ledger {
+    let mut ledger = Ledger::of(["loads"]);
+    ledger.tail_known = true;
+    ledger.deliver(0, delivered, delivered);
+    ledger.lose(0, 3, |lost| &mut lost.ring);
+    let said = EventAccount { events: 40_000, ..EventAccount::default() };
+    ledger.settle(0, said, Some(0));
+    ledger.book_uncovered(0, interval, openings);
+    ledger
+}
+
+#[test]
+fn events_that_no_record_stands_for_are_said() {
+    let one = sampled_every(1, 39_964, 4);
+    assert_eq!((one.uncovered, one.by_event[0].uncovered), (33, 33), "no rest of an interval of 1");
+    assert!(one.to_string().ends_with(", 33 events that no record stands for"), "{one}");
+    assert!(one.note(0).contains(";uncovered=33;"), "{}", one.note(0));
+    // 40,000 is 412 times 97, and 36.
+    for (delivered, openings, uncovered) in
+        [(409, 1, 0), (408, 1, 97 + 36 - 96), (408, 2, 0), (380, 1, 29 * 97 + 36 - 96)]
+    {
+        let ledger = sampled_every(97, delivered, openings);
+        assert_eq!(ledger.uncovered, uncovered, "{delivered} records, {openings} openings");
+        assert_eq!(ledger.note(0).contains("uncovered"), uncovered > 0, "{}", ledger.note(0));
+    }
+    let mut heard = Ledger::of(["loads"]);
+    heard.take_over(&serde_json::from_slice(&serde_json::to_vec(&one.account()).unwrap()).unwrap());
+    assert_eq!(heard.to_string(), one.to_string());
+}
+
+#[test]
+fn where_losses_are_not_known_nothing_is_said_of_events() {
+    let with = |change: fn(&mut Ledger)| {
+        let mut ledger = Ledger { uncovered: 0, ..sampled_every(1, 39_964, 1) };
+        change(&mut ledger);
+        ledger.book_uncovered(0, 1, 1);
+        ledger.uncovered
+    };
+    assert_eq!(with(|_| {}), 33);
+    assert_eq!(with(|ledger| ledger.tail_known = false), 0);
+    assert_eq!(with(|ledger| ledger.lost.parse_error = 1), 0);
+    assert_eq!(with(|ledger| ledger.lost.collision = 20), 13, "what no event is charged with");
+}

@@ -89,7 +89,12 @@ fn what_has_a_counter_of_its_own_is_counted_elsewhere_or_not_at_all() {
     assert_eq!(witness_of(&attrs(0x81d0, 3)), None, "counters are few");
     let mut sampled = attrs(0x81d0, 1);
     sampled.seen_first = false;
-    assert_eq!(witness_of(&sampled), None, "records through rings");
+    assert!(witness_of(&sampled).is_some(), "dense records through rings");
+    sampled.events[0].attr.sample_period = 1000;
+    assert_eq!(witness_of(&sampled), None, "records through rings, far from each other");
+    sampled.events[0].attr.sample_period = 16;
+    sampled.events[0].promises.source = SampleSource::Counter;
+    assert_eq!(witness_of(&sampled), None, "a counter's own count is whole");
     let mut ibs = attrs(0x81d0, 1);
     ibs.events[0].promises.source = SampleSource::Ibs;
     assert_eq!(witness_of(&ibs), None, "IBS");
