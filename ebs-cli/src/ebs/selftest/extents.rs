@@ -131,10 +131,17 @@ pub(super) fn interval(case: &Case, extent: Extent, outline: &Outline) -> Option
             (ops / IBS_STEP * IBS_STEP).max(IBS_LEAST)
         }
         By::Hardware if sampled().any(|event| !event.filter.is_all()) => {
-            odd(visits.saturating_mul(INSTRUCTIONS) / (4 * SAMPLES)).max(LEAST)
+            prime((visits.saturating_mul(INSTRUCTIONS) / (4 * SAMPLES)).max(LEAST))
         }
-        By::Hardware => odd(events / SAMPLES).max(LEAST),
+        By::Hardware => prime((events / SAMPLES).max(LEAST)),
     })
+}
+
+/// The first prime that is no less: of a loop whose length has a factor in
+/// common with the interval only some instructions would ever be sampled.
+fn prime(least: u64) -> u64 {
+    let is_prime = |n: u64| (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
+    (least.max(2)..).find(|&n| is_prime(n)).unwrap_or(least)
 }
 
 /// All of them are in one set of each first-level cache of up to 64 sets.
@@ -165,6 +172,14 @@ mod tests {
         let large = Geometry::default().with("l3=480m,16").expect("describes caches");
         let refused = first(&misses("l3_cache_miss"), By::Hardware, (&large, &facts));
         assert!(refused.expect_err("is too large").contains("480 MiB"));
+    }
+
+    #[test]
+    fn an_interval_has_no_factor_in_common_with_a_loop() {
+        // 3 x 7 x 103 found no MMX instruction in a loop of 21.
+        for (least, found) in [(0, 2), (2, 2), (9, 11), (2163, 2179), (2179, 2179)] {
+            assert_eq!(prime(least), found, "{least}");
+        }
     }
 
     #[test]
