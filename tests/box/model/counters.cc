@@ -79,7 +79,7 @@ bool Counters::read_number(Bit32u index, Bit64u *into) const
 
 void Counters::add(Counting counter)
 {
-  counter.tally = truth.is_open() ? truth.tally(cpu, counter.select) : nullptr;
+  counter.tally = truth.is_open() ? truth.tally(cpu, counter.number, counter.select) : nullptr;
   wanted |= counter.meaning.conditions;
   counting[counting_count++] = counter;
 }

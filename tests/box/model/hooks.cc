@@ -6,6 +6,7 @@
 #include "pmu.h"
 #include "switches.h"
 #include <memory>
+#include <string>
 
 namespace pmu {
 
@@ -82,8 +83,17 @@ void tlb_control(unsigned cpu, unsigned what, Bit64u value)
 void flush_line(unsigned cpu, Bit64u physical) { MemoryPath::forget_line(physical >> 6); }
 void flush_caches(unsigned cpu) { MemoryPath::forget_lines(); }
 
-// A port that nothing else has (0xe9 beside it is the console of some): what a test writes there becomes a mark.
-void port_written(Bit16u port, Bit32u value) { if (port == 0xe8) truth.mark(char(value)); }
+// A port that nothing else has (0xe9 beside it is the console of some): lines that a test writes there become marks,
+// and change the switches that they name.
+void port_written(Bit16u port, Bit32u value)
+{
+  static std::string line;
+  if (port != 0xe8) return;
+  if (char(value) != '\n') { line += char(value); return; }
+  if (!line.compare(0, 7, "BX_PMU_")) change_switch(line.c_str());
+  truth.mark(line.c_str());
+  line.clear();
+}
 
 bool read_msr(unsigned cpu, Bit32u index, Bit64u *value) { return !switches.off && pmu_of(cpu).read(index, value); }
 bool write_msr(unsigned cpu, Bit32u index, Bit64u value) { return !switches.off && pmu_of(cpu).write(index, value); }

@@ -18,14 +18,21 @@ unsigned random_below(unsigned limit)
 
 void Interrupts::raise()
 {
-  if (!counters_in) counters_in = 1 + random_below(switches.skid);
+  if (!counters_in) counters_in = counters_skid = 1 + random_below(switches.skid);
   hot[cpu].watched = 1;
 }
 
 void Interrupts::raise_ibs(unsigned entry)
 {
-  if (!ibs_in) ibs_in = 1 + random_below(switches.skid);
+  if (!ibs_in) ibs_in = ibs_skid = 1 + random_below(switches.skid);
   ibs_entry = entry & 3;
+}
+
+void Interrupts::log(unsigned skid) const
+{
+  typedef unsigned long long Word;
+  truth.line("interrupt cpu=%u ip=%llx cpl=%u next=%llx skid=%u\n", cpu, Word(hot[cpu].ip), hot[cpu].cpl,
+    Word(BX_CPU(cpu)->gen_reg[BX_64BIT_REG_RIP].rrx), skid);
 }
 
 void Interrupts::deliver()
@@ -37,7 +44,7 @@ void Interrupts::deliver()
   // write APIC_LVTPC again).
   if (masks_itself) apic->set_lvt_entry(BX_LAPIC_LVT_PERFMON, entry | MASKED);
   delivered++;
-  truth.line("interrupt cpu=%u ip=%llx cpl=%u\n", cpu, (unsigned long long)hot[cpu].ip, hot[cpu].cpl);
+  log(counters_skid);
   apic->deliver(entry & 0xff, entry >> 8 & 7, 0);
 }
 
@@ -46,7 +53,7 @@ void Interrupts::deliver_ibs()
   Bit32u entry = extended[ibs_entry];
   if (entry & MASKED) return;
   delivered++;
-  truth.line("interrupt cpu=%u ip=%llx cpl=%u\n", cpu, (unsigned long long)hot[cpu].ip, hot[cpu].cpl);
+  log(ibs_skid);
   BX_CPU(cpu)->lapic->deliver(entry & 0xff, entry >> 8 & 7, 0);
 }
 

@@ -25,7 +25,9 @@ private:
   unsigned cpu;
   bool masks_itself;
   unsigned counters_in = 0, ibs_in = 0; // instructions to go; 0: none is under way
+  unsigned counters_skid = 0, ibs_skid = 0; // that were drawn last
   unsigned ibs_entry = 0;
+  void log(unsigned skid) const;
   void deliver();
   void deliver_ibs();
 };

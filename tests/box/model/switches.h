@@ -21,6 +21,8 @@ extern Switches switches;
 
 // Reads the environment; ends the program when a variable is unknown or has a wrong value.
 void read_switches();
+// `NAME=VALUE` of one that may change while the machine runs; ends the program when it is none, or has a wrong value.
+void change_switch(const char *text);
 
 }
 

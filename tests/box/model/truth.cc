@@ -5,14 +5,14 @@
 #include <map>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string>
+#include <tuple>
 
 namespace pmu {
 
 Truth truth;
 
-static std::map<std::pair<unsigned, Bit64u>, Tally> counted;
-static std::string mark_text;
+// By CPU, counter and select.
+static std::map<std::tuple<unsigned, unsigned, Bit64u>, Tally> counted;
 
 typedef unsigned long long Word; // what printf wants
 
@@ -34,13 +34,13 @@ void Truth::close()
   file = nullptr;
 }
 
-Tally *Truth::tally(unsigned cpu, Bit64u select) { return &counted[{ cpu, select }]; }
+Tally *Truth::tally(unsigned cpu, unsigned counter, Bit64u select) { return &counted[std::make_tuple(cpu, counter, select)]; }
 
 void Truth::tallies()
 {
   for (const auto &entry : counted)
-    fprintf(file, "total cpu=%u select=%llx user=%llu kernel=%llu\n", entry.first.first, Word(entry.first.second),
-      Word(entry.second.user), Word(entry.second.kernel));
+    fprintf(file, "total cpu=%u counter=%u select=%llx user=%llu kernel=%llu\n", std::get<0>(entry.first),
+      std::get<1>(entry.first), Word(std::get<2>(entry.first)), Word(entry.second.user), Word(entry.second.kernel));
 }
 
 void Truth::line(const char *format, ...)
@@ -68,12 +68,10 @@ void Truth::write(const Happening &h, BX_CPU_C *cpu)
   fputc('\n', file);
 }
 
-void Truth::mark(char character)
+void Truth::mark(const char *text)
 {
   if (!file) return;
-  if (character != '\n') { mark_text += character; return; }
-  fprintf(file, "mark %s\n", mark_text.c_str());
-  mark_text.clear();
+  fprintf(file, "mark %s\n", text);
   tallies();
   // A test may read it while the box runs.
   fflush(file);

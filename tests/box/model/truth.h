@@ -8,14 +8,14 @@ class BX_CPU_C;
 
 namespace pmu {
 
-// Events of one select at one privilege on one CPU, since the box was started.
+// Events of one select that one counter of one CPU counted, since the box was started.
 struct Tally { Bit64u user = 0, kernel = 0; };
 
 struct Happening {
   const char *word;        // "sample", "event", "record", "ibs_op", ...
   unsigned cpu, counter;   // fixed counters are 32 and up
   Bit64u select;
-  Bit64u nth;              // of the events of that select on that CPU
+  Bit64u nth;              // of the events of that select on that counter
   Bit64u ip;
   unsigned cpl;
   const Access *access;    // null: none
@@ -26,12 +26,12 @@ public:
   void open(const char *path);
   void close();
   bool is_open() const { return file; }
-  Tally *tally(unsigned cpu, Bit64u select);
+  Tally *tally(unsigned cpu, unsigned counter, Bit64u select);
   // With the registers, as they are after the instruction.
   void write(const Happening &happening, BX_CPU_C *cpu);
   void line(const char *format, ...) __attribute__((format(printf, 2, 3)));
-  // A character for a mark; the line's end writes it, and all tallies.
-  void mark(char character);
+  // A mark, and all tallies.
+  void mark(const char *text);
 private:
   FILE *file = nullptr;
   void tallies();
