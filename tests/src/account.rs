@@ -35,6 +35,12 @@ impl Account {
         value.parse().unwrap_or_else(|error| panic!("{key}={value}: {error}"))
     }
 
+    /// A count that is there where it is not 0.
+    #[track_caller]
+    pub fn find(&self, key: &str) -> Option<u64> {
+        self.values.contains_key(key).then(|| self.count(key))
+    }
+
     /// Samples lost, all causes together.
     pub fn lost(&self) -> u64 {
         let causes = self.values.keys().filter(|key| key.starts_with("lost."));

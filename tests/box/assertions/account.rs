@@ -5,7 +5,7 @@ use hardmeter_tests::{Account, Scene};
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    precise, walk,
+    precise, records, walk,
 };
 
 /// What `perf stat` counts of some configurations in user mode, all at once:
@@ -44,12 +44,8 @@ pub(crate) fn counts(facts: &Facts) -> Skip {
         ("memory_moves", Some(walk::LOADS + walk::STORES)),
         ("l1_cache_miss", None),
     ];
-    let config = |kind: &str| {
-        let plan = scene.run(&format!("ebs plan --json -u -t {kind}")).success().out;
-        let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
-        plan["events"][0]["config"].as_str().unwrap().to_owned()
-    };
-    let counts = perf_stat(&scene, &truth.map(|(kind, _)| config(kind)));
+    let configs = truth.map(|(kind, _)| records::config(&scene, kind));
+    let counts = perf_stat(&scene, &configs);
     for ((kind, truth), counted) in truth.into_iter().zip(counts) {
         if let Some(truth) = truth {
             assert_eq!(counted, truth, "{kind}: perf stat and the program");

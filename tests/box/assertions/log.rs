@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use hardmeter_tests::Scene;
+use hardmeter_tests::{Outcome, Scene};
 
 use crate::{
     Skip,
@@ -30,28 +30,69 @@ fn write(port: &str, line: &str) {
     assert!(tell.wait().unwrap().success());
 }
 
+/// A mark in the model's log.
+pub(crate) fn mark(line: &str) {
+    write(MARKS, line);
+}
+
+/// Leaves a file for `box-judge`.
+pub(crate) fn leave(name: &str, content: &str) {
+    fs::write(format!("/results/{name}"), content).unwrap();
+}
+
+/// A switch of the model (`model/README.md`) that is set while this lives.
+pub(crate) struct Switched {
+    name: &'static str,
+}
+
+impl Switched {
+    /// Sets BX_PMU_`name`.
+    pub(crate) fn to(name: &'static str, value: &str) -> Switched {
+        mark(&format!("BX_PMU_{name}={value}"));
+        Switched { name }
+    }
+}
+
+impl Drop for Switched {
+    fn drop(&mut self) {
+        let usual = match self.name {
+            "SKID" => "12",
+            "BROKEN" => "",
+            _ => "0",
+        };
+        mark(&format!("BX_PMU_{}={usual}", self.name));
+    }
+}
+
 /// Samples with these arguments between two marks, and keeps the records.
-fn recorded(scene: &Scene, name: &str, arguments: &str) {
-    write(MARKS, &format!("begin {name}"));
-    let outcome = scene.run(&format!("ebs {arguments} -c all -o {name}.txt walk"));
-    write(MARKS, &format!("end {name}"));
-    let told = outcome.success().told();
-    assert_eq!(told.lost, 0, "{name}");
-    fs::copy(scene.path(&format!("{name}.txt")), format!("/results/{name}.txt")).unwrap();
+pub(crate) fn recorded(scene: &Scene, name: &str, arguments: &str) -> Outcome {
+    recorded_of(scene, name, arguments, "walk")
+}
+
+/// The same of another program.
+pub(crate) fn recorded_of(scene: &Scene, name: &str, arguments: &str, program: &str) -> Outcome {
+    mark(&format!("begin {name}"));
+    let outcome = scene.run(&format!("ebs {arguments} -c all -o {name}.txt {program}"));
+    mark(&format!("end {name}"));
+    let outcome = outcome.success();
+    assert_eq!(outcome.told().lost, 0, "{name}");
+    leave(&format!("{name}.txt"), &scene.read(&format!("{name}.txt")));
+    outcome
 }
 
 /// What `box-judge` compares, record by record, outside of the box.
 pub(crate) fn records(facts: &Facts) -> Skip {
     let scene = Scene::new();
+    let recorded = |name, arguments| drop(recorded(&scene, name, arguments));
     match facts.precision {
         Precision::Pebs => {
-            recorded(&scene, "loads", "-u -t memory_loads -i 97");
-            recorded(&scene, "stores-both", "-u -k -t memory_stores -i 53");
-            recorded(&scene, "misses-both", "-u -k -t l1_cache_miss -i 101");
-            recorded(&scene, "latency-both", "-u -k -t load_latency -m ldlat=3 -i 103");
-            recorded(&scene, "instructions-kernel", "-k -t instr_retired -i 1013");
+            recorded("loads", "-u -t memory_loads -i 97");
+            recorded("stores-both", "-u -k -t memory_stores -i 53");
+            recorded("misses-both", "-u -k -t l1_cache_miss -i 101");
+            recorded("latency-both", "-u -k -t load_latency -m ldlat=3 -i 103");
+            recorded("instructions-kernel", "-k -t instr_retired -i 1013");
         }
-        Precision::Ibs => recorded(&scene, "ibs-instructions", "-u -k -t instr_retired -i 10000"),
+        Precision::Ibs => recorded("ibs-instructions", "-u -k -t instr_retired -i 10000"),
     }
     Ok(())
 }

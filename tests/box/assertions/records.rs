@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hardmeter_box::text_records::TextRecord;
-use hardmeter_tests::{Scene, workload::number};
+use hardmeter_tests::{Outcome, Scene, workload::number};
 
 use crate::{
     Skip,
@@ -44,21 +44,35 @@ pub(crate) fn truth(facts: &Facts) -> Skip {
         let line = format!("ebs -u -t memory_loads -i {interval} -c all -o loads.txt walk");
         let outcome = scene.run(&line).success();
         let records = TextRecord::all(&scene.read("loads.txt"));
-        let expected = walk::LOADS / interval;
-        assert_eq!(u64::try_from(records.len()).unwrap(), expected, "{outcome}");
-        for (number, record) in (1..).map(|k| k * interval).zip(&records) {
-            let load = walk::load(number);
-            let registers = load.registers.iter().map(|(name, _)| (*name, record.get(name)));
-            let found = walk::Load {
-                ip: record.ip(),
-                addr: record.get("addr"),
-                registers: registers.collect(),
-            };
-            assert_eq!(found, load, "load {number}, every {interval}");
-            assert_eq!(record.get("period"), interval);
-        }
+        are_the_truths(&records, interval, &outcome);
+        assert!(records.iter().all(|record| record.get("period") == interval), "{outcome}");
     }
     Ok(())
+}
+
+/// All records of a walk's loads, each of load k x interval.
+#[track_caller]
+pub(crate) fn are_the_truths(records: &[TextRecord], interval: u64, outcome: &Outcome) {
+    let expected = walk::LOADS / interval;
+    assert_eq!(u64::try_from(records.len()).unwrap(), expected, "{outcome}");
+    for (number, record) in (1..).map(|k| k * interval).zip(records) {
+        let load = walk::load(number);
+        let registers = load.registers.iter().map(|(name, _)| (*name, record.get(name)));
+        let found = walk::Load {
+            ip: record.ip(),
+            addr: record.get("addr"),
+            registers: registers.collect(),
+        };
+        assert_eq!(found, load, "load {number}, every {interval}");
+        assert!(record.exact(), "{record:x?}");
+    }
+}
+
+/// What `ebs` programs a counter with for a type.
+pub(crate) fn config(scene: &Scene, kind: &str) -> String {
+    let plan = scene.run(&format!("ebs plan --json -u -t {kind}")).success().out;
+    let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    plan["events"][0]["config"].as_str().unwrap().to_owned()
 }
 
 /// A record as both programs tell it.
@@ -104,9 +118,7 @@ pub(crate) fn perf(facts: &Facts) -> Skip {
     let kinds = [("memory_loads", 211), ("memory_stores", 7), ("l1_cache_miss", 101)];
     let mut events = String::new();
     for (kind, interval) in kinds {
-        let plan = scene.run(&format!("ebs plan --json -u -t {kind}")).success().out;
-        let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
-        let config = plan["events"][0]["config"].as_str().unwrap();
+        let config = config(&scene, kind);
         let terms = format!("config={config},period={interval},name={kind}");
         // From Golden Cove on precise_ip 3 is of one counter, and of no
         // interval below 128 (glc_limit_period()); records are the same.

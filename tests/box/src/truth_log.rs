@@ -65,6 +65,15 @@ pub fn between<'a>(log: &'a str, name: &str, kind: &str) -> Option<Vec<Happening
     None
 }
 
+/// The totals that follow a mark; none when the log has no such mark.
+#[must_use]
+pub fn totals<'a>(log: &'a str, mark: &str) -> Vec<Happening<'a>> {
+    let mark = format!("mark {mark}");
+    let lines = log.lines().skip_while(|line| *line != mark).skip(1);
+    let totals = lines.map_while(Happening::read);
+    totals.take_while(|happening| happening.kind == "total").collect()
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
@@ -79,5 +88,7 @@ mod tests {
         assert_eq!((found[0].hex("ip"), found[0].decimal("nth")), (0x40_10c0, 17));
         assert!(between(log, "c", "record").is_none());
         assert!(between(log, "b", "record").is_none(), "it has no end");
+        assert_eq!(totals(log, "begin a").len(), 1);
+        assert_eq!(totals(log, "end a").len(), 0);
     }
 }

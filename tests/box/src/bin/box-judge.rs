@@ -7,6 +7,7 @@ use std::{env, fs, path::Path};
 
 use anyhow::{Context, Result, bail};
 use hardmeter_box::{
+    judged_account::JudgedAccount,
     text_records::{KERNEL, TextRecord},
     truth_log::{self, Happening},
 };
@@ -52,19 +53,32 @@ fn main() -> Result<()> {
         let path = file.path();
         let name = path.file_stem().and_then(|name| name.to_str()).context("a name")?;
         match judge(&log, name, &path) {
-            Ok(()) => println!("PASS model:{name}"),
+            Ok(figures) => println!("PASS model:{name} {figures}"),
             Err(why) => println!("FAIL model:{name} {why:#}"),
         }
     }
     Ok(())
 }
 
-fn judge(log: &str, name: &str, path: &Path) -> Result<()> {
-    let records = TextRecord::all(&fs::read_to_string(path)?);
+fn judge(log: &str, name: &str, path: &Path) -> Result<String> {
+    let text = fs::read_to_string(path)?;
+    if path.extension().is_some_and(|extension| extension == "account") {
+        return JudgedAccount::new(&text).judge(log, name);
+    }
+    // Each CPU's are in order; whose come first is the reader's.
+    let mut records = TextRecord::all(&text);
+    records.sort_by_key(|record| record.find("cpu"));
+    if name.ends_with("interrupts") {
+        return judge_interrupts(log, name, &records);
+    }
     // IBS writes no records: what it tagged is what there is.
     let kind = if name.starts_with("ibs") { "ibs_op" } else { "record" };
     let truth = truth_log::between(log, name, kind);
-    let truth = truth.with_context(|| format!("the log has not both marks of {name}"))?;
+    let mut truth = truth.with_context(|| format!("the log has not both marks of {name}"))?;
+    truth.sort_by_key(|happening| happening.decimal("cpu"));
+    if name == "hitm" && truth.iter().any(|happening| happening.word("source") != Some("hitm")) {
+        bail!("the model recorded loads of lines that nobody had modified");
+    }
     for (number, (record, happening)) in records.iter().zip(&truth).enumerate() {
         let differ = differences(record, happening, kind == "record", name.contains("latency"));
         if let Some((what, ours, models)) = differ.first() {
@@ -78,7 +92,38 @@ fn judge(log: &str, name: &str, path: &Path) -> Result<()> {
     if records.len() != truth.len() || records.is_empty() {
         bail!("{} records, {} of the model", records.len(), truth.len());
     }
-    Ok(())
+    Ok(format!("{} records", records.len()))
+}
+
+/// Records of a counter without PEBS are of the moment of its interrupts.
+fn judge_interrupts(log: &str, name: &str, records: &[TextRecord]) -> Result<String> {
+    let of = |kind: &str| {
+        let found = truth_log::between(log, name, kind);
+        found.with_context(|| format!("the log has not both marks of {name}"))
+    };
+    let (samples, interrupts) = (of("sample")?, of("interrupt")?);
+    let differ = records.iter().zip(&interrupts).position(|(r, i)| r.ip() != i.hex("next"));
+    if let Some(number) = differ {
+        bail!("record {number}: {:x?}, {:x?}", records[number], interrupts[number]);
+    }
+    if records.len() != interrupts.len() || records.len() != samples.len() || records.is_empty() {
+        bail!(
+            "{} records, {} interrupts, {} overflows",
+            records.len(),
+            interrupts.len(),
+            samples.len()
+        );
+    }
+    let skids = || interrupts.iter().map(|interrupt| interrupt.decimal("skid"));
+    let right = records.iter().zip(&samples).filter(|(r, s)| r.ip() == s.hex("ip")).count();
+    Ok(format!(
+        "{} records, {right} at the instruction that overflowed the counter, {} to {} \
+         instructions later, {:.1} in the mean",
+        records.len(),
+        skids().min().unwrap_or(0),
+        skids().max().unwrap_or(0),
+        skids().sum::<u64>() as f64 / records.len() as f64
+    ))
 }
 
 type Difference = (&'static str, u64, u64);
