@@ -21,9 +21,9 @@ pub(crate) fn is_test(path: &str) -> bool {
 /// struck off.
 const TO_PART: &[&str] = &[
     "daemon/src/standing/spool/tests.rs",
-    "ebs-cli/tests/convert.rs",
-    "ebs-cli/tests/eip2r.rs",
-    "ebs-cli/tests/recordings.rs",
+    "ebs-cli/tests/suite/convert.rs",
+    "ebs-cli/tests/suite/eip2r.rs",
+    "ebs-cli/tests/suite/recordings.rs",
 ];
 
 fn size(path: &str, text: &str, to_part: &[&str]) -> Option<String> {

@@ -1,0 +1,16 @@
+//! The commands as their users run them: on recordings, made and found, on
+//! machines that are described, and on damage.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a test that skips says why, and counts are told")]
+
+mod bombs;
+mod convert;
+mod damage;
+mod eip2r;
+mod first_page;
+mod plan;
+mod recordings;
+mod reports;
+mod synthesised;
+#[path = "../../../record/tests/synthesiser/mod.rs"]
+mod synthesiser;

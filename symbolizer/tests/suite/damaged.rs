@@ -1,0 +1,68 @@
+//! Debug info that was damaged: answers or reasons, never a panic.
+
+use std::path::Path;
+use symbolizer::DebugFile;
+
+/// Damaged copies of each file; HARDMETER_ROUNDS sets another number.
+const ROUNDS: usize = 200;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 11).unwrap() % bound
+    }
+}
+
+/// Asks for every edge, and that nothing changes between two: an index on
+/// disk has what lies at the edges alone.
+fn ask(bytes: &[u8]) -> usize {
+    let Ok(file) = DebugFile::parse(bytes) else { return 0 };
+    let mut edges = vec![0, u64::MAX];
+    file.edges(|edge| edges.push(edge));
+    edges.sort_unstable();
+    edges.dedup();
+    let answers: Vec<_> = edges.iter().take(1000).map(|&edge| file.frames(edge)).collect();
+    for (answer, pair) in answers.iter().zip(edges.windows(2)) {
+        assert_eq!(file.frames(pair[1] - 1), *answer, "within {:#x}..{:#x}", pair[0], pair[1]);
+    }
+    answers
+        .iter()
+        .inspect(|answer| assert!(answer.frames.len() <= 257))
+        .filter(|answer| answer.frames.iter().any(|frame| frame.source.is_some()))
+        .count()
+}
+
+#[test]
+fn damaged_debug_info_answers_or_says_why() {
+    let corpus =
+        Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../fuzz/corpus/dwarf");
+    let rounds = std::env::var("HARDMETER_ROUNDS").map_or(ROUNDS, |text| text.parse().unwrap());
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut files = 0;
+    for file in std::fs::read_dir(corpus).unwrap() {
+        let sound = std::fs::read(file.unwrap().path()).unwrap();
+        assert!(ask(&sound) > 0, "a file of the corpus has lines");
+        files += 1;
+        for _ in 0..rounds {
+            let mut bytes = sound.clone();
+            for _ in 0..=random.below(8) {
+                let at = random.below(bytes.len());
+                bytes[at] = match random.below(4) {
+                    0 => 0,
+                    1 => 0xff,
+                    2 => bytes[at] ^ 1 << random.below(8),
+                    _ => u8::try_from(random.below(256)).unwrap(),
+                };
+            }
+            if random.below(8) == 0 {
+                bytes.truncate(random.below(bytes.len()));
+            }
+            ask(&bytes);
+        }
+    }
+    assert!(files > 4);
+}
