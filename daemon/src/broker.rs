@@ -1,7 +1,7 @@
 //! How a worker comes by events that its user may not open but policy
 //! grants: it asks the supervisor, which opens them.
 //!
-//! A request is a fixed number of words. The supervisor makes the plan of a
+//! A request is a fixed number of bytes. The supervisor makes the plan of a
 //! grant itself, of a number in its own table, and opens no attr that asks
 //! for more; a worker that somebody has taken over gets what its user was
 //! granted, and nothing else.
@@ -16,9 +16,9 @@ mod reservation;
 mod view;
 
 pub(crate) use answer::{ANSWER_BYTES, Answer};
-pub(crate) use ask::{ASK_BYTES, Ask, JobWords, Rank, Wanted};
+pub(crate) use ask::{ASK_BYTES, ATTR_WORDS, Ask, JobNumbers, Rank, Wanted};
 pub(crate) use client::{Broker, NotGranted, REASON_BYTES};
 pub(crate) use grant::{Grants, Stranger};
 pub(crate) use kernel::Brokered;
-pub(crate) use program::{PROGRAM_WORDS, program};
+pub(crate) use program::ProgramNumbers;
 pub(crate) use reservation::{Granted, Reservation, Unreserved};

@@ -8,14 +8,17 @@ use sampling::remote::protocol::{Account, WhenSlow};
 use sampling::session::Sink;
 use sampling::session::ledger::Ledger;
 
-use crate::broker::Ask;
+use crate::broker::{ASK_BYTES, Ask};
 use crate::worker::fan::{Ending, Fan, Subscriber};
 use crate::worker::queue::{Item, Next, Outlet, queue};
 use crate::worker::share::Share;
 
-/// A worker's request to the supervisor, read and written again.
+/// A worker's request to the supervisor, filled up with zeros, read and
+/// written again.
 pub fn ask(bytes: &[u8]) -> Option<Vec<u8>> {
-    Ask::decode(bytes).map(|ask| ask.encode().to_vec())
+    let mut request = [0; ASK_BYTES];
+    request.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+    Ask::decode(&request).map(|ask| ask.encode().to_vec())
 }
 
 /// What a client was sent.

@@ -9,6 +9,7 @@ pub mod arguments;
 mod broker;
 mod control;
 mod credentials;
+mod fixed_size;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod guard;

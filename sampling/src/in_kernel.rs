@@ -26,6 +26,8 @@ mod unloadable;
 #[cfg(test)]
 mod tests;
 
+use serde::{Deserialize, Serialize};
+
 pub use keep::{Keep, KeepError};
 pub use program::KernelProgram;
 pub(crate) use reader::{AggregateReader, Seen};
@@ -43,7 +45,7 @@ pub struct InKernel {
 }
 
 /// What becomes of the samples that are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Duty {
     /// They reach the ring, the others do not.
     Filter,
@@ -52,7 +54,7 @@ pub enum Duty {
 }
 
 /// How sites are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteTables {
     /// Sites that one CPU has room for in an interval, a power of two from
     /// [`SiteTables::FEWEST`] to [`SiteTables::MOST`]. About three quarters can be

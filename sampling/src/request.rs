@@ -4,12 +4,13 @@ pub mod event_spec;
 pub mod span;
 
 use record::Pid;
+use serde::{Deserialize, Serialize};
 
 use crate::EventSpec;
 use crate::in_kernel::InKernel;
 
 /// Privilege levels whose events are sampled: `-u`, `-k`, or both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Modes {
     /// Events while the CPU runs user code.
     pub user: bool,

@@ -1,12 +1,15 @@
 //! Answers of the supervisor to its workers.
 
+use serde::{Deserialize, Serialize};
+
+use crate::fixed_size;
 use crate::guard::Full;
 
 /// Bytes of every answer.
-pub(crate) const ANSWER_BYTES: usize = 24;
+pub(crate) const ANSWER_BYTES: usize = 32;
 
 /// What the supervisor answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Answer {
     /// 0: done; else an errno.
     pub(crate) errno: i32,
@@ -28,23 +31,12 @@ impl Answer {
     }
 
     pub(crate) fn encode(self) -> [u8; ANSWER_BYTES] {
-        let mut bytes = [0; ANSWER_BYTES];
-        bytes[..4].copy_from_slice(&self.errno.to_ne_bytes());
-        bytes[8..16].copy_from_slice(&self.value.to_ne_bytes());
-        bytes[16..].copy_from_slice(&self.limit.to_ne_bytes());
-        bytes
+        fixed_size::encode(&self)
     }
 
-    pub(crate) fn decode(bytes: &[u8; ANSWER_BYTES]) -> Answer {
-        let [words @ .., value, limit] = bytes.as_chunks::<8>().0 else {
-            return Answer::refused(libc::EINVAL);
-        };
-        let [a, b, c, d, ..] = words.first().copied().unwrap_or_default();
-        Answer {
-            errno: i32::from_ne_bytes([a, b, c, d]),
-            value: u64::from_ne_bytes(*value),
-            limit: u64::from_ne_bytes(*limit),
-        }
+    /// None: no answer.
+    pub(crate) fn decode(bytes: &[u8; ANSWER_BYTES]) -> Option<Answer> {
+        fixed_size::decode(bytes)
     }
 
     /// That a limit is reached, with its numbers.
@@ -79,8 +71,12 @@ mod tests {
 
     #[test]
     fn answers_come_out_as_they_went_in() {
-        let answer = Answer { errno: libc::EACCES, value: 9, limit: u64::MAX };
-        assert_eq!(Answer::decode(&answer.encode()), answer);
+        for answer in [
+            Answer { errno: libc::EACCES, value: 9, limit: 0 },
+            Answer { errno: i32::MIN, value: u64::MAX, limit: u64::MAX },
+        ] {
+            assert_eq!(Answer::decode(&answer.encode()), Some(answer));
+        }
     }
 
     #[test]

@@ -5,11 +5,12 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use arrayvec::ArrayString;
 use sampling::session::synthesize::KernelFile;
 
-use super::program::PROGRAM_WORDS;
-use super::{ANSWER_BYTES, Answer, Ask, JobWords};
-use crate::control::{Line, NAME_BYTES, STATUS_WORDS, text};
+use super::program::ProgramNumbers;
+use super::{ANSWER_BYTES, Answer, Ask, JobNumbers};
+use crate::control::{Line, STATUS_WORDS, text};
 use crate::line::WorkerEnd;
 use crate::passing::Received;
 use crate::policy::Permissions;
@@ -104,7 +105,8 @@ impl Broker {
             return Err(io::Error::other("the supervisor has gone"));
         }
         more.copy_from_slice(rest);
-        Ok((Answer::decode(answer), received))
+        let no_answer = || io::Error::other("the supervisor says what no answer is");
+        Ok((Answer::decode(answer).ok_or_else(no_answer)?, received))
     }
 
     /// Says something that is not answered: nobody waits for a supervisor
@@ -117,7 +119,7 @@ impl Broker {
 
     /// Asks for a job, on the control group of this path where it names one;
     /// gives the grant's number.
-    pub(crate) fn grant(&self, job: JobWords, group: &[u8]) -> Result<u64, NotGranted> {
+    pub(crate) fn grant(&self, job: JobNumbers, group: &[u8]) -> Result<u64, NotGranted> {
         let answered = self.ask_for(&Ask::Grant(job), group, &mut []);
         let (answer, _) = answered.map_err(NotGranted::Silent)?;
         match answer.errno {
@@ -153,10 +155,9 @@ impl Broker {
         name: &str,
         (since, live): (Option<u64>, bool),
     ) -> Result<OwnedFd, i32> {
-        let mut padded = [0; NAME_BYTES];
-        let text = name.as_bytes();
-        padded.get_mut(..text.len()).ok_or(libc::ENOENT)?.copy_from_slice(text);
-        let ask = Ask::Follow { name: padded, since: since.unwrap_or(u64::MAX), live };
+        // Nothing has a longer one.
+        let name = ArrayString::from(name).map_err(|_| libc::ENOENT)?;
+        let ask = Ask::Follow { name, since, live };
         let of = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
         let (answer, pipe) = self.ask(&ask).map_err(of)?;
         received(answer, pipe).map_err(of)
@@ -193,10 +194,10 @@ impl Broker {
     pub(super) fn program(
         &self,
         reservation: u64,
-        words: [u64; PROGRAM_WORDS],
+        program: ProgramNumbers,
     ) -> Result<Vec<OwnedFd>, String> {
         let mut reason = [0; REASON_BYTES];
-        let ask = Ask::Program { reservation, words };
+        let ask = Ask::Program { reservation, program: Box::new(program) };
         match self.ask_for(&ask, &[], &mut reason) {
             Ok((Answer { errno: 0, .. }, fds)) => Ok(fds),
             Ok((answer, _)) if reason[0] == 0 => {
@@ -234,8 +235,14 @@ mod tests {
     use rustix::cmsg_space;
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
+    use sampling::in_kernel::{InKernel, Shows};
+
     use super::*;
     use crate::passing::MOST_HANDED;
+
+    fn program() -> ProgramNumbers {
+        ProgramNumbers::of(&InKernel::aggregate(), Shows::default()).unwrap()
+    }
 
     /// A worker whose next request is answered with so many descriptors, and
     /// the supervisor's end.
@@ -255,9 +262,9 @@ mod tests {
     #[test]
     fn an_answer_that_is_cut_short_is_an_error_that_says_why() {
         let (broker, _supervisor) = answered(MOST_HANDED);
-        assert_eq!(broker.program(1, [0; PROGRAM_WORDS]).unwrap().len(), MOST_HANDED);
+        assert_eq!(broker.program(1, program()).unwrap().len(), MOST_HANDED);
         let (broker, _supervisor) = answered(MOST_HANDED * 2);
-        let why = broker.program(1, [0; PROGRAM_WORDS]).unwrap_err();
+        let why = broker.program(1, program()).unwrap_err();
         assert!(why.starts_with("this worker has no room for the program"), "{why}");
         assert!(why.contains("Too many open files") && why.contains("LimitNOFILE="), "{why}");
         let (broker, _supervisor) = answered(MOST_HANDED * 2);

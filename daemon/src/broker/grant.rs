@@ -15,7 +15,7 @@ use sampling::session::synthesize::KernelFile;
 use sampling::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
 use sampling::{Cgroup, Facts, Modes, Request};
 
-use super::{Answer, Ask, JobWords, Rank, Wanted};
+use super::{Answer, Ask, JobNumbers, Rank, Wanted};
 use crate::credentials::Credentials;
 use crate::policy::{Permissions, restrict, weaker};
 use crate::sys::oracle::{Asker, Oracle};
@@ -184,7 +184,7 @@ impl Grants {
         }
     }
 
-    fn grant(&mut self, job: JobWords, path: &[u8], stranger: &dyn Stranger) -> Answer {
+    fn grant(&mut self, job: JobNumbers, path: &[u8], stranger: &dyn Stranger) -> Answer {
         if self.granted.len() >= MOST_GRANTS {
             return Answer::refused(libc::EMFILE);
         }
@@ -407,9 +407,9 @@ mod tests {
         let own = Credentials::own().unwrap();
         let pid = std::process::id().cast_signed();
         let named = Incarnation::of(pid).unwrap();
-        let job = JobWords {
+        let job = JobNumbers {
             event: 0,
-            interval: 1,
+            interval: None,
             modes: Modes { user: true, kernel: false },
             allow_skid: false,
             data_mappings: false,

@@ -9,7 +9,7 @@ use sampling::session::kernel::{Kernel, Linux};
 use sampling::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
 use super::client::received;
-use super::{Ask, Broker, Rank, Reservation, program};
+use super::{ATTR_WORDS, Ask, Broker, ProgramNumbers, Rank, Reservation};
 
 /// Opens as this process's user, and under a grant, if there is one, where
 /// that is refused. Programs come from the supervisor alone: bpf(2) is what
@@ -42,9 +42,11 @@ impl Kernel for Brokered<'_> {
             None if place.leads => Rank::Leads,
             None => Rank::Alone,
         };
-        let (tid, cpu, attr_words) = (place.pid, place.cpu, attr.words().to_vec());
-        let (answer, fd) =
-            self.broker.ask(&Ask::Open { grant, tid, cpu, attr: attr_words, rank })?;
+        // An older kernel's is shorter: zeros stand for the rest.
+        let mut words = [0; ATTR_WORDS];
+        words.iter_mut().zip(attr.words()).for_each(|(to, word)| *to = *word);
+        let (tid, cpu) = (place.pid, place.cpu);
+        let (answer, fd) = self.broker.ask(&Ask::Open { grant, tid, cpu, attr: words, rank })?;
         if answer.errno == libc::E2BIG
             && let Ok(known) = u32::try_from(answer.value)
         {
@@ -70,9 +72,9 @@ impl Kernel for Brokered<'_> {
             let why = "the daemon counts no tracepoints: say --no-daemon";
             return Err(Unloadable::ByDaemon(why.to_owned()));
         };
-        let words = program::words(in_kernel, shows)
+        let program = ProgramNumbers::of(in_kernel, shows)
             .ok_or_else(|| Unloadable::ByDaemon("the daemon knows no such program".to_owned()))?;
-        let fds = self.broker.program(self.reservation, words).map_err(Unloadable::ByDaemon)?;
+        let fds = self.broker.program(self.reservation, program).map_err(Unloadable::ByDaemon)?;
         KernelProgram::from_descriptors(in_kernel, source, fds)
             .map_err(|error| Unloadable::ByDaemon(error.to_string()))
     }

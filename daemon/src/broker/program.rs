@@ -1,140 +1,85 @@
-//! A program to be loaded, in words: what a worker asks the supervisor for.
+//! A program to be loaded: what a worker asks the supervisor for.
 
+use arrayvec::{ArrayString, ArrayVec};
 use record::{Pid, Tid};
-use sampling::in_kernel::{Duty, InKernel, Keep, KernelProgram, Shows, SiteTables};
+use sampling::in_kernel::{Duty, InKernel, Keep, KernelProgram, Shows};
+use serde::{Deserialize, Serialize};
 
 // What the supervisor hands back goes in one message.
 const _: () = assert!(KernelProgram::MOST_DESCRIPTORS <= crate::passing::MOST_HANDED);
 
-/// Words of it.
-pub(crate) const PROGRAM_WORDS: usize = 20;
-
-// Of the first word: the table's sites (0: a filter), and these.
-const BY_PROCESS: u64 = 1 << 32;
-const STRIDES: u64 = 1 << 33;
-const USER_ONLY: u64 = 1 << 34;
-const SHOWS_ADDRESS: u64 = 1 << 35;
-const SHOWS_WEIGHT: u64 = 1 << 36;
-const SHOWS_DATA_SRC: u64 = 1 << 37;
-const HAS_CGROUP: u64 = 1 << 38;
-const HAS_COMM: u64 = 1 << 39;
-const HAS_IP: u64 = 1 << 40;
-const HAS_ADDRESS: u64 = 1 << 41;
-const HAS_DATA_SRC: u64 = 1 << 42;
-const FLAGS: u64 = (HAS_DATA_SRC << 1) - BY_PROCESS;
-
-/// The words of a program for events that show this; None: no program is
-/// like that ([`Keep::check`]).
-pub(crate) fn words(in_kernel: &InKernel, shows: Shows) -> Option<[u64; PROGRAM_WORDS]> {
-    let keep = &in_kernel.keep;
-    keep.check().ok()?;
-    let tables = match in_kernel.duty {
-        Duty::Filter => SiteTables { sites: 0, by_process: false, strides: false },
-        Duty::Aggregate(tables) if tables.sites == 0 => return None,
-        Duty::Aggregate(tables) => tables,
-    };
-    let flags = [
-        (BY_PROCESS, tables.by_process),
-        (STRIDES, tables.strides),
-        (USER_ONLY, keep.user_only),
-        (SHOWS_ADDRESS, shows.address),
-        (SHOWS_WEIGHT, shows.weight),
-        (SHOWS_DATA_SRC, shows.data_src),
-        (HAS_CGROUP, keep.cgroup.is_some()),
-        (HAS_COMM, keep.comm.is_some()),
-        (HAS_IP, keep.ip.is_some()),
-        (HAS_ADDRESS, keep.address.is_some()),
-        (HAS_DATA_SRC, keep.data_src.is_some()),
-    ];
-    let set = flags.into_iter().filter(|(_, set)| *set);
-    let first = set.fold(u64::from(tables.sites), |word, (flag, _)| word | flag);
-    let mut comm = [0; 16];
-    for (to, byte) in comm.iter_mut().zip(keep.comm.iter().flat_map(|name| name.bytes())) {
-        *to = byte;
-    }
-    let [comm, rest] = comm.as_chunks::<8>().0 else { return None };
-    let (ip, address) = (keep.ip.unwrap_or_default(), keep.address.unwrap_or_default());
-    let (mask, value) = keep.data_src.unwrap_or_default();
-    let mut words = [0; PROGRAM_WORDS];
-    words[..12].copy_from_slice(&[
-        first,
-        keep.one_in,
-        keep.least_weight,
-        mask,
-        value,
-        ip.0,
-        ip.1,
-        address.0,
-        address.1,
-        keep.cgroup.unwrap_or(0),
-        u64::from_ne_bytes(*comm),
-        u64::from_ne_bytes(*rest),
-    ]);
-    put(&mut words[12..16], keep.pids.iter().map(|pid| pid.0));
-    put(&mut words[16..], keep.tids.iter().map(|tid| tid.0));
-    Some(words)
+/// A program for the kernel, of a size that is known: numbers and short texts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ProgramNumbers {
+    duty: Duty,
+    shows: Shows,
+    // As `Keep` has them.
+    pids: ArrayVec<i32, { Keep::MOST_IDS }>,
+    tids: ArrayVec<i32, { Keep::MOST_IDS }>,
+    cgroup: Option<u64>,
+    comm: Option<ArrayString<{ Keep::MOST_COMM }>>,
+    ip: Option<(u64, u64)>,
+    address: Option<(u64, u64)>,
+    one_in: u64,
+    least_weight: u64,
+    data_src: Option<(u64, u64)>,
+    user_only: bool,
 }
 
-/// What words ask for; None: no program.
-pub(crate) fn program(words: &[u64; PROGRAM_WORDS]) -> Option<(InKernel, Shows)> {
-    let first = words[0];
-    let has = |flag| first & flag != 0;
-    let sites = u32::try_from(first & u64::from(u32::MAX)).ok()?;
-    if first >> 32 & !(FLAGS >> 32) != 0 {
-        return None;
+impl ProgramNumbers {
+    /// A program for events that show this; None: no program is like that
+    /// ([`Keep::check`]).
+    pub(crate) fn of(in_kernel: &InKernel, shows: Shows) -> Option<ProgramNumbers> {
+        let InKernel { duty, keep } = in_kernel;
+        can_be(in_kernel).then_some(())?;
+        let comm = keep.comm.as_deref().map(ArrayString::from).transpose().ok()?;
+        Some(ProgramNumbers {
+            duty: *duty,
+            shows,
+            pids: keep.pids.iter().map(|pid| pid.0).collect(),
+            tids: keep.tids.iter().map(|tid| tid.0).collect(),
+            cgroup: keep.cgroup,
+            comm,
+            ip: keep.ip,
+            address: keep.address,
+            one_in: keep.one_in,
+            least_weight: keep.least_weight,
+            data_src: keep.data_src,
+            user_only: keep.user_only,
+        })
     }
-    let duty = match sites {
-        0 => Duty::Filter,
-        sites => {
-            let (by_process, strides) = (has(BY_PROCESS), has(STRIDES));
-            Duty::Aggregate(SiteTables { sites, by_process, strides })
-        }
-    };
-    let comm = [words[10].to_ne_bytes(), words[11].to_ne_bytes()].concat();
-    let comm = String::from_utf8(comm).ok()?;
-    let keep = Keep {
-        pids: numbers(&words[12..16]).map(Pid).collect(),
-        tids: numbers(&words[16..]).map(Tid).collect(),
-        cgroup: has(HAS_CGROUP).then_some(words[9]),
-        comm: has(HAS_COMM).then(|| comm.trim_end_matches('\0').to_owned()),
-        ip: has(HAS_IP).then_some((words[5], words[6])),
-        address: has(HAS_ADDRESS).then_some((words[7], words[8])),
-        one_in: words[1],
-        least_weight: words[2],
-        data_src: has(HAS_DATA_SRC).then_some((words[3], words[4])),
-        user_only: has(USER_ONLY),
-    };
-    keep.check().ok()?;
-    let shows = Shows {
-        address: has(SHOWS_ADDRESS),
-        weight: has(SHOWS_WEIGHT),
-        data_src: has(SHOWS_DATA_SRC),
-    };
-    Some((InKernel { duty, keep }, shows))
-}
 
-/// Two ids a word; 0: none.
-fn put(words: &mut [u64], ids: impl Iterator<Item = i32>) {
-    for (at, id) in ids.enumerate() {
-        if let Some(word) = words.get_mut(at / 2) {
-            *word |= u64::from(id.cast_unsigned()) << (32 * (at % 2));
-        }
+    /// What is asked for; None: no program is like that.
+    pub(crate) fn program(&self) -> Option<(InKernel, Shows)> {
+        let keep = Keep {
+            pids: self.pids.iter().copied().map(Pid).collect(),
+            tids: self.tids.iter().copied().map(Tid).collect(),
+            cgroup: self.cgroup,
+            comm: self.comm.map(|comm| comm.to_string()),
+            ip: self.ip,
+            address: self.address,
+            one_in: self.one_in,
+            least_weight: self.least_weight,
+            data_src: self.data_src,
+            user_only: self.user_only,
+        };
+        let in_kernel = InKernel { duty: self.duty, keep };
+        can_be(&in_kernel).then_some((in_kernel, self.shows))
     }
 }
 
-fn numbers(words: &[u64]) -> impl Iterator<Item = i32> + use<'_> {
-    let halves = words.iter().flat_map(|word| {
-        let [a, b, c, d, e, f, g, h] = word.to_le_bytes();
-        [i32::from_le_bytes([a, b, c, d]), i32::from_le_bytes([e, f, g, h])]
-    });
-    halves.filter(|id| *id != 0)
+fn can_be(in_kernel: &InKernel) -> bool {
+    let has_room = !matches!(in_kernel.duty, Duty::Aggregate(tables) if tables.sites == 0);
+    has_room && in_kernel.keep.check().is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use sampling::in_kernel::SiteTables;
 
     use super::*;
+    use crate::broker::{ASK_BYTES, Ask};
 
     fn keeps() -> impl Strategy<Value = Keep> {
         let range = (any::<u64>(), any::<u64>()).prop_map(|(a, b)| (a.min(b), a.max(b)));
@@ -178,25 +123,62 @@ mod tests {
                 Duty::Aggregate(SiteTables { sites, by_process, strides })
             });
             let (in_kernel, shows) = (InKernel { duty, keep }, Shows { address, weight, data_src });
-            let words = words(&in_kernel, shows).unwrap();
-            prop_assert_eq!(program(&words), Some((in_kernel, shows)));
+            let program = ProgramNumbers::of(&in_kernel, shows).unwrap();
+            let ask = Ask::Program { reservation: u64::MAX, program: Box::new(program) };
+            prop_assert_eq!(Ask::decode(&ask.encode()), Some(ask.clone()));
+            let Ask::Program { program, .. } = ask else { unreachable!() };
+            prop_assert_eq!(program.program(), Some((in_kernel, shows)));
         }
 
         #[test]
-        fn any_words_are_a_program_that_can_be_or_none(words in any::<[u64; PROGRAM_WORDS]>()) {
-            if let Some((in_kernel, _)) = program(&words) {
+        fn any_bytes_are_a_program_that_can_be_or_none(
+            mut bytes in prop::collection::vec(prop_oneof![Just(0u8), 0..4u8, any::<u8>()], ASK_BYTES),
+            filled in 20..120usize,
+        ) {
+            bytes[filled..].fill(0);
+            let empty = ProgramNumbers::of(&InKernel::aggregate(), Shows::default()).unwrap();
+            let ask = Ask::Program { reservation: 0, program: Box::new(empty) };
+            bytes[0] = ask.encode()[0];
+            let bytes: [u8; ASK_BYTES] = bytes.try_into().unwrap();
+            if let Some(Ask::Program { program, .. }) = Ask::decode(&bytes)
+                && let Some((in_kernel, _)) = program.program()
+            {
                 prop_assert!(in_kernel.keep.check().is_ok());
             }
         }
     }
 
     #[test]
-    fn what_cannot_be_has_no_words() {
+    fn the_largest_program_has_room() {
+        let all = u64::MAX;
+        let keep = Keep {
+            pids: vec![Pid(i32::MAX); Keep::MOST_IDS],
+            tids: vec![Tid(i32::MAX); Keep::MOST_IDS],
+            cgroup: Some(all),
+            comm: Some("x".repeat(Keep::MOST_COMM)),
+            ip: Some((all, all)),
+            address: Some((all, all)),
+            one_in: all,
+            least_weight: all,
+            data_src: Some((all, all)),
+            user_only: true,
+        };
+        let tables = SiteTables { sites: u32::MAX, by_process: true, strides: true };
+        let in_kernel = InKernel { duty: Duty::Aggregate(tables), keep };
+        let shows = Shows { address: true, weight: true, data_src: true };
+        let program = Box::new(ProgramNumbers::of(&in_kernel, shows).unwrap());
+        let ask = Ask::Program { reservation: all, program };
+        assert_eq!(Ask::decode(&ask.encode()), Some(ask));
+    }
+
+    #[test]
+    fn what_cannot_be_is_neither_asked_for_nor_taken() {
         let keep = Keep { one_in: 0, ..Keep::default() };
         let wrong = InKernel { duty: Duty::Filter, keep };
-        assert_eq!(words(&wrong, Shows::default()), None);
-        let mut none = words(&InKernel::aggregate(), Shows::default()).unwrap();
-        none[0] |= 1 << 63;
-        assert_eq!(program(&none), None, "of a newer worker");
+        assert_eq!(ProgramNumbers::of(&wrong, Shows::default()), None);
+        let mut program = ProgramNumbers::of(&InKernel::aggregate(), Shows::default()).unwrap();
+        assert!(program.program().is_some());
+        program.one_in = 0;
+        assert_eq!(program.program(), None);
     }
 }

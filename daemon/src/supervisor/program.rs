@@ -7,18 +7,18 @@ use record::Cpu;
 use sampling::in_kernel::{HitSource, KernelProgram, Unloadable, bytes};
 use sampling::machine::facts::online_cpus;
 
-use crate::broker::{PROGRAM_WORDS, program};
+use crate::broker::ProgramNumbers;
 
 /// The descriptors of a program and of maps that nobody else has; `draw`
 /// takes their bytes from what the worker has set aside. Else the reason.
 /// `sees_kernel`: its user may; if not, nor may they by the kernel's own
 /// rules, the program keeps nothing of it, whatever the worker asks for.
 pub(super) fn load(
-    words: &[u64; PROGRAM_WORDS],
+    program: &ProgramNumbers,
     sees_kernel: bool,
     draw: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Vec<OwnedFd>, String> {
-    let Some((mut in_kernel, shows)) = program(words) else {
+    let Some((mut in_kernel, shows)) = program.program() else {
         return Err("the daemon knows no such program".into());
     };
     in_kernel.keep.user_only |= !sees_kernel && hides_kernel(Path::new("/"));

@@ -11,7 +11,7 @@ use super::config::{Config, Standing};
 use super::directory::hand_over;
 use super::worker::{Leaving, Response, Worker};
 use crate::broker::{Answer, Ask, Stranger};
-use crate::control::{Follow, Line, Report, Stored, text};
+use crate::control::{Follow, Line, Report, Stored};
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Limits};
 use crate::policy::Permissions;
@@ -199,10 +199,10 @@ impl Desk {
         move |ask| match ask {
             Ask::Standing { place } => Some(self.line(&user, *place)),
             Ask::Follow { name, since, live } => {
-                let since = (*since != u64::MAX).then_some(Duration::from_secs(*since));
+                let since = since.map(Duration::from_secs);
                 let reader = (!is_own(&user)).then_some(user.uid);
                 let what = Follow { since, live: *live, reader };
-                Some(match self.follow(&user, &text(name), what) {
+                Some(match self.follow(&user, name, what) {
                     Ok(pipe) => Response::handing_over(vec![pipe]),
                     Err(errno) => Answer::refused(errno).into(),
                 })

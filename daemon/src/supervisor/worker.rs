@@ -12,7 +12,7 @@ use sampling::sys::{child, inherited};
 use super::program;
 use super::pulse::Pulse;
 use crate::broker::{
-    ASK_BYTES, Answer, Ask, Grants, JobWords, PROGRAM_WORDS, REASON_BYTES, Stranger, Wanted,
+    ASK_BYTES, Answer, Ask, Grants, JobNumbers, ProgramNumbers, REASON_BYTES, Stranger, Wanted,
 };
 use crate::control::{Follow, Order, REPORT_BYTES, Report};
 use crate::credentials::Credentials;
@@ -310,9 +310,9 @@ impl Worker {
                     admission.reserve(Holder { uid, ..holder }, (bytes, session), limits);
                 reserved.map_or_else(Answer::full, Answer::done).into()
             }
-            Some(Ask::Program { reservation, words }) => {
+            Some(Ask::Program { reservation, program }) => {
                 let draw = &mut |bytes| admission.draw(holder, reservation, bytes);
-                self.load(&words, draw)
+                self.load(&program, draw)
             }
             Some(Ask::Free { reservation }) => {
                 admission.free(holder, reservation);
@@ -351,7 +351,7 @@ impl Worker {
     /// The path of a control group, which came at once with a request for
     /// it; None: it did not.
     fn path_behind(&self, ask: &Ask) -> Option<Vec<u8>> {
-        let Ask::Grant(JobWords { wanted: Wanted::Cgroup { path_bytes, .. }, .. }) = ask else {
+        let Ask::Grant(JobNumbers { wanted: Wanted::Cgroup { path_bytes, .. }, .. }) = ask else {
             return Some(Vec::new());
         };
         let length = usize::try_from(*path_bytes).ok().filter(|length| *length <= LONGEST)?;
@@ -364,17 +364,13 @@ impl Worker {
     /// Loads a program for one of its sessions: nobody else is given it, and
     /// it stays here no longer than it takes to hand it over. Behind a refusal
     /// is the reason.
-    fn load(
-        &mut self,
-        words: &[u64; PROGRAM_WORDS],
-        draw: &mut dyn FnMut(u64) -> bool,
-    ) -> Response {
+    fn load(&mut self, program: &ProgramNumbers, draw: &mut dyn FnMut(u64) -> bool) -> Response {
         self.loaded += 1;
         if self.loaded > MOST_PROGRAMS {
             return refused(libc::EAGAIN, "too many sessions began within a second");
         }
         let sees_kernel = self.permissions.contains(Permissions::KERNEL);
-        match program::load(words, sees_kernel, draw) {
+        match program::load(program, sees_kernel, draw) {
             Ok(program) => Response::handing_over(program),
             Err(why) => refused(libc::EOPNOTSUPP, &why),
         }

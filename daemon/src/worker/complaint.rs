@@ -78,7 +78,7 @@ fn of_open(error: &OpenError) -> ComplaintCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::{Broker, JobWords, NotGranted, Wanted};
+    use crate::broker::{Broker, JobNumbers, NotGranted, Wanted};
     use sampling::Modes;
 
     #[test]
@@ -86,9 +86,9 @@ mod tests {
         let (supervisor, worker) = crate::line::line().unwrap();
         drop(supervisor);
         let broker = Broker::new(worker);
-        let job = JobWords {
+        let job = JobNumbers {
             event: 0,
-            interval: 1,
+            interval: None,
             modes: Modes { user: true, kernel: false },
             allow_skid: false,
             data_mappings: false,

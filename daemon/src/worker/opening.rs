@@ -20,7 +20,7 @@ use super::drive::{Drive, Opened, Order, Progress};
 use super::hub::{Hub, Running, Subscription, failed, unreserved};
 use super::job::{Checked, check};
 use super::pid_place::PidPlace;
-use crate::broker::{Granted, JobWords, NotGranted, Reservation, Unreserved};
+use crate::broker::{Granted, JobNumbers, NotGranted, Reservation, Unreserved};
 use crate::control::Word;
 use crate::policy::Permissions;
 
@@ -107,8 +107,8 @@ impl Hub {
     fn granted(&self, checked: &Checked, denied: Complaint) -> Result<Planned, Complaint> {
         let gone = |error: std::io::Error| complaint::of_refused_grant(&error, denied.clone());
         let (wanted, group) = checked.wanted().map_err(gone)?;
-        let Some(words) = JobWords::of(&checked.request, wanted) else { return Err(denied) };
-        let granted = match self.broker.grant(words, group) {
+        let Some(numbers) = JobNumbers::of(&checked.request, wanted) else { return Err(denied) };
+        let granted = match self.broker.grant(numbers, group) {
             Ok(number) => Granted::new(&self.broker, number),
             Err(NotGranted::Missing(missing)) => {
                 let missing = missing.names().join(", ");

@@ -1,6 +1,7 @@
 //! What a program is attached to.
 
 use record::{Attr, SampleType};
+use serde::{Deserialize, Serialize};
 
 use super::CountedTracepoint;
 
@@ -24,7 +25,7 @@ impl HitSource {
 }
 
 /// What samples of an event have besides registers and period.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shows {
     /// A data address.
     pub address: bool,

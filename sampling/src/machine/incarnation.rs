@@ -6,9 +6,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde::{Deserialize, Serialize};
 
 /// A process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incarnation {
     /// Its number.
     pub pid: i32,

@@ -1,5 +1,6 @@
 //! How running processes and the kernel are looked at, to be described.
 
+use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::fs::File;
 use std::io;
@@ -8,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A file of /proc that hides addresses from whom they are not for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KernelFile {
     /// kallsyms.
     Symbols,
