@@ -1,6 +1,6 @@
 //! Events that no record stands for.
 
-use record::attr::Sampling;
+use record::attr::SamplingRate;
 
 use super::retired::Retired;
 use super::{Session, TargetState};
@@ -24,8 +24,9 @@ impl Session {
         }
         let cpus = self.rings.len() as u64;
         for (place, (index, event)) in self.attrs.sampled().enumerate() {
-            let is_counter = matches!(event.promises.source, SampleSource::Pebs | SampleSource::Counter);
-            let Sampling::Period(interval @ 1..) = event.attr.sampling() else { continue };
+            let is_counter =
+                matches!(event.promises.source, SampleSource::Pebs | SampleSource::Counter);
+            let SamplingRate::Period(interval @ 1..) = event.attr.sampling() else { continue };
             if !is_counter {
                 continue;
             }

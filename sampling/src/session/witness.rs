@@ -41,7 +41,7 @@ const SELECTOR: u64 = 0xff;
 /// The attr of an event's witness; None: it has none.
 pub(super) fn attr(attrs: &Attrs, event: &PlannedEvent) -> Option<Attr> {
     let is_dense = event.promises.source == SampleSource::Pebs
-        && matches!(event.attr.sampling(), Sampling::Period(1..DENSE));
+        && matches!(event.attr.sampling(), SamplingRate::Period(1..DENSE));
     let is_wanted = attrs.seen_first || is_dense;
     let is_served = is_wanted && !event.carrier && attrs.sampled().count() <= MOST;
     let is_core = matches!(event.promises.source, SampleSource::Pebs | SampleSource::Counter)
