@@ -10,7 +10,7 @@ use record::Pid;
 use super::engine::{Engine, SpacePlan, TaskMode, TracedTask, panicked};
 use super::features::features;
 use super::progress::TracerProgress;
-use super::side::Side;
+use super::side::{Side, task};
 use super::space::SpaceLayout;
 use super::status;
 use super::trouble::Trouble;
@@ -242,9 +242,9 @@ impl Engine {
         for tid in tasks {
             self.task(*tid)?.memory = memory;
         }
-        self.side.comm(&self.plan.ring, (pid, pid), &status::name(pid), false);
+        self.side.comm(&self.plan.ring, task(pid, pid), &status::name(pid), false);
         for region in maps::regions(first)? {
-            self.side.mapping(&self.plan.ring, (pid, pid), &region);
+            self.side.mapping(&self.plan.ring, task(pid, pid), &region);
         }
         self.account.processes += 1;
         self.look_at_pages(first)?;

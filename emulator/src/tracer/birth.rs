@@ -2,6 +2,7 @@
 
 use super::engine::{AddressSpace, Engine, TaskMode, TracedTask};
 use super::maps;
+use super::side;
 use super::status;
 use super::trouble::Trouble;
 use crate::block;
@@ -49,7 +50,7 @@ impl Engine {
         if mode == TaskMode::Emulated {
             let shared = flags & CLONE_VM != 0;
             task.memory = if shared { memory } else { self.fork_memory(memory)? };
-            self.side.fork(&self.plan.ring, (pid, child), (parent_pid, tid));
+            self.side.fork(&self.plan.ring, side::task(pid, child), side::task(parent_pid, tid));
             if !thread {
                 self.account.processes += 1;
                 self.inherit_trap_action(parent_pid, pid);
@@ -170,9 +171,9 @@ impl Engine {
         let mut registers = ptrace::registers(tid)?;
         registers.orig_rax = u64::MAX;
         let name = status::name(tid);
-        self.side.comm(&self.plan.ring, (tid, tid), &name, true);
+        self.side.comm(&self.plan.ring, side::task(tid, tid), &name, true);
         for region in maps::regions(tid).map_err(|_| Trouble::Gone)? {
-            self.side.mapping(&self.plan.ring, (tid, tid), &region);
+            self.side.mapping(&self.plan.ring, side::task(tid, tid), &region);
         }
         self.task(tid)?.guest = Some(registers);
         self.make_space(tid)?;

@@ -7,6 +7,7 @@ use super::code::PAGE;
 use super::engine::Engine;
 use super::filter::adds_filter;
 use super::maps;
+use super::side::task;
 use super::trouble::Trouble;
 use crate::block;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
@@ -176,7 +177,7 @@ impl Engine {
                 if guest.rdi == SET_NAME && result == 0 {
                     let pid = self.task(tid)?.pid;
                     let name = super::status::name(tid);
-                    self.side.comm(&self.plan.ring, (pid, tid), &name, false);
+                    self.side.comm(&self.plan.ring, task(pid, tid), &name, false);
                 }
                 self.enter_and_go(tid)
             }
@@ -341,7 +342,7 @@ impl Engine {
         let end = start.saturating_add(length);
         for region in maps::regions(tid).map_err(|_| Trouble::Gone)? {
             if region.start < end && start < region.end {
-                self.side.mapping(&self.plan.ring, (pid, tid), &region);
+                self.side.mapping(&self.plan.ring, task(pid, tid), &region);
             }
         }
         Ok(())

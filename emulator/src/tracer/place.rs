@@ -79,7 +79,7 @@ impl Engine {
             },
         });
         let id = self.new_id();
-        let mut space = Space::new(memory, layout, (base, ring_at), cache);
+        let mut space = Space::new(memory, layout, base, ring_at, cache);
         let slot = space.take_slot(&self.plan.setup, self.ring_bytes());
         self.spaces.insert(id, space);
         let number = self.new_id();
@@ -151,7 +151,7 @@ impl Engine {
         for task in &tasks {
             bases.push(self.own_gs_base(*task)?);
         }
-        self.unmap(tid, (start, length))?;
+        self.unmap(tid, start, length)?;
         let mut blocks = Vec::new();
         for task in &tasks {
             blocks.push(self.task(*task)?.block.take());
@@ -178,7 +178,7 @@ impl Engine {
     /// Takes all memory of ours out of a target, and the protection of its
     /// code. No thread of it may be in translated code. Then reserves a range
     /// unless it is empty.
-    pub(crate) fn unmap(&mut self, tid: i32, (start, length): (u64, u64)) -> Result<(), Trouble> {
+    pub(crate) fn unmap(&mut self, tid: i32, start: u64, length: u64) -> Result<(), Trouble> {
         const ALL: u64 = 7;
         const RESERVED: u64 = ANONYMOUS | 0x4000 | 0x10;
         let ring = self.plan.ring.len() as u64;

@@ -39,7 +39,7 @@ pub(crate) struct Side {
     lost: u64,
 }
 
-fn task(pid: i32, tid: i32) -> Task {
+pub(crate) fn task(pid: i32, tid: i32) -> Task {
     Task { pid: Pid(pid), tid: Tid(tid) }
 }
 
@@ -63,14 +63,13 @@ impl Side {
     }
 
     /// A name that a task got; by exec when `exec`.
-    pub(crate) fn comm(&mut self, ring: &Memory, (pid, tid): (i32, i32), name: &[u8], exec: bool) {
+    pub(crate) fn comm(&mut self, ring: &Memory, task: Task, name: &[u8], exec: bool) {
         let misc = if exec { Misc(USER | Misc::COMM_EXEC.0) } else { Misc(USER) };
-        self.put(ring, misc, &SideRecord::Comm { task: task(pid, tid), name }, task(pid, tid));
+        self.put(ring, misc, &SideRecord::Comm { task, name }, task);
     }
 
     /// A task that another made.
-    pub(crate) fn fork(&mut self, ring: &Memory, child: (i32, i32), parent: (i32, i32)) {
-        let (child, parent) = (task(child.0, child.1), task(parent.0, parent.1));
+    pub(crate) fn fork(&mut self, ring: &Memory, child: Task, parent: Task) {
         let record = SideRecord::Fork { task: child, parent, time: now(ring) };
         self.put(ring, Misc(USER), &record, parent);
     }
@@ -83,14 +82,14 @@ impl Side {
     }
 
     /// A mapping, if it is of a wanted kind.
-    pub(crate) fn mapping(&mut self, ring: &Memory, (pid, tid): (i32, i32), region: &MappedRegion) {
+    pub(crate) fn mapping(&mut self, ring: &Memory, task: Task, region: &MappedRegion) {
         let data = !region.executable();
         if data && !self.data_mappings {
             return;
         }
         let path: &[u8] = if region.path.is_empty() { b"//anon" } else { &region.path };
         let mapping = Mapping {
-            task: task(pid, tid),
+            task,
             start: region.start,
             length: region.end - region.start,
             page_offset: region.offset,
@@ -105,7 +104,7 @@ impl Side {
             path,
         };
         let misc = if data { Misc(USER | Misc::MMAP_DATA.0) } else { Misc(USER) };
-        self.put(ring, misc, &SideRecord::Mmap2(mapping), task(pid, tid));
+        self.put(ring, misc, &SideRecord::Mmap2(mapping), task);
     }
 
     fn put(&mut self, ring: &Memory, misc: Misc, record: &SideRecord<'_>, of: Task) {

@@ -115,7 +115,7 @@ impl Engine {
         let memory = self.task(tid)?.memory;
         let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
         if let (Some(space), Some(slot)) = (self.spaces.get(&of.space), of.slot) {
-            space.enter_branch(&self.plan.setup, slot, (half, target));
+            space.enter_branch(&self.plan.setup, slot, half, target);
         }
         Ok(())
     }

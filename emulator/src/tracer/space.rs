@@ -51,7 +51,7 @@ pub(crate) struct SpaceLayout {
 impl SpaceLayout {
     /// For sizes that the runtime asks for.
     pub(crate) fn new(setup: &Setup) -> SpaceLayout {
-        SpaceLayout::of((setup.space_size(), SLOTS), (setup.thread_size(), BLOCKS))
+        SpaceLayout::of(setup.space_size(), SLOTS, setup.thread_size(), BLOCKS)
     }
 
     /// The same with fewer address spaces and threads, for a program that may
@@ -64,12 +64,12 @@ impl SpaceLayout {
             if slots < LEAST || threads < LEAST {
                 break;
             }
-            fitting = SpaceLayout::of((self.slot, slots), (self.block, threads));
+            fitting = SpaceLayout::of(self.slot, slots, self.block, threads);
         }
         fitting
     }
 
-    fn of((slot, slots): (usize, usize), (block, threads): (usize, usize)) -> SpaceLayout {
+    fn of(slot: usize, slots: usize, block: usize, threads: usize) -> SpaceLayout {
         let blocks = IMAGE + slots * slot;
         let zones = blocks + threads * block;
         SpaceLayout { slot, slots, blocks, block, threads, zones, size: zones + ZONES * ZONE }
@@ -119,7 +119,8 @@ impl Space {
     pub(crate) fn new(
         memory: Arc<Memory>,
         layout: SpaceLayout,
-        (base, ring): (u64, u64),
+        base: u64,
+        ring: u64,
         cache: CodeCache,
     ) -> Space {
         let (slots, blocks) = (vec![false; layout.slots], vec![false; layout.threads]);
@@ -236,7 +237,7 @@ impl Space {
 
     /// Enters a target into the table of one address space, which did not
     /// know it.
-    pub(crate) fn enter_branch(&self, setup: &Setup, slot: usize, (half, target): (Half, u64)) {
+    pub(crate) fn enter_branch(&self, setup: &Setup, slot: usize, half: Half, target: u64) {
         let known = branches::name(half.word(), target)
             .and_then(|name| self.entries.get(&name).map(|to| (name, *to)));
         if let Some((name, to)) = known {

@@ -22,7 +22,11 @@ impl Site {
         let kept = shared(&self.registers, &other.registers);
         let other_taken = project(&other.taken, &kept, |pair| pair.1);
         let own_taken = project(&self.taken, &kept, |pair| pair.0);
-        self.taken = choose((own_taken, mine), (other_taken, theirs), chance);
+        self.taken = choose(
+            Reservoir { taken: own_taken, hits: mine },
+            Reservoir { taken: other_taken, hits: theirs },
+            chance,
+        );
         self.registers = kept
             .iter()
             .map(|&(own, others)| merged(self.registers[own], other.registers[others]))
@@ -101,29 +105,32 @@ fn project(
     taken.iter().map(|hit| Taken { registers: values(hit), ..hit.clone() }).collect()
 }
 
+/// Hits taken at random, and how many they stand for.
+struct Reservoir {
+    taken: Vec<Taken>,
+    hits: u64,
+}
+
 /// Draws without putting back: the side of each draw by how many hits are
 /// left there, the hit by its reservoir, whose order means nothing.
 fn choose(
-    own: (Vec<Taken>, u64),
-    others: (Vec<Taken>, u64),
+    mut own: Reservoir,
+    mut others: Reservoir,
     chance: &mut impl FnMut(u64) -> u64,
 ) -> Vec<Taken> {
-    let (mut mine, mut left) = own;
-    let (mut theirs, mut right) = others;
     let mut chosen = Vec::with_capacity(RESERVOIR);
-    while chosen.len() < RESERVOIR && !(mine.is_empty() && theirs.is_empty()) {
-        let from_mine = if theirs.is_empty() {
+    while chosen.len() < RESERVOIR && !(own.taken.is_empty() && others.taken.is_empty()) {
+        let from_own = if others.taken.is_empty() {
             true
-        } else if mine.is_empty() {
+        } else if own.taken.is_empty() {
             false
         } else {
-            chance(left.saturating_add(right).max(1)) < left
+            chance(own.hits.saturating_add(others.hits).max(1)) < own.hits
         };
-        let (from, count) =
-            if from_mine { (&mut mine, &mut left) } else { (&mut theirs, &mut right) };
-        let index = usize::try_from(chance(from.len() as u64)).unwrap_or(0).min(from.len() - 1);
-        chosen.push(from.swap_remove(index));
-        *count = count.saturating_sub(1);
+        let Reservoir { taken, hits } = if from_own { &mut own } else { &mut others };
+        let index = usize::try_from(chance(taken.len() as u64)).unwrap_or(0).min(taken.len() - 1);
+        chosen.push(taken.swap_remove(index));
+        *hits = hits.saturating_sub(1);
     }
     chosen
 }

@@ -77,11 +77,12 @@ impl Route {
         self.events += 1;
         self.claim(event, ids);
         self.alone = (sample_place(first), side_place(first));
-        let sample = (sample_place(first), sample_place(attr));
-        self.sample = agreed(self.sample, event, sample, same_samples(attr, first));
-        let side = (side_place(first), side_place(attr));
-        self.side = agreed(self.side, event, side, same_trailers(attr, first));
-        self.one_trailer &= same_trailers(attr, first);
+        let (sample, side) = self.alone;
+        let same = same_samples(attr, first);
+        self.sample = agreed(self.sample, event, sample, sample_place(attr), same);
+        let same = same_trailers(attr, first);
+        self.side = agreed(self.side, event, side, side_place(attr), same);
+        self.one_trailer &= same;
         if self.has_unknown {
             self.need_ids();
         }
@@ -168,7 +169,7 @@ impl Route {
     }
 }
 
-fn agreed(so_far: Place, event: usize, (first, new): (Place, Place), same: bool) -> Place {
+fn agreed(so_far: Place, event: usize, first: Place, new: Place, same: bool) -> Place {
     match so_far {
         _ if event == 0 => Place::First,
         Place::Unknown => Place::Unknown,

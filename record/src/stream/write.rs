@@ -95,7 +95,7 @@ pub fn event_name(
     order: ByteOrder,
     out: &mut Vec<u8>,
 ) -> Result<(), WriteError> {
-    event_update(update::NAME, (id, name), order, out)
+    event_update(update::NAME, id, name, order, out)
 }
 
 /// EVENT_UPDATE with a unit, or with one of our notes ([`super::note`]).
@@ -108,7 +108,7 @@ pub fn event_unit(
     order: ByteOrder,
     out: &mut Vec<u8>,
 ) -> Result<(), WriteError> {
-    event_update(update::UNIT, (id, text), order, out)
+    event_update(update::UNIT, id, text, order, out)
 }
 
 /// An aggregate of the event with this id: EVENT_UPDATEs with a unit, as notes
@@ -173,7 +173,8 @@ pub fn kernel_list_part(
 
 fn event_update(
     kind: u64,
-    (id, text): (u64, &str),
+    id: u64,
+    text: &str,
     order: ByteOrder,
     out: &mut Vec<u8>,
 ) -> Result<(), WriteError> {
