@@ -15,7 +15,6 @@ use sampling::Facts;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use symbolizer::Symbolizer;
 
 /// Runs `ebs`; gives the status to exit with.
 pub fn run(words: Vec<OsString>) -> u8 {
@@ -80,17 +79,18 @@ fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()>
     let selection = Selection::parse(&arguments.fields)?;
     let symbols = report::symbols(&arguments.symbols)?;
     let mut input = Input::open(&arguments.file)?;
-    let sifter = (!arguments.all_samples).then(|| Sifter::new(arguments.class, symbols.clone()));
+    let sifter = (!arguments.all_samples).then(|| Sifter::new(arguments.class));
     match arguments.format {
         ScriptFormat::Perf => {
             let chains = match arguments.hide_call_graph {
                 true => Chains::Hidden,
                 false => Chains::Frames(arguments.max_stack),
             };
-            let printer = PerfPrinter::new(selection, chains, Symbolizer::new(symbols))
-                .with_guests(arguments.guest);
-            script(&mut input, Lines::new(printer, sifter), out)
+            let printer = PerfPrinter::new(selection, chains).with_guests(arguments.guest);
+            script(&mut input, Lines::new(printer, sifter, symbols), out)
         }
-        ScriptFormat::Text => script(&mut input, Lines::new(TextPrinter::default(), sifter), out),
+        ScriptFormat::Text => {
+            script(&mut input, Lines::new(TextPrinter::default(), sifter, symbols), out)
+        }
     }
 }

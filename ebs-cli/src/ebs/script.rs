@@ -26,9 +26,10 @@ use crate::terminal::said::say;
 use anyhow::{Result, anyhow};
 use counted::Counted;
 use order::Order;
-use record::stream::{Features, ModelClock, StreamDecoder, StreamRecord};
+use record::stream::{StreamDecoder, StreamRecord};
 use record::{Misc, Sample, SampleId, SideRecord};
 use std::io::Write;
+use symbolizer::{Options, Symbolizer};
 
 /// Bytes of lines that are written at once.
 const CHUNK: usize = 1 << 16;
@@ -36,16 +37,13 @@ const CHUNK: usize = 1 << 16;
 /// Turns one record into text.
 pub trait Printer {
     /// Appends the lines of a record.
-    fn print(&mut self, sample: &Sample<'_>, about: &About<'_>, out: &mut Vec<u8>);
+    fn print(&mut self, sample: &Sample<'_>, about: &mut About<'_>, out: &mut Vec<u8>);
 
-    /// Sees every side record, before the records of its time are printed.
-    fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId);
-
-    /// Sees what the stream says of its machine, whenever it says more.
-    fn machine(&mut self, features: &Features);
-
-    /// Sees how times relate to the machine's clock, when they are of another.
-    fn clock(&mut self, _clock: ModelClock) {}
+    /// Whether it names places: the symbolizer then sees every side record,
+    /// before the records of its time are printed.
+    fn names_places(&self) -> bool {
+        false
+    }
 
     /// The stream says more of this event.
     fn renamed(&mut self, _event: usize) {}
@@ -54,10 +52,10 @@ pub trait Printer {
     fn all_renamed(&mut self) {}
 
     /// The lines are about to be taken: adds what was left out of them.
-    fn complete(&mut self, _lines: &mut Vec<u8>) {}
+    fn complete(&mut self, _symbolizer: &mut Symbolizer, _lines: &mut Vec<u8>) {}
 
     /// The last record is printed.
-    fn end(&mut self, decoder: &StreamDecoder, out: &mut Vec<u8>);
+    fn end(&mut self, decoder: &StreamDecoder, symbolizer: &Symbolizer, out: &mut Vec<u8>);
 
     /// What a reader must know to read the lines right, in sentences.
     fn notes(&self) -> &[String] {
@@ -74,25 +72,49 @@ pub struct About<'a> {
     pub event: usize,
     /// Name of the record's thread.
     pub comm: Option<&'a [u8]>,
+    /// What knows the places of the stream.
+    pub symbolizer: &'a mut Symbolizer,
+}
+
+/// What makes lines of records.
+#[derive(Debug)]
+struct Press<P> {
+    printer: P,
+    /// None: all records are printed.
+    sifter: Option<Sifter>,
+    /// Of both.
+    symbolizer: Symbolizer,
+}
+
+impl<P: Printer> Press<P> {
+    fn new(printer: P, sifter: Option<Sifter>, symbols: Options) -> Press<P> {
+        Press { printer, sifter, symbolizer: Symbolizer::new(symbols) }
+    }
+
+    /// Takes note of what the symbolizer must know of a process.
+    fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
+        if self.printer.names_places() || self.sifter.as_ref().is_some_and(Sifter::needs_code) {
+            self.symbolizer.side(misc, record, id);
+        }
+    }
 }
 
 /// A stream's records becoming lines, whoever reads the stream.
 #[derive(Debug)]
 pub struct Lines<P> {
     order: Order,
-    printer: P,
-    /// None: all records are printed.
-    sifter: Option<Sifter>,
+    press: Press<P>,
     counted: Counted,
     /// Finished lines, for the owner to take.
     pub text: Vec<u8>,
 }
 
 impl<P: Printer> Lines<P> {
-    /// No record yet. Without a sifter all become lines.
-    pub fn new(printer: P, sifter: Option<Sifter>) -> Lines<P> {
+    /// No record yet. Without a sifter all become lines. Names and code come
+    /// from where `symbols` says.
+    pub fn new(printer: P, sifter: Option<Sifter>, symbols: Options) -> Lines<P> {
         let (order, counted) = (Order::default(), Counted::default());
-        Lines { order, printer, sifter, counted, text: Vec::new() }
+        Lines { order, press: Press::new(printer, sifter, symbols), counted, text: Vec::new() }
     }
 
     /// Takes the record that `decoder` just gave. Records wait for the end
@@ -113,27 +135,22 @@ impl<P: Printer> Lines<P> {
             }
             StreamRecord::Side { misc, record, id, .. } => {
                 self.learn(decoder)?;
-                if let Some(sifter) = &mut self.sifter {
-                    sifter.side(*misc, record, id);
-                }
-                self.printer.side(*misc, record, id);
+                self.press.side(*misc, record, id);
                 self.order.side(decoder, record, id.time);
             }
             StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {
-                if let Some(sifter) = &mut self.sifter {
-                    sifter.machine(decoder.features());
-                }
-                self.printer.machine(decoder.features());
+                self.press.symbolizer.recorded(decoder.features());
+                self.press.printer.all_renamed();
             }
             StreamRecord::EventUpdate(event) => {
-                self.printer.renamed(*event);
+                self.press.printer.renamed(*event);
                 let of = decoder.events().get(*event);
                 if let Some(clock) = of.and_then(|event| event.clock) {
-                    self.printer.clock(clock);
+                    self.press.symbolizer.timed_by(clock);
                 }
             }
             // Of tracing data, which names tracepoints.
-            StreamRecord::Payload(_) => self.printer.all_renamed(),
+            StreamRecord::Payload(_) => self.press.printer.all_renamed(),
             StreamRecord::FinishedRound => self.order.finish_round(),
             StreamRecord::Aggregate { event, part } => self.counted.add(*event, part),
             _ => {}
@@ -151,28 +168,27 @@ impl<P: Printer> Lines<P> {
     #[inline]
     pub fn print(&mut self, decoder: &StreamDecoder) -> bool {
         let until = self.text.len() + CHUNK;
-        let printer = (&mut self.printer, self.sifter.as_mut());
-        self.order.print(decoder, printer, (&mut self.text, until))
+        self.order.print(decoder, &mut self.press, &mut self.text, until)
     }
 
     /// The lines, once all that is printed of them is there.
     pub fn complete(&mut self) -> &[u8] {
-        self.printer.complete(&mut self.text);
+        self.press.printer.complete(&mut self.press.symbolizer, &mut self.text);
         &self.text
     }
 
     /// Appends what the printer says last.
     pub fn end(&mut self, decoder: &StreamDecoder) {
-        self.printer.end(decoder, &mut self.text);
+        self.press.printer.end(decoder, &self.press.symbolizer, &mut self.text);
     }
 
     fn learn(&mut self, decoder: &StreamDecoder) -> Result<(), analysis::Error> {
-        self.sifter.as_mut().map_or(Ok(()), |sifter| sifter.learn(decoder))
+        self.press.sifter.as_mut().map_or(Ok(()), |sifter| sifter.learn(decoder))
     }
 
     /// What decided which records became lines.
     pub fn sifter(&self) -> Option<&Sifter> {
-        self.sifter.as_ref()
+        self.press.sifter.as_ref()
     }
 
     /// What the kernel counted, which becomes no lines: a sentence an event.
@@ -238,7 +254,7 @@ pub fn script(
     let counted: Vec<String> = lines.counted(decoder).collect();
     let unnamed = lines.unnamed();
     let of_stream = unplaced.iter().chain(&undecoded).chain(&late).chain(&unnamed).chain(&counted);
-    for note in lines.printer.notes().iter().chain(&left_out).chain(of_stream) {
+    for note in lines.press.printer.notes().iter().chain(&left_out).chain(of_stream) {
         say("ebs", note);
     }
     end.into_result()?;

@@ -2,19 +2,17 @@
 
 use super::line::{Named, clean};
 use analysis::{Previous, SampledAddress, without_parameters};
-use record::stream::{Features, ModelClock};
-use record::{Attr, CpuMode, Misc, Pid, Sample, SampleId, SideRecord, Time};
+use record::{CpuMode, Pid, Sample, Time};
 use rustc_hash::FxHashMap;
 use symbolizer::{Frames, ObjectId, Place, Resolution, Symbolizer};
 
 /// Places whose names, or lines, are remembered; of more, the last.
 const MOST_PLACES: usize = 1 << 20;
 
-/// A symbolizer that remembers the instructions it named. Data addresses
-/// are too many to remember.
+/// The instructions that a symbolizer named. Data addresses are too many to
+/// remember.
 #[derive(Debug)]
 pub(super) struct Names {
-    symbolizer: Symbolizer,
     code: FxHashMap<Place, Named>,
     nowhere: Named,
     previous: Previous,
@@ -23,9 +21,8 @@ pub(super) struct Names {
 
 impl Names {
     /// Nothing is named yet.
-    pub(super) fn new(symbolizer: Symbolizer) -> Names {
+    pub(super) fn new() -> Names {
         Names {
-            symbolizer,
             code: FxHashMap::default(),
             nowhere: Named::new(None, None),
             previous: Previous::default(),
@@ -33,30 +30,9 @@ impl Names {
         }
     }
 
-    /// Takes note of a mapping.
-    pub(super) fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
-        self.symbolizer.side(misc, record, id);
-    }
-
-    /// Takes note of how an event was recorded.
-    pub(super) fn sampled_with(&mut self, attr: &Attr) {
-        self.symbolizer.sampled_with(attr);
-    }
-
-    /// Takes note of the recorder's own clock.
-    pub(super) fn clock(&mut self, clock: ModelClock) {
-        self.symbolizer.timed_by(clock);
-    }
-
-    /// Takes note of the recorded machine.
-    pub(super) fn machine(&mut self, features: &Features) {
-        self.symbolizer.recorded(features);
-    }
-
     /// What is at an address of code.
-    pub(super) fn code(&mut self, at: At, address: u64) -> &Named {
-        let place = self.symbolizer.place(at.mode, at.pid, address, at.time);
-        let symbolizer = &mut self.symbolizer;
+    pub(super) fn code(&mut self, symbolizer: &mut Symbolizer, at: At, address: u64) -> &Named {
+        let place = at.place(symbolizer, address);
         if self.code.len() >= MOST_PLACES && !self.code.contains_key(&place) {
             self.code.clear();
         }
@@ -66,25 +42,22 @@ impl Names {
     /// What is at an end of a branch, whose it is by its address: branches
     /// lead into the kernel and out of it. An end that was not recorded is
     /// nobody's.
-    pub(super) fn branch(&mut self, at: At, address: u64) -> &Named {
+    pub(super) fn branch(&mut self, symbolizer: &mut Symbolizer, at: At, address: u64) -> &Named {
         match address {
             0 => &self.nowhere,
-            _ => self.code(At { mode: self.symbolizer.owner(at.mode, address), ..at }, address),
+            _ => {
+                let at = At { mode: symbolizer.owner(at.mode, address), ..at };
+                self.code(symbolizer, at, address)
+            }
         }
     }
 
-    /// What a reader must know of what the symbolizer did not keep.
-    pub(super) fn left_out(&self) -> Option<String> {
-        self.symbolizer.left_out()
-    }
-
-    /// Where an address of code lies.
-    pub(super) fn place(&mut self, at: At, address: u64) -> Place {
-        self.symbolizer.place(at.mode, at.pid, address, at.time)
-    }
-
     /// Asks debug info for all of these places at once.
-    pub(super) fn learn_lines(&mut self, places: impl Iterator<Item = Place>) {
+    pub(super) fn learn_lines(
+        &mut self,
+        symbolizer: &mut Symbolizer,
+        places: impl Iterator<Item = Place>,
+    ) {
         let places: Vec<Place> = places.collect();
         // Those of these places must all be there afterwards.
         if self.lines.len() >= MOST_PLACES {
@@ -92,7 +65,7 @@ impl Names {
         }
         let known = |it: &Place| self.lines.contains_key(it);
         let places: Vec<Place> = places.into_iter().filter(|it| !known(it)).collect();
-        let all = self.symbolizer.all_frames(&places);
+        let all = symbolizer.all_frames(&places);
         for (place, frames) in places.into_iter().zip(all) {
             self.lines.entry(place).or_insert_with(|| line(&frames.ok()?));
         }
@@ -105,30 +78,17 @@ impl Names {
     }
 
     /// What the instruction before a sample's accessed.
-    pub(super) fn before(&mut self, at: At, sample: &Sample<'_>) -> Option<u64> {
+    pub(super) fn before(
+        &mut self,
+        symbolizer: &mut Symbolizer,
+        at: At,
+        sample: &Sample<'_>,
+    ) -> Option<u64> {
         let (ip, registers) = (sample.ip?, sample.regs_intr.as_ref()?);
         let register = |number| registers.get(number);
         let At { mode, pid, time } = at;
         let at = SampledAddress { mode, pid, address: ip, time };
-        self.previous.address(&mut self.symbolizer, at, register)
-    }
-
-    /// A return address as perf shows it: of user space, how far into its
-    /// file it lies; and when that file was mapped.
-    pub(super) fn frame(&mut self, at: At, address: u64) -> (u64, At) {
-        let in_file = match at.mode {
-            CpuMode::User => self.symbolizer.offset_in_file(at.pid, address, at.time),
-            _ => None,
-        };
-        in_file.map_or((address, at), |(offset, time)| (offset, At { time, ..at }))
-    }
-
-    /// What is at a data address: whose it is by the address, whatever mode
-    /// the record was taken in.
-    pub(super) fn data(&mut self, at: At, address: u64) -> Named {
-        let mode = self.symbolizer.owner(at.mode, address);
-        let place = self.symbolizer.place(mode, at.pid, address, at.time);
-        name(&mut self.symbolizer, place)
+        self.previous.address(symbolizer, at, register)
     }
 }
 
@@ -148,6 +108,29 @@ impl At {
             pid: sample.task.map(|task| task.pid).unwrap_or_default(),
             time: sample.time.unwrap_or_default(),
         }
+    }
+
+    /// Where an address of code lies.
+    pub(super) fn place(self, symbolizer: &mut Symbolizer, address: u64) -> Place {
+        symbolizer.place(self.mode, self.pid, address, self.time)
+    }
+
+    /// A return address as perf shows it: of user space, how far into its
+    /// file it lies; and when that file was mapped.
+    pub(super) fn frame(self, symbolizer: &mut Symbolizer, address: u64) -> (u64, At) {
+        let in_file = match self.mode {
+            CpuMode::User => symbolizer.offset_in_file(self.pid, address, self.time),
+            _ => None,
+        };
+        in_file.map_or((address, self), |(offset, time)| (offset, At { time, ..self }))
+    }
+
+    /// What is at a data address: whose it is by the address, whatever mode
+    /// the record was taken in.
+    pub(super) fn data(self, symbolizer: &mut Symbolizer, address: u64) -> Named {
+        let mode = symbolizer.owner(self.mode, address);
+        let place = At { mode, ..self }.place(symbolizer, address);
+        name(symbolizer, place)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Puts samples, and the names of their threads, in order of time.
 
 use super::comms::Comms;
-use super::{About, Printer, Sifter};
+use super::{About, Press, Printer};
 use record::stream::{Rounds, StreamDecoder};
 use record::{AttrFlags, Misc, SideRecord, Task, Tid, Time};
 
@@ -105,9 +105,11 @@ impl Order {
     pub(super) fn print(
         &mut self,
         decoder: &StreamDecoder,
-        (printer, mut sifter): (&mut impl Printer, Option<&mut Sifter>),
-        (text, until): (&mut Vec<u8>, usize),
+        press: &mut Press<impl Printer>,
+        text: &mut Vec<u8>,
+        until: usize,
     ) -> bool {
+        let Press { printer, sifter, symbolizer } = press;
         while let Some((held, bytes)) = self.rounds.pop() {
             match held {
                 Held::Comm { tid } => self.comms.named(tid, Box::from(bytes)),
@@ -126,11 +128,14 @@ impl Order {
                         // Software events with an interval leave it to the attr.
                         sample.period = sample.period.or(Some(attr.sample_period));
                     }
-                    if sifter.as_mut().is_some_and(|it| !it.keeps(decoder, event, sample)) {
+                    if sifter
+                        .as_mut()
+                        .is_some_and(|it| !it.keeps(symbolizer, decoder, event, sample))
+                    {
                         continue;
                     }
                     let comm = sample.task.and_then(|task| self.comms.of(task.tid));
-                    printer.print(sample, &About { decoder, event, comm }, text);
+                    printer.print(sample, &mut About { decoder, event, comm, symbolizer }, text);
                     self.printed += 1;
                     if text.len() >= until {
                         return true;
@@ -146,17 +151,18 @@ impl Order {
 mod tests {
     use super::super::TextPrinter;
     use super::*;
+    use symbolizer::Options;
 
     #[test]
     fn births_alone_take_no_more_room_than_samples() {
         let decoder = StreamDecoder::new();
         let mut order = Order::default();
-        let mut printer = TextPrinter::default();
+        let mut press = Press::new(TextPrinter::default(), None, Options::default());
         let task = Task::default();
         for at in (0..1_000_000).map(Time) {
             let birth = SideRecord::Fork { task, parent: task, time: at };
             order.side(&decoder, &birth, Some(at));
-            while order.print(&decoder, (&mut printer, None), (&mut Vec::new(), 1)) {}
+            while order.print(&decoder, &mut press, &mut Vec::new(), 1) {}
         }
         assert!(order.rounds.size() as u64 <= ROOM, "{} bytes", order.rounds.size());
         assert_eq!(order.late(), 0);

@@ -12,8 +12,8 @@ use super::{About, Printer, emulation};
 use analysis::{Growth, Members, Share};
 use record::attr::BranchSampleType;
 use record::registers::instruction_pointer;
-use record::stream::{EventDescription, Features, ModelClock, StreamDecoder};
-use record::{Arch, CpuMode, EventType, Misc, Sample, SampleId, SampleType, SideRecord};
+use record::stream::{EventDescription, StreamDecoder};
+use record::{Arch, CpuMode, EventType, Sample, SampleType};
 use symbolizer::{Place, Symbolizer};
 
 /// Prints as `perf script` does.
@@ -65,8 +65,8 @@ struct Look {
 }
 
 impl PerfPrinter {
-    /// Prints what is selected, with names from `symbolizer`.
-    pub fn new(selection: Selection, chains: Chains, symbolizer: Symbolizer) -> PerfPrinter {
+    /// Prints what is selected.
+    pub fn new(selection: Selection, chains: Chains) -> PerfPrinter {
         PerfPrinter {
             selection,
             chains,
@@ -74,7 +74,7 @@ impl PerfPrinter {
             guest_records: 0,
             cut: 0,
             members: Members::default(),
-            names: Names::new(symbolizer),
+            names: Names::new(),
             sources: DataSources::default(),
             registers: RegisterNames::new(Arch::default()),
             looks: Vec::new(),
@@ -90,14 +90,15 @@ impl PerfPrinter {
     }
 
     /// Learns how an event's records look, and notes what they lack.
-    fn look_at(&mut self, index: usize, decoder: &StreamDecoder) {
+    fn look_at(&mut self, index: usize, about: &mut About<'_>) {
+        let decoder = about.decoder;
         let Some(event) = decoder.events().get(index) else {
             return;
         };
         if self.looks.len() <= index {
             self.looks.resize_with(index + 1, || None);
         }
-        self.names.sampled_with(&event.attr);
+        about.symbolizer.sampled_with(&event.attr);
         let (fields, asked) = self.selection.of(&event.attr);
         let lacking = asked.lacking(&event.attr);
         if !lacking.is_empty() {
@@ -145,7 +146,7 @@ impl PerfPrinter {
 }
 
 impl Printer for PerfPrinter {
-    fn print(&mut self, sample: &Sample<'_>, about: &About<'_>, out: &mut Vec<u8>) {
+    fn print(&mut self, sample: &Sample<'_>, about: &mut About<'_>, out: &mut Vec<u8>) {
         let of_guest = matches!(sample.misc.cpu_mode(), CpuMode::GuestKernel | CpuMode::GuestUser);
         if of_guest && !self.guests {
             self.guest_records += 1;
@@ -162,13 +163,8 @@ impl Printer for PerfPrinter {
         }
     }
 
-    fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
-        self.names.side(misc, record, id);
-    }
-
-    fn machine(&mut self, features: &Features) {
-        self.widths.all_renamed();
-        self.names.machine(features);
+    fn names_places(&self) -> bool {
+        true
     }
 
     fn renamed(&mut self, event: usize) {
@@ -179,15 +175,11 @@ impl Printer for PerfPrinter {
         self.widths.all_renamed();
     }
 
-    fn clock(&mut self, clock: ModelClock) {
-        self.names.clock(clock);
-    }
-
-    fn complete(&mut self, text: &mut Vec<u8>) {
+    fn complete(&mut self, symbolizer: &mut Symbolizer, text: &mut Vec<u8>) {
         if self.unsourced.is_empty() {
             return;
         }
-        self.names.learn_lines(self.unsourced.iter().map(|(_, place)| *place));
+        self.names.learn_lines(symbolizer, self.unsourced.iter().map(|(_, place)| *place));
         let before = std::mem::take(text);
         let mut copied = 0;
         for (at, place) in self.unsourced.drain(..) {
@@ -198,9 +190,9 @@ impl Printer for PerfPrinter {
         text.extend_from_slice(&before[copied..]);
     }
 
-    fn end(&mut self, _decoder: &StreamDecoder, _out: &mut Vec<u8>) {
+    fn end(&mut self, _decoder: &StreamDecoder, symbolizer: &Symbolizer, _out: &mut Vec<u8>) {
         self.notes.extend(self.members.take_notes());
-        self.notes.extend(self.names.left_out());
+        self.notes.extend(symbolizer.left_out());
         if self.guest_records > 0 {
             self.notes.push(format!(
                 "{} records of virtual machines are left out; --guest prints them",
@@ -225,11 +217,11 @@ impl PerfPrinter {
         &mut self,
         event: usize,
         (sample, period): (&Sample<'_>, Option<u64>),
-        about: &About<'_>,
+        about: &mut About<'_>,
         out: &mut Vec<u8>,
     ) {
         if self.looks.get(event).is_none_or(Option::is_none) {
-            self.look_at(event, about.decoder);
+            self.look_at(event, about);
             if let Some(description) = about.decoder.events().get(event) {
                 emulation::write(description, out);
             }
@@ -241,15 +233,16 @@ impl PerfPrinter {
         let fields = look.fields;
         let at = At::of(sample);
         let comm = about.comm;
+        let symbolizer = &mut *about.symbolizer;
         let padded = look.frames.is_none();
         let title = &look.title;
         Start { sample, comm, padded, period, event: title }.write(fields, out);
         if let (true, Some(addr)) = (fields.has(Field::Addr), sample.addr) {
-            let named = look.data_named.then(|| names.data(at, addr));
+            let named = look.data_named.then(|| at.data(symbolizer, addr));
             line::write_addr(addr, named.as_ref(), fields, out);
         }
         if look.before {
-            line::write_before(names.before(at, sample), out);
+            line::write_before(names.before(symbolizer, at, sample), out);
         }
         if let (true, Some(word)) = (fields.has(Field::DataSrc), sample.data_src) {
             sources.write(word, out);
@@ -265,20 +258,22 @@ impl PerfPrinter {
                     break;
                 }
                 out.push(b'\t');
-                let (shown, at) = names.frame(At { mode: frame.mode, ..at }, frame.address);
-                let named = fields.names_addresses().then(|| names.code(at, frame.address));
+                let at = At { mode: frame.mode, ..at };
+                let (shown, at) = at.frame(symbolizer, frame.address);
+                let named =
+                    fields.names_addresses().then(|| names.code(symbolizer, at, frame.address));
                 line::write_ip(shown, named, fields, out);
                 if fields.has(Field::Srcline) {
-                    unsourced.push((out.len(), names.place(at, frame.address)));
+                    unsourced.push((out.len(), at.place(symbolizer, frame.address)));
                 }
                 out.push(b'\n');
             }
         } else if let (true, Some(ip)) = (fields.has(Field::Ip), sample.ip) {
             out.push(b' ');
-            let named = fields.names_addresses().then(|| names.code(at, ip));
+            let named = fields.names_addresses().then(|| names.code(symbolizer, at, ip));
             line::write_ip(ip, named, fields, out);
             if fields.has(Field::Srcline) {
-                unsourced.push((out.len(), names.place(at, ip)));
+                unsourced.push((out.len(), at.place(symbolizer, ip)));
             }
         }
         for (field, set) in [(Field::Iregs, &sample.regs_intr), (Field::Uregs, &sample.regs_user)] {
@@ -289,7 +284,7 @@ impl PerfPrinter {
         if let (true, Some(stack)) = (fields.has(Field::Brstack), &sample.branch_stack) {
             let object = |address, out: &mut Vec<u8>| {
                 if fields.has(Field::Dso) {
-                    names.branch(at, address).write_object(out);
+                    names.branch(symbolizer, at, address).write_object(out);
                 }
             };
             line::write_branches(stack, object, out);

@@ -1,16 +1,15 @@
 //! Which records are printed: those that their event means.
 
 use analysis::{Doubt, Error, Sieve, Sifted};
-use record::stream::{Features, StreamDecoder};
-use record::{InstructionClass, Misc, Sample, SampleId, SideRecord};
+use record::stream::StreamDecoder;
+use record::{InstructionClass, Sample};
 use std::collections::BTreeMap;
-use symbolizer::{Options, Symbolizer};
+use symbolizer::Symbolizer;
 
 /// Judges records, and counts what becomes of them.
 #[derive(Debug)]
 pub struct Sifter {
     sieve: Sieve,
-    symbolizer: Symbolizer,
     kept: u64,
     others: u64,
     undecided: BTreeMap<Doubt, u64>,
@@ -19,10 +18,9 @@ pub struct Sifter {
 
 impl Sifter {
     /// Follows the filters of the stream, and asks for `class` besides.
-    pub fn new(class: Option<InstructionClass>, symbols: Options) -> Sifter {
+    pub fn new(class: Option<InstructionClass>) -> Sifter {
         Sifter {
             sieve: Sieve::new(class),
-            symbolizer: Symbolizer::new(symbols),
             kept: 0,
             others: 0,
             undecided: BTreeMap::new(),
@@ -39,19 +37,15 @@ impl Sifter {
         self.sieve.learn(decoder)
     }
 
-    pub(super) fn side(&mut self, misc: Misc, record: &SideRecord<'_>, id: &SampleId) {
-        if self.sieve.needs_code() {
-            self.symbolizer.side(misc, record, id);
-        }
-    }
-
-    pub(super) fn machine(&mut self, features: &Features) {
-        self.symbolizer.recorded(features);
+    /// Whether it judges by instructions, whose places a symbolizer knows.
+    pub(super) fn needs_code(&self) -> bool {
+        self.sieve.needs_code()
     }
 
     /// Whether a record is to be printed.
     pub(super) fn keeps(
         &mut self,
+        symbolizer: &mut Symbolizer,
         decoder: &StreamDecoder,
         event: usize,
         sample: &Sample<'_>,
@@ -64,7 +58,7 @@ impl Sifter {
         if !self.filters.contains(&text) {
             self.filters.push(text);
         }
-        match self.sieve.judge(&mut self.symbolizer, decoder, event, sample) {
+        match self.sieve.judge(symbolizer, decoder, event, sample) {
             Sifted::Kept => {
                 self.kept += 1;
                 return true;

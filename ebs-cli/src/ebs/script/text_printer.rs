@@ -1,9 +1,10 @@
 //! Records in hardmeter's own text form.
 
 use super::{About, Printer, emulation};
-use record::stream::{Features, StreamDecoder};
+use record::Sample;
+use record::stream::StreamDecoder;
 use record::text::Columns;
-use record::{Misc, Sample, SampleId, SideRecord};
+use symbolizer::Symbolizer;
 
 /// Prints a line a record, and a header line before the first and wherever
 /// the next record has other columns.
@@ -44,18 +45,14 @@ impl TextPrinter {
 }
 
 impl Printer for TextPrinter {
-    fn print(&mut self, sample: &Sample<'_>, about: &About<'_>, out: &mut Vec<u8>) {
+    fn print(&mut self, sample: &Sample<'_>, about: &mut About<'_>, out: &mut Vec<u8>) {
         if let Some(columns) = self.columns(about.decoder, about.event, out) {
             columns.line(sample, out);
         }
     }
 
-    fn side(&mut self, _misc: Misc, _record: &SideRecord<'_>, _id: &SampleId) {}
-
-    fn machine(&mut self, _features: &Features) {}
-
     /// A recording without records has its header all the same.
-    fn end(&mut self, decoder: &StreamDecoder, out: &mut Vec<u8>) {
+    fn end(&mut self, decoder: &StreamDecoder, _symbolizer: &Symbolizer, out: &mut Vec<u8>) {
         if self.current.is_none() {
             self.columns(decoder, 0, out);
         }

@@ -25,7 +25,8 @@ impl TextRecords {
             decoder: StreamDecoder::new(),
             lines: Lines::new(
                 TextPrinter::default(),
-                Some(Sifter::new(None, symbolizer::Options::default())),
+                Some(Sifter::new(None)),
+                symbolizer::Options::default(),
             ),
             destination,
             written: 0,
