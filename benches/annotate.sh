@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # annotate.sh [VISITS [ROUNDS]]: a recording to the instructions of a routine.
 #
-# Records the page faults of tests/workloads/list.c, VISITS of them in one
+# Records the page faults of tests/programs/list.c, VISITS of them in one
 # routine and each at an address of its own, and shows that routine by
 # ebs annotate and by perf annotate --stdio, which starts objdump, from the
 # same file; and, as ebs-large and perf-large, a routine of 2 MB. Prints wall
@@ -19,7 +19,7 @@ command -v perf > /dev/null || { echo "$0: no perf to compare with" >&2; exit 1;
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-gcc -O2 -static -no-pie -fno-pie -pthread -o list "$here/../tests/workloads/list.c"
+gcc -O2 -static -no-pie -fno-pie -pthread -o list "$here/../tests/programs/list.c"
 cat > large.s <<'END'
 .globl large
 .type large, @function

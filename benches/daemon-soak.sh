@@ -24,7 +24,7 @@ if [ -z "$config" ]; then
     config=$work/ebsd.toml
     printf '[limits]\nconnections_per_user = 64\nsessions_per_user = 16\n' > "$config"
 fi
-gcc -O2 -o "$work/storm" "$here/../tests/workloads/storm.c" -pthread
+gcc -O2 -o "$work/storm" "$here/../tests/programs/storm.c" -pthread
 cd "$work"
 touch round.log left.log
 socket=$work/ebsd.sock

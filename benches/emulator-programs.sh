@@ -16,7 +16,7 @@ root=$(cd "$here/.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
 export EMULATE=${EMULATE:-$target/release/ebs --source emulated -u -t l1_cache_miss -i 1000 -c 1000000000 -o /dev/null --}
 limit=${LIMIT:-300}
-export ours=$root/tests/workloads/emulated inputs=$here/emulated
+export ours=$root/tests/programs/emulated inputs=$here/emulated
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export work LC_ALL=C.UTF-8 HOME=$work

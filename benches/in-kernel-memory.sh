@@ -18,7 +18,7 @@ bin=$(realpath "${BIN:-$here/../target/release}")
 [ -x "$bin/ebsd" ] || { echo "$0: no $bin/ebsd: cargo build --release" >&2; exit 1; }
 work=$(mktemp -d)
 chmod 755 "$work"
-gcc -O2 -static -no-pie -fno-pie -pthread -o "$work/storm" "$here/../tests/workloads/storm.c"
+gcc -O2 -static -no-pie -fno-pie -pthread -o "$work/storm" "$here/../tests/programs/storm.c"
 cd "$work"
 ended() {
     trap - EXIT

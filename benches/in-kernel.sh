@@ -24,8 +24,8 @@ ebs=$(realpath "${EBS:-$here/../target/release/ebs}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 gcc -O2 -static -no-pie -fno-pie -pthread "-DBATCH=${batch}ULL" -o "$work/storm" \
-    "$here/../tests/workloads/storm.c"
-gcc -O2 -static "-DBATCH=${batch}ULL" -o "$work/calls" "$here/../tests/workloads/calls.c"
+    "$here/../tests/programs/storm.c"
+gcc -O2 -static "-DBATCH=${batch}ULL" -o "$work/calls" "$here/../tests/programs/calls.c"
 cd "$work"
 
 TIMEFORMAT='%U %S'

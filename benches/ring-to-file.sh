@@ -19,7 +19,7 @@ ebs=$(realpath "${EBS:-$here/../target/release/ebs}")
 [ -x "$ebs" ] || { echo "$0: no $ebs: cargo build --release" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-gcc -O2 -static -no-pie -fno-pie -pthread -o "$work/storm" "$here/../tests/workloads/storm.c"
+gcc -O2 -static -no-pie -fno-pie -pthread -o "$work/storm" "$here/../tests/programs/storm.c"
 cd "$work"
 mkfifo go
 

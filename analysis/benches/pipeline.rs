@@ -57,7 +57,7 @@ fn stream() -> Vec<u8> {
 }
 
 fn report(query: Query, stream: &[u8]) -> Report {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let kernel =
         KernelSource::File { path: data.join("System.map"), offset: KernelOffset::Given(0) };
     let symbolizer = Symbolizer::new(Options { root: data, kernel, ..Options::default() });

@@ -1,7 +1,7 @@
 # What the emulated PMU is measured with: sourced in an empty directory, with
 # `here` the directory of the scripts. `command_of NAME` sets `command`.
 # shellcheck shell=bash
-sources=$here/../tests/workloads/emulated
+sources=$here/../tests/programs/emulated
 gcc -O2 -o chase "$sources/chase.c"
 gcc -O2 -o matrix "$sources/matrix.c"
 python3 "$here/emulated/generate.py" 3 > small.c

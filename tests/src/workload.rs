@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf, process::Command};
 
 use crate::Scene;
 
-/// A program of `tests/workloads`; its file says what it does.
+/// A program of `tests/programs`; its file says what it does.
 #[derive(Clone, Copy, Debug)]
 pub enum Workload {
     /// Fresh pages touched with all registers pinned.
@@ -104,7 +104,7 @@ impl fmt::Display for Workload {
 
 /// Where their sources are.
 pub fn sources() -> PathBuf {
-    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("workloads")
+    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("programs")
 }
 
 /// What a workload told: lines of a key and values.

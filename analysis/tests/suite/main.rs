@@ -29,7 +29,7 @@ use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer};
 
 /// A symbolizer that sees a small kernel and no files.
 fn symbolizer() -> Symbolizer {
-    let data = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("tests/data");
+    let data = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("fixtures");
     let kernel =
         KernelSource::File { path: data.join("System.map"), offset: KernelOffset::Given(0) };
     Symbolizer::new(Options { root: data, kernel, ..Options::default() })

@@ -16,7 +16,7 @@ pub(crate) struct Workload {
 
 impl Workload {
     /// A program without a library, at fixed addresses: `name` is its file
-    /// in `tests/workloads/emulated`.
+    /// in `tests/programs/emulated`.
     pub(crate) fn bare(name: &'static str) -> Workload {
         let features = [("avx2", "-DAVX2"), ("avx512f", "-DAVX512")];
         let has = std::fs::read_to_string("/proc/cpuinfo").unwrap();
@@ -46,7 +46,7 @@ impl Workload {
     /// Where the source of a program is.
     pub(crate) fn source(name: &str) -> PathBuf {
         Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap())
-            .join("../tests/workloads/emulated")
+            .join("../tests/programs/emulated")
             .join(name)
     }
 

@@ -2,7 +2,7 @@
 
 use hardmeter_tests::{Running, Scene, Workload};
 
-/// A storm (tests/workloads/storm.c) with these arguments, of which `wait` is
+/// A storm (tests/programs/storm.c) with these arguments, of which `wait` is
 /// one: it begins when it is told a line.
 pub(super) fn storm(scene: &Scene, arguments: &str) -> Running {
     let mut command = scene.command(Workload::Storm.build(scene));
