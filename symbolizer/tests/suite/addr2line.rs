@@ -3,13 +3,9 @@
 //! It reads the same sections with an index of its own, so it stands as an
 //! oracle wherever there is no llvm-symbolizer; each difference must be of a
 //! known kind (docs/symbols.md lists them).
-#![allow(clippy::unwrap_used, reason = "a test that cannot start must fail")]
-#![allow(clippy::print_stderr, reason = "a test that skips says why")]
 
-#[allow(dead_code, reason = "not every test binary needs every tool")]
-mod toolchain;
-
-use addr2line::Context;
+use crate::toolchain;
+use ::addr2line::Context;
 use gimli::{DwarfSections, EndianSlice, LittleEndian};
 use object::{Object, ObjectSection, SectionKind};
 use std::borrow::Cow;
