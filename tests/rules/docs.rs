@@ -9,7 +9,7 @@ const TOP: &[&str] = &[
     "emulator",
     "symbolizer",
     "analysis",
-    "export",
+    "sampling",
     "ebs-cli",
     "docs",
     "tests",
