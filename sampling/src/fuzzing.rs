@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 
 use crate::session::Scrub;
 use crate::session::ring::{Lent, drain, look};
-use crate::sys::mapping::Mapping;
+use crate::sys::mapping::RingMapping;
 
 /// What was in a ring.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct EmptiedRing {
 /// # Errors
 /// The control page does not fit what was mapped.
 pub fn empty_ring(memory: &impl AsFd, pages: u32, scrub: Scrub) -> io::Result<EmptiedRing> {
-    let mut mapping = Mapping::new(memory, pages)?;
+    let mut mapping = RingMapping::new(memory, pages)?;
     let copy = |lent: Lent<'_>| [lent.first, lent.second].concat();
     let mut looked = Vec::new();
     look(&mapping, |lent| looked.push(copy(lent)));
