@@ -23,6 +23,6 @@ mod watch;
 pub(crate) use connection::{LINGER, serve as serve_client};
 pub(crate) use handed_client::HandedClient;
 pub(crate) use hub::{Hub, Subscription};
-pub(crate) use job::Checked;
+pub(crate) use job::CheckedJob;
 pub(crate) use open_connection::OpenConnection;
 pub(crate) use watch::watch;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sampling::in_kernel::InKernel;
-use sampling::remote::protocol::{Complaint, Job, WhenSlow, WireInKernel, WireTarget};
+use sampling::remote::protocol::{Complaint, WhenSlow, WireInKernel};
 use sampling::{EventSpec, Request, Target};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -19,7 +19,7 @@ use super::target::{Found, find};
 use super::writer::{Order, Writer};
 use crate::control::{State, Status};
 use crate::store::SystemClock;
-use crate::worker::{Checked, Hub, Subscription};
+use crate::worker::{CheckedJob, Hub, Subscription};
 
 /// The first look for a target that is not there, the next ones twice as
 /// late each time, up to the last.
@@ -124,24 +124,16 @@ async fn begin(role: &Role, found: Found, hub: &Hub) -> Result<(u64, Subscriptio
         in_kernel: counted.as_ref().map(WireInKernel::meaning),
         ..Request::new(EventSpec(role.event.clone()), role.modes, target)
     };
-    let job = Job {
-        event: role.event.clone(),
-        masks: Vec::new(),
-        user: role.modes.user,
-        kernel: role.modes.kernel,
-        interval: role.interval,
-        allow_skid: role.allow_skid,
-        data_mappings: false,
-        kernel_symbols: false,
-        ring_pages: None,
+    let job = CheckedJob {
+        request,
+        process,
+        cgroup,
         count: None,
-        in_kernel: counted.map(Box::new),
-        // What is sampled stands in the request.
-        target: WireTarget::System,
+        in_kernel: counted,
+        kernel_symbols: false,
         command_line: vec!["ebsd".into(), role.name.clone()],
     };
-    let checked = Checked { request, process, cgroup };
-    let (started, subscription) = hub.begin(&job, &checked, WhenSlow::DropNewest).await?;
+    let (started, subscription) = hub.begin(&job, WhenSlow::DropNewest).await?;
     for note in &started.notes {
         tracing::info!(name = role.name, note, "a standing session");
     }

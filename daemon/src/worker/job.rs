@@ -1,4 +1,4 @@
-//! A job of the protocol becomes a request to plan.
+//! A job as a worker does it, be it a client's or of its standing session.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use record::Pid;
 use sampling::machine::incarnation::Incarnation;
 use sampling::machine::pidfd::is_alive;
-use sampling::remote::protocol::{Complaint, ComplaintCode, Job, WireTarget};
+use sampling::remote::protocol::{Complaint, ComplaintCode, Job, WireInKernel, WireTarget};
 use sampling::request::event_spec::RequestedEvent;
 use sampling::{Cgroup, EventSpec, Modes, Request, Target};
 
@@ -16,12 +16,20 @@ use crate::broker::Wanted;
 
 /// A job whose target was looked at.
 #[derive(Debug)]
-pub(crate) struct Checked {
+pub(crate) struct CheckedJob {
     pub(crate) request: Request,
     /// The process, where there is one.
     pub(crate) process: Option<(Pid, OwnedFd)>,
     /// The control group, where that is sampled.
     pub(crate) cgroup: Option<Arc<Cgroup>>,
+    /// Samples after which sampling ends; None: never.
+    pub(crate) count: Option<u64>,
+    /// Where the kernel counts: so often aggregates are taken, and what else.
+    pub(crate) in_kernel: Option<WireInKernel>,
+    /// The kernel's symbols go into the stream, where they are shown.
+    pub(crate) kernel_symbols: bool,
+    /// For the stream's header.
+    pub(crate) command_line: Vec<String>,
 }
 
 fn complaint(code: ComplaintCode, text: impl Into<String>) -> Complaint {
@@ -31,7 +39,7 @@ fn complaint(code: ComplaintCode, text: impl Into<String>) -> Complaint {
 /// Bytes of a type's name, or of an address to watch, modifiers and all.
 const LONGEST_EVENT: usize = 128;
 
-impl Checked {
+impl CheckedJob {
     /// What the supervisor is asked for, and the path of a control group.
     ///
     /// # Errors
@@ -59,7 +67,7 @@ impl Checked {
 }
 
 /// Checks what a job names, by numbers as the client's place has them.
-pub(crate) fn check(job: &Job, place: &PidPlace) -> Result<Checked, Complaint> {
+pub(crate) fn check(job: &Job, place: &PidPlace) -> Result<CheckedJob, Complaint> {
     if job.event.len() > LONGEST_EVENT {
         let text = format!("an event of {} bytes; none is so long", job.event.len());
         return Err(complaint(ComplaintCode::BadRequest, text));
@@ -101,7 +109,15 @@ pub(crate) fn check(job: &Job, place: &PidPlace) -> Result<Checked, Complaint> {
         in_kernel: job.in_kernel.as_ref().map(|asked| asked.meaning()),
         ..Request::new(event, modes, target)
     };
-    Ok(Checked { request, process, cgroup: None })
+    Ok(CheckedJob {
+        request,
+        process,
+        cgroup: None,
+        count: job.count,
+        in_kernel: job.in_kernel.as_deref().cloned(),
+        kernel_symbols: job.kernel_symbols,
+        command_line: job.command_line.clone(),
+    })
 }
 
 /// The kernel lets any process look at itself, but nobody else of its user's

@@ -18,7 +18,7 @@ use super::bell::bell;
 use super::complaint;
 use super::drive::{Drive, Opened, Order, Progress};
 use super::hub::{Hub, Running, Subscription, failed, unreserved};
-use super::job::{Checked, check};
+use super::job::{CheckedJob, check};
 use super::pid_place::PidPlace;
 use crate::broker::{Granted, JobNumbers, NotGranted, Reservation, Unreserved};
 use crate::control::Word;
@@ -51,25 +51,24 @@ impl Hub {
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
         let checked = check(job, place)?;
-        self.begin(job, &checked, when_slow).await
+        self.begin(&checked, when_slow).await
     }
 
-    /// The same, of a target that was looked at.
+    /// The same, of a job whose target was looked at.
     pub(crate) async fn begin(
         &self,
-        job: &Job,
-        checked: &Checked,
+        checked: &CheckedJob,
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
         self.may_begin()?;
         let planned = self.plan(checked)?;
-        match self.open(job, checked, planned, when_slow).await {
+        match self.open(checked, planned, when_slow).await {
             Err(complaint)
                 if complaint.code == ComplaintCode::Denied && !self.permissions.is_empty() =>
             {
                 // The plan allowed it, and the kernel did not.
                 let granted = self.granted(checked, complaint)?;
-                self.open(job, checked, granted, when_slow).await
+                self.open(checked, granted, when_slow).await
             }
             result => result,
         }
@@ -87,7 +86,7 @@ impl Hub {
     }
 
     /// By the user's own rights, or else by what policy grants.
-    fn plan(&self, checked: &Checked) -> Result<Planned, Complaint> {
+    fn plan(&self, checked: &CheckedJob) -> Result<Planned, Complaint> {
         let facts = facts(&checked.request)?;
         match sampling::plan(&checked.request, &facts) {
             Ok(plan) => Ok(Planned { plan, facts, granted: None }),
@@ -104,7 +103,7 @@ impl Hub {
     }
 
     /// Under a grant of the supervisor's; else the complaint that was there.
-    fn granted(&self, checked: &Checked, denied: Complaint) -> Result<Planned, Complaint> {
+    fn granted(&self, checked: &CheckedJob, denied: Complaint) -> Result<Planned, Complaint> {
         let gone = |error: std::io::Error| complaint::of_refused_grant(&error, denied.clone());
         let (wanted, group) = checked.wanted().map_err(gone)?;
         let Some(numbers) = JobNumbers::of(&checked.request, wanted) else { return Err(denied) };
@@ -132,14 +131,13 @@ impl Hub {
 
     async fn open(
         &self,
-        job: &Job,
-        checked: &Checked,
+        checked: &CheckedJob,
         planned: Planned,
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
         let Planned { mut plan, facts, granted } = planned;
         self.check_rate(&plan, None)?;
-        let reserved = self.reserve(&mut plan, job)?;
+        let reserved = self.reserve(&mut plan, checked)?;
         let named = match &checked.process {
             Some((pid, pidfd)) => Some((*pid, Arc::new(pidfd.try_clone().map_err(failed)?))),
             None => None,
@@ -161,11 +159,11 @@ impl Hub {
             held,
             process,
             cgroup: checked.cgroup.clone(),
-            count: job.count,
+            count: checked.count,
             scrub,
-            every: job.in_kernel.as_ref().map_or(Duration::MAX, |asked| asked.every()),
-            rings: job.in_kernel.as_ref().is_none_or(|asked| asked.rings),
-            kernel_symbols: job.kernel_symbols && has_room,
+            every: checked.in_kernel.as_ref().map_or(Duration::MAX, |asked| asked.every()),
+            rings: checked.in_kernel.as_ref().is_none_or(|asked| asked.rings),
+            kernel_symbols: checked.kernel_symbols && has_room,
             sight: granted.as_ref().map_or_else(|| Sight::of_daemon(None), Granted::sight),
             effort: Effort::within(
                 Duration::from_secs(self.limits.attach_seconds.into()),
@@ -185,7 +183,7 @@ impl Hub {
             facts,
             settings,
             permissions,
-            command_line: job.command_line.clone(),
+            command_line: checked.command_line.clone(),
             granted,
             reserved,
             orders: receiver,
@@ -209,7 +207,7 @@ impl Hub {
         };
         let Opened { name, mut notes, describer, in_kernel, precise_ip, given_up } =
             opened.await.map_err(ended)??;
-        if job.kernel_symbols && !has_room && needed(kept.events.iter(), false).is_some() {
+        if checked.kernel_symbols && !has_room && needed(kept.events.iter(), false).is_some() {
             let queue = self.limits.queue.0;
             notes.push(format!(
                 "the kernel's symbols are not in the recording: what may wait for a client here \
@@ -246,7 +244,7 @@ impl Hub {
     /// Sets the bytes of a plan's rings and tables aside. Where there is room
     /// for less, what the user did not ask for gets smaller, to some point:
     /// tables, then rings.
-    fn reserve(&self, plan: &mut Plan, job: &Job) -> Result<Reservation, Complaint> {
+    fn reserve(&self, plan: &mut Plan, checked: &CheckedJob) -> Result<Reservation, Complaint> {
         let (rings, sites) = (plan.rings, sites(plan));
         let error = match Reservation::ask(&self.broker, taken(plan), true) {
             Ok(reserved) => return Ok(reserved),
@@ -259,11 +257,12 @@ impl Hub {
         };
         let complaint = unreserved("the session's rings and tables", &error);
         let Some(free) = free else { return Err(complaint) };
-        if job.in_kernel.as_ref().is_none_or(|asked| asked.sites.is_none()) {
+        if checked.in_kernel.as_ref().is_none_or(|asked| asked.sites.is_none()) {
             fit_tables(plan, free);
         }
         let left = free.saturating_sub(table_bytes(plan));
-        let fits = taken(plan) <= free || job.ring_pages.is_none() && plan.fit_into(left);
+        let fits =
+            taken(plan) <= free || checked.request.ring_pages.is_none() && plan.fit_into(left);
         if !fits {
             return Err(complaint);
         }
