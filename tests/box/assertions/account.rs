@@ -67,7 +67,9 @@ pub(crate) fn counts(facts: &Facts) -> Skip {
 pub(crate) fn in_kernel(facts: &Facts) -> Skip {
     let kind = match facts.precision {
         Precision::Pebs => "memory_loads",
-        Precision::Ibs => return Err("IBS counts both modes here: two runs have two sequences"),
+        Precision::Ibs => {
+            return Err("which ops IBS tags follows from no program: two runs have two sequences");
+        }
     };
     let scene = Scene::new();
     let sampled = scene.run(&format!("ebs -u -t {kind} -i 1009 -c all -o s.data walk")).success();

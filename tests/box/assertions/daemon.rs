@@ -11,20 +11,20 @@ use hardmeter_tests::{Ebsd, Running, Scene, User};
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    walk,
+    ibs, walk,
 };
 
 const INTERVAL: u64 = 1009;
 const USER: u32 = 4200;
+/// Of whoever may not see the kernel ebsd takes away guests, too, as the
+/// kernel's IBS cannot (`exclude_guest`: perf_ibs_init() says EINVAL).
+const NO_GUESTS: &str =
+    "ebsd sets exclude_guest for a session of user mode alone, which the kernel's IBS refuses";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
-/// Where these have no meaning: with IBS, and before Linux 6.5, which does
-/// not say whose a connection is (`SO_PEERPIDFD`): `ebsd` refuses everybody
-/// there, and says why.
+/// Not before Linux 6.5, which does not say whose a connection is
+/// (`SO_PEERPIDFD`): `ebsd` refuses everybody there, and says why.
 fn applies(facts: &Facts) -> Skip {
-    if facts.precision == Precision::Ibs {
-        return Err("IBS counts both modes here: how many records there are is not known");
-    }
     if facts.kernel >= (6, 5) {
         // Debian's own value leaves ebsd without rights: it holds CAP_PERFMON
         // alone. Its package sets 2 (packaging/60-ebsd.conf).
@@ -64,6 +64,9 @@ fn are_the_truths(records: &[TextRecord], whose: &str) {
 /// are exact.
 pub(crate) fn as_root(facts: &Facts) -> Skip {
     applies(facts)?;
+    if facts.precision == Precision::Ibs {
+        return ibs::daemon_for_root();
+    }
     let scene = Scene::new();
     let ebsd = Ebsd::start(&scene, "");
     let socket = ebsd.socket.display();
@@ -83,6 +86,9 @@ pub(crate) fn as_root(facts: &Facts) -> Skip {
 /// none of the kernel.
 pub(crate) fn as_user(facts: &Facts) -> Skip {
     applies(facts)?;
+    if facts.precision == Precision::Ibs {
+        return Err(NO_GUESTS);
+    }
     let scene = Scene::new();
     let bin = scene.open_commands();
     let ebsd = Ebsd::start(&scene, "");
@@ -105,6 +111,9 @@ pub(crate) fn as_user(facts: &Facts) -> Skip {
 /// walks to its end.
 pub(crate) fn standing(facts: &Facts) -> Skip {
     applies(facts)?;
+    if facts.precision == Precision::Ibs {
+        return Err(NO_GUESTS);
+    }
     let scene = Scene::new();
     let mut walk = scene.start("walk-waits");
     assert_eq!(walk.hear(), "ready");

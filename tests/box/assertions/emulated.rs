@@ -18,7 +18,7 @@ const INTERVAL: u64 = 101;
 /// instructions, on the same addresses, whoever counts: miss k x interval.
 pub(crate) fn beside(facts: &Facts) -> Skip {
     if facts.precision == Precision::Ibs {
-        return Err("IBS counts both modes here, and no misses");
+        return Err("IBS counts ops, and no misses: which of them it tells is chance");
     }
     let scene = Scene::new();
     let sample = |source: &str, name: &str| {

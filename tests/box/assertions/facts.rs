@@ -17,6 +17,8 @@ pub(crate) struct Facts {
     /// The name in `tests/box/run`, without what follows a dash and a number.
     pub(crate) cpu: String,
     pub(crate) precision: Precision,
+    /// Whether the kernel's IBS can leave out a mode.
+    pub(crate) swfilt: bool,
     /// X.Y of the kernel.
     pub(crate) kernel: (u32, u32),
 }
@@ -52,6 +54,7 @@ impl Facts {
             true => Precision::Ibs,
             false => Precision::Pebs,
         };
-        Facts { cpu, precision, kernel }
+        let swfilt = fs::exists("/sys/bus/event_source/devices/ibs_op/format/swfilt").unwrap();
+        Facts { cpu, precision, swfilt, kernel }
     }
 }

@@ -35,6 +35,14 @@ pub(crate) fn mark(line: &str) {
     write(MARKS, line);
 }
 
+/// Runs something between two marks of a name.
+pub(crate) fn marked<T>(name: &str, run: impl FnOnce() -> T) -> T {
+    mark(&format!("begin {name}"));
+    let done = run();
+    mark(&format!("end {name}"));
+    done
+}
+
 /// Leaves a file for `box-judge`.
 pub(crate) fn leave(name: &str, content: &str) {
     fs::write(format!("/results/{name}"), content).unwrap();
@@ -71,10 +79,8 @@ pub(crate) fn recorded(scene: &Scene, name: &str, arguments: &str) -> Outcome {
 
 /// The same of another program.
 pub(crate) fn recorded_of(scene: &Scene, name: &str, arguments: &str, program: &str) -> Outcome {
-    mark(&format!("begin {name}"));
-    let outcome = scene.run(&format!("ebs {arguments} -c all -o {name}.txt {program}"));
-    mark(&format!("end {name}"));
-    let outcome = outcome.success();
+    let line = format!("ebs {arguments} -c all -o {name}.txt {program}");
+    let outcome = marked(name, || scene.run(&line)).success();
     assert_eq!(outcome.told().lost, 0, "{name}");
     leave(&format!("{name}.txt"), &scene.read(&format!("{name}.txt")));
     outcome

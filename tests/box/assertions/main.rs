@@ -11,6 +11,7 @@ mod emulated;
 mod estimates;
 mod facts;
 mod figures;
+mod ibs;
 mod log;
 mod modes;
 mod precise;

@@ -8,7 +8,7 @@ use hardmeter_tests::{Outcome, Scene, workload::number};
 use crate::{
     Skip,
     facts::{Facts, Precision, ProbeRun},
-    figures, walk,
+    figures, ibs, walk,
 };
 
 /// The registers that `ebs` samples, as perf calls them, and as text records
@@ -37,7 +37,7 @@ const REGISTERS: [(&str, &str); 17] = [
 /// address, and every register as that load left it.
 pub(crate) fn truth(facts: &Facts) -> Skip {
     if facts.precision == Precision::Ibs {
-        return Err("IBS counts both modes here, and registers are those of the interrupt");
+        return ibs::truth(facts);
     }
     let scene = Scene::new();
     for interval in [97, 1009] {
@@ -112,7 +112,9 @@ fn perfs(script: &str, event: &str) -> Vec<Told> {
 /// at once: the same records.
 pub(crate) fn perf(facts: &Facts) -> Skip {
     if facts.precision == Precision::Ibs {
-        return Err("IBS counts both modes here: two runs have two sequences");
+        return Err(
+            "IBS is one unit, which two runs have one after the other: which ops it tags differs",
+        );
     }
     let scene = Scene::new();
     let kinds = [("memory_loads", 211), ("memory_stores", 7), ("l1_cache_miss", 101)];

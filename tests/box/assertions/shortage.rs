@@ -8,14 +8,14 @@ use rustix::process::Signal;
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    walk,
+    ibs, walk,
 };
 
 /// A ring of one page overflows; delivered and lost are all that the kernel
 /// counted.
 pub(crate) fn full_ring(facts: &Facts) -> Skip {
     if facts.precision == Precision::Ibs {
-        return Err("IBS counts both modes here: how many records there are is not known");
+        return ibs::full_ring();
     }
     let scene = Scene::new();
     let line = "ebs -u -t memory_loads -i 19 --ring 1 -c all -o r.data walk";

@@ -9,25 +9,18 @@ use rustix::process::Signal;
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    walk,
+    ibs, walk,
 };
 
 /// Not a divisor of anything that the program does.
 const INTERVAL: u64 = 1009;
 
-fn skip_ibs(facts: &Facts) -> Skip {
-    match facts.precision {
-        Precision::Ibs => {
-            Err("IBS counts both modes here: how many records there are is not known")
-        }
-        Precision::Pebs => Ok(()),
-    }
-}
-
 /// Attached before it walks, all of a process's loads are counted, and the
 /// records are those of the truth.
 pub(crate) fn attached(facts: &Facts) -> Skip {
-    skip_ibs(facts)?;
+    if facts.precision == Precision::Ibs {
+        return ibs::attached(facts);
+    }
     let scene = Scene::new();
     let mut walk = scene.start("walk-waits");
     assert_eq!(walk.hear(), "ready");
@@ -52,7 +45,9 @@ pub(crate) fn attached(facts: &Facts) -> Skip {
 
 /// Children count on their own, and all that they do is counted.
 pub(crate) fn children(facts: &Facts) -> Skip {
-    skip_ibs(facts)?;
+    if facts.precision == Precision::Ibs {
+        return ibs::children(facts);
+    }
     let scene = Scene::new();
     let line = format!("ebs -u -t memory_loads -i {INTERVAL} -c all -o c.data walk-crowd");
     let outcome = scene.run(&line).success();
@@ -83,7 +78,9 @@ pub(crate) fn children(facts: &Facts) -> Skip {
 /// The whole system until SIGINT: a program's records are among them, as many
 /// as its loads make, at its instructions.
 pub(crate) fn system(facts: &Facts) -> Skip {
-    skip_ibs(facts)?;
+    if facts.precision == Precision::Ibs {
+        return ibs::system(facts);
+    }
     let scene = Scene::new();
     let line = format!("ebs -u -t memory_loads -i {INTERVAL} -c all -o s.txt");
     let mut ebs = scene.start(&line);

@@ -5,7 +5,7 @@ use hardmeter_tests::{Account, Scene};
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    walk,
+    ibs, walk,
 };
 
 const NO_PROGRAM: &str = "a program in the kernel sees PEBS records; IBS has no witness";
@@ -44,7 +44,7 @@ pub(crate) fn told(facts: &Facts) -> Skip {
 /// CPU's whose last record alone would.
 pub(crate) fn picked(facts: &Facts) -> Skip {
     if facts.precision == Precision::Ibs {
-        return Err("IBS has no buffer of records");
+        return ibs::picked();
     }
     let scene = Scene::new();
     let (from, to) = (walk::MISS, walk::HIT);

@@ -58,6 +58,11 @@ pub(crate) fn load(number: u64) -> Load {
     }
 }
 
+/// Whether an address is that of a node, where the cache has the line.
+pub(crate) fn hits_at(addr: u64) -> bool {
+    misses_at(addr.wrapping_add(8))
+}
+
 /// Whether an address is that of a node's number, where the first cache
 /// misses.
 pub(crate) fn misses_at(addr: u64) -> bool {

@@ -6,6 +6,7 @@
 #include "pmu.h"
 #include "switches.h"
 #include <memory>
+#include <stdlib.h>
 #include <string>
 
 namespace pmu {
@@ -16,7 +17,12 @@ static std::unique_ptr<Pmu> pmus[MOST_CPUS];
 
 Pmu &pmu_of(unsigned cpu)
 {
-  if (!pmus[cpu]) pmus[cpu] = std::make_unique<Pmu>(cpu);
+  if (!pmus[cpu]) {
+    pmus[cpu] = std::make_unique<Pmu>(cpu);
+    // Bochs draws for RDRAND by rand(), and a new CPU starts that with the time of day. Kernels place their stacks and
+    // shuffle their free lists by it: no two runs were alike.
+    srand(switches.seed);
+  }
   return *pmus[cpu];
 }
 

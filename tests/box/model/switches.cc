@@ -73,6 +73,7 @@ static void read_switch(const char *name, const char *value)
   else if (!strcmp(name, "BX_PMU_LOG")) s.log = value;
   else if (!strcmp(name, "BX_PMU_LOG_ALSO")) words(name, value, what, 2);
   else if (!strcmp(name, "BX_PMU_DS")) s.debug_store = on(name, value);
+  else if (!strcmp(name, "BX_PMU_SEED")) number(name, value, 1 << 30, s.seed);
   else if (!strcmp(name, "BX_PMU_ZEN")) number(name, value, 5, s.zen);
   else refuse(name, value, "no such variable");
 }

@@ -14,6 +14,7 @@ struct Switches {
   unsigned shadow = 0;          // instructions after a record in which none is written
   unsigned transactions = 0;    // every so many records is of an aborted transaction; 0: none
   bool debug_store = true;      // the CPU has DS and with it PEBS
+  unsigned seed = 1;            // what RDRAND and RDSEED draw from
   unsigned zen = 1;             // generation that an AMD CPU is given out as
   bool wrong_ip = false, wrong_address = false, wrong_registers = false, wrong_source = false, hidden_loss = false;
 };
