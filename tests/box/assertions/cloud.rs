@@ -1,0 +1,35 @@
+//! A CPU with counters and without DS, as clouds' virtual PMUs are: nothing
+//! is exact there, and `ebs` says so before it samples, and after.
+
+use hardmeter_box::text_records::TextRecord;
+use hardmeter_tests::Scene;
+
+use crate::{Skip, facts::Facts, log, precise, walk};
+
+/// Types that are precise elsewhere are refused, with the reason.
+pub(crate) fn refused(_: &Facts) -> Skip {
+    let scene = Scene::new();
+    for kind in ["memory_loads", "l1_cache_miss", "instr_retired"] {
+        let line = format!("ebs -u -t {kind} -i 1009 -c all -o c.txt walk");
+        scene.run(&line).refused(1, &[kind, "PEBS", "--allow-skid"]);
+    }
+    let help = scene.run("ebs -h memory_loads").success();
+    assert!(help.out.contains("not available: cpu samples nothing precisely here"), "{help}");
+    Ok(())
+}
+
+/// With `--allow-skid` they are sampled, and all that is told is where the
+/// interrupts were; `box-judge` measures how far that is.
+pub(crate) fn allowed(_: &Facts) -> Skip {
+    // An interrupt each: many more would be throttled.
+    const INTERVAL: u64 = 997;
+    let scene = Scene::new();
+    let arguments = format!("-u -t memory_loads --allow-skid -i {INTERVAL}");
+    let outcome = log::recorded(&scene, "allowed-interrupts", &arguments);
+    let told = precise::last_line(&outcome);
+    assert_eq!((told.records, told.exact), (walk::LOADS / INTERVAL, 0), "{outcome}");
+    let records = TextRecord::all(&scene.read("allowed-interrupts.txt"));
+    let moved = |record: &&TextRecord| ![walk::MISS, walk::HIT].contains(&record.ip());
+    assert!(records.iter().filter(moved).count() > records.len() / 2, "{outcome}");
+    Ok(())
+}
