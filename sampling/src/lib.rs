@@ -10,13 +10,13 @@
 //! use std::time::Duration;
 //!
 //! use record::stream::{StreamDecoder, StreamStep};
-//! use sampling::{Facts, Modes, Request, Session, Settings, Target, TargetState};
+//! use sampling::{Facts, Modes, Request, Session, SessionSettings, Target, TargetState};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let request = Request::new("page_fault", Modes::USER, Target::Command);
 //! let facts = Facts::read_for(Path::new("/"), &request)?;
 //! let plan = sampling::plan(&request, &facts)?;
-//! let settings = Settings { command: vec!["ls".into()], ..Settings::default() };
+//! let settings = SessionSettings { command: vec!["ls".into()], ..SessionSettings::default() };
 //! let mut session = Session::open(plan, settings)?;
 //! let mut stream = Vec::new();
 //! session.preamble(&facts, &["print-records".into()], &mut stream)?;
