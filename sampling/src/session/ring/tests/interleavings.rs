@@ -29,7 +29,7 @@ impl Reader {
     }
 }
 
-impl Region for Reader {
+impl RingRegion for Reader {
     fn window(&self) -> Window<'_> {
         let end = self.ends().head();
         let copy: Vec<u8> = (self.tail..end)
