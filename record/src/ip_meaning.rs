@@ -5,7 +5,7 @@
 //! kernel sets it for no other event, whatever these know: a page fault is
 //! taken at the very instruction that faulted.
 
-use crate::{Attr, EventType};
+use crate::{Attr, EventType, SoftwareEvent};
 
 /// What the instruction pointers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +22,6 @@ pub enum IpMeaning {
     Varies,
 }
 
-/// Software events of faults: page_fault, minor_fault, major_fault,
-/// alignment_fault, emulation_fault.
-const FAULTS: [u64; 5] = [2, 5, 6, 7, 8];
-/// cpu_clock and task_clock.
-const CLOCKS: [u64; 2] = [0, 1];
 /// HW_BREAKPOINT_X of perf_event_attr.bp_type.
 const EXECUTION: u32 = 4;
 
@@ -45,9 +40,10 @@ impl IpMeaning {
     }
 
     fn by_the_kernel(attr: &Attr) -> IpMeaning {
+        let is = |nature: fn(SoftwareEvent) -> bool| attr.software().is_some_and(nature);
         match attr.kind {
-            EventType::SOFTWARE if FAULTS.contains(&attr.config) => IpMeaning::Exact,
-            EventType::SOFTWARE if CLOCKS.contains(&attr.config) => IpMeaning::Timer,
+            EventType::SOFTWARE if is(SoftwareEvent::is_fault) => IpMeaning::Exact,
+            EventType::SOFTWARE if is(SoftwareEvent::is_clock) => IpMeaning::Timer,
             EventType::SOFTWARE | EventType::TRACEPOINT => IpMeaning::Place,
             EventType::BREAKPOINT if attr.bp_type & EXECUTION != 0 => IpMeaning::Exact,
             EventType::BREAKPOINT => IpMeaning::Next,

@@ -30,6 +30,8 @@ pub use on_machine::{NotOnMachine, OnCore, OnMachine, on_machine};
 #[cfg(test)]
 mod tests;
 
+use record::SoftwareEvent;
+
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource, WeightPromise,
 };
@@ -59,8 +61,8 @@ pub enum EventKind {
 /// A software event of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Software {
-    /// PERF_COUNT_SW_*.
-    pub config: u64,
+    /// Its number in the kernel.
+    pub event: SoftwareEvent,
     /// The kernel reports it from kernel mode whatever the CPU ran before:
     /// without `-k` it never fires.
     pub kernel_only: bool,

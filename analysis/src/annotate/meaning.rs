@@ -6,8 +6,8 @@
 use crate::collect::event::Event;
 use crate::report::answer::leaders;
 use crate::sieve::{RegistersOf, Sieve};
-use record::EventType;
 use record::stream::{EventDescription, StreamDecoder, note};
+use record::{EventType, SoftwareEvent};
 use serde::Serialize;
 
 /// Where the instruction is that caused what was counted at one.
@@ -34,14 +34,8 @@ pub(crate) struct Meaning {
     pub(crate) verb: &'static str,
 }
 
-/// Software events of faults: page_fault, minor_fault, major_fault,
-/// alignment_fault, emulation_fault. The kernel was entered at the
-/// instruction that faulted.
-const FAULTS: [u64; 5] = [2, 5, 6, 7, 8];
 /// What an instruction does to its operand in a fault.
 pub(crate) const FAULTS_ON: &str = "faults on";
-/// cpu_clock and task_clock.
-const CLOCKS: [u64; 2] = [0, 1];
 
 /// One an event of the report, with the index that its samples are counted
 /// under.
@@ -59,9 +53,8 @@ pub(crate) fn meanings(
 
 fn meaning(described: &EventDescription, registers: RegistersOf, name: &str) -> Meaning {
     let attr = &described.attr;
-    let is_software = attr.kind == EventType::SOFTWARE;
     let says = |key| described.notes.iter().find_map(|text| note::value(text, key));
-    let is_fault = is_software && FAULTS.contains(&attr.config);
+    let is_fault = attr.software().is_some_and(SoftwareEvent::is_fault);
     let inexact = match says("ip") {
         Some("causing-instruction") => Cause::Here,
         Some("after-causing-instruction") => Cause::Before,
@@ -74,7 +67,7 @@ fn meaning(described: &EventDescription, registers: RegistersOf, name: &str) -> 
     };
     Meaning {
         inexact,
-        is_timer: is_software && CLOCKS.contains(&attr.config),
+        is_timer: attr.software().is_some_and(SoftwareEvent::is_clock),
         registers,
         verb: verb(attr.kind, name),
     }

@@ -10,13 +10,8 @@ use crate::query::{Query, Weighting};
 use crate::sieve::{Doubt, Sifted};
 use record::aggregate::{Aggregate, Site};
 use record::stream::{EventDescription, Features, note};
-use record::{AttrFlags, EventType, ReadFormat, SampleType, Time};
+use record::{AttrFlags, ReadFormat, SampleType, SoftwareEvent, Time};
 use std::collections::BTreeMap;
-
-/// Software event 9 counts nothing; recorders open it for side records.
-const DUMMY: u64 = 9;
-/// Software events 0 and 1: the CPU's clock and the task's.
-const CLOCKS: [u64; 2] = [0, 1];
 
 /// How to read an event's samples, and their sums.
 #[derive(Debug)]
@@ -88,8 +83,7 @@ impl Event {
         let reads_group = attr.sample_type.contains(SampleType::READ)
             && attr.read_format.contains(ReadFormat::ID);
         let by_nature = if reads_group { Weighting::Period } else { by_nature };
-        let is_software = attr.kind == EventType::SOFTWARE;
-        let is_clock = is_software && CLOCKS.contains(&attr.config);
+        let is_clock = attr.software().is_some_and(SoftwareEvent::is_clock);
         let is_ours = description.notes.iter().any(|text| note::value(text, "source").is_some());
         let is_called =
             |glob: &Glob| glob.matches(&name) || is_ours && glob.matches(request(&name));
@@ -100,7 +94,7 @@ impl Event {
             weighing: Weighing::of(description, features),
             unit: if is_clock { Unit::Nanoseconds } else { Unit::Events },
             selected: query.event.as_ref().is_none_or(is_called),
-            is_dummy: is_software && attr.config == DUMMY,
+            is_dummy: attr.software() == Some(SoftwareEvent::DUMMY),
             weighting: query.weighting.unwrap_or(by_nature),
             fixed_period: (!has_period && !reads_group).then_some(fixed),
             reads_group,

@@ -8,14 +8,9 @@ use record::ibs::{IbsOp, Quirks};
 use record::registers::{RegsAbi, name};
 use record::sample::Weight;
 use record::stream::{EventDescription, Features};
-use record::{Arch, ByteOrder, DataSrc, EventType, Misc, Sample, SampleLayout, SampleType};
-
-/// Software events whose address means something: 0 is then an address
-/// (page_fault, minor_fault, major_fault, alignment_fault, emulation_fault).
-const SOFTWARE_WITH_ADDRESS: [u64; 5] = [2, 5, 6, 7, 8];
-
-/// Software events whose samples a timer makes: cpu_clock and task_clock.
-const CLOCKS: [u64; 2] = [0, 1];
+use record::{
+    Arch, ByteOrder, DataSrc, EventType, Misc, Sample, SampleLayout, SampleType, SoftwareEvent,
+};
 
 /// What is known of a sample before its fields are read.
 #[derive(Clone, Copy, Debug)]
@@ -78,11 +73,8 @@ impl Fields {
             Some(_) => attr.sample_type | SampleType::DATA_SRC | SampleType::WEIGHT,
             None => attr.sample_type,
         };
-        let zero_is_address = match attr.kind {
-            EventType::SOFTWARE => SOFTWARE_WITH_ADDRESS.contains(&attr.config),
-            EventType::BREAKPOINT => true,
-            _ => false,
-        };
+        let zero_is_address = attr.kind == EventType::BREAKPOINT
+            || attr.software().is_some_and(SoftwareEvent::is_fault);
         let mask = if attr.sample_type.contains(SampleType::REGS_INTR) {
             attr.sample_regs_intr
         } else if attr.sample_type.contains(SampleType::REGS_USER) {
@@ -95,7 +87,7 @@ impl Fields {
             layout: event.layout.clone(),
             has,
             zero_is_address,
-            is_interrupted: attr.kind == EventType::SOFTWARE && CLOCKS.contains(&attr.config),
+            is_interrupted: attr.software().is_some_and(SoftwareEvent::is_clock),
             kept,
             keeps_source: wanted.access && has.contains(SampleType::DATA_SRC),
             keeps_weight: wanted.access && has.intersects(WEIGHTS),

@@ -2,14 +2,10 @@
 
 use std::path::Path;
 
-use record::EventType;
+use record::SoftwareEvent;
 use sampling::{Plan, PlannedEvent};
 
 use super::Limits;
-
-/// PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK: timers, whose events are
-/// nanoseconds.
-const CLOCKS: [u64; 2] = [0, 1];
 
 /// Why an interval is too short.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,8 +37,7 @@ pub(crate) fn check(
         if let Some(least) = floor.map(|limits| limits.least_interval).filter(|&l| interval < l) {
             return Err(TooOften::Floor { event: name(), interval, least });
         }
-        let is_clock =
-            event.attr.kind == EventType::SOFTWARE && CLOCKS.contains(&event.attr.config);
+        let is_clock = event.attr.software().is_some_and(SoftwareEvent::is_clock);
         let rate = 1_000_000_000 / interval.max(1);
         match most.filter(|&most| is_clock && rate > most && most > 0) {
             Some(most) => {

@@ -3,6 +3,7 @@
 
 use super::description::EventDescription;
 use crate::attr::{Attr, AttrFlags, EventType};
+use crate::software_event::SoftwareEvent;
 use std::borrow::Cow;
 
 /// `PERF_COUNT_HW_*`.
@@ -17,21 +18,6 @@ const HARDWARE: [&str; 10] = [
     "stalled-cycles-frontend",
     "stalled-cycles-backend",
     "ref-cycles",
-];
-/// `PERF_COUNT_SW_*`.
-const SOFTWARE: [&str; 12] = [
-    "cpu-clock",
-    "task-clock",
-    "page-faults",
-    "context-switches",
-    "cpu-migrations",
-    "minor-faults",
-    "major-faults",
-    "alignment-faults",
-    "emulation-faults",
-    "dummy",
-    "bpf-output",
-    "cgroup-switches",
 ];
 /// `PERF_COUNT_HW_CACHE_*`: caches, then what is done, alone and with a
 /// result.
@@ -77,13 +63,17 @@ fn perf_of_attr(attr: &Attr) -> Option<String> {
             (name, 0) => name.unwrap_or(UNKNOWN_HARDWARE).to_owned(),
             (name, _) => format!("cpu/{}/", name.unwrap_or(UNKNOWN_HARDWARE)),
         },
-        EventType::SOFTWARE if named(&SOFTWARE).is_none() => "unknown-software".to_owned(),
+        EventType::SOFTWARE if software(generic).is_none() => "unknown-software".to_owned(),
         EventType::HW_CACHE => cache_problem(attr.config)?.to_owned(),
         EventType::TRACEPOINT => return Some("unknown tracepoint".to_owned()),
         EventType::SOFTWARE | EventType::RAW | EventType::BREAKPOINT => return None,
         EventType(kind) => return Some(format!("unknown attr type: {}", kind.cast_signed())),
     };
     Some(name + &modifiers(attr))
+}
+
+fn software(generic: u64) -> Option<&'static str> {
+    SoftwareEvent(generic).perf_name()
 }
 
 /// Why perf has no name for a cache's event.
@@ -108,7 +98,7 @@ fn of_attr(attr: &Attr) -> String {
     };
     let name = match attr.kind {
         EventType::HARDWARE => known(&HARDWARE),
-        EventType::SOFTWARE => known(&SOFTWARE),
+        EventType::SOFTWARE => software(generic).map(str::to_owned),
         EventType::HW_CACHE => cache(generic),
         EventType::RAW => Some(format!("raw {:#x}", attr.config)),
         EventType::TRACEPOINT => return format!("tracepoint {}", attr.config),

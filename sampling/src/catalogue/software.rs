@@ -1,6 +1,8 @@
 //! Types that a kernel gives without any PMU. What the fields mean was
 //! measured; docs/events.md says how.
 
+use record::SoftwareEvent;
+
 use super::{CatalogueType, EventKind, IntervalUnit, Software, promises};
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource,
@@ -27,16 +29,16 @@ const SCHEDULER: Promises = promises(
     RegistersPromise::AtReportingPlace,
 );
 
-const fn software(config: u64) -> EventKind {
-    EventKind::Software(Software { config, kernel_only: false, never_on_x86: false })
+const fn software(event: SoftwareEvent) -> EventKind {
+    EventKind::Software(Software { event, kernel_only: false, never_on_x86: false })
 }
 
-const fn scheduler(config: u64) -> EventKind {
-    EventKind::Software(Software { config, kernel_only: true, never_on_x86: false })
+const fn scheduler(event: SoftwareEvent) -> EventKind {
+    EventKind::Software(Software { event, kernel_only: true, never_on_x86: false })
 }
 
-const fn not_on_x86(config: u64) -> EventKind {
-    EventKind::Software(Software { config, kernel_only: false, never_on_x86: true })
+const fn not_on_x86(event: SoftwareEvent) -> EventKind {
+    EventKind::Software(Software { event, kernel_only: false, never_on_x86: true })
 }
 
 pub(super) static TYPES: &[CatalogueType] = &[
@@ -55,7 +57,7 @@ pub(super) static TYPES: &[CatalogueType] = &[
                  Addr is the exact data address that it asked for (for a fetch, the address of \
                  the code). Registers are those before the instruction.",
         example: "ebs -u -t page_fault -c 50000 -- make -j",
-        kind: software(2),
+        kind: software(SoftwareEvent::PAGE_FAULTS),
     },
     CatalogueType {
         name: "minor_fault",
@@ -67,7 +69,7 @@ pub(super) static TYPES: &[CatalogueType] = &[
         detail: "The page faults that needed no disk: fresh zeroed pages, copies on write, files \
                  in the page cache. IP, addr and registers as for page_fault.",
         example: "ebs -u -t minor_fault -- ./program",
-        kind: software(5),
+        kind: software(SoftwareEvent::MINOR_FAULTS),
     },
     CatalogueType {
         name: "major_fault",
@@ -79,7 +81,7 @@ pub(super) static TYPES: &[CatalogueType] = &[
         detail: "The page faults that had to read from a file or from swap. IP, addr and \
                  registers as for page_fault.",
         example: "ebs -u -k -t major_fault -- ./program",
-        kind: software(6),
+        kind: software(SoftwareEvent::MAJOR_FAULTS),
     },
     CatalogueType {
         name: "cpu_clock",
@@ -95,7 +97,7 @@ pub(super) static TYPES: &[CatalogueType] = &[
                  particular instruction: it slides to where interrupts are let in. Addr is 0. \
                  Registers belong to IP.",
         example: "ebs -u -k -i 1000000 -t cpu_clock -- ./program",
-        kind: software(0),
+        kind: software(SoftwareEvent::CPU_CLOCK),
     },
     CatalogueType {
         name: "task_clock",
@@ -106,7 +108,7 @@ pub(super) static TYPES: &[CatalogueType] = &[
         promises: Some(CLOCK),
         detail: "As cpu_clock, by the time that the task itself has run.",
         example: "ebs -u -t task_clock 4711",
-        kind: software(1),
+        kind: software(SoftwareEvent::TASK_CLOCK),
     },
     CatalogueType {
         name: "context_switch",
@@ -121,7 +123,7 @@ pub(super) static TYPES: &[CatalogueType] = &[
                  times are what the records tell. Addr is 0. Of the registers only IP and SP \
                  hold values, the others are 0.",
         example: "ebs -k -t context_switch -- ./program",
-        kind: scheduler(3),
+        kind: scheduler(SoftwareEvent::CONTEXT_SWITCHES),
     },
     CatalogueType {
         name: "cpu_migration",
@@ -133,7 +135,7 @@ pub(super) static TYPES: &[CatalogueType] = &[
         detail: "Fires when the task is first run on another CPU than before. It happens in the \
                  kernel: say -k. IP, addr and registers as for context_switch.",
         example: "ebs -k -t cpu_migration -- ./program",
-        kind: scheduler(4),
+        kind: scheduler(SoftwareEvent::CPU_MIGRATIONS),
     },
     CatalogueType {
         name: "alignment_fault",
@@ -147,7 +149,7 @@ pub(super) static TYPES: &[CatalogueType] = &[
                  straddle cache lines there is split_load_retired, where the CPU has it.)\n\
                  IP is the instruction, addr its data.",
         example: "ebs -u -t alignment_fault -- ./program",
-        kind: not_on_x86(7),
+        kind: not_on_x86(SoftwareEvent::ALIGNMENT_FAULTS),
     },
     CatalogueType {
         name: "emulation_fault",
@@ -160,7 +162,7 @@ pub(super) static TYPES: &[CatalogueType] = &[
                  old instructions on 64-bit Arm. No x86 kernel counts this.\n\
                  IP is the instruction; addr is its data where it has any.",
         example: "ebs -u -t emulation_fault -- ./program",
-        kind: not_on_x86(8),
+        kind: not_on_x86(SoftwareEvent::EMULATION_FAULTS),
     },
 ];
 

@@ -1,15 +1,9 @@
 //! The attrs of a session. The only place that sets an attr's bits.
 
-use record::{Attr, AttrFlags, EventType, ReadFormat, SampleType};
+use record::{Attr, AttrFlags, EventType, ReadFormat, SampleType, SoftwareEvent};
 
 use super::opening::Opening;
 use crate::{Request, Target};
-
-/// PERF_COUNT_SW_DUMMY: counts nothing, carries side records.
-const DUMMY: u64 = 9;
-
-/// PERF_COUNT_SW_TASK_CLOCK, which a timer drives as it does CPU_CLOCK, 0.
-const LAST_CLOCK: u64 = 1;
 
 /// Bytes of attr to open with and to store: all fields used here lie within
 /// (`sample_regs_intr` ends at 104), and perf since 4.1 reads that size.
@@ -53,7 +47,7 @@ pub(crate) fn side(event: &Attr, request: &Request) -> Attr {
     // not ask for a mode; without the kernel's, anyone may open it.
     let mut side = Attr {
         kind: EventType::SOFTWARE,
-        config: DUMMY,
+        config: SoftwareEvent::DUMMY.0,
         sample_period: 1,
         sample_type: event.sample_type,
         sample_regs_intr: event.sample_regs_intr,
@@ -112,7 +106,7 @@ fn size(attr: &Attr) -> u32 {
 /// it the attr says what a sample stands for.
 fn fires_by_count(opening: &Opening) -> bool {
     match opening.kind {
-        EventType::SOFTWARE => opening.words[0] > LAST_CLOCK,
+        EventType::SOFTWARE => !SoftwareEvent(opening.words[0]).is_clock(),
         kind => kind == EventType::TRACEPOINT || kind == EventType::BREAKPOINT,
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn counter(
 ) -> Result<Opening, Refusal> {
     let mut opening = open(entry, EventType::SOFTWARE, request, facts)?;
     if let EventKind::Software(software) = entry.kind {
-        opening.words[0] = software.config;
+        opening.words[0] = software.event.0;
         if software.kernel_only && !request.modes.kernel {
             return Err(Refusal::KernelOnly { event: entry.name });
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use record::attr::SamplingRate;
 use record::side::SideRecord;
-use record::{Attr, AttrFlags, Cpu, EventType, Misc, ReadFormat};
+use record::{Attr, AttrFlags, Cpu, EventType, Misc, ReadFormat, SoftwareEvent};
 
 use super::in_kernel::SampleMaker;
 use super::retired::{CpuTotal, Retired};
@@ -15,11 +15,6 @@ use crate::sys::event::NATIVE_ORDER;
 /// Counts are looked at so often at most: each may take an interrupt of the
 /// CPU that it is of.
 const EVERY: Duration = Duration::from_secs(1);
-
-/// PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK: timers, whose count is time.
-const CLOCKS: [u64; 2] = [0, 1];
-/// PERF_COUNT_SW_DUMMY and BPF_OUTPUT: they count nothing.
-const SILENT: [u64; 2] = [9, 10];
 
 /// Losses that the stream was told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +36,10 @@ pub(super) fn counts_lost(attr: &Attr) -> bool {
 pub(super) fn count_is_certain(event: &PlannedEvent) -> bool {
     let attr = &event.attr;
     let is_certain = match attr.kind {
-        EventType::SOFTWARE => !CLOCKS.contains(&attr.config) && !SILENT.contains(&attr.config),
+        EventType::SOFTWARE => {
+            let event = SoftwareEvent(attr.config);
+            !event.is_clock() && !event.is_silent()
+        }
         // The scheduler's may count more than one for a record
         // (__perf_count, __perf_task in include/trace/events/sched.h).
         EventType::TRACEPOINT => !event.name.starts_with("sched:"),

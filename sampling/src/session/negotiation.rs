@@ -18,7 +18,7 @@
 
 use std::io;
 
-use record::{Attr, AttrFlags, EventType};
+use record::{Attr, AttrFlags, EventType, SoftwareEvent};
 
 use super::attrs::Attrs;
 use super::error::OpenError;
@@ -29,9 +29,6 @@ use crate::catalogue::promises::{
 };
 use crate::sys::event::{EncodedAttr, EventPlace};
 use crate::{Fallback, OpenFailure, Plan, PlannedEvent, Promises};
-
-/// PERF_COUNT_SW_DUMMY: counts nothing, and no PMU refuses anything of it.
-const DUMMY: u64 = 9;
 
 /// The plan's attrs, less what this kernel has refused.
 #[derive(Debug)]
@@ -261,10 +258,11 @@ fn may_be_precision(errno: i32) -> bool {
     matches!(errno, libc::EOPNOTSUPP | libc::EINVAL | libc::ENOENT)
 }
 
+/// No PMU refuses anything of it.
 fn dummy_like(attr: &Attr) -> Attr {
     let mut dummy = Attr {
         kind: EventType::SOFTWARE,
-        config: DUMMY,
+        config: SoftwareEvent::DUMMY.0,
         bp_type: 0,
         config1: 0,
         config2: 0,

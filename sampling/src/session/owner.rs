@@ -1,14 +1,11 @@
 //! Which event a sample is of.
 
-use record::{Cpu, EventType, RecordHeader, SampleType};
+use record::{Cpu, EventType, RecordHeader, SampleType, SoftwareEvent};
 use rustc_hash::FxHashMap;
 
 use super::attrs::Attrs;
 use super::event_set::Ids;
 use crate::session::ring::Lent;
-
-/// PERF_COUNT_SW_CPU_CLOCK and TASK_CLOCK: timers of their own.
-const CLOCKS: [u64; 2] = [0, 1];
 
 /// Places of the session's events in the ledger, by the ids of their samples.
 #[derive(Debug, Default)]
@@ -113,7 +110,8 @@ impl Owner {
 /// take the record for no event's.
 fn may_be_foreign(kind: EventType, config: u64) -> bool {
     match kind {
-        EventType::SOFTWARE => !CLOCKS.contains(&config),
+        // Each clock has a timer of its own.
+        EventType::SOFTWARE => !SoftwareEvent(config).is_clock(),
         EventType::TRACEPOINT | EventType::BREAKPOINT => true,
         _ => false,
     }
@@ -129,9 +127,9 @@ mod tests {
     };
     use crate::{PlannedEvent, Promises};
 
-    const FAULTS: (EventType, u64) = (EventType::SOFTWARE, 2);
-    const SWITCHES: (EventType, u64) = (EventType::SOFTWARE, 3);
-    const CLOCK: (EventType, u64) = (EventType::SOFTWARE, 0);
+    const FAULTS: (EventType, u64) = (EventType::SOFTWARE, SoftwareEvent::PAGE_FAULTS.0);
+    const SWITCHES: (EventType, u64) = (EventType::SOFTWARE, SoftwareEvent::CONTEXT_SWITCHES.0);
+    const CLOCK: (EventType, u64) = (EventType::SOFTWARE, SoftwareEvent::CPU_CLOCK.0);
     const LOADS: (EventType, u64) = (EventType::RAW, 0x1cd);
 
     /// Events with ids 10, 11, then 20, 21 and so on, each on all CPUs.

@@ -8,7 +8,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use record::{Attr, AttrFlags, Cpu, EventType, RecordType};
+use record::{Attr, AttrFlags, Cpu, EventType, RecordType, SoftwareEvent};
 
 use super::error::OpenError;
 use super::ring_losses::RingLosses;
@@ -17,8 +17,6 @@ use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 use crate::sys::mapping::RingMapping;
 use crate::{FailedCall, OpenFailure, Plan, RingPages};
 
-/// PERF_COUNT_SW_DUMMY.
-const DUMMY: u64 = 9;
 /// poll(2) reports a ring that is filled by this share of its size, so that
 /// the reader has the time to fill the rest.
 const WAKE_AT: usize = 4;
@@ -177,7 +175,7 @@ fn owner(plan: &Plan, pages: u32) -> Attr {
     let clock = plan.side.flags & AttrFlags::USE_CLOCKID;
     Attr {
         kind: EventType::SOFTWARE,
-        config: DUMMY,
+        config: SoftwareEvent::DUMMY.0,
         flags: AttrFlags::DISABLED
             | AttrFlags::EXCLUDE_KERNEL
             | AttrFlags::EXCLUDE_HV

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command as StdCommand, Stdio};
 
 use record::stream::{StreamDecoder, StreamRecord, StreamStep};
-use record::{Attr, AttrFlags, Cpu, CpuMode, EventType, ReadFormat, SampleType};
+use record::{Attr, AttrFlags, Cpu, CpuMode, EventType, ReadFormat, SampleType, SoftwareEvent};
 
 use super::*;
 use crate::catalogue::promises::{
@@ -23,7 +23,7 @@ mod quiet;
 mod running;
 mod several;
 
-const PAGE_FAULTS: (EventType, u64) = (EventType::SOFTWARE, 2);
+const PAGE_FAULTS: (EventType, u64) = (EventType::SOFTWARE, SoftwareEvent::PAGE_FAULTS.0);
 
 fn facts() -> Facts {
     Facts::read(Path::new("/")).unwrap()

@@ -8,10 +8,7 @@
 //! session reads all, keeps some, lets each say what it stands for, and books
 //! the others.
 
-use record::{Attr, EventType, SampleType};
-
-/// PERF_COUNT_SW_TASK_CLOCK: the software events up to it are timers.
-const LAST_CLOCK: u64 = 1;
+use record::{Attr, EventType, SampleType, SoftwareEvent};
 
 /// What becomes of one event's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +28,7 @@ impl Thin {
     /// For samples of this attr: all are kept.
     pub(super) fn new(attr: &Attr) -> Thin {
         let counted = match attr.kind {
-            EventType::SOFTWARE => attr.config > LAST_CLOCK,
+            EventType::SOFTWARE => !SoftwareEvent(attr.config).is_clock(),
             kind => kind == EventType::TRACEPOINT || kind == EventType::BREAKPOINT,
         };
         // As perf_output_sample() writes them, a word each.

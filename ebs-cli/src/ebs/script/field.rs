@@ -1,6 +1,6 @@
 //! Fields of a line of `ebs script`, named as `perf script -F` names them.
 
-use record::{Attr, AttrFlags, EventType, SampleType};
+use record::{Attr, AttrFlags, EventType, SampleType, SoftwareEvent};
 use std::str::FromStr;
 
 /// One field.
@@ -283,7 +283,7 @@ fn recorded(field: Field, attr: &Attr) -> bool {
 
 /// Whether a timer takes an event's samples: cpu_clock, task_clock.
 fn is_clock(attr: &Attr) -> bool {
-    attr.kind == EventType::SOFTWARE && attr.config <= 1
+    attr.software().is_some_and(SoftwareEvent::is_clock)
 }
 
 #[cfg(test)]

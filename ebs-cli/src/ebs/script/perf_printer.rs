@@ -13,7 +13,7 @@ use analysis::{Growth, Members, Share};
 use record::attr::BranchSampleType;
 use record::registers::instruction_pointer;
 use record::stream::{EventDescription, StreamDecoder};
-use record::{Arch, CpuMode, EventType, Sample, SampleType};
+use record::{Arch, CpuMode, Sample, SampleType, SoftwareEvent};
 use symbolizer::{Place, Symbolizer};
 
 /// Prints as `perf script` does.
@@ -317,6 +317,5 @@ fn write_source(line: Option<&[u8]>, out: &mut Vec<u8>) {
 /// Whether perf names the data addresses of an event: those of page faults
 /// (sample_addr_correlates_sym(), tools/perf/util/event.c).
 fn names_data(event: &EventDescription) -> bool {
-    const PAGE_FAULTS: [u64; 3] = [2, 5, 6];
-    event.attr.kind == EventType::SOFTWARE && PAGE_FAULTS.contains(&event.attr.config)
+    event.attr.software().is_some_and(SoftwareEvent::is_page_fault)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use memmap2::{Advice, MmapMut};
 use record::aggregate::Aggregate;
 use record::attr::AttrFlags;
-use record::{Attr, Cpu, EventType, Sample, SampleLayout, SampleType};
+use record::{Attr, Cpu, EventType, Sample, SampleLayout, SampleType, SoftwareEvent};
 
 use crate::in_kernel::{AggregateReader, HitSource, InKernel, KernelProgram, Shows, Unloadable};
 use crate::session::ring;
@@ -95,7 +95,7 @@ impl Counted {
     }
 
     pub(super) fn with(program: KernelProgram, attr: &Attr) -> Counted {
-        let dummy = Attr { config: 9, sample_period: 0, ..attr.clone() };
+        let dummy = Attr { config: SoftwareEvent::DUMMY.0, sample_period: 0, ..attr.clone() };
         Counted::of(program, attr, (open(&dummy, None).unwrap(), None))
     }
 

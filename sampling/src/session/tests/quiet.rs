@@ -9,7 +9,7 @@ use crate::session::kernel::{Kernel, Linux};
 
 /// Pages of a burst: many times what one page of ring holds.
 const PAGES: u64 = 3_000;
-const MINOR_FAULTS: (EventType, u64) = (EventType::SOFTWARE, 5);
+const MINOR_FAULTS: (EventType, u64) = (EventType::SOFTWARE, SoftwareEvent::MINOR_FAULTS.0);
 
 /// A process that faults when it is told to, and a session of one page of
 /// ring on it.

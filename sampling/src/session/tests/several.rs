@@ -11,8 +11,8 @@ use crate::session::ledger::EventAccount;
 
 // Not context switches: this kernel loses records of those, untold, while
 // anybody opens events (6.18).
-const MINOR_FAULTS: (EventType, u64) = (EventType::SOFTWARE, 5);
-const MAJOR_FAULTS: (EventType, u64) = (EventType::SOFTWARE, 6);
+const MINOR_FAULTS: (EventType, u64) = (EventType::SOFTWARE, SoftwareEvent::MINOR_FAULTS.0);
+const MAJOR_FAULTS: (EventType, u64) = (EventType::SOFTWARE, SoftwareEvent::MAJOR_FAULTS.0);
 const PAGES: u64 = 2_000;
 
 /// A plan of several events, as named.
