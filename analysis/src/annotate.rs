@@ -13,7 +13,7 @@ mod operand;
 
 pub use crate::collect::addresses::Stretch;
 pub use crate::error::{ChoiceError, Commonest};
-pub use crate::query::target::{Target, TargetError, What};
+pub use crate::query::target::{RoutineTarget, TargetError, What};
 pub use instructions::Syntax;
 pub use meaning::Cause;
 pub use operand::{Operand, OperandRegister};
@@ -22,7 +22,7 @@ pub(crate) use build::annotation;
 pub(crate) use meaning::meanings;
 
 use crate::collect::registers::Register;
-use crate::report::{Facts, Report};
+use crate::report::{Report, RowFacts};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use symbolizer::Frame;
@@ -50,7 +50,7 @@ pub struct Annotation {
     /// Which routine.
     pub routine: Extent,
     /// Its code as far as it is shown, in order of addresses.
-    pub items: Vec<Item>,
+    pub items: Vec<ListingItem>,
     /// What the reader must know to read it right, in sentences.
     pub notes: Vec<String>,
     /// One an event of the report.
@@ -73,9 +73,9 @@ pub struct Extent {
 
 /// A piece of what is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Item {
+pub enum ListingItem {
     /// An instruction.
-    Line(Line),
+    Line(InstructionLine),
     /// Code without samples that is left out.
     Gap {
         /// First address.
@@ -89,7 +89,7 @@ pub enum Item {
 
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct InstructionLine {
     /// Of its first byte, in the terms of [`Extent::start`].
     pub address: u64,
     /// Its bytes; empty where they cannot be had.
@@ -116,14 +116,14 @@ pub struct Heat {
     /// What a count at an instruction means, in a sentence.
     pub reading: String,
     /// By the instruction's address.
-    pub hot: BTreeMap<u64, Hot>,
+    pub hot: BTreeMap<u64, HotInstruction>,
     /// Samples at addresses at which no instruction begins.
     pub misplaced: BTreeMap<u64, u64>,
 }
 
 /// The samples at one instruction.
 #[derive(Clone, Debug)]
-pub struct Hot {
+pub struct HotInstruction {
     /// Samples.
     pub count: u64,
     /// Sum of their periods.
@@ -143,14 +143,14 @@ pub struct Hot {
 pub struct Details {
     /// The access that they are about, where the instruction can be decoded
     /// and accesses memory.
-    pub access: Option<Access>,
+    pub access: Option<OperandAccess>,
     /// What registers and data addresses have in common, a line each: those
     /// of the operand first, then others that look like structures.
     pub findings: Vec<String>,
     /// The same as data, of all registers that were sampled.
     pub registers: Vec<Register>,
     /// What the kernel counted instead of writing samples.
-    pub facts: Option<Facts>,
+    pub facts: Option<RowFacts>,
     /// Variables, or memory, that the data addresses lie in; most first.
     pub variables: Vec<(String, u64)>,
     /// What served the accesses; most first.
@@ -161,7 +161,7 @@ pub struct Details {
 
 /// An access to memory.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Access {
+pub struct OperandAccess {
     /// Address of the instruction.
     #[serde(serialize_with = "json::hexadecimal")]
     pub instruction: u64,

@@ -20,7 +20,7 @@
 //! # assert!(table_of(b"no stream at all").is_err());
 //! ```
 //!
-//! - [`Query`] with its [`Key`]s, [`Filter`]s, [`Sort`] and [`Site`]: what is
+//! - [`Query`] with its [`Key`]s, [`Filter`]s, [`Sort`] and [`SiteName`]: what is
 //!   asked.
 //! - [`Pipeline`]: records in, [`Report`] out.
 //! - [`annotate`]: the instructions of a routine with their samples.
@@ -55,18 +55,18 @@ mod sieve;
 pub use code::instruction_class::classes;
 pub use code::previous::Previous;
 pub use code::sampled_address::SampledAddress;
-pub use collect::members::{Growth, Members, Share};
+pub use collect::members::{Growth, Members, SampleShare};
 pub use collect::registers;
 pub use error::Error;
 pub use pipeline::Pipeline;
 pub use print::{annotation, csv, json, table};
-pub use query::filter::{self, Filter, FilterError};
+pub use query::filter::{self, Filter, QueryFilterError};
 pub use query::glob::Glob;
 pub use query::key::{Key, KeyError};
 pub use query::parameters::without_parameters;
-pub use query::site::{Site, SiteError};
+pub use query::site::{SiteError, SiteName};
 pub use query::sort::{Sort, SortError};
 pub use query::{Query, QueryError, RegisterQuery, Weighting};
 pub use report::Report;
 pub use report::emulation::emulation;
-pub use sieve::{Doubt, Sieve, Sifted};
+pub use sieve::{Doubt, Sieve, SieveVerdict};

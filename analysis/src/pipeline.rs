@@ -5,26 +5,26 @@ mod annotated;
 mod full;
 mod judged;
 
-use crate::collect::access::{Access, Accesses};
+use crate::collect::access::{AccessCount, Accesses};
 use crate::collect::aggregates::Aggregates;
 use crate::collect::by_line::by_line;
 use crate::collect::event::Event;
-use crate::collect::fields::{Fields, Origin, Wanted};
-use crate::collect::held::{Batch, Held, Waiting};
-use crate::collect::members::{Growth, Members, Share};
-use crate::collect::sampled::{Column, Rounding, Sampled, Verdicts};
-use crate::collect::tally::{Sum, Tally};
+use crate::collect::fields::{FieldReader, Origin, WantedFields};
+use crate::collect::held::{Batch, HeldSample, Waiting};
+use crate::collect::members::{Growth, Members, SampleShare};
+use crate::collect::sampled::{CountedSample, KeyColumn, Rounding, Verdicts};
+use crate::collect::tally::{RowTally, Sum};
 use crate::collect::{room::Room, spots::Spots};
 use crate::error::Error;
 use crate::name::{atom::Atom, lookup::Lookup};
 use crate::query::{Query, key::Key};
 use crate::report::{Losses, Report, answer};
-use crate::sieve::{Sieve, Sifted};
+use crate::sieve::{Sieve, SieveVerdict};
 use judged::judge;
+use record::Misc;
 use record::aggregate::{Chance, Site};
 use record::registers::{name, number};
 use record::stream::{StreamDecoder, StreamRecord};
-use record::{Misc, SideRecord};
 use symbolizer::Symbolizer;
 
 /// Counts the samples of one stream. Memory grows with the distinct rows, up
@@ -45,15 +45,15 @@ pub struct Pipeline {
 #[derive(Debug)]
 struct Counters {
     events: Vec<Event>,
-    columns: Vec<Column>,
+    columns: Vec<KeyColumn>,
     round: Rounding,
-    tally: Tally,
+    tally: RowTally,
     accesses: Option<Accesses>,
     atoms: Vec<Atom>,
     verdicts: Verdicts,
     sieve: Sieve,
     /// What sites of a row have in common, of those counted in the kernel.
-    facts: Tally<Option<Box<Site>>>,
+    facts: RowTally<Option<Box<Site>>>,
     chance: Chance,
     /// Samples by instruction, of the routine that was asked for.
     spots: Option<Spots>,
@@ -182,7 +182,9 @@ impl Pipeline {
             }
         })?;
         let accesses = match accesses.map(Accesses::rows) {
-            Some((rows, kinds)) => Some((by_line(rows, &columns, lookup, Access::join)?, kinds)),
+            Some((rows, kinds)) => {
+                Some((by_line(rows, &columns, lookup, AccessCount::join)?, kinds))
+            }
             None => None,
         };
         let counted = answer::Counted {
@@ -225,13 +227,15 @@ impl Pipeline {
         let layout = events.get(event).map(|described| &described.layout);
         let decoded = layout.and_then(|layout| layout.decode(misc, payload).ok());
         let grown = match decoded.map(|sample| self.members.share(decoder, &sample)) {
-            Some(Share::Grown(grown)) => grown,
-            Some(Share::Unexplained) => {
+            Some(SampleShare::Grown(grown)) => grown,
+            Some(SampleShare::Unexplained) => {
                 let of = self.counters.events.get_mut(event).filter(|of| of.selected);
                 of.into_iter().for_each(Event::add_malformed);
                 return Ok(());
             }
-            Some(Share::Own) | None => return self.take(decoder, (event, None), (misc, payload)),
+            Some(SampleShare::Own) | None => {
+                return self.take(decoder, (event, None), (misc, payload));
+            }
         };
         for Growth { event, by } in grown {
             if events.get(event).map(|described| &described.layout) == layout {
@@ -262,9 +266,9 @@ impl Pipeline {
         let mut origin = Origin { event: number, misc, doubt: None };
         if of.is_sifted {
             match self.counters.sift(decoder, event, (misc, payload)) {
-                Some(Sifted::Kept) => {}
-                Some(Sifted::Undecided(why)) => origin.doubt = Some(why),
-                Some(Sifted::Other) | None => return Ok(()),
+                Some(SieveVerdict::Kept) => {}
+                Some(SieveVerdict::Undecided(why)) => origin.doubt = Some(why),
+                Some(SieveVerdict::Other) | None => return Ok(()),
             }
         }
         let Some(of) = self.counters.events.get_mut(event) else { return Ok(()) };
@@ -298,7 +302,7 @@ impl Pipeline {
             }
         }
         self.counters.sieve.learn(decoder)?;
-        let mut wanted = Wanted { registers: 0, access: self.query.needs_access() };
+        let mut wanted = WantedFields { registers: 0, access: self.query.needs_access() };
         let of_registers = self.query.registers.is_some() || self.query.target.is_some();
         if of_registers || self.query.keys.contains(&Key::AddrBefore) {
             wanted.registers = u64::MAX;
@@ -310,11 +314,11 @@ impl Pipeline {
         for (index, description) in decoder.events().iter().enumerate().skip(known) {
             let sieve = &self.counters.sieve;
             let wanted = match sieve.needs_registers(index) {
-                true => Wanted { registers: u64::MAX, ..wanted },
+                true => WantedFields { registers: u64::MAX, ..wanted },
                 false => wanted,
             };
             self.lookup.symbolizer.sampled_with(&description.attr);
-            let fields = Fields::new(description, decoder.features(), wanted);
+            let fields = FieldReader::new(description, decoder.features(), wanted);
             let mut event = Event::new(description, fields, &self.query, decoder.features());
             let first = self.counters.events.iter().position(|first| event.joins(first));
             event.leader = first.unwrap_or(index);
@@ -353,12 +357,12 @@ impl Counters {
             events: Vec::new(),
             columns: Vec::new(),
             round: Rounding { line, page: query.page_size },
-            tally: Tally::new(query.keys.len()),
+            tally: RowTally::new(query.keys.len()),
             accesses: query.accesses.then(|| Accesses::new(query.keys.len())),
             atoms: Vec::with_capacity(query.keys.len()),
             verdicts: Verdicts::default(),
             sieve: Sieve::new(query.class),
-            facts: Tally::new(query.keys.len()),
+            facts: RowTally::new(query.keys.len()),
             chance: Chance::default(),
             spots: query.target.clone().map(Spots::new),
             room: Room::new(query.most_rows),
@@ -373,7 +377,7 @@ impl Counters {
         decoder: &StreamDecoder,
         event: usize,
         (misc, payload): (Misc, &[u8]),
-    ) -> Option<Sifted> {
+    ) -> Option<SieveVerdict> {
         let of = self.events.get_mut(event)?;
         let sifted = if self.sieve.needs_fields(event) {
             let layout = &decoder.events().get(event)?.layout;
@@ -386,7 +390,7 @@ impl Counters {
             self.sieve.by_fields(decoder, event, (misc, None))
         };
         // One in doubt may still turn out to be of another class.
-        if sifted == Sifted::Other {
+        if sifted == SieveVerdict::Other {
             of.keeps(sifted);
         }
         Some(sifted)
@@ -395,7 +399,7 @@ impl Counters {
     #[inline]
     fn count(
         &mut self,
-        held: &Held,
+        held: &HeldSample,
         words: &[u64],
         lookup: &mut Lookup,
         query: &Query,
@@ -409,7 +413,7 @@ impl Counters {
                 return Ok(());
             }
         }
-        let mut sampled = Sampled { held, words, fields: &event.fields, place: None };
+        let mut sampled = CountedSample { held, words, fields: &event.fields, place: None };
         for filter in query.filters.iter().enumerate() {
             if !sampled.passes(filter, lookup, &mut self.verdicts) {
                 event.filtered = event.filtered.saturating_add(1);
@@ -464,7 +468,7 @@ impl Counters {
     }
 }
 
-fn columns(keys: &[Key], arch: record::Arch) -> Result<Vec<Column>, Error> {
+fn columns(keys: &[Key], arch: record::Arch) -> Result<Vec<KeyColumn>, Error> {
     let column = |key: &Key| {
         let register = match key {
             Key::Register(wanted) => Some(number(arch, wanted).ok_or_else(|| Error::Register {
@@ -474,27 +478,7 @@ fn columns(keys: &[Key], arch: record::Arch) -> Result<Vec<Column>, Error> {
             })?),
             _ => None,
         };
-        Ok(Column { key: key.clone(), register })
+        Ok(KeyColumn { key: key.clone(), register })
     };
     keys.iter().map(column).collect()
-}
-
-impl Losses {
-    fn note(&mut self, misc: Misc, record: &SideRecord<'_>) {
-        match record {
-            SideRecord::Lost { lost, .. } => {
-                self.lost_records += 1;
-                self.lost = self.lost.saturating_add(*lost);
-            }
-            SideRecord::LostSamples { lost } => {
-                let sum = match misc.contains(Misc::LOST_SAMPLES_BPF) {
-                    true => &mut self.filtered_out,
-                    false => &mut self.lost_samples,
-                };
-                *sum = sum.saturating_add(*lost);
-            }
-            SideRecord::Throttle { .. } => self.throttled += 1,
-            _ => {}
-        }
-    }
 }

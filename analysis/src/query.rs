@@ -9,12 +9,12 @@ pub(crate) mod site;
 pub(crate) mod sort;
 pub(crate) mod target;
 
-use crate::query::filter::{Condition, Filter};
+use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
 use crate::query::key::Key;
-use crate::query::site::Site;
+use crate::query::site::SiteName;
 use crate::query::sort::Sort;
-use crate::query::target::Target;
+use crate::query::target::RoutineTarget;
 use record::InstructionClass;
 
 /// A question: which samples, counted by what, shown how.
@@ -49,7 +49,7 @@ pub struct Query {
     pub registers: Option<RegisterQuery>,
     /// The routine whose instructions are asked for, by
     /// [`crate::Pipeline::annotate`].
-    pub target: Option<Target>,
+    pub target: Option<RoutineTarget>,
     /// Rows that are kept of all events together; see [`Query::MOST_ROWS`].
     pub most_rows: usize,
     /// Bytes that samples may take while they wait for late side records.
@@ -71,7 +71,7 @@ impl Query {
     pub(crate) fn needs_access(&self) -> bool {
         let of_key = |key: &Key| matches!(key, Key::Access(_));
         let of_filter = |filter: &Filter| {
-            matches!(filter.condition, Condition::Access(..) | Condition::Weight(_))
+            matches!(filter.condition, FilterCondition::Access(..) | FilterCondition::Weight(_))
         };
         let all = self.accesses || self.target.is_some();
         all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
@@ -164,7 +164,7 @@ pub enum Weighting {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterQuery {
     /// Samples at this site; all counted samples without.
-    pub site: Option<Site>,
+    pub site: Option<SiteName>,
     /// How many of the most frequent values to give.
     pub top_values: usize,
     /// Distinct values counted one by one per register, memory's bound.

@@ -8,16 +8,16 @@ mod loss;
 mod not_kept;
 mod sieved;
 
-pub use crate::collect::sampling::{Sampling, Unit};
+pub use crate::collect::sampling::{PeriodUnit, SamplingMode};
 pub(crate) use crate::name::cell::hex;
-pub use crate::name::cell::{Cell, Missing, Routine, SiteCell, Unresolved};
-pub use accesses::{Latencies, Served};
+pub use crate::name::cell::{Cell, MissingValue, RoutineOffset, SiteCell, UnresolvedName};
+pub use accesses::{AccessReport, Latencies};
 pub(crate) use facts::strides;
-pub use facts::{Common, Facts, Hit, InKernel, Stride};
-pub use loss::{Bursts, Ledger, Losses};
+pub use facts::{CommonBits, KernelCountReport, RowFacts, Stride, WholeHit};
+pub use loss::{Bursts, Losses, RecorderLedger};
 pub use not_kept::NotKept;
-pub(crate) use sieved::Part;
-pub use sieved::Sieved;
+pub(crate) use sieved::FilterPart;
+pub use sieved::FilterReport;
 
 use crate::collect::registers::Register;
 use crate::query::Weighting;
@@ -94,9 +94,9 @@ pub struct EventReport {
     /// As recorded, or `type:config` in hex where the stream has no name.
     pub name: String,
     /// How it was sampled; of several members, the first.
-    pub sampling: Sampling,
+    pub sampling: SamplingMode,
     /// What periods count.
-    pub unit: Unit,
+    pub unit: PeriodUnit,
     /// What `share` is a share of.
     pub weighting: Weighting,
     /// What the recorder promised of the event (`ip`, `addr`, `regs`, ...).
@@ -106,15 +106,15 @@ pub struct EventReport {
     #[serde(serialize_with = "word")]
     pub ip: IpMeaning,
     /// The recorder's own count of this event's records.
-    pub ledger: Option<Ledger>,
+    pub ledger: Option<RecorderLedger>,
     /// What the kernel counted of it instead of writing samples; None when it
     /// counted nothing. It is part of the totals and the rows.
-    pub in_kernel: Option<InKernel>,
+    pub in_kernel: Option<KernelCountReport>,
     /// Sums over all samples.
     pub totals: Totals,
     /// What the event's filter, and the class asked for, made of its samples;
     /// None when all are meant.
-    pub filter: Option<Sieved>,
+    pub filter: Option<FilterReport>,
     /// The events that the request took, when it took several: one for each
     /// kind of core, or one for loads and one for stores.
     pub members: Vec<Member>,
@@ -152,13 +152,13 @@ pub struct Member {
     /// `perf_event_attr.config`, hex: events of one PMU may share a name.
     pub config: String,
     /// How it was sampled.
-    pub sampling: Sampling,
+    pub sampling: SamplingMode,
     /// Samples in the stream.
     pub samples: u64,
     /// Samples that went into the rows.
     pub counted: u64,
     /// The recorder's own count of this event's records.
-    pub ledger: Option<Ledger>,
+    pub ledger: Option<RecorderLedger>,
 }
 
 /// Sums over the samples of one event. `samples` is `counted` + `filtered`
@@ -216,9 +216,9 @@ pub struct Row {
     /// Value of each key.
     pub cells: Vec<Cell>,
     /// What served its accesses, when that was asked for.
-    pub served: Option<Served>,
+    pub served: Option<AccessReport>,
     /// What its hits have in common that were counted in the kernel.
-    pub facts: Option<Facts>,
+    pub facts: Option<RowFacts>,
 }
 
 impl Serialize for Row {
@@ -228,7 +228,7 @@ impl Serialize for Row {
         map.serialize_entry("period", &self.period)?;
         map.serialize_entry("share", &self.share)?;
         map.serialize_entry("exact_ip", &self.exact_ip)?;
-        if let Some(Served { latency, levels }) = &self.served {
+        if let Some(AccessReport { latency, levels }) = &self.served {
             map.serialize_entry("latency", latency)?;
             map.serialize_entry("levels", levels)?;
         }

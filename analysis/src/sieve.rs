@@ -27,7 +27,7 @@ use symbolizer::{Place, Symbolizer};
 
 /// What becomes of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sifted {
+pub enum SieveVerdict {
     /// It is meant.
     Kept,
     /// The event sampled it, the type does not mean it.
@@ -56,7 +56,7 @@ struct Known {
 
 /// What of a sample tells its instruction and its data.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sampled<'s> {
+pub(crate) struct SampledInstruction<'s> {
     pub(crate) misc: Misc,
     pub(crate) pid: Pid,
     pub(crate) ip: u64,
@@ -127,17 +127,17 @@ impl Sieve {
         decoder: &StreamDecoder,
         event: usize,
         sample: &Sample<'_>,
-    ) -> Sifted {
+    ) -> SieveVerdict {
         if self.filter(event).is_all() {
-            return Sifted::Kept;
+            return SieveVerdict::Kept;
         }
         let early = self.by_fields(decoder, event, (sample.misc, Some(sample)));
-        if early == Sifted::Other {
+        if early == SieveVerdict::Other {
             return early;
         }
         let registers = sample.regs_intr.unwrap_or_default();
         let register = |number| registers.get(number);
-        let sampled = Sampled {
+        let sampled = SampledInstruction {
             misc: sample.misc,
             pid: sample.task.unwrap_or_default().pid,
             ip: sample.ip.unwrap_or_default(),
@@ -145,7 +145,7 @@ impl Sieve {
             operands: Operands { address: sample.addr.unwrap_or(0), register: &register },
         };
         match self.by_class(symbolizer, event, &sampled) {
-            Sifted::Kept => early,
+            SieveVerdict::Kept => early,
             late => late,
         }
     }
@@ -157,8 +157,8 @@ impl Sieve {
         decoder: &StreamDecoder,
         event: usize,
         (misc, sample): (Misc, Option<&Sample<'_>>),
-    ) -> Sifted {
-        let Some(rule) = self.rules.get(event) else { return Sifted::Kept };
+    ) -> SieveVerdict {
+        let Some(rule) = self.rules.get(event) else { return SieveVerdict::Kept };
         let answers = FieldAnswers::new(misc, sample, rule.may_be_ibs.then_some(rule.order));
         let mut why = None;
         let known = &mut self.quirks;
@@ -170,11 +170,11 @@ impl Sieve {
             answer
         });
         match verdict {
-            Verdict::Keep => Sifted::Kept,
-            Verdict::Drop => Sifted::Other,
+            Verdict::Keep => SieveVerdict::Kept,
+            Verdict::Drop => SieveVerdict::Other,
             Verdict::Undecided(condition) => {
                 let why = why.unwrap_or(doubts::untold(condition));
-                Sifted::Undecided(self.doubts.number(why))
+                SieveVerdict::Undecided(self.doubts.number(why))
             }
         }
     }
@@ -184,21 +184,21 @@ impl Sieve {
         &mut self,
         symbolizer: &mut Symbolizer,
         event: usize,
-        sampled: &Sampled<'_>,
-    ) -> Sifted {
-        let Some(rule) = self.rules.get(event) else { return Sifted::Kept };
+        sampled: &SampledInstruction<'_>,
+    ) -> SieveVerdict {
+        let Some(rule) = self.rules.get(event) else { return SieveVerdict::Kept };
         if rule.classes.is_all() {
-            return Sifted::Kept;
+            return SieveVerdict::Kept;
         }
         if rule.exact_or_none && !sampled.misc.contains(Misc::EXACT_IP) {
-            return Sifted::Undecided(self.doubts.number(doubts::INEXACT));
+            return SieveVerdict::Undecided(self.doubts.number(doubts::INEXACT));
         }
         let (classes, registers) = (rule.classes, rule.registers);
         let address = if rule.data_address { sampled.operands.address } else { 0 };
         let operands = Operands { address, ..sampled.operands };
         let known = match self.instruction(symbolizer, sampled) {
             Ok(known) => known,
-            Err(doubt) => return Sifted::Undecided(doubt),
+            Err(doubt) => return SieveVerdict::Undecided(doubt),
         };
         let verdict = classes.judge(|condition| match condition {
             Condition::Class(InstructionClass::SplitLoad) => {
@@ -208,18 +208,20 @@ impl Sieve {
             _ => None,
         });
         match verdict {
-            Verdict::Keep => Sifted::Kept,
-            Verdict::Drop => Sifted::Other,
-            Verdict::Undecided(_) => Sifted::Undecided(self.doubts.number(doubts::NO_ADDRESS)),
+            Verdict::Keep => SieveVerdict::Kept,
+            Verdict::Drop => SieveVerdict::Other,
+            Verdict::Undecided(_) => {
+                SieveVerdict::Undecided(self.doubts.number(doubts::NO_ADDRESS))
+            }
         }
     }
 
     fn instruction(
         &mut self,
         symbolizer: &mut Symbolizer,
-        sampled: &Sampled<'_>,
+        sampled: &SampledInstruction<'_>,
     ) -> Result<Known, Doubt> {
-        let Sampled { misc, pid, ip, time, .. } = *sampled;
+        let SampledInstruction { misc, pid, ip, time, .. } = *sampled;
         let place = symbolizer.place(misc.cpu_mode(), pid, ip, time);
         if let Some(known) = self.instructions.get(&place) {
             return *known;

@@ -5,8 +5,8 @@ use super::details::{access, details};
 use super::extent::shown;
 use super::lines::{Code, items};
 use super::meaning::Meaning;
-use super::{Annotation, Extent, Heat, Hot, View};
-use crate::collect::spots::{Candidate, Spot, Spots};
+use super::{Annotation, Extent, Heat, HotInstruction, View};
+use crate::collect::spots::{Candidate, InstructionSpot, Spots};
 use crate::collect::tally::Sum;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
@@ -46,7 +46,7 @@ pub(crate) fn annotation(
     }
     notes.extend(incomplete);
     notes.extend(not_kept);
-    let mut by_event: BTreeMap<usize, Vec<(u64, Spot)>> = BTreeMap::new();
+    let mut by_event: BTreeMap<usize, Vec<(u64, InstructionSpot)>> = BTreeMap::new();
     for ((event, address), spot) in spots {
         by_event.entry(event).or_default().push((address, spot));
     }
@@ -96,7 +96,7 @@ impl Whole<'_> {
     }
 
     /// The samples of a routine by instruction.
-    fn heat(&self, spots: Vec<(u64, Spot)>, code: &Code, lookup: &Lookup) -> Heat {
+    fn heat(&self, spots: Vec<(u64, InstructionSpot)>, code: &Code, lookup: &Lookup) -> Heat {
         let mut sum = Sum::default();
         spots.iter().for_each(|(_, spot)| sum.join(spot.sum));
         let mut ranks: Vec<u64> = spots.iter().map(|(_, spot)| self.weight(spot.sum)).collect();
@@ -132,7 +132,8 @@ impl Whole<'_> {
                 details(spot, access, (self.meaning, self.arch), lookup)
             });
             let Sum { count, period, exact } = own;
-            heat.hot.insert(address, Hot { count, period, exact, share, cause, details });
+            heat.hot
+                .insert(address, HotInstruction { count, period, exact, share, cause, details });
         }
         heat
     }

@@ -3,13 +3,13 @@
 use super::lines::Code;
 use super::meaning::{Cause, FAULTS_ON, Meaning};
 use super::operand::{OperandRegister, operands};
-use super::{Access, Details};
+use super::{Details, OperandAccess};
 use crate::collect::fields::register_name;
 use crate::collect::registers::Register;
-use crate::collect::spots::{ADDRESS, Spot};
+use crate::collect::spots::{ADDRESS, InstructionSpot};
 use crate::name::atom::Atom;
 use crate::name::lookup::Lookup;
-use crate::report::Facts;
+use crate::report::RowFacts;
 use crate::report::answer::facts;
 use iced_x86::FlowControl;
 use record::Arch;
@@ -25,7 +25,7 @@ pub(super) fn access(
     code: &Code,
     index: usize,
     (cause, meaning): (Cause, &Meaning),
-) -> Option<Access> {
+) -> Option<OperandAccess> {
     let instruction = match cause {
         Cause::Here | Cause::Unproven => code.instruction(index)?,
         Cause::Before => {
@@ -36,13 +36,13 @@ pub(super) fn access(
     };
     let operands = operands(instruction);
     let verb = if cause == Cause::Unproven { "accesses" } else { meaning.verb };
-    (!operands.is_empty()).then(|| Access { instruction: instruction.ip(), verb, operands })
+    (!operands.is_empty()).then(|| OperandAccess { instruction: instruction.ip(), verb, operands })
 }
 
 /// Everything about the samples at an instruction.
 pub(super) fn details(
-    spot: Spot,
-    access: Option<Access>,
+    spot: InstructionSpot,
+    access: Option<OperandAccess>,
     (meaning, arch): (&Meaning, Arch),
     lookup: &Lookup,
 ) -> Details {
@@ -75,7 +75,7 @@ pub(super) fn details(
 /// to structures, and the data address.
 fn findings(
     of_operand: &[OperandRegister],
-    (registers, facts): (&[Register], Option<&Facts>),
+    (registers, facts): (&[Register], Option<&RowFacts>),
     (meaning, arch): (&Meaning, Arch),
 ) -> Vec<String> {
     let mut lines = Vec::new();

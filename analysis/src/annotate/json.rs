@@ -1,6 +1,6 @@
 //! An annotation as JSON: addresses as hex strings, as in reports.
 
-use super::{Annotation, Details, Heat, Hot, Item, Line};
+use super::{Annotation, Details, Heat, HotInstruction, InstructionLine, ListingItem};
 use crate::name::cell::hex;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use std::fmt::Write;
@@ -38,11 +38,11 @@ impl Annotation {
     pub const VERSION: u32 = 1;
 }
 
-impl Serialize for Item {
+impl Serialize for ListingItem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Item::Line(line) => line.serialize(serializer),
-            Item::Gap { start, end, instructions } => {
+            ListingItem::Line(line) => line.serialize(serializer),
+            ListingItem::Gap { start, end, instructions } => {
                 let mut map = serializer.serialize_map(Some(3))?;
                 map.serialize_entry("left_out", instructions)?;
                 map.serialize_entry("start", &hex(*start))?;
@@ -53,7 +53,7 @@ impl Serialize for Item {
     }
 }
 
-impl Serialize for Line {
+impl Serialize for InstructionLine {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("address", &hex(self.address))?;
@@ -116,7 +116,7 @@ impl Serialize for Named<'_> {
 }
 
 /// The samples at an address.
-struct At<'h>(&'h u64, &'h Hot);
+struct At<'h>(&'h u64, &'h HotInstruction);
 
 impl Serialize for At<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,7 +1,7 @@
 //! The code of a routine as lines.
 
 use super::instructions::{Syntax, Writer, sweep, target};
-use super::{Item, Line};
+use super::{InstructionLine, ListingItem};
 use crate::name::lookup::Lookup;
 use iced_x86::Instruction;
 use record::ByteOrder;
@@ -118,7 +118,7 @@ pub(super) fn items(
     shown: &[Range<usize>],
     (object, order): (ObjectId, ByteOrder),
     (syntax, lookup): (Syntax, &mut Lookup),
-) -> (Vec<Item>, Vec<String>) {
+) -> (Vec<ListingItem>, Vec<String>) {
     let mut writer = Writer::new(syntax);
     let mut items = Vec::new();
     let mut reasons = BTreeSet::new();
@@ -153,7 +153,7 @@ pub(super) fn items(
             };
             let target = instruction.and_then(target);
             let target = target.and_then(|address| named(Place { object, address }, lookup));
-            items.push(Item::Line(Line { address, bytes, text, target, frames }));
+            items.push(ListingItem::Line(InstructionLine { address, bytes, text, target, frames }));
         }
         next = stretch.end;
     }
@@ -161,12 +161,12 @@ pub(super) fn items(
     (items, reasons.into_iter().collect())
 }
 
-fn gap(code: &Code, left_out: Range<usize>, items: &mut Vec<Item>) {
+fn gap(code: &Code, left_out: Range<usize>, items: &mut Vec<ListingItem>) {
     if left_out.is_empty() || matches!(code, Code::Addresses(_)) {
         return;
     }
     let (start, end) = (code.extent(left_out.start).0, code.extent(left_out.end - 1).1);
-    items.push(Item::Gap { start, end, instructions: left_out.len() });
+    items.push(ListingItem::Gap { start, end, instructions: left_out.len() });
 }
 
 /// Bytes as the machine reads them.

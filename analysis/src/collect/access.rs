@@ -6,7 +6,7 @@
 
 use crate::collect::distribution::Distribution;
 use crate::collect::room;
-use crate::collect::tally::{Rows, Sum, Tally};
+use crate::collect::tally::{RowTally, Rows, Sum};
 use crate::error::Error;
 use crate::name::atom::{Atom, Lack};
 use crate::name::lookup::Lookup;
@@ -28,7 +28,7 @@ const MOST_KINDS: usize = 1 << 12;
 
 /// Samples of one kind in one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Access {
+pub(crate) struct AccessCount {
     pub(crate) sum: Sum,
     /// Of those that have one.
     pub(crate) latencies: Distribution,
@@ -36,9 +36,9 @@ pub(crate) struct Access {
     estimate: u64,
 }
 
-impl Access {
+impl AccessCount {
     /// Adds another's samples.
-    pub(crate) fn join(&mut self, other: Access) {
+    pub(crate) fn join(&mut self, other: AccessCount) {
         self.sum.join(other.sum);
         self.latencies = Distribution::sum([&self.latencies, &other.latencies].into_iter());
         self.estimate = self.estimate.saturating_add(other.estimate);
@@ -56,7 +56,7 @@ impl Access {
 
 /// One kind of access: its answers, as [`ASPECTS`] lists them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kind {
+pub(crate) struct AccessAnswers {
     pub(crate) answers: [Atom; 4],
     /// How far from the core it was served.
     pub(crate) rank: (Level, Option<Distance>),
@@ -65,8 +65,8 @@ pub(crate) struct Kind {
 /// All accesses of all events.
 #[derive(Debug)]
 pub(crate) struct Accesses {
-    tally: Tally<Access>,
-    kinds: Vec<Kind>,
+    tally: RowTally<AccessCount>,
+    kinds: Vec<AccessAnswers>,
     by_answers: FxHashMap<[Atom; 4], u32>,
     by_word: FxHashMap<Option<DataSrc>, u32>,
 }
@@ -75,7 +75,7 @@ impl Accesses {
     /// For rows of so many keys.
     pub(crate) fn new(keys: usize) -> Accesses {
         Accesses {
-            tally: Tally::new(keys + 1),
+            tally: RowTally::new(keys + 1),
             kinds: Vec::new(),
             by_answers: FxHashMap::default(),
             by_word: FxHashMap::default(),
@@ -120,7 +120,7 @@ impl Accesses {
         let kind = *self.by_answers.entry(answers).or_insert(next);
         if kind == next {
             let source = source.unwrap_or_default();
-            self.kinds.push(Kind { answers, rank: (source.level(), source.distance()) });
+            self.kinds.push(AccessAnswers { answers, rank: (source.level(), source.distance()) });
         }
         self.by_word.insert(source, kind);
         kind
@@ -133,7 +133,7 @@ impl Accesses {
         let kind = *self.by_answers.entry(answers).or_insert(number);
         if kind == number {
             let source = DataSrc::default();
-            self.kinds.push(Kind { answers, rank: (source.level(), source.distance()) });
+            self.kinds.push(AccessAnswers { answers, rank: (source.level(), source.distance()) });
         }
         kind
     }
@@ -149,12 +149,12 @@ impl Accesses {
     }
 
     /// Joins the accesses of rows that were not kept.
-    pub(crate) fn follow(&mut self, kept: &Tally) -> Result<(), Error> {
-        room::follow(&mut self.tally, kept, 1, Access::join)
+    pub(crate) fn follow(&mut self, kept: &RowTally) -> Result<(), Error> {
+        room::follow(&mut self.tally, kept, 1, AccessCount::join)
     }
 
     /// The rows, and the kinds that their last atoms number.
-    pub(crate) fn rows(self) -> (Rows<Access>, Vec<Kind>) {
+    pub(crate) fn rows(self) -> (Rows<AccessCount>, Vec<AccessAnswers>) {
         (self.tally.rows(), self.kinds)
     }
 }

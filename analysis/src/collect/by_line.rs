@@ -4,7 +4,7 @@
 //! places. When all places are known, debug info is asked for them together,
 //! object by object, and rows of one line are joined.
 
-use crate::collect::sampled::Column;
+use crate::collect::sampled::KeyColumn;
 use crate::collect::tally::Rows;
 use crate::error::Error;
 use crate::name::atom::Atom;
@@ -15,11 +15,11 @@ use symbolizer::Place;
 /// Rows of the columns, and of what may follow them, with lines for places.
 pub(crate) fn by_line<S: Default>(
     rows: Rows<S>,
-    columns: &[Column],
+    columns: &[KeyColumn],
     lookup: &mut Lookup,
     join: impl FnMut(&mut S, S),
 ) -> Result<Rows<S>, Error> {
-    let is_line = |column: &Column| matches!(column.key, Key::Srcline | Key::Inlined);
+    let is_line = |column: &KeyColumn| matches!(column.key, Key::Srcline | Key::Inlined);
     let Some(first) = columns.iter().position(is_line) else { return Ok(rows) };
     // All columns of lines have the same place.
     let place = |atoms: &[Atom]| atoms.get(first)?.as_place().ok();

@@ -1,13 +1,13 @@
 //! One sampled event while its samples are counted.
 
-use crate::collect::fields::{Fields, register_name};
+use crate::collect::fields::{FieldReader, register_name};
 use crate::collect::registers::Histogram;
-use crate::collect::sampling::{Sampling, Unit};
+use crate::collect::sampling::{PeriodUnit, SamplingMode};
 use crate::collect::tally::Sum;
 use crate::collect::weight::Weighing;
 use crate::query::glob::Glob;
 use crate::query::{Query, Weighting};
-use crate::sieve::{Doubt, Sifted};
+use crate::sieve::{Doubt, SieveVerdict};
 use record::aggregate::{Aggregate, Site};
 use record::stream::{EventDescription, Features, note};
 use record::{AttrFlags, ReadFormat, SampleType, SoftwareEvent, Time};
@@ -23,13 +23,13 @@ pub(crate) struct Event {
     pub(crate) selected: bool,
     /// What the recorder of ours promised of it: others promise nothing.
     is_ours: bool,
-    pub(crate) fields: Fields,
+    pub(crate) fields: FieldReader,
     /// Whether not all of its samples are meant.
     pub(crate) is_sifted: bool,
     /// What its weights count.
     pub(crate) weighing: Weighing,
-    pub(crate) sampling: Sampling,
-    pub(crate) unit: Unit,
+    pub(crate) sampling: SamplingMode,
+    pub(crate) unit: PeriodUnit,
     pub(crate) weighting: Weighting,
     /// Every sample's period, where samples have none of their own.
     pub(crate) fixed_period: Option<u64>,
@@ -52,7 +52,7 @@ pub(crate) struct Event {
     pub(crate) outside: u64,
     pub(crate) sum: Sum,
     /// What the kernel counted of it, when it did.
-    pub(crate) in_kernel: Option<InKernel>,
+    pub(crate) in_kernel: Option<KernelCount>,
     /// The event only carries side records.
     pub(crate) is_dummy: bool,
 }
@@ -60,7 +60,7 @@ pub(crate) struct Event {
 impl Event {
     pub(crate) fn new(
         description: &EventDescription,
-        fields: Fields,
+        fields: FieldReader,
         query: &Query,
         features: &Features,
     ) -> Event {
@@ -68,11 +68,11 @@ impl Event {
         let name = description.title().into_owned();
         let has_period = fields.has(SampleType::PERIOD);
         let (sampling, fixed) = match attr.sampling() {
-            record::attr::SamplingRate::Period(period) => (Sampling::Period(period), period),
-            record::attr::SamplingRate::Frequency(rate) => (Sampling::Frequency(rate), 0),
+            record::attr::SamplingRate::Period(period) => (SamplingMode::Period(period), period),
+            record::attr::SamplingRate::Frequency(rate) => (SamplingMode::Frequency(rate), 0),
         };
         let by_nature = match sampling {
-            Sampling::Frequency(_) if has_period => Weighting::Period,
+            SamplingMode::Frequency(_) if has_period => Weighting::Period,
             _ => Weighting::Count,
         };
         let histogram = query.registers.as_ref().map(|registers| {
@@ -92,7 +92,7 @@ impl Event {
             is_sifted: false,
             is_ours,
             weighing: Weighing::of(description, features),
-            unit: if is_clock { Unit::Nanoseconds } else { Unit::Events },
+            unit: if is_clock { PeriodUnit::Nanoseconds } else { PeriodUnit::Events },
             selected: query.event.as_ref().is_none_or(is_called),
             is_dummy: attr.software() == Some(SoftwareEvent::DUMMY),
             weighting: query.weighting.unwrap_or(by_nature),
@@ -134,7 +134,7 @@ impl Event {
 
 /// What the kernel counted of one event.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct InKernel {
+pub(crate) struct KernelCount {
     /// Hits in all sites.
     pub(crate) hits: u64,
     /// Those that passed the filters.
@@ -151,7 +151,7 @@ pub(crate) struct InKernel {
     pub(crate) at_site: Option<Box<Site>>,
 }
 
-impl InKernel {
+impl KernelCount {
     /// Takes in what an aggregate says as a whole.
     pub(crate) fn interval(&mut self, aggregate: &Aggregate) {
         self.hits = self.hits.saturating_add(aggregate.count());
@@ -194,11 +194,11 @@ impl Event {
 
     /// Books what the sieve leaves out; true when it leaves the sample in.
     #[inline]
-    pub(crate) fn keeps(&mut self, sifted: Sifted) -> bool {
+    pub(crate) fn keeps(&mut self, sifted: SieveVerdict) -> bool {
         match sifted {
-            Sifted::Kept => return true,
-            Sifted::Other => self.others += 1,
-            Sifted::Undecided(doubt) => *self.undecided.entry(doubt).or_default() += 1,
+            SieveVerdict::Kept => return true,
+            SieveVerdict::Other => self.others += 1,
+            SieveVerdict::Undecided(doubt) => *self.undecided.entry(doubt).or_default() += 1,
         }
         false
     }

@@ -1,6 +1,6 @@
 //! What a query needs of each sample, and how it is got at least cost.
 
-use crate::collect::held::{Batch, Held};
+use crate::collect::held::{Batch, HeldSample};
 use crate::collect::weight;
 use crate::name::atom::TIMELESS;
 use crate::sieve::Doubt;
@@ -22,7 +22,7 @@ pub(crate) struct Origin {
 
 /// What a query needs besides the fields that every sample is held with.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedFields {
     /// Registers, by number.
     pub(crate) registers: u64,
     /// Data source and weight.
@@ -34,13 +34,13 @@ pub(crate) struct Wanted {
 pub(crate) struct Words<'w> {
     pub(crate) data_src: Option<DataSrc>,
     pub(crate) weight: Option<u64>,
-    /// Registers as [`Fields::registers`] lists them, or none at all.
+    /// Registers as [`FieldReader::registers`] lists them, or none at all.
     pub(crate) registers: &'w [u64],
 }
 
 /// Reads the fields of one event's samples.
 #[derive(Clone, Debug)]
-pub(crate) struct Fields {
+pub(crate) struct FieldReader {
     layout: SampleLayout,
     has: SampleType,
     zero_is_address: bool,
@@ -62,9 +62,13 @@ struct Ibs {
     cpu_id: Option<String>,
 }
 
-impl Fields {
+impl FieldReader {
     /// Fields of an event; keeps what it has of `wanted`.
-    pub(crate) fn new(event: &EventDescription, features: &Features, wanted: Wanted) -> Fields {
+    pub(crate) fn new(
+        event: &EventDescription,
+        features: &Features,
+        wanted: WantedFields,
+    ) -> FieldReader {
         let attr = &event.attr;
         let lacks = !attr.sample_type.intersects(WEIGHTS.union(SampleType::DATA_SRC));
         let ibs = (lacks && weight::is_ibs_raw(event, features))
@@ -83,7 +87,7 @@ impl Fields {
             0
         };
         let kept = (0..64).filter(|bit| mask & wanted.registers & (1 << bit) != 0).collect();
-        Fields {
+        FieldReader {
             layout: event.layout.clone(),
             has,
             zero_is_address,
@@ -97,9 +101,15 @@ impl Fields {
 
     /// What a site has that was counted in the kernel, whatever the event's
     /// samples would have.
-    pub(crate) fn of_sites(&self) -> Fields {
+    pub(crate) fn of_sites(&self) -> FieldReader {
         let has = SampleType::IP | SampleType::TID | SampleType::TIME | SampleType::PERIOD;
-        Fields { has, kept: Vec::new(), keeps_source: false, keeps_weight: false, ..self.clone() }
+        FieldReader {
+            has,
+            kept: Vec::new(),
+            keeps_source: false,
+            keeps_weight: false,
+            ..self.clone()
+        }
     }
 
     /// Whether samples have the field.
@@ -137,7 +147,7 @@ impl Fields {
     }
 
     /// The data address, when the sample has one.
-    pub(crate) fn address(&self, held: &Held) -> Option<u64> {
+    pub(crate) fn address(&self, held: &HeldSample) -> Option<u64> {
         (held.addr != 0 || self.zero_is_address).then_some(held.addr)
     }
 
@@ -161,8 +171,8 @@ impl Fields {
     }
 
     #[inline]
-    fn peek(&self, payload: &[u8]) -> Option<Held> {
-        let mut held = Held { time: TIMELESS, ..Held::default() };
+    fn peek(&self, payload: &[u8]) -> Option<HeldSample> {
+        let mut held = HeldSample { time: TIMELESS, ..HeldSample::default() };
         let layout = &self.layout;
         if self.has(SampleType::IP) {
             held.ip = layout.peek_ip(payload)?;
@@ -217,7 +227,7 @@ impl Fields {
         Some(())
     }
 
-    /// What [`Fields::read`] appended.
+    /// What [`FieldReader::read`] appended.
     #[inline]
     pub(crate) fn words<'w>(&self, words: &'w [u64]) -> Words<'w> {
         let mut taken = Words { registers: words, ..Words::default() };

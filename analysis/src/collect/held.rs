@@ -12,7 +12,7 @@ use record::{Cpu, CpuMode, Pid, Task, Tid, Time};
 /// What of a sample can be asked for; a field the event lacks is zero and
 /// never looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct HeldSample {
     pub(crate) ip: u64,
     pub(crate) time: Time,
     pub(crate) addr: u64,
@@ -29,11 +29,11 @@ pub(crate) struct Held {
     pub(crate) doubt: Option<Doubt>,
 }
 
-impl Held {
+impl HeldSample {
     /// Where it was taken.
     #[inline]
     pub(crate) fn at(&self) -> SampledAddress {
-        let Held { ip: address, time, .. } = *self;
+        let HeldSample { ip: address, time, .. } = *self;
         SampledAddress { mode: self.mode(), pid: self.pid(), address, time }
     }
 
@@ -53,13 +53,13 @@ impl Held {
 /// Samples in the order they came, and the words of those that have any.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    pub(crate) samples: Vec<Held>,
+    pub(crate) samples: Vec<HeldSample>,
     pub(crate) words: Vec<u64>,
 }
 
 impl Batch {
     fn bytes(&self) -> usize {
-        self.samples.len() * size_of::<Held>() + self.words.len() * size_of::<u64>()
+        self.samples.len() * size_of::<HeldSample>() + self.words.len() * size_of::<u64>()
     }
 
     /// Empties the batch; the memory stays for the next round.
@@ -131,7 +131,8 @@ mod tests {
 
     fn capacity(waiting: &Waiting) -> usize {
         let bytes = |batch: &Batch| {
-            batch.samples.capacity() * size_of::<Held>() + batch.words.capacity() * size_of::<u64>()
+            batch.samples.capacity() * size_of::<HeldSample>()
+                + batch.words.capacity() * size_of::<u64>()
         };
         bytes(&waiting.before) + bytes(&waiting.now)
     }
@@ -141,7 +142,7 @@ mod tests {
         let (mut waiting, mut out, mut most) = (Waiting::new(limit), Vec::new(), 0);
         for ip in 0..20_000u64 {
             let batch = waiting.now();
-            batch.samples.push(Held { ip, words: 2, ..Held::default() });
+            batch.samples.push(HeldSample { ip, words: 2, ..HeldSample::default() });
             batch.words.extend([ip, ip]);
             let mut ready = Batch::default();
             if waiting.is_full() {
@@ -159,7 +160,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_with_and_without_round_marks() {
-        let limit = 100 * (size_of::<Held>() + 16);
+        let limit = 100 * (size_of::<HeldSample>() + 16);
         for round in [7, 49, 50, 300, usize::MAX] {
             let (mut waiting, mut out, most) = feed(limit, round);
             // A Vec grows to at most twice of what is in it.

@@ -53,7 +53,7 @@ pub struct Growth {
 
 /// What one sample stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Share {
+pub enum SampleShare {
     /// A sample of its own event alone: it holds no counts that say whose
     /// they are.
     Own,
@@ -65,10 +65,10 @@ pub enum Share {
 
 impl Members {
     /// What a sample stands for; to be asked once for each, in their order.
-    pub fn share(&mut self, decoder: &StreamDecoder, sample: &Sample<'_>) -> Share {
-        let Some(read) = &sample.read else { return Share::Own };
+    pub fn share(&mut self, decoder: &StreamDecoder, sample: &Sample<'_>) -> SampleShare {
+        let Some(read) = &sample.read else { return SampleShare::Own };
         if read.values.iter().any(|value| value.id.is_none()) {
-            return Share::Own;
+            return SampleShare::Own;
         }
         self.learn(decoder);
         let tid = sample.task.map(|task| task.tid);
@@ -88,7 +88,7 @@ impl Members {
         }
         self.doubtful.empty += u64::from(read.values.is_empty());
         self.doubtful.still += u64::from(is_explained && grown.is_empty());
-        if is_explained { Share::Grown(grown) } else { Share::Unexplained }
+        if is_explained { SampleShare::Grown(grown) } else { SampleShare::Unexplained }
     }
 
     fn learn(&mut self, decoder: &StreamDecoder) {

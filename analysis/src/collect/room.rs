@@ -10,7 +10,7 @@
 
 use crate::collect::access::Accesses;
 use crate::collect::event::Event;
-use crate::collect::tally::{Rows, Sum, Tally};
+use crate::collect::tally::{RowTally, Rows, Sum};
 use crate::error::Error;
 use crate::name::atom::Atom;
 use crate::query::Weighting;
@@ -58,8 +58,8 @@ impl Room {
 
     /// Joins the lesser half of the rows, or more if they are as many as
     /// others, into one an event.
-    pub(crate) fn make(&mut self, tally: &mut Tally, events: &[Event]) -> Result<(), Error> {
-        let rows = std::mem::replace(tally, Tally::new(0)).rows();
+    pub(crate) fn make(&mut self, tally: &mut RowTally, events: &[Event]) -> Result<(), Error> {
+        let rows = std::mem::replace(tally, RowTally::new(0)).rows();
         let wholes = wholes(&rows, events);
         let share = |event: usize, sum: &Sum| {
             let weighting = events.get(event).map_or(Weighting::Count, |event| event.weighting);
@@ -92,8 +92,8 @@ impl Room {
 /// Joins what belongs to rows that are not among those kept; the first atoms
 /// of each are those of its row, `more` follow.
 pub(crate) fn follow<S: Default>(
-    tally: &mut Tally<S>,
-    kept: &Tally,
+    tally: &mut RowTally<S>,
+    kept: &RowTally,
     more: usize,
     join: impl FnMut(&mut S, S),
 ) -> Result<(), Error> {

@@ -2,11 +2,11 @@
 
 use crate::code::previous::{self, NoAccess};
 use crate::code::sampled_address::SampledAddress;
-use crate::collect::fields::{Fields, Words};
-use crate::collect::held::Held;
+use crate::collect::fields::{FieldReader, Words};
+use crate::collect::held::HeldSample;
 use crate::name::atom::{Atom, Lack};
 use crate::name::lookup::{Lookup, MOST_PLACES};
-use crate::query::filter::{Condition, Filter};
+use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
 use crate::query::key::Key;
 use record::{CpuMode, SampleType};
@@ -25,14 +25,14 @@ pub(crate) type Verdicts = FxHashMap<(usize, Atom), bool>;
 
 /// A sample and what is known of its event.
 #[derive(Debug)]
-pub(crate) struct Sampled<'s> {
-    pub(crate) held: &'s Held,
+pub(crate) struct CountedSample<'s> {
+    pub(crate) held: &'s HeldSample,
     pub(crate) words: Words<'s>,
-    pub(crate) fields: &'s Fields,
+    pub(crate) fields: &'s FieldReader,
     pub(crate) place: Option<Result<Place, Lack>>,
 }
 
-impl Sampled<'_> {
+impl CountedSample<'_> {
     /// Where the instruction lies.
     #[inline]
     pub(crate) fn place(&mut self, lookup: &mut Lookup) -> Result<Place, Lack> {
@@ -104,7 +104,12 @@ impl Sampled<'_> {
 
     /// The value of a column.
     #[inline]
-    pub(crate) fn atom(&mut self, column: &Column, lookup: &mut Lookup, round: Rounding) -> Atom {
+    pub(crate) fn atom(
+        &mut self,
+        column: &KeyColumn,
+        lookup: &mut Lookup,
+        round: Rounding,
+    ) -> Atom {
         let held = self.held;
         match &column.key {
             Key::Site => self.place(lookup).map_or_else(Atom::lack, Atom::place),
@@ -162,14 +167,18 @@ impl Sampled<'_> {
             verdicts.clear();
         }
         let holds = match &filter.condition {
-            Condition::Pid(pid) => has_task.then_some(held.pid().0 == *pid),
-            Condition::Tid(tid) => has_task.then_some(held.tid().0 == *tid),
-            Condition::Cpu(cpu) => self.fields.has(SampleType::CPU).then_some(held.cpu.0 == *cpu),
-            Condition::Ip(range) => {
+            FilterCondition::Pid(pid) => has_task.then_some(held.pid().0 == *pid),
+            FilterCondition::Tid(tid) => has_task.then_some(held.tid().0 == *tid),
+            FilterCondition::Cpu(cpu) => {
+                self.fields.has(SampleType::CPU).then_some(held.cpu.0 == *cpu)
+            }
+            FilterCondition::Ip(range) => {
                 self.fields.has(SampleType::IP).then(|| range.contains(held.ip))
             }
-            Condition::Addr(range) => self.address().ok().map(|address| range.contains(address)),
-            Condition::Access(aspect, glob) => {
+            FilterCondition::Addr(range) => {
+                self.address().ok().map(|address| range.contains(address))
+            }
+            FilterCondition::Access(aspect, glob) => {
                 let answer = self.words.data_src.map(|source| lookup.access(*aspect, source));
                 let name = answer.and_then(|atom| Some((atom, atom.as_name().ok()?)));
                 name.map(|(atom, number)| {
@@ -177,18 +186,18 @@ impl Sampled<'_> {
                     *verdict.or_insert_with(|| is_called(glob, &lookup.name(number)))
                 })
             }
-            Condition::Weight(range) => {
+            FilterCondition::Weight(range) => {
                 self.words.weight.map(|word| range.contains(self.fields.whole_weight(word)))
             }
-            Condition::Mode(mode) => Some(held.mode() == *mode),
-            Condition::Comm(glob) => {
+            FilterCondition::Mode(mode) => Some(held.mode() == *mode),
+            FilterCondition::Comm(glob) => {
                 let comm = has_task.then(|| lookup.comms.at(held.tid(), held.time));
                 comm.map(|comm| {
                     let verdict = verdicts.entry((index, Atom::comm(comm)));
                     *verdict.or_insert_with(|| glob.matches(&lookup.comms.text(comm)))
                 })
             }
-            Condition::Routine(glob) => {
+            FilterCondition::Routine(glob) => {
                 let routine = self.place(lookup).map(|place| lookup.routine(place));
                 let name = routine.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
                 name.map(|(atom, number)| {
@@ -196,7 +205,7 @@ impl Sampled<'_> {
                     *verdict.or_insert_with(|| glob.matches_routine(&lookup.name(number)))
                 })
             }
-            Condition::Variable(glob) => {
+            FilterCondition::Variable(glob) => {
                 let variable = self.data(lookup).map(|place| lookup.variable(place));
                 let name = variable.ok().and_then(|atom| Some((atom, atom.as_name().ok()?)));
                 name.map(|(atom, number)| {
@@ -204,7 +213,7 @@ impl Sampled<'_> {
                     *verdict.or_insert_with(|| glob.matches_routine(&lookup.name(number)))
                 })
             }
-            Condition::Object(glob) => self.place(lookup).ok().map(|place| {
+            FilterCondition::Object(glob) => self.place(lookup).ok().map(|place| {
                 let number = lookup.object(place.object);
                 let verdict = verdicts.entry((index, Atom::number(u64::from(number))));
                 *verdict.or_insert_with(|| {
@@ -231,7 +240,7 @@ fn is_called(glob: &Glob, answer: &str) -> bool {
 
 /// A key, and the register's number when it is one that the machine has.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
+pub(crate) struct KeyColumn {
     pub(crate) key: Key,
     pub(crate) register: Option<u32>,
 }

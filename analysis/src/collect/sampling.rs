@@ -5,7 +5,7 @@ use serde::Serialize;
 /// How an event was sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Sampling {
+pub enum SamplingMode {
     /// A sample every so many events.
     Period(u64),
     /// The kernel aimed at so many samples a second.
@@ -15,7 +15,7 @@ pub enum Sampling {
 /// What an event's periods count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Unit {
+pub enum PeriodUnit {
     /// Occurrences.
     Events,
     /// Time: the kernel's clocks, whose period is an interval

@@ -4,12 +4,12 @@
 use crate::code::sampled_address::SampledAddress;
 use crate::collect::addresses::Addresses;
 use crate::collect::fields::register_name;
-use crate::collect::held::Held;
+use crate::collect::held::HeldSample;
 use crate::collect::registers::Histogram;
 use crate::collect::tally::Sum;
 use crate::name::atom::Atom;
 use crate::name::lookup::{Lookup, MOST_PLACES};
-use crate::query::target::{Fit, Target, What};
+use crate::query::target::{Fit, RoutineTarget, What};
 use record::Arch;
 use record::aggregate::Site;
 use rustc_hash::FxHashMap;
@@ -51,7 +51,7 @@ pub(crate) struct Candidate {
 
 /// What was sampled at one instruction.
 #[derive(Clone, Debug)]
-pub(crate) struct Spot {
+pub(crate) struct InstructionSpot {
     pub(crate) sum: Sum,
     /// Registers that are kept.
     kept: usize,
@@ -69,7 +69,7 @@ pub(crate) struct Spot {
 
 /// What is told of one sample besides its place.
 #[derive(Debug)]
-pub(crate) struct Told<'s> {
+pub(crate) struct SpotValues<'s> {
     pub(crate) ip: u64,
     pub(crate) registers: &'s [u64],
     pub(crate) address: Option<u64>,
@@ -93,7 +93,7 @@ enum Verdict {
 /// All that was counted.
 #[derive(Debug)]
 pub(crate) struct Spots {
-    pub(crate) target: Target,
+    pub(crate) target: RoutineTarget,
     /// Of the recording.
     pub(crate) arch: Arch,
     /// Which candidate a place is of. An address as sampled tells places of
@@ -105,7 +105,7 @@ pub(crate) struct Spots {
     reasons: FxHashMap<String, usize>,
     pub(crate) candidates: Vec<Candidate>,
     by_start: FxHashMap<(ObjectId, u64), u32>,
-    spots: FxHashMap<(usize, u32, u64), Spot>,
+    spots: FxHashMap<(usize, u32, u64), InstructionSpot>,
     room: Room,
     /// Samples of routines, and at instructions, that are not kept.
     left_out: u64,
@@ -120,7 +120,7 @@ struct Room {
 }
 
 impl Spots {
-    pub(crate) fn new(target: Target) -> Spots {
+    pub(crate) fn new(target: RoutineTarget) -> Spots {
         Spots {
             target,
             arch: Arch::default(),
@@ -158,7 +158,7 @@ impl Spots {
     pub(crate) fn of(
         &mut self,
         place: Place,
-        (held, samples): (&Held, u64),
+        (held, samples): (&HeldSample, u64),
         lookup: &mut Lookup,
     ) -> Option<u32> {
         let ip = match self.target.what {
@@ -191,7 +191,7 @@ impl Spots {
         }
     }
 
-    fn judge(&mut self, place: Place, held: &Held, lookup: &mut Lookup) -> Verdict {
+    fn judge(&mut self, place: Place, held: &HeldSample, lookup: &mut Lookup) -> Verdict {
         match lookup.symbolizer.resolve(place) {
             Resolution::Unknown(reason) if matches!(self.target.what, What::Routine(_)) => {
                 let why = reason.to_string();
@@ -207,7 +207,12 @@ impl Spots {
         }
     }
 
-    fn candidate(&mut self, place: Place, held: &Held, lookup: &mut Lookup) -> Option<Verdict> {
+    fn candidate(
+        &mut self,
+        place: Place,
+        held: &HeldSample,
+        lookup: &mut Lookup,
+    ) -> Option<Verdict> {
         let object = lookup.object(place.object);
         let object = lookup.name(object);
         if !self.target.is_of(&object) {
@@ -268,7 +273,7 @@ impl Spots {
         (event, candidate, address): (usize, u32, u64),
         sum: Sum,
         registers: &[u32],
-    ) -> Option<(&mut Spot, &mut usize)> {
+    ) -> Option<(&mut InstructionSpot, &mut usize)> {
         let index = usize::try_from(candidate).unwrap_or(usize::MAX);
         let of = self.candidates.get_mut(index)?;
         of.count = of.count.saturating_add(sum.count);
@@ -281,7 +286,7 @@ impl Spots {
             return None;
         }
         let arch = self.arch;
-        let spot = self.spots.entry(key).or_insert_with(|| Spot::new(registers, arch));
+        let spot = self.spots.entry(key).or_insert_with(|| InstructionSpot::new(registers, arch));
         spot.sum.join(sum);
         Some((spot, &mut self.room.values))
     }
@@ -292,7 +297,7 @@ impl Spots {
     }
 
     /// The instructions of one candidate with samples, by event and address.
-    pub(crate) fn of_candidate(self, candidate: u32) -> Vec<((usize, u64), Spot)> {
+    pub(crate) fn of_candidate(self, candidate: u32) -> Vec<((usize, u64), InstructionSpot)> {
         let own = self.spots.into_iter().filter(|((_, of, _), _)| *of == candidate);
         let mut own: Vec<_> =
             own.map(|((event, _, address), spot)| ((event, address), spot)).collect();
@@ -307,10 +312,10 @@ pub(crate) fn is_of_code(ip: u64, address: u64) -> bool {
     address.wrapping_sub(ip) < LONGEST
 }
 
-impl Spot {
-    fn new(registers: &[u32], arch: Arch) -> Spot {
+impl InstructionSpot {
+    fn new(registers: &[u32], arch: Arch) -> InstructionSpot {
         let names = registers.iter().map(|bit| register_name(arch, *bit));
-        Spot {
+        InstructionSpot {
             sum: Sum::default(),
             kept: registers.len(),
             registers: Histogram::new(names.chain([ADDRESS.to_owned()]), DISTINCT),
@@ -324,7 +329,7 @@ impl Spot {
 
     /// Takes in what one sample tells; what it is the first to tell takes
     /// room.
-    pub(crate) fn tell(&mut self, told: &Told<'_>, room: &mut usize) {
+    pub(crate) fn tell(&mut self, told: &SpotValues<'_>, room: &mut usize) {
         let take = |is_new: bool, room: &mut usize| *room -= usize::from(is_new && *room > 0);
         for (index, value) in told.registers.iter().enumerate() {
             let is_new = self.registers.add_within(index, *value, *room);
@@ -359,7 +364,7 @@ mod tests {
     const KERNEL: u64 = 0xffff_ffff_c000_0000;
 
     fn spots() -> Spots {
-        Spots::new(Target { what: What::Routine("same".to_owned()), object: None })
+        Spots::new(RoutineTarget { what: What::Routine("same".to_owned()), object: None })
     }
 
     /// Knows so many routines of the kernel of one name, 64 bytes apart.
@@ -375,7 +380,7 @@ mod tests {
     }
 
     fn candidate(spots: &mut Spots, ip: u64, lookup: &mut Lookup) -> Option<u32> {
-        let held = Held { ip, misc: Misc(1), ..Held::default() };
+        let held = HeldSample { ip, misc: Misc(1), ..HeldSample::default() };
         let place = lookup.symbolizer.place(CpuMode::Kernel, Pid(1), ip, Time(9));
         spots.of(place, (&held, 5), lookup)
     }
@@ -418,7 +423,7 @@ mod tests {
             let (spot, room) = spots.add((0, of, 8), one, &[0]).unwrap();
             let address = Some(value << 20);
             spot.tell(
-                &Told { ip: 8, registers: &[value], address, variable: None, level: None },
+                &SpotValues { ip: 8, registers: &[value], address, variable: None, level: None },
                 room,
             );
         }

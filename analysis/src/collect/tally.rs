@@ -42,18 +42,18 @@ impl Sum {
 
 /// All rows of all events.
 #[derive(Debug)]
-pub(crate) struct Tally<S = Sum> {
+pub(crate) struct RowTally<S = Sum> {
     /// Paths to all keys but the last.
     levels: Vec<FxHashMap<Step, u32>>,
     /// Whole paths.
     rows: FxHashMap<Step, S>,
 }
 
-impl<S: Default> Tally<S> {
+impl<S: Default> RowTally<S> {
     /// Rows of so many keys; without keys nothing is kept.
-    pub(crate) fn new(keys: usize) -> Tally<S> {
+    pub(crate) fn new(keys: usize) -> RowTally<S> {
         let levels = vec![FxHashMap::default(); keys.saturating_sub(1)];
-        Tally { levels, rows: FxHashMap::default() }
+        RowTally { levels, rows: FxHashMap::default() }
     }
 
     /// The sums of the row of these atoms, one a key; None without keys.
@@ -94,7 +94,7 @@ impl<S: Default> Tally<S> {
         rename: impl FnMut(usize, &mut [Atom], &S),
         join: impl FnMut(&mut S, S),
     ) -> Result<(), Error> {
-        let anew = Tally::new(self.levels.len() + 1);
+        let anew = RowTally::new(self.levels.len() + 1);
         *self = std::mem::replace(self, anew).rows().counted(rename, join)?;
         Ok(())
     }
@@ -165,11 +165,11 @@ impl<S> Rows<S> {
         mut self,
         mut rename: impl FnMut(usize, &mut [Atom], &S),
         mut join: impl FnMut(&mut S, S),
-    ) -> Result<Tally<S>, Error>
+    ) -> Result<RowTally<S>, Error>
     where
         S: Default,
     {
-        let mut tally = Tally::new(self.keys);
+        let mut tally = RowTally::new(self.keys);
         for (atoms, (event, sum)) in self.atoms.chunks_exact_mut(self.keys).zip(self.sums) {
             rename(event, atoms, &sum);
             if let Some(row) = tally.row(u32::try_from(event).unwrap_or(u32::MAX), atoms)? {
@@ -203,7 +203,7 @@ mod tests {
             keys in 1usize..4,
             samples in prop::collection::vec((0u32..2, [0u64..3, 0..3, 0..3], 0u64..9), 0..200),
         ) {
-            let mut tally = Tally::<Sum>::new(keys);
+            let mut tally = RowTally::<Sum>::new(keys);
             let mut naive: BTreeMap<(u32, Vec<Atom>), (u64, u64, u64)> = BTreeMap::new();
             for (event, values, period) in samples {
                 let row = atoms(&values[..keys]);

@@ -18,9 +18,9 @@ pub enum Cell {
     /// A data address; its routine is a variable.
     Data(SiteCell),
     /// No value.
-    Missing(Missing),
+    Missing(MissingValue),
     /// No value for a site.
-    SiteMissing(Missing),
+    SiteMissing(MissingValue),
 }
 
 /// An instruction, the same for all processes that run the object; or a data
@@ -33,12 +33,12 @@ pub struct SiteCell {
     /// File, kernel or module.
     pub object: Arc<str>,
     /// Routine, or variable, and offset, or the reason why it has no name.
-    pub routine: Result<Routine, Unresolved>,
+    pub routine: Result<RoutineOffset, UnresolvedName>,
 }
 
 /// Why a place has no routine name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Unresolved {
+pub struct UnresolvedName {
     /// Short, in brackets, without blanks: `[no-symbols]`.
     pub tag: &'static str,
     /// Of which file, as its path ends; None: of none, or the row says it.
@@ -49,7 +49,7 @@ pub struct Unresolved {
 
 /// Routine, or variable, and bytes from its start.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Routine {
+pub struct RoutineOffset {
     /// Demangled.
     pub name: Arc<str>,
     /// Bytes from its first.
@@ -58,7 +58,7 @@ pub struct Routine {
 
 /// Why a sample has no value for a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Missing {
+pub enum MissingValue {
     /// The event was recorded without this field.
     Field(&'static str),
     /// The event gives an address only at times, and gave 0 here.
@@ -74,33 +74,33 @@ pub enum Missing {
     /// What the instruction before accessed is not known.
     Before(&'static str),
     /// The routine has no name; the reason is the symbolizer's.
-    Name(Unresolved),
+    Name(UnresolvedName),
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Missing::Field(field) => write!(f, "no {field} in this event"),
-            Missing::Address => f.write_str("no address given"),
-            Missing::Registers => f.write_str("no registers in this sample"),
-            Missing::Register(name) => write!(f, "{name} not recorded"),
-            Missing::NotAvailable => f.write_str("not available"),
-            Missing::NotKept => f.write_str("rows not kept"),
-            Missing::Before(reason) => f.write_str(reason),
-            Missing::Name(unresolved) => f.write_str(&unresolved.reason),
+            MissingValue::Field(field) => write!(f, "no {field} in this event"),
+            MissingValue::Address => f.write_str("no address given"),
+            MissingValue::Registers => f.write_str("no registers in this sample"),
+            MissingValue::Register(name) => write!(f, "{name} not recorded"),
+            MissingValue::NotAvailable => f.write_str("not available"),
+            MissingValue::NotKept => f.write_str("rows not kept"),
+            MissingValue::Before(reason) => f.write_str(reason),
+            MissingValue::Name(unresolved) => f.write_str(&unresolved.reason),
         }
     }
 }
 
-impl Missing {
+impl MissingValue {
     /// For a column: short, in brackets. Rows of several files are told apart
     /// by the file, unless they stand beside it.
     pub(crate) fn mark(&self, is_of_object: bool) -> String {
         match self {
-            Missing::Name(Unresolved { tag, of: Some(of), .. }) if !is_of_object => {
+            MissingValue::Name(UnresolvedName { tag, of: Some(of), .. }) if !is_of_object => {
                 format!("{tag} {of}")
             }
-            Missing::Name(Unresolved { tag, .. }) => (*tag).to_owned(),
+            MissingValue::Name(UnresolvedName { tag, .. }) => (*tag).to_owned(),
             other => format!("[{other}]"),
         }
     }

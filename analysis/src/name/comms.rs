@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::name::names::Names;
+use crate::name::names::NumberedNames;
 use record::{SampleId, SideRecord, Tid, Time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Timeline {
 #[derive(Debug)]
 pub(crate) struct Comms {
     timelines: FxHashMap<Tid, Timeline>,
-    names: Names,
+    names: NumberedNames,
     /// In all timelines.
     changes: usize,
     most_changes: usize,
@@ -124,7 +124,7 @@ impl Default for Comms {
     fn default() -> Comms {
         Comms {
             timelines: FxHashMap::default(),
-            names: Names::default(),
+            names: NumberedNames::default(),
             changes: 0,
             most_changes: MOST_CHANGES,
             left_out: 0,

@@ -3,10 +3,10 @@
 use crate::code::previous::{NoAccess, Previous};
 use crate::code::sampled_address::SampledAddress;
 use crate::name::atom::{Atom, Lack};
-use crate::name::cell::{Routine, SiteCell, Unresolved};
+use crate::name::cell::{RoutineOffset, SiteCell, UnresolvedName};
 use crate::name::comms::Comms;
-use crate::name::names::Names;
-use crate::query::site::Site;
+use crate::name::names::NumberedNames;
+use crate::query::site::SiteName;
 use iced_x86::Instruction;
 use record::data_src::Aspect;
 use record::{DataSrc, Pid, Time};
@@ -20,7 +20,7 @@ use symbolizer::{Depth, Frames, ObjectId, Place, Reason, Resolution, Symbolizer}
 pub(crate) struct Lookup {
     pub(crate) symbolizer: Symbolizer,
     pub(crate) comms: Comms,
-    pub(crate) names: Names,
+    pub(crate) names: NumberedNames,
     routines: FxHashMap<Place, Atom>,
     objects: FxHashMap<ObjectId, u32>,
     sites: FxHashMap<Place, bool>,
@@ -30,14 +30,14 @@ pub(crate) struct Lookup {
     first_of_name: Vec<Option<ObjectId>>,
     by_name: FxHashMap<u32, ObjectId>,
     /// The place that stands for one that looks like it, of code and of data.
-    twins: FxHashMap<(Of, Place), Place>,
+    twins: FxHashMap<(PlaceKind, Place), Place>,
     /// The same by what they look like, of those that do not look like the
     /// first object's.
-    others: FxHashMap<(Of, SiteCell), Place>,
+    others: FxHashMap<(PlaceKind, SiteCell), Place>,
     variables: FxHashMap<Place, Atom>,
     accesses: FxHashMap<(Aspect, DataSrc), Atom>,
     previous: Previous,
-    lines: FxHashMap<Place, Lines>,
+    lines: FxHashMap<Place, PlaceLines>,
     /// By the number of a reason among the names.
     marks: FxHashMap<u32, Mark>,
 }
@@ -51,7 +51,7 @@ struct Mark {
 
 /// What debug info says of a place, or why it says nothing.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lines {
+pub(crate) struct PlaceLines {
     /// File and line of the innermost routine.
     pub(crate) source: Atom,
     /// `outer <- inner`: what has code of its own, and what was inlined.
@@ -60,7 +60,7 @@ pub(crate) struct Lines {
 
 /// What a place is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Of {
+pub(crate) enum PlaceKind {
     Code,
     Data,
 }
@@ -96,7 +96,7 @@ impl Lookup {
         Lookup {
             symbolizer,
             comms: Comms::default(),
-            names: Names::default(),
+            names: NumberedNames::default(),
             routines: FxHashMap::default(),
             objects: FxHashMap::default(),
             sites: FxHashMap::default(),
@@ -119,7 +119,7 @@ impl Lookup {
     #[inline]
     pub(crate) fn place(&mut self, at: SampledAddress) -> Place {
         let place = at.place(&mut self.symbolizer);
-        self.one_of_twins(Of::Code, place)
+        self.one_of_twins(PlaceKind::Code, place)
     }
 
     /// The distinct places that an address of user space was in some of the
@@ -132,7 +132,7 @@ impl Lookup {
     ) -> Option<Vec<Place>> {
         let mut places = self.symbolizer.places(pids, ip, span)?;
         for place in &mut places {
-            *place = self.one_of_twins(Of::Code, *place);
+            *place = self.one_of_twins(PlaceKind::Code, *place);
         }
         places.sort_unstable_by_key(|place| (place.object.0, place.address));
         places.dedup();
@@ -143,11 +143,11 @@ impl Lookup {
     pub(crate) fn data_place(&mut self, at: SampledAddress) -> Place {
         let SampledAddress { mode, pid, address, time } = at;
         let place = self.symbolizer.data_place(mode, pid, address, time);
-        self.one_of_twins(Of::Data, place)
+        self.one_of_twins(PlaceKind::Data, place)
     }
 
     #[inline]
-    fn one_of_twins(&mut self, of: Of, place: Place) -> Place {
+    fn one_of_twins(&mut self, of: PlaceKind, place: Place) -> Place {
         let index = usize::try_from(place.object.0).unwrap_or(usize::MAX);
         match self.first_of_name.get(index) {
             Some(Some(first)) if *first == place.object => place,
@@ -155,7 +155,7 @@ impl Lookup {
         }
     }
 
-    fn twin(&mut self, of: Of, place: Place, index: usize) -> Place {
+    fn twin(&mut self, of: PlaceKind, place: Place, index: usize) -> Place {
         if let Some(twin) = self.twins.get(&(of, place)) {
             return *twin;
         }
@@ -209,7 +209,7 @@ impl Lookup {
 
     /// Source line and inlined calls of a place that was learnt of by
     /// [`Lookup::learn_lines`].
-    pub(crate) fn lines(&self, place: Place) -> Option<Lines> {
+    pub(crate) fn lines(&self, place: Place) -> Option<PlaceLines> {
         self.lines.get(&place).copied()
     }
 
@@ -225,7 +225,7 @@ impl Lookup {
         }
     }
 
-    fn lines_of(&mut self, place: Place, frames: Result<Frames, Reason>) -> Lines {
+    fn lines_of(&mut self, place: Place, frames: Result<Frames, Reason>) -> PlaceLines {
         let routine = self.routine(place);
         match frames {
             Ok(frames) => {
@@ -244,9 +244,9 @@ impl Lookup {
                     }
                     _ => routine,
                 };
-                Lines { source, inlined }
+                PlaceLines { source, inlined }
             }
-            Err(reason) => Lines { source: self.lack_of(&reason), inlined: routine },
+            Err(reason) => PlaceLines { source: self.lack_of(&reason), inlined: routine },
         }
     }
 
@@ -306,7 +306,7 @@ impl Lookup {
     }
 
     /// Whether a place is what a user meant. Addresses also fit as sampled.
-    pub(crate) fn is_at(&mut self, site: &Site, place: Place, ip: u64) -> bool {
+    pub(crate) fn is_at(&mut self, site: &SiteName, place: Place, ip: u64) -> bool {
         let fits = self.fits(site, place, ip);
         if fits {
             let object = self.object(place.object);
@@ -317,7 +317,7 @@ impl Lookup {
 
     /// Routines of the places that were compared with a site, as the site
     /// names them: with offsets if it has one.
-    pub(crate) fn compared(&mut self, site: &Site) -> BTreeSet<String> {
+    pub(crate) fn compared(&mut self, site: &SiteName) -> BTreeSet<String> {
         let places: Vec<Place> = self.sites.keys().copied().collect();
         self.named(places, site)
     }
@@ -326,25 +326,25 @@ impl Lookup {
     pub(crate) fn named(
         &mut self,
         places: impl IntoIterator<Item = Place>,
-        site: &Site,
+        site: &SiteName,
     ) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for place in places {
             if let Resolution::Routine(routine) = self.symbolizer.resolve(place) {
                 names.insert(match site {
-                    Site::Offset(..) => format!("{}+{:#x}", routine.name, routine.offset),
-                    Site::Address(_) | Site::Routine(_) => routine.name.into_owned(),
+                    SiteName::Offset(..) => format!("{}+{:#x}", routine.name, routine.offset),
+                    SiteName::Address(_) | SiteName::Routine(_) => routine.name.into_owned(),
                 });
             }
         }
         names
     }
 
-    fn fits(&mut self, site: &Site, place: Place, ip: u64) -> bool {
+    fn fits(&mut self, site: &SiteName, place: Place, ip: u64) -> bool {
         let (name, wanted) = match site {
-            Site::Address(address) => return *address == place.address || *address == ip,
-            Site::Routine(name) => (name, None),
-            Site::Offset(name, offset) => (name, Some(*offset)),
+            SiteName::Address(address) => return *address == place.address || *address == ip,
+            SiteName::Routine(name) => (name, None),
+            SiteName::Offset(name, offset) => (name, Some(*offset)),
         };
         if let Some(known) = self.sites.get(&place) {
             return *known;
@@ -369,21 +369,21 @@ impl Lookup {
     }
 
     /// A place in words.
-    pub(crate) fn site_cell(&mut self, of: Of, place: Place) -> SiteCell {
+    pub(crate) fn site_cell(&mut self, of: PlaceKind, place: Place) -> SiteCell {
         let number = self.object(place.object);
         let object = self.names.name(number);
         let resolution = match of {
-            Of::Code => self.symbolizer.resolve(place),
-            Of::Data => self.symbolizer.resolve_data(place),
+            PlaceKind::Code => self.symbolizer.resolve(place),
+            PlaceKind::Data => self.symbolizer.resolve_data(place),
         };
         let routine = match resolution {
             Resolution::Routine(routine) => {
                 let number = self.names.number(&routine.name);
-                Ok(Routine { name: self.names.name(number), offset: routine.offset })
+                Ok(RoutineOffset { name: self.names.name(number), offset: routine.offset })
             }
             Resolution::Unknown(reason) => {
                 let number = self.names.number(&reason.to_string());
-                Err(Unresolved { tag: reason.tag(), of: None, reason: self.names.name(number) })
+                Err(UnresolvedName { tag: reason.tag(), of: None, reason: self.names.name(number) })
             }
         };
         SiteCell { address: place.address, object, routine }
@@ -408,12 +408,12 @@ impl Lookup {
     }
 
     /// A reason by its number.
-    pub(crate) fn unresolved(&self, number: u32) -> Unresolved {
+    pub(crate) fn unresolved(&self, number: u32) -> UnresolvedName {
         let (tag, of) = match self.marks.get(&number) {
             Some(mark) => (mark.tag, mark.of.clone()),
             None => ("[unknown]", None),
         };
-        Unresolved { tag, of, reason: self.names.name(number) }
+        UnresolvedName { tag, of, reason: self.names.name(number) }
     }
 
     /// A name that was given a number, or in brackets why there is none.

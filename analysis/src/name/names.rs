@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 /// Gives out a number per distinct name.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NumberedNames {
     numbers: FxHashMap<Arc<str>, u32>,
     names: Vec<Arc<str>>,
 }
 
-impl Names {
+impl NumberedNames {
     /// The number of a name, new or known. Beyond 2^32 names, which need
     /// more memory than this program would get, the last one is shared.
     pub(crate) fn number(&mut self, name: &str) -> u32 {

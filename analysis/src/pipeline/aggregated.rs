@@ -5,8 +5,8 @@ use crate::code::sampled_address::SampledAddress;
 use crate::collect::aggregates::refuse;
 use crate::collect::event::Event;
 use crate::collect::fields::Words;
-use crate::collect::held::Held;
-use crate::collect::sampled::Sampled;
+use crate::collect::held::HeldSample;
+use crate::collect::sampled::CountedSample;
 use crate::collect::spots::is_of_code;
 use crate::collect::tally::Sum;
 use crate::error::Error;
@@ -92,18 +92,18 @@ impl Counters {
         event.samples = event.samples.saturating_add(site.count);
         let number = u32::try_from(index).unwrap_or(u32::MAX);
         let pid = site.process.unwrap_or_default();
-        let held = Held {
+        let held = HeldSample {
             ip: site.ip,
             time: site.last,
             task: Task { pid, tid: Tid(pid.0) },
             event: number,
             misc: Misc(site.mode.bits()),
-            ..Held::default()
+            ..HeldSample::default()
         };
         let fields = event.fields.of_sites();
         let place = place(site, alive, lookup);
         let words = Words::default();
-        let mut sampled = Sampled { held: &held, words, fields: &fields, place: Some(place) };
+        let mut sampled = CountedSample { held: &held, words, fields: &fields, place: Some(place) };
         for filter in query.filters.iter().enumerate() {
             if !sampled.passes(filter, lookup, &mut self.verdicts) {
                 event.filtered = event.filtered.saturating_add(site.count);
@@ -148,11 +148,11 @@ impl Counters {
 }
 
 /// A hit whose process is known, where some is: its memory holds the code.
-fn witness(site: &Site, held: &Held) -> Held {
+fn witness(site: &Site, held: &HeldSample) -> HeldSample {
     let hit = site.taken.first().map(|hit| (hit.pid, hit.time));
     let own = site.process.or(only(site)).map(|pid| (pid, site.last));
     let (pid, time) = own.or(hit).unwrap_or((held.pid(), held.time));
-    Held { time, task: Task { pid, tid: Tid(pid.0) }, ..*held }
+    HeldSample { time, task: Task { pid, tid: Tid(pid.0) }, ..*held }
 }
 
 fn count(event: &mut Event, site: &Site, sum: Sum) {

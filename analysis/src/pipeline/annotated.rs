@@ -2,8 +2,8 @@
 
 use super::Pipeline;
 use crate::annotate::{self, Annotation, View};
-use crate::collect::sampled::Sampled;
-use crate::collect::spots::{Spots, Told};
+use crate::collect::sampled::CountedSample;
+use crate::collect::spots::{SpotValues, Spots};
 use crate::collect::tally::Sum;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
@@ -33,7 +33,7 @@ impl Pipeline {
 /// Counts a sample at its instruction, if the routine may be meant.
 pub(super) fn count(
     spots: &mut Spots,
-    (event, sampled): (usize, &mut Sampled<'_>),
+    (event, sampled): (usize, &mut CountedSample<'_>),
     one: Sum,
     lookup: &mut Lookup,
 ) {
@@ -46,5 +46,5 @@ pub(super) fn count(
     let level = sampled.words.data_src.map(|source| lookup.access(Aspect::Level, source));
     let variable = sampled.data(lookup).ok().map(|place| lookup.variable(place));
     let (ip, registers) = (sampled.held.ip, sampled.words.registers);
-    spot.tell(&Told { ip, registers, address, variable, level }, room);
+    spot.tell(&SpotValues { ip, registers, address, variable, level }, room);
 }

@@ -1,9 +1,9 @@
 //! Which samples are meant, when that takes their instructions.
 
 use crate::collect::event::Event;
-use crate::collect::held::Held;
+use crate::collect::held::HeldSample;
 use crate::name::lookup::Lookup;
-use crate::sieve::{Operands, Sampled as Judged, Sieve, Sifted};
+use crate::sieve::{Operands, SampledInstruction as Judged, Sieve, SieveVerdict};
 
 /// Judges a sample whose side records are in: by its instruction, unless its
 /// fields left it in doubt and the instruction does not decide.
@@ -11,9 +11,9 @@ use crate::sieve::{Operands, Sampled as Judged, Sieve, Sifted};
 pub(super) fn judge(
     sieve: &mut Sieve,
     event: &Event,
-    (held, words): (&Held, &[u64]),
+    (held, words): (&HeldSample, &[u64]),
     lookup: &mut Lookup,
-) -> Sifted {
+) -> SieveVerdict {
     let kept = event.fields.registers();
     let register = |number: u32| {
         let index = kept.iter().position(|bit| *bit == number)?;
@@ -28,7 +28,7 @@ pub(super) fn judge(
     };
     let index = usize::try_from(held.event).unwrap_or(usize::MAX);
     match (sieve.by_class(&mut lookup.symbolizer, index, &judged), held.doubt) {
-        (Sifted::Kept, Some(doubt)) => Sifted::Undecided(doubt),
+        (SieveVerdict::Kept, Some(doubt)) => SieveVerdict::Undecided(doubt),
         (sifted, _) => sifted,
     }
 }

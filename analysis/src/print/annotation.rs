@@ -2,7 +2,9 @@
 
 mod source;
 
-use crate::annotate::{Annotation, Details, Heat, Hot, Item, Line, Stretch};
+use crate::annotate::{
+    Annotation, Details, Heat, HotInstruction, InstructionLine, ListingItem, Stretch,
+};
 use crate::name::lookup::NOT_AVAILABLE;
 use crate::print::table::{Style, heads, note, number_of, percent, printable};
 use crate::query::Weighting;
@@ -11,7 +13,7 @@ use source::SourceLines;
 use std::fmt::Write;
 
 /// Text of a line of a source file, without its end; None: it cannot be had.
-pub type Sources<'s> = dyn FnMut(&str, u32) -> Option<String> + 's;
+pub type SourceTexts<'s> = dyn FnMut(&str, u32) -> Option<String> + 's;
 
 /// Shares from which on an instruction is hot, and warm.
 const HOT: f64 = 0.05;
@@ -20,7 +22,7 @@ const WARM: f64 = 0.005;
 const BAR: f64 = 20.0;
 
 /// All events of the routine, one after the other.
-pub fn render(annotation: &Annotation, sources: &mut Sources<'_>, style: Style) -> String {
+pub fn render(annotation: &Annotation, sources: &mut SourceTexts<'_>, style: Style) -> String {
     let (all, heads) = heads(&annotation.report, style);
     let mut out = all;
     for (index, heat) in annotation.events.iter().enumerate() {
@@ -87,7 +89,7 @@ struct Widths {
 fn listing(
     annotation: &Annotation,
     (index, heat): (usize, &Heat),
-    sources: &mut Sources<'_>,
+    sources: &mut SourceTexts<'_>,
     (style, out): (Style, &mut String),
 ) {
     let by_period = annotation
@@ -96,7 +98,7 @@ fn listing(
         .get(index)
         .is_some_and(|event| event.weighting == Weighting::Period);
     let digits = |most: u64| most.to_string().len();
-    let most = |of: fn(&Hot) -> u64| heat.hot.values().map(of).max().unwrap_or(0);
+    let most = |of: fn(&HotInstruction) -> u64| heat.hot.values().map(of).max().unwrap_or(0);
     let widths = Widths {
         count: digits(most(|hot| hot.count)).max("count".len()),
         period: by_period.then(|| digits(most(|hot| hot.period)).max("period".len())),
@@ -115,15 +117,15 @@ fn listing(
     let mut source = SourceLines::new(style, widths.margin());
     for item in &annotation.items {
         match item {
-            Item::Line(line) => {
+            ListingItem::Line(line) => {
                 source.write(line, sources, out);
                 let hot = heat.hot.get(&line.address);
                 write_line(line, hot, &widths, (style, out));
-                if let Some(Hot { details: Some(details), count, .. }) = hot {
+                if let Some(HotInstruction { details: Some(details), count, .. }) = hot {
                     write_details(details, *count, &widths, out);
                 }
             }
-            Item::Gap { start, end, instructions } => {
+            ListingItem::Gap { start, end, instructions } => {
                 source.forget();
                 let margin = " ".repeat(widths.margin());
                 let left_out = number_of(*instructions as u64, "instruction");
@@ -140,7 +142,12 @@ impl Widths {
     }
 }
 
-fn write_line(line: &Line, hot: Option<&Hot>, widths: &Widths, (style, out): (Style, &mut String)) {
+fn write_line(
+    line: &InstructionLine,
+    hot: Option<&HotInstruction>,
+    widths: &Widths,
+    (style, out): (Style, &mut String),
+) {
     let color = hot.filter(|_| style.color).and_then(|hot| match hot.share {
         share if share >= HOT => Some("\x1b[31m"),
         share if share >= WARM => Some("\x1b[32m"),

@@ -1,7 +1,9 @@
 //! Reports as CSV (RFC 4180): a header line, then a line a row.
 
 use crate::query::key::Key;
-use crate::report::{Cell, Common, EventReport, Facts, Latencies, Report, Served, Stride, hex};
+use crate::report::{
+    AccessReport, Cell, CommonBits, EventReport, Latencies, Report, RowFacts, Stride, hex,
+};
 use record::printable::printable;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -21,7 +23,7 @@ const LATENCY_COLUMNS: [&str; 6] = [
 
 /// How names are written, which their owners chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum CsvNames {
     /// As they are: for programs.
     Exact,
     /// For a terminal, and what is copied from there: nothing commands it,
@@ -30,9 +32,9 @@ pub enum Names {
     Printable,
 }
 
-impl Names {
+impl CsvNames {
     fn shown(self, name: &str) -> Cow<'_, str> {
-        if self == Names::Exact {
+        if self == CsvNames::Exact {
             return Cow::Borrowed(name);
         }
         match name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
@@ -44,7 +46,7 @@ impl Names {
 
 /// Writes the rows of all events into one table; a report without keys gives
 /// its registers instead. Shares are fractions, addresses hex with 0x.
-pub fn write(report: &Report, names: Names, out: impl Write) -> io::Result<()> {
+pub fn write(report: &Report, names: CsvNames, out: impl Write) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     let written = if report.query.by.is_empty() {
         registers(report, names, &mut csv)
@@ -67,11 +69,11 @@ fn as_io(error: csv::Error) -> io::Error {
 /// What [`write()`] writes for programs.
 pub fn render(report: &Report) -> io::Result<String> {
     let mut bytes = Vec::new();
-    write(report, Names::Exact, &mut bytes)?;
+    write(report, CsvNames::Exact, &mut bytes)?;
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-fn rows<W: Write>(report: &Report, names: Names, csv: &mut csv::Writer<W>) -> csv::Result<()> {
+fn rows<W: Write>(report: &Report, names: CsvNames, csv: &mut csv::Writer<W>) -> csv::Result<()> {
     for column in ["event", "count", "period", "share", "exact_ip"] {
         csv.write_field(column)?;
     }
@@ -131,7 +133,7 @@ fn levels(report: &Report) -> Vec<&str> {
 }
 
 fn write_served<W: Write>(
-    served: &Served,
+    served: &AccessReport,
     levels: &[&str],
     csv: &mut csv::Writer<W>,
 ) -> csv::Result<()> {
@@ -157,12 +159,12 @@ fn write_served<W: Write>(
     Ok(())
 }
 
-fn write_facts<W: Write>(facts: Option<&Facts>, csv: &mut csv::Writer<W>) -> csv::Result<()> {
+fn write_facts<W: Write>(facts: Option<&RowFacts>, csv: &mut csv::Writer<W>) -> csv::Result<()> {
     let range = facts.and_then(|facts| facts.address.as_ref()?.range);
     let (min, max) = range.map_or_else(Default::default, |(min, max)| (hex(min), hex(max)));
     csv.write_field(min)?;
     csv.write_field(max)?;
-    match facts.and_then(Facts::stride) {
+    match facts.and_then(RowFacts::stride) {
         Some((Stride { from, to, .. }, share)) => {
             csv.write_field(from.to_string())?;
             csv.write_field(to.to_string())?;
@@ -170,12 +172,12 @@ fn write_facts<W: Write>(facts: Option<&Facts>, csv: &mut csv::Writer<W>) -> csv
         }
         None => (0..3).try_for_each(|_| csv.write_field(""))?,
     }
-    let structures = facts.map(Facts::structures).unwrap_or_default();
-    let structures: Vec<_> = structures.into_iter().map(Common::brief).collect();
+    let structures = facts.map(RowFacts::structures).unwrap_or_default();
+    let structures: Vec<_> = structures.into_iter().map(CommonBits::brief).collect();
     csv.write_field(structures.join("; "))
 }
 
-fn write_cell<W: Write>(cell: &Cell, names: Names, csv: &mut csv::Writer<W>) -> csv::Result<()> {
+fn write_cell<W: Write>(cell: &Cell, names: CsvNames, csv: &mut csv::Writer<W>) -> csv::Result<()> {
     let text = |text: &str, csv: &mut csv::Writer<W>| csv.write_field(&*names.shown(text));
     match cell {
         Cell::Number(number) => csv.write_field(number.to_string())?,
@@ -206,7 +208,11 @@ fn write_cell<W: Write>(cell: &Cell, names: Names, csv: &mut csv::Writer<W>) -> 
     Ok(())
 }
 
-fn registers<W: Write>(report: &Report, names: Names, csv: &mut csv::Writer<W>) -> csv::Result<()> {
+fn registers<W: Write>(
+    report: &Report,
+    names: CsvNames,
+    csv: &mut csv::Writer<W>,
+) -> csv::Result<()> {
     csv.write_record([
         "event",
         "register",
@@ -248,7 +254,7 @@ fn registers<W: Write>(report: &Report, names: Names, csv: &mut csv::Writer<W>) 
 /// A register of hits that the kernel counted: single values nobody kept.
 fn write_common<W: Write>(
     event: &str,
-    common: &Common,
+    common: &CommonBits,
     csv: &mut csv::Writer<W>,
 ) -> csv::Result<()> {
     let range = common.range.map(|(min, max)| (hex(min), hex(max)));

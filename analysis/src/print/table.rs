@@ -8,7 +8,7 @@ mod head;
 use crate::query::Weighting;
 use crate::query::key::Key;
 use crate::ratio::ratio;
-use crate::report::{Cell, EventReport, Latencies, Report, Row, Served, hex};
+use crate::report::{AccessReport, Cell, EventReport, Latencies, Report, Row, hex};
 use columns::{Align, Columns};
 pub(crate) use record::printable::printable;
 
@@ -101,8 +101,9 @@ pub(crate) fn percent(share: f64) -> String {
 
 fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
     let by_period = event.weighting == Weighting::Period;
-    let has =
-        |any: fn(&Served) -> bool| rows.iter().any(|row| row.served.as_ref().is_some_and(any));
+    let has = |any: fn(&AccessReport) -> bool| {
+        rows.iter().any(|row| row.served.as_ref().is_some_and(any))
+    };
     let has_latency = has(|served| served.latency.is_some());
     let levels = match has(|served| !served.levels.is_empty()) {
         true => event.levels.as_slice(),

@@ -21,7 +21,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use parse::FilterError;
+pub use parse::QueryFilterError;
 
 use crate::query::glob::Glob;
 use crate::query::key::Key;
@@ -33,14 +33,14 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Filter {
     /// What must hold.
-    pub condition: Condition,
+    pub condition: FilterCondition,
     /// Or must not (`!=`).
     pub negated: bool,
 }
 
 /// What a filter looks at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Condition {
+pub enum FilterCondition {
     /// Name of the routine, demangled, with its parameters or without.
     Routine(Glob),
     /// Path or file name of the object.
@@ -104,22 +104,22 @@ impl fmt::Display for AddressRange {
     }
 }
 
-impl Condition {
+impl FilterCondition {
     /// The word before the operator.
     pub fn field(&self) -> &'static str {
         match self {
-            Condition::Routine(_) => "routine",
-            Condition::Object(_) => "object",
-            Condition::Comm(_) => "comm",
-            Condition::Pid(_) => "pid",
-            Condition::Tid(_) => "tid",
-            Condition::Cpu(_) => "cpu",
-            Condition::Addr(_) => "addr",
-            Condition::Ip(_) => "ip",
-            Condition::Variable(_) => "variable",
-            Condition::Access(aspect, _) => Key::aspect_word(*aspect),
-            Condition::Weight(_) => "weight",
-            Condition::Mode(_) => "mode",
+            FilterCondition::Routine(_) => "routine",
+            FilterCondition::Object(_) => "object",
+            FilterCondition::Comm(_) => "comm",
+            FilterCondition::Pid(_) => "pid",
+            FilterCondition::Tid(_) => "tid",
+            FilterCondition::Cpu(_) => "cpu",
+            FilterCondition::Addr(_) => "addr",
+            FilterCondition::Ip(_) => "ip",
+            FilterCondition::Variable(_) => "variable",
+            FilterCondition::Access(aspect, _) => Key::aspect_word(*aspect),
+            FilterCondition::Weight(_) => "weight",
+            FilterCondition::Mode(_) => "mode",
         }
     }
 }
@@ -130,16 +130,16 @@ impl fmt::Display for Filter {
         let operator = if self.negated { "!=" } else { "=" };
         write!(f, "{}{operator}", self.condition.field())?;
         match &self.condition {
-            Condition::Routine(glob)
-            | Condition::Object(glob)
-            | Condition::Comm(glob)
-            | Condition::Variable(glob)
-            | Condition::Access(_, glob) => write!(f, "{glob}"),
-            Condition::Weight(range) => range.decimal(f),
-            Condition::Pid(number) | Condition::Tid(number) => write!(f, "{number}"),
-            Condition::Cpu(number) => write!(f, "{number}"),
-            Condition::Addr(range) | Condition::Ip(range) => write!(f, "{range}"),
-            Condition::Mode(mode) => f.write_str(parse::mode_word(*mode)),
+            FilterCondition::Routine(glob)
+            | FilterCondition::Object(glob)
+            | FilterCondition::Comm(glob)
+            | FilterCondition::Variable(glob)
+            | FilterCondition::Access(_, glob) => write!(f, "{glob}"),
+            FilterCondition::Weight(range) => range.decimal(f),
+            FilterCondition::Pid(number) | FilterCondition::Tid(number) => write!(f, "{number}"),
+            FilterCondition::Cpu(number) => write!(f, "{number}"),
+            FilterCondition::Addr(range) | FilterCondition::Ip(range) => write!(f, "{range}"),
+            FilterCondition::Mode(mode) => f.write_str(parse::mode_word(*mode)),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// Which instructions are meant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Site {
+pub enum SiteName {
     /// Address as the table shows it (in the object, or the kernel's), or
     /// as sampled.
     Address(u64),
@@ -56,43 +56,43 @@ fn hex(digits: &str) -> Option<u64> {
 
 /// An address starts with 0x, starts with a decimal digit, or has 16 hex
 /// digits; anything else is a routine, perhaps with `+` and a hex offset.
-impl FromStr for Site {
+impl FromStr for SiteName {
     type Err = SiteError;
 
-    fn from_str(text: &str) -> Result<Site, SiteError> {
+    fn from_str(text: &str) -> Result<SiteName, SiteError> {
         let text = text.trim();
         if text.is_empty() {
             return Err(SiteError::Empty);
         }
         if let Some(digits) = text.strip_prefix("0x") {
             let address = hex(digits).ok_or_else(|| SiteError::Address { text: text.into() })?;
-            return Ok(Site::Address(address));
+            return Ok(SiteName::Address(address));
         }
         let starts_with_digit = text.starts_with(|first: char| first.is_ascii_digit());
         if (starts_with_digit || text.len() == 16)
             && let Some(address) = hex(text)
         {
-            return Ok(Site::Address(address));
+            return Ok(SiteName::Address(address));
         }
         if let Some((name, offset)) = text.rsplit_once('+') {
             match hex(offset.strip_prefix("0x").unwrap_or(offset)) {
                 Some(offset) if !name.is_empty() => {
-                    return Ok(Site::Offset(Glob::new(name), offset));
+                    return Ok(SiteName::Offset(Glob::new(name), offset));
                 }
                 _ if is_of_name(name, offset) => {}
                 _ => return Err(SiteError::Offset { text: text.into(), offset: offset.into() }),
             }
         }
-        Ok(Site::Routine(Glob::new(text)))
+        Ok(SiteName::Routine(Glob::new(text)))
     }
 }
 
-impl fmt::Display for Site {
+impl fmt::Display for SiteName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Site::Address(address) => write!(f, "{address:#x}"),
-            Site::Routine(name) => write!(f, "{name}"),
-            Site::Offset(name, offset) => write!(f, "{name}+{offset:#x}"),
+            SiteName::Address(address) => write!(f, "{address:#x}"),
+            SiteName::Routine(name) => write!(f, "{name}"),
+            SiteName::Offset(name, offset) => write!(f, "{name}+{offset:#x}"),
         }
     }
 }
@@ -103,43 +103,43 @@ mod tests {
 
     #[test]
     fn tells_addresses_from_routines() {
-        let routine = |name: &str| Site::Routine(Glob::new(name));
+        let routine = |name: &str| SiteName::Routine(Glob::new(name));
         for (text, site) in [
-            ("0x401136", Site::Address(0x40_1136)),
-            ("401136", Site::Address(0x40_1136)),
-            ("ffffffff81001000", Site::Address(0xffff_ffff_8100_1000)),
+            ("0x401136", SiteName::Address(0x40_1136)),
+            ("401136", SiteName::Address(0x40_1136)),
+            ("ffffffff81001000", SiteName::Address(0xffff_ffff_8100_1000)),
             ("add", routine("add")),
             ("copy_page", routine("copy_page")),
-            ("copy_page+0x1f", Site::Offset(Glob::new("copy_page"), 0x1f)),
-            ("copy_page+1f", Site::Offset(Glob::new("copy_page"), 0x1f)),
+            ("copy_page+0x1f", SiteName::Offset(Glob::new("copy_page"), 0x1f)),
+            ("copy_page+1f", SiteName::Offset(Glob::new("copy_page"), 0x1f)),
             ("V::operator+", routine("V::operator+")),
-            ("V::operator++0x4", Site::Offset(Glob::new("V::operator+"), 4)),
+            ("V::operator++0x4", SiteName::Offset(Glob::new("V::operator+"), 4)),
             ("V::operator++", routine("V::operator++")),
             ("V::operator+=", routine("V::operator+=")),
             ("V::operator+(V const&)", routine("V::operator+(V const&)")),
             ("<dyn A + Send>::call", routine("<dyn A + Send>::call")),
             ("a+*", routine("a+*")),
         ] {
-            assert_eq!(text.parse::<Site>(), Ok(site), "{text}");
+            assert_eq!(text.parse::<SiteName>(), Ok(site), "{text}");
         }
     }
 
     #[test]
     fn refuses_what_is_neither() {
-        assert_eq!("".parse::<Site>(), Err(SiteError::Empty));
-        assert!("0x".parse::<Site>().is_err());
+        assert_eq!("".parse::<SiteName>(), Err(SiteError::Empty));
+        assert!("0x".parse::<SiteName>().is_err());
         assert_eq!(
-            "0x12g".parse::<Site>().unwrap_err().to_string(),
+            "0x12g".parse::<SiteName>().unwrap_err().to_string(),
             "site \"0x12g\" is no address: 0x and 1 to 16 hex digits are expected"
         );
-        assert!("0x10000000000000000".parse::<Site>().is_err());
+        assert!("0x10000000000000000".parse::<SiteName>().is_err());
         assert_eq!(
-            "main+0xzz".parse::<Site>().unwrap_err().to_string(),
+            "main+0xzz".parse::<SiteName>().unwrap_err().to_string(),
             "site \"main+0xzz\": \"0xzz\" is no offset: up to 16 hex digits are expected after \
              the +, as in ROUTINE+0x1f"
         );
         for text in ["a+zz", "main+", "main+-5", "main+0x10000000000000000", "+5", "+"] {
-            assert!(matches!(text.parse::<Site>(), Err(SiteError::Offset { .. })), "{text}");
+            assert!(matches!(text.parse::<SiteName>(), Err(SiteError::Offset { .. })), "{text}");
         }
     }
 }

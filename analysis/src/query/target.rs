@@ -1,13 +1,13 @@
 //! What is to be shown, as a user names it.
 
 use crate::query::glob::Glob;
-use crate::query::site::{Site, SiteError};
+use crate::query::site::{SiteError, SiteName};
 use std::fmt;
 use std::str::FromStr;
 
 /// A routine by name or by an address in it, perhaps of one object only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct RoutineTarget {
     /// Name or address.
     pub what: What,
     /// Path or file name of the object, as a pattern.
@@ -51,25 +51,25 @@ pub enum TargetError {
 
 /// `ROUTINE`, `0xADDRESS`, each perhaps with `@OBJECT` behind it. What stands
 /// behind the `@` of `write@plt` and `memcpy@@GLIBC_2.14` is of the name.
-impl FromStr for Target {
+impl FromStr for RoutineTarget {
     type Err = TargetError;
 
-    fn from_str(text: &str) -> Result<Target, TargetError> {
+    fn from_str(text: &str) -> Result<RoutineTarget, TargetError> {
         let text = text.trim();
         let (name, object) = match text.rsplit_once('@') {
             Some((name, object)) if is_object(name, object) => (name, Some(Glob::new(object))),
             _ => (text, None),
         };
-        let what = match name.parse::<Site>()? {
-            Site::Address(address) => What::Address(address),
-            Site::Routine(_) => What::Routine(name.to_owned()),
-            Site::Offset(routine, _) => {
+        let what = match name.parse::<SiteName>()? {
+            SiteName::Address(address) => What::Address(address),
+            SiteName::Routine(_) => What::Routine(name.to_owned()),
+            SiteName::Offset(routine, _) => {
                 let object = object.map_or_else(String::new, |object| format!("@{object}"));
                 let name = format!("{routine}{object}");
                 return Err(TargetError::Offset { text: text.to_owned(), name });
             }
         };
-        Ok(Target { what, object })
+        Ok(RoutineTarget { what, object })
     }
 }
 
@@ -78,7 +78,7 @@ fn is_object(name: &str, object: &str) -> bool {
     !name.is_empty() && !object.is_empty() && object != "plt" && !is_version
 }
 
-impl Target {
+impl RoutineTarget {
     /// How well a routine's name fits; None where it does not, or where an
     /// address is asked for.
     pub(crate) fn fit(&self, routine: &str) -> Option<Fit> {
@@ -102,7 +102,7 @@ impl Target {
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for RoutineTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
             What::Routine(name) => f.write_str(name)?,
@@ -128,15 +128,15 @@ mod tests {
             ("0x1000@/usr/lib/libc.so.6", What::Address(0x1000), Some("/usr/lib/libc.so.6")),
             ("V::operator+(V const&)", What::Routine("V::operator+(V const&)".into()), None),
         ] {
-            let target: Target = text.parse().unwrap();
-            assert_eq!(target, Target { what, object: object.map(Glob::new) }, "{text}");
+            let target: RoutineTarget = text.parse().unwrap();
+            assert_eq!(target, RoutineTarget { what, object: object.map(Glob::new) }, "{text}");
             assert_eq!(target.to_string(), text);
         }
     }
 
     #[test]
     fn what_is_no_routine_is_refused() {
-        let said = |text: &str| text.parse::<Target>().unwrap_err().to_string();
+        let said = |text: &str| text.parse::<RoutineTarget>().unwrap_err().to_string();
         assert!(said("").starts_with("an empty site"));
         assert!(said("0xzz").contains("is no address"));
         assert_eq!(
@@ -148,14 +148,14 @@ mod tests {
 
     #[test]
     fn a_whole_name_fits_better_than_a_part() {
-        let fit = |target: &str, name: &str| target.parse::<Target>().unwrap().fit(name);
+        let fit = |target: &str, name: &str| target.parse::<RoutineTarget>().unwrap().fit(name);
         assert_eq!(fit("sum", "sum"), Some(Fit::Whole));
         assert_eq!(fit("sum", "sum(int)"), Some(Fit::Whole));
         assert_eq!(fit("sum", "checksum"), Some(Fit::Part));
         assert_eq!(fit("s*m", "sum"), Some(Fit::Part));
         assert_eq!(fit("s*m", "summer"), None);
         assert_eq!(fit("0x10", "sum"), None);
-        let target: Target = "sum@libc*".parse().unwrap();
+        let target: RoutineTarget = "sum@libc*".parse().unwrap();
         assert!(target.is_of("/usr/lib/libc.so.6") && !target.is_of("/usr/bin/cat"));
     }
 }

@@ -24,7 +24,7 @@ pub struct Latencies {
 
 /// What is known of the accesses of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Served {
+pub struct AccessReport {
     /// None when no sample has a latency.
     pub latency: Option<Latencies>,
     /// Part of the row's samples (or of the sum of their periods, where

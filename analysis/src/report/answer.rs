@@ -7,10 +7,10 @@ mod merged;
 mod rows;
 mod sieved;
 
-use crate::collect::access::{Access, Kind};
+use crate::collect::access::{AccessAnswers, AccessCount};
 use crate::collect::event::Event;
 use crate::collect::room::{Room, is_not_kept};
-use crate::collect::sampled::{Column, Rounding};
+use crate::collect::sampled::{KeyColumn, Rounding};
 use crate::collect::tally::{Rows, Sum};
 use crate::error::Error;
 use crate::name::atom::Atom;
@@ -20,7 +20,7 @@ use crate::query::key::Key;
 use crate::query::nearest::nearest;
 use crate::report::{Losses, Machine, NotKept, Question, Report};
 use crate::sieve::Sieve;
-use accesses::Served;
+use accesses::EventAccesses;
 use facts::ByRow;
 pub(crate) use facts::facts;
 use merged::Merged;
@@ -34,10 +34,10 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) events: Vec<Event>,
-    pub(crate) columns: Vec<Column>,
+    pub(crate) columns: Vec<KeyColumn>,
     pub(crate) round: Rounding,
     pub(crate) rows: Rows,
-    pub(crate) accesses: Option<(Rows<Access>, Vec<Kind>)>,
+    pub(crate) accesses: Option<(Rows<AccessCount>, Vec<AccessAnswers>)>,
     pub(crate) sieve: Sieve,
     pub(crate) facts: Rows<Option<Box<Site>>>,
     /// What is wrong with the intervals that the kernel counted, and with
@@ -93,7 +93,7 @@ pub(crate) fn report(
         let facts = ByRow::of(facts.of(leader), arch);
         let served = accesses
             .as_ref()
-            .map(|(rows, kinds)| Served::of(rows.of(leader), (kinds, merged.weighting)));
+            .map(|(rows, kinds)| EventAccesses::of(rows.of(leader), (kinds, merged.weighting)));
         let mut words = Words::new(lookup);
         let counted = rows.of(leader).map(|(atoms, sum)| (atoms, *sum));
         let counted = (columns.as_slice(), counted);
@@ -124,7 +124,7 @@ pub(crate) fn report(
 
 /// An event and what the stream says of it.
 #[derive(Clone, Copy, Debug)]
-struct Of<'e> {
+struct DescribedEvent<'e> {
     index: usize,
     event: &'e Event,
     described: &'e EventDescription,
@@ -138,12 +138,15 @@ pub(crate) fn leaders(events: &[Event], decoder: &StreamDecoder) -> Vec<usize> {
 
 /// Events by the request that they were opened for, each with the index that
 /// its rows are counted under; those only of which there is something to say.
-fn requests<'e>(events: &'e [Event], decoder: &'e StreamDecoder) -> Vec<(usize, Vec<Of<'e>>)> {
-    let mut requests: Vec<(usize, Vec<Of<'e>>)> = Vec::new();
+fn requests<'e>(
+    events: &'e [Event],
+    decoder: &'e StreamDecoder,
+) -> Vec<(usize, Vec<DescribedEvent<'e>>)> {
+    let mut requests: Vec<(usize, Vec<DescribedEvent<'e>>)> = Vec::new();
     // By leader, as there may be thousands.
     let mut places: FxHashMap<usize, usize> = FxHashMap::default();
     for (index, (event, described)) in events.iter().zip(decoder.events()).enumerate() {
-        let of = Of { index, event, described };
+        let of = DescribedEvent { index, event, described };
         let place = *places.entry(event.leader).or_insert(requests.len());
         match requests.get_mut(place) {
             Some((_, together)) => together.push(of),
@@ -151,8 +154,9 @@ fn requests<'e>(events: &'e [Event], decoder: &'e StreamDecoder) -> Vec<(usize, 
         }
     }
     requests.retain(|(_, together)| {
-        let is_shown =
-            |of: &Of<'_>| of.event.selected && !(of.event.is_dummy && of.event.samples == 0);
+        let is_shown = |of: &DescribedEvent<'_>| {
+            of.event.selected && !(of.event.is_dummy && of.event.samples == 0)
+        };
         together.iter().any(is_shown)
     });
     requests
@@ -162,14 +166,14 @@ fn requests<'e>(events: &'e [Event], decoder: &'e StreamDecoder) -> Vec<(usize, 
 fn not_kept<'r>(
     room: &Room,
     leader: usize,
-    columns: &[Column],
+    columns: &[KeyColumn],
     mut rows: impl Iterator<Item = (&'r [Atom], &'r Sum)>,
 ) -> Option<NotKept> {
     let mut lacking = room.lacking(leader)?;
     let all = rows.find(|(atoms, _)| is_not_kept(atoms)).map(|(_, sum)| *sum);
     let all = all.unwrap_or_default();
     // Rows of lines were many rows each, and each of those may lack as much.
-    let is_line = |column: &Column| matches!(column.key, Key::Srcline | Key::Inlined);
+    let is_line = |column: &KeyColumn| matches!(column.key, Key::Srcline | Key::Inlined);
     if columns.iter().any(is_line) {
         lacking = all;
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What the kernel counted of an event.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct InKernel {
+pub struct KernelCountReport {
     /// Hits, those that filters left out included.
     pub hits: u64,
     /// Those that went into rows.
@@ -27,25 +27,25 @@ pub struct InKernel {
     /// meet: no losses.
     pub filtered: BTreeMap<String, u64>,
     /// What hits at the site have in common that registers were asked for.
-    pub at_site: Option<Facts>,
+    pub at_site: Option<RowFacts>,
 }
 
 /// What all hits of a row have in common.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Facts {
+pub struct RowFacts {
     /// The oldest hit, nanoseconds of CLOCK_MONOTONIC.
     pub first: u64,
     /// The newest, same clock.
     pub last: u64,
     /// Their data addresses; None where the event has none.
-    pub address: Option<Common>,
+    pub address: Option<CommonBits>,
     /// Their registers.
-    pub registers: Vec<Common>,
+    pub registers: Vec<CommonBits>,
     /// Distances of addresses that follow each other on a CPU, nearest first.
     /// Empty where they were not asked for.
     pub strides: Vec<Stride>,
     /// A few hits, whole, each as likely as any other.
-    pub taken: Vec<Hit>,
+    pub taken: Vec<WholeHit>,
 }
 
 /// Distances from `from` to `to` bytes, both included.
@@ -61,7 +61,7 @@ pub struct Stride {
 
 /// A whole hit.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Hit {
+pub struct WholeHit {
     /// Nanoseconds of CLOCK_MONOTONIC.
     pub time: u64,
     /// Process.
@@ -82,7 +82,7 @@ pub struct Hit {
 
 /// What the values of one register, or of data addresses, have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Common {
+pub struct CommonBits {
     /// The register's name, or "addr".
     pub name: String,
     /// AND and OR of all values.
@@ -106,28 +106,28 @@ const DISTINCT: u64 = 3;
 /// Objects aligned to less than a cache line say little about a structure.
 const STRUCTURE_BITS: u32 = 6;
 
-impl Common {
+impl CommonBits {
     /// Of a register that `hits` had.
     pub(crate) fn of_register(
         name: String,
         (bits, hits): (Bits, u64),
         taken: impl Iterator<Item = u64>,
-    ) -> Common {
-        Common { name, bits, range: None, hits, taken: taken.collect() }
+    ) -> CommonBits {
+        CommonBits { name, bits, range: None, hits, taken: taken.collect() }
     }
 
     /// Of the data addresses of so many hits.
     pub(crate) fn of_addresses(
         (range, hits): (Range, u64),
         taken: impl Iterator<Item = u64>,
-    ) -> Common {
+    ) -> CommonBits {
         let (bounds, taken) = (Some((range.min, range.max)), taken.collect());
-        Common { name: "addr".to_owned(), bits: range.bits, range: bounds, hits, taken }
+        CommonBits { name: "addr".to_owned(), bits: range.bits, range: bounds, hits, taken }
     }
 
     /// The same of a register as an instruction names it.
-    pub(crate) fn named(&self, name: String) -> Common {
-        Common { name, ..self.clone() }
+    pub(crate) fn named(&self, name: String) -> CommonBits {
+        CommonBits { name, ..self.clone() }
     }
 
     /// Low bits that never changed, 0 to 64.
@@ -187,11 +187,11 @@ impl Common {
     }
 }
 
-impl Facts {
+impl RowFacts {
     /// What speaks of aligned structures, most aligned first.
-    pub fn structures(&self) -> Vec<&Common> {
+    pub fn structures(&self) -> Vec<&CommonBits> {
         let all = self.registers.iter().chain(&self.address);
-        let mut found: Vec<&Common> = all.filter(|common| common.is_structure()).collect();
+        let mut found: Vec<&CommonBits> = all.filter(|common| common.is_structure()).collect();
         found.sort_by_key(|common| std::cmp::Reverse(common.low_bits()));
         found
     }
@@ -215,7 +215,7 @@ pub(crate) fn strides(strides: &Strides) -> Vec<Stride> {
         .collect()
 }
 
-impl Serialize for Common {
+impl Serialize for CommonBits {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let constant = self.bits.constant();
         let mut map = serializer.serialize_map(None)?;
@@ -238,11 +238,11 @@ impl Serialize for Common {
 mod tests {
     use super::*;
 
-    fn common(values: &[u64]) -> Common {
+    fn common(values: &[u64]) -> CommonBits {
         let mut bits = Bits::NONE;
         values.iter().for_each(|value| bits.merge(Bits::of(*value)));
         let hits = values.len() as u64;
-        Common::of_register("cx".to_owned(), (bits, hits), values.iter().copied().take(4))
+        CommonBits::of_register("cx".to_owned(), (bits, hits), values.iter().copied().take(4))
     }
 
     fn list(start: u64, step: u64) -> Vec<u64> {
@@ -287,7 +287,7 @@ mod tests {
         range.merge(Range::of(0x7fff_0000));
         let taken = [0x7000_1000, 0x7fff_0000, 0x7123_4000].into_iter();
         assert_eq!(
-            Common::of_addresses((range, 16), taken).finding(),
+            CommonBits::of_addresses((range, 16), taken).finding(),
             "addr: 0x70001000-0x7fff0000, same 12 low bits (0x000): 4 KiB-aligned structures"
         );
     }

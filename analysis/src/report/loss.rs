@@ -1,12 +1,13 @@
 //! Accounts of what was lost, by cause.
 
 use record::stream::note;
+use record::{Misc, SideRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What the recorder itself counted, from the stream's last note.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Ledger {
+pub struct RecorderLedger {
     /// Events that the kernel counted (clocks: nanoseconds).
     pub events: Option<u64>,
     /// Records that the kernel counted for the event.
@@ -94,10 +95,31 @@ pub struct Losses {
     pub unreadable: u64,
 }
 
-impl Ledger {
+impl Losses {
+    /// Takes in what a record says of losses; others say nothing.
+    pub(crate) fn note(&mut self, misc: Misc, record: &SideRecord<'_>) {
+        match record {
+            SideRecord::Lost { lost, .. } => {
+                self.lost_records += 1;
+                self.lost = self.lost.saturating_add(*lost);
+            }
+            SideRecord::LostSamples { lost } => {
+                let sum = match misc.contains(Misc::LOST_SAMPLES_BPF) {
+                    true => &mut self.filtered_out,
+                    false => &mut self.lost_samples,
+                };
+                *sum = sum.saturating_add(*lost);
+            }
+            SideRecord::Throttle { .. } => self.throttled += 1,
+            _ => {}
+        }
+    }
+}
+
+impl RecorderLedger {
     /// Reads `key=value` pairs joined with `;`. None when the note is no
     /// ledger (it has no `delivered`).
-    pub(crate) fn parse(note: &str) -> Option<Ledger> {
+    pub(crate) fn parse(note: &str) -> Option<RecorderLedger> {
         let pairs = note::pairs(note).collect::<BTreeMap<_, _>>();
         pairs.get("delivered")?;
         let number = |key: &str| pairs.get(key).and_then(|value| value.parse::<u64>().ok());
@@ -107,7 +129,7 @@ impl Ledger {
                 Some((key.strip_prefix("lost.")?.to_owned(), value.parse::<u64>().ok()?))
             })
             .collect();
-        Some(Ledger {
+        Some(RecorderLedger {
             events: number("events"),
             kernel: number("kernel"),
             delivered: number("delivered"),
@@ -130,7 +152,7 @@ impl Ledger {
 
     /// The account of several events together; None of none. What one of them
     /// does not tell, all together do not.
-    pub(crate) fn sum(ledgers: impl Iterator<Item = Ledger>) -> Option<Ledger> {
+    pub(crate) fn sum(ledgers: impl Iterator<Item = RecorderLedger>) -> Option<RecorderLedger> {
         ledgers.reduce(|mut sum, one| {
             let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
             sum.events = add(sum.events, one.events);

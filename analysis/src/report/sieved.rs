@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// What a filter made of the samples of an event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sieved {
+pub struct FilterReport {
     /// The filter, as streams carry it; ` | ` between those of several events.
     pub filter: String,
     /// Samples in the stream.
@@ -31,7 +31,7 @@ pub struct Sieved {
 
 /// One event's part.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct FilterPart {
     /// Events that its samples stand for.
     pub(crate) events: Option<u64>,
     /// Events between two samples; 0: that varies.
@@ -46,32 +46,32 @@ pub(crate) struct Part {
     pub(crate) is_bound: bool,
 }
 
-impl Sieved {
+impl FilterReport {
     pub(crate) fn new(
         filter: String,
         sampled: u64,
         undecided: BTreeMap<String, u64>,
-        parts: &[Part],
-    ) -> Sieved {
-        let sum = |of: fn(&Part) -> Option<u64>| {
+        parts: &[FilterPart],
+    ) -> FilterReport {
+        let sum = |of: fn(&FilterPart) -> Option<u64>| {
             parts.iter().map(of).try_fold(0, |sum: u64, one| Some(sum.saturating_add(one?)))
         };
         let kept = parts.iter().map(|part| part.kept).sum();
         let told = parts.iter().map(|part| part.told).sum();
-        Sieved {
+        FilterReport {
             filter,
             sampled,
             kept,
             undecided,
             share: ratio(kept, told),
             events: sum(|part| part.events),
-            estimate: sum(Part::estimate).filter(|_| told > 0),
+            estimate: sum(FilterPart::estimate).filter(|_| told > 0),
             is_bound: parts.iter().any(|part| part.is_bound),
         }
     }
 }
 
-impl Part {
+impl FilterPart {
     fn estimate(&self) -> Option<u64> {
         let events = self.events?;
         if self.is_all {

@@ -2,7 +2,7 @@
 
 use crate::recording::{Hit, KERNEL, Recording, page_faults, task, usual_fields};
 use crate::report;
-use analysis::report::{Cell, EventReport, Missing, Row};
+use analysis::report::{Cell, EventReport, MissingValue, Row};
 use analysis::{Key, Query, csv, table};
 use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
 use record::attr::EventType;
@@ -35,7 +35,10 @@ fn by(keys: &str, most_rows: usize) -> Query {
 
 fn is_rest(row: &Row) -> bool {
     row.cells.iter().all(|cell| {
-        matches!(cell, Cell::Missing(Missing::NotKept) | Cell::SiteMissing(Missing::NotKept))
+        matches!(
+            cell,
+            Cell::Missing(MissingValue::NotKept) | Cell::SiteMissing(MissingValue::NotKept)
+        )
     })
 }
 

@@ -277,7 +277,7 @@ fn a_closed_pipe_stays_one() {
     }
     let report = report(by("addr,site"), &stream.bytes).unwrap();
     assert_eq!(
-        csv::write(&report, csv::Names::Exact, Closed).unwrap_err().kind(),
+        csv::write(&report, csv::CsvNames::Exact, Closed).unwrap_err().kind(),
         ErrorKind::BrokenPipe
     );
     assert_eq!(json::write(&report, Closed).unwrap_err().kind(), ErrorKind::BrokenPipe);
@@ -372,7 +372,7 @@ fn names_cannot_command_the_terminal() {
     assert!(csv::render(&report).unwrap().contains("\"a\nb\x1b[2J\""));
     assert!(json::render(&report).unwrap().contains(r#""a\nb\u001b[2J""#));
     let mut shown = Vec::new();
-    csv::write(&report, csv::Names::Printable, &mut shown).unwrap();
+    csv::write(&report, csv::CsvNames::Printable, &mut shown).unwrap();
     let shown = String::from_utf8(shown).unwrap();
     assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
     assert!(shown.contains("a\\nb\\u{1b}[2J"), "{shown}");
@@ -392,7 +392,7 @@ fn names_turn_no_text_and_are_no_formulas_on_a_terminal() {
     assert!(text.contains("a\\u{202e}b") && !text.contains('\u{202e}'), "{text}");
     let exact = csv::render(&report).unwrap();
     let mut shown = Vec::new();
-    csv::write(&report, csv::Names::Printable, &mut shown).unwrap();
+    csv::write(&report, csv::CsvNames::Printable, &mut shown).unwrap();
     let shown = String::from_utf8(shown).unwrap();
     for name in ["=cmd|' /C x'!A1", "+1", "-1", "@SUM(A1)"] {
         assert!(exact.contains(&format!(",{name}\n")), "{name}: {exact}");

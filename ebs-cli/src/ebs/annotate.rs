@@ -7,7 +7,7 @@ use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat, Context as Arou
 use crate::ebs::input::{End, Input};
 use crate::ebs::report;
 use crate::terminal::said::say;
-use analysis::annotate::{Annotation, Syntax, Target, View};
+use analysis::annotate::{Annotation, RoutineTarget, Syntax, View};
 use analysis::annotation::render;
 use analysis::{Filter, Glob, Pipeline, Query};
 use anyhow::{Context, Result};
@@ -49,7 +49,7 @@ pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
 }
 
 fn query(arguments: &AnnotateArguments) -> Result<Query> {
-    let target: Target = arguments.routine.parse()?;
+    let target: RoutineTarget = arguments.routine.parse()?;
     let mut filters = Vec::new();
     for text in &arguments.filter {
         filters.extend(Filter::parse_all(text)?);

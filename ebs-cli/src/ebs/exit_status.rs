@@ -4,7 +4,7 @@ use crate::ebs::invocation::Misuse;
 use crate::ebs::script::FieldError;
 use crate::terminal::causes;
 use crate::terminal::said::say;
-use analysis::{FilterError, KeyError, QueryError, SiteError, SortError};
+use analysis::{KeyError, QueryError, QueryFilterError, SiteError, SortError};
 use sampling::Refusal;
 use sampling::request::event_spec::EventSpecError;
 use std::io::ErrorKind;
@@ -52,7 +52,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
         || error.is::<EventSpecError>()
         || error.is::<FieldError>()
         || error.is::<KeyError>()
-        || error.is::<FilterError>()
+        || error.is::<QueryFilterError>()
         || error.is::<QueryError>()
         || error.is::<SortError>()
         || error.is::<SiteError>()

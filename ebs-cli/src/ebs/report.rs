@@ -157,8 +157,8 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
         json::write(&report, &mut *out)?;
     } else if arguments.csv {
         let names = match std::io::stdout().is_terminal() {
-            true => csv::Names::Printable,
-            false => csv::Names::Exact,
+            true => csv::CsvNames::Printable,
+            false => csv::CsvNames::Exact,
         };
         csv::write(&report, names, &mut *out)?;
         // Tables and JSON say it themselves.

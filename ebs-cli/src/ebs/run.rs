@@ -5,7 +5,9 @@ use crate::ebs::completions::completions;
 use crate::ebs::exit_status::{FAILURE, SUCCESS, USAGE, status_of};
 use crate::ebs::input::Input;
 use crate::ebs::invocation::{Invocation, Misuse};
-use crate::ebs::script::{Chains, Lines, PerfPrinter, Selection, Sifter, TextPrinter, script};
+use crate::ebs::script::{
+    Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
+};
 use crate::ebs::{
     annotate, convert, list, pages, plan, report, sample, selftest, sessions, types, watch,
 };
@@ -87,10 +89,10 @@ fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()>
                 false => Chains::Frames(arguments.max_stack),
             };
             let printer = PerfPrinter::new(selection, chains).with_guests(arguments.guest);
-            script(&mut input, Lines::new(printer, sifter, symbols), out)
+            script(&mut input, ScriptLines::new(printer, sifter, symbols), out)
         }
         ScriptFormat::Text => {
-            script(&mut input, Lines::new(TextPrinter::default(), sifter, symbols), out)
+            script(&mut input, ScriptLines::new(TextPrinter::default(), sifter, symbols), out)
         }
     }
 }

@@ -16,7 +16,7 @@ mod sifter;
 mod text_printer;
 mod title_widths;
 
-pub use field::{Field, FieldError, Fields, Selection, field_names};
+pub use field::{Field, FieldError, LineFields, Selection, field_names};
 pub use perf_printer::{Chains, PerfPrinter};
 pub use sifter::Sifter;
 pub use text_printer::TextPrinter;
@@ -101,7 +101,7 @@ impl<P: Printer> Press<P> {
 
 /// A stream's records becoming lines, whoever reads the stream.
 #[derive(Debug)]
-pub struct Lines<P> {
+pub struct ScriptLines<P> {
     order: Order,
     press: Press<P>,
     counted: Counted,
@@ -109,12 +109,17 @@ pub struct Lines<P> {
     pub text: Vec<u8>,
 }
 
-impl<P: Printer> Lines<P> {
+impl<P: Printer> ScriptLines<P> {
     /// No record yet. Without a sifter all become lines. Names and code come
     /// from where `symbols` says.
-    pub fn new(printer: P, sifter: Option<Sifter>, symbols: Options) -> Lines<P> {
+    pub fn new(printer: P, sifter: Option<Sifter>, symbols: Options) -> ScriptLines<P> {
         let (order, counted) = (Order::default(), Counted::default());
-        Lines { order, press: Press::new(printer, sifter, symbols), counted, text: Vec::new() }
+        ScriptLines {
+            order,
+            press: Press::new(printer, sifter, symbols),
+            counted,
+            text: Vec::new(),
+        }
     }
 
     /// Takes the record that `decoder` just gave. Records wait for the end
@@ -221,7 +226,7 @@ impl<P: Printer> Lines<P> {
 /// printed.
 pub fn script(
     input: &mut Input,
-    mut lines: Lines<impl Printer>,
+    mut lines: ScriptLines<impl Printer>,
     out: &mut dyn Write,
 ) -> Result<()> {
     let mut decoder = input.decoder();
@@ -270,7 +275,7 @@ pub fn script(
 /// Writes the lines that there are.
 #[inline]
 fn write(
-    lines: &mut Lines<impl Printer>,
+    lines: &mut ScriptLines<impl Printer>,
     decoder: &StreamDecoder,
     out: &mut dyn Write,
 ) -> Result<()> {

@@ -3,7 +3,7 @@
 use crate::collect::event::Event;
 use crate::error::Error;
 use crate::query::Query;
-use crate::query::filter::Condition;
+use crate::query::filter::FilterCondition;
 use crate::query::key::Key;
 
 /// What to do where only samples tell.
@@ -73,15 +73,16 @@ fn of_key(key: &Key, by_process: bool) -> Option<Lacking> {
     }
 }
 
-fn of_condition(condition: &Condition, by_process: bool) -> Option<Lacking> {
+fn of_condition(condition: &FilterCondition, by_process: bool) -> Option<Lacking> {
     match condition {
-        Condition::Routine(_) | Condition::Object(_) | Condition::Ip(_) | Condition::Mode(_) => {
-            None
-        }
-        Condition::Comm(_) | Condition::Pid(_) => (!by_process).then_some(TOGETHER),
-        Condition::Tid(_) => Some(THREADS),
-        Condition::Cpu(_) => Some(CPUS),
-        Condition::Addr(_) | Condition::Variable(_) => Some(ADDRESSES),
-        Condition::Access(..) | Condition::Weight(_) => Some(SOURCE),
+        FilterCondition::Routine(_)
+        | FilterCondition::Object(_)
+        | FilterCondition::Ip(_)
+        | FilterCondition::Mode(_) => None,
+        FilterCondition::Comm(_) | FilterCondition::Pid(_) => (!by_process).then_some(TOGETHER),
+        FilterCondition::Tid(_) => Some(THREADS),
+        FilterCondition::Cpu(_) => Some(CPUS),
+        FilterCondition::Addr(_) | FilterCondition::Variable(_) => Some(ADDRESSES),
+        FilterCondition::Access(..) | FilterCondition::Weight(_) => Some(SOURCE),
     }
 }

@@ -1,7 +1,7 @@
 //! Source lines between instructions.
 
-use super::Sources;
-use crate::annotate::Line;
+use super::SourceTexts;
+use crate::annotate::InstructionLine;
 use crate::print::table::{Style, printable};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -26,7 +26,12 @@ impl SourceLines {
     }
 
     /// Writes where an instruction comes from, if that is news.
-    pub(super) fn write(&mut self, line: &Line, sources: &mut Sources<'_>, out: &mut String) {
+    pub(super) fn write(
+        &mut self,
+        line: &InstructionLine,
+        sources: &mut SourceTexts<'_>,
+        out: &mut String,
+    ) {
         let Some(innermost) = line.frames.first() else { return };
         let Some(source) = &innermost.source else { return };
         let names: Vec<Option<Arc<str>>> =

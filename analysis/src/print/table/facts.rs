@@ -3,7 +3,7 @@
 use super::columns::{self, Align};
 use super::{NOTHING, Text, percent};
 use crate::ratio::ratio;
-use crate::report::{Facts, Row, Stride, hex};
+use crate::report::{Row, RowFacts, Stride, hex};
 
 /// Which columns some row has a value for.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Columns {
 impl Columns {
     pub(super) fn of(rows: &[Row]) -> Columns {
         let has =
-            |any: fn(&Facts) -> bool| rows.iter().any(|row| row.facts.as_ref().is_some_and(any));
+            |any: fn(&RowFacts) -> bool| rows.iter().any(|row| row.facts.as_ref().is_some_and(any));
         Columns {
             addresses: has(|facts| facts.address.is_some()),
             strides: has(|facts| !facts.strides.is_empty()),
@@ -45,12 +45,15 @@ impl Columns {
             }
         };
         push(self.addresses, facts.and_then(addresses));
-        push(self.strides, facts.and_then(Facts::stride).map(|(most, share)| stride(most, share)));
+        push(
+            self.strides,
+            facts.and_then(RowFacts::stride).map(|(most, share)| stride(most, share)),
+        );
         push(self.structures, facts.map(structures));
     }
 }
 
-fn addresses(facts: &Facts) -> Option<String> {
+fn addresses(facts: &RowFacts) -> Option<String> {
     let (min, max) = facts.address.as_ref()?.range?;
     Some(if min == max { hex(min) } else { format!("{min:#x}-{max:#x}") })
 }
@@ -64,7 +67,7 @@ fn stride(Stride { from, to, .. }: Stride, share: f64) -> String {
 const SHOWN: usize = 2;
 
 /// What rows say of registers whose low bits never change.
-pub(super) fn structures(facts: &Facts) -> String {
+pub(super) fn structures(facts: &RowFacts) -> String {
     let all = facts.structures();
     let mut shown: Vec<_> = all.iter().take(SHOWN).map(|common| common.brief()).collect();
     if all.len() > SHOWN {
@@ -74,7 +77,7 @@ pub(super) fn structures(facts: &Facts) -> String {
 }
 
 /// A line a register, and what else is known of a site.
-pub(super) fn registers(facts: &Facts, out: &mut Text) {
+pub(super) fn registers(facts: &RowFacts, out: &mut Text) {
     for common in facts.registers.iter().chain(&facts.address) {
         out.text.push_str(&common.finding());
         out.text.push('\n');

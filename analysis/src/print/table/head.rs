@@ -6,7 +6,8 @@ use crate::query::Weighting;
 use crate::ratio::ratio;
 use crate::report::emulation::emulation;
 use crate::report::{
-    Bursts, EventReport, InKernel, Ledger, Member, Report, Sampling, Sieved, Unit,
+    Bursts, EventReport, FilterReport, KernelCountReport, Member, PeriodUnit, RecorderLedger,
+    Report, SamplingMode,
 };
 use std::fmt::Write;
 
@@ -54,7 +55,7 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     let counted = totals.counted.saturating_sub(in_kernel.map_or(0, |it| it.counted));
     let mut line = match (is_uniform(event), event.sampling) {
         // A group's leader has the samples, which hold its members' counts.
-        (true, Sampling::Period(0)) if counted > 0 => {
+        (true, SamplingMode::Period(0)) if counted > 0 => {
             format!("{}, read with its group: {samples}", event.name)
         }
         (true, _) => format!("{}, {}: {samples}", event.name, sampling(event.sampling, event.unit)),
@@ -87,8 +88,8 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     }
     if event.weighting == Weighting::Period && totals.counted > 0 {
         let unit = match event.unit {
-            Unit::Events => "events",
-            Unit::Nanoseconds => "ns",
+            PeriodUnit::Events => "events",
+            PeriodUnit::Nanoseconds => "ns",
         };
         out.note(&format!("shares are of the sum of periods, {} {unit}", totals.period));
     }
@@ -145,7 +146,7 @@ fn counted(event: &EventReport) -> String {
             "no interval of what the kernel counts has ended yet".to_owned()
         }
         None => samples,
-        Some(InKernel { hits, .. }) => {
+        Some(KernelCountReport { hits, .. }) => {
             format!("{} counted in the kernel, {samples}", number_of(*hits, "hit"))
         }
     }
@@ -159,8 +160,8 @@ const REASONS: usize = 3;
 const CAUSES: usize = 12;
 
 /// Rows of counts are not rows of samples.
-fn in_kernel(in_kernel: &InKernel, out: &mut Text) {
-    let InKernel { hits, intervals, from, to, by_process, lost, filtered, .. } = in_kernel;
+fn in_kernel(in_kernel: &KernelCountReport, out: &mut Text) {
+    let KernelCountReport { hits, intervals, from, to, by_process, lost, filtered, .. } = in_kernel;
     let seconds = ratio(to.saturating_sub(*from), 1_000_000_000);
     let processes = match (*hits, *by_process) {
         (0, _) => "",
@@ -209,16 +210,17 @@ fn is_uniform(event: &EventReport) -> bool {
 }
 
 /// What the event's type means of what was sampled.
-fn filter(sieved: &Sieved, unit: Unit, out: &mut Text) {
-    let Sieved { filter, sampled, kept, undecided, share, events, estimate, is_bound } = sieved;
+fn filter(sieved: &FilterReport, unit: PeriodUnit, out: &mut Text) {
+    let FilterReport { filter, sampled, kept, undecided, share, events, estimate, is_bound } =
+        sieved;
     let open: u64 = undecided.values().sum();
     let mut line = format!("only {filter}: {kept} of {sampled} samples ({})", percent(*share));
     // Writing to a String cannot fail.
     let _ = write!(line, ", {open} undecided");
     if let (Some(events), Some(estimate)) = (events, estimate) {
         let unit = match unit {
-            Unit::Events => "events",
-            Unit::Nanoseconds => "ns",
+            PeriodUnit::Events => "events",
+            PeriodUnit::Nanoseconds => "ns",
         };
         let about = if *is_bound { "at most" } else { "about" };
         let _ = write!(line, "; {about} {estimate} of {events} {unit} counted");
@@ -240,7 +242,7 @@ const BOUND: &str = "  IBS counts the kernel's way out of each interrupt, too, w
                      that less than 1 %";
 
 /// What it cost that the kernel paused the event, in hits or samples.
-fn throttled(ledger: &Ledger, in_kernel: bool) -> Option<String> {
+fn throttled(ledger: &RecorderLedger, in_kernel: bool) -> Option<String> {
     let delivered = ledger.delivered.unwrap_or(0);
     let missed = ledger.lost.get("throttled").copied().unwrap_or(0);
     let what = if in_kernel { "hit" } else { "sample" };
@@ -266,15 +268,15 @@ fn throttled(ledger: &Ledger, in_kernel: bool) -> Option<String> {
     }
 }
 
-fn sampling(sampling: Sampling, unit: Unit) -> String {
+fn sampling(sampling: SamplingMode, unit: PeriodUnit) -> String {
     match sampling {
-        Sampling::Period(0) => "counted only".to_owned(),
-        Sampling::Period(period) => match unit {
-            Unit::Nanoseconds => format!("every {}", span(period)),
-            Unit::Events if period == 1 => "every event".to_owned(),
-            Unit::Events => format!("every {period} events"),
+        SamplingMode::Period(0) => "counted only".to_owned(),
+        SamplingMode::Period(period) => match unit {
+            PeriodUnit::Nanoseconds => format!("every {}", span(period)),
+            PeriodUnit::Events if period == 1 => "every event".to_owned(),
+            PeriodUnit::Events => format!("every {period} events"),
         },
-        Sampling::Frequency(rate) => format!("{rate} samples a second aimed at"),
+        SamplingMode::Frequency(rate) => format!("{rate} samples a second aimed at"),
     }
 }
 
@@ -309,7 +311,7 @@ fn bursts_line(bursts: &Bursts, events: Option<u64>) -> String {
     line
 }
 
-fn ledger_line(ledger: &Ledger, emulated: bool) -> String {
+fn ledger_line(ledger: &RecorderLedger, emulated: bool) -> String {
     let mut line = String::from("recorder:");
     // Writing to a String cannot fail.
     if let Some(kernel) = ledger.kernel {

@@ -1,6 +1,6 @@
 //! The grammar of filters, with errors that point at the token.
 
-use super::{AddressRange, Condition, Filter};
+use super::{AddressRange, Filter, FilterCondition};
 use crate::query::glob::Glob;
 use crate::query::key::Key;
 use crate::query::nearest::nearest;
@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// Why a text is no filter; `position` is in bytes from the text's start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("filter {text:?}, at byte {position}: {token:?} {problem}")]
-pub struct FilterError {
+pub struct QueryFilterError {
     /// The whole text.
     pub text: String,
     /// The part that does not fit.
@@ -56,8 +56,8 @@ impl<'t> Token<'t> {
         Token { text: self.text.trim(), at: self.at + from }
     }
 
-    fn bad(self, whole: &str, problem: impl Into<String>) -> FilterError {
-        FilterError {
+    fn bad(self, whole: &str, problem: impl Into<String>) -> QueryFilterError {
+        QueryFilterError {
             text: whole.into(),
             token: self.text.into(),
             position: self.at,
@@ -68,7 +68,7 @@ impl<'t> Token<'t> {
 
 impl Filter {
     /// Reads `TERM { " and " TERM }`.
-    pub fn parse_all(text: &str) -> Result<Vec<Filter>, FilterError> {
+    pub fn parse_all(text: &str) -> Result<Vec<Filter>, QueryFilterError> {
         const AND: &str = " and ";
         let mut filters = Vec::new();
         let mut at = 0;
@@ -82,14 +82,14 @@ impl Filter {
 
 /// One term.
 impl FromStr for Filter {
-    type Err = FilterError;
+    type Err = QueryFilterError;
 
-    fn from_str(text: &str) -> Result<Filter, FilterError> {
+    fn from_str(text: &str) -> Result<Filter, QueryFilterError> {
         term_of(Token { text, at: 0 }.trim(), text)
     }
 }
 
-fn term_of(term: Token<'_>, whole: &str) -> Result<Filter, FilterError> {
+fn term_of(term: Token<'_>, whole: &str) -> Result<Filter, QueryFilterError> {
     let Some(equals) = term.text.find('=') else {
         return Err(term.bad(
             whole,
@@ -112,19 +112,19 @@ fn term_of(term: Token<'_>, whole: &str) -> Result<Filter, FilterError> {
         return Err(value.bad(whole, format!("is no value for {}", field.text)));
     }
     let condition = match field.text {
-        "routine" => Condition::Routine(Glob::new(value.text)),
-        "object" => Condition::Object(Glob::new(value.text)),
-        "comm" => Condition::Comm(Glob::new(value.text)),
-        "variable" => Condition::Variable(Glob::new(value.text)),
-        "pid" => Condition::Pid(number(value, whole, "a process id, 0 to 2147483647")?),
-        "tid" => Condition::Tid(number(value, whole, "a thread id, 0 to 2147483647")?),
-        "cpu" => Condition::Cpu(number(value, whole, "a CPU number")?),
-        "addr" => Condition::Addr(range(value, whole, address)?),
-        "ip" => Condition::Ip(range(value, whole, address)?),
-        "weight" => Condition::Weight(range(value, whole, decimal)?),
+        "routine" => FilterCondition::Routine(Glob::new(value.text)),
+        "object" => FilterCondition::Object(Glob::new(value.text)),
+        "comm" => FilterCondition::Comm(Glob::new(value.text)),
+        "variable" => FilterCondition::Variable(Glob::new(value.text)),
+        "pid" => FilterCondition::Pid(number(value, whole, "a process id, 0 to 2147483647")?),
+        "tid" => FilterCondition::Tid(number(value, whole, "a thread id, 0 to 2147483647")?),
+        "cpu" => FilterCondition::Cpu(number(value, whole, "a CPU number")?),
+        "addr" => FilterCondition::Addr(range(value, whole, address)?),
+        "ip" => FilterCondition::Ip(range(value, whole, address)?),
+        "weight" => FilterCondition::Weight(range(value, whole, decimal)?),
         word => match Key::aspect(word) {
-            Some(aspect) => Condition::Access(aspect, Glob::new(value.text)),
-            None => Condition::Mode(mode(value, whole)?),
+            Some(aspect) => FilterCondition::Access(aspect, Glob::new(value.text)),
+            None => FilterCondition::Mode(mode(value, whole)?),
         },
     };
     Ok(Filter { condition, negated })
@@ -134,14 +134,14 @@ fn number<N: FromStr + Default + PartialOrd>(
     value: Token<'_>,
     whole: &str,
     what: &str,
-) -> Result<N, FilterError> {
+) -> Result<N, QueryFilterError> {
     match value.text.parse::<N>() {
         Ok(number) if number >= N::default() => Ok(number),
         _ => Err(value.bad(whole, format!("is not {what}"))),
     }
 }
 
-fn mode(value: Token<'_>, whole: &str) -> Result<CpuMode, FilterError> {
+fn mode(value: Token<'_>, whole: &str) -> Result<CpuMode, QueryFilterError> {
     match MODES.iter().find(|(word, _)| *word == value.text) {
         Some((_, mode)) => Ok(*mode),
         None => {
@@ -153,9 +153,9 @@ fn mode(value: Token<'_>, whole: &str) -> Result<CpuMode, FilterError> {
 }
 
 /// How one end of a range is read.
-type End = fn(Token<'_>, &str) -> Result<u64, FilterError>;
+type End = fn(Token<'_>, &str) -> Result<u64, QueryFilterError>;
 
-fn range(value: Token<'_>, whole: &str, read: End) -> Result<AddressRange, FilterError> {
+fn range(value: Token<'_>, whole: &str, read: End) -> Result<AddressRange, QueryFilterError> {
     let Some(dash) = value.text.find('-') else {
         let start = read(value, whole)?;
         return Ok(AddressRange { start, last: start });
@@ -176,11 +176,11 @@ fn range(value: Token<'_>, whole: &str, read: End) -> Result<AddressRange, Filte
     Ok(AddressRange { start, last: beyond - 1 })
 }
 
-fn decimal(value: Token<'_>, whole: &str) -> Result<u64, FilterError> {
+fn decimal(value: Token<'_>, whole: &str) -> Result<u64, QueryFilterError> {
     number(value, whole, "a decimal number, or START-END without END, or START-")
 }
 
-fn address(value: Token<'_>, whole: &str) -> Result<u64, FilterError> {
+fn address(value: Token<'_>, whole: &str) -> Result<u64, QueryFilterError> {
     let digits = value.text.strip_prefix("0x").or_else(|| value.text.strip_prefix("0X"));
     let digits = digits.unwrap_or(value.text);
     // from_str_radix takes a sign, an address has none.

@@ -1,11 +1,11 @@
 //! Every form of the grammar, and errors to the letter.
 
-use super::{AddressRange, Condition, Filter};
+use super::{AddressRange, Filter, FilterCondition};
 use crate::query::glob::Glob;
 use record::CpuMode;
 use record::data_src::Aspect;
 
-fn one(text: &str) -> Condition {
+fn one(text: &str) -> FilterCondition {
     let filter: Filter = text.parse().unwrap();
     assert!(!filter.negated);
     filter.condition
@@ -17,30 +17,30 @@ fn error(text: &str) -> String {
 
 #[test]
 fn reads_every_field() {
-    assert_eq!(one("routine=copy_*"), Condition::Routine(Glob::new("copy_*")));
-    assert_eq!(one("object=libc.so.6"), Condition::Object(Glob::new("libc.so.6")));
-    assert_eq!(one("comm=kworker/0:1"), Condition::Comm(Glob::new("kworker/0:1")));
-    assert_eq!(one("pid=0"), Condition::Pid(0));
-    assert_eq!(one("tid=4194304"), Condition::Tid(4_194_304));
-    assert_eq!(one("cpu=3"), Condition::Cpu(3));
-    assert_eq!(one("mode=kernel"), Condition::Mode(CpuMode::Kernel));
-    assert_eq!(one("mode=guest-user"), Condition::Mode(CpuMode::GuestUser));
+    assert_eq!(one("routine=copy_*"), FilterCondition::Routine(Glob::new("copy_*")));
+    assert_eq!(one("object=libc.so.6"), FilterCondition::Object(Glob::new("libc.so.6")));
+    assert_eq!(one("comm=kworker/0:1"), FilterCondition::Comm(Glob::new("kworker/0:1")));
+    assert_eq!(one("pid=0"), FilterCondition::Pid(0));
+    assert_eq!(one("tid=4194304"), FilterCondition::Tid(4_194_304));
+    assert_eq!(one("cpu=3"), FilterCondition::Cpu(3));
+    assert_eq!(one("mode=kernel"), FilterCondition::Mode(CpuMode::Kernel));
+    assert_eq!(one("mode=guest-user"), FilterCondition::Mode(CpuMode::GuestUser));
     let range = AddressRange { start: 0x1000, last: 0x1fff };
-    assert_eq!(one("addr=1000-2000"), Condition::Addr(range));
-    assert_eq!(one("ip = 0x1000 - 0x2000"), Condition::Ip(range));
-    assert_eq!(one("addr=0"), Condition::Addr(AddressRange { start: 0, last: 0 }));
+    assert_eq!(one("addr=1000-2000"), FilterCondition::Addr(range));
+    assert_eq!(one("ip = 0x1000 - 0x2000"), FilterCondition::Ip(range));
+    assert_eq!(one("addr=0"), FilterCondition::Addr(AddressRange { start: 0, last: 0 }));
     let above = AddressRange { start: 100, last: u64::MAX };
-    assert_eq!(one("weight=100-"), Condition::Weight(above));
-    assert_eq!(one("snoop=hitm"), Condition::Access(Aspect::Snoop, Glob::new("hitm")));
+    assert_eq!(one("weight=100-"), FilterCondition::Weight(above));
+    assert_eq!(one("snoop=hitm"), FilterCondition::Access(Aspect::Snoop, Glob::new("hitm")));
     let kernel_half = AddressRange { start: 0xffff_8000_0000_0000, last: u64::MAX };
-    assert_eq!(one("addr=ffff800000000000-"), Condition::Addr(kernel_half));
+    assert_eq!(one("addr=ffff800000000000-"), FilterCondition::Addr(kernel_half));
 }
 
 #[test]
 fn names_keep_their_punctuation() {
     assert_eq!(
         one("routine=std::map<int, a=b>::at(int) const"),
-        Condition::Routine(Glob::new("std::map<int, a=b>::at(int) const"))
+        FilterCondition::Routine(Glob::new("std::map<int, a=b>::at(int) const"))
     );
 }
 

@@ -1,9 +1,9 @@
 //! Counted accesses become tables and columns.
 
 use super::rows::Words;
-use crate::collect::access::{ASPECTS, Access, Kind};
+use crate::collect::access::{ASPECTS, AccessAnswers, AccessCount};
 use crate::collect::distribution::Distribution;
-use crate::collect::sampled::Column;
+use crate::collect::sampled::KeyColumn;
 use crate::collect::tally::Sum;
 use crate::name::atom::{Atom, Lack};
 use crate::query::Weighting;
@@ -16,20 +16,20 @@ use std::sync::Arc;
 
 /// The accesses of one event, by the row that they are of.
 #[derive(Debug)]
-pub(super) struct Served<'r> {
-    rows: FxHashMap<&'r [Atom], Vec<(u32, &'r Access)>>,
-    kinds: &'r [Kind],
+pub(super) struct EventAccesses<'r> {
+    rows: FxHashMap<&'r [Atom], Vec<(u32, &'r AccessCount)>>,
+    kinds: &'r [AccessAnswers],
     weighting: Weighting,
     /// Of all rows.
     cycles: u64,
 }
 
-impl<'r> Served<'r> {
+impl<'r> EventAccesses<'r> {
     pub(super) fn of(
-        accesses: impl Iterator<Item = (&'r [Atom], &'r Access)>,
-        (kinds, weighting): (&'r [Kind], Weighting),
-    ) -> Served<'r> {
-        let mut rows: FxHashMap<&[Atom], Vec<(u32, &Access)>> = FxHashMap::default();
+        accesses: impl Iterator<Item = (&'r [Atom], &'r AccessCount)>,
+        (kinds, weighting): (&'r [AccessAnswers], Weighting),
+    ) -> EventAccesses<'r> {
+        let mut rows: FxHashMap<&[Atom], Vec<(u32, &AccessCount)>> = FxHashMap::default();
         let mut cycles = 0_u64;
         for (path, access) in accesses {
             if let Some((kind, row)) = path.split_last()
@@ -39,10 +39,10 @@ impl<'r> Served<'r> {
                 cycles = cycles.saturating_add(access.cycles(weighting));
             }
         }
-        Served { rows, kinds, weighting, cycles }
+        EventAccesses { rows, kinds, weighting, cycles }
     }
 
-    fn accesses(&self, row: &[Atom]) -> &[(u32, &'r Access)] {
+    fn accesses(&self, row: &[Atom]) -> &[(u32, &'r AccessCount)] {
         self.rows.get(row).map_or(&[], Vec::as_slice)
     }
 
@@ -61,12 +61,12 @@ impl<'r> Served<'r> {
         ratio(cycles, total)
     }
 
-    fn kind(&self, number: u32) -> Option<&'r Kind> {
+    fn kind(&self, number: u32) -> Option<&'r AccessAnswers> {
         self.kinds.get(usize::try_from(number).ok()?)
     }
 
     /// Latency and levels of a row.
-    pub(super) fn row(&self, row: &[Atom], words: &mut Words<'_>) -> report::Served {
+    pub(super) fn row(&self, row: &[Atom], words: &mut Words<'_>) -> report::AccessReport {
         let accesses = self.accesses(row);
         let mut by_level: BTreeMap<String, Sum> = BTreeMap::new();
         let mut all = Sum::default();
@@ -77,7 +77,7 @@ impl<'r> Served<'r> {
             }
         }
         let share = |sum: Sum| share(sum, all, self.weighting);
-        report::Served {
+        report::AccessReport {
             latency: self.latencies(accesses.iter().map(|(_, access)| *access)),
             levels: by_level.into_iter().map(|(level, sum)| (level, share(sum))).collect(),
         }
@@ -87,14 +87,14 @@ impl<'r> Served<'r> {
     pub(super) fn describe(&self, report: &mut EventReport, words: &mut Words<'_>) {
         let all = || self.rows.values().flatten();
         report.latency = self.latencies(all().map(|(_, access)| *access));
-        let mut by_kind: BTreeMap<u32, Vec<&Access>> = BTreeMap::new();
+        let mut by_kind: BTreeMap<u32, Vec<&AccessCount>> = BTreeMap::new();
         let mut whole = Sum::default();
         for (kind, access) in all() {
             by_kind.entry(*kind).or_default().push(access);
             whole.join(access.sum);
         }
         let keys: Arc<[Key]> = ASPECTS.map(Key::Access).into();
-        let columns = ASPECTS.map(|aspect| Column { key: Key::Access(aspect), register: None });
+        let columns = ASPECTS.map(|aspect| KeyColumn { key: Key::Access(aspect), register: None });
         let mut ranks = Vec::new();
         for (kind, accesses) in by_kind {
             let Some(kind) = self.kind(kind) else { continue };
@@ -112,7 +112,7 @@ impl<'r> Served<'r> {
                 exact_ip: sum.exact,
                 keys: Arc::clone(&keys),
                 cells: cells.map(|(column, atom)| words.cell(column, atom)).collect(),
-                served: Some(report::Served {
+                served: Some(report::AccessReport {
                     latency: self.latencies(accesses.iter().copied()),
                     levels: BTreeMap::new(),
                 }),
@@ -127,7 +127,7 @@ impl<'r> Served<'r> {
 
     fn latencies<'a>(
         &self,
-        accesses: impl Iterator<Item = &'a Access> + Clone,
+        accesses: impl Iterator<Item = &'a AccessCount> + Clone,
     ) -> Option<Latencies> {
         let cycles = accesses.clone().map(|access| access.cycles(self.weighting));
         let cycles = cycles.fold(0, u64::saturating_add);

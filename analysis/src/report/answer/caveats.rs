@@ -3,10 +3,10 @@
 use crate::collect::event::Event;
 use crate::collect::weight::Weighing;
 use crate::name::lookup::Lookup;
-use crate::query::filter::Condition;
+use crate::query::filter::FilterCondition;
 use crate::query::key::Key;
 use crate::query::{Query, Weighting};
-use crate::report::{Losses, Sampling};
+use crate::report::{Losses, SamplingMode};
 use record::stream::{EventDescription, StreamDecoder, note};
 use record::{Attr, AttrFlags, EventType, SampleFilter, SampleType};
 
@@ -84,7 +84,7 @@ pub(super) fn of_event(query: &Query, event: &Event, notes: &mut Vec<String>) {
             "{name} was recorded without times: objects and names are the newest ones of each process"
         ));
     }
-    if matches!(event.sampling, Sampling::Frequency(_)) && event.weighting == Weighting::Count {
+    if matches!(event.sampling, SamplingMode::Frequency(_)) && event.weighting == Weighting::Count {
         notes.push(format!(
             "{name} was sampled in frequency mode and shares are of samples, \
              each of which stands for another number of events"
@@ -207,15 +207,19 @@ pub(super) fn of_promises(
     }
 }
 
-fn missing_field(condition: &Condition, event: &Event) -> Option<&'static str> {
+fn missing_field(condition: &FilterCondition, event: &Event) -> Option<&'static str> {
     let (field, word) = match condition {
-        Condition::Pid(_) | Condition::Tid(_) | Condition::Comm(_) => (SampleType::TID, "tid"),
-        Condition::Cpu(_) => (SampleType::CPU, "cpu"),
-        Condition::Addr(_) | Condition::Variable(_) => (SampleType::ADDR, "addr"),
-        Condition::Ip(_) | Condition::Routine(_) | Condition::Object(_) => (SampleType::IP, "ip"),
-        Condition::Access(..) => (SampleType::DATA_SRC, "data_src"),
-        Condition::Weight(_) => return (!event.fields.has_weight()).then_some("weight"),
-        Condition::Mode(_) => return None,
+        FilterCondition::Pid(_) | FilterCondition::Tid(_) | FilterCondition::Comm(_) => {
+            (SampleType::TID, "tid")
+        }
+        FilterCondition::Cpu(_) => (SampleType::CPU, "cpu"),
+        FilterCondition::Addr(_) | FilterCondition::Variable(_) => (SampleType::ADDR, "addr"),
+        FilterCondition::Ip(_) | FilterCondition::Routine(_) | FilterCondition::Object(_) => {
+            (SampleType::IP, "ip")
+        }
+        FilterCondition::Access(..) => (SampleType::DATA_SRC, "data_src"),
+        FilterCondition::Weight(_) => return (!event.fields.has_weight()).then_some("weight"),
+        FilterCondition::Mode(_) => return None,
     };
     (!event.fields.has(field)).then_some(word)
 }

@@ -1,9 +1,9 @@
 //! What rows have in common that were counted in the kernel, in words.
 
-use crate::collect::event::InKernel;
+use crate::collect::event::KernelCount;
 use crate::collect::fields::register_name;
 use crate::name::atom::Atom;
-use crate::report::{self, Common, Facts, Hit, hex};
+use crate::report::{self, CommonBits, RowFacts, WholeHit, hex};
 use record::Arch;
 use record::aggregate::Site;
 use rustc_hash::FxHashMap;
@@ -28,22 +28,22 @@ impl<'r> ByRow<'r> {
     }
 
     /// Facts of a row; None when all of it are samples.
-    pub(super) fn row(&self, atoms: &[Atom]) -> Option<Facts> {
+    pub(super) fn row(&self, atoms: &[Atom]) -> Option<RowFacts> {
         self.rows.get(atoms).map(|site| facts(site, self.arch))
     }
 }
 
 /// What the kernel counted of several events of one request.
 pub(super) fn in_kernel<'e>(
-    events: impl Iterator<Item = &'e InKernel>,
+    events: impl Iterator<Item = &'e KernelCount>,
     arch: Arch,
-) -> Option<report::InKernel> {
-    events.fold(None, |all: Option<report::InKernel>, one| {
+) -> Option<report::KernelCountReport> {
+    events.fold(None, |all: Option<report::KernelCountReport>, one| {
         let (from, to) = one.span.unwrap_or_default();
-        let mut sum = all.unwrap_or_else(|| report::InKernel {
+        let mut sum = all.unwrap_or_else(|| report::KernelCountReport {
             from: from.0,
             by_process: true,
-            ..report::InKernel::default()
+            ..report::KernelCountReport::default()
         });
         sum.hits = sum.hits.saturating_add(one.hits);
         sum.counted = sum.counted.saturating_add(one.counted);
@@ -66,20 +66,20 @@ pub(super) fn in_kernel<'e>(
 }
 
 /// What a site's hits have in common.
-pub(crate) fn facts(site: &Site, arch: Arch) -> Facts {
+pub(crate) fn facts(site: &Site, arch: Arch) -> RowFacts {
     let register = |(index, register): (usize, &record::aggregate::RegisterBits)| {
         let taken = site.taken.iter().filter_map(|hit| hit.registers.get(index).copied());
         let name = register_name(arch, register.number);
-        Common::of_register(name, (register.bits, site.count), taken)
+        CommonBits::of_register(name, (register.bits, site.count), taken)
     };
     let address = site.address.map(|range| {
-        Common::of_addresses((range, site.count), site.taken.iter().map(|hit| hit.address))
+        CommonBits::of_addresses((range, site.count), site.taken.iter().map(|hit| hit.address))
     });
     let taken = site.taken.iter().map(|hit| {
         let names = site.registers.iter().map(|register| register_name(arch, register.number));
         let address = address.as_ref().map(|_| ("addr".to_owned(), hex(hit.address)));
         let registers = names.zip(hit.registers.iter().map(|value| hex(*value)));
-        Hit {
+        WholeHit {
             time: hit.time.0,
             pid: hit.pid.0,
             tid: hit.tid.0,
@@ -90,7 +90,7 @@ pub(crate) fn facts(site: &Site, arch: Arch) -> Facts {
             values: address.into_iter().chain(registers).collect(),
         }
     });
-    Facts {
+    RowFacts {
         first: site.first.0,
         last: site.last.0,
         taken: taken.collect(),

@@ -1,13 +1,15 @@
 //! Events of one request as the one that the user asked for.
 
 use super::sieved::sieved;
-use super::{Of, facts, rows};
+use super::{DescribedEvent, facts, rows};
 use crate::collect::event::Event;
 use crate::collect::registers::Histogram;
 use crate::collect::tally::Sum;
 use crate::collect::weight::Weighing;
 use crate::query::{Query, Weighting};
-use crate::report::{EventReport, InKernel, Ledger, Member, Sampling, Sieved, Totals};
+use crate::report::{
+    EventReport, FilterReport, KernelCountReport, Member, RecorderLedger, SamplingMode, Totals,
+};
 use crate::sieve::Sieve;
 use record::stream::{EventDescription, note};
 use record::{Arch, IpMeaning};
@@ -18,30 +20,30 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Merged {
     name: String,
-    sampling: Sampling,
-    unit: crate::report::Unit,
+    sampling: SamplingMode,
+    unit: crate::report::PeriodUnit,
     pub(super) weighting: Weighting,
     promises: BTreeMap<String, String>,
     ip: IpMeaning,
-    ledger: Option<Ledger>,
+    ledger: Option<RecorderLedger>,
     totals: Totals,
     pub(super) sum: Sum,
-    sieved: Option<Sieved>,
+    sieved: Option<FilterReport>,
     members: Vec<Member>,
     histogram: Option<Histogram>,
     latency_of: Option<String>,
-    in_kernel: Option<InKernel>,
+    in_kernel: Option<KernelCountReport>,
 }
 
 impl Merged {
     /// Of events of one request, at least one.
-    pub(super) fn of(together: &[Of<'_>], sieve: &Sieve, arch: Arch) -> Merged {
+    pub(super) fn of(together: &[DescribedEvent<'_>], sieve: &Sieve, arch: Arch) -> Merged {
         let first = together[0].event;
         let members = members(together);
         let several = members.len() > 1;
         let mut sum = Sum::default();
         let mut totals = Totals::default();
-        for Of { event, .. } in together {
+        for DescribedEvent { event, .. } in together {
             sum.join(event.sum);
             totals.samples = totals.samples.saturating_add(event.samples);
             totals.filtered = totals.filtered.saturating_add(event.filtered);
@@ -56,7 +58,7 @@ impl Merged {
         let at_site = together.iter().map(|of| of.event.at_site).fold(0, u64::saturating_add);
         totals.at_site = first.histogram.as_ref().map(|_| at_site);
         let same = together.iter().all(|of| of.event.sampling == first.sampling);
-        let ledger = Ledger::sum(together.iter().filter_map(|of| ledger(of.described)));
+        let ledger = RecorderLedger::sum(together.iter().filter_map(|of| ledger(of.described)));
         Merged {
             name: if several { first.request().to_owned() } else { first.name.clone() },
             sampling: first.sampling,
@@ -112,7 +114,7 @@ impl Merged {
 }
 
 /// What the instruction pointers of all of them are.
-fn ip(together: &[Of<'_>]) -> IpMeaning {
+fn ip(together: &[DescribedEvent<'_>]) -> IpMeaning {
     let mut all = together.iter().map(|of| {
         let promised = of.described.notes.iter().find_map(|text| note::value(text, "ip"));
         IpMeaning::of(&of.described.attr, promised)
@@ -121,15 +123,17 @@ fn ip(together: &[Of<'_>]) -> IpMeaning {
     if all.all(|other| other == first) { first } else { IpMeaning::Varies }
 }
 
-pub(super) fn ledger(described: &EventDescription) -> Option<Ledger> {
-    described.notes.iter().rev().find_map(|text| Ledger::parse(text))
+pub(super) fn ledger(described: &EventDescription) -> Option<RecorderLedger> {
+    described.notes.iter().rev().find_map(|text| RecorderLedger::parse(text))
 }
 
 /// What was opened for the request. The same opened again, as after a restart
 /// of the daemon, is the same.
-fn members(together: &[Of<'_>]) -> Vec<Member> {
+fn members(together: &[DescribedEvent<'_>]) -> Vec<Member> {
     let mut members: Vec<Member> = Vec::new();
-    for Of { event: Event { name, sampling, samples, sum, .. }, described, .. } in together {
+    for DescribedEvent { event: Event { name, sampling, samples, sum, .. }, described, .. } in
+        together
+    {
         let config = format!("{:#x}", described.attr.config);
         let (sampling, ledger) = (*sampling, ledger(described));
         let is_same = |known: &&mut Member| {
@@ -138,7 +142,7 @@ fn members(together: &[Of<'_>]) -> Vec<Member> {
         if let Some(known) = members.iter_mut().find(is_same) {
             known.samples = known.samples.saturating_add(*samples);
             known.counted = known.counted.saturating_add(sum.count);
-            known.ledger = Ledger::sum([known.ledger.take(), ledger].into_iter().flatten());
+            known.ledger = RecorderLedger::sum([known.ledger.take(), ledger].into_iter().flatten());
         } else {
             let (name, samples, counted) = (name.clone(), *samples, sum.count);
             members.push(Member { name, config, sampling, samples, counted, ledger });
@@ -149,9 +153,9 @@ fn members(together: &[Of<'_>]) -> Vec<Member> {
 
 /// What the latencies of each are; those of loads and of stores may share a
 /// table.
-fn latency_of(together: &[Of<'_>]) -> Option<String> {
+fn latency_of(together: &[DescribedEvent<'_>]) -> Option<String> {
     let mut texts: Vec<&str> = Vec::new();
-    for Of { event, .. } in together {
+    for DescribedEvent { event, .. } in together {
         if let Weighing::Latency(text) = event.weighing
             && !texts.contains(&text)
         {
@@ -163,10 +167,10 @@ fn latency_of(together: &[Of<'_>]) -> Option<String> {
 
 /// All pairs of the notes that are no ledger. What events promise differently
 /// has all that they promise, joined by ` | `.
-fn promises(together: &[Of<'_>]) -> BTreeMap<String, String> {
+fn promises(together: &[DescribedEvent<'_>]) -> BTreeMap<String, String> {
     let mut promises: BTreeMap<String, String> = BTreeMap::new();
     let mut said = FxHashSet::default();
-    for Of { described, .. } in together {
+    for DescribedEvent { described, .. } in together {
         let clock = described.clock.map(|clock| clock.to_string());
         let own = described.notes.iter().filter(|text| note::value(text, "delivered").is_none());
         for (key, value) in own.chain(&clock).flat_map(|text| note::pairs(text)) {

@@ -2,18 +2,18 @@
 
 mod order;
 
-use super::accesses::Served;
+use super::accesses::EventAccesses;
 use super::facts::ByRow;
 use super::merged::Merged;
-use crate::collect::sampled::Column;
+use crate::collect::sampled::KeyColumn;
 use crate::collect::tally::Sum;
 use crate::name::atom::{Atom, Lack};
-use crate::name::lookup::{Lookup, Of};
+use crate::name::lookup::{Lookup, PlaceKind};
 use crate::query::key::Key;
 use crate::query::sort::Sort;
 use crate::query::{Query, Weighting};
 use crate::ratio::ratio;
-use crate::report::{Cell, Missing, Row, SiteCell};
+use crate::report::{Cell, MissingValue, Row, SiteCell};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,12 +31,12 @@ pub(super) struct Table {
 }
 
 /// Rows and the keys of their atoms.
-type Counted<'r, I> = (&'r [Column], I);
+type Counted<'r, I> = (&'r [KeyColumn], I);
 
 pub(super) fn table<'r, I>(
     query: &Query,
     (columns, rows): Counted<'r, I>,
-    (event, served, facts): (&Merged, Option<&Served<'_>>, &ByRow<'_>),
+    (event, served, facts): (&Merged, Option<&EventAccesses<'_>>, &ByRow<'_>),
     words: &mut Words<'_>,
 ) -> Table
 where
@@ -44,8 +44,8 @@ where
 {
     let mut rows: Vec<(&[Atom], Sum)> = rows.collect();
     let rows_total = rows.len();
-    let unresolved_data = unresolved(Of::Data, columns, &rows, words.lookup);
-    let unresolved = unresolved(Of::Code, columns, &rows, words.lookup);
+    let unresolved_data = unresolved(PlaceKind::Data, columns, &rows, words.lookup);
+    let unresolved = unresolved(PlaceKind::Code, columns, &rows, words.lookup);
     let unresolved_lines = without(Key::Srcline, columns, &rows, words.lookup);
     let unresolved_objects = without(Key::Object, columns, &rows, words.lookup);
     let rank = |(atoms, sum): &(&[Atom], Sum)| match (&query.sort, event.weighting) {
@@ -103,26 +103,26 @@ fn keep_candidates<R>(top: Option<usize>, rank: impl Fn(&R) -> Option<u64>, rows
 
 /// Samples without the name of a routine, or of a variable, by reason.
 fn unresolved(
-    of: Of,
-    columns: &[Column],
+    of: PlaceKind,
+    columns: &[KeyColumn],
     rows: &[(&[Atom], Sum)],
     lookup: &mut Lookup,
 ) -> BTreeMap<String, u64> {
     let mut reasons: FxHashMap<Lack, u64> = FxHashMap::default();
     let by = |key: Key| columns.iter().position(|column| column.key == key);
     let (name, place) = match of {
-        Of::Code => (Key::Routine, Key::Site),
-        Of::Data => (Key::Variable, Key::Data),
+        PlaceKind::Code => (Key::Routine, Key::Site),
+        PlaceKind::Data => (Key::Variable, Key::Data),
     };
-    let chain = by(Key::Inlined).filter(|_| of == Of::Code);
+    let chain = by(Key::Inlined).filter(|_| of == PlaceKind::Code);
     let Some(column) = by(name).or(chain).or_else(|| by(place.clone())) else {
         return BTreeMap::new();
     };
     let is_place = columns[column].key == place;
     for (atoms, sum) in rows {
         let name = match (atoms[column].as_place(), of) {
-            (Ok(place), Of::Code) if is_place => lookup.routine(place),
-            (Ok(place), Of::Data) if is_place => lookup.variable(place),
+            (Ok(place), PlaceKind::Code) if is_place => lookup.routine(place),
+            (Ok(place), PlaceKind::Data) if is_place => lookup.variable(place),
             _ => atoms[column],
         };
         if let Err(lack) = name.value() {
@@ -136,7 +136,7 @@ fn unresolved(
 /// Samples without a source line, or another key of a row, by reason.
 fn without(
     key: Key,
-    columns: &[Column],
+    columns: &[KeyColumn],
     rows: &[(&[Atom], Sum)],
     lookup: &Lookup,
 ) -> BTreeMap<String, u64> {
@@ -161,20 +161,20 @@ fn by_reason(reasons: FxHashMap<Lack, u64>, lookup: &Lookup) -> BTreeMap<String,
     unresolved
 }
 
-fn missing(lack: Lack, lookup: &Lookup, register: &str) -> Missing {
+fn missing(lack: Lack, lookup: &Lookup, register: &str) -> MissingValue {
     match lack {
-        Lack::Ip => Missing::Field("ip"),
-        Lack::Tid => Missing::Field("tid"),
-        Lack::Cpu => Missing::Field("cpu"),
-        Lack::Addr => Missing::Field("addr"),
-        Lack::Address => Missing::Address,
-        Lack::Registers => Missing::Registers,
-        Lack::Register => Missing::Register(Arc::from(register)),
-        Lack::DataSrc => Missing::Field("data_src"),
-        Lack::NotAvailable => Missing::NotAvailable,
-        Lack::NotKept => Missing::NotKept,
-        Lack::Before(why) => Missing::Before(why.text()),
-        Lack::Name(reason) => Missing::Name(lookup.unresolved(reason)),
+        Lack::Ip => MissingValue::Field("ip"),
+        Lack::Tid => MissingValue::Field("tid"),
+        Lack::Cpu => MissingValue::Field("cpu"),
+        Lack::Addr => MissingValue::Field("addr"),
+        Lack::Address => MissingValue::Address,
+        Lack::Registers => MissingValue::Registers,
+        Lack::Register => MissingValue::Register(Arc::from(register)),
+        Lack::DataSrc => MissingValue::Field("data_src"),
+        Lack::NotAvailable => MissingValue::NotAvailable,
+        Lack::NotKept => MissingValue::NotKept,
+        Lack::Before(why) => MissingValue::Before(why.text()),
+        Lack::Name(reason) => MissingValue::Name(lookup.unresolved(reason)),
     }
 }
 
@@ -182,7 +182,7 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> Missing {
 #[derive(Debug)]
 pub(super) struct Words<'l> {
     lookup: &'l mut Lookup,
-    sites: FxHashMap<(Of, Place), SiteCell>,
+    sites: FxHashMap<(PlaceKind, Place), SiteCell>,
 }
 
 impl<'l> Words<'l> {
@@ -200,10 +200,10 @@ impl<'l> Words<'l> {
         }
     }
 
-    pub(super) fn cell(&mut self, column: &Column, atom: Atom) -> Cell {
+    pub(super) fn cell(&mut self, column: &KeyColumn, atom: Atom) -> Cell {
         let cell = match &column.key {
-            Key::Site => atom.as_place().map(|place| Cell::Site(self.site(Of::Code, place))),
-            Key::Data => atom.as_place().map(|place| Cell::Data(self.site(Of::Data, place))),
+            Key::Site => atom.as_place().map(|place| Cell::Site(self.site(PlaceKind::Code, place))),
+            Key::Data => atom.as_place().map(|place| Cell::Data(self.site(PlaceKind::Data, place))),
             Key::Ip | Key::Addr | Key::Line | Key::Page | Key::AddrBefore | Key::Register(_) => {
                 atom.value().map(Cell::Address)
             }
@@ -230,7 +230,7 @@ impl<'l> Words<'l> {
         })
     }
 
-    fn site(&mut self, of: Of, place: Place) -> SiteCell {
+    fn site(&mut self, of: PlaceKind, place: Place) -> SiteCell {
         let Words { lookup, sites } = self;
         sites.entry((of, place)).or_insert_with(|| lookup.site_cell(of, place)).clone()
     }

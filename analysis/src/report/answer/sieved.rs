@@ -1,8 +1,8 @@
 //! What filters made of the samples of a request.
 
-use super::Of;
+use super::DescribedEvent;
 use super::merged::ledger;
-use crate::report::{Ledger, Part, Sampling, Sieved};
+use crate::report::{FilterPart, FilterReport, RecorderLedger, SamplingMode};
 use crate::sieve::Sieve;
 use record::AttrFlags;
 use record::stream::{EventDescription, note};
@@ -21,13 +21,17 @@ const LEAST_LATENCY: u64 = 0xfff;
 const LEAST_SOUND: u64 = 50_000;
 
 /// What the filters of the events made of their samples; None without any.
-pub(super) fn sieved(together: &[Of<'_>], sieve: &Sieve, samples: u64) -> Option<Sieved> {
+pub(super) fn sieved(
+    together: &[DescribedEvent<'_>],
+    sieve: &Sieve,
+    samples: u64,
+) -> Option<FilterReport> {
     if together.iter().all(|of| sieve.filter(of.index).is_all()) {
         return None;
     }
     let mut filters: Vec<String> = Vec::new();
     let mut undecided: BTreeMap<String, u64> = BTreeMap::new();
-    for Of { index, event, .. } in together {
+    for DescribedEvent { index, event, .. } in together {
         let filter = sieve.filter(*index).to_string();
         if !filters.contains(&filter) {
             filters.push(filter);
@@ -36,19 +40,19 @@ pub(super) fn sieved(together: &[Of<'_>], sieve: &Sieve, samples: u64) -> Option
             *undecided.entry(sieve.reason(*doubt).to_owned()).or_default() += count;
         }
     }
-    let parts: Vec<Part> = together.iter().map(|of| part(of, sieve)).collect();
-    Some(Sieved::new(filters.join(" | "), samples, undecided, &parts))
+    let parts: Vec<FilterPart> = together.iter().map(|of| part(of, sieve)).collect();
+    Some(FilterReport::new(filters.join(" | "), samples, undecided, &parts))
 }
 
-fn part(of: &Of<'_>, sieve: &Sieve) -> Part {
+fn part(of: &DescribedEvent<'_>, sieve: &Sieve) -> FilterPart {
     let event = of.event;
     let open = event.undecided.values().sum::<u64>() + event.malformed;
     let told = event.samples.saturating_sub(open);
     let interval = match event.sampling {
-        Sampling::Period(period) => period,
-        Sampling::Frequency(_) => 0,
+        SamplingMode::Period(period) => period,
+        SamplingMode::Frequency(_) => 0,
     };
-    Part {
+    FilterPart {
         events: ledger(of.described).and_then(|ledger| events(of.described, &ledger, interval)),
         interval,
         is_all: sieve.filter(of.index).is_all(),
@@ -68,7 +72,7 @@ fn is_ibs(described: &EventDescription) -> bool {
 /// excluded after it has counted them (perf_ibs_handle_irq(),
 /// arch/x86/events/amd/ibs.c), so the samples that were made have to tell.
 /// What the CPU drops itself restarts its count, and nothing tells.
-fn events(described: &EventDescription, ledger: &Ledger, interval: u64) -> Option<u64> {
+fn events(described: &EventDescription, ledger: &RecorderLedger, interval: u64) -> Option<u64> {
     let attr = &described.attr;
     if !is_ibs(described) {
         return ledger.events;

@@ -132,13 +132,13 @@ impl FromStr for Field {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// These fields.
-    These(Fields),
+    These(LineFields),
     /// The usual fields of each event, more or less.
     Usual {
         /// Besides them.
-        added: Fields,
+        added: LineFields,
         /// Of all these, not these.
-        left_out: Fields,
+        left_out: LineFields,
     },
 }
 
@@ -150,7 +150,7 @@ impl Selection {
     ///
     /// Words that are no field, and combinations that print nothing.
     pub fn parse(words: &[String]) -> Result<Selection, FieldError> {
-        let (mut these, mut added, mut left_out) = (Fields(0), Fields(0), Fields(0));
+        let (mut these, mut added, mut left_out) = (LineFields(0), LineFields(0), LineFields(0));
         for word in words {
             let word = word.trim();
             let (set, name) = match (word.strip_prefix('+'), word.strip_prefix('-')) {
@@ -158,10 +158,10 @@ impl Selection {
                 (_, Some(name)) => (&mut left_out, name),
                 (None, None) => (&mut these, word),
             };
-            *set = set.and(Fields::of([name.trim().parse()?]));
+            *set = set.and(LineFields::of([name.trim().parse()?]));
         }
-        let changes = added != Fields(0) || left_out != Fields(0);
-        if these == Fields(0) {
+        let changes = added != LineFields(0) || left_out != LineFields(0);
+        if these == LineFields(0) {
             return Ok(Selection::Usual { added, left_out });
         }
         if changes {
@@ -174,11 +174,11 @@ impl Selection {
 
     /// The fields of an event's records, and of them those that were asked
     /// for by name.
-    pub fn of(self, attr: &Attr) -> (Fields, Fields) {
+    pub fn of(self, attr: &Attr) -> (LineFields, LineFields) {
         match self {
             Selection::These(fields) => (fields, fields),
             Selection::Usual { added, left_out } => {
-                let fields = Fields::usual(attr).and(added).without(left_out);
+                let fields = LineFields::usual(attr).and(added).without(left_out);
                 (fields, added.without(left_out))
             }
         }
@@ -187,33 +187,33 @@ impl Selection {
 
 /// A set of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fields(u32);
+pub struct LineFields(u32);
 
-impl Fields {
+impl LineFields {
     /// What is printed when nothing is asked for: perf's choice, which of
     /// events that a CPU counts by its own numbers has all of the access.
-    pub fn usual(attr: &Attr) -> Fields {
+    pub fn usual(attr: &Attr) -> LineFields {
         use Field::{Comm, Cpu, Dso, Event, Ip, Period, Sym, Symoff, Tid, Time};
-        let usual = Fields::of([Comm, Tid, Cpu, Time, Period, Event, Ip, Sym, Symoff, Dso]);
+        let usual = LineFields::of([Comm, Tid, Cpu, Time, Period, Event, Ip, Sym, Symoff, Dso]);
         if attr.kind != EventType::RAW {
             return usual;
         }
         use Field::{Addr, CodePageSize, DataPageSize, DataSrc, InsLat, PhysAddr, Weight};
         let access = [Addr, DataSrc, Weight, InsLat, PhysAddr, DataPageSize, CodePageSize];
-        usual.and(Fields::of(access.into_iter().filter(|field| recorded(*field, attr))))
+        usual.and(LineFields::of(access.into_iter().filter(|field| recorded(*field, attr))))
     }
 
     /// These fields.
-    pub fn of(fields: impl IntoIterator<Item = Field>) -> Fields {
-        Fields(fields.into_iter().fold(0, |bits, field| bits | 1 << field as u32))
+    pub fn of(fields: impl IntoIterator<Item = Field>) -> LineFields {
+        LineFields(fields.into_iter().fold(0, |bits, field| bits | 1 << field as u32))
     }
 
-    fn and(self, more: Fields) -> Fields {
-        Fields(self.0 | more.0)
+    fn and(self, more: LineFields) -> LineFields {
+        LineFields(self.0 | more.0)
     }
 
-    fn without(self, less: Fields) -> Fields {
-        Fields(self.0 & !less.0)
+    fn without(self, less: LineFields) -> LineFields {
+        LineFields(self.0 & !less.0)
     }
 
     /// Whether every field has something to belong to.
@@ -294,7 +294,7 @@ mod tests {
         Selection::parse(&list.split(',').map(str::to_owned).collect::<Vec<_>>())
     }
 
-    fn parse(list: &str) -> Result<Fields, FieldError> {
+    fn parse(list: &str) -> Result<LineFields, FieldError> {
         Ok(select(list)?.of(&Attr::default()).0)
     }
 
@@ -303,32 +303,32 @@ mod tests {
         for (name, field) in NAMES {
             assert_eq!(name.parse(), Ok(field));
             let others = NAMES.iter().filter(|(_, other)| *other != field);
-            assert!(others.into_iter().all(|(_, other)| !Fields::of([field]).has(*other)));
+            assert!(others.into_iter().all(|(_, other)| !LineFields::of([field]).has(*other)));
         }
     }
 
     #[test]
     fn lists_are_sets() {
-        assert_eq!(parse("ip,sym"), Ok(Fields::of([Field::Sym, Field::Ip])));
-        assert_eq!(parse("ip, ip"), Ok(Fields::of([Field::Ip])));
+        assert_eq!(parse("ip,sym"), Ok(LineFields::of([Field::Sym, Field::Ip])));
+        assert_eq!(parse("ip, ip"), Ok(LineFields::of([Field::Ip])));
         let usual = Selection::parse(&[]).map(|usual| usual.of(&Attr::default()));
-        assert_eq!(usual, Ok((Fields::usual(&Attr::default()), Fields(0))));
+        assert_eq!(usual, Ok((LineFields::usual(&Attr::default()), LineFields(0))));
     }
 
     #[test]
     fn fields_that_were_not_recorded_are_named() {
         let sample_type = SampleType::IP | SampleType::TID | SampleType::WEIGHT_STRUCT;
         let attr = Attr { sample_type, ..Attr::default() };
-        let all = Fields::of(NAMES.map(|(_, field)| field));
+        let all = LineFields::of(NAMES.map(|(_, field)| field));
         let lacking = "cpu time addr addr-before data_src iregs uregs brstack phys_addr data_page_size \
                        code_page_size";
         assert_eq!(all.lacking(&attr).join(" "), lacking);
         let frequency = Attr { flags: AttrFlags::FREQ, ..attr };
-        assert_eq!(Fields::of([Field::Period, Field::Ip]).lacking(&frequency), ["period"]);
+        assert_eq!(LineFields::of([Field::Period, Field::Ip]).lacking(&frequency), ["period"]);
         let sample_type = SampleType::all();
         let everything = Attr { sample_type, kind: EventType::SOFTWARE, ..Attr::default() };
         assert_eq!(all.lacking(&everything), [""; 0]);
-        assert_eq!(Fields::of([Field::Ip, Field::Sym]).lacking(&Attr::default()), ["ip"]);
+        assert_eq!(LineFields::of([Field::Ip, Field::Sym]).lacking(&Attr::default()), ["ip"]);
     }
 
     #[test]
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(parse("ip,symoff"), Err(FieldError::OffsetAlone));
         assert_eq!(parse("addr,srcline"), Err(FieldError::LineAlone));
         assert_eq!(parse("sym,comm"), Err(FieldError::NameAlone("sym")));
-        assert_eq!(parse("addr,dso"), Ok(Fields::of([Field::Addr, Field::Dso])));
+        assert_eq!(parse("addr,dso"), Ok(LineFields::of([Field::Addr, Field::Dso])));
         let said = parse("ip,color").expect_err("is none").to_string();
         assert!(said.starts_with("\"color\" is no field; the fields are comm, pid,"), "{said}");
         assert!(parse("").is_err());
@@ -352,7 +352,7 @@ mod tests {
         let (fields, asked) = select("+iregs,-weight,+ addr").expect("are fields").of(&attr);
         assert!(fields.has(Field::Iregs) && fields.has(Field::Addr) && fields.has(Field::Ip));
         assert!(!fields.has(Field::Weight) && !fields.has(Field::DataSrc), "was not recorded");
-        assert_eq!(asked, Fields::of([Field::Iregs, Field::Addr]));
+        assert_eq!(asked, LineFields::of([Field::Iregs, Field::Addr]));
         let mixed = select("ip,+addr").expect_err("is neither");
         assert!(mixed.to_string().starts_with("\"+addr\" changes the usual fields"), "{mixed}");
     }

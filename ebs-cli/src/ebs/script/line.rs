@@ -1,7 +1,7 @@
 //! One record as a line, column for column as `perf script` prints it.
 
 use super::column::{blanks, hex, id, right};
-use super::field::{Field, Fields};
+use super::field::{Field, LineFields};
 pub(super) use record::printable::push_printable as clean;
 use record::sample::{BranchStack, Weight};
 use record::text::decimal;
@@ -36,7 +36,7 @@ impl Named {
     }
 
     /// Appends what of it is among the fields.
-    fn write(&self, fields: Fields, out: &mut Vec<u8>) {
+    fn write(&self, fields: LineFields, out: &mut Vec<u8>) {
         let (symbol, offset) = (fields.has(Field::Sym), fields.has(Field::Symoff));
         let object = fields.has(Field::Dso);
         match (symbol, offset, object) {
@@ -75,7 +75,7 @@ pub(super) struct Start<'a> {
 
 impl Start<'_> {
     /// Appends everything up to the event's name.
-    pub(super) fn write(&self, fields: Fields, out: &mut Vec<u8>) {
+    pub(super) fn write(&self, fields: LineFields, out: &mut Vec<u8>) {
         self.write_task(fields, out);
         let sample = self.sample;
         if let (true, Some(cpu)) = (fields.has(Field::Cpu), sample.cpu) {
@@ -102,7 +102,7 @@ impl Start<'_> {
         }
     }
 
-    fn write_task(&self, fields: Fields, out: &mut Vec<u8>) {
+    fn write_task(&self, fields: LineFields, out: &mut Vec<u8>) {
         let task = self.sample.task;
         if fields.has(Field::Comm) {
             let width: usize = if self.padded { 16 } else { 0 };
@@ -154,7 +154,7 @@ fn write_misc(misc: Misc, out: &mut Vec<u8>) {
 }
 
 /// Appends a data address, and what is there if that is known.
-pub(super) fn write_addr(addr: u64, named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) {
+pub(super) fn write_addr(addr: u64, named: Option<&Named>, fields: LineFields, out: &mut Vec<u8>) {
     hex(addr, 16, out);
     if let Some(named) = named {
         named.write(fields, out);
@@ -171,7 +171,7 @@ pub(super) fn write_before(address: Option<u64>, out: &mut Vec<u8>) {
 }
 
 /// Appends what an access cost.
-pub(super) fn write_weight(weight: Weight, fields: Fields, out: &mut Vec<u8>) {
+pub(super) fn write_weight(weight: Weight, fields: LineFields, out: &mut Vec<u8>) {
     let (cost, instruction) = match weight {
         Weight::Full(weight) => (weight, None),
         Weight::Struct { var1, var2, .. } => (u64::from(var1), Some(var2)),
@@ -186,7 +186,7 @@ pub(super) fn write_weight(weight: Weight, fields: Fields, out: &mut Vec<u8>) {
 }
 
 /// Appends an address, and the symbol and object there.
-pub(super) fn write_ip(ip: u64, named: Option<&Named>, fields: Fields, out: &mut Vec<u8>) {
+pub(super) fn write_ip(ip: u64, named: Option<&Named>, fields: LineFields, out: &mut Vec<u8>) {
     hex(ip, 16, out);
     if let Some(named) = named {
         named.write(fields, out);

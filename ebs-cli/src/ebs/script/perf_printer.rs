@@ -3,13 +3,13 @@
 use super::chain::{Besides, frames};
 use super::column::hex;
 use super::data_sources::DataSources;
-use super::field::{Field, Fields, Selection};
+use super::field::{Field, LineFields, Selection};
 use super::line::{self, Start};
 use super::names::{At, Names};
 use super::registers::RegisterNames;
 use super::title_widths::TitleWidths;
 use super::{About, Printer, emulation};
-use analysis::{Growth, Members, Share};
+use analysis::{Growth, Members, SampleShare};
 use record::attr::BranchSampleType;
 use record::registers::instruction_pointer;
 use record::stream::{EventDescription, StreamDecoder};
@@ -51,7 +51,7 @@ pub enum Chains {
 /// How the records of an event are printed.
 #[derive(Debug)]
 struct Look {
-    fields: Fields,
+    fields: LineFields,
     /// Its name, as wide as the widest of the recording.
     title: Box<[u8]>,
     /// Frames printed at most; None without call chains.
@@ -153,13 +153,13 @@ impl Printer for PerfPrinter {
             return;
         }
         match self.members.share(about.decoder, sample) {
-            Share::Grown(grown) => {
+            SampleShare::Grown(grown) => {
                 for Growth { event, by } in grown {
                     self.print_as(event, (sample, Some(by)), about, out);
                 }
             }
-            Share::Unexplained => {}
-            Share::Own => self.print_as(about.event, (sample, sample.period), about, out),
+            SampleShare::Unexplained => {}
+            SampleShare::Own => self.print_as(about.event, (sample, sample.period), about, out),
         }
     }
 

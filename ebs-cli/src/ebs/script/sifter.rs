@@ -1,6 +1,6 @@
 //! Which records are printed: those that their event means.
 
-use analysis::{Doubt, Error, Sieve, Sifted};
+use analysis::{Doubt, Error, Sieve, SieveVerdict};
 use record::stream::StreamDecoder;
 use record::{InstructionClass, Sample};
 use std::collections::BTreeMap;
@@ -59,12 +59,12 @@ impl Sifter {
             self.filters.push(text);
         }
         match self.sieve.judge(symbolizer, decoder, event, sample) {
-            Sifted::Kept => {
+            SieveVerdict::Kept => {
                 self.kept += 1;
                 return true;
             }
-            Sifted::Other => self.others += 1,
-            Sifted::Undecided(doubt) => *self.undecided.entry(doubt).or_default() += 1,
+            SieveVerdict::Other => self.others += 1,
+            SieveVerdict::Undecided(doubt) => *self.undecided.entry(doubt).or_default() += 1,
         }
         false
     }

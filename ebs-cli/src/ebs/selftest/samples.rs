@@ -2,7 +2,7 @@
 
 use super::observed::{Account, Observation, Observed, Opened, REGISTERS};
 use super::recording::Recorded;
-use analysis::{Sieve, Sifted};
+use analysis::{Sieve, SieveVerdict};
 use anyhow::{Context, Result, ensure};
 use record::stream::{StreamDecoder, StreamRecord, StreamStep};
 use record::{CpuMode, Misc, Sample};
@@ -36,9 +36,9 @@ pub(super) fn observed(recorded: &Recorded) -> Result<Observed> {
         let opened = opened.iter().position(named).context("an event that nobody opened")?;
         let sample = description.layout.decode(misc, payload).context("a sample")?;
         match sieve.judge(&mut symbolizer, &stream.decoder, event, &sample) {
-            Sifted::Kept => observed.samples.push(observation(opened, &sample)),
-            Sifted::Other => {}
-            Sifted::Undecided(_) => observed.undecided += 1,
+            SieveVerdict::Kept => observed.samples.push(observation(opened, &sample)),
+            SieveVerdict::Other => {}
+            SieveVerdict::Undecided(_) => observed.undecided += 1,
         }
     }
     Ok(observed)

@@ -1,7 +1,7 @@
 //! Text records, written while the session runs.
 
 use super::Destination;
-use crate::ebs::script::{Lines, Sifter, TextPrinter};
+use crate::ebs::script::{ScriptLines, Sifter, TextPrinter};
 use record::stream::{StreamDecoder, StreamStep};
 use std::io;
 
@@ -12,7 +12,7 @@ const PIECE: usize = 1 << 16;
 #[derive(Debug)]
 pub(super) struct TextRecords {
     decoder: StreamDecoder,
-    lines: Lines<TextPrinter>,
+    lines: ScriptLines<TextPrinter>,
     destination: Destination,
     /// Lines that the destination took.
     written: u64,
@@ -23,7 +23,7 @@ impl TextRecords {
     pub(super) fn new(destination: Destination) -> TextRecords {
         TextRecords {
             decoder: StreamDecoder::new(),
-            lines: Lines::new(
+            lines: ScriptLines::new(
                 TextPrinter::default(),
                 Some(Sifter::new(None)),
                 symbolizer::Options::default(),

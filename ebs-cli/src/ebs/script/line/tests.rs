@@ -6,7 +6,7 @@ use record::bytes::RecordWords;
 use record::registers::RegsAbi;
 use record::{Arch, ByteOrder, Cpu, Pid, Registers, Task, Tid, Time};
 
-fn line(fields: Fields) -> String {
+fn line(fields: LineFields) -> String {
     let mut bytes = Vec::new();
     for value in [0_u64, 3, 0xffff_8881_0895_c400, 0x50246] {
         bytes.extend_from_slice(&value.to_le_bytes());
@@ -54,7 +54,7 @@ fn names_neither_end_the_line_nor_command_the_terminal() {
     }
     let ip = Named::new(Some(("f\n", 1)), Some("/tmp/\x1bc"));
     let mut out = Vec::new();
-    write_ip(0x10, Some(&ip), Fields::of([Field::Sym, Field::Dso]), &mut out);
+    write_ip(0x10, Some(&ip), LineFields::of([Field::Sym, Field::Dso]), &mut out);
     assert_eq!(out, br"              10 f\n (/tmp/\u{1b}c)");
 }
 
@@ -74,7 +74,7 @@ fn columns_are_perfs() {
         (vec![Period], "         1 "),
         (vec![Iregs], " ABI:2    AX:0x0    BX:0x3    BP:0xffff88810895c400 FLAGS:0x50246 "),
     ] {
-        assert_eq!(line(Fields::of(fields.clone())), expected, "{fields:?}");
+        assert_eq!(line(LineFields::of(fields.clone())), expected, "{fields:?}");
     }
 }
 
@@ -84,7 +84,7 @@ fn tasks_without_a_name_have_their_number() {
     let start = |sample, comm, padded| {
         let mut out = Vec::new();
         Start { sample, comm, padded, period: None, event: b"e" }
-            .write(Fields::of([Field::Comm]), &mut out);
+            .write(LineFields::of([Field::Comm]), &mut out);
         String::from_utf8(out).expect("is text")
     };
     assert_eq!(start(&sample, Some(&b"a\nb\x1b[31m"[..]), true), "        a\\nb\\u{1b}[31m ");
