@@ -15,8 +15,8 @@ mod program;
 mod reservation;
 mod view;
 
-pub(crate) use answer::{ANSWER_BYTES, Answer};
-pub(crate) use ask::{ASK_BYTES, ATTR_WORDS, Ask, JobNumbers, Rank, Wanted};
+pub(crate) use answer::{ANSWER_BYTES, BrokerAnswer};
+pub(crate) use ask::{ASK_BYTES, ATTR_WORDS, Ask, JobNumbers, Rank, TaskOnCpu, Wanted};
 pub(crate) use client::{Broker, NotGranted, REASON_BYTES};
 pub(crate) use grant::{Grants, Stranger};
 pub(crate) use kernel::Brokered;

@@ -10,53 +10,44 @@ mod tally;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use serde::{Deserialize, Serialize};
+
+use crate::fixed_size;
 use crate::line::SupervisorEnd;
 
 pub(crate) use follow::Follow;
-pub(crate) use report::{DRAIN_BOUNDS, FILL_BOUNDS, REPORT_BYTES, Report, Word};
-pub(crate) use status::{Line, NAME_BYTES, STATUS_WORDS, State, Status, Stored, text};
-pub(crate) use tally::{Tally, Told};
+pub(crate) use report::{DRAIN_BOUNDS, FILL_BOUNDS, REPORT_BYTES, Word, WorkerReport};
+pub(crate) use status::{
+    NAME_BYTES, StandingEntry, StandingStatus, State, Status, Stored, fitting, text,
+};
+pub(crate) use tally::{ClientSamples, TallyMark, WorkerTally};
 
 /// What the supervisor tells a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum WorkerOrder {
     /// Serve the client whose connection comes along; `elsewhere`: and behind
     /// it the client's pid namespace, which is not the daemon's.
     Client { elsewhere: bool },
     /// Write what a reader of the standing session is to be sent into the pipe
-    /// that comes along: what that is, says what comes behind the byte.
-    Follow,
+    /// that comes along.
+    Follow(Follow),
     /// Say how it goes.
     Report,
     /// End: the user's permissions have changed.
     Revoked,
 }
 
-/// Bytes of an order at most.
-pub(crate) const ORDER_BYTES: usize = Follow::BYTES;
+/// Bytes of every order: what the longest needs, which is about a reader.
+pub(crate) const ORDER_BYTES: usize = 32;
 
-impl Order {
-    const ALL: [Order; 5] = [
-        Order::Client { elsewhere: false },
-        Order::Client { elsewhere: true },
-        Order::Follow,
-        Order::Report,
-        Order::Revoked,
-    ];
-
-    fn byte(self) -> u8 {
-        match self {
-            Order::Client { elsewhere: false } => b'c',
-            Order::Client { elsewhere: true } => b'n',
-            Order::Follow => b'f',
-            Order::Report => b'r',
-            Order::Revoked => b'e',
-        }
+impl WorkerOrder {
+    fn encode(self) -> [u8; ORDER_BYTES] {
+        fixed_size::encode(&self)
     }
 
     /// None: no order.
-    pub(crate) fn of(byte: u8) -> Option<Order> {
-        Order::ALL.into_iter().find(|one| one.byte() == byte)
+    pub(crate) fn decode(bytes: &[u8; ORDER_BYTES]) -> Option<WorkerOrder> {
+        fixed_size::decode(bytes)
     }
 
     /// Sends it, where there is room at once.
@@ -64,19 +55,29 @@ impl Order {
     /// # Errors
     /// As sendmsg(2); `WouldBlock`: the worker takes no orders.
     pub(crate) fn send(self, line: &SupervisorEnd, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
-        line.tell(&[self.byte()], fds)
+        line.tell(&self.encode(), fds)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
-    fn orders_have_bytes_of_their_own() {
-        for order in Order::ALL {
-            assert_eq!(Order::of(order.byte()), Some(order));
+    fn orders_come_out_as_they_went_in() {
+        let longest = Follow { since: Some(Duration::MAX), live: true, reader: Some(u32::MAX) };
+        for order in [
+            WorkerOrder::Client { elsewhere: false },
+            WorkerOrder::Client { elsewhere: true },
+            WorkerOrder::Follow(longest),
+            WorkerOrder::Follow(Follow { since: None, live: false, reader: None }),
+            WorkerOrder::Report,
+            WorkerOrder::Revoked,
+        ] {
+            assert_eq!(WorkerOrder::decode(&order.encode()), Some(order));
         }
-        assert_eq!(Order::of(0), None);
+        assert_eq!(WorkerOrder::decode(&[9; ORDER_BYTES]), None);
     }
 }

@@ -9,9 +9,9 @@ use sampling::session::Sink;
 use sampling::session::ledger::Ledger;
 
 use crate::broker::{ASK_BYTES, Ask};
-use crate::worker::fan::{Ending, Fan, Subscriber};
-use crate::worker::queue::{Item, Next, Outlet, queue};
-use crate::worker::share::Share;
+use crate::worker::fan::{Fan, StreamEnding, Subscriber};
+use crate::worker::queue::{Next, Outlet, QueueItem, queue};
+use crate::worker::share::ClientShare;
 
 /// A worker's request to the supervisor, filled up with zeros, read and
 /// written again.
@@ -23,7 +23,7 @@ pub fn ask(bytes: &[u8]) -> Option<Vec<u8>> {
 
 /// What a client was sent.
 #[derive(Debug)]
-pub struct Served {
+pub struct ClientDelivery {
     /// Its stream.
     pub stream: Vec<u8>,
     /// What of the session it was given.
@@ -44,9 +44,9 @@ pub fn fan_out(
     capacity: u64,
     clients: &[(u8, WhenSlow)],
     session: &Account,
-) -> io::Result<Vec<Served>> {
-    let mut fan = Fan::new((vec![0; 16], true), Default::default());
-    let mut outlets: Vec<(Outlet, Arc<Share>, Vec<u8>)> = Vec::new();
+) -> io::Result<Vec<ClientDelivery>> {
+    let mut fan = Fan::new(vec![0; 16], true, Default::default());
+    let mut outlets: Vec<(Outlet, Arc<ClientShare>, Vec<u8>)> = Vec::new();
     let mut ears = Vec::new();
     let mut coming = clients.iter();
     let preamble: Arc<[u8]> = Arc::new([]);
@@ -54,9 +54,9 @@ pub fn fan_out(
         if let Some((_, when_slow)) = coming.next() {
             let (feed, outlet) = queue(capacity);
             let (bell, ear) = crate::worker::bell::bell()?;
-            let share = Arc::<Share>::default();
+            let share = Arc::<ClientShare>::default();
             let when_slow = *when_slow;
-            let gap = crate::worker::chunk::Gap::default();
+            let gap = crate::worker::chunk::SampleGap::default();
             fan.add(
                 Subscriber { feed, bell, when_slow, share: Arc::clone(&share), gap },
                 &preamble,
@@ -68,21 +68,21 @@ pub fn fan_out(
         for ((outlet, _, stream), (takes, _)) in outlets.iter_mut().zip(clients) {
             for _ in 0..if *takes == 255 { usize::MAX } else { usize::from(*takes) } {
                 match outlet.next() {
-                    Next::Item(Item::Bytes(bytes)) => stream.extend_from_slice(&bytes),
+                    Next::Item(QueueItem::Bytes(bytes)) => stream.extend_from_slice(&bytes),
                     _ => break,
                 }
             }
         }
     }
     fan.end(
-        Ending { reason: "the end".into(), notes: Vec::new(), session: session.clone() },
+        StreamEnding { reason: "the end".into(), notes: Vec::new(), session: session.clone() },
         &Ledger::default(),
     );
     let served = outlets.into_iter().map(|(mut outlet, share, mut stream)| {
-        while let Next::Item(Item::Bytes(bytes)) = outlet.next() {
+        while let Next::Item(QueueItem::Bytes(bytes)) = outlet.next() {
             stream.extend_from_slice(&bytes);
         }
-        Served { stream, account: share.account(session), overrun: share.is_overrun() }
+        ClientDelivery { stream, account: share.account(session), overrun: share.is_overrun() }
     });
     Ok(served.collect())
 }

@@ -14,5 +14,5 @@ pub(crate) use admission::{Admission, Holder};
 pub(crate) use full::Full;
 pub use limits::Limits;
 pub use size::Size;
-pub(crate) use steps::{Step, Steps};
+pub(crate) use steps::{GuardStep, Steps};
 pub(crate) use usage::Usage;

@@ -31,7 +31,7 @@ pub(crate) struct WorkerEnd {
 
 /// What the supervisor finds in its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum LineEvent {
     /// The buffer is full.
     Message,
     /// Nothing now.
@@ -65,11 +65,11 @@ impl SupervisorEnd {
     ///
     /// # Errors
     /// As read(2).
-    pub(crate) fn hear(&self, bytes: &mut [u8]) -> io::Result<Heard> {
+    pub(crate) fn hear(&self, bytes: &mut [u8]) -> io::Result<LineEvent> {
         match rustix::io::read(&self.ear, &mut *bytes) {
-            Ok(read) if read == bytes.len() && read > 0 => Ok(Heard::Message),
-            Ok(_) => Ok(Heard::End),
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(Heard::Silence),
+            Ok(read) if read == bytes.len() && read > 0 => Ok(LineEvent::Message),
+            Ok(_) => Ok(LineEvent::End),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(LineEvent::Silence),
             Err(error) => Err(error.into()),
         }
     }
@@ -152,12 +152,12 @@ mod tests {
     fn messages_go_both_ways_and_descriptors_one() {
         let (supervisor, worker) = line().unwrap();
         let mut bytes = [0; 5];
-        assert_eq!(supervisor.hear(&mut bytes).unwrap(), Heard::Silence);
+        assert_eq!(supervisor.hear(&mut bytes).unwrap(), LineEvent::Silence);
         worker.say(b"hello").unwrap();
         worker.say(b"again").unwrap();
-        assert_eq!(supervisor.hear(&mut bytes).unwrap(), Heard::Message);
+        assert_eq!(supervisor.hear(&mut bytes).unwrap(), LineEvent::Message);
         assert_eq!(&bytes, b"hello");
-        assert_eq!(supervisor.hear(&mut bytes).unwrap(), Heard::Message);
+        assert_eq!(supervisor.hear(&mut bytes).unwrap(), LineEvent::Message);
         assert_eq!(&bytes, b"again");
         let (file, _other) = io::pipe().unwrap();
         supervisor.tell(b"take", &[file.as_fd()]).unwrap();
@@ -177,9 +177,9 @@ mod tests {
         let mut bytes = [0; 5];
         let (supervisor, worker) = line().unwrap();
         worker.say(b"half").unwrap();
-        assert_eq!(supervisor.hear(&mut bytes).unwrap(), Heard::End);
+        assert_eq!(supervisor.hear(&mut bytes).unwrap(), LineEvent::End);
         drop(worker);
-        assert_eq!(supervisor.hear(&mut bytes).unwrap(), Heard::End);
+        assert_eq!(supervisor.hear(&mut bytes).unwrap(), LineEvent::End);
         assert!(supervisor.tell(b"x", &[]).is_err());
         let (supervisor, worker) = line().unwrap();
         drop(supervisor);

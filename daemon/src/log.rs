@@ -117,7 +117,7 @@ where
         event.record(&mut subject);
         let kind = LineKind { place: event.metadata().callsite(), subject };
         if event.metadata().target() != SUMMARY
-            && throttle().meet((kind, level), &text, Instant::now()) == Fate::LeftOut
+            && throttle().meet(kind, level, &text, Instant::now()) == Fate::LeftOut
         {
             return Ok(());
         }

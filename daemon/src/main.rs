@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Parser;
 use daemon::arguments::{Arguments, CONFIG};
 use daemon::log;
-use daemon::supervisor::{Options, Source, run};
+use daemon::supervisor::{ConfigSource, DaemonOptions, run};
 use rustix::process::getuid;
 
 fn main() -> ExitCode {
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
 fn serve(arguments: Arguments) -> Result<()> {
     // The default file may be missing; one that was asked for may not.
     let optional = arguments.config == Path::new(CONFIG) && !arguments.check_config;
-    let config = Source { path: arguments.config, optional };
+    let config = ConfigSource { path: arguments.config, optional };
     if arguments.check_config {
         let good = config.read(getuid().as_raw())?;
         let homeless = good.metrics.check()?;
@@ -37,7 +37,7 @@ fn serve(arguments: Arguments) -> Result<()> {
             writeln!(stdout(), "{}: its directory is not there yet", path.display())?;
         }
     } else {
-        run(Options { socket: arguments.socket, config })?;
+        run(DaemonOptions { socket: arguments.socket, config })?;
     }
     Ok(())
 }

@@ -18,14 +18,14 @@ use tokio::task::LocalSet;
 use tokio::time::timeout;
 
 use crate::broker::Broker;
-use crate::control::{Follow, ORDER_BYTES, Order};
+use crate::control::{ORDER_BYTES, WorkerOrder};
 use crate::credentials::Credentials;
 use crate::guard::Limits;
 use crate::line::WorkerEnd;
 use crate::log;
 use crate::passing::receive_handed;
 use crate::policy::Permissions;
-use crate::standing::{Post, Role, follow, keep};
+use crate::standing::{Role, StandingPost, follow, keep};
 use crate::worker::{HandedClient, Hub, OpenConnection, serve_client, watch};
 use confine::{Files, confine};
 
@@ -69,8 +69,8 @@ fn live(start: Start) -> io::Result<()> {
     let files = if standing.is_some() { Files::Record } else { Files::Read };
     confine(&user, supervisor, files)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let hub = Rc::new(Hub::new((user, permissions), limits, Arc::new(Broker::new(broker))));
-    let post = standing.map(Post::new).transpose()?.map(Rc::new);
+    let hub = Rc::new(Hub::new(user, permissions, limits, Arc::new(Broker::new(broker))));
+    let post = standing.map(StandingPost::new).transpose()?.map(Rc::new);
     let result = LocalSet::new().block_on(&runtime, serve(control, hub, post.clone()));
     if let Some(post) = post.and_then(Rc::into_inner) {
         post.finish();
@@ -79,7 +79,7 @@ fn live(start: Start) -> io::Result<()> {
 }
 
 /// Does what the supervisor orders, until it closes the control socket.
-async fn serve(control: WorkerEnd, hub: Rc<Hub>, post: Option<Rc<Post>>) -> io::Result<()> {
+async fn serve(control: WorkerEnd, hub: Rc<Hub>, post: Option<Rc<StandingPost>>) -> io::Result<()> {
     let (ear, mouth) = control.into_halves();
     let control = listening(ear)?;
     tokio::task::spawn_local(watch(Rc::clone(&hub)));
@@ -104,8 +104,8 @@ async fn serve(control: WorkerEnd, hub: Rc<Hub>, post: Option<Rc<Post>>) -> io::
             hub.stop_all("the daemon is ending").await;
             return Ok(());
         }
-        match Order::of(order[0]) {
-            Some(Order::Client { elsewhere }) => {
+        match WorkerOrder::decode(&order) {
+            Some(WorkerOrder::Client { elsewhere }) => {
                 given += 1;
                 // Its task has not begun yet.
                 idle = None;
@@ -120,27 +120,26 @@ async fn serve(control: WorkerEnd, hub: Rc<Hub>, post: Option<Rc<Post>>) -> io::
                     Err(error) => tracing::error!(%error, "a connection could not be served"),
                 }
             }
-            Some(Order::Follow) => {
-                let what = Follow::decode(&order).zip(post.as_ref());
+            Some(WorkerOrder::Follow(what)) => {
                 let no_room = || io::Error::from(rustix::io::Errno::MFILE);
                 let pipe = received.fds.into_iter().next().ok_or_else(no_room);
-                match (what, pipe.and_then(pipe::Sender::from_owned_fd)) {
-                    (Some((what, post)), Ok(pipe)) => {
-                        let reader = (pipe, Rc::clone(&hub));
-                        tokio::task::spawn_local(follow(reader, what, Rc::clone(post)));
+                match (&post, pipe.and_then(pipe::Sender::from_owned_fd)) {
+                    (Some(post), Ok(pipe)) => {
+                        let (hub, post) = (Rc::clone(&hub), Rc::clone(post));
+                        tokio::task::spawn_local(follow(pipe, hub, what, post));
                     }
                     // What is recorded goes on.
                     (_, Err(error)) => tracing::error!(%error, "a reader could not be served"),
                     (None, _) => tracing::warn!("an order to read what is not kept here"),
                 }
             }
-            Some(Order::Report) => report(&mouth, &hub),
-            Some(Order::Revoked) => {
+            Some(WorkerOrder::Report) => report(&mouth, &hub),
+            Some(WorkerOrder::Revoked) => {
                 hub.stop_all("the daemon's policy has changed").await;
                 report(&mouth, &hub);
                 return Ok(());
             }
-            None => tracing::warn!(order = order[0], "an order that means nothing"),
+            None => tracing::warn!(?order, "an order that means nothing"),
         }
     }
 }

@@ -15,5 +15,5 @@ mod target;
 mod writer;
 
 pub(crate) use follow::follow;
-pub(crate) use keeper::{Post, keep};
-pub use role::{Counted, Kept, Role, Sought};
+pub(crate) use keeper::{StandingPost, keep};
+pub use role::{KernelCounting, RetentionLimits, Role, TargetDescription};

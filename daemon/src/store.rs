@@ -14,12 +14,12 @@ mod retention;
 
 pub(crate) use clock::{Clock, SystemClock};
 pub(crate) use directory::{Directory, Form, Listed};
-pub use frame::{BEFORE, Frame, HEAD, LONGEST, encode};
+pub use frame::{BEFORE, HEAD, LONGEST, StoredFrame, encode};
 pub use header::{HEADER, Header, HeaderError};
 pub(crate) use packed::{Packed, pack};
-pub use reader::{ReadError, Reader};
+pub use reader::{ReadError, SegmentReader};
 pub(crate) use recovery::{Recovered, recover};
-pub(crate) use retention::{Kept, Retention, expired};
+pub(crate) use retention::{ClosedSegment, Retention, expired};
 
 #[cfg(test)]
 mod tests;

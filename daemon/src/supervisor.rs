@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sampling::remote::protocol::ComplaintCode;
 
-use crate::control::Report;
+use crate::control::WorkerReport;
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Full};
 use crate::sys::oracle::Oracle;
@@ -36,7 +36,7 @@ use door::{Door, is_out_of_descriptors, out_of_descriptors};
 use metrics::Metrics;
 pub use metrics::Places;
 use notify::Manager;
-pub use reload::Source;
+pub use reload::ConfigSource;
 use signals::Signals;
 pub use socket::SocketError;
 use standing::Desk;
@@ -54,11 +54,11 @@ const GRACE: Duration = Duration::from_secs(3);
 
 /// Where to listen, and for whom.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct DaemonOptions {
     /// The socket's path.
     pub socket: PathBuf,
     /// Who may what, and how much.
-    pub config: Source,
+    pub config: ConfigSource,
 }
 
 /// The supervisor failed.
@@ -100,7 +100,7 @@ fn system(call: &'static str) -> impl FnOnce(io::Error) -> SupervisorError {
 ///
 /// # Errors
 /// The socket is taken, or a call fails that should not.
-pub fn run(options: Options) -> Result<(), SupervisorError> {
+pub fn run(options: DaemonOptions) -> Result<(), SupervisorError> {
     let signals = Signals::install().map_err(system("sigaction"))?;
     let own = Credentials::own().map_err(system("getgroups"))?;
     // There, users of other namespaces all look alike (kernel.overflowuid).
@@ -122,13 +122,13 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
     let mut supervisor = Supervisor {
         own,
         config,
-        source: Source { optional, ..options.config },
+        source: ConfigSource { optional, ..options.config },
         reload_failed: false,
         manager: Manager::of_environment(),
         workers: Vec::new(),
         turned_away: TurnedAway::default(),
         desk,
-        gone: Report::default(),
+        gone: WorkerReport::default(),
         door: Door::new(),
         admission: Admission::default(),
         oracle: Oracle::default(),
@@ -150,7 +150,7 @@ pub fn run(options: Options) -> Result<(), SupervisorError> {
 struct Supervisor {
     own: Credentials,
     config: Config,
-    source: Source,
+    source: ConfigSource,
     /// The configuration on disk is not the one that holds.
     reload_failed: bool,
     manager: Manager,
@@ -158,7 +158,7 @@ struct Supervisor {
     turned_away: TurnedAway,
     desk: Desk,
     /// What workers have counted that have ended.
-    gone: Report,
+    gone: WorkerReport,
     door: Door,
     admission: Admission,
     /// Who tells what the kernel lets users look at.
@@ -236,11 +236,11 @@ impl Supervisor {
                 }
                 if *asks {
                     let errands = &mut self.desk.errands(&worker.user);
-                    worker.answer(&self.oracle, (&mut self.admission, limits), errands);
+                    worker.answer(&self.oracle, &mut self.admission, limits, errands);
                 }
             }
         }
-        self.desk.answer(of_desk, &self.oracle, (&mut self.admission, limits));
+        self.desk.answer(of_desk, &self.oracle, &mut self.admission, limits);
         let (gone, admission) = (&mut self.gone, &mut self.admission);
         self.workers.retain_mut(|worker| {
             let ended = worker.has_ended();
@@ -301,7 +301,7 @@ impl Supervisor {
             return self.turned_away.refuse(stream, ComplaintCode::Exhausted, &full.to_string());
         }
         let uid = user.uid;
-        let Err(error) = self.hand_over((&stream, namespace), user) else {
+        let Err(error) = self.hand_over(&stream, namespace, user) else {
             // The worker has one, too, unless it has just been killed.
             return self.turned_away.close(stream);
         };
@@ -329,8 +329,7 @@ impl Supervisor {
                 let errands = &mut self.desk.errands(&worker.user);
                 for _ in 0..64 {
                     let asked = worker.has_asked();
-                    if !asked
-                        || !worker.answer(&self.oracle, (&mut self.admission, limits), errands)
+                    if !asked || !worker.answer(&self.oracle, &mut self.admission, limits, errands)
                     {
                         break;
                     }
@@ -342,7 +341,8 @@ impl Supervisor {
 
     fn hand_over(
         &mut self,
-        (stream, namespace): (&UnixStream, Option<OwnedFd>),
+        stream: &UnixStream,
+        namespace: Option<OwnedFd>,
         user: Credentials,
     ) -> io::Result<()> {
         let namespace = namespace.as_ref().map(AsFd::as_fd);

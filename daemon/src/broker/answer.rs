@@ -10,7 +10,7 @@ pub(crate) const ANSWER_BYTES: usize = 32;
 
 /// What the supervisor answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Answer {
+pub(crate) struct BrokerAnswer {
     /// 0: done; else an errno.
     pub(crate) errno: i32,
     /// The number of the grant or the reservation; with E2BIG the size that
@@ -21,13 +21,13 @@ pub(crate) struct Answer {
     pub(crate) limit: u64,
 }
 
-impl Answer {
-    pub(crate) fn done(value: u64) -> Answer {
-        Answer { errno: 0, value, limit: 0 }
+impl BrokerAnswer {
+    pub(crate) fn done(value: u64) -> BrokerAnswer {
+        BrokerAnswer { errno: 0, value, limit: 0 }
     }
 
-    pub(crate) fn refused(errno: i32) -> Answer {
-        Answer { errno, value: 0, limit: 0 }
+    pub(crate) fn refused(errno: i32) -> BrokerAnswer {
+        BrokerAnswer { errno, value: 0, limit: 0 }
     }
 
     pub(crate) fn encode(self) -> [u8; ANSWER_BYTES] {
@@ -35,12 +35,12 @@ impl Answer {
     }
 
     /// None: no answer.
-    pub(crate) fn decode(bytes: &[u8; ANSWER_BYTES]) -> Option<Answer> {
+    pub(crate) fn decode(bytes: &[u8; ANSWER_BYTES]) -> Option<BrokerAnswer> {
         fixed_size::decode(bytes)
     }
 
     /// That a limit is reached, with its numbers.
-    pub(crate) fn full(full: Full) -> Answer {
+    pub(crate) fn full(full: Full) -> BrokerAnswer {
         let (errno, value, limit) = match full {
             Full::UserConnections { limit, .. } | Full::Connections { limit } => {
                 (libc::EMFILE, 0, limit)
@@ -49,13 +49,13 @@ impl Answer {
             Full::UserMemory { free, limit, .. } => (libc::EDQUOT, free, limit),
             Full::Memory { free, limit, .. } => (libc::ENOSPC, free, limit),
         };
-        Answer { errno, value, limit }
+        BrokerAnswer { errno, value, limit }
     }
 
     /// The limit that an answer to a request for so many bytes is about;
     /// None: none is reached.
     pub(crate) fn limit_reached(self, wanted: u64) -> Option<Full> {
-        let Answer { errno, value: free, limit } = self;
+        let BrokerAnswer { errno, value: free, limit } = self;
         match errno {
             libc::EUSERS => Some(Full::UserSessions { limit }),
             libc::EDQUOT => Some(Full::UserMemory { wanted, free, limit }),
@@ -72,10 +72,10 @@ mod tests {
     #[test]
     fn answers_come_out_as_they_went_in() {
         for answer in [
-            Answer { errno: libc::EACCES, value: 9, limit: 0 },
-            Answer { errno: i32::MIN, value: u64::MAX, limit: u64::MAX },
+            BrokerAnswer { errno: libc::EACCES, value: 9, limit: 0 },
+            BrokerAnswer { errno: i32::MIN, value: u64::MAX, limit: u64::MAX },
         ] {
-            assert_eq!(Answer::decode(&answer.encode()), Some(answer));
+            assert_eq!(BrokerAnswer::decode(&answer.encode()), Some(answer));
         }
     }
 
@@ -86,8 +86,8 @@ mod tests {
             Full::UserMemory { wanted: 26 << 20, free: 12 << 20, limit: 64 << 20 },
             Full::Memory { wanted: 26 << 20, free: 0, limit: 256 << 20 },
         ] {
-            assert_eq!(Answer::full(full).limit_reached(26 << 20), Some(full));
+            assert_eq!(BrokerAnswer::full(full).limit_reached(26 << 20), Some(full));
         }
-        assert_eq!(Answer::done(7).limit_reached(1), None);
+        assert_eq!(BrokerAnswer::done(7).limit_reached(1), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Requests of workers to the supervisor.
 
 use std::num::NonZeroU64;
+use std::time::Duration;
 
 use arrayvec::ArrayString;
 use record::{Attr, Pid};
@@ -10,7 +11,7 @@ use sampling::{EventSpec, Modes, Request, Target, catalogue};
 use serde::{Deserialize, Serialize};
 
 use super::program::ProgramNumbers;
-use crate::control::{NAME_BYTES, STATUS_WORDS};
+use crate::control::{NAME_BYTES, StandingStatus};
 use crate::fixed_size;
 
 /// Bytes of every request: what the longest needs, which loads a program.
@@ -49,6 +50,15 @@ pub(crate) enum Rank {
     Follows,
 }
 
+/// Where an event counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TaskOnCpu {
+    /// A thread of the grant's process; -1: any, of a grant for the system or
+    /// a control group.
+    pub(crate) tid: i32,
+    pub(crate) cpu: i32,
+}
+
 /// A job of the catalogue, as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct JobNumbers {
@@ -68,15 +78,7 @@ pub(crate) enum Ask {
     /// May this user have this job?
     Grant(JobNumbers),
     /// Open an event under a grant.
-    Open {
-        grant: u64,
-        /// A thread of the grant's process; -1: any, of a grant for the
-        /// system or a control group.
-        tid: i32,
-        cpu: i32,
-        attr: [u64; ATTR_WORDS],
-        rank: Rank,
-    },
+    Open { grant: u64, place: TaskOnCpu, attr: [u64; ATTR_WORDS], rank: Rank },
     /// /proc/PID/maps of a process under a grant.
     Maps { grant: u64, pid: i32 },
     /// A list of the kernel's, with its addresses, under a grant for kernel
@@ -95,16 +97,11 @@ pub(crate) enum Ask {
     Closed,
     /// Have a standing session read to this user: the answer comes with the
     /// end of a pipe.
-    Follow {
-        name: ArrayString<NAME_BYTES>,
-        /// Seconds.
-        since: Option<u64>,
-        live: bool,
-    },
+    Follow { name: ArrayString<NAME_BYTES>, since: Option<Duration>, live: bool },
     /// A line of the list of standing sessions, by its place.
     Standing { place: u64 },
     /// How a standing session goes: by its own worker.
-    Report { status: [u64; STATUS_WORDS] },
+    Report { status: StandingStatus },
     /// Load a program that counts in the kernel, with maps that lie within a
     /// reservation.
     Program { reservation: u64, program: Box<ProgramNumbers> },
@@ -168,6 +165,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::control::{State, Stored};
 
     #[test]
     fn asks_come_out_as_they_went_in() {
@@ -179,6 +177,7 @@ mod tests {
             data_mappings: true,
             wanted: Wanted::Process(Incarnation { pid: 7, start_time: 1 << 40 }),
         };
+        let stored = Stored { bytes: u64::MAX, ..Stored::default() };
         for ask in [
             Ask::Grant(job),
             Ask::Grant(JobNumbers {
@@ -192,12 +191,16 @@ mod tests {
             }),
             Ask::Open {
                 grant: 7,
-                tid: -1,
-                cpu: 3,
+                place: TaskOnCpu { tid: -1, cpu: 3 },
                 attr: [u64::MAX; ATTR_WORDS],
                 rank: Rank::Alone,
             },
-            Ask::Open { grant: 7, tid: 9, cpu: 0, attr: [1; ATTR_WORDS], rank: Rank::Follows },
+            Ask::Open {
+                grant: 7,
+                place: TaskOnCpu { tid: 9, cpu: 0 },
+                attr: [1; ATTR_WORDS],
+                rank: Rank::Follows,
+            },
             Ask::Maps { grant: u64::MAX, pid: 1 },
             Ask::Release { grant: 0 },
             Ask::Reserve { bytes: 1 << 40, session: true, reader: None },
@@ -212,9 +215,9 @@ mod tests {
                 since: None,
                 live: true,
             },
-            Ask::Follow { name: ArrayString::new(), since: Some(u64::MAX), live: false },
+            Ask::Follow { name: ArrayString::new(), since: Some(Duration::MAX), live: false },
             Ask::Standing { place: 3 },
-            Ask::Report { status: [u64::MAX; STATUS_WORDS] },
+            Ask::Report { status: StandingStatus { state: State::Down, stored } },
         ] {
             assert_eq!(Ask::decode(&ask.encode()), Some(ask));
         }

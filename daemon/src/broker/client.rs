@@ -4,13 +4,14 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use arrayvec::ArrayString;
 use sampling::session::synthesize::KernelFile;
 
 use super::program::ProgramNumbers;
-use super::{ANSWER_BYTES, Answer, Ask, JobNumbers};
-use crate::control::{Line, STATUS_WORDS, text};
+use super::{ANSWER_BYTES, Ask, BrokerAnswer, JobNumbers};
+use crate::control::{StandingEntry, StandingStatus, text};
 use crate::line::WorkerEnd;
 use crate::passing::Received;
 use crate::policy::Permissions;
@@ -60,7 +61,7 @@ impl Broker {
         self.reserved.load(Ordering::Relaxed)
     }
 
-    pub(super) fn ask(&self, ask: &Ask) -> io::Result<(Answer, Option<OwnedFd>)> {
+    pub(super) fn ask(&self, ask: &Ask) -> io::Result<(BrokerAnswer, Option<OwnedFd>)> {
         let (answer, fds) = self.ask_for(ask, &[], &mut [])?;
         Ok((answer, fds.into_iter().next()))
     }
@@ -76,7 +77,7 @@ impl Broker {
         ask: &Ask,
         behind: &[u8],
         more: &mut [u8],
-    ) -> io::Result<(Answer, Vec<OwnedFd>)> {
+    ) -> io::Result<(BrokerAnswer, Vec<OwnedFd>)> {
         match self.try_ask_for(ask, behind, more) {
             // A part of it would be taken for something else.
             Ok((_, received)) if !received.is_whole => Err(rustix::io::Errno::MFILE.into()),
@@ -93,7 +94,7 @@ impl Broker {
         ask: &Ask,
         behind: &[u8],
         more: &mut [u8],
-    ) -> io::Result<(Answer, Received)> {
+    ) -> io::Result<(BrokerAnswer, Received)> {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         line.say(&[&ask.encode()[..], behind].concat())?;
         let mut bytes = vec![0; ANSWER_BYTES + more.len()];
@@ -106,7 +107,7 @@ impl Broker {
         }
         more.copy_from_slice(rest);
         let no_answer = || io::Error::other("the supervisor says what no answer is");
-        Ok((Answer::decode(answer).ok_or_else(no_answer)?, received))
+        Ok((BrokerAnswer::decode(answer).ok_or_else(no_answer)?, received))
     }
 
     /// Says something that is not answered: nobody waits for a supervisor
@@ -153,7 +154,8 @@ impl Broker {
     pub(crate) fn follow(
         &self,
         name: &str,
-        (since, live): (Option<u64>, bool),
+        since: Option<Duration>,
+        live: bool,
     ) -> Result<OwnedFd, i32> {
         // Nothing has a longer one.
         let name = ArrayString::from(name).map_err(|_| libc::ENOENT)?;
@@ -164,13 +166,15 @@ impl Broker {
     }
 
     /// The standing sessions that this user may read.
-    pub(crate) fn standing(&self) -> Vec<Line> {
+    pub(crate) fn standing(&self) -> Vec<StandingEntry> {
         let mut lines = Vec::new();
         for place in 0.. {
-            let mut bytes = [0; Line::BYTES];
+            let mut bytes = [0; StandingEntry::BYTES];
             match self.ask_for(&Ask::Standing { place }, &[], &mut bytes) {
-                Ok((Answer { errno: 0, .. }, _)) => lines.push(Line::decode(&bytes)),
-                Ok((Answer { errno: libc::EACCES, .. }, _)) => {}
+                Ok((BrokerAnswer { errno: 0, .. }, _)) => {
+                    lines.extend(StandingEntry::decode(&bytes))
+                }
+                Ok((BrokerAnswer { errno: libc::EACCES, .. }, _)) => {}
                 Ok(_) | Err(_) => break,
             }
         }
@@ -178,7 +182,7 @@ impl Broker {
     }
 
     /// Tells how a standing session goes.
-    pub(crate) fn report(&self, status: [u64; STATUS_WORDS]) {
+    pub(crate) fn report(&self, status: StandingStatus) {
         // Where the supervisor has gone this ends soon, too.
         let _gone = self.ask(&Ask::Report { status });
     }
@@ -199,7 +203,7 @@ impl Broker {
         let mut reason = [0; REASON_BYTES];
         let ask = Ask::Program { reservation, program: Box::new(program) };
         match self.ask_for(&ask, &[], &mut reason) {
-            Ok((Answer { errno: 0, .. }, fds)) => Ok(fds),
+            Ok((BrokerAnswer { errno: 0, .. }, fds)) => Ok(fds),
             Ok((answer, _)) if reason[0] == 0 => {
                 Err(io::Error::from_raw_os_error(answer.errno).to_string())
             }
@@ -219,7 +223,7 @@ impl Broker {
     }
 }
 
-pub(super) fn received(answer: Answer, fd: Option<OwnedFd>) -> io::Result<OwnedFd> {
+pub(super) fn received(answer: BrokerAnswer, fd: Option<OwnedFd>) -> io::Result<OwnedFd> {
     match answer.errno {
         0 => fd.ok_or_else(|| io::Error::other("an answer without its descriptor")),
         errno => Err(io::Error::from_raw_os_error(errno)),
@@ -253,7 +257,7 @@ mod tests {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST_HANDED * 2))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
-        let bytes = Answer::done(7).encode();
+        let bytes = BrokerAnswer::done(7).encode();
         sendmsg(supervisor.mouth(), &[IoSlice::new(&bytes)], &mut control, SendFlags::empty())
             .unwrap();
         (Broker::new(worker), supervisor)

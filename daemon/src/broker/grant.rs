@@ -15,7 +15,7 @@ use sampling::session::synthesize::KernelFile;
 use sampling::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
 use sampling::{Cgroup, Facts, Modes, Request};
 
-use super::{Answer, Ask, JobNumbers, Rank, Wanted};
+use super::{Ask, BrokerAnswer, JobNumbers, Rank, TaskOnCpu, Wanted};
 use crate::credentials::Credentials;
 use crate::policy::{Permissions, restrict, weaker};
 use crate::sys::oracle::{Asker, Oracle};
@@ -55,8 +55,7 @@ struct Grant {
 /// A leader that was opened here, until its member is.
 #[derive(Debug)]
 struct Leader {
-    tid: i32,
-    cpu: i32,
+    task: TaskOnCpu,
     event: OwnedFd,
 }
 
@@ -138,8 +137,8 @@ fn errno(error: &io::Error) -> i32 {
 }
 
 /// EACCES, and what is missing.
-fn missing(permissions: Permissions) -> Answer {
-    Answer { value: permissions.bits().into(), ..Answer::refused(libc::EACCES) }
+fn missing(permissions: Permissions) -> BrokerAnswer {
+    BrokerAnswer { value: permissions.bits().into(), ..BrokerAnswer::refused(libc::EACCES) }
 }
 
 impl Grants {
@@ -153,19 +152,19 @@ impl Grants {
         ask: Ask,
         path: &[u8],
         stranger: &dyn Stranger,
-    ) -> (Answer, Option<OwnedFd>) {
+    ) -> (BrokerAnswer, Option<OwnedFd>) {
         let result = match ask {
             Ask::Grant(job) => return (self.grant(job, path, stranger), None),
-            Ask::Open { grant, tid, cpu, attr, rank } => self
-                .open(grant, (tid, cpu), &attr, rank)
-                .and_then(|event| self.unless_changed(grant, tid, stranger).map(|()| event)),
+            Ask::Open { grant, place, attr, rank } => self
+                .open(grant, place, &attr, rank)
+                .and_then(|event| self.unless_changed(grant, place.tid, stranger).map(|()| event)),
             Ask::Maps { grant, pid } => self.maps(grant, pid),
             Ask::Kernel { grant, file } => self.kernel(grant, file),
             // Whoever gives it connections knows.
-            Ask::Leave { .. } => return (Answer::refused(libc::EINVAL), None),
+            Ask::Leave { .. } => return (BrokerAnswer::refused(libc::EINVAL), None),
             Ask::Release { grant } => {
                 self.granted.remove(&grant);
-                return (Answer::done(0), None);
+                return (BrokerAnswer::done(0), None);
             }
             // About more than one worker.
             Ask::Reserve { .. }
@@ -175,25 +174,25 @@ impl Grants {
             | Ask::Standing { .. }
             | Ask::Program { .. }
             | Ask::Report { .. } => {
-                return (Answer::refused(libc::EINVAL), None);
+                return (BrokerAnswer::refused(libc::EINVAL), None);
             }
         };
         match result {
-            Ok(fd) => (Answer::done(0), Some(fd)),
+            Ok(fd) => (BrokerAnswer::done(0), Some(fd)),
             Err(answer) => (answer, None),
         }
     }
 
-    fn grant(&mut self, job: JobNumbers, path: &[u8], stranger: &dyn Stranger) -> Answer {
+    fn grant(&mut self, job: JobNumbers, path: &[u8], stranger: &dyn Stranger) -> BrokerAnswer {
         if self.granted.len() >= MOST_GRANTS {
-            return Answer::refused(libc::EMFILE);
+            return BrokerAnswer::refused(libc::EMFILE);
         }
         if self.permissions.is_empty() {
             return missing(needed(job.modes, job.wanted, true));
         }
         let place = match Granted::of(job.wanted, path) {
             Ok(place) => place,
-            Err(error) => return Answer::refused(errno(&error)),
+            Err(error) => return BrokerAnswer::refused(errno(&error)),
         };
         let has_others = self.permissions.contains(Permissions::OTHERS_TASKS);
         let (pid, may_look) = match &place {
@@ -206,7 +205,7 @@ impl Grants {
         };
         let may_look = match may_look {
             Ok(may_look) => may_look,
-            Err(error) => return Answer::refused(errno(&error)),
+            Err(error) => return BrokerAnswer::refused(errno(&error)),
         };
         let lacking = needed(job.modes, job.wanted, may_look) - self.permissions;
         if !lacking.is_empty() {
@@ -217,40 +216,42 @@ impl Grants {
         });
         let attrs = match attrs {
             Ok(attrs) => attrs,
-            Err(errno) => return Answer::refused(errno),
+            Err(errno) => return BrokerAnswer::refused(errno),
         };
         if !place.is_there() {
-            return Answer::refused(libc::ESRCH);
+            return BrokerAnswer::refused(libc::ESRCH);
         }
         let number = self.next;
         self.next += 1;
         let while_looked_at = matches!(place, Granted::Process(_)) && !has_others;
         let (kernel, leader) = (job.modes.kernel, None);
         self.granted.insert(number, Grant { attrs, place, kernel, leader, while_looked_at });
-        Answer::done(number)
+        BrokerAnswer::done(number)
     }
 
     fn open(
         &mut self,
         grant: u64,
-        (tid, cpu): (i32, i32),
+        task: TaskOnCpu,
         words: &[u64],
         rank: Rank,
-    ) -> Result<OwnedFd, Answer> {
-        let grant = self.granted.get_mut(&grant).ok_or(Answer::refused(libc::EBADF))?;
+    ) -> Result<OwnedFd, BrokerAnswer> {
+        let grant = self.granted.get_mut(&grant).ok_or(BrokerAnswer::refused(libc::EBADF))?;
+        let TaskOnCpu { tid, cpu } = task;
         // Of this request, or of none.
         let before = grant.leader.take();
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let attr = Attr::decode(&bytes, NATIVE_ORDER).map_err(|_| Answer::refused(libc::EINVAL))?;
+        let attr =
+            Attr::decode(&bytes, NATIVE_ORDER).map_err(|_| BrokerAnswer::refused(libc::EINVAL))?;
         if !grant.attrs.iter().any(|granted| weaker(&attr, granted).is_ok()) {
-            return Err(Answer::refused(libc::EACCES));
+            return Err(BrokerAnswer::refused(libc::EACCES));
         }
         match &grant.place {
             Granted::System | Granted::Cgroup(_) if tid != -1 || cpu < 0 => {
-                return Err(Answer::refused(libc::EACCES));
+                return Err(BrokerAnswer::refused(libc::EACCES));
             }
             Granted::Process(process) if !process.has_thread(tid) => {
-                return Err(Answer::refused(libc::ESRCH));
+                return Err(BrokerAnswer::refused(libc::ESRCH));
             }
             _ => {}
         }
@@ -260,24 +261,24 @@ impl Grants {
         };
         // In the size that the worker has settled on with the kernel.
         let mut encoded = EncodedAttr::in_size(&attr, attr.size.clamp(64, Attr::MAX_SIZE))
-            .map_err(|_| Answer::refused(libc::EINVAL))?;
+            .map_err(|_| BrokerAnswer::refused(libc::EINVAL))?;
         let leader = match rank {
             Rank::Alone | Rank::Leads => None,
             Rank::Follows => {
-                let here = before.filter(|leader| (leader.tid, leader.cpu) == (tid, cpu));
-                let leader = here.ok_or(Answer::refused(libc::EINVAL))?;
+                let here = before.filter(|leader| leader.task == task);
+                let leader = here.ok_or(BrokerAnswer::refused(libc::EINVAL))?;
                 Some(PerfEvent::received(leader.event, attr.read_format))
             }
         };
         let place = EventPlace { pid: tid, cpu, leader: leader.as_ref(), leads: false, cgroup };
-        let event = PerfEvent::open(&mut encoded, place).map_err(|error| Answer {
+        let event = PerfEvent::open(&mut encoded, place).map_err(|error| BrokerAnswer {
             value: encoded.size().into(),
-            ..Answer::refused(errno(&error))
+            ..BrokerAnswer::refused(errno(&error))
         })?;
         let event = OwnedFd::from(event);
         if rank == Rank::Leads {
-            let event = event.try_clone().map_err(|error| Answer::refused(errno(&error)))?;
-            grant.leader = Some(Leader { tid, cpu, event });
+            let event = event.try_clone().map_err(|error| BrokerAnswer::refused(errno(&error)))?;
+            grant.leader = Some(Leader { task, event });
         }
         Ok(event)
     }
@@ -287,27 +288,32 @@ impl Grants {
     /// process or thread has ended, the number may have become another's;
     /// where it has executed a set-user-ID program, its user may not look any
     /// more. What comes after, the kernel sees to.
-    fn unless_changed(&self, grant: u64, tid: i32, stranger: &dyn Stranger) -> Result<(), Answer> {
-        let grant = self.granted.get(&grant).ok_or(Answer::refused(libc::EBADF))?;
+    fn unless_changed(
+        &self,
+        grant: u64,
+        tid: i32,
+        stranger: &dyn Stranger,
+    ) -> Result<(), BrokerAnswer> {
+        let grant = self.granted.get(&grant).ok_or(BrokerAnswer::refused(libc::EBADF))?;
         let Granted::Process(process) = &grant.place else { return Ok(()) };
         if grant.while_looked_at {
             match stranger.may_look_at(&self.user, process.pid) {
                 Ok(true) => {}
-                Ok(false) => return Err(Answer::refused(libc::EACCES)),
-                Err(error) => return Err(Answer::refused(errno(&error))),
+                Ok(false) => return Err(BrokerAnswer::refused(libc::EACCES)),
+                Err(error) => return Err(BrokerAnswer::refused(errno(&error))),
             }
         }
         if !process.has_thread(tid) || !process.is_alive() {
-            return Err(Answer::refused(libc::ESRCH));
+            return Err(BrokerAnswer::refused(libc::ESRCH));
         }
         Ok(())
     }
 
     /// Of the grant's process, or what descends from it; of any, where the
     /// system is granted.
-    fn maps(&self, grant: u64, pid: i32) -> Result<OwnedFd, Answer> {
-        let grant = self.granted.get(&grant).ok_or(Answer::refused(libc::EBADF))?;
-        let before = Descent::of(pid).ok_or(Answer::refused(libc::ESRCH))?;
+    fn maps(&self, grant: u64, pid: i32) -> Result<OwnedFd, BrokerAnswer> {
+        let grant = self.granted.get(&grant).ok_or(BrokerAnswer::refused(libc::EBADF))?;
+        let before = Descent::of(pid).ok_or(BrokerAnswer::refused(libc::ESRCH))?;
         let is_granted = match &grant.place {
             Granted::System | Granted::Cgroup(_) => true,
             // Its own user reads it without being granted anything.
@@ -315,25 +321,25 @@ impl Grants {
             Granted::Process(process) => process.is_alive() && before.is_below(process.pid),
         };
         if !is_granted {
-            return Err(Answer::refused(libc::EACCES));
+            return Err(BrokerAnswer::refused(libc::EACCES));
         }
         let file = File::open(format!("/proc/{pid}/maps"))
-            .map_err(|error| Answer::refused(errno(&error)))?;
+            .map_err(|error| BrokerAnswer::refused(errno(&error)))?;
         // The same process still: the number may have become another's.
         if Descent::of(pid).as_ref() != Some(&before) || !grant.place.is_there() {
-            return Err(Answer::refused(libc::ESRCH));
+            return Err(BrokerAnswer::refused(libc::ESRCH));
         }
         Ok(file.into())
     }
 
     /// The supervisor may see the addresses in it (CAP_SYSLOG).
-    fn kernel(&self, grant: u64, file: KernelFile) -> Result<OwnedFd, Answer> {
-        let grant = self.granted.get(&grant).ok_or(Answer::refused(libc::EBADF))?;
+    fn kernel(&self, grant: u64, file: KernelFile) -> Result<OwnedFd, BrokerAnswer> {
+        let grant = self.granted.get(&grant).ok_or(BrokerAnswer::refused(libc::EBADF))?;
         if !grant.kernel {
-            return Err(Answer::refused(libc::EACCES));
+            return Err(BrokerAnswer::refused(libc::EACCES));
         }
         let file = File::open(Path::new("/proc").join(file.name()));
-        file.map(OwnedFd::from).map_err(|error| Answer::refused(errno(&error)))
+        file.map(OwnedFd::from).map_err(|error| BrokerAnswer::refused(errno(&error)))
     }
 }
 

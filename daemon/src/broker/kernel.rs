@@ -9,7 +9,7 @@ use sampling::session::kernel::{Kernel, Linux};
 use sampling::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 
 use super::client::received;
-use super::{ATTR_WORDS, Ask, Broker, ProgramNumbers, Rank, Reservation};
+use super::{ATTR_WORDS, Ask, Broker, ProgramNumbers, Rank, Reservation, TaskOnCpu};
 
 /// Opens as this process's user, and under a grant, if there is one, where
 /// that is refused. Programs come from the supervisor alone: bpf(2) is what
@@ -45,8 +45,8 @@ impl Kernel for Brokered<'_> {
         // An older kernel's is shorter: zeros stand for the rest.
         let mut words = [0; ATTR_WORDS];
         words.iter_mut().zip(attr.words()).for_each(|(to, word)| *to = *word);
-        let (tid, cpu) = (place.pid, place.cpu);
-        let (answer, fd) = self.broker.ask(&Ask::Open { grant, tid, cpu, attr: words, rank })?;
+        let place = TaskOnCpu { tid: place.pid, cpu: place.cpu };
+        let (answer, fd) = self.broker.ask(&Ask::Open { grant, place, attr: words, rank })?;
         if answer.errno == libc::E2BIG
             && let Ok(known) = u32::try_from(answer.value)
         {

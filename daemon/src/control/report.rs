@@ -66,17 +66,17 @@ pub(crate) const REPORT_BYTES: usize = 8 * WORDS;
 
 /// What a worker has counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Report {
+pub(crate) struct WorkerReport {
     pub(super) words: [u64; WORDS],
 }
 
-impl Default for Report {
-    fn default() -> Report {
-        Report { words: [0; WORDS] }
+impl Default for WorkerReport {
+    fn default() -> WorkerReport {
+        WorkerReport { words: [0; WORDS] }
     }
 }
 
-impl Report {
+impl WorkerReport {
     pub(crate) fn get(&self, word: Word) -> u64 {
         self.words[word as usize]
     }
@@ -103,14 +103,14 @@ impl Report {
     }
 
     /// Takes both what another worker has counted and what it has.
-    pub(crate) fn add(&mut self, other: &Report) {
+    pub(crate) fn add(&mut self, other: &WorkerReport) {
         for (sum, more) in self.words.iter_mut().zip(other.words) {
             *sum = sum.saturating_add(more);
         }
     }
 
     /// Takes what another worker has counted, and nothing of what it has.
-    pub(crate) fn add_counts(&mut self, other: &Report) {
+    pub(crate) fn add_counts(&mut self, other: &WorkerReport) {
         for (sum, more) in self.words.iter_mut().zip(other.words).skip(Word::Samples as usize) {
             *sum = sum.saturating_add(more);
         }
@@ -125,10 +125,10 @@ impl Report {
     }
 
     /// None: no report.
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Report> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<WorkerReport> {
         let (words, []) = bytes.as_chunks::<8>() else { return None };
         let words: [[u8; 8]; WORDS] = words.try_into().ok()?;
-        Some(Report { words: words.map(u64::from_ne_bytes) })
+        Some(WorkerReport { words: words.map(u64::from_ne_bytes) })
     }
 }
 
@@ -153,18 +153,18 @@ mod tests {
 
     #[test]
     fn reports_come_out_as_they_went_in() {
-        let mut report = Report::default();
+        let mut report = WorkerReport::default();
         for (index, word) in report.words.iter_mut().enumerate() {
             *word = u64::MAX - index as u64;
         }
-        assert_eq!(Report::decode(&report.encode()), Some(report.clone()));
-        assert_eq!(Report::decode(&report.encode()[8..]), None);
-        assert_eq!(Report::decode(&[]), None);
+        assert_eq!(WorkerReport::decode(&report.encode()), Some(report.clone()));
+        assert_eq!(WorkerReport::decode(&report.encode()[8..]), None);
+        assert_eq!(WorkerReport::decode(&[]), None);
     }
 
     #[test]
     fn of_a_worker_that_is_gone_counts_stay() {
-        let (mut sum, mut gone) = (Report::default(), Report::default());
+        let (mut sum, mut gone) = (WorkerReport::default(), WorkerReport::default());
         gone.set(Word::Sessions, 3);
         gone.set(Word::Samples, 10);
         gone.words[lost_at(0)] = 7;

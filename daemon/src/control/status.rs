@@ -3,13 +3,17 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use arrayvec::ArrayString;
 use sampling::remote::protocol::StandingLine;
+use serde::{Deserialize, Serialize};
+
+use crate::fixed_size;
 
 /// Bytes of a name at most.
 pub(crate) const NAME_BYTES: usize = 48;
 
 /// What it does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
     /// Its worker has not said anything yet.
     #[default]
@@ -57,11 +61,8 @@ impl State {
     }
 }
 
-/// Words of a report.
-pub(crate) const STATUS_WORDS: usize = 5;
-
 /// What standing sessions have on disk, and what they counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stored {
     /// Bytes of all segments.
     pub(crate) bytes: u64,
@@ -83,10 +84,17 @@ impl Stored {
     }
 }
 
+/// How a standing session goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StandingStatus {
+    pub(crate) state: State,
+    pub(crate) stored: Stored,
+}
+
 /// Counted by the writer and the keeper, read by whoever asks.
 #[derive(Debug, Default)]
 pub(crate) struct Status {
-    pub(crate) state: AtomicU64,
+    state: AtomicU64,
     /// Bytes of all segments.
     pub(crate) bytes: AtomicU64,
     /// Samples in segments.
@@ -102,75 +110,65 @@ impl Status {
         self.state.store(state.number(), Ordering::Relaxed);
     }
 
-    pub(crate) fn words(&self) -> [u64; STATUS_WORDS] {
-        [&self.state, &self.bytes, &self.written, &self.spool, &self.queue]
-            .map(|word| word.load(Ordering::Relaxed))
+    /// As it stands.
+    pub(crate) fn now(&self) -> StandingStatus {
+        let [state, bytes, written, unwritten, overtaken] =
+            [&self.state, &self.bytes, &self.written, &self.spool, &self.queue]
+                .map(|word| word.load(Ordering::Relaxed));
+        let stored = Stored { bytes, written, unwritten, overtaken };
+        StandingStatus { state: State::of(state), stored }
     }
 }
 
-/// A line of the list, as the supervisor sends it: fixed size, no pointers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Line {
-    pub(crate) name: String,
-    pub(crate) event: String,
-    pub(crate) status: [u64; STATUS_WORDS],
+/// A line of the list, as the supervisor sends it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StandingEntry {
+    pub(crate) name: ArrayString<NAME_BYTES>,
+    pub(crate) event: ArrayString<NAME_BYTES>,
+    pub(crate) status: StandingStatus,
 }
 
-impl Line {
-    /// Bytes of a line.
-    pub(crate) const BYTES: usize = 2 * NAME_BYTES + 8 * STATUS_WORDS;
+impl StandingEntry {
+    /// Bytes of every line: what the longest needs.
+    pub(crate) const BYTES: usize = 2 * NAME_BYTES + 48;
 
-    pub(crate) fn down(mut self) -> Line {
-        self.status[0] = State::Down.number();
+    pub(crate) fn down(mut self) -> StandingEntry {
+        self.status.state = State::Down;
         self
     }
 
-    pub(crate) fn encode(&self) -> [u8; Line::BYTES] {
-        let mut bytes = [0; Line::BYTES];
-        let (texts, words) = bytes.split_at_mut(2 * NAME_BYTES);
-        for (to, text) in texts.chunks_exact_mut(NAME_BYTES).zip([&self.name, &self.event]) {
-            let length = text.len().min(NAME_BYTES);
-            to[..length].copy_from_slice(&text.as_bytes()[..length]);
-        }
-        for (to, word) in words.chunks_exact_mut(8).zip(self.status) {
-            to.copy_from_slice(&word.to_ne_bytes());
-        }
-        bytes
+    pub(crate) fn encode(&self) -> [u8; StandingEntry::BYTES] {
+        fixed_size::encode(self)
     }
 
-    pub(crate) fn decode(bytes: &[u8; Line::BYTES]) -> Line {
-        let (texts, words) = bytes.split_at(2 * NAME_BYTES);
-        let mut texts = texts.chunks_exact(NAME_BYTES).map(text);
-        let mut line = Line {
-            name: texts.next().unwrap_or_default(),
-            event: texts.next().unwrap_or_default(),
-            ..Line::default()
-        };
-        for (to, word) in line.status.iter_mut().zip(words.chunks_exact(8)) {
-            *to = word.try_into().map_or(0, u64::from_ne_bytes);
-        }
-        line
-    }
-
-    /// What it has on disk, and counted.
-    pub(crate) fn stored(&self) -> Stored {
-        let [_, bytes, written, unwritten, overtaken] = self.status;
-        Stored { bytes, written, unwritten, overtaken }
+    /// None: no line.
+    pub(crate) fn decode(bytes: &[u8; StandingEntry::BYTES]) -> Option<StandingEntry> {
+        fixed_size::decode(bytes)
     }
 
     /// In the protocol's words.
     pub(crate) fn into_protocol(self) -> StandingLine {
-        let [state, bytes, written, spool, queue] = self.status;
-        let lost = [("spool", spool), ("queue", queue)].into_iter().filter(|(_, lost)| *lost > 0);
+        let StandingStatus { state, stored } = self.status;
+        let Stored { bytes, written, unwritten, overtaken } = stored;
+        let lost = [("spool", unwritten), ("queue", overtaken)];
+        let lost = lost.into_iter().filter(|(_, lost)| *lost > 0);
         StandingLine {
-            name: self.name,
-            event: self.event,
-            state: State::of(state).words().to_owned(),
+            name: self.name.to_string(),
+            event: self.event.to_string(),
+            state: state.words().to_owned(),
             bytes,
             written,
             lost: lost.map(|(stage, lost)| (stage.to_owned(), lost)).collect(),
         }
     }
+}
+
+/// As much of a text as a name may have.
+pub(crate) fn fitting(text: &str) -> ArrayString<NAME_BYTES> {
+    let mut fitting = ArrayString::new();
+    // From the first character on that finds no room.
+    text.chars().try_for_each(|one| fitting.try_push(one)).unwrap_or_default();
+    fitting
 }
 
 /// Text that is padded with zeros.
@@ -185,14 +183,31 @@ mod tests {
 
     #[test]
     fn lines_come_out_as_they_went_in() {
-        let line = Line { name: "web".into(), event: "page_fault".into(), status: [3, 1, 2, 4, 0] };
-        assert_eq!(Line::decode(&line.encode()), line);
-        let shown = line.into_protocol();
+        let stored = Stored { bytes: 1, written: 2, unwritten: 4, overtaken: 0 };
+        let status = StandingStatus { state: State::Unwritten, stored };
+        let entry = StandingEntry { name: fitting("web"), event: fitting("page_fault"), status };
+        assert_eq!(StandingEntry::decode(&entry.encode()), Some(entry.clone()));
+        let shown = entry.into_protocol();
         assert!(shown.state.starts_with("running, not recorded"), "{shown:?}");
         assert_eq!((shown.bytes, shown.written, shown.lost["spool"]), (1, 2, 4));
         assert_eq!(shown.lost.len(), 1);
-        let long = Line { name: "x".repeat(100), ..Line::default() };
-        assert_eq!(Line::decode(&long.encode()).name.len(), NAME_BYTES);
-        assert_eq!(State::of(99), State::Starting, "of a newer program");
+    }
+
+    #[test]
+    fn the_longest_line_has_room() {
+        let most = u64::MAX;
+        let stored = Stored { bytes: most, written: most, unwritten: most, overtaken: most };
+        let long = fitting(&"x".repeat(100));
+        assert_eq!(long.len(), NAME_BYTES);
+        let status = StandingStatus { state: State::Down, stored };
+        let entry = StandingEntry { name: long, event: long, status };
+        assert_eq!(StandingEntry::decode(&entry.encode()), Some(entry));
+    }
+
+    #[test]
+    fn states_come_out_as_they_went_in() {
+        for state in State::ALL {
+            assert_eq!(State::of(state.number()), state);
+        }
     }
 }

@@ -6,29 +6,38 @@ use std::time::Duration;
 
 use sampling::session::ledger::{Ledger, Lost};
 
-use super::report::{Report, WORDS, Word, drain_at, fill_at, lost_at};
+use super::report::{WORDS, Word, WorkerReport, drain_at, fill_at, lost_at};
+
+/// Samples that came to the clients of a session; each client counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClientSamples {
+    /// They were given to clients.
+    pub(crate) given: u64,
+    /// Clients had no room for them.
+    pub(crate) dropped: u64,
+}
 
 /// Sums over all sessions of a worker.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct WorkerTally {
     words: [AtomicU64; WORDS],
 }
 
 /// What a session has told already, so that only what is new is added.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct TallyMark {
     /// By [`Word`], those that sessions tell.
     words: [u64; 7],
     lost: Lost,
 }
 
-impl Default for Tally {
-    fn default() -> Tally {
-        Tally { words: std::array::from_fn(|_| AtomicU64::new(0)) }
+impl Default for WorkerTally {
+    fn default() -> WorkerTally {
+        WorkerTally { words: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 }
 
-impl Tally {
+impl WorkerTally {
     pub(crate) fn add(&self, word: Word, more: u64) {
         self.add_at(word as usize, more);
     }
@@ -41,7 +50,7 @@ impl Tally {
 
     /// Adds what a session has gained since it told last: its ledger, and
     /// the samples that its clients were given and had no room for.
-    pub(crate) fn tell(&self, told: &mut Told, ledger: &Ledger, (given, dropped): (u64, u64)) {
+    pub(crate) fn tell(&self, told: &mut TallyMark, ledger: &Ledger, sent: ClientSamples) {
         let time = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let now = [
             (Word::Samples, ledger.delivered),
@@ -50,13 +59,13 @@ impl Tally {
             (Word::Throttled, ledger.throttled),
             (Word::Enabled, time(ledger.enabled)),
             (Word::Running, time(ledger.running)),
-            (Word::Delivered, given),
+            (Word::Delivered, sent.given),
         ];
         for ((word, now), before) in now.into_iter().zip(&mut told.words) {
             self.add(word, now.saturating_sub(*before));
             *before = now;
         }
-        let lost = Lost { queue: ledger.lost.queue + dropped, ..ledger.lost };
+        let lost = Lost { queue: ledger.lost.queue + sent.dropped, ..ledger.lost };
         let causes = lost.causes().into_iter().zip(told.lost.causes());
         for (cause, ((_, now), (_, before))) in causes.enumerate() {
             self.add_at(lost_at(cause), now.saturating_sub(before));
@@ -76,9 +85,9 @@ impl Tally {
 
     /// The sums so far; what there is now (sessions, clients) is for the
     /// caller to add.
-    pub(crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> WorkerReport {
         let load = |index: usize| self.words[index].load(Ordering::Relaxed);
-        Report { words: std::array::from_fn(load) }
+        WorkerReport { words: std::array::from_fn(load) }
     }
 }
 
@@ -88,15 +97,16 @@ mod tests {
 
     #[test]
     fn what_was_told_is_not_told_again() {
-        let tally = Tally::default();
-        let (mut told, mut ledger) = (Told::default(), Ledger::default());
+        let tally = WorkerTally::default();
+        let (mut told, mut ledger) = (TallyMark::default(), Ledger::default());
         ledger.delivered = 5;
         ledger.lost.ring = 2;
-        tally.tell(&mut told, &ledger, (8, 1));
+        tally.tell(&mut told, &ledger, ClientSamples { given: 8, dropped: 1 });
         ledger.delivered = 7;
+        let sent = ClientSamples { given: 10, dropped: 1 };
         ledger.lost.stop = 1;
-        tally.tell(&mut told, &ledger, (10, 1));
-        tally.tell(&mut told, &ledger, (10, 1));
+        tally.tell(&mut told, &ledger, sent);
+        tally.tell(&mut told, &ledger, sent);
         let report = tally.report();
         assert_eq!((report.get(Word::Samples), report.get(Word::Delivered)), (7, 10));
         let lost = Lost { ring: 2, queue: 1, stop: 1, ..Lost::default() }.causes();
@@ -107,7 +117,7 @@ mod tests {
 
     #[test]
     fn drains_are_counted_by_duration_and_level() {
-        let tally = Tally::default();
+        let tally = WorkerTally::default();
         tally.drained(Duration::from_micros(50), 5);
         tally.drained(Duration::from_millis(2), 800);
         let report = tally.report();

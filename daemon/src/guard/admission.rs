@@ -67,7 +67,8 @@ impl Admission {
     pub(crate) fn reserve(
         &mut self,
         holder: Holder,
-        (bytes, session): (u64, bool),
+        bytes: u64,
+        session: bool,
         limits: &Limits,
     ) -> Result<u64, Full> {
         // What takes nothing could be had without end, and each is a line of
@@ -161,7 +162,7 @@ mod tests {
     fn maps_are_made_of_what_their_own_worker_has_set_aside() {
         let (mut all, limits) = (Admission::default(), limits());
         let (one, other) = (holder(1, 7), holder(2, 7));
-        let number = all.reserve(one, (4 * MIB, true), &limits).unwrap();
+        let number = all.reserve(one, 4 * MIB, true, &limits).unwrap();
         assert!(!all.draw(other, number, 1), "of another worker, if of the same user");
         assert!(!all.draw(one, number + 1, 1));
         assert!(!all.draw(one, number, 4 * MIB + 1));
@@ -175,18 +176,18 @@ mod tests {
     fn a_user_has_one_account_for_all_their_workers() {
         let (mut all, limits) = (Admission::default(), limits());
         let (one, other) = (holder(1, 7), holder(2, 7));
-        let first = all.reserve(one, (6 * MIB, true), &limits).unwrap();
-        let refused = all.reserve(other, (5 * MIB, true), &limits).unwrap_err();
+        let first = all.reserve(one, 6 * MIB, true, &limits).unwrap();
+        let refused = all.reserve(other, 5 * MIB, true, &limits).unwrap_err();
         let (wanted, free, limit) = (5 * MIB, 4 * MIB, 10 * MIB);
         assert_eq!(refused, Full::UserMemory { wanted, free, limit });
-        all.reserve(other, (MIB, true), &limits).unwrap();
-        let third = all.reserve(other, (MIB, true), &limits);
+        all.reserve(other, MIB, true, &limits).unwrap();
+        let third = all.reserve(other, MIB, true, &limits);
         assert_eq!(third, Err(Full::UserSessions { limit: 2 }));
-        all.reserve(other, (MIB, false), &limits).unwrap();
+        all.reserve(other, MIB, false, &limits).unwrap();
         all.free(other, first);
         assert_eq!(all.sessions(), 2, "only who holds it frees it");
         all.free(one, first);
-        all.reserve(one, (8 * MIB, true), &limits).unwrap();
+        all.reserve(one, 8 * MIB, true, &limits).unwrap();
         all.forget(2);
         assert_eq!((all.bytes(), all.sessions()), (8 * MIB, 1));
     }
@@ -196,12 +197,12 @@ mod tests {
         let (mut all, limits) = (Admission::default(), limits());
         let standing = Holder { worker: 9, uid: None };
         for _ in 0..3 {
-            all.reserve(standing, (4 * MIB, true), &limits).unwrap();
+            all.reserve(standing, 4 * MIB, true, &limits).unwrap();
         }
-        let refused = all.reserve(holder(1, 7), (5 * MIB, true), &limits).unwrap_err();
+        let refused = all.reserve(holder(1, 7), 5 * MIB, true, &limits).unwrap_err();
         let (wanted, free, limit) = (5 * MIB, 4 * MIB, 16 * MIB);
         assert_eq!(refused, Full::Memory { wanted, free, limit });
-        let most = all.reserve(holder(1, 7), (u64::MAX, true), &limits).unwrap_err();
+        let most = all.reserve(holder(1, 7), u64::MAX, true, &limits).unwrap_err();
         assert_eq!(most.free(), Some(10 * MIB));
     }
 
@@ -210,16 +211,16 @@ mod tests {
         let (mut all, limits) = (Admission::default(), limits());
         let recorder = Holder { worker: 9, uid: None };
         let reader = Holder { uid: Some(7), ..recorder };
-        let queue = all.reserve(reader, (8 * MIB, false), &limits).unwrap();
-        let refused = all.reserve(holder(1, 7), (4 * MIB, true), &limits).unwrap_err();
+        let queue = all.reserve(reader, 8 * MIB, false, &limits).unwrap();
+        let refused = all.reserve(holder(1, 7), 4 * MIB, true, &limits).unwrap_err();
         let (wanted, free, limit) = (4 * MIB, 2 * MIB, 10 * MIB);
         assert_eq!(refused, Full::UserMemory { wanted, free, limit });
-        all.reserve(holder(2, 8), (4 * MIB, true), &limits).unwrap();
+        all.reserve(holder(2, 8), 4 * MIB, true, &limits).unwrap();
         all.free(holder(1, 7), queue);
         assert_eq!(all.bytes(), 12 * MIB, "the user's own worker does not free it");
         all.free(recorder, queue);
         assert_eq!(all.bytes(), 4 * MIB);
-        all.reserve(reader, (8 * MIB, false), &limits).unwrap();
+        all.reserve(reader, 8 * MIB, false, &limits).unwrap();
         all.forget(9);
         assert_eq!(all.bytes(), 4 * MIB);
     }
@@ -241,7 +242,7 @@ mod tests {
     #[test]
     fn reservations_of_nothing_run_out_too() {
         let (mut all, limits) = (Admission::default(), limits());
-        let given = (0..1000).filter(|_| all.reserve(holder(1, 7), (0, false), &limits).is_ok());
+        let given = (0..1000).filter(|_| all.reserve(holder(1, 7), 0, false, &limits).is_ok());
         assert_eq!(given.count() as u64, limits.memory_per_user.0 / LEAST);
     }
 
@@ -274,7 +275,7 @@ mod tests {
                     if let Some((holder, number)) = given.pop() {
                         all.free(holder, number);
                     }
-                } else if let Ok(number) = all.reserve(holder, (bytes, session), &limits) {
+                } else if let Ok(number) = all.reserve(holder, bytes, session, &limits) {
                     given.push((holder, number));
                 }
                 prop_assert!(all.bytes() <= limits.memory.0);

@@ -28,7 +28,8 @@ pub(crate) enum TooOften {
 pub(crate) fn check(
     plan: &Plan,
     interval: Option<u64>,
-    (floor, most): (Option<&Limits>, Option<u64>),
+    floor: Option<&Limits>,
+    most: Option<u64>,
 ) -> Result<(), TooOften> {
     let sampled = plan.events.iter().filter(|event| !event.carrier);
     sampled.into_iter().try_for_each(|event: &PlannedEvent| {
@@ -71,14 +72,14 @@ mod tests {
     fn timers_are_held_to_the_kernels_rate_and_users_to_the_floor() {
         let limits = Limits { least_interval: 1000, ..Limits::default() };
         let clock = planned("cpu_clock", 1_000_000);
-        let refused = check(&clock, Some(1), (None, Some(100_000))).unwrap_err().to_string();
+        let refused = check(&clock, Some(1), None, Some(100_000)).unwrap_err().to_string();
         assert!(refused.contains("say -i 10000 or more"), "{refused}");
-        assert_eq!(check(&clock, Some(10_000), (None, Some(100_000))), Ok(()));
-        assert!(check(&clock, Some(10_000), (None, Some(99_999))).is_err());
+        assert_eq!(check(&clock, Some(10_000), None, Some(100_000)), Ok(()));
+        assert!(check(&clock, Some(10_000), None, Some(99_999)).is_err());
         let faults = planned("page_fault", 999);
-        assert_eq!(check(&faults, None, (None, Some(1))), Ok(()), "no timer");
-        let refused = check(&faults, None, (Some(&limits), None)).unwrap_err().to_string();
+        assert_eq!(check(&faults, None, None, Some(1)), Ok(()), "no timer");
+        let refused = check(&faults, None, Some(&limits), None).unwrap_err().to_string();
         assert!(refused.contains("999 is below 1000"), "{refused}");
-        assert_eq!(check(&faults, Some(1000), (Some(&limits), None)), Ok(()));
+        assert_eq!(check(&faults, Some(1000), Some(&limits), None), Ok(()));
     }
 }

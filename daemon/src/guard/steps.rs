@@ -3,7 +3,7 @@
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum GuardStep {
     /// All sessions sample half as often.
     Slow,
     /// No session may begin.
@@ -22,17 +22,17 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// After another while in which the daemon took too much, or did not.
-    pub(crate) fn look(&mut self, too_much: bool) -> Option<Step> {
+    pub(crate) fn look(&mut self, too_much: bool) -> Option<GuardStep> {
         let before = self.taken;
         if !too_much {
             self.taken = 0;
-            return (before > 1).then_some(Step::Relax);
+            return (before > 1).then_some(GuardStep::Relax);
         }
         self.taken = before.saturating_add(1);
         Some(match before {
-            0 => Step::Slow,
-            1 => Step::Refuse,
-            _ => Step::StopNewest,
+            0 => GuardStep::Slow,
+            1 => GuardStep::Refuse,
+            _ => GuardStep::StopNewest,
         })
     }
 }
@@ -45,9 +45,12 @@ mod tests {
     fn each_while_of_too_much_takes_one_step_further() {
         let mut steps = Steps::default();
         let taken: Vec<_> = (0..4).filter_map(|_| steps.look(true)).collect();
-        assert_eq!(taken, [Step::Slow, Step::Refuse, Step::StopNewest, Step::StopNewest]);
-        assert_eq!((steps.look(false), steps.look(false)), (Some(Step::Relax), None));
-        assert_eq!(steps.look(true), Some(Step::Slow), "from the beginning");
+        assert_eq!(
+            taken,
+            [GuardStep::Slow, GuardStep::Refuse, GuardStep::StopNewest, GuardStep::StopNewest]
+        );
+        assert_eq!((steps.look(false), steps.look(false)), (Some(GuardStep::Relax), None));
+        assert_eq!(steps.look(true), Some(GuardStep::Slow), "from the beginning");
         assert_eq!(steps.look(false), None, "nothing was refused");
     }
 }

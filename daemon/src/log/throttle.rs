@@ -106,12 +106,7 @@ impl Pace {
 
 impl Throttle {
     /// Decides about a line of this kind.
-    pub(super) fn meet(
-        &mut self,
-        (kind, level): (LineKind, Level),
-        text: &str,
-        now: Instant,
-    ) -> Fate {
+    pub(super) fn meet(&mut self, kind: LineKind, level: Level, text: &str, now: Instant) -> Fate {
         let fresh = Pace { left: AT_ONCE, since: now, left_out: None };
         let kind = self.told_apart(kind, now);
         let kind = self.kinds.entry(kind).or_insert(fresh);
@@ -168,7 +163,7 @@ mod tests {
     use super::*;
 
     /// Two places in a source.
-    fn kinds() -> [(LineKind, Level); 2] {
+    fn kinds() -> [LineKind; 2] {
         use tracing::callsite::DefaultCallsite;
         use tracing::field::FieldSet;
         use tracing::metadata::Kind as MetadataKind;
@@ -189,7 +184,7 @@ mod tests {
                 LineKind { place: PLACE.metadata().callsite(), subject: Subject::default() }
             }};
         }
-        [(place!(a), Level::WARN), (place!(b), Level::INFO)]
+        [place!(a), place!(b)]
     }
 
     #[test]
@@ -208,12 +203,12 @@ mod tests {
                     assert_eq!(out.text, format!("line {}", turn - 1));
                 }
                 assert_eq!(
-                    throttle.meet(other.clone(), "calm", now),
+                    throttle.meet(other.clone(), Level::WARN, "calm", now),
                     Fate::Written,
                     "another kind"
                 );
             }
-            let fate = throttle.meet(flood.clone(), &format!("line {turn}"), now);
+            let fate = throttle.meet(flood.clone(), Level::WARN, &format!("line {turn}"), now);
             written += u64::from(fate == Fate::Written);
         }
         let last = throttle.due(begun, true);
@@ -230,7 +225,8 @@ mod tests {
         let mut throttle = Throttle::default();
         let begun = Instant::now();
         let fates = |throttle: &mut Throttle, now| {
-            let fates: Vec<Fate> = (0..7).map(|_| throttle.meet(kind.clone(), "x", now)).collect();
+            let fates: Vec<Fate> =
+                (0..7).map(|_| throttle.meet(kind.clone(), Level::WARN, "x", now)).collect();
             fates.iter().filter(|fate| **fate == Fate::Written).count()
         };
         assert_eq!(fates(&mut throttle, begun), 5);
@@ -241,26 +237,29 @@ mod tests {
         assert_eq!(fates(&mut throttle, later), 4);
     }
 
-    fn of_user(uid: u64, (kind, level): &(LineKind, Level)) -> (LineKind, Level) {
+    fn of_user(uid: u64, kind: &LineKind) -> LineKind {
         let subject = Subject { uid: Some(uid), session: None };
-        (LineKind { subject, ..kind.clone() }, *level)
+        LineKind { subject, ..kind.clone() }
     }
 
     #[test]
     fn nobody_hides_what_is_told_of_others() {
-        let [(place, level), _] = kinds();
-        let place = (place, level);
+        let [place, _] = kinds();
         let mut throttle = Throttle::default();
         let begun = Instant::now();
         let session = |name: &str| {
             let subject = Subject { uid: Some(1), session: Some(name.to_owned()) };
-            (LineKind { subject, ..place.0.clone() }, level)
+            LineKind { subject, ..place.clone() }
         };
         for _ in 0..1000 {
-            throttle.meet(of_user(1, &place), "his", begun);
+            throttle.meet(of_user(1, &place), Level::WARN, "his", begun);
         }
         for other in [of_user(2, &place), session("web"), session("db"), place.clone()] {
-            assert_eq!(throttle.meet(other.clone(), "other", begun), Fate::Written, "{other:?}");
+            assert_eq!(
+                throttle.meet(other.clone(), Level::WARN, "other", begun),
+                Fate::Written,
+                "{other:?}"
+            );
         }
         assert_eq!(throttle.due(begun, true)[0].lines, 995);
     }
@@ -270,7 +269,7 @@ mod tests {
         let [place, _] = kinds();
         let mut throttle = Throttle::default();
         let begun = Instant::now();
-        let mut meet = |uid, now| throttle.meet(of_user(uid, &place), "his", now);
+        let mut meet = |uid, now| throttle.meet(of_user(uid, &place), Level::WARN, "his", now);
         let written = (0..10_000).filter(|uid| meet(*uid, begun) == Fate::Written).count();
         assert_eq!(written, MOST_OWNED + AT_ONCE as usize);
         // The first are calm by then.

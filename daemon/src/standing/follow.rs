@@ -17,12 +17,12 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
-use super::history::{History, Told};
-use super::keeper::Post;
-use super::writer::{Order, Readable};
+use super::history::{History, HistoryAccount};
+use super::keeper::StandingPost;
+use super::writer::{Readable, WriterOrder};
 use crate::control::Follow;
 use crate::store::SystemClock;
-use crate::worker::queue::{Item, Next};
+use crate::worker::queue::{Next, QueueItem};
 use crate::worker::{Hub, LINGER, Subscription};
 
 /// Pieces of history that wait for a reader.
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Serves one, through a pipe that the supervisor has made: nothing comes
 /// back through it.
-pub(crate) async fn follow((pipe, hub): (pipe::Sender, Rc<Hub>), what: Follow, post: Rc<Post>) {
+pub(crate) async fn follow(pipe: pipe::Sender, hub: Rc<Hub>, what: Follow, post: Rc<StandingPost>) {
     let _reading = match post.readers.admit(what.reader) {
         Ok(reading) => reading,
         Err(full) => {
@@ -43,12 +43,17 @@ pub(crate) async fn follow((pipe, hub): (pipe::Sender, Rc<Hub>), what: Follow, p
             return;
         }
     };
-    if let Err(error) = serve((&pipe, &hub), what, &post).await {
+    if let Err(error) = serve(&pipe, &hub, what, &post).await {
         tracing::debug!(%error, "a reader has gone");
     }
 }
 
-async fn serve((stream, hub): (&pipe::Sender, &Hub), what: Follow, post: &Post) -> io::Result<()> {
+async fn serve(
+    stream: &pipe::Sender,
+    hub: &Hub,
+    what: Follow,
+    post: &StandingPost,
+) -> io::Result<()> {
     let live = match what.live.then(|| hub.subscribe_reader(what.reader)).transpose() {
         Ok(live) => live,
         Err(complaint) => return reply(stream, &Reply::Refused(complaint)).await,
@@ -60,7 +65,7 @@ async fn serve((stream, hub): (&pipe::Sender, &Hub), what: Follow, post: &Post) 
     let gone = || io::Error::other("the writer has gone");
     // Without a time, who wants live records gets those.
     let history = what.since.is_some() || !what.live;
-    if !post.writer.tell(Order::Follow { live: subscriber, history, answer }) {
+    if !post.writer.tell(WriterOrder::Follow { live: subscriber, history, answer }) {
         return Err(gone());
     }
     let readable = match readable.await.map_err(|_| gone())? {
@@ -78,8 +83,8 @@ async fn serve((stream, hub): (&pipe::Sender, &Hub), what: Follow, post: &Post) 
     write::file_header(NATIVE_ORDER, &mut first);
     send(stream, FrameKind::Data, &first).await?;
     let told = match history {
-        true => recorded(stream, readable, (what.since, what.live)).await?,
-        false => Told::default(),
+        true => recorded(stream, readable, what).await?,
+        false => HistoryAccount::default(),
     };
     let end = match live {
         Some(live) => sampled(stream, live, post).await?,
@@ -88,7 +93,7 @@ async fn serve((stream, hub): (&pipe::Sender, &Hub), what: Follow, post: &Post) 
     reply(stream, &end).await
 }
 
-fn end(told: &Told) -> Reply {
+fn end(told: &HistoryAccount) -> Reply {
     let mut reason = WHOLE.to_owned();
     for gap in &told.gaps {
         reason.push_str("; ");
@@ -105,13 +110,13 @@ fn end(told: &Told) -> Reply {
 async fn recorded(
     stream: &pipe::Sender,
     readable: Readable,
-    (since, goes_on): (Option<Duration>, bool),
-) -> io::Result<Told> {
+    what: Follow,
+) -> io::Result<HistoryAccount> {
     let (sender, mut pieces) = mpsc::channel::<Vec<u8>>(AHEAD);
     let (teller, told) = oneshot::channel();
     let clock = Arc::new(SystemClock::new()?);
     std::thread::Builder::new().name("history".into()).spawn(move || {
-        let history = History { readable, since, goes_on, clock };
+        let history = History { readable, since: what.since, goes_on: what.live, clock };
         let told = history.run(&mut |piece| sender.blocking_send(piece).is_ok());
         let _gone = teller.send(told);
     })?;
@@ -122,14 +127,18 @@ async fn recorded(
 }
 
 /// Sends what is sampled, until the reader goes.
-async fn sampled(stream: &pipe::Sender, live: Subscription, post: &Post) -> io::Result<Reply> {
+async fn sampled(
+    stream: &pipe::Sender,
+    live: Subscription,
+    post: &StandingPost,
+) -> io::Result<Reply> {
     let Subscription { mut outlet, ear, share, reserved: _reserved } = live;
     let ear = pipe::Receiver::from_owned_fd(ear.into())?;
     loop {
         let abandoned = loop {
             match outlet.next() {
-                Next::Item(Item::Bytes(bytes)) => data(stream, &bytes).await?,
-                Next::Item(Item::End(_)) => {}
+                Next::Item(QueueItem::Bytes(bytes)) => data(stream, &bytes).await?,
+                Next::Item(QueueItem::End(_)) => {}
                 Next::Empty => break false,
                 Next::Abandoned => break true,
             }
@@ -139,7 +148,7 @@ async fn sampled(stream: &pipe::Sender, live: Subscription, post: &Post) -> io::
             return Ok(Reply::Refused(Complaint { code: ComplaintCode::Exhausted, text }));
         }
         if abandoned {
-            return Ok(end(&Told::default()));
+            return Ok(end(&HistoryAccount::default()));
         }
         tokio::select! {
             rung = ear.readable() => {

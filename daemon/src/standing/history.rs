@@ -11,7 +11,7 @@ use sampling::sys::event::NATIVE_ORDER;
 
 use super::writer::Readable;
 use super::writer::recorded_sampling::{FILE_HEADER, events, is_sampled};
-use crate::store::{Clock, Directory, Form, HEAD, Header, Packed, ReadError, Reader};
+use crate::store::{Clock, Directory, Form, HEAD, Header, Packed, ReadError, SegmentReader};
 use crate::worker::chunk::{Chunk, counted, kind, lost_of};
 
 /// A part of what was recorded.
@@ -27,7 +27,7 @@ pub(super) struct History {
 
 /// What a history had in it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Told {
+pub(super) struct HistoryAccount {
     pub(super) samples: u64,
     pub(super) side: u64,
     /// Samples that its LOST records tell.
@@ -40,6 +40,8 @@ pub(super) struct Told {
 #[derive(Debug, Default)]
 struct Section {
     stream: u64,
+    /// Its events were described.
+    is_described: bool,
     /// An id of each of its events.
     ids: Vec<u64>,
     samples: u64,
@@ -48,13 +50,13 @@ struct Section {
     has_ledger: bool,
 }
 
-type AnyReader = Reader<Box<dyn Read>>;
+type AnyReader = SegmentReader<Box<dyn Read>>;
 
 impl History {
     /// Hands on the stream, without its file's header; `send` says whether
     /// somebody wants more.
-    pub(super) fn run(&self, send: &mut dyn FnMut(Vec<u8>) -> bool) -> Told {
-        let mut told = Told::default();
+    pub(super) fn run(&self, send: &mut dyn FnMut(Vec<u8>) -> bool) -> HistoryAccount {
+        let mut told = HistoryAccount::default();
         let mut section: Option<Section> = None;
         for (number, header) in self.wanted(&mut told) {
             let mut reader = match self.open(number) {
@@ -73,7 +75,7 @@ impl History {
                 section = Some(Section { stream: header.stream, is_part, ..Section::default() });
             }
             let Some(section) = &mut section else { continue };
-            if !self.segment(&mut reader, (section, is_new), &mut told, send) {
+            if !self.segment(&mut reader, section, &mut told, send) {
                 return told;
             }
             if reader.is_damaged() {
@@ -88,7 +90,7 @@ impl History {
     }
 
     /// Segments that may have what is wanted, oldest first.
-    fn wanted(&self, told: &mut Told) -> Vec<(u64, Header)> {
+    fn wanted(&self, told: &mut HistoryAccount) -> Vec<(u64, Header)> {
         let mut all: Vec<(u64, Header)> = Vec::new();
         for &number in &self.readable.numbers {
             match header(&self.readable.directory, number) {
@@ -121,15 +123,15 @@ impl History {
             Form::Packed => Box::new(Packed::new(file)),
             _ => Box::new(file),
         };
-        Reader::new(Box::new(input.take(most)))
+        SegmentReader::new(Box::new(input.take(most)))
     }
 
     /// False: nobody wants more.
     fn segment(
         &self,
         reader: &mut AnyReader,
-        (section, is_new): (&mut Section, bool),
-        told: &mut Told,
+        section: &mut Section,
+        told: &mut HistoryAccount,
         send: &mut dyn FnMut(Vec<u8>) -> bool,
     ) -> bool {
         let header = *reader.header();
@@ -145,7 +147,7 @@ impl History {
             };
             let announces = std::mem::take(&mut is_first);
             let bytes = if announces {
-                if !is_new {
+                if std::mem::replace(&mut section.is_described, true) {
                     continue;
                 }
                 let events = events(frame.payload);
@@ -165,7 +167,7 @@ impl History {
 
 impl Section {
     /// What of a chunk goes on.
-    fn pass(&mut self, chunk: &Chunk<'_>, is_old: bool, told: &mut Told) -> Vec<u8> {
+    fn pass(&mut self, chunk: &Chunk<'_>, is_old: bool, told: &mut HistoryAccount) -> Vec<u8> {
         let mut out = Vec::with_capacity(chunk.bytes.len());
         for record in chunk.records() {
             match kind(record) {

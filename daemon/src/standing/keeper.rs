@@ -16,7 +16,7 @@ use super::readers::Readers;
 use super::role::Role;
 use super::spool::{Below, Spool};
 use super::target::{Found, find};
-use super::writer::{Order, Writer};
+use super::writer::{Writer, WriterOrder};
 use crate::control::{State, Status};
 use crate::store::SystemClock;
 use crate::worker::{CheckedJob, Hub, Subscription};
@@ -31,7 +31,7 @@ const REPORT: Duration = Duration::from_secs(1);
 
 /// A standing session that is kept: what followers need of it.
 #[derive(Debug)]
-pub(crate) struct Post {
+pub(crate) struct StandingPost {
     pub(super) role: Role,
     pub(super) writer: Writer,
     pub(super) readers: Readers,
@@ -39,20 +39,20 @@ pub(crate) struct Post {
     status: Arc<Status>,
 }
 
-impl Post {
-    pub(crate) fn new(role: Role) -> std::io::Result<Post> {
+impl StandingPost {
+    pub(crate) fn new(role: Role) -> std::io::Result<StandingPost> {
         let status = Arc::<Status>::default();
         let place = Below { directory: role.kept.directory.clone(), name: role.name.clone() };
         let clock = Arc::new(SystemClock::new()?);
         let spool = Spool::new(&role, Box::new(place), clock, Arc::clone(&status));
         let (writer, thread) = Writer::start(spool, Arc::clone(&status))?;
-        Ok(Post { role, writer, readers: Readers::default(), thread: Some(thread), status })
+        Ok(StandingPost { role, writer, readers: Readers::default(), thread: Some(thread), status })
     }
 
     /// Waits until all that was sampled is on disk; then nobody else may have
     /// its writer.
     pub(crate) fn finish(self) {
-        let Post { writer, thread, .. } = self;
+        let StandingPost { writer, thread, .. } = self;
         drop(writer);
         if let Some(thread) = thread {
             // It has said why it broke off.
@@ -62,7 +62,7 @@ impl Post {
 }
 
 /// Keeps it until this worker ends.
-pub(crate) async fn keep(post: Rc<Post>, hub: Rc<Hub>) {
+pub(crate) async fn keep(post: Rc<StandingPost>, hub: Rc<Hub>) {
     tokio::task::spawn_local(report(Rc::clone(&post), Rc::clone(&hub)));
     let (first, last) = BACK_OFF;
     let mut pause = first;
@@ -90,7 +90,7 @@ pub(crate) async fn keep(post: Rc<Post>, hub: Rc<Hub>) {
 }
 
 /// Samples the target until it ends; gives the reason, or says why not.
-async fn sample(post: &Post, hub: &Hub) -> Result<String, (State, String)> {
+async fn sample(post: &StandingPost, hub: &Hub) -> Result<String, (State, String)> {
     let found = find(&post.role.target, Path::new("/"))
         .map_err(|error| (State::Waiting, error.to_string()))?;
     let refused = |complaint: Complaint| (State::Refused, complaint.text);
@@ -98,7 +98,7 @@ async fn sample(post: &Post, hub: &Hub) -> Result<String, (State, String)> {
     post.status.set(State::Running);
     let (ended, reason) = oneshot::channel();
     let gone = || (State::Refused, "the writer has gone".to_owned());
-    if !post.writer.tell(Order::Begin { subscription, stream, ended }) {
+    if !post.writer.tell(WriterOrder::Begin { subscription, stream, ended }) {
         return Err(gone());
     }
     let reason = reason.await.map_err(|_| gone())?;
@@ -142,13 +142,13 @@ async fn begin(role: &Role, found: Found, hub: &Hub) -> Result<(u64, Subscriptio
 }
 
 /// Tells the supervisor how it goes.
-async fn report(post: Rc<Post>, hub: Rc<Hub>) {
+async fn report(post: Rc<StandingPost>, hub: Rc<Hub>) {
     let mut told = None;
     loop {
-        let words = post.status.words();
-        if told != Some(words) {
-            hub.tell_status(words);
-            told = Some(words);
+        let status = post.status.now();
+        if told != Some(status) {
+            hub.tell_status(status);
+            told = Some(status);
         }
         sleep(REPORT).await;
     }

@@ -195,8 +195,7 @@ mod tests {
         (SideRecord::Comm { task: task(pid, tid), name }, misc)
     }
 
-    fn fork(child: (i32, i32), parent: (i32, i32)) -> (SideRecord<'static>, u16) {
-        let (child, parent) = (task(child.0, child.1), task(parent.0, parent.1));
+    fn fork(child: Task, parent: Task) -> (SideRecord<'static>, u16) {
         (SideRecord::Fork { task: child, parent, time: Time(0) }, 0)
     }
 
@@ -246,7 +245,7 @@ mod tests {
         ];
         let all = ["-1 ffff0000 kernel", "7 1000 /bin/sh", "7/7 shell", "7/8 helper"];
         assert_eq!(notice(&first), all);
-        let forked = notice(&[fork((9, 9), (7, 8)), fork((7, 10), (7, 7))]);
+        let forked = notice(&[fork(task(9, 9), task(7, 8)), fork(task(7, 10), task(7, 7))]);
         let new = ["7/10 shell", "9 1000 /bin/sh", "9/9 helper"];
         assert!(new.iter().all(|line| forked.contains(&(*line).into())), "{forked:?}");
         let executed = notice(&[comm(9, 9, b"ls", EXEC), mapping(9, 0x1000, 0x500, b"/bin/ls")]);

@@ -8,7 +8,7 @@ use sampling::Modes;
 /// Whose events, as the configuration names them.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sought {
+pub enum TargetDescription {
     /// The process whose number is in this file.
     PidFile(PathBuf),
     /// The processes of a systemd unit.
@@ -23,7 +23,7 @@ pub enum Sought {
 
 /// How much is kept, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct RetentionLimits {
     /// The directory that has a directory for each standing session.
     pub directory: PathBuf,
     /// Bytes of all segments together.
@@ -36,7 +36,7 @@ pub struct Kept {
 
 /// How a standing session has the kernel count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct KernelCounting {
     /// One aggregate is recorded so often.
     pub every: Duration,
     /// Sites that each CPU has room for in that time, a power of two.
@@ -61,9 +61,9 @@ pub struct Role {
     /// Samples with skid will do.
     pub allow_skid: bool,
     /// Counted in the kernel where that is to be had; None: sampled.
-    pub counted: Option<Counted>,
+    pub counted: Option<KernelCounting>,
     /// Whose events.
-    pub target: Sought,
+    pub target: TargetDescription,
     /// How much is kept.
-    pub kept: Kept,
+    pub kept: RetentionLimits,
 }

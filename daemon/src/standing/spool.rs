@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use rustix::fs::fdatasync;
 
-use super::role::{Kept, Role};
+use super::role::{RetentionLimits, Role};
 use crate::control::{State, Status};
 use crate::store::{
-    Clock, Directory, Form, Frame, HEAD, Header, Kept as Segment, Listed, Packed, Recovered,
-    Retention, encode, expired, recover,
+    Clock, ClosedSegment as Segment, Directory, Form, HEAD, Header, Listed, Packed, Recovered,
+    Retention, StoredFrame, encode, expired, recover,
 };
-use crate::worker::chunk::{Chunk, Gap};
+use crate::worker::chunk::{Chunk, SampleGap};
 use packer::Packer;
 pub(super) use place::{Below, Call, Place};
 
@@ -43,7 +43,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn of(kept: &Kept) -> Limits {
+    pub(super) fn of(kept: &RetentionLimits) -> Limits {
         Limits {
             retention: Retention { bytes: kept.bytes, age: kept.age },
             free: kept.free,
@@ -62,10 +62,10 @@ pub(super) trait Beginning {
     fn describe(&self, each: &mut dyn FnMut(&[u8]));
 
     /// A gap as records.
-    fn tell(&self, gap: &mut Gap) -> Vec<u8>;
+    fn tell(&self, gap: &mut SampleGap) -> Vec<u8>;
 
     /// Adds a chunk's samples to a gap, and what its LOST records tell.
-    fn miss(&self, chunk: &Chunk<'_>, gap: &mut Gap);
+    fn miss(&self, chunk: &Chunk<'_>, gap: &mut SampleGap);
 
     /// A note as a record.
     fn note(&self, text: &str) -> Vec<u8>;
@@ -101,7 +101,7 @@ pub(super) struct Spool {
     /// When to try again, monotonic, nanoseconds.
     retry: Option<u64>,
     /// What could not be written since that was last told.
-    gap: Gap,
+    gap: SampleGap,
     /// Said at the beginning of the next segment.
     notes: Vec<String>,
 }
@@ -136,7 +136,7 @@ impl Spool {
             next: 0,
             part: (0, 0),
             retry: None,
-            gap: Gap::default(),
+            gap: SampleGap::default(),
             notes: Vec::new(),
         }
     }
@@ -281,7 +281,7 @@ impl Spool {
     /// One frame, whole or not at all.
     fn write(&mut self, time: u64, payload: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(payload.len() + 16);
-        if !encode(&Frame { time, payload }, &mut bytes) {
+        if !encode(&StoredFrame { time, payload }, &mut bytes) {
             return Ok(());
         }
         let due = |open: &Open| open.bytes + bytes.len() as u64 - open.looked >= LOOK;

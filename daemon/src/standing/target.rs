@@ -12,7 +12,7 @@ use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};
 use sampling::Cgroup;
 use sampling::machine::incarnation::start_time;
 
-use super::role::Sought;
+use super::role::TargetDescription;
 
 /// Bytes of a pid file that are read: a number and white space.
 const MOST_OF_PID_FILE: u64 = 32;
@@ -26,19 +26,23 @@ pub(super) enum Found {
 }
 
 /// Looks for it; the error says why it is not there, or cannot be seen.
-pub(super) fn find(sought: &Sought, root: &Path) -> io::Result<Found> {
+pub(super) fn find(sought: &TargetDescription, root: &Path) -> io::Result<Found> {
     match sought {
-        Sought::System => Ok(Found::System),
-        Sought::Unit(unit) => Cgroup::of_unit(root, unit).map(|it| Found::Cgroup(Arc::new(it))),
-        Sought::Cgroup(path) => Cgroup::open(root, path).map(|it| Found::Cgroup(Arc::new(it))),
-        Sought::PidFile(path) => {
+        TargetDescription::System => Ok(Found::System),
+        TargetDescription::Unit(unit) => {
+            Cgroup::of_unit(root, unit).map(|it| Found::Cgroup(Arc::new(it)))
+        }
+        TargetDescription::Cgroup(path) => {
+            Cgroup::open(root, path).map(|it| Found::Cgroup(Arc::new(it)))
+        }
+        TargetDescription::PidFile(path) => {
             let wrong = |text: String| io::Error::other(format!("{}: {text}", path.display()));
             let text = number_in(path).map_err(|error| wrong(error.to_string()))?;
             let pid = text.trim().parse().map_err(|_| wrong(format!("{text:?} is no number")))?;
             let pidfd = hold(pid).map_err(|error| wrong(format!("process {pid}: {error}")))?;
             Ok(Found::Process(Pid(pid), pidfd))
         }
-        Sought::Comm(name) => oldest(name, &root.join("proc")),
+        TargetDescription::Comm(name) => oldest(name, &root.join("proc")),
     }
 }
 
@@ -90,7 +94,7 @@ mod tests {
     fn a_pid_file_names_a_process_that_runs() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.pid");
-        let find = || find(&Sought::PidFile(path.clone()), Path::new("/"));
+        let find = || find(&TargetDescription::PidFile(path.clone()), Path::new("/"));
         assert!(find().unwrap_err().to_string().contains("x.pid: No such file"));
         for (text, says) in [("", "no number"), ("12x\n", "no number"), ("0", "process 0")] {
             fs::write(&path, text).unwrap();
@@ -115,14 +119,15 @@ mod tests {
         )
         .unwrap();
         let (tell, told) = std::sync::mpsc::channel();
-        let sought = Sought::PidFile(path.clone());
+        let sought = TargetDescription::PidFile(path.clone());
         std::thread::spawn(move || tell.send(find(&sought, Path::new("/")).unwrap_err()));
         let error = told.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
         assert!(error.to_string().contains("no plain file"), "{error}");
         fs::remove_file(&path).unwrap();
         // No file in memory, and none of it in the log.
         fs::write(&path, "9".repeat(1 << 20)).unwrap();
-        let error = find(&Sought::PidFile(path), Path::new("/")).unwrap_err().to_string();
+        let error =
+            find(&TargetDescription::PidFile(path), Path::new("/")).unwrap_err().to_string();
         assert!(error.contains("no number") && error.len() < 500, "{} bytes", error.len());
     }
 
@@ -137,7 +142,7 @@ mod tests {
             child
         };
         let mut children = [run(), run()];
-        let sought = Sought::Comm("hm-oldest".into());
+        let sought = TargetDescription::Comm("hm-oldest".into());
         let first = find(&sought, Path::new("/"));
         children[0].kill().unwrap();
         children[0].wait().unwrap();

@@ -22,7 +22,7 @@ use crate::worker::Subscription;
 use crate::worker::bell::{Bell, Ear, bell};
 use crate::worker::chunk::Chunk;
 use crate::worker::fan::{Fan, Subscriber};
-use crate::worker::queue::{Item, Next};
+use crate::worker::queue::{Next, QueueItem};
 use recorded_sampling::RecordedSampling;
 
 /// What is written is on disk that much later.
@@ -30,7 +30,7 @@ const SYNC: Duration = Duration::from_secs(1);
 
 /// What the writer is told.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum WriterOrder {
     /// A sampling has begun; `ended` is told why it ended.
     Begin { subscription: Subscription, stream: u64, ended: oneshot::Sender<String> },
     /// Somebody wants what was written, and what comes from now on.
@@ -55,7 +55,7 @@ pub(super) struct Readable {
 /// To tell the writer something.
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
-    orders: Sender<Order>,
+    orders: Sender<WriterOrder>,
     bell: Bell,
 }
 
@@ -69,8 +69,14 @@ impl Writer {
         let (orders, receiver) = channel();
         let (bell, ear) = bell()?;
         let thread = std::thread::Builder::new().name("writer".into()).spawn(move || {
-            let mut desk =
-                Desk { spool, status, orders: receiver, ear, sampled: None, fan: Fan::default() };
+            let mut desk = WriterDesk {
+                spool,
+                status,
+                orders: receiver,
+                ear,
+                sampled: None,
+                fan: Fan::default(),
+            };
             if let Err(error) = desk.run() {
                 tracing::error!(%error, "a recording ends");
             }
@@ -80,7 +86,7 @@ impl Writer {
     }
 
     /// False: it has ended.
-    pub(super) fn tell(&self, order: Order) -> bool {
+    pub(super) fn tell(&self, order: WriterOrder) -> bool {
         let told = self.orders.send(order).is_ok();
         self.bell.ring();
         told
@@ -88,10 +94,10 @@ impl Writer {
 }
 
 #[derive(Debug)]
-struct Desk {
+struct WriterDesk {
     spool: Spool,
     status: Arc<Status>,
-    orders: Receiver<Order>,
+    orders: Receiver<WriterOrder>,
     ear: Ear,
     sampled: Option<Sampled>,
     fan: Fan,
@@ -109,7 +115,7 @@ struct Sampled {
     lost: u64,
 }
 
-impl Desk {
+impl WriterDesk {
     fn run(&mut self) -> io::Result<()> {
         let mut synced = Instant::now();
         loop {
@@ -153,13 +159,13 @@ impl Desk {
     fn obey(&mut self) -> bool {
         loop {
             match self.orders.try_recv() {
-                Ok(Order::Begin { subscription, stream, ended }) => {
+                Ok(WriterOrder::Begin { subscription, stream, ended }) => {
                     let ended = Some(ended);
                     let lost = 0;
                     self.sampled =
                         Some(Sampled { subscription, sampling: None, stream, ended, lost });
                 }
-                Ok(Order::Follow { live, history, answer }) => {
+                Ok(WriterOrder::Follow { live, history, answer }) => {
                     // All up to here is history, all from here on is live.
                     self.drain();
                     let readable = self.readable();
@@ -196,7 +202,7 @@ impl Desk {
                 Next::Abandoned => break true,
             };
             match item {
-                Item::Bytes(bytes) => match &mut sampled.sampling {
+                QueueItem::Bytes(bytes) => match &mut sampled.sampling {
                     None => {
                         let sampling = RecordedSampling::new(sampled.stream, &bytes);
                         self.fan.describe_as(sampling.trailer(), sampling.is_identified());
@@ -211,10 +217,10 @@ impl Desk {
                         let _never = self.fan.write(&bytes);
                     }
                 },
-                Item::End(ending) => reason = Some(ending.reason.clone()),
+                QueueItem::End(ending) => reason = Some(ending.reason.clone()),
             }
         };
-        let (_, lost) = sampled.subscription.share.samples();
+        let lost = sampled.subscription.share.samples().dropped;
         self.status.queue.fetch_add(lost - sampled.lost, Ordering::Relaxed);
         sampled.lost = lost;
         if reason.is_none() && abandoned {

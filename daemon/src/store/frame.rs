@@ -12,7 +12,7 @@ pub const HEAD: u64 = 0;
 
 /// Whole records of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub struct StoredFrame<'a> {
     /// When they were handed to the writer, CLOCK_MONOTONIC, nanoseconds;
     /// [`HEAD`].
     pub time: u64,
@@ -21,7 +21,7 @@ pub struct Frame<'a> {
 }
 
 /// Appends a frame; false: it is empty or too long, and nothing was appended.
-pub fn encode(frame: &Frame<'_>, out: &mut Vec<u8>) -> bool {
+pub fn encode(frame: &StoredFrame<'_>, out: &mut Vec<u8>) -> bool {
     let length = frame.payload.len();
     let Ok(short) = u32::try_from(length) else { return false };
     if length == 0 || length > LONGEST {
@@ -35,7 +35,7 @@ pub fn encode(frame: &Frame<'_>, out: &mut Vec<u8>) -> bool {
 }
 
 /// Of length, time and payload: a frame of zeros is none.
-fn checksum(length: u32, frame: &Frame<'_>) -> u32 {
+fn checksum(length: u32, frame: &StoredFrame<'_>) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&length.to_le_bytes());
     hasher.update(&frame.time.to_le_bytes());
@@ -67,8 +67,8 @@ impl Before {
     }
 
     /// The frame, if its checksum is right.
-    pub(super) fn with<'a>(&self, payload: &'a [u8]) -> Option<Frame<'a>> {
-        let frame = Frame { time: self.time, payload };
+    pub(super) fn with<'a>(&self, payload: &'a [u8]) -> Option<StoredFrame<'a>> {
+        let frame = StoredFrame { time: self.time, payload };
         (checksum(self.short, &frame) == self.checksum).then_some(frame)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use super::frame::{BEFORE, Before, Frame};
+use super::frame::{BEFORE, Before, StoredFrame};
 use super::header::{HEADER, Header, HeaderError};
 
 /// Why a file cannot be read as a segment.
@@ -18,7 +18,7 @@ pub enum ReadError {
 
 /// A walk over the frames of a segment.
 #[derive(Debug)]
-pub struct Reader<R> {
+pub struct SegmentReader<R> {
     header: Header,
     input: R,
     good: u64,
@@ -26,17 +26,17 @@ pub struct Reader<R> {
     payload: Vec<u8>,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> SegmentReader<R> {
     /// Begins to read a segment.
     ///
     /// # Errors
     /// It is none, or cannot be read.
-    pub fn new(mut input: R) -> Result<Reader<R>, ReadError> {
+    pub fn new(mut input: R) -> Result<SegmentReader<R>, ReadError> {
         let mut bytes = Vec::with_capacity(HEADER);
         input.by_ref().take(HEADER as u64).read_to_end(&mut bytes)?;
         let header = Header::decode(&bytes)?;
         let good = HEADER as u64;
-        Ok(Reader { header, input, good, is_damaged: false, payload: Vec::new() })
+        Ok(SegmentReader { header, input, good, is_damaged: false, payload: Vec::new() })
     }
 
     /// Which segment it is.
@@ -60,7 +60,7 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// As read(2).
-    pub fn next_frame(&mut self) -> io::Result<Option<Frame<'_>>> {
+    pub fn next_frame(&mut self) -> io::Result<Option<StoredFrame<'_>>> {
         if self.is_damaged {
             return Ok(None);
         }

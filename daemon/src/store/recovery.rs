@@ -4,7 +4,7 @@ use std::io::{self, BufReader};
 
 use super::clock::Clock;
 use super::directory::{Directory, Form, Listed};
-use super::reader::{ReadError, Reader};
+use super::reader::{ReadError, SegmentReader};
 
 /// What was found and done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,12 +12,12 @@ pub(crate) struct Recovered {
     /// The number that the next segment gets.
     pub(crate) next: u64,
     /// The writer before did not end as it should.
-    pub(crate) gap: Option<Gap>,
+    pub(crate) gap: Option<SegmentGap>,
 }
 
 /// What is missing since then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gap {
+pub(crate) struct SegmentGap {
     /// From the last frame that is whole until now, nanoseconds.
     pub(crate) nanoseconds: u64,
     /// Bytes of a frame that was not whole, cut off.
@@ -51,10 +51,10 @@ pub(crate) fn recover(directory: &Directory, clock: &dyn Clock) -> io::Result<Re
     Ok(recovered)
 }
 
-fn mend(directory: &Directory, number: u64, clock: &dyn Clock) -> Result<Gap, ReadError> {
+fn mend(directory: &Directory, number: u64, clock: &dyn Clock) -> Result<SegmentGap, ReadError> {
     let file = directory.open_to_mend(number, Form::Open)?;
     let size = file.metadata()?.len();
-    let mut reader = Reader::new(BufReader::new(&file))?;
+    let mut reader = SegmentReader::new(BufReader::new(&file))?;
     let header = *reader.header();
     let mut last = header.begun;
     while let Some(frame) = reader.next_frame()? {
@@ -66,7 +66,7 @@ fn mend(directory: &Directory, number: u64, clock: &dyn Clock) -> Result<Gap, Re
         file.sync_data()?;
     }
     directory.rename(number, Form::Open, Form::Closed)?;
-    let gap = Gap { nanoseconds: header.age(last, clock), bytes: size - good };
+    let gap = SegmentGap { nanoseconds: header.age(last, clock), bytes: size - good };
     tracing::warn!(
         number,
         seconds = std::time::Duration::from_nanos(gap.nanoseconds).as_secs_f64(),

@@ -13,7 +13,7 @@ pub(crate) struct Retention {
 
 /// A closed segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct ClosedSegment {
     pub(crate) number: u64,
     pub(crate) bytes: u64,
     /// Since its last record; None: it cannot be told.
@@ -22,9 +22,9 @@ pub(crate) struct Kept {
 
 /// How many of these, oldest first, are to go. `writing`: bytes of the one
 /// that is written, which stays.
-pub(crate) fn expired(kept: &[Kept], writing: u64, retention: &Retention) -> usize {
+pub(crate) fn expired(kept: &[ClosedSegment], writing: u64, retention: &Retention) -> usize {
     let mut bytes = kept.iter().fold(writing, |sum, one| sum.saturating_add(one.bytes));
-    let goes = |one: &&Kept| {
+    let goes = |one: &&ClosedSegment| {
         let is_old = one.age.is_some_and(|age| age > retention.age);
         let goes = is_old || bytes > retention.bytes;
         bytes = bytes.saturating_sub(one.bytes);
@@ -40,10 +40,10 @@ mod tests {
     #[test]
     fn the_oldest_go_until_the_rest_fits_and_is_young() {
         let day = Duration::from_secs(86_400);
-        let kept: Vec<Kept> = (0..5)
+        let kept: Vec<ClosedSegment> = (0..5)
             .map(|number| {
                 let age = day * u32::try_from(5 - number).unwrap();
-                Kept { number, bytes: 10, age: Some(age) }
+                ClosedSegment { number, bytes: 10, age: Some(age) }
             })
             .collect();
         for (bytes, days, writing, goes) in [
@@ -58,7 +58,7 @@ mod tests {
             let retention = Retention { bytes, age: day * days };
             assert_eq!(expired(&kept, writing, &retention), goes, "{retention:?}");
         }
-        let unknown = [Kept { number: 0, bytes: 10, age: None }];
+        let unknown = [ClosedSegment { number: 0, bytes: 10, age: None }];
         assert_eq!(expired(&unknown, 0, &Retention { bytes: 10, age: Duration::ZERO }), 0);
     }
 }

@@ -16,7 +16,7 @@ fn header() -> Header {
 fn segment(payloads: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = header().encode().to_vec();
     for (time, payload) in (100..).zip(payloads) {
-        assert!(encode(&Frame { time, payload }, &mut bytes));
+        assert!(encode(&StoredFrame { time, payload }, &mut bytes));
     }
     bytes
 }
@@ -32,12 +32,12 @@ fn a_segment_has_the_layout_that_the_specification_gives() {
     assert_eq!(bytes[72..76], [3, 0, 0, 0]);
     assert_eq!(bytes[80..88], [100, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(bytes[88..], [1, 2, 3]);
-    assert_eq!(Reader::new(&bytes[..]).unwrap().header(), &header());
+    assert_eq!(SegmentReader::new(&bytes[..]).unwrap().header(), &header());
 }
 
 /// Frames that can be read, and what is said of the rest.
 fn read(bytes: &[u8]) -> Option<(Vec<Vec<u8>>, usize, bool)> {
-    let mut reader = Reader::new(bytes).ok()?;
+    let mut reader = SegmentReader::new(bytes).ok()?;
     let mut frames = Vec::new();
     while let Some(frame) = reader.next_frame().unwrap() {
         frames.push(frame.payload.to_vec());
@@ -91,8 +91,8 @@ fn zeros_behind_the_end_are_no_frames() {
 #[test]
 fn frames_without_a_payload_or_too_long_are_not_written() {
     let mut out = Vec::new();
-    assert!(!encode(&Frame { time: 0, payload: &[] }, &mut out));
-    assert!(!encode(&Frame { time: 0, payload: &vec![0; LONGEST + 1] }, &mut out));
+    assert!(!encode(&StoredFrame { time: 0, payload: &[] }, &mut out));
+    assert!(!encode(&StoredFrame { time: 0, payload: &vec![0; LONGEST + 1] }, &mut out));
     assert!(out.is_empty());
 }
 
@@ -135,14 +135,14 @@ fn a_packed_segment_is_the_segment_and_shows_its_header_first() {
     pack(&bytes[..], &mut packed).unwrap();
     assert!(packed.len() < bytes.len() * 9 / 10, "{} of {}", packed.len(), bytes.len());
     assert_eq!(Packed::header(&packed[..]).unwrap(), header());
-    let mut reader = Reader::new(Packed::new(&packed[..])).unwrap();
+    let mut reader = SegmentReader::new(Packed::new(&packed[..])).unwrap();
     for payload in &payloads {
         assert_eq!(reader.next_frame().unwrap().unwrap().payload, payload);
     }
     assert!(reader.next_frame().unwrap().is_none() && !reader.is_damaged());
     // Cut, it is damaged or cannot be read, and never whole.
     for cut in (0..packed.len()).step_by(packed.len() / 50) {
-        let Ok(mut reader) = Reader::new(Packed::new(&packed[..cut])) else { continue };
+        let Ok(mut reader) = SegmentReader::new(Packed::new(&packed[..cut])) else { continue };
         let whole = std::iter::from_fn(|| reader.next_frame().ok()?.map(|_| ())).count();
         assert!(whole < payloads.len(), "{cut}");
     }

@@ -4,7 +4,7 @@
 //! Counted in beats of the supervisor, not in time: where the whole machine
 //! stood still, nobody is late.
 
-use crate::control::{Report, Word};
+use crate::control::{Word, WorkerReport};
 
 /// Signs of life of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Pulse {
     }
 
     /// It has answered.
-    pub(super) fn answered(&mut self, report: &Report) {
+    pub(super) fn answered(&mut self, report: &WorkerReport) {
         self.asked = false;
         self.silent = 0;
         self.still = if report.get(Word::Still) > 0 { self.still + 1 } else { 0 };
@@ -48,8 +48,8 @@ impl Pulse {
 mod tests {
     use super::*;
 
-    fn report(still: u64) -> Report {
-        let mut report = Report::default();
+    fn report(still: u64) -> WorkerReport {
+        let mut report = WorkerReport::default();
         report.set(Word::Still, still);
         report
     }

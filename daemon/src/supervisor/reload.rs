@@ -8,14 +8,14 @@ use super::config::{Config, ConfigError, FileError};
 
 /// Where the configuration comes from.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct ConfigSource {
     /// The file.
     pub path: PathBuf,
     /// Whether the daemon may do without it, by the kernel's rules alone.
     pub optional: bool,
 }
 
-impl Source {
+impl ConfigSource {
     /// Reads it as a file of `owner` or the superuser.
     ///
     /// # Errors

@@ -10,12 +10,12 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use super::config::{Config, Standing};
 use super::directory::hand_over;
 use super::worker::{Leaving, Response, Worker};
-use crate::broker::{Answer, Ask, Stranger};
-use crate::control::{Follow, Line, Report, Stored};
+use crate::broker::{Ask, BrokerAnswer, Stranger};
+use crate::control::{Follow, StandingEntry, Stored, WorkerReport, fitting};
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Limits};
 use crate::policy::Permissions;
-use crate::standing::{Role, Sought};
+use crate::standing::{Role, TargetDescription};
 
 /// After the first break-off a worker is started again so late, after others
 /// twice as late each time, up to the last.
@@ -26,7 +26,7 @@ const LASTED: Duration = Duration::from_secs(60);
 const USERS: [&str; 2] = ["ebsd", "nobody"];
 
 /// Where it is noted what workers did and hold.
-type Books<'b> = (&'b mut Report, &'b mut Admission);
+type Books<'b> = (&'b mut WorkerReport, &'b mut Admission);
 
 /// All standing sessions.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ struct Post {
     standing: Standing,
     user: Credentials,
     worker: Option<Worker>,
-    line: Line,
+    line: StandingEntry,
     started: Instant,
     next_try: Instant,
     pause: Duration,
@@ -51,8 +51,10 @@ struct Post {
 /// What a session is granted, as the configuration says what it samples.
 fn permissions(role: &Role) -> Permissions {
     let mut permissions = match role.target {
-        Sought::PidFile(_) | Sought::Comm(_) => Permissions::OTHERS_TASKS,
-        Sought::Unit(_) | Sought::Cgroup(_) | Sought::System => Permissions::SYSTEM_WIDE,
+        TargetDescription::PidFile(_) | TargetDescription::Comm(_) => Permissions::OTHERS_TASKS,
+        TargetDescription::Unit(_) | TargetDescription::Cgroup(_) | TargetDescription::System => {
+            Permissions::SYSTEM_WIDE
+        }
     };
     permissions.set(Permissions::KERNEL, role.modes.kernel);
     permissions | Permissions::OWN_TASKS
@@ -94,7 +96,7 @@ impl Desk {
             .partition(|post| post.user == user && config.standing.contains(&post.standing));
         self.posts = kept;
         for post in &gone {
-            self.gone.add(Stored { bytes: 0, ..post.line.stored() });
+            self.gone.add(Stored { bytes: 0, ..post.line.status.stored });
         }
         self.leaving.extend(gone.into_iter().filter_map(|post| post.worker).map(Worker::end));
         for standing in &config.standing {
@@ -106,12 +108,16 @@ impl Desk {
             if let Err(error) = hand_over(directory, user.uid, user.gid) {
                 tracing::warn!(directory = %directory.display(), %error, "recordings have no place");
             }
-            let (name, event) = (standing.role.name.clone(), standing.role.event.clone());
+            let Role { name, event, .. } = &standing.role;
             self.posts.push(Post {
                 standing: standing.clone(),
                 user: user.clone(),
                 worker: None,
-                line: Line { name, event, ..Line::default() },
+                line: StandingEntry {
+                    name: fitting(name),
+                    event: fitting(event),
+                    ..StandingEntry::default()
+                },
                 started: Instant::now(),
                 next_try: Instant::now(),
                 pause: BACK_OFF.0,
@@ -135,7 +141,7 @@ impl Desk {
                 worker.hear();
                 books.0.add_counts(&worker.report);
                 books.1.forget(worker.pid());
-                self.gone.add(Stored { bytes: 0, ..post.line.stored() });
+                self.gone.add(Stored { bytes: 0, ..post.line.status.stored });
                 post.broke_off();
             }
             if self.leaving.is_empty() {
@@ -147,7 +153,7 @@ impl Desk {
     /// What all of them have on disk, and counted.
     pub(super) fn stored(&self) -> Stored {
         let mut all = self.gone;
-        self.posts.iter().for_each(|post| all.add(post.line.stored()));
+        self.posts.iter().for_each(|post| all.add(post.line.status.stored));
         all
     }
 
@@ -169,7 +175,8 @@ impl Desk {
         &mut self,
         ready: &[bool],
         stranger: &dyn Stranger,
-        (admission, limits): (&mut Admission, &Limits),
+        admission: &mut Admission,
+        limits: &Limits,
     ) {
         let posts = self.posts.iter_mut().filter(|post| post.worker.is_some());
         for (post, ready) in posts.zip(ready.chunks(Worker::WATCHED)) {
@@ -179,10 +186,10 @@ impl Desk {
             }
             if *asks {
                 let line = &mut post.line;
-                worker.answer(stranger, (&mut *admission, limits), &mut |ask| match ask {
+                worker.answer(stranger, admission, limits, &mut |ask| match ask {
                     Ask::Report { status } => {
                         line.status = *status;
-                        Some(Answer::done(0).into())
+                        Some(BrokerAnswer::done(0).into())
                     }
                     _ => None,
                 });
@@ -199,12 +206,11 @@ impl Desk {
         move |ask| match ask {
             Ask::Standing { place } => Some(self.line(&user, *place)),
             Ask::Follow { name, since, live } => {
-                let since = since.map(Duration::from_secs);
                 let reader = (!is_own(&user)).then_some(user.uid);
-                let what = Follow { since, live: *live, reader };
+                let what = Follow { since: *since, live: *live, reader };
                 Some(match self.follow(&user, name, what) {
                     Ok(pipe) => Response::handing_over(vec![pipe]),
-                    Err(errno) => Answer::refused(errno).into(),
+                    Err(errno) => BrokerAnswer::refused(errno).into(),
                 })
             }
             _ => None,
@@ -213,13 +219,13 @@ impl Desk {
 
     fn line(&self, user: &Credentials, place: u64) -> Response {
         let post = usize::try_from(place).ok().and_then(|place| self.posts.get(place));
-        let Some(post) = post else { return Answer::refused(libc::ENOENT).into() };
+        let Some(post) = post else { return BrokerAnswer::refused(libc::ENOENT).into() };
         if !post.may_read(user) {
-            return Answer::refused(libc::EACCES).into();
+            return BrokerAnswer::refused(libc::EACCES).into();
         }
         let line = post.line.clone();
         let line = if post.worker.is_some() { line } else { line.down() };
-        Response::with(Answer::done(0), &line.encode())
+        Response::with(BrokerAnswer::done(0), &line.encode())
     }
 
     /// Has a session's worker write into a pipe; gives the end to read from,

@@ -12,12 +12,13 @@ use sampling::sys::{child, inherited};
 use super::program;
 use super::pulse::Pulse;
 use crate::broker::{
-    ASK_BYTES, Answer, Ask, Grants, JobNumbers, ProgramNumbers, REASON_BYTES, Stranger, Wanted,
+    ASK_BYTES, Ask, BrokerAnswer, Grants, JobNumbers, ProgramNumbers, REASON_BYTES, Stranger,
+    Wanted,
 };
-use crate::control::{Follow, Order, REPORT_BYTES, Report};
+use crate::control::{Follow, REPORT_BYTES, WorkerOrder, WorkerReport};
 use crate::credentials::Credentials;
 use crate::guard::{Admission, Holder, Limits};
-use crate::line::{Heard, LONGEST, SupervisorEnd, line};
+use crate::line::{LONGEST, LineEvent, SupervisorEnd, line};
 use crate::policy::Permissions;
 use crate::process::{self, Start};
 use crate::standing::Role;
@@ -45,25 +46,25 @@ const MOST_SCORE: i32 = 1000;
 /// An answer, and what goes with it.
 #[derive(Debug)]
 pub(super) struct Response {
-    answer: Answer,
+    answer: BrokerAnswer,
     /// Bytes behind it.
     behind: Vec<u8>,
     fds: Vec<OwnedFd>,
 }
 
 impl Response {
-    pub(super) fn with(answer: Answer, behind: &[u8]) -> Response {
+    pub(super) fn with(answer: BrokerAnswer, behind: &[u8]) -> Response {
         Response { answer, behind: behind.to_vec(), fds: Vec::new() }
     }
 
     /// With descriptors of the supervisor's own making.
     pub(super) fn handing_over(fds: Vec<OwnedFd>) -> Response {
-        Response { answer: Answer::done(0), behind: Vec::new(), fds }
+        Response { answer: BrokerAnswer::done(0), behind: Vec::new(), fds }
     }
 }
 
-impl From<Answer> for Response {
-    fn from(answer: Answer) -> Response {
+impl From<BrokerAnswer> for Response {
+    fn from(answer: BrokerAnswer) -> Response {
         Response::with(answer, &[])
     }
 }
@@ -85,7 +86,7 @@ pub(super) struct Worker {
     /// Whether it answers, and its sessions move.
     pub(super) pulse: Pulse,
     /// What it reported last.
-    pub(super) report: Report,
+    pub(super) report: WorkerReport,
     pid: i32,
     pidfd: OwnedFd,
     control: SupervisorEnd,
@@ -164,7 +165,7 @@ impl Worker {
             leaving: false,
             given: 0,
             pulse: Pulse::default(),
-            report: Report::default(),
+            report: WorkerReport::default(),
             pid,
             pidfd,
             control,
@@ -199,7 +200,7 @@ impl Worker {
         connection: BorrowedFd<'_>,
         namespace: Option<BorrowedFd<'_>>,
     ) -> io::Result<()> {
-        let order = Order::Client { elsewhere: namespace.is_some() };
+        let order = WorkerOrder::Client { elsewhere: namespace.is_some() };
         let fds: Vec<_> = [connection].into_iter().chain(namespace).collect();
         order.send(&self.control, &fds)?;
         self.given += 1;
@@ -209,7 +210,7 @@ impl Worker {
     /// Asks how it goes, unless it still owes the answer.
     pub(super) fn ask(&mut self) {
         (self.asked, self.loaded, self.reported) = (0, 0, 0);
-        if self.pulse.beat() && Order::Report.send(&self.control, &[]).is_err() {
+        if self.pulse.beat() && WorkerOrder::Report.send(&self.control, &[]).is_err() {
             // It takes no orders, which is as good as no answer.
             tracing::debug!(pid = self.pid, "a worker cannot be asked how it goes");
         }
@@ -220,9 +221,9 @@ impl Worker {
         let mut bytes = [0; REPORT_BYTES];
         loop {
             match self.control.hear(&mut bytes) {
-                Ok(Heard::Message) => {}
-                Ok(Heard::Silence) => return,
-                Ok(Heard::End) | Err(_) => {
+                Ok(LineEvent::Message) => {}
+                Ok(LineEvent::Silence) => return,
+                Ok(LineEvent::End) | Err(_) => {
                     self.has_hung_up = true;
                     return;
                 }
@@ -233,7 +234,7 @@ impl Worker {
                 self.has_hung_up = true;
                 return;
             }
-            match Report::decode(&bytes) {
+            match WorkerReport::decode(&bytes) {
                 Some(report) => {
                     self.pulse.answered(&report);
                     self.report = report;
@@ -269,7 +270,7 @@ impl Worker {
 
     /// Has it write its standing session into a pipe, for a reader.
     pub(super) fn give_reader(&self, pipe: BorrowedFd<'_>, what: Follow) -> io::Result<()> {
-        self.control.tell(&what.encode(), &[pipe])
+        WorkerOrder::Follow(what).send(&self.control, &[pipe])
     }
 
     /// Whether a request waits.
@@ -282,16 +283,17 @@ impl Worker {
     pub(super) fn answer(
         &mut self,
         stranger: &dyn Stranger,
-        (admission, limits): (&mut Admission, &Limits),
+        admission: &mut Admission,
+        limits: &Limits,
         errand: &mut Errand<'_>,
     ) -> bool {
         self.asked += 1;
         let mut bytes = [0; ASK_BYTES];
         match self.broker.hear(&mut bytes) {
-            Ok(Heard::Message) => {}
-            Ok(Heard::Silence) => return false,
+            Ok(LineEvent::Message) => {}
+            Ok(LineEvent::Silence) => return false,
             // It is ending, which its pidfd will tell.
-            Ok(Heard::End) => {
+            Ok(LineEvent::End) => {
                 self.has_hung_up = true;
                 return false;
             }
@@ -306,9 +308,8 @@ impl Worker {
             Some(Ask::Reserve { bytes, session, reader }) => {
                 // Who keeps a standing session holds queues for its readers.
                 let uid = if self.session.is_some() { reader } else { holder.uid };
-                let reserved =
-                    admission.reserve(Holder { uid, ..holder }, (bytes, session), limits);
-                reserved.map_or_else(Answer::full, Answer::done).into()
+                let reserved = admission.reserve(Holder { uid, ..holder }, bytes, session, limits);
+                reserved.map_or_else(BrokerAnswer::full, BrokerAnswer::done).into()
             }
             Some(Ask::Program { reservation, program }) => {
                 let draw = &mut |bytes| admission.draw(holder, reservation, bytes);
@@ -334,7 +335,7 @@ impl Worker {
                     Response { fds: fd.into_iter().collect(), ..answer.into() }
                 }
             },
-            None => Answer::refused(libc::EINVAL).into(),
+            None => BrokerAnswer::refused(libc::EINVAL).into(),
         };
         let Response { answer, behind, fds } = response;
         let fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
@@ -357,7 +358,7 @@ impl Worker {
         let length = usize::try_from(*path_bytes).ok().filter(|length| *length <= LONGEST)?;
         let mut path = vec![0; length];
         // Of the root nothing comes.
-        let all = path.is_empty() || self.broker.hear(&mut path).ok()? == Heard::Message;
+        let all = path.is_empty() || self.broker.hear(&mut path).ok()? == LineEvent::Message;
         all.then_some(path)
     }
 
@@ -377,23 +378,23 @@ impl Worker {
     }
 
     /// Lets it end, unless a connection is on its way to it.
-    fn let_go(&mut self, given: u64) -> Answer {
+    fn let_go(&mut self, given: u64) -> BrokerAnswer {
         if given != self.given {
-            return Answer::refused(libc::EBUSY);
+            return BrokerAnswer::refused(libc::EBUSY);
         }
         self.leaving = true;
-        Answer::done(0)
+        BrokerAnswer::done(0)
     }
 
     /// Whether it has ended; it is reaped then.
     pub(super) fn has_ended(&mut self) -> bool {
-        has_ended((self.pid, self.pidfd.as_fd()), (self.user.uid, self.session()))
+        has_ended(self.pid, self.pidfd.as_fd(), self.user.uid, self.session())
     }
 
     /// Tells it that its user has lost permissions: it ends its sessions and
     /// itself.
     pub(super) fn revoke(&mut self) {
-        if Order::Revoked.send(&self.control, &[]).is_err() {
+        if WorkerOrder::Revoked.send(&self.control, &[]).is_err() {
             // It takes no orders, and would go on with what it was granted.
             self.kill();
         }
@@ -417,7 +418,7 @@ impl Leaving {
     }
 
     pub(super) fn has_ended(&mut self) -> bool {
-        has_ended((self.pid, self.pidfd.as_fd()), self.whose())
+        has_ended(self.pid, self.pidfd.as_fd(), self.uid, self.session.as_deref())
     }
 
     /// Kills it, and waits for it.
@@ -440,7 +441,7 @@ fn die_before_the_supervisor(first: i32) -> io::Result<()> {
 fn refused(errno: i32, why: &str) -> Response {
     let mut reason: Vec<u8> = why.bytes().take(REASON_BYTES).collect();
     reason.resize(REASON_BYTES, 0);
-    Response::with(Answer::refused(errno), &reason)
+    Response::with(BrokerAnswer::refused(errno), &reason)
 }
 
 fn is_readable(fd: BorrowedFd<'_>) -> bool {
@@ -451,7 +452,7 @@ fn is_readable(fd: BorrowedFd<'_>) -> bool {
 
 /// Whether a worker of this user, or for this session, has ended: it is told
 /// then.
-fn has_ended((pid, pidfd): (i32, BorrowedFd<'_>), (uid, name): (u32, Option<&str>)) -> bool {
+fn has_ended(pid: i32, pidfd: BorrowedFd<'_>, uid: u32, name: Option<&str>) -> bool {
     if !is_readable(pidfd) {
         return false;
     }

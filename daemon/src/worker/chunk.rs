@@ -104,13 +104,13 @@ impl<'b> Chunk<'b> {
 
 /// Samples, by the id they bear: 0 where they bear none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally(FxHashMap<u64, SampleCount>);
+pub(crate) struct ChunkTally(FxHashMap<u64, SampleCount>);
 
-impl Tally {
+impl ChunkTally {
     /// The samples of a chunk. `identified`: they begin with their event's
     /// id.
-    pub(crate) fn of(chunk: &Chunk<'_>, identified: bool) -> Tally {
-        let mut tally = Tally::default();
+    pub(crate) fn of(chunk: &Chunk<'_>, identified: bool) -> ChunkTally {
+        let mut tally = ChunkTally::default();
         // Mostly one event's come one after the other.
         let (mut last, mut run) = (0, SampleCount::default());
         for record in chunk.records().filter(|record| kind(record) == RecordType::SAMPLE) {
@@ -135,7 +135,7 @@ impl Tally {
         tally
     }
 
-    pub(crate) fn add(&mut self, other: &Tally) {
+    pub(crate) fn add(&mut self, other: &ChunkTally) {
         other.iter().for_each(|(id, samples)| self.count(id, samples));
     }
 
@@ -154,27 +154,27 @@ impl Tally {
 
 /// What a client was not sent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Gap {
+pub(crate) struct SampleGap {
     /// Since that was last told.
-    untold: Tally,
+    untold: ChunkTally,
     /// All that it was too slow for.
-    dropped: Tally,
+    dropped: ChunkTally,
     /// What passed before it came.
-    before: Tally,
+    before: ChunkTally,
 }
 
-impl Gap {
+impl SampleGap {
     pub(crate) fn is_empty(&self) -> bool {
         self.untold.0.is_empty()
     }
 
     /// For one that joins when these have passed.
-    pub(crate) fn join(&mut self, passed: &Tally) {
+    pub(crate) fn join(&mut self, passed: &ChunkTally) {
         self.before = passed.clone();
     }
 
     /// Adds what the client is not sent.
-    pub(crate) fn add(&mut self, samples: &Tally) {
+    pub(crate) fn add(&mut self, samples: &ChunkTally) {
         self.untold.add(samples);
         self.dropped.add(samples);
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sampling::Facts;
 use sampling::catalogue::{self, Availability};
 use sampling::remote::protocol::{
-    Asked, Complaint, ComplaintCode, OLDEST, Reply, TypeLine, VERSION, Verb, common,
+    ClientRequest, Complaint, ComplaintCode, OLDEST, Reply, TypeLine, VERSION, Verb, common,
 };
 use sampling::session::preamble::{Described, Describer};
 use tokio::net::UnixStream;
@@ -24,9 +24,9 @@ use super::hub::{Hub, Subscription, failed};
 use super::intake::{Intake, IntakeError};
 use super::parcel::{Parcel, send_some};
 use super::pid_place::PidPlace;
-use super::queue::{Item, Next, Outlet};
+use super::queue::{Next, Outlet, QueueItem};
 use super::relay::relay;
-use super::share::Share;
+use super::share::ClientShare;
 use crate::broker::Reservation;
 
 /// Program and version.
@@ -81,7 +81,7 @@ struct Connection {
 
 struct Streaming {
     outlet: Outlet,
-    share: Arc<Share>,
+    share: Arc<ClientShare>,
     ear: pipe::Receiver,
     /// Of the chunk that is being sent, what does not fit one frame.
     rest: Option<Parcel>,
@@ -123,7 +123,7 @@ impl Connection {
         let mut intake = Intake::new();
         let first = timeout(HELLO, intake.next(&self.stream)).await;
         let asked = first.map_err(|_| IntakeError::Late)??;
-        let Asked::Known(Verb::Hello { oldest, newest, client }) = asked else {
+        let ClientRequest::Known(Verb::Hello { oldest, newest, client }) = asked else {
             let reply = complain(ComplaintCode::BadRequest, "the first request is hello");
             return Ok(self.last_word(&reply).await?);
         };
@@ -164,12 +164,13 @@ impl Connection {
             };
             match asked {
                 None => {}
-                Some(Asked::Known(Verb::Follow { name, since_seconds, live }))
+                Some(ClientRequest::Known(Verb::Follow { name, since_seconds, live }))
                     if self.streaming.is_none() =>
                 {
                     // Answers before go before it.
                     self.flush().await?;
-                    match self.hub.follow(&name, (since_seconds, live)) {
+                    let since = since_seconds.map(Duration::from_secs);
+                    match self.hub.follow(&name, since, live) {
                         // The session's worker answers, and ends it. A frame of
                         // its may be half sent: nothing comes behind it.
                         Ok(source) => {
@@ -181,14 +182,14 @@ impl Connection {
                         Err(complaint) => self.reply(&Reply::Refused(complaint))?,
                     }
                 }
-                Some(Asked::Known(verb)) => {
+                Some(ClientRequest::Known(verb)) => {
                     let answered = self.answer(verb).await;
                     self.reply(&answered.unwrap_or_else(Reply::Refused))?;
                 }
-                Some(Asked::Wrong(text)) => {
+                Some(ClientRequest::Wrong(text)) => {
                     self.reply(&complain(ComplaintCode::BadRequest, text))?;
                 }
-                Some(Asked::Unknown(verb)) => {
+                Some(ClientRequest::Unknown(verb)) => {
                     let text = format!(
                         "this daemon, {DAEMON}, knows no {verb:?}: install the same version of \
                          both"
@@ -216,7 +217,7 @@ impl Connection {
             Some(rest) => Some(rest),
             None if matches!(streaming.describing, Describing::Made(_)) => None,
             None => match streaming.outlet.next() {
-                Next::Item(Item::Bytes(bytes)) => {
+                Next::Item(QueueItem::Bytes(bytes)) => {
                     if let Describing::Wanted(describer) = &streaming.describing {
                         let describer = Arc::clone(describer);
                         let made = spawn_blocking(move || describer.describe_whole());
@@ -224,7 +225,7 @@ impl Connection {
                     }
                     Parcel::data(bytes)?
                 }
-                Next::Item(Item::End(ending)) => {
+                Next::Item(QueueItem::End(ending)) => {
                     let client = streaming.share.account(&ending.session);
                     let end = Reply::End {
                         reason: ending.reason.clone(),

@@ -17,9 +17,9 @@ use tokio::sync::oneshot;
 
 use super::bell::Ear;
 use super::complaint;
-use super::fan::{Ending, Fan, Subscriber};
+use super::fan::{Fan, StreamEnding, Subscriber};
 use crate::broker::{Brokered, Granted, Reservation};
-use crate::control::{Tally, Told};
+use crate::control::{TallyMark, WorkerTally};
 use crate::policy::{Permissions, restrict};
 
 /// Records do not lie in a ring longer than that.
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// What a session thread is told.
 #[derive(Debug)]
-pub(crate) enum Order {
+pub(crate) enum SessionOrder {
     /// Another client.
     Join(Box<Subscriber>),
     /// End, for this reason.
@@ -67,16 +67,16 @@ pub(crate) struct Drive {
     pub(crate) granted: Option<Granted>,
     /// Bytes of the rings, and of tables in the kernel.
     pub(crate) reserved: Reservation,
-    pub(crate) orders: Receiver<Order>,
+    pub(crate) orders: Receiver<SessionOrder>,
     pub(crate) ear: Ear,
     pub(crate) progress: Arc<Progress>,
     /// Of all sessions of the worker.
-    pub(crate) tally: Arc<Tally>,
+    pub(crate) tally: Arc<WorkerTally>,
 }
 
 /// Said once the session is open.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct SessionOpening {
     pub(crate) name: String,
     pub(crate) notes: Vec<String>,
     /// For clients that join later.
@@ -90,7 +90,7 @@ pub(crate) struct Opened {
 
 impl Drive {
     /// Runs the session; `opened` is told how its start went.
-    pub(crate) fn run(mut self, opened: impl FnOnce(Result<Opened, Complaint>)) {
+    pub(crate) fn run(mut self, opened: impl FnOnce(Result<SessionOpening, Complaint>)) {
         let (session, preamble) = match self.open() {
             Ok(open) => open,
             Err(complaint) => return opened(Err(complaint)),
@@ -98,7 +98,7 @@ impl Drive {
         let notes = self.plan.notes.iter().chain(session.notes()).cloned().collect();
         let describer = session.describer();
         let in_kernel = session.served_in_words().map(str::to_owned);
-        opened(Ok(Opened {
+        opened(Ok(SessionOpening {
             name: self.plan.name.clone(),
             notes,
             describer,
@@ -106,7 +106,8 @@ impl Drive {
             precise_ip: session.events().iter().map(|event| event.attr.precise_ip()).collect(),
             given_up: session.given_up().to_vec(),
         }));
-        let fan = Fan::new(session.trailer(), session.places());
+        let (trailer, identified) = session.trailer();
+        let fan = Fan::new(trailer, identified, session.places());
         let mut running = Running {
             drive: &self,
             session,
@@ -114,7 +115,7 @@ impl Drive {
             preamble,
             joined: false,
             notes: Vec::new(),
-            told: Told::default(),
+            told: TallyMark::default(),
         };
         let reason = running.follow();
         running.end(reason);
@@ -157,7 +158,7 @@ struct Running<'d> {
     /// What was told in the stream.
     notes: Vec<String>,
     /// What was counted for the supervisor.
-    told: Told,
+    told: TallyMark,
 }
 
 impl Running<'_> {
@@ -211,31 +212,31 @@ impl Running<'_> {
     fn obey(&mut self) -> Result<(), String> {
         loop {
             match self.drive.orders.try_recv() {
-                Ok(Order::Join(subscriber)) => {
+                Ok(SessionOrder::Join(subscriber)) => {
                     self.fan.add(*subscriber, &self.preamble);
                     self.joined = true;
                 }
-                Ok(Order::Stop(reason)) => return Err(reason),
-                Ok(Order::Account(asked)) => {
+                Ok(SessionOrder::Stop(reason)) => return Err(reason),
+                Ok(SessionOrder::Account(asked)) => {
                     // Clients that joined just now count.
                     self.drive.report(&self.session, &self.fan);
                     // Who asked may have gone.
                     let _gone = asked.send(self.session.so_far().account());
                 }
-                Ok(Order::Losses(done)) => {
+                Ok(SessionOrder::Losses(done)) => {
                     self.session.look_at_losses();
                     // A fan takes everything.
                     let _told = self.session.drain(&mut self.fan);
                     let _gone = done.send(());
                 }
-                Ok(Order::Interval { change, why, done }) => {
+                Ok(SessionOrder::Interval { change, why, done }) => {
                     let changed = self.change_interval(change, &why);
                     if let Err(error) = &changed {
                         tracing::debug!(error, "an interval stays as it is");
                     }
                     let _gone = done.send(changed);
                 }
-                Ok(Order::Note(text)) => self.note(text),
+                Ok(SessionOrder::Note(text)) => self.note(text),
                 Err(TryRecvError::Empty) => return Ok(()),
                 Err(TryRecvError::Disconnected) => return Err("the worker is ending".into()),
             }
@@ -271,7 +272,7 @@ impl Running<'_> {
         });
         self.drive.tally.tell(&mut self.told, &ledger, self.fan.sent());
         self.notes.pop();
-        let ending = Ending { reason, notes: self.notes, session: ledger.account() };
+        let ending = StreamEnding { reason, notes: self.notes, session: ledger.account() };
         self.fan.end(ending, &ledger);
     }
 }

@@ -11,8 +11,9 @@ use sampling::session::ledger::Ledger;
 use sampling::sys::event::NATIVE_ORDER;
 
 use super::bell::Bell;
-use super::chunk::{Chunk, Gap, Tally, runs};
-use super::queue::{Feed, Level};
+use super::chunk::{Chunk, ChunkTally, SampleGap, runs};
+use super::queue::{Feed, QueueLevel};
+use crate::control::ClientSamples;
 
 /// Bytes that are offered to a queue at once. A pass over full rings gives
 /// many more, which would be too much for a queue that is empty.
@@ -20,7 +21,7 @@ const RUN: usize = 64 * 1024;
 
 /// How a stream ended.
 #[derive(Debug)]
-pub(crate) struct Ending {
+pub(crate) struct StreamEnding {
     pub(crate) reason: String,
     /// What was told on the way.
     pub(crate) notes: Vec<String>,
@@ -50,9 +51,9 @@ pub(crate) struct Subscriber {
     pub(crate) bell: Bell,
     pub(crate) when_slow: WhenSlow,
     /// What this client has been given, and what not.
-    pub(crate) share: Arc<super::share::Share>,
+    pub(crate) share: Arc<super::share::ClientShare>,
     /// The same by event.
-    pub(crate) gap: Gap,
+    pub(crate) gap: SampleGap,
 }
 
 /// All clients of a session.
@@ -67,18 +68,15 @@ pub(crate) struct Fan {
     /// Places of events in the session's account, by their ids.
     places: FxHashMap<u64, usize>,
     passed: Passed,
-    passed_by_event: Tally,
+    passed_by_event: ChunkTally,
     /// Samples given to clients, and those that they had no room for.
-    sent: (u64, u64),
+    sent: ClientSamples,
 }
 
 impl Fan {
     /// For a stream whose side records have this trailer. `places`: of the
     /// events in the session's account, by their ids.
-    pub(crate) fn new(
-        (trailer, identified): (Vec<u8>, bool),
-        places: FxHashMap<u64, usize>,
-    ) -> Fan {
+    pub(crate) fn new(trailer: Vec<u8>, identified: bool, places: FxHashMap<u64, usize>) -> Fan {
         Fan { trailer, identified, places, ..Fan::default() }
     }
 
@@ -103,7 +101,7 @@ impl Fan {
     /// record, which would do so, may be far away.
     pub(crate) fn tell_gaps(&mut self) {
         for subscriber in &mut self.subscribers {
-            if !subscriber.gap.is_empty() && subscriber.feed.level(RUN) == Level::Low {
+            if !subscriber.gap.is_empty() && subscriber.feed.level(RUN) == QueueLevel::Low {
                 subscriber.tell_gap(&self.trailer);
                 subscriber.bell.ring();
             }
@@ -132,13 +130,13 @@ impl Fan {
 
     /// Samples that were given to clients, and those that clients had no
     /// room for; each client counts.
-    pub(crate) fn sent(&self) -> (u64, u64) {
+    pub(crate) fn sent(&self) -> ClientSamples {
         self.sent
     }
 
     /// Ends the stream for all. Who was given less than the session has in
     /// its account gets one of their own as the stream's last word.
-    pub(crate) fn end(&mut self, ending: Ending, account: &Ledger) {
+    pub(crate) fn end(&mut self, ending: StreamEnding, account: &Ledger) {
         let ending = Arc::new(ending);
         let ids = first_ids(&self.places);
         for mut subscriber in self.subscribers.drain(..) {
@@ -172,7 +170,7 @@ impl Fan {
         self.passed.samples += chunk.samples;
         self.passed.exact_ip += chunk.exact_ip;
         self.passed.side += chunk.side;
-        let tally = Tally::of(&chunk, self.identified);
+        let tally = ChunkTally::of(&chunk, self.identified);
         self.passed_by_event.add(&tally);
         let mut shared = Shared { chunk, tally, whole: bytes.into(), thinned: None };
         let sent = &mut self.sent;
@@ -180,7 +178,8 @@ impl Fan {
             let before = subscriber.share.samples();
             let kept = subscriber.give(&mut shared, &self.trailer);
             let after = subscriber.share.samples();
-            *sent = (sent.0 + after.0 - before.0, sent.1 + after.1 - before.1);
+            sent.given += after.given - before.given;
+            sent.dropped += after.dropped - before.dropped;
             subscriber.bell.ring();
             kept
         });
@@ -191,7 +190,7 @@ impl Fan {
 #[derive(Debug)]
 struct Shared<'b> {
     chunk: Chunk<'b>,
-    tally: Tally,
+    tally: ChunkTally,
     whole: Arc<[u8]>,
     /// Without its samples; made once the first client needs it.
     thinned: Option<Arc<[u8]>>,
@@ -205,7 +204,7 @@ impl Subscriber {
         }
         let Shared { chunk, tally, whole, thinned } = shared;
         let level = self.feed.level(whole.len());
-        if level == Level::Low || chunk.samples == chunk.counted && level == Level::High {
+        if level == QueueLevel::Low || chunk.samples == chunk.counted && level == QueueLevel::High {
             self.tell_gap(trailer);
             if self.feed.push(Arc::clone(whole)) {
                 self.share.took(&chunk.passed());
@@ -218,7 +217,7 @@ impl Subscriber {
             return false;
         }
         let thinned = thinned.get_or_insert_with(|| chunk.without_samples().into());
-        let has_room = self.feed.level(thinned.len()) != Level::Full;
+        let has_room = self.feed.level(thinned.len()) != QueueLevel::Full;
         if thinned.is_empty() || has_room && self.feed.push(Arc::clone(thinned)) {
             self.gap.add(tally);
             self.share.lose(chunk.samples, 0);

@@ -22,12 +22,12 @@ use tokio::time::timeout;
 
 use super::bell::{Bell, Ear, bell};
 use super::complaint;
-use super::drive::{Order, Progress};
+use super::drive::{Progress, SessionOrder};
 use super::fan::Subscriber;
 use super::queue::{Outlet, queue};
-use super::share::Share;
+use super::share::ClientShare;
 use crate::broker::{Broker, Reservation, Unreserved};
-use crate::control::{Line, Report, STATUS_WORDS, Tally, Word};
+use crate::control::{StandingEntry, StandingStatus, Word, WorkerReport, WorkerTally};
 use crate::credentials::Credentials;
 use crate::guard::Limits;
 use crate::guard::rate::{self, TooOften};
@@ -49,7 +49,7 @@ pub(crate) struct Hub {
     next: Cell<u64>,
     /// Connections that are served.
     pub(crate) connections: Cell<u64>,
-    pub(super) tally: Arc<Tally>,
+    pub(super) tally: Arc<WorkerTally>,
     /// Why no session may begin at present.
     held_back: RefCell<Option<String>>,
 }
@@ -63,7 +63,7 @@ pub(super) struct Running {
     pub(super) notes: Vec<String>,
     pub(super) pid: Option<Pid>,
     pub(super) since: Instant,
-    pub(super) orders: Sender<Order>,
+    pub(super) orders: Sender<SessionOrder>,
     pub(super) bell: Bell,
     pub(super) progress: Arc<Progress>,
     pub(super) plan: Rc<Plan>,
@@ -74,7 +74,7 @@ pub(super) struct Running {
 
 impl Running {
     /// False: its thread has ended.
-    fn tell(&self, order: Order) -> bool {
+    fn tell(&self, order: SessionOrder) -> bool {
         let told = self.orders.send(order).is_ok();
         self.bell.ring();
         told
@@ -86,14 +86,15 @@ impl Running {
 pub(crate) struct Subscription {
     pub(crate) outlet: Outlet,
     pub(crate) ear: Ear,
-    pub(crate) share: Arc<Share>,
+    pub(crate) share: Arc<ClientShare>,
     /// The queue's bytes.
     pub(crate) reserved: Reservation,
 }
 
 impl Hub {
     pub(crate) fn new(
-        (user, permissions): (Credentials, Permissions),
+        user: Credentials,
+        permissions: Permissions,
         limits: Limits,
         broker: Arc<Broker>,
     ) -> Hub {
@@ -141,7 +142,7 @@ impl Hub {
                 name: running.name.clone(),
                 notes: running.notes.clone(),
             };
-            let told = running.tell(Order::Join(Box::new(subscriber)));
+            let told = running.tell(SessionOrder::Join(Box::new(subscriber)));
             told.then(|| (joined(), Arc::clone(&running.describer)))
         })?;
         Ok((joined, subscription, describer))
@@ -187,20 +188,20 @@ impl Hub {
             reserved.map_err(|error| unreserved("what may wait for a client", &error))?;
         let (feed, outlet) = queue(capacity);
         let (bell, ear) = bell().map_err(failed)?;
-        let share = Arc::<Share>::default();
+        let share = Arc::<ClientShare>::default();
         let subscriber = Subscriber {
             feed,
             bell,
             when_slow,
             share: Arc::clone(&share),
-            gap: super::chunk::Gap::default(),
+            gap: super::chunk::SampleGap::default(),
         };
         Ok((subscriber, Subscription { outlet, ear, share, reserved }))
     }
 
     /// Ends a session; its clients are told.
     pub(crate) fn stop(&self, session: u64, reason: &str) -> Result<(), Complaint> {
-        self.with(session, |running| running.tell(Order::Stop(reason.into())).then_some(()))
+        self.with(session, |running| running.tell(SessionOrder::Stop(reason.into())).then_some(()))
     }
 
     /// Ends all sessions, and waits a while for their last records to go.
@@ -220,7 +221,7 @@ impl Hub {
     }
 
     /// Tells all sessions something.
-    pub(super) fn tell_all(&self, order: impl Fn() -> Order) {
+    pub(super) fn tell_all(&self, order: impl Fn() -> SessionOrder) {
         for running in self.sessions.borrow().values() {
             // It may have just ended.
             let _ended = running.tell(order());
@@ -260,7 +261,7 @@ impl Hub {
         let trusted = self.user.uid == 0 || !self.permissions.is_empty();
         let floor = (!trusted).then_some(&self.limits);
         let most = rate::max_sample_rate(Path::new("/"));
-        rate::check(plan, interval, (floor, most)).map_err(|error| {
+        rate::check(plan, interval, floor, most).map_err(|error| {
             let code = match error {
                 TooOften::Floor { .. } => ComplaintCode::Denied,
                 TooOften::Rate { .. } => ComplaintCode::Unplannable,
@@ -287,7 +288,7 @@ impl Hub {
     async fn ask<T>(
         &self,
         session: u64,
-        order: impl FnOnce(oneshot::Sender<T>) -> Order,
+        order: impl FnOnce(oneshot::Sender<T>) -> SessionOrder,
     ) -> Result<T, Complaint> {
         let (sender, answer) = oneshot::channel();
         self.with(session, |running| running.tell(order(sender)).then_some(()))?;
@@ -302,7 +303,7 @@ impl Hub {
     }
 
     pub(crate) async fn stats(&self, session: u64) -> Result<Stats, Complaint> {
-        let account = self.ask(session, Order::Account).await?;
+        let account = self.ask(session, SessionOrder::Account).await?;
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         self.with(session, |running| {
             let progress = &running.progress;
@@ -321,7 +322,7 @@ impl Hub {
     pub(crate) async fn tell_losses(&self) {
         let sessions: Vec<u64> = self.sessions.borrow().keys().copied().collect();
         for session in sessions {
-            if let Err(complaint) = self.ask(session, Order::Losses).await {
+            if let Err(complaint) = self.ask(session, SessionOrder::Losses).await {
                 tracing::debug!(session, text = complaint.text, "losses are told later");
             }
         }
@@ -337,12 +338,12 @@ impl Hub {
         self.check_rate(&plan, Some(interval))?;
         let why = "its owner asked for it".to_owned();
         let change = Change::To(interval);
-        let done = self.ask(session, |done| Order::Interval { change, why, done }).await?;
+        let done = self.ask(session, |done| SessionOrder::Interval { change, why, done }).await?;
         done.map_err(|text| Complaint { code: ComplaintCode::Unplannable, text })
     }
 
     /// How it goes, for the supervisor.
-    pub(crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> WorkerReport {
         self.forget_ended();
         let mut report = self.tally.report();
         let sessions = self.sessions.borrow();
@@ -364,9 +365,10 @@ impl Hub {
     pub(crate) fn follow(
         &self,
         name: &str,
-        what: (Option<u64>, bool),
+        since: Option<Duration>,
+        live: bool,
     ) -> Result<OwnedFd, Complaint> {
-        self.broker.follow(name, what).map_err(|errno| {
+        self.broker.follow(name, since, live).map_err(|errno| {
             let (code, why) = match errno {
                 libc::ENOENT => (
                     ComplaintCode::NoSession,
@@ -384,11 +386,11 @@ impl Hub {
 
     /// The standing sessions that this user may read.
     pub(crate) fn standing(&self) -> Vec<StandingLine> {
-        self.broker.standing().into_iter().map(Line::into_protocol).collect()
+        self.broker.standing().into_iter().map(StandingEntry::into_protocol).collect()
     }
 
     /// Tells the supervisor how this worker's standing session goes.
-    pub(crate) fn tell_status(&self, status: [u64; STATUS_WORDS]) {
+    pub(crate) fn tell_status(&self, status: StandingStatus) {
         self.broker.report(status);
     }
 

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use sampling::remote::protocol::{
-    Asked, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, parse, request,
+    ClientRequest, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, Parsed, parse, request,
 };
 use tokio::io::Interest;
 use tokio::net::UnixStream;
@@ -32,7 +32,7 @@ pub(crate) enum IntakeError {
     #[error("no hello within 5 s")]
     Late,
     #[error(transparent)]
-    Frame(#[from] FrameError),
+    ProtocolFrame(#[from] FrameError),
     /// Clients send control frames only.
     #[error("a data frame from a client")]
     Data,
@@ -59,7 +59,7 @@ impl Intake {
     }
 
     /// The next request. Cancelled, it loses nothing.
-    pub(crate) async fn next(&mut self, stream: &UnixStream) -> Result<Asked, IntakeError> {
+    pub(crate) async fn next(&mut self, stream: &UnixStream) -> Result<ClientRequest, IntakeError> {
         loop {
             if let Some(asked) = self.parsed()? {
                 self.begun = None;
@@ -86,7 +86,7 @@ impl Intake {
         stream.async_io(Interest::READABLE, || passing::receive(stream.as_fd(), free)).await
     }
 
-    fn parsed(&mut self) -> Result<Option<Asked>, IntakeError> {
+    fn parsed(&mut self) -> Result<Option<ClientRequest>, IntakeError> {
         match parse(&self.buffer[..self.filled], MOST_FROM_CLIENT)? {
             Parsed::NeedMore(_) => Ok(None),
             Parsed::Frame(frame, taken) => {

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use super::bell::bell;
 use super::complaint;
-use super::drive::{Drive, Opened, Order, Progress};
+use super::drive::{Drive, Progress, SessionOpening, SessionOrder};
 use super::hub::{Hub, Running, Subscription, failed, unreserved};
 use super::job::{CheckedJob, check};
 use super::pid_place::PidPlace;
@@ -176,7 +176,7 @@ impl Hub {
         let progress = Arc::<Progress>::default();
         let (subscriber, subscription) = self.subscribe(when_slow)?;
         // Before the thread runs: the first client misses nothing.
-        let _received = orders.send(Order::Join(Box::new(subscriber)));
+        let _received = orders.send(SessionOrder::Join(Box::new(subscriber)));
         let kept = Rc::new(plan.clone());
         let drive = Drive {
             plan,
@@ -205,7 +205,7 @@ impl Hub {
             code: ComplaintCode::Failed,
             text: "the session ended while it was opened".into(),
         };
-        let Opened { name, mut notes, describer, in_kernel, precise_ip, given_up } =
+        let SessionOpening { name, mut notes, describer, in_kernel, precise_ip, given_up } =
             opened.await.map_err(ended)??;
         if checked.kernel_symbols && !has_room && needed(kept.events.iter(), false).is_some() {
             let queue = self.limits.queue.0;

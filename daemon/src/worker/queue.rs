@@ -25,18 +25,18 @@ const RESERVED: usize = if cfg!(feature = "interleavings") { 3 } else { 16 };
 
 /// What a client is sent.
 #[derive(Clone, Debug)]
-pub(crate) enum Item {
+pub(crate) enum QueueItem {
     /// Bytes of the stream.
     Bytes(Arc<[u8]>),
     /// There is no more.
-    End(Arc<super::fan::Ending>),
+    End(Arc<super::fan::StreamEnding>),
 }
 
 /// What a client's end finds.
 #[derive(Clone, Debug)]
 pub(crate) enum Next {
     /// The oldest item.
-    Item(Item),
+    Item(QueueItem),
     /// Nothing yet.
     Empty,
     /// Nothing ever again: the ring thread has gone without an end.
@@ -45,7 +45,7 @@ pub(crate) enum Next {
 
 /// How full a queue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum QueueLevel {
     /// There is room.
     Low,
     /// Samples are to be dropped, so that side records still find room.
@@ -57,7 +57,7 @@ pub(crate) enum Level {
 /// The ring thread's end.
 #[derive(Debug)]
 pub(crate) struct Feed {
-    items: Producer<Item>,
+    items: Producer<QueueItem>,
     queued: Arc<AtomicU64>,
     capacity: u64,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Feed {
 /// The client's end.
 #[derive(Debug)]
 pub(crate) struct Outlet {
-    items: Consumer<Item>,
+    items: Consumer<QueueItem>,
     queued: Arc<AtomicU64>,
 }
 
@@ -79,16 +79,16 @@ pub(crate) fn queue(capacity: u64) -> (Feed, Outlet) {
 
 impl Feed {
     /// How full it would be with `more` bytes.
-    pub(crate) fn level(&self, more: usize) -> Level {
+    pub(crate) fn level(&self, more: usize) -> QueueLevel {
         let slots = self.items.slots();
         let queued = self.queued.load(Ordering::Relaxed);
         let filled = queued.saturating_add(more as u64);
         if filled > self.capacity || slots <= RESERVED {
-            Level::Full
+            QueueLevel::Full
         } else if queued > 0 && filled > self.capacity / 5 * 3 || slots < SLOTS / 4 {
-            Level::High
+            QueueLevel::High
         } else {
-            Level::Low
+            QueueLevel::Low
         }
     }
 
@@ -109,7 +109,7 @@ impl Feed {
         let length = bytes.len() as u64;
         // Counted first: the client may take the item at once.
         self.queued.fetch_add(length, Ordering::Relaxed);
-        let pushed = !self.items.is_abandoned() && self.items.push(Item::Bytes(bytes)).is_ok();
+        let pushed = !self.items.is_abandoned() && self.items.push(QueueItem::Bytes(bytes)).is_ok();
         if !pushed {
             self.queued.fetch_sub(length, Ordering::Relaxed);
         }
@@ -117,8 +117,8 @@ impl Feed {
     }
 
     /// Appends the end, for which a slot is kept; false: nobody takes it.
-    pub(crate) fn end(&mut self, ending: Arc<super::fan::Ending>) -> bool {
-        !self.items.is_abandoned() && self.items.push(Item::End(ending)).is_ok()
+    pub(crate) fn end(&mut self, ending: Arc<super::fan::StreamEnding>) -> bool {
+        !self.items.is_abandoned() && self.items.push(QueueItem::End(ending)).is_ok()
     }
 
     /// Whether the client has gone.
@@ -140,7 +140,7 @@ impl Outlet {
         let Ok(item) = self.items.pop() else {
             return if abandoned { Next::Abandoned } else { Next::Empty };
         };
-        if let Item::Bytes(bytes) = &item {
+        if let QueueItem::Bytes(bytes) = &item {
             self.queued.fetch_sub(bytes.len() as u64, Ordering::Relaxed);
         }
         Next::Item(item)

@@ -10,10 +10,11 @@ use loom::sync::atomic::{AtomicBool, AtomicU64};
 use sampling::remote::protocol::Account;
 
 use super::fan::Passed;
+use crate::control::ClientSamples;
 
 /// Counted by the ring thread, read by the client's task.
 #[derive(Debug, Default)]
-pub(crate) struct Share {
+pub(crate) struct ClientShare {
     /// Passed before this client came.
     before: AtomicU64,
     side_before: AtomicU64,
@@ -25,7 +26,7 @@ pub(crate) struct Share {
     overrun: AtomicBool,
 }
 
-impl Share {
+impl ClientShare {
     pub(crate) fn join(&self, passed: &Passed) {
         self.before.store(passed.samples, Ordering::Relaxed);
         self.side_before.store(passed.side, Ordering::Relaxed);
@@ -43,8 +44,11 @@ impl Share {
     }
 
     /// Samples given, and samples lost.
-    pub(crate) fn samples(&self) -> (u64, u64) {
-        (self.taken.load(Ordering::Relaxed), self.lost.load(Ordering::Relaxed))
+    pub(crate) fn samples(&self) -> ClientSamples {
+        ClientSamples {
+            given: self.taken.load(Ordering::Relaxed),
+            dropped: self.lost.load(Ordering::Relaxed),
+        }
     }
 
     /// The client is given nothing more.

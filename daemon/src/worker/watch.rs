@@ -8,11 +8,11 @@ use std::time::Duration;
 use sampling::session::interval::{Change, now};
 use tokio::time::{Instant, sleep_until};
 
-use super::drive::Order;
+use super::drive::SessionOrder;
 use super::hub::Hub;
 use crate::control::Word;
 use crate::guard::rate::max_sample_rate;
-use crate::guard::{Step, Steps, Usage};
+use crate::guard::{GuardStep, Steps, Usage};
 
 const TICK: Duration = Duration::from_secs(1);
 
@@ -29,7 +29,7 @@ pub(crate) async fn watch(hub: Rc<Hub>) {
         if hub.is_idle() {
             // Nothing to hold back, and nobody to tell.
             (ticks, usage) = (0, Usage::begin());
-            if steps.look(false) == Some(Step::Relax) {
+            if steps.look(false) == Some(GuardStep::Relax) {
                 hub.hold_back(None);
             }
             continue;
@@ -45,7 +45,10 @@ pub(crate) async fn watch(hub: Rc<Hub>) {
                 "it was raised"
             };
             hub.tell_all(|| {
-                Order::Note(format!("max_sample_rate={rate};was={before};at={};why={why}", now()))
+                SessionOrder::Note(format!(
+                    "max_sample_rate={rate};was={before};at={};why={why}",
+                    now()
+                ))
             });
         }
         ticks += 1;
@@ -57,25 +60,25 @@ pub(crate) async fn watch(hub: Rc<Hub>) {
     }
 }
 
-fn take(hub: &Hub, step: Option<Step>, why: String) {
+fn take(hub: &Hub, step: Option<GuardStep>, why: String) {
     let Some(step) = step else { return };
     tracing::warn!(uid = hub.user.uid, ?step, why, "the guard acts");
     let counted = match step {
-        Step::Slow => Some(Word::GuardSlowed),
-        Step::Refuse => Some(Word::GuardRefused),
-        Step::StopNewest => Some(Word::GuardStopped),
-        Step::Relax => None,
+        GuardStep::Slow => Some(Word::GuardSlowed),
+        GuardStep::Refuse => Some(Word::GuardRefused),
+        GuardStep::StopNewest => Some(Word::GuardStopped),
+        GuardStep::Relax => None,
     };
     counted.into_iter().for_each(|word| hub.tally.add(word, 1));
     match step {
-        Step::Slow => hub.tell_all(|| {
+        GuardStep::Slow => hub.tell_all(|| {
             let (change, why) = (Change::Doubled, format!("guardrail: {why}"));
             // The session logs where it cannot.
             let (done, _nobody) = tokio::sync::oneshot::channel();
-            Order::Interval { change, why, done }
+            SessionOrder::Interval { change, why, done }
         }),
-        Step::Refuse => hub.hold_back(Some(why)),
-        Step::StopNewest => hub.stop_newest(&format!("guardrail: {why}")),
-        Step::Relax => hub.hold_back(None),
+        GuardStep::Refuse => hub.hold_back(Some(why)),
+        GuardStep::StopNewest => hub.stop_newest(&format!("guardrail: {why}")),
+        GuardStep::Relax => hub.hold_back(None),
     }
 }

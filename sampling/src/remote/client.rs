@@ -15,7 +15,7 @@ use crate::remote::protocol::{
     Complaint, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_DAEMON, OLDEST, Parsed, Reply,
     VERSION, Verb, frame, parse,
 };
-pub use recorded::{Ending, Recorded};
+pub use recorded::{Recorded, RecordedEnding};
 
 /// Where the system's daemon listens.
 pub const SOCKET: &str = "/run/ebsd.sock";
@@ -83,7 +83,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// What the daemon sends.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, taken apart at once")]
-pub(crate) enum Heard {
+pub(crate) enum DaemonMessage {
     /// An answer.
     Reply(Reply),
     /// So many bytes of the stream, handed to the caller's function.
@@ -168,11 +168,11 @@ impl Client {
                 (heard, _) => heard?,
             };
             match heard {
-                Heard::Reply(Reply::Refused(complaint)) => {
+                DaemonMessage::Reply(Reply::Refused(complaint)) => {
                     return Err(ClientError::Refused(complaint));
                 }
-                Heard::Reply(reply) => return Ok(reply),
-                Heard::Data => {}
+                DaemonMessage::Reply(reply) => return Ok(reply),
+                DaemonMessage::Data => {}
             }
         }
     }
@@ -198,15 +198,17 @@ impl Client {
     pub(crate) fn hear(
         &mut self,
         data: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<Heard, ClientError> {
+    ) -> Result<DaemonMessage, ClientError> {
         loop {
             match parse(&self.buffer[self.taken..], MOST_FROM_DAEMON)? {
                 Parsed::Frame(frame, length) => {
                     let heard = match frame.kind {
-                        FrameKind::Control => Heard::Reply(serde_json::from_slice(frame.payload)?),
+                        FrameKind::Control => {
+                            DaemonMessage::Reply(serde_json::from_slice(frame.payload)?)
+                        }
                         FrameKind::Data => {
                             let _remembered = data(frame.payload);
-                            Heard::Data
+                            DaemonMessage::Data
                         }
                     };
                     self.taken += length;

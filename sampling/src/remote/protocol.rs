@@ -12,8 +12,8 @@ mod request;
 mod version;
 
 pub use frame::{
-    FRAME_HEADER, Frame, FrameError, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, frame,
-    parse,
+    FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, ProtocolFrame,
+    frame, parse,
 };
 pub use in_kernel::{WireDuty, WireInKernel, WireKeep};
 pub use job::{Job, WhenSlow, WireTarget};
@@ -21,7 +21,7 @@ pub use message::{
     Account, Complaint, ComplaintCode, EventTimes, Joined, RateLowered, Reply, SessionLine,
     StandingLine, Started, Stats, TypeLine, Verb, WHOLE,
 };
-pub use request::{Asked, request};
+pub use request::{ClientRequest, request};
 pub use version::{OLDEST, VERSION, common};
 
 #[cfg(test)]

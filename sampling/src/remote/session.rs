@@ -9,7 +9,7 @@ use record::Pid;
 use record::stream::note;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::client::{Client, ClientError, Heard, unexpected};
+use super::client::{Client, ClientError, DaemonMessage, unexpected};
 use crate::in_kernel::Unloadable;
 use crate::machine::facts::Capabilities;
 use crate::machine::incarnation::Incarnation;
@@ -157,8 +157,8 @@ impl Remote {
             }),
         };
         match self.client.hear(&mut data)? {
-            Heard::Data | Heard::Reply(Reply::Done) => {}
-            Heard::Reply(Reply::End { reason, notes, client, .. }) => {
+            DaemonMessage::Data | DaemonMessage::Reply(Reply::Done) => {}
+            DaemonMessage::Reply(Reply::End { reason, notes, client, .. }) => {
                 self.last_notes.extend(notes.iter().filter_map(|note| told(note)));
                 if !ORDINARY.contains(&reason.as_str()) {
                     self.last_notes.push(format!("the daemon has ended the session: {reason}"));
@@ -166,12 +166,12 @@ impl Remote {
                 self.ended = Some((reason, client));
             }
             // It ended by itself before it could be stopped; its end is on the way.
-            Heard::Reply(Reply::Refused(complaint))
+            DaemonMessage::Reply(Reply::Refused(complaint))
                 if self.asked_to_stop && complaint.code == ComplaintCode::NoSession => {}
-            Heard::Reply(Reply::Refused(complaint)) => {
+            DaemonMessage::Reply(Reply::Refused(complaint)) => {
                 return Err(ClientError::Refused(complaint).into());
             }
-            Heard::Reply(other) => return Err(unexpected(&other).into()),
+            DaemonMessage::Reply(other) => return Err(unexpected(&other).into()),
         }
         Ok(())
     }

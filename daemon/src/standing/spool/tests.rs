@@ -9,8 +9,9 @@ use sampling::session::preamble::SIDE_NAME;
 use sampling::sys::event::NATIVE_ORDER;
 
 use super::*;
-use crate::standing::history::{History, Told};
-use crate::standing::role::Sought;
+use crate::control::Stored;
+use crate::standing::history::{History, HistoryAccount};
+use crate::standing::role::TargetDescription;
 use crate::standing::writer::{Readable, recorded_sampling::RecordedSampling};
 use crate::store::Clock;
 
@@ -103,7 +104,7 @@ fn samples(id: u64, numbers: std::ops::Range<u64>) -> Vec<u8> {
 
 impl Scene {
     fn at(path: &Path, free: u64) -> Scene {
-        let kept = Kept {
+        let kept = RetentionLimits {
             directory: path.to_owned(),
             bytes: 1 << 20,
             age: Duration::from_secs(600),
@@ -116,7 +117,7 @@ impl Scene {
             interval: None,
             allow_skid: false,
             counted: None,
-            target: Sought::System,
+            target: TargetDescription::System,
             kept,
         };
         let clock = Arc::<Fake>::default();
@@ -161,7 +162,7 @@ impl Scene {
         }
     }
 
-    fn told(&mut self, since: Option<Duration>) -> (Told, Vec<u8>) {
+    fn told(&mut self, since: Option<Duration>) -> (HistoryAccount, Vec<u8>) {
         let (directory, numbers, open) = self.spool.readable().unwrap();
         let readable = Readable { directory, numbers, open };
         let clock: Arc<dyn Clock> = self.clock.clone();
@@ -178,7 +179,7 @@ impl Scene {
     /// Written and lost together are what was given.
     #[track_caller]
     fn conserves(&self) -> u64 {
-        let [_, _, written, lost, _] = self.status.words();
+        let Stored { written, unwritten: lost, .. } = self.status.now().stored;
         assert_eq!(written + lost, self.appended);
         lost
     }
@@ -427,12 +428,12 @@ fn what_is_kept_is_told_before_anything_is_written() {
     let mut scene = Scene::new();
     scene.append(100, 1000);
     scene.pass(2);
-    let before = scene.status.words()[1];
+    let before = scene.status.now().stored.bytes;
     assert!(before > 0);
     let mut scene = scene.again(12, 200);
-    assert_eq!(scene.status.words()[1], 0);
+    assert_eq!(scene.status.now().stored.bytes, 0);
     scene.pass(1);
-    assert!(scene.status.words()[1] >= before, "{:?}", scene.status);
+    assert!(scene.status.now().stored.bytes >= before, "{:?}", scene.status);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use sampling::sys::event::NATIVE_ORDER;
 use crate::standing::residents::Residents;
 use crate::standing::spool::Beginning;
 use crate::store::LONGEST;
-use crate::worker::chunk::{Chunk, FIRST_OF_TOOLS, Gap, Tally, kind};
+use crate::worker::chunk::{Chunk, ChunkTally, FIRST_OF_TOOLS, SampleGap, kind};
 
 /// Bytes of a stream's own header, before its first record.
 pub(crate) const FILE_HEADER: usize = 16;
@@ -102,12 +102,12 @@ impl Beginning for RecordedSampling {
         self.residents.describe(each);
     }
 
-    fn tell(&self, gap: &mut Gap) -> Vec<u8> {
+    fn tell(&self, gap: &mut SampleGap) -> Vec<u8> {
         gap.tell(&self.trailer)
     }
 
-    fn miss(&self, chunk: &Chunk<'_>, gap: &mut Gap) {
-        gap.add(&Tally::of(chunk, self.is_identified));
+    fn miss(&self, chunk: &Chunk<'_>, gap: &mut SampleGap) {
+        gap.add(&ChunkTally::of(chunk, self.is_identified));
         gap.add_told(chunk);
     }
 

@@ -12,7 +12,7 @@ use super::mode::ModeText;
 use super::{ConfigError, GroupName};
 use crate::control::NAME_BYTES;
 use crate::guard::Size;
-use crate::standing::{Counted, Kept, Role, Sought};
+use crate::standing::{KernelCounting, RetentionLimits, Role, TargetDescription};
 
 const MIB: u64 = 1024 * 1024;
 /// Bytes of a process's name (TASK_COMM_LEN), without its NUL.
@@ -58,7 +58,7 @@ pub(super) struct StandingText {
     name: String,
     #[serde(rename = "type")]
     event: String,
-    target: Sought,
+    target: TargetDescription,
     #[serde(default)]
     mode: ModeText,
     interval: Option<u64>,
@@ -114,7 +114,7 @@ pub(super) fn parse(
             allow_skid: text.allow_skid,
             counted,
             target: text.target,
-            kept: Kept {
+            kept: RetentionLimits {
                 directory: store.directory.clone(),
                 bytes: text.retention.bytes.0,
                 age: text.retention.age.0,
@@ -127,7 +127,7 @@ pub(super) fn parse(
 }
 
 /// What is said of counting in the kernel, with what was left unsaid.
-fn counted(text: &StandingText) -> Result<Option<Counted>, String> {
+fn counted(text: &StandingText) -> Result<Option<KernelCounting>, String> {
     let StandingText { mode, aggregate_every, sites, by_process, strides, .. } = text;
     if !mode.aggregate {
         let said = [
@@ -151,7 +151,7 @@ fn counted(text: &StandingText) -> Result<Option<Counted>, String> {
         return Err(format!("sites is {sites}: give a power of two from {least} to {most}"));
     }
     let (by_process, strides) = (by_process.unwrap_or(false), strides.unwrap_or(false));
-    Ok(Some(Counted { every, sites, by_process, strides }))
+    Ok(Some(KernelCounting { every, sites, by_process, strides }))
 }
 
 fn check(text: &StandingText, store: &StoreText) -> Result<(), String> {
@@ -179,13 +179,13 @@ fn check(text: &StandingText, store: &StoreText) -> Result<(), String> {
         return Err(format!("store.directory {} is no absolute path", store.directory.display()));
     }
     match &text.target {
-        Sought::PidFile(path) if !path.is_absolute() => {
+        TargetDescription::PidFile(path) if !path.is_absolute() => {
             Err(format!("pid_file {} is no absolute path", path.display()))
         }
-        Sought::Comm(name) if name.is_empty() || name.len() > COMM => {
+        TargetDescription::Comm(name) if name.is_empty() || name.len() > COMM => {
             Err(format!("comm {name:?}: the kernel keeps 1 to {COMM} bytes of a name"))
         }
-        Sought::Unit(unit) if unit.is_empty() || unit.contains('/') => {
+        TargetDescription::Unit(unit) if unit.is_empty() || unit.contains('/') => {
             Err(format!("unit {unit:?} is no name of a unit, such as \"nginx.service\""))
         }
         _ => Ok(()),

@@ -5,7 +5,7 @@ use sampling::Modes;
 
 use super::*;
 use crate::guard::Size;
-use crate::standing::Sought;
+use crate::standing::TargetDescription;
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
     Config::parse(text, Path::new("ebsd.toml"), &|name| (name == "perf").then_some(77))
@@ -54,12 +54,12 @@ fn standing_sessions_are_named_and_bounded() {
     "#;
     let config = parse(text).unwrap();
     let [web, all] = &config.standing[..] else { panic!("{config:?}") };
-    assert_eq!(web.role.target, Sought::PidFile("/run/web.pid".into()));
+    assert_eq!(web.role.target, TargetDescription::PidFile("/run/web.pid".into()));
     assert_eq!((web.role.modes, web.role.interval), (Modes::BOTH, Some(100)));
     assert_eq!((web.role.kept.bytes, web.role.kept.age.as_secs()), (64 << 20, 43_200));
     assert_eq!(web.role.kept.directory, Path::new("/srv/samples"));
     assert_eq!(web.readers, [77, 4100]);
-    assert_eq!((&all.role.target, all.role.modes), (&Sought::System, Modes::USER));
+    assert_eq!((&all.role.target, all.role.modes), (&TargetDescription::System, Modes::USER));
     assert_eq!((all.role.kept.bytes, all.readers.len()), (1 << 30, 0));
     assert_eq!(config.store_user.as_deref(), Some("nobody"));
     let one = |rest: &str| format!("[[standing]]\nname = \"x\"\ntype = \"page_fault\"\n{rest}");

@@ -4,13 +4,13 @@
 use std::fmt::{Display, Write};
 
 use crate::control::Stored;
-use crate::control::{DRAIN_BOUNDS, FILL_BOUNDS, Report, Word};
+use crate::control::{DRAIN_BOUNDS, FILL_BOUNDS, Word, WorkerReport};
 
 /// What there is to tell.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbers {
     /// Of all workers, those that have ended too.
-    pub(super) report: Report,
+    pub(super) report: WorkerReport,
     pub(super) workers: u64,
     pub(super) killed: u64,
     /// Of all standing sessions.

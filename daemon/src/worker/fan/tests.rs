@@ -1,7 +1,7 @@
 use super::super::bell::{Ear, bell};
 use super::super::chunk::lost_of;
-use super::super::queue::{Item, Next, Outlet, queue};
-use super::super::share::Share;
+use super::super::queue::{Next, Outlet, QueueItem, queue};
+use super::super::share::ClientShare;
 use super::*;
 
 /// So many samples of 64 bytes each.
@@ -12,29 +12,29 @@ fn samples(count: usize) -> Vec<u8> {
 }
 
 /// A client with nothing in its queue.
-fn client(fan: &mut Fan, capacity: u64) -> (Outlet, Arc<Share>, Ear) {
+fn client(fan: &mut Fan, capacity: u64) -> (Outlet, Arc<ClientShare>, Ear) {
     let (feed, outlet) = queue(capacity);
     let (bell, ear) = bell().unwrap();
-    let share = Arc::<Share>::default();
+    let share = Arc::<ClientShare>::default();
     let subscriber = Subscriber {
         feed,
         bell,
         when_slow: WhenSlow::DropNewest,
         share: Arc::clone(&share),
-        gap: Gap::default(),
+        gap: SampleGap::default(),
     };
     fan.add(subscriber, &Arc::from(&[][..]));
     (outlet, share, ear)
 }
 
 fn fan() -> Fan {
-    Fan::new((vec![0; 8], true), FxHashMap::default())
+    Fan::new(vec![0; 8], true, FxHashMap::default())
 }
 
 /// What waits for a client: samples by kind, and the largest item.
 fn waiting(outlet: &mut Outlet) -> (u64, usize) {
     let (mut found, mut largest) = (0, 0);
-    while let Next::Item(Item::Bytes(bytes)) = outlet.next() {
+    while let Next::Item(QueueItem::Bytes(bytes)) = outlet.next() {
         found += Chunk::new(&bytes).samples;
         largest = largest.max(bytes.len());
     }
@@ -96,7 +96,7 @@ fn what_found_no_room_is_told_once_there_is_room_though_nothing_comes() {
     fan.tell_gaps();
     assert_eq!(waiting(&mut outlet), (1024, RUN), "the queue was full");
     fan.tell_gaps();
-    let Next::Item(Item::Bytes(gap)) = outlet.next() else { panic!("nothing is told") };
+    let Next::Item(QueueItem::Bytes(gap)) = outlet.next() else { panic!("nothing is told") };
     assert_eq!((gap[0], lost_of(&gap)), (2, 1), "a LOST record");
     fan.tell_gaps();
     assert!(matches!(outlet.next(), Next::Empty), "once");
@@ -147,7 +147,7 @@ fn an_aggregate_goes_in_whole_or_is_counted_as_lost() {
     assert_eq!(lengths, [64, bytes.len(), 64]);
     let chunk = Chunk::new(&with_others);
     assert_eq!((chunk.samples, chunk.counted), (6002, 6000));
-    let tally: Vec<_> = Tally::of(&Chunk::new(&bytes), true).iter().collect();
+    let tally: Vec<_> = ChunkTally::of(&Chunk::new(&bytes), true).iter().collect();
     assert_eq!(tally.iter().map(|(id, s)| (*id, s.all)).collect::<Vec<_>>(), [(7, 6000)]);
     assert!(chunk.without_samples().is_empty());
     // Room for one and a half.
@@ -159,7 +159,7 @@ fn an_aggregate_goes_in_whole_or_is_counted_as_lost() {
     assert_eq!((account.delivered, account.lost.get("queue")), (6000, Some(&6000)));
     assert_eq!(waiting(&mut outlet), (6000, bytes.len()));
     fan.write(&aggregate(1)).unwrap();
-    let Next::Item(Item::Bytes(gap)) = outlet.next() else { panic!("the gap is told first") };
+    let Next::Item(QueueItem::Bytes(gap)) = outlet.next() else { panic!("the gap is told first") };
     let told = u64::from_ne_bytes(gap[16..24].try_into().unwrap());
     assert_eq!((gap[0], told), (2, 6000), "a LOST record");
     assert_eq!(waiting(&mut outlet).0, 3);

@@ -5,16 +5,16 @@ use loom::sync::{Arc, Notify};
 use sampling::remote::protocol::Account;
 
 use super::*;
-use crate::worker::fan::{Ending, Passed};
-use crate::worker::share::Share;
+use crate::worker::fan::{Passed, StreamEnding};
+use crate::worker::share::ClientShare;
 
 fn bytes(n: u8) -> std::sync::Arc<[u8]> {
     vec![n; usize::from(n)].into()
 }
 
-fn ending() -> std::sync::Arc<Ending> {
+fn ending() -> std::sync::Arc<StreamEnding> {
     let session = Account { delivered: 1, ..Account::default() };
-    std::sync::Arc::new(Ending { reason: "the end".into(), notes: Vec::new(), session })
+    std::sync::Arc::new(StreamEnding { reason: "the end".into(), notes: Vec::new(), session })
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn all_items_arrive_in_order_and_the_end_is_heard() {
     loom::model(|| {
         let (mut feed, mut outlet) = queue(100);
         let bell = Arc::new(Notify::new());
-        let share = std::sync::Arc::new(Share::default());
+        let share = std::sync::Arc::new(ClientShare::default());
         let (ringer, counted) = (Arc::clone(&bell), std::sync::Arc::clone(&share));
         let thread = loom::thread::spawn(move || {
             assert!(feed.push(bytes(2)));
@@ -37,8 +37,8 @@ fn all_items_arrive_in_order_and_the_end_is_heard() {
             bell.wait();
             loop {
                 match outlet.next() {
-                    Next::Item(Item::Bytes(bytes)) => seen.push(bytes.len()),
-                    Next::Item(Item::End(ending)) => break 'end ending,
+                    Next::Item(QueueItem::Bytes(bytes)) => seen.push(bytes.len()),
+                    Next::Item(QueueItem::End(ending)) => break 'end ending,
                     Next::Empty => break,
                     Next::Abandoned => panic!("the end was pushed before"),
                 }
@@ -64,7 +64,7 @@ fn a_client_that_goes_is_noticed_and_counts_stay_whole() {
             feed
         });
         let taken = match outlet.next() {
-            Next::Item(Item::Bytes(bytes)) => bytes.len() as u64,
+            Next::Item(QueueItem::Bytes(bytes)) => bytes.len() as u64,
             _ => 0,
         };
         let queued = std::sync::Arc::clone(&outlet.queued);

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{Client, ClientError, Heard, unexpected};
+use super::{Client, ClientError, DaemonMessage, unexpected};
 use crate::remote::protocol::{Reply, Verb};
 
 /// What the daemon says at a stream's end, once that was read.
 #[derive(Clone, Debug, Default)]
-pub struct Ending(Rc<RefCell<Option<String>>>);
+pub struct RecordedEnding(Rc<RefCell<Option<String>>>);
 
-impl Ending {
+impl RecordedEnding {
     /// Why it ended, and what is missing of it; None: it has not ended, or
     /// this was taken before.
     pub fn take(&self) -> Option<String> {
@@ -31,7 +31,7 @@ pub struct Recorded {
     left: Vec<u8>,
     at: usize,
     has_ended: bool,
-    ending: Ending,
+    ending: RecordedEnding,
 }
 
 impl Recorded {
@@ -55,14 +55,14 @@ impl Recorded {
                 left: Vec::new(),
                 at: 0,
                 has_ended: false,
-                ending: Ending::default(),
+                ending: RecordedEnding::default(),
             }),
             other => Err(unexpected(&other)),
         }
     }
 
     /// What will be said at the end.
-    pub fn ending(&self) -> Ending {
+    pub fn ending(&self) -> RecordedEnding {
         self.ending.clone()
     }
 
@@ -102,15 +102,15 @@ impl Recorded {
 
     fn hear(&mut self, data: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), ClientError> {
         match self.client.hear(data)? {
-            Heard::Data => {}
-            Heard::Reply(Reply::End { reason, .. }) => {
+            DaemonMessage::Data => {}
+            DaemonMessage::Reply(Reply::End { reason, .. }) => {
                 self.has_ended = true;
                 *self.ending.0.borrow_mut() = Some(reason);
             }
-            Heard::Reply(Reply::Refused(complaint)) => {
+            DaemonMessage::Reply(Reply::Refused(complaint)) => {
                 return Err(ClientError::Refused(complaint));
             }
-            Heard::Reply(other) => return Err(unexpected(&other)),
+            DaemonMessage::Reply(other) => return Err(unexpected(&other)),
         }
         Ok(())
     }

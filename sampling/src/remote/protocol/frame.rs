@@ -32,7 +32,7 @@ impl FrameKind {
 
 /// A frame as received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
+pub struct ProtocolFrame<'a> {
     /// What it carries.
     pub kind: FrameKind,
     /// The version its sender speaks; 0 is none.
@@ -47,7 +47,7 @@ pub enum Parsed<'a> {
     /// No whole frame yet: at least so many bytes in all are needed.
     NeedMore(usize),
     /// A frame, and the bytes that it takes.
-    Frame(Frame<'a>, usize),
+    Frame(ProtocolFrame<'a>, usize),
 }
 
 /// Bytes that are no frame. The connection cannot go on: where the next
@@ -106,7 +106,7 @@ pub fn parse(input: &[u8], most: u32) -> Result<Parsed<'_>, FrameError> {
         return Ok(Parsed::NeedMore(FRAME_HEADER.saturating_add(length)));
     };
     let version = u16::from_le_bytes([low, high]);
-    Ok(Parsed::Frame(Frame { kind, version, payload }, FRAME_HEADER + length))
+    Ok(Parsed::Frame(ProtocolFrame { kind, version, payload }, FRAME_HEADER + length))
 }
 
 /// The header of a frame with so many bytes of payload.

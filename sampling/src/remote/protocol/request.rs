@@ -6,7 +6,7 @@ use super::Verb;
 
 /// What a client asks.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
+pub enum ClientRequest {
     /// A request of this version.
     Known(Verb),
     /// A verb that this version does not have, as far as it is worth
@@ -44,16 +44,16 @@ struct Named {
 ///
 /// # Errors
 /// No JSON object with a verb.
-pub fn request(payload: &[u8]) -> Result<Asked, serde_json::Error> {
+pub fn request(payload: &[u8]) -> Result<ClientRequest, serde_json::Error> {
     let error = match serde_json::from_slice(payload) {
-        Ok(verb) => return Ok(Asked::Known(verb)),
+        Ok(verb) => return Ok(ClientRequest::Known(verb)),
         Err(error) => error,
     };
     match serde_json::from_slice::<Named>(payload) {
         Ok(Named { verb }) if !VERBS.contains(&verb.as_str()) => {
-            Ok(Asked::Unknown(verb.escape_debug().take(REPEATED).collect()))
+            Ok(ClientRequest::Unknown(verb.escape_debug().take(REPEATED).collect()))
         }
-        Ok(Named { verb }) => Ok(Asked::Wrong(brief(&format!("{verb}: {error}")))),
+        Ok(Named { verb }) => Ok(ClientRequest::Wrong(brief(&format!("{verb}: {error}")))),
         Err(_) => Err(error),
     }
 }
@@ -73,20 +73,24 @@ mod tests {
 
     #[test]
     fn verbs_of_newer_clients_are_told_from_nonsense() {
-        assert_eq!(request(br#"{"verb":"types"}"#).unwrap(), Asked::Known(Verb::Types));
+        assert_eq!(request(br#"{"verb":"types"}"#).unwrap(), ClientRequest::Known(Verb::Types));
         let newer = request(br#"{"verb":"replay","from":{"deep":[1,2]}}"#).unwrap();
-        assert_eq!(newer, Asked::Unknown("replay".into()));
+        assert_eq!(newer, ClientRequest::Unknown("replay".into()));
         let long = format!("{{\"verb\":\"{}\\u001b[2J\"}}", "x".repeat(60_000));
-        assert_eq!(request(long.as_bytes()).unwrap(), Asked::Unknown("x".repeat(REPEATED)));
+        assert_eq!(request(long.as_bytes()).unwrap(), ClientRequest::Unknown("x".repeat(REPEATED)));
         let escaped = request(br#"{"verb":"a\n\u001b"}"#).unwrap();
-        assert_eq!(escaped, Asked::Unknown("a\\n\\u{1b}".into()));
+        assert_eq!(escaped, ClientRequest::Unknown("a\\n\\u{1b}".into()));
         for wrong in [
             &br#"{"verb":"stop"}"#[..],
             br#"{"verb":"stop","session":-1}"#,
             br#"{"verb":"start","job":{"event":"x","target":{"kind":"everything"}}}"#,
         ] {
             let asked = request(wrong).unwrap();
-            assert!(matches!(asked, Asked::Wrong(_)), "{}: {asked:?}", wrong.escape_ascii());
+            assert!(
+                matches!(asked, ClientRequest::Wrong(_)),
+                "{}: {asked:?}",
+                wrong.escape_ascii()
+            );
         }
         for nonsense in [&br#"{"verb":"types","verb":"types"}"#[..], br#"{"verb":7}"#, b"\xff\xfe"]
         {
@@ -106,8 +110,8 @@ mod tests {
         for verb in VERBS {
             let text = format!("{{\"verb\":\"{verb}\"}}");
             match request(text.as_bytes()) {
-                Ok(Asked::Known(_)) => {}
-                Ok(Asked::Wrong(why)) => assert!(why.contains("missing field"), "{why}"),
+                Ok(ClientRequest::Known(_)) => {}
+                Ok(ClientRequest::Wrong(why)) => assert!(why.contains("missing field"), "{why}"),
                 other => panic!("{verb}: {other:?}"),
             }
         }

@@ -10,7 +10,7 @@ fn a_frame_has_the_layout_that_the_specification_gives() {
     let bytes = framed(FrameKind::Data, &[7; 0x102]);
     assert_eq!(bytes[..10], [2, 1, 0, 0, 2, 0, 1, 0, 7, 7]);
     let parsed = parse(&bytes, MOST_FROM_DAEMON).unwrap();
-    let expected = Frame { kind: FrameKind::Data, version: 1, payload: &[7; 0x102] };
+    let expected = ProtocolFrame { kind: FrameKind::Data, version: 1, payload: &[7; 0x102] };
     assert_eq!(parsed, Parsed::Frame(expected, 0x10a));
 }
 
