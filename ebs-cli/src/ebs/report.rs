@@ -6,7 +6,7 @@ use crate::terminal::debuginfod;
 use crate::terminal::said::say;
 use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
 use anyhow::{Context, Result, anyhow};
-use sampling::remote::client::{Client, Ending, Recorded, SOCKET};
+use sampling::remote::client::{Client, Recorded, RecordedEnding, SOCKET};
 use sampling::remote::protocol::WHOLE;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -118,7 +118,10 @@ pub fn answer(input: &mut Input, query: Query, symbolizer: Symbolizer) -> Result
 /// # Errors
 ///
 /// None was named; those of opening it.
-pub fn open(file: Option<&Path>, standing: &StandingArguments) -> Result<(Input, Option<Ending>)> {
+pub fn open(
+    file: Option<&Path>,
+    standing: &StandingArguments,
+) -> Result<(Input, Option<RecordedEnding>)> {
     match (&standing.standing, file) {
         (Some(name), _) => recorded(name, standing),
         (None, Some(file)) => Ok((Input::open(file)?, None)),
@@ -127,13 +130,13 @@ pub fn open(file: Option<&Path>, standing: &StandingArguments) -> Result<(Input,
 }
 
 /// Prints what the daemon says of a recording: gaps that are in no record.
-pub fn tell_ending(ended: Option<Ending>) {
+pub fn tell_ending(ended: Option<RecordedEnding>) {
     if let Some(said) = ended.and_then(|ended| ended.take()).filter(|said| said != WHOLE) {
         say("ebs", &said.to_string());
     }
 }
 
-fn recorded(name: &str, arguments: &StandingArguments) -> Result<(Input, Option<Ending>)> {
+fn recorded(name: &str, arguments: &StandingArguments) -> Result<(Input, Option<RecordedEnding>)> {
     let socket = arguments.socket.as_deref().unwrap_or(Path::new(SOCKET));
     let since = arguments.since.map(|span| span.0);
     let recorded = Recorded::open(Client::connect(socket)?, name, since, false)?;
