@@ -190,6 +190,10 @@ pub enum AccessKind {
     MaskedLoad = 9,
     /// Stores them.
     MaskedStore = 10,
+    /// No memory: a system call is next.
+    Call = 11,
+    /// No memory: an instruction of loops that wait is next.
+    Pause = 12,
 }
 
 /// Why the runtime stops the thread with a breakpoint; what translated code

@@ -59,7 +59,8 @@ impl CodeCache {
     #[must_use]
     pub fn new(translation: Translation) -> CodeCache {
         let bare = translation.needs.burst.then(|| {
-            let needs = Needs { burst: true, ..Needs::default() };
+            let turns = translation.needs.turns;
+            let needs = Needs { burst: true, turns, ..Needs::default() };
             Part::new(Translation { needs, ..translation.clone() }, Half::Bare)
         });
         CodeCache {

@@ -2,6 +2,7 @@
 //! caller owns. It says of each access what hit, what missed and what it cost.
 
 mod core;
+mod directory;
 mod first;
 mod forward;
 mod order;

@@ -31,6 +31,7 @@ mod step;
 mod tracing;
 mod trap;
 mod trouble;
+mod turns;
 
 use std::io::{PipeWriter, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -5,21 +5,21 @@ use super::{Core, MODIFIED, SHARED, word};
 /// The world around the caches of one thread. Who implements it for several
 /// threads holds a lock meanwhile.
 pub trait Outside {
-    /// Words of the third level and of the table of sharers.
+    /// Words of the third level and of the directory.
     fn common(&mut self) -> &mut [u64];
 
     /// Whether other threads have caches.
     fn several(&self) -> bool;
 
-    /// This thread's own bit in the table of sharers.
+    /// This thread's own bit in the directory.
     fn own(&self) -> u64;
 
-    /// Bits of threads whose lines are not in the table.
+    /// Bits of threads whose lines are not in the directory.
     fn unlisted(&self) -> u64;
 
     /// Calls `visit` with the caches of each other thread whose bit is in
-    /// `mask`.
-    fn each(&mut self, mask: u64, visit: impl FnMut(&mut Core<'_>));
+    /// `mask`, until it says false.
+    fn each(&mut self, mask: u64, visit: impl FnMut(&mut Core<'_>) -> bool);
 }
 
 /// The world of a single thread.
@@ -41,7 +41,7 @@ impl Outside for Alone<'_> {
     fn unlisted(&self) -> u64 {
         0
     }
-    fn each(&mut self, _: u64, _: impl FnMut(&mut Core<'_>)) {}
+    fn each(&mut self, _: u64, _: impl FnMut(&mut Core<'_>) -> bool) {}
 }
 
 /// How others had a line.
@@ -60,27 +60,29 @@ impl Core<'_> {
         if !outside.several() {
             return Copies::None;
         }
-        let others = self.enter(outside, line) | outside.unlisted();
+        let mut sharers = self.sharers(outside, line);
         let mut copies = Copies::None;
-        outside.each(others, |other| {
-            copies = copies.max(match other.give(line, write) {
-                0 => Copies::None,
-                MODIFIED => Copies::Modified,
-                _ => Copies::Clean,
-            });
-        });
+        let mut left = sharers.listed;
+        let mut bit = sharers.latest & left;
+        // Who has it for itself has it alone, and all who share it share it
+        // alike: for a reader the first one says all.
+        while left != 0 && (write || copies == Copies::None) {
+            if bit == 0 {
+                bit = left & left.wrapping_neg();
+            }
+            left &= !bit;
+            let found = take_from(outside, bit, line, write);
+            if write || found == Copies::None {
+                sharers.listed &= !bit;
+            }
+            copies = copies.max(found);
+            bit = 0;
+        }
+        if sharers.others != 0 && (write || copies == Copies::None) {
+            copies = copies.max(take_from(outside, sharers.others, line, write));
+        }
+        Core::list_sharers(outside, line, sharers);
         copies
-    }
-
-    /// Enters this thread among those who may have a line, and says who may.
-    pub(super) fn enter(&self, outside: &mut impl Outside, line: u64) -> u64 {
-        let [mask, start] = self.shape.sharers;
-        let hash = line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        let own = outside.own();
-        let Some(bits) = outside.common().get_mut(word(start + (hash & mask))) else { return 0 };
-        let before = *bits;
-        *bits |= own;
-        before
     }
 
     /// Enters this thread for all lines that it has.
@@ -101,7 +103,9 @@ impl Core<'_> {
     fn list_word(&mut self, outside: &mut impl Outside, at: u64) {
         let entry = self.words.get(word(at)).copied().unwrap_or(0);
         if entry != 0 {
-            self.enter(outside, entry & !super::STATE);
+            let line = entry & !super::STATE;
+            let sharers = self.sharers(outside, line);
+            Core::list_sharers(outside, line, sharers);
         }
     }
 
@@ -122,13 +126,18 @@ impl Core<'_> {
     /// The state in which it was here, 0 for not at all.
     fn give(&mut self, line: u64, take: bool) -> u64 {
         let mut state = 0;
+        let second = self.find_in_second(line);
+        if !take && second.and_then(|slot| self.words.get(slot)) == Some(&(line | SHARED)) {
+            // So it is in the first levels, if it is there.
+            return SHARED;
+        }
         if let Some(slot) = self.find::<false>(line) {
             state = self.give_first::<false>(line, take, slot);
         }
         if let Some(slot) = self.find::<true>(line) {
             state = state.max(self.give_first::<true>(line, take, slot));
         }
-        if let Some(slot) = self.find_in_second(line) {
+        if let Some(slot) = second {
             state = state.max(self.words.get(slot).map_or(0, |entry| entry & super::STATE));
             if take {
                 self.drop_second(line, slot);
@@ -141,4 +150,18 @@ impl Core<'_> {
         }
         state
     }
+}
+
+/// Asks threads for a line, all of them or until one has it.
+fn take_from(outside: &mut impl Outside, mask: u64, line: u64, write: bool) -> Copies {
+    let mut copies = Copies::None;
+    outside.each(mask, |other| {
+        copies = copies.max(match other.give(line, write) {
+            0 => Copies::None,
+            MODIFIED => Copies::Modified,
+            _ => Copies::Clean,
+        });
+        write || copies == Copies::None
+    });
+    copies
 }

@@ -1,5 +1,4 @@
-//! The commonest way through the model: a thread that is alone misses the
-//! first level with a line whose place in the table is free. The same as
+//! The commonest way through the model: a thread misses the first level with a line whose place in the table is free. The same as
 //! [`Core::plain`](super::Core::plain) does, with less to carry; a test
 //! compares both.
 //!
@@ -10,6 +9,7 @@
 use super::first::which;
 use super::order::Order;
 use super::outcome::{AccessOutcome, Events, LineHolder, PageHolder};
+use super::outside::Outside;
 use super::pages::NO_PAGE;
 use super::shape::QUICK_SETS;
 use super::stack::{of, to_front};
@@ -44,7 +44,7 @@ impl Core<'_> {
     #[inline(always)]
     pub fn quick<const WAYS: usize, const TLB: bool>(
         &mut self,
-        common: &mut [u64],
+        outside: &mut impl Outside,
         access: DataAccess,
     ) -> Option<AccessOutcome> {
         let line = access.address & !(LINE - 1);
@@ -66,7 +66,10 @@ impl Core<'_> {
         } else {
             (AccessOutcome::default(), NO_PAGE)
         };
-        let (outcome, entry) = self.beyond(common, line, access.write);
+        let (mut outcome, entry) = self.beyond(outside, line, access.write);
+        if !access.read {
+            outcome = outcome.without(Events::HIT_MODIFIED);
+        }
         self.replace::<WAYS, TLB>(set, entry, access.stamp)?;
         *self.tables.loads.get_mut(at)? = key(line);
         // Its stamp in there is older than the one it has now: as good as none.
@@ -82,7 +85,16 @@ impl Core<'_> {
 
     /// Brings a line from beyond the first level, as [`Core::outer`] does.
     #[inline(always)]
-    fn beyond(&mut self, common: &mut [u64], line: u64, write: bool) -> (AccessOutcome, u64) {
+    fn beyond(
+        &mut self,
+        outside: &mut impl Outside,
+        line: u64,
+        write: bool,
+    ) -> (AccessOutcome, u64) {
+        if outside.several() {
+            let (outcome, state) = self.outer(outside, line, write);
+            return (outcome, line | state);
+        }
         let entry = line | if write { MODIFIED } else { EXCLUSIVE };
         if let Some(set) = of(self.words, &self.shape.l2, line >> 6) {
             let was = to_front(set, entry, |here| super::is(here, line));
@@ -94,7 +106,7 @@ impl Core<'_> {
                 return (SECOND, entry);
             }
         }
-        (if self.third(common, line) { THIRD } else { MEMORY }, entry)
+        (if self.third(outside.common(), line) { THIRD } else { MEMORY }, entry)
     }
 
     /// Puts a line into the place of the one of its set that was used the

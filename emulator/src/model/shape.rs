@@ -66,9 +66,8 @@ pub struct Shape {
     pub stlb: LevelShape,
     /// Entries of the hash of the first-level TLB, minus 1.
     pub page_hash: u64,
-    /// Entries of the table of who may have a line, minus 1, and its begin in
-    /// the common words.
-    pub sharers: [u64; 2],
+    /// Begin of the directory of who may have a line in the common words.
+    pub directory: u64,
     /// Begin of the prefetcher's table in the private words; 0: none.
     pub prefetch: u64,
     /// Begin of the store buffer there; 0: none.
@@ -105,7 +104,6 @@ pub(super) const STORES: u64 = 56;
 pub(super) const STRIDES: u64 = 256;
 /// Words of an entry of the first-level TLB: one line of the host's.
 pub(super) const PAGE_WORDS: u64 = 8;
-const SHARERS: u64 = 1 << 16;
 const NEAR: u64 = super::quick::NEAR as u64;
 
 impl Shape {
@@ -135,8 +133,8 @@ impl Shape {
         self.private_words = at.max(NEAR);
         self.l3.start = 0;
         let l3 = size(self.l3).next_multiple_of(8);
-        self.sharers = [SHARERS - 1, l3];
-        self.common_words = l3 + SHARERS;
+        self.directory = l3;
+        self.common_words = l3 + super::directory::DIRECTORY;
         let LevelShape { sets, ways, .. } = self.l1d;
         let fits = sets == QUICK_SETS && (ways == 8 || ways == 12);
         self.quick = if fits && !prefetch && !forward { ways } else { 0 };
@@ -167,8 +165,7 @@ impl Shape {
         let costs = &self.costs;
         let rest = [
             self.page_hash,
-            self.sharers[0],
-            self.sharers[1],
+            self.directory,
             self.prefetch,
             self.forward,
             self.private_words,
@@ -183,4 +180,4 @@ impl Shape {
     }
 }
 
-const _: () = assert!(SHAPE_WORDS == 18 + 8 + 10);
+const _: () = assert!(SHAPE_WORDS == 18 + 7 + 10);

@@ -96,10 +96,14 @@ impl Core<'_> {
     }
 
     /// Where a line is in the second level, its order left as it is.
-    pub(super) fn find_in_second(&mut self, line: u64) -> Option<usize> {
+    pub(super) fn find_in_second(&self, line: u64) -> Option<usize> {
         let level = &self.shape.l2;
-        let way = of(self.words, level, line >> 6)?.iter().position(|&here| is(here, line))?;
-        Some(word(level.start + level.set(line >> 6) * level.ways) + way)
+        if !level.exists() {
+            return None;
+        }
+        let from = word(level.start + level.set(line >> 6) * level.ways);
+        let set = self.words.get(from..from.wrapping_add(word(level.ways)))?;
+        Some(from + set.iter().position(|&here| is(here, line))?)
     }
 
     /// Takes a line out of the second level that is at `slot`; those behind it

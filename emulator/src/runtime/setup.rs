@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use record::{Attr, Pid, Tid};
 
+use super::target::baton::{Baton, WORDS};
 use super::target::header::{BRANCHES, Form, Header, THREADS};
 use super::target::record::{FIELDS, REGISTERS, size};
 use super::target::stretch::Bursts;
@@ -47,6 +48,8 @@ pub struct ThreadSetup {
     pub miss: u64,
     /// Where its bursts are drawn from; not asked for without.
     pub seed: u64,
+    /// A seccomp filter judges its system calls.
+    pub filtered: bool,
 }
 
 /// What the runtime cannot do.
@@ -129,8 +132,11 @@ impl Setup {
 
     /// Fills the memory of a new space, all of which is 0: `ring` is the
     /// address in the target at which page 0 of the ring is, `ring_bytes`
-    /// the size of its data.
-    pub fn space(&self, words: &[AtomicU64], ring: u64, ring_bytes: u64) {
+    /// the size of its data. With `turns` one thread runs at a time.
+    pub fn space(&self, words: &[AtomicU64], ring: u64, ring_bytes: u64, turns: bool) {
+        if turns {
+            self.baton(words).begin(0);
+        }
         put(words, offset_of!(Header, ring), ring);
         put(words, offset_of!(Header, ring_bytes), ring_bytes);
         put(words, offset_of!(Header, events), self.events);
@@ -161,7 +167,7 @@ impl Setup {
         put(words, block::CLOCK, 1);
         put(words, block::COUNTDOWN, self.interval);
         fill(words, block::BRANCHES, thread.miss);
-        self.begin_bursts(words, thread.seed, thread.miss);
+        self.begin_bursts(words, thread.seed, thread.miss, self.baton(space).is_on());
         let own = block::RUNTIME;
         let id = |id: i32| u64::from(id.cast_unsigned());
         put(words, own, u64::try_from(thread.index).unwrap_or(0));
@@ -172,6 +178,7 @@ impl Setup {
         let alone = (0..word(highest)).all(|at| get(space, entries + 8 * at) == 0);
         put(space, entries + 8 * thread.index, thread.block);
         put(space, offset_of!(Header, highest), highest.max(number + 1));
+        self.baton(space).join(thread.index, thread.filtered);
         if alone {
             // Its lines are listed once there is a second thread.
             put(space, offset_of!(Header, unlisted), 1 << (number & 63));
@@ -183,8 +190,8 @@ impl Setup {
 
     /// Takes a thread that ended out of its space, and frees the space's lock
     /// if it held that. The last one left takes no lock any more; its lines
-    /// count as unlisted from then on.
-    pub fn thread_gone(&self, space: &[AtomicU64], index: usize) {
+    /// count as unlisted from then on: its number, for [`Setup::unlist`].
+    pub fn thread_gone(&self, space: &[AtomicU64], index: usize) -> Option<usize> {
         let entries = offset_of!(Header, threads);
         if index < THREADS {
             put(space, entries + 8 * index, 0);
@@ -202,7 +209,21 @@ impl Setup {
                 unlisted.fetch_or(1 << (last & 63), Ordering::Relaxed);
             }
             put(space, offset_of!(Header, several), 0);
+            return Some(word(last));
         }
+        None
+    }
+
+    /// The lines of a thread, by its words, are listed once it has company.
+    pub fn unlist(&self, words: &[AtomicU64]) {
+        put(words, block::RUNTIME + offset_of!(Own, listed), 0);
+    }
+
+    /// Which of the threads of a space runs.
+    pub fn baton<'a>(&self, space: &'a [AtomicU64]) -> Baton<'a> {
+        let from = offset_of!(Header, baton) / 8;
+        let words = space.get(from..from + WORDS).unwrap_or_default();
+        Baton::new(words, highest(space))
     }
 
     /// Tells a space which ranges have pages that are not of 4 KiB: begin, end
@@ -286,13 +307,21 @@ mod tests {
             Setup::new(&geometry, EmulatedEvent::L1DataMiss, 1, &Attr::default(), 1).unwrap();
         let memory = |bytes: usize| (0..bytes / 8).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
         let space = memory(setup.space_size());
-        setup.space(&space, 0, 4096);
+        setup.space(&space, 0, 4096, false);
         let start = |index: usize| {
             let block = memory(setup.thread_size());
             let address = 0x1000 * (u64::try_from(index).unwrap() + 1);
             let (pid, tid) = (Pid(1), Tid(1));
-            let thread =
-                ThreadSetup { index, pid, tid, block: address, space: 0, miss: 1, seed: 0 };
+            let thread = ThreadSetup {
+                index,
+                pid,
+                tid,
+                block: address,
+                space: 0,
+                miss: 1,
+                seed: 0,
+                filtered: false,
+            };
             setup.thread(&space, &block, thread);
             get(&block, block::RUNTIME + offset_of!(Own, listed))
         };

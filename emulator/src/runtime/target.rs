@@ -1,9 +1,13 @@
 //! What runs in the target: without std, and compiled twice, for the library
 //! (its tests run it in process) and for the image.
 
+pub mod baton;
 pub mod branches;
+mod call;
 pub mod header;
+pub mod legs;
 pub mod local;
+pub mod random;
 pub mod record;
 pub mod ring;
 mod slow_path;

@@ -135,7 +135,7 @@ fn needs(settings: &EmulationSettings) -> Result<Needs, StartError> {
     // Code takes room from data in the levels that hold both.
     let fetch = settings.geometry.l1i.is_some()
         && matches!(settings.event, EmulatedEvent::L2Miss | EmulatedEvent::L3Miss);
-    Ok(Needs { data, fetch, countdown, burst: settings.burst.is_some() })
+    Ok(Needs { data, fetch, countdown, burst: settings.burst.is_some(), turns: false })
 }
 
 /// What can be told before anything is changed.
@@ -237,7 +237,7 @@ impl Engine {
 
     fn take_over(&mut self, pid: i32, tasks: &[i32]) -> Result<(), Trouble> {
         let Some(first) = tasks.first().copied() else { return Err(Trouble::Gone) };
-        self.make_space(first)?;
+        self.make_space(first, tasks.len() > 1)?;
         let memory = self.task(first)?.memory;
         for tid in tasks {
             self.task(*tid)?.memory = memory;

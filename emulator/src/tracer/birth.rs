@@ -10,6 +10,7 @@ use crate::sys::ptrace::{self, Made, TraceeStop};
 
 const CLONE_VM: u64 = 0x100;
 const CLONE_THREAD: u64 = 0x1_0000;
+const CLONE_CHILD_CLEARTID: u64 = 0x20_0000;
 /// Stops between an exec's event and its end.
 const PATIENCE: usize = 100;
 
@@ -85,9 +86,25 @@ impl Engine {
                 space.set(to, at, value);
             }
             self.tell_page_sizes(child)?;
+            self.tell_end(tid, child)?;
             self.watch_clone(tid, true)?;
         }
         Ok(())
+    }
+
+    /// Tells a new task's seat what the kernel clears at its end, where its
+    /// maker asked for that.
+    fn tell_end(&mut self, tid: i32, child: i32) -> Result<(), Trouble> {
+        let registers = ptrace::registers(tid)?;
+        let address = match registers.orig_rax.cast_signed() {
+            libc::SYS_clone if registers.rdi & CLONE_CHILD_CLEARTID != 0 => registers.r10,
+            libc::SYS_clone3 => {
+                let [flags, _, address] = clone_arguments(tid, registers.rdi);
+                if flags & CLONE_CHILD_CLEARTID == 0 { 0 } else { address }
+            }
+            _ => 0,
+        };
+        self.clears_at_end(child, address)
     }
 
     /// The flags of the call that a task has just made another by.
@@ -95,11 +112,7 @@ impl Engine {
         let Ok(registers) = ptrace::registers(tid) else { return 0 };
         match registers.orig_rax.cast_signed() {
             libc::SYS_clone => registers.rdi,
-            libc::SYS_clone3 => {
-                let mut flags = [0; 8];
-                let read = crate::sys::remote::read(tid, registers.rdi, &mut flags);
-                if read.is_ok_and(|read| read == 8) { u64::from_le_bytes(flags) } else { 0 }
-            }
+            libc::SYS_clone3 => clone_arguments(tid, registers.rdi)[0],
             libc::SYS_fork => 0,
             libc::SYS_vfork => CLONE_VM,
             _ if how == Made::Clone => CLONE_VM | CLONE_THREAD,
@@ -114,12 +127,13 @@ impl Engine {
     fn fork_memory(&mut self, parent: u32) -> Result<u32, Trouble> {
         let of = self.memories.get(&parent).ok_or(Trouble::Gone)?;
         let (id, gadget, fixed) = (of.space, of.gadget, of.fixed);
-        let page_sizes = of.page_sizes.clone();
+        let (page_sizes, turns) = (of.page_sizes.clone(), of.turns);
         let bytes = self.ring_bytes();
         let space = self.spaces.get_mut(&id).ok_or(Trouble::Gone)?;
-        let slot = space.take_slot(&self.plan.setup, bytes);
+        let slot = space.take_slot(&self.plan.setup, bytes, turns);
         let number = self.new_id();
-        let memory = AddressSpace { space: id, slot, gadget, unmapped: false, fixed, page_sizes };
+        let memory =
+            AddressSpace { space: id, slot, gadget, unmapped: false, fixed, page_sizes, turns };
         self.memories.insert(number, memory);
         Ok(number)
     }
@@ -176,7 +190,7 @@ impl Engine {
             self.side.mapping(&self.plan.ring, side::task(tid, tid), &region);
         }
         self.task(tid)?.guest = Some(registers);
-        self.make_space(tid)?;
+        self.make_space(tid, false)?;
         self.give_block(tid)?;
         let memory = self.task(tid)?.memory;
         if self.memories.get(&memory).is_some_and(|memory| memory.fixed)
@@ -217,4 +231,12 @@ impl Engine {
         self.forget(tid);
         Ok(())
     }
+}
+
+/// The first words of clone3(2)'s argument: flags, where the PID's file goes,
+/// what is cleared at the end.
+pub(crate) fn clone_arguments(tid: i32, address: u64) -> [u64; 3] {
+    let mut words = [[0; 8]; 3];
+    let read = crate::sys::remote::read(tid, address, words.as_flattened_mut());
+    if read.is_ok_and(|read| read == 24) { words.map(u64::from_le_bytes) } else { [0; 3] }
 }

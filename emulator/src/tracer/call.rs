@@ -32,7 +32,7 @@ const REMAP_FIXED: u64 = 2;
 const ON_FAULT: u64 = 4;
 
 /// The calls that stop.
-const WATCHED: [i64; 18] = [
+const WATCHED: [i64; 19] = [
     libc::SYS_rt_sigaction,
     libc::SYS_mmap,
     libc::SYS_mprotect,
@@ -51,6 +51,7 @@ const WATCHED: [i64; 18] = [
     libc::SYS_getrandom,
     libc::SYS_ptrace,
     libc::SYS_clone,
+    libc::SYS_clone3,
 ];
 
 impl Engine {
@@ -94,7 +95,7 @@ impl Engine {
             libc::SYS_rseq => self.answer(tid, next, NO_SYSTEM_CALL),
             libc::SYS_arch_prctl => self.arch_prctl(tid, next, guest),
             libc::SYS_ptrace => self.trace_call(tid, next, guest),
-            libc::SYS_clone => self.clone_call(tid, guest),
+            libc::SYS_clone | libc::SYS_clone3 => self.clone_call(tid, guest),
             libc::SYS_getrandom => self.getrandom(tid, next, guest),
             libc::SYS_mmap => self.map_call(tid, next, guest),
             libc::SYS_mprotect | libc::SYS_pkey_mprotect => self.protect_call(tid, next, guest),

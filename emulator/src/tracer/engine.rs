@@ -110,6 +110,8 @@ pub(crate) struct AddressSpace {
     pub(crate) fixed: bool,
     /// Of which size its pages are.
     pub(crate) page_sizes: PageSizes,
+    /// Its threads take turns.
+    pub(crate) turns: bool,
 }
 
 /// What all spaces are made from.
@@ -425,7 +427,11 @@ impl Engine {
             if let Some(coverage) = self.plan.setup.coverage(words) {
                 *self.account.bursts.get_or_insert_default() += coverage;
             }
-            self.plan.setup.thread_gone(space.slot_words(slot), block);
+            let last = self.plan.setup.thread_gone(space.slot_words(slot), block);
+            if let Some(last) = last {
+                self.plan.setup.unlist(space.block_words(last));
+            }
+            super::turns::leave(&self.plan.setup, space.slot_words(slot), block);
             space.free_block(block);
         }
         if self.tasks.values().any(|task| task.memory == memory) {

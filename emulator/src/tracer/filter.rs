@@ -69,6 +69,11 @@ impl Engine {
             // One that has ended meanwhile needs none.
             task.filtered |= status::status(*of).is_ok_and(|status| status.seccomp != 0);
         }
+        let filtered = self.tasks.iter().filter(|(_, task)| task.pid == pid && task.filtered);
+        let filtered: Vec<i32> = filtered.map(|(tid, _)| *tid).collect();
+        for of in filtered {
+            self.filter_turns(of)?;
+        }
         Ok(())
     }
 

@@ -131,6 +131,7 @@ impl Engine {
             ptrace::set_registers(tid, &guest)?;
         }
         self.task(tid)?.parked = true;
+        self.stand_aside(tid)?;
         Ok(ptrace::step(tid, 0)?)
     }
 

@@ -13,7 +13,7 @@ use crate::code_cache::CodeCache;
 use crate::runtime::ThreadSetup;
 use crate::sys::mapping::Memory;
 use crate::sys::remote;
-use crate::translate::{Runtime, Translation};
+use crate::translate::{Needs, Runtime, Translation};
 
 const READ_WRITE: u64 = 3;
 const READ_EXEC: u64 = 5;
@@ -45,7 +45,8 @@ impl Engine {
 
     /// Gives a stopped task whose state is in `guest` an address space of its
     /// own, with new memory: what it had must be gone.
-    pub(crate) fn make_space(&mut self, tid: i32) -> Result<(), Trouble> {
+    /// With `turns` its threads take turns.
+    pub(crate) fn make_space(&mut self, tid: i32, turns: bool) -> Result<(), Trouble> {
         let regions = maps::regions(tid)?;
         let broken = |text: &str| Trouble::Broken(text.to_owned());
         let gadget = gadget(tid, &regions)
@@ -68,7 +69,7 @@ impl Engine {
         .map_err(|trouble| trouble.doing("mapping the emulator's memory"))?;
         let cache = CodeCache::new(Translation {
             features: self.plan.features,
-            needs: self.plan.needs.clone(),
+            needs: Needs { turns, ..self.plan.needs.clone() },
             runtime: Runtime {
                 quick: base + self.plan.image.quick as u64,
                 access: base + self.plan.image.access as u64,
@@ -80,14 +81,15 @@ impl Engine {
         });
         let id = self.new_id();
         let mut space = Space::new(memory, layout, base, ring_at, cache);
-        let slot = space.take_slot(&self.plan.setup, self.ring_bytes());
+        let slot = space.take_slot(&self.plan.setup, self.ring_bytes(), turns);
         self.spaces.insert(id, space);
         let number = self.new_id();
         let fixed = super::fixed::is_fixed(tid);
         let before = self.task(tid)?.memory;
         let before = self.memories.get(&before);
         let page_sizes = before.map(|memory| memory.page_sizes.clone()).unwrap_or_default();
-        let memory = AddressSpace { space: id, slot, gadget, unmapped: false, fixed, page_sizes };
+        let memory =
+            AddressSpace { space: id, slot, gadget, unmapped: false, fixed, page_sizes, turns };
         self.memories.insert(number, memory);
         self.task(tid)?.memory = number;
         self.tell_page_sizes(tid)?;
@@ -104,7 +106,7 @@ impl Engine {
     /// Gives a task a block in its space.
     pub(crate) fn give_block(&mut self, tid: i32) -> Result<usize, Trouble> {
         let task = self.task(tid)?;
-        let (pid, memory) = (task.pid, task.memory);
+        let (pid, memory, filtered) = (task.pid, task.memory, task.filtered);
         let seed = u64::from(self.new_id());
         let of = self.memories.get(&memory).ok_or(Trouble::Gone)?;
         let (slot, id) = (of.slot.ok_or(Trouble::Gone)?, of.space);
@@ -122,6 +124,7 @@ impl Engine {
             space: space.address(space.slot_offset(slot)),
             miss,
             seed,
+            filtered,
         };
         self.plan.setup.thread(space.slot_words(slot), space.block_words(number), thread);
         self.task(tid)?.block = Some(number);
@@ -156,7 +159,8 @@ impl Engine {
         for task in &tasks {
             blocks.push(self.task(*task)?.block.take());
         }
-        self.make_space(tid)?;
+        let turns = self.memories.get(&old).is_some_and(|memory| memory.turns);
+        self.make_space(tid, turns)?;
         if length != 0 {
             self.inject(tid, |calls| calls.call(libc::SYS_munmap, &[start, length]))?;
         }
@@ -171,6 +175,9 @@ impl Engine {
             let number = self.give_block(*task)?;
             self.account.threads -= 1;
             self.space_of(*task)?.set(number, block::GS_BASE, base);
+            if self.task(*task)?.parked {
+                self.stand_aside(*task)?;
+            }
         }
         self.restart(&stopped)
     }

@@ -146,6 +146,7 @@ impl Engine {
             return self.one_step(tid);
         }
         space.set(number, block::RESUME, boundary);
+        self.call_out(tid)?;
         let result = self.run_to_boundary(tid);
         let (space, number) = self.block_of(tid)?;
         let reached = space.get(number, block::RESUME) == boundary;

@@ -130,11 +130,16 @@ impl Space {
     }
 
     /// Takes a free slot for an address space.
-    pub(crate) fn take_slot(&mut self, setup: &Setup, ring_bytes: u64) -> Option<usize> {
+    pub(crate) fn take_slot(
+        &mut self,
+        setup: &Setup,
+        ring_bytes: u64,
+        turns: bool,
+    ) -> Option<usize> {
         let slot = self.slots.iter().position(|taken| !taken)?;
         *self.slots.get_mut(slot)? = true;
         let words = self.memory.words(self.slot_offset(slot), self.layout.slot);
-        setup.space(words, self.ring, ring_bytes);
+        setup.space(words, self.ring, ring_bytes, turns);
         Some(slot)
     }
 

@@ -1,6 +1,7 @@
 //! Programs that trace others themselves: a task has one tracer at most, so
 //! what they trace is left to them.
 
+use super::birth::clone_arguments;
 use super::engine::{Engine, TaskMode};
 use super::trouble::Trouble;
 use crate::block;
@@ -9,6 +10,8 @@ use crate::sys::ptrace::TraceeRegisters;
 const TRACE_ME: u64 = 0;
 const ATTACH: u64 = 16;
 const SEIZE: u64 = 0x4206;
+const CLONE_VM: u64 = 0x100;
+const CLONE_VFORK: u64 = 0x4000;
 const CLONE_UNTRACED: u64 = 0x80_0000;
 
 impl Engine {
@@ -59,19 +62,29 @@ impl Engine {
         tid: i32,
         mut guest: TraceeRegisters,
     ) -> Result<(), Trouble> {
-        guest.rdi &= !CLONE_UNTRACED;
+        let flags = if guest.rax & 0xffff_ffff == libc::SYS_clone as u64 {
+            guest.rdi &= !CLONE_UNTRACED;
+            guest.rdi
+        } else {
+            clone_arguments(tid, guest.rdi)[0]
+        };
         self.task(tid)?.guest = Some(guest);
+        if flags & (CLONE_VM | CLONE_VFORK) == CLONE_VM {
+            self.take_turns(tid)?;
+        }
         self.watch_clone(tid, false)?;
         self.enter_and_go(tid)
     }
 
-    /// Whether the thread stops at its next clone(2): not at the one that was
+    /// Whether the thread stops at its next clone(2) or clone3(2): not at the one that was
     /// looked at, but after it.
     pub(crate) fn watch_clone(&mut self, tid: i32, on: bool) -> Result<(), Trouble> {
         let (space, number) = self.block_of(tid)?;
-        let call = usize::try_from(libc::SYS_clone).unwrap_or(0);
-        let at = space.block_offset(number) + block::SYSCALLS + call;
-        space.memory.write(at, &[u8::from(on)]);
+        for call in [libc::SYS_clone, libc::SYS_clone3] {
+            let call = usize::try_from(call).unwrap_or(0);
+            let at = space.block_offset(number) + block::SYSCALLS + call;
+            space.memory.write(at, &[u8::from(on)]);
+        }
         Ok(())
     }
 }

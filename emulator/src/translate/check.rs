@@ -186,6 +186,23 @@ impl Emitter {
         cold
     }
 
+    /// Tells the runtime what comes next.
+    pub(crate) fn tell(&mut self, kind: AccessKind) {
+        let access = InstructionAccess {
+            address: Address { form: AddressForm::Absolute(0), segment: SegmentBase::Flat },
+            size: 0,
+            kind,
+            marks: 0,
+            elements: 0,
+            vectors: None,
+            bits: None,
+        };
+        let cold = self.cold_access(&access, self.accesses, self.step);
+        self.hot.jump(cold.start);
+        self.resume_here(cold);
+        self.mark();
+    }
+
     /// A line of code is entered.
     pub(crate) fn check_fetch(&mut self, line: u64) {
         let second = self.second;

@@ -7,7 +7,7 @@ use super::assembler::{AddressSum, Assembler, low32};
 use super::emitter::{DirectBranch, Emitter};
 use super::register::{Gpr, Gprs, RAX, RCX, RSP};
 use super::stop;
-use crate::block;
+use crate::block::{self, AccessKind};
 use crate::zone::MarkPhase;
 
 /// What follows an instruction.
@@ -207,6 +207,9 @@ impl Emitter {
         self.hot.jump(stop);
         let call = self.hot.here();
         self.cold.jump(call);
+        if self.translation.needs.turns {
+            self.tell(AccessKind::Call);
+        }
         self.hot.store(block::EXIT_ARGUMENT, RAX);
         self.mark_step(MarkPhase::Syscall);
         self.hot.put(&[0x0f, 0x05]);

@@ -40,6 +40,17 @@ pub struct Needs {
     /// Instructions are counted in BURST, a block of them at a time, and
     /// there is a second translation that does nothing else.
     pub burst: bool,
+    /// Threads take turns: instructions are counted in BURST, a block of them
+    /// at a time, and the runtime hears of system calls and of `pause`.
+    pub turns: bool,
+}
+
+impl Needs {
+    /// Whether instructions are counted in BURST.
+    #[must_use]
+    pub fn counts_blocks(&self) -> bool {
+        self.burst || self.turns
+    }
 }
 
 /// Which instructions are counted.

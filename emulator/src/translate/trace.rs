@@ -183,7 +183,7 @@ impl TraceWriter {
             self.code.clear();
         }
         self.burst = None;
-        if emitter.translation.needs.burst {
+        if emitter.translation.needs.counts_blocks() {
             self.burst = Some(count_burst(emitter, pc));
         }
     }
@@ -286,6 +286,13 @@ impl TraceWriter {
         look_up(emitter, &self.accesses, counts);
         match instruction.flow_control() {
             FlowControl::Next => {
+                let pauses = instruction.mnemonic() == Mnemonic::Pause;
+                if pauses && emitter.translation.needs.turns {
+                    // In a loop that waits others run first.
+                    emitter.tell(AccessKind::Pause);
+                    emitter.hot.put(raw);
+                    return (InstructionFlow::Block, Ways::default());
+                }
                 emitter.body(instruction, raw, &decoder.get_constant_offsets(instruction), &usage);
                 (InstructionFlow::Same, Ways::default())
             }
@@ -300,7 +307,7 @@ impl TraceWriter {
             FlowControl::Call if instruction.code() == Code::Syscall => {
                 emitter.system_call(instruction);
                 // The tracer goes on in a block that counts itself.
-                let counted = emitter.translation.needs.burst;
+                let counted = emitter.translation.needs.counts_blocks();
                 (
                     if counted { InstructionFlow::Block } else { InstructionFlow::Same },
                     Ways::default(),

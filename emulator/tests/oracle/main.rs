@@ -42,5 +42,7 @@ mod steps;
 mod sys;
 /// What a program tells.
 mod truth;
+/// Threads run one after the other.
+mod turns;
 /// Test programs.
 mod workload;

@@ -62,10 +62,10 @@ impl Outside for World<'_> {
     fn unlisted(&self) -> u64 {
         0
     }
-    fn each(&mut self, mask: u64, mut visit: impl FnMut(&mut Core<'_>)) {
+    fn each(&mut self, mask: u64, mut visit: impl FnMut(&mut Core<'_>) -> bool) {
         for (index, thread) in &mut self.others {
-            if mask >> *index & 1 != 0 {
-                visit(&mut core(thread, self.shape));
+            if mask >> *index & 1 != 0 && !visit(&mut core(thread, self.shape)) {
+                return;
             }
         }
     }
@@ -127,15 +127,26 @@ impl Machine {
             let mut core = core(alone, &self.shape);
             let common = &mut self.common;
             let quick = match (self.shape.quick, self.shape.dtlb.exists()) {
-                (8, false) => core.quick::<8, false>(common, access),
-                (8, true) => core.quick::<8, true>(common, access),
-                (12, false) => core.quick::<12, false>(common, access),
-                (12, true) => core.quick::<12, true>(common, access),
+                (8, false) => core.quick::<8, false>(&mut Alone(common), access),
+                (8, true) => core.quick::<8, true>(&mut Alone(common), access),
+                (12, false) => core.quick::<12, false>(&mut Alone(common), access),
+                (12, true) => core.quick::<12, true>(&mut Alone(common), access),
                 _ => None,
             };
             return quick.unwrap_or_else(|| core.alone(common, access));
         }
-        self.model(number, |core, world| core.access(world, access))
+        let quick = if line == last { self.shape.quick } else { 0 };
+        let tlb = self.shape.dtlb.exists();
+        self.model(number, |core, world| {
+            let quick = match (quick, tlb) {
+                (8, false) => core.quick::<8, false>(world, access),
+                (8, true) => core.quick::<8, true>(world, access),
+                (12, false) => core.quick::<12, false>(world, access),
+                (12, true) => core.quick::<12, true>(world, access),
+                _ => None,
+            };
+            quick.unwrap_or_else(|| core.access(world, access))
+        })
     }
 
     pub(super) fn fetch(&mut self, number: usize, address: u64) -> AccessOutcome {
@@ -224,7 +235,7 @@ impl Outside for Either<'_> {
     fn unlisted(&self) -> u64 {
         0
     }
-    fn each(&mut self, mask: u64, visit: impl FnMut(&mut Core<'_>)) {
+    fn each(&mut self, mask: u64, visit: impl FnMut(&mut Core<'_>) -> bool) {
         if let Either::World(world) = self {
             world.each(mask, visit);
         }

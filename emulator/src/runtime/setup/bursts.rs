@@ -7,7 +7,7 @@ use super::{Setup, fill, get, put};
 use crate::block;
 use crate::emulation::{Burst, Coverage};
 use crate::runtime::target::header::Header;
-use crate::runtime::target::stretch::{Bursts, GAP, NEVER, Stretch, WARM};
+use crate::runtime::target::stretch::{Bursts, GAP, NEVER, ON, Stretch, WARM};
 use crate::runtime::target::thread::Own;
 
 /// Where a thread's stretch is in its block.
@@ -32,13 +32,17 @@ impl Setup {
     }
 
     /// Puts a new thread at a random place; its other words are there.
-    pub(super) fn begin_bursts(&self, words: &[AtomicU64], seed: u64, miss: u64) {
+    /// With `turns` it has to wait for its own before it begins.
+    pub(super) fn begin_bursts(&self, words: &[AtomicU64], seed: u64, miss: u64, turns: bool) {
         if self.bursts.every == 0 {
+            // It never ends.
+            put(words, STRETCH + offset_of!(Stretch, state), ON);
+            put(words, STRETCH + offset_of!(Stretch, left), NEVER);
             return;
         }
         fill(words, block::BARE_BRANCHES, miss);
         let mut stretch = Stretch::new(&self.bursts, seed);
-        stretch.given = stretch.part();
+        stretch.given = stretch.part(if turns { 0 } else { u64::MAX });
         put(words, block::BURST, stretch.given);
         self.place(words, &stretch);
     }
@@ -104,9 +108,7 @@ impl Setup {
     /// Corrects BURST of a thread that was stopped between the end of its
     /// stretch and the next, and will begin the block anew.
     pub fn undo_turn(&self, words: &[AtomicU64]) {
-        if self.bursts.every != 0 {
-            put(words, block::BURST, left(words));
-        }
+        put(words, block::BURST, left(words));
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Header {
     pub several: AtomicU64,
     /// Threads' indices are below this.
     pub highest: AtomicU64,
-    /// Bits of threads whose lines are not in the table of sharers.
+    /// Bits of threads whose lines are not in the directory.
     pub unlisted: AtomicU64,
     /// Address of the ring's page 0 in the target.
     pub ring: u64,
@@ -53,6 +53,8 @@ pub struct Header {
     pub form: Form,
     /// The model's sizes.
     pub shape: Shape,
+    /// Which of the threads runs.
+    pub baton: [AtomicU64; super::baton::WORDS],
     /// Address of the block of each thread, by its index; 0: none.
     pub threads: [AtomicU64; THREADS],
     /// The full table of indirect branches.

@@ -1,13 +1,13 @@
 //! One access that translated code could not answer by itself, or all those
 //! of an instruction that makes many.
 
-use super::NextMove;
 use super::header::Header;
 use super::local::Local;
 use super::thread::Pending;
 use super::walk::{Element, RCX, Walk};
+use super::{NextMove, legs};
 use crate::block::{AccessKind, AccessSite, COUNTED, LOCKED, READS};
-use crate::model::{AccessOutcome, DataAccess, Events, LINE, LOADS, Outside, STORES};
+use crate::model::{AccessOutcome, DataAccess, Events, LINE, LOADS, LineHolder, Outside, STORES};
 
 const LOAD: u8 = AccessKind::Load as u8;
 const STORE: u8 = AccessKind::Store as u8;
@@ -18,11 +18,11 @@ const NONE: u8 = AccessKind::None as u8;
 /// false when not, and [`access`] is to look it up.
 ///
 /// The kind is for a `WAYS` and `TLB` as [`Core::quick`](crate::model::Core::quick)
-/// has them, and a thread that is alone.
+/// has them.
 #[inline(always)]
 pub(super) fn quick<const WAYS: usize, const TLB: bool>(
     local: &mut Local<'_>,
-    common: &mut [u64],
+    outside: &mut impl Outside,
     site: &AccessSite,
     address: u64,
 ) -> bool {
@@ -32,8 +32,12 @@ pub(super) fn quick<const WAYS: usize, const TLB: bool>(
     }
     let write = site.kind == STORE;
     let stamp = local.thread.clock.wrapping_add(u64::from(site.offset));
-    let access = DataAccess { address, size: 1, read: !write, write, ip: 0, stamp };
-    let Some(outcome) = local.core().quick::<WAYS, TLB>(common, access) else { return false };
+    let read = !write || site.marks & READS != 0;
+    let access = DataAccess { address, size: 1, read, write, ip: 0, stamp };
+    let Some(outcome) = local.core().quick::<WAYS, TLB>(outside, access) else { return false };
+    if outside.several() {
+        after(local, outcome, address);
+    }
     local.thread.own.waited += outcome.latency(&local.header.shape);
     let counts = outcome.events().meet(Events(local.header.events));
     local.thread.countdown -= u64::from(counts);
@@ -207,7 +211,16 @@ fn look_up(
     local.thread.clock += last.wrapping_sub(first) / LINE;
     let outcome = local.core().access(outside, access);
     wait(local, outcome);
+    after(local, outcome, first);
     outcome
+}
+
+/// A line that others write, too, is kept for a short while.
+#[inline(always)]
+fn after(local: &mut Local<'_>, outcome: AccessOutcome, address: u64) {
+    if outcome.served() == LineHolder::Modified {
+        legs::took(local.thread, local.header, address & !(LINE - 1));
+    }
 }
 
 /// Lets modelled time pass.

@@ -155,9 +155,9 @@ impl Stretch {
         }
     }
 
-    /// A part of the stretch for BURST.
-    pub fn part(&mut self) -> u64 {
-        let part = self.left.min(PART);
+    /// A part of the stretch for BURST, no more than `most`.
+    pub fn part(&mut self, most: u64) -> u64 {
+        let part = self.left.min(PART).min(most);
         self.left -= part;
         part
     }

@@ -1,18 +1,21 @@
 //! From addresses to types, and the entries of the image.
 
+mod kernel;
+
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::slice;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use self::kernel::Linux;
 use super::branches;
 use super::header::Header;
 use super::local::Local;
 use super::ring::{PAGE, Ring};
 use super::thread::{STRIDES, Thread};
-use super::{NextMove, record as writer, slow_path, turn as stretches};
-use crate::block::{AccessSite, MODELLED, SIZE};
-use crate::model::{Core, Outside};
+use super::{NextMove, legs, record as writer, slow_path, turn as stretches};
+use crate::block::{AccessKind, AccessSite, MODELLED, SIZE};
+use crate::model::{Alone, Core, Outside};
 
 /// What the threads of a space share, for the one that holds the lock or is
 /// alone.
@@ -42,22 +45,24 @@ impl Outside for World<'_> {
         self.header.unlisted.load(Ordering::Relaxed)
     }
 
-    fn each(&mut self, mask: u64, mut visit: impl FnMut(&mut Core<'_>)) {
+    fn each(&mut self, mask: u64, mut visit: impl FnMut(&mut Core<'_>) -> bool) {
         let highest = self.header.highest.load(Ordering::Relaxed);
-        if highest <= 64 && mask & !self.own() == 0 {
-            return;
-        }
-        for index in 0..highest {
-            if index == self.index || mask >> (index & 63) & 1 == 0 {
-                continue;
-            }
-            let entry = usize::try_from(index).ok().and_then(|at| self.header.threads.get(at));
-            let block = entry.map_or(0, |entry| entry.load(Ordering::Relaxed));
-            if block != 0 {
-                // SAFETY: a thread's block, which stays mapped as long as its
-                // entry is there; its owner waits for the lock.
-                let mut other = unsafe { local(block as *mut u8, self.header) };
-                visit(&mut other.core());
+        let mut left = mask;
+        while left != 0 {
+            let mut index = u64::from(left.trailing_zeros());
+            left &= left - 1;
+            while index < highest {
+                let entry = usize::try_from(index).ok().and_then(|at| self.header.threads.get(at));
+                let block = entry.map_or(0, |entry| entry.load(Ordering::Relaxed));
+                if block != 0 && index != self.index {
+                    // SAFETY: a thread's block, which stays mapped as long as its
+                    // entry is there; its owner waits for the lock.
+                    let mut other = unsafe { local(block as *mut u8, self.header) };
+                    if !visit(&mut other.core()) {
+                        return;
+                    }
+                }
+                index += 64;
             }
         }
     }
@@ -156,18 +161,49 @@ fn lock(lock: &AtomicU64, own: u64) {
 pub unsafe extern "C" fn quick(block: *mut u8, address: u64) -> u64 {
     // SAFETY: the caller's promise.
     let (header, _) = unsafe { header(block) };
-    if header.several.load(Ordering::Relaxed) != 0 {
-        return 0;
-    }
-    let kind = match (header.shape.dtlb.exists(), header.shape.quick) {
-        (false, 8) => quick_of::<8, false>,
-        (false, 12) => quick_of::<12, false>,
-        (true, 8) => quick_of::<8, true>,
-        (true, 12) => quick_of::<12, true>,
+    let several = header.several.load(Ordering::Relaxed) != 0;
+    let kind = match (header.shape.dtlb.exists(), header.shape.quick, several) {
+        (false, 8, false) => quick_of::<8, false>,
+        (false, 12, false) => quick_of::<12, false>,
+        (true, 8, false) => quick_of::<8, true>,
+        (true, 12, false) => quick_of::<12, true>,
+        (false, 8, true) => quick_among::<8, false>,
+        (false, 12, true) => quick_among::<12, false>,
+        (true, 8, true) => quick_among::<8, true>,
+        (true, 12, true) => quick_among::<12, true>,
         _ => return 0,
     };
-    // SAFETY: the caller's promise, and the thread is alone.
+    // SAFETY: the caller's promise, and the thread is alone where that is asked for.
     unsafe { kind(block, address) }
+}
+
+/// [`quick`] for one kind of it, of a thread that is not alone.
+///
+/// # Safety
+/// As for [`access`].
+#[inline(never)]
+unsafe extern "C" fn quick_among<const WAYS: usize, const TLB: bool>(
+    block: *mut u8,
+    address: u64,
+) -> u64 {
+    // SAFETY: the caller's promise.
+    let (header, common) = unsafe { header(block) };
+    // SAFETY: the caller's promise.
+    let mut local = unsafe { local(block, header) };
+    if local.thread.own.listed == 0 {
+        return 0;
+    }
+    // SAFETY: SITE is that of the stub that came here.
+    let site = unsafe { &*(local.thread.site as *const AccessSite) };
+    fetch_ahead(local.thread, site, address);
+    let index = local.thread.own.index;
+    lock(&header.lock, index + 1);
+    // SAFETY: the lock keeps others away.
+    let common = unsafe { words_in_common(header, common) };
+    let mut world = World { header, common, several: true, index };
+    let done = slow_path::quick::<WAYS, TLB>(&mut local, &mut world, site, address);
+    header.lock.store(0, Ordering::Release);
+    u64::from(done)
 }
 
 /// [`quick`] for one kind of it.
@@ -188,7 +224,7 @@ unsafe extern "C" fn quick_of<const WAYS: usize, const TLB: bool>(
     // SAFETY: SITE is that of the stub that came here.
     let site = unsafe { &*(local.thread.site as *const AccessSite) };
     fetch_ahead(local.thread, site, address);
-    u64::from(slow_path::quick::<WAYS, TLB>(&mut local, common, site, address))
+    u64::from(slow_path::quick::<WAYS, TLB>(&mut local, &mut Alone(common), site, address))
 }
 
 /// Brings what the instruction will want soon into the host's caches, which
@@ -221,6 +257,16 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
     let address = unsafe { (*block.cast::<Thread>()).address };
     // SAFETY: SITE is that of the stub that came here.
     let site = unsafe { &*(site as *const AccessSite) };
+    if site.kind == AccessKind::Call as u8 || site.kind == AccessKind::Pause as u8 {
+        // SAFETY: the caller's promise.
+        let thread = unsafe { local(block, header) }.thread;
+        if site.kind == AccessKind::Call as u8 {
+            legs::before_call(thread, header, &Linux);
+        } else {
+            legs::pause(thread, header, &Linux);
+        }
+        return NextMove::Resume as u64;
+    }
     let several = header.several.load(Ordering::Relaxed) != 0;
     if several || !slow_path::is_plain(header, site, address) {
         // SAFETY: the caller's promise.
@@ -294,7 +340,7 @@ pub unsafe extern "C" fn turn(block: *mut u8) -> u64 {
     // SAFETY: the caller's promise.
     let (header, _) = unsafe { header(block) };
     // SAFETY: the caller's promise; the reference ends with the call.
-    stretches::turn(unsafe { local(block, header) }.thread, header);
+    stretches::turn(unsafe { local(block, header) }.thread, header, &Linux);
     // SAFETY: the caller's promise.
     unsafe { lookup(block) }
 }

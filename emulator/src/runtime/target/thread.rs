@@ -2,6 +2,7 @@
 
 use core::mem::offset_of;
 
+use super::legs::Leg;
 use super::stretch::Stretch;
 use crate::block::{self, ENTRIES};
 use crate::model::LineTables;
@@ -86,10 +87,12 @@ pub struct Own {
     pub recorded: u64,
     /// How far a string or vector instruction has been looked up; 0: whole.
     pub progress: u64,
-    /// Not 0 when the thread's lines are in the table of sharers.
+    /// Not 0 when the thread's lines are in the directory.
     pub listed: u64,
     /// Where it is among bursts.
     pub stretch: Stretch,
+    /// Where it is in its turn.
+    pub leg: Leg,
 }
 
 /// The record that is due.

@@ -1,17 +1,24 @@
 //! From one stretch to the next, in the target.
 
 use super::header::Header;
+use super::legs::{self, Kernel};
 use super::stretch::{GAP, NEVER, ON, WARM};
 use super::thread::Thread;
 use crate::block::{BARE, MODELLED};
 
 /// A stretch is over before the block of TURN instructions that is next: what
 /// it did not use goes to the one after it.
-pub(super) fn turn(thread: &mut Thread, header: &Header) {
+/// With turns, it waits for the thread's own first.
+pub(super) fn turn(thread: &mut Thread, header: &Header, kernel: &impl Kernel) {
     let bursts = &header.bursts;
     let needed = thread.turn;
     let mut burst = thread.burst.wrapping_add(needed);
     book(thread, burst);
+    let Some(most) = legs::run(thread, header, kernel, needed) else {
+        thread.burst = burst;
+        thread.own.stretch.given = burst;
+        return;
+    };
     loop {
         if thread.own.stretch.left == 0 {
             let before = thread.own.stretch.state;
@@ -22,7 +29,7 @@ pub(super) fn turn(thread: &mut Thread, header: &Header) {
             thread.own.stretch.turn(bursts);
             enter(thread, header.interval, before);
         }
-        burst = burst.wrapping_add(thread.own.stretch.part());
+        burst = burst.wrapping_add(thread.own.stretch.part(most));
         if burst >= needed {
             break;
         }
@@ -40,6 +47,8 @@ fn book(thread: &mut Thread, burst: u64) {
     if let Some(sum) = stretch.ran.get_mut(state) {
         *sum = sum.wrapping_add(ran);
     }
+    let waited = [thread.own.waited, thread.own.recorded];
+    thread.own.leg.book(ran, waited);
     // As long as accesses that hit.
     if stretch.state == GAP {
         thread.own.waited = thread.own.waited.wrapping_add(ran);

@@ -14,7 +14,7 @@ fn caches() -> Vec<CodeCache> {
     for bmi2 in [true, false] {
         for fetch in [false, true] {
             let countdown = fetch.then_some(Countdown::All);
-            let needs = Needs { data: true, fetch, countdown, burst: fetch };
+            let needs = Needs { data: true, fetch, countdown, burst: fetch, turns: fetch };
             caches.push(cache(needs, features(bmi2)));
         }
     }

@@ -124,7 +124,7 @@ impl Target {
         let mut block = Memory::new(setup.thread_size());
         ring.words()[LIMIT / 8].store(u64::MAX, Ordering::Relaxed);
         let ring_address = ring.address();
-        setup.space(space.words(), ring_address, u64::try_from(RING).unwrap());
+        setup.space(space.words(), ring_address, u64::try_from(RING).unwrap(), false);
         let thread = ThreadSetup {
             index: 0,
             pid: Pid(100),
@@ -133,6 +133,7 @@ impl Target {
             space: space.address(),
             miss: 0xabc,
             seed: 0,
+            filtered: false,
         };
         setup.thread(space.words(), block.words(), thread);
         let site = Box::new(AccessSite {

@@ -1,0 +1,112 @@
+//! What a thread is about to ask of the kernel, as far as the others' turns
+//! go.
+
+/// A system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KernelCall {
+    /// It comes back soon, whatever others do.
+    Quick,
+    /// It comes back soon, most likely.
+    Other,
+    /// It comes back at once, and others may run first.
+    Yield,
+    /// It may wait for what others do.
+    Waits,
+    /// It waits unless there is something to read, or room to write.
+    Transfers {
+        /// The file.
+        file: u64,
+        /// `POLLIN` or `POLLOUT`.
+        events: u64,
+    },
+    /// It waits at a futex as long as that has a value.
+    FutexWait {
+        /// Where it is.
+        address: u64,
+        /// The value.
+        value: u64,
+        /// `FUTEX_PRIVATE_FLAG` or 0.
+        private: u64,
+    },
+    /// It wakes who waits there.
+    FutexWake {
+        /// Where it is.
+        address: u64,
+        /// So many at most.
+        most: u64,
+    },
+    /// Its thread ends.
+    Exit,
+    /// Says what the kernel clears when the thread ends.
+    ClearAtExit {
+        /// Where that is.
+        address: u64,
+    },
+}
+
+const FORK_WAITS: u64 = 0x4000;
+const POLL_IN: u64 = 1;
+const POLL_OUT: u64 = 4;
+const PRIVATE: u64 = 128;
+
+impl KernelCall {
+    /// By its number and the arguments as rdi, rsi, rdx have them.
+    pub(super) fn of(number: u64, arguments: [u64; 3]) -> KernelCall {
+        let [first, second, third] = arguments;
+        match number & 0xffff_ffff {
+            // read, pread64, readv, recvfrom, recvmsg, accept, accept4, recvmmsg
+            0 | 17 | 19 | 45 | 47 | 43 | 288 | 299 => {
+                KernelCall::Transfers { file: first, events: POLL_IN }
+            }
+            // write, pwrite64, writev, sendto, sendmsg, sendmmsg
+            1 | 18 | 20 | 44 | 46 | 307 => KernelCall::Transfers { file: first, events: POLL_OUT },
+            202 => match second & 0x7f {
+                0 | 9 => KernelCall::FutexWait {
+                    address: first,
+                    value: third,
+                    private: second & PRIVATE,
+                },
+                1 | 10 => KernelCall::FutexWake { address: first, most: third & 0x7fff_ffff },
+                // FUTEX_LOCK_PI, WAIT_REQUEUE_PI, LOCK_PI2
+                6 | 11 | 13 => KernelCall::Waits,
+                _ => KernelCall::Quick,
+            },
+            // lseek, mmap to rt_sigreturn, sched_yield's neighbours (mremap,
+            // mincore, madvise), getpid, clone, gettid, arch_prctl, tgkill,
+            // set_robust_list, clock_gettime, sigaltstack, rseq, clone3
+            8..=15
+            | 25
+            | 27
+            | 28
+            | 39
+            | 56
+            | 131
+            | 158
+            | 186
+            | 228
+            | 231
+            | 234
+            | 273
+            | 334
+            | 435
+                if number & 0xffff_ffff != 56 || first & FORK_WAITS == 0 =>
+            {
+                KernelCall::Quick
+            }
+            24 => KernelCall::Yield,
+            56 => KernelCall::Waits,
+            60 => KernelCall::Exit,
+            218 => KernelCall::ClearAtExit { address: first },
+            // poll, select, pause, nanosleep, connect, vfork, wait4, semop,
+            // msgrcv, fcntl, flock, rt_sigtimedwait, rt_sigsuspend, semtimedop,
+            // io_getevents, clock_nanosleep, epoll_wait, mq_timedreceive,
+            // waitid, pselect6, ppoll, splice, tee, epoll_pwait, sendfile,
+            // io_uring_enter, epoll_pwait2, futex_waitv, futex_wait
+            7 | 23 | 34 | 35 | 42 | 58 | 61 | 65 | 70 | 72 | 73 | 128 | 130 | 220 | 208 | 230
+            | 232 | 243 | 247 | 270 | 271 | 275 | 276 | 281 | 40 | 426 | 441 | 449 | 455 => {
+                KernelCall::Waits
+            }
+            _ => KernelCall::Other,
+        }
+    }
+}

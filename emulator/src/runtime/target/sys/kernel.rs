@@ -1,0 +1,94 @@
+//! System calls of the runtime in the target.
+
+#[cfg(target_arch = "x86_64")]
+use core::arch::asm;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::block;
+use crate::runtime::target::header::Header;
+use crate::runtime::target::legs::Kernel;
+
+const POLL: u64 = 7;
+const FUTEX: u64 = 202;
+const FUTEX_WAIT: u64 = 0;
+const FUTEX_WAKE: u64 = 1;
+const TIMED_OUT: i64 = -110;
+
+/// The kernel that the target runs on.
+pub(super) struct Linux;
+
+/// Makes a system call.
+///
+/// # Safety
+/// It must read and write only what is there for it.
+#[cfg(target_arch = "x86_64")]
+unsafe fn call(number: u64, arguments: [u64; 4]) -> i64 {
+    let [first, second, third, fourth] = arguments;
+    let result: i64;
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result, in("rdi") first, in("rsi") second,
+            in("rdx") third, in("r10") fourth, lateout("rcx") _, lateout("r11") _,
+            options(nostack));
+    }
+    result
+}
+
+/// Nothing runs here on other machines.
+///
+/// # Safety
+/// None is needed.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn call(_: u64, _: [u64; 4]) -> i64 {
+    0
+}
+
+fn address<T>(of: &T) -> u64 {
+    core::ptr::from_ref(of).addr() as u64
+}
+
+impl Kernel for Linux {
+    fn sleep(&self, word: &AtomicU64, expected: u64, nanoseconds: u64) {
+        let time = [nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000];
+        // SAFETY: reads the word's lower half and the time.
+        unsafe {
+            call(FUTEX, [address(word), FUTEX_WAIT, expected & 0xffff_ffff, address(&time)]);
+        }
+    }
+
+    fn wake(&self, word: &AtomicU64) {
+        // SAFETY: nothing is accessed.
+        unsafe {
+            call(FUTEX, [address(word), FUTEX_WAKE, 1, 0]);
+        }
+    }
+
+    fn is_ready(&self, file: u64, events: u64) -> bool {
+        let mut asked = [file & 0xffff_ffff | events << 32];
+        let at = core::ptr::from_mut(&mut asked).addr() as u64;
+        // SAFETY: reads and writes `asked`, which is one struct pollfd.
+        unsafe { call(POLL, [at, 1, 0, 0]) != 0 }
+    }
+
+    fn progress(&self, header: &Header, index: usize) -> u64 {
+        let block = header.threads.get(index).map_or(0, |entry| entry.load(Ordering::Relaxed));
+        if block == 0 {
+            return 0;
+        }
+        let word = |offset: usize| {
+            // SAFETY: a thread's block, which stays mapped as long as its entry is
+            // there.
+            unsafe { core::ptr::read_volatile((block as *const u8).add(offset).cast::<u64>()) }
+        };
+        word(block::CLOCK).wrapping_add(word(block::BURST) << 32)
+    }
+
+    fn would_wait(&self, address_of: u64, value: u64, private: u64) -> bool {
+        let now = [0_u64; 2];
+        let value = value & 0xffff_ffff;
+        // SAFETY: reads the program's word, as its own call would, and `now`.
+        let result =
+            unsafe { call(FUTEX, [address_of, FUTEX_WAIT | private, value, address(&now)]) };
+        result == TIMED_OUT
+    }
+}
