@@ -48,7 +48,7 @@ for workload in "${workloads[@]}"; do
     rm -f rounds
     for round in $(seq "$rounds"); do
         timed native "${command[@]}"
-        timed emulated "${emulated[@]}" -i 100 -o records.data -- "${command[@]}"
+        timed emulated "${emulated[@]}" -i =100 -o records.data -- "${command[@]}"
         timed cachegrind "${grind[@]}" "${command[@]}"
     done
     misses=$(awk '/D1  misses:/ { gsub(/,/, ""); print $4 }' cachegrind.err)
@@ -78,7 +78,7 @@ most() { # COMMAND...: KiB
 }
 command_of cc1b
 native=$(most "${command[@]}")
-with=$(most "${emulated[@]}" -i 100 -o records.data -- "${command[@]}")
+with=$(most "${emulated[@]}" -i =100 -o records.data -- "${command[@]}")
 echo "memory of cc1b: $((native / 1024)) MiB natively, $((with / 1024)) MiB with the emulated PMU, $(((with - native) / 1024)) more"
 
 ./matrix col 600 > col.out &

@@ -63,6 +63,9 @@ pub struct Request {
     /// A sample every so many events (clocks: nanoseconds), 1 to 2^63 - 1;
     /// None takes the type's default.
     pub interval: Option<u64>,
+    /// Draws each period, from this seed, with the interval for their mean, as
+    /// far as whoever counts can; None: each is the interval.
+    pub seed: Option<u64>,
     /// Whether samples with skid will do where exact ones are promised and
     /// not to be had.
     pub allow_skid: bool,
@@ -79,13 +82,14 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request with the type's default interval and rings chosen here.
+    /// A request with the type's default interval, fixed, and rings chosen here.
     pub fn new(event: impl Into<EventSpec>, modes: Modes, target: Target) -> Request {
         Request {
             event: event.into(),
             masks: Vec::new(),
             modes,
             interval: None,
+            seed: None,
             allow_skid: false,
             data_mappings: false,
             target,

@@ -31,6 +31,11 @@ pub trait Sampling: fmt::Debug {
     /// What was modelled, when that is who counts.
     fn model(&self) -> Option<String>;
 
+    /// Where the periods of samples are drawn from; None: none is drawn.
+    fn seed(&self) -> Option<u64> {
+        None
+    }
+
     /// In whose process the events are open, in words.
     fn served(&self) -> &str {
         "in process (no daemon)"

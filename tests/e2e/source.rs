@@ -12,7 +12,7 @@ const BY_ROWS: u64 = 82;
 const BY_COLUMNS: u64 = 655;
 
 /// The README's main command, with the emulated PMU on any machine.
-const WALK: &str = "ebs -u --source emulated --cache l1d=32k,8 -t l1_cache_miss -i 100";
+const WALK: &str = "ebs -u --source emulated --cache l1d=32k,8 -t l1_cache_miss -i =100";
 
 fn is_x86(test: &str) -> bool {
     let is = cfg!(target_arch = "x86_64");
@@ -82,6 +82,41 @@ fn whatever_shows_emulated_samples_says_so() {
         let perf = scene.run("perf script -i walk.data").success();
         assert!(perf.out.contains("emulated/l1_cache_miss/"), "{perf}");
         assert!(perf.out.contains("ebs_walk::by_columns"), "{perf}");
+    }
+}
+
+/// The misses of the example's routines, within five standard errors of
+/// their shares.
+#[test]
+fn intervals_are_drawn_and_told_with_their_seed() {
+    if !is_x86("intervals_are_drawn_and_told_with_their_seed") {
+        return;
+    }
+    let scene = Scene::new();
+    let line = WALK.replace("-i =100", "-i 100 --seed 9");
+    let table = scene.run(&format!("{line} -- ebs-walk")).success();
+    let heading = "# emulated/l1_cache_miss/, every 100 events on average, at random: ";
+    assert!(table.out.contains(heading), "{table}");
+    assert!(table.err.contains(", intervals drawn by --seed 9, "), "{table}");
+    scene.run(&format!("{line} -o walk.data -- ebs-walk")).success();
+    let report = scene.run("ebs report --json --by routine walk.data").success().out;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let event = &report["events"][0];
+    assert_eq!(
+        (&event["promises"]["periods"], &event["promises"]["seed"]),
+        (&"drawn".into(), &"9".into())
+    );
+    let (told, made) = (&event["totals"]["period"], &event["ledger"]["events"]);
+    let rest = made.as_u64().unwrap() - told.as_u64().unwrap();
+    assert!(rest < 200, "{made} events, {told} told");
+    let all = made.as_f64().unwrap();
+    for (name, records) in [("by_columns", BY_COLUMNS), ("by_rows", BY_ROWS)] {
+        let rows = event["rows"].as_array().unwrap().iter();
+        let row = rows.clone().find(|row| row["routine"].as_str().unwrap().contains(name)).unwrap();
+        let (share, error) = (row["share"].as_f64().unwrap(), row["share_error"].as_f64().unwrap());
+        let truth = f64::from(u32::try_from(records * 100).unwrap()) / all;
+        assert!(error > 0.0 && error < 0.02, "{row}");
+        assert!((share - truth).abs() < 5.0 * error + 0.005, "{row}, not {truth}");
     }
 }
 

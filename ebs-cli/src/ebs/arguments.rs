@@ -100,6 +100,17 @@ pub enum Typed {
     Other(Other),
 }
 
+impl Typed {
+    /// The same with a seed, for when none was typed and one is needed.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Typed {
+        if let Typed::Sample(arguments) = &mut self {
+            arguments.event.fresh_seed = seed;
+        }
+        self
+    }
+}
+
 /// What `ebs` does besides sampling.
 #[derive(Debug, Subcommand)]
 pub enum Other {

@@ -134,9 +134,14 @@ pub enum Misuse {
     /// `-i` is no positive number.
     #[error(
         "interval {0:?} is no whole number from 1 to 9223372036854775807; k, M and G may follow it, \
-         as in 10k"
+         as in 10k, and an = before it makes each the same, as in =10k"
     )]
     Interval(String),
+    /// `--seed` where nothing is drawn.
+    #[error(
+        "-i {0} makes each interval the same, and --seed is for those that are drawn: leave one out"
+    )]
+    SeedOfFixed(String),
     /// `ebs selftest -t` names no type.
     #[error("no event type is called {0:?}; ebs -h lists them{like}", like = like(.0))]
     Type(String),
@@ -296,11 +301,17 @@ fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
 }
 
 fn request(arguments: &EventArguments, modes: Modes, target: Target) -> Result<Request, Misuse> {
+    let fixed = arguments.interval.as_deref().filter(|text| text.starts_with('='));
+    if let (Some(text), Some(_)) = (fixed, arguments.seed) {
+        return Err(Misuse::SeedOfFixed(text.to_owned()));
+    }
+    let seed = arguments.seed.unwrap_or(arguments.fresh_seed);
     Ok(Request {
         event: EventSpec(arguments.event.clone().ok_or(Misuse::TypeMissing)?),
         masks: arguments.masks.clone(),
         modes,
         interval: arguments.interval.as_deref().map(interval).transpose()?,
+        seed: fixed.is_none().then_some(seed),
         allow_skid: arguments.allow_skid,
         data_mappings: false,
         target,
@@ -362,7 +373,8 @@ fn digits(word: &OsStr) -> Option<&str> {
 }
 
 fn interval(text: &str) -> Result<u64, Misuse> {
-    let number = scaled(text).filter(|number| (1..=i64::MAX.cast_unsigned()).contains(number));
+    let number = scaled(text.strip_prefix('=').unwrap_or(text))
+        .filter(|number| (1..=i64::MAX.cast_unsigned()).contains(number));
     number.ok_or_else(|| Misuse::Interval(text.to_owned()))
 }
 

@@ -24,7 +24,7 @@ pub fn run(words: Vec<OsString>) -> u8 {
         return status_of(played);
     }
     let invocation = match arguments::parse(words) {
-        Ok(typed) => Invocation::new(typed),
+        Ok(typed) => Invocation::new(typed.with_seed(fresh_seed())),
         Err(error) => return clap_says(&error),
     };
     let result = match invocation {
@@ -35,6 +35,11 @@ pub fn run(words: Vec<OsString>) -> u8 {
         Err(misuse) => Err(misuse.into()),
     };
     status_of(result)
+}
+
+/// Short enough to be typed again.
+fn fresh_seed() -> u64 {
+    u64::from(fastrand::u32(..))
 }
 
 /// Help and version go to stdout, misuse to stderr, each as clap renders it.

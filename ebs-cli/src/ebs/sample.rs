@@ -175,6 +175,7 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
         opened: session.opened(),
         given_up: session.given_up(),
         model: model.as_deref(),
+        seed: session.seed(),
         served: session.served(),
         in_kernel: session.in_kernel(),
         cut_short: reached

@@ -1,5 +1,5 @@
 //! Runs a program under the emulated PMU and prints what came of it:
-//! `emulate [-t EVENT] [-g GEOMETRY] [-i N] [-c COUNT] [-o FILE] [-r PAGES] [-f] [-b ON/EVERY[+WARM]] (-p PID | PROGRAM ARGUMENTS)`.
+//! `emulate [-t EVENT] [-g GEOMETRY] [-i N [--seed S]] [-c COUNT] [-o FILE] [-r PAGES] [-f] [-b ON/EVERY[+WARM]] (-p PID | PROGRAM ARGUMENTS)`.
 //!
 //! FILE gets a line for each record; the counts go to stderr. With -f the
 //! program's address space is not randomized (setarch -R).
@@ -27,6 +27,7 @@ struct Arguments {
     event: EmulatedEvent,
     geometry: Geometry,
     interval: u64,
+    seed: Option<u64>,
     count: Option<u64>,
     out: Option<File>,
     pages: u32,
@@ -56,6 +57,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         event: EmulatedEvent::L1DataMiss,
         geometry: Geometry::default(),
         interval: 100,
+        seed: None,
         count: None,
         out: None,
         pages: 256,
@@ -71,6 +73,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             "-t" => found.event = event(&value()?)?,
             "-g" => found.geometry = found.geometry.with(&value()?)?,
             "-i" => found.interval = value()?.parse()?,
+            "--seed" => found.seed = Some(value()?.parse()?),
             "-c" => found.count = Some(value()?.parse()?),
             "-o" => found.out = Some(File::create(value()?)?),
             "-r" => found.pages = value()?.parse()?,
@@ -132,6 +135,7 @@ fn settings(arguments: &Arguments) -> EmulationSettings {
         prefetch: false,
         event: arguments.event,
         interval: arguments.interval,
+        seed: arguments.seed,
         classifier: None,
         attr,
         id: 1,

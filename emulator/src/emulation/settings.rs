@@ -18,6 +18,9 @@ pub struct EmulationSettings {
     pub event: EmulatedEvent,
     /// A record every so many events; at least 1.
     pub interval: u64,
+    /// Draws each period from 1 to 2 `interval` - 1, from this seed and the
+    /// number of the thread; None: each is `interval`.
+    pub seed: Option<u64>,
     /// The rule of [`crate::Class::Of`] events; not asked for others.
     pub classifier: Option<Classifier>,
     /// Layout of samples: `sample_type` and the register masks.

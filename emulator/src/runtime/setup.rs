@@ -1,6 +1,7 @@
 //! Makes the memory that the runtime works on, from the tracer.
 
 mod bursts;
+mod periods;
 
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +10,7 @@ use record::{Attr, Pid, Tid};
 
 use super::target::baton::{Baton, WORDS};
 use super::target::header::{BRANCHES, Form, Header, THREADS};
+use super::target::period::PeriodRule;
 use super::target::record::{FIELDS, REGISTERS, size};
 use super::target::stretch::Bursts;
 use super::target::thread::Own;
@@ -26,7 +28,8 @@ pub struct Setup {
     form: Form,
     shape: Shape,
     events: u64,
-    interval: u64,
+    periods: PeriodRule,
+    seed: u64,
     bursts: Bursts,
 }
 
@@ -46,7 +49,7 @@ pub struct ThreadSetup {
     /// What all of BRANCHES hold at first:
     /// [`CodeCache::miss`](crate::code_cache::CodeCache::miss).
     pub miss: u64,
-    /// Where its bursts are drawn from; not asked for without.
+    /// A number of its own, where its periods and bursts are drawn from.
     pub seed: u64,
     /// A seccomp filter judges its system calls.
     pub filtered: bool,
@@ -102,13 +105,23 @@ impl Setup {
         form.size = size(&form);
         let shape = geometry.shape().place(false, event == EmulatedEvent::BlockedForward);
         let events = events(event).0;
-        Ok(Setup { form, shape, events, interval, bursts: Bursts::default() })
+        let periods = PeriodRule { mean: interval, drawn: 0 };
+        Ok(Setup { form, shape, events, periods, seed: 0, bursts: Bursts::default() })
     }
 
     /// Whether the modelled machine prefetches; it does not by default.
     #[must_use]
     pub fn with_prefetch(mut self, prefetch: bool) -> Setup {
         self.shape = self.shape.place(prefetch, self.shape.forward != 0);
+        self
+    }
+
+    /// Whether the events from one record to the next are drawn, from this
+    /// seed, with the interval for their mean; they are not by default.
+    #[must_use]
+    pub fn with_drawn_periods(mut self, seed: Option<u64>) -> Setup {
+        self.periods.drawn = u64::from(seed.is_some());
+        self.seed = seed.unwrap_or(0);
         self
     }
 
@@ -140,7 +153,9 @@ impl Setup {
         put(words, offset_of!(Header, ring), ring);
         put(words, offset_of!(Header, ring_bytes), ring_bytes);
         put(words, offset_of!(Header, events), self.events);
-        put(words, offset_of!(Header, interval), self.interval);
+        let periods = offset_of!(Header, periods);
+        put(words, periods + offset_of!(PeriodRule, mean), self.periods.mean);
+        put(words, periods + offset_of!(PeriodRule, drawn), self.periods.drawn);
         self.put_bursts(words);
         let form = offset_of!(Header, form);
         put(words, form + offset_of!(Form, fields), self.form.fields);
@@ -165,7 +180,7 @@ impl Setup {
         debug_assert!(stack < block::LOADS);
         put(words, block::STACK, thread.block + top);
         put(words, block::CLOCK, 1);
-        put(words, block::COUNTDOWN, self.interval);
+        self.begin_periods(words, thread.seed);
         fill(words, block::BRANCHES, thread.miss);
         self.begin_bursts(words, thread.seed, thread.miss, self.baton(space).is_on());
         let own = block::RUNTIME;

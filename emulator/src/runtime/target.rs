@@ -7,6 +7,7 @@ mod call;
 pub mod header;
 pub mod legs;
 pub mod local;
+pub mod period;
 pub mod random;
 pub mod record;
 pub mod ring;

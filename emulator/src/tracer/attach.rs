@@ -73,7 +73,8 @@ fn plan(settings: EmulationSettings, ring: Arc<Memory>) -> Result<SpacePlan, Sta
         settings.id,
     )
     .map_err(|error| StartError::Settings(error.to_string()))?
-    .with_prefetch(settings.prefetch);
+    .with_prefetch(settings.prefetch)
+    .with_drawn_periods(settings.seed);
     if let Some(burst) = settings.burst {
         check_burst(burst, settings.event)?;
     }

@@ -28,6 +28,10 @@ mod lru;
 mod own;
 /// Large pages as the mappings have them.
 mod page_sizes;
+/// Statistics of records far apart.
+mod patterns;
+/// Periods that are drawn.
+mod periods;
 /// Targets behind walls: other users, namespaces.
 mod reach;
 /// Addresses from the registers of each record.

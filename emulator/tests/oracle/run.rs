@@ -37,6 +37,7 @@ pub(crate) struct Record {
     pub(crate) thread: u32,
     pub(crate) time: u64,
     pub(crate) data_src: DataSrc,
+    pub(crate) period: u64,
 }
 
 /// What is to be recorded.
@@ -45,6 +46,8 @@ pub(crate) struct Recording {
     pub(crate) geometry: &'static str,
     pub(crate) event: EmulatedEvent,
     pub(crate) interval: u64,
+    /// Where periods are drawn from.
+    pub(crate) seed: Option<u64>,
     pub(crate) classifier: Option<Classifier>,
     pub(crate) burst: Option<Burst>,
     /// Records after which the program is left.
@@ -67,7 +70,15 @@ pub(crate) struct Recorded {
 impl Recording {
     /// Each event a record.
     pub(crate) fn every(event: EmulatedEvent, geometry: &'static str) -> Recording {
-        Recording { geometry, event, interval: 1, classifier: None, burst: None, count: None }
+        Recording {
+            geometry,
+            event,
+            interval: 1,
+            seed: None,
+            classifier: None,
+            burst: None,
+            count: None,
+        }
     }
 
     /// Runs a program to its end, its memory placed as always.
@@ -156,6 +167,7 @@ impl Recording {
             prefetch: false,
             event: self.event,
             interval: self.interval,
+            seed: self.seed,
             classifier: self.classifier.clone(),
             attr,
             id: 7,
@@ -215,6 +227,7 @@ fn samples(bytes: &[u8], layout: &SampleLayout) -> Vec<Record> {
                 thread: u32::try_from(sample.task.unwrap().tid.0).unwrap(),
                 time: sample.time.unwrap().0,
                 data_src: sample.data_src.unwrap(),
+                period: sample.period.unwrap(),
             });
         }
         rest = &rest[size..];

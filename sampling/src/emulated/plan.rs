@@ -92,6 +92,8 @@ pub struct EmulatedPlan {
     pub counts: EmulatedEvent,
     /// The machine that is modelled.
     pub model: Model,
+    /// Where periods are drawn from; None: each is the interval.
+    pub seed: Option<u64>,
     /// A command or a process.
     pub target: Target,
     /// Data pages of the ring, a power of two.
@@ -107,7 +109,15 @@ pub struct EmulatedPlan {
 /// # Errors
 /// Types and modes that the model does not have.
 pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
-    let (outline, _) = outline_with_event(request, facts)?;
+    let (mut outline, _) = outline_with_event(request, facts)?;
+    let interval = outline.events.first().map_or(0, |event| event.planned.attr.sample_period);
+    outline.notes.extend(seed(request, interval).map(|_| {
+        format!(
+            "each period is drawn, from 1 to {}, all as likely: {interval} on average (--seed for \
+             the same ones again, -i ={interval} for {interval} each)",
+            interval.saturating_mul(2).saturating_sub(1)
+        )
+    }));
     Ok(outline)
 }
 
@@ -137,6 +147,7 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
     };
     Ok(EmulatedPlan {
         name,
+        seed: seed(request, outlined.planned.attr.sample_period),
         event: outlined.planned,
         side,
         counts,
@@ -146,6 +157,12 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
         data_mappings: request.data_mappings,
         notes,
     })
+}
+
+/// Where periods of an interval are drawn from: of one event there is nothing
+/// to draw.
+fn seed(request: &Request, interval: u64) -> Option<u64> {
+    request.seed.filter(|_| interval > 1)
 }
 
 /// What to say of bursts that save little.

@@ -195,6 +195,7 @@ fn told(
         prefetch: plan.model.prefetch,
         event: plan.counts,
         interval: plan.event.attr.sample_period,
+        seed: plan.seed,
         classifier,
         attr: plan.event.attr.clone(),
         id: EVENT,
@@ -239,6 +240,10 @@ impl Sampling for EmulatedSession {
         Some(self.plan.model.to_string())
     }
 
+    fn seed(&self) -> Option<u64> {
+        self.plan.seed
+    }
+
     fn notes(&self) -> Vec<String> {
         self.plan.notes.iter().chain(&self.notes).cloned().collect()
     }
@@ -253,8 +258,11 @@ impl Sampling for EmulatedSession {
         command_line: &[String],
         sink: &mut dyn Sink,
     ) -> Result<(), SessionError> {
-        let promises =
+        let mut promises =
             format!("{};{};served=embedded", self.plan.event.promises, self.plan.model.note());
+        if let Some(seed) = self.plan.seed {
+            promises.push_str(&format!(";periods=drawn;seed={seed}"));
+        }
         let event = Announced {
             attr: &self.plan.event.attr,
             ids: &[EVENT],

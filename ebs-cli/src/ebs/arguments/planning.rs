@@ -11,9 +11,16 @@ pub struct EventArguments {
     /// (cpu/event=0xd0,umask=0x81/pp).
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     pub event: Option<String>,
-    /// Events from one record to the next, such as 10k or 1M [default: the type's own].
+    /// Events from one record to the next, such as 10k or 1M, on average, at random; =10k: each time
+    /// as many [default: the type's own].
     #[arg(short, long, value_name = "INTERVAL", allow_negative_numbers = true)]
     pub interval: Option<String>,
+    /// Draws the events between records from this number, as an earlier run did [default: another one each time].
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// The seed where none is given.
+    #[arg(skip)]
+    pub fresh_seed: u64,
     /// Masks of a type; `ebs -h TYPE` lists them.
     #[arg(short, long = "mask", value_name = "NAME,...", value_delimiter = ',')]
     pub masks: Vec<String>,

@@ -159,6 +159,26 @@ fn numbers_may_end_in_a_letter() {
     assert!(complaint("ebs -u -t x -i 9999999999G ls").contains("\"9999999999G\""));
 }
 
+#[test]
+fn intervals_are_drawn_unless_an_equals_sign_fixes_them() {
+    let of = |line: &str| {
+        let typed = arguments::parse(words(line)).expect("is a command line").with_seed(77);
+        match Invocation::new(typed) {
+            Ok(Invocation::Sample(job)) => (job.request.interval, job.request.seed),
+            other => panic!("{line}: {other:?}"),
+        }
+    };
+    assert_eq!(of("ebs -u -t x ls"), (None, Some(77)));
+    assert_eq!(of("ebs -u -t x -i 10k ls"), (Some(10_000), Some(77)));
+    assert_eq!(of("ebs -u -t x -i 10k --seed 5 ls"), (Some(10_000), Some(5)));
+    for fixed in ["-i =10k", "--interval==10k"] {
+        assert_eq!(of(&format!("ebs -u -t x {fixed} ls")), (Some(10_000), None));
+    }
+    assert!(complaint("ebs -u -t x -i =10k --seed 5 ls").contains("-i =10k makes each"));
+    assert!(complaint("ebs -u -t x -i == ls").contains("\"==\""));
+    assert!(complaint("ebs -u -t x -i =0 ls").contains("\"=0\""));
+}
+
 /// Help comes from clap as an error of its own kind.
 #[test]
 fn help_is_had_by_the_word_too() {

@@ -20,6 +20,8 @@ pub struct Sampled<'a> {
     pub given_up: &'a [Fallback],
     /// What was modelled, when nothing was measured.
     pub model: Option<&'a str>,
+    /// Where periods were drawn from, if they were.
+    pub seed: Option<u64>,
     /// In whose process the events are open.
     pub served: &'a str,
     /// What a program in the kernel did, where one was asked for.
@@ -96,6 +98,9 @@ pub fn last_line(ledger: &Ledger, sampled: &Sampled<'_>) -> String {
         sampled.event,
         sampled.who(),
     );
+    if let Some(seed) = sampled.seed {
+        let _ = write!(line, ", intervals drawn by --seed {seed}");
+    }
     let less = sampled.less();
     if !less.is_empty() {
         let _ = write!(line, " ({})", less.join(", "));
@@ -157,6 +162,7 @@ mod tests {
             opened: &events,
             given_up: &[],
             model: None,
+            seed: None,
             served: "in process (no daemon)",
             in_kernel: None,
             cut_short: None,
@@ -187,6 +193,7 @@ mod tests {
             opened: &events,
             given_up: &[],
             model: None,
+            seed: None,
             served: "in process (no daemon)",
             in_kernel: Some("counted in the kernel"),
             cut_short: None,
@@ -209,6 +216,7 @@ mod tests {
             opened: &events,
             given_up: &[],
             model: Some("32K/8 L1D"),
+            seed: Some(77),
             served: "in process (no daemon)",
             in_kernel: None,
             cut_short: None,
@@ -217,7 +225,7 @@ mod tests {
         assert_eq!(
             last_line(&ledger, &sampled),
             "5 records, 0 lost, 5 with exact IP, 0.000 seconds, l1_cache_miss:u by the emulated \
-             PMU (emulated: 32K/8 L1D), in process (no daemon)"
+             PMU (emulated: 32K/8 L1D), intervals drawn by --seed 77, in process (no daemon)"
         );
     }
 
@@ -239,6 +247,7 @@ mod tests {
             opened: &opened,
             given_up: &[Fallback::Lost, Fallback::BuildId],
             model: None,
+            seed: None,
             served: "in process (no daemon)",
             in_kernel: None,
             cut_short: None,

@@ -12,7 +12,6 @@ use crate::runtime::target::thread::Own;
 
 /// Where a thread's stretch is in its block.
 const STRETCH: usize = block::RUNTIME + offset_of!(Own, stretch);
-const RECORDS: usize = block::RUNTIME + offset_of!(Own, records);
 
 impl Setup {
     /// Counts in bursts only, each after so many instructions that warm the
@@ -48,7 +47,7 @@ impl Setup {
     }
 
     fn place(&self, words: &[AtomicU64], stretch: &Stretch) {
-        let stretch = Stretch { countdown: self.interval, ..*stretch };
+        let stretch = Stretch { countdown: Self::period(words).events, ..*stretch };
         let half = if stretch.state == GAP { block::BARE } else { block::MODELLED };
         put(words, block::HALF, half);
         if stretch.state == WARM {
@@ -66,20 +65,18 @@ impl Setup {
         }
         let burst = get(maker, block::BURST);
         put(words, block::BURST, burst);
-        put(words, block::COUNTDOWN, self.interval);
+        put(words, block::COUNTDOWN, Self::period(words).events);
         let child = Stretch { given: burst, ..stretch(maker).child(seed) };
         self.place(words, &child);
     }
 
-    /// Events of a thread that no record was made of, and that of a whole
-    /// interval, by its words.
+    /// All events of a thread, by its words.
     pub fn events(&self, words: &[AtomicU64]) -> u64 {
         let stretch = stretch(words);
         let warming = self.bursts.every != 0 && stretch.state == WARM;
         let left = if warming { stretch.countdown } else { get(words, block::COUNTDOWN) };
         // The target may have written anything there.
-        let whole = get(words, RECORDS).saturating_mul(self.interval);
-        whole.saturating_add(self.interval.saturating_sub(left))
+        Self::period(words).passed(left)
     }
 
     /// What ran of a thread; None without bursts.

@@ -3,6 +3,7 @@
 
 use core::sync::atomic::AtomicU64;
 
+use super::period::PeriodRule;
 use super::stretch::Bursts;
 use crate::model::Shape;
 
@@ -46,7 +47,7 @@ pub struct Header {
     /// The events counted: bits of [`crate::model::Events`].
     pub events: u64,
     /// Events from one record to the next.
-    pub interval: u64,
+    pub periods: PeriodRule,
     /// What of each thread is counted.
     pub bursts: Bursts,
     /// How samples look.

@@ -155,7 +155,7 @@ pub(super) fn record(
         (ID, form.id),
         (STREAM_ID, form.id),
         (CPU, 0),
-        (PERIOD, header.interval),
+        (PERIOD, pending.period),
     ] {
         if form.fields & field != 0 {
             words.put(word);

@@ -258,7 +258,8 @@ fn due(
     outcome: AccessOutcome,
     element: Element,
 ) -> NextMove {
-    local.thread.countdown = local.header.interval;
+    let period = local.thread.own.period.turn(local.header.periods);
+    local.thread.countdown = local.thread.own.period.events;
     let Element { address, write, number: elements, .. } = element;
     let reads = !write || site.marks & READS != 0;
     let operation = if reads { LOADS } else { 0 } | if write { STORES } else { 0 };
@@ -268,6 +269,6 @@ fn due(
         let locked = site.marks & LOCKED != 0;
         (outcome.source(operation, locked), outcome.latency(&local.header.shape))
     };
-    local.thread.own.pending = Pending { due: 1, address, source, latency, elements };
+    local.thread.own.pending = Pending { due: 1, address, source, latency, elements, period };
     NextMove::Record
 }

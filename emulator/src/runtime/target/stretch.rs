@@ -1,6 +1,8 @@
 //! Bursts: where a thread is between stretches whose events are counted and
 //! stretches that run as they are.
 
+use super::random::below;
+
 /// What is counted of every thread: `on` instructions in each period of
 /// `every`, from a place on that is drawn anew for each.
 #[repr(C)]
@@ -174,14 +176,9 @@ impl Stretch {
         self.squares = [half(sum), half(sum >> 64)];
     }
 
-    /// A number below `limit`, all as likely (splitmix64).
+    /// A number below `limit`, all as likely.
     fn below(&mut self, limit: u64) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        u64::try_from((u128::from(mixed) * u128::from(limit)) >> 64).unwrap_or(0)
+        below(&mut self.random, limit)
     }
 }
 

@@ -3,6 +3,7 @@
 use core::mem::offset_of;
 
 use super::legs::Leg;
+use super::period::PeriodState;
 use super::stretch::Stretch;
 use crate::block::{self, ENTRIES};
 use crate::model::LineTables;
@@ -93,6 +94,8 @@ pub struct Own {
     pub stretch: Stretch,
     /// Where it is in its turn.
     pub leg: Leg,
+    /// Where it is among records.
+    pub period: PeriodState,
 }
 
 /// The record that is due.
@@ -109,6 +112,8 @@ pub struct Pending {
     pub latency: u64,
     /// Elements that a string instruction has done before.
     pub elements: u64,
+    /// Events that it stands for.
+    pub period: u64,
 }
 
 const _: () = {

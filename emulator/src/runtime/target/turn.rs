@@ -23,11 +23,11 @@ pub(super) fn turn(thread: &mut Thread, header: &Header, kernel: &impl Kernel) {
         if thread.own.stretch.left == 0 {
             let before = thread.own.stretch.state;
             if before == ON {
-                let events = events(thread, header.interval);
+                let events = events(thread);
                 thread.own.stretch.end(events);
             }
             thread.own.stretch.turn(bursts);
-            enter(thread, header.interval, before);
+            enter(thread, before);
         }
         burst = burst.wrapping_add(thread.own.stretch.part(most));
         if burst >= needed {
@@ -56,10 +56,10 @@ fn book(thread: &mut Thread, burst: u64) {
 }
 
 /// COUNTDOWN stands still while the caches are warmed up.
-fn enter(thread: &mut Thread, interval: u64, before: u64) {
+fn enter(thread: &mut Thread, before: u64) {
     let now = thread.own.stretch.state;
     if before == now {
-        thread.own.stretch.before = events(thread, interval);
+        thread.own.stretch.before = events(thread);
         return;
     }
     if now == WARM {
@@ -70,12 +70,11 @@ fn enter(thread: &mut Thread, interval: u64, before: u64) {
         thread.countdown = thread.own.stretch.countdown;
     }
     if now == ON {
-        thread.own.stretch.before = events(thread, interval);
+        thread.own.stretch.before = events(thread);
     }
 }
 
 /// All events so far.
-fn events(thread: &Thread, interval: u64) -> u64 {
-    let begun = interval.wrapping_sub(thread.countdown);
-    thread.own.records.wrapping_mul(interval).wrapping_add(begun)
+fn events(thread: &Thread) -> u64 {
+    thread.own.period.passed(thread.countdown)
 }

@@ -1,0 +1,145 @@
+//! How many events lie between one record of a thread and its next.
+
+use super::random::{below, next};
+
+/// What the periods of every thread are.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeriodRule {
+    /// Events of a period, on average; at least 1, at most 2^63 - 1.
+    pub mean: u64,
+    /// Not 0: each is drawn, from 1 to 2 `mean` - 1. 0: all are `mean`.
+    pub drawn: u64,
+}
+
+/// The period that a thread is in.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeriodState {
+    /// Its events, all of them.
+    pub events: u64,
+    /// Events of those before.
+    pub before: u64,
+    /// State of the generator.
+    pub random: u64,
+}
+
+impl PeriodState {
+    /// A thread's first: with another number, another sequence.
+    ///
+    /// Drawn like all others, it would make the first events of a thread half as likely to be
+    /// sampled as later ones, and those after some `mean` more likely. So
+    /// it is what an observer who comes at any time waits for the end of a
+    /// period: the lower of two different numbers up to 2 `mean`. Then each event,
+    /// from the first on, is a record's with a chance of 1 in `mean`.
+    pub fn new(rule: PeriodRule, seed: u64, number: u64) -> PeriodState {
+        if rule.drawn == 0 {
+            return PeriodState { events: rule.mean, ..PeriodState::default() };
+        }
+        let mut random = seed;
+        random = next(&mut random).wrapping_add(number);
+        let limit = rule.mean.wrapping_mul(2);
+        let one = below(&mut random, limit);
+        let other = below(&mut random, limit.wrapping_sub(1));
+        let other = other.wrapping_add(u64::from(other >= one));
+        PeriodState { events: one.min(other).wrapping_add(1), before: 0, random }
+    }
+
+    /// Ends it, and gives its events.
+    pub fn turn(&mut self, rule: PeriodRule) -> u64 {
+        let ended = self.events;
+        self.before = self.before.wrapping_add(ended);
+        if rule.drawn != 0 {
+            let most = rule.mean.wrapping_mul(2).wrapping_sub(1);
+            self.events = below(&mut self.random, most).wrapping_add(1);
+        }
+        ended
+    }
+
+    /// The thread's events so far, when so many are left of this period.
+    pub fn passed(&self, left: u64) -> u64 {
+        self.before.wrapping_add(self.events.wrapping_sub(left))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(mean: u64) -> PeriodRule {
+        PeriodRule { mean, drawn: 1 }
+    }
+
+    #[test]
+    fn fixed_periods_are_all_alike() {
+        let rule = PeriodRule { mean: 7, drawn: 0 };
+        let mut period = PeriodState::new(rule, 3, 4);
+        assert_eq!([period.turn(rule), period.turn(rule)], [7, 7]);
+        assert_eq!((period.events, period.before, period.passed(5)), (7, 14, 16));
+    }
+
+    #[test]
+    fn an_interval_of_one_is_each_event() {
+        for number in 0..100 {
+            let mut period = PeriodState::new(drawn(1), 99, number);
+            assert_eq!([period.turn(drawn(1)), period.turn(drawn(1))], [1, 1]);
+        }
+    }
+
+    #[test]
+    fn the_longest_interval_has_periods_too() {
+        let longest = drawn(i64::MAX.cast_unsigned());
+        for number in 0..100 {
+            let mut period = PeriodState::new(longest, 99, number);
+            assert!(period.turn(longest) > 0 && period.turn(longest) > 0);
+        }
+    }
+
+    /// Each of the first 60 events of 200,000 threads, at 1 in 10: 20,000
+    /// records are due at each, with a standard deviation of 134 and of the
+    /// whole range of 60 under 5 of them.
+    #[test]
+    fn every_event_is_as_likely_from_the_first_on() {
+        let (rule, mut hits) = (drawn(10), [0_u64; 60]);
+        for number in 0..200_000 {
+            let mut period = PeriodState::new(rule, 42, number);
+            let mut at = period.turn(rule);
+            while let Some(hit) = usize::try_from(at - 1).ok().and_then(|at| hits.get_mut(at)) {
+                *hit += 1;
+                at += period.turn(rule);
+            }
+        }
+        for (at, hits) in hits.into_iter().enumerate() {
+            assert!((19_330..=20_670).contains(&hits), "{hits} records at event {at}");
+        }
+    }
+
+    /// 19 lengths, 10,000 of each expected, 97 a standard deviation.
+    #[test]
+    fn every_length_is_as_likely() {
+        let (rule, mut of_length) = (drawn(10), [0_u64; 20]);
+        let mut period = PeriodState::new(rule, 1, 0);
+        period.turn(rule);
+        for _ in 0..190_000 {
+            of_length[usize::try_from(period.turn(rule)).unwrap()] += 1;
+        }
+        assert_eq!(of_length[0], 0);
+        for (length, count) in of_length.into_iter().enumerate().skip(1) {
+            assert!((9_500..=10_500).contains(&count), "{count} of length {length}");
+        }
+    }
+
+    #[test]
+    fn threads_and_seeds_have_sequences_of_their_own() {
+        let of = |seed, number| {
+            let mut period = PeriodState::new(drawn(1_000_000), seed, number);
+            std::array::from_fn::<u64, 8, _>(|_| period.turn(drawn(1_000_000)))
+        };
+        assert_eq!(of(5, 6), of(5, 6));
+        let others = [of(5, 6), of(5, 7), of(6, 6), of(6, 5)];
+        for (at, one) in others.iter().enumerate() {
+            let met = others[..at].iter().flatten().filter(|period| one.contains(period));
+            assert_eq!(met.count(), 0, "{others:?}");
+        }
+    }
+}
