@@ -209,6 +209,9 @@ pub struct Row {
     /// Part of the event's counted samples or periods (see
     /// [`EventReport::weighting`]), 0 to 1.
     pub share: f64,
+    /// Standard error of `share`, 0 to 1, as of samples taken at random; 0
+    /// where every event has a sample.
+    pub share_error: f64,
     /// Samples with an exact IP.
     pub exact_ip: u64,
     /// The table's keys, one a cell.
@@ -223,10 +226,11 @@ pub struct Row {
 
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(4 + self.cells.len()))?;
+        let mut map = serializer.serialize_map(Some(5 + self.cells.len()))?;
         map.serialize_entry("count", &self.count)?;
         map.serialize_entry("period", &self.period)?;
         map.serialize_entry("share", &self.share)?;
+        map.serialize_entry("share_error", &self.share_error)?;
         map.serialize_entry("exact_ip", &self.exact_ip)?;
         if let Some(AccessReport { latency, levels }) = &self.served {
             map.serialize_entry("latency", latency)?;

@@ -56,7 +56,7 @@ pub(crate) fn annotation(
         let spots = by_event.remove(leader).unwrap_or_default();
         let whole = Whole {
             weighting: event.weighting,
-            of_event: Sum { count: event.totals.counted, period: event.totals.period, exact: 0 },
+            of_event: Sum::of(event.totals.counted, event.totals.period),
             meaning,
             arch,
             view,
@@ -131,7 +131,7 @@ impl Whole<'_> {
                     begins.and_then(|(index, _)| access(code, index, (cause, self.meaning)));
                 details(spot, access, (self.meaning, self.arch), lookup)
             });
-            let Sum { count, period, exact } = own;
+            let Sum { count, period, exact, .. } = own;
             heat.hot
                 .insert(address, HotInstruction { count, period, exact, share, cause, details });
         }

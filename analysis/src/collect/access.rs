@@ -27,7 +27,7 @@ const MOST_WORDS: usize = 1 << 16;
 const MOST_KINDS: usize = 1 << 12;
 
 /// Samples of one kind in one row.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct AccessCount {
     pub(crate) sum: Sum,
     /// Of those that have one.

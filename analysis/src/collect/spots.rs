@@ -402,7 +402,7 @@ mod tests {
         spots.room.spots = 2;
         let of = candidate(&mut spots, KERNEL + 8, &mut lookup).unwrap();
         assert_eq!(spots.notes().count(), 0);
-        let one = Sum { count: 1, period: 1, exact: 0 };
+        let one = Sum::of(1, 1);
         for (address, is_kept) in [(8, true), (9, true), (10, false), (8, true), (11, false)] {
             assert_eq!(spots.add((0, of, address), one, &[]).is_some(), is_kept, "{address}");
         }
@@ -418,7 +418,7 @@ mod tests {
         let (mut spots, mut lookup) = (spots(), lookup(1));
         spots.room.values = 6;
         let of = candidate(&mut spots, KERNEL + 8, &mut lookup).unwrap();
-        let one = Sum { count: 1, period: 1, exact: 0 };
+        let one = Sum::of(1, 1);
         for value in [1, 2, 3, 1, 4] {
             let (spot, room) = spots.add((0, of, 8), one, &[0]).unwrap();
             let address = Some(value << 20);

@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::name::atom::Atom;
+use crate::ratio::ratio;
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,11 +16,13 @@ struct Step {
 }
 
 /// What is summed up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sum {
     pub(crate) count: u64,
     pub(crate) period: u64,
     pub(crate) exact: u64,
+    /// Of each sample's period the square.
+    pub(crate) squares: f64,
 }
 
 impl Sum {
@@ -29,6 +32,13 @@ impl Sum {
         // Periods are the kernel's; 2^64 events need a hostile stream.
         self.period = self.period.saturating_add(period);
         self.exact += u64::from(exact);
+        self.squares += square(period);
+    }
+
+    /// So many samples that stand for so many events in all, each for as many.
+    pub(crate) fn of(count: u64, period: u64) -> Sum {
+        let squares = ratio(1, count) * square(period);
+        Sum { count, period, exact: 0, squares }
     }
 
     /// Adds another's samples.
@@ -37,7 +47,13 @@ impl Sum {
         self.count = self.count.saturating_add(other.count);
         self.period = self.period.saturating_add(other.period);
         self.exact += other.exact;
+        self.squares += other.squares;
     }
+}
+
+/// Of a period.
+fn square(period: u64) -> f64 {
+    ratio(period, 1).powi(2)
 }
 
 /// All rows of all events.

@@ -110,7 +110,7 @@ impl Counters {
                 return Ok(());
             }
         }
-        let sum = Sum { count: site.count, period: site.period, exact: 0 };
+        let sum = Sum::of(site.count, site.period);
         self.atoms.clear();
         for column in &self.columns {
             self.atoms.push(sampled.atom(column, lookup, self.round));

@@ -5,6 +5,7 @@ mod caveats;
 mod facts;
 mod merged;
 mod rows;
+mod share;
 mod sieved;
 
 use crate::collect::access::{AccessAnswers, AccessCount};

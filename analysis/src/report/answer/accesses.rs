@@ -1,6 +1,7 @@
 //! Counted accesses become tables and columns.
 
 use super::rows::Words;
+use super::share::{share, share_error};
 use crate::collect::access::{ASPECTS, AccessAnswers, AccessCount};
 use crate::collect::distribution::Distribution;
 use crate::collect::sampled::KeyColumn;
@@ -109,6 +110,7 @@ impl<'r> EventAccesses<'r> {
                 count: sum.count,
                 period: sum.period,
                 share: share(sum, whole, self.weighting),
+                share_error: share_error(sum, whole, self.weighting, report.sampling),
                 exact_ip: sum.exact,
                 keys: Arc::clone(&keys),
                 cells: cells.map(|(column, atom)| words.cell(column, atom)).collect(),
@@ -140,12 +142,5 @@ impl<'r> EventAccesses<'r> {
             median: all.quantile(50),
             p95: all.quantile(95),
         })
-    }
-}
-
-fn share(sum: Sum, whole: Sum, weighting: Weighting) -> f64 {
-    match weighting {
-        Weighting::Count => ratio(sum.count, whole.count),
-        Weighting::Period => ratio(sum.period, whole.period),
     }
 }

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Merged {
     name: String,
-    sampling: SamplingMode,
+    pub(super) sampling: SamplingMode,
     unit: crate::report::PeriodUnit,
     pub(super) weighting: Weighting,
     promises: BTreeMap<String, String>,

@@ -5,6 +5,7 @@ mod order;
 use super::accesses::EventAccesses;
 use super::facts::ByRow;
 use super::merged::Merged;
+use super::share::{share, share_error};
 use crate::collect::sampled::KeyColumn;
 use crate::collect::tally::Sum;
 use crate::name::atom::{Atom, Lack};
@@ -12,7 +13,6 @@ use crate::name::lookup::{Lookup, PlaceKind};
 use crate::query::key::Key;
 use crate::query::sort::Sort;
 use crate::query::{Query, Weighting};
-use crate::ratio::ratio;
 use crate::report::{Cell, MissingValue, Row, SiteCell};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -63,10 +63,8 @@ where
         .map(|(atoms, sum)| Row {
             count: sum.count,
             period: sum.period,
-            share: match event.weighting {
-                Weighting::Count => ratio(sum.count, event.sum.count),
-                Weighting::Period => ratio(sum.period, event.sum.period),
-            },
+            share: share(sum, event.sum, event.weighting),
+            share_error: share_error(sum, event.sum, event.weighting, event.sampling),
             exact_ip: sum.exact,
             keys: Arc::clone(&keys),
             cells: columns.iter().zip(atoms).map(|(key, atom)| words.cell(key, *atom)).collect(),

@@ -1,0 +1,85 @@
+//! What part of an event's samples a row has, and how sure that is.
+
+use crate::collect::tally::Sum;
+use crate::query::Weighting;
+use crate::ratio::ratio;
+use crate::report::SamplingMode;
+
+/// The row's part of the whole, 0 to 1.
+pub(super) fn share(row: Sum, whole: Sum, weighting: Weighting) -> f64 {
+    match weighting {
+        Weighting::Count => ratio(row.count, whole.count),
+        Weighting::Period => ratio(row.period, whole.period),
+    }
+}
+
+/// The standard error of that, as of samples that were taken at random: each
+/// weighs as much as its period says where shares are of periods, and 1
+/// elsewhere. It is that of a ratio of two sums over the same samples: the root
+/// of the sum of squares of weight x (whether it is the row's - share), over the sum
+/// of weights; of equal weights the binomial's. None is left where every
+/// event has a sample.
+pub(super) fn share_error(
+    row: Sum,
+    whole: Sum,
+    weighting: Weighting,
+    sampling: SamplingMode,
+) -> f64 {
+    if sampling == SamplingMode::Period(1) {
+        return 0.0;
+    }
+    let (own, all, sum) = match weighting {
+        Weighting::Count => (ratio(row.count, 1), ratio(whole.count, 1), ratio(whole.count, 1)),
+        Weighting::Period => (row.squares, whole.squares, ratio(whole.period, 1)),
+    };
+    if sum == 0.0 {
+        return 0.0;
+    }
+    let share = share(row, whole, weighting);
+    let others = (all - own).max(0.0);
+    (own * (1.0 - share).powi(2) + others * share.powi(2)).sqrt() / sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THOUSANDTH: SamplingMode = SamplingMode::Period(1000);
+
+    fn sum(periods: &[u64]) -> Sum {
+        let mut sum = Sum::default();
+        periods.iter().for_each(|period| sum.add(*period, false));
+        sum
+    }
+
+    fn close(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-12, "{value}, not {expected}");
+    }
+
+    #[test]
+    fn equal_weights_have_the_binomial_error() {
+        let (row, whole) = (Sum::of(20, 20_000), Sum::of(100, 100_000));
+        for weighting in [Weighting::Count, Weighting::Period] {
+            close(share(row, whole, weighting), 0.2);
+            close(share_error(row, whole, weighting, THOUSANDTH), (0.2_f64 * 0.8 / 100.0).sqrt());
+        }
+    }
+
+    /// 3 of 3 + 1: the residuals are 3 x 1/4 and 1 x 3/4, their root of squares over 4.
+    #[test]
+    fn heavy_samples_make_a_share_less_sure() {
+        let (row, whole) = (sum(&[3]), sum(&[3, 1]));
+        close(share(row, whole, Weighting::Period), 0.75);
+        let error = share_error(row, whole, Weighting::Period, SamplingMode::Frequency(99));
+        close(error, (2.0_f64 * 0.75 * 0.75).sqrt() / 4.0);
+    }
+
+    #[test]
+    fn where_all_is_known_nothing_is_unsure() {
+        let (row, whole) = (Sum::of(20, 20), Sum::of(100, 100));
+        close(share_error(row, whole, Weighting::Count, SamplingMode::Period(1)), 0.0);
+        close(share_error(whole, whole, Weighting::Count, THOUSANDTH), 0.0);
+        let none = Sum::default();
+        close(share_error(none, none, Weighting::Period, THOUSANDTH), 0.0);
+    }
+}
