@@ -17,6 +17,7 @@ pub mod refusal;
 pub(crate) mod rights;
 mod rings;
 mod software;
+mod uneven;
 
 pub use fallback::Fallback;
 pub(crate) use outline::with_modifiers;

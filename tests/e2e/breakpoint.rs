@@ -41,7 +41,7 @@ fn the_interval_counts_writes() {
     Workload::Watch.build(&scene);
     let watched = Truth::new(&scene.run("./watch 0").success().out).number("watched");
     let line =
-        format!("{ONE_CPU} ebs -u -i 100 -t mem:{watched:#x}:w -c all -o w.data ./watch 1000");
+        format!("{ONE_CPU} ebs -u -i =100 -t mem:{watched:#x}:w -c all -o w.data ./watch 1000");
     scene.run(&line).success();
     let script = scene.run("ebs script -F addr w.data").success().out;
     assert_eq!(script.lines().count(), 10, "{script}");
@@ -55,7 +55,7 @@ fn the_interval_counts_faults() {
     }
     let scene = Scene::new();
     Workload::Storm.build(&scene);
-    let line = format!("{ONE_CPU} ebs -u -t page_fault -i 100 -c all -o s.data ./storm 20000");
+    let line = format!("{ONE_CPU} ebs -u -t page_fault -i =100 -c all -o s.data ./storm 20000");
     let sampled = scene.run(&line).success();
     let delivered = Account::of_stream(&scene.path("s.data")).count("delivered");
     // The storm's 200, and what two threads keep or swap of their remainders.

@@ -58,7 +58,7 @@ struct Counted {
 }
 
 fn sample(scene: &Scene, kind: &str, interval: u64) -> Counted {
-    let line = format!("ebs -u -t {kind} -i {interval} -c all -o s.data ./list 3000");
+    let line = format!("ebs -u -t {kind} -i ={interval} -c all -o s.data ./list 3000");
     scene.run(&line).success();
     let report = scene.run("ebs report --json s.data").success().out;
     let report: Value = serde_json::from_str(&report).unwrap();

@@ -4,7 +4,7 @@
 use record::{Attr, SampleFilter};
 
 use super::opening::Opening;
-use super::{Fallback, PlannedEvent, attrs, hardware, named, precision, software};
+use super::{Fallback, PlannedEvent, attrs, hardware, named, precision, software, uneven};
 use crate::catalogue::promises::RegistersPromise;
 use crate::catalogue::{self, Equivalence, EventKind, Microarchitecture};
 use crate::machine::facts::{Facts, Lockdown, Version};
@@ -80,6 +80,7 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     let mut openings = open(&event, request, facts, &mut notes)?;
     drop_refused_registers(&mut openings, facts, &mut notes);
     share_interval(&mut openings);
+    uneven::make_uneven(&mut openings, request, &mut notes);
     precision::share_distribution(&mut openings, &mut notes);
     tell_of_filter(&openings, &mut notes);
     let events: Vec<_> = openings.into_iter().map(|opening| planned(opening, request)).collect();

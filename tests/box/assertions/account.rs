@@ -51,7 +51,7 @@ pub(crate) fn counts(facts: &Facts) -> Skip {
             assert_eq!(counted, truth, "{kind}: perf stat and the program");
         }
         for interval in [97, 1009] {
-            let line = format!("ebs -u -t {kind} -i {interval} -c all -o c.data walk");
+            let line = format!("ebs -u -t {kind} -i ={interval} -c all -o c.data walk");
             let outcome = scene.run(&line).success();
             let told = outcome.told();
             let events = Account::of_stream(&scene.path("c.data")).count("events");
@@ -72,9 +72,9 @@ pub(crate) fn in_kernel(facts: &Facts) -> Skip {
         }
     };
     let scene = Scene::new();
-    let sampled = scene.run(&format!("ebs -u -t {kind} -i 1009 -c all -o s.data walk")).success();
+    let sampled = scene.run(&format!("ebs -u -t {kind} -i =1009 -c all -o s.data walk")).success();
     let counted = scene
-        .run(&format!("ebs -u -t {kind} -i 1009 -c all --in-kernel --no-rings -o k.data walk"))
+        .run(&format!("ebs -u -t {kind} -i =1009 -c all --in-kernel --no-rings -o k.data walk"))
         .success();
     let records = precise::last_line(&sampled).records;
     let account = Account::of_stream(&scene.path("k.data"));

@@ -10,7 +10,7 @@ use crate::{Skip, facts::Facts, log, precise, walk};
 pub(crate) fn refused(_: &Facts) -> Skip {
     let scene = Scene::new();
     for kind in ["memory_loads", "l1_cache_miss", "instr_retired"] {
-        let line = format!("ebs -u -t {kind} -i 1009 -c all -o c.txt walk");
+        let line = format!("ebs -u -t {kind} -i =1009 -c all -o c.txt walk");
         scene.run(&line).refused(1, &[kind, "PEBS", "--allow-skid"]);
     }
     let help = scene.run("ebs -h memory_loads").success();
@@ -24,7 +24,7 @@ pub(crate) fn allowed(_: &Facts) -> Skip {
     // An interrupt each: many more would be throttled.
     const INTERVAL: u64 = 997;
     let scene = Scene::new();
-    let arguments = format!("-u -t memory_loads --allow-skid -i {INTERVAL}");
+    let arguments = format!("-u -t memory_loads --allow-skid -i ={INTERVAL}");
     let outcome = log::recorded(&scene, "allowed-interrupts", &arguments);
     let told = precise::last_line(&outcome);
     assert_eq!((told.records, told.exact), (walk::LOADS / INTERVAL, 0), "{outcome}");

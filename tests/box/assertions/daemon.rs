@@ -71,7 +71,7 @@ pub(crate) fn as_root(facts: &Facts) -> Skip {
     let ebsd = Ebsd::start(&scene, "");
     let socket = ebsd.socket.display();
     let line = format!(
-        "ebs -u --daemon --socket {socket} -t memory_loads -i {INTERVAL} -c all -o d.txt walk"
+        "ebs -u --daemon --socket {socket} -t memory_loads -i ={INTERVAL} -c all -o d.txt walk"
     );
     let outcome = scene.run(&line).success();
     are_the_truths(&TextRecord::all(&scene.read("d.txt")), "root's");
@@ -97,7 +97,7 @@ pub(crate) fn as_user(facts: &Facts) -> Skip {
         command.args(arguments.split_whitespace());
         Running::start(&mut command).finish()
     };
-    let common = format!("-t memory_loads -i {INTERVAL} -c all -o - walk");
+    let common = format!("-t memory_loads -i ={INTERVAL} -c all -o - walk");
     let daemon = format!("--daemon --socket {}", ebsd.socket.display());
     let outcome = run(format!("-u {daemon} {common}")).success();
     are_the_truths(&TextRecord::all(&outcome.out), "a user's");

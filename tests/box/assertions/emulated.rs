@@ -22,7 +22,7 @@ pub(crate) fn beside(facts: &Facts) -> Skip {
     }
     let scene = Scene::new();
     let sample = |source: &str, name: &str| {
-        let line = format!("ebs -u -t l1_cache_miss -i {INTERVAL} -c all {source} -o {name} walk");
+        let line = format!("ebs -u -t l1_cache_miss -i ={INTERVAL} -c all {source} -o {name} walk");
         let outcome = scene.run(&line).success();
         (TextRecord::all(&scene.read(name)), outcome)
     };

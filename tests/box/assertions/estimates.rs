@@ -15,7 +15,7 @@ pub(crate) fn bounded(facts: &Facts) -> Skip {
         return Err("PEBS counts what the type means: nothing is estimated");
     }
     let scene = Scene::new();
-    let line = "ebs -u -t memory_loads -i 1008 -c all -o e.data walk";
+    let line = "ebs -u -t memory_loads -i =1008 -c all -o e.data walk";
     let outcome = scene.run(line).success();
     let report = scene.run("ebs report --json e.data").success();
     let json: serde_json::Value = serde_json::from_str(&report.out).unwrap();

@@ -16,7 +16,7 @@ use crate::{Skip, facts::Facts, figures, log, walk};
 
 /// The ops from one sample to the next: far more than the kernel takes for
 /// one of them.
-const SAMPLED: &str = "-t memory_loads -i 20000 -c all";
+const SAMPLED: &str = "-t memory_loads -i =20000 -c all";
 /// Of five million instructions of a program two million are loads: a hundred
 /// records are expected, which of them is chance.
 const FEWEST: usize = 20;

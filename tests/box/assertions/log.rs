@@ -92,13 +92,13 @@ pub(crate) fn records(facts: &Facts) -> Skip {
     let recorded = |name, arguments| drop(recorded(&scene, name, arguments));
     match facts.precision {
         Precision::Pebs => {
-            recorded("loads", "-u -t memory_loads -i 97");
-            recorded("stores-both", "-u -k -t memory_stores -i 53");
-            recorded("misses-both", "-u -k -t l1_cache_miss -i 101");
-            recorded("latency-both", "-u -k -t load_latency -m ldlat=3 -i 103");
-            recorded("instructions-kernel", "-k -t instr_retired -i 1013");
+            recorded("loads", "-u -t memory_loads -i =97");
+            recorded("stores-both", "-u -k -t memory_stores -i =53");
+            recorded("misses-both", "-u -k -t l1_cache_miss -i =101");
+            recorded("latency-both", "-u -k -t load_latency -m ldlat=3 -i =103");
+            recorded("instructions-kernel", "-k -t instr_retired -i =1013");
         }
-        Precision::Ibs => recorded("ibs-instructions", "-u -k -t instr_retired -i 10000"),
+        Precision::Ibs => recorded("ibs-instructions", "-u -k -t instr_retired -i =10000"),
     }
     Ok(())
 }

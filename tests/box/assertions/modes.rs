@@ -30,7 +30,7 @@ pub(crate) fn modes(facts: &Facts) -> Skip {
     };
     for (mode, levels) in [("-u", [USER].as_slice()), ("-k", &[KERNEL]), ("-u -k", &[USER, KERNEL])]
     {
-        let line = format!("ebs {mode} -t memory_loads -i {interval} -c all -o m.txt {PROGRAM}");
+        let line = format!("ebs {mode} -t memory_loads -i ={interval} -c all -o m.txt {PROGRAM}");
         let outcome = scene.run(&line).success();
         let records = TextRecord::all(&scene.read("m.txt"));
         for level in levels {

@@ -37,7 +37,7 @@ pub(crate) fn last_line(outcome: &Outcome) -> LastLine {
 pub(crate) fn exact(facts: &Facts) -> Skip {
     let scene = Scene::new();
     let ProbeRun { program, interval } = facts.probe_run();
-    let line = format!("ebs -u -t l1_cache_miss -i {interval} -c all -o m.txt {program}");
+    let line = format!("ebs -u -t l1_cache_miss -i ={interval} -c all -o m.txt {program}");
     let outcome = scene.run(&line).success();
     let records = TextRecord::all(&scene.read("m.txt"));
     assert!(records.len() > 10, "{outcome}");

@@ -63,7 +63,7 @@ impl Sampled {
 fn sampled(name: &str, interval: u64) -> Sampled {
     let scene = Scene::new();
     log::mark(&format!("begin {name}"));
-    let line = format!("ebs -u -t memory_loads -i {interval} -c all -o s.data walk");
+    let line = format!("ebs -u -t memory_loads -i ={interval} -c all -o s.data walk");
     let outcome = scene.run(&line).success();
     log::mark(&format!("end {name}"));
     let text = scene.run("ebs script --format text s.data").success().out;
@@ -93,12 +93,12 @@ pub(crate) fn skid(facts: &Facts) -> Skip {
     let scene = Scene::new();
     let _late = Switched::to("SKID", "200");
     if facts.precision == Precision::Ibs {
-        log::recorded(&scene, "ibs-late", "-u -k -t instr_retired -i 10000");
+        log::recorded(&scene, "ibs-late", "-u -k -t instr_retired -i =10000");
         return Ok(());
     }
-    let outcome = log::recorded(&scene, "late-interrupts", "-u -t uop_retired -i 1009");
+    let outcome = log::recorded(&scene, "late-interrupts", "-u -t uop_retired -i =1009");
     assert_eq!(precise::last_line(&outcome).exact, 0, "{outcome}");
-    let line = "ebs -u -t memory_loads -i 97 -c all -o l.txt walk";
+    let line = "ebs -u -t memory_loads -i =97 -c all -o l.txt walk";
     let outcome = scene.run(line).success();
     records::are_the_truths(&TextRecord::all(&scene.read("l.txt")), 97, &outcome);
     Ok(())

@@ -41,7 +41,7 @@ pub(crate) fn truth(facts: &Facts) -> Skip {
     }
     let scene = Scene::new();
     for interval in [97, 1009] {
-        let line = format!("ebs -u -t memory_loads -i {interval} -c all -o loads.txt walk");
+        let line = format!("ebs -u -t memory_loads -i ={interval} -c all -o loads.txt walk");
         let outcome = scene.run(&line).success();
         let records = TextRecord::all(&scene.read("loads.txt"));
         are_the_truths(&records, interval, &outcome);
@@ -131,7 +131,7 @@ pub(crate) fn perf(facts: &Facts) -> Skip {
     scene.run(&record).success();
     let script = scene.run("perf script -F event,addr,ip,iregs -i p.data").success().out;
     for (kind, interval) in kinds {
-        let sampled = format!("ebs -u -t {kind} -i {interval} -c all -o ours.txt walk");
+        let sampled = format!("ebs -u -t {kind} -i ={interval} -c all -o ours.txt walk");
         let sampled = scene.run(&sampled).success();
         let (mut ours, mut theirs) = (ours(&scene.read("ours.txt")), perfs(&script, kind));
         // perf starts programs with another argument: the stack lies
@@ -158,7 +158,7 @@ pub(crate) fn script(facts: &Facts) -> Skip {
         Precision::Ibs => ("instr_retired", ""),
     };
     let line =
-        format!("ebs -u -k -t {kind} -i {interval} -c all --no-kallsyms -o l.data {program}");
+        format!("ebs -u -k -t {kind} -i ={interval} -c all --no-kallsyms -o l.data {program}");
     let outcome = scene.run(&line).success();
     let fields = format!("pid,tid,cpu,time,period,ip,addr,iregs{more}");
     let words = |command: String| -> Vec<Vec<String>> {

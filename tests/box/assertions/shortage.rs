@@ -18,7 +18,7 @@ pub(crate) fn full_ring(facts: &Facts) -> Skip {
         return ibs::full_ring();
     }
     let scene = Scene::new();
-    let line = "ebs -u -t memory_loads -i 19 --ring 1 -c all -o r.data walk";
+    let line = "ebs -u -t memory_loads -i =19 --ring 1 -c all -o r.data walk";
     let outcome = scene.run(line).success();
     let account = Account::of_stream(&scene.path("r.data"));
     let told = outcome.told();
@@ -39,7 +39,7 @@ pub(crate) fn shared_counters(facts: &Facts) -> Skip {
     // No core here has more than eight counters for a precise event.
     let sessions: Vec<_> = (0..10)
         .map(|number| {
-            let line = format!("ebs -u -t memory_loads -i 100003 -c all -o m{number}.data");
+            let line = format!("ebs -u -t memory_loads -i =100003 -c all -o m{number}.data");
             let mut ebs = scene.start(&line);
             ebs.wait_until("it opened events", |pid| has_attached(pid, pid));
             ebs

@@ -25,7 +25,7 @@ pub(crate) fn attached(facts: &Facts) -> Skip {
     let mut walk = scene.start("walk-waits");
     assert_eq!(walk.hear(), "ready");
     let target = walk.pid();
-    let line = format!("ebs -u -t memory_loads -i {INTERVAL} -c all -o a.txt {target}");
+    let line = format!("ebs -u -t memory_loads -i ={INTERVAL} -c all -o a.txt {target}");
     let mut ebs = scene.start(&line);
     ebs.wait_until("it attached", |pid| has_attached(pid, target));
     // It tries what the kernel takes before: events that it closes again.
@@ -49,7 +49,7 @@ pub(crate) fn children(facts: &Facts) -> Skip {
         return ibs::children(facts);
     }
     let scene = Scene::new();
-    let line = format!("ebs -u -t memory_loads -i {INTERVAL} -c all -o c.data walk-crowd");
+    let line = format!("ebs -u -t memory_loads -i ={INTERVAL} -c all -o c.data walk-crowd");
     let outcome = scene.run(&line).success();
     let account = Account::of_stream(&scene.path("c.data"));
     assert_eq!(account.count("events"), 4 * walk::LOADS, "{outcome}");
@@ -82,7 +82,7 @@ pub(crate) fn system(facts: &Facts) -> Skip {
         return ibs::system(facts);
     }
     let scene = Scene::new();
-    let line = format!("ebs -u -t memory_loads -i {INTERVAL} -c all -o s.txt");
+    let line = format!("ebs -u -t memory_loads -i ={INTERVAL} -c all -o s.txt");
     let mut ebs = scene.start(&line);
     ebs.wait_until("it opened events", |pid| has_attached(pid, pid));
     thread::sleep(Duration::from_millis(100));

@@ -19,7 +19,7 @@ pub(crate) fn told(facts: &Facts) -> Skip {
     const INTERVAL: u64 = 16;
     let scene = Scene::new();
     let line = format!(
-        "ebs -u -t memory_loads -i {INTERVAL} -c all --in-kernel --no-rings -o k.data walk"
+        "ebs -u -t memory_loads -i ={INTERVAL} -c all --in-kernel --no-rings -o k.data walk"
     );
     let outcome = scene.run(&line).success();
     let account = Account::of_stream(&scene.path("k.data"));
@@ -49,7 +49,7 @@ pub(crate) fn picked(facts: &Facts) -> Skip {
     let scene = Scene::new();
     let (from, to) = (walk::MISS, walk::HIT);
     let line = format!(
-        "ebs -u -t memory_loads -i 409 -c all --in-kernel=filter --keep ip={from:x}-{to:x} \
+        "ebs -u -t memory_loads -i =409 -c all --in-kernel=filter --keep ip={from:x}-{to:x} \
          -o f.data walk"
     );
     let outcome = scene.run(&line).success();

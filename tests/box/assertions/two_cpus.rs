@@ -30,7 +30,7 @@ fn applies(facts: &Facts) -> Skip {
 pub(crate) fn hitm(facts: &Facts) -> Skip {
     applies(facts)?;
     let scene = Scene::new();
-    let outcome = log::recorded_of(&scene, "hitm", "-u -t hitm -i 7", "pass");
+    let outcome = log::recorded_of(&scene, "hitm", "-u -t hitm -i =7", "pass");
     let records = TextRecord::all(&scene.read("hitm.txt"));
     assert!(records.len() > 100, "{outcome}");
     assert!(records.iter().all(TextRecord::exact), "{outcome}");
@@ -46,7 +46,7 @@ pub(crate) fn hotplug(facts: &Facts) -> Skip {
     applies(facts)?;
     const INTERVAL: u64 = 1009;
     let scene = Scene::new();
-    let line = format!("ebs -u -t memory_loads -i {INTERVAL} -c all -o s.txt");
+    let line = format!("ebs -u -t memory_loads -i ={INTERVAL} -c all -o s.txt");
     let mut ebs = scene.start(&line);
     ebs.wait_until("it opened events", |pid| has_attached(pid, pid));
     thread::sleep(Duration::from_millis(100));
