@@ -127,6 +127,18 @@ impl CpuMode {
     }
 }
 
+/// What an EVENT_UPDATE tells: `PERF_EVENT_UPDATE__*`.
+/// [tools/lib/perf/include/perf/event.h]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UpdateKind(pub(crate) u64);
+
+impl UpdateKind {
+    pub(crate) const UNIT: UpdateKind = UpdateKind(0);
+    pub(crate) const SCALE: UpdateKind = UpdateKind(1);
+    pub(crate) const NAME: UpdateKind = UpdateKind(2);
+    pub(crate) const CPUS: UpdateKind = UpdateKind(3);
+}
+
 /// `struct perf_event_header`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {

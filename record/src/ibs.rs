@@ -8,7 +8,6 @@
 //! Processor Programming References and arch/x86/include/asm/amd/ibs.h.
 
 mod access;
-mod condition;
 mod data_src;
 mod quirks;
 mod source;

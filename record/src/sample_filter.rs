@@ -8,6 +8,7 @@
 
 mod answers;
 mod condition;
+mod ibs_answers;
 mod source;
 mod text;
 

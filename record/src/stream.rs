@@ -36,4 +36,3 @@ pub use features::{FeatureSection, Features};
 pub(crate) use magic::Magic;
 pub use model_clock::ModelClock;
 pub use rounds::Rounds;
-pub(crate) use update::UNIT;

@@ -2,8 +2,7 @@
 
 use super::{Bits, RESERVOIR, Range, RegisterBits, Site, Strides, Taken};
 use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
-use crate::header::{RecordHeader, RecordType};
-use crate::stream::UNIT;
+use crate::header::{RecordHeader, RecordType, UpdateKind};
 use crate::{Cpu, CpuMode, Pid, Tid, Time};
 
 /// What the text of a record begins with that holds a part.
@@ -151,7 +150,7 @@ pub fn samples_of(record: &[u8], order: ByteOrder) -> Option<u64> {
     let header = RecordHeader::decode(&mut c).ok()?;
     let kind = c.u64().ok()?;
     c.u64().ok()?;
-    if header.kind != RecordType::EVENT_UPDATE || kind != UNIT {
+    if header.kind != RecordType::EVENT_UPDATE || kind != UpdateKind::UNIT.0 {
         return None;
     }
     front(&mut c).ok()

@@ -34,7 +34,7 @@ impl Quirks {
     }
 
     /// Whether L2 miss and data source of this op cannot be trusted.
-    pub(super) fn spoil_source(self, op: &IbsOp) -> bool {
+    pub(crate) fn spoil_source(self, op: &IbsOp) -> bool {
         self.prefetch_source && (op.sw_pf() || op.dc_miss_no_mab_alloc())
     }
 }

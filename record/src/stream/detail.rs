@@ -201,7 +201,7 @@ impl Detail {
                 [1, it.kind, it.level, it.ratio, it.ring].into_iter().for_each(|word| w.u32(word));
             }
             Detail::CpuPmuCaps(pairs) | Detail::HybridTopology(pairs) => {
-                put_list(w, pairs, put_pair);
+                put_pairs(w, pairs);
             }
             Detail::ClockReference { clockid, wall, clock } => {
                 w.u32(1);
@@ -210,7 +210,7 @@ impl Detail {
                 w.u64(*clock);
             }
             Detail::PmuCaps(pmus) => put_list(w, pmus, |w, (name, pairs)| {
-                put_list(w, pairs, put_pair);
+                put_pairs(w, pairs);
                 put_string(w, name);
             }),
         }
@@ -308,9 +308,11 @@ fn pair(c: &mut Cursor<'_>) -> Result<(String, String), Short> {
     Ok((string(c)?, string(c)?))
 }
 
-fn put_pair(w: &mut ByteWriter<'_>, (name, value): &(String, String)) {
-    put_string(w, name);
-    put_string(w, value);
+fn put_pairs(w: &mut ByteWriter<'_>, pairs: &[(String, String)]) {
+    put_list(w, pairs, |w, (name, value)| {
+        put_string(w, name);
+        put_string(w, value);
+    });
 }
 
 fn pmu_caps(c: &mut Cursor<'_>) -> Result<(String, Vec<(String, String)>), Short> {

@@ -3,13 +3,8 @@
 use super::description::EventDescription;
 use super::{ModelClock, cpu_map, note};
 use crate::bytes::{Cursor, Short};
+use crate::header::UpdateKind;
 use crate::units::Cpu;
-
-/// `PERF_EVENT_UPDATE__*`.
-pub(crate) const UNIT: u64 = 0;
-const SCALE: u64 = 1;
-pub(super) const NAME: u64 = 2;
-const CPUS: u64 = 3;
 
 /// What is told.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,9 +23,9 @@ pub(super) enum Update {
 
 impl Update {
     /// Reads the bytes after type and id.
-    pub(super) fn decode(kind: u64, cursor: &mut Cursor<'_>) -> Result<Update, Short> {
+    pub(super) fn decode(kind: UpdateKind, cursor: &mut Cursor<'_>) -> Result<Update, Short> {
         Ok(match kind {
-            UNIT => {
+            UpdateKind::UNIT => {
                 let text = text(cursor.rest());
                 match ModelClock::parse(&text) {
                     Some(clock) if clock.to_string() == text => Update::Clock(clock),
@@ -38,9 +33,9 @@ impl Update {
                     _ => Update::Unit(text),
                 }
             }
-            SCALE => Update::Scale(f64::from_bits(cursor.u64()?)),
-            NAME => Update::Name(text(cursor.rest())),
-            CPUS => Update::Cpus(cpu_map::decode(cursor)?),
+            UpdateKind::SCALE => Update::Scale(f64::from_bits(cursor.u64()?)),
+            UpdateKind::NAME => Update::Name(text(cursor.rest())),
+            UpdateKind::CPUS => Update::Cpus(cpu_map::decode(cursor)?),
             _ => Update::Other,
         })
     }

@@ -5,11 +5,10 @@
 //! rings ended by [`finished_round`].
 
 use super::feature::{Feature, FeatureId};
-use super::update;
 use crate::aggregate::{Aggregate, AggregatePart, AggregatePartError};
 use crate::attr::{Attr, AttrError};
 use crate::bytes::{ByteOrder, ByteWriter};
-use crate::header::{Misc, RecordHeader, RecordType};
+use crate::header::{Misc, RecordHeader, RecordType, UpdateKind};
 use crate::kernel_list::KernelListPart;
 
 /// "PERFILE2" as a little-endian word.
@@ -95,7 +94,7 @@ pub fn event_name(
     order: ByteOrder,
     out: &mut Vec<u8>,
 ) -> Result<(), WriteError> {
-    event_update(update::NAME, id, name, order, out)
+    event_update(UpdateKind::NAME, id, name, order, out)
 }
 
 /// EVENT_UPDATE with a unit, or with one of our notes ([`super::note`]).
@@ -108,7 +107,7 @@ pub fn event_unit(
     order: ByteOrder,
     out: &mut Vec<u8>,
 ) -> Result<(), WriteError> {
-    event_update(update::UNIT, id, text, order, out)
+    event_update(UpdateKind::UNIT, id, text, order, out)
 }
 
 /// An aggregate of the event with this id: EVENT_UPDATEs with a unit, as notes
@@ -146,7 +145,7 @@ pub fn aggregate_part(
     let mut bytes = Vec::new();
     part.encode(order, &mut bytes)?;
     record(RecordType::EVENT_UPDATE, order, out, |w| {
-        w.u64(update::UNIT);
+        w.u64(UpdateKind::UNIT.0);
         w.u64(id);
         w.raw(&bytes);
     })
@@ -165,21 +164,21 @@ pub fn kernel_list_part(
     out: &mut Vec<u8>,
 ) -> Result<(), WriteError> {
     record(RecordType::EVENT_UPDATE, order, out, |w| {
-        w.u64(update::UNIT);
+        w.u64(UpdateKind::UNIT.0);
         w.u64(id);
         part.encode(w);
     })
 }
 
 fn event_update(
-    kind: u64,
+    kind: UpdateKind,
     id: u64,
     text: &str,
     order: ByteOrder,
     out: &mut Vec<u8>,
 ) -> Result<(), WriteError> {
     record(RecordType::EVENT_UPDATE, order, out, |w| {
-        w.u64(kind);
+        w.u64(kind.0);
         w.u64(id);
         w.raw(text.as_bytes());
         w.u8(0);

@@ -140,10 +140,24 @@ fn pid(process: u32) -> u32 {
     1000 + 100 * process
 }
 
+/// A thread of a process, by the kernel's numbers.
+#[derive(Clone, Copy)]
+struct Thread {
+    pid: u32,
+    tid: u32,
+}
+
+impl Thread {
+    /// The first of its process.
+    fn main(pid: u32) -> Thread {
+        Thread { pid, tid: pid }
+    }
+}
+
 /// Trailer of a side record.
-fn trailer(out: &mut Bytes, (pid, tid): (u32, u32), time: u64, cpu: u32) {
-    out.u32(pid);
-    out.u32(tid);
+fn trailer(out: &mut Bytes, task: Thread, time: u64, cpu: u32) {
+    out.u32(task.pid);
+    out.u32(task.tid);
     out.u64(time);
     out.u64(u64::from(cpu));
     out.u64(SIDE + u64::from(cpu));
@@ -159,12 +173,12 @@ struct Mapping<'a> {
     path: &'a str,
 }
 
-fn put_mapping(task: (u32, u32), time: u64, it: &Mapping<'_>, out: &mut Bytes) {
+fn put_mapping(task: Thread, time: u64, it: &Mapping<'_>, out: &mut Bytes) {
     const EXECUTE: u32 = 4;
     let data = if it.protection & EXECUTE == 0 { bytes::MMAP_DATA } else { 0 };
     out.record(bytes::MMAP2, bytes::USER | data, |out| {
-        out.u32(task.0);
-        out.u32(task.1);
+        out.u32(task.pid);
+        out.u32(task.tid);
         out.u64s(&[it.start, it.size, it.offset]);
         // major, minor; inode, its generation
         out.u64s(&[0, it.inode, 0]);
@@ -176,18 +190,18 @@ fn put_mapping(task: (u32, u32), time: u64, it: &Mapping<'_>, out: &mut Bytes) {
     });
 }
 
-fn put_comm(task: (u32, u32), time: u64, name: &str, out: &mut Bytes) {
+fn put_comm(task: Thread, time: u64, name: &str, out: &mut Bytes) {
     out.record(bytes::COMM, bytes::COMM_EXEC, |out| {
-        out.u32(task.0);
-        out.u32(task.1);
+        out.u32(task.pid);
+        out.u32(task.tid);
         out.name(name);
         trailer(out, task, time, 0);
     });
 }
 
-fn put_birth_or_death(kind: u32, task: (u32, u32), parent: (u32, u32), time: u64, out: &mut Bytes) {
+fn put_birth_or_death(kind: u32, task: Thread, parent: Thread, time: u64, out: &mut Bytes) {
     out.record(kind, 0, |out| {
-        for id in [task.0, parent.0, task.1, parent.1] {
+        for id in [task.pid, parent.pid, task.tid, parent.tid] {
             out.u32(id);
         }
         out.u64(time);
@@ -208,7 +222,7 @@ fn mapped<'a>(segment: &Segment, base: u64, program: &'a Program) -> Mapping<'a>
     }
 }
 
-fn put_process(program: &Program, base: u64, task: (u32, u32), time: u64, out: &mut Bytes) {
+fn put_process(program: &Program, base: u64, task: Thread, time: u64, out: &mut Bytes) {
     for segment in &program.segments {
         put_mapping(task, time, &mapped(segment, base, program), out);
     }
@@ -228,14 +242,14 @@ fn prelude(program: &Program, out: &mut Bytes) {
         out.u32(0);
         out.u64s(&[0xffff_ffff_8100_0000, 0x100_0000, 0xffff_ffff_8100_0000]);
         out.name("[kernel.kallsyms]_text");
-        trailer(out, (0, 0), 0, 0);
+        trailer(out, Thread::main(0), 0, 0);
     });
     for process in 0..PROCESSES {
         let pid = pid(process);
-        put_comm((pid, pid), 0, &format!("worker-{process}"), out);
-        put_process(program, base(process), (pid, pid), 0, out);
+        put_comm(Thread::main(pid), 0, &format!("worker-{process}"), out);
+        put_process(program, base(process), Thread::main(pid), 0, out);
         for tid in pid + 1..pid + THREADS {
-            put_birth_or_death(bytes::FORK, (pid, tid), (pid, pid), 0, out);
+            put_birth_or_death(bytes::FORK, Thread { pid, tid }, Thread::main(pid), 0, out);
         }
     }
 }
@@ -333,7 +347,7 @@ pub(crate) fn write<W: Write + Seek>(samples: u64, program: &Program, out: W) ->
                 cpu.thread = numbers.below_u32(THREADS);
             }
             let site = numbers.popular(&sites);
-            put_sample(site, &events, cpu, (time, &mut numbers));
+            put_sample(site, &events, cpu, time, &mut numbers);
         }
         buffer.0.clear();
         for cpu in &mut cpus {
@@ -352,7 +366,8 @@ fn put_sample(
     site: &Site,
     events: &[Event; 3],
     cpu: &mut OneCpu,
-    (time, numbers): (u64, &mut Numbers),
+    time: u64,
+    numbers: &mut Numbers,
 ) {
     let (pid, base) = (pid(cpu.process), base(cpu.process));
     let (data_src, weight) = service(site.is_store, numbers);
@@ -376,8 +391,7 @@ fn put_sample(
 
 /// A process that starts the program and ends at once: one a round.
 fn short_lived(program: &Program, round: u32, time: u64, out: &mut Bytes) {
-    let (parent, child) = (pid(0), 100_000 + round);
-    let (parent, child) = ((parent, parent), (child, child));
+    let (parent, child) = (Thread::main(pid(0)), Thread::main(100_000 + round));
     put_birth_or_death(bytes::FORK, child, parent, time + 1, out);
     put_comm(child, time + 2, "short-lived", out);
     put_process(program, base(PROCESSES), child, time + 3, out);

@@ -76,7 +76,7 @@ impl Sample<'_> {
                 }
             }
             if has(attr::REGS_INTR) {
-                put_registers(self.regs_intr, out);
+                put_registers(self.regs_intr.0, self.regs_intr.1, out);
             }
             for (bit, word) in [
                 (attr::PHYS_ADDR, self.phys_addr),
@@ -116,7 +116,7 @@ impl Sample<'_> {
             self.branches.iter().for_each(|branch| out.u64s(branch));
         }
         if has(attr::REGS_USER) {
-            put_registers(self.regs_user, out);
+            put_registers(self.regs_user.0, self.regs_user.1, out);
         }
         if has(attr::STACK_USER) {
             let (bytes, real) = self.stack_user;
@@ -130,7 +130,7 @@ impl Sample<'_> {
 }
 
 /// Words come only with an ABI.
-fn put_registers((abi, words): (u64, &[u64]), out: &mut Bytes) {
+fn put_registers(abi: u64, words: &[u64], out: &mut Bytes) {
     out.u64(abi);
     if abi != 0 {
         out.u64s(words);

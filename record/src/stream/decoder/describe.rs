@@ -5,7 +5,7 @@ use super::{StreamDecoder, StreamRecord};
 use crate::aggregate;
 use crate::attr::{Attr, EventType};
 use crate::bytes::{Cursor, RecordWords, Short};
-use crate::header::RecordType;
+use crate::header::{RecordType, UpdateKind};
 use crate::kernel_list::{self, KernelListPart};
 use crate::sample::SampleLayout;
 use crate::stream::description::EventDescription;
@@ -105,11 +105,12 @@ impl StreamDecoder {
         let (kind, offset) = (RecordType::EVENT_UPDATE, self.offset);
         let told = cursor.left();
         let short = |short| StreamError::Short { kind, offset, short };
-        let (what, id) = (cursor.u64().map_err(short)?, cursor.u64().map_err(short)?);
-        if what == update::UNIT && cursor.rest_starts_with(aggregate::TEXT) {
+        let what = UpdateKind(cursor.u64().map_err(short)?);
+        let id = cursor.u64().map_err(short)?;
+        if what == UpdateKind::UNIT && cursor.rest_starts_with(aggregate::TEXT) {
             return self.aggregate(id, cursor.rest());
         }
-        if what == update::UNIT && cursor.rest_starts_with(kernel_list::TEXT) {
+        if what == UpdateKind::UNIT && cursor.rest_starts_with(kernel_list::TEXT) {
             return self.kernel_list(cursor.rest());
         }
         if self.budget.is_spent() {

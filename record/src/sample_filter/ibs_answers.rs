@@ -1,7 +1,7 @@
-//! Answers to a filter's questions.
+//! What registers of IBS answer to a filter's questions.
 
-use super::{IbsOp, IbsSource, Quirks};
-use crate::sample_filter::{IbsCondition, SourceCondition};
+use super::{IbsCondition, SourceCondition};
+use crate::ibs::{IbsOp, IbsSource, Quirks};
 
 impl IbsOp {
     /// Whether the condition holds; None: the registers do not tell.
