@@ -21,7 +21,7 @@ use record::stream::{StreamDecoder, StreamStep};
 use recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
 use std::hint::black_box;
 use std::path::Path;
-use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer};
+use symbolizer::{KernelOffset, KernelSource, Symbolizer, SymbolizerOptions};
 
 const SAMPLES: u64 = 200_000;
 
@@ -60,7 +60,8 @@ fn report(query: Query, stream: &[u8]) -> Report {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let kernel =
         KernelSource::File { path: data.join("System.map"), offset: KernelOffset::Given(0) };
-    let symbolizer = Symbolizer::new(Options { root: data, kernel, ..Options::default() });
+    let symbolizer =
+        Symbolizer::new(SymbolizerOptions { root: data, kernel, ..SymbolizerOptions::default() });
     let mut pipeline = Pipeline::new(query, symbolizer).unwrap();
     let (mut decoder, mut rest) = (StreamDecoder::new(), stream);
     while let StreamStep::Record { consumed, record } = decoder.step(rest).unwrap() {

@@ -3,4 +3,3 @@
 pub(crate) mod instruction_class;
 pub(crate) mod previous;
 pub(crate) mod register_number;
-pub(crate) mod sampled_address;

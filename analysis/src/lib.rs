@@ -4,11 +4,11 @@
 //! ```
 //! use analysis::{Pipeline, Query, table};
 //! use record::stream::{StreamDecoder, StreamStep};
-//! use symbolizer::{Options, Symbolizer};
+//! use symbolizer::{Symbolizer, SymbolizerOptions};
 //!
 //! fn table_of(stream: &[u8]) -> Result<String, Box<dyn std::error::Error>> {
 //!     let query = Query { keys: analysis::Key::parse_list("routine,object")?, ..Query::default() };
-//!     let mut pipeline = Pipeline::new(query, Symbolizer::new(Options::default()))?;
+//!     let mut pipeline = Pipeline::new(query, Symbolizer::new(SymbolizerOptions::default()))?;
 //!     let (mut decoder, mut rest) = (StreamDecoder::new(), stream);
 //!     while let StreamStep::Record { consumed, record } = decoder.step(rest)? {
 //!         pipeline.record(&decoder, &record)?;
@@ -54,7 +54,6 @@ mod sieve;
 
 pub use code::instruction_class::classes;
 pub use code::previous::Previous;
-pub use code::sampled_address::SampledAddress;
 pub use collect::members::{Growth, Members, SampleShare};
 pub use collect::registers;
 pub use error::Error;
@@ -70,3 +69,4 @@ pub use query::{Query, QueryError, RegisterQuery, Weighting};
 pub use report::Report;
 pub use report::emulation::emulation;
 pub use sieve::{Doubt, Sieve, SieveVerdict};
+pub use symbolizer::SampledAddress;

@@ -23,7 +23,7 @@ pub(crate) use rule::RegistersOf;
 use rule::Rule;
 use rustc_hash::FxHashMap;
 pub(crate) use split::Operands;
-use symbolizer::{Place, Symbolizer};
+use symbolizer::{Place, SampledAddress, Symbolizer};
 
 /// What becomes of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,13 +226,15 @@ impl Sieve {
         if let Some(known) = self.instructions.get(&place) {
             return *known;
         }
-        let known = match symbolizer.code(misc.cpu_mode(), pid, (ip, time)) {
-            Ok(code) => match decode(code.bytes(), code.bits, ip) {
-                Some(instruction) => Ok(Known { instruction, classes: classes(&instruction) }),
-                None => Err(self.doubts.number(doubts::NO_INSTRUCTION)),
-            },
-            Err(error) => Err(self.doubts.number(&error.to_string())),
-        };
+        let known =
+            match symbolizer.code(SampledAddress { mode: misc.cpu_mode(), pid, address: ip, time })
+            {
+                Ok(code) => match decode(code.bytes(), code.bits, ip) {
+                    Some(instruction) => Ok(Known { instruction, classes: classes(&instruction) }),
+                    None => Err(self.doubts.number(doubts::NO_INSTRUCTION)),
+                },
+                Err(error) => Err(self.doubts.number(&error.to_string())),
+            };
         if self.instructions.len() >= MOST_PLACES {
             self.instructions.clear();
         }

@@ -5,7 +5,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use record::{CpuMode, Pid, Time};
-use symbolizer::{KernelSource, MapsEntry, ObjectId, Options, Resolution, Symbolizer, parse_maps};
+use symbolizer::{
+    KernelSource, MapsEntry, ObjectId, Resolution, Symbolizer, SymbolizerOptions, parse_maps,
+};
 
 fn hex(digits: &[u8]) -> Option<u64> {
     let mut number = 0_u64;
@@ -77,8 +79,12 @@ fn shown(path: &[u8]) -> (String, bool) {
 fn place(entries: &[MapsEntry<'_>]) {
     let root = "/nonexistent/fuzz".into();
     let debug_directories = Vec::new();
-    let options =
-        Options { root, kernel: KernelSource::None, debug_directories, ..Options::default() };
+    let options = SymbolizerOptions {
+        root,
+        kernel: KernelSource::None,
+        debug_directories,
+        ..SymbolizerOptions::default()
+    };
     let mut symbolizer = Symbolizer::new(options);
     symbolizer.maps(Pid(1), entries, Time(0));
     let edges = entries

@@ -6,17 +6,20 @@
 //! inlined into a function when the first address of the function comes.
 //! What is kept are tables of numbers; text stays in the file.
 
-pub(crate) mod debug;
-pub(crate) mod finder;
+mod bytes;
+mod debug;
+pub(crate) mod debug_file;
+mod finder;
 mod functions;
-pub(crate) mod image;
 mod index;
-pub(crate) mod layout;
+mod layout;
+pub(crate) mod lazy_debug_file;
 mod lines;
 mod names;
+pub(crate) mod object_debug;
 mod paths;
 mod pieces;
-pub(crate) mod relocate;
+mod relocate;
 mod root;
 mod sections;
 mod split;

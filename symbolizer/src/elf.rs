@@ -5,6 +5,7 @@
 //! may cut its file short at any moment, which would kill a reader of a
 //! mapping with SIGBUS.
 
+pub(crate) mod build_id;
 pub(crate) mod head;
 pub(crate) mod headers;
 pub(crate) mod plt;
@@ -12,19 +13,15 @@ pub(crate) mod ranges;
 pub(crate) mod segments;
 pub(crate) mod symbols;
 
+use crate::Routine;
 use crate::demangle::demangle;
-use crate::locate::{Located, symbols_of};
-use crate::{Options, Routine, elf::ranges::Hit};
-use head::Head;
+use head::ElfHead;
 use object::elf::{FileHeader32, FileHeader64};
 use object::{Endianness, ReadCache, ReadRef};
-use ranges::Ranges;
+use ranges::{Ranges, SymbolHit};
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{Read, Seek};
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use symbols::Naming;
 
 /// What is wrong with a file.
@@ -58,7 +55,7 @@ pub(crate) fn is_64<'data, R: ReadRef<'data>>(data: R) -> Result<bool, ElfError>
 }
 
 /// Segments, build id and debug link.
-pub(crate) fn head<'data, R: ReadRef<'data>>(data: R) -> Result<Head, ElfError> {
+pub(crate) fn head<'data, R: ReadRef<'data>>(data: R) -> Result<ElfHead, ElfError> {
     match is_64(data)? {
         false => head::read::<FileHeader32<Endianness>, R>(data),
         true => head::read::<FileHeader64<Endianness>, R>(data),
@@ -81,11 +78,11 @@ pub(crate) fn ranges<'data, R: ReadRef<'data>>(
 /// The symbols of one ELF file.
 #[derive(Debug)]
 pub struct ElfSymbols {
-    head: Head,
-    ranges: Ranges,
+    pub(crate) head: ElfHead,
+    pub(crate) ranges: Ranges,
     /// It has no symbol table, and no debug file was found: its build id, in
     /// words.
-    stripped: Option<String>,
+    pub(crate) stripped: Option<String>,
 }
 
 impl ElfSymbols {
@@ -102,21 +99,6 @@ impl ElfSymbols {
         let file = ReadCache::new(file);
         let (head, ranges) = (head(&file)?, ranges(&file, None, Naming::Code)?);
         Ok(ElfSymbols { head, ranges, stripped: None })
-    }
-
-    /// The same of a file below `options.root`; if it has no symbol table,
-    /// from its separate debug file, which is found as [`crate::Symbolizer`]
-    /// finds it.
-    pub fn find_for(file: File, path: &Path, options: &Options) -> Result<ElfSymbols, ElfError> {
-        let file = ReadCache::new(file);
-        let head = head(&file)?;
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let path = path.as_os_str().as_bytes();
-        let located = Located { file, head, root: options.root.clone() };
-        let (separate, stripped) = symbols_of(&located, path, options);
-        let separate = separate.as_ref().map(|separate| &separate.file);
-        let ranges = ranges(&located.file, separate, Naming::Code)?;
-        Ok(ElfSymbols { head: located.head, ranges, stripped })
     }
 
     /// Why routines of its own have no names, if [`ElfSymbols::find_for`]
@@ -156,20 +138,11 @@ impl ElfSymbols {
     pub fn stretches(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.ranges.iter().map(|(stretch, _)| stretch)
     }
-
-    /// Width of its code; None when it is no x86 code.
-    pub(crate) fn bits(&self) -> Option<u32> {
-        self.head.bits()
-    }
-
-    pub(crate) fn ranges(&self) -> &Ranges {
-        &self.ranges
-    }
 }
 
 /// What a hit looks like to the outside.
-pub(crate) fn routine(hit: Hit<'_>, address: u64) -> Routine<'_> {
-    let Hit { name, stub, start, end } = hit;
+pub(crate) fn routine(hit: SymbolHit<'_>, address: u64) -> Routine<'_> {
+    let SymbolHit { name, stub, start, end } = hit;
     let name = demangle(name);
     let name = if stub { Cow::Owned(format!("{name}@plt")) } else { name };
     Routine { name, start, end, offset: address.wrapping_sub(start) }

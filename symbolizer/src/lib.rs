@@ -6,60 +6,51 @@
 //! and asks [`Symbolizer::resolve`] once per distinct place, or
 //! [`Symbolizer::all_frames`] of all of them for source lines.
 //!
+//! Rooms, each of which takes from those before it alone: `answer` (plain data),
+//! `elf`, `files` (opening what is where), `dwarf`, `process` (mappings over time,
+//! objects, whose files are whose), `kernel`, `jit`, `code`, and `symbolizer`, which
+//! has all of them at hand, with a file for each question. Files come from
+//! strangers: every reader has a bound.
+//!
 //! ```
 //! use record::{CpuMode, Pid, Time};
-//! use symbolizer::{KernelSource, Options, Resolution, Symbolizer};
+//! use symbolizer::{KernelSource, Resolution, Symbolizer, SymbolizerOptions};
 //!
-//! let mut symbolizer =
-//!     Symbolizer::new(Options { kernel: KernelSource::None, ..Options::default() });
+//! let options = SymbolizerOptions { kernel: KernelSource::None, ..SymbolizerOptions::default() };
+//! let mut symbolizer = Symbolizer::new(options);
 //! let place = symbolizer.place(CpuMode::User, Pid(1), 0x1000, Time(0));
 //! let Resolution::Unknown(reason) = symbolizer.resolve(place) else { panic!("no mapping was told") };
 //! assert_eq!(reason.tag(), "[unknown-process]");
 //! ```
 
-mod batch;
-mod binary;
+mod answer;
 mod code;
-mod data;
-mod debug_file;
-mod debuginfod;
 mod demangle;
 mod dwarf;
 mod elf;
-mod file;
-mod frames;
+mod files;
 mod jit;
-mod kept;
 mod kernel;
-mod lazy_file;
-mod lines;
-mod locate;
-mod maps;
-mod object;
-mod options;
-mod place;
-mod programs;
-mod reason;
+mod process;
 mod symbolizer;
 #[expect(unsafe_code, reason = "files that only we can change are mapped")]
 mod sys;
-mod timeline;
-mod vdso;
 
+pub use answer::{
+    Depth, Frame, Frames, NoDebug, ObjectId, Place, Reason, Resolution, Routine, SampledAddress,
+    SourcePlace,
+};
 pub use code::{Code, CodeError, Text};
-pub use debug_file::DebugFile;
-pub use debuginfod::{Debuginfod, DebuginfodError, DebuginfodSettings, Downloads};
 pub use demangle::demangle;
+pub use dwarf::debug_file::DebugFile;
 pub use elf::{ElfError, ElfSymbols};
-pub use frames::{Depth, Frame, Frames, NoDebug, Source};
+pub use files::debuginfod::{Debuginfod, DebuginfodError, DebuginfodSettings, Downloads};
+pub use files::options::{KernelOffset, KernelSource, SymbolizerOptions};
 pub use jit::dump::{JitDump, JitDumpError, JitEvent};
 pub use jit::map::{PerfMap, PerfMapEntry, PerfMapError};
-pub use kept::Kept;
 pub use kernel::list::{ListError, SymbolList};
 pub use kernel::load::{Anchor, KernelError, Loaded, Note, load_file, load_running};
 pub use kernel::table::{KernelRoutine, KernelSymbols};
-pub use maps::{MapsEntry, MapsError, parse as parse_maps};
-pub use options::{KernelOffset, KernelSource, Options};
-pub use place::{ObjectId, Place, Resolution, Routine};
-pub use reason::Reason;
+pub use process::kept_files::KeptFiles;
+pub use process::maps::{MapsEntry, MapsError, parse as parse_maps};
 pub use symbolizer::Symbolizer;

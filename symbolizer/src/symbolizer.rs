@@ -1,26 +1,32 @@
 //! The one value that answers: records in, places and names out.
 
+mod batch;
+mod code;
+mod data;
+mod frames;
+mod generated;
 mod memo;
+mod programs;
+mod resolve;
 
-pub(crate) use memo::{MEMOS, Memo, memo_slot};
+use memo::{MEMOS, Memo, memo_slot};
 
-use crate::binary::Binary;
-use crate::code::Sources;
-use crate::data::DataView;
-use crate::elf::{self, ranges::Ranges, segments::Translation};
-use crate::jit::Jit;
+use crate::code::CodeSources;
+use crate::elf::segments::OffsetTranslation;
 use crate::kernel::load::{Anchor, Note};
 use crate::kernel::table::KernelSymbols;
 use crate::kernel::view::KernelView;
-use crate::lines::Lines;
-use crate::object::{self, Kind, Objects};
-use crate::timeline::{Found, Mapping, Missing, Timelines};
-use crate::vdso::OwnVdso;
-use crate::{MapsEntry, ObjectId, Options, Place, Reason, Resolution, Routine};
-use record::side::{FileIdentity, Mapping as MappingRecord, SampleId, SideRecord};
+use crate::process::mapped_symbols::MappedSymbols;
+use crate::process::objects::{self, ObjectKind, Objects, Vdso};
+use crate::process::timeline::{AddressExtent, FoundMapping, NoMapping, ObjectMapping, Timelines};
+use crate::process::vdso::OwnVdso;
+use crate::{MapsEntry, ObjectId, Place, Reason, SampledAddress, SymbolizerOptions};
+use data::DataView;
+use frames::DebugFiles;
+use generated::Jit;
+use record::side::{FileIdentity, Mapping, SampleId, SideRecord};
 use record::stream::{BuildId, Features};
 use record::{Arch, CpuMode, Misc, Pid, Time};
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// The kernel's own mappings come under this pid, those of some dead tasks
@@ -39,7 +45,7 @@ const KSYMBOL_UNREGISTER: u16 = 1;
 /// time.
 #[derive(Debug)]
 pub struct Symbolizer {
-    pub(crate) options: Options,
+    pub(crate) options: SymbolizerOptions,
     /// Of the recorded machine, once that is told.
     arch: Option<Arch>,
     pub(crate) objects: Objects,
@@ -51,21 +57,21 @@ pub struct Symbolizer {
     pub(crate) told: u64,
     memos: Vec<Memo>,
     /// Beside the files in `objects`.
-    binaries: Vec<Binary>,
+    symbols: Vec<MappedSymbols>,
     pub(crate) data: DataView,
     /// Binaries whose file is kept open.
     open: usize,
     /// Build ids of the recording that were told.
     built: usize,
     pub(crate) vdso: Option<Result<OwnVdso, Reason>>,
-    pub(crate) sources: Sources,
-    pub(crate) lines: Lines,
+    pub(crate) sources: CodeSources,
+    pub(crate) lines: DebugFiles,
     pub(crate) jit: Jit,
 }
 
 impl Symbolizer {
     /// Knows nothing of any process yet; files are opened when needed.
-    pub fn new(options: Options) -> Symbolizer {
+    pub fn new(options: SymbolizerOptions) -> Symbolizer {
         Symbolizer {
             options,
             arch: None,
@@ -75,13 +81,13 @@ impl Symbolizer {
             kernel: KernelView::new(),
             told: 1,
             memos: vec![Memo::VOID; MEMOS],
-            binaries: Vec::new(),
+            symbols: Vec::new(),
             data: DataView::default(),
             open: 0,
             built: 0,
             vdso: None,
-            sources: Sources::default(),
-            lines: Lines::default(),
+            sources: CodeSources::default(),
+            lines: DebugFiles::default(),
             jit: Jit::default(),
         }
     }
@@ -107,14 +113,14 @@ impl Symbolizer {
             }
             SideRecord::Exit { task, time, .. } => self.timelines.exit(task.pid, time),
             SideRecord::Ksymbol { address, length, kind, flags, name } => {
-                let length = u64::from(length);
-                let mapping = (flags & KSYMBOL_UNREGISTER == 0).then(|| Mapping {
-                    object: self.objects.kernel_routine(name, (address, length), kind),
+                let extent = AddressExtent { start: address, length: length.into() };
+                let mapping = (flags & KSYMBOL_UNREGISTER == 0).then(|| ObjectMapping {
+                    object: self.objects.kernel_routine(name, extent, kind),
                     start: address,
                     offset: address,
                     executable: true,
                 });
-                self.kernel_timeline.map(KERNEL_PID, time, (address, length), mapping);
+                self.kernel_timeline.map(KERNEL_PID, time, extent, mapping);
             }
             _ => return,
         }
@@ -143,12 +149,12 @@ impl Symbolizer {
         for entry in entries {
             let MapsEntry { start, end, inode, device: (major, minor), .. } = *entry;
             let file = FileIdentity::Inode { major, minor, inode, generation: 0 };
-            let length = end.saturating_sub(start);
-            let object = self.objects.mapped(entry.path, &file, (pid, start, length));
+            let extent = AddressExtent { start, length: end.saturating_sub(start) };
+            let object = self.objects.mapped(entry.path, &file, pid, extent);
             self.told_of_file(pid, entry.path, &file, object);
             let executable = entry.permissions[2] == b'x';
-            let mapping = Some(Mapping { object, start, offset: entry.offset, executable });
-            self.timelines.map(pid, time, (start, length), mapping);
+            let mapping = Some(ObjectMapping { object, start, offset: entry.offset, executable });
+            self.timelines.map(pid, time, extent, mapping);
         }
         self.told += 1;
     }
@@ -182,15 +188,15 @@ impl Symbolizer {
         self.built = features.build_ids.len();
     }
 
-    fn mapping(&mut self, mapping: &MappingRecord<'_>, misc: Misc, time: Time) {
-        let MappingRecord { task, start, length, page_offset, .. } = *mapping;
+    fn mapping(&mut self, mapping: &Mapping<'_>, misc: Misc, time: Time) {
+        let Mapping { task, start, length, page_offset, .. } = *mapping;
+        let extent = AddressExtent { start, length };
         if task.pid != KERNEL_PID || misc.cpu_mode() == CpuMode::User {
-            let object =
-                self.objects.mapped(mapping.path, &mapping.file, (task.pid, start, length));
+            let object = self.objects.mapped(mapping.path, &mapping.file, task.pid, extent);
             self.told_of_file(task.pid, mapping.path, &mapping.file, object);
             let executable = !misc.contains(Misc::MMAP_DATA);
-            let mapping = Some(Mapping { object, start, offset: page_offset, executable });
-            self.timelines.map(task.pid, time, (start, length), mapping);
+            let mapping = Some(ObjectMapping { object, start, offset: page_offset, executable });
+            self.timelines.map(task.pid, time, extent, mapping);
         } else if let Some(rest) = mapping.path.strip_prefix(b"[kernel.kallsyms]") {
             // The offset of this record is the address of the symbol in its
             // name; 0 when kptr_restrict hid it from the recorder.
@@ -198,11 +204,11 @@ impl Symbolizer {
                 let symbol = String::from_utf8_lossy(rest).into_owned();
                 self.kernel.learn(Anchor { symbol, address: page_offset });
             }
-        } else if let Some(name) = object::module_name(mapping.path) {
+        } else if let Some(name) = objects::module_name(mapping.path) {
             let object = self.objects.module(&name);
             let executable = true;
-            let mapping = Some(Mapping { object, start, offset: start, executable });
-            self.kernel_timeline.map(KERNEL_PID, time, (start, length), mapping);
+            let mapping = Some(ObjectMapping { object, start, offset: start, executable });
+            self.kernel_timeline.map(KERNEL_PID, time, extent, mapping);
         }
     }
 
@@ -246,14 +252,14 @@ impl Symbolizer {
     pub fn offset_in_file(&mut self, pid: Pid, frame: u64, time: Time) -> Option<(u64, Time)> {
         let mut when = time;
         let mut found = self.timelines.find(pid, frame, time);
-        if let (Err(Missing::Mapping), Some(before)) = (found.what, found.from.0.checked_sub(1)) {
+        if let (Err(NoMapping::Mapping), Some(before)) = (found.what, found.from.0.checked_sub(1)) {
             when = Time(before);
             found = self.timelines.find(pid, frame, when);
         }
-        let Mapping { object, start, offset, .. } = found.what.ok()?;
+        let ObjectMapping { object, start, offset, .. } = found.what.ok()?;
         let offset = match self.objects.kind(object) {
-            Kind::File(_) => offset,
-            Kind::Vdso(_) => 0,
+            ObjectKind::File(_) => offset,
+            ObjectKind::Vdso(_) => 0,
             _ => return None,
         };
         Some((frame.wrapping_sub(start).wrapping_add(offset), when))
@@ -261,19 +267,20 @@ impl Symbolizer {
 
     fn look_up(&mut self, pid: Option<Pid>, ip: u64, time: Time) -> Memo {
         let told = self.told;
-        let Found { what, first, last, from, until } = match pid {
+        let FoundMapping { what, first, last, from, until } = match pid {
             Some(pid) => self.timelines.find(pid, ip, time),
             None => self.kernel_timeline.find(KERNEL_PID, ip, time),
         };
         let memo = |object| Memo { pid, first, last, from, until, told, object, delta: 0 };
         match what {
-            Ok(Mapping { object, start, offset, .. }) => match *self.objects.kind(object) {
-                Kind::File(file) => {
-                    self.in_file(file, memo(object), (ip, offset.wrapping_sub(start)), time)
+            Ok(ObjectMapping { object, start, offset, .. }) => match *self.objects.kind(object) {
+                ObjectKind::File(file) => {
+                    let shift = offset.wrapping_sub(start);
+                    self.in_file(file, Memo { delta: shift, ..memo(object) }, ip, time)
                 }
-                Kind::Vdso(_) => Memo { delta: offset.wrapping_sub(start), ..memo(object) },
-                Kind::Anonymous(owner) => {
-                    Memo { pid, ..self.generated(memo(object), owner, (ip, time)) }
+                ObjectKind::Vdso(_) => Memo { delta: offset.wrapping_sub(start), ..memo(object) },
+                ObjectKind::Anonymous(owner) => {
+                    Memo { pid, ..self.generated(memo(object), owner, ip, time) }
                 }
                 _ => memo(object),
             },
@@ -281,25 +288,26 @@ impl Symbolizer {
                 let (object, first, last) =
                     self.kernel.object(ip, &self.options, &mut self.objects);
                 // What the kernel loaded meanwhile is not known any more.
-                let is_known = what != Err(Missing::Overfull) || object == ObjectId::KERNEL;
+                let is_known = what != Err(NoMapping::Overfull) || object == ObjectId::KERNEL;
                 let memo = memo(if is_known { object } else { ObjectId::OVERFULL });
                 Memo { first: first.max(memo.first), last: last.min(memo.last), ..memo }
             }
-            Err(Missing::Process) => memo(ObjectId::UNKNOWN_PROCESS),
-            Err(Missing::Mapping) => memo(ObjectId::UNMAPPED),
-            Err(Missing::Overfull) => memo(ObjectId::OVERFULL),
+            Err(NoMapping::Process) => memo(ObjectId::UNKNOWN_PROCESS),
+            Err(NoMapping::Mapping) => memo(ObjectId::UNMAPPED),
+            Err(NoMapping::Overfull) => memo(ObjectId::OVERFULL),
         }
     }
 
-    /// `shift` makes an address an offset in the file.
-    fn in_file(&mut self, file: usize, memo: Memo, (ip, shift): (u64, u64), time: Time) -> Memo {
+    /// `memo` holds what makes an address an offset in the file.
+    fn in_file(&mut self, file: usize, memo: Memo, ip: u64, time: Time) -> Memo {
+        let shift = memo.delta;
         let binary = self.opened(file);
         let (translation, is_failed) =
             (binary.translate(ip.wrapping_add(shift)), binary.is_failed());
-        let Some(Translation { delta, first, last }) = translation else {
+        let Some(OffsetTranslation { delta, first, last }) = translation else {
             let anonymous = is_failed && self.objects.file(file).in_memory;
             return match memo.pid.filter(|_| anonymous) {
-                Some(pid) => self.generated(memo, pid, (ip, time)),
+                Some(pid) => self.generated(Memo { delta: 0, ..memo }, pid, ip, time),
                 None => Memo { delta: if anonymous { 0 } else { shift }, ..memo },
             };
         };
@@ -314,99 +322,47 @@ impl Symbolizer {
         }
     }
 
-    pub(crate) fn opened(&mut self, file: usize) -> &Binary {
-        if self.binaries.len() <= file {
-            self.binaries.resize_with(file + 1, Binary::default);
+    pub(crate) fn opened(&mut self, file: usize) -> &MappedSymbols {
+        if self.symbols.len() <= file {
+            self.symbols.resize_with(file + 1, MappedSymbols::default);
         }
         let mapped = self.objects.file(file);
-        if self.binaries[file].open(mapped, &self.options) {
+        if self.symbols[file].open(mapped, &self.options) {
             self.open += 1;
         }
         if self.open > MOST_OPEN {
-            for (index, binary) in self.binaries.iter_mut().enumerate() {
-                if matches!(binary, Binary::Opened(_)) {
+            for (index, binary) in self.symbols.iter_mut().enumerate() {
+                if matches!(binary, MappedSymbols::Opened(_)) {
                     binary.read(self.objects.file(index), &self.options);
                 }
             }
             self.open = 0;
         }
-        &self.binaries[file]
+        &self.symbols[file]
     }
 
-    /// The routine at a place that [`Symbolizer::place`] gave, or why there
-    /// is no name. Ask once per distinct place: names are not remembered.
-    pub fn resolve(&mut self, place: Place) -> Resolution<'_> {
-        let Place { object, address } = place;
-        match self.objects.kind(object).clone() {
-            Kind::Fixed => Resolution::Unknown(object::fixed_reason(object)),
-            Kind::Kernel | Kind::Module => self.resolve_kernel(object, address),
-            Kind::KernelRoutine { start, length, .. } | Kind::Generated { start, length, .. } => {
-                match address.checked_sub(start) {
-                    Some(offset) if offset < length => Resolution::Routine(Routine {
-                        name: Cow::Borrowed(self.objects.name(object)),
-                        start,
-                        end: start.saturating_add(length),
-                        offset,
-                    }),
-                    _ => {
-                        let object = self.object_name(object).to_owned();
-                        Resolution::Unknown(Reason::BetweenSymbols { object })
-                    }
-                }
-            }
-            Kind::Anonymous(pid) => self.resolve_generated(pid, place),
-            Kind::File(file) if self.is_generated(file) => {
-                let pid = self.objects.file(file).seen.last().map_or(KERNEL_PID, |seen| seen.0);
-                self.resolve_generated(pid, place)
-            }
-            Kind::File(file) => {
-                self.opened(file);
-                if matches!(self.binaries[file], Binary::Opened(_)) {
-                    self.open = self.open.saturating_sub(1);
-                    self.binaries[file].read(self.objects.file(file), &self.options);
-                }
-                let binary = &self.binaries[file];
-                match binary.ranges() {
-                    Ok(ranges) => {
-                        let name = self.objects.name(object);
-                        match (in_ranges(ranges, address, name), binary.stripped()) {
-                            (Resolution::Unknown(_), Some(id)) => {
-                                let (file, id) = (name.to_owned(), id.to_owned());
-                                Resolution::Unknown(Reason::Stripped { file, id })
-                            }
-                            (resolution, _) => resolution,
-                        }
-                    }
-                    Err(reason) => Resolution::Unknown(reason),
-                }
-            }
-            Kind::Vdso(ref vdso) => {
-                let own = self.vdso.get_or_insert_with(|| OwnVdso::of(&self.options.root));
-                let elsewhere = self.kernel.elsewhere(&self.options, &mut self.objects);
-                match own.as_ref().map_err(Reason::clone).and_then(|own| own.check(vdso, elsewhere))
-                {
-                    Ok(ranges) => in_ranges(ranges, address, "[vdso]"),
-                    Err(reason) => Resolution::Unknown(reason),
-                }
-            }
-        }
+    /// The vdso of this process, if it is the recorded one.
+    fn own_vdso(&mut self, recorded: &Vdso) -> Result<&OwnVdso, Reason> {
+        let elsewhere = self.elsewhere();
+        let own = self.vdso.get_or_insert_with(|| OwnVdso::of(&self.options.root));
+        let own = own.as_ref().map_err(Reason::clone)?;
+        own.check(recorded, elsewhere).map(|()| own)
     }
 
-    fn resolve_kernel(&mut self, object: ObjectId, address: u64) -> Resolution<'_> {
-        match self.kernel.symbols(&self.options, &mut self.objects) {
-            Ok(symbols) => in_kernel(symbols, &self.objects, Place { object, address }),
-            Err(reason) => Resolution::Unknown(reason),
-        }
+    /// Why the recording was not made under the running kernel, if that is
+    /// known.
+    fn elsewhere(&mut self) -> Option<Reason> {
+        self.kernel.elsewhere(&self.options, &mut self.objects)
     }
 
     /// What to show as the object: a path, `[kernel]`, `[MODULE]`, `[bpf]`,
     /// `[ool]` (ftrace and kprobes), `[vdso]`, `//anon`.
     pub fn object_name(&self, object: ObjectId) -> &str {
         match self.objects.kind(object) {
-            Kind::KernelRoutine { kind: KSYMBOL_BPF, .. } => "[bpf]",
-            Kind::KernelRoutine { kind: KSYMBOL_OUT_OF_LINE, .. } => "[ool]",
-            Kind::KernelRoutine { .. } => "[ksymbol]",
-            Kind::Generated { dump, .. } => dump,
+            ObjectKind::KernelRoutine { kind: KSYMBOL_BPF, .. } => "[bpf]",
+            ObjectKind::KernelRoutine { kind: KSYMBOL_OUT_OF_LINE, .. } => "[ool]",
+            ObjectKind::KernelRoutine { .. } => "[ksymbol]",
+            ObjectKind::Generated { dump, .. } => dump,
             _ => self.objects.name(object),
         }
     }
@@ -429,47 +385,12 @@ impl Symbolizer {
     }
 }
 
-/// The symbol of the kernel or of a module that holds a place.
-pub(crate) fn in_kernel<'a>(
-    symbols: &'a KernelSymbols,
-    objects: &'a Objects,
-    Place { object, address }: Place,
-) -> Resolution<'a> {
-    // The recording may know of a module that lay where another lies now.
-    let own = |module: Option<&[u8]>| {
-        *objects.kind(object) != Kind::Module
-            || module.map(object::module_object).as_deref() == Some(objects.name(object))
-    };
-    match symbols.find(address) {
-        Some(routine) if !own(routine.module) => {
-            let object = objects.name(object).to_owned();
-            Resolution::Unknown(Reason::BetweenSymbols { object })
-        }
-        Some(routine) => Resolution::Routine(Routine {
-            name: String::from_utf8_lossy(routine.name),
-            start: routine.start,
-            end: routine.end,
-            offset: address.wrapping_sub(routine.start),
-        }),
-        None => {
-            let object = objects.name(object).to_owned();
-            Resolution::Unknown(match symbols.spans(address) {
-                true => Reason::BetweenSymbols { object },
-                false => Reason::BeyondSymbols { object },
-            })
-        }
+impl SampledAddress {
+    /// Where it lies as one of code.
+    #[inline]
+    pub fn place(self, symbolizer: &mut Symbolizer) -> Place {
+        symbolizer.place(self.mode, self.pid, self.address, self.time)
     }
-}
-
-pub(crate) fn in_ranges<'a>(ranges: &'a Ranges, address: u64, object: &str) -> Resolution<'a> {
-    if let Some(hit) = ranges.find(address) {
-        return Resolution::Routine(elf::routine(hit, address));
-    }
-    let object = object.to_owned();
-    Resolution::Unknown(match ranges.spans(address) {
-        true => Reason::BetweenSymbols { object },
-        false => Reason::BeyondSymbols { object },
-    })
 }
 
 /// The object of what is neither a process's here nor the kernel's.

@@ -33,8 +33,7 @@ pub(crate) fn annotation(
     let arch = spots.arch;
     let not_kept: Vec<String> = spots.notes().collect();
     let spots = spots.of_candidate(number);
-    let of = (witness.mode, witness.pid);
-    let text = lookup.symbolizer.text(of, (witness.address, witness.time), &(start..end));
+    let text = lookup.symbolizer.text(witness, &(start..end));
     let sampled = spots.iter().map(|((_, address), _)| *address);
     let (code, incomplete) = Code::new(text, (start, end), sampled);
     let mut notes = Vec::new();

@@ -9,10 +9,9 @@
 
 use crate::code::instruction_class::decode;
 use crate::code::register_number::register_number;
-use crate::code::sampled_address::SampledAddress;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
 use rustc_hash::FxHashMap;
-use symbolizer::{Place, Resolution, Symbolizer};
+use symbolizer::{Place, Resolution, SampledAddress, Symbolizer};
 
 /// Instructions of a routine that are looked at before the sampled one.
 const LONGEST_ROUTINE: usize = 1 << 16;
@@ -51,7 +50,7 @@ impl Previous {
         at: SampledAddress,
         place: Place,
     ) -> Result<Instruction, NoAccess> {
-        let SampledAddress { mode, pid, address: ip, time } = at;
+        let ip = at.address;
         if let Some(known) = self.known.get(&(place, ip)) {
             return *known;
         }
@@ -62,8 +61,8 @@ impl Previous {
             Resolution::Routine(routine) => routine.offset,
             Resolution::Unknown(_) => 0,
         };
-        let found = before(ip.wrapping_sub(offset), ip, |at| {
-            let code = symbolizer.code(mode, pid, (at, time)).ok()?;
+        let found = before(ip.wrapping_sub(offset), ip, |address| {
+            let code = symbolizer.code(SampledAddress { address, ..at }).ok()?;
             Some((code.bytes().to_vec(), code.bits))
         });
         self.known.insert((place, ip), found);

@@ -5,9 +5,9 @@
 //! later than the sample. So samples of round N are counted when round N+1
 //! has ended.
 
-use crate::code::sampled_address::SampledAddress;
 use crate::sieve::Doubt;
 use record::{Cpu, CpuMode, Pid, Task, Tid, Time};
+use symbolizer::SampledAddress;
 
 /// What of a sample can be asked for; a field the event lacks is zero and
 /// never looked at.

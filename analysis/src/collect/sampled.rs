@@ -1,7 +1,6 @@
 //! One sample while it is counted: its fields by key, looked up when needed.
 
 use crate::code::previous::{self, NoAccess};
-use crate::code::sampled_address::SampledAddress;
 use crate::collect::fields::{FieldReader, Words};
 use crate::collect::held::HeldSample;
 use crate::name::atom::{Atom, Lack};
@@ -11,7 +10,7 @@ use crate::query::glob::Glob;
 use crate::query::key::Key;
 use record::{CpuMode, SampleType};
 use rustc_hash::FxHashMap;
-use symbolizer::Place;
+use symbolizer::{Place, SampledAddress};
 
 /// Sizes that addresses are rounded down to: bytes, powers of two.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,6 @@
 //! Samples by instruction, of the routines that may be meant: which of them
 //! is, only the whole recording tells.
 
-use crate::code::sampled_address::SampledAddress;
 use crate::collect::addresses::Addresses;
 use crate::collect::fields::register_name;
 use crate::collect::held::HeldSample;
@@ -14,7 +13,7 @@ use record::Arch;
 use record::aggregate::Site;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use symbolizer::{ObjectId, Place, Resolution};
+use symbolizer::{ObjectId, Place, Resolution, SampledAddress};
 
 /// Values of a register that are told apart at an instruction.
 const DISTINCT: usize = 1024;
@@ -359,7 +358,7 @@ impl InstructionSpot {
 mod tests {
     use super::*;
     use record::{CpuMode, Misc, Pid, SampleId, SideRecord, Time};
-    use symbolizer::{KernelSource, Options, Symbolizer};
+    use symbolizer::{KernelSource, Symbolizer, SymbolizerOptions};
 
     const KERNEL: u64 = 0xffff_ffff_c000_0000;
 
@@ -369,7 +368,8 @@ mod tests {
 
     /// Knows so many routines of the kernel of one name, 64 bytes apart.
     fn lookup(routines: u64) -> Lookup {
-        let options = Options { kernel: KernelSource::None, ..Options::default() };
+        let options =
+            SymbolizerOptions { kernel: KernelSource::None, ..SymbolizerOptions::default() };
         let mut lookup = Lookup::new(Symbolizer::new(options));
         for address in (0..routines).map(|number| KERNEL + number * 64) {
             let (length, kind, flags, name) = (64, 1, 0, &b"same"[..]);

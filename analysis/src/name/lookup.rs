@@ -1,7 +1,6 @@
 //! Names for places, threads and objects, each worked out once.
 
 use crate::code::previous::{NoAccess, Previous};
-use crate::code::sampled_address::SampledAddress;
 use crate::name::atom::{Atom, Lack};
 use crate::name::cell::{RoutineOffset, SiteCell, UnresolvedName};
 use crate::name::comms::Comms;
@@ -12,8 +11,9 @@ use record::data_src::Aspect;
 use record::{DataSrc, Pid, Time};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
-use symbolizer::{Depth, Frames, ObjectId, Place, Reason, Resolution, Symbolizer};
+use symbolizer::{Depth, Frames, ObjectId, Place, Reason, Resolution, SampledAddress, Symbolizer};
 
 /// Answers about places, remembered.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ impl Lookup {
         &mut self,
         pids: &[Pid],
         ip: u64,
-        span: (Time, Time),
+        span: &RangeInclusive<Time>,
     ) -> Option<Vec<Place>> {
         let mut places = self.symbolizer.places(pids, ip, span)?;
         for place in &mut places {

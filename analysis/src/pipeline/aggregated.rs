@@ -1,7 +1,6 @@
 //! Sites that the kernel counted become rows.
 
 use super::{Counters, Pipeline};
-use crate::code::sampled_address::SampledAddress;
 use crate::collect::aggregates::refuse;
 use crate::collect::event::Event;
 use crate::collect::fields::Words;
@@ -16,7 +15,7 @@ use crate::query::Query;
 use record::aggregate::{Aggregate, AggregatePart, Chance, Range, Site};
 use record::stream::StreamDecoder;
 use record::{CpuMode, Misc, Pid, Task, Tid};
-use symbolizer::Place;
+use symbolizer::{Place, SampledAddress};
 
 /// Adds the hits of a site to those of a row, which may have none yet.
 pub(super) fn join(sum: &mut Option<Box<Site>>, site: &Site, chance: &mut Chance) {
@@ -68,9 +67,9 @@ impl Counters {
         let Some(event) = self.events.get_mut(index) else { return Ok(()) };
         event.in_kernel.get_or_insert_default().interval(&aggregate);
         let is_anyones = |site: &Site| site.process.is_none() && site.mode == CpuMode::User;
-        let span = (aggregate.from, aggregate.to);
+        let span = aggregate.from..=aggregate.to;
         let alive = match aggregate.sites.iter().any(is_anyones) {
-            true => lookup.symbolizer.alive(span),
+            true => lookup.symbolizer.alive(&span),
             false => Vec::new(),
         };
         for site in &aggregate.sites {
@@ -178,7 +177,7 @@ fn place(site: &Site, alive: &[Pid], lookup: &mut Lookup) -> Result<Place, Lack>
         Some(own) => vec![own],
         None => alive.iter().copied().filter(|pid| site.pids.may_be_of(number(*pid))).collect(),
     };
-    match lookup.places(&pids, site.ip, (site.first, site.last)).as_deref() {
+    match lookup.places(&pids, site.ip, &(site.first..=site.last)).as_deref() {
         Some([place]) => Ok(*place),
         Some([]) => match own.or(site.taken.first().map(|hit| hit.pid)) {
             // The reason why not.

@@ -10,7 +10,7 @@ use analysis::{Pipeline, Query, table};
 use record::attr::EventType;
 use record::stream::{StreamDecoder, StreamStep};
 use record::{Attr, Misc, SampleType};
-use symbolizer::{KernelSource, Options, Symbolizer};
+use symbolizer::{KernelSource, Symbolizer, SymbolizerOptions};
 
 const TEXT: u64 = 0x40_1000;
 const EXACT: Misc = Misc(USER.0 | Misc::EXACT_IP.0);
@@ -62,8 +62,11 @@ fn text(annotation: &Annotation) -> String {
 fn of_program(machine: u64, recording: &Recording, target: &str) -> Annotation {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("program"), program(machine)).unwrap();
-    let options =
-        Options { root: root.path().to_owned(), kernel: KernelSource::None, ..Options::default() };
+    let options = SymbolizerOptions {
+        root: root.path().to_owned(),
+        kernel: KernelSource::None,
+        ..SymbolizerOptions::default()
+    };
     annotate(Symbolizer::new(options), (target, WHOLE), &recording.bytes).unwrap()
 }
 
@@ -215,8 +218,11 @@ fn the_commonest_reason_without_a_name_is_given() {
     for time in 2..5 {
         stream.hit(&Hit::new(USER, TEXT, task(7, 7), time));
     }
-    let options =
-        Options { root: root.path().to_owned(), kernel: KernelSource::None, ..Options::default() };
+    let options = SymbolizerOptions {
+        root: root.path().to_owned(),
+        kernel: KernelSource::None,
+        ..SymbolizerOptions::default()
+    };
     let refused = annotate(Symbolizer::new(options), ("main", WHOLE), &stream.bytes);
     let refused = refused.unwrap_err().to_string();
     let said = "; 4 have no routine name, 3 of them: no symbols in /program";

@@ -25,14 +25,14 @@ mod tables;
 use analysis::{Pipeline, Query, Report};
 use record::stream::{StreamDecoder, StreamStep};
 use std::path::Path;
-use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer};
+use symbolizer::{KernelOffset, KernelSource, Symbolizer, SymbolizerOptions};
 
 /// A symbolizer that sees a small kernel and no files.
 fn symbolizer() -> Symbolizer {
     let data = Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("fixtures");
     let kernel =
         KernelSource::File { path: data.join("System.map"), offset: KernelOffset::Given(0) };
-    Symbolizer::new(Options { root: data, kernel, ..Options::default() })
+    Symbolizer::new(SymbolizerOptions { root: data, kernel, ..SymbolizerOptions::default() })
 }
 
 /// Feeds a whole stream, in one piece.

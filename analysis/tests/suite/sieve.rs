@@ -7,7 +7,7 @@ use analysis::{Query, Report, table};
 use record::attr::EventType;
 use record::stream::Feature;
 use record::{Attr, AttrFlags, InstructionClass, Misc, SampleType};
-use symbolizer::{KernelSource, Options, Symbolizer};
+use symbolizer::{KernelSource, Symbolizer, SymbolizerOptions};
 
 /// Where the code below is mapped.
 const TEXT: u64 = 0x40_0000;
@@ -66,10 +66,10 @@ fn program() -> Vec<u8> {
 /// Counts a stream of a process that runs the program, which maps it from
 /// offset 0 on.
 fn count(query: Query, recording: &Recording) -> Result<Report, analysis::Error> {
-    let root = tempfile::tempdir().unwrap();
-    std::fs::write(root.path().join("program"), program()).unwrap();
-    let options =
-        Options { root: root.path().to_owned(), kernel: KernelSource::None, ..Options::default() };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("program"), program()).unwrap();
+    let (root, kernel) = (folder.path().to_owned(), KernelSource::None);
+    let options = SymbolizerOptions { root, kernel, ..SymbolizerOptions::default() };
     report_with(Symbolizer::new(options), query, &recording.bytes)
 }
 

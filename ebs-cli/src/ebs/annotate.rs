@@ -13,7 +13,7 @@ use analysis::{Filter, Glob, Pipeline, Query};
 use anyhow::{Context, Result};
 use source_files::SourceFiles;
 use std::io::Write;
-use symbolizer::{Options, Symbolizer};
+use symbolizer::{Symbolizer, SymbolizerOptions};
 
 /// Instructions on each side of those with samples when nothing is said.
 const AROUND: usize = 10;
@@ -86,7 +86,7 @@ fn view(arguments: &AnnotateArguments) -> View {
 fn annotation(
     input: &mut Input,
     query: Query,
-    symbols: Options,
+    symbols: SymbolizerOptions,
     view: View,
 ) -> Result<(Annotation, End)> {
     let mut decoder = input.decoder();

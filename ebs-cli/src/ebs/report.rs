@@ -10,7 +10,7 @@ use sampling::remote::client::{Client, Recorded, RecordedEnding, SOCKET};
 use sampling::remote::protocol::WHOLE;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use symbolizer::{KernelOffset, KernelSource, Options, Symbolizer, load_file};
+use symbolizer::{KernelOffset, KernelSource, Symbolizer, SymbolizerOptions, load_file};
 
 /// Rows of a table when nothing is said.
 const ROWS: usize = 20;
@@ -71,7 +71,7 @@ fn with_inlined(keys: Vec<Key>) -> Result<Vec<Key>> {
 /// A list of kernel symbols that cannot be read or is none: who names one
 /// does not want a table without names. Whether it is the recorded kernel's
 /// only the recording can tell.
-pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
+pub fn symbols(arguments: &SymbolArguments) -> Result<SymbolizerOptions> {
     let root = arguments.root.clone();
     let vmlinux = arguments.vmlinux.clone();
     let kernel = match arguments.system_map.as_ref().or(vmlinux.as_ref()) {
@@ -84,7 +84,14 @@ pub fn symbols(arguments: &SymbolArguments) -> Result<Options> {
     };
     let symfs = arguments.symfs.clone();
     let debuginfod = debuginfod::servers()?;
-    Ok(Options { root, kernel, vmlinux, symfs, debuginfod, ..Options::default() })
+    Ok(SymbolizerOptions {
+        root,
+        kernel,
+        vmlinux,
+        symfs,
+        debuginfod,
+        ..SymbolizerOptions::default()
+    })
 }
 
 /// Answers `query` from a recording; how the recording ended comes with it.

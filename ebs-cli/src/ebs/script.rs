@@ -29,7 +29,7 @@ use order::Order;
 use record::stream::{StreamDecoder, StreamRecord};
 use record::{Misc, Sample, SampleId, SideRecord};
 use std::io::Write;
-use symbolizer::{Options, Symbolizer};
+use symbolizer::{Symbolizer, SymbolizerOptions};
 
 /// Bytes of lines that are written at once.
 const CHUNK: usize = 1 << 16;
@@ -87,7 +87,7 @@ struct Press<P> {
 }
 
 impl<P: Printer> Press<P> {
-    fn new(printer: P, sifter: Option<Sifter>, symbols: Options) -> Press<P> {
+    fn new(printer: P, sifter: Option<Sifter>, symbols: SymbolizerOptions) -> Press<P> {
         Press { printer, sifter, symbolizer: Symbolizer::new(symbols) }
     }
 
@@ -112,7 +112,7 @@ pub struct ScriptLines<P> {
 impl<P: Printer> ScriptLines<P> {
     /// No record yet. Without a sifter all become lines. Names and code come
     /// from where `symbols` says.
-    pub fn new(printer: P, sifter: Option<Sifter>, symbols: Options) -> ScriptLines<P> {
+    pub fn new(printer: P, sifter: Option<Sifter>, symbols: SymbolizerOptions) -> ScriptLines<P> {
         let (order, counted) = (Order::default(), Counted::default());
         ScriptLines {
             order,

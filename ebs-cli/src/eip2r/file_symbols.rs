@@ -6,7 +6,7 @@ use record::printable::push_printable;
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
-use symbolizer::{ElfSymbols, Options, Reason, Resolution};
+use symbolizer::{ElfSymbols, Reason, Resolution, SymbolizerOptions};
 
 /// What `-e` names.
 #[derive(Debug)]
@@ -21,7 +21,10 @@ impl FileSymbols {
     pub(super) fn open(path: &Path) -> anyhow::Result<FileSymbols> {
         let shown = path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
-        let options = Options { debuginfod: debuginfod::servers()?, ..Options::default() };
+        let options = SymbolizerOptions {
+            debuginfod: debuginfod::servers()?,
+            ..SymbolizerOptions::default()
+        };
         let symbols = ElfSymbols::find_for(file, path, &options)
             .with_context(|| format!("{shown} is no ELF file that can be read"))?;
         let mut stretches = symbols.stretches();

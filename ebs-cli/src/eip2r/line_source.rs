@@ -7,7 +7,7 @@ use crate::terminal::debuginfod;
 use anyhow::anyhow;
 use std::cell::OnceCell;
 use std::path::PathBuf;
-use symbolizer::{DebugFile, Frames, Options, Reason, Resolution};
+use symbolizer::{DebugFile, Frames, Reason, Resolution, SymbolizerOptions};
 
 /// Who knows the lines.
 pub(super) enum LineSource {
@@ -29,7 +29,10 @@ impl LineSource {
         let Some(path) = &arguments.executable else {
             return Ok(LineSource::Machine(Box::new(Machine::new(arguments)?)));
         };
-        let options = Options { debuginfod: debuginfod::servers()?, ..Options::default() };
+        let options = SymbolizerOptions {
+            debuginfod: debuginfod::servers()?,
+            ..SymbolizerOptions::default()
+        };
         let file = DebugFile::open(path, &options).map_err(|why| anyhow!("{why}"))?;
         let (path, symbols) = (path.clone(), OnceCell::new());
         Ok(LineSource::File(Box::new(FileLines { file, path, symbols })))

@@ -10,8 +10,8 @@ use record::{CpuMode, Pid, Time};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use symbolizer::{
-    Frames, KernelOffset, KernelSource, ObjectId, Options, Reason, Resolution, Symbolizer,
-    parse_maps,
+    Frames, KernelOffset, KernelSource, ObjectId, Reason, Resolution, Symbolizer,
+    SymbolizerOptions, parse_maps,
 };
 
 /// The process of saved maps: of no living one, so that none is asked for
@@ -33,13 +33,13 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn new(arguments: &Arguments) -> anyhow::Result<Machine> {
-        let mut symbolizer = Symbolizer::new(Options {
+        let mut symbolizer = Symbolizer::new(SymbolizerOptions {
             kernel: kernel_source(arguments),
             vmlinux: arguments.vmlinux.clone(),
             symfs: arguments.symfs.clone(),
             debuginfod: debuginfod::servers()?,
             threads: arguments.threads(),
-            ..Options::default()
+            ..SymbolizerOptions::default()
         });
         let maps = arguments.maps.as_deref();
         let process = maps.map(|maps| add_maps(&mut symbolizer, maps)).transpose()?;

@@ -137,12 +137,12 @@ fn shown_frame(frame: &Frame) -> ShownFrame<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use symbolizer::{Depth, Source};
+    use symbolizer::{Depth, SourcePlace};
 
     fn text(style: Style) -> String {
         let frame = |name: Option<&str>, line, column, inlined| Frame {
             name: name.map(Into::into),
-            source: (line > 0).then(|| Source { file: "/s/a.c".into(), line, column }),
+            source: (line > 0).then(|| SourcePlace { file: "/s/a.c".into(), line, column }),
             inlined,
         };
         let frames = Frames {

@@ -26,7 +26,7 @@ pub enum CodeError {
     #[error(
         "{bytes} bytes in one piece: at most {} are read, so its symbol's size is wrong, or it is \
          no routine",
-        super::text::MOST
+        super::MOST_TEXT
     )]
     TooLong {
         /// Bytes asked for.

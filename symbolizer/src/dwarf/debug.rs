@@ -1,15 +1,15 @@
 //! The debug info of one file.
 
+use super::bytes::{FileBytes, SectionBytes};
 use super::finder::Finder;
-use super::functions::Part;
-use super::image::{Bytes, Image};
+use super::functions::DebugPart;
 use super::index::Index;
 use super::layout::Layout;
-use super::names::Names;
-use super::sections::{Reader, Source};
+use super::names::{FunctionNames, UnitHome};
+use super::sections::{SectionReader, SectionSource};
 use super::split::Splits;
-use super::unit::{Step, Units};
-use crate::frames::{Frame, Source as Place};
+use super::unit::{CallStep, Units};
+use crate::answer::{Frame, SourcePlace};
 use gimli::{Dwarf, DwarfSections, EndianSlice, RunTimeEndian};
 
 /// Debug info, and what was read of it.
@@ -19,13 +19,13 @@ pub(crate) struct Debug {
     alternate: Option<Sections>,
     index: Option<Index>,
     units: Units,
-    names: Names,
+    names: FunctionNames,
     splits: Splits,
 }
 
 /// What debug info says of an address.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct DebugAnswer {
     /// The innermost first. The last one has no name when no function holds
     /// the address, but a line does.
     pub(crate) frames: Vec<Frame>,
@@ -39,7 +39,7 @@ pub(crate) struct Answer {
 /// The sections of one file.
 #[derive(Debug)]
 pub(crate) struct Sections {
-    sections: DwarfSections<Bytes>,
+    sections: DwarfSections<SectionBytes>,
     endian: RunTimeEndian,
 }
 
@@ -54,13 +54,13 @@ impl From<gimli::Error> for Unread {
 
 impl Sections {
     /// Finds them, decompresses and links those that need it.
-    pub(crate) fn of(image: &Image, layout: &Layout) -> Result<Sections, String> {
-        let mut source = Source::new(image, layout)?;
+    pub(crate) fn of(image: &FileBytes, layout: &Layout) -> Result<Sections, String> {
+        let mut source = SectionSource::new(image, layout)?;
         let sections = DwarfSections::load(|id| source.program(id).map_err(Unread));
         Ok(Sections { sections: sections.map_err(|why| why.0)?, endian: layout.endian })
     }
 
-    fn borrow(&self) -> Dwarf<Reader<'_>> {
+    fn borrow(&self) -> Dwarf<SectionReader<'_>> {
         self.sections.borrow(|bytes| EndianSlice::new(bytes, self.endian))
     }
 }
@@ -77,13 +77,13 @@ impl Debug {
             alternate,
             index: None,
             units: Units::default(),
-            names: Names::default(),
+            names: FunctionNames::default(),
             splits: Splits::new(finder),
         }
     }
 
     /// What it says of a link-time address. None: nothing.
-    pub(crate) fn frames(&mut self, address: u64) -> Result<Option<Answer>, String> {
+    pub(crate) fn frames(&mut self, address: u64) -> Result<Option<DebugAnswer>, String> {
         let dwarf = borrow(&self.main, self.alternate.as_ref());
         let index = self.index.get_or_insert_with(|| Index::listed(&dwarf));
         let Some(offset) = index.find(&dwarf, address).map_err(str::to_owned)? else {
@@ -97,20 +97,20 @@ impl Debug {
             let lines = unit.lines.as_mut();
             let source = lines.and_then(|lines| {
                 let file = lines.paths.get(&dwarf, &mut self.names.texts, spot.file)?;
-                Some(Place { file, line: spot.line, column: spot.column })
+                Some(SourcePlace { file, line: spot.line, column: spot.column })
             });
             let frame = Frame { name: None, source, inlined: false };
-            return Ok(Some(Answer { frames: vec![frame], is_short: true, apart }));
+            return Ok(Some(DebugAnswer { frames: vec![frame], is_short: true, apart }));
         };
         let names = &mut self.names;
         let outermost = steps.len() - 1;
         let named = unit.with_home(&dwarf, |home, part, head| {
-            let name = |step: &Step| {
+            let name = |step: &CallStep| {
                 let (dwarf, part, head) = match step.function.of {
-                    Part::Alternate => (&dwarf, Part::Main, head),
+                    DebugPart::Alternate => (&dwarf, DebugPart::Main, head),
                     _ => (home, part, head),
                 };
-                names.get(step.function, (part, dwarf, head))
+                names.get(step.function, UnitHome { part, dwarf, head })
             };
             steps.iter().map(name).collect::<gimli::Result<Vec<_>>>()
         });
@@ -121,30 +121,15 @@ impl Debug {
             let source = step.spot.and_then(|spot| {
                 let paths = &mut unit.lines.as_mut()?.paths;
                 let file = paths.get(&dwarf, &mut self.names.texts, spot.file)?;
-                Some(Place { file, line: spot.line, column: spot.column })
+                Some(SourcePlace { file, line: spot.line, column: spot.column })
             });
             frames.push(Frame { name: name.text, source, inlined: number < outermost });
         }
-        Ok(Some(Answer { frames, is_short, apart }))
-    }
-
-    /// Tells every address at which an answer can change, some twice, in any
-    /// order.
-    pub(crate) fn edges(&mut self, tell: &mut dyn FnMut(u64)) {
-        let dwarf = borrow(&self.main, self.alternate.as_ref());
-        let index = self.index.get_or_insert_with(|| Index::listed(&dwarf));
-        let units = index.units(&dwarf);
-        index.edges().iter().copied().for_each(&mut *tell);
-        for offset in units {
-            // A unit that cannot be read answers the same all over.
-            if let Ok(unit) = self.units.get(&dwarf, &mut self.splits, offset) {
-                unit.edges(&dwarf).into_iter().for_each(&mut *tell);
-            }
-        }
+        Ok(Some(DebugAnswer { frames, is_short, apart }))
     }
 }
 
-fn borrow<'a>(main: &'a Sections, alternate: Option<&'a Sections>) -> Dwarf<Reader<'a>> {
+fn borrow<'a>(main: &'a Sections, alternate: Option<&'a Sections>) -> Dwarf<SectionReader<'a>> {
     let mut dwarf = main.borrow();
     if let Some(alternate) = alternate {
         dwarf.set_sup(alternate.borrow());

@@ -1,8 +1,8 @@
 //! Files that belong to a program's debug info.
 
-use super::image::Image;
+use super::bytes::FileBytes;
 use super::layout::Layout;
-use crate::file::open_within;
+use crate::files::opening::open_within;
 use std::path::PathBuf;
 
 /// Where to look for them.
@@ -16,7 +16,7 @@ pub(crate) struct Finder {
 
 impl Finder {
     /// A .dwo file: where the compiler put it, else beside the program.
-    pub(crate) fn split(&self, directory: &[u8], name: &[u8]) -> Option<(Image, Layout)> {
+    pub(crate) fn split(&self, directory: &[u8], name: &[u8]) -> Option<(FileBytes, Layout)> {
         let file = &name[memchr::memrchr(b'/', name).map_or(0, |slash| slash + 1)..];
         let whole = match name.starts_with(b"/") {
             true => name.to_vec(),
@@ -27,7 +27,7 @@ impl Finder {
     }
 
     /// PROGRAM.dwp.
-    pub(crate) fn package(&self) -> Option<(Image, Layout)> {
+    pub(crate) fn package(&self) -> Option<(FileBytes, Layout)> {
         self.open(&[&self.program, b".dwp".as_slice()].concat())
     }
 
@@ -35,8 +35,8 @@ impl Finder {
         &self.program[..memchr::memrchr(b'/', &self.program).unwrap_or(0)]
     }
 
-    fn open(&self, path: &[u8]) -> Option<(Image, Layout)> {
-        let image = Image::of(open_within(&self.root, path).ok()?).ok()?;
+    fn open(&self, path: &[u8]) -> Option<(FileBytes, Layout)> {
+        let image = FileBytes::of(open_within(&self.root, path).ok()?).ok()?;
         let layout = Layout::of(&image).ok()?;
         Some((image, layout))
     }

@@ -1,9 +1,9 @@
 //! Which function of a unit holds an address, and what was inlined there.
 
-use super::lines::Spot;
-use super::pieces::{Pieces, Span};
+use super::lines::LineSpot;
+use super::pieces::{OwnedSpan, Pieces};
 use super::root::CodeAttributes;
-use super::sections::Reader;
+use super::sections::SectionReader;
 use gimli::{AttributeValue, Dwarf, Unit, UnitOffset};
 
 /// Calls inlined into each other; compilers make some tens.
@@ -11,16 +11,16 @@ const MOST_NESTED: usize = 256;
 
 /// An entry of debug info.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Entry {
+pub(crate) struct DebugEntry {
     /// Which sections it is in.
-    pub(crate) of: Part,
+    pub(crate) of: DebugPart,
     /// From their start.
     pub(crate) offset: usize,
 }
 
 /// Debug info is spread over files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Part {
+pub(crate) enum DebugPart {
     /// The file that was opened.
     Main,
     /// What several files share (.gnu_debugaltlink).
@@ -49,9 +49,9 @@ pub(crate) struct Calls {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     /// What was called.
-    pub(crate) callee: Entry,
+    pub(crate) callee: DebugEntry,
     /// Where.
-    pub(crate) from: Spot,
+    pub(crate) from: LineSpot,
     /// The call that it was inlined into; none: the function itself.
     within: Option<u32>,
 }
@@ -60,8 +60,8 @@ impl Functions {
     /// Those of a unit, inlined calls left for later. `is_flat`: no type has
     /// functions within.
     pub(crate) fn read<'a>(
-        dwarf: &Dwarf<Reader<'a>>,
-        unit: &Unit<Reader<'a>>,
+        dwarf: &Dwarf<SectionReader<'a>>,
+        unit: &Unit<SectionReader<'a>>,
         is_flat: bool,
     ) -> gimli::Result<Functions> {
         let mut found = Vec::new();
@@ -95,7 +95,7 @@ impl Functions {
             let owner = u32::try_from(found.len()).unwrap_or(u32::MAX);
             let before = spans.len();
             code.each(dwarf, unit, |start, end| {
-                spans.push(Span { start, end, owner });
+                spans.push(OwnedSpan { start, end, owner });
                 Ok(())
             })?;
             if spans.len() > before {
@@ -109,11 +109,6 @@ impl Functions {
     /// The function at an address, by number.
     pub(crate) fn find(&self, address: u64) -> Option<usize> {
         usize::try_from(self.pieces.find(address)?).ok()
-    }
-
-    /// All of them, by number.
-    pub(crate) fn numbers(&self) -> std::ops::Range<usize> {
-        0..self.entries.len()
     }
 
     pub(crate) fn entry(&self, function: usize) -> UnitOffset<usize> {
@@ -132,11 +127,6 @@ impl Functions {
         size
     }
 
-    /// The addresses at which another function begins.
-    pub(crate) fn edges(&self) -> &[u64] {
-        self.pieces.edges()
-    }
-
     /// Where they lie.
     pub(crate) fn extents(&self) -> impl Iterator<Item = (u64, u64)> {
         self.pieces.extents()
@@ -152,9 +142,10 @@ impl Functions {
 impl Calls {
     /// Those of the function whose entry is at `offset`.
     pub(crate) fn read<'a>(
-        dwarf: &Dwarf<Reader<'a>>,
-        unit: &Unit<Reader<'a>>,
-        (part, offset): (Part, UnitOffset<usize>),
+        dwarf: &Dwarf<SectionReader<'a>>,
+        unit: &Unit<SectionReader<'a>>,
+        part: DebugPart,
+        offset: UnitOffset<usize>,
     ) -> Result<Calls, String> {
         let failed = |error: gimli::Error| error.to_string();
         let mut entries = unit.entries_raw(Some(offset)).map_err(failed)?;
@@ -190,8 +181,8 @@ impl Calls {
                     at.0
                 ));
             }
-            let callee = Entry { of: part, offset: in_section(unit, at) };
-            let from = Spot { file: 0, line: 0, column: 0 };
+            let callee = DebugEntry { of: part, offset: in_section(unit, at) };
+            let from = LineSpot { file: 0, line: 0, column: 0 };
             let within = around.last().map(|&(_, number)| number);
             let mut call = Call { callee, from, within };
             let mut code = CodeAttributes::default();
@@ -204,7 +195,7 @@ impl Calls {
             calls.push(call);
             around.push((depth, number));
             code.each(dwarf, unit, |start, end| {
-                spans.push(Span { start, end, owner: number });
+                spans.push(OwnedSpan { start, end, owner: number });
                 Ok(())
             })
             .map_err(failed)?;
@@ -220,18 +211,17 @@ impl Calls {
         std::iter::successors(innermost, move |inner| call(inner.within?))
     }
 
-    /// The addresses at which another call begins.
-    pub(crate) fn edges(&self) -> &[u64] {
-        self.pieces.edges()
-    }
-
     fn size(&self) -> usize {
         self.pieces.size() + self.calls.len() * size_of::<Call>()
     }
 }
 
 impl Call {
-    fn take(&mut self, unit: &Unit<Reader<'_>>, attribute: &gimli::Attribute<Reader<'_>>) {
+    fn take(
+        &mut self,
+        unit: &Unit<SectionReader<'_>>,
+        attribute: &gimli::Attribute<SectionReader<'_>>,
+    ) {
         let number = || u32::try_from(attribute.udata_value().unwrap_or(0)).unwrap_or(u32::MAX);
         match attribute.name() {
             gimli::DW_AT_abstract_origin => {
@@ -266,7 +256,7 @@ fn is_type(abbreviation: &gimli::Abbreviation) -> bool {
 
 /// Reads an entry; gives where the one after its children begins, if it says.
 fn sibling(
-    entries: &mut gimli::EntriesRaw<'_, Reader<'_>>,
+    entries: &mut gimli::EntriesRaw<'_, SectionReader<'_>>,
     abbreviation: &gimli::Abbreviation,
 ) -> gimli::Result<Option<UnitOffset<usize>>> {
     let mut sibling = None;
@@ -282,19 +272,21 @@ fn sibling(
 
 /// The entry that an attribute of an entry of `unit` names.
 pub(crate) fn refers_to(
-    unit: &Unit<Reader<'_>>,
-    part: Part,
-    value: AttributeValue<Reader<'_>>,
-) -> Option<Entry> {
+    unit: &Unit<SectionReader<'_>>,
+    part: DebugPart,
+    value: AttributeValue<SectionReader<'_>>,
+) -> Option<DebugEntry> {
     Some(match value {
-        AttributeValue::UnitRef(at) => Entry { of: part, offset: in_section(unit, at) },
-        AttributeValue::DebugInfoRef(at) => Entry { of: part, offset: at.0 },
-        AttributeValue::DebugInfoRefSup(at) => Entry { of: Part::Alternate, offset: at.0 },
+        AttributeValue::UnitRef(at) => DebugEntry { of: part, offset: in_section(unit, at) },
+        AttributeValue::DebugInfoRef(at) => DebugEntry { of: part, offset: at.0 },
+        AttributeValue::DebugInfoRefSup(at) => {
+            DebugEntry { of: DebugPart::Alternate, offset: at.0 }
+        }
         _ => return None,
     })
 }
 
-fn in_section(unit: &Unit<Reader<'_>>, at: UnitOffset<usize>) -> usize {
+fn in_section(unit: &Unit<SectionReader<'_>>, at: UnitOffset<usize>) -> usize {
     let start = unit.header.debug_info_offset().map_or(0, |offset| offset.0);
     start.saturating_add(at.0)
 }

@@ -1,9 +1,9 @@
 //! Which unit holds an address.
 
 use super::functions::Functions;
-use super::pieces::{Pieces, Span};
+use super::pieces::{OwnedSpan, Pieces};
 use super::root::{Root, RootForms};
-use super::sections::Reader;
+use super::sections::SectionReader;
 use gimli::{Dwarf, Section};
 use rustc_hash::FxHashSet;
 
@@ -24,7 +24,7 @@ pub(crate) struct Index {
 
 impl Index {
     /// As `.debug_aranges` has it.
-    pub(crate) fn listed(dwarf: &Dwarf<Reader<'_>>) -> Index {
+    pub(crate) fn listed(dwarf: &Dwarf<SectionReader<'_>>) -> Index {
         let mut index = Index {
             pieces: Pieces::default(),
             units: Vec::new(),
@@ -42,7 +42,7 @@ impl Index {
         index
     }
 
-    fn add_listed(&mut self, dwarf: &Dwarf<Reader<'_>>) -> gimli::Result<()> {
+    fn add_listed(&mut self, dwarf: &Dwarf<SectionReader<'_>>) -> gimli::Result<()> {
         let aranges = &dwarf.debug_aranges;
         let mut headers = aranges.headers();
         while let Some(header) = headers.next()? {
@@ -70,14 +70,14 @@ impl Index {
             u32::try_from(found.unwrap_or(usize::MAX)).unwrap_or(u32::MAX)
         };
         let spans = self.claims.iter();
-        let spans = spans.map(|&(start, end, unit)| Span { start, end, owner: owner(unit) });
+        let spans = spans.map(|&(start, end, unit)| OwnedSpan { start, end, owner: owner(unit) });
         self.pieces = Pieces::new(spans.collect());
     }
 
     /// The unit that holds an address, or why it may not have been found.
     pub(crate) fn find(
         &mut self,
-        dwarf: &Dwarf<Reader<'_>>,
+        dwarf: &Dwarf<SectionReader<'_>>,
         address: u64,
     ) -> Result<Option<usize>, &str> {
         if let Some(unit) = self.known(address) {
@@ -95,19 +95,8 @@ impl Index {
         self.units.get(owner).copied()
     }
 
-    /// Every unit with code.
-    pub(crate) fn units(&mut self, dwarf: &Dwarf<Reader<'_>>) -> Vec<usize> {
-        self.complete(dwarf);
-        self.units.iter().rev().copied().collect()
-    }
-
-    /// The addresses at which another unit begins.
-    pub(crate) fn edges(&self) -> &[u64] {
-        self.pieces.edges()
-    }
-
     /// Looks at the units that no list speaks of.
-    fn complete(&mut self, dwarf: &Dwarf<Reader<'_>>) {
+    fn complete(&mut self, dwarf: &Dwarf<SectionReader<'_>>) {
         if std::mem::replace(&mut self.complete, true) {
             return;
         }
@@ -163,8 +152,8 @@ impl Scan {
 
     fn unit<'a>(
         &mut self,
-        dwarf: &Dwarf<Reader<'a>>,
-        header: gimli::UnitHeader<Reader<'a>>,
+        dwarf: &Dwarf<SectionReader<'a>>,
+        header: gimli::UnitHeader<SectionReader<'a>>,
         claim: &mut dyn FnMut(u64, u64),
     ) -> Result<(), String> {
         let failed = |error: gimli::Error| error.to_string();

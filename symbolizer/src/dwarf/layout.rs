@@ -1,6 +1,6 @@
 //! What sections an ELF file has, and how to read numbers in it.
 
-use super::image::Image;
+use super::bytes::FileBytes;
 use crate::elf::ElfError;
 use gimli::RunTimeEndian;
 use object::elf::{self, FileHeader32, FileHeader64};
@@ -48,7 +48,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub(crate) fn of(image: &Image) -> Result<Layout, ElfError> {
+    pub(crate) fn of(image: &FileBytes) -> Result<Layout, ElfError> {
         match image.whole() {
             Ok(bytes) => Layout::read(bytes),
             Err(file) => Layout::read(&ReadCache::new(file)),

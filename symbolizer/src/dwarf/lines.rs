@@ -2,12 +2,12 @@
 
 use super::paths::Paths;
 use super::root::Root;
-use super::sections::Reader;
+use super::sections::SectionReader;
 use gimli::Dwarf;
 
 /// Where an instruction stands in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct LineSpot {
     /// Number in the unit's list of files.
     pub(crate) file: u32,
     /// 0: none.
@@ -28,29 +28,29 @@ struct Sequence {
 struct Row {
     /// Bytes from the start of the sequence.
     offset: u32,
-    spot: Spot,
+    spot: LineSpot,
 }
 
 /// Rows by address, and the files that they name.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(crate) struct LineTable {
     /// By end.
     sequences: Vec<Sequence>,
     rows: Vec<Row>,
     pub(crate) paths: Paths,
 }
 
-impl Lines {
+impl LineTable {
     /// None: the unit has no line table.
     pub(crate) fn read<'a>(
-        dwarf: &Dwarf<Reader<'a>>,
+        dwarf: &Dwarf<SectionReader<'a>>,
         root: &Root<'a>,
-    ) -> gimli::Result<Option<Lines>> {
+    ) -> gimli::Result<Option<LineTable>> {
         let Some(offset) = root.lines else { return Ok(None) };
         let size = root.unit.header.address_size();
         let program = dwarf.debug_line.program(offset, size, root.directory, None)?;
         let paths = Paths::new(dwarf, &root.unit, program.header(), root.directory);
-        let mut lines = Lines { sequences: Vec::new(), rows: Vec::new(), paths };
+        let mut lines = LineTable { sequences: Vec::new(), rows: Vec::new(), paths };
         let mut rows = program.rows();
         let mut building = Building::default();
         while let Some((_, row)) = rows.next_row()? {
@@ -59,7 +59,7 @@ impl Lines {
                 lines.close(&mut building, address);
                 continue;
             }
-            let spot = Spot {
+            let spot = LineSpot {
                 file: saturate(row.file_index()),
                 line: row.line().map_or(0, |line| saturate(line.get())),
                 column: match row.column() {
@@ -92,7 +92,7 @@ impl Lines {
 
     /// What stands at an address: the last row at or before it, within its
     /// sequence.
-    pub(crate) fn find(&self, address: u64) -> Option<Spot> {
+    pub(crate) fn find(&self, address: u64) -> Option<LineSpot> {
         let index = self.sequences.partition_point(|sequence| sequence.end <= address);
         let sequence = self.sequences.get(index).filter(|found| found.start <= address)?;
         let rows = self.rows_of(sequence);
@@ -105,15 +105,6 @@ impl Lines {
         let first = usize::try_from(sequence.first).unwrap_or(usize::MAX);
         let count = usize::try_from(sequence.rows).unwrap_or(0);
         self.rows.get(first..first.saturating_add(count)).unwrap_or_default()
-    }
-
-    /// The addresses at which the answer of [`Lines::find`] can change.
-    pub(crate) fn edges(&self) -> impl Iterator<Item = u64> {
-        self.sequences.iter().flat_map(|sequence| {
-            let rows = self.rows_of(sequence).iter();
-            let starts = rows.map(|row| sequence.start.saturating_add(u64::from(row.offset)));
-            starts.chain([sequence.start, sequence.end])
-        })
     }
 
     /// Bytes of memory.
@@ -133,7 +124,7 @@ struct Building {
 }
 
 impl Building {
-    fn add(&mut self, rows: &mut Vec<Row>, address: u64, spot: Spot) {
+    fn add(&mut self, rows: &mut Vec<Row>, address: u64, spot: LineSpot) {
         let start = *self.start.get_or_insert(address);
         // A row before the one before it, or 4 GiB into the code: of no
         // sound program.

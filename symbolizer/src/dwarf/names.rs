@@ -1,8 +1,8 @@
 //! What functions are called.
 
-use super::functions::{Entry, Part, refers_to};
-use super::root::{Head, Root};
-use super::sections::Reader;
+use super::functions::{DebugEntry, DebugPart, refers_to};
+use super::root::{Root, UnitHead};
+use super::sections::SectionReader;
 use super::texts::Texts;
 use gimli::{Dwarf, UnitOffset};
 use rustc_hash::FxHashMap;
@@ -24,27 +24,35 @@ pub(crate) struct Name {
 
 /// Names that were asked for, and how to find more.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
-    known: FxHashMap<Entry, Name>,
+pub(crate) struct FunctionNames {
+    known: FxHashMap<DebugEntry, Name>,
     pub(crate) texts: Texts,
     main: Heads,
     alternate: Heads,
 }
 
-impl Names {
+/// A unit, and the debug info that it is in.
+#[derive(Clone, Copy)]
+pub(crate) struct UnitHome<'d, 'a> {
+    pub(crate) part: DebugPart,
+    pub(crate) dwarf: &'d Dwarf<SectionReader<'a>>,
+    pub(crate) head: &'d UnitHead,
+}
+
+impl FunctionNames {
     /// The name of a function by its entry, which is in the unit `home` or is
     /// named by one there.
     ///
     /// As its linker knows it, demangled; else as it is declared.
     pub(crate) fn get<'a>(
         &mut self,
-        entry: Entry,
-        (part, dwarf, head): (Part, &Dwarf<Reader<'a>>, &Head),
+        entry: DebugEntry,
+        home: UnitHome<'_, 'a>,
     ) -> gimli::Result<Name> {
         if let Some(known) = self.known.get(&entry) {
             return Ok(known.clone());
         }
-        let (raw, linked) = self.raw(entry, (part, dwarf, head))?;
+        let (raw, linked) = self.raw(entry, home)?;
         let name = Name { text: raw.map(|raw| self.texts.name(raw.slice())), linked };
         self.known.insert(entry, name.clone());
         Ok(name)
@@ -52,13 +60,14 @@ impl Names {
 
     fn raw<'a>(
         &mut self,
-        mut entry: Entry,
-        (part, dwarf, head): (Part, &Dwarf<Reader<'a>>, &Head),
-    ) -> gimli::Result<(Option<Reader<'a>>, bool)> {
+        mut entry: DebugEntry,
+        home: UnitHome<'_, 'a>,
+    ) -> gimli::Result<(Option<SectionReader<'a>>, bool)> {
+        let UnitHome { part, dwarf, head } = home;
         let mut declared = None;
         for _ in 0..MOST_STEPS {
             let dwarf = match (entry.of, part) {
-                (Part::Alternate, own) if own != Part::Alternate => match dwarf.sup() {
+                (DebugPart::Alternate, own) if own != DebugPart::Alternate => match dwarf.sup() {
                     Some(alternate) => alternate,
                     None => return Ok((declared, false)),
                 },
@@ -71,10 +80,10 @@ impl Names {
             });
             let unit = match (own, entry.of) {
                 (Some(unit), _) => unit,
-                (None, Part::Main) => self.main.find(dwarf, entry.offset)?,
-                (None, Part::Alternate) => self.alternate.find(dwarf, entry.offset)?,
+                (None, DebugPart::Main) => self.main.find(dwarf, entry.offset)?,
+                (None, DebugPart::Alternate) => self.alternate.find(dwarf, entry.offset)?,
                 // A split unit refers to nothing outside.
-                (None, Part::Split(_)) => return Ok((declared, false)),
+                (None, DebugPart::Split(_)) => return Ok((declared, false)),
             };
             let start = unit.header.debug_info_offset().map_or(0, |offset| offset.0);
             let at = UnitOffset(entry.offset.saturating_sub(start));
@@ -112,16 +121,16 @@ impl Names {
 #[derive(Debug, Default)]
 struct Heads {
     offsets: Option<Vec<usize>>,
-    open: FxHashMap<usize, Head>,
+    open: FxHashMap<usize, UnitHead>,
 }
 
 impl Heads {
     /// The unit that holds an offset.
     fn find<'a>(
         &mut self,
-        dwarf: &Dwarf<Reader<'a>>,
+        dwarf: &Dwarf<SectionReader<'a>>,
         offset: usize,
-    ) -> gimli::Result<gimli::Unit<Reader<'a>>> {
+    ) -> gimli::Result<gimli::Unit<SectionReader<'a>>> {
         let offsets = self.offsets.get_or_insert_with(|| {
             let mut offsets = Vec::new();
             let mut units = dwarf.units();

@@ -1,6 +1,6 @@
 //! Names of source files, joined from their parts when first asked for.
 
-use super::sections::Reader;
+use super::sections::SectionReader;
 use super::texts::Texts;
 use gimli::{Dwarf, LineProgramHeader, Section, Unit};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ enum Text {
     Line(usize, usize),
     LineStr(usize, usize),
     Str(usize, usize),
-    Missing,
+    NoMapping,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,14 +36,14 @@ pub(crate) struct Paths {
 
 impl Paths {
     pub(crate) fn new<'a>(
-        dwarf: &Dwarf<Reader<'a>>,
-        unit: &Unit<Reader<'a>>,
-        header: &LineProgramHeader<Reader<'a>>,
-        directory: Option<Reader<'a>>,
+        dwarf: &Dwarf<SectionReader<'a>>,
+        unit: &Unit<SectionReader<'a>>,
+        header: &LineProgramHeader<SectionReader<'a>>,
+        directory: Option<SectionReader<'a>>,
     ) -> Paths {
         let text = |value| match dwarf.attr_string(unit, value) {
             Ok(text) => Text::of(dwarf, text),
-            Err(_) => Text::Missing,
+            Err(_) => Text::NoMapping,
         };
         let files: Vec<_> = header
             .file_names()
@@ -55,14 +55,14 @@ impl Paths {
             directories: header.include_directories().iter().map(|&value| text(value)).collect(),
             joined: vec![None; files.len()],
             files,
-            compiled_in: directory.map_or(Text::Missing, |text| Text::of(dwarf, text)),
+            compiled_in: directory.map_or(Text::NoMapping, |text| Text::of(dwarf, text)),
         }
     }
 
     /// The path of a file. None: there is no such file.
     pub(crate) fn get(
         &mut self,
-        dwarf: &Dwarf<Reader<'_>>,
+        dwarf: &Dwarf<SectionReader<'_>>,
         texts: &mut Texts,
         number: u32,
     ) -> Option<Arc<str>> {
@@ -78,7 +78,7 @@ impl Paths {
         Some(path)
     }
 
-    fn join(&self, dwarf: &Dwarf<Reader<'_>>, file: File) -> Option<Vec<u8>> {
+    fn join(&self, dwarf: &Dwarf<SectionReader<'_>>, file: File) -> Option<Vec<u8>> {
         let name = file.name.bytes(dwarf)?;
         if name.starts_with(b"/") {
             return Some(name.to_vec());
@@ -111,10 +111,10 @@ fn append(path: &mut Vec<u8>, part: &[u8]) {
 }
 
 impl Text {
-    fn of<'a>(dwarf: &Dwarf<Reader<'a>>, text: Reader<'a>) -> Text {
+    fn of<'a>(dwarf: &Dwarf<SectionReader<'a>>, text: SectionReader<'a>) -> Text {
         let length = text.slice().len().min(LONGEST);
         let start = text.slice().as_ptr().addr();
-        let within = |section: &Reader<'a>| {
+        let within = |section: &SectionReader<'a>| {
             let offset = start.checked_sub(section.slice().as_ptr().addr())?;
             (offset.checked_add(length)? <= section.slice().len()).then_some(offset)
         };
@@ -125,16 +125,16 @@ impl Text {
         } else if let Some(offset) = within(dwarf.debug_str.reader()) {
             Text::Str(offset, length)
         } else {
-            Text::Missing
+            Text::NoMapping
         }
     }
 
-    fn bytes<'a>(self, dwarf: &Dwarf<Reader<'a>>) -> Option<&'a [u8]> {
+    fn bytes<'a>(self, dwarf: &Dwarf<SectionReader<'a>>) -> Option<&'a [u8]> {
         let (section, offset, length) = match self {
             Text::Line(offset, length) => (dwarf.debug_line.reader(), offset, length),
             Text::LineStr(offset, length) => (dwarf.debug_line_str.reader(), offset, length),
             Text::Str(offset, length) => (dwarf.debug_str.reader(), offset, length),
-            Text::Missing => return None,
+            Text::NoMapping => return None,
         };
         section.slice().get(offset..offset.checked_add(length)?)
     }

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 /// Addresses from `start` up to `end`, and what they belong to. Where
 /// several overlap, the greatest `owner` wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct OwnedSpan {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) owner: u32,
@@ -23,7 +23,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    pub(crate) fn new(mut spans: Vec<Span>) -> Pieces {
+    pub(crate) fn new(mut spans: Vec<OwnedSpan>) -> Pieces {
         spans.retain(|span| span.start < span.end && span.owner != NOBODY);
         spans.sort_unstable_by_key(|span| span.start);
         let mut pieces = Pieces::default();
@@ -71,11 +71,6 @@ impl Pieces {
         Some(self.owners[index]).filter(|&owner| owner != NOBODY)
     }
 
-    /// The addresses at which the owner changes.
-    pub(crate) fn edges(&self) -> &[u64] {
-        &self.starts
-    }
-
     /// The stretches that belong to somebody.
     pub(crate) fn extents(&self) -> impl Iterator<Item = (u64, u64)> {
         let ends = self.starts.iter().skip(1);
@@ -101,11 +96,11 @@ mod tests {
         ) {
             let spans: Vec<_> = spans
                 .into_iter()
-                .map(|(start, length, owner)| Span { start, end: start + length, owner })
+                .map(|(start, length, owner)| OwnedSpan { start, end: start + length, owner })
                 .collect();
             let pieces = Pieces::new(spans.clone());
             for address in 0..64 {
-                let holds = |span: &&Span| (span.start..span.end).contains(&address);
+                let holds = |span: &&OwnedSpan| (span.start..span.end).contains(&address);
                 let naive = spans.iter().filter(holds).map(|span| span.owner).max();
                 prop_assert_eq!(pieces.find(address), naive);
             }
@@ -116,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_last_address_has_an_owner() {
-        let pieces = Pieces::new(vec![Span { start: u64::MAX - 1, end: u64::MAX, owner: 3 }]);
+        let pieces = Pieces::new(vec![OwnedSpan { start: u64::MAX - 1, end: u64::MAX, owner: 3 }]);
         assert_eq!(pieces.find(u64::MAX - 1), Some(3));
         assert_eq!(pieces.find(u64::MAX), None);
         assert_eq!(pieces.extents().collect::<Vec<_>>(), [(u64::MAX - 1, u64::MAX)]);

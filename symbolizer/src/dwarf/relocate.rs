@@ -2,7 +2,7 @@
 //! objects. That of programs is linked already, even where a linker left
 //! relocations behind, as in a vmlinux.
 
-use super::image::{Bytes, Image};
+use super::bytes::{FileBytes, SectionBytes};
 use super::layout::Layout;
 use gimli::{EndianSlice, Reader};
 use object::elf;
@@ -29,7 +29,7 @@ pub(crate) struct Relocator {
     /// Value of each symbol.
     symbols: Vec<u64>,
     /// Relocations of a section, by its index.
-    tables: Vec<(usize, Bytes, bool)>,
+    tables: Vec<(usize, SectionBytes, bool)>,
     endian: gimli::RunTimeEndian,
     wide: bool,
     machine: u16,
@@ -51,7 +51,7 @@ enum Action {
 }
 
 impl Relocator {
-    pub(crate) fn new(image: &Image, layout: &Layout) -> Result<Relocator, String> {
+    pub(crate) fn new(image: &FileBytes, layout: &Layout) -> Result<Relocator, String> {
         let addresses = addresses(layout);
         let mut symbols = Vec::new();
         let mut tables = Vec::new();
@@ -79,7 +79,7 @@ impl Relocator {
     }
 
     /// The section of that index with its relocations applied.
-    pub(crate) fn link(&self, index: usize, bytes: Bytes) -> Result<Bytes, String> {
+    pub(crate) fn link(&self, index: usize, bytes: SectionBytes) -> Result<SectionBytes, String> {
         let mut tables = self.tables.iter().filter(|(target, ..)| *target == index).peekable();
         if tables.peek().is_none() {
             return Ok(bytes);
@@ -93,7 +93,7 @@ impl Relocator {
                 self.apply(&relocation, &mut linked)?;
             }
         }
-        Ok(Bytes::Owned(linked))
+        Ok(SectionBytes::Owned(linked))
     }
 
     fn next(

@@ -1,6 +1,6 @@
 //! The first entry of a unit: what holds for the whole unit.
 
-use super::sections::Reader;
+use super::sections::SectionReader;
 use gimli::{
     Abbreviations, AttributeValue, DebugAbbrev, DebugAbbrevOffset, DebugAddrBase, DebugLineOffset,
     DebugLocListsBase, DebugRngListsBase, DebugStrOffsetsBase, Dwarf, DwoId, Reader as _, Section,
@@ -11,14 +11,14 @@ use std::sync::Arc;
 /// Where code lies, as an entry tells it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CodeAttributes<'a> {
-    low: Option<AttributeValue<Reader<'a>>>,
-    high: Option<AttributeValue<Reader<'a>>>,
-    ranges: Option<AttributeValue<Reader<'a>>>,
+    low: Option<AttributeValue<SectionReader<'a>>>,
+    high: Option<AttributeValue<SectionReader<'a>>>,
+    ranges: Option<AttributeValue<SectionReader<'a>>>,
 }
 
 impl<'a> CodeAttributes<'a> {
     /// Takes in an attribute if it is one of these.
-    pub(crate) fn take(&mut self, name: gimli::DwAt, value: AttributeValue<Reader<'a>>) {
+    pub(crate) fn take(&mut self, name: gimli::DwAt, value: AttributeValue<SectionReader<'a>>) {
         match name {
             gimli::DW_AT_low_pc => self.low = Some(value),
             gimli::DW_AT_high_pc => self.high = Some(value),
@@ -35,8 +35,8 @@ impl<'a> CodeAttributes<'a> {
     /// Each range with at least one address.
     pub(crate) fn each(
         &self,
-        dwarf: &Dwarf<Reader<'a>>,
-        unit: &Unit<Reader<'a>>,
+        dwarf: &Dwarf<SectionReader<'a>>,
+        unit: &Unit<SectionReader<'a>>,
         mut told: impl FnMut(u64, u64) -> gimli::Result<()>,
     ) -> gimli::Result<()> {
         if let Some(ranges) = self.ranges {
@@ -62,7 +62,7 @@ impl<'a> CodeAttributes<'a> {
 
 /// What is kept of a unit to read its entries again.
 #[derive(Clone, Debug)]
-pub(crate) struct Head {
+pub(crate) struct UnitHead {
     /// Where it begins in its section.
     pub(crate) offset: usize,
     pub(crate) abbreviations: Arc<Abbreviations>,
@@ -72,8 +72,11 @@ pub(crate) struct Head {
     rnglists_base: DebugRngListsBase<usize>,
 }
 
-impl Head {
-    pub(crate) fn open<'a>(&self, dwarf: &Dwarf<Reader<'a>>) -> gimli::Result<Unit<Reader<'a>>> {
+impl UnitHead {
+    pub(crate) fn open<'a>(
+        &self,
+        dwarf: &Dwarf<SectionReader<'a>>,
+    ) -> gimli::Result<Unit<SectionReader<'a>>> {
         Ok(Unit {
             header: dwarf.unit_header(gimli::DebugInfoOffset(self.offset))?,
             abbreviations: Arc::clone(&self.abbreviations),
@@ -90,7 +93,7 @@ impl Head {
     }
 
     /// What a split unit takes from its skeleton.
-    pub(crate) fn inherit(&mut self, skeleton: &Head, version: u16) {
+    pub(crate) fn inherit(&mut self, skeleton: &UnitHead, version: u16) {
         self.low_pc = skeleton.low_pc;
         self.addr_base = skeleton.addr_base;
         if version < 5 {
@@ -101,12 +104,12 @@ impl Head {
 
 /// A unit's first entry.
 pub(crate) struct Root<'a> {
-    pub(crate) unit: Unit<Reader<'a>>,
+    pub(crate) unit: Unit<SectionReader<'a>>,
     pub(crate) tag: gimli::DwTag,
     pub(crate) lines: Option<DebugLineOffset<usize>>,
-    pub(crate) directory: Option<Reader<'a>>,
+    pub(crate) directory: Option<SectionReader<'a>>,
     /// The file with the rest of the unit.
-    pub(crate) split: Option<Reader<'a>>,
+    pub(crate) split: Option<SectionReader<'a>>,
     pub(crate) code: CodeAttributes<'a>,
     /// In its language a declared name is not all of a name.
     pub(crate) mangles: bool,
@@ -116,8 +119,8 @@ pub(crate) struct Root<'a> {
 
 impl<'a> Root<'a> {
     pub(crate) fn read(
-        dwarf: &Dwarf<Reader<'a>>,
-        header: UnitHeader<Reader<'a>>,
+        dwarf: &Dwarf<SectionReader<'a>>,
+        header: UnitHeader<SectionReader<'a>>,
         abbreviations: Arc<Abbreviations>,
     ) -> gimli::Result<Root<'a>> {
         let (encoding, file_type) = (header.encoding(), dwarf.file_type);
@@ -173,8 +176,9 @@ impl<'a> Root<'a> {
                 _ => {}
             }
         }
-        let text =
-            |value: Option<AttributeValue<Reader<'a>>>| dwarf.attr_string(&unit, value?).ok();
+        let text = |value: Option<AttributeValue<SectionReader<'a>>>| {
+            dwarf.attr_string(&unit, value?).ok()
+        };
         let (directory, split) = (text(directory), text(split));
         if let Some(low) = code.low
             && let Some(low) = dwarf.attr_address(&unit, low)?
@@ -184,9 +188,9 @@ impl<'a> Root<'a> {
         Ok(Root { unit, tag: abbreviation.tag(), lines, directory, split, code, mangles, is_flat })
     }
 
-    pub(crate) fn head(&self) -> Head {
+    pub(crate) fn head(&self) -> UnitHead {
         let Unit { low_pc, str_offsets_base, addr_base, rnglists_base, .. } = self.unit;
-        Head {
+        UnitHead {
             offset: self.unit.header.debug_info_offset().map_or(0, |offset| offset.0),
             abbreviations: Arc::clone(&self.unit.abbreviations),
             low_pc,
@@ -236,7 +240,7 @@ pub(crate) struct RootForms {
 }
 
 impl RootForms {
-    pub(crate) fn new(dwarf: &Dwarf<Reader<'_>>) -> RootForms {
+    pub(crate) fn new(dwarf: &Dwarf<SectionReader<'_>>) -> RootForms {
         RootForms { left: dwarf.debug_abbrev.reader().len().saturating_mul(8) + (1 << 16) }
     }
 
@@ -244,8 +248,8 @@ impl RootForms {
     /// at.
     pub(crate) fn of(
         &mut self,
-        dwarf: &Dwarf<Reader<'_>>,
-        header: &UnitHeader<Reader<'_>>,
+        dwarf: &Dwarf<SectionReader<'_>>,
+        header: &UnitHeader<SectionReader<'_>>,
     ) -> gimli::Result<Option<Arc<Abbreviations>>> {
         let mut root = header.range_from(header.root_offset()..)?;
         let wanted = root.read_uleb128()?;

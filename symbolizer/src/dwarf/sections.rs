@@ -1,6 +1,6 @@
 //! Sections of debug info, ready to be parsed: decompressed and linked.
 
-use super::image::{Bytes, Image};
+use super::bytes::{FileBytes, SectionBytes};
 use super::layout::{Layout, Section};
 use super::relocate::Relocator;
 use gimli::{EndianSlice, RunTimeEndian, SectionId};
@@ -8,7 +8,7 @@ use object::elf;
 use object::{CompressedData, CompressionFormat};
 
 /// How numbers and strings of debug info are read.
-pub(crate) type Reader<'a> = EndianSlice<'a, RunTimeEndian>;
+pub(crate) type SectionReader<'a> = EndianSlice<'a, RunTimeEndian>;
 
 /// A section may claim this many times its compressed size.
 const MOST_TIMES: u64 = 64;
@@ -45,8 +45,8 @@ const OF_SPLIT: [SectionId; 7] = [
 ];
 
 /// Reads sections of one file.
-pub(crate) struct Source<'a> {
-    pub(crate) image: &'a Image,
+pub(crate) struct SectionSource<'a> {
+    pub(crate) image: &'a FileBytes,
     pub(crate) layout: &'a Layout,
     relocator: Option<Relocator>,
     /// Bytes that may still be read or made, so that sections which lie over
@@ -54,33 +54,36 @@ pub(crate) struct Source<'a> {
     left: u64,
 }
 
-impl<'a> Source<'a> {
-    pub(crate) fn new(image: &'a Image, layout: &'a Layout) -> Result<Source<'a>, String> {
+impl<'a> SectionSource<'a> {
+    pub(crate) fn new(
+        image: &'a FileBytes,
+        layout: &'a Layout,
+    ) -> Result<SectionSource<'a>, String> {
         let relocator = match layout.relocatable {
             true => Some(Relocator::new(image, layout)?),
             false => None,
         };
         let left = most_of_file(image.length());
-        Ok(Source { image, layout, relocator, left })
+        Ok(SectionSource { image, layout, relocator, left })
     }
 
     /// A section of a program; empty when there is none.
-    pub(crate) fn program(&mut self, id: SectionId) -> Result<Bytes, String> {
+    pub(crate) fn program(&mut self, id: SectionId) -> Result<SectionBytes, String> {
         match OF_PROGRAM.contains(&id) {
             true => self.named(id.name().as_bytes()),
-            false => Ok(Bytes::default()),
+            false => Ok(SectionBytes::default()),
         }
     }
 
     /// A section of a .dwo or .dwp file; empty when there is none.
-    pub(crate) fn split(&mut self, id: SectionId) -> Result<Bytes, String> {
+    pub(crate) fn split(&mut self, id: SectionId) -> Result<SectionBytes, String> {
         match id.dwo_name().filter(|_| OF_SPLIT.contains(&id)) {
             Some(name) => self.named(name.as_bytes()),
-            None => Ok(Bytes::default()),
+            None => Ok(SectionBytes::default()),
         }
     }
 
-    fn named(&mut self, name: &[u8]) -> Result<Bytes, String> {
+    fn named(&mut self, name: &[u8]) -> Result<SectionBytes, String> {
         let said = |why: String| format!("{}: {why}", String::from_utf8_lossy(name));
         if let Some((index, section)) = self.find(name) {
             let bytes = self.plain(section).map_err(said)?;
@@ -93,7 +96,7 @@ impl<'a> Source<'a> {
         let old = [b".z", name.get(1..).unwrap_or_default()].concat();
         match self.find(&old) {
             Some((_, section)) => self.zlib_gnu(section).map_err(said),
-            None => Ok(Bytes::default()),
+            None => Ok(SectionBytes::default()),
         }
     }
 
@@ -102,7 +105,7 @@ impl<'a> Source<'a> {
         sections.find(|(_, section)| &*section.name == name && section.has_bytes())
     }
 
-    fn plain(&mut self, section: &Section) -> Result<Bytes, String> {
+    fn plain(&mut self, section: &Section) -> Result<SectionBytes, String> {
         let bytes = self.read(section)?;
         if section.flags & elf::SHF_COMPRESSED.0 == 0 {
             return Ok(bytes);
@@ -131,7 +134,7 @@ impl<'a> Source<'a> {
         self.decompress(format, bytes.get(start..).unwrap_or_default(), size)
     }
 
-    fn zlib_gnu(&mut self, section: &Section) -> Result<Bytes, String> {
+    fn zlib_gnu(&mut self, section: &Section) -> Result<SectionBytes, String> {
         let bytes = self.read(section)?;
         match bytes.split_at_checked(12) {
             Some(([b'Z', b'L', b'I', b'B', size @ ..], data)) => {
@@ -142,7 +145,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn read(&mut self, section: &Section) -> Result<Bytes, String> {
+    fn read(&mut self, section: &Section) -> Result<SectionBytes, String> {
         self.take(section.size)?;
         self.image.read(section.offset, section.size)
     }
@@ -152,7 +155,7 @@ impl<'a> Source<'a> {
         format: CompressionFormat,
         data: &[u8],
         size: u64,
-    ) -> Result<Bytes, String> {
+    ) -> Result<SectionBytes, String> {
         if size > (data.len() as u64).saturating_mul(MOST_TIMES) {
             return Err(format!(
                 "{} compressed bytes claim to be {size}; at most {MOST_TIMES} times as many are \
@@ -164,7 +167,7 @@ impl<'a> Source<'a> {
         let data = CompressedData { format, data, uncompressed_size: size };
         let bytes = data.decompress().map_err(|error| error.to_string())?.into_owned();
         match bytes.len() as u64 == size {
-            true => Ok(Bytes::Owned(bytes)),
+            true => Ok(SectionBytes::Owned(bytes)),
             false => Err(format!("it claims to be {size} bytes and is {}", bytes.len())),
         }
     }
@@ -184,7 +187,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Bytes that may be read of the sections of a file, packed and unpacked.
+/// SectionBytes that may be read of the sections of a file, packed and unpacked.
 fn most_of_file(length: u64) -> u64 {
     let times = length.saturating_mul(1 + MOST_TIMES_OF_FILE);
     times.saturating_add(BEYOND_FILE).min(4 * MOST_BYTES)

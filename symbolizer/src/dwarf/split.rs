@@ -1,19 +1,19 @@
 //! Units whose entries are in another file: .dwo and .dwp.
 
+use super::bytes::{FileBytes, SectionBytes};
 use super::finder::Finder;
-use super::functions::Part;
-use super::image::{Bytes, Image};
+use super::functions::DebugPart;
 use super::layout::Layout;
-use super::root::{Head, Root};
-use super::sections::{Reader, Source};
+use super::root::{Root, UnitHead};
+use super::sections::{SectionReader, SectionSource};
 use gimli::{Dwarf, DwarfPackageSections, DwarfSections, DwoId, EndianSlice, RunTimeEndian};
 use std::sync::Arc;
 
 /// The rest of one unit.
 #[derive(Debug)]
 pub(crate) struct Split {
-    pub(crate) part: Part,
-    pub(crate) head: Head,
+    pub(crate) part: DebugPart,
+    pub(crate) head: UnitHead,
     pub(crate) mangles: bool,
     sections: Sections,
     id: DwoId,
@@ -22,8 +22,8 @@ pub(crate) struct Split {
 
 #[derive(Clone, Debug)]
 enum Sections {
-    Alone(Arc<DwarfSections<Bytes>>),
-    Packed(Arc<DwarfPackageSections<Bytes>>),
+    Alone(Arc<DwarfSections<SectionBytes>>),
+    Packed(Arc<DwarfPackageSections<SectionBytes>>),
 }
 
 /// Opens the files with the rest of units.
@@ -31,7 +31,7 @@ enum Sections {
 pub(crate) struct Splits {
     finder: Option<Finder>,
     /// None: not looked for yet.
-    package: Option<Option<(Arc<DwarfPackageSections<Bytes>>, RunTimeEndian)>>,
+    package: Option<Option<(Arc<DwarfPackageSections<SectionBytes>>, RunTimeEndian)>>,
     opened: u32,
 }
 
@@ -44,7 +44,7 @@ impl Splits {
     /// cannot be had.
     pub(crate) fn open(
         &mut self,
-        dwarf: &Dwarf<Reader<'_>>,
+        dwarf: &Dwarf<SectionReader<'_>>,
         skeleton: &Root<'_>,
     ) -> Result<Split, String> {
         let name = skeleton.split.map_or(&[][..], |name| name.slice());
@@ -60,14 +60,14 @@ impl Splits {
                 let (image, layout) = finder
                     .split(directory, name)
                     .ok_or_else(|| format!("{shown} (split debug info) was not found"))?;
-                let mut source = Source::new(&image, &layout)?;
+                let mut source = SectionSource::new(&image, &layout)?;
                 let sections = DwarfSections::load(|id| source.split(id).map_err(Unread))
                     .map_err(|why| format!("{shown}: {}", why.0))?;
                 (Sections::Alone(Arc::new(sections)), layout.endian)
             }
         };
         let failed = |error: gimli::Error| format!("{shown}: {error}");
-        let part = Part::Split(self.opened);
+        let part = DebugPart::Split(self.opened);
         let (head, mangles) = {
             let split = sections.borrow(id, endian, dwarf).map_err(failed)?;
             let mut units = split.units();
@@ -90,7 +90,7 @@ impl Splits {
         Ok(Split { part, head, mangles, sections, id, endian })
     }
 
-    fn packed(&mut self) -> Option<(Arc<DwarfPackageSections<Bytes>>, RunTimeEndian)> {
+    fn packed(&mut self) -> Option<(Arc<DwarfPackageSections<SectionBytes>>, RunTimeEndian)> {
         let finder = self.finder.as_ref();
         let package = self.package.get_or_insert_with(|| {
             let (image, layout) = finder?.package()?;
@@ -109,26 +109,26 @@ impl From<gimli::Error> for Unread {
     }
 }
 
-fn read_package(image: &Image, layout: &Layout) -> Option<DwarfPackageSections<Bytes>> {
-    let mut source = Source::new(image, layout).ok()?;
+fn read_package(image: &FileBytes, layout: &Layout) -> Option<DwarfPackageSections<SectionBytes>> {
+    let mut source = SectionSource::new(image, layout).ok()?;
     DwarfPackageSections::load(|id| source.split(id).map_err(Unread)).ok()
 }
 
 fn has(
-    package: &DwarfPackageSections<Bytes>,
+    package: &DwarfPackageSections<SectionBytes>,
     endian: RunTimeEndian,
     id: DwoId,
-    parent: &Dwarf<Reader<'_>>,
+    parent: &Dwarf<SectionReader<'_>>,
 ) -> bool {
     unpack(package, endian, id, parent).is_ok()
 }
 
 fn unpack<'a>(
-    package: &'a DwarfPackageSections<Bytes>,
+    package: &'a DwarfPackageSections<SectionBytes>,
     endian: RunTimeEndian,
     id: DwoId,
-    parent: &Dwarf<Reader<'a>>,
-) -> gimli::Result<Dwarf<Reader<'a>>> {
+    parent: &Dwarf<SectionReader<'a>>,
+) -> gimli::Result<Dwarf<SectionReader<'a>>> {
     let empty = EndianSlice::new(&[], endian);
     let package = package.borrow(|bytes| EndianSlice::new(bytes, endian), empty)?;
     package.find_cu(id, parent)?.ok_or(gimli::Error::MissingUnitDie)
@@ -139,8 +139,8 @@ impl Sections {
         &'a self,
         id: DwoId,
         endian: RunTimeEndian,
-        parent: &Dwarf<Reader<'a>>,
-    ) -> gimli::Result<Dwarf<Reader<'a>>> {
+        parent: &Dwarf<SectionReader<'a>>,
+    ) -> gimli::Result<Dwarf<SectionReader<'a>>> {
         match self {
             Sections::Packed(package) => unpack(package, endian, id, parent),
             Sections::Alone(sections) => {
@@ -156,8 +156,8 @@ impl Split {
     /// Its debug info, which takes addresses from the program's.
     pub(crate) fn dwarf<'a>(
         &'a self,
-        parent: &Dwarf<Reader<'a>>,
-    ) -> gimli::Result<Dwarf<Reader<'a>>> {
+        parent: &Dwarf<SectionReader<'a>>,
+    ) -> gimli::Result<Dwarf<SectionReader<'a>>> {
         self.sections.borrow(self.id, self.endian, parent)
     }
 }

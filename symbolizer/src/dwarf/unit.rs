@@ -1,9 +1,9 @@
 //! What is known of a unit once an address within it was asked for.
 
-use super::functions::{Calls, Entry, Functions, Part};
-use super::lines::{Lines, Spot};
-use super::root::{Head, Root};
-use super::sections::Reader;
+use super::functions::{Calls, DebugEntry, DebugPart, Functions};
+use super::lines::{LineSpot, LineTable};
+use super::root::{Root, UnitHead};
+use super::sections::SectionReader;
 use super::split::{Split, Splits};
 use gimli::Dwarf;
 use rustc_hash::FxHashMap;
@@ -14,11 +14,11 @@ const MOST_BYTES: usize = 48 << 20;
 
 /// A unit, read.
 #[derive(Debug)]
-pub(crate) struct Unit {
-    head: Head,
+pub(crate) struct DebugUnit {
+    head: UnitHead,
     split: Option<Split>,
     functions: Functions,
-    pub(crate) lines: Option<Lines>,
+    pub(crate) lines: Option<LineTable>,
     /// Why there are no functions: their file is not there.
     pub(crate) apart: Option<String>,
     /// In its language a declared name is not all of a name.
@@ -29,13 +29,17 @@ pub(crate) struct Unit {
 
 /// A step out of an inlined call: the function, and where in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    pub(crate) function: Entry,
-    pub(crate) spot: Option<Spot>,
+pub(crate) struct CallStep {
+    pub(crate) function: DebugEntry,
+    pub(crate) spot: Option<LineSpot>,
 }
 
-impl Unit {
-    fn read(dwarf: &Dwarf<Reader<'_>>, splits: &mut Splits, offset: usize) -> Result<Unit, String> {
+impl DebugUnit {
+    fn read(
+        dwarf: &Dwarf<SectionReader<'_>>,
+        splits: &mut Splits,
+        offset: usize,
+    ) -> Result<DebugUnit, String> {
         let failed = |error: gimli::Error| format!("unit at {offset:#x}: {error}");
         let header = dwarf.unit_header(gimli::DebugInfoOffset(offset)).map_err(failed)?;
         let forms = dwarf.abbreviations(&header).map_err(failed)?;
@@ -54,37 +58,42 @@ impl Unit {
             }
             None => Functions::read(dwarf, &root.unit, root.is_flat).map_err(failed)?,
         };
-        let lines = Lines::read(dwarf, &root)
+        let lines = LineTable::read(dwarf, &root)
             .map_err(|error| format!("line table of the unit at {offset:#x}: {error}"))?;
-        let size = functions.size() + lines.as_ref().map_or(0, Lines::size) + size_of::<Unit>();
-        Ok(Unit { head: root.head(), split, functions, lines, apart, mangles, used: 0, size })
+        let size =
+            functions.size() + lines.as_ref().map_or(0, LineTable::size) + size_of::<DebugUnit>();
+        Ok(DebugUnit { head: root.head(), split, functions, lines, apart, mangles, used: 0, size })
     }
 
     /// The steps from the innermost call at an address out to the function
     /// that holds it. None: no function holds it.
     pub(crate) fn steps(
         &mut self,
-        dwarf: &Dwarf<Reader<'_>>,
+        dwarf: &Dwarf<SectionReader<'_>>,
         address: u64,
-    ) -> Result<Option<Vec<Step>>, String> {
+    ) -> Result<Option<Vec<CallStep>>, String> {
         let Some(function) = self.functions.find(address) else { return Ok(None) };
         self.read_calls(dwarf, function)?;
         let mut spot = self.lines.as_ref().and_then(|lines| lines.find(address));
         let mut steps = Vec::new();
         if let Some(calls) = self.functions.calls(function) {
             for call in calls.find(address) {
-                let step = Step { function: call.callee, spot };
+                let step = CallStep { function: call.callee, spot };
                 steps.push(step);
                 spot = Some(call.from);
             }
         }
         let (part, head) = self.home();
         let offset = head.offset.saturating_add(self.functions.entry(function).0);
-        steps.push(Step { function: Entry { of: part, offset }, spot });
+        steps.push(CallStep { function: DebugEntry { of: part, offset }, spot });
         Ok(Some(steps))
     }
 
-    fn read_calls(&mut self, dwarf: &Dwarf<Reader<'_>>, function: usize) -> Result<(), String> {
+    fn read_calls(
+        &mut self,
+        dwarf: &Dwarf<SectionReader<'_>>,
+        function: usize,
+    ) -> Result<(), String> {
         if self.functions.calls(function).is_some() {
             return Ok(());
         }
@@ -93,7 +102,7 @@ impl Unit {
         let calls = self
             .with_home(dwarf, |dwarf, part, head| {
                 let unit = head.open(dwarf)?;
-                Ok(Calls::read(dwarf, &unit, (part, at)))
+                Ok(Calls::read(dwarf, &unit, part, at))
             })
             .map_err(failed)??;
         self.size += self.functions.keep(function, calls);
@@ -101,18 +110,18 @@ impl Unit {
     }
 
     /// Where its entries are.
-    fn home(&self) -> (Part, &Head) {
+    fn home(&self) -> (DebugPart, &UnitHead) {
         match &self.split {
             Some(split) => (split.part, &split.head),
-            None => (Part::Main, &self.head),
+            None => (DebugPart::Main, &self.head),
         }
     }
 
     /// Does something with the debug info that has its entries.
     pub(crate) fn with_home<T>(
         &self,
-        dwarf: &Dwarf<Reader<'_>>,
-        act: impl FnOnce(&Dwarf<Reader<'_>>, Part, &Head) -> gimli::Result<T>,
+        dwarf: &Dwarf<SectionReader<'_>>,
+        act: impl FnOnce(&Dwarf<SectionReader<'_>>, DebugPart, &UnitHead) -> gimli::Result<T>,
     ) -> gimli::Result<T> {
         let (part, head) = self.home();
         match &self.split {
@@ -120,25 +129,12 @@ impl Unit {
             None => act(dwarf, part, head),
         }
     }
-
-    /// Every address at which an answer can change.
-    pub(crate) fn edges(&mut self, dwarf: &Dwarf<Reader<'_>>) -> Vec<u64> {
-        let mut edges = self.functions.edges().to_vec();
-        for function in self.functions.numbers() {
-            // One whose calls cannot be read answers the same all over.
-            if self.read_calls(dwarf, function).is_ok() {
-                edges.extend_from_slice(self.functions.calls(function).map_or(&[], Calls::edges));
-            }
-        }
-        edges.extend(self.lines.iter().flat_map(Lines::edges));
-        edges
-    }
 }
 
 /// Units that were read, as many as memory allows.
 #[derive(Debug, Default)]
 pub(crate) struct Units {
-    units: FxHashMap<usize, Result<Box<Unit>, String>>,
+    units: FxHashMap<usize, Result<Box<DebugUnit>, String>>,
     size: usize,
     clock: u64,
 }
@@ -147,13 +143,13 @@ impl Units {
     /// The unit that begins at an offset.
     pub(crate) fn get(
         &mut self,
-        dwarf: &Dwarf<Reader<'_>>,
+        dwarf: &Dwarf<SectionReader<'_>>,
         splits: &mut Splits,
         offset: usize,
-    ) -> Result<&mut Unit, String> {
+    ) -> Result<&mut DebugUnit, String> {
         self.clock += 1;
         if !self.units.contains_key(&offset) {
-            let unit = Unit::read(dwarf, splits, offset).map(Box::new);
+            let unit = DebugUnit::read(dwarf, splits, offset).map(Box::new);
             self.size += unit.as_ref().map_or(0, |unit| unit.size);
             if self.size > MOST_BYTES {
                 self.shrink();

@@ -32,7 +32,7 @@ impl AltLink {
 
 /// Segments, build id and links of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct ElfHead {
     pub(crate) segments: Segments,
     /// `e_machine`.
     pub(crate) machine: u16,
@@ -48,12 +48,7 @@ pub(crate) struct Head {
     pub(crate) has_lines: bool,
 }
 
-impl Head {
-    /// Width of the file's code, 32 or 64; None when it is no x86 code.
-    pub(crate) fn bits(&self) -> Option<u32> {
-        bits_of(self.machine)
-    }
-
+impl ElfHead {
     /// Where its first part is loaded; None: it is not linked.
     pub(crate) fn lowest(&self) -> Option<u64> {
         self.segments.segments.iter().map(|segment| segment.address).min()
@@ -69,7 +64,7 @@ pub(crate) fn bits_of(machine: u16) -> Option<u32> {
     }
 }
 
-pub(super) fn read<'data, Elf, R>(data: R) -> Result<Head, ElfError>
+pub(super) fn read<'data, Elf, R>(data: R) -> Result<ElfHead, ElfError>
 where
     Elf: FileHeader,
     R: ReadRef<'data>,
@@ -81,7 +76,7 @@ where
         // aarch64, powerpc and others may run with pages up to this.
         _ => 0x1_0000,
     };
-    let mut head = Head { machine: header.e_machine(endian).0, ..Head::default() };
+    let mut head = ElfHead { machine: header.e_machine(endian).0, ..ElfHead::default() };
     head.segments.page = page;
     // Notes of a sound file do not overlap; those of a hostile one are not
     // read more than once or twice.

@@ -28,7 +28,7 @@ where
         return Ok(());
     }
     let slots = slots::<Elf, R>(endian, data, &sections)?;
-    let table = add_strings::<Elf, R>(tables, (endian, data), &sections, symbols.string_section())?;
+    let table = add_strings::<Elf, R>(tables, endian, data, &sections, symbols.string_section())?;
     for name in [b".plt".as_slice(), b".plt.sec", b".plt.got"] {
         let Some((_, section)) = sections.section_by_name(endian, name) else { continue };
         let entry = match section.sh_entsize(endian).into() {

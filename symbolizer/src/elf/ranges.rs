@@ -51,7 +51,7 @@ struct Rest {
 
 /// A routine of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hit<'a> {
+pub(crate) struct SymbolHit<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) stub: bool,
     pub(crate) start: u64,
@@ -112,23 +112,23 @@ impl Ranges {
     }
 
     /// The routine that holds a link-time address.
-    pub(crate) fn find(&self, address: u64) -> Option<Hit<'_>> {
+    pub(crate) fn find(&self, address: u64) -> Option<SymbolHit<'_>> {
         let index = self.starts.partition_point(|&start| start <= address).checked_sub(1)?;
         let rest = self.rest[index];
         (address < rest.end).then(|| self.hit(rest))?
     }
 
     /// All ranges in address order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Range<u64>, Hit<'_>)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Range<u64>, SymbolHit<'_>)> {
         let ranges = self.starts.iter().zip(&self.rest);
         ranges.filter_map(|(&start, &rest)| Some((start..rest.end, self.hit(rest)?)))
     }
 
-    fn hit(&self, rest: Rest) -> Option<Hit<'_>> {
+    fn hit(&self, rest: Rest) -> Option<SymbolHit<'_>> {
         let symbol = self.symbols.get(usize::try_from(rest.symbol).ok()?)?;
         let end = if symbol.end > symbol.start { symbol.end } else { rest.end };
         let name = name_in(&self.strings, symbol);
-        Some(Hit { name, stub: symbol.stub, start: symbol.start, end })
+        Some(SymbolHit { name, stub: symbol.stub, start: symbol.start, end })
     }
 
     /// Whether an address lies between the first and the last range.

@@ -15,7 +15,7 @@ pub(crate) struct Segment {
 
 /// A translation, and the file offsets for which its delta holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Translation {
+pub(crate) struct OffsetTranslation {
     /// Added to an offset, modulo 2^64.
     pub(crate) delta: u64,
     /// First offset.
@@ -68,7 +68,7 @@ impl Segments {
     /// with different distances between offset and address. Code runs in an
     /// executable segment, so those come first: by their exact extent, then
     /// by the pages that their mapping shows.
-    pub(crate) fn translate(&self, offset: u64) -> Option<Translation> {
+    pub(crate) fn translate(&self, offset: u64) -> Option<OffsetTranslation> {
         let exact =
             |segment: &Segment| (segment.offset, segment.offset.saturating_add(segment.size));
         let paged = |segment: &Segment| {
@@ -96,6 +96,6 @@ impl Segments {
             .or_else(|| paged_hit(true))
             .or_else(|| exact_hit(false).map(|(segment, ..)| (segment, offset, offset)))
             .or_else(|| paged_hit(false))?;
-        Some(Translation { delta: segment.address.wrapping_sub(segment.offset), first, last })
+        Some(OffsetTranslation { delta: segment.address.wrapping_sub(segment.offset), first, last })
     }
 }

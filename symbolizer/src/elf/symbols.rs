@@ -36,14 +36,14 @@ where
     if let Some(separate) = separate {
         // A debug file that does not hold together is as good as none.
         if let Ok(other_base) = base::<Elf, R>(separate)
-            && add::<Elf, R>(&mut tables, separate, (elf::SHT_SYMTAB, naming)).is_ok()
+            && add::<Elf, R>(&mut tables, separate, elf::SHT_SYMTAB, naming).is_ok()
             && let (Some(own), Some(other)) = (own_base, other_base)
         {
             Ranges::shift(&mut tables.symbols, own.wrapping_sub(other));
         }
     }
-    add::<Elf, R>(&mut tables, data, (elf::SHT_SYMTAB, naming))?;
-    add::<Elf, R>(&mut tables, data, (elf::SHT_DYNSYM, naming))?;
+    add::<Elf, R>(&mut tables, data, elf::SHT_SYMTAB, naming)?;
+    add::<Elf, R>(&mut tables, data, elf::SHT_DYNSYM, naming)?;
     if naming == Naming::Code {
         // Without its stubs a program still has its own routines' names.
         let _ = plt::add::<Elf, R>(&mut tables, data);
@@ -68,7 +68,8 @@ where
 fn add<'data, Elf, R>(
     tables: &mut Tables,
     data: R,
-    (kind, naming): (elf::SectionType, Naming),
+    kind: elf::SectionType,
+    naming: Naming,
 ) -> Result<(), ElfError>
 where
     Elf: FileHeader,
@@ -81,7 +82,7 @@ where
     if symbols.is_empty() {
         return Ok(());
     }
-    let table = add_strings::<Elf, R>(tables, (endian, data), &sections, symbols.string_section())?;
+    let table = add_strings::<Elf, R>(tables, endian, data, &sections, symbols.string_section())?;
     let arm = header.e_machine(endian) == elf::EM_ARM;
     let strings = &tables.strings[usize::from(table)];
     let found = symbols.enumerate().filter_map(|(index, symbol)| {
@@ -125,7 +126,8 @@ where
 /// Keeps a string table; gives its number.
 pub(super) fn add_strings<'data, Elf, R>(
     tables: &mut Tables,
-    (endian, data): (Elf::Endian, R),
+    endian: Elf::Endian,
+    data: R,
     sections: &SectionTable<'data, Elf, R>,
     index: object::SectionIndex,
 ) -> Result<u8, ElfError>

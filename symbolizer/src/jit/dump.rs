@@ -181,7 +181,7 @@ impl JitDump {
         self.routines += 1;
         self.names += name.len() as u64;
         self.by_index.insert(index, (start, size, Arc::clone(&name)));
-        tell(each, time, (start, size), Some(name));
+        tell(each, JitEvent { time, start, size, name: Some(name) });
         Some(())
     }
 
@@ -201,21 +201,16 @@ impl JitDump {
             *start = new;
             Arc::clone(name)
         });
-        tell(each, time, (old, size), None);
-        tell(each, time, (new, size), name);
+        tell(each, JitEvent { time, start: old, size, name: None });
+        tell(each, JitEvent { time, start: new, size, name });
         Some(())
     }
 }
 
 /// An event, unless it is of no byte or of more than there can be.
-fn tell(
-    each: &mut dyn FnMut(JitEvent),
-    time: u64,
-    (start, size): (u64, u64),
-    name: Option<Arc<str>>,
-) {
-    if size > 0 && start.checked_add(size - 1).is_some() {
-        each(JitEvent { time, start, size, name });
+fn tell(each: &mut dyn FnMut(JitEvent), event: JitEvent) {
+    if event.size > 0 && event.start.checked_add(event.size - 1).is_some() {
+        each(event);
     }
 }
 

@@ -29,7 +29,7 @@ impl MapRoom {
     const FILE: MapRoom = MapRoom { lines: MOST_LINES, names: usize::MAX };
 
     /// What is left of it beside a map.
-    pub(super) fn beside(self, map: &PerfMap) -> MapRoom {
+    pub(crate) fn beside(self, map: &PerfMap) -> MapRoom {
         MapRoom {
             lines: self.lines.saturating_sub(map.lines()),
             names: self.names.saturating_sub(map.names.len()),

@@ -3,14 +3,14 @@
 //! Samples have a clock that counts from the boot and may drift from those of
 //! /proc and of files, which is allowed for.
 
-use super::map_file::Living;
+use crate::process::living::Living;
 use record::Time;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, SystemTime};
 
 /// Whether a process had begun by a time of samples. Those stand still while
 /// the machine sleeps.
-pub(super) fn began_by(living: &Living, time: Time) -> bool {
+pub(crate) fn began_by(living: &Living, time: Time) -> bool {
     living.began <= time.0.saturating_add(slack(time))
 }
 
@@ -22,14 +22,14 @@ fn slack(time: Time) -> u64 {
 
 /// Now, by both clocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clocks {
+pub(crate) struct Clocks {
     /// Nanoseconds since boot.
-    pub(super) boot: u64,
-    pub(super) wall: SystemTime,
+    pub(crate) boot: u64,
+    pub(crate) wall: SystemTime,
 }
 
 impl Clocks {
-    pub(super) fn now() -> Clocks {
+    pub(crate) fn now() -> Clocks {
         let now = clock_gettime(ClockId::Monotonic);
         let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
         let rest = u64::try_from(now.tv_nsec).unwrap_or(0);
@@ -46,7 +46,7 @@ impl Clocks {
 
     /// Why a map last written at `written`, in whole seconds, is not of a
     /// process that began and ended at these times, where they are known.
-    pub(super) fn doubt(
+    pub(crate) fn doubt(
         &self,
         written: SystemTime,
         began: Option<Time>,

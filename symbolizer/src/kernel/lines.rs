@@ -5,14 +5,15 @@ use super::list::SymbolList;
 use super::load::{self, Anchor};
 use super::table::KernelSymbols;
 use super::vmlinux;
-use crate::Options;
-use crate::debuginfod::Artifact;
+use crate::SymbolizerOptions;
+use crate::answer::NoDebug;
+use crate::dwarf::lazy_debug_file::LazyDebugFile;
+use crate::dwarf::object_debug::ObjectDebug;
 use crate::elf;
-use crate::file::open_within;
-use crate::frames::NoDebug;
-use crate::lazy_file::LazyDebugFile;
-use crate::lines::Opened;
-use crate::locate::{build_in_words, hex};
+use crate::elf::build_id::hex;
+use crate::files::debuginfod::Artifact;
+use crate::files::located_file::build_in_words;
+use crate::files::opening::open_within;
 use object::ReadCache;
 use rustc_hash::FxHashMap;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 /// What tells which files are the kernel's.
 pub(super) struct Sought<'a> {
-    pub(super) options: &'a Options,
+    pub(super) options: &'a SymbolizerOptions,
     pub(super) release: String,
     /// Of the kernel, or of the module.
     pub(super) build_id: Option<Box<[u8]>>,
@@ -31,11 +32,11 @@ pub(super) struct Sought<'a> {
 impl Sought<'_> {
     /// Opens the debug info of the kernel proper, or of a module whose name
     /// in brackets is given.
-    pub(super) fn open(&self, module: Option<&str>) -> Result<Opened, NoDebug> {
+    pub(super) fn open(&self, module: Option<&str>) -> Result<ObjectDebug, NoDebug> {
         module.map_or_else(|| self.image(), |module| self.module(module))
     }
 
-    fn image(&self) -> Result<Opened, NoDebug> {
+    fn image(&self) -> Result<ObjectDebug, NoDebug> {
         let root = &self.options.root;
         if let Some(path) = &self.options.vmlinux {
             // Not below the root: it was named here.
@@ -59,7 +60,7 @@ impl Sought<'_> {
         self.open_image(&path, &here)
     }
 
-    fn open_image(&self, path: &Path, options: &Options) -> Result<Opened, NoDebug> {
+    fn open_image(&self, path: &Path, options: &SymbolizerOptions) -> Result<ObjectDebug, NoDebug> {
         let damaged = |why: String| damaged(path, &why);
         let on_disk = options.root.join(path.strip_prefix("/").unwrap_or(path));
         let on_disk = if options.root == Path::new("/") { path } else { &on_disk };
@@ -85,11 +86,11 @@ impl Sought<'_> {
         let file =
             LazyDebugFile::open(path, options).map_err(|reason| damaged(reason.to_string()))?;
         let (file, path) = (Box::new(file), path.display().to_string().into());
-        Ok(Opened { file, path, moved, size: u64::MAX })
+        Ok(ObjectDebug { file, path, moved, size: u64::MAX })
     }
 
     /// `shown` is the module's name in brackets.
-    fn module(&self, shown: &str) -> Result<Opened, NoDebug> {
+    fn module(&self, shown: &str) -> Result<ObjectDebug, NoDebug> {
         let name = shown.trim_start_matches('[').trim_end_matches(']');
         let is_file = !name.is_empty() && !name.starts_with("__builtin__") && name != "bpf";
         if !is_file || name.contains('/') {
@@ -122,7 +123,7 @@ impl Sought<'_> {
         let file = LazyDebugFile::open(path, &options)
             .map_err(|reason| damaged(path, &reason.to_string()))?;
         let (file, path) = (Box::new(file), path.display().to_string().into());
-        Ok(Opened { file, path, moved: base, size })
+        Ok(ObjectDebug { file, path, moved: base, size })
     }
 
     /// Where the module's `.text` lies: every routine that the kernel lists
@@ -177,15 +178,15 @@ impl Sought<'_> {
     }
 
     /// What debuginfod has of the build.
-    fn fetched(&self) -> Option<(PathBuf, Options)> {
+    fn fetched(&self) -> Option<(PathBuf, SymbolizerOptions)> {
         let servers = self.options.debuginfod.as_ref()?;
         let path = servers.find_path(self.build_id.as_deref()?, Artifact::DebugInfo)?;
         Some((path, self.outside()))
     }
 
     /// For a file that is not below the root.
-    fn outside(&self) -> Options {
-        Options { root: PathBuf::from("/"), ..self.options.clone() }
+    fn outside(&self) -> SymbolizerOptions {
+        SymbolizerOptions { root: PathBuf::from("/"), ..self.options.clone() }
     }
 
     fn absent(&self, file: &str) -> NoDebug {

@@ -7,19 +7,19 @@ use rustc_hash::FxHashMap;
 
 /// One line of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ListedSymbol {
     pub(crate) address: u64,
     /// Where the name starts in the list's bytes.
     pub(crate) name: u32,
     pub(crate) name_length: u32,
-    /// Index into [`SymbolList::modules`]; [`Entry::NO_MODULE`] for the
+    /// Index into [`SymbolList::modules`]; [`ListedSymbol::NO_MODULE`] for the
     /// kernel proper.
     pub(crate) module: u16,
     /// nm's type letter.
     pub(crate) kind: u8,
 }
 
-impl Entry {
+impl ListedSymbol {
     pub(crate) const NO_MODULE: u16 = u16::MAX;
 
     /// Whether nm's letter says code: text, or weak.
@@ -37,7 +37,7 @@ impl Entry {
 #[derive(Debug)]
 pub struct SymbolList {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<ListedSymbol>,
     pub(crate) modules: Vec<Box<[u8]>>,
 }
 
@@ -105,9 +105,9 @@ impl SymbolList {
             let rest = &list.bytes[at..];
             if let Some((address, kind, name_length)) = common(rest).filter(|_| is_unix) {
                 let (name, name_length) = (narrow(at + NAME), narrow(name_length));
-                let module = Entry::NO_MODULE;
+                let module = ListedSymbol::NO_MODULE;
                 seen |= address;
-                list.entries.push(Entry { address, name, name_length, module, kind });
+                list.entries.push(ListedSymbol { address, name, name_length, module, kind });
                 at += NAME + name_length as usize + 1;
                 continue;
             }
@@ -119,7 +119,7 @@ impl SymbolList {
                     return Err(ListError::Line { line, text: quote(text, 80) });
                 }
                 let module = match module {
-                    None => Entry::NO_MODULE,
+                    None => ListedSymbol::NO_MODULE,
                     Some(range) => {
                         let module = &rest[name + range.start..name + range.end];
                         number(&mut list.modules, &mut numbers, module)
@@ -127,7 +127,7 @@ impl SymbolList {
                     }
                 };
                 seen |= address;
-                list.entries.push(Entry {
+                list.entries.push(ListedSymbol {
                     address,
                     name: narrow(at + name),
                     name_length: narrow(name_length),
@@ -154,7 +154,7 @@ impl SymbolList {
             (_, Some(last)) if last.address == 0 => return Err(ListError::Hidden),
             _ => {}
         }
-        let entry = |symbol: KernelSymbol| Entry {
+        let entry = |symbol: KernelSymbol| ListedSymbol {
             address: symbol.address,
             name: symbol.name,
             name_length: symbol.length.into(),
@@ -167,7 +167,7 @@ impl SymbolList {
         Ok(SymbolList { bytes: names, entries, modules })
     }
 
-    pub(crate) fn name(&self, entry: &Entry) -> &[u8] {
+    pub(crate) fn name(&self, entry: &ListedSymbol) -> &[u8] {
         let start = entry.name as usize;
         &self.bytes[start..start + entry.name_length as usize]
     }
@@ -176,7 +176,9 @@ impl SymbolList {
     pub fn address_of(&self, name: &str) -> Option<u64> {
         self.entries
             .iter()
-            .find(|entry| entry.module == Entry::NO_MODULE && self.name(entry) == name.as_bytes())
+            .find(|entry| {
+                entry.module == ListedSymbol::NO_MODULE && self.name(entry) == name.as_bytes()
+            })
             .map(|entry| entry.address)
     }
 
@@ -291,7 +293,7 @@ fn number(
     if let Some(&known) = numbers.get(name) {
         return Some(known);
     }
-    let new = u16::try_from(modules.len()).ok().filter(|&new| new != Entry::NO_MODULE)?;
+    let new = u16::try_from(modules.len()).ok().filter(|&new| new != ListedSymbol::NO_MODULE)?;
     modules.push(name.into());
     numbers.insert(name.into(), new);
     Some(new)

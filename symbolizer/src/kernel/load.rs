@@ -1,9 +1,9 @@
 //! Which list of kernel symbols is used, and how far the kernel lies from it.
 
-use super::list::{Entry, ListError, SymbolList};
+use super::list::{ListError, ListedSymbol, SymbolList};
 use super::table::{KernelSymbols, ModuleExtent};
-use super::vmlinux::{self, Image, Known};
-use crate::options::KernelOffset;
+use super::vmlinux::{self, KernelImage, Known};
+use crate::files::options::KernelOffset;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ pub enum KernelError {
     },
     /// An image of the kernel that cannot be read.
     #[error("{}: {why}", path.display())]
-    Image {
+    KernelImage {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
@@ -200,7 +200,7 @@ pub fn load_file(root: &Path, path: &Path, offset: KernelOffset) -> Result<Loade
     match offset {
         _ if !vmlinux::is_image(path) => {}
         KernelOffset::Given(offset) => {
-            let Image { list, build_id } = Image::read(path)?;
+            let KernelImage { list, build_id } = KernelImage::read(path)?;
             let (list, _) = vmlinux::joined(list, offset, None);
             return vmlinux::table(path, list, &[]).map(|loaded| Loaded { build_id, ..loaded });
         }
@@ -264,7 +264,7 @@ pub(super) fn table(
     let anchors = anchors(&list, offset);
     let listed = list.len();
     if offset != 0 {
-        list.entries.retain(|entry| entry.module == Entry::NO_MODULE);
+        list.entries.retain(|entry| entry.module == ListedSymbol::NO_MODULE);
     }
     let path = path.to_path_buf();
     let notes = match listed - list.len() {
@@ -325,14 +325,14 @@ pub(super) fn is_as_linked(path: &Path, anchor: u64) -> bool {
 pub(super) fn difference(list: &SymbolList, head: &SymbolList, offset: u64) -> Option<String> {
     let (_, first) = anchor(head)?;
     let mut own = head.entries.iter().filter(|entry| {
-        entry.module == Entry::NO_MODULE && entry.is_text() && entry.address >= first
+        entry.module == ListedSymbol::NO_MODULE && entry.is_text() && entry.address >= first
     });
     let last = own.clone().map(|entry| entry.address).max()?;
-    let is_among = |entry: &&Entry| {
-        entry.module == Entry::NO_MODULE
+    let is_among = |entry: &&ListedSymbol| {
+        entry.module == ListedSymbol::NO_MODULE
             && (first..=last).contains(&entry.address.wrapping_add(offset))
     };
-    let mut listed: Vec<&Entry> = list.entries.iter().filter(is_among).collect();
+    let mut listed: Vec<&ListedSymbol> = list.entries.iter().filter(is_among).collect();
     listed.sort_by_key(|entry| entry.address);
     own.find_map(|entry| {
         let address = entry.address.wrapping_sub(offset);

@@ -1,6 +1,6 @@
 //! Kernel address -> routine: ranges with explicit ends.
 
-use super::list::{Entry, ListError, SymbolList};
+use super::list::{ListError, ListedSymbol, SymbolList};
 use record::kernel_list::PackedKernelList;
 use std::fmt;
 use std::ops::Range;
@@ -53,7 +53,7 @@ enum Origin {
     /// In what a recording keeps.
     Recorded(Arc<PackedKernelList>),
     /// They are kept: entries of an image.
-    Image(Vec<Entry>),
+    KernelImage(Vec<ListedSymbol>),
 }
 
 struct Rest {
@@ -102,7 +102,7 @@ impl KernelSymbols {
         let mut list = match &self.origin {
             Origin::Recorded(packed) => SymbolList::recorded(packed.unpack()?)?,
             Origin::Text => SymbolList::parse(self.list.bytes.clone())?,
-            Origin::Image(entries) => SymbolList {
+            Origin::KernelImage(entries) => SymbolList {
                 bytes: self.list.bytes.clone(),
                 entries: entries.clone(),
                 modules: self.list.modules.clone(),
@@ -113,9 +113,10 @@ impl KernelSymbols {
         list.entries.retain(|entry| {
             // A System.map has offsets of each CPU's variables, from 0 on: the
             // last would reach up to the kernel's image.
-            entry.address >> 63 == known >> 63 && (!is_moved || entry.module == Entry::NO_MODULE)
+            entry.address >> 63 == known >> 63
+                && (!is_moved || entry.module == ListedSymbol::NO_MODULE)
         });
-        Ok(Some(KernelSymbols::of(list, self.offset, &[], (choose_variable, Reach::Next))))
+        Ok(Some(KernelSymbols::of(list, self.offset, &[], choose_variable, Reach::Next)))
     }
 
     pub(crate) fn with_modules(
@@ -123,7 +124,7 @@ impl KernelSymbols {
         offset: u64,
         extents: &[ModuleExtent],
     ) -> KernelSymbols {
-        KernelSymbols::of(list, offset, extents, (choose, Reach::Routine))
+        KernelSymbols::of(list, offset, extents, choose, Reach::Routine)
     }
 
     /// As [`KernelSymbols::with_modules`], of a list that was `packed`.
@@ -138,7 +139,7 @@ impl KernelSymbols {
 
     /// The same of an image, whose names are no text of a list.
     pub(crate) fn of_image(list: SymbolList, extents: &[ModuleExtent]) -> KernelSymbols {
-        let origin = Origin::Image(list.entries.clone());
+        let origin = Origin::KernelImage(list.entries.clone());
         KernelSymbols { origin, ..KernelSymbols::with_modules(list, 0, extents) }
     }
 
@@ -146,7 +147,8 @@ impl KernelSymbols {
         mut list: SymbolList,
         offset: u64,
         extents: &[ModuleExtent],
-        (choose, reach): (Choose, Reach),
+        choose: Choose,
+        reach: Reach,
     ) -> KernelSymbols {
         let entries = std::mem::take(&mut list.entries);
         let sorted = sort(entries);
@@ -173,7 +175,7 @@ impl KernelSymbols {
             let next = groups.peek().map(|group| (group[0].address, group[0].module));
             let extent = ends.get(usize::from(chosen.module)).and_then(Option::as_ref);
             let reach = reaches.get(usize::from(chosen.module)).copied().unwrap_or(reach);
-            let end = end_of(chosen, next, (extent, reach));
+            let end = end_of(chosen, next, extent, reach);
             // Nothing is below the end of what starts at the last address.
             if chosen.address < end {
                 table.push(chosen, end);
@@ -183,8 +185,8 @@ impl KernelSymbols {
         table
     }
 
-    fn push(&mut self, chosen: &Entry, end: u64) {
-        let Entry { address, name, name_length, module, .. } = *chosen;
+    fn push(&mut self, chosen: &ListedSymbol, end: u64) {
+        let ListedSymbol { address, name, name_length, module, .. } = *chosen;
         match self.runs.last_mut() {
             Some(run) if run.module == module => run.end = end,
             _ => self.runs.push(Run { first: address, end, module }),
@@ -242,7 +244,7 @@ impl KernelSymbols {
         let back = |listed: u64| listed.wrapping_add(self.offset);
         let floor = match after.checked_sub(1).map(|index| &self.runs[index]) {
             Some(run) if listed < run.end => {
-                let module = (run.module != Entry::NO_MODULE).then_some(run.module);
+                let module = (run.module != ListedSymbol::NO_MODULE).then_some(run.module);
                 return (module, back(run.first), back(run.end - 1));
             }
             Some(run) => run.end,
@@ -288,7 +290,7 @@ impl fmt::Debug for KernelSymbols {
 
 /// By address, listed order kept among equals. The kernel proper comes
 /// sorted; modules do not.
-fn sort(mut entries: Vec<Entry>) -> Vec<Entry> {
+fn sort(mut entries: Vec<ListedSymbol>) -> Vec<ListedSymbol> {
     if !entries.is_sorted_by_key(|entry| entry.address) {
         entries.sort_by_key(|entry| entry.address);
     }
@@ -297,15 +299,15 @@ fn sort(mut entries: Vec<Entry>) -> Vec<Entry> {
 
 /// The entry that names what starts at the address of a group, if it is what
 /// is looked for.
-type Choose = for<'a> fn(&SymbolList, &'a [Entry]) -> Option<&'a Entry>;
+type Choose = for<'a> fn(&SymbolList, &'a [ListedSymbol]) -> Option<&'a ListedSymbol>;
 
-fn choose_variable<'a>(_: &SymbolList, group: &'a [Entry]) -> Option<&'a Entry> {
+fn choose_variable<'a>(_: &SymbolList, group: &'a [ListedSymbol]) -> Option<&'a ListedSymbol> {
     group.iter().rev().find(|entry| entry.is_data())
 }
 
 /// The name among those at one address; none when no code starts there, or
 /// only a section ends.
-fn choose<'a>(list: &SymbolList, group: &'a [Entry]) -> Option<&'a Entry> {
+fn choose<'a>(list: &SymbolList, group: &'a [ListedSymbol]) -> Option<&'a ListedSymbol> {
     // Most are alone: the rules below, without the loops.
     if let [only] = group {
         return (only.is_text() && !is_end_mark(list.name(only))).then_some(only);
@@ -351,9 +353,10 @@ impl Reach {
 /// Up to the next symbol, where that tells anything; else the end of the
 /// page, since text memory is given out in pages.
 fn end_of(
-    chosen: &Entry,
+    chosen: &ListedSymbol,
     next: Option<(u64, u16)>,
-    (extent, reach): (Option<&Range<u64>>, Reach),
+    extent: Option<&Range<u64>>,
+    reach: Reach,
 ) -> u64 {
     let page_end = (chosen.address | (PAGE - 1)).saturating_add(1);
     let of_module = extent.filter(|extent| extent.contains(&chosen.address));

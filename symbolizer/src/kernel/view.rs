@@ -5,10 +5,11 @@ use super::lines::Sought;
 use super::load::{self, Anchor, KernelError, Loaded, Note};
 use super::recorded::{self, Recording};
 use super::table::KernelSymbols;
-use crate::frames::NoDebug;
-use crate::lines::Opened;
-use crate::options::{KernelOffset, KernelSource};
-use crate::{ObjectId, Options, Reason, object::Objects};
+use crate::answer::NoDebug;
+use crate::dwarf::object_debug::ObjectDebug;
+use crate::files::options::{KernelOffset, KernelSource};
+use crate::process::objects::Objects;
+use crate::{ObjectId, Reason, SymbolizerOptions};
 use record::kernel_list::PackedKernelList;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ pub(crate) struct KernelView {
     /// The running kernel's symbols, where `state` has those that the
     /// recording keeps.
     live: Option<Result<Ready, Reason>>,
-    debug: FxHashMap<ObjectId, Result<Opened, NoDebug>>,
+    debug: FxHashMap<ObjectId, Result<ObjectDebug, NoDebug>>,
 }
 
 #[derive(Debug)]
@@ -107,7 +108,7 @@ impl KernelView {
     pub(crate) fn object(
         &mut self,
         address: u64,
-        options: &Options,
+        options: &SymbolizerOptions,
         objects: &mut Objects,
     ) -> (ObjectId, u64, u64) {
         match self.ready(options, objects) {
@@ -120,7 +121,7 @@ impl KernelView {
     pub(crate) fn data_object(
         &mut self,
         address: u64,
-        options: &Options,
+        options: &SymbolizerOptions,
         objects: &mut Objects,
     ) -> (ObjectId, u64, u64) {
         let _ = self.variables(options, objects);
@@ -135,7 +136,11 @@ impl KernelView {
 
     /// Why the recording was not made under the running kernel, if that is
     /// known. That this kernel's symbols cannot be read says nothing.
-    pub(crate) fn elsewhere(&mut self, options: &Options, objects: &mut Objects) -> Option<Reason> {
+    pub(crate) fn elsewhere(
+        &mut self,
+        options: &SymbolizerOptions,
+        objects: &mut Objects,
+    ) -> Option<Reason> {
         self.recording.as_ref()?;
         if let KernelSource::File { .. } = options.kernel {
             let why = "its symbols come from a file".to_owned();
@@ -151,7 +156,7 @@ impl KernelView {
 
     pub(crate) fn symbols(
         &mut self,
-        options: &Options,
+        options: &SymbolizerOptions,
         objects: &mut Objects,
     ) -> Result<&KernelSymbols, Reason> {
         match self.ready(options, objects) {
@@ -164,17 +169,18 @@ impl KernelView {
     /// brackets is given; it comes back by [`KernelView::put_debug`].
     pub(crate) fn take_debug(
         &mut self,
-        (object, module): (ObjectId, Option<&str>),
-        options: &Options,
+        object: ObjectId,
+        module: Option<&str>,
+        options: &SymbolizerOptions,
         objects: &mut Objects,
-    ) -> Result<Opened, NoDebug> {
+    ) -> Result<ObjectDebug, NoDebug> {
         match self.debug.remove(&object) {
             Some(known) => known,
             None => self.sought(module, options, objects)?.open(module),
         }
     }
 
-    pub(crate) fn put_debug(&mut self, object: ObjectId, debug: Result<Opened, NoDebug>) {
+    pub(crate) fn put_debug(&mut self, object: ObjectId, debug: Result<ObjectDebug, NoDebug>) {
         self.debug.insert(object, debug);
     }
 
@@ -182,7 +188,7 @@ impl KernelView {
     fn sought<'a>(
         &'a mut self,
         module: Option<&str>,
-        options: &'a Options,
+        options: &'a SymbolizerOptions,
         objects: &mut Objects,
     ) -> Result<Sought<'a>, NoDebug> {
         let recording = self.recording.clone();
@@ -208,7 +214,7 @@ impl KernelView {
 
     /// Whether the symbols in use are surely the running kernel's: lines of
     /// that one are no other's.
-    fn is_of_running(&mut self, options: &Options, objects: &mut Objects) -> bool {
+    fn is_of_running(&mut self, options: &SymbolizerOptions, objects: &mut Objects) -> bool {
         match &options.kernel {
             KernelSource::Running => true,
             KernelSource::None | KernelSource::File { offset: KernelOffset::Given(_), .. } => false,
@@ -227,7 +233,7 @@ impl KernelView {
     pub(crate) fn unchanged(
         &mut self,
         address: u64,
-        options: &Options,
+        options: &SymbolizerOptions,
         objects: &mut Objects,
     ) -> Result<Option<&KernelSymbols>, Reason> {
         let found = |symbols: &KernelSymbols| {
@@ -244,7 +250,7 @@ impl KernelView {
     /// file when one was given.
     fn live(
         &mut self,
-        options: &Options,
+        options: &SymbolizerOptions,
         objects: &mut Objects,
     ) -> Result<&mut Ready, &mut Reason> {
         let is_kept = matches!(self.ready(options, objects), Ok(ready) if ready.is_kept);
@@ -261,7 +267,7 @@ impl KernelView {
     /// kernel's where the recording has none.
     pub(crate) fn variables(
         &mut self,
-        options: &Options,
+        options: &SymbolizerOptions,
         objects: &mut Objects,
     ) -> Result<&KernelSymbols, Reason> {
         let ready = self.ready(options, objects).map_err(|reason| reason.clone())?;
@@ -276,7 +282,7 @@ impl KernelView {
 
     fn ready(
         &mut self,
-        options: &Options,
+        options: &SymbolizerOptions,
         objects: &mut Objects,
     ) -> Result<&mut Ready, &mut Reason> {
         let recording = self.recording.as_ref();
@@ -287,7 +293,7 @@ impl KernelView {
 
 impl Ready {
     fn load(
-        options: &Options,
+        options: &SymbolizerOptions,
         recording: Option<&Recording>,
         objects: &mut Objects,
     ) -> Result<Ready, Reason> {
@@ -327,7 +333,10 @@ fn module_build_id(
 }
 
 /// The symbols, and whether they are those that the recording keeps.
-fn load(options: &Options, recording: Option<&Recording>) -> Result<(Loaded, bool), Reason> {
+fn load(
+    options: &SymbolizerOptions,
+    recording: Option<&Recording>,
+) -> Result<(Loaded, bool), Reason> {
     let list = recording.and_then(|recording| recording.list.as_ref());
     let (KernelSource::Running, Some(recording), Some(list)) = (&options.kernel, recording, list)
     else {
@@ -344,7 +353,10 @@ fn load(options: &Options, recording: Option<&Recording>) -> Result<(Loaded, boo
 }
 
 /// From other than the recording.
-fn load_elsewhere(options: &Options, recording: Option<&Recording>) -> Result<Loaded, Reason> {
+fn load_elsewhere(
+    options: &SymbolizerOptions,
+    recording: Option<&Recording>,
+) -> Result<Loaded, Reason> {
     let root = &options.root;
     match (&options.kernel, recording) {
         (KernelSource::None, _) => Err(Reason::KernelUnlisted { why: "not asked for".to_owned() }),

@@ -1,13 +1,13 @@
 //! The kernel's image as its build leaves it: symbols with sizes, where it
 //! was linked to lie, and which build it is.
 
-use super::list::{Entry, ListError, SymbolList};
+use super::list::{ListError, ListedSymbol, SymbolList};
 use super::load::{self, Anchor, KernelError, Loaded, Note};
 use super::recorded::Recording;
 use super::table::KernelSymbols;
 use super::table::ModuleExtent;
+use crate::elf::build_id::hex;
 use crate::elf::{ElfError, head, headers};
-use crate::locate::hex;
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 use object::{Endianness, ReadCache, elf};
 use std::fs::File;
@@ -21,7 +21,7 @@ const END: u8 = b'-';
 
 /// What one vmlinux says.
 #[derive(Debug)]
-pub(super) struct Image {
+pub(super) struct KernelImage {
     /// As linked, sorted, ends of sized symbols among them.
     pub(super) list: SymbolList,
     pub(super) build_id: Option<Box<[u8]>>,
@@ -34,10 +34,10 @@ pub(super) fn is_image(path: &Path) -> bool {
         && magic == *b"\x7fELF"
 }
 
-impl Image {
+impl KernelImage {
     /// Reads symbols and build id, a piece at a time.
-    pub(super) fn read(path: &Path) -> Result<Image, KernelError> {
-        let wrong = |why: String| KernelError::Image { path: path.to_path_buf(), why };
+    pub(super) fn read(path: &Path) -> Result<KernelImage, KernelError> {
+        let wrong = |why: String| KernelError::KernelImage { path: path.to_path_buf(), why };
         let failed = |source: io::Error| KernelError::Read { path: path.to_path_buf(), source };
         let file = File::open(path).map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
@@ -48,7 +48,7 @@ impl Image {
         let list = symbols(&data).map_err(|error| wrong(error.to_string()))?;
         match list.is_empty() {
             true => Err(KernelError::List { path: path.to_path_buf(), source: ListError::Empty }),
-            false => Ok(Image { list, build_id: head.build_id }),
+            false => Ok(KernelImage { list, build_id: head.build_id }),
         }
     }
 }
@@ -107,7 +107,7 @@ fn symbols(data: &ReadCache<File>) -> Result<SymbolList, ElfError> {
 
 /// The address that an image has a symbol at.
 pub(super) fn address_of(path: &Path, symbol: &str) -> Result<u64, String> {
-    let Image { list, .. } = Image::read(path).map_err(|error| error.to_string())?;
+    let KernelImage { list, .. } = KernelImage::read(path).map_err(|error| error.to_string())?;
     list.address_of(symbol).ok_or_else(|| format!("{symbol} is not in it"))
 }
 
@@ -155,11 +155,11 @@ fn listed(mut found: Vec<(u64, u8, u64, &[u8])>) -> SymbolList {
     let mut list = SymbolList { bytes: Vec::new(), entries: Vec::new(), modules: Vec::new() };
     let mut ends = Vec::new();
     for &(address, kind, size, name) in &found {
-        let entry = |address, kind, name, name_length| Entry {
+        let entry = |address, kind, name, name_length| ListedSymbol {
             address,
             name,
             name_length,
-            module: Entry::NO_MODULE,
+            module: ListedSymbol::NO_MODULE,
             kind,
         };
         let (start, length) = (list.bytes.len(), name.len());
@@ -206,7 +206,7 @@ pub(super) struct Known<'a> {
 /// The symbols of a vmlinux, moved to where the kernel lies, and the modules
 /// of that kernel.
 pub(super) fn load(path: &Path, known: Known<'_>) -> Result<Loaded, KernelError> {
-    let image = Image::read(path)?;
+    let image = KernelImage::read(path)?;
     let refused = |difference: String| {
         let path = path.to_path_buf();
         match known.recording {
@@ -281,8 +281,11 @@ pub(super) fn joined(
     };
     image.bytes.extend_from_slice(&others.bytes);
     image.modules = others.modules;
-    let of_modules = others.entries.into_iter().filter(|entry| entry.module != Entry::NO_MODULE);
-    image.entries.extend(of_modules.map(|entry| Entry { name: entry.name + start, ..entry }));
+    let of_modules =
+        others.entries.into_iter().filter(|entry| entry.module != ListedSymbol::NO_MODULE);
+    image
+        .entries
+        .extend(of_modules.map(|entry| ListedSymbol { name: entry.name + start, ..entry }));
     (image, extents)
 }
 

@@ -1,7 +1,7 @@
 //! Answers that are remembered, each with where and when it holds.
 
 use super::KERNEL_PID;
-use crate::timeline::Found;
+use crate::process::timeline::FoundMapping;
 use crate::{ObjectId, Place};
 use record::{Pid, Time};
 
@@ -37,7 +37,7 @@ impl Memo {
     };
 
     /// The same for the times only at which what was found beside it holds.
-    pub(crate) fn within(self, beside: &Found) -> Memo {
+    pub(crate) fn within(self, beside: &FoundMapping) -> Memo {
         Memo { from: self.from.max(beside.from), until: self.until.min(beside.until), ..self }
     }
 

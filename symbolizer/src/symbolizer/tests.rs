@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::KernelSource;
+use crate::Resolution;
 use record::{Task, Tid};
 
 const NONE: Misc = Misc(0);
@@ -16,13 +17,12 @@ fn task(pid: i32) -> Task {
     Task { pid: Pid(pid), tid: Tid(pid) }
 }
 
-fn mapping<'a>(
-    pid: i32,
-    (start, length): (u64, u64),
-    offset: u64,
-    path: &'a [u8],
-) -> SideRecord<'a> {
-    SideRecord::Mmap2(MappingRecord {
+fn below(root: &tempfile::TempDir) -> SymbolizerOptions {
+    SymbolizerOptions { root: root.path().to_owned(), ..SymbolizerOptions::default() }
+}
+
+fn mapping<'a>(pid: i32, start: u64, length: u64, offset: u64, path: &'a [u8]) -> SideRecord<'a> {
+    SideRecord::Mmap2(Mapping {
         task: task(pid),
         start,
         length,
@@ -35,10 +35,13 @@ fn mapping<'a>(
 }
 
 fn silent() -> Symbolizer {
-    Symbolizer::new(Options { kernel: KernelSource::None, ..Options::default() })
+    Symbolizer::new(SymbolizerOptions {
+        kernel: KernelSource::None,
+        ..SymbolizerOptions::default()
+    })
 }
 
-fn text(symbolizer: &mut Symbolizer, mode: CpuMode, pid: i32, (ip, time): (u64, u64)) -> String {
+fn text(symbolizer: &mut Symbolizer, mode: CpuMode, pid: i32, ip: u64, time: u64) -> String {
     let place = symbolizer.place(mode, Pid(pid), ip, Time(time));
     let again = symbolizer.place(mode, Pid(pid), ip, Time(time));
     assert_eq!(place, again);
@@ -49,11 +52,11 @@ fn text(symbolizer: &mut Symbolizer, mode: CpuMode, pid: i32, (ip, time): (u64, 
 #[test]
 fn code_is_whose_address_it_has_where_the_machine_tells() {
     let mut symbolizer = silent();
-    symbolizer.side(NONE, &mapping(1, (0x40_1000, 0x1000), 0, b"/memfd:low (deleted)"), &at(1));
-    symbolizer.side(NONE, &mapping(1, (0x7f00_0000_1000, 0x1000), 0, b"//anon"), &at(1));
+    symbolizer.side(NONE, &mapping(1, 0x40_1000, 0x1000, 0, b"/memfd:low (deleted)"), &at(1));
+    symbolizer.side(NONE, &mapping(1, 0x7f00_0000_1000, 0x1000, 0, b"//anon"), &at(1));
     let kernel = "[kernel] 0x401010 [no-kernel-symbols]";
     let in_kernel_mode =
-        |symbolizer: &mut Symbolizer, ip| text(symbolizer, CpuMode::Kernel, 1, (ip, 9));
+        |symbolizer: &mut Symbolizer, ip| text(symbolizer, CpuMode::Kernel, 1, ip, 9);
     assert_eq!(in_kernel_mode(&mut symbolizer, 0x40_1010), kernel, "maybe of 32 bits");
     let (high, user) = (0x7f00_0000_1010, "//anon 0x7f0000001010 [anonymous]");
     assert_eq!(in_kernel_mode(&mut symbolizer, high), user);
@@ -75,13 +78,13 @@ fn code_is_whose_address_it_has_where_the_machine_tells() {
 #[test]
 fn what_is_no_code_of_a_file() {
     let mut symbolizer = silent();
-    let mut user = |pid, ip| text(&mut symbolizer, CpuMode::User, pid, (ip, 9));
+    let mut user = |pid, ip| text(&mut symbolizer, CpuMode::User, pid, ip, 9);
     assert_eq!(user(1, 5), "[unknown-process] 0x5 [unknown-process]");
     let mut symbolizer = silent();
-    symbolizer.side(NONE, &mapping(1, (0x1000, 0x1000), 0, b"//anon"), &at(1));
-    symbolizer.side(NONE, &mapping(1, (0x3000, 0x1000), 0, b"/memfd:jit (deleted)"), &at(1));
-    symbolizer.side(NONE, &mapping(1, (0x5000, 0x1000), 0x2000, b"/no/such/file"), &at(1));
-    let mut user = |ip| text(&mut symbolizer, CpuMode::User, 1, (ip, 9));
+    symbolizer.side(NONE, &mapping(1, 0x1000, 0x1000, 0, b"//anon"), &at(1));
+    symbolizer.side(NONE, &mapping(1, 0x3000, 0x1000, 0, b"/memfd:jit (deleted)"), &at(1));
+    symbolizer.side(NONE, &mapping(1, 0x5000, 0x1000, 0x2000, b"/no/such/file"), &at(1));
+    let mut user = |ip| text(&mut symbolizer, CpuMode::User, 1, ip, 9);
     assert_eq!(user(0x1005), "//anon 0x1005 [anonymous]");
     assert_eq!(user(0x3005), "/memfd:jit (deleted) 0x3005 [anonymous]");
     assert_eq!(user(0x5005), "/no/such/file 0x2005 [file-gone]");
@@ -93,7 +96,7 @@ fn what_is_no_code_of_a_file() {
         (CpuMode::Unknown, "[unknown-mode]"),
         (CpuMode::Kernel, "[no-kernel-symbols]"),
     ] {
-        assert!(text(&mut symbolizer, mode, 1, (7, 9)).ends_with(tag), "{tag}");
+        assert!(text(&mut symbolizer, mode, 1, 7, 9).ends_with(tag), "{tag}");
     }
 }
 
@@ -101,7 +104,7 @@ fn what_is_no_code_of_a_file() {
 fn anonymous_memory_of_two_processes_is_not_one_place() {
     let mut symbolizer = silent();
     for pid in [1, 2] {
-        symbolizer.side(NONE, &mapping(pid, (0x1000, 0x1000), 0, b"//anon"), &at(1));
+        symbolizer.side(NONE, &mapping(pid, 0x1000, 0x1000, 0, b"//anon"), &at(1));
     }
     let mut place = |pid| symbolizer.place(CpuMode::User, Pid(pid), 0x1005, Time(2));
     assert_ne!(place(1), place(2));
@@ -111,14 +114,14 @@ fn anonymous_memory_of_two_processes_is_not_one_place() {
 fn exec_fork_and_threads() {
     let mut symbolizer = silent();
     let mut side = |misc, record: SideRecord<'_>, time| symbolizer.side(misc, &record, &at(time));
-    side(NONE, mapping(1, (0x1000, 0x1000), 0, b"/old"), 10);
+    side(NONE, mapping(1, 0x1000, 0x1000, 0, b"/old"), 10);
     side(NONE, SideRecord::Fork { task: task(2), parent: task(1), time: Time(20) }, 20);
     side(Misc::FORK_EXEC, SideRecord::Fork { task: task(3), parent: task(1), time: Time(20) }, 20);
     let thread = Task { pid: Pid(1), tid: Tid(9) };
     side(NONE, SideRecord::Fork { task: thread, parent: task(1), time: Time(21) }, 21);
     side(NONE, SideRecord::Comm { task: task(1), name: b"renamed" }, 25);
     side(Misc::COMM_EXEC, SideRecord::Comm { task: task(1), name: b"new" }, 30);
-    side(NONE, mapping(1, (0x1000, 0x1000), 0, b"/new"), 31);
+    side(NONE, mapping(1, 0x1000, 0x1000, 0, b"/new"), 31);
     let mut object = |pid, time| {
         let place = symbolizer.place(CpuMode::User, Pid(pid), 0x1005, Time(time));
         symbolizer.object_name(place.object).to_owned()
@@ -142,10 +145,10 @@ fn exec_fork_and_threads() {
 fn build_ids_and_inodes_of_one_file_are_one_object() {
     let mut symbolizer = silent();
     let mut object = |pid, file| {
-        let SideRecord::Mmap2(record) = mapping(pid, (0x1000, 0x1000), 0, b"/file") else {
+        let SideRecord::Mmap2(record) = mapping(pid, 0x1000, 0x1000, 0, b"/file") else {
             return ObjectId(0);
         };
-        symbolizer.side(NONE, &SideRecord::Mmap2(MappingRecord { file, ..record }), &at(1));
+        symbolizer.side(NONE, &SideRecord::Mmap2(Mapping { file, ..record }), &at(1));
         symbolizer.place(CpuMode::User, Pid(pid), 0x1000, Time(1)).object
     };
     let inode = |inode| FileIdentity::Inode { major: 8, minor: 1, inode, generation: 0 };
@@ -169,8 +172,8 @@ fn files_that_were_built_otherwise_have_no_names() {
     let said = |build_ids: Vec<BuildId>| {
         let mut symbolizer = silent();
         symbolizer.recorded(&Features { build_ids, ..Features::default() });
-        symbolizer.side(NONE, &mapping(1, (0x1000, 0x1000), 0, path.as_bytes()), &at(1));
-        text(&mut symbolizer, CpuMode::User, 1, (0x1005, 9))
+        symbolizer.side(NONE, &mapping(1, 0x1000, 0x1000, 0, path.as_bytes()), &at(1));
+        text(&mut symbolizer, CpuMode::User, 1, 0x1005, 9)
     };
     let other = said(vec![built(&[7; 20])]);
     assert!(other.ends_with("[build-id-differs]"), "{other}");
@@ -186,10 +189,10 @@ fn ksymbol(address: u64, kind: u16, flags: u16, name: &[u8]) -> SideRecord<'_> {
 #[test]
 fn many_files_of_one_path_cost_no_more() {
     let mut symbolizer = silent();
-    let SideRecord::Mmap2(record) = mapping(1, (0x1000, 0x1000), 0, b"/file") else {
+    let SideRecord::Mmap2(record) = mapping(1, 0x1000, 0x1000, 0, b"/file") else {
         unreachable!("it is made as one")
     };
-    let vdso = MappingRecord { path: b"[vdso]", ..record };
+    let vdso = Mapping { path: b"[vdso]", ..record };
     for inode in 1..400_000_u64 {
         let id = inode.to_le_bytes();
         let identity = match inode % 2 {
@@ -197,7 +200,7 @@ fn many_files_of_one_path_cost_no_more() {
             _ => FileIdentity::Inode { major: 8, minor: 1, inode, generation: 0 },
         };
         for record in [record, vdso] {
-            let record = MappingRecord { file: identity, ..record };
+            let record = Mapping { file: identity, ..record };
             symbolizer.side(NONE, &SideRecord::Mmap2(record), &at(inode));
         }
     }
@@ -229,7 +232,7 @@ fn routines_that_the_kernel_made_say_what_they_are() {
     for (kind, object) in [(0, "[ksymbol]"), (1, "[bpf]"), (2, "[ool]"), (9, "[ksymbol]")] {
         let address = 0xffff_ffff_c000_0000 + u64::from(kind) * 0x1000;
         symbolizer.side(NONE, &ksymbol(address, kind, 0, b"made"), &at(1));
-        let named = text(&mut symbolizer, CpuMode::Kernel, 1, (address, 2));
+        let named = text(&mut symbolizer, CpuMode::Kernel, 1, address, 2);
         assert_eq!(named, format!("{object} {address:#x} made"));
     }
 }
@@ -238,13 +241,13 @@ fn routines_that_the_kernel_made_say_what_they_are() {
 fn a_task_of_pid_minus_one_is_no_kernel() {
     let mut symbolizer = silent();
     symbolizer.side(NONE, &ksymbol(0x5000, 1, 0, b"made"), &at(1));
-    symbolizer.side(NONE, &mapping(-1, (0x6000, 0x1000), 0, b"[module]"), &at(1));
-    let mut user = |ip| text(&mut symbolizer, CpuMode::User, -1, (ip, 2));
+    symbolizer.side(NONE, &mapping(-1, 0x6000, 0x1000, 0, b"[module]"), &at(1));
+    let mut user = |ip| text(&mut symbolizer, CpuMode::User, -1, ip, 2);
     assert_eq!(user(0x5008), "[unknown-process] 0x5008 [unknown-process]");
     assert_eq!(user(0x6008), "[unknown-process] 0x6008 [unknown-process]");
     // The kernel marks mappings that a task made as a user's.
-    symbolizer.side(Misc(2), &mapping(-1, (0x6000, 0x1000), 0, b"module"), &at(1));
-    let mut at = |mode| text(&mut symbolizer, mode, -1, (0x6008, 2));
+    symbolizer.side(Misc(2), &mapping(-1, 0x6000, 0x1000, 0, b"module"), &at(1));
+    let mut at = |mode| text(&mut symbolizer, mode, -1, 0x6008, 2);
     assert_eq!(at(CpuMode::User), "module 0x6008 [anonymous]");
     assert_eq!(at(CpuMode::Kernel), "[module] 0x6008 [no-kernel-symbols]");
 }
@@ -256,8 +259,7 @@ fn routines_that_the_kernel_made_come_and_go() {
     symbolizer.side(NONE, &told(b"bpf_prog_1", 0), &at(10));
     symbolizer.side(NONE, &told(b"bpf_prog_1", 1), &at(20));
     symbolizer.side(NONE, &told(b"bpf_prog_2", 0), &at(30));
-    let mut kernel =
-        |time| text(&mut symbolizer, CpuMode::Kernel, 1, (0xffff_ffff_c000_0008, time));
+    let mut kernel = |time| text(&mut symbolizer, CpuMode::Kernel, 1, 0xffff_ffff_c000_0008, time);
     assert_eq!(kernel(15), "[bpf] 0xffffffffc0000008 bpf_prog_1");
     assert_eq!(kernel(25), "[kernel] 0xffffffffc0000008 [no-kernel-symbols]");
     assert_eq!(kernel(35), "[bpf] 0xffffffffc0000008 bpf_prog_2");
@@ -277,18 +279,18 @@ fn machine() -> tempfile::TempDir {
 /// As the recorder tells where that kernel lies.
 fn anchor() -> SideRecord<'static> {
     let address = 0xffff_ffff_9100_0000;
-    mapping(-1, (address, 0x100), address, b"[kernel.kallsyms]_text")
+    mapping(-1, address, 0x100, address, b"[kernel.kallsyms]_text")
 }
 
 #[test]
 fn a_recording_of_another_boot_gets_no_names_of_this_one() {
     let root = machine();
-    let options = Options { root: root.path().to_owned(), ..Options::default() };
+    let options = below(&root);
     let kernel = |symbolizer: &mut Symbolizer| {
-        text(symbolizer, CpuMode::Kernel, 1, (0xffff_ffff_9100_0008, 1))
+        text(symbolizer, CpuMode::Kernel, 1, 0xffff_ffff_9100_0008, 1)
     };
     let told = |address| {
-        mapping(-1, (0xffff_ffff_9000_0000, 0x100_0000), address, b"[kernel.kallsyms]_text")
+        mapping(-1, 0xffff_ffff_9000_0000, 0x100_0000, address, b"[kernel.kallsyms]_text")
     };
     let mut symbolizer = Symbolizer::new(options.clone());
     assert_eq!(kernel(&mut symbolizer), "[kernel] 0xffffffff91000008 first");
@@ -307,21 +309,21 @@ fn a_recording_of_another_boot_gets_no_names_of_this_one() {
 #[test]
 fn a_recording_without_an_anchor_gets_no_names_of_any_boot() {
     let root = machine();
-    let options = Options { root: root.path().to_owned(), ..Options::default() };
+    let options = below(&root);
     let place = (0xffff_ffff_9100_0008, 1);
     let range = (0xffff_ffff_9000_0000, 0x100_0000);
     // kptr_restrict hid the address from the recorder, or its kernel has a
     // symbol that this one's list has not.
     let told = [
-        mapping(-1, range, 0, b"[kernel.kallsyms]_text"),
-        mapping(-1, range, place.0, b"[kernel.kallsyms]_stext"),
-        mapping(1, (0x1000, 0x1000), 0, b"/file"),
+        mapping(-1, range.0, range.1, 0, b"[kernel.kallsyms]_text"),
+        mapping(-1, range.0, range.1, place.0, b"[kernel.kallsyms]_stext"),
+        mapping(1, 0x1000, 0x1000, 0, b"/file"),
     ];
     for told in told {
         let mut symbolizer = Symbolizer::new(options.clone());
         symbolizer.recorded_release("6.1.0");
         symbolizer.side(NONE, &told, &at(0));
-        let named = text(&mut symbolizer, CpuMode::Kernel, 1, place);
+        let named = text(&mut symbolizer, CpuMode::Kernel, 1, place.0, place.1);
         assert_eq!(named, "[kernel] 0xffffffff91000008 [kernel-unplaced]", "{told:?}");
     }
     // This kernel's list, given as a file, of addresses that were not moved.
@@ -329,16 +331,16 @@ fn a_recording_without_an_anchor_gets_no_names_of_any_boot() {
         path: root.path().join("proc/kallsyms"),
         offset: crate::KernelOffset::Detect,
     };
-    let mut symbolizer = Symbolizer::new(Options { kernel: file, ..options });
+    let mut symbolizer = Symbolizer::new(SymbolizerOptions { kernel: file, ..options });
     symbolizer.recorded_release("6.1.0");
-    let named = text(&mut symbolizer, CpuMode::Kernel, 1, place);
+    let named = text(&mut symbolizer, CpuMode::Kernel, 1, place.0, place.1);
     assert_eq!(named, "[kernel] 0xffffffff91000008 first");
 }
 
 #[test]
 fn a_root_without_a_release_is_said_to_have_none() {
     let root = tempfile::tempdir().unwrap();
-    let options = Options { root: root.path().to_owned(), ..Options::default() };
+    let options = below(&root);
     let mut symbolizer = Symbolizer::new(options);
     symbolizer.recorded_release("6.1.0");
     let Err(reason) = symbolizer.kernel_extents() else { panic!("there is no list") };
@@ -351,7 +353,7 @@ fn a_root_without_a_release_is_said_to_have_none() {
 fn hidden_addresses_name_every_way_out() {
     let root = machine();
     std::fs::write(root.path().join("proc/kallsyms"), "0000000000000000 T _text\n").unwrap();
-    let options = Options { root: root.path().to_owned(), ..Options::default() };
+    let options = below(&root);
     let mut symbolizer = Symbolizer::new(options);
     symbolizer.recorded_release("6.1.0");
     let Err(reason) = symbolizer.kernel_extents() else { panic!("the list is hidden") };
@@ -364,23 +366,22 @@ fn hidden_addresses_name_every_way_out() {
 #[test]
 fn modules_by_list_and_by_record_are_one_object() {
     let root = machine();
-    let mut symbolizer =
-        Symbolizer::new(Options { root: root.path().to_owned(), ..Options::default() });
+    let mut symbolizer = Symbolizer::new(below(&root));
     let ip = 0xffff_ffff_c000_0010;
     assert_eq!(
-        text(&mut symbolizer, CpuMode::Kernel, 1, (ip, 1)),
+        text(&mut symbolizer, CpuMode::Kernel, 1, ip, 1),
         format!("[nf_tables] {ip:#x} probe")
     );
     let before = symbolizer.place(CpuMode::Kernel, Pid(1), ip, Time(1));
     let path = b"/lib/modules/6.1.0/kernel/net/nf-tables.ko.xz";
-    symbolizer.side(NONE, &mapping(-1, (0xffff_ffff_c000_0000, 0x1000), 0, path), &at(0));
+    symbolizer.side(NONE, &mapping(-1, 0xffff_ffff_c000_0000, 0x1000, 0, path), &at(0));
     symbolizer.side(NONE, &anchor(), &at(0));
     assert_eq!(symbolizer.place(CpuMode::Kernel, Pid(1), ip, Time(1)), before);
     assert_eq!(symbolizer.resolve(before).text(), "probe");
     // Recorded while another module lay there.
-    symbolizer.side(NONE, &mapping(-1, (0xffff_ffff_c000_0000, 0x1000), 0, b"[other]"), &at(5));
+    symbolizer.side(NONE, &mapping(-1, 0xffff_ffff_c000_0000, 0x1000, 0, b"[other]"), &at(5));
     assert_eq!(
-        text(&mut symbolizer, CpuMode::Kernel, 1, (ip, 9)),
+        text(&mut symbolizer, CpuMode::Kernel, 1, ip, 9),
         format!("[other] {ip:#x} [between-symbols]")
     );
 }
@@ -418,7 +419,8 @@ fn the_vdso_of_this_process() {
         }
     }
     assert!(named > 0, "clock_gettime is in every vdso");
-    let another = crate::object::Vdso { build_id: None, length: vdso.end - vdso.start + 4096 };
+    let another =
+        crate::process::objects::Vdso { build_id: None, length: vdso.end - vdso.start + 4096 };
     assert!(matches!(own.check(&another, None), Err(Reason::Vdso { .. })));
 }
 
@@ -436,7 +438,7 @@ fn the_vdso_of_a_user_without_rights() {
     std::os::unix::fs::symlink("/proc/self", root.path().join("proc/self")).unwrap();
     let list = "0000000000000000 T _text\n0000000000000000 T first\n";
     std::fs::write(root.path().join("proc/kallsyms"), list).unwrap();
-    let options = Options { root: root.path().to_owned(), ..Options::default() };
+    let options = below(&root);
     let named = |release, told: &[SideRecord<'_>]| {
         let mut symbolizer = Symbolizer::new(options.clone());
         symbolizer.recorded_release(release);
@@ -464,7 +466,7 @@ fn the_vdso_of_a_user_without_rights() {
     assert!(named("6.1.0", &[]));
     assert!(named("6.1.0", &[anchor()]));
     let address = 0xffff_ffff_9200_0000;
-    assert!(!named("6.1.0", &[mapping(-1, (address, 0x100), address, b"[kernel.kallsyms]_text")]));
+    assert!(!named("6.1.0", &[mapping(-1, address, 0x100, address, b"[kernel.kallsyms]_text")]));
 }
 
 #[test]
@@ -482,9 +484,9 @@ fn objects_beyond_the_room_are_told_of_and_called_nothing_else() {
     // One more, where the first was.
     symbolizer.side(NONE, &routine(b"fourth", at_kernel), &at(5));
     let (file, memory): (&[u8], &[u8]) = (b"/usr/bin/true", b"//anon");
-    symbolizer.side(NONE, &mapping(1, (0x1000, 0x1000), 0, file), &at(1));
-    symbolizer.side(NONE, &mapping(1, (0x2000, 0x1000), 0, memory), &at(1));
-    let mut text = |mode, ip, time| text(&mut symbolizer, mode, 1, (ip, time));
+    symbolizer.side(NONE, &mapping(1, 0x1000, 0x1000, 0, file), &at(1));
+    symbolizer.side(NONE, &mapping(1, 0x2000, 0x1000, 0, memory), &at(1));
+    let mut text = |mode, ip, time| text(&mut symbolizer, mode, 1, ip, time);
     assert!(text(CpuMode::Kernel, at_kernel + 4, 2).starts_with("[bpf] "));
     let unknown = "[too-many-mappings]";
     for (mode, ip) in

@@ -11,7 +11,7 @@ use object::{Object, ObjectSection, SectionKind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
-use symbolizer::{DebugFile, Depth, ElfSymbols, Frame, Options, demangle};
+use symbolizer::{DebugFile, Depth, ElfSymbols, Frame, SymbolizerOptions, demangle};
 
 /// Addresses asked for in each file, at most.
 const ADDRESSES: usize = 20_000;
@@ -128,7 +128,7 @@ fn compare(path: &Path) -> BTreeMap<Option<Difference>, usize> {
     let sections = sections(&bytes);
     let dwarf = sections.borrow(|data| EndianSlice::new(data, LittleEndian));
     let oracle: Oracle<'_> = Context::from_dwarf(dwarf).unwrap();
-    let debug = DebugFile::open(path, &Options::default()).unwrap();
+    let debug = DebugFile::open(path, &SymbolizerOptions::default()).unwrap();
     let symbols = ElfSymbols::parse(&bytes).unwrap();
     let mut tally = BTreeMap::new();
     for address in spread(&bytes) {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use symbolizer::{KernelSource, Options, Reason, Resolution, Symbolizer, parse_maps};
+use symbolizer::{KernelSource, Reason, Resolution, Symbolizer, SymbolizerOptions, parse_maps};
 
 /// Prints the addresses of two of its routines, then its maps.
 const PROGRAM: &str = r#"
@@ -52,13 +52,13 @@ fn run(path: &Path) -> Run {
     Run { path: path.to_owned(), routines, maps }
 }
 
-fn symbolizer(options: Options) -> Symbolizer {
-    Symbolizer::new(Options { kernel: KernelSource::None, ..options })
+fn symbolizer(options: SymbolizerOptions) -> Symbolizer {
+    Symbolizer::new(SymbolizerOptions { kernel: KernelSource::None, ..options })
 }
 
 /// Every routine that the program printed has its name, and the address that
 /// nm shows.
-fn check(run: &Run, options: Options, nm: Option<&Path>) {
+fn check(run: &Run, options: SymbolizerOptions, nm: Option<&Path>) {
     let mut symbolizer = symbolizer(options);
     symbolizer.maps(Pid(7), &parse_maps(&run.maps).unwrap(), Time(0));
     for (address, name) in &run.routines {
@@ -113,7 +113,7 @@ fn programs_linked_in_every_way() {
         let lld = rust_lld().filter(|_| flags.contains(&"-fuse-ld=lld"));
         let flags = [flags, &lld.iter().map(String::as_str).collect::<Vec<_>>()].concat();
         match build(directory.path(), &flags) {
-            Some(path) => check(&run(&path), Options::default(), Some(&path)),
+            Some(path) => check(&run(&path), SymbolizerOptions::default(), Some(&path)),
             None => eprintln!("skipped: {flags:?} does not link here"),
         }
     }
@@ -135,18 +135,18 @@ fn a_stripped_program_finds_its_debug_file_by_link() {
         assert!(command(directory.path(), line));
     }
     let ran = run(&path);
-    check(&ran, Options::default(), Some(&full));
+    check(&ran, SymbolizerOptions::default(), Some(&full));
     // In `.debug` beside it.
     let debug = directory.path().join("program.debug");
     std::fs::create_dir(directory.path().join(".debug")).unwrap();
     let moved = directory.path().join(".debug/program.debug");
     std::fs::rename(&debug, &moved).unwrap();
-    check(&ran, Options::default(), Some(&full));
+    check(&ran, SymbolizerOptions::default(), Some(&full));
     // Another file of that name is not believed.
     let mut bytes = std::fs::read(&moved).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&moved, bytes).unwrap();
-    assert!(matches!(reason(&ran, Options::default()), Reason::Stripped { .. }));
+    assert!(matches!(reason(&ran, SymbolizerOptions::default()), Reason::Stripped { .. }));
 }
 
 #[test]
@@ -166,8 +166,10 @@ fn a_stripped_program_finds_its_debug_file_by_build_id() {
     ));
     assert!(command(directory.path(), &["objcopy", "--strip-all", "program"]));
     let ran = run(&path);
-    let options =
-        Options { debug_directories: vec![directory.path().join("store")], ..Options::default() };
+    let options = SymbolizerOptions {
+        debug_directories: vec![directory.path().join("store")],
+        ..SymbolizerOptions::default()
+    };
     check(&ran, options.clone(), Some(&full));
     // The debug file of another build under that name.
     let path = build(directory.path(), &["-Wl,--build-id=0xfedcba9876543210"]).unwrap();
@@ -179,7 +181,7 @@ fn a_stripped_program_finds_its_debug_file_by_build_id() {
     assert!(matches!(reason(&ran, options), Reason::Stripped { .. }));
 }
 
-fn reason(run: &Run, options: Options) -> Reason {
+fn reason(run: &Run, options: SymbolizerOptions) -> Reason {
     let mut symbolizer = symbolizer(options);
     symbolizer.maps(Pid(7), &parse_maps(&run.maps).unwrap(), Time(0));
     let place = symbolizer.place(CpuMode::User, Pid(7), run.routines[0].0, Time(1));
@@ -191,7 +193,7 @@ fn reason(run: &Run, options: Options) -> Reason {
 
 /// The program's text as MMAP2 with a build id would tell it.
 fn mmap2(run: &Run, build_id: &[u8]) -> Symbolizer {
-    let mut symbolizer = symbolizer(Options::default());
+    let mut symbolizer = symbolizer(SymbolizerOptions::default());
     for entry in parse_maps(&run.maps).unwrap() {
         let mapping = Mapping {
             task: Task { pid: Pid(7), tid: Tid(7) },
@@ -228,7 +230,7 @@ fn a_replaced_program_gets_no_names() {
     assert_eq!(ask(&mut mmap2(&ran, &padded)), "[build-id-differs]");
     // By inode where the file system has plain ones, by absence elsewhere.
     std::fs::rename(&path, directory.path().join("old")).unwrap();
-    assert!(matches!(reason(&ran, Options::default()), Reason::FileGone { .. }));
+    assert!(matches!(reason(&ran, SymbolizerOptions::default()), Reason::FileGone { .. }));
     std::fs::copy(directory.path().join("old"), &path).unwrap();
     match reason_or_name(&ran) {
         Err(Reason::FileReplaced { .. }) => {}
@@ -241,13 +243,13 @@ fn a_replaced_program_gets_no_names() {
     let deleted =
         Run { maps: deleted.into_bytes(), path: path.clone(), routines: ran.routines.clone() };
     assert!(matches!(
-        reason(&deleted, Options::default()),
+        reason(&deleted, SymbolizerOptions::default()),
         Reason::FileGone { .. } | Reason::FileReplaced { .. }
     ));
 }
 
 fn reason_or_name(run: &Run) -> Result<String, Reason> {
-    let mut symbolizer = symbolizer(Options::default());
+    let mut symbolizer = symbolizer(SymbolizerOptions::default());
     symbolizer.maps(Pid(7), &parse_maps(&run.maps).unwrap(), Time(0));
     let place = symbolizer.place(CpuMode::User, Pid(7), run.routines[0].0, Time(1));
     match symbolizer.resolve(place) {
@@ -277,7 +279,7 @@ fn a_living_process_shows_its_deleted_program() {
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    let mut symbolizer = symbolizer(Options::default());
+    let mut symbolizer = symbolizer(SymbolizerOptions::default());
     let entries = parse_maps(&maps).unwrap();
     symbolizer.maps(pid, &entries, Time(0));
     let text = entries
@@ -352,7 +354,7 @@ int main(int argc, char **argv) {
     let pid = Pid(child.id().cast_signed());
     let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap();
     let ask = |asked: Pid| {
-        let mut symbolizer = symbolizer(Options::default());
+        let mut symbolizer = symbolizer(SymbolizerOptions::default());
         symbolizer.maps(asked, &parse_maps(&maps).unwrap(), Time(0));
         let place = symbolizer.place(CpuMode::User, asked, address, Time(1));
         let name = symbolizer.resolve(place).text().to_owned();
@@ -468,7 +470,7 @@ fn a_program_inside_another_root_is_found_through_its_process() {
         flags: None,
         path: b"/only-inside",
     };
-    let mut symbolizer = symbolizer(Options::default());
+    let mut symbolizer = symbolizer(SymbolizerOptions::default());
     symbolizer.side(Misc(2), &SideRecord::Mmap2(mapping), &Default::default());
     let offset =
         (0..bytes.len() as u64).find(|&offset| symbols.translate(offset) == Some(address)).unwrap();

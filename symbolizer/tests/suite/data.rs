@@ -9,7 +9,9 @@ use record::{CpuMode, Misc, Pid, SampleId, Task, Tid, Time};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use symbolizer::{KernelOffset, KernelSource, Options, Reason, Resolution, Symbolizer, parse_maps};
+use symbolizer::{
+    KernelOffset, KernelSource, Reason, Resolution, Symbolizer, SymbolizerOptions, parse_maps,
+};
 
 /// Prints address, size and name of variables in every section that holds
 /// any, then of a heap block and of a local, then its maps.
@@ -78,7 +80,7 @@ fn run(directory: &Path, flags: &[&str]) -> Option<Run> {
 }
 
 fn symbolizer(run: &Run, code_alone: bool) -> Symbolizer {
-    let options = Options { kernel: KernelSource::None, ..Options::default() };
+    let options = SymbolizerOptions { kernel: KernelSource::None, ..SymbolizerOptions::default() };
     let mut symbolizer = Symbolizer::new(options);
     let mut maps = parse_maps(&run.maps).unwrap();
     maps.retain(|entry| !code_alone || entry.permissions[2] == b'x');
@@ -207,7 +209,7 @@ fn files_that_are_no_programs_have_a_name_alone() {
     let path = directory.path().join("table");
     std::fs::write(&path, [7; 10_000]).unwrap();
     let line = format!("700000000000-700000003000 r--p 00001000 00:00 0 {}\n", path.display());
-    let options = Options { kernel: KernelSource::None, ..Options::default() };
+    let options = SymbolizerOptions { kernel: KernelSource::None, ..SymbolizerOptions::default() };
     let mut symbolizer = Symbolizer::new(options);
     symbolizer.maps(Pid(7), &parse_maps(line.as_bytes()).unwrap(), Time(0));
     let place = symbolizer.data_place(CpuMode::User, Pid(7), 0x7000_0000_0123, Time(1));
@@ -248,7 +250,8 @@ fn variables_of_the_kernel_come_from_its_list() {
     let ask = |text: &str, address: u64| {
         std::fs::write(&list, text).unwrap();
         let kernel = KernelSource::File { path: list.clone(), offset: KernelOffset::Given(0) };
-        let mut symbolizer = Symbolizer::new(Options { kernel, ..Options::default() });
+        let mut symbolizer =
+            Symbolizer::new(SymbolizerOptions { kernel, ..SymbolizerOptions::default() });
         // Users' samples have the kernel's addresses, too, and the other way.
         let place = symbolizer.data_place(CpuMode::User, Pid(7), address, Time(1));
         assert_eq!(place.address, address);
@@ -325,7 +328,7 @@ proptest! {
         let paths = [program.to_str().unwrap(), "/nowhere", "//anon"];
         let told = || {
             let mut symbolizer =
-                Symbolizer::new(Options { kernel: KernelSource::None, ..Options::default() });
+                Symbolizer::new(SymbolizerOptions { kernel: KernelSource::None, ..SymbolizerOptions::default() });
             for &(start, length, page_offset, code, path) in &mappings {
                 let mapping = Mapping {
                     task: Task { pid: Pid(7), tid: Tid(7) },

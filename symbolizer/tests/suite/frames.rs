@@ -5,7 +5,7 @@ use crate::toolchain::command;
 use proptest::prelude::*;
 use record::{CpuMode, Pid, Time};
 use std::path::Path;
-use symbolizer::{KernelSource, MapsEntry, Options, Symbolizer};
+use symbolizer::{KernelSource, MapsEntry, Symbolizer, SymbolizerOptions};
 
 const PROGRAM: &str = "volatile int seen;\n\
     static inline __attribute__((always_inline)) int twice(int of) { seen = of; return seen * 2; }\n\
@@ -64,7 +64,8 @@ fn many_places_at_once_have_the_answers_of_one_after_the_other() {
         let offset = symbolizer::KernelOffset::Given(0);
         let kernel = KernelSource::File { path: at("System.map"), offset };
         let threads = threads.try_into().unwrap();
-        let mut symbolizer = Symbolizer::new(Options { kernel, threads, ..Options::default() });
+        let mut symbolizer =
+            Symbolizer::new(SymbolizerOptions { kernel, threads, ..SymbolizerOptions::default() });
         symbolizer.maps(Pid(7), &entries, Time(0));
         symbolizer
     };

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use symbolizer::{DebugFile, Depth, Frame, Options, demangle};
+use symbolizer::{DebugFile, Depth, Frame, SymbolizerOptions, demangle};
 
 /// Addresses asked for in each file.
 const ADDRESSES: usize = 200_000;
@@ -132,7 +132,8 @@ fn plain(frame: &Frame) -> Plain {
 }
 
 fn differ(
-    (ours, depth): (&[Plain], &Depth),
+    ours: &[Plain],
+    depth: &Depth,
     theirs: &[Plain],
     symbols: &[String],
 ) -> Option<Difference> {
@@ -170,7 +171,7 @@ fn compare(file: &Path, count: usize) -> BTreeMap<Option<Difference>, usize> {
     let bytes = std::fs::read(file).unwrap();
     let addresses = drawn(&bytes, count);
     let symbols = symbols(&bytes);
-    let debug = DebugFile::open(file, &Options::default()).unwrap();
+    let debug = DebugFile::open(file, &SymbolizerOptions::default()).unwrap();
     let theirs = theirs(&program, file, &addresses);
     assert_eq!(theirs.len(), addresses.len());
     let shows_all = std::env::var_os("HARDMETER_SHOW_DIFFERENCES").is_some();
@@ -181,7 +182,7 @@ fn compare(file: &Path, count: usize) -> BTreeMap<Option<Difference>, usize> {
         let ours: Vec<_> = frames.frames.iter().map(plain).collect();
         // Aliases of the symbol that begins nearest before the address.
         let names = symbols.range(..=address).next_back().map_or(&[][..], |(_, names)| names);
-        let difference = differ((&ours, &frames.depth), theirs, names);
+        let difference = differ(&ours, &frames.depth, theirs, names);
         *tally.entry(difference).or_insert(0) += 1;
         if let Some(kind) = difference {
             let shown = shown.entry(kind).or_default();
@@ -244,7 +245,7 @@ fn sections_compressed_in_the_old_way_answer_as_plain_ones() {
         let path = folder.path().join("program");
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!(memchr::memmem::find(&bytes, b".zdebug_info").is_some(), kind == "-gz=zlib-gnu");
-        let debug = DebugFile::open(&path, &Options::default()).unwrap();
+        let debug = DebugFile::open(&path, &SymbolizerOptions::default()).unwrap();
         let addresses = drawn(&bytes, 2000);
         addresses.iter().map(|&address| debug.frames(address)).collect::<Vec<_>>()
     };

@@ -2,7 +2,7 @@
 
 use record::{CpuMode, Pid, Time};
 use std::process::Command;
-use symbolizer::{Options, Symbolizer};
+use symbolizer::{Symbolizer, SymbolizerOptions};
 
 #[test]
 fn kernel_routines_of_a_recording() {
@@ -29,7 +29,7 @@ fn kernel_routines_of_a_recording() {
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let mut symbolizer = Symbolizer::new(Options::default());
+    let mut symbolizer = Symbolizer::new(SymbolizerOptions::default());
     let mut compared = 0;
     for line in text.lines() {
         let mut words = line.split_whitespace();

@@ -5,14 +5,14 @@ use crate::annotate::InstructionLine;
 use crate::print::table::{Style, printable};
 use std::fmt::Write;
 use std::sync::Arc;
-use symbolizer::{Frame, Source};
+use symbolizer::{Frame, SourcePlace};
 
 /// What was written last.
 #[derive(Debug)]
 pub(super) struct SourceLines {
     style: Style,
     margin: usize,
-    at: Option<(Source, Vec<Option<Arc<str>>>)>,
+    at: Option<(SourcePlace, Vec<Option<Arc<str>>>)>,
 }
 
 impl SourceLines {
@@ -36,7 +36,7 @@ impl SourceLines {
         let Some(source) = &innermost.source else { return };
         let names: Vec<Option<Arc<str>>> =
             line.frames.iter().map(|frame| frame.name.clone()).collect();
-        let place = Source { column: 0, ..source.clone() };
+        let place = SourcePlace { column: 0, ..source.clone() };
         let now = (place, names);
         if self.at.as_ref() == Some(&now) {
             return;
@@ -50,7 +50,7 @@ impl SourceLines {
         if is_new_chain && innermost.inlined {
             write(&chain(&line.frames));
         }
-        let Source { file, line: number, .. } = source;
+        let SourcePlace { file, line: number, .. } = source;
         let text = (*number > 0).then(|| sources(file, *number)).flatten();
         let name = file.rsplit('/').next().unwrap_or(file);
         match text {
@@ -72,7 +72,7 @@ fn chain(frames: &[Frame]) -> String {
             text.push_str(" into ");
         }
         text.push_str(frame.name.as_deref().unwrap_or("a routine without a name"));
-        if let (true, Some(Source { file, line, .. })) = (index > 0, &frame.source) {
+        if let (true, Some(SourcePlace { file, line, .. })) = (index > 0, &frame.source) {
             let name = file.rsplit('/').next().unwrap_or(file);
             // Writing to a String cannot fail.
             let _ = write!(text, " (at {name}:{line})");

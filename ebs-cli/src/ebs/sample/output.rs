@@ -22,7 +22,7 @@ use sampling::Facts;
 use sampling::session::Sink;
 use sampling::session::ledger::Ledger;
 use std::io::{self, ErrorKind, Write};
-use symbolizer::{Kept, Symbolizer};
+use symbolizer::{KeptFiles, Symbolizer};
 use text::TextRecords;
 
 /// Of the records of a session on this machine.
@@ -44,7 +44,7 @@ pub struct Output {
 enum Form {
     /// Kept until the end, then counted: nothing that costs time is done
     /// while records come.
-    Table { spool: Option<Destination>, top: usize, shown: TableArguments, kept: Box<Kept> },
+    Table { spool: Option<Destination>, top: usize, shown: TableArguments, kept: Box<KeptFiles> },
     /// Written as it comes, into what takes bytes but at its end.
     Stream(Destination),
     /// Written as it comes, into a file.
@@ -141,7 +141,10 @@ impl Output {
         let mut input = Input::new(Box::new(spool.reread()?), "the kept stream");
         let query = Query { top: Some(top), ..Query::default() };
         let debuginfod = debuginfod::servers()?;
-        let options = symbolizer::Options { debuginfod, ..symbolizer::Options::default() };
+        let options = symbolizer::SymbolizerOptions {
+            debuginfod,
+            ..symbolizer::SymbolizerOptions::default()
+        };
         let mut symbolizer = Symbolizer::new(options);
         symbolizer.keep(std::mem::take(kept));
         let (report, end) = answer(&mut input, query, symbolizer)?;

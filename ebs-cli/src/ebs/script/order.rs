@@ -151,13 +151,13 @@ impl Order {
 mod tests {
     use super::super::TextPrinter;
     use super::*;
-    use symbolizer::Options;
+    use symbolizer::SymbolizerOptions;
 
     #[test]
     fn births_alone_take_no_more_room_than_samples() {
         let decoder = StreamDecoder::new();
         let mut order = Order::default();
-        let mut press = Press::new(TextPrinter::default(), None, Options::default());
+        let mut press = Press::new(TextPrinter::default(), None, SymbolizerOptions::default());
         let task = Task::default();
         for at in (0..1_000_000).map(Time) {
             let birth = SideRecord::Fork { task, parent: task, time: at };

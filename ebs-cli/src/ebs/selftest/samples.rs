@@ -8,7 +8,7 @@ use record::stream::{StreamDecoder, StreamRecord, StreamStep};
 use record::{CpuMode, Misc, Sample};
 use sampling::PlannedEvent;
 use sampling::session::ledger::Ledger;
-use symbolizer::{Options, Symbolizer};
+use symbolizer::{Symbolizer, SymbolizerOptions};
 
 /// Reads a recording, and sieves it as reports do.
 ///
@@ -62,7 +62,7 @@ struct Raw<'s> {
 impl<'s> Stream<'s> {
     fn read(bytes: &'s [u8]) -> Result<Stream<'s>> {
         let (mut decoder, mut at) = (StreamDecoder::new(), 0);
-        let mut symbolizer = Symbolizer::new(Options::default());
+        let mut symbolizer = Symbolizer::new(SymbolizerOptions::default());
         let mut samples = Vec::new();
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let StreamStep::Record { consumed, record } = decoder.step(rest)? else { break };

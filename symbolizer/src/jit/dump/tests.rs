@@ -8,6 +8,13 @@ pub(crate) struct Written {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// A routine that is told of.
+pub(crate) struct Routine {
+    pub(crate) start: u64,
+    pub(crate) size: u64,
+    pub(crate) index: u64,
+}
+
 impl Written {
     pub(crate) fn new(pid: u32, flags: u64) -> Written {
         let mut written = Written { bytes: Vec::new() };
@@ -30,7 +37,8 @@ impl Written {
         self.bytes.extend(time.to_le_bytes());
     }
 
-    pub(crate) fn load(&mut self, time: u64, (start, size, index): (u64, u64, u64), name: &str) {
+    pub(crate) fn load(&mut self, time: u64, routine: Routine, name: &str) {
+        let Routine { start, size, index } = routine;
         let code = usize::try_from(size.min(64)).unwrap();
         self.prefix(LOAD, 16 + 40 + name.len() + 1 + code, time);
         self.words(&[0, start, start, size, index]);
@@ -39,7 +47,8 @@ impl Written {
         self.bytes.extend(vec![0xcc; code]);
     }
 
-    fn moved(&mut self, time: u64, (old, new, size, index): (u64, u64, u64, u64)) {
+    fn moved(&mut self, time: u64, new: u64, routine: Routine) {
+        let Routine { start: old, size, index } = routine;
         self.prefix(MOVE, 16 + 48, time);
         self.words(&[0, old, old, new, size, index]);
     }
@@ -60,13 +69,13 @@ fn event(time: u64, start: u64, size: u64, name: Option<&str>) -> JitEvent {
 #[test]
 fn loads_and_moves_are_told_with_their_times() {
     let mut written = Written::new(42, 0);
-    written.load(100, (0x1000, 0x80, 1), "hot loop");
+    written.load(100, Routine { start: 0x1000, size: 0x80, index: 1 }, "hot loop");
     written.prefix(2, 16 + 5, 110);
     written.bytes.extend([1; 5]);
-    written.moved(200, (0x1000, 0x9000, 0x80, 1));
-    written.moved(210, (0x5000, 0x6000, 0x10, 9));
+    written.moved(200, 0x9000, Routine { start: 0x1000, size: 0x80, index: 1 });
+    written.moved(210, 0x6000, Routine { start: 0x5000, size: 0x10, index: 9 });
     written.prefix(CLOSE, 16, 300);
-    written.load(400, (0x1, 1, 2), "behind the end");
+    written.load(400, Routine { start: 0x1, size: 1, index: 2 }, "behind the end");
     let (told, result) = events(&written.bytes);
     assert_eq!(result, Ok(()));
     let expected = [
@@ -97,7 +106,7 @@ fn what_is_no_jitdump_is_refused() {
 #[test]
 fn a_record_that_cannot_be_ends_the_reading_and_is_said() {
     let mut written = Written::new(1, 0);
-    written.load(1, (0x10, 4, 0), "f");
+    written.load(1, Routine { start: 0x10, size: 4, index: 0 }, "f");
     let at = written.bytes.len() as u64;
     written.prefix(LOAD, 15, 2);
     let (told, result) = events(&written.bytes);
@@ -112,9 +121,9 @@ fn a_record_that_cannot_be_ends_the_reading_and_is_said() {
 #[test]
 fn code_of_no_byte_or_beyond_the_last_address_is_not_told() {
     let mut written = Written::new(1, 0);
-    written.load(1, (0x10, 0, 0), "empty");
-    written.load(1, (u64::MAX, 2, 0), "beyond");
-    written.load(1, (u64::MAX, 1, 0), "last");
+    written.load(1, Routine { start: 0x10, size: 0, index: 0 }, "empty");
+    written.load(1, Routine { start: u64::MAX, size: 2, index: 0 }, "beyond");
+    written.load(1, Routine { start: u64::MAX, size: 1, index: 0 }, "last");
     assert_eq!(events(&written.bytes).0, [event(1, u64::MAX, 1, Some("last"))]);
 }
 
@@ -127,7 +136,7 @@ proptest! {
     ) {
         let mut written = Written::new(1, 0);
         for (index, (start, size, time)) in loads.iter().enumerate() {
-            written.load(*time, (*start, *size, index as u64), &format!("f{index}"));
+            written.load(*time, Routine { start: *start, size: *size, index: index as u64 }, &format!("f{index}"));
         }
         let (whole, result) = events(&written.bytes);
         prop_assert_eq!(result, Ok(()));

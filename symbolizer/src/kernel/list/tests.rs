@@ -17,7 +17,7 @@ fn the_grammar() {
         "0000000000000001 A last_without_newline",
     ))
     .unwrap();
-    let module = |entry: &Entry| {
+    let module = |entry: &ListedSymbol| {
         list.modules.get(usize::from(entry.module)).map(|name| String::from_utf8_lossy(name))
     };
     let seen: Vec<_> = list

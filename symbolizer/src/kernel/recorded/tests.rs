@@ -4,7 +4,7 @@ use super::*;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::{Options, Symbolizer};
+use crate::{SampledAddress, Symbolizer, SymbolizerOptions};
 use record::kernel_list::KernelSymbol;
 use record::side::{FileIdentity, Mapping};
 use record::stream::Features;
@@ -38,7 +38,8 @@ impl Machine {
     /// `_text` at `anchor`.
     fn load(
         &self,
-        (name, list): (&str, &str),
+        name: &str,
+        list: &str,
         anchor: u64,
         release: &str,
     ) -> Result<Loaded, KernelError> {
@@ -67,15 +68,15 @@ fn refused(result: Result<Loaded, KernelError>, why: &str) {
 fn the_recorded_anchor_moves_a_list_or_refuses_it() {
     let machine = Machine::new(&kernel(LINKED + MOVED, 0));
     let list = ("map", &*kernel(LINKED, 0));
-    let loaded = machine.load(list, LINKED + MOVED, "6.1.0").unwrap();
+    let loaded = machine.load(list.0, list.1, LINKED + MOVED, "6.1.0").unwrap();
     assert!(alpha_is_at(&loaded, LINKED + MOVED + 0x101));
     assert!(matches!(loaded.notes[..], [Note::Moved { offset: MOVED, .. }]));
     // The same kernel under another boot.
-    let loaded = machine.load(list, LINKED + 0x20_0000, "6.1.0").unwrap();
+    let loaded = machine.load(list.0, list.1, LINKED + 0x20_0000, "6.1.0").unwrap();
     assert!(alpha_is_at(&loaded, LINKED + 0x20_0101));
-    refused(machine.load(list, LINKED + 0x1234, "6.1.0"), "_text");
+    refused(machine.load(list.0, list.1, LINKED + 0x1234, "6.1.0"), "_text");
     let nameless = ("map", &*kernel(LINKED, 0).replace("_text", "text"));
-    refused(machine.load(nameless, LINKED, "6.1.0"), "_text is not in it");
+    refused(machine.load(nameless.0, nameless.1, LINKED, "6.1.0"), "_text is not in it");
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn the_running_kernels_routines_tell_another_kernels_list() {
     for (anchor, release) in
         [(LINKED + MOVED, "6.1.0"), (LINKED + 0x20_0000, "6.1.0"), (LINKED + MOVED, "")]
     {
-        refused(machine.load(("System.map-6.1.0", &other), anchor, release), "beta");
+        refused(machine.load("System.map-6.1.0", &other, anchor, release), "beta");
     }
 }
 
@@ -97,11 +98,11 @@ fn a_list_of_a_kernel_that_does_not_run_here_goes_by_its_name() {
     for (kallsyms, recorded) in [(kernel(LINKED, 0), "6.2.0"), (hidden.to_owned(), "6.1.0")] {
         let machine = Machine::new(&kallsyms);
         let named = format!("System.map-{recorded}");
-        let loaded = machine.load((&named, &list), LINKED, recorded).unwrap();
+        let loaded = machine.load(&named, &list, LINKED, recorded).unwrap();
         assert!(alpha_is_at(&loaded, LINKED + 0x101) && loaded.notes.is_empty());
-        refused(machine.load(("System.map-6.3.0", &list), LINKED, recorded), "6.3.0");
+        refused(machine.load("System.map-6.3.0", &list, LINKED, recorded), "6.3.0");
         for name in ["System.map", "System.map-mine", "kallsyms"] {
-            let loaded = machine.load((name, &list), LINKED, recorded).unwrap();
+            let loaded = machine.load(name, &list, LINKED, recorded).unwrap();
             let [note @ Note::Unchecked { .. }] = &loaded.notes[..] else { panic!("{loaded:?}") };
             assert!(note.to_string().contains(recorded), "{note}");
         }
@@ -112,9 +113,9 @@ fn a_list_of_a_kernel_that_does_not_run_here_goes_by_its_name() {
 fn a_recording_without_an_anchor_moves_nothing() {
     let machine = Machine::new(&kernel(LINKED + MOVED, 0));
     let linked = ("map", &*kernel(LINKED, 0));
-    refused(machine.load(linked, 0, "6.1.0"), "does not say where");
+    refused(machine.load(linked.0, linked.1, 0, "6.1.0"), "does not say where");
     let saved = ("saved", &*kernel(LINKED + 0x20_0000, 0));
-    assert!(alpha_is_at(&machine.load(saved, 0, "6.1.0").unwrap(), LINKED + 0x20_0101));
+    assert!(alpha_is_at(&machine.load(saved.0, saved.1, 0, "6.1.0").unwrap(), LINKED + 0x20_0101));
 }
 
 /// A list as a recorder keeps it.
@@ -145,7 +146,8 @@ fn packed(kallsyms: &str) -> (KernelList, Arc<PackedKernelList>) {
 /// A symbolizer for what was recorded under `kernel(MOVED + LINKED, 0)`, read
 /// on `machine`.
 fn reader(machine: &Machine, list: Option<&Arc<PackedKernelList>>) -> Symbolizer {
-    let options = Options { root: machine.0.path().to_owned(), ..Options::default() };
+    let options =
+        SymbolizerOptions { root: machine.0.path().to_owned(), ..SymbolizerOptions::default() };
     let mut symbolizer = Symbolizer::new(options);
     let features = Features {
         os_release: Some("6.1.0".to_owned()),
@@ -206,7 +208,15 @@ fn code_is_not_read_from_another_kernel_than_the_recorded_one() {
     let (_, list) = packed(&kernel(here, 0));
     let code = |there: Machine| {
         let mut symbolizer = reader(&there, Some(&list));
-        symbolizer.code(CpuMode::Kernel, Pid(1), (here + 0x101, Time(1))).unwrap_err().to_string()
+        symbolizer
+            .code(SampledAddress {
+                mode: CpuMode::Kernel,
+                pid: Pid(1),
+                address: here + 0x101,
+                time: Time(1),
+            })
+            .unwrap_err()
+            .to_string()
     };
     let error = code(Machine::new(&kernel(LINKED, 0)));
     assert!(error.contains("another boot"), "{error}");

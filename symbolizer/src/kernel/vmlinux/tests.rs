@@ -158,13 +158,13 @@ fn a_kernel_that_hides_where_it_lies_gets_no_names_of_an_image() {
 fn what_is_no_image_says_so() {
     let machine = Machine::new("", &[]);
     let object = machine.write("x.o", &image(1, &[7; 20], &[]));
-    let error = Image::read(&object).unwrap_err().to_string();
+    let error = KernelImage::read(&object).unwrap_err().to_string();
     assert!(error.contains("object file"), "{error}");
     let whole = kernel(&[7; 20]);
     for length in 4..whole.len() {
         let cut = machine.write("cut", &whole[..length]);
         // Some cuts are after all that is read.
-        let _ = Image::read(&cut);
+        let _ = KernelImage::read(&cut);
     }
 }
 

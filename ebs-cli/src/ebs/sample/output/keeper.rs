@@ -3,11 +3,11 @@
 use super::NATIVE_ORDER;
 use super::records::first;
 use record::{RecordHeader, RecordType, SideRecord};
-use symbolizer::Kept;
+use symbolizer::KeptFiles;
 
 /// Shows it the mappings among whole records of a stream. Others are passed
 /// over by their size.
-pub(super) fn keep(kept: &mut Kept, mut records: &[u8]) {
+pub(super) fn keep(kept: &mut KeptFiles, mut records: &[u8]) {
     while let Some((header, record)) = first(records) {
         records = &records[record.len()..];
         let is_mapping = matches!(header.kind, RecordType::MMAP | RecordType::MMAP2);
@@ -21,7 +21,7 @@ pub(super) fn keep(kept: &mut Kept, mut records: &[u8]) {
 }
 
 /// What the user should know of it.
-pub(super) fn notes(kept: &Kept) -> Vec<String> {
+pub(super) fn notes(kept: &KeptFiles) -> Vec<String> {
     match kept.left_out() {
         0 => Vec::new(),
         files => vec![format!(

@@ -26,7 +26,7 @@ impl TextRecords {
             lines: ScriptLines::new(
                 TextPrinter::default(),
                 Some(Sifter::new(None)),
-                symbolizer::Options::default(),
+                symbolizer::SymbolizerOptions::default(),
             ),
             destination,
             written: 0,

@@ -1,0 +1,12 @@
+//! What is asked of an address and said of it: where it lies, its routine and
+//! lines, or why there are none. Plain data.
+
+mod frames;
+mod place;
+mod reason;
+mod sampled_address;
+
+pub use frames::{Depth, Frame, Frames, NoDebug, SourcePlace};
+pub use place::{ObjectId, Place, Resolution, Routine};
+pub use reason::Reason;
+pub use sampled_address::SampledAddress;

@@ -1,0 +1,110 @@
+//! Routines with source lines, inlined ones first, and how they are known.
+
+use std::sync::Arc;
+
+/// One routine at an address. A list of them has the innermost first, each
+/// inlined into the next; the last one has code of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// Demangled. None: debug info names none.
+    pub name: Option<Arc<str>>,
+    /// Where in it; of a caller, where the call stands.
+    pub source: Option<SourcePlace>,
+    /// It has no code of its own here: the next frame of the list called it.
+    pub inlined: bool,
+}
+
+/// A place in source text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourcePlace {
+    /// As DWARF joins it: compilation directory, directory, name.
+    pub file: Arc<str>,
+    /// From 1; 0: none, the compiler made the code up.
+    pub line: u32,
+    /// From 1; 0: none, or not told.
+    pub column: u32,
+}
+
+/// What is known of an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frames {
+    /// The innermost routine first. Empty: nothing is known.
+    pub frames: Arc<[Frame]>,
+    /// Whether debug info answered.
+    pub depth: Depth,
+}
+
+/// How much is behind an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Depth {
+    /// Debug info: lines and inlined callers as far as there are any.
+    Debug,
+    /// Line tables and the symbol table: the functions of this code are in a
+    /// file that cannot be had, so what was inlined is not known.
+    Lines(NoDebug),
+    /// The symbol table alone: a routine without lines, or nothing.
+    Symbols(NoDebug),
+}
+
+/// Why debug info did not answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum NoDebug {
+    /// Neither the file nor a separate one has any.
+    #[error("no debug info of {file} found ({build}): its debug symbols (Debian: PACKAGE-dbgsym)")]
+    Absent {
+        /// The file.
+        file: Arc<str>,
+        /// Its build id, or a word that it has none.
+        build: Arc<str>,
+    },
+    /// Some was found and cannot be used.
+    #[error("debug info of {file} cannot be used: {why}")]
+    Damaged {
+        /// The file that holds it.
+        file: Arc<str>,
+        /// What is wrong, and where.
+        why: Arc<str>,
+    },
+    /// It says nothing of this address: code built without, or not compiled.
+    #[error("debug info of {file} does not cover this address")]
+    NotCovered {
+        /// The file that holds it.
+        file: Arc<str>,
+    },
+    /// It belongs to what has no files with debug info.
+    #[error("{object} has no debug info")]
+    Never {
+        /// As the table's object column has it.
+        object: Arc<str>,
+    },
+}
+
+impl Frames {
+    /// What a symbol table says: one routine, or none.
+    pub(crate) fn of_symbol(name: Option<&str>, why: NoDebug) -> Frames {
+        let frame =
+            name.map(|name| Frame { name: Some(name.into()), source: None, inlined: false });
+        Frames { frames: frame.into_iter().collect(), depth: Depth::Symbols(why) }
+    }
+}
+
+impl NoDebug {
+    /// One word in brackets, as [`Reason::tag`](crate::Reason::tag).
+    pub fn tag(&self) -> &'static str {
+        match self {
+            NoDebug::Absent { .. } | NoDebug::Never { .. } => "[no-debug-info]",
+            NoDebug::Damaged { .. } => "[bad-debug-info]",
+            NoDebug::NotCovered { .. } => "[not-covered]",
+        }
+    }
+
+    /// The file or object that it is about.
+    pub fn subject(&self) -> Option<&str> {
+        match self {
+            NoDebug::Absent { file, .. }
+            | NoDebug::Damaged { file, .. }
+            | NoDebug::NotCovered { file } => Some(file),
+            NoDebug::Never { object } => Some(object),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! An ELF file whose debug info is looked for when it is first asked.
+
+use super::debug_file::FoundDebugFile;
+use crate::answer::Frames;
+use crate::files::located_file::{LocatedFile, named};
+use crate::{DebugFile, Reason, SymbolizerOptions};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// A file of which nobody may ever ask: a separate debug file is looked for,
+/// which can mean a server, when its size is asked, and opened with the first
+/// address.
+#[derive(Debug)]
+pub(crate) struct LazyDebugFile {
+    /// Below the root.
+    path: Box<[u8]>,
+    options: SymbolizerOptions,
+    step: Step,
+    /// Bytes of the file with the debug info, once it was looked for.
+    size: u64,
+}
+
+/// How far it was opened.
+#[derive(Debug)]
+enum Step {
+    /// Nobody needed it yet.
+    Located(Box<LocatedFile>),
+    Found(Box<FoundDebugFile>),
+    Opened(Box<DebugFile>),
+    Failed(Reason),
+}
+
+impl LazyDebugFile {
+    /// A file below `options.root`.
+    pub(crate) fn open(path: &Path, options: &SymbolizerOptions) -> Result<LazyDebugFile, Reason> {
+        let (located, path) = named(path, options)?;
+        Ok(LazyDebugFile::of(located, path.as_os_str().as_bytes(), options))
+    }
+
+    /// A file that was found where `path` leads.
+    pub(crate) fn of(
+        located: LocatedFile,
+        path: &[u8],
+        options: &SymbolizerOptions,
+    ) -> LazyDebugFile {
+        let step = Step::Located(Box::new(located));
+        LazyDebugFile { path: path.into(), options: options.clone(), step, size: 0 }
+    }
+
+    /// Lines and inlined callers at a link-time address; fastest in
+    /// ascending order.
+    pub(crate) fn frames(&mut self, address: u64) -> Result<Frames, Reason> {
+        self.look();
+        if let Step::Found(_) = self.step {
+            self.advance(|step, path, options| match step {
+                Step::Found(found) => Ok(Step::Opened(DebugFile::of(*found, path, options).into())),
+                other => Ok(other),
+            });
+        }
+        match &self.step {
+            Step::Opened(file) => Ok(file.frames(address)),
+            Step::Failed(reason) => Err(reason.clone()),
+            Step::Located(_) | Step::Found(_) => Err(self.gone()),
+        }
+    }
+
+    /// Bytes of the file that has the debug info.
+    pub(crate) fn debug_size(&mut self) -> u64 {
+        self.look();
+        self.size
+    }
+
+    /// Looks for the separate debug file.
+    fn look(&mut self) {
+        if let Step::Located(_) = self.step {
+            self.advance(|step, path, options| match step {
+                Step::Located(located) => {
+                    Ok(Step::Found(FoundDebugFile::of(*located, path, options)?.into()))
+                }
+                other => Ok(other),
+            });
+        }
+        if let Step::Found(found) = &self.step {
+            self.size = found.size();
+        }
+    }
+
+    fn advance(
+        &mut self,
+        go: impl FnOnce(Step, &[u8], &SymbolizerOptions) -> Result<Step, Reason>,
+    ) {
+        let gone = Step::Failed(self.gone());
+        let step = std::mem::replace(&mut self.step, gone);
+        self.step = go(step, &self.path, &self.options).unwrap_or_else(Step::Failed);
+    }
+
+    fn gone(&self) -> Reason {
+        Reason::FileGone { file: String::from_utf8_lossy(&self.path).into_owned() }
+    }
+}
