@@ -76,9 +76,10 @@ impl Kernel for Linux {
             return 0;
         }
         let word = |offset: usize| {
+            let place = (block as *const u8).wrapping_add(offset).cast::<u64>();
             // SAFETY: a thread's block, which stays mapped as long as its entry is
             // there.
-            unsafe { core::ptr::read_volatile((block as *const u8).add(offset).cast::<u64>()) }
+            unsafe { core::ptr::read_volatile(place) }
         };
         word(block::CLOCK).wrapping_add(word(block::BURST) << 32)
     }
