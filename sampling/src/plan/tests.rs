@@ -108,6 +108,26 @@ fn page_faults_of_a_command() {
 }
 
 #[test]
+fn intervals_that_cannot_be_drawn_are_primes_and_that_is_said() {
+    let planned = |event: &str, interval, seed| {
+        let request = Request { interval, seed, ..request(event, Modes::USER) };
+        let plan = plan(&request, &root()).unwrap();
+        (plan.events[0].attr.sample_period, plan.notes.join(" "))
+    };
+    for event in ["page_fault", "mem:0x4040c0:w"] {
+        let (period, note) = planned(event, Some(100), Some(1));
+        assert_eq!(period, 101, "{event}");
+        assert!(note.contains("every 101 events, not 100") && note.contains("-i =100"), "{note}");
+        for (interval, seed) in [(Some(100), None), (Some(101), Some(1)), (None, Some(1))] {
+            let (period, note) = planned(event, interval, seed);
+            assert_eq!((period, note.contains("prime")), (interval.unwrap_or(1), false), "{event}");
+        }
+    }
+    let (nanoseconds, note) = planned("task_clock", Some(1_000_000), Some(1));
+    assert_eq!((nanoseconds, note.contains("prime")), (1_000_000, false));
+}
+
+#[test]
 fn software_events_with_an_interval_carry_no_period() {
     let sample_type = |event: &str, interval| {
         let request = Request { interval: Some(interval), ..request(event, Modes::BOTH) };
