@@ -4,16 +4,15 @@ mod source_files;
 mod source_reader;
 
 use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat, Context as Around, SyntaxName};
-use crate::ebs::input::{End, Input};
-use crate::ebs::report;
+use crate::ebs::report::{self, CountedRecording};
 use crate::terminal::said::say;
-use analysis::annotate::{Annotation, RoutineTarget, Syntax, View};
+use analysis::annotate::{RoutineTarget, Syntax, View};
 use analysis::annotation::render;
-use analysis::{Filter, Glob, Pipeline, Query};
+use analysis::{Filter, Glob, Query};
 use anyhow::{Context, Result};
 use source_files::SourceFiles;
 use std::io::Write;
-use symbolizer::{Symbolizer, SymbolizerOptions};
+use symbolizer::Symbolizer;
 
 /// Instructions on each side of those with samples when nothing is said.
 const AROUND: usize = 10;
@@ -28,7 +27,9 @@ pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
     let options = report::symbols(&arguments.symbols)?;
     let mut sources = SourceFiles::new(&options.root, arguments);
     let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;
-    let (annotation, end) = annotation(&mut input, query, options, view(arguments))?;
+    let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
+    let (annotation, end) =
+        recording.answer(|pipeline, decoder| pipeline.annotate(decoder, view(arguments)))?;
     report::tell_ending(ended);
     match arguments.format {
         AnnotationFormat::Text => {
@@ -79,30 +80,5 @@ fn view(arguments: &AnnotateArguments) -> View {
         },
         least_share: arguments.min_percent / 100.0,
         detailed: arguments.top,
-    }
-}
-
-/// The routine, and how the recording ended.
-fn annotation(
-    input: &mut Input,
-    query: Query,
-    symbols: SymbolizerOptions,
-    view: View,
-) -> Result<(Annotation, End)> {
-    let mut decoder = input.decoder();
-    let mut pipeline = Pipeline::new(query, Symbolizer::new(symbols))?;
-    let end = input.read(&mut decoder, |decoder, record| {
-        pipeline.record(decoder, record)?;
-        Ok(())
-    })?;
-    let decoder = decoder.stream();
-    if decoder.events().is_empty() {
-        end.into_result()?;
-        anyhow::bail!("{}: the recording describes no event", input.name());
-    }
-    match (pipeline.annotate(decoder, view), end) {
-        // What is not there may have been in the part that is missing.
-        (Err(error), End::Damaged(damage)) => Err(damage.context(error)),
-        (answer, end) => Ok((answer?, end)),
     }
 }

@@ -4,8 +4,10 @@ use crate::ebs::arguments::{ReportArguments, StandingArguments, SymbolArguments}
 use crate::ebs::input::{End, Input};
 use crate::terminal::debuginfod;
 use crate::terminal::said::say;
-use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
+use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, csv, json, table};
 use anyhow::{Context, Result, anyhow};
+use record::recording::RecordingDecoder;
+use record::stream::StreamDecoder;
 use sampling::remote::client::{Client, Recorded, RecordedEnding, SOCKET};
 use sampling::remote::protocol::WHOLE;
 use std::io::{IsTerminal, Write};
@@ -94,28 +96,54 @@ pub fn symbols(arguments: &SymbolArguments) -> Result<SymbolizerOptions> {
     })
 }
 
-/// Answers `query` from a recording; how the recording ended comes with it.
-///
-/// # Errors
-///
-/// A query that this recording cannot answer.
-pub fn answer(input: &mut Input, query: Query, symbolizer: Symbolizer) -> Result<(Report, End)> {
-    let mut decoder = input.decoder();
-    let mut pipeline = Pipeline::new(query, symbolizer)?;
-    let end = input.read(&mut decoder, |decoder, record| {
-        pipeline.record(decoder, record)?;
-        Ok(())
-    })?;
-    let decoder = decoder.stream();
-    // Nothing was described: the damage says more than an empty table.
-    if decoder.events().is_empty() {
-        end.into_result()?;
-        anyhow::bail!("{}: the recording describes no event", input.name());
+/// A recording whose records went into a pipeline.
+#[derive(Debug)]
+pub struct CountedRecording {
+    pipeline: Pipeline,
+    decoder: RecordingDecoder,
+    end: End,
+}
+
+impl CountedRecording {
+    /// Reads a recording to its end, or up to where it is damaged.
+    ///
+    /// # Errors
+    ///
+    /// A query that no recording can answer, records that it cannot take, a
+    /// recording that describes no event.
+    pub fn read(
+        input: &mut Input,
+        query: Query,
+        symbolizer: Symbolizer,
+    ) -> Result<CountedRecording> {
+        let mut decoder = input.decoder();
+        let mut pipeline = Pipeline::new(query, symbolizer)?;
+        let end = input.read(&mut decoder, |decoder, record| {
+            pipeline.record(decoder, record)?;
+            Ok(())
+        })?;
+        // Nothing was described: the damage says more than an empty table.
+        if decoder.stream().events().is_empty() {
+            end.into_result()?;
+            anyhow::bail!("{}: the recording describes no event", input.name());
+        }
+        Ok(CountedRecording { pipeline, decoder, end })
     }
-    match (pipeline.finish(decoder), end) {
-        // What is not there may have been in the part that is missing.
-        (Err(error), End::Damaged(damage)) => Err(damage.context(error)),
-        (answer, end) => Ok((answer?, end)),
+
+    /// What `finish` makes of the pipeline, and how the recording ended.
+    ///
+    /// # Errors
+    ///
+    /// A query that this recording cannot answer.
+    pub fn answer<A>(
+        self,
+        finish: impl FnOnce(Pipeline, &StreamDecoder) -> Result<A, analysis::Error>,
+    ) -> Result<(A, End)> {
+        match (finish(self.pipeline, self.decoder.stream()), self.end) {
+            // What is not there may have been in the part that is missing.
+            (Err(error), End::Damaged(damage)) => Err(damage.context(error)),
+            (answer, end) => Ok((answer?, end)),
+        }
     }
 }
 
@@ -161,7 +189,8 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let query = query(arguments)?;
     let options = symbols(&arguments.symbols)?;
     let (mut input, ended) = open(arguments.file.as_deref(), &arguments.standing)?;
-    let (report, end) = answer(&mut input, query, Symbolizer::new(options))?;
+    let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
+    let (report, end) = recording.answer(Pipeline::finish)?;
     tell_ending(ended);
     if arguments.json {
         json::write(&report, &mut *out)?;

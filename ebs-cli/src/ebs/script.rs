@@ -136,7 +136,7 @@ impl<P: Printer> ScriptLines<P> {
         match record {
             StreamRecord::Sample { event, misc, payload } => {
                 self.learn(decoder)?;
-                self.order.sample(decoder, *event, (*misc, payload));
+                self.order.sample(decoder, *event, *misc, payload);
             }
             StreamRecord::Side { misc, record, id, .. } => {
                 self.learn(decoder)?;

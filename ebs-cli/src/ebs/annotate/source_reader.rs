@@ -16,7 +16,14 @@ use std::thread;
 const NO_GROUP: u32 = 65_534;
 /// A user and a group that have files of their own nowhere: the mode of a
 /// file says little where a directory above it is not for everybody.
-const ANYBODY: (u32, u32) = (NO_GROUP, NO_GROUP);
+const ANYBODY: FileUser = FileUser { user: NO_GROUP, group: NO_GROUP };
+
+/// Whose rights open a file.
+#[derive(Clone, Copy, Debug)]
+struct FileUser {
+    user: u32,
+    group: u32,
+}
 
 /// Who is shown the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +75,9 @@ impl SourceReader {
         };
         let (file, is_named) = match (self, &candidate.below) {
             (SourceReader::Itself, _) => (opened(&whole()), true),
-            (SourceReader::For { user, group }, _) => (opened_for((user, group), &whole()), true),
+            (SourceReader::For { user, group }, _) => {
+                (opened_for(FileUser { user, group }, &whole()), true)
+            }
             (SourceReader::Root, Some(below)) => match opened_below(below, &candidate.path) {
                 Ok(file) => (Ok(file), true),
                 Err(_) => (opened_for(ANYBODY, &whole()), false),
@@ -120,9 +129,9 @@ fn opened_below(directory: &Path, path: &Path) -> io::Result<File> {
 }
 
 /// By a thread that has that user's rights, and ends with them.
-fn opened_for((user, group): (u32, u32), path: &Path) -> io::Result<File> {
+fn opened_for(whose: FileUser, path: &Path) -> io::Result<File> {
     let as_user = || {
-        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+        let (user, group) = (Uid::from_raw(whose.user), Gid::from_raw(whose.group));
         set_thread_groups(&[group])?;
         set_thread_res_gid(group, group, group)?;
         set_thread_res_uid(user, user, user)?;

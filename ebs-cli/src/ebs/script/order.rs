@@ -55,7 +55,8 @@ impl Order {
         &mut self,
         decoder: &StreamDecoder,
         event: usize,
-        (misc, payload): (Misc, &[u8]),
+        misc: Misc,
+        payload: &[u8],
     ) {
         let time = decoder.events().get(event).and_then(|it| it.layout.peek_time(payload));
         let event = u32::try_from(event).unwrap_or(u32::MAX);

@@ -64,6 +64,15 @@ struct Look {
     before: bool,
 }
 
+/// A sample as one of an event.
+#[derive(Clone, Copy, Debug)]
+struct PrintedRecord<'a> {
+    event: usize,
+    sample: &'a Sample<'a>,
+    /// Events that it stands for.
+    period: Option<u64>,
+}
+
 impl PerfPrinter {
     /// Prints what is selected.
     pub fn new(selection: Selection, chains: Chains) -> PerfPrinter {
@@ -155,11 +164,15 @@ impl Printer for PerfPrinter {
         match self.members.share(about.decoder, sample) {
             SampleShare::Grown(grown) => {
                 for Growth { event, by } in grown {
-                    self.print_as(event, (sample, Some(by)), about, out);
+                    let record = PrintedRecord { event, sample, period: Some(by) };
+                    self.print_as(record, about, out);
                 }
             }
             SampleShare::Unexplained => {}
-            SampleShare::Own => self.print_as(about.event, (sample, sample.period), about, out),
+            SampleShare::Own => {
+                let record = PrintedRecord { event: about.event, sample, period: sample.period };
+                self.print_as(record, about, out);
+            }
         }
     }
 
@@ -212,14 +225,9 @@ impl Printer for PerfPrinter {
 }
 
 impl PerfPrinter {
-    /// Prints a record of an event that stands for `period` events.
-    fn print_as(
-        &mut self,
-        event: usize,
-        (sample, period): (&Sample<'_>, Option<u64>),
-        about: &mut About<'_>,
-        out: &mut Vec<u8>,
-    ) {
+    /// Prints a record.
+    fn print_as(&mut self, record: PrintedRecord<'_>, about: &mut About<'_>, out: &mut Vec<u8>) {
+        let PrintedRecord { event, sample, period } = record;
         if self.looks.get(event).is_none_or(Option::is_none) {
             self.look_at(event, about);
             if let Some(description) = about.decoder.events().get(event) {
