@@ -18,7 +18,7 @@ pub use instructions::Syntax;
 pub use meaning::Cause;
 pub use operand::{Operand, OperandRegister};
 
-pub(crate) use build::annotation;
+pub(crate) use build::{Showing, annotation};
 pub(crate) use meaning::meanings;
 
 use crate::collect::registers::Register;

@@ -3,3 +3,5 @@
 pub(crate) mod instruction_class;
 pub(crate) mod previous;
 pub(crate) mod register_number;
+pub(crate) mod sampled_instruction;
+pub(crate) mod written_registers;

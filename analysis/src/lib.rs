@@ -38,6 +38,12 @@
 //! - `collect`: samples become rows of numbers, and are counted.
 //! - `report`: rows become words; [`annotate`]: the instructions of a routine.
 //! - `print`: both as text.
+//!
+//! A sample passes through in these shapes, each named after what it holds:
+//! `HeldSample` while the side records of its time may come (`TwoRounds`),
+//! `CountedSample` while it finds its row, an `Atom` a key as that row's path;
+//! `RowCount` is what a row adds up (`RowTally`), `CountedRows` are all of
+//! them at the end, and [`report::Row`] is one in words.
 
 pub mod annotate;
 pub mod report;

@@ -11,6 +11,7 @@ mod split;
 pub use doubts::Doubt;
 
 use crate::code::instruction_class::{classes, decode};
+use crate::code::sampled_instruction::SampledInstruction;
 use crate::error::Error;
 use crate::name::lookup::MOST_PLACES;
 use doubts::Doubts;
@@ -18,11 +19,10 @@ use iced_x86::Instruction;
 use record::ibs::{IbsCaps, Quirks};
 use record::sample_filter::{Condition, FieldAnswers, Verdict};
 use record::stream::StreamDecoder;
-use record::{InstructionClass, InstructionClasses, Misc, Pid, Sample, SampleFilter, Time};
+use record::{InstructionClass, InstructionClasses, Misc, Sample, SampleFilter};
 pub(crate) use rule::RegistersOf;
 use rule::Rule;
 use rustc_hash::FxHashMap;
-pub(crate) use split::Operands;
 use symbolizer::{Place, SampledAddress, Symbolizer};
 
 /// What becomes of a sample.
@@ -52,16 +52,6 @@ pub struct Sieve {
 struct Known {
     instruction: Instruction,
     classes: InstructionClasses,
-}
-
-/// What of a sample tells its instruction and its data.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SampledInstruction<'s> {
-    pub(crate) misc: Misc,
-    pub(crate) pid: Pid,
-    pub(crate) ip: u64,
-    pub(crate) time: Time,
-    pub(crate) operands: Operands<'s>,
 }
 
 impl Sieve {
@@ -131,20 +121,22 @@ impl Sieve {
         if self.filter(event).is_all() {
             return SieveVerdict::Kept;
         }
-        let early = self.by_fields(decoder, event, (sample.misc, Some(sample)));
+        let early = self.by_fields(decoder, event, sample.misc, Some(sample));
         if early == SieveVerdict::Other {
             return early;
         }
         let registers = sample.regs_intr.unwrap_or_default();
         let register = |number| registers.get(number);
-        let sampled = SampledInstruction {
-            misc: sample.misc,
+        let at = SampledAddress {
+            mode: sample.misc.cpu_mode(),
             pid: sample.task.unwrap_or_default().pid,
-            ip: sample.ip.unwrap_or_default(),
+            address: sample.ip.unwrap_or_default(),
             time: sample.time.unwrap_or(crate::name::atom::TIMELESS),
-            operands: Operands { address: sample.addr.unwrap_or(0), register: &register },
         };
-        match self.by_class(symbolizer, event, &sampled) {
+        let is_exact = sample.misc.contains(Misc::EXACT_IP);
+        let address = sample.addr.unwrap_or(0);
+        let sampled = SampledInstruction { at, is_exact, address, register: &register };
+        match self.by_class(symbolizer, event, sampled) {
             SieveVerdict::Kept => early,
             late => late,
         }
@@ -156,7 +148,8 @@ impl Sieve {
         &mut self,
         decoder: &StreamDecoder,
         event: usize,
-        (misc, sample): (Misc, Option<&Sample<'_>>),
+        misc: Misc,
+        sample: Option<&Sample<'_>>,
     ) -> SieveVerdict {
         let Some(rule) = self.rules.get(event) else { return SieveVerdict::Kept };
         let answers = FieldAnswers::new(misc, sample, rule.may_be_ibs.then_some(rule.order));
@@ -184,25 +177,25 @@ impl Sieve {
         &mut self,
         symbolizer: &mut Symbolizer,
         event: usize,
-        sampled: &SampledInstruction<'_>,
+        sampled: SampledInstruction<'_>,
     ) -> SieveVerdict {
         let Some(rule) = self.rules.get(event) else { return SieveVerdict::Kept };
         if rule.classes.is_all() {
             return SieveVerdict::Kept;
         }
-        if rule.exact_or_none && !sampled.misc.contains(Misc::EXACT_IP) {
+        if rule.exact_or_none && !sampled.is_exact {
             return SieveVerdict::Undecided(self.doubts.number(doubts::INEXACT));
         }
         let (classes, registers) = (rule.classes, rule.registers);
-        let address = if rule.data_address { sampled.operands.address } else { 0 };
-        let operands = Operands { address, ..sampled.operands };
-        let known = match self.instruction(symbolizer, sampled) {
+        let address = if rule.data_address { sampled.address } else { 0 };
+        let sampled = SampledInstruction { address, ..sampled };
+        let known = match self.instruction(symbolizer, sampled.at) {
             Ok(known) => known,
             Err(doubt) => return SieveVerdict::Undecided(doubt),
         };
         let verdict = classes.judge(|condition| match condition {
             Condition::Class(InstructionClass::SplitLoad) => {
-                split::is_split_load(&known.instruction, &operands, registers)
+                split::is_split_load(&known.instruction, &sampled, registers)
             }
             Condition::Class(class) => Some(known.classes.contains(class)),
             _ => None,
@@ -219,22 +212,19 @@ impl Sieve {
     fn instruction(
         &mut self,
         symbolizer: &mut Symbolizer,
-        sampled: &SampledInstruction<'_>,
+        at: SampledAddress,
     ) -> Result<Known, Doubt> {
-        let SampledInstruction { misc, pid, ip, time, .. } = *sampled;
-        let place = symbolizer.place(misc.cpu_mode(), pid, ip, time);
+        let place = at.place(symbolizer);
         if let Some(known) = self.instructions.get(&place) {
             return *known;
         }
-        let known =
-            match symbolizer.code(SampledAddress { mode: misc.cpu_mode(), pid, address: ip, time })
-            {
-                Ok(code) => match decode(code.bytes(), code.bits, ip) {
-                    Some(instruction) => Ok(Known { instruction, classes: classes(&instruction) }),
-                    None => Err(self.doubts.number(doubts::NO_INSTRUCTION)),
-                },
-                Err(error) => Err(self.doubts.number(&error.to_string())),
-            };
+        let known = match symbolizer.code(at) {
+            Ok(code) => match decode(code.bytes(), code.bits, at.address) {
+                Some(instruction) => Ok(Known { instruction, classes: classes(&instruction) }),
+                None => Err(self.doubts.number(doubts::NO_INSTRUCTION)),
+            },
+            Err(error) => Err(self.doubts.number(&error.to_string())),
+        };
         if self.instructions.len() >= MOST_PLACES {
             self.instructions.clear();
         }

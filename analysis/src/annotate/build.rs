@@ -3,26 +3,35 @@
 use super::choice::choose;
 use super::details::{access, details};
 use super::extent::shown;
-use super::lines::{Code, items};
-use super::meaning::Meaning;
+use super::lines::{Code, Listing};
+use super::meaning::{EventMeaning, Meaning};
 use super::{Annotation, Extent, Heat, HotInstruction, View};
+use crate::collect::row_count::Sum;
 use crate::collect::spots::{Candidate, InstructionSpot, Spots};
-use crate::collect::tally::Sum;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::Weighting;
-use crate::ratio::ratio;
 use crate::report::Report;
 use record::{Arch, ByteOrder};
 use std::collections::BTreeMap;
 
+/// How a routine is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Showing {
+    pub(crate) view: View,
+    /// Of the recorded machine.
+    pub(crate) order: ByteOrder,
+}
+
 /// The routine that was asked for.
 pub(crate) fn annotation(
-    (report, meanings): (Report, Vec<(usize, Meaning)>),
+    report: Report,
+    meanings: &[EventMeaning],
     spots: Spots,
     lookup: &mut Lookup,
-    (view, order): (View, ByteOrder),
+    showing: Showing,
 ) -> Result<Annotation, Error> {
+    let Showing { view, order } = showing;
     let counted = report.events.iter().map(|event| event.totals.counted);
     let number = choose(&spots, counted.fold(0, u64::saturating_add), lookup)?;
     let index = usize::try_from(number).unwrap_or(usize::MAX);
@@ -34,8 +43,8 @@ pub(crate) fn annotation(
     let not_kept: Vec<String> = spots.notes().collect();
     let spots = spots.of_candidate(number);
     let text = lookup.symbolizer.text(witness, &(start..end));
-    let sampled = spots.iter().map(|((_, address), _)| *address);
-    let (code, incomplete) = Code::new(text, (start, end), sampled);
+    let sampled = spots.iter().map(|(at, _)| at.address);
+    let (code, incomplete) = Code::new(text, start..end, sampled);
     let mut notes = Vec::new();
     if let Some(reason) = &unnamed {
         notes.push(format!(
@@ -46,12 +55,12 @@ pub(crate) fn annotation(
     notes.extend(incomplete);
     notes.extend(not_kept);
     let mut by_event: BTreeMap<usize, Vec<(u64, InstructionSpot)>> = BTreeMap::new();
-    for ((event, address), spot) in spots {
-        by_event.entry(event).or_default().push((address, spot));
+    for (at, spot) in spots {
+        by_event.entry(at.event).or_default().push((at.address, spot));
     }
     let mut events = Vec::new();
     let mut hot_lines = Vec::new();
-    for (event, (leader, meaning)) in report.events.iter().zip(&meanings) {
+    for (event, EventMeaning { leader, meaning }) in report.events.iter().zip(meanings) {
         let spots = by_event.remove(leader).unwrap_or_default();
         let whole = Whole {
             weighting: event.weighting,
@@ -71,7 +80,8 @@ pub(crate) fn annotation(
     }
     hot_lines.sort_unstable();
     let shown = shown(code.len(), &hot_lines, view.context);
-    let (items, reasons) = items(&code, &shown, (id, order), (view.syntax, lookup));
+    let listing = Listing { object: id, order, syntax: view.syntax };
+    let (items, reasons) = listing.items(&code, &shown, lookup);
     notes.extend(reasons);
     let routine = Extent { name, object, start, end };
     Ok(Annotation { report, routine, items, notes, events })
@@ -87,18 +97,12 @@ struct Whole<'w> {
 }
 
 impl Whole<'_> {
-    fn share(&self, part: Sum, whole: Sum) -> f64 {
-        match self.weighting {
-            Weighting::Count => ratio(part.count, whole.count),
-            Weighting::Period => ratio(part.period, whole.period),
-        }
-    }
-
     /// The samples of a routine by instruction.
     fn heat(&self, spots: Vec<(u64, InstructionSpot)>, code: &Code, lookup: &Lookup) -> Heat {
         let mut sum = Sum::default();
         spots.iter().for_each(|(_, spot)| sum.join(spot.sum));
-        let mut ranks: Vec<u64> = spots.iter().map(|(_, spot)| self.weight(spot.sum)).collect();
+        let mut ranks: Vec<u64> =
+            spots.iter().map(|(_, spot)| spot.sum.weight(self.weighting)).collect();
         ranks.sort_unstable_by_key(|weight| std::cmp::Reverse(*weight));
         let least = match self.view.detailed.checked_sub(1) {
             Some(last) => ranks.get(last).or(ranks.last()).copied().unwrap_or(0),
@@ -108,8 +112,8 @@ impl Whole<'_> {
             count: sum.count,
             period: sum.period,
             exact: sum.exact,
-            share: self.share(sum, self.of_event),
-            reading: self.meaning.sentence((sum.count, sum.exact)),
+            share: sum.share(self.of_event, self.weighting),
+            reading: self.meaning.sentence(sum),
             hot: BTreeMap::new(),
             misplaced: BTreeMap::new(),
         };
@@ -120,27 +124,19 @@ impl Whole<'_> {
                 heat.misplaced.insert(address, spot.sum.count);
             }
             let own = spot.sum;
-            let cause = self.meaning.cause((own.count, own.exact));
-            let is_told = left > 0 && self.weight(own) >= least;
+            let cause = self.meaning.cause(own);
+            let is_told = left > 0 && own.weight(self.weighting) >= least;
             left -= usize::from(is_told);
-            let share = self.share(own, sum);
+            let share = own.share(sum, self.weighting);
             let details = is_told.then(|| {
                 let begins = found.filter(|(_, begins)| *begins);
-                let access =
-                    begins.and_then(|(index, _)| access(code, index, (cause, self.meaning)));
-                details(spot, access, (self.meaning, self.arch), lookup)
+                let access = begins.and_then(|(index, _)| access(code, index, cause, self.meaning));
+                details(spot, access, self.meaning, self.arch, lookup)
             });
             let Sum { count, period, exact, .. } = own;
             heat.hot
                 .insert(address, HotInstruction { count, period, exact, share, cause, details });
         }
         heat
-    }
-
-    fn weight(&self, sum: Sum) -> u64 {
-        match self.weighting {
-            Weighting::Count => sum.count,
-            Weighting::Period => sum.period,
-        }
     }
 }

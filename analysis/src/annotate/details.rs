@@ -24,7 +24,8 @@ const MOST_FREQUENT: usize = 8;
 pub(super) fn access(
     code: &Code,
     index: usize,
-    (cause, meaning): (Cause, &Meaning),
+    cause: Cause,
+    meaning: &Meaning,
 ) -> Option<OperandAccess> {
     let instruction = match cause {
         Cause::Here | Cause::Unproven => code.instruction(index)?,
@@ -43,7 +44,8 @@ pub(super) fn access(
 pub(super) fn details(
     spot: InstructionSpot,
     access: Option<OperandAccess>,
-    (meaning, arch): (&Meaning, Arch),
+    meaning: &Meaning,
+    arch: Arch,
     lookup: &Lookup,
 ) -> Details {
     let (count, fetches) = (spot.sum.count, spot.fetches);
@@ -59,7 +61,7 @@ pub(super) fn details(
         .iter()
         .flat_map(|access| access.operands.iter().flat_map(|operand| operand.registers.clone()))
         .collect();
-    let findings = findings(&of_operand, (&registers, facts.as_ref()), (meaning, arch));
+    let findings = findings(&of_operand, &registers, facts.as_ref(), meaning, arch);
     Details {
         findings: fetched.into_iter().chain(findings).collect(),
         access,
@@ -75,8 +77,10 @@ pub(super) fn details(
 /// to structures, and the data address.
 fn findings(
     of_operand: &[OperandRegister],
-    (registers, facts): (&[Register], Option<&RowFacts>),
-    (meaning, arch): (&Meaning, Arch),
+    registers: &[Register],
+    facts: Option<&RowFacts>,
+    meaning: &Meaning,
+    arch: Arch,
 ) -> Vec<String> {
     let mut lines = Vec::new();
     let mut told: Vec<String> = Vec::new();

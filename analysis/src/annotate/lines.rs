@@ -30,9 +30,10 @@ impl Code {
     /// From bytes that begin at `start`, and a sentence about what is missing.
     pub(super) fn new(
         text: Result<Text, CodeError>,
-        (start, end): (u64, u64),
+        extent: Range<u64>,
         sampled: impl Iterator<Item = u64>,
     ) -> (Code, Option<String>) {
+        let Range { start, end } = extent;
         match text {
             Ok(Text { bytes, bits: Some(bits) }) => {
                 let wanted = end.saturating_sub(start);
@@ -112,53 +113,73 @@ impl Code {
     }
 }
 
-/// Lines with names and source, and why some have none.
-pub(super) fn items(
-    code: &Code,
-    shown: &[Range<usize>],
-    (object, order): (ObjectId, ByteOrder),
-    (syntax, lookup): (Syntax, &mut Lookup),
-) -> (Vec<ListingItem>, Vec<String>) {
-    let mut writer = Writer::new(syntax);
-    let mut items = Vec::new();
-    let mut reasons = BTreeSet::new();
-    let mut next = 0;
-    let address = |index| code.extent(index).0;
-    let places =
-        shown.iter().cloned().flatten().map(|index| Place { object, address: address(index) });
-    let mut all_frames = lookup.symbolizer.all_frames(&places.collect::<Vec<_>>()).into_iter();
-    for stretch in shown {
-        gap(code, next..stretch.start, &mut items);
-        for index in stretch.clone() {
-            let address = address(index);
-            let frames = match all_frames.next() {
-                Some(Ok(frames)) => {
-                    let reason = match &frames.depth {
-                        Depth::Debug => None,
-                        Depth::Lines(why) => Some(format!("inlined calls are not known: {why}")),
-                        Depth::Symbols(why) => Some(format!("no source lines: {why}")),
-                    };
-                    if reasons.len() < REASONS {
-                        reasons.extend(reason);
+/// What lines of code are made with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listing {
+    pub(super) object: ObjectId,
+    /// Of the recorded machine.
+    pub(super) order: ByteOrder,
+    pub(super) syntax: Syntax,
+}
+
+impl Listing {
+    /// Lines with names and source, and why some have none.
+    pub(super) fn items(
+        &self,
+        code: &Code,
+        shown: &[Range<usize>],
+        lookup: &mut Lookup,
+    ) -> (Vec<ListingItem>, Vec<String>) {
+        let Listing { object, order, syntax } = *self;
+        let mut writer = Writer::new(syntax);
+        let mut items = Vec::new();
+        let mut reasons = BTreeSet::new();
+        let mut next = 0;
+        let address = |index| code.extent(index).0;
+        let places =
+            shown.iter().cloned().flatten().map(|index| Place { object, address: address(index) });
+        let mut all_frames = lookup.symbolizer.all_frames(&places.collect::<Vec<_>>()).into_iter();
+        for stretch in shown {
+            gap(code, next..stretch.start, &mut items);
+            for index in stretch.clone() {
+                let address = address(index);
+                let frames = match all_frames.next() {
+                    Some(Ok(frames)) => {
+                        let reason = match &frames.depth {
+                            Depth::Debug => None,
+                            Depth::Lines(why) => {
+                                Some(format!("inlined calls are not known: {why}"))
+                            }
+                            Depth::Symbols(why) => Some(format!("no source lines: {why}")),
+                        };
+                        if reasons.len() < REASONS {
+                            reasons.extend(reason);
+                        }
+                        frames.frames
                     }
-                    frames.frames
-                }
-                Some(Err(_)) | None => Arc::from([]),
-            };
-            let bytes = code.bytes(index);
-            let instruction = code.instruction(index);
-            let text = match code {
-                Code::Words(..) => Some(word(&bytes, order)),
-                _ => instruction.map(|it| writer.text(it)),
-            };
-            let target = instruction.and_then(target);
-            let target = target.and_then(|address| named(Place { object, address }, lookup));
-            items.push(ListingItem::Line(InstructionLine { address, bytes, text, target, frames }));
+                    Some(Err(_)) | None => Arc::from([]),
+                };
+                let bytes = code.bytes(index);
+                let instruction = code.instruction(index);
+                let text = match code {
+                    Code::Words(..) => Some(word(&bytes, order)),
+                    _ => instruction.map(|it| writer.text(it)),
+                };
+                let target = instruction.and_then(target);
+                let target = target.and_then(|address| named(Place { object, address }, lookup));
+                items.push(ListingItem::Line(InstructionLine {
+                    address,
+                    bytes,
+                    text,
+                    target,
+                    frames,
+                }));
+            }
+            next = stretch.end;
         }
-        next = stretch.end;
+        gap(code, next..code.len(), &mut items);
+        (items, reasons.into_iter().collect())
     }
-    gap(code, next..code.len(), &mut items);
-    (items, reasons.into_iter().collect())
 }
 
 fn gap(code: &Code, left_out: Range<usize>, items: &mut Vec<ListingItem>) {

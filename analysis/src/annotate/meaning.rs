@@ -4,6 +4,7 @@
 //! its promise says what a record without EXACT_IP means.
 
 use crate::collect::event::Event;
+use crate::collect::row_count::Sum;
 use crate::report::answer::leaders;
 use crate::sieve::{RegistersOf, Sieve};
 use record::stream::{EventDescription, StreamDecoder, note};
@@ -37,16 +38,24 @@ pub(crate) struct Meaning {
 /// What an instruction does to its operand in a fault.
 pub(crate) const FAULTS_ON: &str = "faults on";
 
-/// One an event of the report, with the index that its samples are counted
-/// under.
+/// What the records of an event of the report mean.
+#[derive(Clone, Debug)]
+pub(crate) struct EventMeaning {
+    /// The index that its samples are counted under.
+    pub(crate) leader: usize,
+    pub(crate) meaning: Meaning,
+}
+
+/// One an event of the report.
 pub(crate) fn meanings(
     events: &[Event],
     sieve: &Sieve,
     decoder: &StreamDecoder,
-) -> Vec<(usize, Meaning)> {
+) -> Vec<EventMeaning> {
     let meaning = |leader: usize| {
         let described = decoder.events().get(leader)?;
-        Some((leader, meaning(described, sieve.registers(leader), &events.get(leader)?.name)))
+        let meaning = meaning(described, sieve.registers(leader), &events.get(leader)?.name);
+        Some(EventMeaning { leader, meaning })
     };
     leaders(events, decoder).into_iter().filter_map(meaning).collect()
 }
@@ -86,13 +95,13 @@ fn verb(kind: EventType, name: &str) -> &'static str {
 }
 
 impl Meaning {
-    /// Of an instruction with so many samples, so many of them exact.
-    pub(crate) fn cause(&self, (count, exact): (u64, u64)) -> Cause {
+    /// Of an instruction with these samples.
+    pub(crate) fn cause(&self, Sum { count, exact, .. }: Sum) -> Cause {
         if count > 0 && exact == count { Cause::Here } else { self.inexact }
     }
 
     /// How to read the counts of a routine, in a sentence.
-    pub(crate) fn sentence(&self, (count, exact): (u64, u64)) -> String {
+    pub(crate) fn sentence(&self, Sum { count, exact, .. }: Sum) -> String {
         let proof = format!("EXACT_IP on {exact} of {count}");
         match self.inexact {
             _ if count > 0 && exact == count => {
@@ -135,17 +144,18 @@ mod tests {
             registers: RegistersOf::Other,
             verb: "misses on",
         };
+        let sum = |count, exact| Sum { exact, ..Sum::of(count, 0) };
         let skid = of(Cause::Unproven);
-        assert_eq!(skid.cause((4, 4)), Cause::Here);
-        assert_eq!(skid.cause((4, 3)), Cause::Unproven);
-        assert_eq!(skid.cause((0, 0)), Cause::Unproven);
+        assert_eq!(skid.cause(sum(4, 4)), Cause::Here);
+        assert_eq!(skid.cause(sum(4, 3)), Cause::Unproven);
+        assert_eq!(skid.cause(sum(0, 0)), Cause::Unproven);
         assert_eq!(
-            skid.sentence((4, 3)),
+            skid.sentence(sum(4, 3)),
             "EXACT_IP on 3 of 4: without it counts are at the instruction after the one that \
              caused them, or further on (skid)"
         );
-        assert!(of(Cause::Here).sentence((4, 0)).contains("it faulted"));
-        assert!(of(Cause::Before).sentence((4, 0)).contains("of the one before"));
+        assert!(of(Cause::Here).sentence(sum(4, 0)).contains("it faulted"));
+        assert!(of(Cause::Before).sentence(sum(4, 0)).contains("of the one before"));
     }
 
     #[test]

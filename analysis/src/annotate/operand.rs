@@ -1,7 +1,8 @@
 //! What an instruction accesses, in the registers' own names.
 
-use crate::code::instruction_class::reads;
+use crate::code::instruction_class::{reads, writes};
 use crate::code::register_number::register_number;
+use crate::code::written_registers::written;
 use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, Register, UsedMemory};
 use serde::Serialize;
 use std::fmt::Write;
@@ -39,12 +40,7 @@ pub(crate) fn operands(instruction: &Instruction) -> Vec<Operand> {
     }
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info(instruction);
-    let written: Vec<Register> = info
-        .used_registers()
-        .iter()
-        .filter(|used| !matches!(used.access(), OpAccess::Read | OpAccess::CondRead))
-        .map(|used| used.register().full_register())
-        .collect();
+    let written = written(info);
     let accessed = info.used_memory().iter().filter(|it| it.access() != OpAccess::NoMemAccess);
     accessed.map(|memory| operand(memory, &written)).collect()
 }
@@ -81,10 +77,7 @@ fn operand(memory: &UsedMemory, written: &[Register]) -> Operand {
     Operand {
         text,
         reads: reads(memory.access()),
-        writes: matches!(
-            memory.access(),
-            OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-        ),
+        writes: writes(memory.access()),
         registers: parts
             .map(|part| OperandRegister {
                 name: name(part),

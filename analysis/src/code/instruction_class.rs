@@ -79,7 +79,8 @@ pub(crate) fn reads(access: OpAccess) -> bool {
     )
 }
 
-fn writes(access: OpAccess) -> bool {
+/// Whether an operand with this access is written.
+pub(crate) fn writes(access: OpAccess) -> bool {
     matches!(
         access,
         OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite

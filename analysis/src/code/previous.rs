@@ -9,6 +9,7 @@
 
 use crate::code::instruction_class::decode;
 use crate::code::register_number::register_number;
+use crate::code::written_registers::written;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
 use rustc_hash::FxHashMap;
 use symbolizer::{Place, Resolution, SampledAddress, Symbolizer};
@@ -155,13 +156,7 @@ pub(crate) fn accessed(
     }
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info(instruction);
-    let is_written = |register: Register| {
-        let full = register.full_register();
-        info.used_registers().iter().any(|used| {
-            used.register().full_register() == full
-                && !matches!(used.access(), OpAccess::Read | OpAccess::CondRead)
-        })
-    };
+    let written = written(info);
     let memory = match info.used_memory() {
         [] => return Err(NoAccess::NoMemory),
         [memory] => memory,
@@ -174,7 +169,10 @@ pub(crate) fn accessed(
         return Err(NoAccess::Several);
     }
     let parts = [memory.base(), memory.index()];
-    if parts.into_iter().any(|part| part != Register::None && is_written(part)) {
+    if parts
+        .into_iter()
+        .any(|part| part != Register::None && written.contains(&part.full_register()))
+    {
         return Err(NoAccess::Overwritten);
     }
     let address = memory.virtual_address(0, |wanted, _, _| match wanted {

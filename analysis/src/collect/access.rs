@@ -1,13 +1,10 @@
 //! Accesses to memory: what served them and how long they took.
 //!
-//! A row of accesses is a path of the query's keys, then the number of the
-//! access's kind: the answers of its data source. Each keeps the distribution
-//! of its latencies.
+//! A row counts its accesses by their answers, those of the data source, which
+//! have a number. Each keeps the distribution of its latencies.
 
 use crate::collect::distribution::Distribution;
-use crate::collect::room;
-use crate::collect::tally::{RowTally, Rows, Sum};
-use crate::error::Error;
+use crate::collect::row_count::Sum;
 use crate::name::atom::{Atom, Lack};
 use crate::name::lookup::Lookup;
 use crate::query::Weighting;
@@ -37,6 +34,16 @@ pub(crate) struct AccessCount {
 }
 
 impl AccessCount {
+    /// Adds a sample.
+    pub(crate) fn add(&mut self, latency: Option<u64>, sample: Sum) {
+        self.sum.join(sample);
+        if let Some(latency) = latency {
+            self.latencies.add(latency);
+            let estimate = latency.saturating_mul(sample.period);
+            self.estimate = self.estimate.saturating_add(estimate);
+        }
+    }
+
     /// Adds another's samples.
     pub(crate) fn join(&mut self, other: AccessCount) {
         self.sum.join(other.sum);
@@ -62,47 +69,17 @@ pub(crate) struct AccessAnswers {
     pub(crate) rank: (Level, Option<Distance>),
 }
 
-/// All accesses of all events.
-#[derive(Debug)]
-pub(crate) struct Accesses {
-    tally: RowTally<AccessCount>,
+/// The answers of all accesses of all events, by number.
+#[derive(Debug, Default)]
+pub(crate) struct AccessKinds {
     kinds: Vec<AccessAnswers>,
     by_answers: FxHashMap<[Atom; 4], u32>,
     by_word: FxHashMap<Option<DataSrc>, u32>,
 }
 
-impl Accesses {
-    /// For rows of so many keys.
-    pub(crate) fn new(keys: usize) -> Accesses {
-        Accesses {
-            tally: RowTally::new(keys + 1),
-            kinds: Vec::new(),
-            by_answers: FxHashMap::default(),
-            by_word: FxHashMap::default(),
-        }
-    }
-
-    /// Counts a sample in the row of `path`, to which its own atom is added.
-    pub(crate) fn add(
-        &mut self,
-        event: u32,
-        path: &mut Vec<Atom>,
-        (source, latency): (Option<DataSrc>, Option<u64>),
-        (sample, lookup): (Sum, &mut Lookup),
-    ) -> Result<(), Error> {
-        path.push(Atom::number(u64::from(self.kind(source, lookup))));
-        if let Some(access) = self.tally.row(event, path)? {
-            access.sum.join(sample);
-            if let Some(latency) = latency {
-                access.latencies.add(latency);
-                let estimate = latency.saturating_mul(sample.period);
-                access.estimate = access.estimate.saturating_add(estimate);
-            }
-        }
-        Ok(())
-    }
-
-    fn kind(&mut self, source: Option<DataSrc>, lookup: &mut Lookup) -> u32 {
+impl AccessKinds {
+    /// The number of a data source's answers.
+    pub(crate) fn number(&mut self, source: Option<DataSrc>, lookup: &mut Lookup) -> u32 {
         if let Some(kind) = self.by_word.get(&source) {
             return *kind;
         }
@@ -138,23 +115,13 @@ impl Accesses {
         kind
     }
 
-    /// How many rows there are.
+    /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.tally.len()
-    }
-
-    /// How many kinds there are.
-    pub(crate) fn kinds(&self) -> usize {
         self.kinds.len()
     }
 
-    /// Joins the accesses of rows that were not kept.
-    pub(crate) fn follow(&mut self, kept: &RowTally) -> Result<(), Error> {
-        room::follow(&mut self.tally, kept, 1, AccessCount::join)
-    }
-
-    /// The rows, and the kinds that their last atoms number.
-    pub(crate) fn rows(self) -> (Rows<AccessCount>, Vec<AccessAnswers>) {
-        (self.tally.rows(), self.kinds)
+    /// The answers that have this number.
+    pub(crate) fn get(&self, number: u32) -> Option<&AccessAnswers> {
+        self.kinds.get(usize::try_from(number).ok()?)
     }
 }

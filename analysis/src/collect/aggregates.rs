@@ -1,12 +1,10 @@
-//! What the kernel counted, until the side records of its time are in.
-//!
-//! Aggregates wait as samples do: the mapping that explains a site may come
-//! up to one round later than the aggregate.
+//! What the kernel counted, as it waits to be counted here.
 
 mod refusal;
 
 pub(crate) use refusal::refuse;
 
+use crate::collect::two_rounds::{RoundBatch, TwoRounds};
 use record::Time;
 use record::aggregate::{Aggregate, AggregateAssembler, AggregatePart, Site, SiteKey};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,14 +12,38 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Sites that may wait; more are counted early, as samples are.
 const SITES: usize = 1 << 17;
 
-/// Aggregates of whole streams on their way.
+/// A whole aggregate, and the event that it counts for.
+#[derive(Debug)]
+pub(crate) struct EventAggregate {
+    pub(crate) event: usize,
+    pub(crate) aggregate: Aggregate,
+}
+
+/// Aggregates of a round.
 #[derive(Debug, Default)]
+pub(crate) struct AggregateBatch(pub(crate) Vec<EventAggregate>);
+
+impl RoundBatch for AggregateBatch {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Sites.
+    fn size(&self) -> usize {
+        self.0.iter().map(|of| of.aggregate.sites.len()).sum()
+    }
+
+    fn samples(&self) -> u64 {
+        self.0.iter().map(|of| of.aggregate.count()).fold(0, u64::saturating_add)
+    }
+}
+
+/// Aggregates of whole streams on their way.
+#[derive(Debug)]
 pub(crate) struct Aggregates {
     /// By an id of the event: it may be described anew between two parts.
     assemblers: FxHashMap<u64, (AggregateAssembler, LastInterval)>,
-    before: Vec<(usize, Aggregate)>,
-    now: Vec<(usize, Aggregate)>,
-    early: u64,
+    waiting: TwoRounds<AggregateBatch>,
     /// What the first torn one says, and how many there are.
     torn: Option<(String, u64)>,
     /// Intervals that begin before the one before ends.
@@ -56,36 +78,38 @@ impl LastInterval {
     }
 }
 
+impl Default for Aggregates {
+    fn default() -> Aggregates {
+        Aggregates {
+            assemblers: FxHashMap::default(),
+            waiting: TwoRounds::new(SITES),
+            torn: None,
+            overlaps: 0,
+        }
+    }
+}
+
 impl Aggregates {
     /// Takes in a part of the event with this id, which counts for `event`;
     /// gives aggregates that must be counted before their time.
-    pub(crate) fn add(
-        &mut self,
-        (id, event): (u64, usize),
-        part: AggregatePart,
-    ) -> Vec<(usize, Aggregate)> {
+    pub(crate) fn add(&mut self, id: u64, event: usize, part: AggregatePart) -> AggregateBatch {
         let (assembler, last) = self.assemblers.entry(id).or_default();
         let assembled = assembler.add(part);
         if let Some(whole) = &assembled.whole {
             self.overlaps += u64::from(last.overlaps(whole));
         }
         self.tear(assembled.torn.map(|torn| torn.to_string()));
-        self.now.extend(assembled.whole.map(|whole| (event, whole)));
-        if self.sites() <= SITES {
-            return Vec::new();
+        let whole = assembled.whole.map(|aggregate| EventAggregate { event, aggregate });
+        self.waiting.now().0.extend(whole);
+        match self.waiting.is_full() {
+            true => self.waiting.make_room(),
+            false => AggregateBatch::default(),
         }
-        let mut ready = self.end_round();
-        if ready.is_empty() {
-            ready = self.end_round();
-        }
-        let early = ready.iter().map(|(_, aggregate)| aggregate.count());
-        self.early = early.fold(self.early, u64::saturating_add);
-        ready
     }
 
     /// A round has ended: gives the aggregates of the one before.
-    pub(crate) fn end_round(&mut self) -> Vec<(usize, Aggregate)> {
-        std::mem::replace(&mut self.before, std::mem::take(&mut self.now))
+    pub(crate) fn end_round(&mut self) -> AggregateBatch {
+        self.waiting.end_round()
     }
 
     /// Nothing follows: what is not whole never will be.
@@ -97,7 +121,7 @@ impl Aggregates {
 
     /// Hits that were counted before their time.
     pub(crate) fn early(&self) -> u64 {
-        self.early
+        self.waiting.early()
     }
 
     /// How many aggregates were not whole, and a sentence about them.
@@ -127,9 +151,5 @@ impl Aggregates {
             (none, Some(text)) => *none = Some((text, 1)),
             (_, None) => {}
         }
-    }
-
-    fn sites(&self) -> usize {
-        self.before.iter().chain(&self.now).map(|(_, aggregate)| aggregate.sites.len()).sum()
     }
 }

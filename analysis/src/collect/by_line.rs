@@ -4,28 +4,30 @@
 //! places. When all places are known, debug info is asked for them together,
 //! object by object, and rows of one line are joined.
 
+use crate::collect::row_count::Sum;
 use crate::collect::sampled::KeyColumn;
-use crate::collect::tally::Rows;
+use crate::collect::tally::CountedRows;
 use crate::error::Error;
 use crate::name::atom::Atom;
 use crate::name::lookup::Lookup;
 use crate::query::key::Key;
+use record::aggregate::Chance;
 use symbolizer::Place;
 
-/// Rows of the columns, and of what may follow them, with lines for places.
-pub(crate) fn by_line<S: Default>(
-    rows: Rows<S>,
+/// Rows of the columns, with lines for places.
+pub(crate) fn by_line(
+    rows: CountedRows,
     columns: &[KeyColumn],
     lookup: &mut Lookup,
-    join: impl FnMut(&mut S, S),
-) -> Result<Rows<S>, Error> {
+    chance: &mut Chance,
+) -> Result<CountedRows, Error> {
     let is_line = |column: &KeyColumn| matches!(column.key, Key::Srcline | Key::Inlined);
     let Some(first) = columns.iter().position(is_line) else { return Ok(rows) };
     // All columns of lines have the same place.
     let place = |atoms: &[Atom]| atoms.get(first)?.as_place().ok();
     let places: Vec<Place> = rows.atoms().filter_map(place).collect();
     lookup.learn_lines(places);
-    let rename = |atoms: &mut [Atom]| {
+    let rename = |_, atoms: &mut [Atom], _: &Sum| {
         let Some(lines) = place(atoms).and_then(|place| lookup.lines(place)) else { return };
         for (column, atom) in columns.iter().zip(atoms) {
             match column.key {
@@ -35,5 +37,5 @@ pub(crate) fn by_line<S: Default>(
             }
         }
     };
-    rows.renamed(rename, join)
+    Ok(rows.counted(rename, chance)?.into_rows())
 }

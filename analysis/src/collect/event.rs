@@ -2,8 +2,8 @@
 
 use crate::collect::fields::{FieldReader, register_name};
 use crate::collect::registers::Histogram;
+use crate::collect::row_count::Sum;
 use crate::collect::sampling::{PeriodUnit, SamplingMode};
-use crate::collect::tally::Sum;
 use crate::collect::weight::Weighing;
 use crate::query::glob::Glob;
 use crate::query::{Query, Weighting};

@@ -1,6 +1,6 @@
 //! What a query needs of each sample, and how it is got at least cost.
 
-use crate::collect::held::{Batch, HeldSample};
+use crate::collect::held::{HeldSample, SampleBatch};
 use crate::collect::weight;
 use crate::name::atom::TIMELESS;
 use crate::sieve::Doubt;
@@ -31,7 +31,7 @@ pub(crate) struct WantedFields {
 
 /// What waits with a sample besides its fields, in the order of its words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Words<'w> {
+pub(crate) struct SampleWords<'w> {
     pub(crate) data_src: Option<DataSrc>,
     pub(crate) weight: Option<u64>,
     /// Registers as [`FieldReader::registers`] lists them, or none at all.
@@ -154,7 +154,7 @@ impl FieldReader {
     /// Adds a sample to a batch; false when it is too short for the layout
     /// or does not follow it.
     #[inline]
-    pub(crate) fn read(&self, origin: Origin, payload: &[u8], into: &mut Batch) -> bool {
+    pub(crate) fn read(&self, origin: Origin, payload: &[u8], into: &mut SampleBatch) -> bool {
         let Some(mut held) = self.peek(payload) else { return false };
         let Origin { event, misc, doubt } = origin;
         held.event = event;
@@ -229,8 +229,8 @@ impl FieldReader {
 
     /// What [`FieldReader::read`] appended.
     #[inline]
-    pub(crate) fn words<'w>(&self, words: &'w [u64]) -> Words<'w> {
-        let mut taken = Words { registers: words, ..Words::default() };
+    pub(crate) fn words<'w>(&self, words: &'w [u64]) -> SampleWords<'w> {
+        let mut taken = SampleWords { registers: words, ..SampleWords::default() };
         if self.keeps_source
             && let Some((word, rest)) = taken.registers.split_first()
         {

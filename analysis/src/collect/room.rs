@@ -8,12 +8,13 @@
 //! never more than the largest rows that were dropped had together (lossy
 //! counting; Manku and Motwani, VLDB 2002). That much is told.
 
-use crate::collect::access::Accesses;
 use crate::collect::event::Event;
-use crate::collect::tally::{RowTally, Rows, Sum};
+use crate::collect::row_count::Sum;
+use crate::collect::tally::{CountedRows, RowTally};
 use crate::error::Error;
 use crate::name::atom::Atom;
 use crate::query::Weighting;
+use record::aggregate::Chance;
 use rustc_hash::FxHashMap;
 
 /// Whether this is the row of what was not kept.
@@ -21,10 +22,18 @@ pub(crate) fn is_not_kept(atoms: &[Atom]) -> bool {
     atoms.first() == Some(&Atom::NOT_KEPT)
 }
 
+/// Rows without what the kernel counted at a site that take as much as one
+/// with it.
+const SITE: usize = 16;
+
 /// How many rows may be kept, and what was not.
 #[derive(Debug)]
 pub(crate) struct Room {
     most: usize,
+    /// Answers of accesses in all rows together.
+    pub(crate) accesses: usize,
+    /// Rows with what the kernel counted.
+    pub(crate) sites: usize,
     /// By event: the samples and periods that a row of it may lack.
     lacking: FxHashMap<usize, Sum>,
 }
@@ -32,7 +41,7 @@ pub(crate) struct Room {
 impl Room {
     /// For so many rows of all events together.
     pub(crate) fn new(most: usize) -> Room {
-        Room { most, lacking: FxHashMap::default() }
+        Room { most, accesses: 0, sites: 0, lacking: FxHashMap::default() }
     }
 
     /// How many rows are kept at most.
@@ -45,25 +54,28 @@ impl Room {
         self.lacking.get(&event).copied()
     }
 
-    /// Whether rows must go before more come.
+    /// Whether rows must go before more come. Accesses are several to a row,
+    /// of so many kinds.
     #[inline]
-    pub(crate) fn is_short(&self, rows: usize) -> bool {
+    pub(crate) fn is_short(&self, rows: usize, kinds: usize) -> bool {
         rows > self.most
-    }
-
-    /// Rows of accesses, several to a row of samples, of which each is larger.
-    pub(crate) fn is_short_of(&self, accesses: &Accesses) -> bool {
-        accesses.len() > self.most.max(accesses.kinds() * 2)
+            || self.accesses > self.most.max(kinds * 2)
+            || self.sites.saturating_mul(SITE) > self.most
     }
 
     /// Joins the lesser half of the rows, or more if they are as many as
     /// others, into one an event.
-    pub(crate) fn make(&mut self, tally: &mut RowTally, events: &[Event]) -> Result<(), Error> {
-        let rows = std::mem::replace(tally, RowTally::new(0)).rows();
+    pub(crate) fn make(
+        &mut self,
+        tally: &mut RowTally,
+        events: &[Event],
+        chance: &mut Chance,
+    ) -> Result<(), Error> {
+        let rows = std::mem::replace(tally, RowTally::new(0)).into_rows();
         let wholes = wholes(&rows, events);
         let share = |event: usize, sum: &Sum| {
             let weighting = events.get(event).map_or(Weighting::Count, |event| event.weighting);
-            share(weight(weighting, sum), wholes.get(&event).copied().unwrap_or(0))
+            share(sum.weight(weighting), wholes.get(&event).copied().unwrap_or(0))
         };
         let mut shares: Vec<u64> = rows.sums().map(|(event, sum)| share(event, sum)).collect();
         let middle = shares.len() / 2;
@@ -80,49 +92,26 @@ impl Room {
                 most.period = most.period.max(sum.period);
                 atoms.fill(Atom::NOT_KEPT);
             },
-            Sum::join,
+            chance,
         )?;
         for (event, most) in dropped {
             self.lacking.entry(event).or_default().join(most);
         }
+        self.accesses = tally.counts().map(|row| row.accesses().count()).sum();
+        self.sites = tally.counts().filter(|row| row.site().is_some()).count();
         Ok(())
     }
 }
 
-/// Joins what belongs to rows that are not among those kept; the first atoms
-/// of each are those of its row, `more` follow.
-pub(crate) fn follow<S: Default>(
-    tally: &mut RowTally<S>,
-    kept: &RowTally,
-    more: usize,
-    join: impl FnMut(&mut S, S),
-) -> Result<(), Error> {
-    let rename = |event: usize, atoms: &mut [Atom], _: &S| {
-        let own = atoms.len().saturating_sub(more);
-        let (row, _) = atoms.split_at_mut(own);
-        if !kept.has(u32::try_from(event).unwrap_or(u32::MAX), row) {
-            row.fill(Atom::NOT_KEPT);
-        }
-    };
-    tally.rename(rename, join)
-}
-
 /// By event: what shares are of.
-fn wholes(rows: &Rows, events: &[Event]) -> FxHashMap<usize, u64> {
+fn wholes(rows: &CountedRows, events: &[Event]) -> FxHashMap<usize, u64> {
     let mut wholes: FxHashMap<usize, u64> = FxHashMap::default();
     for (event, sum) in rows.sums() {
         let weighting = events.get(event).map_or(Weighting::Count, |event| event.weighting);
         let whole = wholes.entry(event).or_default();
-        *whole = whole.saturating_add(weight(weighting, sum));
+        *whole = whole.saturating_add(sum.weight(weighting));
     }
     wholes
-}
-
-fn weight(weighting: Weighting, sum: &Sum) -> u64 {
-    match weighting {
-        Weighting::Count => sum.count,
-        Weighting::Period => sum.period,
-    }
 }
 
 /// A part of a whole as a number that ascends with it. Rows of several events

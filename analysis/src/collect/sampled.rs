@@ -1,7 +1,7 @@
 //! One sample while it is counted: its fields by key, looked up when needed.
 
 use crate::code::previous::{self, NoAccess};
-use crate::collect::fields::{FieldReader, Words};
+use crate::collect::fields::{FieldReader, SampleWords};
 use crate::collect::held::HeldSample;
 use crate::name::atom::{Atom, Lack};
 use crate::name::lookup::{Lookup, MOST_PLACES};
@@ -26,7 +26,9 @@ pub(crate) type Verdicts = FxHashMap<(usize, Atom), bool>;
 #[derive(Debug)]
 pub(crate) struct CountedSample<'s> {
     pub(crate) held: &'s HeldSample,
-    pub(crate) words: Words<'s>,
+    pub(crate) words: SampleWords<'s>,
+    /// Cycles that its access took, where its weight says so.
+    pub(crate) latency: Option<u64>,
     pub(crate) fields: &'s FieldReader,
     pub(crate) place: Option<Result<Place, Lack>>,
 }
@@ -157,7 +159,8 @@ impl CountedSample<'_> {
     /// does not pass, whichever way the filter is meant.
     pub(crate) fn passes(
         &mut self,
-        (index, filter): (usize, &Filter),
+        index: usize,
+        filter: &Filter,
         lookup: &mut Lookup,
         verdicts: &mut Verdicts,
     ) -> bool {

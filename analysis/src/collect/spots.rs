@@ -5,12 +5,14 @@ use crate::collect::addresses::Addresses;
 use crate::collect::fields::register_name;
 use crate::collect::held::HeldSample;
 use crate::collect::registers::Histogram;
-use crate::collect::tally::Sum;
+use crate::collect::row_count::Sum;
+use crate::collect::sampled::CountedSample;
 use crate::name::atom::Atom;
 use crate::name::lookup::{Lookup, MOST_PLACES};
 use crate::query::target::{Fit, RoutineTarget, What};
 use record::Arch;
 use record::aggregate::Site;
+use record::data_src::Aspect;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use symbolizer::{ObjectId, Place, Resolution, SampledAddress};
@@ -66,6 +68,16 @@ pub(crate) struct InstructionSpot {
     pub(crate) facts: Option<Box<Site>>,
 }
 
+/// Where samples of one event lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SpotAddress {
+    /// The number that rows of the event are counted under.
+    pub(crate) event: usize,
+    pub(crate) candidate: u32,
+    /// Of the instruction, in terms of [`Place::address`].
+    pub(crate) address: u64,
+}
+
 /// What is told of one sample besides its place.
 #[derive(Debug)]
 pub(crate) struct SpotValues<'s> {
@@ -104,7 +116,7 @@ pub(crate) struct Spots {
     reasons: FxHashMap<String, usize>,
     pub(crate) candidates: Vec<Candidate>,
     by_start: FxHashMap<(ObjectId, u64), u32>,
-    spots: FxHashMap<(usize, u32, u64), InstructionSpot>,
+    spots: FxHashMap<SpotAddress, InstructionSpot>,
     room: Room,
     /// Samples of routines, and at instructions, that are not kept.
     left_out: u64,
@@ -157,7 +169,8 @@ impl Spots {
     pub(crate) fn of(
         &mut self,
         place: Place,
-        (held, samples): (&HeldSample, u64),
+        held: &HeldSample,
+        samples: u64,
         lookup: &mut Lookup,
     ) -> Option<u32> {
         let ip = match self.target.what {
@@ -264,28 +277,50 @@ impl Spots {
         Some(Verdict::Of(number))
     }
 
-    /// Counts samples of a candidate at an address; what else they tell is
-    /// the caller's to add, of so many values at most. None: of this candidate
-    /// nothing more is kept.
+    /// Counts a sample at its instruction, if the routine may be meant.
+    pub(crate) fn count(
+        &mut self,
+        event: usize,
+        sample: &mut CountedSample<'_>,
+        one: Sum,
+        lookup: &mut Lookup,
+    ) {
+        let Ok(place) = sample.place(lookup) else { return };
+        let Some(candidate) = self.of(place, sample.held, 1, lookup) else { return };
+        let at = SpotAddress { event, candidate, address: place.address };
+        let kept = sample.fields.registers();
+        let Some((spot, room)) = self.add(at, one, kept) else { return };
+        let values = SpotValues {
+            ip: sample.held.ip,
+            registers: sample.words.registers,
+            address: sample.address().ok(),
+            level: sample.words.data_src.map(|source| lookup.access(Aspect::Level, source)),
+            variable: sample.data(lookup).ok().map(|place| lookup.variable(place)),
+        };
+        spot.tell(&values, room);
+    }
+
+    /// Counts samples at an instruction; what else they tell is the caller's
+    /// to add, of so many values at most. None: of this candidate nothing more
+    /// is kept.
     pub(crate) fn add(
         &mut self,
-        (event, candidate, address): (usize, u32, u64),
+        at: SpotAddress,
         sum: Sum,
         registers: &[u32],
     ) -> Option<(&mut InstructionSpot, &mut usize)> {
-        let index = usize::try_from(candidate).unwrap_or(usize::MAX);
+        let index = usize::try_from(at.candidate).unwrap_or(usize::MAX);
         let of = self.candidates.get_mut(index)?;
         of.count = of.count.saturating_add(sum.count);
         if of.fit == Fit::Part && index >= MOST_PARTIAL {
             return None;
         }
-        let key = (event, candidate, address);
-        if self.spots.len() >= self.room.spots && !self.spots.contains_key(&key) {
+        if self.spots.len() >= self.room.spots && !self.spots.contains_key(&at) {
             self.left_out = self.left_out.saturating_add(sum.count);
             return None;
         }
         let arch = self.arch;
-        let spot = self.spots.entry(key).or_insert_with(|| InstructionSpot::new(registers, arch));
+        let spot = self.spots.entry(at).or_insert_with(|| InstructionSpot::new(registers, arch));
         spot.sum.join(sum);
         Some((spot, &mut self.room.values))
     }
@@ -296,11 +331,10 @@ impl Spots {
     }
 
     /// The instructions of one candidate with samples, by event and address.
-    pub(crate) fn of_candidate(self, candidate: u32) -> Vec<((usize, u64), InstructionSpot)> {
-        let own = self.spots.into_iter().filter(|((_, of, _), _)| *of == candidate);
-        let mut own: Vec<_> =
-            own.map(|((event, _, address), spot)| ((event, address), spot)).collect();
-        own.sort_unstable_by_key(|(key, _)| *key);
+    pub(crate) fn of_candidate(self, candidate: u32) -> Vec<(SpotAddress, InstructionSpot)> {
+        let own = self.spots.into_iter().filter(|(at, _)| at.candidate == candidate);
+        let mut own: Vec<_> = own.collect();
+        own.sort_unstable_by_key(|(at, _)| *at);
         own
     }
 }
@@ -382,7 +416,7 @@ mod tests {
     fn candidate(spots: &mut Spots, ip: u64, lookup: &mut Lookup) -> Option<u32> {
         let held = HeldSample { ip, misc: Misc(1), ..HeldSample::default() };
         let place = lookup.symbolizer.place(CpuMode::Kernel, Pid(1), ip, Time(9));
-        spots.of(place, (&held, 5), lookup)
+        spots.of(place, &held, 5, lookup)
     }
 
     #[test]
@@ -404,12 +438,13 @@ mod tests {
         assert_eq!(spots.notes().count(), 0);
         let one = Sum::of(1, 1);
         for (address, is_kept) in [(8, true), (9, true), (10, false), (8, true), (11, false)] {
-            assert_eq!(spots.add((0, of, address), one, &[]).is_some(), is_kept, "{address}");
+            let at = SpotAddress { event: 0, candidate: of, address };
+            assert_eq!(spots.add(at, one, &[]).is_some(), is_kept, "{address}");
         }
         assert_eq!(spots.left_out, 2);
         assert_eq!(spots.candidates[0].count, 5);
         let kept = spots.of_candidate(of);
-        let counts = kept.iter().map(|((_, address), spot)| (*address, spot.sum.count));
+        let counts = kept.iter().map(|(at, spot)| (at.address, spot.sum.count));
         assert_eq!(counts.collect::<Vec<_>>(), [(8, 2), (9, 1)]);
     }
 
@@ -420,7 +455,8 @@ mod tests {
         let of = candidate(&mut spots, KERNEL + 8, &mut lookup).unwrap();
         let one = Sum::of(1, 1);
         for value in [1, 2, 3, 1, 4] {
-            let (spot, room) = spots.add((0, of, 8), one, &[0]).unwrap();
+            let at = SpotAddress { event: 0, candidate: of, address: 8 };
+            let (spot, room) = spots.add(at, one, &[0]).unwrap();
             let address = Some(value << 20);
             spot.tell(
                 &SpotValues { ip: 8, registers: &[value], address, variable: None, level: None },

@@ -4,9 +4,10 @@
 //! the path so far, atom) to the number of the longer path, so a row of any
 //! number of keys costs one small lookup a key and no allocation.
 
+use crate::collect::row_count::{RowCount, Sum};
 use crate::error::Error;
 use crate::name::atom::Atom;
-use crate::ratio::ratio;
+use record::aggregate::Chance;
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,73 +16,33 @@ struct Step {
     atom: Atom,
 }
 
-/// What is summed up.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Sum {
-    pub(crate) count: u64,
-    pub(crate) period: u64,
-    pub(crate) exact: u64,
-    /// Of each sample's period the square.
-    pub(crate) squares: f64,
-}
-
-impl Sum {
-    #[inline]
-    pub(crate) fn add(&mut self, period: u64, exact: bool) {
-        self.count = self.count.saturating_add(1);
-        // Periods are the kernel's; 2^64 events need a hostile stream.
-        self.period = self.period.saturating_add(period);
-        self.exact += u64::from(exact);
-        self.squares += square(period);
-    }
-
-    /// So many samples that stand for so many events in all, each for as many.
-    pub(crate) fn of(count: u64, period: u64) -> Sum {
-        let squares = ratio(1, count) * square(period);
-        Sum { count, period, exact: 0, squares }
-    }
-
-    /// Adds another's samples.
-    #[inline]
-    pub(crate) fn join(&mut self, other: Sum) {
-        self.count = self.count.saturating_add(other.count);
-        self.period = self.period.saturating_add(other.period);
-        self.exact += other.exact;
-        self.squares += other.squares;
-    }
-}
-
-/// Of a period.
-fn square(period: u64) -> f64 {
-    ratio(period, 1).powi(2)
-}
-
 /// All rows of all events.
 #[derive(Debug)]
-pub(crate) struct RowTally<S = Sum> {
+pub(crate) struct RowTally {
+    keys: usize,
     /// Paths to all keys but the last.
     levels: Vec<FxHashMap<Step, u32>>,
     /// Whole paths.
-    rows: FxHashMap<Step, S>,
+    rows: FxHashMap<Step, RowCount>,
 }
 
-impl<S: Default> RowTally<S> {
-    /// Rows of so many keys; without keys nothing is kept.
-    pub(crate) fn new(keys: usize) -> RowTally<S> {
+impl RowTally {
+    /// Rows of so many keys; without keys each event has one.
+    pub(crate) fn new(keys: usize) -> RowTally {
         let levels = vec![FxHashMap::default(); keys.saturating_sub(1)];
-        RowTally { levels, rows: FxHashMap::default() }
+        RowTally { keys, levels, rows: FxHashMap::default() }
     }
 
-    /// The sums of the row of these atoms, one a key; None without keys.
+    /// The row of these atoms, one a key.
     #[inline]
-    pub(crate) fn row(&mut self, event: u32, atoms: &[Atom]) -> Result<Option<&mut S>, Error> {
-        let Some((last, first)) = atoms.split_last() else { return Ok(None) };
+    pub(crate) fn row(&mut self, event: u32, atoms: &[Atom]) -> Result<&mut RowCount, Error> {
+        let (last, first) = atoms.split_last().unwrap_or((&NO_KEY, &[]));
         let mut parent = event;
         for (level, atom) in self.levels.iter_mut().zip(first) {
             let next = u32::try_from(level.len()).map_err(|_| Error::Rows)?;
             parent = *level.entry(Step { parent, atom: *atom }).or_insert(next);
         }
-        Ok(Some(self.rows.entry(Step { parent, atom: *last }).or_default()))
+        Ok(self.rows.entry(Step { parent, atom: *last }).or_default())
     }
 
     /// How many rows there are.
@@ -90,41 +51,21 @@ impl<S: Default> RowTally<S> {
         self.rows.len()
     }
 
-    /// Whether there is a row of these atoms.
-    pub(crate) fn has(&self, event: u32, atoms: &[Atom]) -> bool {
-        let Some((last, first)) = atoms.split_last() else { return false };
-        let mut parent = event;
-        for (level, atom) in self.levels.iter().zip(first) {
-            match level.get(&Step { parent, atom: *atom }) {
-                Some(next) => parent = *next,
-                None => return false,
-            }
-        }
-        self.rows.contains_key(&Step { parent, atom: *last })
-    }
-
-    /// Counts the same rows anew with other atoms: those that become alike
-    /// are joined.
-    pub(crate) fn rename(
-        &mut self,
-        rename: impl FnMut(usize, &mut [Atom], &S),
-        join: impl FnMut(&mut S, S),
-    ) -> Result<(), Error> {
-        let anew = RowTally::new(self.levels.len() + 1);
-        *self = std::mem::replace(self, anew).rows().counted(rename, join)?;
-        Ok(())
+    /// What is counted of each row, in no order.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = &RowCount> {
+        self.rows.values()
     }
 
     /// The rows, in no order.
-    pub(crate) fn rows(self) -> Rows<S> {
-        let keys = self.levels.len() + 1;
+    pub(crate) fn into_rows(self) -> CountedRows {
+        let keys = self.keys;
         let steps: Vec<Vec<Step>> = self.levels.into_iter().map(by_number).collect();
-        let mut rows = Rows { keys, atoms: Vec::new(), sums: Vec::new() };
+        let mut rows = CountedRows { keys, atoms: Vec::new(), counts: Vec::new() };
         rows.atoms.reserve_exact(self.rows.len() * keys);
-        rows.sums.reserve_exact(self.rows.len());
-        for (step, sum) in self.rows {
+        rows.counts.reserve_exact(self.rows.len());
+        for (step, count) in self.rows {
             let start = rows.atoms.len();
-            rows.atoms.push(step.atom);
+            rows.atoms.extend((keys > 0).then_some(step.atom));
             let mut path = usize::try_from(step.parent).unwrap_or(usize::MAX);
             for level in steps.iter().rev() {
                 let step = level[path];
@@ -132,65 +73,55 @@ impl<S: Default> RowTally<S> {
                 path = usize::try_from(step.parent).unwrap_or(usize::MAX);
             }
             rows.atoms[start..].reverse();
-            rows.sums.push((path, sum));
+            rows.counts.push((path, count));
         }
         rows
     }
 }
 
+/// Ends the path of a row without keys.
+const NO_KEY: Atom = Atom::NOT_KEPT;
+
 /// Counted rows.
 #[derive(Debug)]
-pub(crate) struct Rows<S = Sum> {
+pub(crate) struct CountedRows {
     keys: usize,
     atoms: Vec<Atom>,
-    /// Event and sums of each row.
-    sums: Vec<(usize, S)>,
+    /// Event and count of each row.
+    counts: Vec<(usize, RowCount)>,
 }
 
-impl<S> Rows<S> {
-    /// Rows of one event: atoms, one a key, and sums.
-    pub(crate) fn of(&self, event: usize) -> impl Iterator<Item = (&[Atom], &S)> {
-        let rows = self.atoms.chunks_exact(self.keys).zip(&self.sums);
-        rows.filter(move |(_, (of, _))| *of == event).map(|(atoms, (_, sum))| (atoms, sum))
+impl CountedRows {
+    /// Rows of one event: atoms, one a key, and counts.
+    pub(crate) fn of(&self, event: usize) -> impl Iterator<Item = (&[Atom], &RowCount)> + Clone {
+        let rows = self.atoms().zip(&self.counts);
+        rows.filter(move |(_, (of, _))| *of == event).map(|(atoms, (_, count))| (atoms, count))
     }
 
     /// The atoms of every row, one after the other, each row's in order.
-    pub(crate) fn atoms(&self) -> impl Iterator<Item = &[Atom]> {
-        self.atoms.chunks_exact(self.keys)
+    pub(crate) fn atoms(&self) -> impl Iterator<Item = &[Atom]> + Clone {
+        let starts = (0..self.counts.len()).map(|row| row * self.keys);
+        starts.map(|start| &self.atoms[start..start + self.keys])
     }
 
     /// Event and sums of every row.
-    pub(crate) fn sums(&self) -> impl Iterator<Item = (usize, &S)> {
-        self.sums.iter().map(|(event, sum)| (*event, sum))
+    pub(crate) fn sums(&self) -> impl Iterator<Item = (usize, &Sum)> {
+        self.counts.iter().map(|(event, count)| (*event, &count.sum))
     }
 
-    /// The same with other atoms: rows that become alike are joined.
-    pub(crate) fn renamed(
-        self,
-        rename: impl Fn(&mut [Atom]),
-        join: impl FnMut(&mut S, S),
-    ) -> Result<Rows<S>, Error>
-    where
-        S: Default,
-    {
-        Ok(self.counted(|_, atoms, _| rename(atoms), join)?.rows())
-    }
-
-    /// The same, counted anew.
+    /// The same rows with other atoms, counted anew: those that become alike
+    /// are joined.
     pub(crate) fn counted(
         mut self,
-        mut rename: impl FnMut(usize, &mut [Atom], &S),
-        mut join: impl FnMut(&mut S, S),
-    ) -> Result<RowTally<S>, Error>
-    where
-        S: Default,
-    {
+        mut rename: impl FnMut(usize, &mut [Atom], &Sum),
+        chance: &mut Chance,
+    ) -> Result<RowTally, Error> {
         let mut tally = RowTally::new(self.keys);
-        for (atoms, (event, sum)) in self.atoms.chunks_exact_mut(self.keys).zip(self.sums) {
-            rename(event, atoms, &sum);
-            if let Some(row) = tally.row(u32::try_from(event).unwrap_or(u32::MAX), atoms)? {
-                join(row, sum);
-            }
+        for (row, (event, count)) in self.counts.into_iter().enumerate() {
+            let start = row * self.keys;
+            let atoms = &mut self.atoms[start..start + self.keys];
+            rename(event, atoms, &count.sum);
+            tally.row(u32::try_from(event).unwrap_or(u32::MAX), atoms)?.join(count, chance);
         }
         Ok(tally)
     }
@@ -216,23 +147,23 @@ mod tests {
     proptest! {
         #[test]
         fn equals_a_naive_count(
-            keys in 1usize..4,
+            keys in 0usize..4,
             samples in prop::collection::vec((0u32..2, [0u64..3, 0..3, 0..3], 0u64..9), 0..200),
         ) {
-            let mut tally = RowTally::<Sum>::new(keys);
+            let mut tally = RowTally::new(keys);
             let mut naive: BTreeMap<(u32, Vec<Atom>), (u64, u64, u64)> = BTreeMap::new();
             for (event, values, period) in samples {
                 let row = atoms(&values[..keys]);
                 let mut one = Sum::default();
                 one.add(period, period % 2 == 1);
-                tally.row(event, &row).unwrap().unwrap().join(one);
+                tally.row(event, &row).unwrap().sum.join(one);
                 let sum = naive.entry((event, row)).or_default();
                 *sum = (sum.0 + 1, sum.1 + period, sum.2 + period % 2);
             }
-            let rows = tally.rows();
+            let rows = tally.into_rows();
             let mut counted = BTreeMap::new();
             for event in 0..2u32 {
-                for (atoms, sum) in rows.of(usize::try_from(event).unwrap()) {
+                for (atoms, RowCount { sum, .. }) in rows.of(usize::try_from(event).unwrap()) {
                     let sums = (sum.count, sum.period, sum.exact);
                     prop_assert_eq!(counted.insert((event, atoms.to_vec()), sums), None);
                 }

@@ -2,9 +2,7 @@
 
 mod source;
 
-use crate::annotate::{
-    Annotation, Details, Heat, HotInstruction, InstructionLine, ListingItem, Stretch,
-};
+use crate::annotate::{Annotation, Details, HotInstruction, InstructionLine, ListingItem, Stretch};
 use crate::name::lookup::NOT_AVAILABLE;
 use crate::print::table::{Style, heads, note, number_of, percent, printable};
 use crate::query::Weighting;
@@ -30,15 +28,16 @@ pub fn render(annotation: &Annotation, sources: &mut SourceTexts<'_>, style: Sty
             out.push('\n');
         }
         out.push_str(heads.get(index).map_or("", String::as_str));
-        head(annotation, (index, heat), style, &mut out);
+        head(annotation, index, style, &mut out);
         if heat.count > 0 {
-            listing(annotation, (index, heat), sources, (style, &mut out));
+            listing(annotation, index, sources, style, &mut out);
         }
     }
     out
 }
 
-fn head(annotation: &Annotation, (index, heat): (usize, &Heat), style: Style, out: &mut String) {
+fn head(annotation: &Annotation, index: usize, style: Style, out: &mut String) {
+    let Some(heat) = annotation.events.get(index) else { return };
     let routine = &annotation.routine;
     let (start, end) = (routine.start, routine.end);
     let of_event = annotation.report.events.get(index).map_or(0, |event| event.totals.counted);
@@ -88,10 +87,12 @@ struct Widths {
 
 fn listing(
     annotation: &Annotation,
-    (index, heat): (usize, &Heat),
+    index: usize,
     sources: &mut SourceTexts<'_>,
-    (style, out): (Style, &mut String),
+    style: Style,
+    out: &mut String,
 ) {
+    let Some(heat) = annotation.events.get(index) else { return };
     let by_period = annotation
         .report
         .events
@@ -120,7 +121,7 @@ fn listing(
             ListingItem::Line(line) => {
                 source.write(line, sources, out);
                 let hot = heat.hot.get(&line.address);
-                write_line(line, hot, &widths, (style, out));
+                write_line(line, hot, &widths, style, out);
                 if let Some(HotInstruction { details: Some(details), count, .. }) = hot {
                     write_details(details, *count, &widths, out);
                 }
@@ -146,7 +147,8 @@ fn write_line(
     line: &InstructionLine,
     hot: Option<&HotInstruction>,
     widths: &Widths,
-    (style, out): (Style, &mut String),
+    style: Style,
+    out: &mut String,
 ) {
     let color = hot.filter(|_| style.color).and_then(|hot| match hot.share {
         share if share >= HOT => Some("\x1b[31m"),

@@ -2,17 +2,19 @@
 
 mod accesses;
 mod caveats;
+mod event_report;
 mod facts;
-mod merged;
 mod rows;
 mod share;
 mod sieved;
 
-use crate::collect::access::{AccessAnswers, AccessCount};
+use crate::collect::by_line::by_line;
+use crate::collect::counters::Counters;
 use crate::collect::event::Event;
 use crate::collect::room::{Room, is_not_kept};
+use crate::collect::row_count::RowCount;
+use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{KeyColumn, Rounding};
-use crate::collect::tally::{Rows, Sum};
 use crate::error::Error;
 use crate::name::atom::Atom;
 use crate::name::lookup::Lookup;
@@ -20,40 +22,36 @@ use crate::query::Query;
 use crate::query::key::Key;
 use crate::query::nearest::nearest;
 use crate::report::{Losses, Machine, NotKept, Question, Report};
-use crate::sieve::Sieve;
 use accesses::EventAccesses;
-use facts::ByRow;
 pub(crate) use facts::facts;
-use merged::Merged;
-use record::aggregate::Site;
 use record::stream::{EventDescription, StreamDecoder};
-use rows::Words;
+use rows::{EventRows, Words};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// Everything that was counted.
+/// What is known of a stream besides what was counted.
 #[derive(Debug)]
-pub(crate) struct Counted {
-    pub(crate) events: Vec<Event>,
-    pub(crate) columns: Vec<KeyColumn>,
-    pub(crate) round: Rounding,
-    pub(crate) rows: Rows,
-    pub(crate) accesses: Option<(Rows<AccessCount>, Vec<AccessAnswers>)>,
-    pub(crate) sieve: Sieve,
-    pub(crate) facts: Rows<Option<Box<Site>>>,
+pub(crate) struct StreamAccount<'d> {
+    pub(crate) decoder: &'d StreamDecoder,
+    /// Whether nothing follows.
+    pub(crate) has_ended: bool,
+    pub(crate) losses: Losses,
     /// What is wrong with the intervals that the kernel counted, and with
     /// counts in samples of groups.
     pub(crate) left_out: Vec<String>,
-    pub(crate) room: Room,
 }
 
+/// What was counted becomes the answer.
 pub(crate) fn report(
     query: &Query,
-    counted: Counted,
-    (lookup, losses): (&mut Lookup, Losses),
-    (decoder, has_ended): (&StreamDecoder, bool),
+    counters: Counters,
+    account: StreamAccount<'_>,
+    lookup: &mut Lookup,
 ) -> Result<Report, Error> {
-    let Counted { events, columns, round, rows, accesses, sieve, facts, left_out, room } = counted;
+    let StreamAccount { decoder, has_ended, losses, left_out } = account;
+    let Counters { events, rows, sieve, .. } = counters;
+    let RowCounter { columns, round, tally, accesses, room, mut chance, .. } = rows;
+    let rows = by_line(tally.into_rows(), &columns, lookup, &mut chance)?;
     if let Some(wanted) = &query.event
         && !events.iter().any(|event| event.selected)
     {
@@ -75,7 +73,7 @@ pub(crate) fn report(
     notes.extend(left_out);
     let arch = decoder.features().machine();
     let mut reports = Vec::new();
-    for (leader, together) in requests(&events, decoder) {
+    for Request { leader, together } in requests(&events, decoder) {
         if has_ended {
             notes.extend(caveats::of_end(together.iter().map(|of| of.described)));
         }
@@ -83,29 +81,23 @@ pub(crate) fn report(
             caveats::of_event(query, of.event, &mut notes);
             caveats::of_attr(of.event, &of.described.attr, &mut notes);
             caveats::of_accesses(query, of.event, &of.described.attr, &mut notes);
-            caveats::of_promises(
-                query,
-                (of.event, of.described),
-                sieve.filter(of.index),
-                &mut notes,
-            );
+            caveats::of_promises(query, of, sieve.filter(of.index), &mut notes);
         }
-        let merged = Merged::of(&together, &sieve, arch);
-        let facts = ByRow::of(facts.of(leader), arch);
-        let served = accesses
-            .as_ref()
-            .map(|(rows, kinds)| EventAccesses::of(rows.of(leader), (kinds, merged.weighting)));
-        let mut words = Words::new(lookup);
-        let counted = rows.of(leader).map(|(atoms, sum)| (atoms, *sum));
-        let counted = (columns.as_slice(), counted);
-        let table = rows::table(query, counted, (&merged, served.as_ref(), &facts), &mut words);
-        let mut report = merged.report(query, table);
+        let mut report = event_report::without_rows(&together, &sieve, query, arch);
         report.not_kept = not_kept(&room, leader, &columns, rows.of(leader));
         if let Some(not_kept) = &report.not_kept {
             notes.push(not_kept.told(&report.name));
         }
-        if let Some(served) = &served {
-            served.describe(&mut report, &mut words);
+        let counts = rows.of(leader).map(|(_, count)| count);
+        let accesses = accesses
+            .as_ref()
+            .map(|kinds| EventAccesses::of(counts.clone(), kinds, report.weighting));
+        let mut words = Words::new(lookup);
+        let whole = event_report::sum(&together);
+        let shown = EventRows { columns: &columns, accesses: accesses.as_ref(), whole, arch };
+        shown.fill(&mut report, rows.of(leader), query, &mut words);
+        if let Some(accesses) = &accesses {
+            accesses.describe(counts, &mut report, &mut words);
         }
         reports.push(report);
     }
@@ -134,31 +126,35 @@ struct DescribedEvent<'e> {
 /// The indices that rows are counted under, one an event of the report, in
 /// its order.
 pub(crate) fn leaders(events: &[Event], decoder: &StreamDecoder) -> Vec<usize> {
-    requests(events, decoder).into_iter().map(|(leader, _)| leader).collect()
+    requests(events, decoder).into_iter().map(|request| request.leader).collect()
 }
 
-/// Events by the request that they were opened for, each with the index that
-/// its rows are counted under; those only of which there is something to say.
-fn requests<'e>(
-    events: &'e [Event],
-    decoder: &'e StreamDecoder,
-) -> Vec<(usize, Vec<DescribedEvent<'e>>)> {
-    let mut requests: Vec<(usize, Vec<DescribedEvent<'e>>)> = Vec::new();
+/// The events that were opened for one request.
+#[derive(Debug)]
+struct Request<'e> {
+    /// The index that its rows are counted under.
+    leader: usize,
+    together: Vec<DescribedEvent<'e>>,
+}
+
+/// Events by request; those only of which there is something to say.
+fn requests<'e>(events: &'e [Event], decoder: &'e StreamDecoder) -> Vec<Request<'e>> {
+    let mut requests: Vec<Request<'e>> = Vec::new();
     // By leader, as there may be thousands.
     let mut places: FxHashMap<usize, usize> = FxHashMap::default();
     for (index, (event, described)) in events.iter().zip(decoder.events()).enumerate() {
         let of = DescribedEvent { index, event, described };
         let place = *places.entry(event.leader).or_insert(requests.len());
         match requests.get_mut(place) {
-            Some((_, together)) => together.push(of),
-            None => requests.push((event.leader, vec![of])),
+            Some(request) => request.together.push(of),
+            None => requests.push(Request { leader: event.leader, together: vec![of] }),
         }
     }
-    requests.retain(|(_, together)| {
+    requests.retain(|request| {
         let is_shown = |of: &DescribedEvent<'_>| {
             of.event.selected && !(of.event.is_dummy && of.event.samples == 0)
         };
-        together.iter().any(is_shown)
+        request.together.iter().any(is_shown)
     });
     requests
 }
@@ -168,10 +164,10 @@ fn not_kept<'r>(
     room: &Room,
     leader: usize,
     columns: &[KeyColumn],
-    mut rows: impl Iterator<Item = (&'r [Atom], &'r Sum)>,
+    mut rows: impl Iterator<Item = (&'r [Atom], &'r RowCount)>,
 ) -> Option<NotKept> {
     let mut lacking = room.lacking(leader)?;
-    let all = rows.find(|(atoms, _)| is_not_kept(atoms)).map(|(_, sum)| *sum);
+    let all = rows.find(|(atoms, _)| is_not_kept(atoms)).map(|(_, count)| count.sum);
     let all = all.unwrap_or_default();
     // Rows of lines were many rows each, and each of those may lack as much.
     let is_line = |column: &KeyColumn| matches!(column.key, Key::Srcline | Key::Inlined);

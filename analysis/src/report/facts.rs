@@ -110,7 +110,8 @@ impl CommonBits {
     /// Of a register that `hits` had.
     pub(crate) fn of_register(
         name: String,
-        (bits, hits): (Bits, u64),
+        bits: Bits,
+        hits: u64,
         taken: impl Iterator<Item = u64>,
     ) -> CommonBits {
         CommonBits { name, bits, range: None, hits, taken: taken.collect() }
@@ -118,7 +119,8 @@ impl CommonBits {
 
     /// Of the data addresses of so many hits.
     pub(crate) fn of_addresses(
-        (range, hits): (Range, u64),
+        range: Range,
+        hits: u64,
         taken: impl Iterator<Item = u64>,
     ) -> CommonBits {
         let (bounds, taken) = (Some((range.min, range.max)), taken.collect());
@@ -183,7 +185,7 @@ impl CommonBits {
             return String::new();
         }
         let evidence = Evidence { distinct, least, chance_bits: CHANCE_BITS };
-        alignment(&self.name, (self.low_bits(), self.low_value()), evidence)
+        alignment(&self.name, self.low_bits(), self.low_value(), evidence)
     }
 }
 
@@ -242,7 +244,7 @@ mod tests {
         let mut bits = Bits::NONE;
         values.iter().for_each(|value| bits.merge(Bits::of(*value)));
         let hits = values.len() as u64;
-        CommonBits::of_register("cx".to_owned(), (bits, hits), values.iter().copied().take(4))
+        CommonBits::of_register("cx".to_owned(), bits, hits, values.iter().copied().take(4))
     }
 
     fn list(start: u64, step: u64) -> Vec<u64> {
@@ -287,7 +289,7 @@ mod tests {
         range.merge(Range::of(0x7fff_0000));
         let taken = [0x7000_1000, 0x7fff_0000, 0x7123_4000].into_iter();
         assert_eq!(
-            CommonBits::of_addresses((range, 16), taken).finding(),
+            CommonBits::of_addresses(range, 16, taken).finding(),
             "addr: 0x70001000-0x7fff0000, same 12 low bits (0x000): 4 KiB-aligned structures"
         );
     }

@@ -3,48 +3,30 @@
 use super::rule::RegistersOf;
 use crate::code::instruction_class::reads;
 use crate::code::register_number::register_number;
-use iced_x86::{Instruction, InstructionInfoFactory, OpAccess, Register, UsedMemory};
+use crate::code::sampled_instruction::SampledInstruction;
+use crate::code::written_registers::written;
+use iced_x86::{Instruction, InstructionInfoFactory, Register, UsedMemory};
 
 /// Bytes of a cache line on every x86 CPU with 64-bit code.
 const LINE: u64 = 64;
-
-/// What tells where an instruction's data lies.
-#[derive(Clone, Copy)]
-pub(crate) struct Operands<'s> {
-    /// The sampled data address; 0: none.
-    pub(crate) address: u64,
-    /// Sampled registers by the kernel's number.
-    pub(crate) register: &'s dyn Fn(u32) -> Option<u64>,
-}
-
-impl std::fmt::Debug for Operands<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Operands").field("address", &self.address).finish_non_exhaustive()
-    }
-}
 
 /// Whether the instruction loads across the border of a line; None: where it
 /// loads from cannot be told.
 pub(super) fn is_split_load(
     instruction: &Instruction,
-    operands: &Operands<'_>,
+    sampled: &SampledInstruction<'_>,
     registers: RegistersOf,
 ) -> Option<bool> {
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info(instruction);
     let loads: Vec<&UsedMemory> =
         info.used_memory().iter().filter(|memory| reads(memory.access())).collect();
-    if operands.address != 0
+    if sampled.address != 0
         && let [load] = loads.as_slice()
     {
-        return crosses(operands.address, load);
+        return crosses(sampled.address, load);
     }
-    let written: Vec<Register> = info
-        .used_registers()
-        .iter()
-        .filter(|used| !matches!(used.access(), OpAccess::Read | OpAccess::CondRead))
-        .map(|used| used.register().full_register())
-        .collect();
+    let written = written(info);
     let value = |register: Register| {
         let full = register.full_register();
         let kept = match registers {
@@ -52,7 +34,7 @@ pub(super) fn is_split_load(
             RegistersOf::After => !written.contains(&full),
             RegistersOf::Other => false,
         };
-        let value = (operands.register)(register_number(full)?).filter(|_| kept)?;
+        let value = (sampled.register)(register_number(full)?).filter(|_| kept)?;
         Some(if register.size() == 4 { value & 0xffff_ffff } else { value })
     };
     let mut split = Some(false);

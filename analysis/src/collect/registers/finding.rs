@@ -41,7 +41,7 @@ impl Register {
     fn alignment(&self) -> String {
         let (distinct, least) = (self.distinct, self.min);
         let evidence = Evidence { distinct, least, chance_bits: CHANCE_BITS };
-        alignment(&self.name, (self.low_bits(), self.low_value()), evidence)
+        alignment(&self.name, self.low_bits(), self.low_value(), evidence)
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn same_low_bits(bits: u32, value: u64) -> String {
 
 /// `: 8 KiB-aligned structures` where values look like pointers and the low
 /// bits are not the same by chance.
-pub(crate) fn alignment(name: &str, (bits, value): (u32, u64), evidence: Evidence) -> String {
+pub(crate) fn alignment(name: &str, bits: u32, value: u64, evidence: Evidence) -> String {
     let unlikely =
         u64::from(bits).saturating_mul(evidence.distinct.saturating_sub(1)) >= evidence.chance_bits;
     if bits < 3 || !unlikely || evidence.least < LOWEST_POINTER || name == "flags" {

@@ -1,5 +1,6 @@
 //! What a reader must know to read the numbers right.
 
+use super::DescribedEvent;
 use crate::collect::event::Event;
 use crate::collect::weight::Weighing;
 use crate::name::lookup::Lookup;
@@ -169,10 +170,11 @@ pub(super) fn of_accesses(query: &Query, event: &Event, attr: &Attr, notes: &mut
 /// Caveats that follow from what the recorder promised of an event.
 pub(super) fn of_promises(
     query: &Query,
-    (event, described): (&Event, &EventDescription),
+    of: &DescribedEvent<'_>,
     filter: SampleFilter,
     notes: &mut Vec<String>,
 ) {
+    let DescribedEvent { event, described, .. } = *of;
     if event.samples == 0 {
         return;
     }

@@ -2,36 +2,12 @@
 
 use crate::collect::event::KernelCount;
 use crate::collect::fields::register_name;
-use crate::name::atom::Atom;
 use crate::report::{self, CommonBits, RowFacts, WholeHit, hex};
 use record::Arch;
 use record::aggregate::Site;
-use rustc_hash::FxHashMap;
 
 /// What causes begin with that are no losses: somebody asked for it.
 const FILTERED: &str = "filtered_";
-
-/// Facts of one event's rows, by their atoms.
-#[derive(Debug, Default)]
-pub(super) struct ByRow<'r> {
-    rows: FxHashMap<&'r [Atom], &'r Site>,
-    arch: Arch,
-}
-
-impl<'r> ByRow<'r> {
-    pub(super) fn of(
-        rows: impl Iterator<Item = (&'r [Atom], &'r Option<Box<Site>>)>,
-        arch: Arch,
-    ) -> ByRow<'r> {
-        let rows = rows.filter_map(|(atoms, site)| Some((atoms, site.as_deref()?))).collect();
-        ByRow { rows, arch }
-    }
-
-    /// Facts of a row; None when all of it are samples.
-    pub(super) fn row(&self, atoms: &[Atom]) -> Option<RowFacts> {
-        self.rows.get(atoms).map(|site| facts(site, self.arch))
-    }
-}
 
 /// What the kernel counted of several events of one request.
 pub(super) fn in_kernel<'e>(
@@ -70,10 +46,10 @@ pub(crate) fn facts(site: &Site, arch: Arch) -> RowFacts {
     let register = |(index, register): (usize, &record::aggregate::RegisterBits)| {
         let taken = site.taken.iter().filter_map(|hit| hit.registers.get(index).copied());
         let name = register_name(arch, register.number);
-        CommonBits::of_register(name, (register.bits, site.count), taken)
+        CommonBits::of_register(name, register.bits, site.count, taken)
     };
     let address = site.address.map(|range| {
-        CommonBits::of_addresses((range, site.count), site.taken.iter().map(|hit| hit.address))
+        CommonBits::of_addresses(range, site.count, site.taken.iter().map(|hit| hit.address))
     });
     let taken = site.taken.iter().map(|hit| {
         let names = site.registers.iter().map(|register| register_name(arch, register.number));

@@ -3,78 +3,81 @@
 mod order;
 
 use super::accesses::EventAccesses;
-use super::facts::ByRow;
-use super::merged::Merged;
-use super::share::{share, share_error};
+use super::facts::facts;
+use super::share::share_error;
+use crate::collect::row_count::{RowCount, Sum};
 use crate::collect::sampled::KeyColumn;
-use crate::collect::tally::Sum;
 use crate::name::atom::{Atom, Lack};
 use crate::name::lookup::{Lookup, PlaceKind};
+use crate::query::Query;
+use crate::query::Weighting;
 use crate::query::key::Key;
 use crate::query::sort::Sort;
-use crate::query::{Query, Weighting};
-use crate::report::{Cell, MissingValue, Row, SiteCell};
+use crate::report::{Cell, EventReport, MissingValue, Row, SiteCell};
+use record::Arch;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use symbolizer::Place;
 
-/// Rows in words.
+/// What the rows of an event are told by.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) rows_total: usize,
-    pub(super) rows: Vec<Row>,
-    pub(super) unresolved: BTreeMap<String, u64>,
-    pub(super) unresolved_data: BTreeMap<String, u64>,
-    pub(super) unresolved_lines: BTreeMap<String, u64>,
-    pub(super) unresolved_objects: BTreeMap<String, u64>,
+pub(super) struct EventRows<'r> {
+    /// The keys of their atoms.
+    pub(super) columns: &'r [KeyColumn],
+    /// When accesses are asked for.
+    pub(super) accesses: Option<&'r EventAccesses<'r>>,
+    /// All its counted samples.
+    pub(super) whole: Sum,
+    pub(super) arch: Arch,
 }
 
-/// Rows and the keys of their atoms.
-type Counted<'r, I> = (&'r [KeyColumn], I);
-
-pub(super) fn table<'r, I>(
-    query: &Query,
-    (columns, rows): Counted<'r, I>,
-    (event, served, facts): (&Merged, Option<&EventAccesses<'_>>, &ByRow<'_>),
-    words: &mut Words<'_>,
-) -> Table
-where
-    I: Iterator<Item = (&'r [Atom], Sum)>,
-{
-    let mut rows: Vec<(&[Atom], Sum)> = rows.collect();
-    let rows_total = rows.len();
-    let unresolved_data = unresolved(PlaceKind::Data, columns, &rows, words.lookup);
-    let unresolved = unresolved(PlaceKind::Code, columns, &rows, words.lookup);
-    let unresolved_lines = without(Key::Srcline, columns, &rows, words.lookup);
-    let unresolved_objects = without(Key::Object, columns, &rows, words.lookup);
-    let rank = |(atoms, sum): &(&[Atom], Sum)| match (&query.sort, event.weighting) {
-        (Sort::Count, _) | (Sort::Share, Weighting::Count) => Some(sum.count),
-        (Sort::Share, Weighting::Period) => Some(sum.period),
-        (Sort::Cycles, _) => served.map(|served| served.cycles(atoms)),
-        // As their bits numbers ascend that are not negative.
-        (Sort::Latency, _) => served.map(|served| served.mean(atoms).to_bits()),
-        (Sort::Address | Sort::Name | Sort::Key(_), _) => None,
-    };
-    keep_candidates(query.top, rank, &mut rows);
-    let keys: Arc<[Key]> = columns.iter().map(|column| column.key.clone()).collect();
-    let mut rows: Vec<Row> = rows
-        .into_iter()
-        .map(|(atoms, sum)| Row {
-            count: sum.count,
-            period: sum.period,
-            share: share(sum, event.sum, event.weighting),
-            share_error: share_error(sum, event.sum, event.weighting, event.sampling),
-            exact_ip: sum.exact,
+impl EventRows<'_> {
+    /// Fills in the rows, and how many samples have no name.
+    pub(super) fn fill<'r>(
+        &self,
+        report: &mut EventReport,
+        rows: impl Iterator<Item = (&'r [Atom], &'r RowCount)>,
+        query: &Query,
+        words: &mut Words<'_>,
+    ) {
+        let EventRows { columns, accesses, whole, arch } = *self;
+        if columns.is_empty() {
+            return;
+        }
+        let mut rows: Vec<(&[Atom], &RowCount)> = rows.collect();
+        report.rows_total = rows.len();
+        let totals = &mut report.totals;
+        totals.unresolved_data = unresolved(PlaceKind::Data, columns, &rows, words.lookup);
+        totals.unresolved = unresolved(PlaceKind::Code, columns, &rows, words.lookup);
+        totals.unresolved_lines = without(Key::Srcline, columns, &rows, words.lookup);
+        totals.unresolved_objects = without(Key::Object, columns, &rows, words.lookup);
+        let (weighting, sampling) = (report.weighting, report.sampling);
+        let rank = |(_, count): &(&[Atom], &RowCount)| match &query.sort {
+            Sort::Count => Some(count.sum.count),
+            Sort::Share => Some(count.sum.weight(weighting)),
+            Sort::Cycles => accesses.map(|accesses| accesses.cycles(count)),
+            // As their bits numbers ascend that are not negative.
+            Sort::Latency => accesses.map(|_| EventAccesses::mean(count).to_bits()),
+            Sort::Address | Sort::Name | Sort::Key(_) => None,
+        };
+        keep_candidates(query.top, rank, &mut rows);
+        let keys: Arc<[Key]> = columns.iter().map(|column| column.key.clone()).collect();
+        let row = |(atoms, count): (&[Atom], &RowCount)| Row {
+            count: count.sum.count,
+            period: count.sum.period,
+            share: count.sum.share(whole, weighting),
+            share_error: share_error(count.sum, whole, weighting, sampling),
+            exact_ip: count.sum.exact,
             keys: Arc::clone(&keys),
             cells: columns.iter().zip(atoms).map(|(key, atom)| words.cell(key, *atom)).collect(),
-            served: served.map(|served| served.row(atoms, words)),
-            facts: facts.row(atoms),
-        })
-        .collect();
-    order::sort(&mut rows, &query.sort, event.weighting);
-    rows.truncate(query.top.unwrap_or(usize::MAX));
-    Table { rows_total, rows, unresolved, unresolved_data, unresolved_lines, unresolved_objects }
+            served: accesses.map(|accesses| accesses.row(count, words)),
+            facts: count.site().map(|site| facts(site, arch)),
+        };
+        report.rows = rows.into_iter().map(row).collect();
+        order::sort(&mut report.rows, &query.sort, weighting);
+        report.rows.truncate(query.top.unwrap_or(usize::MAX));
+    }
 }
 
 /// Sorts rows by what shares are of.
@@ -103,7 +106,7 @@ fn keep_candidates<R>(top: Option<usize>, rank: impl Fn(&R) -> Option<u64>, rows
 fn unresolved(
     of: PlaceKind,
     columns: &[KeyColumn],
-    rows: &[(&[Atom], Sum)],
+    rows: &[(&[Atom], &RowCount)],
     lookup: &mut Lookup,
 ) -> BTreeMap<String, u64> {
     let mut reasons: FxHashMap<Lack, u64> = FxHashMap::default();
@@ -117,7 +120,7 @@ fn unresolved(
         return BTreeMap::new();
     };
     let is_place = columns[column].key == place;
-    for (atoms, sum) in rows {
+    for (atoms, count) in rows {
         let name = match (atoms[column].as_place(), of) {
             (Ok(place), PlaceKind::Code) if is_place => lookup.routine(place),
             (Ok(place), PlaceKind::Data) if is_place => lookup.variable(place),
@@ -125,7 +128,7 @@ fn unresolved(
         };
         if let Err(lack) = name.value() {
             let samples = reasons.entry(lack).or_default();
-            *samples = samples.saturating_add(sum.count);
+            *samples = samples.saturating_add(count.sum.count);
         }
     }
     by_reason(reasons, lookup)
@@ -135,15 +138,15 @@ fn unresolved(
 fn without(
     key: Key,
     columns: &[KeyColumn],
-    rows: &[(&[Atom], Sum)],
+    rows: &[(&[Atom], &RowCount)],
     lookup: &Lookup,
 ) -> BTreeMap<String, u64> {
     let mut reasons: FxHashMap<Lack, u64> = FxHashMap::default();
     if let Some(column) = columns.iter().position(|column| column.key == key) {
-        for (atoms, sum) in rows {
+        for (atoms, count) in rows {
             if let Err(lack) = atoms[column].value() {
                 let samples = reasons.entry(lack).or_default();
-                *samples = samples.saturating_add(sum.count);
+                *samples = samples.saturating_add(count.sum.count);
             }
         }
     }

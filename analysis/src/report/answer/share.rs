@@ -1,19 +1,11 @@
-//! What part of an event's samples a row has, and how sure that is.
+//! How sure it is what part of an event's samples a row has.
 
-use crate::collect::tally::Sum;
+use crate::collect::row_count::Sum;
 use crate::query::Weighting;
 use crate::ratio::ratio;
 use crate::report::SamplingMode;
 
-/// The row's part of the whole, 0 to 1.
-pub(super) fn share(row: Sum, whole: Sum, weighting: Weighting) -> f64 {
-    match weighting {
-        Weighting::Count => ratio(row.count, whole.count),
-        Weighting::Period => ratio(row.period, whole.period),
-    }
-}
-
-/// The standard error of that, as of samples that were taken at random: each
+/// The standard error of a row's share of the whole, as of samples that were taken at random: each
 /// weighs as much as its period says where shares are of periods, and 1
 /// elsewhere. It is that of a ratio of two sums over the same samples: the root
 /// of the sum of squares of weight x (whether it is the row's - share), over the sum
@@ -35,7 +27,7 @@ pub(super) fn share_error(
     if sum == 0.0 {
         return 0.0;
     }
-    let share = share(row, whole, weighting);
+    let share = row.share(whole, weighting);
     let others = (all - own).max(0.0);
     (own * (1.0 - share).powi(2) + others * share.powi(2)).sqrt() / sum
 }
@@ -60,7 +52,7 @@ mod tests {
     fn equal_weights_have_the_binomial_error() {
         let (row, whole) = (Sum::of(20, 20_000), Sum::of(100, 100_000));
         for weighting in [Weighting::Count, Weighting::Period] {
-            close(share(row, whole, weighting), 0.2);
+            close(row.share(whole, weighting), 0.2);
             close(share_error(row, whole, weighting, THOUSANDTH), (0.2_f64 * 0.8 / 100.0).sqrt());
         }
     }
@@ -69,7 +61,7 @@ mod tests {
     #[test]
     fn heavy_samples_make_a_share_less_sure() {
         let (row, whole) = (sum(&[3]), sum(&[3, 1]));
-        close(share(row, whole, Weighting::Period), 0.75);
+        close(row.share(whole, Weighting::Period), 0.75);
         let error = share_error(row, whole, Weighting::Period, SamplingMode::Frequency(99));
         close(error, (2.0_f64 * 0.75 * 0.75).sqrt() / 4.0);
     }

@@ -1,7 +1,7 @@
 //! What filters made of the samples of a request.
 
 use super::DescribedEvent;
-use super::merged::ledger;
+use super::event_report::ledger;
 use crate::report::{FilterPart, FilterReport, RecorderLedger, SamplingMode};
 use crate::sieve::Sieve;
 use record::AttrFlags;

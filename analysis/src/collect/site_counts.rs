@@ -1,71 +1,40 @@
 //! Sites that the kernel counted become rows.
 
-use super::{Counters, Pipeline};
-use crate::collect::aggregates::refuse;
+use crate::collect::aggregates::EventAggregate;
+use crate::collect::counters::Counters;
 use crate::collect::event::Event;
-use crate::collect::fields::Words;
+use crate::collect::fields::SampleWords;
 use crate::collect::held::HeldSample;
+use crate::collect::row_count::{Sum, join_sites};
 use crate::collect::sampled::CountedSample;
-use crate::collect::spots::is_of_code;
-use crate::collect::tally::Sum;
+use crate::collect::spots::{SpotAddress, is_of_code};
 use crate::error::Error;
 use crate::name::atom::Lack;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
-use record::aggregate::{Aggregate, AggregatePart, Chance, Range, Site};
-use record::stream::StreamDecoder;
+use record::aggregate::{Range, Site};
 use record::{CpuMode, Misc, Pid, Task, Tid};
 use symbolizer::{Place, SampledAddress};
 
-/// Adds the hits of a site to those of a row, which may have none yet.
-pub(super) fn join(sum: &mut Option<Box<Site>>, site: &Site, chance: &mut Chance) {
-    match sum {
-        Some(sum) => sum.merge(site, &mut |limit| chance.below(limit)),
-        none => *none = Some(Box::new(site.clone())),
-    }
-}
-
-impl Pipeline {
-    /// Takes in a part; a whole aggregate waits for the side records of its
-    /// time.
-    pub(super) fn part(
-        &mut self,
-        decoder: &StreamDecoder,
-        (index, part): (usize, &AggregatePart),
-    ) -> Result<(), Error> {
-        if index >= self.counters.events.len() {
-            self.learn_events(decoder)?;
-        }
-        let Some(event) = self.counters.events.get(index).filter(|event| event.selected) else {
-            return Ok(());
-        };
-        let by_process = part.sites.iter().all(|site| site.process.is_some());
-        refuse(&self.query, event, by_process)?;
-        let described = decoder.events().get(index);
-        let id = described.and_then(|event| event.ids.first()).copied();
-        let key = (id.unwrap_or(event.leader as u64), event.leader);
-        let ready = self.aggregates.add(key, part.clone());
-        self.count_aggregates(ready)
-    }
-
-    /// Counts aggregates whose time has come.
-    pub(super) fn count_aggregates(&mut self, ready: Vec<(usize, Aggregate)>) -> Result<(), Error> {
-        for (event, aggregate) in ready {
-            self.counters.aggregate((event, aggregate), &mut self.lookup, &self.query)?;
-        }
-        Ok(())
-    }
+/// A site of an event, and where it lies, or why that is not known.
+#[derive(Clone, Copy, Debug)]
+struct PlacedSite<'s> {
+    event: usize,
+    site: &'s Site,
+    place: Result<Place, Lack>,
 }
 
 impl Counters {
-    fn aggregate(
+    /// Counts an aggregate whose time has come.
+    pub(crate) fn count_aggregate(
         &mut self,
-        (index, aggregate): (usize, Aggregate),
+        of: &EventAggregate,
         lookup: &mut Lookup,
         query: &Query,
     ) -> Result<(), Error> {
-        let Some(event) = self.events.get_mut(index) else { return Ok(()) };
-        event.in_kernel.get_or_insert_default().interval(&aggregate);
+        let EventAggregate { event: index, aggregate } = of;
+        let Some(event) = self.events.get_mut(*index) else { return Ok(()) };
+        event.in_kernel.get_or_insert_default().interval(aggregate);
         let is_anyones = |site: &Site| site.process.is_none() && site.mode == CpuMode::User;
         let span = aggregate.from..=aggregate.to;
         let alive = match aggregate.sites.iter().any(is_anyones) {
@@ -73,20 +42,20 @@ impl Counters {
             false => Vec::new(),
         };
         for site in &aggregate.sites {
-            self.site((index, site, &alive), lookup, query)?;
-            if self.is_full() {
-                self.make_room()?;
-            }
+            let place = place(site, &alive, lookup);
+            self.count_site(PlacedSite { event: *index, site, place }, lookup, query)?;
+            self.make_room()?;
         }
         Ok(())
     }
 
-    fn site(
+    fn count_site(
         &mut self,
-        (index, site, alive): (usize, &Site, &[Pid]),
+        placed: PlacedSite<'_>,
         lookup: &mut Lookup,
         query: &Query,
     ) -> Result<(), Error> {
+        let PlacedSite { event: index, site, place } = placed;
         let Some(event) = self.events.get_mut(index) else { return Ok(()) };
         event.samples = event.samples.saturating_add(site.count);
         let number = u32::try_from(index).unwrap_or(u32::MAX);
@@ -100,37 +69,31 @@ impl Counters {
             ..HeldSample::default()
         };
         let fields = event.fields.of_sites();
-        let place = place(site, alive, lookup);
-        let words = Words::default();
-        let mut sampled = CountedSample { held: &held, words, fields: &fields, place: Some(place) };
-        for filter in query.filters.iter().enumerate() {
-            if !sampled.passes(filter, lookup, &mut self.verdicts) {
-                event.filtered = event.filtered.saturating_add(site.count);
-                return Ok(());
-            }
+        let mut sample = CountedSample {
+            held: &held,
+            words: SampleWords::default(),
+            latency: None,
+            fields: &fields,
+            place: Some(place),
+        };
+        if !self.rows.passes(&mut sample, &query.filters, lookup) {
+            event.filtered = event.filtered.saturating_add(site.count);
+            return Ok(());
         }
         let sum = Sum::of(site.count, site.period);
-        self.atoms.clear();
-        for column in &self.columns {
-            self.atoms.push(sampled.atom(column, lookup, self.round));
-        }
-        if let Some(row) = self.tally.row(number, &self.atoms)? {
-            row.join(sum);
-        }
-        if let Some(facts) = self.facts.row(number, &self.atoms)? {
-            join(facts, site, &mut self.chance);
-        }
-        let (leader, kept) = (event.leader, event.fields.of_sites());
+        self.rows.count_site(number, &mut sample, lookup, site)?;
+        let event_of_row = event.leader;
         count(event, site, sum);
         if let (Some(spots), Ok(place)) = (&mut self.spots, place)
-            && let Some(candidate) = spots.of(place, (&witness(site, &held), site.count), lookup)
-            && let Some((spot, _)) =
-                spots.add((leader, candidate, place.address), sum, kept.registers())
+            && let Some(candidate) = spots.of(place, &witness(site, &held), site.count, lookup)
         {
-            let of_code =
-                |range: Range| is_of_code(site.ip, range.min) && is_of_code(site.ip, range.max);
-            spot.fetches += if site.address.is_some_and(of_code) { site.count } else { 0 };
-            join(&mut spot.facts, site, &mut self.chance);
+            let at = SpotAddress { event: event_of_row, candidate, address: place.address };
+            if let Some((spot, _)) = spots.add(at, sum, fields.registers()) {
+                let of_code =
+                    |range: Range| is_of_code(site.ip, range.min) && is_of_code(site.ip, range.max);
+                spot.fetches += if site.address.is_some_and(of_code) { site.count } else { 0 };
+                join_sites(&mut spot.facts, site, &mut self.rows.chance);
+            }
         }
         let Some(registers) = &query.registers else { return Ok(()) };
         let is_there = match &registers.site {
@@ -140,7 +103,7 @@ impl Counters {
         if is_there {
             event.at_site = event.at_site.saturating_add(site.count);
             let known = &mut event.in_kernel.get_or_insert_default().at_site;
-            join(known, site, &mut self.chance);
+            join_sites(known, site, &mut self.rows.chance);
         }
         Ok(())
     }

@@ -1,0 +1,234 @@
+//! What counting changes: events, rows, and the instructions of a routine.
+
+use crate::code::sampled_instruction::SampledInstruction;
+use crate::collect::event::Event;
+use crate::collect::fields::{FieldReader, WantedFields};
+use crate::collect::held::HeldSample;
+use crate::collect::row_count::Sum;
+use crate::collect::row_counter::RowCounter;
+use crate::collect::sampled::{CountedSample, KeyColumn};
+use crate::collect::spots::Spots;
+use crate::error::Error;
+use crate::name::lookup::Lookup;
+use crate::query::{Query, key::Key};
+use crate::sieve::{Sieve, SieveVerdict};
+use record::Misc;
+use record::registers::{name, number};
+use record::stream::StreamDecoder;
+use symbolizer::Symbolizer;
+
+/// All that is counted of one stream.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    pub(crate) events: Vec<Event>,
+    pub(crate) rows: RowCounter,
+    pub(crate) sieve: Sieve,
+    /// Samples by instruction, of the routine that was asked for.
+    pub(crate) spots: Option<Spots>,
+}
+
+/// A sample as the stream gives it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SampleRecord<'s> {
+    /// Index of its event in the stream.
+    pub(crate) event: usize,
+    pub(crate) misc: Misc,
+    pub(crate) payload: &'s [u8],
+}
+
+impl Counters {
+    pub(crate) fn new(query: &Query) -> Counters {
+        Counters {
+            events: Vec::new(),
+            rows: RowCounter::new(query),
+            sieve: Sieve::new(query.class),
+            spots: query.target.clone().map(Spots::new),
+        }
+    }
+
+    /// Prepares for the events described so far.
+    pub(crate) fn learn(
+        &mut self,
+        query: &Query,
+        decoder: &StreamDecoder,
+        symbolizer: &mut Symbolizer,
+    ) -> Result<(), Error> {
+        let arch = decoder.features().machine();
+        if self.events.is_empty() {
+            if let (None, Some(line)) = (query.cache_line, decoder.features().cache_line_size())
+                && line.is_power_of_two()
+            {
+                self.rows.round.line = u64::from(line);
+            }
+            self.rows.columns = columns(&query.keys, arch)?;
+            if let Some(spots) = &mut self.spots {
+                spots.arch = arch;
+            }
+        }
+        self.sieve.learn(decoder)?;
+        let mut wanted = WantedFields { registers: 0, access: query.needs_access() };
+        let of_registers = query.registers.is_some() || query.target.is_some();
+        if of_registers || query.keys.contains(&Key::AddrBefore) {
+            wanted.registers = u64::MAX;
+        }
+        for bit in self.rows.columns.iter().filter_map(|column| column.register) {
+            wanted.registers |= 1u64.checked_shl(bit).unwrap_or(0);
+        }
+        let known = self.events.len();
+        for (index, description) in decoder.events().iter().enumerate().skip(known) {
+            let wanted = match self.sieve.needs_registers(index) {
+                true => WantedFields { registers: u64::MAX, ..wanted },
+                false => wanted,
+            };
+            symbolizer.sampled_with(&description.attr);
+            let fields = FieldReader::new(description, decoder.features(), wanted);
+            let mut event = Event::new(description, fields, query, decoder.features());
+            let first = self.events.iter().position(|first| event.joins(first));
+            event.leader = first.unwrap_or(index);
+            event.is_sifted = !self.sieve.filter(index).is_all();
+            self.events.push(event);
+        }
+        Ok(())
+    }
+
+    /// Judges a sample by its fields, and books it when it is out. None: it
+    /// cannot be decoded, which is booked too.
+    #[inline(never)]
+    pub(crate) fn sift(
+        &mut self,
+        decoder: &StreamDecoder,
+        record: SampleRecord<'_>,
+    ) -> Option<SieveVerdict> {
+        let SampleRecord { event, misc, payload } = record;
+        let of = self.events.get_mut(event)?;
+        let verdict = if self.sieve.needs_fields(event) {
+            let layout = &decoder.events().get(event)?.layout;
+            let Ok(sample) = layout.decode(misc, payload) else {
+                of.malformed += 1;
+                return None;
+            };
+            self.sieve.by_fields(decoder, event, misc, Some(&sample))
+        } else {
+            self.sieve.by_fields(decoder, event, misc, None)
+        };
+        // One in doubt may still turn out to be of another class.
+        if verdict == SieveVerdict::Other {
+            of.keeps(verdict);
+        }
+        Some(verdict)
+    }
+
+    /// Counts a sample whose side records are in, with the words that waited
+    /// with it.
+    #[inline]
+    pub(crate) fn count(
+        &mut self,
+        held: &HeldSample,
+        words: &[u64],
+        lookup: &mut Lookup,
+        query: &Query,
+    ) -> Result<(), Error> {
+        let index = usize::try_from(held.event).unwrap_or(usize::MAX);
+        let Some(event) = self.events.get_mut(index) else { return Ok(()) };
+        let words = event.fields.words(words);
+        if event.is_sifted {
+            let verdict = judge(&mut self.sieve, event, held, words.registers, lookup);
+            if !event.keeps(verdict) {
+                return Ok(());
+            }
+        }
+        let latency = event.latency(words.weight);
+        let mut sample = CountedSample { held, words, latency, fields: &event.fields, place: None };
+        if !self.rows.passes(&mut sample, &query.filters, lookup) {
+            event.filtered = event.filtered.saturating_add(1);
+            return Ok(());
+        }
+        let period = event.fixed_period.unwrap_or(held.period);
+        let mut one = Sum::default();
+        one.add(period, held.misc.contains(Misc::EXACT_IP));
+        let leader = event.leader;
+        let first = u32::try_from(leader).unwrap_or(u32::MAX);
+        self.rows.count(first, &mut sample, lookup, one)?;
+        event.sum.join(one);
+        let is_outside = event.left_out >> (held.misc.0 & 7) & 1;
+        event.outside = event.outside.saturating_add(u64::from(is_outside));
+        if let Some(spots) = &mut self.spots {
+            spots.count(leader, &mut sample, one, lookup);
+        }
+        let Some(registers) = &query.registers else { return Ok(()) };
+        let there = match &registers.site {
+            None => true,
+            Some(site) => {
+                sample.place(lookup).is_ok_and(|place| lookup.is_at(site, place, held.ip))
+            }
+        };
+        if !there {
+            return Ok(());
+        }
+        let (address, kept) = (sample.address(), event.fields.registers().len());
+        event.at_site = event.at_site.saturating_add(1);
+        let first = self.events.get_mut(leader);
+        let Some(histogram) = first.and_then(|first| first.histogram.as_mut()) else {
+            return Ok(());
+        };
+        for (register, value) in words.registers.iter().enumerate() {
+            histogram.add(register, *value);
+        }
+        if let Ok(address) = address {
+            histogram.add(kept, address);
+        }
+        Ok(())
+    }
+
+    /// Joins rows where there are more than are kept.
+    #[inline]
+    pub(crate) fn make_room(&mut self) -> Result<(), Error> {
+        match self.rows.is_full() {
+            true => self.rows.make_room(&self.events),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Judges a sample whose side records are in: by its instruction, unless its
+/// fields left it in doubt and the instruction does not decide.
+#[inline(never)]
+fn judge(
+    sieve: &mut Sieve,
+    event: &Event,
+    held: &HeldSample,
+    registers: &[u64],
+    lookup: &mut Lookup,
+) -> SieveVerdict {
+    let kept = event.fields.registers();
+    let register = |number: u32| {
+        let index = kept.iter().position(|bit| *bit == number)?;
+        registers.get(index).copied()
+    };
+    let instruction = SampledInstruction {
+        at: held.at(),
+        is_exact: held.misc.contains(Misc::EXACT_IP),
+        address: held.addr,
+        register: &register,
+    };
+    let index = usize::try_from(held.event).unwrap_or(usize::MAX);
+    match (sieve.by_class(&mut lookup.symbolizer, index, instruction), held.doubt) {
+        (SieveVerdict::Kept, Some(doubt)) => SieveVerdict::Undecided(doubt),
+        (verdict, _) => verdict,
+    }
+}
+
+fn columns(keys: &[Key], arch: record::Arch) -> Result<Vec<KeyColumn>, Error> {
+    let column = |key: &Key| {
+        let register = match key {
+            Key::Register(wanted) => Some(number(arch, wanted).ok_or_else(|| Error::Register {
+                name: wanted.clone(),
+                arch: arch.to_string(),
+                known: (0..64).filter_map(|bit| name(arch, bit)).collect(),
+            })?),
+            _ => None,
+        };
+        Ok(KeyColumn { key: key.clone(), register })
+    };
+    keys.iter().map(column).collect()
+}
