@@ -29,6 +29,20 @@ pub enum EmulatedEvent {
     HitModified,
 }
 
+impl EmulatedEvent {
+    /// Whether TLBs decide what is counted.
+    #[must_use]
+    pub fn is_of_pages(self) -> bool {
+        matches!(
+            self,
+            EmulatedEvent::DtlbLoadMiss
+                | EmulatedEvent::DtlbStoreMiss
+                | EmulatedEvent::DtlbMiss
+                | EmulatedEvent::PageWalk
+        )
+    }
+}
+
 /// Which instructions a class event counts: all of them, or those that
 /// [`record::InstructionClass`] tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

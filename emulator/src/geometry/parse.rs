@@ -45,6 +45,24 @@ impl Geometry {
     }
 }
 
+impl Geometry {
+    /// Whether a description is also of TLBs, by itself or by a machine's name.
+    #[must_use]
+    pub fn names_tlbs(description: &str) -> bool {
+        let lower = description.to_ascii_lowercase();
+        lower.split_whitespace().any(|item| match item.split_once('=') {
+            Some((level, _)) => TLBS.contains(&level),
+            None => PRESETS.iter().any(|(name, _)| *name == item),
+        })
+    }
+
+    /// The same without TLBs.
+    #[must_use]
+    pub fn without_tlbs(self) -> Geometry {
+        Geometry { dtlb: None, stlb: None, ..self }
+    }
+}
+
 /// What an item says: ways are None for `full`.
 struct Numbers {
     size: u64,

@@ -20,6 +20,17 @@ fn descriptions_change_what_they_name() {
 }
 
 #[test]
+fn tlbs_are_named_by_themselves_or_by_a_machine() {
+    for (description, named) in
+        [("", false), ("l1d=8k,4 ll=off", false), ("l2=off STLB=64,4", true), ("Zen3", true)]
+    {
+        assert_eq!(Geometry::names_tlbs(description), named, "{description:?}");
+    }
+    let without = with("zen3").unwrap().without_tlbs().to_string();
+    assert_eq!(without, "32K/8 L1D, 32K/8 L1I, 512K/8 L2, 32M/16 L3");
+}
+
+#[test]
 fn each_preset_is_a_description_of_itself() {
     for (name, machine) in PRESETS {
         assert_eq!(with(name).unwrap(), machine, "{name}");

@@ -122,6 +122,7 @@ impl Core<'_> {
         let (page, number) = self.page_of(address);
         if let Some(entry) = self.page_entry(page) {
             self.save(entry + STAMP, stamp);
+            self.page_first(entry, number, stamp);
             return (HIT, entry);
         }
         self.bring_page(page, number, stamp)
@@ -147,6 +148,26 @@ impl Core<'_> {
             let lines = self.load(entry + LINES);
             self.save(entry + LINES, lines | 1 << (line >> 6 & 63));
         }
+    }
+
+    /// Puts an entry that was used just now first in its set's list, so that
+    /// few are brought up to date before one goes.
+    #[inline(always)]
+    fn page_first(&mut self, entry: u64, page: u64, stamp: u64) {
+        let newer = self.load(entry + NEWER);
+        if newer != NONE {
+            let at = self.ends_at(self.shape.dtlb.set(page));
+            let mut ends = Ends::of(self.load(at));
+            let older = self.load(entry + OLDER);
+            let number =
+                if older == NONE { ends.oldest } else { self.load(self.entry(older) + NEWER) };
+            self.link(&mut ends, newer, older);
+            let newest = ends.newest;
+            self.link(&mut ends, NONE, number);
+            self.link(&mut ends, number, newest);
+            self.save(at, ends.word());
+        }
+        self.save(entry + LISTED, stamp);
     }
 
     #[inline(never)]
@@ -180,13 +201,21 @@ impl Core<'_> {
         (if second { MISS } else { WALK }, entry)
     }
 
-    /// Puts an entry into the list behind those listed with later stamps.
+    /// Puts an entry into the list behind those listed with later stamps,
+    /// which are looked for from both ends.
     fn insert(&mut self, ends: &mut Ends, number: u64, stamp: u64) {
-        let mut newer = NONE;
-        let mut older = ends.newest;
-        while older != NONE && self.load(self.entry(older) + LISTED) > stamp {
-            newer = older;
-            older = self.load(self.entry(older) + OLDER);
+        let (mut newer, mut older) = (NONE, ends.newest);
+        let (mut later, mut earlier) = (ends.oldest, NONE);
+        loop {
+            if older == NONE || self.load(self.entry(older) + LISTED) <= stamp {
+                break;
+            }
+            if later == NONE || self.load(self.entry(later) + LISTED) > stamp {
+                (newer, older) = (later, earlier);
+                break;
+            }
+            (newer, older) = (older, self.load(self.entry(older) + OLDER));
+            (later, earlier) = (self.load(self.entry(later) + NEWER), later);
         }
         let entry = self.entry(number);
         self.save(entry + LISTED, stamp);

@@ -39,6 +39,9 @@ pub(super) fn pmu() -> Pmu {
 pub struct Model {
     /// Caches and TLBs.
     pub geometry: Geometry,
+    /// TLBs were asked for: types that do not count their misses model them,
+    /// too.
+    pub tlbs_asked: bool,
     /// Whether it prefetches.
     pub prefetch: bool,
     /// Count now and then only; in a plan `warm` is told.
@@ -136,6 +139,10 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
     rights::check_target(request, facts)?;
     let mut model = model;
     let mut notes = notes;
+    if !model.tlbs_asked && !counts.is_of_pages() {
+        // A miss of theirs costs more than all else of an access.
+        model.geometry = model.geometry.without_tlbs();
+    }
     if let Some(burst) = &mut model.burst {
         let warm = burst.warm_up(&model.geometry, counts);
         burst.warm = Some(warm);

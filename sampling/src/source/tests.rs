@@ -25,7 +25,7 @@ fn guest(pmu: bool) -> Facts {
 }
 
 fn model() -> Model {
-    Model { geometry: Default::default(), prefetch: false, burst: None }
+    Model { geometry: Default::default(), tlbs_asked: false, prefetch: false, burst: None }
 }
 
 fn asked(

@@ -56,7 +56,8 @@ impl Emulation {
         let geometry = Geometry::of_machine(root)
             .with(&self.cache)
             .map_err(|error| Misuse::Cache(format!("--cache {error}")))?;
-        Ok(Model { geometry, prefetch: self.prefetch, burst: self.burst })
+        let tlbs_asked = Geometry::names_tlbs(&self.cache);
+        Ok(Model { geometry, tlbs_asked, prefetch: self.prefetch, burst: self.burst })
     }
 }
 

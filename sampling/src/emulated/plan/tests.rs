@@ -14,6 +14,7 @@ fn here() -> Facts {
 fn model() -> Model {
     Model {
         geometry: Geometry::default(),
+        tlbs_asked: false,
         prefetch: true,
         burst: Some(Burst { on: 5, every: 100, warm: None }),
     }
@@ -77,6 +78,22 @@ fn names_and_notes_say_what_it_is() {
         plan.model.to_string().ends_with("on, 5 of every 100 instructions after 95 to warm up")
     );
     assert!(plan.notes[0].contains("--burst 5/1000"), "{:?}", plan.notes);
+}
+
+#[test]
+fn tlbs_are_modelled_for_those_who_count_or_name_them() {
+    let has = |event, tlbs_asked| {
+        let request = Request::new(event, Modes::USER, Target::Command);
+        plan(&request, Model { tlbs_asked, ..model() }, &here())
+            .unwrap()
+            .model
+            .geometry
+            .dtlb
+            .is_some()
+    };
+    assert!(has("dtlb_all_miss", false) && has("page_walk", false));
+    assert!(!has("l1_cache_miss", false) && !has("memory_loads", false));
+    assert!(has("l1_cache_miss", true));
 }
 
 #[test]
