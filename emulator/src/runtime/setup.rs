@@ -117,7 +117,8 @@ impl Setup {
     }
 
     /// Whether the events from one record to the next are drawn, from this
-    /// seed, with the interval for their mean; they are not by default.
+    /// seed, with the interval for their mean; they are not by default. Lengths
+    /// of turns follow from it, too.
     #[must_use]
     pub fn with_drawn_periods(mut self, seed: Option<u64>) -> Setup {
         self.periods.drawn = u64::from(seed.is_some());
@@ -148,7 +149,7 @@ impl Setup {
     /// the size of its data. With `turns` one thread runs at a time.
     pub fn space(&self, words: &[AtomicU64], ring: u64, ring_bytes: u64, turns: bool) {
         if turns {
-            self.baton(words).begin(0);
+            self.baton(words).begin(self.seed);
         }
         put(words, offset_of!(Header, ring), ring);
         put(words, offset_of!(Header, ring_bytes), ring_bytes);
