@@ -54,6 +54,9 @@ struct hit {
     const struct pt_regs *registers;
 };
 
+// Its number in perf's order.
+#define STACK 7
+
 // In perf's order of numbers. Volatile: a value is loaded where it is used,
 // as on the stack it would be stored and loaded again. `number` is known when
 // this is compiled.
@@ -187,7 +190,9 @@ INLINE int is_below(u64 group)
 // Whether a hit is kept; if not, its reason is counted: the first of these.
 INLINE int keep(struct run *run, const struct hit *hit)
 {
-    if (settings.user_only && (!hit->user || hit->ip >> 63 || hit->address >> 63))
+    // IBS gives the mode of the op, and the registers of the interrupt.
+    if (settings.user_only && (!hit->user || hit->ip >> 63 || hit->address >> 63 ||
+                               register_of(hit, STACK) >> 63))
         REFUSE(SCRUBBED);
     if (settings.pids && !is_listed(hit->task >> 32, settings.pid, settings.pids))
         REFUSE(NOT_PID);

@@ -290,7 +290,7 @@ impl Session {
         let lanes = rings.iter().map(lane).collect();
         let owners = Owners::new(&attrs, &ids);
         let scrubs = match settings.scrub {
-            true => attrs.sampled().map(|(_, event)| Scrub::new(&event.attr)).collect(),
+            true => attrs.sampled().map(|(_, event)| Scrub::of(event)).collect(),
             false => Vec::new(),
         };
         let thins = attrs.sampled().map(|(_, event)| Thin::new(&event.attr)).collect();

@@ -205,8 +205,12 @@ impl Session {
                 pass.samples += 1;
                 let at = outbox.bytes.len();
                 outbox.sample(lent, Claim { event, id });
-                if let (Some(thin), Some(record)) = (thins.get(event), outbox.bytes.get_mut(at..)) {
+                let Some(record) = outbox.bytes.get_mut(at..) else { return };
+                if let Some(thin) = thins.get(event) {
                     thin.stretch(record);
+                }
+                if let Some(scrub) = scrubs.get(event) {
+                    scrub.blank(record);
                 }
             }
         })

@@ -7,6 +7,9 @@
 
 use record::{Attr, CpuMode, Misc, SampleType};
 
+use crate::PlannedEvent;
+use crate::catalogue::promises::SampleSource;
+
 /// Looks at the fixed fields of one event's samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scrub {
@@ -14,14 +17,47 @@ pub struct Scrub {
     ip: Option<usize>,
     /// Of the data address.
     addr: Option<usize>,
+    /// What only IBS' samples show.
+    ibs: Option<IbsFields>,
+}
+
+/// Fields of IBS' samples behind those of fixed places.
+///
+/// The kernel takes mode and IP from the op that was tagged, and registers
+/// from the interrupt, which may have found the kernel at work
+/// (perf_ibs_handle_irq(), arch/x86/events/amd/ibs.c). What it copies of IBS'
+/// registers holds a physical address, and addresses of an earlier op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct IbsFields {
+    /// Offset of what follows the fixed fields.
+    from: usize,
+    fields: SampleType,
+    registers: u64,
 }
 
 /// The upper half of the address space is the kernel's on each 64-bit
 /// machine that perf knows.
 const KERNEL_HALF: u64 = 1 << 63;
+const WORD: usize = size_of::<u64>();
+/// The stack pointer in masks of registers (PERF_REG_X86_SP).
+const SP: u32 = 7;
+/// Where IBS' registers lie, behind 4 bytes of size and 4 of capabilities.
+const RIP: usize = 8 + WORD;
+const DATA3: usize = 8 + 4 * WORD;
+const LINEAR_ADDRESS: usize = DATA3 + WORD;
+const PHYSICAL_ADDRESS: usize = LINEAR_ADDRESS + WORD;
+/// Of IBS_OP_DATA3: which of the addresses are those of the op.
+const LINEAR_VALID: u64 = 1 << 17;
+const PHYSICAL_VALID: u64 = 1 << 18;
 
 impl Scrub {
-    /// For samples of this attr.
+    /// For samples of this event.
+    pub(super) fn of(event: &PlannedEvent) -> Scrub {
+        let is_ibs = event.promises.source == SampleSource::Ibs;
+        Scrub { ibs: is_ibs.then(|| IbsFields::of(&event.attr)), ..Scrub::new(&event.attr) }
+    }
+
+    /// For samples of this attr, by something else than IBS.
     pub fn new(attr: &Attr) -> Scrub {
         // As perf_output_sample() (kernel/events/core.c) writes them.
         let order = [
@@ -34,19 +70,101 @@ impl Scrub {
         let offset = |field: SampleType| {
             let before = order.iter().take_while(|&&earlier| earlier != field);
             let words = before.filter(|&&earlier| attr.sample_type.contains(earlier)).count();
-            attr.sample_type.contains(field).then_some(size_of::<u64>() * (1 + words))
+            attr.sample_type.contains(field).then_some(WORD * (1 + words))
         };
-        Scrub { ip: offset(SampleType::IP), addr: offset(SampleType::ADDR) }
+        Scrub { ip: offset(SampleType::IP), addr: offset(SampleType::ADDR), ibs: None }
     }
 
     /// Whether a sample shows something of the kernel: its mode is not the
-    /// user's, or its instruction or data lies in the kernel's half. `word`
-    /// gives the word at an offset from the record's start; a record too
-    /// short for its fields shows what nobody can tell.
+    /// user's, or its instruction, data or, with IBS, stack lies in the
+    /// kernel's half. `word` gives the word at an offset from the record's
+    /// start; a record too short for its fields shows what nobody can tell.
     pub fn shows_kernel(&self, misc: Misc, word: impl Fn(usize) -> Option<u64>) -> bool {
         let in_kernel =
             |at: Option<usize>| at.is_some_and(|at| word(at).is_none_or(|w| w & KERNEL_HALF != 0));
-        misc.cpu_mode() != CpuMode::User || in_kernel(self.ip) || in_kernel(self.addr)
+        misc.cpu_mode() != CpuMode::User
+            || in_kernel(self.ip)
+            || in_kernel(self.addr)
+            || self.ibs.is_some_and(|ibs| !ibs.is_users_stack(&word))
+    }
+
+    /// Takes out of a record that is passed on what no user needs of IBS'
+    /// registers: what is not of the op, and what is physical.
+    pub(super) fn blank(&self, record: &mut [u8]) {
+        let Some(ibs) = self.ibs.filter(|ibs| ibs.fields.contains(SampleType::RAW)) else { return };
+        let Some(raw) = record.get_mut(ibs.from..) else { return };
+        let size = raw.first_chunk().map_or(0, |size| u32::from_ne_bytes(*size) as usize);
+        let end = raw.len().min(size_of::<u32>() + size);
+        let mut has_linear = false;
+        if let Some(word) = raw.get_mut(DATA3..).and_then(<[u8]>::first_chunk_mut) {
+            let data3 = u64::from_ne_bytes(*word);
+            has_linear = data3 & LINEAR_VALID != 0;
+            *word = (data3 & !PHYSICAL_VALID).to_ne_bytes();
+        }
+        let behind = if has_linear { PHYSICAL_ADDRESS } else { LINEAR_ADDRESS };
+        for taken_out in [RIP..(RIP + WORD).min(end), behind..end] {
+            if let Some(bytes) = raw.get_mut(taken_out) {
+                bytes.fill(0);
+            }
+        }
+    }
+}
+
+impl IbsFields {
+    fn of(attr: &Attr) -> IbsFields {
+        let fixed = SampleType::IDENTIFIER
+            | SampleType::IP
+            | SampleType::TID
+            | SampleType::TIME
+            | SampleType::ADDR
+            | SampleType::ID
+            | SampleType::STREAM_ID
+            | SampleType::CPU
+            | SampleType::PERIOD;
+        let words = (attr.sample_type & fixed).bits().count_ones() as usize;
+        IbsFields {
+            from: WORD * (1 + words),
+            fields: attr.sample_type,
+            registers: attr.sample_regs_intr,
+        }
+    }
+
+    /// Whether the registers, if there are any, are those of user mode.
+    fn is_users_stack(&self, word: impl Fn(usize) -> Option<u64>) -> bool {
+        let has = |field| self.fields.contains(field);
+        if !has(SampleType::REGS_INTR) {
+            return true;
+        }
+        // Of varying length, and never asked for.
+        let unknown = SampleType::READ
+            | SampleType::CALLCHAIN
+            | SampleType::BRANCH_STACK
+            | SampleType::REGS_USER
+            | SampleType::STACK_USER;
+        if self.fields.intersects(unknown) || self.registers >> SP & 1 == 0 {
+            return false;
+        }
+        let mut at = self.from;
+        if has(SampleType::RAW) {
+            // Four bytes, the first in memory on the only machines with IBS.
+            let size = word(at).map(|word| word & u64::from(u32::MAX));
+            let Some(size) = size.and_then(|size| u16::try_from(size).ok()) else { return false };
+            at += size_of::<u32>() + usize::from(size);
+        }
+        let words = SampleType::WEIGHT
+            | SampleType::WEIGHT_STRUCT
+            | SampleType::DATA_SRC
+            | SampleType::TRANSACTION;
+        at += WORD * (self.fields & words).bits().count_ones() as usize;
+        // The number of the ABI, then the registers; 0: there are none.
+        match word(at) {
+            Some(0) => true,
+            Some(_) => {
+                let before = (self.registers & ((1 << SP) - 1)).count_ones() as usize;
+                word(at + WORD * (1 + before)).is_some_and(|stack| stack & KERNEL_HALF == 0)
+            }
+            None => false,
+        }
     }
 }
 
@@ -80,5 +198,70 @@ mod tests {
         assert!(scrub.shows_kernel(USER, |at| (at < 24).then_some(0)), "too short for its address");
         let without = Scrub::new(&Attr { sample_type: SampleType::TID, ..Attr::default() });
         assert!(!without.shows_kernel(USER, |_| Some(kernel)), "no field to look at");
+    }
+
+    /// A sample of IBS as a kernel writes it for what a memory type asks.
+    fn sample_of_ibs(stack: u64) -> Vec<u8> {
+        let registers = [0xa, 0xb, 0xc, 0xd, 0x51, 0xd1, 0xb9, stack, 0x246];
+        let raw_words = [1u64 << 18, 0x40_1200, 0xd1, 0xd2, 0xd3, 0x7f00, 0x1234_5000, 0x99];
+        let mut bytes = Vec::new();
+        let mut words = |words: &[u64]| bytes.extend(words.iter().flat_map(|w| w.to_ne_bytes()));
+        words(&[0, 0x40_1200, 1, 0x7fff_0000_1234]);
+        words(&[(4 + 8 * 8) | 0x1ff << 32]);
+        words(&raw_words);
+        words(&[3, 2]);
+        words(&registers);
+        bytes
+    }
+
+    fn scrub_of_ibs() -> Scrub {
+        let attr = Attr {
+            sample_type: SampleType::IP
+                | SampleType::TID
+                | SampleType::ADDR
+                | SampleType::RAW
+                | SampleType::WEIGHT
+                | SampleType::REGS_INTR,
+            sample_regs_intr: 0x1ff,
+            ..Attr::default()
+        };
+        Scrub { ibs: Some(IbsFields::of(&attr)), ..Scrub::new(&attr) }
+    }
+
+    #[test]
+    fn registers_of_the_kernel_are_seen_behind_an_op_of_the_users() {
+        const USER: Misc = Misc(2);
+        let shows = |record: &[u8]| {
+            let word = |at: usize| record.get(at..)?.first_chunk().copied().map(u64::from_ne_bytes);
+            scrub_of_ibs().shows_kernel(USER, word)
+        };
+        assert!(!shows(&sample_of_ibs(0x7fff_ffff_e000)));
+        assert!(shows(&sample_of_ibs(0xffff_c900_005b_3d40)));
+        let mut none = sample_of_ibs(0xffff_c900_005b_3d40);
+        let abi = none.len() - 10 * WORD;
+        none[abi] = 0;
+        assert!(!shows(&none[..=abi + 7]), "a task without registers");
+        for short in 8..none.len() {
+            let record = &sample_of_ibs(0x7fff_ffff_e000)[..short];
+            assert_eq!(shows(record), short < abi + 9 * WORD, "cut off at {short}");
+        }
+    }
+
+    #[test]
+    fn of_ibs_registers_only_what_is_the_ops_own_is_passed_on() {
+        let blanked = |data3: u64| -> Vec<u64> {
+            let mut record = sample_of_ibs(0);
+            let at = 32 + DATA3;
+            record[at..at + WORD].copy_from_slice(&data3.to_ne_bytes());
+            scrub_of_ibs().blank(&mut record);
+            record[40..104].as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+        };
+        let (linear, physical) = (LINEAR_VALID | 0xd3, PHYSICAL_VALID | 0xd3);
+        assert_eq!(blanked(linear), [1 << 18, 0, 0xd1, 0xd2, linear, 0x7f00, 0, 0]);
+        assert_eq!(blanked(physical), [1 << 18, 0, 0xd1, 0xd2, 0xd3, 0, 0, 0], "of an earlier op");
+        let whole = sample_of_ibs(0);
+        for short in 0..whole.len() {
+            scrub_of_ibs().blank(&mut whole.clone()[..short]);
+        }
     }
 }
