@@ -5,11 +5,13 @@
 mod permission;
 mod restrict;
 mod weaker;
+mod withheld;
 
 use crate::credentials::Credentials;
 pub use permission::{Permission, Permissions};
-pub use restrict::{FORBIDDEN, restrict};
+pub use restrict::{FORBIDDEN, Forbidden, OpenedBy, restrict};
 pub use weaker::{Stronger, weaker};
+pub use withheld::{Withheld, withheld};
 
 /// Permissions of a group's members.
 #[derive(Clone, Debug, PartialEq, Eq)]

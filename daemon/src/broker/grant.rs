@@ -13,11 +13,11 @@ use sampling::machine::pidfd::is_alive;
 use sampling::session::attrs::Attrs;
 use sampling::session::synthesize::KernelFile;
 use sampling::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
-use sampling::{Cgroup, Facts, Modes, Request};
+use sampling::{Cgroup, Facts, Modes, PlannedEvent, Request};
 
 use super::{Ask, BrokerAnswer, JobNumbers, Rank, TaskOnCpu, Wanted};
 use crate::credentials::Credentials;
-use crate::policy::{Permissions, restrict, weaker};
+use crate::policy::{FORBIDDEN, Forbidden, OpenedBy, Permissions, restrict, weaker};
 use crate::sys::oracle::{Asker, Oracle};
 
 /// Grants that one worker may hold: its sessions, and some that end.
@@ -375,9 +375,17 @@ impl Descent {
 fn granted_attrs(request: &Request, permissions: Permissions) -> Result<Vec<Attr>, ()> {
     let facts = Facts::read_for(Path::new("/"), request).map_err(|_| ())?;
     let plan = sampling::plan(request, &facts).map_err(|_| ())?;
-    let mut attrs: Vec<Attr> = Attrs::of(&plan).all().cloned().collect();
-    attrs.iter_mut().for_each(|attr| restrict(attr, permissions));
-    Ok(attrs)
+    let attrs = Attrs::of(&plan);
+    let restricted = |attr: &Attr, forbidden: &Forbidden| {
+        let mut attr = attr.clone();
+        restrict(&mut attr, permissions, forbidden);
+        attr
+    };
+    let of_event = |event: &PlannedEvent| {
+        restricted(&event.attr, &Forbidden::of(event, plan.target, OpenedBy::Policy))
+    };
+    let side = restricted(attrs.side(), &FORBIDDEN);
+    Ok(attrs.events().map(of_event).chain([side]).collect())
 }
 
 impl Stranger for Oracle {

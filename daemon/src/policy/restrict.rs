@@ -3,11 +3,13 @@
 
 use record::attr::BranchSampleType;
 use record::{Attr, AttrFlags, SampleType};
+use sampling::catalogue::promises::SampleSource;
+use sampling::{PlannedEvent, Target};
 
 use super::Permissions;
 
 /// Parts of an attr that no session has without [`Permissions::KERNEL`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forbidden {
     /// Sample fields.
     pub fields: SampleType,
@@ -41,14 +43,48 @@ pub const FORBIDDEN: Forbidden = Forbidden {
         .union(AttrFlags::EXCLUDE_CALLCHAIN_KERNEL),
 };
 
+/// Who opens an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenedBy {
+    /// A worker, by its user's own right.
+    User,
+    /// The supervisor, with its capabilities, by policy.
+    Policy,
+}
+
+impl Forbidden {
+    /// Of one event: [`FORBIDDEN`], but for what the kernel's IBS does
+    /// otherwise (perf_ibs_init(), arch/x86/events/amd/ibs.c).
+    ///
+    /// It refuses EXCLUDE_GUEST. A guest that runs in a task is that task's:
+    /// who may sample the task may read all of the guest's memory. What runs
+    /// on a CPU is anybody's, and stays excluded, so that nothing is opened.
+    ///
+    /// What a sample's op did, which most types are told by, is in its RAW.
+    /// The kernel gives that to whoever opens the event, and clears the
+    /// physical address in it only for who has no rights: so not where the
+    /// supervisor opens it. Of what comes, the worker passes on the op's data
+    /// alone.
+    pub fn of(event: &PlannedEvent, target: Target, opened_by: OpenedBy) -> Forbidden {
+        let mut forbidden = FORBIDDEN;
+        if event.promises.source == SampleSource::Ibs && !target.is_of_cpus() {
+            forbidden.forced.remove(AttrFlags::EXCLUDE_GUEST);
+            if opened_by == OpenedBy::User {
+                forbidden.fields.remove(SampleType::RAW);
+            }
+        }
+        forbidden
+    }
+}
+
 /// The bits that hardmeter knows the meaning of: what newer headers add is
 /// nobody's to ask for.
 const KNOWN_FIELDS: SampleType = SampleType::from_bits_retain((1 << 25) - 1);
 const KNOWN_FLAGS: AttrFlags = AttrFlags::from_bits_retain((1 << 40) - 1);
 
-/// Takes out of `attr` what `permissions` do not cover. An attr that needs
-/// nothing of it comes out as it was.
-pub fn restrict(attr: &mut Attr, permissions: Permissions) {
+/// Takes out of `attr` what is forbidden and `permissions` do not cover. An
+/// attr that needs nothing of it comes out as it was.
+pub fn restrict(attr: &mut Attr, permissions: Permissions, forbidden: &Forbidden) {
     attr.sample_type &= KNOWN_FIELDS;
     attr.flags &= KNOWN_FLAGS;
     // Signals of ours in a target, and memory that others fill, are never
@@ -60,8 +96,8 @@ pub fn restrict(attr: &mut Attr, permissions: Permissions) {
     if permissions.contains(Permissions::KERNEL) {
         return;
     }
-    attr.sample_type.remove(FORBIDDEN.fields);
+    attr.sample_type.remove(forbidden.fields);
     attr.branch_sample_type = BranchSampleType::empty();
-    attr.flags.remove(FORBIDDEN.flags);
-    attr.flags.insert(FORBIDDEN.forced);
+    attr.flags.remove(forbidden.flags);
+    attr.flags.insert(forbidden.forced);
 }

@@ -1,5 +1,10 @@
 use proptest::prelude::*;
-use record::{Attr, AttrFlags, EventType, ReadFormat, SampleType};
+use record::sample_filter::IbsCondition;
+use record::{Attr, AttrFlags, EventType, Pid, ReadFormat, SampleFilter, SampleType};
+use sampling::catalogue::promises::{
+    AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
+};
+use sampling::{EventSpec, Facts, Modes, Plan, PlannedEvent, Promises, Request, Target};
 
 use super::*;
 
@@ -29,7 +34,7 @@ proptest! {
     #[test]
     fn nothing_forbidden_is_left_without_permission(mut attr in attrs(), other in 0u32..8) {
         // Every set of permissions that lacks the kernel's.
-        restrict(&mut attr, Permissions::from_bits_truncate(other << 1));
+        restrict(&mut attr, Permissions::from_bits_truncate(other << 1), &FORBIDDEN);
         prop_assert!(!attr.sample_type.intersects(FORBIDDEN.fields));
         prop_assert!(!attr.flags.intersects(FORBIDDEN.flags));
         prop_assert!(attr.flags.contains(FORBIDDEN.forced));
@@ -44,11 +49,11 @@ proptest! {
         // To see guests alone is not less than to see the host alone.
         attr.flags.remove(AttrFlags::EXCLUDE_HOST);
         let mut less = attr.clone();
-        restrict(&mut less, Permissions::empty());
+        restrict(&mut less, Permissions::empty(), &FORBIDDEN);
         less.branch_sample_type = attr.branch_sample_type;
         prop_assert_eq!(weaker(&less, &attr), Ok(()));
         let mut again = less.clone();
-        restrict(&mut again, Permissions::empty());
+        restrict(&mut again, Permissions::empty(), &FORBIDDEN);
         less.branch_sample_type = again.branch_sample_type;
         prop_assert_eq!(again, less);
     }
@@ -56,7 +61,7 @@ proptest! {
     #[test]
     fn any_bit_more_is_stronger(attr in attrs(), bit in 0u32..64) {
         let mut granted = attr.clone();
-        restrict(&mut granted, Permissions::KERNEL);
+        restrict(&mut granted, Permissions::KERNEL, &FORBIDDEN);
         let mut asked = granted.clone();
         asked.sample_type |= SampleType::from_bits_retain(1 << bit);
         let weight = granted.sample_type.contains(SampleType::WEIGHT_STRUCT)
@@ -98,4 +103,81 @@ fn permissions_have_the_names_that_the_configuration_uses() {
         let read: Permission = serde_json::from_str(&format!("{name:?}")).unwrap();
         assert_eq!(read.to_string(), name);
     }
+}
+
+/// An event of the whole PMU, by IBS where it says so.
+fn event(source: SampleSource, filter: SampleFilter) -> PlannedEvent {
+    PlannedEvent {
+        name: "memory_loads".into(),
+        pmu: "ibs_op".into(),
+        attr: Attr { sample_type: SampleType::IP | SampleType::RAW, ..Attr::default() },
+        cpus: None,
+        leader: None,
+        carrier: false,
+        least_precise: 0,
+        promises: Promises {
+            source,
+            ip: IpPromise::Exact,
+            address: AddressPromise::Data,
+            registers: RegistersPromise::AtInterrupt,
+            weight: WeightPromise::None,
+        },
+        filter,
+    }
+}
+
+#[test]
+fn only_ibs_and_only_of_tasks_goes_without_the_exclusion_of_guests() {
+    let of = |source, target, opened_by| {
+        let event = event(source, SampleFilter::ALL);
+        let mut attr = event.attr.clone();
+        let forbidden = Forbidden::of(&event, target, opened_by);
+        restrict(&mut attr, Permissions::SYSTEM_WIDE | Permissions::OTHERS_TASKS, &forbidden);
+        (attr.flags, attr.sample_type.contains(SampleType::RAW))
+    };
+    let all = FORBIDDEN.forced;
+    let with_guests = all - AttrFlags::EXCLUDE_GUEST;
+    let tasks = [Target::Command, Target::Process(Pid(7))];
+    for target in tasks {
+        assert_eq!(of(SampleSource::Ibs, target, OpenedBy::User), (with_guests, true));
+        assert_eq!(of(SampleSource::Ibs, target, OpenedBy::Policy), (with_guests, false));
+    }
+    for opened_by in [OpenedBy::User, OpenedBy::Policy] {
+        for target in [Target::System, Target::Cgroup] {
+            assert_eq!(of(SampleSource::Ibs, target, opened_by), (all, false), "{target:?}");
+        }
+        for source in [SampleSource::Pebs, SampleSource::Tracepoint, SampleSource::KernelSoftware] {
+            for target in tasks {
+                assert_eq!(of(source, target, opened_by), (all, false), "{source:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_had_without_the_kernel_is_refused_with_its_reason() {
+    let facts = Facts::read(std::path::Path::new("/")).unwrap();
+    let request =
+        Request::new(EventSpec("page_fault".into()), Modes::USER, Target::Process(Pid(1)));
+    let plan = |target, source, filter| Plan {
+        target,
+        events: vec![event(source, filter)],
+        ..sampling::plan(&Request { target: Target::Command, ..request.clone() }, &facts).unwrap()
+    };
+    let loads = SampleFilter::ibs(&[IbsCondition::LdOp]);
+    let process = plan(Target::Process(Pid(1)), SampleSource::Ibs, loads);
+    let whole = plan(Target::System, SampleSource::Ibs, SampleFilter::ALL);
+    let (none, kernel) = (Permissions::OTHERS_TASKS, Permissions::KERNEL);
+    assert_eq!(withheld(&process, none, OpenedBy::User), None);
+    let registers = withheld(&process, none, OpenedBy::Policy).unwrap();
+    assert!(registers.to_string().contains("physical addresses"), "{registers}");
+    let all = plan(Target::Process(Pid(1)), SampleSource::Ibs, SampleFilter::ALL);
+    assert_eq!(withheld(&all, none, OpenedBy::Policy), None);
+    for opened_by in [OpenedBy::User, OpenedBy::Policy] {
+        let guests = withheld(&whole, none, opened_by).unwrap();
+        assert!(guests.to_string().contains("virtual machines"), "{guests}");
+        assert_eq!(withheld(&whole, kernel, opened_by), None);
+    }
+    let precise = plan(Target::System, SampleSource::Pebs, SampleFilter::ALL);
+    assert_eq!(withheld(&precise, none, OpenedBy::Policy), None, "the kernel takes the exclusion");
 }

@@ -6,6 +6,8 @@ use sampling::remote::protocol::{Complaint, ComplaintCode, Reply};
 use sampling::session::SessionError;
 use sampling::{AttachError, OpenError, Refusal};
 
+use crate::policy::Withheld;
+
 /// A refusal of this kind.
 pub(crate) fn complain(code: ComplaintCode, text: impl ToString) -> Reply {
     Reply::Refused(Complaint { code, text: text.to_string() })
@@ -21,6 +23,12 @@ pub(crate) fn of_refusal(refusal: &Refusal) -> Complaint {
         _ => ComplaintCode::Unplannable,
     };
     Complaint { code, text: refusal.to_string() }
+}
+
+/// What a plan needs and its user may not have is a denial, with which policy
+/// may help.
+pub(crate) fn of_withheld(withheld: &Withheld) -> Complaint {
+    Complaint { code: ComplaintCode::Denied, text: withheld.to_string() }
 }
 
 /// What a session's failure is to a client.

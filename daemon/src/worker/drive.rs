@@ -20,7 +20,7 @@ use super::complaint;
 use super::fan::{Fan, StreamEnding, Subscriber};
 use crate::broker::{Brokered, Granted, Reservation};
 use crate::control::{TallyMark, WorkerTally};
-use crate::policy::{Permissions, restrict};
+use crate::policy::{FORBIDDEN, Forbidden, OpenedBy, Permissions, restrict};
 
 /// Records do not lie in a ring longer than that.
 const LOOK: Duration = Duration::from_millis(100);
@@ -122,10 +122,12 @@ impl Drive {
     }
 
     fn open(&mut self) -> Result<(Session, Arc<[u8]>), Complaint> {
+        let opened_by = self.granted.as_ref().map_or(OpenedBy::User, |_| OpenedBy::Policy);
         for event in &mut self.plan.events {
-            restrict(&mut event.attr, self.permissions);
+            let forbidden = Forbidden::of(event, self.plan.target, opened_by);
+            restrict(&mut event.attr, self.permissions, &forbidden);
         }
-        restrict(&mut self.plan.side, self.permissions);
+        restrict(&mut self.plan.side, self.permissions, &FORBIDDEN);
         let (plan, settings) = (self.plan.clone(), self.settings.clone());
         let session = match &self.granted {
             Some(granted) => Session::open_on(&granted.kernel(&self.reserved), plan, settings),

@@ -22,7 +22,7 @@ use super::job::{CheckedJob, check};
 use super::pid_place::PidPlace;
 use crate::broker::{Granted, JobNumbers, NotGranted, Reservation, Unreserved};
 use crate::control::Word;
-use crate::policy::Permissions;
+use crate::policy::{OpenedBy, Permissions, withheld};
 
 /// A plan, and under what right it is opened.
 struct Planned {
@@ -136,6 +136,15 @@ impl Hub {
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
         let Planned { mut plan, facts, granted } = planned;
+        let (permissions, opened_by) = match granted {
+            Some(_) => (self.permissions, OpenedBy::Policy),
+            // The kernel's own rules let this user (perf_event_paranoid below 2).
+            None if checked.request.modes.kernel => (Permissions::KERNEL, OpenedBy::User),
+            None => (Permissions::empty(), OpenedBy::User),
+        };
+        if let Some(withheld) = withheld(&plan, permissions, opened_by) {
+            return Err(complaint::of_withheld(&withheld));
+        }
         self.check_rate(&plan, None)?;
         let reserved = self.reserve(&mut plan, checked)?;
         let named = match &checked.process {
@@ -145,12 +154,6 @@ impl Hub {
         let (held, process) = match checked.request.target {
             Target::Command => (named, None),
             _ => (None, named.map(|(_, pidfd)| pidfd)),
-        };
-        let permissions = match granted {
-            Some(_) => self.permissions,
-            // The kernel's own rules let this user (perf_event_paranoid below 2).
-            None if checked.request.modes.kernel => Permissions::KERNEL,
-            None => Permissions::empty(),
         };
         let by_policy = granted.as_ref().map(|_| "policy".to_owned());
         let scrub = !checked.request.modes.kernel;

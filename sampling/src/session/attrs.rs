@@ -103,8 +103,18 @@ impl Attrs {
         self.all_mut().for_each(|attr| fallback.apply(attr));
     }
 
+    /// The events.
+    pub fn events(&self) -> impl Iterator<Item = &PlannedEvent> {
+        self.events.iter()
+    }
+
+    /// What carries side records.
+    pub fn side(&self) -> &Attr {
+        &self.side
+    }
+
     /// Every attr.
-    pub fn all(&self) -> impl Iterator<Item = &Attr> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Attr> {
         self.events.iter().map(|event| &event.attr).chain([&self.side])
     }
 

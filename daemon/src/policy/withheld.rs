@@ -1,0 +1,51 @@
+//! What a plan needs and [`restrict()`](super::restrict()) takes away.
+
+use record::sample_filter::Condition;
+use record::{AttrFlags, SampleType};
+use sampling::catalogue::promises::SampleSource;
+use sampling::{Plan, PlannedEvent};
+
+use super::{Forbidden, OpenedBy, Permissions};
+
+/// Why a session without permission for the kernel is not opened at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Withheld {
+    /// Of the whole system.
+    #[error(
+        "{event}: IBS samples what runs in virtual machines as well, of any user's on these CPUs, and \
+         cannot leave it out: name a process, or have the policy grant kernel"
+    )]
+    Guests {
+        /// The event's name.
+        event: String,
+    },
+    /// What its type is told by.
+    #[error(
+        "{event}: which of IBS' samples are meant is told by registers that hold physical addresses, too, \
+         which go with the permission kernel: sample a process that the kernel itself lets you sample, \
+         or instr_retired or uop_retired, which need none"
+    )]
+    Registers {
+        /// The event's name.
+        event: String,
+    },
+}
+
+/// What is missing from a plan of user mode once it is restricted.
+pub fn withheld(plan: &Plan, permissions: Permissions, opened_by: OpenedBy) -> Option<Withheld> {
+    if permissions.contains(Permissions::KERNEL) {
+        return None;
+    }
+    let of_event = |event: &PlannedEvent| {
+        let forbidden = Forbidden::of(event, plan.target, opened_by);
+        let is_ibs = event.promises.source == SampleSource::Ibs;
+        let name = || event.name.clone();
+        if is_ibs && forbidden.forced.contains(AttrFlags::EXCLUDE_GUEST) {
+            return Some(Withheld::Guests { event: name() });
+        }
+        let by_registers = event.filter.asks(|condition| matches!(condition, Condition::Ibs(_)));
+        let keeps_registers = !forbidden.fields.contains(SampleType::RAW);
+        (by_registers && !keeps_registers).then(|| Withheld::Registers { event: name() })
+    };
+    plan.events.iter().find_map(of_event)
+}
