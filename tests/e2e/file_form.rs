@@ -293,3 +293,39 @@ fn features_in_pipe(stream: &[u8]) -> Vec<u64> {
     }
     found
 }
+
+/// Loads and the lines that threads take from each other, as the readers of
+/// memory events that perf has show them: they open no recording that does
+/// not say which nodes of memory there are.
+#[test]
+fn perfs_readers_of_memory_events_take_it() {
+    let test = "perfs_readers_of_memory_events_take_it";
+    if !cfg!(target_arch = "x86_64") {
+        eprintln!("skipped {test}: only x86-64 is emulated");
+        return;
+    }
+    if !Path::new("/sys/devices/system/node/node0").exists() {
+        eprintln!("skipped {test}: this kernel knows of no nodes of memory");
+        return;
+    }
+    let Some(scene) = scene(test) else { return };
+    Workload::Sharing.build(&scene);
+    scene
+        .shell("ebs -u --source emulated -t memory_loads -i 10 -c all -o f.data ./sharing >told")
+        .success();
+    let delivered = Account::of_stream(&scene.path("f.data")).count("delivered");
+    let mem = scene.run("perf mem -i f.data report --stdio").success();
+    assert!(mem.out.contains("# Total Lost Samples: 0"), "{mem}");
+    assert!(mem.out.contains("L1 hit"), "{mem}");
+    let c2c = scene.run("perf c2c report -i f.data --stdio").success();
+    let row = |name: &str| -> u64 {
+        let line = c2c.out.lines().find(|line| line.trim_start().starts_with(name));
+        let value = line.and_then(|line| line.split_once(':'));
+        value
+            .and_then(|(_, value)| value.trim().parse().ok())
+            .unwrap_or_else(|| panic!("{name}: {c2c}"))
+    };
+    assert_eq!(row("Load Operations"), delivered, "{c2c}");
+    assert!(row("Load Local HITM") > 0, "{c2c}");
+    assert!(c2c.out.contains("Shared Data Cache Line Table"), "{c2c}");
+}

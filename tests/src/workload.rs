@@ -47,6 +47,8 @@ pub enum Workload {
     Vsyscall,
     /// Writes into memory that is not its own.
     Vandal,
+    /// Two threads that take a line of memory from each other.
+    Sharing,
     /// Threads that check their own results, for as long as they are let.
     Server,
 }
@@ -97,6 +99,7 @@ impl fmt::Display for Workload {
             Workload::Maker => "maker",
             Workload::Vsyscall => "vsyscall",
             Workload::Vandal => "vandal",
+            Workload::Sharing => "sharing",
             Workload::Server => "server",
         })
     }

@@ -11,6 +11,7 @@ mod cpu;
 mod fixture_trees;
 mod hypervisor;
 mod kernel;
+mod node;
 mod pmu;
 mod pmu_description;
 mod process;
@@ -31,6 +32,7 @@ pub use cpu::online_cpus;
 pub(crate) use fixture_trees::FixtureTrees;
 pub use hypervisor::Hypervisor;
 pub use kernel::{KernelFacts, Version};
+pub use node::NodeFacts;
 pub use pmu::Pmu;
 pub use pmu_description::{NamedTerm, PackedTerms, PmuDescription};
 pub use process::ProcessState;
@@ -51,6 +53,8 @@ pub struct Facts {
     pub cpus: Cpus,
     /// Caches of CPU 0, as the kernel numbers them.
     pub caches: Vec<CacheFacts>,
+    /// Nodes of memory, ascending.
+    pub nodes: Vec<NodeFacts>,
     /// /sys/bus/event_source/devices, by name; None when there is no such
     /// directory.
     pub pmus: Option<Vec<Pmu>>,
@@ -84,6 +88,7 @@ impl Facts {
             kernel: KernelFacts::read(&tree, &cpus)?,
             hypervisor: Hypervisor::read(&tree, &cpus)?,
             caches: cache::read(&tree)?,
+            nodes: node::read(&tree)?,
             pmus: pmu::read(&tree, pmu::DEVICES)?,
             page_size: access::page_size(&tree)?,
             memory_kib: access::memory_kib(&tree)?,

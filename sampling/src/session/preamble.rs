@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use record::kernel_list::PackedKernelList;
-use record::stream::{CacheDescription, EventName, Feature, write};
+use record::stream::{CacheDescription, Detail, EventName, Feature, NumaNode, write};
 use record::{Attr, AttrFlags, Pid, SampleFilter, SampleType};
 use rustc_hash::FxHashMap;
 
@@ -301,6 +301,10 @@ fn shorten(feature: &mut Feature) -> bool {
             caches.truncate(caches.len() / 2);
             true
         }
+        Feature::Detail(Detail::NumaNodes(nodes)) if nodes.len() > 1 => {
+            nodes.truncate(nodes.len() / 2);
+            true
+        }
         Feature::PmuMappings(pmus) if pmus.len() > 1 => {
             pmus.truncate(pmus.len() / 2);
             true
@@ -339,7 +343,11 @@ fn descriptions(events: &[Announced<'_>]) -> Result<Feature, write::WriteError> 
 /// The machine, as far as the facts know it.
 fn features(facts: &Facts, command_line: &[String]) -> Vec<Feature> {
     let kernel = &facts.kernel;
-    let online = facts.cpus.online.as_ref().and_then(|cpus| u32::try_from(cpus.len()).ok());
+    let online = facts.cpus.online.as_ref().and_then(|cpus| {
+        // Numbers may have gaps, and perf has room for as many as it says.
+        let available = cpus.last()?.0.saturating_add(1);
+        Some(Feature::NrCpus { available, online: u32::try_from(cpus.len()).ok()? })
+    });
     let cpus = &facts.cpus;
     let model = cpus.vendor.as_ref().zip(cpus.family).zip(cpus.model).zip(cpus.stepping);
     [
@@ -347,7 +355,7 @@ fn features(facts: &Facts, command_line: &[String]) -> Vec<Feature> {
         kernel.release.clone().map(Feature::OsRelease),
         Some(Feature::Version(concat!("hardmeter ", env!("CARGO_PKG_VERSION")).into())),
         kernel.machine.clone().map(Feature::Arch),
-        online.map(|online| Feature::NrCpus { available: online, online }),
+        online,
         cpus.name.clone().map(Feature::CpuDescription),
         model.map(|(((vendor, family), model), stepping)| {
             Feature::CpuId(format!("{vendor},{family},{model},{stepping}"))
@@ -356,6 +364,8 @@ fn features(facts: &Facts, command_line: &[String]) -> Vec<Feature> {
         Some(Feature::CommandLine(command_line.to_vec())),
         facts.pmus.as_deref().map(|pmus| Feature::PmuMappings(mappings(pmus))),
         (!facts.caches.is_empty()).then(|| Feature::Caches(caches(facts))),
+        // perf c2c opens no recording that does not say.
+        (!facts.nodes.is_empty()).then(|| Feature::Detail(Detail::NumaNodes(nodes(facts)))),
     ]
     .into_iter()
     .flatten()
@@ -365,6 +375,16 @@ fn features(facts: &Facts, command_line: &[String]) -> Vec<Feature> {
 /// What the types of attrs mean on this machine.
 fn mappings(pmus: &[Pmu]) -> Vec<(u32, String)> {
     pmus.iter().filter_map(|pmu| Some((pmu.kind?.0, pmu.name.clone()))).collect()
+}
+
+fn nodes(facts: &Facts) -> Vec<NumaNode> {
+    let nodes = facts.nodes.iter().map(|node| NumaNode {
+        node: node.number,
+        total: node.total_kib,
+        free: node.free_kib,
+        cpus: node.cpus.clone(),
+    });
+    nodes.collect()
 }
 
 /// Fields that sysfs leaves out are 0, as in perf.

@@ -92,6 +92,11 @@ fn malformed_files_are_named_by_path_line_and_word() {
         ("sys/kernel/security/lockdown", "none integrity", "\"none integrity\" is no lockdown"),
         ("sys/bus/event_source/devices/cpu/type", "four", "type:1: \"four\" is no number"),
         ("proc/cpuinfo", "vendor_id : X\nmodel : nine\n", "cpuinfo:2: \"nine\" is no number"),
+        (
+            "sys/devices/system/node/node0/meminfo",
+            "\nNode 0 MemFree:  lots kB\n",
+            "node0/meminfo:2: \"lots\" is no size",
+        ),
     ];
     for (path, content, expected) in cases {
         let error = read(&[(path, content)]).unwrap_err().to_string();
@@ -124,6 +129,28 @@ fn rights_and_limits() {
     assert_eq!(facts.access.paranoid, Some(-1));
     assert_eq!(facts.access.lockdown, Some(Lockdown::Confidentiality));
     assert_eq!(facts.memory_kib, Some(8_054_180));
+}
+
+#[test]
+fn nodes_of_memory() {
+    let facts = read(&[
+        ("sys/devices/system/node/possible", "0-1\n"),
+        ("sys/devices/system/node/node10/meminfo", "Node 10 MemTotal: 7 kB\n"),
+        (
+            "sys/devices/system/node/node2/meminfo",
+            "Node 2 MemTotal:       21063892 kB\nNode 2 MemFree:         4748112 kB\n",
+        ),
+        ("sys/devices/system/node/node2/cpulist", "0-1,4\n"),
+        ("sys/devices/system/node/node3/cpulist", "2\n"),
+    ])
+    .unwrap();
+    let node = |number, total_kib, free_kib, cpus: &str| NodeFacts {
+        number,
+        total_kib,
+        free_kib,
+        cpus: cpus.into(),
+    };
+    assert_eq!(facts.nodes, [node(2, 21_063_892, 4_748_112, "0-1,4"), node(10, 7, 0, "")]);
 }
 
 #[test]
