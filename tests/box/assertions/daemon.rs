@@ -11,7 +11,7 @@ use hardmeter_tests::{Ebsd, Running, Scene, User};
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    ibs, walk,
+    ibs, precise, walk,
 };
 
 const INTERVAL: u64 = 1009;
@@ -68,14 +68,20 @@ pub(crate) fn as_root(facts: &Facts) -> Skip {
     let scene = Scene::new();
     let ebsd = Ebsd::start(&scene, "");
     let socket = ebsd.socket.display();
-    let line = format!(
-        "ebs -u --daemon --socket {socket} -t memory_loads -i ={INTERVAL} -c all -o d.txt walk"
-    );
-    let outcome = scene.run(&line).success();
-    are_the_truths(&TextRecord::all(&scene.read("d.txt")), "root's");
-    assert!(outcome.last_line().contains("by the daemon"), "{outcome}");
-    let told = format!("{} with exact IP", walk::LOADS / INTERVAL);
-    assert!(outcome.last_line().contains(&told), "{outcome}");
+    let sampled = |kind: &str| {
+        let line = format!(
+            "ebs -u --daemon --socket {socket} -t {kind} -i ={INTERVAL} -c all -o d.data walk"
+        );
+        let outcome = scene.run(&line).success();
+        assert!(outcome.last_line().contains("by the daemon"), "{outcome}");
+        precise::share_is_the_tables(&scene, "d.data", &outcome)
+    };
+    let told = sampled("memory_loads");
+    assert_eq!((told.records, told.exact), (walk::LOADS / INTERVAL, told.records));
+    let text = scene.run("ebs script --format text d.data").success().out;
+    are_the_truths(&TextRecord::all(&text), "root's");
+    let told = sampled("uop_retired");
+    assert!(told.records > 0 && told.exact == 0, "{told:?}");
     ebsd.end();
     Ok(())
 }

@@ -48,6 +48,10 @@ struct Assertion {
 
 const ASSERTIONS: &[Assertion] = &[
     Assertion { name: "every_type_opens_or_says_why_not", check: types::open_or_refused },
+    Assertion {
+        name: "instr_retired_opens_as_it_was_planned",
+        check: types::instructions_as_planned,
+    },
     Assertion { name: "counts_are_perf_stats_and_the_truth", check: account::counts },
     Assertion { name: "each_record_is_where_the_truth_says", check: records::truth },
     Assertion { name: "records_are_those_of_perf_record", check: records::perf },

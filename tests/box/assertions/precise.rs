@@ -32,6 +32,18 @@ pub(crate) fn last_line(outcome: &Outcome) -> LastLine {
     }
 }
 
+/// What the last line tells of a recording, whose report must say the same
+/// share of it in its first.
+#[track_caller]
+pub(crate) fn share_is_the_tables(scene: &Scene, recording: &str, outcome: &Outcome) -> LastLine {
+    let told = last_line(outcome);
+    let report = scene.run(&format!("ebs report --top 1 {recording}")).success();
+    let share = 100.0 * told.exact as f64 / told.records as f64;
+    let words = format!(": {} samples, EXACT_IP on {share:.2}%", told.records);
+    assert!(report.out.lines().any(|line| line.ends_with(&words)), "{words}: {report}{outcome}");
+    told
+}
+
 /// All records of exact types are exact, and those of the walk's misses are
 /// at the load that misses, on a node's number.
 pub(crate) fn exact(facts: &Facts) -> Skip {

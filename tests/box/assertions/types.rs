@@ -4,7 +4,7 @@ use hardmeter_tests::Scene;
 
 use crate::{
     Skip,
-    facts::Facts,
+    facts::{Facts, Precision},
     precise::{self, LastLine},
 };
 
@@ -81,6 +81,23 @@ fn masks(name: &str) -> &'static str {
     match name {
         "l2_rqsts" => "-m demand_rd,miss ",
         _ => "",
+    }
+}
+
+/// Instructions open at once as they were planned: from Golden Cove on
+/// kernels take precise_ip 3 of 0xc0, and refuse it of 0x100, the fixed
+/// counter's own code (`spr_get_event_constraints()`).
+pub(crate) fn instructions_as_planned(facts: &Facts) -> Skip {
+    let scene = Scene::new();
+    let outcome = scene.run("ebs -u -t instr_retired -i =10000 -c all -o i.data walk").success();
+    let LastLine { records, exact } = precise::last_line(&outcome);
+    assert!(records > 0 && exact == records, "{outcome}");
+    // Nothing was given up of what was planned: a plan that this kernel refuses
+    // is wrong, though it took a lower precise_ip in its place.
+    assert!(!outcome.err.contains("precise_ip"), "{outcome}");
+    match facts.precision {
+        Precision::Pebs => Ok(()),
+        Precision::Ibs => Err("IBS has no levels of precision; its instructions opened"),
     }
 }
 
