@@ -26,7 +26,7 @@ trap 'rm -rf "$work"' EXIT
 (cd "$work/source" && "$ebs" -u -k -t page_fault -c all -o "$work/build.data" -- make -j \
     > "$work/make.log" 2>&1)
 cd "$work"
-"$repeat" "$samples" < build.data > many.data
+"$ebs" convert build.data - | "$repeat" "$samples" > many.data
 
 one_round() { # NAME COMMAND...: appends "NAME seconds MiB"
     local name=$1 begin end pid now high=0
