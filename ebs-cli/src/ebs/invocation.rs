@@ -7,7 +7,7 @@ mod scaled;
 mod selftest;
 mod serving;
 
-pub use emulation::Emulation;
+pub use emulation::EmulationChoice;
 pub use in_kernel::{DEFAULT_EVERY, InKernelJob, InKernelMisuse};
 pub use selftest::SelftestJob;
 pub use serving::Serving;
@@ -67,7 +67,7 @@ pub struct Job {
     /// What to ask of the machine.
     pub request: Request,
     /// Who is to count.
-    pub emulation: Emulation,
+    pub emulation: EmulationChoice,
     /// Who is to open the events.
     pub serving: Serving,
     /// How programs in the kernel serve, where the request wants one.
@@ -77,7 +77,7 @@ pub struct Job {
     /// Records after which sampling stops; None: never.
     pub count: Option<u64>,
     /// What is written, and where.
-    pub output: Output,
+    pub output: OutputChoice,
     /// The kernel's symbols are kept in the stream.
     pub kernel_symbols: bool,
 }
@@ -88,7 +88,7 @@ pub struct PlanJob {
     /// What would be asked of the machine.
     pub request: Request,
     /// Who would count.
-    pub emulation: Emulation,
+    pub emulation: EmulationChoice,
     /// A description of another machine.
     pub root: Option<PathBuf>,
     /// Another Linux version: major, minor.
@@ -99,7 +99,7 @@ pub struct PlanJob {
 
 /// What a sampling job writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Output {
+pub enum OutputChoice {
     /// A table of so many rows on stdout.
     Table {
         /// Rows at most.
@@ -108,14 +108,14 @@ pub enum Output {
         shown: TableArguments,
     },
     /// Text records.
-    Text(Place),
+    Text(OutputPlace),
     /// The perf.data stream.
-    Stream(Place),
+    Stream(OutputPlace),
 }
 
 /// Where records go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OutputPlace {
     /// `-o -`, or `--format` alone.
     Stdout,
     /// `-o FILE`.
@@ -279,12 +279,12 @@ fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
     request.in_kernel = in_kernel;
     let output = output(&arguments)?;
     let count = count(arguments.count.as_deref(), &output)?;
-    if counts && matches!(output, Output::Text(_)) {
+    if counts && matches!(output, OutputChoice::Text(_)) {
         return Err(InKernelMisuse::Text.into());
     }
-    let emulation = Emulation::new(&arguments.emulation)?;
+    let emulation = EmulationChoice::new(&arguments.emulation)?;
     let serving = Serving::new(&arguments.serving);
-    let kernel_symbols = matches!(output, Output::Stream(_)) && !arguments.no_kallsyms;
+    let kernel_symbols = matches!(output, OutputChoice::Stream(_)) && !arguments.no_kallsyms;
     let in_kernel = how;
     Ok(Job { request, emulation, serving, in_kernel, command, count, output, kernel_symbols })
 }
@@ -296,7 +296,7 @@ fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
         request.modes = Modes::BOTH;
     }
     let version = arguments.version.as_deref().map(version).transpose()?;
-    let emulation = Emulation::new(&arguments.emulation)?;
+    let emulation = EmulationChoice::new(&arguments.emulation)?;
     Ok(PlanJob { request, emulation, root: arguments.root.clone(), version, json: arguments.json })
 }
 
@@ -401,9 +401,9 @@ fn nearest(pages: u32) -> String {
 }
 
 /// Text records are what the original wrote, and so many.
-fn count(text: Option<&str>, output: &Output) -> Result<Option<u64>, Misuse> {
+fn count(text: Option<&str>, output: &OutputChoice) -> Result<Option<u64>, Misuse> {
     match text {
-        None => Ok(matches!(output, Output::Text(_)).then_some(DEFAULT_COUNT)),
+        None => Ok(matches!(output, OutputChoice::Text(_)).then_some(DEFAULT_COUNT)),
         Some("all") => Ok(None),
         Some(text) => match scaled(text).filter(|number| *number > 0) {
             Some(number) => Ok(Some(number)),
@@ -412,27 +412,30 @@ fn count(text: Option<&str>, output: &Output) -> Result<Option<u64>, Misuse> {
     }
 }
 
-fn output(arguments: &SampleArguments) -> Result<Output, Misuse> {
+fn output(arguments: &SampleArguments) -> Result<OutputChoice, Misuse> {
     let path = match (&arguments.output, arguments.format) {
         (Some(path), _) => path.as_path(),
         (None, Some(_)) => Path::new("-"),
         (None, None) => {
-            return Ok(Output::Table { top: arguments.top, shown: arguments.table });
+            return Ok(OutputChoice::Table { top: arguments.top, shown: arguments.table });
         }
     };
     if path.as_os_str().is_empty() {
         return Err(Misuse::EmptyOutput);
     }
-    let place =
-        if path == Path::new("-") { Place::Stdout } else { Place::File(path.to_path_buf()) };
+    let place = if path == Path::new("-") {
+        OutputPlace::Stdout
+    } else {
+        OutputPlace::File(path.to_path_buf())
+    };
     let by_name = if path.extension().is_some_and(|extension| extension == "data") {
         Format::Perf
     } else {
         Format::Text
     };
     Ok(match arguments.format.unwrap_or(by_name) {
-        Format::Text => Output::Text(place),
-        Format::Perf => Output::Stream(place),
+        Format::Text => OutputChoice::Text(place),
+        Format::Perf => OutputChoice::Stream(place),
     })
 }
 

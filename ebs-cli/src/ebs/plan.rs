@@ -26,13 +26,13 @@ pub fn run(job: &PlanJob, out: &mut dyn Write) -> Result<u8> {
     let model = is_known.then(|| job.emulation.model(Path::new("/"))).transpose()?;
     let facts = facts(job);
     if !job.json {
-        let outline = outlined((job, model.as_ref()), &facts?)?;
+        let outline = outlined(job, model.as_ref(), &facts?)?;
         out.write_all(text::render(&outline, &job.request).as_bytes())?;
         return Ok(SUCCESS);
     }
     let refused = match facts {
         Err(error) => json::Refused::unread(&error),
-        Ok(facts) => match outlined((job, model.as_ref()), &facts) {
+        Ok(facts) => match outlined(job, model.as_ref(), &facts) {
             Ok(outline) => {
                 let plan = serde_json::to_string(&json::Plan::new(&outline, &job.request))?;
                 writeln!(out, "{plan}")?;
@@ -83,7 +83,7 @@ fn facts(job: &PlanJob) -> Result<Facts, FactsError> {
     })
 }
 
-fn outlined((job, model): (&PlanJob, Option<&Model>), facts: &Facts) -> Result<Outline, Refusal> {
+fn outlined(job: &PlanJob, model: Option<&Model>, facts: &Facts) -> Result<Outline, Refusal> {
     let choice = (job.emulation.source, model);
     let mut outline = match source::outline(&job.request, choice, facts)? {
         Chosen::Kernel(outline) => outline,

@@ -14,12 +14,12 @@ use crate::ebs::exit_status::{self, FAILURE, SUCCESS};
 use crate::ebs::invocation::{Job, Serving};
 use crate::terminal::causes;
 use crate::terminal::said::say;
-use crate::terminal::signals::{self, Asked, Catcher};
+use crate::terminal::signals::{self, AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
 use cut_short::{Afterwards, CutShort};
 use emulator::{Class, Classifier, EmulatedEvent};
-use last_line::{Sampled, last_line};
-use output::Output;
+use last_line::{SampleSummary, last_line};
+use output::SampleOutput;
 use record::Pid;
 use rustix::process::{Signal, kill_process};
 use sampling::session::apart::{FrontProcess, Spared};
@@ -37,7 +37,7 @@ const INTERRUPTED: u8 = 130;
 
 /// Why sampling ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum SampleEnding {
     /// The session has ended: the count was reached, or who samples for us
     /// says so.
     Session(TargetState),
@@ -51,10 +51,10 @@ pub(crate) enum Ending {
     OutputFailed,
 }
 
-impl Ending {
+impl SampleEnding {
     /// Whether somebody asked for it.
     pub(crate) fn is_by_signal(self) -> bool {
-        matches!(self, Ending::Interrupted | Ending::Signalled(_))
+        matches!(self, SampleEnding::Interrupted | SampleEnding::Signalled(_))
     }
 }
 
@@ -113,7 +113,7 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
     // Who emulates a process takes it along.
     let spared = stopper.map(|_| Spared::begin());
     // What cannot be sampled costs no earlier recording of that name.
-    let mut output = Output::open(&job.output, facts)?;
+    let mut output = SampleOutput::open(&job.output, facts)?;
     let file = session.command().and_then(|command| command.file().map(Path::to_owned));
     let misplaced = sampling::misplaced(&job.request, file.as_deref(), Path::new("/"));
     for note in session.notes().into_iter().chain(misplaced) {
@@ -121,16 +121,16 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
     }
     let ending = match begin(session, facts, &mut output)? {
         Begun::Sampling => follow(session, &mut output, &mut catcher)?,
-        Begun::OutputFailed => Ending::OutputFailed,
+        Begun::OutputFailed => SampleEnding::OutputFailed,
     };
     let ended_at = Instant::now();
     let mut ledger = session.finish(&mut output)?;
     drop(spared);
     let reached = job.count.filter(|count| {
-        matches!(ending, Ending::Session(_)) && ledger.delivered + ledger.lost.sink >= *count
+        matches!(ending, SampleEnding::Session(_)) && ledger.delivered + ledger.lost.sink >= *count
     });
     output.close(&mut ledger);
-    if let Ending::Signalled(signal) = ending {
+    if let SampleEnding::Signalled(signal) = ending {
         end_command(session.command(), signal);
     }
     let mut status = status_of(ending);
@@ -141,17 +141,17 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
     }
     let mut shown = Ok(());
     let mut afterwards = match ending {
-        Ending::Session(TargetState::Running | TargetState::Left) => Afterwards::RunsOn,
+        SampleEnding::Session(TargetState::Running | TargetState::Left) => Afterwards::RunsOn,
         _ => Afterwards::Ended,
     };
     if let Some(command) = session.command() {
         let ran_on = command.try_wait().context("waiting for the command")?.is_none();
         // A command's own output must not be cut in two by the table, so
         // that waits for the command; who interrupts wants it now.
-        if ending == Ending::Interrupted {
+        if ending == SampleEnding::Interrupted {
             shown = output.show();
         }
-        let interrupts = u32::from(ending == Ending::Interrupted);
+        let interrupts = u32::from(ending == SampleEnding::Interrupted);
         let outlived = outlive(command, &mut catcher, interrupts, &mut || {
             shown = output.show();
         })?;
@@ -169,7 +169,7 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
     }
     let event = format!("{}:{}", session.name(), modes(job.request.modes));
     let model = session.model();
-    let sampled = Sampled {
+    let sampled = SampleSummary {
         event: &event,
         planned: session.planned(),
         opened: session.opened(),
@@ -203,9 +203,9 @@ fn emulating(target: Pid) -> String {
 
 /// What a shell says of a program that the signal ended. SIGINT and SIGTERM
 /// are how an end of sampling is asked for.
-fn status_of(ending: Ending) -> u8 {
+fn status_of(ending: SampleEnding) -> u8 {
     match ending {
-        Ending::Signalled(signal) if signal != libc::SIGTERM => {
+        SampleEnding::Signalled(signal) if signal != libc::SIGTERM => {
             u8::try_from(128 + signal).unwrap_or(FAILURE)
         }
         _ => SUCCESS,
@@ -310,30 +310,30 @@ pub(crate) fn follow(
     session: &mut dyn Sampling,
     output: &mut dyn Sink,
     catcher: &mut Catcher,
-) -> Result<Ending> {
+) -> Result<SampleEnding> {
     let is_command = session.target() == Target::Command;
     loop {
         let state = session.wait(LOOK)?;
         match session.drain(output) {
-            Ok(pass) if pass.limit_reached => return Ok(Ending::Session(state)),
+            Ok(pass) if pass.limit_reached => return Ok(SampleEnding::Session(state)),
             Ok(_) => {}
             // Who hangs up takes the output along: it is the signal that counts.
             Err(SessionError::Sink(_)) => {
                 let signal = catcher.asked().end;
-                return Ok(signal.map_or(Ending::OutputFailed, Ending::Signalled));
+                return Ok(signal.map_or(SampleEnding::OutputFailed, SampleEnding::Signalled));
             }
             Err(error) => return Err(error.into()),
         }
         match catcher.asked() {
-            Asked { end: Some(signal), .. } => return Ok(Ending::Signalled(signal)),
-            Asked { interrupt: true, .. } => return Ok(Ending::Interrupted),
-            Asked { .. } => {}
+            AskedEnd { end: Some(signal), .. } => return Ok(SampleEnding::Signalled(signal)),
+            AskedEnd { interrupt: true, .. } => return Ok(SampleEnding::Interrupted),
+            AskedEnd { .. } => {}
         }
         match state {
-            TargetState::Gone => return Ok(Ending::Target),
+            TargetState::Gone => return Ok(SampleEnding::Target),
             // What a command leaves behind in the background is not waited
             // for: the caller waits for the command.
-            TargetState::Left if is_command => return Ok(Ending::Target),
+            TargetState::Left if is_command => return Ok(SampleEnding::Target),
             TargetState::Left | TargetState::Running => {}
         }
     }

@@ -63,7 +63,7 @@ fn ignored() -> u64 {
 
 /// What was asked for by signals since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct AskedEnd {
     /// SIGINT: end sampling and print. The command, in the same process
     /// group, got its own from the terminal.
     pub interrupt: bool,
@@ -110,8 +110,8 @@ impl Catcher {
     }
 
     /// Signals that came since the last call; never blocks.
-    pub fn asked(&mut self) -> Asked {
-        let mut asked = Asked::default();
+    pub fn asked(&mut self) -> AskedEnd {
+        let mut asked = AskedEnd::default();
         for signal in self.signals.pending() {
             match signal {
                 SIGINT => asked.interrupt = true,
@@ -131,18 +131,18 @@ mod tests {
     #[test]
     fn signals_are_seen_once_and_told_at_once() {
         let mut catcher = Catcher::new().expect("a pipe can be made");
-        assert_eq!(catcher.asked(), Asked::default());
+        assert_eq!(catcher.asked(), AskedEnd::default());
         let (mut told, pipe) = std::io::pipe().expect("a pipe can be made");
         catcher.tell(&pipe.into()).expect("there are descriptors");
         for signal in ending() {
             raise(signal).expect("we exist");
             assert_eq!(told.read(&mut [0; 8]).expect("it is open"), 1, "{signal}");
             let asked = match signal {
-                SIGINT => Asked { interrupt: true, end: None },
-                other => Asked { interrupt: false, end: Some(other) },
+                SIGINT => AskedEnd { interrupt: true, end: None },
+                other => AskedEnd { interrupt: false, end: Some(other) },
             };
             assert_eq!(catcher.asked(), asked, "{signal}");
-            assert_eq!(catcher.asked(), Asked::default(), "{signal}");
+            assert_eq!(catcher.asked(), AskedEnd::default(), "{signal}");
         }
     }
 }

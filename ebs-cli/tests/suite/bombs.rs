@@ -60,7 +60,7 @@ struct Records {
 }
 
 impl Records {
-    fn sample(&mut self, (misc, ip): (Misc, u64), of: Task, time: u64) {
+    fn sample(&mut self, misc: Misc, ip: u64, of: Task, time: u64) {
         let (ip, task, time) = (Some(ip), Some(of), Some(Time(time)));
         let sample = Sample { misc, ip, task, time, ..Sample::default() };
         self.layout.encode(&sample, &mut self.bytes).unwrap();
@@ -80,24 +80,24 @@ impl Records {
         let (own, name) = (task(number % (1 << 22) + 2), format!("name {number}"));
         let site = 0x10_0000_0000 + number * 64;
         match kind {
-            Kind::Sites => self.sample((USER, site), task(1), time),
+            Kind::Sites => self.sample(USER, site, task(1), time),
             Kind::Routines => {
                 let address = 0xffff_ffff_c000_0000 + number * 64;
                 let name = name.as_bytes();
                 let (length, kind, flags) = (64, 1, 0);
                 let told = SideRecord::Ksymbol { address, length, kind, flags, name };
                 self.side(KERNEL, &told, own, time);
-                self.sample((KERNEL, address + 4), own, time);
+                self.sample(KERNEL, address + 4, own, time);
             }
             Kind::Names => {
                 let name = name.as_bytes();
                 self.side(Misc(0), &SideRecord::Comm { task: own, name }, own, time);
-                self.sample((USER, 0x1000), own, time);
+                self.sample(USER, 0x1000, own, time);
             }
             Kind::Forks => {
                 let told = SideRecord::Fork { task: own, parent: task(1), time: Time(time) };
                 self.side(Misc(0), &told, own, time);
-                self.sample((USER, 0x1000), own, time);
+                self.sample(USER, 0x1000, own, time);
             }
             Kind::Maps => {
                 let mapping = Mapping {
@@ -112,7 +112,7 @@ impl Records {
                 };
                 let of = mapping.task;
                 self.side(USER, &SideRecord::Mmap2(mapping), of, time);
-                self.sample((USER, site + 4), of, time);
+                self.sample(USER, site + 4, of, time);
             }
         }
     }
@@ -137,7 +137,7 @@ fn bomb(kind: Kind, count: u64) -> Vec<u8> {
     context.set_parameter(CParameter::CompressionLevel(3)).unwrap();
     for number in 0..count {
         records.one_more(kind, number);
-        records.sample((USER, 0x4000), task(1), number + 10);
+        records.sample(USER, 0x4000, task(1), number + 10);
         if number % ROUND == ROUND - 1 || number == count - 1 {
             finished_round(ORDER, &mut records.bytes);
             pack(&mut context, &records.bytes, &mut out);

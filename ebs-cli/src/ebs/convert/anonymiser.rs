@@ -50,6 +50,14 @@ pub(super) enum Verdict {
     LeftOut,
 }
 
+/// What stands around a side record.
+#[derive(Clone, Copy)]
+struct SideFrame<'a> {
+    misc: Misc,
+    trailer: &'a [u8],
+    order: ByteOrder,
+}
+
 /// One recording being made anonymous.
 #[derive(Debug)]
 pub(super) struct Anonymiser {
@@ -60,7 +68,6 @@ pub(super) struct Anonymiser {
     /// What may stand in a call chain.
     mapped: MappedCode,
     blanked: u64,
-    zeros: Vec<u8>,
     changed: Vec<u8>,
 }
 
@@ -72,7 +79,6 @@ impl Anonymiser {
             memory: Vec::new(),
             mapped: MappedCode::default(),
             blanked: 0,
-            zeros: Vec::new(),
             changed: Vec::new(),
         }
     }
@@ -102,7 +108,7 @@ impl Anonymiser {
             StreamRecord::Side { event, misc, record, .. } => {
                 let size = stream.events().get(*event).map_or(0, |it| it.layout.trailer_size());
                 let trailer = &bytes[bytes.len().saturating_sub(size)..];
-                self.side(*misc, record, trailer, stream.order())
+                self.side(record, SideFrame { misc: *misc, trailer, order: stream.order() })
             }
             StreamRecord::EventUpdate(_) => self.update(bytes, stream.order()),
             StreamRecord::Aggregate { part, .. } => self.aggregate(part, bytes, stream.order()),
@@ -166,8 +172,8 @@ impl Anonymiser {
         if !memory.is_any() {
             return Verdict::AsItIs;
         }
-        let Anonymiser { mapped, zeros, changed, .. } = self;
-        let blanked = samples::blank(memory, event, (misc, payload), mapped, (zeros, changed));
+        let Ok(sample) = event.layout.decode(misc, payload) else { return Verdict::LeftOut };
+        let blanked = samples::blank(memory, event, sample, &self.mapped, &mut self.changed);
         self.blanked += u64::from(blanked == Some(true));
         match blanked {
             Some(true) => Verdict::Changed,
@@ -176,23 +182,17 @@ impl Anonymiser {
         }
     }
 
-    fn side(
-        &mut self,
-        misc: Misc,
-        record: &SideRecord<'_>,
-        trailer: &[u8],
-        order: ByteOrder,
-    ) -> Verdict {
-        let (name, misc) = match record {
+    fn side(&mut self, record: &SideRecord<'_>, frame: SideFrame<'_>) -> Verdict {
+        let name = match record {
             SideRecord::Mmap(mapping) | SideRecord::Mmap2(mapping) => {
-                return self.mapping(misc, record.kind(), mapping, (trailer, order));
+                return self.mapping(record.kind(), mapping, frame);
             }
-            SideRecord::Comm { name, .. } => (self.tokens.token(Kind::Thread, name), misc),
-            SideRecord::Cgroup { path, .. } => (self.tokens.token(Kind::Cgroup, path), misc),
+            SideRecord::Comm { name, .. } => self.tokens.token(Kind::Thread, name),
+            SideRecord::Cgroup { path, .. } => self.tokens.token(Kind::Cgroup, path),
             SideRecord::Ksymbol { kind, name, .. } if *kind != OUT_OF_LINE => {
-                (self.tokens.token(Kind::Program, name), misc)
+                self.tokens.token(Kind::Program, name)
             }
-            SideRecord::BpfEvent { .. } => (Vec::new(), misc),
+            SideRecord::BpfEvent { .. } => Vec::new(),
             SideRecord::Unknown { .. } => return Verdict::LeftOut,
             _ => return Verdict::AsItIs,
         };
@@ -207,16 +207,16 @@ impl Anonymiser {
             }
             _ => return Verdict::LeftOut,
         };
-        self.put(&changed, misc, trailer, order)
+        self.put(&changed, frame)
     }
 
     fn mapping(
         &mut self,
-        misc: Misc,
         kind: RecordType,
         mapping: &Mapping<'_>,
-        (trailer, order): (&[u8], ByteOrder),
+        frame: SideFrame<'_>,
     ) -> Verdict {
+        let misc = frame.misc;
         if misc.cpu_mode() == CpuMode::User && !misc.contains(Misc::MMAP_DATA) {
             self.mapped.add(mapping);
         }
@@ -241,16 +241,11 @@ impl Anonymiser {
                 ..mapping
             }),
         };
-        self.put(&changed, misc, trailer, order)
+        self.put(&changed, SideFrame { misc, ..frame })
     }
 
-    fn put(
-        &mut self,
-        record: &SideRecord<'_>,
-        misc: Misc,
-        trailer: &[u8],
-        order: ByteOrder,
-    ) -> Verdict {
+    fn put(&mut self, record: &SideRecord<'_>, frame: SideFrame<'_>) -> Verdict {
+        let SideFrame { misc, trailer, order } = frame;
         match record.encode(misc, trailer, order, &mut self.changed) {
             Ok(()) => Verdict::Changed,
             Err(_) => Verdict::LeftOut,

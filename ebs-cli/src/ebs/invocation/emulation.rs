@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The emulated PMU as asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Emulation {
+pub struct EmulationChoice {
     /// Who is to count.
     pub source: SourceChoice,
     /// The caches, in `Geometry`'s words; empty: this machine's.
@@ -21,9 +21,9 @@ pub struct Emulation {
     pub burst: Option<Burst>,
 }
 
-impl Emulation {
+impl EmulationChoice {
     /// Whoever describes the emulated PMU wants it.
-    pub(super) fn new(arguments: &EmulationArguments) -> Result<Emulation, Misuse> {
+    pub(super) fn new(arguments: &EmulationArguments) -> Result<EmulationChoice, Misuse> {
         let EmulationArguments { source, cache, prefetch, burst } = arguments;
         let described = [
             (!cache.is_empty(), "--cache"),
@@ -38,7 +38,7 @@ impl Emulation {
             (_, Some(_)) => SourceChoice::Emulated,
             (asked, None) => asked.unwrap_or_default(),
         };
-        Ok(Emulation {
+        Ok(EmulationChoice {
             source,
             cache: cache.join(" "),
             prefetch: *prefetch,
@@ -47,7 +47,7 @@ impl Emulation {
     }
 }
 
-impl Emulation {
+impl EmulationChoice {
     /// The machine that is modelled; `root` holds the real one's `sys`.
     ///
     /// # Errors
@@ -85,8 +85,8 @@ mod tests {
         source: Option<&str>,
         cache: &[&str],
         burst: Option<&str>,
-    ) -> Result<Emulation, Misuse> {
-        Emulation::new(&EmulationArguments {
+    ) -> Result<EmulationChoice, Misuse> {
+        EmulationChoice::new(&EmulationArguments {
             source: source.map(str::to_owned),
             cache: cache.iter().map(|&spec| spec.to_owned()).collect(),
             prefetch: false,
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn who_describes_the_model_wants_it() {
-        assert_eq!(meant(None, &[], None), Ok(Emulation::default()));
+        assert_eq!(meant(None, &[], None), Ok(EmulationChoice::default()));
         let described = meant(None, &["l1d=32k,8,64", "l2=off"], None).expect("means something");
         assert_eq!(described.source, SourceChoice::Emulated);
         assert_eq!(described.cache, "l1d=32k,8,64 l2=off");

@@ -1,6 +1,6 @@
 //! Many command lines, and what each means.
 
-use super::{Invocation, Job, Output, Place};
+use super::{Invocation, Job, OutputChoice, OutputPlace};
 use crate::ebs::arguments::CommandName;
 use crate::ebs::arguments::{self, TableArguments};
 use proptest::prelude::*;
@@ -38,19 +38,19 @@ fn the_original_lines_keep_their_meaning() {
     assert_eq!(make.request.event.0, "l1_cache_miss");
     assert_eq!(make.request.target, Target::Command);
     assert_eq!(make.request.interval, None);
-    assert_eq!(make.output, Output::Table { top: 20, shown: TableArguments::default() });
+    assert_eq!(make.output, OutputChoice::Table { top: 20, shown: TableArguments::default() });
 
     let ps = job("ebs -o pebs -u -i 100 -t dtlb_load_miss ps");
     assert_eq!(ps.command, words("ps"));
     assert_eq!(ps.count, Some(2000));
     assert_eq!(ps.request.modes, Modes::USER);
     assert_eq!(ps.request.interval, Some(100));
-    assert_eq!(ps.output, Output::Text(Place::File(PathBuf::from("pebs"))));
+    assert_eq!(ps.output, OutputChoice::Text(OutputPlace::File(PathBuf::from("pebs"))));
 
     let system = job("ebs -k -t l1_cache_miss -o l1miss.1 -c 50000");
     assert_eq!(system.request.target, Target::System);
     assert_eq!(system.command, Vec::<OsString>::new());
-    assert_eq!(system.output, Output::Text(Place::File(PathBuf::from("l1miss.1"))));
+    assert_eq!(system.output, OutputChoice::Text(OutputPlace::File(PathBuf::from("l1miss.1"))));
 }
 
 #[test]
@@ -220,17 +220,23 @@ fn counts_are_positive_numbers_or_all() {
 
 #[test]
 fn names_and_formats_choose_what_is_written() {
-    let file = |name: &str| Place::File(PathBuf::from(name));
-    assert_eq!(job("ebs -u -t x -o a.data").output, Output::Stream(file("a.data")));
-    assert_eq!(job("ebs -u -t x -o a --format perf").output, Output::Stream(file("a")));
-    assert_eq!(job("ebs -u -t x -o a.data --format text").output, Output::Text(file("a.data")));
-    assert_eq!(job("ebs -u -t x -o -").output, Output::Text(Place::Stdout));
-    assert_eq!(job("ebs -u -t x -o - --format perf").output, Output::Stream(Place::Stdout));
-    assert_eq!(job("ebs -u -t x --format perf").output, Output::Stream(Place::Stdout));
-    assert_eq!(job("ebs -u -t x -o ./-").output, Output::Text(file("./-")));
+    let file = |name: &str| OutputPlace::File(PathBuf::from(name));
+    assert_eq!(job("ebs -u -t x -o a.data").output, OutputChoice::Stream(file("a.data")));
+    assert_eq!(job("ebs -u -t x -o a --format perf").output, OutputChoice::Stream(file("a")));
+    assert_eq!(
+        job("ebs -u -t x -o a.data --format text").output,
+        OutputChoice::Text(file("a.data"))
+    );
+    assert_eq!(job("ebs -u -t x -o -").output, OutputChoice::Text(OutputPlace::Stdout));
+    assert_eq!(
+        job("ebs -u -t x -o - --format perf").output,
+        OutputChoice::Stream(OutputPlace::Stdout)
+    );
+    assert_eq!(job("ebs -u -t x --format perf").output, OutputChoice::Stream(OutputPlace::Stdout));
+    assert_eq!(job("ebs -u -t x -o ./-").output, OutputChoice::Text(file("./-")));
     assert_eq!(
         job("ebs -u -t x --top 3").output,
-        Output::Table { top: 3, shown: TableArguments::default() }
+        OutputChoice::Table { top: 3, shown: TableArguments::default() }
     );
     assert!(complaint("ebs -u -t x --format elf").contains("text, perf"));
 }
@@ -323,7 +329,7 @@ fn the_kernel_counts_where_that_is_asked_for() {
     assert_eq!(counted.command, words("./a"), "the program is no mode");
     assert_eq!(
         (counted.count, counted.output),
-        (None, Output::Table { top: 20, shown: TableArguments::default() })
+        (None, OutputChoice::Table { top: 20, shown: TableArguments::default() })
     );
     let how = counted.in_kernel.expect("was asked for");
     assert_eq!((how.every.as_secs(), how.rings, how.cgroup), (60, true, None));

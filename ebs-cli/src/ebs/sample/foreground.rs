@@ -3,7 +3,7 @@
 
 use crate::ebs::exit_status::FAILURE;
 use crate::ebs::exit_status::status_of;
-use crate::ebs::invocation::{Output, Place};
+use crate::ebs::invocation::{OutputChoice, OutputPlace};
 use crate::terminal::said::say;
 use crate::terminal::signals;
 use anyhow::{Context, Result, bail};
@@ -64,8 +64,10 @@ pub(crate) fn stay(target: Pid, job: impl FnOnce(FrontProcess) -> Result<u8>) ->
 /// # Errors
 ///
 /// The output is that.
-pub(crate) fn refuse_own_terminal(output: &Output) -> Result<()> {
-    let (Output::Stream(Place::File(path)) | Output::Text(Place::File(path))) = output else {
+pub(crate) fn refuse_own_terminal(output: &OutputChoice) -> Result<()> {
+    let (OutputChoice::Stream(OutputPlace::File(path))
+    | OutputChoice::Text(OutputPlace::File(path))) = output
+    else {
         return Ok(());
     };
     let own = path

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// What was sampled, and how it was opened.
 #[derive(Clone, Debug)]
-pub struct Sampled<'a> {
+pub struct SampleSummary<'a> {
     /// What was asked for, with its modes: `page_fault:k`.
     pub event: &'a str,
     /// The plan's events.
@@ -30,7 +30,7 @@ pub struct Sampled<'a> {
     pub cut_short: Option<CutShort>,
 }
 
-impl Sampled<'_> {
+impl SampleSummary<'_> {
     /// Who counts, each once.
     fn who(&self) -> String {
         let mut who: Vec<&str> = Vec::new();
@@ -81,7 +81,7 @@ fn name(source: SampleSource) -> &'static str {
 }
 
 /// The line, without its end.
-pub fn last_line(ledger: &Ledger, sampled: &Sampled<'_>) -> String {
+pub fn last_line(ledger: &Ledger, sampled: &SampleSummary<'_>) -> String {
     // Writing to a string cannot fail.
     let mut line = format!("{ledger}");
     // An aggregate does not say it of each hit.
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn the_line_says_records_losses_precision_time_and_source() {
         let events = [event("page_fault", SampleSource::KernelSoftware, 0)];
-        let sampled = Sampled {
+        let sampled = SampleSummary {
             event: "page_fault:k",
             planned: &events,
             opened: &events,
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn what_the_kernel_counted_is_said() {
         let events = [event("page_fault", SampleSource::KernelSoftware, 0)];
-        let sampled = Sampled {
+        let sampled = SampleSummary {
             event: "page_fault:u",
             planned: &events,
             opened: &events,
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_model_is_never_taken_for_hardware() {
         let events = [event("emulated/l1_cache_miss/", SampleSource::Emulated, 3)];
-        let sampled = Sampled {
+        let sampled = SampleSummary {
             event: "l1_cache_miss:u",
             planned: &events,
             opened: &events,
@@ -241,7 +241,7 @@ mod tests {
         aux.carrier = true;
         let [planned, opened] =
             [planned, opened].map(|events| [&[aux.clone()], &events[..]].concat());
-        let sampled = Sampled {
+        let sampled = SampleSummary {
             event: "load_latency:u",
             planned: &planned,
             opened: &opened,

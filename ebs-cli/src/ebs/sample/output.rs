@@ -11,7 +11,7 @@ pub use destination::Destination;
 
 use crate::ebs::arguments::TableArguments;
 use crate::ebs::input::Input;
-use crate::ebs::invocation::Output as Wanted;
+use crate::ebs::invocation::OutputChoice;
 use crate::ebs::report::CountedRecording;
 use crate::terminal::debuginfod;
 use analysis::{Pipeline, Query, table};
@@ -31,7 +31,7 @@ const NATIVE_ORDER: ByteOrder =
 
 /// Takes the stream of one session.
 #[derive(Debug)]
-pub struct Output {
+pub struct SampleOutput {
     form: Form,
     /// The output is a pipe that nobody reads any more.
     reader_gone: bool,
@@ -53,20 +53,20 @@ enum Form {
     Text(Box<TextRecords>),
 }
 
-impl Output {
+impl SampleOutput {
     /// Opens what is to be written. Files are made anew. `facts` are of the
     /// machine that is sampled.
     ///
     /// # Errors
     ///
     /// A file that cannot be made.
-    pub fn open(wanted: &Wanted, facts: &Facts) -> Result<Output> {
+    pub fn open(wanted: &OutputChoice, facts: &Facts) -> Result<SampleOutput> {
         let form = match wanted {
-            Wanted::Table { top, shown } => {
+            OutputChoice::Table { top, shown } => {
                 let (spool, kept) = (Some(Destination::spool()?), Box::default());
                 Form::Table { spool, top: *top, shown: *shown, kept }
             }
-            Wanted::Stream(place) => {
+            OutputChoice::Stream(place) => {
                 let destination = Destination::create(place)?;
                 if destination.is_terminal() {
                     bail!("the stream is no text for a terminal: pipe it on, or say -o FILE.data");
@@ -76,11 +76,11 @@ impl Output {
                     None => Form::Stream(destination),
                 }
             }
-            Wanted::Text(place) => {
+            OutputChoice::Text(place) => {
                 Form::Text(Box::new(TextRecords::new(Destination::create(place)?)))
             }
         };
-        Ok(Output { form, reader_gone: false, kept: 0 })
+        Ok(SampleOutput { form, reader_gone: false, kept: 0 })
     }
 
     /// The session has ended: what waited is written now, and the account
@@ -156,7 +156,7 @@ impl Output {
     }
 }
 
-impl Sink for Output {
+impl Sink for SampleOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let result = match &mut self.form {
             Form::Table { spool: Some(destination), kept, .. } => {

@@ -43,14 +43,15 @@ const PART: u64 = 4;
 pub(super) fn first(
     case: &Case,
     by: By,
-    (geometry, facts): (&Geometry, &Facts),
+    geometry: &Geometry,
+    facts: &Facts,
 ) -> Result<Extent, String> {
     let once = |elements| Extent { elements, passes: 1 };
     Ok(match case.program {
         Program::Rows => once(32_768),
         Program::Splits | Program::Stores => once(4096),
         Program::Columns => once(ROWS * COLUMNS),
-        Program::Chase => chase(case, by, (geometry, facts))?,
+        Program::Chase => chase(case, by, geometry, facts)?,
         Program::Pages | Program::PageStores => {
             let entries = [geometry.dtlb, geometry.stlb].into_iter().flatten();
             let entries = entries.map(|tlb| tlb.entries).max().unwrap_or(64);
@@ -65,7 +66,7 @@ pub(super) fn first(
 }
 
 /// Twice as many lines as the level holds that is to be missed.
-fn chase(case: &Case, by: By, (geometry, facts): (&Geometry, &Facts)) -> Result<Extent, String> {
+fn chase(case: &Case, by: By, geometry: &Geometry, facts: &Facts) -> Result<Extent, String> {
     let bytes =
         |cache: Option<emulator::geometry::CacheGeometry>| cache.map_or(1 << 20, |it| it.bytes);
     let level = match case.served {
@@ -96,14 +97,14 @@ pub(super) fn is_free(program: Program, by: By) -> bool {
 
 /// Goes round so often that it takes `slice`, where the first extent took
 /// `once`, both without sampling.
-pub(super) fn in_time(first: Extent, (once, slice): (Duration, Duration)) -> Extent {
+pub(super) fn in_time(first: Extent, once: Duration, slice: Duration) -> Extent {
     let passes = slice.as_nanos() / once.as_nanos().max(1);
     let passes = u64::try_from(passes).unwrap_or(u64::MAX).clamp(1, 1 << 24);
     Extent { passes, ..first }
 }
 
 /// How often programs go round whose number of events is fixed.
-pub(super) fn fixed((program, first): (Program, Extent), by: By) -> Extent {
+pub(super) fn fixed(program: Program, first: Extent, by: By) -> Extent {
     let passes = match by {
         By::Emulated if program != Program::Sharing => EMULATED / first.elements.max(1),
         _ => 1,
@@ -163,14 +164,14 @@ mod tests {
         let facts = Facts::default();
         let machine = Geometry::default().with("l2=1m,16 l3=8m,16").expect("describes caches");
         let lines = |name| {
-            let extent = first(&misses(name), By::Hardware, (&machine, &facts));
+            let extent = first(&misses(name), By::Hardware, &machine, &facts);
             extent.expect("there is memory").elements * 64
         };
         assert_eq!(lines("l1_cache_miss"), 2 << 20);
         assert_eq!(lines("l2_cache_miss"), 2 << 20);
         assert_eq!(lines("l3_cache_miss"), 16 << 20);
         let large = Geometry::default().with("l3=480m,16").expect("describes caches");
-        let refused = first(&misses("l3_cache_miss"), By::Hardware, (&large, &facts));
+        let refused = first(&misses("l3_cache_miss"), By::Hardware, &large, &facts);
         assert!(refused.expect_err("is too large").contains("480 MiB"));
     }
 
@@ -186,13 +187,13 @@ mod tests {
     fn what_is_free_takes_its_time_and_what_is_fixed_its_number() {
         let once = Extent { elements: 4096, passes: 1 };
         let (quick, slice) = (Duration::from_micros(100), Duration::from_millis(100));
-        assert_eq!(in_time(once, (quick, slice)), Extent { elements: 4096, passes: 1000 });
-        assert_eq!(in_time(once, (slice, quick)), once);
+        assert_eq!(in_time(once, quick, slice), Extent { elements: 4096, passes: 1000 });
+        assert_eq!(in_time(once, slice, quick), once);
         assert!(is_free(Program::Chase, By::Hardware) && is_free(Program::Compute, By::Kernel));
         assert!(!is_free(Program::Chase, By::Emulated) && !is_free(Program::Touch, By::Kernel));
-        let emulated = fixed((Program::Chase, once), By::Emulated);
+        let emulated = fixed(Program::Chase, once, By::Emulated);
         assert_eq!(emulated.elements * emulated.passes, EMULATED);
-        assert_eq!(fixed((Program::Sharing, once), By::Emulated), once);
-        assert_eq!(fixed((Program::Touch, once), By::Kernel), once);
+        assert_eq!(fixed(Program::Sharing, once, By::Emulated), once);
+        assert_eq!(fixed(Program::Touch, once, By::Kernel), once);
     }
 }

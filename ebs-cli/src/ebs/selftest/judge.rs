@@ -45,7 +45,7 @@ pub(super) fn judge(case: &Case, truth: &Truth, observed: &Observed) -> Judgemen
         let view = View { case, truth, promises: &opened.promises, sample };
         view.measure(opened.interval, &mut shares);
     }
-    let mut wrong = amount::wrong(case, truth, (observed, &shares));
+    let mut wrong = amount::wrong(case, truth, observed, &shares);
     wrong.extend(shares.all().filter_map(|(name, share)| share.wrong(name)));
     Judgement { shares, wrong }
 }

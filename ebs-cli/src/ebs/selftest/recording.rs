@@ -2,12 +2,12 @@
 //! begins, follows and finishes in the same way.
 
 use super::child::Part;
-use super::pipes::{Ours, pipes};
+use super::pipes::{Ours, Theirs, pipes};
 use super::program::{Extent, Program};
 use super::truth::Truth;
 use crate::ebs::invocation::Job;
 use crate::ebs::sample::{Begun, begin, follow, open};
-use crate::terminal::signals::{Asked, Catcher};
+use crate::terminal::signals::{AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
 use sampling::session::ledger::Ledger;
 use sampling::session::{Sink, TargetState};
@@ -85,8 +85,9 @@ pub(super) struct Cast {
 }
 
 impl Cast {
-    fn words(self, (tell, go): (i32, i32)) -> Vec<String> {
+    fn words(self, theirs: &Theirs) -> Vec<String> {
         let Cast { program, extent, cpus } = self;
+        let (tell, go) = theirs.numbers();
         Part { program, extent, tell, go, cpus }.words()
     }
 }
@@ -98,12 +99,13 @@ impl Cast {
 pub(super) fn record(
     mut job: Job,
     cast: Cast,
-    (facts, catcher): (&Facts, &mut Catcher),
+    facts: &Facts,
+    catcher: &mut Catcher,
 ) -> Result<Attempt> {
     let (mut ours, theirs) = pipes()?;
     let exe = std::env::current_exe().context("where ebs is; mount /proc")?;
     job.command = vec![exe.into_os_string()];
-    job.command.extend(cast.words(theirs.numbers()).into_iter().map(Into::into));
+    job.command.extend(cast.words(&theirs).into_iter().map(Into::into));
     let mut session = match open(&job, facts) {
         Ok(session) => session,
         Err(refused) => return Ok(Attempt::Refused(refused)),
@@ -119,14 +121,12 @@ pub(super) fn record(
         drop(ours);
         session.finish(&mut Captured::default()).map(|_account| Attempt::Interrupted)
     };
-    let rings = (&mut captured, &mut *catcher);
-    let Some(truth) = until(session, || ours.truth(LOOK), rings)? else {
+    let Some(truth) = until(session, || ours.truth(LOOK), &mut captured, catcher)? else {
         return Ok(interrupted(session, ours)?);
     };
     let before = captured.bytes.len();
     ours.go()?;
-    let rings = (&mut captured, &mut *catcher);
-    if until(session, || ours.ran(LOOK), rings)?.is_none() {
+    if until(session, || ours.ran(LOOK), &mut captured, catcher)?.is_none() {
         return Ok(interrupted(session, ours)?);
     }
     captured.of_loop = before..captured.bytes.len();
@@ -155,7 +155,8 @@ pub(super) fn record(
 fn until<T>(
     session: &mut dyn Sampling,
     said: impl Fn() -> Result<Option<T>>,
-    (captured, catcher): (&mut Captured, &mut Catcher),
+    captured: &mut Captured,
+    catcher: &mut Catcher,
 ) -> Result<Option<T>> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -168,7 +169,7 @@ fn until<T>(
             session.drain(captured)?;
             return Ok(said);
         }
-        if catcher.asked() != Asked::default() {
+        if catcher.asked() != AskedEnd::default() {
             return Ok(None);
         }
         if state != TargetState::Running || Instant::now() > deadline {
@@ -185,7 +186,7 @@ pub(super) fn natively(cast: Cast) -> Result<Duration> {
     let (mut ours, theirs) = pipes()?;
     let exe = std::env::current_exe().context("where ebs is; mount /proc")?;
     let mut command = Command::new(exe);
-    command.args(cast.words(theirs.numbers())).stdin(Stdio::null());
+    command.args(cast.words(&theirs)).stdin(Stdio::null());
     let mut child = command.spawn().context("starting a program")?;
     drop(theirs);
     let mut run = || -> Result<Duration> {

@@ -7,9 +7,9 @@ use super::program::Program;
 use super::recording::{Attempt, Cast, natively, record};
 use super::row::{By, Judged, Outcome};
 use super::{NO_LOOPS, cpus, samples};
-use crate::ebs::invocation::{Emulation, Job, Output, Place, SelftestJob};
+use crate::ebs::invocation::{EmulationChoice, Job, OutputChoice, OutputPlace, SelftestJob};
 use crate::terminal::causes;
-use crate::terminal::signals::{Asked, Catcher};
+use crate::terminal::signals::{AskedEnd, Catcher};
 use anyhow::{Context, Result};
 use emulator::Geometry;
 use sampling::catalogue::CatalogueType;
@@ -68,17 +68,17 @@ impl<'a> Tester<'a> {
                 masks: masks(entry),
                 ..Request::new(event(entry), case.modes, Target::Command)
             },
-            emulation: Emulation {
+            emulation: EmulationChoice {
                 source: self.job.source,
                 cache: MODEL.to_owned(),
-                ..Emulation::default()
+                ..EmulationChoice::default()
             },
         };
         let outline = match self.outline(&mut asked) {
             Ok(outline) => outline,
             Err(why) => return Some(Outcome::WhyNot(causes::told(&why))),
         };
-        match self.sampled((asked, outline), case, slice) {
+        match self.sampled(asked, outline, case, slice) {
             Ok(outcome) => outcome,
             // The terminal's SIGINT ends a program, too, and maybe sooner.
             Err(_) if self.is_interrupted() => None,
@@ -88,7 +88,7 @@ impl<'a> Tester<'a> {
 
     fn is_interrupted(&mut self) -> bool {
         std::thread::sleep(WHILE);
-        self.catcher.asked() != Asked::default()
+        self.catcher.asked() != AskedEnd::default()
     }
 
     /// What would be opened. Types of the kernel are the kernel's, whoever
@@ -115,7 +115,8 @@ impl<'a> Tester<'a> {
 
     fn sampled(
         &mut self,
-        (asked, outline): (Question, Outline),
+        asked: Question,
+        outline: Outline,
         case: &Case,
         slice: Duration,
     ) -> Result<Option<Outcome>> {
@@ -131,16 +132,16 @@ impl<'a> Tester<'a> {
             By::Emulated => asked.emulation.model(Path::new("/"))?.geometry,
             _ => self.machine.clone(),
         };
-        let start = match first(case, by, (&geometry, self.facts)) {
+        let start = match first(case, by, &geometry, self.facts) {
             Ok(extent) => extent,
             Err(why) => return Ok(Some(Outcome::WhyNot(why))),
         };
         let extent = match is_free(case.program, by) {
             true => {
                 let cast = Cast { program: case.program, extent: start, cpus: self.cpus };
-                in_time(start, (self.native(cast)?, slice))
+                in_time(start, self.native(cast)?, slice)
             }
-            false => fixed((case.program, start), by),
+            false => fixed(case.program, start, by),
         };
         let cast = Cast { program: case.program, extent, cpus: self.cpus };
         let native = self.native(cast)?;
@@ -153,10 +154,10 @@ impl<'a> Tester<'a> {
             in_kernel: None,
             command: Vec::new(),
             count: None,
-            output: Output::Stream(Place::Stdout),
+            output: OutputChoice::Stream(OutputPlace::Stdout),
             kernel_symbols: false,
         };
-        let recorded = match record(job, cast, (self.facts, &mut self.catcher))? {
+        let recorded = match record(job, cast, self.facts, &mut self.catcher)? {
             Attempt::Recorded(recorded) => recorded,
             Attempt::Refused(why) => return Ok(Some(Outcome::WhyNot(causes::told(&why)))),
             Attempt::Interrupted => return Ok(None),
@@ -194,5 +195,5 @@ impl<'a> Tester<'a> {
 #[derive(Clone, Debug)]
 struct Question {
     request: Request,
-    emulation: Emulation,
+    emulation: EmulationChoice,
 }

@@ -5,6 +5,7 @@ use super::trees::{self, FIXTURES};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::File;
 
 /// A row of the table that says how a type is sampled on a core.
@@ -122,7 +123,8 @@ fn plans_are_the_rows_of_the_table() {
                 for (pmu, core) in *cores {
                     let wanted = rows(core).cloned().unwrap_or_default();
                     let core = if *core == "generic" { "unknown" } else { core };
-                    review(&place, &plan, (tree, pmu, core), &wanted, mode);
+                    let reviewed_at = Reviewed { tree, pmu, kind, mode };
+                    review(reviewed_at, &plan, core, &wanted);
                     reviewed += wanted.len();
                 }
             }
@@ -131,13 +133,23 @@ fn plans_are_the_rows_of_the_table() {
     assert!(reviewed > 700, "{reviewed} rows");
 }
 
-fn review(
-    place: &str,
-    plan: &Value,
-    (tree, pmu, core): (&str, &str, &str),
-    rows: &[Row],
-    mode: &str,
-) {
+/// Where a plan was made, and what for.
+#[derive(Clone, Copy)]
+struct Reviewed<'a> {
+    tree: &'a str,
+    pmu: &'a str,
+    kind: &'a str,
+    mode: &'a str,
+}
+
+impl fmt::Display for Reviewed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.tree, self.kind, self.mode)
+    }
+}
+
+fn review(place: Reviewed<'_>, plan: &Value, core: &str, rows: &[Row]) {
+    let Reviewed { tree, pmu, .. } = place;
     let cores: Vec<_> = plan["uarch"].as_str().unwrap_or_default().split('+').collect();
     assert!(rows.is_empty() || cores.contains(&core), "{place}: {core} in {}", plan["uarch"]);
     let events = plan["events"].as_array().expect("events");
@@ -153,7 +165,7 @@ fn review(
                 && hex(&event["config1"]) == row.number("raw_config1")
         };
         let event = events.iter().find(same).unwrap_or_else(|| panic!("{place}: {row:?}: {plan}"));
-        review_event(place, event, (tree, pmu), row, mode);
+        review_event(place, event, row);
         let word = row.get("equivalence").split('-').next().expect("a word");
         assert_eq!(event["equivalence"], word, "{place}");
     }
@@ -172,7 +184,8 @@ fn pmu_bits(row: &Row, tree: &str, pmu: &str) -> u64 {
     config | if generic { kind.unwrap_or(0u64) << 32 } else { 0 }
 }
 
-fn review_event(place: &str, event: &Value, (tree, pmu): (&str, &str), row: &Row, mode: &str) {
+fn review_event(place: Reviewed<'_>, event: &Value, row: &Row) {
+    let Reviewed { tree, pmu, mode, .. } = place;
     let flag = |name: &str| event[name].as_bool().unwrap_or_else(|| panic!("{place}: {name}"));
     let caps = trees::word(tree, &format!("{pmu}/caps/max_precise"));
     let caps = caps.and_then(|word| word.parse().ok());
@@ -227,7 +240,7 @@ fn review_interval(place: &str, plan: &Value, rows: &[Row]) {
 }
 
 /// What the row says is kept, as the filter says it.
-fn review_filter(place: &str, event: &Value, row: &Row) {
+fn review_filter(place: Reviewed<'_>, event: &Value, row: &Row) {
     let filter = event["filter"].as_str().unwrap_or_default();
     let terms: BTreeSet<&str> =
         filter.split('+').filter(|term| !term.is_empty() && !term.starts_with("mode:")).collect();

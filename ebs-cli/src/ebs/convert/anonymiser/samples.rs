@@ -4,9 +4,12 @@ use super::Keep;
 use super::chains::{MappedCode, clean};
 use record::bytes::RecordWords;
 use record::registers::Registers;
-use record::sample::StackUser;
+use record::sample::{Sample, StackUser};
 use record::stream::{EventDescription, Features, note};
-use record::{EventType, Misc, SampleType};
+use record::{EventType, SampleType};
+
+/// In place of arguments: as long as the longest record.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// Which fields of an event's samples hold what was in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,17 +53,17 @@ fn is_ibs(event: &EventDescription, features: &Features) -> bool {
 
 /// Appends a sample without memory, as the kernel writes one that has none:
 /// without registers, stack or AUX data, and with zeros as arguments and as
-/// callers that are no code. None when it cannot be read; else whether
+/// callers that are no code. None when that is not possible; else whether
 /// anything was to be taken out: if not, nothing is appended.
 pub(super) fn blank(
     memory: Memory,
     event: &EventDescription,
-    (misc, payload): (Misc, &[u8]),
+    sample: Sample<'_>,
     mapped: &MappedCode,
-    (zeros, out): (&mut Vec<u8>, &mut Vec<u8>),
+    out: &mut Vec<u8>,
 ) -> Option<bool> {
-    let mut sample = event.layout.decode(misc, payload).ok()?;
     let mut callers = Vec::new();
+    let mut sample = sample;
     if let Some(chain) = sample.callchain.filter(|_| memory.chain) {
         let replaced = clean(chain, mapped, &mut callers);
         if replaced == 0 && memory == (Memory { chain: true, ..Memory::default() }) {
@@ -68,10 +71,8 @@ pub(super) fn blank(
         }
         sample.callchain = Some(RecordWords::new(&callers, chain.order()));
     }
-    // As long as the longest record.
-    zeros.resize(1 << 16, 0);
     if memory.raw {
-        sample.raw = sample.raw.map(|raw| &zeros[..raw.len()]);
+        sample.raw = sample.raw.map(|raw| &ZEROS[..raw.len()]);
     }
     if memory.registers {
         sample.regs_user = sample.regs_user.map(|_| Registers::default());

@@ -1,7 +1,7 @@
 //! A file or pipe that takes whole pieces or nothing.
 
 use super::NATIVE_ORDER;
-use crate::ebs::invocation::Place;
+use crate::ebs::invocation::OutputPlace;
 use anyhow::{Context, Result};
 use record::bytes::Cursor;
 use record::{RecordHeader, RecordType};
@@ -28,13 +28,13 @@ impl Destination {
     /// # Errors
     ///
     /// The file cannot be made.
-    pub fn create(place: &Place) -> Result<Destination> {
+    pub fn create(place: &OutputPlace) -> Result<Destination> {
         match place {
-            Place::Stdout => {
+            OutputPlace::Stdout => {
                 let stdout = io::stdout().as_fd().try_clone_to_owned().context("stdout")?;
                 Ok(Destination { file: File::from(stdout), end: None })
             }
-            Place::File(path) => {
+            OutputPlace::File(path) => {
                 let file = File::options()
                     .write(true)
                     .create(true)
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_full_device_takes_nothing() {
-        let place = Place::File("/dev/full".into());
+        let place = OutputPlace::File("/dev/full".into());
         let mut full = Destination::create(&place).expect("Linux has it");
         let error = full.write_whole(b"x").expect_err("is full");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_made_is_named() {
-        let place = Place::File("/nonexistent/file".into());
+        let place = OutputPlace::File("/nonexistent/file".into());
         let error = Destination::create(&place).expect_err("cannot be made");
         assert!(format!("{error:#}").starts_with("cannot write to /nonexistent/file: "));
     }

@@ -118,7 +118,7 @@ fn records(piece: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ebs::invocation::Place;
+    use crate::ebs::invocation::OutputPlace;
     use record::stream::write;
     use record::{Attr, ByteOrder, Sample, SampleLayout, SampleType, Time};
 
@@ -151,7 +151,8 @@ mod tests {
     fn lines_come_in_order_of_time_under_a_header() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let path = directory.path().join("records");
-        let destination = Destination::create(&Place::File(path.clone())).expect("can be made");
+        let destination =
+            Destination::create(&OutputPlace::File(path.clone())).expect("can be made");
         let mut records = TextRecords::new(destination);
         records.stream(&stream(3)).expect("there is room");
         records.close().expect("there is room");
@@ -198,7 +199,8 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let path = directory.path().join("records");
         for (unlike, headers) in [(false, 1), (true, 6)] {
-            let destination = Destination::create(&Place::File(path.clone())).expect("can be made");
+            let destination =
+                Destination::create(&OutputPlace::File(path.clone())).expect("can be made");
             let mut records = TextRecords::new(destination);
             records.stream(&by_turns(unlike)).expect("there is room");
             records.close().expect("there is room");
@@ -217,7 +219,8 @@ mod tests {
     fn lines_are_of_records_that_the_event_means() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let path = directory.path().join("records");
-        let destination = Destination::create(&Place::File(path.clone())).expect("can be made");
+        let destination =
+            Destination::create(&OutputPlace::File(path.clone())).expect("can be made");
         let mut records = TextRecords::new(destination);
         let (layout, mut bytes) = begun();
         write::event_unit(1, "source=ibs;filter=mode:user", ORDER, &mut bytes).expect("fits");
@@ -249,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_filter_that_is_not_known_ends_the_session() {
-        let place = Place::File("/dev/null".into());
+        let place = OutputPlace::File("/dev/null".into());
         let mut records = TextRecords::new(Destination::create(&place).expect("Linux has it"));
         let mut bytes = stream(1);
         let samples = bytes.split_off(bytes.len() - 8 - 24);
@@ -261,7 +264,7 @@ mod tests {
 
     #[test]
     fn lines_that_find_no_room_are_not_counted() {
-        let place = Place::File("/dev/full".into());
+        let place = OutputPlace::File("/dev/full".into());
         let mut records = TextRecords::new(Destination::create(&place).expect("Linux has it"));
         records.stream(&stream(3)).expect("nothing is written yet");
         assert!(records.close().is_err());
@@ -282,7 +285,8 @@ mod tests {
     fn no_record_is_a_header_alone() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let path = directory.path().join("records");
-        let destination = Destination::create(&Place::File(path.clone())).expect("can be made");
+        let destination =
+            Destination::create(&OutputPlace::File(path.clone())).expect("can be made");
         let mut records = TextRecords::new(destination);
         records.stream(&stream(0)).expect("there is room");
         records.close().expect("there is room");

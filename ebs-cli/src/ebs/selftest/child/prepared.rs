@@ -30,13 +30,13 @@ pub(super) fn prepare(part: &Part) -> Result<Prepared> {
     let Extent { elements, passes } = part.extent;
     let visits = elements.checked_mul(passes).context("that is more than can be counted")?;
     match part.program {
-        Program::Rows => walk(&WALK, (elements, passes), (0, 8)),
-        Program::Splits => walk(&WALK, (elements, passes), (ACROSS, STRIDE)),
-        Program::Stores => walk(&STORES, (elements, passes), (IN_PAGE, STRIDE)),
-        Program::PageStores => walk(&STORES, (elements, passes), (IN_PAGE, STORE_STRIDE)),
+        Program::Rows => walk(&WALK, part.extent, 0, 8),
+        Program::Splits => walk(&WALK, part.extent, ACROSS, STRIDE),
+        Program::Stores => walk(&STORES, part.extent, IN_PAGE, STRIDE),
+        Program::PageStores => walk(&STORES, part.extent, IN_PAGE, STORE_STRIDE),
         Program::Columns => columns(passes),
-        Program::Chase => chase((elements, visits), STRIDE),
-        Program::Pages => chase((elements, visits), PAGE_STRIDE),
+        Program::Chase => chase(elements, visits, STRIDE),
+        Program::Pages => chase(elements, visits, PAGE_STRIDE),
         Program::Blocked => {
             let region = Region::touched(4096)?;
             on_region(&BLOCKED, region, Path { offset: 0, count: visits, stride: 0 }, 1)
@@ -68,11 +68,8 @@ pub(super) fn prepare(part: &Part) -> Result<Prepared> {
     }
 }
 
-fn walk(
-    code: &'static Loop,
-    (elements, passes): (u64, u64),
-    (offset, stride): (u64, u64),
-) -> Result<Prepared> {
+fn walk(code: &'static Loop, extent: Extent, offset: u64, stride: u64) -> Result<Prepared> {
+    let Extent { elements, passes } = extent;
     // Those across lines reach beyond the last stride.
     let bytes = elements.checked_mul(stride).and_then(|bytes| bytes.checked_add(offset + 64));
     let region = Region::touched(usize::try_from(bytes.context("too large")?)?)?;
@@ -118,7 +115,7 @@ fn columns(passes: u64) -> Result<Prepared> {
     Ok(Prepared { truth, run: Box::new(run) })
 }
 
-fn chase((nodes, visits): (u64, u64), stride: u64) -> Result<Prepared> {
+fn chase(nodes: u64, visits: u64, stride: u64) -> Result<Prepared> {
     let circle = Circle::new(nodes, stride)?;
     let access = Access {
         is_store: false,
@@ -170,7 +167,7 @@ fn sharing(visits: u64, cpus: Option<[usize; 2]>) -> Result<Prepared> {
         let is_bound = bound.is_ok();
         if tell.send(bound).is_ok() && is_bound {
             there.wait();
-            Loop::take_turns(word, (0, 1), visits);
+            Loop::take_turns(word, 0, 1, visits);
         }
     })?;
     hear.recv()??;
@@ -179,7 +176,7 @@ fn sharing(visits: u64, cpus: Option<[usize; 2]>) -> Result<Prepared> {
     std::mem::forget(region);
     let run = move || {
         meet.wait();
-        Loop::take_turns(word, (1, 0), visits);
+        Loop::take_turns(word, 1, 0, visits);
         Ok(())
     };
     Ok(Prepared { truth, run: Box::new(run) })

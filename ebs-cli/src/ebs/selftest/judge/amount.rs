@@ -18,7 +18,8 @@ const TASKS: u64 = 4;
 pub(super) fn wrong(
     case: &Case,
     truth: &Truth,
-    (observed, shares): (&Observed, &Shares),
+    observed: &Observed,
+    shares: &Shares,
 ) -> Vec<String> {
     let mut wrong = Vec::new();
     let seen = observed.samples.len() as u64;
@@ -33,7 +34,7 @@ pub(super) fn wrong(
         ));
     }
     wrong.extend(account(observed));
-    wrong.extend(number(case, truth, (observed, shares)));
+    wrong.extend(number(case, truth, observed, shares));
     wrong
 }
 
@@ -82,7 +83,7 @@ fn rest(observed: &Observed, events: u64) -> Option<String> {
 }
 
 /// As many at the right place as the program caused.
-fn number(case: &Case, truth: &Truth, (observed, shares): (&Observed, &Shares)) -> Option<String> {
+fn number(case: &Case, truth: &Truth, observed: &Observed, shares: &Shares) -> Option<String> {
     let Account { lost, throttled, shared, .. } = observed.account;
     // What is sampled is more than what is meant: shares tell, numbers not.
     if observed.events.iter().any(|event| event.is_filtered) || throttled > 0 || shared {

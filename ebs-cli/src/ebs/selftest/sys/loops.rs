@@ -322,7 +322,7 @@ impl Loop {
     /// Waits `count` times for its turn at the first word of a region, and
     /// hands it on, while another thread does the same with the values
     /// changed. `word` is the start of a region that is never given back.
-    pub(in crate::ebs::selftest) fn take_turns(word: u64, (mine, theirs): (u64, u64), count: u64) {
+    pub(in crate::ebs::selftest) fn take_turns(word: u64, mine: u64, theirs: u64, count: u64) {
         // SAFETY: the word is the first of a region that is there until the
         // process ends; aligned words of 8 bytes are read and written whole,
         // in assembly, of which the compiler assumes nothing.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ebs::invocation::Place;
+use crate::ebs::invocation::OutputPlace;
 use record::recording::{self, RecordingForm, RecordingSource};
 use record::stream::{Feature, StreamRecord, write};
 use record::{Attr, Sample, SampleLayout, SampleType, Time};
@@ -49,7 +49,7 @@ impl Scene {
     fn new() -> Scene {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f.data");
-        let destination = Destination::create(&Place::File(path.clone())).unwrap();
+        let destination = Destination::create(&OutputPlace::File(path.clone())).unwrap();
         let file = RecordedFile::new(destination, Facts::default());
         Scene { _directory: directory, path, file }
     }
