@@ -48,6 +48,9 @@ const FILTERED: usize = 5;
 /// Address that the kernel clears, and wakes a waiter of, when it ends.
 const CLEARED: usize = 6;
 
+/// Not 0 while it waits for room in the ring, with the baton in its hand.
+const FULL: usize = 7;
+
 /// Words that it needs.
 pub const WORDS: usize = SEATS + THREADS * SEAT;
 
@@ -218,10 +221,12 @@ impl<'a> Baton<'a> {
                 from = 0;
                 continue;
             };
+            // Before it runs: it may want to again at once.
+            self.unwant(next);
             if !self.change(from, holder(next)) {
+                self.want(next);
                 return None;
             }
-            self.unwant(next);
             self.put(PASSES, self.get(PASSES).wrapping_add(1));
             return Some(next);
         }
@@ -370,6 +375,16 @@ impl<'a> Seat<'a> {
     /// Whether it makes one.
     pub fn is_calling(&self) -> bool {
         self.get(CALL) != 0
+    }
+
+    /// It waits for room in the ring, or has it.
+    pub fn waits_for_room(&self, waits: bool) {
+        self.put(FULL, u64::from(waits));
+    }
+
+    /// Whether it waits for that, which no other thread could bring.
+    pub fn is_without_room(&self) -> bool {
+        self.get(FULL) != 0
     }
 
     /// Whether a filter judges its calls.

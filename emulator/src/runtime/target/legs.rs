@@ -166,6 +166,9 @@ fn take(thread: &mut Thread, header: &Header, kernel: &impl Kernel, index: usize
         let (Some(other), _) = holding else { continue };
         let now = (holding, kernel.progress(header, other));
         let calls = holding == seen.0 && baton.seat(other).is_calling();
+        if baton.seat(other).is_without_room() {
+            continue;
+        }
         if other != index && bell.load(SeqCst) == expected && (calls || now == seen) {
             // It is kept, in a call or by a page that another is to bring:
             // perhaps by what others would do.

@@ -133,7 +133,10 @@ pub(super) fn record(
         thread.own.pending.due = 0;
         return stop(thread, Exit::Count);
     }
-    if !ring.fits(header.form.size) {
+    let full = !ring.fits(header.form.size);
+    let index = usize::try_from(thread.own.index).unwrap_or(usize::MAX);
+    header.baton().seat(index).waits_for_room(full);
+    if full {
         ring.unlock();
         return stop(thread, Exit::RingFull);
     }
