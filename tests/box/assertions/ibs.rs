@@ -12,14 +12,20 @@ use hardmeter_box::text_records::{TextRecord, USER};
 use hardmeter_tests::{Ebsd, Outcome, Running, Scene, running::has_attached};
 use rustix::process::Signal;
 
-use crate::{Skip, facts::Facts, figures, log, walk};
+use crate::{
+    Skip,
+    facts::Facts,
+    figures,
+    log::{self, Switched},
+    walk,
+};
 
 /// The ops from one sample to the next: far more than the kernel takes for
 /// one of them.
 const SAMPLED: &str = "-t memory_loads -i =20000 -c all";
 /// Of five million instructions of a program two million are loads: a hundred
 /// records are expected, which of them is chance.
-const FEWEST: usize = 20;
+pub(crate) const FEWEST: u64 = 20;
 
 /// Kernels that have the filter by mode: without it the reader drops what is
 /// the kernel's.
@@ -30,12 +36,17 @@ fn filtered(facts: &Facts) -> Skip {
     }
 }
 
+#[track_caller]
+fn are_enough(records: usize, outcome: &Outcome) {
+    assert!(records as u64 > FEWEST, "{records} records: {outcome}");
+}
+
 /// Records of loads of user mode, as the walk makes them; kept to be compared.
 #[track_caller]
 fn are_loads(name: &str, text: &str, outcome: &Outcome) -> Vec<TextRecord> {
     let records = TextRecord::all(text);
     figures::keep(format!("{} records", records.len()));
-    assert!(records.len() > FEWEST, "{} records: {outcome}", records.len());
+    are_enough(records.len(), outcome);
     for record in &records {
         assert!(record.exact() && record.level() == USER, "{record:x?}");
         let addr = record.get("addr");
@@ -123,7 +134,7 @@ pub(crate) fn system(facts: &Facts) -> Skip {
         .filter(|record| [walk::MISS, walk::HIT].contains(&record.ip()))
         .collect();
     figures::keep(format!("{} of {} records", of_walk.len(), records.len()));
-    assert!(of_walk.len() > FEWEST, "{} of {}: {outcome}", of_walk.len(), records.len());
+    are_enough(of_walk.len(), &outcome);
     assert!(records.iter().all(|record| record.exact()), "{outcome}");
     Ok(())
 }
@@ -156,13 +167,13 @@ pub(crate) fn picked() -> Skip {
     let script = scene.run("ebs script f.data -F ip").success();
     let ips: Vec<_> = script.out.split_whitespace().collect();
     figures::keep(format!("{} records", ips.len()));
-    assert!(ips.len() > FEWEST / 2, "{script}{outcome}");
+    assert!(ips.len() as u64 > FEWEST / 2, "{script}{outcome}");
     let kept = format!("{:x}", walk::MISS);
     assert!(ips.iter().all(|ip| *ip == kept), "{script}{outcome}");
     Ok(())
 }
 
-/// By the daemon, for root, who may have both modes.
+/// By the daemon, for root: both modes, and user mode alone.
 pub(crate) fn daemon_for_root() -> Skip {
     let scene = Scene::new();
     let ebsd = Ebsd::start(&scene, "");
@@ -171,12 +182,50 @@ pub(crate) fn daemon_for_root() -> Skip {
     let outcome = scene.run(&line).success();
     let records = TextRecord::all(&scene.read("d.txt"));
     figures::keep(format!("{} records", records.len()));
-    assert!(records.len() > FEWEST, "{} records: {outcome}", records.len());
+    are_enough(records.len(), &outcome);
     assert!(records.iter().all(TextRecord::exact), "{outcome}");
     let told = outcome.told();
     let last = outcome.last_line();
     assert!(last.contains("by the daemon"), "{outcome}");
     assert!(last.contains(&format!(" {} with exact IP", told.delivered)), "{outcome}");
+    let name = "ibs-user-loads-root";
+    let line = format!("ebs -u --daemon --socket {socket} {SAMPLED} -o u.txt walk-calls");
+    let outcome = log::marked(name, || scene.run(&line)).success();
+    assert!(outcome.last_line().contains("by the daemon"), "{outcome}");
+    are_loads(name, &scene.read("u.txt"), &outcome);
     ebsd.end();
+    Ok(())
+}
+
+/// For a user without rights, whose samples show the program alone: an
+/// interrupt that comes late finds the kernel at work, whose registers the
+/// kernel puts beside the program's instruction. `ebs` without the daemon
+/// hands on what the kernel gives to anybody.
+pub(crate) fn daemon_for_a_user(ebsd: &Ebsd, run: impl Fn(String) -> Outcome) -> Skip {
+    const KERNEL_HALF: u64 = 1 << 63;
+    let daemon = format!("--daemon --socket {}", ebsd.socket.display());
+    let name = "ibs-user-loads-user";
+    let line = format!("-u {daemon} {SAMPLED} -o - walk-calls");
+    let outcome = log::marked(name, || run(line)).success();
+    assert!(outcome.last_line().contains("by the daemon"), "{outcome}");
+    are_loads(name, &outcome.out, &outcome);
+    run(format!("-k {daemon} {SAMPLED} -o - walk-calls")).refused(1, &["kernel"]);
+    run(format!("-u {daemon} {SAMPLED} -o -")).refused(1, &["whole system"]);
+    let _late = Switched::to("SKID", "400");
+    let sampled = |by: &str| {
+        let line = format!("-u {by} -t instr_retired -i 2000 -c 4000 -o - walk-calls");
+        let outcome = run(line).success();
+        let records = TextRecord::all(&outcome.out);
+        let in_kernel = |record: &&TextRecord| record.get("rsp") & KERNEL_HALF != 0;
+        let shown = records.iter().filter(in_kernel).count();
+        figures::keep(format!("{shown} of {} with the kernel's stack", records.len()));
+        are_enough(records.len(), &outcome);
+        (shown, outcome)
+    };
+    let (shown, outcome) = sampled("--no-daemon");
+    assert!(shown > 0, "{outcome}");
+    let (shown, outcome) = sampled(&daemon);
+    assert_eq!(shown, 0, "{outcome}");
+    assert!(outcome.last_line().contains("scrubbed"), "{outcome}");
     Ok(())
 }
