@@ -58,6 +58,23 @@ pub(crate) fn load(number: u64) -> Load {
     }
 }
 
+/// Instructions of a round, by their addresses: `walk.S` has them.
+const ROUND: [u64; 5] = [MISS, HIT, 0x40_1207, 0x40_120a, 0x40_120c];
+
+/// How many instructions of the walk came before one of it, from its address
+/// and what rcx holds there; None: it is not of the walk.
+pub(crate) fn place(ip: u64, rcx: u64) -> Option<u64> {
+    let within = ROUND.iter().position(|at| *at == ip)? as u64;
+    // The last one comes after rcx was counted down.
+    let round = ROUNDS.checked_sub(rcx)?.checked_sub(u64::from(within == 4))?;
+    Some(round * ROUND.len() as u64 + within)
+}
+
+/// The same of the load of this number.
+pub(crate) fn place_of_load(number: u64) -> u64 {
+    (number - 1) / 2 * ROUND.len() as u64 + (number - 1) % 2
+}
+
 /// Whether an address is that of a node, where the cache has the line.
 pub(crate) fn hits_at(addr: u64) -> bool {
     misses_at(addr.wrapping_add(8))

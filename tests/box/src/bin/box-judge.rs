@@ -52,9 +52,14 @@ fn main() -> Result<()> {
     for file in files {
         let path = file.path();
         let name = path.file_stem().and_then(|name| name.to_str()).context("a name")?;
-        match judge(&log, name, &path) {
-            Ok(figures) => println!("PASS model:{name} {figures}"),
-            Err(why) => println!("FAIL model:{name} {why:#}"),
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let (judged, what) = match extension {
+            Some("skids") => (judge_skids(&log, name, &path), ".skids"),
+            _ => (judge(&log, name, &path), ""),
+        };
+        match judged {
+            Ok(figures) => println!("PASS model:{name}{what} {figures}"),
+            Err(why) => println!("FAIL model:{name}{what} {why:#}"),
         }
     }
     Ok(())
@@ -128,6 +133,22 @@ fn judge_interrupts(log: &str, name: &str, records: &[TextRecord]) -> Result<Str
         skids().max().unwrap_or(0),
         skids().sum::<u64>() as f64 / records.len() as f64
     ))
+}
+
+/// How far records of interrupts are from their events, as an assertion
+/// measured it, is what the model says of each interrupt.
+fn judge_skids(log: &str, name: &str, path: &Path) -> Result<String> {
+    let text = fs::read_to_string(path)?;
+    let measured: Vec<u64> = text.lines().map(str::parse).collect::<Result<_, _>>()?;
+    let interrupts = truth_log::between(log, name, "interrupt").context("no marks")?;
+    // An interrupt tells of the instruction that comes next.
+    let models: Vec<_> = interrupts.iter().map(|interrupt| interrupt.decimal("skid") + 1).collect();
+    if measured != models || measured.is_empty() {
+        bail!("measured {measured:?}, the model's {models:?}");
+    }
+    let farthest = measured.iter().max().unwrap_or(&0);
+    let mean = measured.iter().sum::<u64>() as f64 / measured.len() as f64;
+    Ok(format!("{} measured, up to {farthest} instructions, {mean:.1} in the mean", models.len()))
 }
 
 type Difference = (&'static str, u64, u64);
