@@ -79,6 +79,7 @@ const ASSERTIONS: &[Assertion] = &[
     Assertion { name: "arming_is_told_by_the_account", check: realism::arming },
     Assertion { name: "a_buffer_that_overflows_is_told", check: realism::buffer_overflow },
     Assertion { name: "records_kept_back_are_told", check: realism::hidden_loss },
+    Assertion { name: "records_that_collide_are_told", check: realism::collisions },
     Assertion { name: "aborted_transactions_change_no_record", check: realism::aborts },
     Assertion { name: "hitm_is_what_the_other_cpu_modified", check: two_cpus::hitm },
     Assertion { name: "a_cpu_goes_away_and_comes_back", check: two_cpus::hotplug },

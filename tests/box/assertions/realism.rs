@@ -1,10 +1,10 @@
 //! What a real CPU does beside what it is asked for, one switch of the model
 //! at a time: what it costs, and what `ebs` says of it.
 
-use std::fmt::Write;
+use std::{fmt::Write, thread, time::Duration};
 
 use hardmeter_box::text_records::TextRecord;
-use hardmeter_tests::{Account, Outcome, Scene};
+use hardmeter_tests::{Account, Outcome, Scene, running::has_attached};
 
 use crate::{
     Skip,
@@ -167,6 +167,49 @@ pub(crate) fn every_event(facts: &Facts) -> Skip {
     let sampled = sampled("every-event", 1);
     sampled.tells_the_rest(1);
     assert!(sampled.uncovered() > 0, "{}", sampled.outcome);
+    Ok(())
+}
+
+/// Two counters that overflow while PEBS is being armed are in one record. A
+/// kernel drops it and tells both of a loss before format 3, and gives it to
+/// both from then on (intel_pmu_drain_pebs_nhm(), arch/x86/events/intel/ds.c).
+pub(crate) fn collisions(facts: &Facts) -> Skip {
+    skip_ibs(facts)?;
+    skip_distributed(facts)?;
+    if facts.cpu == "icelake" {
+        return Err("kernels know the counters of a record of format 4 by its own words");
+    }
+    let dropped = facts.cpu == "haswell";
+    let scene = Scene::new();
+    let _slow = Switched::to("ARM", "20");
+    let mut walk = scene.start("walk-waits");
+    assert_eq!(walk.hear(), "ready");
+    let target = walk.pid();
+    // Both in every 550th round: its second load, and its miss.
+    let sessions = [("memory_loads", 1100), ("l1_cache_miss", 550)].map(|(kind, interval)| {
+        let line = format!("ebs -u -t {kind} -i ={interval} -c all -o {kind}.data {target}");
+        let mut ebs = scene.start(&line);
+        ebs.wait_until("it attached", |pid| has_attached(pid, target));
+        ebs
+    });
+    thread::sleep(Duration::from_secs(1));
+    log::mark("begin collisions");
+    walk.tell("go");
+    walk.finish().success();
+    log::mark("end collisions");
+    let outcomes = sessions.map(|ebs| ebs.finish().success());
+    let told = outcomes.each_ref().map(Outcome::told);
+    let (delivered, lost) =
+        told.iter().fold((0, 0), |sum, told| (sum.0 + told.delivered, sum.1 + told.lost));
+    log::leave(
+        "collisions.collisions",
+        &format!("delivered {delivered}\nlost {lost}\ndropped {}\n", u64::from(dropped)),
+    );
+    if dropped {
+        for outcome in &outcomes {
+            assert!(outcome.last_line().contains("collision"), "{outcome}");
+        }
+    }
     Ok(())
 }
 

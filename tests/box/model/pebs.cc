@@ -64,8 +64,8 @@ void Pebs::finish(const Retired &r)
   if (late_in && !--late_in) record(late_status, late_counter, late_access.length ? &late_access : nullptr, r.ip);
   if (!due) return;
   const Access *access = counters.access_of(*first, r);
-  // While PEBS was being armed others may have overflowed: one record is for all of them. The kernel takes such a
-  // one for a collision and drops it before format 4 (intel_pmu_drain_pebs_nhm()).
+  // While PEBS was being armed others may have overflowed: one record is for all of them. Before format 3 the
+  // kernel takes such a one for a collision and drops it; from then on each of them has it (intel_pmu_drain_pebs_nhm()).
   Bit64u status = switches.arm ? waiting : due;
   waiting &= ~status, due = 0;
   silent_until = now + switches.shadow;

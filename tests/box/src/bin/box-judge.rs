@@ -55,6 +55,7 @@ fn main() -> Result<()> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         let (judged, what) = match extension {
             Some("skids") => (judge_skids(&log, name, &path), ".skids"),
+            Some("collisions") => (judge_collisions(&log, name, &path), ""),
             _ => (judge(&log, name, &path), ""),
         };
         match judged {
@@ -149,6 +150,31 @@ fn judge_skids(log: &str, name: &str, path: &Path) -> Result<String> {
     let farthest = measured.iter().max().unwrap_or(&0);
     let mean = measured.iter().sum::<u64>() as f64 / measured.len() as f64;
     Ok(format!("{} measured, up to {farthest} instructions, {mean:.1} in the mean", models.len()))
+}
+
+/// Two counters whose records collide: what two sessions told of it.
+fn judge_collisions(log: &str, name: &str, path: &Path) -> Result<String> {
+    let text = fs::read_to_string(path)?;
+    let told = |key: &str| {
+        let mut words = text.lines().filter_map(|line| line.split_once(' '));
+        let value = words.find_map(|(name, value)| (name == key).then_some(value));
+        value.and_then(|value| value.parse::<usize>().ok()).with_context(|| format!("no {key}"))
+    };
+    let count = |kind| truth_log::between(log, name, kind).map(|found| found.len());
+    let (overflows, records) = count("sample").zip(count("record")).context("no marks")?;
+    let collided = overflows.checked_sub(records).context("more records than overflows")?;
+    let (delivered, lost) = (told("delivered")?, told("lost")?);
+    // A record that is of two counters is given to both, or to none.
+    let expected = match told("dropped")? {
+        0 => (overflows, 0),
+        _ => (records - collided, 2 * collided),
+    };
+    if (delivered, lost) != expected || collided == 0 {
+        bail!("{delivered} delivered and {lost} lost, of {overflows} overflows, {records} records");
+    }
+    Ok(format!(
+        "{collided} collisions of {overflows} overflows: {delivered} delivered, {lost} lost"
+    ))
 }
 
 type Difference = (&'static str, u64, u64);
