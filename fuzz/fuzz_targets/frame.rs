@@ -8,9 +8,9 @@
 #![no_main]
 
 use daemon::fuzzing;
-use daemon::policy::{Permissions, restrict, weaker};
+use daemon::policy::{FORBIDDEN, Permissions, restrict, weaker};
 use libfuzzer_sys::fuzz_target;
-use record::{Attr, ByteOrder};
+use record::{Attr, AttrFlags, ByteOrder};
 use sampling::EventSpec;
 use sampling::remote::protocol::{
     FRAME_HEADER, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, Reply, Verb, frame, parse,
@@ -89,18 +89,23 @@ fn of_worker(bytes: &[u8]) {
     let Ok(asked) = Attr::decode(&bytes[granted.size as usize..], ByteOrder::Little) else {
         return;
     };
-    for permissions in [Permissions::empty(), Permissions::KERNEL] {
-        restrict(&mut granted, permissions);
-        assert_eq!(weaker(&granted, &granted), Ok(()));
-        if weaker(&asked, &granted).is_err() {
-            continue;
+    // IBS of a task goes without it.
+    let mut with_guests = FORBIDDEN;
+    with_guests.forced.remove(AttrFlags::EXCLUDE_GUEST);
+    for forbidden in [with_guests, FORBIDDEN] {
+        for permissions in [Permissions::empty(), Permissions::KERNEL] {
+            restrict(&mut granted, permissions, &forbidden);
+            assert_eq!(weaker(&granted, &granted), Ok(()));
+            if weaker(&asked, &granted).is_err() {
+                continue;
+            }
+            assert_eq!((asked.kind, asked.config), (granted.kind, granted.config));
+            assert_eq!(asked.sample_regs_intr & !granted.sample_regs_intr, 0);
+            let mut less = asked.clone();
+            restrict(&mut less, permissions, &forbidden);
+            less.flags |= asked.flags;
+            assert_eq!(less, asked, "nothing that was taken from the grant is back");
         }
-        assert_eq!((asked.kind, asked.config), (granted.kind, granted.config));
-        assert_eq!(asked.sample_regs_intr & !granted.sample_regs_intr, 0);
-        let mut less = asked.clone();
-        restrict(&mut less, permissions);
-        less.flags |= asked.flags;
-        assert_eq!(less, asked, "nothing that was taken from the grant is back");
     }
 }
 
