@@ -226,7 +226,7 @@ impl Session {
         let limit = open_files::raise();
         let held = settings.held.as_ref().map(|(pid, _)| *pid);
         let held = command.as_ref().map(Command::pid).or(held);
-        let mut programs = Programs::load(kernel, &mut plan, (&settings, held))?;
+        let mut programs = Programs::load(kernel, &mut plan, &settings, held)?;
         let (rings, of_rings) = rings::map(&plan)?;
         notes.extend(of_rings);
         let offline = |event: &&PlannedEvent| {
@@ -410,7 +410,7 @@ fn attach_on_own_thread(
 ) -> Result<Attached, AttachError> {
     let proc = settings.root.join("proc");
     std::thread::scope(|scope| {
-        let tracer = scope.spawn(|| attach(pid, &proc, (opener, settings.effort)));
+        let tracer = scope.spawn(|| attach(pid, &proc, opener, settings.effort));
         tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }

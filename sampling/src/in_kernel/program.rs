@@ -76,7 +76,7 @@ impl KernelProgram {
         };
         let halted =
             matches!(source, HitSource::Tracepoint(point) if point.whose.waits_for_start());
-        prepare(&loaded, sizes, (cpus, halted)).map_err(|error| Unloadable::Failed {
+        prepare(&loaded, sizes, cpus, halted).map_err(|error| Unloadable::Failed {
             call: "mapping the tables",
             error: error.to_string(),
         })?;
@@ -84,8 +84,8 @@ impl KernelProgram {
             HitSource::Overflow(_) => None,
             HitSource::Tracepoint(point) => {
                 let processes = made.map("processes")?;
-                let programs = (loaded.program.as_fd(), &made.programs[..]);
-                Some(Hooks::attach(point, programs, processes.as_fd())?)
+                let hit = loaded.program.as_fd();
+                Some(Hooks::attach(point, hit, &made.programs, processes.as_fd())?)
             }
         };
         Ok(KernelProgram { loaded, in_kernel: in_kernel.clone(), source, hooks })
@@ -242,7 +242,7 @@ fn random() -> io::Result<u64> {
 
 /// First epoch 1, as slots of zeros are of epoch 0; a row and a seed for each
 /// CPU; the sizes, for readers.
-fn prepare(loaded: &Loaded, sizes: Sizes, (cpus, halted): (&[Cpu], bool)) -> io::Result<()> {
+fn prepare(loaded: &Loaded, sizes: Sizes, cpus: &[Cpu], halted: bool) -> io::Result<()> {
     let count = usize::try_from(sizes.cpus).map_err(io::Error::other)?;
     let shared = SharedWords::map(loaded.cpus.as_fd(), count * cpu::WORDS)?;
     for each in shared.words().chunks_exact(cpu::WORDS) {

@@ -181,7 +181,7 @@ impl AggregateReader {
         self.wait_for_writers(behind)?;
         let to = now();
         let mut whole = Aggregate { from: self.from, to, ..Aggregate::default() };
-        let parts = self.each_cpu().filter_map(|cpu| self.part(cpu, behind));
+        let parts = self.each_cpu().filter_map(|(cpu, words)| self.part(cpu, words, behind));
         for Part { seen, whys, sites } in parts.collect::<Vec<_>>() {
             self.seen.seen += seen;
             whys.iter().for_each(|&(reason, count)| self.seen.add(reason, count));
@@ -261,7 +261,7 @@ impl AggregateReader {
 
     /// What one CPU counted; None: nothing. One without tables may have seen
     /// hits too.
-    fn part(&self, (number, words): (Cpu, &[AtomicU64]), epoch: u64) -> Option<Part> {
+    fn part(&self, number: Cpu, words: &[AtomicU64], epoch: u64) -> Option<Part> {
         let counts = counts(words, epoch)?;
         let mut part = Part { seen: counts[cpu::SEEN], whys: Vec::new(), sites: Vec::new() };
         let whys = WHYS.iter().copied().zip(counts[cpu::COUNTS_WHY..].iter().copied());

@@ -94,7 +94,8 @@ impl Hooks {
     /// hits count.
     pub(super) fn attach(
         tracepoint: CountedTracepoint,
-        (hit, followers): (BorrowedFd<'_>, &[OwnedFd]),
+        hit: BorrowedFd<'_>,
+        followers: &[OwnedFd],
         processes: BorrowedFd<'_>,
     ) -> Result<Hooks, Unloadable> {
         let failed = |call: &'static str| {

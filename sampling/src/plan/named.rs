@@ -35,7 +35,7 @@ pub(super) fn open(
         RequestedEvent::Pmu { pmu, terms, modifiers } => asked.terms(pmu, terms, modifiers),
         RequestedEvent::Raw { config, modifiers, .. } => asked.raw(*config, modifiers),
         RequestedEvent::Generic { kind, config, name, modifiers } => {
-            asked.generic((*kind, *config, name), modifiers)
+            asked.generic(NumberedEvent { kind: *kind, config: *config, name }, modifiers)
         }
         RequestedEvent::Named { name, modifiers } => asked.named(name, modifiers),
         RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_) | RequestedEvent::Tracepoint(_) => {
@@ -49,6 +49,14 @@ struct Asked<'a> {
     request: &'a Request,
     facts: &'a Facts,
     notes: &'a mut Vec<String>,
+}
+
+/// An event of the kernel's own numbering.
+#[derive(Clone, Copy)]
+struct NumberedEvent<'n> {
+    kind: EventType,
+    config: u64,
+    name: &'n str,
 }
 
 /// An event on one PMU.
@@ -101,7 +109,8 @@ impl<'a> Asked<'a> {
             && description.alias(event).is_none()
             && let Some(Generic { kind, config, name }) = generic(event)
         {
-            return self.generic_on(&[core], (kind, config, &name), modifiers);
+            let event = NumberedEvent { kind, config, name: &name };
+            return self.generic_on(&[core], event, modifiers);
         }
         let look_up = |event: &str| {
             let named = catalogue::named(core.uarch?, &pmu.name, event)?;
@@ -153,7 +162,7 @@ impl<'a> Asked<'a> {
 
     fn generic(
         &mut self,
-        event: (EventType, u64, &str),
+        event: NumberedEvent<'_>,
         modifiers: &Modifiers,
     ) -> Result<Vec<Opening>, Refusal> {
         let cores = self.cores()?;
@@ -164,9 +173,10 @@ impl<'a> Asked<'a> {
     fn generic_on(
         &mut self,
         cores: &[Core<'_>],
-        (kind, config, name): (EventType, u64, &str),
+        event: NumberedEvent<'_>,
         modifiers: &Modifiers,
     ) -> Result<Vec<Opening>, Refusal> {
+        let NumberedEvent { kind, config, name } = event;
         let openings = cores.iter().map(|core| {
             let mut opening = Opening::new(&core.pmu.name, kind, self.request.modes, counter());
             opening.words[0] = config;

@@ -169,7 +169,8 @@ pub(crate) struct Attached {
 pub(crate) fn attach(
     pid: Pid,
     proc: &Path,
-    (opener, effort): (&mut Opener<'_>, Effort),
+    opener: &mut Opener<'_>,
+    effort: Effort,
 ) -> Result<Attached, AttachError> {
     let state = TaskState::read(proc, pid.0)
         .map_err(|error| AttachError::Look { pid, error })?

@@ -95,7 +95,8 @@ impl Programs {
     pub(super) fn load(
         kernel: &dyn Kernel,
         plan: &mut Plan,
-        (settings, held): (&SessionSettings, Option<Pid>),
+        settings: &SessionSettings,
+        held: Option<Pid>,
     ) -> Result<Programs, SessionError> {
         let Some(mut in_kernel) = plan.in_kernel.clone() else { return Ok(Programs::default()) };
         in_kernel.keep.user_only |= settings.scrub;
@@ -103,7 +104,8 @@ impl Programs {
         let loaded = sampled
             .map(|(index, event)| {
                 let source = source(event, plan.target, held)?;
-                Loaded::load(kernel, (index, event, source), (&in_kernel, &plan.cpus))
+                let on = plan.cpus.iter().copied().filter(|cpu| event.is_on(*cpu));
+                Loaded::load(kernel, index, source, &in_kernel, &on.collect::<Vec<Cpu>>())
             })
             .collect::<Result<Vec<Loaded>, Unloadable>>();
         match loaded {
@@ -282,11 +284,12 @@ const SCRUBBED: &str = "scrubbed";
 impl Loaded {
     fn load(
         kernel: &dyn Kernel,
-        (index, event, source): (usize, &PlannedEvent, HitSource),
-        (in_kernel, cpus): (&InKernel, &[Cpu]),
+        index: usize,
+        source: HitSource,
+        in_kernel: &InKernel,
+        cpus: &[Cpu],
     ) -> Result<Loaded, Unloadable> {
-        let cpus: Vec<Cpu> = cpus.iter().copied().filter(|cpu| event.is_on(*cpu)).collect();
-        let program = kernel.load(in_kernel, source, &cpus)?;
+        let program = kernel.load(in_kernel, source, cpus)?;
         let unmapped = |error: io::Error| Unloadable::Failed {
             call: "mapping the tables",
             error: error.to_string(),

@@ -194,7 +194,7 @@ impl Ledger {
     /// the kernel's count does not tell (see [`Ledger::kernel`]). Negative:
     /// more than the kernel counted.
     pub fn unaccounted(&self) -> Option<i128> {
-        missing(self.kernel, self.delivered, (&self.lost, &self.filtered))
+        missing(self.kernel, self.delivered, &self.lost, &self.filtered)
     }
 
     /// The note at the end of a stream, for an event by its place in
@@ -238,11 +238,7 @@ impl Ledger {
     }
 }
 
-fn missing(
-    kernel: Option<u64>,
-    delivered: u64,
-    (lost, filtered): (&Lost, &Filtered),
-) -> Option<i128> {
+fn missing(kernel: Option<u64>, delivered: u64, lost: &Lost, filtered: &Filtered) -> Option<i128> {
     let explained =
         [delivered, lost.total(), filtered.total()].map(i128::from).iter().sum::<i128>();
     kernel.map(|kernel| i128::from(kernel) - explained)

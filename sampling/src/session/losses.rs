@@ -80,16 +80,16 @@ impl Session {
             self.rings.iter().filter(|ring| is_suspected(ring)).map(|ring| ring.cpu).collect();
         let totals = self.totals_on(|cpu| suspects.contains(&cpu));
         // What cannot be read now is told later, or makes the end an error.
-        if totals.unread { 0 } else { self.tell_losses(&totals, (&suspects, false)) }
+        if totals.unread { 0 } else { self.tell_losses(&totals, &suspects, false) }
     }
 
     /// Tells what rings have lost, with the session's end behind it.
     pub(super) fn tell_last(&mut self, totals: &Retired) -> u64 {
         let all: Vec<Cpu> = self.rings.iter().map(|ring| ring.cpu).collect();
-        self.tell_losses(totals, (&all, true))
+        self.tell_losses(totals, &all, true)
     }
 
-    fn tell_losses(&mut self, totals: &Retired, (cpus, is_last): (&[Cpu], bool)) -> u64 {
+    fn tell_losses(&mut self, totals: &Retired, cpus: &[Cpu], is_last: bool) -> u64 {
         let side_counts = counts_lost(&self.attrs.side);
         let mut records = 0;
         for index in 0..self.rings.len() {

@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     /// A sample of this id and time; `split` bytes of it end the ring.
-    fn lend(lane: &mut Lane, (id, time): (u64, u64), split: usize) -> bool {
+    fn lend(lane: &mut Lane, id: u64, time: u64, split: usize) -> bool {
         let mut bytes = vec![9, 0, 0, 0, 1, 0, 24, 0];
         bytes.extend([id, time].iter().flat_map(|word| word.to_ne_bytes()));
         let header = RecordHeader { kind: RecordType::SAMPLE, misc: Misc(1), size: 24 };
@@ -294,12 +294,12 @@ mod tests {
     #[test]
     fn only_a_neighbour_that_differs_by_its_id_alone_is_a_twin() {
         let mut lane = Lane::new(Owner::Several(None));
-        assert!(!lend(&mut lane, (1, 100), 24), "the first");
-        assert!(lend(&mut lane, (2, 100), 24));
-        assert!(lend(&mut lane, (3, 100), 8), "split at the ring's end");
-        assert!(!lend(&mut lane, (3, 101), 16), "another time");
-        assert!(!lend(&mut lane, (3, 100), 0), "not the neighbour");
+        assert!(!lend(&mut lane, 1, 100, 24), "the first");
+        assert!(lend(&mut lane, 2, 100, 24));
+        assert!(lend(&mut lane, 3, 100, 8), "split at the ring's end");
+        assert!(!lend(&mut lane, 3, 101, 16), "another time");
+        assert!(!lend(&mut lane, 3, 100, 0), "not the neighbour");
         lane.last_event = 1;
-        assert!(!lend(&mut lane, (4, 100), 24), "of another event");
+        assert!(!lend(&mut lane, 4, 100, 24), "of another event");
     }
 }

@@ -23,14 +23,23 @@ mod quiet;
 mod running;
 mod several;
 
-const PAGE_FAULTS: (EventType, u64) = (EventType::SOFTWARE, SoftwareEvent::PAGE_FAULTS.0);
+/// What an event counts.
+#[derive(Clone, Copy)]
+struct EventCode {
+    kind: EventType,
+    config: u64,
+}
+
+const PAGE_FAULTS: EventCode =
+    EventCode { kind: EventType::SOFTWARE, config: SoftwareEvent::PAGE_FAULTS.0 };
 
 fn facts() -> Facts {
     Facts::read(Path::new("/")).unwrap()
 }
 
 /// A plan as the planner makes them, with rings of a chosen size.
-fn plan_of((kind, config): (EventType, u64), target: Target, pages: u32) -> Plan {
+fn plan_of(counted: EventCode, target: Target, pages: u32) -> Plan {
+    let EventCode { kind, config } = counted;
     let facts = facts();
     let flags = AttrFlags::SAMPLE_ID_ALL | AttrFlags::EXCLUDE_HV;
     let common = SampleType::IDENTIFIER | SampleType::TID | SampleType::TIME | SampleType::CPU;

@@ -72,7 +72,7 @@ pub(crate) fn fork(image: &ExecImage, pipes: &ChildPipes) -> io::Result<i32> {
     let pid = unsafe { libc::fork() };
     let failed = io::Error::last_os_error();
     if pid == 0 {
-        let errno = child(image, &argv, &mut shell_argv, (pipes, &mask));
+        let errno = child(image, &argv, &mut shell_argv, pipes, &mask);
         report_and_exit(pipes.failure.as_raw_fd(), errno);
     }
     set_mask(&mask);
@@ -85,7 +85,8 @@ fn child(
     image: &ExecImage,
     argv: &[*const c_char],
     shell_argv: &mut [*const c_char],
-    (pipes, mask): (&ChildPipes, &libc::sigset_t),
+    pipes: &ChildPipes,
+    mask: &libc::sigset_t,
 ) -> c_int {
     for &fd in &pipes.leave_writers {
         // SAFETY: a plain descriptor number; the parent's is not affected.

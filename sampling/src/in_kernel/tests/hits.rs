@@ -87,7 +87,7 @@ impl Counted {
     pub(super) fn beside_ring(in_kernel: &InKernel, attr: &Attr) -> Counted {
         let leader = open(attr, None).unwrap();
         let ring = Some(RingMapping::new(&leader, 1024).unwrap());
-        Counted::of(load(in_kernel, attr), attr, (leader, ring))
+        Counted::of(load(in_kernel, attr), attr, leader, ring)
     }
 
     pub(super) fn new(in_kernel: &InKernel, attr: &Attr) -> Counted {
@@ -96,13 +96,14 @@ impl Counted {
 
     pub(super) fn with(program: KernelProgram, attr: &Attr) -> Counted {
         let dummy = Attr { config: SoftwareEvent::DUMMY.0, sample_period: 0, ..attr.clone() };
-        Counted::of(program, attr, (open(&dummy, None).unwrap(), None))
+        Counted::of(program, attr, open(&dummy, None).unwrap(), None)
     }
 
     fn of(
         program: KernelProgram,
         attr: &Attr,
-        (leader, ring): (PerfEvent, Option<RingMapping>),
+        leader: PerfEvent,
+        ring: Option<RingMapping>,
     ) -> Counted {
         // A member that is enabled counts while its leader does: both see
         // the same hits.

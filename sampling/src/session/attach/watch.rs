@@ -266,7 +266,7 @@ impl<'t> Watch<'t> {
             }
             TraceeReport::Born => self.born(tid, opener),
             TraceeReport::Exec { former } => {
-                self.rename((former, tid), opener)?;
+                self.rename(former, tid, opener)?;
                 self.resume(tid, 0)
             }
             TraceeReport::GroupStop => {
@@ -369,7 +369,8 @@ impl<'t> Watch<'t> {
     /// the caller's too, if the id had passed over when they were opened.
     fn rename(
         &mut self,
-        (former, tid): (i32, i32),
+        former: i32,
+        tid: i32,
         opener: &mut Opener<'_>,
     ) -> Result<(), AttachError> {
         if former == tid {

@@ -102,7 +102,7 @@ impl EventAccount {
 
     /// See [`Ledger::unaccounted`](super::Ledger::unaccounted).
     pub(super) fn unaccounted(&self) -> Option<i128> {
-        missing(self.kernel, self.delivered, (&self.lost, &self.filtered))
+        missing(self.kernel, self.delivered, &self.lost, &self.filtered)
     }
 
     /// How much of the time it counted, if not all.

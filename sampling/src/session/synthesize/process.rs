@@ -100,7 +100,7 @@ impl Processes {
                 Some(id) => FileIdentity::BuildId(id),
                 None => inode(&line),
             };
-            mapping(pid, (&line, file), synthesizer, out);
+            mapping(pid, &line, file, synthesizer, out);
         }
     }
 
@@ -138,7 +138,7 @@ fn asked(
             Some(id) if line.is_executable() => FileIdentity::BuildId(id),
             _ => inode(&line),
         };
-        mapping(pid, (&line, file), synthesizer, out);
+        mapping(pid, &line, file, synthesizer, out);
     }
     Ok(())
 }
@@ -149,7 +149,8 @@ fn inode(line: &maps::Line<'_>) -> FileIdentity<'static> {
 
 fn mapping(
     pid: i32,
-    (line, file): (&maps::Line<'_>, FileIdentity<'_>),
+    line: &maps::Line<'_>,
+    file: FileIdentity<'_>,
     synthesizer: &mut Synthesizer<'_>,
     out: &mut Vec<u8>,
 ) {

@@ -36,7 +36,11 @@ fn a_breakpoint_gives_one_record_a_write() {
     }
     let mut child = Watched::spawn(&binary, "1000");
     let address = u64::from_str_radix(child.line().trim_start_matches("0x"), 16).unwrap();
-    let mut plan = plan_of((EventType::BREAKPOINT, 0), Target::Process(child.pid()), 256);
+    let mut plan = plan_of(
+        EventCode { kind: EventType::BREAKPOINT, config: 0 },
+        Target::Process(child.pid()),
+        256,
+    );
     let attr = &mut plan.events[0].attr;
     (attr.bp_type, attr.config1, attr.config2) = (2, address, 8);
     attr.flags.insert(AttrFlags::EXCLUDE_KERNEL);

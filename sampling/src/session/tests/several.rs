@@ -11,15 +11,17 @@ use crate::session::ledger::EventAccount;
 
 // Not context switches: this kernel loses records of those, untold, while
 // anybody opens events (6.18).
-const MINOR_FAULTS: (EventType, u64) = (EventType::SOFTWARE, SoftwareEvent::MINOR_FAULTS.0);
-const MAJOR_FAULTS: (EventType, u64) = (EventType::SOFTWARE, SoftwareEvent::MAJOR_FAULTS.0);
+const MINOR_FAULTS: EventCode =
+    EventCode { kind: EventType::SOFTWARE, config: SoftwareEvent::MINOR_FAULTS.0 };
+const MAJOR_FAULTS: EventCode =
+    EventCode { kind: EventType::SOFTWARE, config: SoftwareEvent::MAJOR_FAULTS.0 };
 const PAGES: u64 = 2_000;
 
 /// A plan of several events, as named.
-fn plan_of_all(events: &[(&str, (EventType, u64))], target: Target) -> Plan {
+fn plan_of_all(events: &[(&str, EventCode)], target: Target) -> Plan {
     let mut plan = plan_of(PAGE_FAULTS, target, 1024);
     let like = plan.events.remove(0);
-    for &(name, (kind, config)) in events {
+    for &(name, EventCode { kind, config }) in events {
         let attr = Attr { kind, config, ..like.attr.clone() };
         plan.events.push(PlannedEvent { name: name.into(), attr, ..like.clone() });
     }
@@ -108,7 +110,7 @@ fn busy_command(directory: &Path) -> Option<String> {
     (!events_refused()).then_some(script)
 }
 
-const TWO: [(&str, (EventType, u64)); 2] =
+const TWO: [(&str, EventCode); 2] =
     [("page_fault", PAGE_FAULTS), ("page_fault_minor", MINOR_FAULTS)];
 
 #[test]
