@@ -16,9 +16,9 @@ mod reservation;
 mod view;
 
 pub(crate) use answer::{ANSWER_BYTES, BrokerAnswer};
-pub(crate) use ask::{ASK_BYTES, ATTR_WORDS, Ask, JobNumbers, Rank, TaskOnCpu, Wanted};
+pub(crate) use ask::{ASK_BYTES, ATTR_WORDS, Ask, JobNumbers, Rank, TaskOnCpu};
 pub(crate) use client::{Broker, NotGranted, REASON_BYTES};
 pub(crate) use grant::{Grants, Stranger};
 pub(crate) use kernel::Brokered;
 pub(crate) use program::ProgramNumbers;
-pub(crate) use reservation::{Granted, Reservation, Unreserved};
+pub(crate) use reservation::{GrantLease, Reservation, Unreserved};

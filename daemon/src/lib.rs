@@ -23,4 +23,5 @@ pub mod store;
 pub mod supervisor;
 #[allow(unsafe_code, reason = "system calls and mapped memory; each block says why it holds")]
 mod sys;
+mod target;
 mod worker;

@@ -11,7 +11,6 @@ use daemon::fuzzing;
 use daemon::policy::{FORBIDDEN, Permissions, restrict, weaker};
 use libfuzzer_sys::fuzz_target;
 use record::{Attr, AttrFlags, ByteOrder};
-use sampling::EventSpec;
 use sampling::remote::protocol::{
     FRAME_HEADER, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, Reply, Verb, frame, parse,
 };
@@ -62,9 +61,9 @@ fn of_client(bytes: &[u8], piece: usize) {
     for (kind, body, taken) in found {
         let header = frame(kind, body.len()).expect("it was one");
         assert_eq!(header.len() + body.len(), taken);
-        if let Some(Verb::Start { job, .. } | Verb::Plan { job }) = understood::<Verb>(&body) {
+        if let Some(Verb::Start { job, .. } | Verb::Plan { job, .. }) = understood::<Verb>(&body) {
             // Found in the table, or refused: it is a name and nothing else.
-            let _known = EventSpec(job.event).resolve().map_err(|error| error.to_string());
+            let _known = job.request.event.resolve().map_err(|error| error.to_string());
         }
     }
 }

@@ -36,16 +36,18 @@ pub use tracepoint::{CountedTracepoint, Whose};
 pub use unloadable::Unloadable;
 
 /// What the kernel is to do with a session's samples.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InKernel {
     /// Count them, or choose among them.
     pub duty: Duty,
     /// Which of them matter.
+    #[serde(default)]
     pub keep: Keep,
 }
 
 /// What becomes of the samples that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Duty {
     /// They reach the ring, the others do not.
     Filter,
@@ -59,10 +61,13 @@ pub struct SiteTables {
     /// Sites that one CPU has room for in an interval, a power of two from
     /// [`SiteTables::FEWEST`] to [`SiteTables::MOST`]. About three quarters can be
     /// used before a hit finds none of its 16 places free.
+    #[serde(default = "as_fits")]
     pub sites: u32,
     /// Whether one instruction of two processes is two sites.
+    #[serde(default)]
     pub by_process: bool,
     /// Whether distances between addresses that follow each other are counted.
+    #[serde(default)]
     pub strides: bool,
 }
 
@@ -75,6 +80,10 @@ impl SiteTables {
     pub const FEWEST: u32 = 16;
     /// The largest: 2.3 GiB a CPU.
     pub const MOST: u32 = 1 << 20;
+}
+
+fn as_fits() -> u32 {
+    SiteTables::AS_FITS
 }
 
 impl Default for SiteTables {

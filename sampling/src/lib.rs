@@ -76,7 +76,7 @@ pub use plan::refusal::Refusal;
 pub use plan::{Fallback, Plan, PlannedEvent, RingPages, plan};
 pub use request::event_spec::EventSpec;
 pub use request::span::{Span, SpanError};
-pub use request::{Modes, Request, Target};
+pub use request::{Job, Modes, Request, Target};
 pub use sampling::Sampling;
 pub use session::attach::AttachError;
 pub use session::command::{Command, CommandError, CommandStatus};

@@ -14,7 +14,7 @@ mod outline;
 mod planned_event;
 mod precision;
 pub mod refusal;
-pub(crate) mod rights;
+pub mod rights;
 mod rings;
 mod software;
 mod uneven;
@@ -98,13 +98,23 @@ impl Plan {
     }
 }
 
-/// Turns a request into a plan for the machine that `facts` describes.
+/// Turns a request into a plan for the machine that `facts` describes, which
+/// this process has the rights to open.
 pub fn plan(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
+    let plan = draft(request, facts)?;
+    rights::check(request, &plan, facts)?;
+    Ok(plan)
+}
+
+/// The same, whoever is to open it: [`rights::check`] says whether that may be
+/// this process.
+///
+/// # Errors
+/// What this machine cannot sample for anybody.
+pub fn draft(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
     let request = &outline::with_modifiers(request)?;
     let Outline { name, events, mut side, mut notes } = outline(request, facts)?;
     let mut events: Vec<_> = events.into_iter().map(|event| event.planned).collect();
-    rights::check_modes(request, &events, facts)?;
-    rights::check_target(request, facts)?;
     in_kernel::check(request, &events)?;
     in_kernel::set_clock(
         request,

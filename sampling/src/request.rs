@@ -1,16 +1,20 @@
 //! What the user asks for, before anything is known of the machine.
 
 pub mod event_spec;
+mod job;
 pub mod span;
 
 use record::Pid;
 use serde::{Deserialize, Serialize};
+
+pub use job::Job;
 
 use crate::EventSpec;
 use crate::in_kernel::InKernel;
 
 /// Privilege levels whose events are sampled: `-u`, `-k`, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Modes {
     /// Events while the CPU runs user code.
     pub user: bool,
@@ -51,34 +55,49 @@ impl Target {
     }
 }
 
-/// One sampling job as asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is asked of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The event as typed: a type, `mem:ADDR...` or `subsystem:name`.
     pub event: EventSpec,
     /// Event masks of the type (`-m NAME,...`), as typed.
+    #[serde(default)]
     pub masks: Vec<String>,
     /// At least one must be set, unless the event's modifiers say.
+    #[serde(flatten)]
     pub modes: Modes,
     /// A sample every so many events (clocks: nanoseconds), 1 to 2^63 - 1;
     /// None takes the type's default.
+    #[serde(default)]
     pub interval: Option<u64>,
     /// Draws each period, from this seed, with the interval for their mean, as
     /// far as whoever counts can; None: each is the interval.
+    #[serde(default)]
     pub seed: Option<u64>,
     /// Whether samples with skid will do where exact ones are promised and
     /// not to be had.
+    #[serde(default)]
     pub allow_skid: bool,
     /// Whether mappings of data are recorded too, so that readers can tell
     /// the heap, stacks and files that data addresses lie in.
+    #[serde(default)]
     pub data_mappings: bool,
-    /// Whose events.
+    /// Whose events. Who is sent a request is told beside it, by numbers
+    /// that name it there, and sets this when it was found.
+    #[serde(skip, default = "not_found_yet")]
     pub target: Target,
     /// Data pages of each sample ring, rounded up to a power of two; None
     /// chooses.
+    #[serde(default)]
     pub ring_pages: Option<u32>,
     /// What a program in the kernel is to do with the samples.
+    #[serde(default)]
     pub in_kernel: Option<InKernel>,
+}
+
+/// The target that takes the most rights.
+fn not_found_yet() -> Target {
+    Target::System
 }
 
 impl Request {

@@ -51,7 +51,7 @@ use crate::session::attach::{AttachError, Attached, Effort, attach};
 use crate::session::command::Command;
 use crate::session::ledger::Ledger;
 use crate::session::synthesize::Sight;
-use crate::{Cgroup, Fallback, Plan, PlannedEvent, Target};
+use crate::{Cgroup, Fallback, Job, Plan, PlannedEvent, Target};
 use attrs::Attrs;
 pub use error::{OpenError, SessionError};
 use event_set::{EventSet, Ids};
@@ -109,6 +109,19 @@ pub struct SessionSettings {
     pub effort: Effort,
     /// Where /proc is: `/`.
     pub root: PathBuf,
+}
+
+impl SessionSettings {
+    /// What a job says of them.
+    pub fn of(job: &Job) -> SessionSettings {
+        SessionSettings {
+            count: job.count,
+            every: job.every,
+            rings: job.rings,
+            kernel_symbols: job.kernel_symbols,
+            ..SessionSettings::default()
+        }
+    }
 }
 
 impl Default for SessionSettings {

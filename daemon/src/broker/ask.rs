@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use arrayvec::ArrayString;
-use record::{Attr, Pid};
-use sampling::machine::incarnation::Incarnation;
+use record::Attr;
+use sampling::remote::protocol::NamedTarget;
 use sampling::session::synthesize::KernelFile;
 use sampling::{EventSpec, Modes, Request, Target, catalogue};
 use serde::{Deserialize, Serialize};
@@ -18,26 +18,6 @@ use crate::fixed_size;
 pub(crate) const ASK_BYTES: usize = 256;
 /// Words of the largest attr.
 pub(crate) const ATTR_WORDS: usize = Attr::MAX_SIZE as usize / 8;
-
-/// Whose events a grant is for, in numbers: the supervisor opens what they
-/// name by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Wanted {
-    /// A child of the client's, waiting before its exec.
-    Held(Incarnation),
-    /// A process.
-    Process(Incarnation),
-    /// The whole system.
-    System,
-    /// A control group.
-    Cgroup {
-        /// Its number.
-        id: u64,
-        /// Bytes of its path below the hierarchy's root, which come behind
-        /// the request.
-        path_bytes: u64,
-    },
-}
 
 /// What an event is to others of its task and CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +49,7 @@ pub(crate) struct JobNumbers {
     pub(crate) modes: Modes,
     pub(crate) allow_skid: bool,
     pub(crate) data_mappings: bool,
-    pub(crate) wanted: Wanted,
+    pub(crate) target: NamedTarget,
 }
 
 /// What a worker asks.
@@ -110,7 +90,7 @@ pub(crate) enum Ask {
 impl JobNumbers {
     /// The numbers of a request; None: it is none that can be granted (no
     /// type of the table, event masks).
-    pub(crate) fn of(request: &Request, wanted: Wanted) -> Option<JobNumbers> {
+    pub(crate) fn of(request: &Request, target: NamedTarget) -> Option<JobNumbers> {
         let entry = catalogue::find(&request.event.0)?;
         let event = catalogue::all().position(|one| one.name == entry.name)?;
         if !request.masks.is_empty() {
@@ -126,20 +106,14 @@ impl JobNumbers {
             modes: request.modes,
             allow_skid: request.allow_skid,
             data_mappings: request.data_mappings,
-            wanted,
+            target,
         })
     }
 
-    /// The request that the numbers stand for; `pid` is the process's. None:
-    /// there is no such type.
-    pub(crate) fn request(&self, pid: Pid) -> Option<Request> {
+    /// The request that the numbers stand for, on the target that was found.
+    /// None: there is no such type.
+    pub(crate) fn request(&self, target: Target) -> Option<Request> {
         let entry = catalogue::all().nth(usize::try_from(self.event).ok()?)?;
-        let target = match self.wanted {
-            Wanted::Held(_) => Target::Command,
-            Wanted::Process(_) => Target::Process(pid),
-            Wanted::System => Target::System,
-            Wanted::Cgroup { .. } => Target::Cgroup,
-        };
         Some(Request {
             interval: self.interval.map(NonZeroU64::get),
             allow_skid: self.allow_skid,
@@ -163,6 +137,7 @@ impl Ask {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use sampling::machine::incarnation::Incarnation;
 
     use super::*;
     use crate::control::{State, Stored};
@@ -175,18 +150,18 @@ mod tests {
             modes: Modes::KERNEL,
             allow_skid: false,
             data_mappings: true,
-            wanted: Wanted::Process(Incarnation { pid: 7, start_time: 1 << 40 }),
+            target: NamedTarget::Process(Incarnation { pid: 7, start_time: 1 << 40 }),
         };
         let stored = Stored { bytes: u64::MAX, ..Stored::default() };
         for ask in [
             Ask::Grant(job),
             Ask::Grant(JobNumbers {
-                wanted: Wanted::Held(Incarnation { pid: -7, start_time: 0 }),
+                target: NamedTarget::Held(Incarnation { pid: -7, start_time: 0 }),
                 ..job
             }),
-            Ask::Grant(JobNumbers { wanted: Wanted::System, modes: Modes::USER, ..job }),
+            Ask::Grant(JobNumbers { target: NamedTarget::System, modes: Modes::USER, ..job }),
             Ask::Grant(JobNumbers {
-                wanted: Wanted::Cgroup { id: 1 << 50, path_bytes: 99 },
+                target: NamedTarget::Cgroup { id: 1 << 50, path_bytes: 99 },
                 ..job
             }),
             Ask::Open {
@@ -227,10 +202,10 @@ mod tests {
     fn every_type_of_the_table_has_a_number() {
         for entry in catalogue::all() {
             let request = Request::new(EventSpec(entry.name.into()), Modes::USER, Target::System);
-            let Some(job) = JobNumbers::of(&request, Wanted::System) else {
+            let Some(job) = JobNumbers::of(&request, NamedTarget::System) else {
                 panic!("{}", entry.name)
             };
-            assert_eq!(job.request(Pid(1)), Some(request));
+            assert_eq!(job.request(Target::System), Some(request));
         }
     }
 

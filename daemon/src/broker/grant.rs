@@ -7,18 +7,18 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use record::{Attr, Pid};
-use sampling::machine::incarnation::Incarnation;
-use sampling::machine::pidfd::is_alive;
+use record::Attr;
+use sampling::remote::protocol::NamedTarget;
 use sampling::session::attrs::Attrs;
 use sampling::session::synthesize::KernelFile;
 use sampling::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
-use sampling::{Cgroup, Facts, Modes, PlannedEvent, Request};
+use sampling::{Facts, PlannedEvent, Request};
 
-use super::{Ask, BrokerAnswer, JobNumbers, Rank, TaskOnCpu, Wanted};
+use super::{Ask, BrokerAnswer, JobNumbers, Rank, TaskOnCpu};
 use crate::credentials::Credentials;
 use crate::policy::{FORBIDDEN, Forbidden, OpenedBy, Permissions, restrict, weaker};
 use crate::sys::oracle::{Asker, Oracle};
+use crate::target::FoundTarget;
 
 /// Grants that one worker may hold: its sessions, and some that end.
 const MOST_GRANTS: usize = 64;
@@ -42,7 +42,7 @@ pub(crate) struct Grants {
 struct Grant {
     /// What may be opened, or less.
     attrs: Vec<Attr>,
-    place: Granted,
+    target: FoundTarget,
     /// Kernel code is sampled, and so its addresses shown.
     kernel: bool,
     /// The event of which a member is opened next.
@@ -59,70 +59,12 @@ struct Leader {
     event: OwnedFd,
 }
 
-/// Whose events may be opened.
-#[derive(Debug)]
-enum Granted {
-    Process(Process),
-    System,
-    Cgroup(Cgroup),
-}
-
-impl Granted {
-    /// What a request names, opened here; `path` is a group's.
-    fn of(wanted: Wanted, path: &[u8]) -> io::Result<Granted> {
-        use std::os::unix::ffi::OsStrExt;
-        match wanted {
-            Wanted::System => Ok(Granted::System),
-            Wanted::Cgroup { id, .. } => {
-                let path = Path::new(std::ffi::OsStr::from_bytes(path));
-                let group = Cgroup::open(Path::new("/"), path)?;
-                // Another may have been made in its place.
-                if group.id()? != id {
-                    return Err(rustix::io::Errno::NOENT.into());
-                }
-                Ok(Granted::Cgroup(group))
-            }
-            Wanted::Held(process) | Wanted::Process(process) => {
-                Process::of(process).map(Granted::Process)
-            }
-        }
-    }
-
-    /// Whether it is there still.
-    fn is_there(&self) -> bool {
-        match self {
-            Granted::Process(process) => process.is_alive(),
-            Granted::System | Granted::Cgroup(_) => true,
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Process {
-    pid: i32,
-    pidfd: OwnedFd,
-}
-
-impl Process {
-    fn of(named: Incarnation) -> io::Result<Process> {
-        Ok(Process { pid: named.pid, pidfd: named.open()? })
-    }
-
-    fn is_alive(&self) -> bool {
-        is_alive(self.pidfd.as_fd())
-    }
-
-    fn has_thread(&self, tid: i32) -> bool {
-        tid > 0 && Path::new(&format!("/proc/{}/task/{tid}", self.pid)).exists()
-    }
-}
-
 /// What a job takes beyond the rights of its user; empty: the kernel's own
 /// rules forbid it, though it is about the user's own code.
-fn needed(modes: Modes, wanted: Wanted, may_look: bool) -> Permissions {
+fn needed(job: &JobNumbers, may_look: bool) -> Permissions {
     let mut needed = Permissions::empty();
-    needed.set(Permissions::KERNEL, modes.kernel);
-    let of_cpus = matches!(wanted, Wanted::System | Wanted::Cgroup { .. });
+    needed.set(Permissions::KERNEL, job.modes.kernel);
+    let of_cpus = matches!(job.target, NamedTarget::System | NamedTarget::Cgroup { .. });
     needed.set(Permissions::SYSTEM_WIDE, of_cpus);
     needed.set(Permissions::OTHERS_TASKS, !of_cpus && !may_look);
     if needed.is_empty() { Permissions::OWN_TASKS } else { needed }
@@ -188,44 +130,42 @@ impl Grants {
             return BrokerAnswer::refused(libc::EMFILE);
         }
         if self.permissions.is_empty() {
-            return missing(needed(job.modes, job.wanted, true));
+            return missing(needed(&job, true));
         }
-        let place = match Granted::of(job.wanted, path) {
-            Ok(place) => place,
+        let target = match FoundTarget::open(job.target, path) {
+            Ok(target) => target,
             Err(error) => return BrokerAnswer::refused(errno(&error)),
         };
         let has_others = self.permissions.contains(Permissions::OTHERS_TASKS);
-        let (pid, may_look) = match &place {
-            Granted::System | Granted::Cgroup(_) => (0, Ok(true)),
+        let may_look = match target.process() {
+            None => Ok(true),
             // Whatever the answer were, it is granted.
-            Granted::Process(process) if has_others => (process.pid, Ok(false)),
-            Granted::Process(process) => {
-                (process.pid, stranger.may_look_at(&self.user, process.pid))
-            }
+            Some(_) if has_others => Ok(false),
+            Some(process) => stranger.may_look_at(&self.user, process.pid().0),
         };
         let may_look = match may_look {
             Ok(may_look) => may_look,
             Err(error) => return BrokerAnswer::refused(errno(&error)),
         };
-        let lacking = needed(job.modes, job.wanted, may_look) - self.permissions;
+        let lacking = needed(&job, may_look) - self.permissions;
         if !lacking.is_empty() {
             return missing(lacking);
         }
-        let attrs = job.request(Pid(pid)).ok_or(libc::EINVAL).and_then(|request| {
+        let attrs = job.request(target.target()).ok_or(libc::EINVAL).and_then(|request| {
             granted_attrs(&request, self.permissions).map_err(|()| libc::EOPNOTSUPP)
         });
         let attrs = match attrs {
             Ok(attrs) => attrs,
             Err(errno) => return BrokerAnswer::refused(errno),
         };
-        if !place.is_there() {
+        if !target.is_there() {
             return BrokerAnswer::refused(libc::ESRCH);
         }
         let number = self.next;
         self.next += 1;
-        let while_looked_at = matches!(place, Granted::Process(_)) && !has_others;
+        let while_looked_at = target.process().is_some() && !has_others;
         let (kernel, leader) = (job.modes.kernel, None);
-        self.granted.insert(number, Grant { attrs, place, kernel, leader, while_looked_at });
+        self.granted.insert(number, Grant { attrs, target, kernel, leader, while_looked_at });
         BrokerAnswer::done(number)
     }
 
@@ -246,19 +186,14 @@ impl Grants {
         if !grant.attrs.iter().any(|granted| weaker(&attr, granted).is_ok()) {
             return Err(BrokerAnswer::refused(libc::EACCES));
         }
-        match &grant.place {
-            Granted::System | Granted::Cgroup(_) if tid != -1 || cpu < 0 => {
-                return Err(BrokerAnswer::refused(libc::EACCES));
-            }
-            Granted::Process(process) if !process.has_thread(tid) => {
+        match grant.target.process() {
+            None if tid != -1 || cpu < 0 => return Err(BrokerAnswer::refused(libc::EACCES)),
+            Some(process) if !process.has_thread(tid) => {
                 return Err(BrokerAnswer::refused(libc::ESRCH));
             }
             _ => {}
         }
-        let cgroup = match &grant.place {
-            Granted::Cgroup(cgroup) => Some(cgroup.as_fd()),
-            Granted::Process(_) | Granted::System => None,
-        };
+        let cgroup = grant.target.cgroup().map(|cgroup| cgroup.as_fd());
         // In the size that the worker has settled on with the kernel.
         let mut encoded = EncodedAttr::in_size(&attr, attr.size.clamp(64, Attr::MAX_SIZE))
             .map_err(|_| BrokerAnswer::refused(libc::EINVAL))?;
@@ -295,9 +230,9 @@ impl Grants {
         stranger: &dyn Stranger,
     ) -> Result<(), BrokerAnswer> {
         let grant = self.granted.get(&grant).ok_or(BrokerAnswer::refused(libc::EBADF))?;
-        let Granted::Process(process) = &grant.place else { return Ok(()) };
+        let Some(process) = grant.target.process() else { return Ok(()) };
         if grant.while_looked_at {
-            match stranger.may_look_at(&self.user, process.pid) {
+            match stranger.may_look_at(&self.user, process.pid().0) {
                 Ok(true) => {}
                 Ok(false) => return Err(BrokerAnswer::refused(libc::EACCES)),
                 Err(error) => return Err(BrokerAnswer::refused(errno(&error))),
@@ -314,11 +249,11 @@ impl Grants {
     fn maps(&self, grant: u64, pid: i32) -> Result<OwnedFd, BrokerAnswer> {
         let grant = self.granted.get(&grant).ok_or(BrokerAnswer::refused(libc::EBADF))?;
         let before = Descent::of(pid).ok_or(BrokerAnswer::refused(libc::ESRCH))?;
-        let is_granted = match &grant.place {
-            Granted::System | Granted::Cgroup(_) => true,
+        let is_granted = match grant.target.process() {
+            None => true,
             // Its own user reads it without being granted anything.
-            Granted::Process(_) if grant.while_looked_at => false,
-            Granted::Process(process) => process.is_alive() && before.is_below(process.pid),
+            Some(_) if grant.while_looked_at => false,
+            Some(process) => process.is_alive() && before.is_below(process.pid().0),
         };
         if !is_granted {
             return Err(BrokerAnswer::refused(libc::EACCES));
@@ -326,7 +261,7 @@ impl Grants {
         let file = File::open(format!("/proc/{pid}/maps"))
             .map_err(|error| BrokerAnswer::refused(errno(&error)))?;
         // The same process still: the number may have become another's.
-        if Descent::of(pid).as_ref() != Some(&before) || !grant.place.is_there() {
+        if Descent::of(pid).as_ref() != Some(&before) || !grant.target.is_there() {
             return Err(BrokerAnswer::refused(libc::ESRCH));
         }
         Ok(file.into())
@@ -405,6 +340,9 @@ impl Stranger for Oracle {
 
 #[cfg(test)]
 mod tests {
+    use sampling::Modes;
+    use sampling::machine::incarnation::Incarnation;
+
     use super::*;
 
     /// Who is never told.
@@ -427,7 +365,7 @@ mod tests {
             modes: Modes { user: true, kernel: false },
             allow_skid: false,
             data_mappings: false,
-            wanted: Wanted::Process(named),
+            target: NamedTarget::Process(named),
         };
         let asked = |permissions| {
             Grants::new(own.clone(), permissions).answer(Ask::Grant(job), &[], &Late).0.errno

@@ -78,14 +78,14 @@ impl Drop for Reservation {
 
 /// What policy granted.
 #[derive(Debug)]
-pub(crate) struct Granted {
+pub(crate) struct GrantLease {
     broker: Arc<Broker>,
     number: u64,
 }
 
-impl Granted {
-    pub(crate) fn new(broker: &Arc<Broker>, number: u64) -> Granted {
-        Granted { broker: Arc::clone(broker), number }
+impl GrantLease {
+    pub(crate) fn new(broker: &Arc<Broker>, number: u64) -> GrantLease {
+        GrantLease { broker: Arc::clone(broker), number }
     }
 
     /// Whether the supervisor has stopped to answer.
@@ -109,7 +109,7 @@ impl Granted {
     }
 }
 
-impl Drop for Granted {
+impl Drop for GrantLease {
     fn drop(&mut self) {
         self.broker.release(self.number);
     }

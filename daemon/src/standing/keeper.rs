@@ -6,19 +6,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sampling::in_kernel::InKernel;
-use sampling::remote::protocol::{Complaint, WhenSlow, WireInKernel};
-use sampling::{EventSpec, Request, Target};
+use sampling::remote::protocol::{Complaint, WhenSlow};
+use sampling::{Duty, InKernel, Job, Request};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::readers::Readers;
 use super::role::Role;
 use super::spool::{Below, Spool};
-use super::target::{Found, find};
+use super::target::find;
 use super::writer::{Writer, WriterOrder};
 use crate::control::{State, Status};
 use crate::store::SystemClock;
+use crate::target::FoundTarget;
 use crate::worker::{CheckedJob, Hub, Subscription};
 
 /// The first look for a target that is not there, the next ones twice as
@@ -106,33 +106,24 @@ async fn sample(post: &StandingPost, hub: &Hub) -> Result<String, (State, String
     Ok(reason)
 }
 
-async fn begin(role: &Role, found: Found, hub: &Hub) -> Result<(u64, Subscription), Complaint> {
-    let (target, process, cgroup) = match found {
-        Found::Process(pid, pidfd) => (Target::Process(pid), Some((pid, pidfd)), None),
-        Found::Cgroup(cgroup) => (Target::Cgroup, None, Some(cgroup)),
-        Found::System => (Target::System, None, None),
-    };
-    let counted = role.counted.map(|counted| WireInKernel {
-        sites: Some(counted.sites),
-        by_process: counted.by_process,
-        strides: counted.strides,
-        ..WireInKernel::of(&InKernel::aggregate(), counted.every, true)
-    });
-    let request = Request {
+async fn begin(
+    role: &Role,
+    found: FoundTarget,
+    hub: &Hub,
+) -> Result<(u64, Subscription), Complaint> {
+    let mut request = Request {
         interval: role.interval,
         allow_skid: role.allow_skid,
-        in_kernel: counted.as_ref().map(WireInKernel::meaning),
-        ..Request::new(EventSpec(role.event.clone()), role.modes, target)
+        ..Request::new(role.event.as_str(), role.modes, found.target())
     };
-    let job = CheckedJob {
-        request,
-        process,
-        cgroup,
-        count: None,
-        in_kernel: counted,
-        kernel_symbols: false,
-        command_line: vec!["ebsd".into(), role.name.clone()],
-    };
+    let counted = role.counted.map(|counted| Duty::Aggregate(counted.tables));
+    request.in_kernel = counted.map(|duty| InKernel { duty, ..InKernel::aggregate() });
+    let mut job = Job::new(request);
+    job.command_line = vec!["ebsd".into(), role.name.clone()];
+    if let Some(counted) = role.counted {
+        job.every = counted.every;
+    }
+    let job = CheckedJob::new(job, found);
     let (started, subscription) = hub.begin(&job, WhenSlow::DropNewest).await?;
     for note in &started.notes {
         tracing::info!(name = role.name, note, "a standing session");

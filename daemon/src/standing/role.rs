@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sampling::Modes;
+use sampling::{Modes, SiteTables};
 
 /// Whose events, as the configuration names them.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -39,12 +39,8 @@ pub struct RetentionLimits {
 pub struct KernelCounting {
     /// One aggregate is recorded so often.
     pub every: Duration,
-    /// Sites that each CPU has room for in that time, a power of two.
-    pub sites: u32,
-    /// Sites of different processes are told apart.
-    pub by_process: bool,
-    /// Distances between data addresses are counted, too.
-    pub strides: bool,
+    /// What each CPU has room for in that time.
+    pub tables: SiteTables,
 }
 
 /// One standing session.

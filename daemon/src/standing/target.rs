@@ -2,45 +2,36 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use record::Pid;
-use rustix::process::{Pid as RawPid, PidfdFlags, pidfd_open};
 use sampling::Cgroup;
 use sampling::machine::incarnation::start_time;
 
 use super::role::TargetDescription;
+use crate::target::{FoundProcess, FoundTarget};
 
 /// Bytes of a pid file that are read: a number and white space.
 const MOST_OF_PID_FILE: u64 = 32;
 
-/// What was found.
-#[derive(Debug)]
-pub(super) enum Found {
-    Process(Pid, OwnedFd),
-    Cgroup(Arc<Cgroup>),
-    System,
-}
-
 /// Looks for it; the error says why it is not there, or cannot be seen.
-pub(super) fn find(sought: &TargetDescription, root: &Path) -> io::Result<Found> {
+pub(super) fn find(sought: &TargetDescription, root: &Path) -> io::Result<FoundTarget> {
     match sought {
-        TargetDescription::System => Ok(Found::System),
+        TargetDescription::System => Ok(FoundTarget::System),
         TargetDescription::Unit(unit) => {
-            Cgroup::of_unit(root, unit).map(|it| Found::Cgroup(Arc::new(it)))
+            Cgroup::of_unit(root, unit).map(|it| FoundTarget::Cgroup(Arc::new(it)))
         }
         TargetDescription::Cgroup(path) => {
-            Cgroup::open(root, path).map(|it| Found::Cgroup(Arc::new(it)))
+            Cgroup::open(root, path).map(|it| FoundTarget::Cgroup(Arc::new(it)))
         }
         TargetDescription::PidFile(path) => {
             let wrong = |text: String| io::Error::other(format!("{}: {text}", path.display()));
             let text = number_in(path).map_err(|error| wrong(error.to_string()))?;
             let pid = text.trim().parse().map_err(|_| wrong(format!("{text:?} is no number")))?;
-            let pidfd = hold(pid).map_err(|error| wrong(format!("process {pid}: {error}")))?;
-            Ok(Found::Process(Pid(pid), pidfd))
+            let process = FoundProcess::running(pid);
+            let process = process.map_err(|error| wrong(format!("process {pid}: {error}")))?;
+            Ok(FoundTarget::Process(process))
         }
         TargetDescription::Comm(name) => oldest(name, &root.join("proc")),
     }
@@ -58,13 +49,8 @@ fn number_in(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-fn hold(pid: i32) -> io::Result<OwnedFd> {
-    let raw = RawPid::from_raw(pid).filter(|_| pid > 0).ok_or(rustix::io::Errno::SRCH)?;
-    Ok(pidfd_open(raw, PidfdFlags::empty())?)
-}
-
 /// The process of that name that was started first.
-fn oldest(name: &str, proc: &Path) -> io::Result<Found> {
+fn oldest(name: &str, proc: &Path) -> io::Result<FoundTarget> {
     let missing = || {
         let text = format!("no process is called {name:?}");
         io::Error::new(io::ErrorKind::NotFound, text)
@@ -78,12 +64,12 @@ fn oldest(name: &str, proc: &Path) -> io::Result<Found> {
     let called = pids.filter(|pid| is_called(*pid));
     let first = called.filter_map(|pid| Some((start_time(proc, pid)?, pid))).min();
     let (_, pid) = first.ok_or_else(missing)?;
-    let pidfd = hold(pid)?;
+    let process = FoundProcess::running(pid)?;
     // Held now: the number cannot become another's any more.
     if !is_called(pid) {
         return Err(missing());
     }
-    Ok(Found::Process(Pid(pid), pidfd))
+    Ok(FoundTarget::Process(process))
 }
 
 #[cfg(test)]
@@ -102,8 +88,8 @@ mod tests {
             assert!(error.contains(says), "{text:?}: {error}");
         }
         fs::write(&path, format!("{}\n", std::process::id())).unwrap();
-        let Found::Process(pid, _) = find().unwrap() else { panic!() };
-        assert_eq!(u32::try_from(pid.0).unwrap(), std::process::id());
+        let FoundTarget::Process(process) = find().unwrap() else { panic!() };
+        assert_eq!(u32::try_from(process.pid().0).unwrap(), std::process::id());
     }
 
     #[test]
@@ -150,8 +136,8 @@ mod tests {
         children[1].kill().unwrap();
         children[1].wait().unwrap();
         for (found, child) in [(first, &children[0]), (second, &children[1])] {
-            let Ok(Found::Process(pid, _)) = found else { panic!("{found:?}") };
-            assert_eq!(u32::try_from(pid.0).unwrap(), child.id());
+            let Ok(FoundTarget::Process(process)) = found else { panic!("{found:?}") };
+            assert_eq!(u32::try_from(process.pid().0).unwrap(), child.id());
         }
         let error = find(&sought, Path::new("/")).unwrap_err();
         assert!(error.to_string().contains("no process is called \"hm-oldest\""), "{error}");

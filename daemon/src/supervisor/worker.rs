@@ -7,13 +7,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, pidfd_open, set_dumpable_behavior,
 };
+use sampling::remote::protocol::NamedTarget;
 use sampling::sys::{child, inherited};
 
 use super::program;
 use super::pulse::Pulse;
 use crate::broker::{
     ASK_BYTES, Ask, BrokerAnswer, Grants, JobNumbers, ProgramNumbers, REASON_BYTES, Stranger,
-    Wanted,
 };
 use crate::control::{Follow, REPORT_BYTES, WorkerOrder, WorkerReport};
 use crate::credentials::Credentials;
@@ -352,7 +352,8 @@ impl Worker {
     /// The path of a control group, which came at once with a request for
     /// it; None: it did not.
     fn path_behind(&self, ask: &Ask) -> Option<Vec<u8>> {
-        let Ask::Grant(JobNumbers { wanted: Wanted::Cgroup { path_bytes, .. }, .. }) = ask else {
+        let Ask::Grant(JobNumbers { target: NamedTarget::Cgroup { path_bytes, .. }, .. }) = ask
+        else {
             return Some(Vec::new());
         };
         let length = usize::try_from(*path_bytes).ok().filter(|length| *length <= LONGEST)?;

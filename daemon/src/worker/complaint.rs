@@ -86,7 +86,7 @@ fn of_open(error: &OpenError) -> ComplaintCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::{Broker, JobNumbers, NotGranted, Wanted};
+    use crate::broker::{Broker, JobNumbers, NotGranted};
     use sampling::Modes;
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
             modes: Modes { user: true, kernel: false },
             allow_skid: false,
             data_mappings: false,
-            wanted: Wanted::System,
+            target: sampling::remote::protocol::NamedTarget::System,
         };
         let Err(NotGranted::Silent(error)) = broker.grant(job, &[]) else { panic!("an answer") };
         assert!(broker.is_silent());

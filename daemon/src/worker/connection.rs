@@ -284,8 +284,9 @@ impl Connection {
                 ComplaintCode::BadRequest,
                 "this connection has a stream already: open another for a second one",
             )),
-            Verb::Start { job, when_slow } => {
-                let (started, subscription) = self.hub.start(&job, &self.place, when_slow).await?;
+            Verb::Start { job, target, when_slow } => {
+                let (started, subscription) =
+                    self.hub.start(*job, target, &self.place, when_slow).await?;
                 self.stream_from(subscription, Describing::Not)?;
                 Ok(Reply::Started(started))
             }
@@ -300,7 +301,7 @@ impl Connection {
                 Ok(Reply::Done)
             }
             Verb::Sessions => Ok(Reply::Sessions { sessions: self.hub.list() }),
-            Verb::Plan { job } => self.hub.outline(&job, &self.place),
+            Verb::Plan { job, target } => self.hub.outline(*job, target, &self.place),
             Verb::SetInterval { session, interval } => {
                 self.hub.set_interval(session, interval).await?;
                 Ok(Reply::Done)

@@ -12,13 +12,13 @@ use sampling::remote::protocol::{Account, Complaint};
 use sampling::session::interval::{Change, now};
 use sampling::session::preamble::Describer;
 use sampling::session::{Session, SessionSettings, Sink, TargetState};
-use sampling::{Facts, Fallback, Plan};
+use sampling::{Facts, Fallback, Plan, PlannedEvent};
 use tokio::sync::oneshot;
 
 use super::bell::Ear;
 use super::complaint;
 use super::fan::{Fan, StreamEnding, Subscriber};
-use crate::broker::{Brokered, Granted, Reservation};
+use crate::broker::{Brokered, GrantLease, Reservation};
 use crate::control::{TallyMark, WorkerTally};
 use crate::policy::{FORBIDDEN, Forbidden, OpenedBy, Permissions, restrict};
 
@@ -64,7 +64,7 @@ pub(crate) struct Drive {
     pub(crate) permissions: Permissions,
     pub(crate) command_line: Vec<String>,
     /// For what the user may not open.
-    pub(crate) granted: Option<Granted>,
+    pub(crate) granted: Option<GrantLease>,
     /// Bytes of the rings, and of tables in the kernel.
     pub(crate) reserved: Reservation,
     pub(crate) orders: Receiver<SessionOrder>,
@@ -83,8 +83,10 @@ pub(crate) struct SessionOpening {
     pub(crate) describer: Describer,
     /// What a program in the kernel does, in words.
     pub(crate) in_kernel: Option<String>,
-    /// precise_ip of each event, as the kernel took it.
-    pub(crate) precise_ip: Vec<u8>,
+    /// The plan's events.
+    pub(crate) planned: Vec<PlannedEvent>,
+    /// The same as the kernel took them.
+    pub(crate) opened: Vec<PlannedEvent>,
     pub(crate) given_up: Vec<Fallback>,
 }
 
@@ -103,7 +105,8 @@ impl Drive {
             notes,
             describer,
             in_kernel,
-            precise_ip: session.events().iter().map(|event| event.attr.precise_ip()).collect(),
+            planned: session.plan().events.clone(),
+            opened: session.events().to_vec(),
             given_up: session.given_up().to_vec(),
         }));
         let (trailer, identified) = session.trailer();

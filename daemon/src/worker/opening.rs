@@ -6,77 +6,88 @@ use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use sampling::in_kernel::{Duty, InKernel, bytes};
-use sampling::remote::protocol::{Complaint, ComplaintCode, Job, Reply, Started, WhenSlow};
+use sampling::in_kernel::{Duty, InKernel, SiteTables, bytes};
+use sampling::plan::{draft, rights};
+use sampling::remote::protocol::{Complaint, ComplaintCode, NamedTarget, Reply, Started, WhenSlow};
 use sampling::session::SessionSettings;
 use sampling::session::attach::Effort;
 use sampling::session::synthesize::needed;
-use sampling::{Facts, Plan, Request, Sight, Target};
+use sampling::{Facts, Job, Plan, Sight};
 use tokio::sync::oneshot;
 
 use super::bell::bell;
 use super::complaint;
 use super::drive::{Drive, Progress, SessionOpening, SessionOrder};
 use super::hub::{Hub, Running, Subscription, failed, unreserved};
-use super::job::{CheckedJob, check};
+use super::job::CheckedJob;
 use super::pid_place::PidPlace;
-use crate::broker::{Granted, JobNumbers, NotGranted, Reservation, Unreserved};
+use crate::broker::{GrantLease, JobNumbers, NotGranted, Reservation, Unreserved};
 use crate::control::Word;
 use crate::policy::{OpenedBy, Permissions, withheld};
+use crate::target::{FoundProcess, FoundTarget};
 
-/// A plan, and under what right it is opened.
-struct Planned {
+/// A plan, and the machine that it was made for.
+#[derive(Clone)]
+struct PlannedJob {
     plan: Plan,
     facts: Facts,
-    granted: Option<Granted>,
 }
 
 impl Hub {
     /// Opens a session and joins it.
     pub(crate) async fn start(
         &self,
-        job: &Job,
+        job: Job,
+        named: NamedTarget,
         place: &PidPlace,
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
-        let started = self.try_start(job, place, when_slow).await;
+        let started = match CheckedJob::of_client(job, named, place) {
+            Ok(checked) => self.begin(&checked, when_slow).await,
+            Err(complaint) => Err(complaint),
+        };
         self.tally.add(if started.is_ok() { Word::Started } else { Word::Refused }, 1);
         started
     }
 
-    async fn try_start(
-        &self,
-        job: &Job,
-        place: &PidPlace,
-        when_slow: WhenSlow,
-    ) -> Result<(Started, Subscription), Complaint> {
-        let checked = check(job, place)?;
-        self.begin(&checked, when_slow).await
-    }
-
-    /// The same, of a job whose target was looked at.
+    /// The same, of a job whose target was found.
     pub(crate) async fn begin(
         &self,
         checked: &CheckedJob,
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
         self.may_begin()?;
-        let planned = self.plan(checked)?;
-        match self.open(checked, planned, when_slow).await {
-            Err(complaint)
-                if complaint.code == ComplaintCode::Denied && !self.permissions.is_empty() =>
-            {
-                // The plan allowed it, and the kernel did not.
-                let granted = self.granted(checked, complaint)?;
-                self.open(checked, granted, when_slow).await
+        let planned = plan(checked)?;
+        // What the user's own rights do not let this process open, policy may
+        // grant: before the kernel is asked, or after it has refused.
+        let granted = match self.own_rights(checked, &planned) {
+            Err(denied) if self.may_be_granted(&denied) => Some(self.grant(checked, denied)?),
+            own => own.map(|()| None)?,
+        };
+        let is_granted = granted.is_some();
+        match self.open(checked, planned.clone(), granted, when_slow).await {
+            Err(denied) if !is_granted && self.may_be_granted(&denied) => {
+                let granted = self.grant(checked, denied)?;
+                self.open(checked, planned, Some(granted), when_slow).await
             }
             result => result,
         }
     }
 
     /// What would be opened for a job.
-    pub(crate) fn outline(&self, job: &Job, place: &PidPlace) -> Result<Reply, Complaint> {
-        let Planned { plan, .. } = self.plan(&check(job, place)?)?;
+    pub(crate) fn outline(
+        &self,
+        job: Job,
+        named: NamedTarget,
+        place: &PidPlace,
+    ) -> Result<Reply, Complaint> {
+        let checked = CheckedJob::of_client(job, named, place)?;
+        let planned = plan(&checked)?;
+        match self.own_rights(&checked, &planned) {
+            Err(denied) if self.may_be_granted(&denied) => drop(self.grant(&checked, denied)?),
+            own => own?,
+        }
+        let plan = planned.plan;
         let sampled = plan.events.iter().filter(|event| !event.carrier);
         Ok(Reply::Planned {
             events: sampled.map(|event| event.name.clone()).collect(),
@@ -85,61 +96,49 @@ impl Hub {
         })
     }
 
-    /// By the user's own rights, or else by what policy grants.
-    fn plan(&self, checked: &CheckedJob) -> Result<Planned, Complaint> {
-        let facts = facts(&checked.request)?;
-        match sampling::plan(&checked.request, &facts) {
-            Ok(plan) => Ok(Planned { plan, facts, granted: None }),
-            Err(refusal) => {
-                let complaint = complaint::of_refusal(&refusal);
-                match complaint.code {
-                    ComplaintCode::Denied if !self.permissions.is_empty() => {
-                        self.granted(checked, complaint)
-                    }
-                    _ => Err(complaint),
-                }
-            }
-        }
+    /// Whether the user's own rights do.
+    fn own_rights(&self, checked: &CheckedJob, planned: &PlannedJob) -> Result<(), Complaint> {
+        let PlannedJob { plan, facts } = planned;
+        rights::check(&checked.job().request, plan, facts)
+            .map_err(|refusal| complaint::of_refusal(&refusal))
     }
 
-    /// Under a grant of the supervisor's; else the complaint that was there.
-    fn granted(&self, checked: &CheckedJob, denied: Complaint) -> Result<Planned, Complaint> {
+    fn may_be_granted(&self, refused: &Complaint) -> bool {
+        refused.code == ComplaintCode::Denied && !self.permissions.is_empty()
+    }
+
+    /// A grant of the supervisor's; else the complaint that was there.
+    fn grant(&self, checked: &CheckedJob, denied: Complaint) -> Result<GrantLease, Complaint> {
         let gone = |error: std::io::Error| complaint::of_refused_grant(&error, denied.clone());
-        let (wanted, group) = checked.wanted().map_err(gone)?;
-        let Some(numbers) = JobNumbers::of(&checked.request, wanted) else { return Err(denied) };
-        let granted = match self.broker.grant(numbers, group) {
-            Ok(number) => Granted::new(&self.broker, number),
+        let (named, group) = checked.target().named().map_err(gone)?;
+        let numbers = JobNumbers::of(&checked.job().request, named);
+        let Some(numbers) = numbers else { return Err(denied) };
+        match self.broker.grant(numbers, group) {
+            Ok(number) => Ok(GrantLease::new(&self.broker, number)),
             Err(NotGranted::Missing(missing)) => {
                 let missing = missing.names().join(", ");
                 let text =
                     format!("{}; the daemon's policy does not grant {missing} either", denied.text);
-                return Err(Complaint { text, ..denied });
+                Err(Complaint { text, ..denied })
             }
-            Err(NotGranted::Refused(error)) => {
-                return Err(complaint::of_refused_grant(&error, denied));
-            }
-            Err(NotGranted::Silent(error)) => return Err(complaint::of_silence(&error)),
-        };
-        let mut facts = facts(&checked.request)?;
-        // As the supervisor sees it, who will open the events.
-        facts.access.capabilities = Some(sampling::machine::facts::Capabilities(u64::MAX));
-        match sampling::plan(&checked.request, &facts) {
-            Ok(plan) => Ok(Planned { plan, facts, granted: Some(granted) }),
-            Err(refusal) => Err(complaint::of_refusal(&refusal)),
+            Err(NotGranted::Refused(error)) => Err(complaint::of_refused_grant(&error, denied)),
+            Err(NotGranted::Silent(error)) => Err(complaint::of_silence(&error)),
         }
     }
 
     async fn open(
         &self,
         checked: &CheckedJob,
-        planned: Planned,
+        planned: PlannedJob,
+        granted: Option<GrantLease>,
         when_slow: WhenSlow,
     ) -> Result<(Started, Subscription), Complaint> {
-        let Planned { mut plan, facts, granted } = planned;
+        let PlannedJob { mut plan, facts } = planned;
+        let (job, target) = (checked.job(), checked.target());
         let (permissions, opened_by) = match granted {
             Some(_) => (self.permissions, OpenedBy::Policy),
             // The kernel's own rules let this user (perf_event_paranoid below 2).
-            None if checked.request.modes.kernel => (Permissions::KERNEL, OpenedBy::User),
+            None if job.request.modes.kernel => (Permissions::KERNEL, OpenedBy::User),
             None => (Permissions::empty(), OpenedBy::User),
         };
         if let Some(withheld) = withheld(&plan, permissions, opened_by) {
@@ -147,34 +146,27 @@ impl Hub {
         }
         self.check_rate(&plan, None)?;
         let reserved = self.reserve(&mut plan, checked)?;
-        let named = match &checked.process {
-            Some((pid, pidfd)) => Some((*pid, Arc::new(pidfd.try_clone().map_err(failed)?))),
-            None => None,
-        };
-        let (held, process) = match checked.request.target {
-            Target::Command => (named, None),
-            _ => (None, named.map(|(_, pidfd)| pidfd)),
+        let (held, process) = match target {
+            FoundTarget::Held(process) => (Some((process.pid(), process.pidfd())), None),
+            _ => (None, target.process().map(FoundProcess::pidfd)),
         };
         let by_policy = granted.as_ref().map(|_| "policy".to_owned());
-        let scrub = !checked.request.modes.kernel;
+        let scrub = !job.request.modes.kernel;
         let has_room = self.limits.queue.0 >= ROOM_FOR_SYMBOLS;
         let settings = SessionSettings {
             held,
             process,
-            cgroup: checked.cgroup.clone(),
-            count: checked.count,
+            cgroup: target.cgroup().cloned(),
             scrub,
-            every: checked.in_kernel.as_ref().map_or(Duration::MAX, |asked| asked.every()),
-            rings: checked.in_kernel.as_ref().is_none_or(|asked| asked.rings),
-            kernel_symbols: checked.kernel_symbols && has_room,
-            sight: granted.as_ref().map_or_else(|| Sight::of_daemon(None), Granted::sight),
+            kernel_symbols: job.kernel_symbols && has_room,
+            sight: granted.as_ref().map_or_else(|| Sight::of_daemon(None), GrantLease::sight),
             effort: Effort::within(
                 Duration::from_secs(self.limits.attach_seconds.into()),
                 usize::try_from(self.limits.events_per_session).unwrap_or(usize::MAX),
             ),
-            ..SessionSettings::default()
+            ..SessionSettings::of(job)
         };
-        let (orders, receiver) = mpsc::channel();
+        let (orders, obeyed) = mpsc::channel();
         let (ringer, ear) = bell().map_err(failed)?;
         let progress = Arc::<Progress>::default();
         let (subscriber, subscription) = self.subscribe(when_slow)?;
@@ -186,15 +178,15 @@ impl Hub {
             facts,
             settings,
             permissions,
-            command_line: checked.command_line.clone(),
+            command_line: job.command_line.clone(),
             granted,
             reserved,
-            orders: receiver,
+            orders: obeyed,
             ear,
             progress: Arc::clone(&progress),
             tally: Arc::clone(&self.tally),
         };
-        let (sender, opened) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         std::thread::Builder::new()
             .name("session".into())
             .spawn(move || {
@@ -208,9 +200,9 @@ impl Hub {
             code: ComplaintCode::Failed,
             text: "the session ended while it was opened".into(),
         };
-        let SessionOpening { name, mut notes, describer, in_kernel, precise_ip, given_up } =
-            opened.await.map_err(ended)??;
-        if checked.kernel_symbols && !has_room && needed(kept.events.iter(), false).is_some() {
+        let SessionOpening { name, mut notes, describer, in_kernel, planned, opened, given_up } =
+            receiver.await.map_err(ended)??;
+        if job.kernel_symbols && !has_room && needed(kept.events.iter(), false).is_some() {
             let queue = self.limits.queue.0;
             notes.push(format!(
                 "the kernel's symbols are not in the recording: what may wait for a client here \
@@ -222,7 +214,7 @@ impl Hub {
             name: name.clone(),
             stream: stream.clone(),
             notes: notes.clone(),
-            pid: checked.process.as_ref().map(|(pid, _)| *pid),
+            pid: target.process().map(FoundProcess::pid),
             since: Instant::now(),
             orders,
             bell: ringer,
@@ -238,7 +230,8 @@ impl Hub {
             notes,
             granted: by_policy,
             in_kernel,
-            precise_ip,
+            planned,
+            opened,
             given_up: given_up.into_iter().map(|fallback| fallback.key().to_owned()).collect(),
         };
         Ok((started, subscription))
@@ -260,12 +253,13 @@ impl Hub {
         };
         let complaint = unreserved("the session's rings and tables", &error);
         let Some(free) = free else { return Err(complaint) };
-        if checked.in_kernel.as_ref().is_none_or(|asked| asked.sites.is_none()) {
+        let tables = checked.job().request.in_kernel.as_ref().and_then(InKernel::tables);
+        if tables.is_none_or(|tables| tables.sites == SiteTables::AS_FITS) {
             fit_tables(plan, free);
         }
         let left = free.saturating_sub(table_bytes(plan));
-        let fits =
-            taken(plan) <= free || checked.request.ring_pages.is_none() && plan.fit_into(left);
+        let fits = taken(plan) <= free
+            || checked.job().request.ring_pages.is_none() && plan.fit_into(left);
         if !fits {
             return Err(complaint);
         }
@@ -325,9 +319,13 @@ fn fit_tables(plan: &mut Plan, free: u64) {
     }
 }
 
-fn facts(request: &Request) -> Result<Facts, Complaint> {
-    Facts::read_for(Path::new("/"), request)
-        .map_err(|error| Complaint { code: ComplaintCode::Failed, text: error.to_string() })
+/// Once, whoever is to open it.
+fn plan(checked: &CheckedJob) -> Result<PlannedJob, Complaint> {
+    let request = &checked.job().request;
+    let facts = Facts::read_for(Path::new("/"), request)
+        .map_err(|error| Complaint { code: ComplaintCode::Failed, text: error.to_string() })?;
+    let plan = draft(request, &facts).map_err(|refusal| complaint::of_refusal(&refusal))?;
+    Ok(PlannedJob { plan, facts })
 }
 
 /// Random, of the kernel.

@@ -8,7 +8,7 @@ mod selftest;
 mod serving;
 
 pub use emulation::EmulationChoice;
-pub use in_kernel::{DEFAULT_EVERY, InKernelJob, InKernelMisuse};
+pub use in_kernel::InKernelMisuse;
 pub use selftest::SelftestJob;
 pub use serving::Serving;
 
@@ -36,7 +36,7 @@ pub enum Invocation {
     /// Describe one event type.
     TypeHelp(String),
     /// Sample.
-    Sample(Job),
+    Sample(SampleJob),
     /// Tables from a recording.
     Report(ReportArguments),
     /// The instructions of a routine with their records.
@@ -63,23 +63,20 @@ pub enum Invocation {
 
 /// A sampling job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
-    /// What to ask of the machine.
-    pub request: Request,
+pub struct SampleJob {
+    /// What to ask of whoever serves it.
+    pub asked: sampling::Job,
     /// Who is to count.
     pub emulation: EmulationChoice,
     /// Who is to open the events.
     pub serving: Serving,
-    /// How programs in the kernel serve, where the request wants one.
-    pub in_kernel: Option<InKernelJob>,
+    /// Only samples of tasks in this control group are kept, by programs in
+    /// the kernel: its path below the hierarchy's root.
+    pub cgroup: Option<PathBuf>,
     /// The program and its arguments; empty unless the target is a command.
     pub command: Vec<OsString>,
-    /// Records after which sampling stops; None: never.
-    pub count: Option<u64>,
     /// What is written, and where.
     pub output: OutputChoice,
-    /// The kernel's symbols are kept in the stream.
-    pub kernel_symbols: bool,
 }
 
 /// A plan to print.
@@ -258,7 +255,7 @@ impl Invocation {
     }
 }
 
-fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
+fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
     let modes = Modes { user: arguments.user, kernel: arguments.kernel };
     let target = match &arguments.pid {
         Some(pid) => process(pid, &arguments.target)?,
@@ -274,19 +271,23 @@ fn job(arguments: SampleArguments) -> Result<Job, Misuse> {
     if request.modes == Modes::default() && !names_modes(&request.event) {
         return Err(Misuse::ModeMissing);
     }
-    let (in_kernel, how) = in_kernel::in_kernel(&arguments.in_kernel)?.unzip();
-    let counts = in_kernel.as_ref().is_some_and(InKernel::counts);
-    request.in_kernel = in_kernel;
+    let mut asked = sampling::Job::new(request);
+    let mut cgroup = None;
+    if let Some(wanted) = in_kernel::in_kernel(&arguments.in_kernel)? {
+        asked.request.in_kernel = Some(wanted.in_kernel);
+        asked.every = wanted.every.unwrap_or(asked.every);
+        (asked.rings, cgroup) = (wanted.rings, wanted.cgroup);
+    }
+    let counts = asked.request.in_kernel.as_ref().is_some_and(InKernel::counts);
     let output = output(&arguments)?;
-    let count = count(arguments.count.as_deref(), &output)?;
+    asked.count = count(arguments.count.as_deref(), &output)?;
     if counts && matches!(output, OutputChoice::Text(_)) {
         return Err(InKernelMisuse::Text.into());
     }
     let emulation = EmulationChoice::new(&arguments.emulation)?;
     let serving = Serving::new(&arguments.serving);
-    let kernel_symbols = matches!(output, OutputChoice::Stream(_)) && !arguments.no_kallsyms;
-    let in_kernel = how;
-    Ok(Job { request, emulation, serving, in_kernel, command, count, output, kernel_symbols })
+    asked.kernel_symbols = matches!(output, OutputChoice::Stream(_)) && !arguments.no_kallsyms;
+    Ok(SampleJob { asked, emulation, serving, cgroup, command, output })
 }
 
 fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {

@@ -11,7 +11,7 @@ pub mod output;
 mod serving;
 
 use crate::ebs::exit_status::{self, FAILURE, SUCCESS};
-use crate::ebs::invocation::{Job, Serving};
+use crate::ebs::invocation::{SampleJob, Serving};
 use crate::terminal::causes;
 use crate::terminal::said::say;
 use crate::terminal::signals::{self, AskedEnd, Catcher};
@@ -63,10 +63,10 @@ impl SampleEnding {
 /// # Errors
 ///
 /// What cannot be sampled, and why; a command that cannot be started.
-pub fn sample(job: &Job) -> Result<u8> {
+pub fn sample(job: &SampleJob) -> Result<u8> {
     let job = &with_group(job.clone())?;
-    let facts = Facts::read_for(Path::new("/"), &job.request)?;
-    match job.request.target {
+    let facts = Facts::read_for(Path::new("/"), &job.asked.request)?;
+    match job.asked.request.target {
         Target::Process(pid) if emulates(job, &facts)? => {
             foreground::refuse_own_terminal(&job.output)?;
             foreground::stay(pid, |front| sample_here(job, &facts, Some(front)))
@@ -76,24 +76,24 @@ pub fn sample(job: &Job) -> Result<u8> {
 }
 
 /// Whether it is the emulated PMU that is to count: in this process.
-fn emulates(job: &Job, facts: &Facts) -> Result<bool> {
+fn emulates(job: &SampleJob, facts: &Facts) -> Result<bool> {
     if let Serving::Daemon(_) = job.serving {
         return Ok(false);
     }
     let choice = (job.emulation.source, job.emulation.model(Path::new("/"))?);
     // What is refused will be again, and said then.
-    Ok(matches!(source::plan(&job.request, choice, facts), Ok(Chosen::Emulated(_))))
+    Ok(matches!(source::plan(&job.asked.request, choice, facts), Ok(Chosen::Emulated(_))))
 }
 
 /// `front`: the process that the user sees, if that is another one.
-fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<u8> {
+fn sample_here(job: &SampleJob, facts: &Facts, front: Option<FrontProcess>) -> Result<u8> {
     let catch = || {
         Catcher::new()
             .context("signals cannot be caught; with too many open files raise `ulimit -n`")
     };
     // Nothing may end us while a process is taken hold of; but a command
     // keeps the signals as we got them: after its fork.
-    let early = match job.request.target {
+    let early = match job.asked.request.target {
         Target::Command => None,
         _ => Some(catch()?),
     };
@@ -106,7 +106,7 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
     let stopper = session.stopper().context("copying a pipe")?;
     if let Some(stopper) = &stopper {
         catcher.tell(stopper).context("copying a pipe; raise `ulimit -n`")?;
-        if let Target::Process(pid) = job.request.target {
+        if let Target::Process(pid) = job.asked.request.target {
             say("ebs", &emulating(pid));
         }
     }
@@ -115,7 +115,7 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
     // What cannot be sampled costs no earlier recording of that name.
     let mut output = SampleOutput::open(&job.output, facts)?;
     let file = session.command().and_then(|command| command.file().map(Path::to_owned));
-    let misplaced = sampling::misplaced(&job.request, file.as_deref(), Path::new("/"));
+    let misplaced = sampling::misplaced(&job.asked.request, file.as_deref(), Path::new("/"));
     for note in session.notes().into_iter().chain(misplaced) {
         say("ebs", &note);
     }
@@ -126,7 +126,7 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
     let ended_at = Instant::now();
     let mut ledger = session.finish(&mut output)?;
     drop(spared);
-    let reached = job.count.filter(|count| {
+    let reached = job.asked.count.filter(|count| {
         matches!(ending, SampleEnding::Session(_)) && ledger.delivered + ledger.lost.sink >= *count
     });
     output.close(&mut ledger);
@@ -167,7 +167,7 @@ fn sample_here(job: &Job, facts: &Facts, front: Option<FrontProcess>) -> Result<
     for note in output.notes().iter().chain(session.last_notes()) {
         say("ebs", note);
     }
-    let event = format!("{}:{}", session.name(), modes(job.request.modes));
+    let event = format!("{}:{}", session.name(), modes(job.asked.request.modes));
     let model = session.model();
     let sampled = SampleSummary {
         event: &event,
@@ -217,24 +217,23 @@ fn status_of(ending: SampleEnding) -> u8 {
 /// # Errors
 ///
 /// What is refused, and why.
-pub(crate) fn open(job: &Job, facts: &Facts) -> Result<Box<dyn Sampling>> {
-    let mut settings = SessionSettings {
-        command: job.command.clone(),
-        count: job.count,
-        kernel_symbols: job.kernel_symbols,
-        ..SessionSettings::default()
+pub(crate) fn open(job: &SampleJob, facts: &Facts) -> Result<Box<dyn Sampling>> {
+    let asked = sampling::Job { command_line: command_line(), ..job.asked.clone() };
+    let own = || {
+        let command = job.command.clone();
+        open_here(job, facts, SessionSettings { command, ..SessionSettings::of(&asked) })
     };
-    if let Some(in_kernel) = &job.in_kernel {
-        (settings.every, settings.rings) = (in_kernel.every, in_kernel.rings);
-    }
-    let own = || open_here(job, facts, settings.clone());
-    serving::open(&job.serving, &job.request, &settings, own)
+    serving::open(&job.serving, &asked, &job.command, own)
+}
+
+/// The words of this process.
+fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The control group that is kept, looked up.
-fn with_group(mut job: Job) -> Result<Job> {
-    let path = job.in_kernel.as_ref().and_then(|in_kernel| in_kernel.cgroup.as_deref());
-    if let (Some(path), Some(asked)) = (path, &mut job.request.in_kernel) {
+fn with_group(mut job: SampleJob) -> Result<SampleJob> {
+    if let (Some(path), Some(asked)) = (&job.cgroup, &mut job.asked.request.in_kernel) {
         let group = Cgroup::open(Path::new("/"), path).and_then(|group| group.id());
         let id = group.with_context(|| format!("--keep cgroup={}", path.display()))?;
         asked.keep.cgroup = Some(id);
@@ -243,9 +242,13 @@ fn with_group(mut job: Job) -> Result<Job> {
 }
 
 /// In this process.
-fn open_here(job: &Job, facts: &Facts, settings: SessionSettings) -> Result<Box<dyn Sampling>> {
+fn open_here(
+    job: &SampleJob,
+    facts: &Facts,
+    settings: SessionSettings,
+) -> Result<Box<dyn Sampling>> {
     let choice = (job.emulation.source, job.emulation.model(Path::new("/"))?);
-    Ok(match source::plan(&job.request, choice, facts)? {
+    Ok(match source::plan(&job.asked.request, choice, facts)? {
         Chosen::Kernel(plan) => Box::new(Session::open(plan, settings)?),
         Chosen::Emulated(plan) => {
             let classifier = classifier(plan.counts);
@@ -285,10 +288,8 @@ pub(crate) fn begin(
     facts: &Facts,
     output: &mut dyn Sink,
 ) -> Result<Begun> {
-    let words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut begun = Begun::Sampling;
-    match session.preamble(facts, &words, output) {
+    match session.preamble(facts, &command_line(), output) {
         Err(SessionError::Sink(error)) if error.kind() == ErrorKind::BrokenPipe => {
             begun = Begun::OutputFailed;
         }

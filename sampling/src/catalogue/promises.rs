@@ -1,10 +1,12 @@
 //! What the fields of a session's samples mean: travels with the data.
 
 use record::IpMeaning;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Where samples come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SampleSource {
     /// An event that the kernel counts in software.
     KernelSoftware,
@@ -27,7 +29,8 @@ pub enum SampleSource {
 }
 
 /// What the instruction pointer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum IpPromise {
     /// The instruction that caused the event; it has not taken effect.
     Causing,
@@ -66,7 +69,8 @@ impl IpPromise {
 }
 
 /// What the data address is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AddressPromise {
     /// The data address that faulted.
     Faulting,
@@ -79,7 +83,8 @@ pub enum AddressPromise {
 }
 
 /// What the registers hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RegistersPromise {
     /// Values before the instruction at IP takes effect.
     BeforeInstruction,
@@ -98,7 +103,8 @@ pub enum RegistersPromise {
 }
 
 /// What the weight is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WeightPromise {
     /// Not sampled, or without meaning for the event.
     None,
@@ -114,7 +120,7 @@ pub enum WeightPromise {
 }
 
 /// What the user may conclude from each field of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Promises {
     /// Who counts.
     pub source: SampleSource,

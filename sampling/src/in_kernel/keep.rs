@@ -1,13 +1,17 @@
 //! Which samples matter, decided where they arise.
 
 use record::{Pid, Tid};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Conditions that all must hold; by default everything is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Keep {
     /// Of one of these processes, at most [`Keep::MOST_IDS`]; empty: any.
+    #[serde(serialize_with = "said_pids", deserialize_with = "read_pids")]
     pub pids: Vec<Pid>,
     /// Of one of these threads, at most [`Keep::MOST_IDS`]; empty: any.
+    #[serde(serialize_with = "said_tids", deserialize_with = "read_tids")]
     pub tids: Vec<Tid>,
     /// In this control group of version 2 or below it: its id, the inode
     /// number of its directory. On Linux 5.15 and later.
@@ -26,6 +30,8 @@ pub struct Keep {
     pub data_src: Option<(u64, u64)>,
     /// Nothing that shows the kernel: its mode, or an instruction or data
     /// address in its half. What is dropped for that is lost, not filtered.
+    /// Whoever knows the user's rights says it, and no client.
+    #[serde(skip)]
     pub user_only: bool,
 }
 
@@ -134,6 +140,22 @@ impl Keep {
             _ => Ok(()),
         }
     }
+}
+
+fn said_pids<S: Serializer>(pids: &[Pid], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(pids.iter().map(|pid| pid.0))
+}
+
+fn read_pids<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Pid>, D::Error> {
+    Vec::deserialize(from).map(|ids| ids.into_iter().map(Pid).collect())
+}
+
+fn said_tids<S: Serializer>(tids: &[Tid], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(tids.iter().map(|tid| tid.0))
+}
+
+fn read_tids<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Tid>, D::Error> {
+    Vec::deserialize(from).map(|ids| ids.into_iter().map(Tid).collect())
 }
 
 fn check_ids(

@@ -3,7 +3,7 @@
 
 use record::{AttrFlags, Pid};
 
-use super::PlannedEvent;
+use super::{Plan, PlannedEvent, with_modifiers};
 use crate::catalogue::promises::SampleSource;
 use crate::machine::facts::{Capability, Facts, ProcessState, Version};
 use crate::{Modes, Refusal, Request, Target};
@@ -11,11 +11,17 @@ use crate::{Modes, Refusal, Request, Target};
 /// The first Linux whose IBS follows tasks (trap 7).
 const IBS_ON_TASKS: Version = Version(6, 2, 0);
 
-pub(super) fn check_modes(
-    request: &Request,
-    events: &[PlannedEvent],
-    facts: &Facts,
-) -> Result<(), Refusal> {
+/// Whether this process may open what was drafted for a request.
+///
+/// # Errors
+/// What it may not, and what would let it.
+pub fn check(request: &Request, plan: &Plan, facts: &Facts) -> Result<(), Refusal> {
+    let request = &with_modifiers(request)?;
+    check_modes(request, &plan.events, facts)?;
+    check_target(request, facts)
+}
+
+fn check_modes(request: &Request, events: &[PlannedEvent], facts: &Facts) -> Result<(), Refusal> {
     let access = &facts.access;
     let paranoid = access.paranoid.unwrap_or_default();
     if request.modes.kernel && access.kernel_denied() {

@@ -5,24 +5,24 @@
 //! against this code.
 
 mod frame;
-mod in_kernel;
-mod job;
 mod message;
+mod named_target;
 mod request;
 mod version;
+mod when_slow;
 
 pub use frame::{
     FRAME_HEADER, FrameError, FrameKind, MOST_FROM_CLIENT, MOST_FROM_DAEMON, Parsed, ProtocolFrame,
     frame, parse,
 };
-pub use in_kernel::{WireDuty, WireInKernel, WireKeep};
-pub use job::{Job, WhenSlow, WireTarget};
 pub use message::{
     Account, Complaint, ComplaintCode, EventTimes, Joined, RateLowered, Reply, SessionLine,
     StandingLine, Started, Stats, TypeLine, Verb, WHOLE,
 };
+pub use named_target::NamedTarget;
 pub use request::{ClientRequest, request};
 pub use version::{OLDEST, VERSION, common};
+pub use when_slow::WhenSlow;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! A session that the daemon runs, as if it were one's own.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use record::Pid;
@@ -10,30 +10,23 @@ use record::stream::note;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::client::{Client, ClientError, DaemonMessage, unexpected};
-use crate::in_kernel::Unloadable;
-use crate::machine::facts::Capabilities;
 use crate::machine::incarnation::Incarnation;
 use crate::remote::protocol::{
-    Account, ComplaintCode, Job, Reply, Started, Verb, WhenSlow, WireInKernel, WireTarget,
+    Account, ComplaintCode, NamedTarget, Reply, Started, Verb, WhenSlow,
 };
 use crate::session::ledger::Ledger;
-use crate::session::{Pass, SessionError, SessionSettings, Sink, TargetState};
-use crate::{AttachError, Command, Facts, Fallback, Plan, PlannedEvent, Request, Sampling, Target};
+use crate::session::{Pass, SessionError, Sink, TargetState};
+use crate::{AttachError, Command, Facts, Fallback, Job, PlannedEvent, Sampling, Target};
 
 /// A session of the daemon's, and its stream.
 #[derive(Debug)]
 pub struct Remote {
     client: Client,
+    /// With the plan, which the daemon makes.
     started: Started,
-    /// As planned here, for what is said to the user.
-    plan: Plan,
-    /// Its events as the kernel took them there.
-    opened: Vec<PlannedEvent>,
+    target: Target,
     given_up: Vec<Fallback>,
     command: Option<Command>,
-    /// What a program in the kernel does, in words.
-    in_kernel: Option<String>,
-    notes: Vec<String>,
     state: TargetState,
     ended: Option<(String, Account)>,
     last_notes: Vec<String>,
@@ -53,82 +46,38 @@ const ORDINARY: [&str; 4] = [
 const LAST: Duration = Duration::from_secs(10);
 
 impl Remote {
-    /// Opens a session there. A command is forked here and waits.
+    /// Opens a session there. A command, of these words, is forked here and
+    /// waits.
     ///
     /// # Errors
     /// The daemon's refusal; a command that is none.
     pub fn open(
         mut client: Client,
-        request: &Request,
-        settings: &SessionSettings,
+        job: &Job,
+        command: &[OsString],
     ) -> Result<Remote, SessionError> {
-        let plan = plan(request)?;
-        let command = match request.target {
-            Target::Command => Some(Command::hold(&settings.command)?),
+        let asked = job.request.target;
+        let command = match asked {
+            Target::Command => Some(Command::hold(command)?),
             Target::Process(_) | Target::System | Target::Cgroup => None,
         };
-        let target = match (request.target, &command) {
-            (Target::Process(pid), _) => {
-                let Incarnation { pid, start_time } = named(pid)?;
-                WireTarget::Process { pid, start_time }
-            }
-            (Target::Command, Some(command)) => {
-                let Incarnation { pid, start_time } = named(command.pid())?;
-                WireTarget::Held { pid, start_time }
-            }
-            _ => WireTarget::System,
+        let target = match (asked, &command) {
+            (Target::Process(pid), _) => NamedTarget::Process(named(pid)?),
+            (Target::Command, Some(command)) => NamedTarget::Held(named(command.pid())?),
+            _ => NamedTarget::System,
         };
-        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-        let job = Job {
-            event: request.event.0.clone(),
-            masks: request.masks.clone(),
-            user: request.modes.user,
-            kernel: request.modes.kernel,
-            interval: request.interval,
-            allow_skid: request.allow_skid,
-            data_mappings: request.data_mappings,
-            kernel_symbols: settings.kernel_symbols,
-            ring_pages: request.ring_pages,
-            count: settings.count,
-            in_kernel: request
-                .in_kernel
-                .as_ref()
-                .map(|asked| Box::new(WireInKernel::of(asked, settings.every, settings.rings))),
-            target,
-            command_line: words.collect(),
-        };
-        let start = Verb::Start { job, when_slow: WhenSlow::DropNewest };
-        let started = match client.ask(&start)? {
-            Reply::Started(started) => started,
-            other => return Err(unexpected(&other).into()),
-        };
-        let opened = opened(&plan.events, &started);
-        let given_up = started.given_up.iter().filter_map(|key| Fallback::of_key(key)).collect();
-        let mut notes = started.notes.clone();
-        if let (Some(asked), None) = (&request.in_kernel, &started.in_kernel) {
-            // Nothing was sampled yet: a command waits, and what the daemon
-            // has opened it closes when this connection ends.
-            let why = "this daemon is older than programs in the kernel: update it";
-            if !(asked.may_be_rings() && settings.rings) {
-                let what = if asked.counts() { "counted" } else { "filtered" };
-                let why = Unloadable::ByDaemon(why.into());
-                return Err(SessionError::NotInKernel { what, why });
-            }
-            notes.push(format!("not counted in the kernel, but sampled through rings: {why}"));
-        }
-        let in_kernel = request.in_kernel.is_some().then(|| {
-            let told = started.in_kernel.clone();
-            told.unwrap_or_else(|| "sampled through rings, not in the kernel".into())
-        });
+        let when_slow = WhenSlow::DropNewest;
+        let started =
+            match client.ask(&Verb::Start { job: Box::new(job.clone()), target, when_slow })? {
+                Reply::Started(started) => started,
+                other => return Err(unexpected(&other).into()),
+            };
         Ok(Remote {
-            in_kernel,
             client,
+            given_up: started.given_up.iter().filter_map(|key| Fallback::of_key(key)).collect(),
             started,
-            plan,
-            opened,
-            given_up,
+            target: asked,
             command,
-            notes,
             state: TargetState::Running,
             ended: None,
             last_notes: Vec::new(),
@@ -204,24 +153,6 @@ fn wait_for(fds: &mut [PollFd<'_>], timeout: Duration) -> Result<bool, SessionEr
     }
 }
 
-/// As the daemon will plan it, for what is said of the events.
-fn plan(request: &Request) -> Result<Plan, SessionError> {
-    let mut facts = Facts::read_for(Path::new("/"), request)
-        .map_err(|error| SessionError::Preamble(error.to_string()))?;
-    facts.access.capabilities = Some(Capabilities(u64::MAX));
-    Ok(crate::plan(request, &facts)?)
-}
-
-/// The plan's events with the precise_ip that the kernel took there, which an
-/// older daemon does not say.
-fn opened(planned: &[PlannedEvent], started: &Started) -> Vec<PlannedEvent> {
-    let mut opened = planned.to_vec();
-    for (event, &level) in opened.iter_mut().zip(&started.precise_ip) {
-        event.attr.set_precise_ip(level.min(event.attr.precise_ip()));
-    }
-    opened
-}
-
 /// By numbers that no other process ever has; the daemon takes no
 /// descriptors.
 fn named(pid: Pid) -> Result<Incarnation, AttachError> {
@@ -234,15 +165,15 @@ impl Sampling for Remote {
     }
 
     fn target(&self) -> Target {
-        self.plan.target
+        self.target
     }
 
     fn planned(&self) -> &[PlannedEvent] {
-        &self.plan.events
+        &self.started.planned
     }
 
     fn opened(&self) -> &[PlannedEvent] {
-        &self.opened
+        &self.started.opened
     }
 
     fn given_up(&self) -> &[Fallback] {
@@ -261,11 +192,11 @@ impl Sampling for Remote {
     }
 
     fn in_kernel(&self) -> Option<&str> {
-        self.in_kernel.as_deref()
+        self.started.in_kernel.as_deref()
     }
 
     fn notes(&self) -> Vec<String> {
-        self.notes.clone()
+        self.started.notes.clone()
     }
 
     fn last_notes(&self) -> &[String] {
@@ -332,7 +263,7 @@ impl Sampling for Remote {
             }
             self.hear(sink)?;
         }
-        let mut ledger = Ledger::of(self.plan.events.iter().map(|event| event.name.as_str()));
+        let mut ledger = Ledger::of(self.started.planned.iter().map(|event| event.name.as_str()));
         if let Some((_, account)) = &self.ended {
             ledger.take_over(account);
         }
@@ -345,6 +276,3 @@ impl Sampling for Remote {
         self.command.as_mut()
     }
 }
-
-#[cfg(test)]
-mod tests;

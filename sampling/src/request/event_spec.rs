@@ -8,6 +8,7 @@ mod pmu;
 mod raw;
 mod tracepoint;
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 pub use breakpoint::{Breakpoint, BreakpointError, WatchedAccess};
@@ -22,7 +23,8 @@ use crate::machine::pmu_format::Terms;
 
 /// An event as the user typed it; [`EventSpec::resolve`] finds out what it
 /// means.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct EventSpec(pub String);
 
 /// An event of the catalogue, its parameters filled in.

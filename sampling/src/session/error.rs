@@ -85,9 +85,6 @@ pub enum SessionError {
     /// [`Target::Cgroup`](crate::Target::Cgroup) without its directory.
     #[error("no control group was given: its directory belongs into the session's settings")]
     NoGroup,
-    /// What a daemon is to open cannot be planned.
-    #[error(transparent)]
-    Unplannable(#[from] crate::Refusal),
     /// The daemon does not serve, or has broken off.
     #[error(transparent)]
     Daemon(#[from] crate::remote::client::ClientError),

@@ -77,11 +77,11 @@ fn a_client_that_vanishes_ends_its_session() {
 fn nonsense_is_answered_once_and_ends_the_connection() {
     let scene = Scene::new();
     let ebsd = Ebsd::start(&scene, "");
-    let hello = framed(&json!({"verb": "hello", "oldest": 1, "newest": 1, "client": "raw"}));
-    let long = [&0xffff_ffff_u32.to_le_bytes()[..], &[1, 0, 1, 0]].concat();
+    let hello = framed(&json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "raw"}));
+    let long = [&0xffff_ffff_u32.to_le_bytes()[..], &[1, 0, 2, 0]].concat();
     let cases: [(&[u8], &str); 7] = [
         (&long, "at most 65536"),
-        (&[0, 0, 0, 0, 1, 0, 1, 0], "without a payload"),
+        (&[0, 0, 0, 0, 1, 0, 2, 0], "without a payload"),
         (&[1, 0, 0, 0, 7, 0, 1, 0, 0], "kind 7"),
         (&[1, 0, 0, 0, 1, 1, 1, 0, 0], "flags"),
         (&[1, 0, 0, 0, 2, 0, 1, 0, 0], "data frame"),
@@ -103,9 +103,16 @@ fn nonsense_is_answered_once_and_ends_the_connection() {
             assert_eq!(raw.stream.read(&mut [0]).unwrap_or(0), 0, "the connection has ended");
         }
     }
-    let mut raw = Raw::silent(&ebsd.socket);
-    let answer = raw.ask(&json!({"verb": "hello", "oldest": 7, "newest": 9, "client": "new"}));
-    assert_eq!(answer["code"], "incompatible", "{answer}");
+    for (oldest, newest) in [(7, 9), (1, 1)] {
+        let hello = json!({"verb": "hello", "oldest": oldest, "newest": newest, "client": "other"});
+        let answer = Raw::silent(&ebsd.socket).ask(&hello);
+        assert_eq!(answer["code"], "incompatible", "{answer}");
+        let says = format!(
+            "the client speaks versions {oldest} to {newest} of the protocol, this daemon 2 to 2: \
+             install the same version of both"
+        );
+        assert_eq!(answer["text"], says.as_str());
+    }
     let mut raw = Raw::new(&ebsd.socket);
     let answer = raw.ask(&json!({"verb": "stop", "session": 12345}));
     assert_eq!(answer["code"], "no_session", "{answer}");
@@ -128,13 +135,12 @@ fn a_number_that_became_another_process_is_no_target() {
     let mut raw = Raw::new(&ebsd.socket);
     let pid = std::process::id();
     let other_time = super::raw::start_time(pid) + 1;
-    let target = json!({"kind": "process", "pid": pid, "start_time": other_time});
-    let job = json!({"event": "page_fault", "user": true, "target": target});
-    let answer = raw.ask(&json!({"verb": "start", "job": job}));
+    let target = json!({"process": {"pid": pid, "start_time": other_time}});
+    let job = json!({"event": "page_fault", "user": true});
+    let answer = raw.ask(&json!({"verb": "start", "job": job, "target": target}));
     assert_eq!(answer["code"], "no_target", "{answer}");
-    let job =
-        json!({"event": "page_fault", "user": true, "target": {"kind": "process", "pid": pid}});
-    let answer = raw.ask(&json!({"verb": "start", "job": job}));
+    let target = json!({"process": {"pid": pid}});
+    let answer = raw.ask(&json!({"verb": "start", "job": job, "target": target}));
     assert_eq!(answer["code"], "bad_request", "a bare number may be anybody: {answer}");
     ebsd.end();
 }

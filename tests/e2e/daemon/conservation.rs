@@ -51,11 +51,12 @@ fn storm(scene: &Scene, faults: u64, rate: u64) -> Running {
     storm
 }
 
-/// Page faults of a process one by one, kernel's included.
-fn job(pid: u32, pages: u32) -> Value {
-    let target = json!({"kind": "process", "pid": pid, "start_time": start_time(pid)});
-    json!({"event": "page_fault", "user": true, "kernel": true, "interval": 1,
-           "ring_pages": pages, "target": target})
+/// Begins with page faults of a process one by one, kernel's included.
+fn start(pid: u32, pages: u32) -> Value {
+    let target = json!({"process": {"pid": pid, "start_time": start_time(pid)}});
+    let job = json!({"event": "page_fault", "user": true, "kernel": true, "interval": 1,
+        "ring_pages": pages});
+    json!({"verb": "start", "job": job, "target": target})
 }
 
 /// A client until the stream's end; None: it has gone before. `over` is
@@ -108,7 +109,7 @@ fn blow(
 ) -> Outcome {
     let mut storm = storm(scene, faults, rate);
     let mut good = Raw::new(&ebsd.socket);
-    let started = good.ask(&json!({"verb": "start", "job": job(storm.pid(), pages)}));
+    let started = good.ask(&start(storm.pid(), pages));
     assert_eq!(started["reply"], "started", "{started}");
     let attach = json!({"verb": "attach", "session": started["session"]});
     let mut tellers = Vec::new();

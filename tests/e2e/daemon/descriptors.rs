@@ -31,7 +31,7 @@ fn send_signal(pid: u32, signal: Signal) {
 fn longest(request: &Value) -> Vec<u8> {
     let mut body = serde_json::to_vec(request).unwrap();
     body.resize(65536, b' ');
-    [&65536_u32.to_le_bytes()[..], &[1, 0, 1, 0], &body].concat()
+    [&65536_u32.to_le_bytes()[..], &[1, 0, 2, 0], &body].concat()
 }
 
 /// At each moment of a connection its client sends a descriptor that
@@ -46,13 +46,12 @@ fn the_supervisor_closes_nothing_that_a_client_made() {
     let scene = Scene::new();
     scene.open_commands();
     let sleeper = Running::start(&mut scene.command(Workload::Sleeper.build(&scene)));
-    let hello = framed(&json!({"verb": "hello", "oldest": 1, "newest": 1, "client": "raw"}));
+    let hello = framed(&json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "raw"}));
     let follow = json!({"verb": "follow", "name": "x"});
-    let target = json!({
-        "kind": "process", "pid": sleeper.pid(), "start_time": start_time(sleeper.pid()),
-    });
-    let job = json!({"event": "page_fault", "kernel": true, "target": target});
-    let start = json!({"verb": "start", "job": job});
+    let (pid, start_time) = (sleeper.pid(), start_time(sleeper.pid()));
+    let target = json!({"process": {"pid": pid, "start_time": start_time}});
+    let job = json!({"event": "page_fault", "kernel": true});
+    let start = json!({"verb": "start", "job": job, "target": target});
     let moments: [(&str, Vec<u8>); 5] = [
         ("connected", Vec::new()),
         ("greeted", hello.clone()),

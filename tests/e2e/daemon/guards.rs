@@ -65,9 +65,9 @@ fn intervals_below_the_floor_are_for_those_with_permissions() {
         command.args(["--daemon", "-u", "-t", "page_fault", "-i", interval, "--socket"]);
         Running::start(command.arg(&ebsd.socket).args(["ls", "/"])).finish().sane()
     };
-    let refused = sample(User::new(4002), "99").refused(1, &["99 is below 100", "least_interval"]);
+    let refused = sample(User::new(4002), "=99").refused(1, &["99 is below 100", "least_interval"]);
     assert_eq!(refused.err.matches("least_interval").count(), 1, "said once: {refused}");
-    sample(User::new(4002), "100").success();
+    sample(User::new(4002), "=100").success();
     sample(User { group: Some(4100), ..User::new(4001) }, "1").success();
     ebsd.end();
 }
@@ -78,9 +78,9 @@ fn timers_are_held_to_the_kernels_sample_rate() {
     let ebsd = Ebsd::start(&scene, "");
     let mut raw = Raw::new(&ebsd.socket);
     let pid = std::process::id();
-    let target = json!({"kind": "process", "pid": pid, "start_time": start_time(pid)});
-    let job = json!({"event": "cpu_clock", "user": true, "target": target});
-    let started = raw.ask(&json!({"verb": "start", "job": job}));
+    let target = json!({"process": {"pid": pid, "start_time": start_time(pid)}});
+    let job = json!({"event": "cpu_clock", "user": true});
+    let started = raw.ask(&json!({"verb": "start", "job": job, "target": target}));
     assert_eq!(started["reply"], "started", "{started}");
     let session = &started["session"];
     let mut owner = Raw::new(&ebsd.socket);

@@ -223,20 +223,21 @@ fn without_the_right_rings_serve_and_say_why() {
     assert_eq!(sleeper.hear(), "ready");
     // Who wants nothing else is refused; and a program is no word of theirs.
     let ask = "$| = 1; my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die $!; \
-               for (@ARGV[1..$#ARGV]) { print $s pack('VCCv', length, 1, 0, 1), $_; \
+               for (@ARGV[1..$#ARGV]) { print $s pack('VCCv', length, 1, 0, 2), $_; \
                sysread $s, my $h, 8; my ($n) = unpack 'V', $h; my $t = ''; \
                while ($n > length $t) { sysread $s, $t, $n - length $t, length $t or last } \
                print \"$t\\n\" }";
-    let hello = json!({"verb": "hello", "oldest": 1, "newest": 1, "client": "perl"}).to_string();
+    let hello = json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "perl"}).to_string();
     let target =
-        json!({"kind": "process", "pid": sleeper.pid(), "start_time": start_time(sleeper.pid())});
-    let job = |in_kernel| {
-        json!({"verb": "start", "job": {"event": "page_fault", "user": true, "interval": 1,
-            "in_kernel": in_kernel, "target": target}})
-        .to_string()
+        json!({"process": {"pid": sleeper.pid(), "start_time": start_time(sleeper.pid())}});
+    let job = |rings, keep| {
+        let in_kernel = json!({"duty": {"aggregate": {}}, "keep": keep});
+        let job = json!({"event": "page_fault", "user": true, "interval": 1, "rings": rings,
+            "in_kernel": in_kernel});
+        json!({"verb": "start", "job": job, "target": target}).to_string()
     };
-    let strict = job(json!({"duty": "aggregate", "rings": false}));
-    let nonsense = job(json!({"duty": "aggregate", "keep": {"one_in": 0}}));
+    let strict = job(false, json!({}));
+    let nonsense = job(true, json!({"one_in": 0}));
     let mut perl = User::new(4002).command(&scene, "perl");
     perl.args(["-MIO::Socket::UNIX", "-e", ask]).arg(&socket).args([hello, strict, nonsense]);
     let told = Running::start(&mut perl).finish().success().out;

@@ -18,7 +18,7 @@ fn sleeper(scene: &Scene) -> Running {
 fn turned_away(ebsd: &Ebsd) -> Option<Value> {
     let mut raw = Raw::silent(&ebsd.socket);
     let answer =
-        raw.try_ask(&json!({"verb": "hello", "oldest": 1, "newest": 1, "client": "raw 1"}));
+        raw.try_ask(&json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "raw 1"}));
     answer.filter(|answer| answer["reply"] == "refused")
 }
 
@@ -104,13 +104,13 @@ fn sessions_and_bytes_are_admitted_before_anything_is_opened() {
     let start = |pages: Option<u32>| {
         let mut raw = Raw::new(&ebsd.socket);
         let pid = target.pid();
-        let target = json!({"kind": "process", "pid": pid, "start_time": start_time(pid)});
-        let mut job = json!({"event": "page_fault", "user": true, "target": target});
+        let named = json!({"process": {"pid": pid, "start_time": start_time(pid)}});
+        let mut job = json!({"event": "page_fault", "user": true});
         if let Some(pages) = pages {
             job["ring_pages"] = json!(pages);
         }
-        let planned = raw.ask(&json!({"verb": "plan", "job": job}));
-        let answer = raw.ask(&json!({"verb": "start", "job": job}));
+        let planned = raw.ask(&json!({"verb": "plan", "job": job, "target": named}));
+        let answer = raw.ask(&json!({"verb": "start", "job": job, "target": named}));
         (raw, planned, answer)
     };
     // What was asked for is refused with the numbers, not made smaller.
@@ -153,9 +153,9 @@ fn each_client_of_a_session_takes_its_queue_from_the_budget() {
     let ebsd = Ebsd::start(&scene, config);
     let mut first = Raw::new(&ebsd.socket);
     let pid = target.pid();
-    let of = json!({"kind": "process", "pid": pid, "start_time": start_time(pid)});
-    let job = json!({"event": "page_fault", "user": true, "ring_pages": 1, "target": of});
-    let started = first.ask(&json!({"verb": "start", "job": job}));
+    let named = json!({"process": {"pid": pid, "start_time": start_time(pid)}});
+    let job = json!({"event": "page_fault", "user": true, "ring_pages": 1});
+    let started = first.ask(&json!({"verb": "start", "job": job, "target": named}));
     let session = started["session"].as_u64().unwrap();
     let mut joined = Vec::new();
     let refused = loop {
@@ -183,13 +183,14 @@ fn a_queue_too_small_for_the_kernels_symbols_is_said() {
         let target = sleeper(&scene);
         let ebsd = Ebsd::start(&scene, &format!("[limits]\nqueue = \"{queue}\"\n"));
         let pid = target.pid();
-        let of = json!({"kind": "process", "pid": pid, "start_time": start_time(pid)});
+        let named = json!({"process": {"pid": pid, "start_time": start_time(pid)}});
         for &kernel in modes {
             let job = json!({
                 "event": "page_fault", "kernel": kernel, "user": !kernel, "ring_pages": 1,
-                "kernel_symbols": true, "target": of,
+                "kernel_symbols": true,
             });
-            let started = Raw::new(&ebsd.socket).ask(&json!({"verb": "start", "job": job}));
+            let started =
+                Raw::new(&ebsd.socket).ask(&json!({"verb": "start", "job": job, "target": named}));
             assert_eq!(started["reply"], "started", "{started}");
             let notes = started["notes"].to_string();
             let is_said = notes.contains("1048576 bytes, limits.queue");

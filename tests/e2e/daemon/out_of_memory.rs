@@ -109,9 +109,9 @@ fn a_worker_that_takes_all_memory_dies_alone() {
     let mut hog = hardmeter_tests::Running::start(command.args(["100000000", "1", "wait"]));
     assert_eq!(hog.hear(), "ready");
     let mut slow = Raw::new_as(&ebsd.socket, User::new(4001));
-    let target = json!({"kind": "process", "pid": hog.pid(), "start_time": start_time(hog.pid())});
-    let job = json!({"event": "page_fault", "user": true, "interval": 1, "target": target});
-    let started = slow.ask(&json!({"verb": "start", "job": job}));
+    let target = json!({"process": {"pid": hog.pid(), "start_time": start_time(hog.pid())}});
+    let job = json!({"event": "page_fault", "user": true, "interval": 1});
+    let started = slow.ask(&json!({"verb": "start", "job": job, "target": target}));
     assert_eq!(started["reply"], "started", "{started}");
     let is_his = |pid: &u32| super::confinement::id_of(*pid, "Uid:") == 4001;
     let his = ebsd.workers().into_iter().find(is_his).unwrap();

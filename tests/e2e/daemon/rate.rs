@@ -82,10 +82,10 @@ fn four_clients_are_given_each_record() {
     let ebsd = Ebsd::start(&scene, "");
     let mut storm = storm(&scene, rate, seconds);
     let pid = storm.pid();
-    let target = json!({"kind": "process", "pid": pid, "start_time": start_time(pid)});
-    let job = json!({"event": "page_fault", "user": true, "interval": 1, "target": target});
+    let target = json!({"process": {"pid": pid, "start_time": start_time(pid)}});
+    let job = json!({"event": "page_fault", "user": true, "interval": 1});
     let mut first = Raw::new(&ebsd.socket);
-    let started = first.ask(&json!({"verb": "start", "job": job}));
+    let started = first.ask(&json!({"verb": "start", "job": job, "target": target}));
     assert_eq!(started["reply"], "started", "{started}");
     let session = started["session"].clone();
     let mut clients = vec![first];

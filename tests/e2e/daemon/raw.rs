@@ -66,7 +66,7 @@ impl Raw {
     /// Connects and says hello; None: it is not let in.
     pub(super) fn welcomed(socket: &Path) -> Option<Raw> {
         let mut raw = Raw::silent(socket);
-        let hello = json!({"verb": "hello", "oldest": 1, "newest": 1, "client": "raw 1"});
+        let hello = json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "raw 1"});
         raw.try_ask(&hello).filter(|answer| answer["reply"] == "welcome").map(|_| raw)
     }
 
@@ -79,7 +79,7 @@ impl Raw {
 
     fn greet(&mut self) {
         let welcome =
-            self.ask(&json!({"verb": "hello", "oldest": 1, "newest": 1, "client": "raw 1"}));
+            self.ask(&json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "raw 1"}));
         assert_eq!(welcome["reply"], "welcome", "{welcome}");
     }
 
@@ -115,9 +115,9 @@ impl Raw {
 
     /// Begins a session on a process by its start time.
     pub(super) fn start(&mut self, event: &str, pid: u32) -> Value {
-        let target = json!({"kind": "process", "pid": pid, "start_time": start_time(pid)});
-        let job = json!({"event": event, "user": true, "interval": 1, "target": target});
-        self.ask(&json!({"verb": "start", "job": job}))
+        let target = json!({"process": {"pid": pid, "start_time": start_time(pid)}});
+        let job = json!({"event": event, "user": true, "interval": 1});
+        self.ask(&json!({"verb": "start", "job": job, "target": target}))
     }
 
     /// Takes back what was read past [`Raw::hear`].
@@ -146,7 +146,7 @@ impl Raw {
         let length = u32::from_le_bytes(header[..4].try_into().unwrap());
         let mut payload = vec![0; usize::try_from(length).unwrap()];
         self.read_exact(&mut payload)?;
-        assert_eq!(header[5..], [0, 1, 0], "flags and version");
+        assert_eq!(header[5..], [0, 2, 0], "flags and version");
         Ok(match header[4] {
             1 => Frame::Control(serde_json::from_slice(&payload).unwrap()),
             2 => Frame::Data(payload),
@@ -183,7 +183,7 @@ fn receive(stream: &UnixStream, into: &mut [u8]) -> io::Result<usize> {
 pub(super) fn framed(message: &Value) -> Vec<u8> {
     let body = serde_json::to_vec(message).unwrap();
     let length = u32::try_from(body.len()).unwrap().to_le_bytes();
-    [&length[..], &[1, 0, 1, 0], &body].concat()
+    [&length[..], &[1, 0, 2, 0], &body].concat()
 }
 
 /// Field 22 of /proc/PID/stat.

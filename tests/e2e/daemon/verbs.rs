@@ -16,12 +16,12 @@ fn verbs_of_newer_clients_are_refused_and_the_connection_goes_on() {
     assert!(answer["text"].as_str().unwrap().contains("rewind"), "{answer}");
     let answer = raw.ask(&json!({"verb": "sessions", "sorted_by": "age"}));
     assert_eq!(answer["reply"], "sessions", "fields of newer clients are ignored: {answer}");
-    let answer = raw.ask(&json!({"verb": "hello", "oldest": 1, "newest": 1, "client": "x"}));
+    let answer = raw.ask(&json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "x"}));
     assert_eq!(answer["code"], "bad_request", "{answer}");
     // A newer client that still speaks this version.
     let mut raw = Raw::silent(&ebsd.socket);
-    let answer = raw.ask(&json!({"verb": "hello", "oldest": 1, "newest": 9, "client": "ebs 9"}));
-    assert_eq!((&answer["reply"], &answer["version"]), (&json!("welcome"), &json!(1)));
+    let answer = raw.ask(&json!({"verb": "hello", "oldest": 2, "newest": 9, "client": "ebs 9"}));
+    assert_eq!((&answer["reply"], &answer["version"]), (&json!("welcome"), &json!(2)));
     ebsd.end();
 }
 
@@ -149,16 +149,16 @@ fn a_descriptor_is_of_the_request_that_carries_one() {
     let ebsd = Ebsd::start(&scene, "");
     let mut raw = Raw::new(&ebsd.socket);
     for (pid, start_time) in [(-1, 1), (0, 1), (i32::MIN, 1)] {
-        let target = json!({"kind": "process", "pid": pid, "start_time": start_time});
-        let job = json!({"event": "page_fault", "user": true, "target": target});
-        let answer = raw.ask(&json!({"verb": "start", "job": job}));
+        let target = json!({"process": {"pid": pid, "start_time": start_time}});
+        let job = json!({"event": "page_fault", "user": true});
+        let answer = raw.ask(&json!({"verb": "start", "job": job, "target": target}));
         assert_eq!(answer["code"], "no_target", "{pid}: {answer}");
     }
-    let job = json!({"event": "x".repeat(60_000), "user": true, "target": {"kind": "system"}});
-    let answer = raw.ask(&json!({"verb": "start", "job": job}));
+    let job = json!({"event": "x".repeat(60_000), "user": true});
+    let answer = raw.ask(&json!({"verb": "start", "job": job, "target": "system"}));
     assert!(answer.to_string().len() < 1000, "{answer}");
-    let job = json!({"event": "page_fault", "user": true, "target": {"kind": "planet"}});
-    let answer = raw.ask(&json!({"verb": "start", "job": job}));
+    let job = json!({"event": "page_fault", "user": true});
+    let answer = raw.ask(&json!({"verb": "start", "job": job, "target": "planet"}));
     assert_eq!(answer["code"], "bad_request", "{answer}");
     assert_eq!(raw.ask(&json!({"verb": "sessions"}))["reply"], "sessions", "it goes on");
     ebsd.end();

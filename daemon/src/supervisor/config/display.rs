@@ -26,7 +26,7 @@ impl fmt::Display for Config {
             let role = &standing.role;
             write!(f, "\nstanding session {}: {}", role.name, role.event)?;
             if let Some(counted) = &role.counted {
-                let (every, sites) = (Span(counted.every), counted.sites);
+                let (every, sites) = (Span(counted.every), counted.tables.sites);
                 write!(
                     f,
                     ", counted in the kernel where that is to be had: an aggregate every {every}, \

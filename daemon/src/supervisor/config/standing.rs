@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sampling::request::event_spec::RequestedEvent;
-use sampling::{EventSpec, Span};
+use sampling::{EventSpec, SiteTables, Span};
 use serde::Deserialize;
 
 use super::mode::ModeText;
@@ -151,7 +151,7 @@ fn counted(text: &StandingText) -> Result<Option<KernelCounting>, String> {
         return Err(format!("sites is {sites}: give a power of two from {least} to {most}"));
     }
     let (by_process, strides) = (by_process.unwrap_or(false), strides.unwrap_or(false));
-    Ok(Some(KernelCounting { every, sites, by_process, strides }))
+    Ok(Some(KernelCounting { every, tables: SiteTables { sites, by_process, strides } }))
 }
 
 fn check(text: &StandingText, store: &StoreText) -> Result<(), String> {

@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use sampling::Modes;
+use sampling::{Modes, SiteTables};
 
 use super::*;
 use crate::guard::Size;
@@ -97,14 +97,13 @@ fn standing_sessions_may_be_counted_in_the_kernel() {
     let counted = role("mode = \"aggregate\"");
     assert_eq!(counted.modes, Modes::USER);
     let defaults = counted.counted.unwrap();
-    assert_eq!((defaults.every.as_secs(), defaults.sites), (60, 4096));
-    assert!(!defaults.by_process && !defaults.strides);
+    assert_eq!((defaults.every.as_secs(), defaults.tables), (60, SiteTables::default()));
     let all = "mode = [\"both\", \"aggregate\"]\naggregate_every = \"5m\"\nsites = 256\n\
                by_process = true\nstrides = true";
     let counted = role(all);
     let said = counted.counted.unwrap();
-    assert_eq!((counted.modes, said.every.as_secs(), said.sites), (Modes::BOTH, 300, 256));
-    assert!(said.by_process && said.strides);
+    assert_eq!((counted.modes, said.every.as_secs()), (Modes::BOTH, 300));
+    assert_eq!(said.tables, SiteTables { sites: 256, by_process: true, strides: true });
     let told = one(all).unwrap().to_string();
     assert!(told.contains("x: page_fault, counted in the kernel"), "{told}");
     assert!(told.contains("an aggregate every 5m, 256 sites a CPU"), "{told}");

@@ -8,19 +8,16 @@ use sampling::in_kernel::{Duty, InKernel, SiteTables};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How often what was counted is taken out of the kernel, unless said.
-pub const DEFAULT_EVERY: Duration = Duration::from_secs(60);
-
-/// What a job wants of programs in the kernel, beside what its request says.
+/// What a job wants of programs in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InKernelJob {
-    /// How often what was counted is taken out.
-    pub every: Duration,
+pub(super) struct KernelDemand {
+    pub(super) in_kernel: InKernel,
+    /// How often what was counted is taken out; None: as is usual.
+    pub(super) every: Option<Duration>,
     /// Rings serve where no program is taken.
-    pub rings: bool,
-    /// Only samples of tasks in this control group are wanted: its path below
-    /// the hierarchy's root.
-    pub cgroup: Option<PathBuf>,
+    pub(super) rings: bool,
+    /// See [`SampleJob::cgroup`](super::SampleJob::cgroup).
+    pub(super) cgroup: Option<PathBuf>,
 }
 
 /// Why options of programs in the kernel mean nothing.
@@ -76,7 +73,7 @@ pub enum InKernelMisuse {
 /// What is asked of the kernel, and how; None: nothing.
 pub(super) fn in_kernel(
     arguments: &InKernelArguments,
-) -> Result<Option<(InKernel, InKernelJob)>, InKernelMisuse> {
+) -> Result<Option<KernelDemand>, InKernelMisuse> {
     let Some(mode) = arguments.in_kernel else { return Ok(None) };
     let Kept { keep, cgroup, .. } = Kept::parse(&arguments.keep)?;
     let duty = match mode {
@@ -97,12 +94,12 @@ pub(super) fn in_kernel(
             Duty::Filter
         }
     };
-    let every = arguments.every.map_or(DEFAULT_EVERY, |span| span.0);
-    if every.is_zero() {
+    let every = arguments.every.map(|span| span.0);
+    if every.is_some_and(|every| every.is_zero()) {
         return Err(InKernelMisuse::Every);
     }
-    let job = InKernelJob { every, rings: !arguments.no_rings, cgroup };
-    Ok(Some((InKernel { duty, keep }, job)))
+    let in_kernel = InKernel { duty, keep };
+    Ok(Some(KernelDemand { in_kernel, every, rings: !arguments.no_rings, cgroup }))
 }
 
 fn tables(arguments: &InKernelArguments) -> Result<SiteTables, InKernelMisuse> {

@@ -1,6 +1,6 @@
 //! Many command lines, and what each means.
 
-use super::{Invocation, Job, OutputChoice, OutputPlace};
+use super::{Invocation, OutputChoice, OutputPlace, SampleJob};
 use crate::ebs::arguments::CommandName;
 use crate::ebs::arguments::{self, TableArguments};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn meaning(line: &str) -> Result<Invocation, String> {
     Invocation::new(typed).map_err(|error| error.to_string())
 }
 
-fn job(line: &str) -> Job {
+fn job(line: &str) -> SampleJob {
     match meaning(line) {
         Ok(Invocation::Sample(job)) => job,
         other => panic!("{line:?} does not sample: {other:?}"),
@@ -33,22 +33,22 @@ fn complaint(line: &str) -> String {
 fn the_original_lines_keep_their_meaning() {
     let make = job("ebs -k -t l1_cache_miss -c 50000 -- make -j");
     assert_eq!(make.command, words("make -j"));
-    assert_eq!(make.count, Some(50000));
-    assert_eq!(make.request.modes, Modes::KERNEL);
-    assert_eq!(make.request.event.0, "l1_cache_miss");
-    assert_eq!(make.request.target, Target::Command);
-    assert_eq!(make.request.interval, None);
+    assert_eq!(make.asked.count, Some(50000));
+    assert_eq!(make.asked.request.modes, Modes::KERNEL);
+    assert_eq!(make.asked.request.event.0, "l1_cache_miss");
+    assert_eq!(make.asked.request.target, Target::Command);
+    assert_eq!(make.asked.request.interval, None);
     assert_eq!(make.output, OutputChoice::Table { top: 20, shown: TableArguments::default() });
 
     let ps = job("ebs -o pebs -u -i 100 -t dtlb_load_miss ps");
     assert_eq!(ps.command, words("ps"));
-    assert_eq!(ps.count, Some(2000));
-    assert_eq!(ps.request.modes, Modes::USER);
-    assert_eq!(ps.request.interval, Some(100));
+    assert_eq!(ps.asked.count, Some(2000));
+    assert_eq!(ps.asked.request.modes, Modes::USER);
+    assert_eq!(ps.asked.request.interval, Some(100));
     assert_eq!(ps.output, OutputChoice::Text(OutputPlace::File(PathBuf::from("pebs"))));
 
     let system = job("ebs -k -t l1_cache_miss -o l1miss.1 -c 50000");
-    assert_eq!(system.request.target, Target::System);
+    assert_eq!(system.asked.request.target, Target::System);
     assert_eq!(system.command, Vec::<OsString>::new());
     assert_eq!(system.output, OutputChoice::Text(OutputPlace::File(PathBuf::from("l1miss.1"))));
 }
@@ -68,16 +68,16 @@ fn text_records_alone_end_at_a_count_by_themselves() {
         ("ebs -u -t x -c 7 ./a", Some(7)),
         ("ebs -u -t x -c 7 -o f.data ./a", Some(7)),
     ] {
-        assert_eq!(job(line).count, count, "{line}");
+        assert_eq!(job(line).asked.count, count, "{line}");
     }
 }
 
 #[test]
 fn modes_may_be_given_apart_or_together() {
     for line in ["ebs -u -k -t x", "ebs -uk -t x", "ebs -ku -t x", "ebs --user --kernel -t x"] {
-        assert_eq!(job(line).request.modes, Modes::BOTH, "{line}");
+        assert_eq!(job(line).asked.request.modes, Modes::BOTH, "{line}");
     }
-    assert_eq!(job("ebs -kt x").request.modes, Modes::KERNEL);
+    assert_eq!(job("ebs -kt x").asked.request.modes, Modes::KERNEL);
     assert!(complaint("ebs -t x ls").contains("-u (user code), -k (kernel code)"));
 }
 
@@ -118,8 +118,8 @@ fn first_words_that_are_subcommands_are_subcommands() {
 
 #[test]
 fn a_number_is_a_process() {
-    assert_eq!(job("ebs -u -t x 1234").request.target, Target::Process(Pid(1234)));
-    assert_eq!(job("ebs -u -t x -- 1234").request.target, Target::Process(Pid(1234)));
+    assert_eq!(job("ebs -u -t x 1234").asked.request.target, Target::Process(Pid(1234)));
+    assert_eq!(job("ebs -u -t x -- 1234").asked.request.target, Target::Process(Pid(1234)));
     assert_eq!(job("ebs -u -t x ./1234").command, words("./1234"));
     assert_eq!(job("ebs -u -t x 12a").command, words("12a"));
     assert!(complaint("ebs -u -t x 0").contains("0 is no process id"));
@@ -130,7 +130,7 @@ fn a_number_is_a_process() {
 #[test]
 fn a_process_may_be_named_as_other_profilers_take_it() {
     for line in ["ebs -u -t x -p 1234", "ebs -u -t x --pid 1234", "ebs -p1234 -u -t x"] {
-        assert_eq!(job(line).request.target, Target::Process(Pid(1234)), "{line}");
+        assert_eq!(job(line).asked.request.target, Target::Process(Pid(1234)), "{line}");
         assert!(job(line).command.is_empty(), "{line}");
     }
     // Behind the program it is the program's.
@@ -147,9 +147,9 @@ fn a_process_may_be_named_as_other_profilers_take_it() {
 
 #[test]
 fn numbers_may_end_in_a_letter() {
-    assert_eq!(job("ebs -u -t x -i 10k").request.interval, Some(10_000));
-    assert_eq!(job("ebs -u -t x -i 1M -c 50K").count, Some(50_000));
-    assert_eq!(job("ebs -u -t x -i 1M").request.interval, Some(1_000_000));
+    assert_eq!(job("ebs -u -t x -i 10k").asked.request.interval, Some(10_000));
+    assert_eq!(job("ebs -u -t x -i 1M -c 50K").asked.count, Some(50_000));
+    assert_eq!(job("ebs -u -t x -i 1M").asked.request.interval, Some(1_000_000));
     let plan = meaning("ebs plan -u -t x -i 2g");
     assert!(
         matches!(plan, Ok(Invocation::Plan(plan)) if plan.request.interval == Some(2_000_000_000))
@@ -164,7 +164,7 @@ fn intervals_are_drawn_unless_an_equals_sign_fixes_them() {
     let of = |line: &str| {
         let typed = arguments::parse(words(line)).expect("is a command line").with_seed(77);
         match Invocation::new(typed) {
-            Ok(Invocation::Sample(job)) => (job.request.interval, job.request.seed),
+            Ok(Invocation::Sample(job)) => (job.asked.request.interval, job.asked.request.seed),
             other => panic!("{line}: {other:?}"),
         }
     };
@@ -200,8 +200,11 @@ fn help_is_had_by_the_word_too() {
 
 #[test]
 fn intervals_are_positive_numbers() {
-    assert_eq!(job("ebs -u -t x -i 1").request.interval, Some(1));
-    assert_eq!(job("ebs -u -t x -i9223372036854775807").request.interval, Some(i64::MAX as u64));
+    assert_eq!(job("ebs -u -t x -i 1").asked.request.interval, Some(1));
+    assert_eq!(
+        job("ebs -u -t x -i9223372036854775807").asked.request.interval,
+        Some(i64::MAX as u64)
+    );
     for bad in ["0", "-1", "-100", "1.5", "ten", "9223372036854775808", "99999999999999999999"] {
         let said = complaint(&format!("ebs -u -t x -i {bad} ls"));
         assert!(said.contains(&format!("{bad:?}")), "{bad}: {said}");
@@ -211,8 +214,8 @@ fn intervals_are_positive_numbers() {
 
 #[test]
 fn counts_are_positive_numbers_or_all() {
-    assert_eq!(job("ebs -u -t x -c 1").count, Some(1));
-    assert_eq!(job("ebs -u -t x -c all").count, None);
+    assert_eq!(job("ebs -u -t x -c 1").asked.count, Some(1));
+    assert_eq!(job("ebs -u -t x -c all").asked.count, None);
     for bad in ["0", "-1", "many"] {
         assert!(complaint(&format!("ebs -u -t x -c {bad}")).contains(&format!("{bad:?}")));
     }
@@ -251,11 +254,11 @@ fn a_type_is_needed() {
 
 #[test]
 fn rings_are_powers_of_two() {
-    assert_eq!(job("ebs -u -t x").request.ring_pages, None);
-    assert!(!job("ebs -u -t x").request.data_mappings);
-    assert!(job("ebs -u -d -t x").request.data_mappings);
-    assert_eq!(job("ebs -u -t x --ring 1").request.ring_pages, Some(1));
-    assert_eq!(job("ebs -u -t x --ring 2147483648").request.ring_pages, Some(1 << 31));
+    assert_eq!(job("ebs -u -t x").asked.request.ring_pages, None);
+    assert!(!job("ebs -u -t x").asked.request.data_mappings);
+    assert!(job("ebs -u -d -t x").asked.request.data_mappings);
+    assert_eq!(job("ebs -u -t x --ring 1").asked.request.ring_pages, Some(1));
+    assert_eq!(job("ebs -u -t x --ring 2147483648").asked.request.ring_pages, Some(1 << 31));
     assert_eq!(
         complaint("ebs -u -t x --ring 3"),
         "a ring of 3 pages is not possible: say a power of two, such as 2 or 4"
@@ -267,7 +270,7 @@ fn rings_are_powers_of_two() {
 
 #[test]
 fn masks_are_a_list() {
-    assert_eq!(job("ebs -u -t x -m A,B -m C ls").request.masks, ["A", "B", "C"]);
+    assert_eq!(job("ebs -u -t x -m A,B -m C ls").asked.request.masks, ["A", "B", "C"]);
 }
 
 #[test]
@@ -328,12 +331,13 @@ fn the_kernel_counts_where_that_is_asked_for() {
     let counted = job("ebs -u -t x --in-kernel ./a");
     assert_eq!(counted.command, words("./a"), "the program is no mode");
     assert_eq!(
-        (counted.count, counted.output),
+        (counted.asked.count, counted.output),
         (None, OutputChoice::Table { top: 20, shown: TableArguments::default() })
     );
-    let how = counted.in_kernel.expect("was asked for");
-    assert_eq!((how.every.as_secs(), how.rings, how.cgroup), (60, true, None));
-    let Some(Duty::Aggregate(tables)) = counted.request.in_kernel.map(|asked| asked.duty) else {
+    let how = (counted.asked.every.as_secs(), counted.asked.rings, counted.cgroup);
+    assert_eq!(how, (60, true, None));
+    let Some(Duty::Aggregate(tables)) = counted.asked.request.in_kernel.map(|asked| asked.duty)
+    else {
         panic!("it is to count")
     };
     assert!(!tables.by_process && !tables.strides);
@@ -341,18 +345,19 @@ fn the_kernel_counts_where_that_is_asked_for() {
     let line = "ebs -u -t x --in-kernel=aggregate --sites 64 --by-process --strides --every 2s \
                 --no-rings --keep cgroup=/a -c 9 -o f.data ./a";
     let counted = job(line);
-    let how = counted.in_kernel.expect("was asked for");
-    assert_eq!((how.every.as_secs(), how.rings, how.cgroup), (2, false, Some("/a".into())));
-    let Some(Duty::Aggregate(tables)) = counted.request.in_kernel.map(|asked| asked.duty) else {
+    let how = (counted.asked.every.as_secs(), counted.asked.rings, counted.cgroup);
+    assert_eq!(how, (2, false, Some("/a".into())));
+    let Some(Duty::Aggregate(tables)) = counted.asked.request.in_kernel.map(|asked| asked.duty)
+    else {
         panic!("it is to count")
     };
     assert_eq!((tables.sites, tables.by_process, tables.strides), (64, true, true));
-    assert_eq!(counted.count, Some(9));
+    assert_eq!(counted.asked.count, Some(9));
 
     let filtered = job("ebs -u -t x --in-kernel=filter --keep comm=make -o f ./a");
-    assert_eq!(filtered.count, Some(2000));
-    assert!(matches!(filtered.request.in_kernel.map(|asked| asked.duty), Some(Duty::Filter)));
-    assert_eq!(job("ebs -u -t x ./a").request.in_kernel, None);
+    assert_eq!(filtered.asked.count, Some(2000));
+    assert!(matches!(filtered.asked.request.in_kernel.map(|asked| asked.duty), Some(Duty::Filter)));
+    assert_eq!(job("ebs -u -t x ./a").asked.request.in_kernel, None);
 }
 
 #[test]

@@ -4,8 +4,9 @@ use crate::ebs::invocation::Serving;
 use anyhow::{Context, Error, Result};
 use sampling::remote::Remote;
 use sampling::remote::client::Client;
-use sampling::session::{SessionError, SessionSettings};
-use sampling::{AttachError, OpenError, Refusal, Request, Sampling};
+use sampling::session::SessionError;
+use sampling::{AttachError, Job, OpenError, Refusal, Sampling};
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Opens a job as `own` does, or by the daemon where that is refused for want
@@ -16,17 +17,17 @@ use std::path::Path;
 /// says.
 pub(crate) fn open(
     serving: &Serving,
-    request: &Request,
-    settings: &SessionSettings,
+    job: &Job,
+    command: &[OsString],
     own: impl FnOnce() -> Result<Box<dyn Sampling>>,
 ) -> Result<Box<dyn Sampling>> {
     match serving {
         Serving::Own => own(),
-        Serving::Daemon(path) => by_daemon(path, request, settings),
+        Serving::Daemon(path) => by_daemon(path, job, command),
         Serving::Auto(path) => match own() {
             Err(refused) if is_denied(&refused) && path.exists() => {
                 let refused = refused.to_string();
-                by_daemon(path, request, settings)
+                by_daemon(path, job, command)
                     .with_context(|| format!("{refused}; and the daemon does not help"))
             }
             result => result,
@@ -34,13 +35,9 @@ pub(crate) fn open(
     }
 }
 
-fn by_daemon(
-    path: &Path,
-    request: &Request,
-    settings: &SessionSettings,
-) -> Result<Box<dyn Sampling>> {
+fn by_daemon(path: &Path, job: &Job, command: &[OsString]) -> Result<Box<dyn Sampling>> {
     let client = Client::connect(path)?;
-    Ok(Box::new(Remote::open(client, request, settings)?))
+    Ok(Box::new(Remote::open(client, job, command)?))
 }
 
 /// Whether it is rights that are missing.

@@ -5,7 +5,7 @@ use super::child::Part;
 use super::pipes::{Ours, Theirs, pipes};
 use super::program::{Extent, Program};
 use super::truth::Truth;
-use crate::ebs::invocation::Job;
+use crate::ebs::invocation::SampleJob;
 use crate::ebs::sample::{Begun, begin, follow, open};
 use crate::terminal::signals::{AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
@@ -97,7 +97,7 @@ impl Cast {
 /// # Errors
 /// A session that fails after it was opened; a program that does.
 pub(super) fn record(
-    mut job: Job,
+    mut job: SampleJob,
     cast: Cast,
     facts: &Facts,
     catcher: &mut Catcher,

@@ -7,7 +7,7 @@ use super::program::Program;
 use super::recording::{Attempt, Cast, natively, record};
 use super::row::{By, Judged, Outcome};
 use super::{NO_LOOPS, cpus, samples};
-use crate::ebs::invocation::{EmulationChoice, Job, OutputChoice, OutputPlace, SelftestJob};
+use crate::ebs::invocation::{EmulationChoice, OutputChoice, OutputPlace, SampleJob, SelftestJob};
 use crate::terminal::causes;
 use crate::terminal::signals::{AskedEnd, Catcher};
 use anyhow::{Context, Result};
@@ -147,15 +147,13 @@ impl<'a> Tester<'a> {
         let native = self.native(cast)?;
         let mut request = asked.request;
         request.interval = interval(case, extent, &outline);
-        let job = Job {
-            request,
+        let job = SampleJob {
+            asked: sampling::Job::new(request),
             emulation: asked.emulation,
             serving: self.job.serving.clone(),
-            in_kernel: None,
+            cgroup: None,
             command: Vec::new(),
-            count: None,
             output: OutputChoice::Stream(OutputPlace::Stdout),
-            kernel_symbols: false,
         };
         let recorded = match record(job, cast, self.facts, &mut self.catcher)? {
             Attempt::Recorded(recorded) => recorded,

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Job, WhenSlow};
+use super::{NamedTarget, WhenSlow};
+use crate::{Job, PlannedEvent};
 
 /// Why the stream of a standing session ends of which nothing is missing.
 pub const WHOLE: &str = "that is all";
@@ -26,12 +27,16 @@ pub enum Verb {
     /// What would be opened for this job?
     Plan {
         /// The job.
-        job: Job,
+        job: Box<Job>,
+        /// Whose events.
+        target: NamedTarget,
     },
     /// Open a session, and send its stream on this connection.
     Start {
         /// The job.
-        job: Job,
+        job: Box<Job>,
+        /// Whose events.
+        target: NamedTarget,
         /// What happens when this client is slow.
         #[serde(default)]
         when_slow: WhenSlow,
@@ -168,14 +173,13 @@ pub struct Started {
     /// Why the daemon's rights were needed; None: the user's own did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted: Option<String>,
-    /// What a program in the kernel does, in words, where one was asked for;
-    /// a daemon that knows of none says nothing.
+    /// What a program in the kernel does, in words, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_kernel: Option<String>,
-    /// precise_ip as the kernel took it, of each event of the plan by its
-    /// place there; an older daemon says nothing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub precise_ip: Vec<u8>,
+    /// The plan's events.
+    pub planned: Vec<PlannedEvent>,
+    /// The same as the kernel took them.
+    pub opened: Vec<PlannedEvent>,
     /// What had to be given up for the kernel to open the events, by the keys
     /// that notes of streams have for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

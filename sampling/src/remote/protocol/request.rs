@@ -83,7 +83,7 @@ mod tests {
         for wrong in [
             &br#"{"verb":"stop"}"#[..],
             br#"{"verb":"stop","session":-1}"#,
-            br#"{"verb":"start","job":{"event":"x","target":{"kind":"everything"}}}"#,
+            br#"{"verb":"start","job":{"event":"x"},"target":"everything"}"#,
         ] {
             let asked = request(wrong).unwrap();
             assert!(

@@ -1,5 +1,12 @@
 use super::*;
 use proptest::prelude::*;
+use record::Attr;
+
+use crate::catalogue::promises::{
+    AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource, WeightPromise,
+};
+use crate::machine::incarnation::Incarnation;
+use crate::{Modes, PlannedEvent, Request};
 
 fn framed(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
     [&frame(kind, payload.len()).unwrap()[..], payload].concat()
@@ -8,9 +15,9 @@ fn framed(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
 #[test]
 fn a_frame_has_the_layout_that_the_specification_gives() {
     let bytes = framed(FrameKind::Data, &[7; 0x102]);
-    assert_eq!(bytes[..10], [2, 1, 0, 0, 2, 0, 1, 0, 7, 7]);
+    assert_eq!(bytes[..10], [2, 1, 0, 0, 2, 0, 2, 0, 7, 7]);
     let parsed = parse(&bytes, MOST_FROM_DAEMON).unwrap();
-    let expected = ProtocolFrame { kind: FrameKind::Data, version: 1, payload: &[7; 0x102] };
+    let expected = ProtocolFrame { kind: FrameKind::Data, version: 2, payload: &[7; 0x102] };
     assert_eq!(parsed, Parsed::Frame(expected, 0x10a));
 }
 
@@ -72,23 +79,50 @@ proptest! {
 
 #[test]
 fn versions_agree_on_the_newest_that_both_speak() {
-    assert_eq!(common(1, 1), Some(1));
-    assert_eq!(common(0, 9), Some(1), "a newer client that still speaks ours");
-    assert_eq!(common(2, 9), None, "one that does not");
-    assert_eq!(common(3, 1), None, "nonsense");
+    assert_eq!(common(2, 2), Some(2));
+    assert_eq!(common(0, 9), Some(2), "a newer client that still speaks ours");
+    assert_eq!(common(3, 9), None, "one that does not");
+    assert_eq!(common(1, 1), None, "an older client");
+    assert_eq!(common(3, 2), None, "nonsense");
 }
 
 #[test]
 fn messages_read_what_newer_clients_add() {
-    let text = r#"{"verb":"start","job":{"event":"page_fault","user":true,"shiny":[1],
-        "target":{"kind":"process","pid":7,"start_time":9,"cgroup":"x"}},"when_slow":"disconnect","colour":"red"}"#;
+    let text = r#"{"verb":"start","job":{"event":"page_fault","user":true,"shiny":[1]},
+        "target":{"process":{"pid":7,"start_time":9,"cgroup":"x"}},"when_slow":"disconnect","colour":"red"}"#;
     let verb: Verb = serde_json::from_str(text).unwrap();
-    let Verb::Start { job, when_slow } = verb else { panic!("{verb:?}") };
-    assert_eq!((when_slow, job.interval, job.kernel), (WhenSlow::Disconnect, None, false));
-    assert_eq!(job.target, WireTarget::Process { pid: 7, start_time: 9 });
+    let Verb::Start { job, target, when_slow } = verb else { panic!("{verb:?}") };
+    let Request { interval, modes, .. } = job.request;
+    assert_eq!((when_slow, interval, modes), (WhenSlow::Disconnect, None, Modes::USER));
+    assert_eq!(target, NamedTarget::Process(Incarnation { pid: 7, start_time: 9 }));
     let complaint: Complaint =
         serde_json::from_str(r#"{"code":"of_the_future","text":"later"}"#).unwrap();
     assert_eq!(complaint.code, ComplaintCode::Other);
+}
+
+#[test]
+fn clients_are_told_the_plan() {
+    let mut attr = Attr { size: Attr::MAX_SIZE, config: 7, ..Attr::default() };
+    attr.set_precise_ip(3);
+    let event = PlannedEvent {
+        name: "loads".into(),
+        pmu: "cpu".into(),
+        attr,
+        cpus: None,
+        leader: Some(0),
+        carrier: false,
+        least_precise: 1,
+        promises: Promises {
+            source: SampleSource::Pebs,
+            ip: IpPromise::Exact,
+            address: AddressPromise::Data,
+            registers: RegistersPromise::AfterRetirement,
+            weight: WeightPromise::LoadLatency,
+        },
+        filter: "ibs:ld_op+ibs:dc_miss".parse().unwrap(),
+    };
+    let text = serde_json::to_string(&event).unwrap();
+    assert_eq!(serde_json::from_str::<PlannedEvent>(&text).unwrap(), event, "{text}");
 }
 
 #[test]
@@ -101,9 +135,9 @@ fn nonsense_is_an_error() {
         r#"{"verb":"start"}"#,
         r#"{"verb":"stop","session":-1}"#,
         r#"{"verb":"stop","session":1e300}"#,
-        r#"{"verb":"start","job":{"event":"x","target":{"kind":"everything"}}}"#,
-        r#"{"verb":"start","job":{"event":"x","target":{"kind":"process","pid":7}}}"#,
-        r#"{"verb":"start","job":{"event":"x","target":{"kind":"held"}}}"#,
+        r#"{"verb":"start","job":{"event":"x"},"target":"everything"}"#,
+        r#"{"verb":"start","job":{"event":"x"},"target":{"process":{"pid":7}}}"#,
+        r#"{"verb":"start","job":{"event":"x"},"target":{"held":{}}}"#,
     ] {
         assert!(serde_json::from_str::<Verb>(text).is_err(), "{text}");
     }
