@@ -115,7 +115,7 @@ impl Programs {
                     plan.set_rings(RingPages { samples: 1, ..plan.rings });
                 }
                 let served = if counts { SampleMaker::Counted } else { SampleMaker::Picked };
-                let every = settings.every;
+                let every = settings.every.min(LONGEST);
                 Ok(Programs { programs, served, every, ..Programs::default() })
             }
             Err(why) if in_kernel.may_be_rings() && settings.rings => {
@@ -277,6 +277,9 @@ impl Programs {
 /// Bytes that one record of an aggregate takes, about: with less room, what was
 /// counted waits. Less than the smallest queue (`limits.queue`).
 const LEAST: usize = 48 * 1024;
+/// What was counted is taken out so often at least: clients may say any
+/// number, and there is no instant so far ahead as the largest.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// What a program calls hits that would show the kernel to a user.
 const SCRUBBED: &str = "scrubbed";

@@ -64,6 +64,26 @@ fn session(scene: &Scene, ebsd: &Ebsd, user: User) -> (Running, Running, u32) {
 }
 
 #[test]
+fn a_client_may_say_any_time_between_aggregates() {
+    let test = "a_client_may_say_any_time_between_aggregates";
+    if !rights::root(test) || !rights::programs_in_kernel(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let ebsd = Ebsd::start(&scene, "");
+    let pid = std::process::id();
+    let target = json!({"process": {"pid": pid, "start_time": start_time(pid)}});
+    let job = json!({"event": "page_fault", "user": true, "interval": 1, "rings": false,
+        "in_kernel": {"duty": {"aggregate": {}}}, "every_seconds": u64::MAX});
+    let mut raw = Raw::new(&ebsd.socket);
+    let started = raw.ask(&json!({"verb": "start", "job": job, "target": target}));
+    assert_eq!(started["in_kernel"], "counted in the kernel", "{started}");
+    let stats = raw.ask(&json!({"verb": "stats", "session": started["session"]}));
+    assert_eq!(stats["reply"], "stats", "it goes on: {stats}");
+    ebsd.end();
+}
+
+#[test]
 fn programs_and_maps_are_in_their_own_worker_alone_and_gone_with_it() {
     let test = "programs_and_maps_are_in_their_own_worker_alone_and_gone_with_it";
     if !rights::root(test) || !rights::programs_in_kernel(test) {
