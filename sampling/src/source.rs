@@ -76,7 +76,8 @@ pub enum Chosen<K, E> {
 /// What cannot be had from that source, and what works instead.
 pub fn outline(
     request: &Request,
-    (choice, model): (SourceChoice, Option<&Model>),
+    choice: SourceChoice,
+    model: Option<&Model>,
     facts: &Facts,
 ) -> Result<Chosen<Outline, Outline>, Refusal> {
     let why = match stand_in(request, choice, facts)? {
@@ -98,7 +99,8 @@ pub fn outline(
 /// What cannot be had from that source, and what works instead.
 pub fn plan(
     request: &Request,
-    (choice, model): (SourceChoice, Model),
+    choice: SourceChoice,
+    model: Model,
     facts: &Facts,
 ) -> Result<Chosen<Plan, emulated::EmulatedPlan>, Refusal> {
     match stand_in(request, choice, facts)? {

@@ -84,8 +84,7 @@ fn facts(job: &PlanJob) -> Result<Facts, FactsError> {
 }
 
 fn outlined(job: &PlanJob, model: Option<&Model>, facts: &Facts) -> Result<Outline, Refusal> {
-    let choice = (job.emulation.source, model);
-    let mut outline = match source::outline(&job.request, choice, facts)? {
+    let mut outline = match source::outline(&job.request, job.emulation.source, model, facts)? {
         Chosen::Kernel(outline) => outline,
         // No kernel is too old for it.
         Chosen::Emulated(outline) => return Ok(outline),

@@ -80,9 +80,9 @@ fn emulates(job: &SampleJob, facts: &Facts) -> Result<bool> {
     if let Serving::Daemon(_) = job.serving {
         return Ok(false);
     }
-    let choice = (job.emulation.source, job.emulation.model(Path::new("/"))?);
+    let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
     // What is refused will be again, and said then.
-    Ok(matches!(source::plan(&job.asked.request, choice, facts), Ok(Chosen::Emulated(_))))
+    Ok(matches!(source::plan(&job.asked.request, choice, model, facts), Ok(Chosen::Emulated(_))))
 }
 
 /// `front`: the process that the user sees, if that is another one.
@@ -247,8 +247,8 @@ fn open_here(
     facts: &Facts,
     settings: SessionSettings,
 ) -> Result<Box<dyn Sampling>> {
-    let choice = (job.emulation.source, job.emulation.model(Path::new("/"))?);
-    Ok(match source::plan(&job.asked.request, choice, facts)? {
+    let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
+    Ok(match source::plan(&job.asked.request, choice, model, facts)? {
         Chosen::Kernel(plan) => Box::new(Session::open(plan, settings)?),
         Chosen::Emulated(plan) => {
             let classifier = classifier(plan.counts);

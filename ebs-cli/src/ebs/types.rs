@@ -232,7 +232,7 @@ mod tests {
                 panic!("{line} does not sample");
             };
             let planned =
-                sampling::source::outline(&job.asked.request, (job.emulation.source, None), facts);
+                sampling::source::outline(&job.asked.request, job.emulation.source, None, facts);
             assert!(planned.is_ok(), "{line}: {}", planned.expect_err("is none"));
         }
         assert!(help(find("hitm").expect("is a type"), &bare).contains("ebs -u -t hitm -- "));

@@ -28,32 +28,39 @@ fn model() -> Model {
     Model { geometry: Default::default(), tlbs_asked: false, prefetch: false, burst: None }
 }
 
+/// Whose events.
+#[derive(Clone, Copy)]
+struct Scope {
+    modes: Modes,
+    target: Target,
+}
+
 fn asked(
     event: &str,
-    (modes, target): (Modes, Target),
+    Scope { modes, target }: Scope,
     choice: SourceChoice,
     facts: &Facts,
 ) -> Result<Chosen<Plan, emulated::EmulatedPlan>, Refusal> {
-    plan(&Request::new(event, modes, target), (choice, model()), facts)
+    plan(&Request::new(event, modes, target), choice, model(), facts)
 }
 
-const COMMAND: (Modes, Target) = (Modes::USER, Target::Command);
+const COMMAND: Scope = Scope { modes: Modes::USER, target: Target::Command };
 
 #[test]
 fn without_a_pmu_user_code_of_a_target_is_emulated_and_said_so() {
     for target in [Target::Command, Target::Process(Pid(17))] {
-        let plan = asked("l1_cache_miss", (Modes::USER, target), SourceChoice::Auto, &guest(false));
+        let plan = asked(
+            "l1_cache_miss",
+            Scope { modes: Modes::USER, target },
+            SourceChoice::Auto,
+            &guest(false),
+        );
         let Ok(Chosen::Emulated(plan)) = plan else { panic!("{plan:?}") };
         let [note] = &plan.notes[..] else { panic!("{:?}", plan.notes) };
         assert!(note.starts_with("no hardware PMU: KVM guest"), "{note}");
         assert!(note.contains("l1_cache_miss is emulated (") && note.contains("as long"), "{note}");
     }
-    let by_modifier = asked(
-        "l1_cache_miss",
-        (Modes { user: true, kernel: false }, Target::Command),
-        SourceChoice::Emulated,
-        &guest(false),
-    );
+    let by_modifier = asked("l1_cache_miss", COMMAND, SourceChoice::Emulated, &guest(false));
     let Ok(Chosen::Emulated(plan)) = by_modifier else { panic!("{by_modifier:?}") };
     assert!(plan.notes.is_empty(), "who asks for it need not be told: {:?}", plan.notes);
 }
@@ -74,8 +81,8 @@ fn the_pmu_goes_first_and_the_kernels_events_are_the_kernels() {
 
 #[test]
 fn what_neither_source_can_is_refused_with_what_works() {
-    let refused = |(modes, target), choice| {
-        let refusal = asked("l1_cache_miss", (modes, target), choice, &guest(false)).unwrap_err();
+    let refused = |scope: Scope, choice| {
+        let refusal = asked("l1_cache_miss", scope, choice, &guest(false)).unwrap_err();
         assert!(!refusal.to_string().contains('\n'), "{refusal}");
         (refusal.to_string(), refusal.is_usage())
     };
@@ -85,14 +92,15 @@ fn what_neither_source_can_is_refused_with_what_works() {
         (Modes::KERNEL, Target::System),
         (Modes::USER, Target::System),
     ] {
-        let (text, usage) = refused((modes, target), SourceChoice::Auto);
+        let (text, usage) = refused(Scope { modes, target }, SourceChoice::Auto);
         for part in ["no hardware PMU: KVM guest", "Nearest: page_fault", "-u with a command"] {
             assert!(text.contains(part) && !usage, "{text}");
         }
     }
-    let (text, usage) = refused((Modes::BOTH, Target::Command), SourceChoice::Emulated);
+    let (text, usage) = refused(Scope { modes: Modes::BOTH, ..COMMAND }, SourceChoice::Emulated);
     assert!(text.contains("user code only") && usage, "{text}");
-    let (text, usage) = refused((Modes::USER, Target::System), SourceChoice::Emulated);
+    let (text, usage) =
+        refused(Scope { target: Target::System, ..COMMAND }, SourceChoice::Emulated);
     assert!(text.contains("name one") && usage, "{text}");
     let mut arm = guest(false);
     arm.kernel.machine = Some("aarch64".to_owned());
@@ -142,7 +150,7 @@ fn what_is_emulated_under_another_name_is_said() {
         let said = refused.to_string();
         assert_eq!(refused.nearest(), [named], "{said}");
         assert!(said.contains(&format!("-t {named} works")), "{said}");
-        let system = (Modes::BOTH, Target::System);
+        let system = Scope { modes: Modes::BOTH, target: Target::System };
         let said = asked(typed, system, SourceChoice::Auto, &guest(false)).unwrap_err().to_string();
         assert!(said.contains(&format!("-u -t {named} with a command or a PID works")), "{said}");
     }
@@ -153,21 +161,21 @@ fn what_is_emulated_under_another_name_is_said() {
 
 #[test]
 fn what_is_offered_for_a_mistyped_name_is_to_be_had() {
-    let offered = |modes: (Modes, Target)| {
-        let said = asked("cache_miss", modes, SourceChoice::Auto, &guest(false)).unwrap_err();
+    let offered = |scope: Scope| {
+        let said = asked("cache_miss", scope, SourceChoice::Auto, &guest(false)).unwrap_err();
         said.to_string()
     };
     let said = offered(COMMAND);
     assert!(said.contains("l1_cache_miss") && !said.contains("cache-misses"), "{said}");
-    let said = offered((Modes::KERNEL, Target::System));
+    let said = offered(Scope { modes: Modes::KERNEL, target: Target::System });
     assert!(!said.contains("cache_miss or") && !said.contains("l1_cache_miss"), "{said}");
 }
 
 #[test]
 fn the_hypervisor_alone_is_not_blamed_on_the_options() {
     for modes in [Modes::USER, Modes::default()] {
-        let request = (modes, Target::Command);
-        let said = asked("instructions:h", request, SourceChoice::Auto, &guest(true)).unwrap_err();
+        let scope = Scope { modes, ..COMMAND };
+        let said = asked("instructions:h", scope, SourceChoice::Auto, &guest(true)).unwrap_err();
         let said = said.to_string();
         assert!(said.contains("h alone counts the hypervisor's own code"), "{said}");
     }

@@ -99,15 +99,16 @@ struct Outcome {
     clients: Vec<(Manner, Vec<u8>, Value)>,
 }
 
+/// How many faults, and how many a second; 0: as fast as can be.
+#[derive(Clone, Copy)]
+struct StormPace {
+    faults: u64,
+    rate: u64,
+}
+
 /// A storm of so many faults, one good client, and bad ones.
-fn blow(
-    scene: &Scene,
-    ebsd: &Ebsd,
-    (faults, rate): (u64, u64),
-    pages: u32,
-    bad: &[Manner],
-) -> Outcome {
-    let mut storm = storm(scene, faults, rate);
+fn blow(scene: &Scene, ebsd: &Ebsd, pace: StormPace, pages: u32, bad: &[Manner]) -> Outcome {
+    let mut storm = storm(scene, pace.faults, pace.rate);
     let mut good = Raw::new(&ebsd.socket);
     let started = good.ask(&start(storm.pid(), pages));
     assert_eq!(started["reply"], "started", "{started}");
@@ -190,7 +191,7 @@ fn every_rate_ring_and_client_is_accounted_for() {
     let ebsd = Ebsd::start(&scene, CONFIG);
     let mut lossy = 0;
     for &pages in rings {
-        let outcome = blow(&scene, &ebsd, (100_000, 0), pages, &[]);
+        let outcome = blow(&scene, &ebsd, StormPace { faults: 100_000, rate: 0 }, pages, &[]);
         check(&outcome, &format!("{pages} pages at full speed"));
         let (delivered, lost) = sums(&outcome.good["session"]);
         // Per second.
@@ -200,7 +201,7 @@ fn every_rate_ring_and_client_is_accounted_for() {
             let rate = (taken * tenths / 10).max(1000);
             let faults = rate.clamp(20_000, 60_000);
             let cell = format!("{pages} pages at {rate} faults a second");
-            let outcome = blow(&scene, &ebsd, (faults, rate), pages, &BAD);
+            let outcome = blow(&scene, &ebsd, StormPace { faults, rate }, pages, &BAD);
             check(&outcome, &cell);
             let (delivered, lost) = sums(&outcome.good["session"]);
             eprintln!("{cell}: {delivered} delivered, {lost} lost in {:.1?}", outcome.took);
@@ -221,7 +222,7 @@ fn fifty_bad_clients_cost_a_good_one_nothing() {
     Workload::Storm.build(&scene);
     let ebsd = Ebsd::start(&scene, CONFIG);
     let bad: Vec<Manner> = BAD.into_iter().cycle().take(50).collect();
-    let outcome = blow(&scene, &ebsd, (200_000, 50_000), 2048, &bad);
+    let outcome = blow(&scene, &ebsd, StormPace { faults: 200_000, rate: 50_000 }, 2048, &bad);
     check(&outcome, "fifty");
     let (delivered, lost) = sums(&outcome.good["client"]);
     // It is told what the rings lost, and nothing for being one of many.

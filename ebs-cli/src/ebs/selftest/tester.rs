@@ -107,8 +107,8 @@ impl<'a> Tester<'a> {
         }
         let facts = Facts::read_for(Path::new("/"), &asked.request)?;
         let model = asked.emulation.model(Path::new("/"))?;
-        let choice = (asked.emulation.source, Some(&model));
-        Ok(match source::outline(&asked.request, choice, &facts)? {
+        let choice = asked.emulation.source;
+        Ok(match source::outline(&asked.request, choice, Some(&model), &facts)? {
             Chosen::Kernel(outline) | Chosen::Emulated(outline) => outline,
         })
     }
