@@ -2,6 +2,7 @@
 //! whether this machine has it.
 
 mod availability;
+pub(crate) mod emulated;
 mod encoding;
 mod equivalence;
 mod hardware;
@@ -16,6 +17,7 @@ mod software;
 mod table;
 
 pub use availability::{Availability, MOUNT_TRACEFS, availability};
+pub use emulated::emulable;
 pub use encoding::{Encoding, Latency, encodings, generic_encodings, ibs_encodings};
 pub(crate) use encoding::{type_of_generic, type_of_name};
 pub use equivalence::{Equivalence, UnknownEquivalence};
@@ -35,6 +37,7 @@ use record::SoftwareEvent;
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource, WeightPromise,
 };
+use crate::spelling::{best_three, likeness};
 
 /// What one interval counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,46 +154,6 @@ pub fn nearest(typed: &str) -> Vec<&'static str> {
     });
     let scored = names.map(|(name, entry)| (likeness(typed, name), entry.name));
     best_three(scored)
-}
-
-/// The three best of (score, name) above a floor, each name once.
-pub(crate) fn best_three<'a>(scored: impl Iterator<Item = (f64, &'a str)>) -> Vec<&'a str> {
-    const FLOOR: f64 = 0.55;
-    let mut scored: Vec<_> = scored.filter(|(score, _)| *score >= FLOOR).collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut names = Vec::new();
-    for (_, name) in scored {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-        if names.len() == 3 {
-            break;
-        }
-    }
-    names
-}
-
-/// Bytes of a text that is compared with names: no name is nearly as long,
-/// and likeness costs the square.
-const LONGEST_LIKE: usize = 100;
-
-/// How like two names are, 0 to 1: edits per letter, in whatever order the
-/// words stand; or a part that is wholly there.
-pub(crate) fn likeness(typed: &str, name: &str) -> f64 {
-    if typed.len() > LONGEST_LIKE {
-        return 0.0;
-    }
-    let fold = |text: &str| text.to_ascii_lowercase().replace('-', "_");
-    let (typed, name) = (fold(typed), fold(name));
-    let sorted = |text: &str| {
-        let mut words: Vec<_> = text.split(['_', ':']).collect();
-        words.sort_unstable();
-        words.join("_")
-    };
-    let edits = strsim::normalized_damerau_levenshtein(&typed, &name);
-    let reordered = strsim::normalized_damerau_levenshtein(&sorted(&typed), &sorted(&name)) * 0.95;
-    let part = if typed.len() >= 3 && name.contains(&typed) { 0.7 } else { 0.0 };
-    edits.max(reordered).max(part)
 }
 
 const fn promises(

@@ -4,11 +4,10 @@
 //! The ring that the emulation fills is laid out as the kernel's; from there
 //! on samples go the way of all others.
 
-mod kind;
 mod plan;
 mod program;
 mod session;
 
-pub use kind::{NotEmulated, has_address, kind, meaning};
+pub use crate::catalogue::emulated::{NotEmulated, has_address, kind, meaning};
 pub use plan::{EmulatedPlan, Model, outline, plan};
 pub use session::EmulatedSession;

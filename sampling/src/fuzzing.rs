@@ -4,8 +4,8 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use crate::ring::{Lent, drain, look};
 use crate::session::Scrub;
-use crate::session::ring::{Lent, drain, look};
 use crate::sys::mapping::RingMapping;
 
 /// What was in a ring.

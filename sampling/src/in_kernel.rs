@@ -12,7 +12,6 @@
 //!              reader: moves the epoch on, waits for the CPUs that write, reads what is behind
 //! ```
 
-mod keep;
 mod layout;
 mod loader;
 mod program;
@@ -26,78 +25,14 @@ mod unloadable;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Serialize};
-
-pub use keep::{Keep, KeepError};
+pub use crate::request::{Duty, InKernel, Keep, KeepError, SiteTables};
 pub use program::KernelProgram;
 pub(crate) use reader::{AggregateReader, Seen};
 pub use source::{HitSource, Shows};
 pub use tracepoint::{CountedTracepoint, Whose};
 pub use unloadable::Unloadable;
 
-/// What the kernel is to do with a session's samples.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InKernel {
-    /// Count them, or choose among them.
-    pub duty: Duty,
-    /// Which of them matter.
-    #[serde(default)]
-    pub keep: Keep,
-}
-
-/// What becomes of the samples that are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Duty {
-    /// They reach the ring, the others do not.
-    Filter,
-    /// They are counted by site; none reaches a ring.
-    Aggregate(SiteTables),
-}
-
-/// How sites are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SiteTables {
-    /// Sites that one CPU has room for in an interval, a power of two from
-    /// [`SiteTables::FEWEST`] to [`SiteTables::MOST`]. About three quarters can be
-    /// used before a hit finds none of its 16 places free.
-    #[serde(default = "as_fits")]
-    pub sites: u32,
-    /// Whether one instruction of two processes is two sites.
-    #[serde(default)]
-    pub by_process: bool,
-    /// Whether distances between addresses that follow each other are counted.
-    #[serde(default)]
-    pub strides: bool,
-}
-
-impl SiteTables {
-    /// What [`SiteTables::sites`] is where nobody says: 9 MiB a CPU.
-    pub const SITES: u32 = 4096;
-    /// As many as [`SiteTables::SITES`], or fewer where there are many CPUs.
-    pub const AS_FITS: u32 = 0;
-    /// The smallest table.
-    pub const FEWEST: u32 = 16;
-    /// The largest: 2.3 GiB a CPU.
-    pub const MOST: u32 = 1 << 20;
-}
-
-fn as_fits() -> u32 {
-    SiteTables::AS_FITS
-}
-
-impl Default for SiteTables {
-    fn default() -> SiteTables {
-        SiteTables { sites: SiteTables::SITES, by_process: false, strides: false }
-    }
-}
-
 impl InKernel {
-    /// Aggregates of everything, in tables of the usual size.
-    pub fn aggregate() -> InKernel {
-        InKernel { duty: Duty::Aggregate(SiteTables::default()), keep: Keep::default() }
-    }
-
     /// With tables of a size: what was asked for, or what fits so many CPUs.
     pub(crate) fn on(mut self, cpus: usize) -> InKernel {
         if let Duty::Aggregate(tables) = &mut self.duty
@@ -106,26 +41,6 @@ impl InKernel {
             tables.sites = layout::fitting_sites(cpus);
         }
         self
-    }
-
-    /// Whether samples are counted, and reach no ring.
-    pub fn counts(&self) -> bool {
-        self.tables().is_some()
-    }
-
-    /// Whether rings bring the same samples: what is kept is up to nobody in
-    /// the kernel.
-    pub(crate) fn may_be_rings(&self) -> bool {
-        let user_only = self.keep.user_only;
-        self.counts() && self.keep == Keep { user_only, ..Keep::default() }
-    }
-
-    /// The tables, where there are any.
-    pub fn tables(&self) -> Option<SiteTables> {
-        match self.duty {
-            Duty::Aggregate(tables) => Some(tables),
-            Duty::Filter => None,
-        }
     }
 }
 

@@ -52,6 +52,8 @@
 //! | [`in_kernel`] | programs that count where the sample is taken |
 //! | [`emulated`] | sessions of the emulated PMU |
 //! | [`remote`] | sessions that a daemon runs, and what is said to it |
+//! | `ring` | draining a ring buffer, whoever fills it |
+//! | `spelling` | names that are like a mistyped one |
 //! | [`sys`] | system calls and mapped memory: the only unsafe code |
 
 pub mod catalogue;
@@ -63,20 +65,22 @@ pub mod machine;
 pub mod plan;
 pub mod remote;
 pub mod request;
+mod ring;
 mod sampling;
 pub mod session;
 pub mod source;
+mod spelling;
 #[allow(unsafe_code, reason = "system calls and mapped memory; each block says why it holds")]
 pub mod sys;
 
 pub use catalogue::promises::Promises;
-pub use in_kernel::{Duty, InKernel, Keep, SiteTables, Unloadable};
+pub use in_kernel::Unloadable;
 pub use machine::{cgroup::Cgroup, facts::Facts};
 pub use plan::refusal::Refusal;
 pub use plan::{Fallback, Plan, PlannedEvent, RingPages, plan};
 pub use request::event_spec::EventSpec;
 pub use request::span::{Span, SpanError};
-pub use request::{Job, Modes, Request, Target};
+pub use request::{Duty, InKernel, Job, Keep, Modes, Request, SiteTables, Target};
 pub use sampling::Sampling;
 pub use session::attach::AttachError;
 pub use session::command::{Command, CommandError, CommandStatus};

@@ -8,3 +8,6 @@ pub mod open_files;
 pub mod pidfd;
 pub mod pmu_format;
 pub(crate) mod program_headers;
+mod tracepoint;
+
+pub use tracepoint::Tracepoint;

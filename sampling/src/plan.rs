@@ -30,8 +30,8 @@ mod tests;
 
 use record::{Attr, Cpu};
 
-use crate::in_kernel::InKernel;
 use crate::machine::facts::{AccessFacts, Facts};
+use crate::request::InKernel;
 use crate::{Refusal, Request, Target};
 
 /// What a session opens. One ring of samples and one of side records for

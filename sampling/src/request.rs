@@ -1,16 +1,20 @@
 //! What the user asks for, before anything is known of the machine.
 
 pub mod event_spec;
+mod in_kernel;
 mod job;
+mod keep;
+mod needed_facts;
 pub mod span;
 
 use record::Pid;
 use serde::{Deserialize, Serialize};
 
+pub use in_kernel::{Duty, InKernel, SiteTables};
 pub use job::Job;
+pub use keep::{Keep, KeepError};
 
 use crate::EventSpec;
-use crate::in_kernel::InKernel;
 
 /// Privilege levels whose events are sampled: `-u`, `-k`, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

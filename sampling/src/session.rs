@@ -24,7 +24,6 @@ mod owner;
 mod pass;
 pub mod preamble;
 pub(crate) mod retired;
-pub mod ring;
 mod ring_losses;
 mod rings;
 mod scrub;

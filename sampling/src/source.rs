@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+pub use crate::catalogue::emulable;
 use crate::catalogue::{
-    Availability, CatalogueType, EventKind, NotOnMachine, availability, find, on_machine,
-    type_of_generic, type_of_name,
+    Availability, CatalogueType, EventKind, availability, find, type_of_generic, type_of_name,
 };
 use crate::emulated::{self, Model};
 use crate::machine::facts::Facts;
@@ -206,27 +206,6 @@ fn type_instead(event: &RequestedEvent, request: &Request, facts: &Facts) -> Opt
         nearest: vec![name.to_owned()],
         advice: format!("{how}, {counted} in a model of the caches; ebs -h {name} says more"),
     })
-}
-
-/// Whether a request can have the type here, from either source.
-pub(crate) fn is_to_be_had(entry: &CatalogueType, request: &Request, facts: &Facts) -> bool {
-    let is_emulated = request.modes == Modes::USER && !request.target.is_of_cpus();
-    matches!(availability(entry, facts), Availability::Available { .. })
-        || is_emulated && emulable(entry, facts).is_some()
-}
-
-/// Why the machine cannot sample a type that the emulated PMU has; None: it
-/// can, or that has it not.
-pub fn emulable(entry: &CatalogueType, facts: &Facts) -> Option<String> {
-    let is_hardware = matches!(entry.kind, EventKind::Hardware(_));
-    let is_modelled = emulated::kind(entry).is_ok();
-    if !is_hardware || !is_modelled || facts.kernel.arch() != record::Arch::X86_64 {
-        return None;
-    }
-    match on_machine(entry, facts) {
-        Err(why @ NotOnMachine::NoPmu(..)) => Some(why.to_string()),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

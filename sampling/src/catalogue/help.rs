@@ -4,11 +4,9 @@ use std::fmt::Write as _;
 
 use super::{
     Availability, CatalogueType, Encoding, EventKind, IntervalUnit, Latency, Mask, OnCore,
-    OnMachine, availability, masks,
+    OnMachine, availability, emulable, emulated, masks,
 };
-use crate::emulated;
 use crate::machine::facts::Facts;
-use crate::source::emulable;
 
 /// Columns of text at most, unless a word is longer.
 const WIDTH: usize = 79;

@@ -4,7 +4,8 @@ mod layout;
 
 use std::fmt;
 
-use super::{CatalogueType, Microarchitecture, best_three, likeness};
+use super::{CatalogueType, Microarchitecture};
+use crate::spelling::{best_three, likeness, suggestion};
 use layout::{Layout, layout};
 
 /// What a mask chooses.
@@ -103,14 +104,6 @@ pub enum MaskError {
         /// The type.
         name: &'static str,
     },
-}
-
-fn suggestion(nearest: &[&str]) -> String {
-    if nearest.is_empty() {
-        String::new()
-    } else {
-        format!("; did you mean {}?", nearest.join(" or "))
-    }
 }
 
 /// Every mask of the type on that core, in the order to show them.

@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use super::table::{self, columns, hex, lists};
-use super::{Microarchitecture, best_three, encoding, likeness};
+use super::{Microarchitecture, encoding};
+use crate::spelling::{best_three, likeness};
 
 /// An event that a maker of CPUs has named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

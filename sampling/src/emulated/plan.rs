@@ -5,7 +5,7 @@ use std::fmt;
 use emulator::{Burst, EmulatedEvent, Geometry};
 use record::{Arch, Attr, AttrFlags, EventType, SampleFilter, SampleType};
 
-use super::kind::{self, NotEmulated, kind};
+use crate::catalogue::emulated::{self, NotEmulated, kind};
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource, WeightPromise,
 };
@@ -213,9 +213,9 @@ fn outline_with_event(
     let side = side(&attr, request);
     let outlined = OutlinedEvent {
         planned: planned(entry, attr, counts),
-        event: kind::description(counts),
+        event: emulated::description(counts),
         uarch: None,
-        equivalence: match kind::is_near(counts) {
+        equivalence: match emulated::is_near(counts) {
             true => Equivalence::Near,
             false => Equivalence::Exact,
         },
@@ -227,11 +227,11 @@ fn outline_with_event(
 fn attr(request: &Request, entry: &CatalogueType, counts: EmulatedEvent) -> Attr {
     let mut attr = attrs::common(request.target);
     attr.kind = PMU_TYPE;
-    attr.config = kind::number(counts);
+    attr.config = emulated::number(counts);
     attr.sample_period = request.interval.unwrap_or(entry.default_interval);
     attr.sample_type |= SampleType::PERIOD | SampleType::REGS_INTR;
     attr.sample_regs_intr = record::registers::general(Arch::X86_64);
-    if kind::is_access(counts) {
+    if emulated::is_access(counts) {
         attr.sample_type |= SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
     }
     attr.flags |= AttrFlags::EXCLUDE_KERNEL | AttrFlags::EXCLUDE_HV;
@@ -250,7 +250,7 @@ fn side(event: &Attr, request: &Request) -> Attr {
 }
 
 fn planned(entry: &CatalogueType, attr: Attr, counts: EmulatedEvent) -> PlannedEvent {
-    let (address, weight) = match kind::is_access(counts) {
+    let (address, weight) = match emulated::is_access(counts) {
         true => (AddressPromise::Data, WeightPromise::ModelledLatency),
         false => (AddressPromise::None, WeightPromise::None),
     };

@@ -40,8 +40,8 @@ pub use trace_formats::NoFormat;
 pub use tracefs::{Tracefs, TracepointState};
 pub use tree::FactsError;
 
-use crate::request::event_spec::RequestedEvent;
-use crate::{Request, Target};
+use crate::machine::Tracepoint;
+use record::Pid;
 use tree::Tree;
 
 /// Facts about one machine at one moment.
@@ -102,25 +102,21 @@ impl Facts {
         Ok(facts)
     }
 
-    /// [`Facts::read`], and what the request's event and target need on top:
-    /// the tracepoint's id, the PMU's description, the process's owner and
-    /// state.
-    pub fn read_for(root: &Path, request: &Request) -> Result<Facts, FactsError> {
-        let mut facts = Facts::read(root)?;
-        let tree = Tree::new(root);
-        match request.event.resolve() {
-            Ok(RequestedEvent::Tracepoint(point)) => {
-                facts.tracepoint = Some(facts.tracefs.look_up(&tree, &point)?);
-            }
-            Ok(RequestedEvent::Pmu { pmu, .. }) => {
-                facts.describe(&tree, pmu::DEVICES, |have| have.name == pmu)?;
-            }
-            _ => {}
-        }
-        if let Target::Process(pid) = request.target {
-            facts.process = ProcessState::read(&tree, pid)?;
-        }
-        Ok(facts)
+    /// Looks a tracepoint up; `root` as for [`Facts::read`].
+    pub(crate) fn look_up(&mut self, root: &Path, point: &Tracepoint) -> Result<(), FactsError> {
+        self.tracepoint = Some(self.tracefs.look_up(&Tree::new(root), point)?);
+        Ok(())
+    }
+
+    /// Describes the PMU of that name; likewise.
+    pub(crate) fn describe_pmu(&mut self, root: &Path, name: &str) -> Result<(), FactsError> {
+        self.describe(&Tree::new(root), pmu::DEVICES, |have| have.name == name)
+    }
+
+    /// Reads a process's owner and state; likewise.
+    pub(crate) fn look_at(&mut self, root: &Path, pid: Pid) -> Result<(), FactsError> {
+        self.process = ProcessState::read(&Tree::new(root), pid)?;
+        Ok(())
     }
 
     /// Describes the PMUs that [`Facts::read`] left out; `root` as there.

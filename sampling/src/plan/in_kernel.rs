@@ -4,7 +4,7 @@ use record::{Attr, AttrFlags, EventType, SampleType};
 
 use super::PlannedEvent;
 use crate::catalogue::promises::AddressPromise;
-use crate::in_kernel::InKernel;
+use crate::request::InKernel;
 use crate::{Refusal, Request};
 
 /// CLOCK_MONOTONIC, which bpf_ktime_get_ns() reads.

@@ -12,14 +12,14 @@ use super::{ibs, large_pebs, load_latency};
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
-use crate::catalogue::{self, Microarchitecture, NamedEvent};
+use crate::catalogue::{self, CatalogueType, Microarchitecture, NamedEvent};
 use crate::machine::facts::{Facts, NamedTerm, Pmu, PmuDescription};
 use crate::machine::pmu_format::{ConfigWords, Term, TermValue, Terms};
 use crate::request::event_spec::{
-    EventSpecError, Generic, Modifiers, RequestedEvent, generic, generic_names, suggestion,
+    EventSpecError, Generic, Modifiers, RequestedEvent, generic, generic_names,
 };
-use crate::source::is_to_be_had;
-use crate::{Promises, Refusal, Request};
+use crate::spelling::{best_three, likeness, suggestion};
+use crate::{Modes, Promises, Refusal, Request};
 
 /// Umask and event code: what the tables know an event by.
 const CODE: u64 = 0xff00_0000_ffff;
@@ -85,10 +85,8 @@ impl<'a> Asked<'a> {
                 // Without any core's PMU the reason is the machine's.
                 self.cores()?;
             }
-            let scored =
-                pmus().map(|pmu| (catalogue::likeness(name, &pmu.name), pmu.name.as_str()));
-            let nearest: Vec<_> =
-                catalogue::best_three(scored).into_iter().map(str::to_owned).collect();
+            let scored = pmus().map(|pmu| (likeness(name, &pmu.name), pmu.name.as_str()));
+            let nearest: Vec<_> = best_three(scored).into_iter().map(str::to_owned).collect();
             return Err(Refusal::NoPmu {
                 event: self.request.event.0.clone(),
                 pmu: name.to_owned(),
@@ -326,26 +324,24 @@ impl<'a> Asked<'a> {
         let mut scored: Vec<(f64, String)> = Vec::new();
         for core in cores {
             let aliases = core.pmu.description.iter().flat_map(|pmu| pmu.aliases.keys());
-            scored.extend(aliases.map(|alias| (catalogue::likeness(name, alias), alias.clone())));
+            scored.extend(aliases.map(|alias| (likeness(name, alias), alias.clone())));
             if let Some(uarch) = core.uarch {
                 let names = catalogue::nearest_names(uarch, &core.pmu.name, name);
                 scored.extend(
-                    names
-                        .into_iter()
-                        .map(|near: &str| (catalogue::likeness(name, near), near.to_owned())),
+                    names.into_iter().map(|near: &str| (likeness(name, near), near.to_owned())),
                 );
             }
         }
         // What cannot be had here is no way out.
         let generic = generic_names().filter(|_| !cores.is_empty());
-        scored.extend(generic.map(|near| (catalogue::likeness(name, &near), near)));
+        scored.extend(generic.map(|near| (likeness(name, &near), near)));
         let types = catalogue::all().filter(|entry| is_to_be_had(entry, self.request, self.facts));
         scored.extend(types.flat_map(|entry| {
             let spellings = std::iter::once(&entry.name).chain(entry.aliases);
-            spellings.map(|near| (catalogue::likeness(name, near), entry.name.to_owned()))
+            spellings.map(|near| (likeness(name, near), entry.name.to_owned()))
         }));
         let scored = scored.iter().map(|(score, name)| (*score, name.as_str()));
-        catalogue::best_three(scored).into_iter().map(str::to_owned).collect()
+        best_three(scored).into_iter().map(str::to_owned).collect()
     }
 }
 
@@ -408,4 +404,11 @@ fn counter() -> Promises {
         registers: RegistersPromise::AtInterrupt,
         weight: WeightPromise::None,
     }
+}
+
+/// Whether a request can have the type here, from either source.
+fn is_to_be_had(entry: &CatalogueType, request: &Request, facts: &Facts) -> bool {
+    let is_emulated = request.modes == Modes::USER && !request.target.is_of_cpus();
+    matches!(catalogue::availability(entry, facts), catalogue::Availability::Available { .. })
+        || is_emulated && catalogue::emulable(entry, facts).is_some()
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use record::Pid;
 
 use crate::catalogue::{MOUNT_TRACEFS, MaskError};
-use crate::in_kernel::KeepError;
 use crate::machine::facts::Version;
+use crate::request::KeepError;
 use crate::request::event_spec::EventSpecError;
 
 /// A request that cannot be served here. Every text says what to do next.

@@ -7,7 +7,8 @@ use super::breakpoint;
 use super::opening::Opening;
 use crate::catalogue::{self, CatalogueType, EventKind, IntervalUnit};
 use crate::machine::facts::{Facts, TracepointState};
-use crate::request::event_spec::{Breakpoint, Tracepoint, suggestion};
+use crate::request::event_spec::{Breakpoint, Tracepoint};
+use crate::spelling::{best_three, likeness, suggestion};
 use crate::{Refusal, Request};
 
 /// A type that the kernel counts in software.
@@ -84,9 +85,8 @@ pub(super) fn tracepoint(
         Some(TracepointState::Id(id)) => *id,
         Some(TracepointState::Missing { names }) => {
             let name = opening.name.as_str();
-            let scored = names.iter().map(|have| (catalogue::likeness(name, have), have.as_str()));
-            let nearest: Vec<_> =
-                catalogue::best_three(scored).into_iter().map(str::to_owned).collect();
+            let scored = names.iter().map(|have| (likeness(name, have), have.as_str()));
+            let nearest: Vec<_> = best_three(scored).into_iter().map(str::to_owned).collect();
             return Err(Refusal::NoTracepoint {
                 event: opening.name.clone(),
                 suggestion: suggestion(&nearest),

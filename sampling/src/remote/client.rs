@@ -15,6 +15,7 @@ use crate::remote::protocol::{
     Complaint, FRAME_HEADER, FrameError, FrameKind, MOST_FROM_DAEMON, OLDEST, Parsed, Reply,
     VERSION, Verb, frame, parse,
 };
+use crate::session::SessionError;
 pub use recorded::{Recorded, RecordedEnding};
 
 /// Where the system's daemon listens.
@@ -63,6 +64,12 @@ impl From<FrameError> for ClientError {
 impl From<serde_json::Error> for ClientError {
     fn from(error: serde_json::Error) -> ClientError {
         ClientError::Message(error.to_string())
+    }
+}
+
+impl From<ClientError> for SessionError {
+    fn from(error: ClientError) -> SessionError {
+        SessionError::Elsewhere(error.into())
     }
 }
 

@@ -16,13 +16,15 @@ pub use frame::{
     frame, parse,
 };
 pub use message::{
-    Account, Complaint, ComplaintCode, EventTimes, Joined, RateLowered, Reply, SessionLine,
-    StandingLine, Started, Stats, TypeLine, Verb, WHOLE,
+    Complaint, ComplaintCode, Joined, Reply, SessionLine, StandingLine, Started, Stats, TypeLine,
+    Verb, WHOLE,
 };
 pub use named_target::NamedTarget;
 pub use request::{ClientRequest, request};
 pub use version::{OLDEST, VERSION, common};
 pub use when_slow::WhenSlow;
+
+pub use crate::session::ledger::{Account, EventTimes, RateLowered};
 
 #[cfg(test)]
 mod tests;

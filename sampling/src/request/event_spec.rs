@@ -6,19 +6,17 @@ mod generic;
 mod modifiers;
 mod pmu;
 mod raw;
-mod tracepoint;
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 pub use breakpoint::{Breakpoint, BreakpointError, WatchedAccess};
 pub use error::EventSpecError;
-pub(crate) use error::suggestion;
 pub use generic::{Generic, generic, generic_names};
 pub use modifiers::{ModifierError, Modifiers, Precise};
-pub use tracepoint::Tracepoint;
 
 use crate::catalogue::{self, CatalogueType, EventKind};
+pub use crate::machine::Tracepoint;
 use crate::machine::pmu_format::Terms;
 
 /// An event as the user typed it; [`EventSpec::resolve`] finds out what it

@@ -74,7 +74,7 @@ mod tests {
     use record::{Pid, Tid};
 
     use super::*;
-    use crate::in_kernel::{Duty, InKernel, Keep, SiteTables};
+    use crate::request::{Duty, InKernel, Keep, SiteTables};
     use crate::{Modes, Target};
 
     #[test]

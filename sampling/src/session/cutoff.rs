@@ -6,7 +6,7 @@
 use record::{RecordHeader, RecordType, SampleType};
 
 use super::Session;
-use crate::session::ring::Lent;
+use crate::ring::Lent;
 
 /// IDENTIFIER, IP, TID, TIME and 8 bytes of whatever else is asked for.
 const SMALLEST_SAMPLE: usize = RecordHeader::SIZE + 4 * 8;

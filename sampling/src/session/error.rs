@@ -85,9 +85,9 @@ pub enum SessionError {
     /// [`Target::Cgroup`](crate::Target::Cgroup) without its directory.
     #[error("no control group was given: its directory belongs into the session's settings")]
     NoGroup,
-    /// The daemon does not serve, or has broken off.
+    /// Who samples elsewhere does not serve, or has broken off.
     #[error(transparent)]
-    Daemon(#[from] crate::remote::client::ClientError),
+    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
     /// The sink took no more. The session goes on, counts what it cannot
     /// write as lost, and [`finish`](super::Session::finish) still works.
     #[error("the records cannot be written: {0}")]

@@ -9,7 +9,7 @@ use super::losses::{count_is_certain, counts_lost};
 use super::retired::{EventTotal, Retired};
 use super::{Session, SessionError, Sink, TargetState, sample_rate, witness};
 use crate::PlannedEvent;
-use crate::remote::protocol::RateLowered;
+use crate::session::ledger::RateLowered;
 use crate::session::ledger::{EventAccount, Ledger};
 use crate::sys::event::NATIVE_ORDER;
 use crate::sys::grace;

@@ -11,7 +11,7 @@ mod sample_count;
 use std::fmt;
 use std::time::Duration;
 
-use crate::remote::protocol::RateLowered;
+pub use account::{Account, EventTimes, RateLowered};
 pub use event_account::EventAccount;
 pub use filtered::Filtered;
 pub use lost::Lost;

@@ -10,7 +10,7 @@ use record::sample_filter::{FieldAnswers, Verdict};
 use record::{RecordHeader, SampleFilter, SampleLayout};
 
 use crate::PlannedEvent;
-use crate::session::ring::Lent;
+use crate::ring::Lent;
 use crate::sys::event::NATIVE_ORDER;
 
 /// One event's filter, and how its samples are laid out.

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::attrs::Attrs;
 use super::event_set::Ids;
-use crate::session::ring::Lent;
+use crate::ring::Lent;
 
 /// Places of the session's events in the ledger, by the ids of their samples.
 #[derive(Debug, Default)]

@@ -10,9 +10,9 @@ use super::owner::{Claim, Owned, Owner, Owners};
 use super::sink::Outbox;
 use super::thin::Thin;
 use super::{Session, SessionError, Sink};
+use crate::ring::{Drained, Lent};
 use crate::session::Scrub;
 use crate::session::ledger::Ledger;
-use crate::session::ring::{Drained, Lent};
 use crate::sys::event::NATIVE_ORDER;
 use record::stream::write;
 

@@ -12,7 +12,7 @@ use record::{Attr, AttrFlags, Cpu, EventType, RecordType, SoftwareEvent};
 
 use super::error::OpenError;
 use super::ring_losses::RingLosses;
-use crate::session::ring::{Drained, Lent, RingRegion, drain, look};
+use crate::ring::{Drained, Lent, RingRegion, drain, look};
 use crate::sys::event::{EncodedAttr, EventPlace, PerfEvent};
 use crate::sys::mapping::RingMapping;
 use crate::{FailedCall, OpenFailure, Plan, RingPages};

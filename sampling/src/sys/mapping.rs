@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memmap2::{MmapOptions, MmapRaw};
 use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
 
-use crate::session::ring::{Ends, RingRegion, Window};
+use crate::ring::{Ends, RingRegion, Window};
 
 /// A ring, mapped writable so that the kernel honours our
 /// tail (trap 20). Fork does not pass it on (VM_DONTCOPY).

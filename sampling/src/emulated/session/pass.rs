@@ -5,8 +5,8 @@ use record::{Misc, RecordType, Time};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{EVENT, EmulatedSession};
+use crate::ring::drain;
 use crate::session::Pass;
-use crate::session::ring::drain;
 use crate::sys::event::NATIVE_ORDER;
 
 impl EmulatedSession {

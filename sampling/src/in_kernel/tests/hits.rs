@@ -10,7 +10,7 @@ use record::attr::AttrFlags;
 use record::{Attr, Cpu, EventType, Sample, SampleLayout, SampleType, SoftwareEvent};
 
 use crate::in_kernel::{AggregateReader, HitSource, InKernel, KernelProgram, Shows, Unloadable};
-use crate::session::ring;
+use crate::ring;
 use crate::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
 use crate::sys::mapping::RingMapping;
 

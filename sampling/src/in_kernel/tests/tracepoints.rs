@@ -16,8 +16,8 @@ use crate::in_kernel::{
     CountedTracepoint, Duty, HitSource, InKernel, Keep, KernelProgram, SiteTables, Unloadable,
     Whose,
 };
+use crate::ring;
 use crate::session::command::Command;
-use crate::session::ring;
 use crate::sys::event::{EncodedAttr, EventPlace, NATIVE_ORDER, PerfEvent};
 use crate::sys::mapping::RingMapping;
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::tree::{FactsError, Tree, is_absent};
-use crate::request::event_spec::Tracepoint;
+use crate::machine::Tracepoint;
 
 /// Where the kernel describes its tracepoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! Terms to config words.
 
 use super::{ConfigWord, ConfigWords, Formats, Term, TermFormat, TermValue, Terms};
-use crate::catalogue::{best_three, likeness};
-use crate::request::event_spec::suggestion;
+use crate::spelling::{best_three, likeness, suggestion};
 
 /// Terms that a PMU does not take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{NamedTarget, WhenSlow};
+use crate::session::ledger::Account;
 use crate::{Job, PlannedEvent};
 
 /// Why the stream of a standing session ends of which nothing is missing.
@@ -210,74 +211,6 @@ pub struct Stats {
     pub queued: u64,
     /// Events a sample, now.
     pub interval: u64,
-}
-
-/// Records by where they went. Kernel = delivered + the sum of lost, where
-/// the kernel's count is certain, and of filtered where there is any. What a
-/// daemon older than a field does not say is 0, or left open.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Account {
-    /// Samples that the kernel must have made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<u64>,
-    /// Samples that went on.
-    pub delivered: u64,
-    /// Of these, samples with EXACT_IP.
-    #[serde(default)]
-    pub exact_ip: u64,
-    /// Samples that did not, by stage.
-    pub lost: std::collections::BTreeMap<String, u64>,
-    /// Samples that a program in the kernel was told to leave out, by what it
-    /// looked at.
-    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
-    pub filtered: std::collections::BTreeMap<String, u64>,
-    /// Events of the session that no record stands for.
-    #[serde(default)]
-    pub uncovered: u64,
-    /// Where the kernel counted, how many aggregates went on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aggregates: Option<u64>,
-    /// Side records that went on.
-    pub side: u64,
-    /// Side records that did not.
-    pub side_lost: u64,
-    /// Times that the kernel paused an event until the next tick.
-    #[serde(default)]
-    pub throttled: u64,
-    /// kernel.perf_event_max_sample_rate, where the kernel has lowered it
-    /// meanwhile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate_lowered: Option<RateLowered>,
-    /// The kernel does not tell losses at the very end of a ring (before
-    /// Linux 6.0).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub tail_unknown: bool,
-    /// How long each event counted, by its place in the plan.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub times: Vec<EventTimes>,
-}
-
-/// kernel.perf_event_max_sample_rate, as a session found it and as it left it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RateLowered {
-    /// Samples a second, at the start.
-    pub from: u64,
-    /// The same at the end.
-    pub to: u64,
-}
-
-/// How long an event counted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct EventTimes {
-    /// Seconds that it was enabled, summed over threads, or over CPUs for the
-    /// system.
-    pub enabled: f64,
-    /// Of these, seconds that it was on a counter.
-    pub running: f64,
-    /// Share of its tasks' time on its CPUs in which it had a counter, 0 to
-    /// 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_counter: Option<f64>,
 }
 
 /// A session in a list.

@@ -3,6 +3,7 @@
 use super::{BreakpointError, ModifierError};
 use crate::catalogue;
 use crate::machine::pmu_format::TermsError;
+use crate::spelling::{best_three, likeness, suggestion};
 
 /// Text that names no event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,22 +85,13 @@ impl EventSpecError {
     pub fn unknown<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> EventSpecError {
         let types = catalogue::all().flat_map(|entry| {
             let spellings = std::iter::once(&entry.name).chain(entry.aliases);
-            spellings.map(|name| (catalogue::likeness(typed, name), entry.name))
+            spellings.map(|name| (likeness(typed, name), entry.name))
         });
-        let others = names.map(|name| (catalogue::likeness(typed, name), name));
-        let nearest = catalogue::best_three(types.chain(others));
+        let others = names.map(|name| (likeness(typed, name), name));
+        let nearest = best_three(types.chain(others));
         EventSpecError::Unknown {
             typed: typed.to_owned(),
             nearest: nearest.into_iter().map(str::to_owned).collect(),
         }
-    }
-}
-
-/// "; did you mean a, b or c?", or nothing.
-pub(crate) fn suggestion(nearest: &[String]) -> String {
-    match nearest {
-        [] => String::new(),
-        [only] => format!("; did you mean {only}?"),
-        [most @ .., last] => format!("; did you mean {} or {last}?", most.join(", ")),
     }
 }

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use emulator::Coverage;
 
-use crate::remote::protocol::EventTimes;
-
-use super::{Filtered, Lost, Note, missing};
+use super::{EventTimes, Filtered, Lost, Note, missing};
 
 /// Below this share of the time on a counter, multiplexing is told: what is
 /// above is rounding.

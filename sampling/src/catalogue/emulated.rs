@@ -1,9 +1,10 @@
-//! What each type means in the model.
+//! What each type means in the model of the emulated PMU.
 
 use emulator::{Class, EmulatedEvent};
 use record::InstructionClass;
 
-use crate::catalogue::{CatalogueType, EventKind};
+use super::{CatalogueType, EventKind, NotOnMachine, on_machine};
+use crate::machine::facts::Facts;
 
 /// Why the emulated PMU does not count a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +66,7 @@ fn no(why: &'static str) -> Result<EmulatedEvent, NotEmulated> {
 }
 
 /// What is counted, in the model's words.
-pub(super) fn description(event: EmulatedEvent) -> String {
+pub(crate) fn description(event: EmulatedEvent) -> String {
     match event {
         EmulatedEvent::Class(Class::Retired) => "instructions".to_owned(),
         EmulatedEvent::Class(Class::Of(class)) => format!("instructions of class {class}"),
@@ -93,8 +94,22 @@ pub fn has_address(entry: &CatalogueType) -> bool {
     kind(entry).is_ok_and(is_access)
 }
 
+/// Why the machine cannot sample a type that the emulated PMU has; None: it
+/// can, or that has it not.
+pub fn emulable(entry: &CatalogueType, facts: &Facts) -> Option<String> {
+    let is_hardware = matches!(entry.kind, EventKind::Hardware(_));
+    let is_modelled = kind(entry).is_ok();
+    if !is_hardware || !is_modelled || facts.kernel.arch() != record::Arch::X86_64 {
+        return None;
+    }
+    match on_machine(entry, facts) {
+        Err(why @ NotOnMachine::NoPmu(..)) => Some(why.to_string()),
+        _ => None,
+    }
+}
+
 /// A number of its own for each event, the same for ever: streams carry it.
-pub(super) fn number(event: EmulatedEvent) -> u64 {
+pub(crate) fn number(event: EmulatedEvent) -> u64 {
     const CLASSES: u64 = 0x100;
     match event {
         EmulatedEvent::Class(Class::Retired) => 0,
@@ -115,7 +130,7 @@ pub(super) fn number(event: EmulatedEvent) -> u64 {
 
 /// Whether the event's records are of accesses: address, level and modelled
 /// latency mean something.
-pub(super) fn is_access(event: EmulatedEvent) -> bool {
+pub(crate) fn is_access(event: EmulatedEvent) -> bool {
     match event {
         EmulatedEvent::Class(Class::Retired) => false,
         EmulatedEvent::Class(Class::Of(class)) => matches!(
@@ -130,7 +145,7 @@ pub(super) fn is_access(event: EmulatedEvent) -> bool {
 }
 
 /// Whether the model counts more or less than the type means on a CPU.
-pub(super) fn is_near(event: EmulatedEvent) -> bool {
+pub(crate) fn is_near(event: EmulatedEvent) -> bool {
     // Types of cache misses are of loads alone, those of the TLB of pages
     // that no level has.
     matches!(

@@ -13,7 +13,7 @@ pub struct Tracepoint {
 
 impl Tracepoint {
     /// Both parts must be single file names, since they become a path.
-    pub(super) fn parse(subsystem: &str, name: &str) -> Option<Tracepoint> {
+    pub(crate) fn parse(subsystem: &str, name: &str) -> Option<Tracepoint> {
         let is_name = |part: &str| {
             !part.is_empty()
                 && !part.starts_with('.')
