@@ -7,6 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use sampling::in_kernel::{Duty, InKernel, SiteTables, bytes};
+use sampling::machine::facts::Capabilities;
 use sampling::plan::{draft, rights};
 use sampling::remote::protocol::{Complaint, ComplaintCode, NamedTarget, Reply, Started, WhenSlow};
 use sampling::session::SessionSettings;
@@ -143,6 +144,11 @@ impl Hub {
         };
         if let Some(withheld) = withheld(&plan, permissions, opened_by) {
             return Err(complaint::of_withheld(&withheld));
+        }
+        if granted.is_some() {
+            // Whatever is refused from here on is refused to the supervisor:
+            // no right of the user's would help.
+            plan.access.capabilities = Some(Capabilities(u64::MAX));
         }
         self.check_rate(&plan, None)?;
         let reserved = self.reserve(&mut plan, checked)?;
