@@ -27,7 +27,7 @@ Examples:
 /// Samples memory events for users who may not do so themselves.
 #[derive(Clone, Debug, PartialEq, Eq, Parser)]
 #[command(name = "ebsd", version, after_long_help = AFTER, max_term_width = 100)]
-pub struct Arguments {
+pub struct DaemonArguments {
     /// Where clients connect. A socket that the service manager passes is
     /// taken instead.
     #[arg(long, value_name = "PATH", default_value = "/run/ebsd.sock", value_hint = clap::ValueHint::FilePath)]
@@ -46,7 +46,7 @@ pub struct Arguments {
 
 /// The command's definition.
 pub fn command() -> clap::Command {
-    Arguments::command()
+    DaemonArguments::command()
 }
 
 #[cfg(test)]
@@ -56,8 +56,8 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         command().debug_assert();
-        let arguments = Arguments::parse_from(["ebsd"]);
+        let arguments = DaemonArguments::parse_from(["ebsd"]);
         assert_eq!(arguments.config, PathBuf::from(CONFIG));
-        assert!(Arguments::try_parse_from(["ebsd", "x"]).is_err());
+        assert!(DaemonArguments::try_parse_from(["ebsd", "x"]).is_err());
     }
 }

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use daemon::arguments::{Arguments, CONFIG};
+use daemon::arguments::{CONFIG, DaemonArguments};
 use daemon::log;
 use daemon::supervisor::{ConfigSource, DaemonOptions, run};
 use rustix::process::getuid;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = DaemonArguments::parse();
     log::start();
     let status = match serve(arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     status
 }
 
-fn serve(arguments: Arguments) -> Result<()> {
+fn serve(arguments: DaemonArguments) -> Result<()> {
     // The default file may be missing; one that was asked for may not.
     let optional = arguments.config == Path::new(CONFIG) && !arguments.check_config;
     let config = ConfigSource { path: arguments.config, optional };
