@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use record::Attr;
+use record::{Attr, SampleFilter};
 
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource, WeightPromise,
@@ -102,9 +102,9 @@ fn messages_read_what_newer_clients_add() {
 
 #[test]
 fn clients_are_told_the_plan() {
-    let mut attr = Attr { size: Attr::MAX_SIZE, config: 7, ..Attr::default() };
+    let mut attr = Attr { size: 112, config: 7, ..Attr::default() };
     attr.set_precise_ip(3);
-    let event = PlannedEvent {
+    let of_ibs = PlannedEvent {
         name: "loads".into(),
         pmu: "cpu".into(),
         attr,
@@ -121,8 +121,13 @@ fn clients_are_told_the_plan() {
         },
         filter: "ibs:ld_op+ibs:dc_miss".parse().unwrap(),
     };
-    let text = serde_json::to_string(&event).unwrap();
-    assert_eq!(serde_json::from_str::<PlannedEvent>(&text).unwrap(), event, "{text}");
+    let mut of_all = PlannedEvent { filter: SampleFilter::ALL, ..of_ibs.clone() };
+    of_all.attr.size = Attr::MAX_SIZE;
+    of_all.attr.config3 = 8;
+    for event in [of_ibs, of_all] {
+        let text = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<PlannedEvent>(&text).unwrap(), event, "{text}");
+    }
 }
 
 #[test]
