@@ -1,9 +1,11 @@
 //! Clients that are slow, silent or hostile, and those beside them.
 
 use std::io::{Read, Write};
+use std::os::unix::net::UnixListener;
+use std::thread;
 
-use hardmeter_tests::{Ebsd, Scene, Truth, rights};
-use serde_json::json;
+use hardmeter_tests::{Ebsd, Running, Scene, Truth, rights};
+use serde_json::{Value, json};
 
 use super::raw::{Frame, Raw, framed, sums, wait_for};
 use super::storm::storm;
@@ -143,4 +145,34 @@ fn a_number_that_became_another_process_is_no_target() {
     let answer = raw.ask(&json!({"verb": "start", "job": job, "target": target}));
     assert_eq!(answer["code"], "bad_request", "a bare number may be anybody: {answer}");
     ebsd.end();
+}
+
+/// As the daemon of version 1 answered: its frames say 1.
+#[test]
+fn a_daemon_of_another_version_is_told_with_both() {
+    let scene = Scene::new();
+    let socket = scene.path("old.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let old = thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut header = [0; 8];
+        client.read_exact(&mut header).unwrap();
+        let length = u32::from_le_bytes(header[..4].try_into().unwrap());
+        let mut hello = vec![0; length as usize];
+        client.read_exact(&mut hello).unwrap();
+        let hello: Value = serde_json::from_slice(&hello).unwrap();
+        let text = format!(
+            "the client speaks versions {} to {} of the protocol, this daemon 1 to 1: install the \
+             same version of both",
+            hello["oldest"], hello["newest"]
+        );
+        let mut answer = framed(&json!({"reply": "refused", "code": "incompatible", "text": text}));
+        answer[6] = 1;
+        client.write_all(&answer).unwrap();
+    });
+    let mut ebs = scene.command("ebs");
+    ebs.args(["--daemon", "-u", "-t", "page_fault", "--socket"]).arg(&socket).args(["ls", "/"]);
+    let outcome = Running::start(&mut ebs).finish();
+    outcome.refused(1, &["versions 2 to 2", "this daemon 1 to 1", "install the same version"]);
+    old.join().unwrap();
 }
