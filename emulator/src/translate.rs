@@ -13,6 +13,7 @@ mod emitter;
 mod flow;
 mod half;
 mod location;
+mod mark;
 mod register;
 mod settings;
 mod special;
@@ -23,13 +24,14 @@ mod vector;
 
 pub(crate) use assembler::{Assembler, reach};
 pub(crate) use emitter::{BlockHead, DirectBranch, Emitter};
-pub(crate) use flow::ENTRY_MATCHED;
+pub(crate) use flow::{ENTRY_MATCHED, write_entry};
 pub use half::Half;
 pub use location::{Location, Phase};
+pub(crate) use mark::{BlockMark, ColdMark, Mark, MarkPhase};
 pub use settings::{CodeSource, Countdown, CpuFeatures, Needs, Runtime, Translation};
 pub use stop::CodeStop;
 pub(crate) use stubs::{Stubs, write as write_stubs};
 #[cfg(test)]
 mod tests;
 
-pub(crate) use trace::{Surroundings, TraceWriter, WantedCode, entry_elsewhere};
+pub(crate) use trace::{Surroundings, TraceWriter, WantedCode};

@@ -1,76 +1,18 @@
 //! A range of the code cache near some of the program's code.
 
-use crate::translate::{Assembler, Location, Phase, Stubs, stop};
+use crate::translate::{
+    Assembler, BlockMark, ColdMark, Location, Mark, MarkPhase, Phase, Stubs, stop, write_entry,
+};
 
 /// Memory of a zone as the tracer has it mapped.
 pub type ZoneMemory = Box<dyn AsMut<[u8]> + Send>;
 
+/// Registers that scratch work takes first, as a mark holds them.
+const RAX_AND_RCX: u16 = 3;
+
 /// A zone of a code cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneId(pub usize);
-
-/// The beginning of a block of translated code.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BlockMark {
-    /// Offset in the zone.
-    pub(crate) start: u32,
-    /// Place of its first mark.
-    pub(crate) marks: u32,
-    /// Address in the program.
-    pub(crate) ip: u64,
-}
-
-/// Where the state within a block changes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
-    /// Bytes behind the mark before.
-    pub(crate) delta: u8,
-    /// Length of the program's instruction that begins here, else 0.
-    pub(crate) length: u8,
-    /// Registers whose values are in their slots.
-    pub(crate) held: u16,
-    pub(crate) phase: MarkPhase,
-}
-
-/// [`Phase`] as a mark has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum MarkPhase {
-    Before,
-    Checked,
-    /// [`Checked`](MarkPhase::Checked), at a part of a string instruction.
-    Part,
-    Syscall,
-    AfterSyscall,
-    Branching,
-}
-
-impl MarkPhase {
-    fn phase(self) -> Phase {
-        match self {
-            MarkPhase::Before => Phase::Before,
-            MarkPhase::Checked | MarkPhase::Part => Phase::Checked,
-            MarkPhase::Syscall => Phase::Syscall,
-            MarkPhase::AfterSyscall => Phase::AfterSyscall,
-            MarkPhase::Branching => Phase::Branching,
-        }
-    }
-}
-
-/// A piece of code that is not in line.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ColdMark {
-    /// Offset in the zone.
-    pub(crate) start: u32,
-    /// From there to the site, or to the stop that says where it is.
-    pub(crate) site: u16,
-    /// From there to where rax is in its slot as well (rcx, too).
-    /// 0 = never.
-    pub(crate) saved: u8,
-    pub(crate) is_site: bool,
-    pub(crate) held: u16,
-    pub(crate) phase: MarkPhase,
-}
 
 /// A range of memory with translated code.
 pub(crate) struct Zone {
@@ -162,6 +104,26 @@ impl Zone {
         self.cold += cold.bytes.len() as u64;
     }
 
+    /// Code out of line by which indirect branches enter a block at `host`.
+    pub(crate) fn add_entry(&mut self, pc: u64, host: u64) -> u64 {
+        let mut code = Assembler::default();
+        code.restart(self.base + self.cold);
+        write_entry(&mut code, pc, self.stubs.miss);
+        code.jump(host);
+        stop::write(&mut code, stop::DIRECT, pc, 0);
+        self.colds.push(ColdMark {
+            start: u32::try_from(self.cold).unwrap_or(u32::MAX),
+            site: u16::try_from(code.bytes.len() - 16).unwrap_or(0),
+            saved: 0,
+            is_site: false,
+            held: RAX_AND_RCX,
+            phase: MarkPhase::Branching,
+        });
+        let entry = code.base;
+        self.append_cold(&code);
+        entry
+    }
+
     pub(crate) fn used(&self) -> u64 {
         self.hot + self.cold - self.split
     }
@@ -190,21 +152,20 @@ impl Zone {
 
     fn locate_stub(&self, address: u64) -> Location {
         let stubs = &self.stubs;
-        let rax_and_rcx = 3;
         let (phase, held) = if address < stubs.entered {
-            (Phase::Checked, rax_and_rcx)
+            (Phase::Checked, RAX_AND_RCX)
         } else if address < stubs.miss {
             (Phase::Runtime, 0)
         } else if address < stubs.missed {
-            (Phase::Branching, rax_and_rcx)
+            (Phase::Branching, RAX_AND_RCX)
         } else if address < stubs.turn {
             (Phase::Runtime, 0)
         } else if address < stubs.turned {
-            (Phase::Branching, rax_and_rcx)
+            (Phase::Branching, RAX_AND_RCX)
         } else if address < stubs.tail {
             (Phase::Runtime, 0)
         } else {
-            (Phase::Branching, rax_and_rcx)
+            (Phase::Branching, RAX_AND_RCX)
         };
         Location { ip: 0, next: 0, held, phase, part: false }
     }
@@ -238,7 +199,7 @@ impl Zone {
         let at = self.base + u64::from(cold.start) + u64::from(cold.site);
         let mut held = cold.held;
         if offset - cold.start >= u32::from(cold.saved) && cold.saved > 0 {
-            held |= 3;
+            held |= RAX_AND_RCX;
         }
         if cold.is_site {
             let site = self.read(at, 40);

@@ -6,10 +6,6 @@ use crate::{
     tree::{TextFile, assert_clean, files_ending},
 };
 
-/// Crates whose rooms still form circles. Only ever fewer: what is untied is
-/// struck off.
-const TO_UNTIE: &[&str] = &["emulator"];
-
 /// Which rooms a room takes something from, and where.
 type Arrows<'t> = BTreeMap<&'t str, BTreeMap<&'t str, &'t str>>;
 
@@ -151,29 +147,17 @@ fn circles(part: &str, all: &[Module<'_>]) -> Vec<String> {
     found
 }
 
-/// Circles, but for those of crates still to be untied; and crates that are
-/// untied.
-fn tied(all: &[Module<'_>], to_untie: &[&str]) -> Vec<String> {
+/// The circles of all crates.
+fn all_circles(all: &[Module<'_>]) -> Vec<String> {
     let parts: BTreeSet<&str> = all.iter().map(|one| one.part).collect();
-    let mut found = Vec::new();
-    for part in &parts {
-        let circles = circles(part, all);
-        match (circles.is_empty(), to_untie.contains(part)) {
-            (false, false) => found.extend(circles),
-            (true, true) => found.push(format!("{part}: is untied, strike it off TO_UNTIE")),
-            _ => {}
-        }
-    }
-    let gone = to_untie.iter().filter(|part| !parts.contains(*part));
-    found.extend(gone.map(|part| format!("{part}: is gone, strike it off TO_UNTIE")));
-    found
+    parts.into_iter().flat_map(|part| circles(part, all)).collect()
 }
 
 #[test]
 fn rooms_form_no_circle() {
     let files = files_ending(".rs");
     let all: Vec<_> = files.iter().filter_map(Module::of).collect();
-    assert_clean(&tied(&all, TO_UNTIE));
+    assert_clean(&all_circles(&all));
 }
 
 #[test]
@@ -189,17 +173,14 @@ fn a_planted_circle_is_caught() {
         ),
         file("a/src/low/tests.rs", "use crate::top::x;"),
     ];
-    let complaints = |files: &[TextFile], to_untie: &[&str]| {
-        tied(&files.iter().filter_map(Module::of).collect::<Vec<_>>(), to_untie)
-    };
-    assert!(complaints(&files, &[]).is_empty(), "{:?}", complaints(&files, &[]));
-    assert_eq!(complaints(&files, &["a", "b"]).len(), 2);
+    let complaints =
+        |files: &[TextFile]| all_circles(&files.iter().filter_map(Module::of).collect::<Vec<_>>());
+    assert!(complaints(&files).is_empty(), "{:?}", complaints(&files));
     for planted in
         ["use crate::{x, mid::y};", "use super::super::Other;", "fn f(it: crate::top::X) {}"]
     {
         files.push(file("a/src/low/planted.rs", planted));
-        assert!(complaints(&files, &[]).len() > 1, "{planted}");
-        assert!(complaints(&files, &["a"]).is_empty(), "{planted}");
+        assert!(complaints(&files).len() > 1, "{planted}");
         files.pop();
     }
 }

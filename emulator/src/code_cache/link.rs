@@ -6,8 +6,10 @@ use std::sync::atomic::{Ordering, fence};
 use rustc_hash::FxHashSet;
 
 use super::part::Part;
-use crate::translate::{Assembler, BlockHead, DirectBranch, ENTRY_MATCHED, reach, stop};
-use crate::zone::{ColdMark, MarkPhase, Zone};
+use crate::translate::{
+    Assembler, BlockHead, ColdMark, DirectBranch, ENTRY_MATCHED, MarkPhase, reach, stop,
+};
+use crate::zone::Zone;
 
 /// An address in the program that code or branches in the cache stand for.
 #[derive(Clone, Copy, Debug, Default)]

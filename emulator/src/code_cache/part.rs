@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::TranslateError;
 use super::link::{Link, Target};
 use crate::translate::{
-    CodeSource, Emitter, Half, Surroundings, TraceWriter, Translation, WantedCode, entry_elsewhere,
+    CodeSource, Emitter, Half, Surroundings, TraceWriter, Translation, WantedCode,
 };
 use crate::zone::Zone;
 
@@ -123,7 +123,7 @@ impl Part {
         if !zone.has_room(0, 64) {
             return;
         }
-        let entry = entry_elsewhere(zone, pc, host);
+        let entry = zone.add_entry(pc, host);
         if let Some(target) = self.targets.get_mut(&pc) {
             target.entry = entry;
         }

@@ -3,7 +3,7 @@
 use super::engine::{Engine, TaskMode};
 use super::registers::restart_call;
 use super::trouble::Trouble;
-use crate::emulation::Ended;
+use crate::account::Ended;
 use crate::sys::ptrace::{self, TraceeStop};
 
 /// Steps in which a signal that waits for nothing must have come.

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::emulation::{Ended, TargetStanding};
+use crate::account::{Ended, TargetStanding};
 
 /// Shared by the tracer and the handle.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use super::access::{Address, AddressForm, InstructionAccess, SegmentBase, Vectors};
 use super::assembler::{AddressSum, Assembler, low32};
 use super::emitter::{Cold, Emitter, STRIDE};
+use super::mark::{ColdMark, MarkPhase};
 use super::register::{Gpr, Gprs, RAX, RCX, RDX};
 use crate::block::{self, AccessKind};
-use crate::zone::{ColdMark, MarkPhase};
 
 impl Emitter {
     /// Advances the clock once in a block, with rcx free.

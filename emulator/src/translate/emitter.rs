@@ -4,11 +4,11 @@
 use super::access::{Address, AddressForm, SegmentBase};
 use super::assembler::{Assembler, low32};
 use super::half::Half;
+use super::mark::{BlockMark, ColdMark, Mark, MarkPhase};
 use super::register::{Gpr, Gprs, R11, RBX, RCX, RDX};
 use super::settings::Translation;
 use super::stop;
 use super::stubs::Stubs;
-use crate::zone::{BlockMark, ColdMark, Mark, MarkPhase};
 
 /// By how much CLOCK is advanced for a block; it has fewer accesses.
 pub(crate) const STRIDE: u32 = 64;

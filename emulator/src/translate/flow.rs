@@ -5,10 +5,10 @@ use iced_x86::{Code, FlowControl, Instruction, Mnemonic, OpKind, Register};
 use super::access::Address;
 use super::assembler::{AddressSum, Assembler, low32};
 use super::emitter::{DirectBranch, Emitter};
+use super::mark::MarkPhase;
 use super::register::{Gpr, Gprs, RAX, RCX, RSP};
 use super::stop;
 use crate::block::{self, AccessKind};
-use crate::zone::MarkPhase;
 
 /// What follows an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use iced_x86::{ConstantOffsets, Encoder, Instruction, Mnemonic, OpKind, Register
 use super::access::{self, Address, InstructionAccess, RegisterUsage, SegmentBase};
 use super::assembler::{AddressSum, low32, reach};
 use super::emitter::Emitter;
+use super::mark::MarkPhase;
 use super::register::{Gpr, Gprs, RAX, RBX, RCX, RDI, RDX, RSI};
 use super::stop;
 use crate::block;
-use crate::zone::MarkPhase;
 
 /// Registers that can stand in for an address, best first.
 const STAND_IN: [Gpr; 6] = [RCX, RAX, RDX, RSI, RDI, RBX];

@@ -7,15 +7,15 @@ use iced_x86::{
 use rustc_hash::FxHashSet;
 
 use super::access::{self, InstructionAccess, RegisterUsage};
-use super::assembler::{Assembler, low32};
+use super::assembler::low32;
 use super::emitter::{BlockHead, Cold, Emitter};
-use super::flow::{self, InstructionFlow, Ways, write_entry};
+use super::flow::{self, InstructionFlow, Ways};
+use super::mark::{ColdMark, MarkPhase};
 use super::register::{Gprs, RAX, RCX};
 use super::settings::{CodeSource, Countdown};
 use super::special::has_memory;
 use super::stop;
 use crate::block::{self, AccessKind};
-use crate::zone::{ColdMark, MarkPhase, Zone};
 
 /// Instructions of a trace at most.
 const LONGEST: u32 = 256;
@@ -464,24 +464,4 @@ fn check_itself(emitter: &mut Emitter, pc: u64, at: usize, code: &[u8]) {
         held: 0,
         phase: MarkPhase::Before,
     });
-}
-
-/// Code out of line by which indirect branches enter a block at `host`.
-pub(crate) fn entry_elsewhere(zone: &mut Zone, pc: u64, host: u64) -> u64 {
-    let mut code = Assembler::default();
-    code.restart(zone.base + zone.cold);
-    write_entry(&mut code, pc, zone.stubs.miss);
-    code.jump(host);
-    stop::write(&mut code, stop::DIRECT, pc, 0);
-    zone.colds.push(ColdMark {
-        start: low32(zone.cold),
-        site: u16::try_from(code.bytes.len() - 16).unwrap_or(0),
-        saved: 0,
-        is_site: false,
-        held: Gprs::of(RCX).with(RAX).0,
-        phase: MarkPhase::Branching,
-    });
-    let entry = code.base;
-    zone.append_cold(&code);
-    entry
 }

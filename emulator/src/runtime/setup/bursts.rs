@@ -4,11 +4,12 @@ use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 
 use super::{Setup, fill, get, put};
+use crate::account::Coverage;
 use crate::block;
-use crate::emulation::{Burst, Coverage};
 use crate::runtime::target::header::Header;
 use crate::runtime::target::stretch::{Bursts, GAP, NEVER, ON, Stretch, WARM};
 use crate::runtime::target::thread::Own;
+use crate::settings::Burst;
 
 /// Where a thread's stretch is in its block.
 const STRETCH: usize = block::RUNTIME + offset_of!(Own, stretch);

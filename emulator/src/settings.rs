@@ -1,8 +1,11 @@
 //! What an emulation is asked for.
 
+mod burst;
+
+pub use burst::Burst;
+
 use record::{Attr, Pid};
 
-use super::Burst;
 use crate::classifier::Classifier;
 use crate::event::EmulatedEvent;
 use crate::geometry::Geometry;
@@ -49,24 +52,4 @@ pub enum EmulationTarget {
     Held(Pid),
     /// A running process, all its threads, and what it starts from now on.
     Process(Pid),
-}
-
-/// How the process of the target ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// By exit(2), with this status.
-    Exited(i32),
-    /// By this signal.
-    Killed(i32),
-}
-
-/// Where the target stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetStanding {
-    /// At least one process is emulated, or is to be.
-    Emulated,
-    /// All that lives runs on natively: stopped, or the count is reached.
-    Left,
-    /// No process is left.
-    Gone,
 }

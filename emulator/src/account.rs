@@ -1,8 +1,14 @@
 //! What came of an emulation.
 
-use record::Pid;
+mod coverage;
+mod error;
+mod standing;
 
-use super::Coverage;
+pub use coverage::Coverage;
+pub use error::{Fault, StartError};
+pub use standing::{EmulationWake, Ended, TargetStanding};
+
+use record::Pid;
 
 /// The books of a whole emulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
