@@ -100,7 +100,7 @@ fn test(job: &SelftestJob, facts: &Facts) -> Result<Tested> {
         let outcome = if is_interrupted {
             Some(Outcome::WhyNot("interrupted before it was begun; run it again".to_owned()))
         } else if began.elapsed() >= job.limit {
-            let seconds = job.limit.as_secs();
+            let seconds = job.limit.as_secs_f64();
             Some(Outcome::WhyNot(format!(
                 "{seconds} seconds were over before it was begun; --seconds gives more, -t TYPE \
                  takes one type"

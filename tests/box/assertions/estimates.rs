@@ -1,5 +1,7 @@
 //! How many events a type's share of what was sampled comes to.
 
+use std::fs;
+
 use hardmeter_tests::Scene;
 
 use crate::{
@@ -8,6 +10,28 @@ use crate::{
     figures, walk,
 };
 
+/// Samples a second that the kernel takes before it throttles.
+const MAX_SAMPLE_RATE: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
+
+/// A rate that no session here comes to, while this lives.
+struct Unthrottled {
+    usual: String,
+}
+
+impl Unthrottled {
+    fn new() -> Unthrottled {
+        let usual = fs::read_to_string(MAX_SAMPLE_RATE).unwrap();
+        fs::write(MAX_SAMPLE_RATE, "1000000000").unwrap();
+        Unthrottled { usual }
+    }
+}
+
+impl Drop for Unthrottled {
+    fn drop(&mut self) {
+        fs::write(MAX_SAMPLE_RATE, &self.usual).unwrap();
+    }
+}
+
 /// An estimate that cannot be trusted is none: at short intervals IBS counts
 /// a great part of each in the kernel, where nothing is sampled.
 pub(crate) fn bounded(facts: &Facts) -> Skip {
@@ -15,6 +39,9 @@ pub(crate) fn bounded(facts: &Facts) -> Skip {
         return Err("PEBS counts what the type means: nothing is estimated");
     }
     let scene = Scene::new();
+    // Whether the kernel throttles what samples so often depends on how far
+    // its next tick is.
+    let _every_sample = Unthrottled::new();
     let line = "ebs -u -t memory_loads -i =1008 -c all -o e.data walk";
     let outcome = scene.run(line).success();
     let report = scene.run("ebs report --json e.data").success();

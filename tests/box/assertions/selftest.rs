@@ -59,7 +59,7 @@ pub(crate) fn fails(facts: &Facts) -> Skip {
     };
     for what in broken {
         let _wrong = Switched::to("BROKEN", what);
-        let outcome = scene.run("ebs selftest --json --seconds 1 -t memory_loads");
+        let outcome = scene.run("ebs selftest --json --seconds 0.1 -t memory_loads");
         assert_eq!(outcome.code(), 1, "{what}: {outcome}");
         let document = document(&outcome);
         let rows = document["rows"].as_array().unwrap();

@@ -1,8 +1,8 @@
 //! `ebs selftest`.
 
 use super::ServingArguments;
-use crate::terminal::grammar::number;
 use clap::Args;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,13 +30,40 @@ pub struct SelftestArguments {
     /// is one.
     #[arg(long, value_name = "auto|pmu|emulated")]
     pub source: Option<String>,
-    /// No row is begun after so many seconds.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = number::<u32>)]
-    pub seconds: u32,
+    /// No row is begun after so many seconds; `0.5` is half a second.
+    #[arg(long, value_name = "N", default_value = "20", value_parser = seconds)]
+    pub seconds: Duration,
     /// Prints JSON: docs/selftest.md says what is in it.
     #[arg(long)]
     pub json: bool,
     /// Who opens the events.
     #[command(flatten)]
     pub serving: ServingArguments,
+}
+
+/// The longest test, a day: in seconds.
+const LONGEST: f64 = 86_400.0;
+
+/// Seconds and parts of them, up to a day.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=LONGEST).contains(number));
+    let span = number.and_then(|number| Duration::try_from_secs_f64(number).ok());
+    span.ok_or_else(|| format!("not a number of seconds from 0 to {LONGEST}, such as 20 or 0.5"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_may_be_parts_of_one() {
+        for (text, milliseconds) in [("20", 20_000), ("0.5", 500), ("0", 0), ("86400", 86_400_000)]
+        {
+            assert_eq!(seconds(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+        }
+        for text in ["", "x", "-1", "86400.1", "1e9", "nan", "inf", "1 s"] {
+            let error = seconds(text).unwrap_err();
+            assert!(error.contains("0.5"), "{text}: {error}");
+        }
+    }
 }

@@ -35,7 +35,7 @@ impl SelftestJob {
                 .map_err(|unknown| Misuse::Source(format!("{unknown}")))?
                 .unwrap_or_default(),
             serving: Serving::new(serving),
-            limit: Duration::from_secs((*seconds).into()),
+            limit: *seconds,
             json: *json,
         })
     }
