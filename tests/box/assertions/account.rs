@@ -38,15 +38,22 @@ pub(crate) fn counts(facts: &Facts) -> Skip {
         return Err("IBS has no counter that perf stat reads");
     }
     let scene = Scene::new();
-    let truth = [
+    let all = [
         ("memory_loads", Some(walk::LOADS)),
         ("memory_stores", Some(walk::STORES)),
         ("memory_moves", Some(walk::LOADS + walk::STORES)),
         ("l1_cache_miss", None),
     ];
-    let configs = truth.map(|(kind, _)| records::config(&scene, kind));
+    // What is one event, and of nothing else: moves are two before Skylake,
+    // Nehalem's stores a part of its instructions.
+    let truth = match facts.cpu.as_str() {
+        "nehalem" => &all[..1],
+        "haswell" | "sandy-bridge" => &all[..2],
+        _ => &all,
+    };
+    let configs: Vec<_> = truth.iter().map(|(kind, _)| records::config(&scene, kind)).collect();
     let counts = perf_stat(&scene, &configs);
-    for ((kind, truth), counted) in truth.into_iter().zip(counts) {
+    for (&(kind, truth), counted) in truth.iter().zip(counts) {
         if let Some(truth) = truth {
             assert_eq!(counted, truth, "{kind}: perf stat and the program");
         }

@@ -1,36 +1,14 @@
 //! How many events a type's share of what was sampled comes to.
 
-use std::fs;
-
 use hardmeter_tests::Scene;
 
 use crate::{
     Skip,
     facts::{Facts, Precision},
-    figures, walk,
+    figures,
+    throttling::Unthrottled,
+    walk,
 };
-
-/// Samples a second that the kernel takes before it throttles.
-const MAX_SAMPLE_RATE: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
-
-/// A rate that no session here comes to, while this lives.
-struct Unthrottled {
-    usual: String,
-}
-
-impl Unthrottled {
-    fn new() -> Unthrottled {
-        let usual = fs::read_to_string(MAX_SAMPLE_RATE).unwrap();
-        fs::write(MAX_SAMPLE_RATE, "1000000000").unwrap();
-        Unthrottled { usual }
-    }
-}
-
-impl Drop for Unthrottled {
-    fn drop(&mut self) {
-        fs::write(MAX_SAMPLE_RATE, &self.usual).unwrap();
-    }
-}
 
 /// An estimate that cannot be trusted is none: at short intervals IBS counts
 /// a great part of each in the kernel, where nothing is sampled.

@@ -43,6 +43,21 @@ impl Facts {
         }
     }
 
+    /// Records of formats before 3: without a time of their own.
+    pub(crate) fn is_before_skylake(&self) -> bool {
+        matches!(self.cpu.as_str(), "haswell" | "sandy-bridge" | "nehalem")
+    }
+
+    /// Whether the PEBS records of a type hold an address: before Haswell it is
+    /// only load latency that has one, by which Nehalem's loads are sampled.
+    pub(crate) fn has_addresses(&self, kind: &str) -> bool {
+        match self.cpu.as_str() {
+            "sandy-bridge" => false,
+            "nehalem" => kind == "memory_loads",
+            _ => true,
+        }
+    }
+
     pub(crate) fn read() -> Facts {
         let name = env::var("BOX_CPU").expect("tests/box/run sets BOX_CPU");
         let numbered = name.rsplit_once('-').filter(|(_, n)| n.parse::<u32>().is_ok());

@@ -179,7 +179,7 @@ pub(crate) fn collisions(facts: &Facts) -> Skip {
     if facts.cpu == "icelake" {
         return Err("kernels know the counters of a record of format 4 by its own words");
     }
-    let dropped = facts.cpu == "haswell";
+    let dropped = facts.is_before_skylake();
     let scene = Scene::new();
     let _slow = Switched::to("ARM", "20");
     let mut walk = scene.start("walk-waits");

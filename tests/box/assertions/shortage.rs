@@ -18,14 +18,14 @@ pub(crate) fn full_ring(facts: &Facts) -> Skip {
         return ibs::full_ring();
     }
     let scene = Scene::new();
-    let line = "ebs -u -t memory_loads -i =19 --ring 1 -c all -o r.data walk";
+    let line = "ebs -u -t memory_loads -i =37 --ring 1 -c all -o r.data walk";
     let outcome = scene.run(line).success();
     let account = Account::of_stream(&scene.path("r.data"));
     let told = outcome.told();
     assert_eq!(account.count("events"), walk::LOADS, "{outcome}");
     assert!(told.lost > 0, "{outcome}");
     assert_eq!(account.count("lost.ring"), told.lost, "{outcome}");
-    assert_eq!(told.delivered + told.lost, walk::LOADS / 19, "{outcome}");
+    assert_eq!(told.delivered + told.lost, walk::LOADS / 37, "{outcome}");
     Ok(())
 }
 

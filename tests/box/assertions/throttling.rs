@@ -1,5 +1,7 @@
 //! An event that comes too often: the kernel stops it until the next tick.
 
+use std::fs;
+
 use hardmeter_tests::{Account, Scene};
 
 use crate::{
@@ -9,6 +11,40 @@ use crate::{
 };
 
 const NO_PROGRAM: &str = "a program in the kernel sees PEBS records; IBS has no witness";
+
+/// Samples a second that the kernel takes before it throttles, and the share
+/// of a CPU's time that it gives them: 0, which is no limit, in boxes.
+const MAX_SAMPLE_RATE: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
+const CPU_TIME_MAX_PERCENT: &str = "/proc/sys/kernel/perf_cpu_time_max_percent";
+
+/// A rate that no session here comes to, while this lives.
+pub(crate) struct Unthrottled {
+    usual: String,
+}
+
+impl Unthrottled {
+    pub(crate) fn new() -> Unthrottled {
+        let usual = fs::read_to_string(MAX_SAMPLE_RATE).unwrap();
+        set_rate("1000000000");
+        Unthrottled { usual }
+    }
+}
+
+impl Drop for Unthrottled {
+    fn drop(&mut self) {
+        set_rate(&self.usual);
+    }
+}
+
+/// The kernel takes no rate while there is no limit of time
+/// (`perf_event_max_sample_rate_handler()`).
+fn set_rate(rate: &str) {
+    for (name, value) in
+        [(CPU_TIME_MAX_PERCENT, "25"), (MAX_SAMPLE_RATE, rate), (CPU_TIME_MAX_PERCENT, "0")]
+    {
+        fs::write(name, value).unwrap_or_else(|error| panic!("{name}: {value}: {error}"));
+    }
+}
 
 /// What came while the event was stopped is counted, by a counter that is
 /// not, and told as lost: by the account, the last line and the heading.
