@@ -37,7 +37,7 @@ impl Engine {
     /// A thread is kept in the kernel, in no code of ours: others run.
     pub(crate) fn stand_aside(&mut self, tid: i32) -> Result<(), Trouble> {
         self.with_baton(tid, |baton, index| {
-            baton.unwant(index);
+            baton.queue.remove(index);
             wake(&baton, baton.pass(index));
         })
     }
@@ -59,7 +59,7 @@ impl Engine {
 
     /// A filter judges a task's calls from now on.
     pub(crate) fn filter_turns(&mut self, tid: i32) -> Result<(), Trouble> {
-        self.with_baton(tid, |baton, index| baton.seat(index).filter())
+        self.with_baton(tid, |baton, index| baton.seat(index).filter(true))
     }
 }
 

@@ -106,12 +106,12 @@ pub(super) fn run(
         if leg.left >= needed && leg.idle < IDLE && !baton.is_urgent() {
             return Some(leg.left.min(PART.max(needed)));
         }
-        if baton.next(index).is_some() {
-            baton.want(index);
+        if baton.queue.next(index).is_some() {
+            baton.queue.add(index);
             hand_over(&baton, kernel, index, seat.is_filtered());
         }
     } else {
-        baton.want(index);
+        baton.queue.add(index);
         if seat.is_away() {
             baton.hurry(index);
         }
@@ -138,7 +138,7 @@ fn take(thread: &mut Thread, header: &Header, kernel: &impl Kernel, index: usize
         let Some(bell) = seat.bell() else { return true };
         let expected = bell.load(SeqCst);
         if baton.is_held(index) || baton.claim(index) {
-            baton.unwant(index);
+            baton.queue.remove(index);
             if leg.short != 0 {
                 leg.vain = if waited { leg.vain + 1 } else { 0 };
             }
@@ -159,7 +159,7 @@ fn take(thread: &mut Thread, header: &Header, kernel: &impl Kernel, index: usize
         waited = true;
         seat.sleeps(true);
         if !baton.is_held(index) {
-            kernel.sleep(bell, expected, PATIENCE.saturating_mul(baton.wanting()));
+            kernel.sleep(bell, expected, PATIENCE.saturating_mul(baton.queue.count()));
         }
         seat.sleeps(false);
         let holding = baton.holding();
@@ -193,7 +193,7 @@ fn hand_over(baton: &Baton<'_>, kernel: &impl Kernel, from: usize, filtered: boo
 fn settle(baton: &Baton<'_>, kernel: &impl Kernel, filtered: bool) {
     let idle = core::sync::atomic::AtomicU64::new(0);
     let mut looks = 0;
-    while !baton.is_settled() && looks < GLANCES + NAPS {
+    while !baton.woken.are_back() && looks < GLANCES + NAPS {
         looks += 1;
         if looks <= GLANCES || filtered {
             for _ in 0..GLANCES {
@@ -203,7 +203,7 @@ fn settle(baton: &Baton<'_>, kernel: &impl Kernel, filtered: bool) {
             kernel.sleep(&idle, 0, NAP);
         }
     }
-    baton.settle();
+    baton.woken.forget();
 }
 
 /// Lets the thread's leg end, or go on, after so many instructions at most.
@@ -223,7 +223,7 @@ fn cut(thread: &mut Thread, to: u64) {
 #[inline(always)]
 pub(super) fn took(thread: &mut Thread, header: &Header, line: u64) {
     let baton = header.baton();
-    if baton.is_on() && baton.is_wanted(line) {
+    if baton.is_on() && baton.lines.moved(line) {
         thread.own.leg.short = 1;
         let most = baton.draw(SHORT);
         cut(thread, most);
@@ -234,9 +234,9 @@ pub(super) fn took(thread: &mut Thread, header: &Header, line: u64) {
 pub(super) fn pause(thread: &mut Thread, header: &Header, kernel: &impl Kernel) {
     let baton = header.baton();
     let index = number(thread);
-    if baton.is_on() && baton.is_held(index) && baton.next(index).is_some() {
+    if baton.is_on() && baton.is_held(index) && baton.queue.next(index).is_some() {
         cut(thread, 0);
-        baton.want(index);
+        baton.queue.add(index);
         hand_over(&baton, kernel, index, baton.seat(index).is_filtered());
     }
 }
@@ -267,7 +267,7 @@ pub(super) fn before_call(thread: &mut Thread, header: &Header, kernel: &impl Ke
             true
         }
         KernelCall::Yield => {
-            baton.want(index);
+            baton.queue.add(index);
             true
         }
         KernelCall::Transfers { file, events } => {
@@ -285,7 +285,7 @@ pub(super) fn before_call(thread: &mut Thread, header: &Header, kernel: &impl Ke
             waits
         }
         KernelCall::FutexWake { address, most } => {
-            if baton.woke(address, most) {
+            if baton.woken.wake(address, most) {
                 thread.own.leg.left = left.min(IDLE);
             }
             false

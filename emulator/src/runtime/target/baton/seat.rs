@@ -1,0 +1,152 @@
+//! Where a thread waits for the baton, and what is known of it meanwhile.
+
+use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+use super::super::header::THREADS;
+use super::words::BatonWords;
+
+/// The futex that the thread sleeps at: changes when it is to look.
+const BELL: usize = 0;
+/// Not 0 while it sleeps.
+const ASLEEP: usize = 1;
+/// Not 0: it is to come out of the runtime, with the baton or without.
+const OUT: usize = 2;
+/// Address of the program's futex that it waits at; 0: none. 1: it waits for
+/// something else.
+const FUTEX: usize = 3;
+/// Not 0 while it makes a system call with the baton in its hand.
+const CALL: usize = 4;
+/// Not 0: a filter judges its system calls, so that we make none.
+const FILTERED: usize = 5;
+/// Address that the kernel clears, and wakes a waiter of, when it ends.
+const CLEARED: usize = 6;
+/// Not 0 while it waits for room in the ring, with the baton in its hand.
+const FULL: usize = 7;
+/// Words of a seat: a line of the host's.
+const SEAT: usize = 8;
+
+/// The seats of a space's threads, by number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seats<'a> {
+    words: BatonWords<'a>,
+    /// Threads' numbers are below this.
+    highest: usize,
+}
+
+impl<'a> Seats<'a> {
+    pub(super) const WORDS: usize = THREADS * SEAT;
+
+    #[inline(always)]
+    pub(super) fn new(words: BatonWords<'a>, highest: usize) -> Seats<'a> {
+        Seats { words, highest }
+    }
+
+    #[inline(always)]
+    pub(super) fn seat(&self, index: usize) -> Seat<'a> {
+        Seat { words: self.words.part(index * SEAT, SEAT) }
+    }
+
+    /// How many threads wait at a futex of the program.
+    pub(super) fn waiting_at(&self, address: u64) -> u64 {
+        let at = |index: &usize| self.words.get(index * SEAT + FUTEX) == address;
+        u64::try_from((0..self.highest).filter(at).count()).unwrap_or(0)
+    }
+}
+
+/// Where a thread waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Seat<'a> {
+    words: BatonWords<'a>,
+}
+
+impl<'a> Seat<'a> {
+    /// The word to sleep at.
+    #[inline(always)]
+    pub fn bell(&self) -> Option<&'a AtomicU64> {
+        self.words.word(BELL)
+    }
+
+    /// It is about to sleep, or awake.
+    pub fn sleeps(&self, asleep: bool) {
+        self.words.put(ASLEEP, u64::from(asleep));
+    }
+
+    /// Changes the word to sleep at; whether the thread sleeps.
+    #[inline(always)]
+    pub fn ring(&self) -> bool {
+        if let Some(bell) = self.bell() {
+            bell.fetch_add(1, SeqCst);
+        }
+        self.words.get(ASLEEP) != 0
+    }
+
+    /// Calls the thread out of the runtime; [`Seat::ring`] follows.
+    pub fn call_out(&self) {
+        self.words.put(OUT, 1);
+    }
+
+    /// Whether it was called.
+    #[inline(always)]
+    pub fn is_called(&self) -> bool {
+        self.words.word(OUT).is_some_and(|word| word.swap(0, SeqCst) != 0)
+    }
+
+    /// It is about to wait at a futex, or, with 0, back from one.
+    pub fn waits_at(&self, address: u64) {
+        self.words.put(FUTEX, address);
+    }
+
+    /// It is about to wait for something else.
+    pub fn goes_away(&self) {
+        self.words.put(FUTEX, 1);
+    }
+
+    /// Whether it did.
+    pub fn is_away(&self) -> bool {
+        self.words.get(FUTEX) == 1
+    }
+
+    /// It makes a system call that it may be kept in, or is back.
+    #[inline(always)]
+    pub fn calls(&self, calling: bool) {
+        self.words.put(CALL, u64::from(calling));
+    }
+
+    /// Whether it makes one.
+    pub fn is_calling(&self) -> bool {
+        self.words.get(CALL) != 0
+    }
+
+    /// It waits for room in the ring, or has it.
+    pub fn waits_for_room(&self, waits: bool) {
+        self.words.put(FULL, u64::from(waits));
+    }
+
+    /// Whether it waits for that, which no other thread could bring.
+    pub fn is_without_room(&self) -> bool {
+        self.words.get(FULL) != 0
+    }
+
+    /// Whether a filter judges its calls.
+    #[inline(always)]
+    pub fn is_filtered(&self) -> bool {
+        self.words.get(FILTERED) != 0
+    }
+
+    /// A filter judges its calls from now on, or does not.
+    pub fn filter(&self, filtered: bool) {
+        self.words.put(FILTERED, u64::from(filtered));
+    }
+
+    /// What the kernel clears at its end.
+    pub fn clears(&self, address: u64) {
+        self.words.put(CLEARED, address);
+    }
+
+    /// The thread has ended: what the kernel cleared, if anything.
+    pub(super) fn leave(&self) -> Option<u64> {
+        let cleared = self.words.get(CLEARED);
+        self.words.clear();
+        (cleared != 0).then_some(cleared)
+    }
+}

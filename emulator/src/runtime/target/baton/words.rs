@@ -1,0 +1,44 @@
+//! Words that threads and the tracer work on alike.
+
+use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+/// Some of a space's words. Who asks for one that is not there reads 0, and
+/// changes nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BatonWords<'a>(&'a [AtomicU64]);
+
+impl<'a> BatonWords<'a> {
+    #[inline(always)]
+    pub(super) fn new(words: &'a [AtomicU64]) -> BatonWords<'a> {
+        BatonWords(words)
+    }
+
+    /// `count` of them, from one on.
+    #[inline(always)]
+    pub(super) fn part(self, from: usize, count: usize) -> BatonWords<'a> {
+        BatonWords(self.0.get(from..from + count).unwrap_or_default())
+    }
+
+    #[inline(always)]
+    pub(super) fn word(self, at: usize) -> Option<&'a AtomicU64> {
+        self.0.get(at)
+    }
+
+    #[inline(always)]
+    pub(super) fn get(self, at: usize) -> u64 {
+        self.word(at).map_or(0, |word| word.load(SeqCst))
+    }
+
+    #[inline(always)]
+    pub(super) fn put(self, at: usize, value: u64) {
+        if let Some(word) = self.word(at) {
+            word.store(value, SeqCst);
+        }
+    }
+
+    pub(super) fn clear(self) {
+        for word in self.0 {
+            word.store(0, SeqCst);
+        }
+    }
+}
