@@ -29,8 +29,8 @@ fn stream() -> Vec<u8> {
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
     for pid in 1..65 {
         stream.comm(task(pid, pid), 0, "cc1", true);
-        stream.map(task(pid, pid), 0, (0x40_0000, 0x100_0000), "/usr/bin/cc1");
-        stream.map(task(pid, pid), 0, (0x7f00_0000_0000, 0x10_0000), "/usr/lib/libc.so.6");
+        stream.map(task(pid, pid), 0, 0x40_0000..0x140_0000, "/usr/bin/cc1");
+        stream.map(task(pid, pid), 0, 0x7f00_0000_0000..0x7f00_0010_0000, "/usr/lib/libc.so.6");
     }
     let mut random = 88_172_645_463_325_252u64;
     for time in 1..=SAMPLES {

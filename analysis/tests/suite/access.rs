@@ -414,8 +414,8 @@ fn what_costs_most_comes_first() {
 fn data_addresses_are_named_by_what_holds_them() {
     let mut stream = Recording::new(&[(mem_loads(SampleType::empty()), "mem-loads")]);
     for pid in [1, 2] {
-        stream.map(task(pid, pid), 0, (0x1000, 0x1000), "/usr/bin/gone");
-        stream.map(task(pid, pid), 0, (0x10_0000, 0x10_0000), "[heap]");
+        stream.map(task(pid, pid), 0, 0x1000..0x2000, "/usr/bin/gone");
+        stream.map(task(pid, pid), 0, 0x10_0000..0x20_0000, "[heap]");
     }
     for (pid, addr, count) in
         [(1, 0x10_0040, 3), (2, 0x10_0040, 2), (2, 0x10_0080, 1), (1, 0x90_0000, 4), (1, 0x1010, 5)]

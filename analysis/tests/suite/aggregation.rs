@@ -141,7 +141,7 @@ fn write(stream: &mut Recording, happening: &Happening, time: u64) {
         }
         Happening::Map { thread, page, path } => {
             let own = task(pid(thread), pid(thread));
-            stream.map(own, time, (0x1000 * (page + 1), 0x1000), PATHS[path]);
+            stream.map(own, time, 0x1000 * (page + 1)..0x1000 * (page + 2), PATHS[path]);
         }
         Happening::Rename { thread, name } => {
             stream.comm(task(pid(thread), pid(thread)), time, NAMES[name], false);

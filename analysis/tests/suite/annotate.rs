@@ -39,7 +39,8 @@ fn program(machine: u64) -> Vec<u8> {
 
 fn annotate(
     symbolizer: Symbolizer,
-    (target, view): (&str, View),
+    target: &str,
+    view: View,
     stream: &[u8],
 ) -> Result<Annotation, analysis::Error> {
     let target = Some(target.parse().unwrap());
@@ -67,14 +68,14 @@ fn of_program(machine: u64, recording: &Recording, target: &str) -> Annotation {
         kernel: KernelSource::None,
         ..SymbolizerOptions::default()
     };
-    annotate(Symbolizer::new(options), (target, WHOLE), &recording.bytes).unwrap()
+    annotate(Symbolizer::new(options), target, WHOLE, &recording.bytes).unwrap()
 }
 
 /// A list of 4 KiB structures, walked: rax is the next one afterwards.
 fn walk(attr: Attr, misc: Misc, note: &str) -> Recording {
     let mut recording = Recording::new(&[(attr, "l1_cache_miss")]);
     recording.note(0, note);
-    recording.map(task(7, 7), 0, (TEXT - 0x1000, 0x2000), "/program");
+    recording.map(task(7, 7), 0, TEXT - 0x1000..TEXT + 0x1000, "/program");
     for node in 1..=40_u64 {
         let mut hit = Hit::new(misc, TEXT, task(7, 7), node);
         hit.registers[AX] = 0x7000_0000 + (node + 1) * 4096;
@@ -131,7 +132,7 @@ fn without_exact_ip_nothing_is_claimed_of_operands() {
 fn a_recording_without_addresses_and_registers_has_counts() {
     let fields = SampleType::IP | SampleType::TID | SampleType::TIME;
     let mut recording = Recording::new(&[(misses(fields), "cycles")]);
-    recording.map(task(7, 7), 0, (TEXT - 0x1000, 0x2000), "/program");
+    recording.map(task(7, 7), 0, TEXT - 0x1000..TEXT + 0x1000, "/program");
     recording.hit(&Hit::new(USER, TEXT + 3, task(7, 7), 1));
     // In the midst of an instruction.
     recording.hit(&Hit::new(USER, TEXT + 5, task(7, 7), 2));
@@ -152,7 +153,7 @@ fn code_of_other_machines_is_shown_in_words() {
 #[test]
 fn a_fault_on_the_code_itself_is_not_one_on_the_operand() {
     let mut recording = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
-    recording.map(task(7, 7), 0, (TEXT - 0x1000, 0x2000), "/program");
+    recording.map(task(7, 7), 0, TEXT - 0x1000..TEXT + 0x1000, "/program");
     let mut hit = Hit::new(USER, TEXT, task(7, 7), 1);
     hit.addr = TEXT;
     recording.hit(&hit);
@@ -181,14 +182,14 @@ fn kernel() -> Recording {
 
 #[test]
 fn without_code_the_addresses_are_shown() {
-    let annotation = annotate(symbolizer(), ("copy_page", WHOLE), &kernel().bytes).unwrap();
+    let annotation = annotate(symbolizer(), "copy_page", WHOLE, &kernel().bytes).unwrap();
     insta::assert_snapshot!(text(&annotation));
 }
 
 #[test]
 fn what_fits_no_routine_or_several_is_refused() {
     let refused = |target: &str, stream: &Recording| {
-        annotate(symbolizer(), (target, WHOLE), &stream.bytes).unwrap_err().to_string()
+        annotate(symbolizer(), target, WHOLE, &stream.bytes).unwrap_err().to_string()
     };
     let mut stream = kernel();
     assert_eq!(
@@ -200,8 +201,8 @@ fn what_fits_no_routine_or_several_is_refused() {
         "no sample lies in 0x10, of 512 counted; `ebs report --by routine,object` lists the \
          routines that have some"
     );
-    assert!(annotate(symbolizer(), ("opy_pa", WHOLE), &stream.bytes).is_ok(), "one has the part");
-    assert!(annotate(symbolizer(), ("copy_page@[kernel]", WHOLE), &stream.bytes).is_ok());
+    assert!(annotate(symbolizer(), "opy_pa", WHOLE, &stream.bytes).is_ok(), "one has the part");
+    assert!(annotate(symbolizer(), "copy_page@[kernel]", WHOLE, &stream.bytes).is_ok());
     assert!(refused("copy_page@libc*", &stream).starts_with("no sample lies in copy_page@libc*"));
     stream.hit(&Hit::new(KERNEL, 0xffff_ffff_8100_1104, task(1, 1), 600));
     insta::assert_snapshot!(refused("*", &stream));
@@ -212,7 +213,7 @@ fn the_commonest_reason_without_a_name_is_given() {
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("program"), program(62)).unwrap();
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
-    stream.map(task(7, 7), 0, (TEXT - 0x1000, 0x2000), "/program");
+    stream.map(task(7, 7), 0, TEXT - 0x1000..TEXT + 0x1000, "/program");
     // The first in time, and the only one of its kind.
     stream.hit(&Hit::new(USER, 0x9999_0000, task(7, 7), 1));
     for time in 2..5 {
@@ -223,7 +224,7 @@ fn the_commonest_reason_without_a_name_is_given() {
         kernel: KernelSource::None,
         ..SymbolizerOptions::default()
     };
-    let refused = annotate(Symbolizer::new(options), ("main", WHOLE), &stream.bytes);
+    let refused = annotate(Symbolizer::new(options), "main", WHOLE, &stream.bytes);
     let refused = refused.unwrap_err().to_string();
     let said = "; 4 have no routine name, 3 of them: no symbols in /program";
     assert!(refused.ends_with(said), "{refused}");

@@ -70,7 +70,7 @@ fn late_mappings_of_the_next_round_are_used() {
     let own = task(5, 5);
     stream.hit(&Hit::new(crate::recording::USER, 0x1234, own, 10));
     stream.round();
-    stream.map(own, 9, (0x1000, 0x1000), "//anon");
+    stream.map(own, 9, 0x1000..0x2000, "//anon");
     stream.comm(own, 9, "late", false);
     stream.round();
     let keys = Key::parse_list("object,comm").unwrap();

@@ -9,7 +9,7 @@ fn recording(fields: SampleType) -> Recording {
     let mut stream = Recording::new(&[(page_faults(fields), "page_fault")]);
     stream.comm(task(1, 1), 0, "make", true);
     stream.comm(task(2, 3), 0, "cc1", true);
-    stream.map(task(2, 3), 0, (0x1000, 0x1000), "//anon");
+    stream.map(task(2, 3), 0, 0x1000..0x2000, "//anon");
     let (kernel, user) = (0xffff_ffff_8100_1000, 0x1010);
     for (misc, ip, task, count) in [
         (KERNEL, kernel, task(1, 1), 1),

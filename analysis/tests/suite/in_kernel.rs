@@ -57,8 +57,9 @@ fn hit(process: Task, mode: CpuMode, ip: u64, time: u64, value: u64) -> (Hit, Si
 }
 
 /// Sites merged into one aggregate.
-fn aggregate((from, to): (u64, u64), sites: impl IntoIterator<Item = Site>) -> Aggregate {
-    let mut all = Aggregate { from: Time(from), to: Time(to), ..Aggregate::default() };
+fn aggregate(times: std::ops::Range<u64>, sites: impl IntoIterator<Item = Site>) -> Aggregate {
+    let mut all =
+        Aggregate { from: Time(times.start), to: Time(times.end), ..Aggregate::default() };
     for site in sites {
         let one = Aggregate { sites: vec![site], ..all_but_sites(&all) };
         all.merge(one, &mut |limit| limit / 2);
@@ -90,7 +91,7 @@ fn beginning() -> Recording {
     stream.note(0, "source=kernel-software;served=embedded;counted=kernel");
     for (process, name) in [(task(100, 100), "make"), (task(200, 200), "cc1")] {
         stream.comm(process, 1, name, true);
-        stream.map(process, 2, (0x7000_0000, 0x1000), &format!("/bin/{name}"));
+        stream.map(process, 2, 0x7000_0000..0x7000_1000, &format!("/bin/{name}"));
     }
     stream
 }
@@ -107,7 +108,7 @@ fn counted(intervals: usize) -> Recording {
     let hits = hits();
     for (number, some) in (0u64..).zip(hits.chunks(hits.len().div_ceil(intervals))) {
         let sites = some.iter().map(|(_, site)| site.clone());
-        let mut interval = aggregate((number * 1000, (number + 1) * 1000), sites);
+        let mut interval = aggregate(number * 1000..(number + 1) * 1000, sites);
         interval.lost.push(("no_room".to_owned(), 2));
         interval.lost.push(("filtered_comm".to_owned(), 100));
         stream.aggregate(0, interval);
@@ -262,7 +263,7 @@ fn what_was_not_kept_is_refused_with_what_to_do() {
 fn together() -> Recording {
     let mut stream = beginning();
     let hits = hits().into_iter().map(|(_, site)| Site { process: None, ..site });
-    stream.aggregate(0, aggregate((0, 9000), hits));
+    stream.aggregate(0, aggregate(0..9000, hits));
     stream
 }
 
@@ -293,7 +294,7 @@ fn processes_that_were_not_told_apart_are_not_told() {
 fn whole_hits_of_one_program_do_not_speak_for_others() {
     let (alpha, beta) = (task(100, 100), task(200, 200));
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
-    stream.map(alpha, 10, (0x40_0000, 0x1000), "/bin/alpha");
+    stream.map(alpha, 10, 0x40_0000..0x40_1000, "/bin/alpha");
     stream.side(Misc(0), &exit(alpha, 50), alpha, 50);
     let site = |first: u64, last: u64| {
         let site = hit(alpha, CpuMode::User, 0x40_0010, first, 7).1;
@@ -301,13 +302,13 @@ fn whole_hits_of_one_program_do_not_speak_for_others() {
         pids.merge(Bits::of(number(beta)));
         Site { process: None, pids, count: 1000, period: 1000, last: Time(last), ..site }
     };
-    let alone = aggregate((0, 40), [site(20, 30)]);
+    let alone = aggregate(0..40, [site(20, 30)]);
     // From here on beta is there, too, of which no hit was kept whole.
     stream.aggregate(0, alone);
-    stream.map(beta, 60, (0x40_0000, 0x1000), "/bin/beta");
-    stream.aggregate(0, aggregate((40, 90), [site(45, 80)]));
+    stream.map(beta, 60, 0x40_0000..0x40_1000, "/bin/beta");
+    stream.aggregate(0, aggregate(40..90, [site(45, 80)]));
     // And here alpha has ended.
-    stream.aggregate(0, aggregate((90, 130), [site(100, 120)]));
+    stream.aggregate(0, aggregate(90..130, [site(100, 120)]));
     let report = report(by("object"), &stream.bytes).unwrap();
     let mut found = rows(&report);
     found.sort_by(|a, b| a.2.cmp(&b.2));
@@ -326,12 +327,12 @@ fn exit(task: Task, time: u64) -> SideRecord<'static> {
 fn hits_of_one_process_are_named_whoever_else_was_there() {
     let (alpha, beta) = (task(100, 100), task(200, 200));
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
-    stream.map(alpha, 10, (0x40_0000, 0x1000), "/bin/alpha");
-    stream.map(beta, 10, (0x40_0000, 0x1000), "/bin/beta");
+    stream.map(alpha, 10, 0x40_0000..0x40_1000, "/bin/alpha");
+    stream.map(beta, 10, 0x40_0000..0x40_1000, "/bin/beta");
     let site = hit(beta, CpuMode::User, 0x40_0010, 20, 7).1;
     // None of them was kept whole.
     let site = Site { process: None, count: 500, period: 500, taken: Vec::new(), ..site };
-    stream.aggregate(0, aggregate((0, 40), [site]));
+    stream.aggregate(0, aggregate(0..40, [site]));
     let report = report(by("object"), &stream.bytes).unwrap();
     let found = rows(&report);
     assert!(found.iter().any(|row| row.0 == 500 && row.2.contains("/bin/beta")), "{found:?}");
@@ -340,13 +341,13 @@ fn hits_of_one_process_are_named_whoever_else_was_there() {
 #[test]
 fn one_program_gives_sites_of_no_process_their_names() {
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
-    stream.map(task(200, 200), 2, (0x7000_0000, 0x1000), "/bin/cc1");
+    stream.map(task(200, 200), 2, 0x7000_0000..0x7000_1000, "/bin/cc1");
     let (_, site) = hit(task(200, 201), CpuMode::User, 0x7000_0100, 50, 7);
     // Of two processes whose numbers nobody told.
     let pids = Bits { all: 0, any: 1 };
     let nameless = Site { ip: 0x8000_0200, pids, taken: Vec::new(), ..site.clone() };
     let sites = [site, nameless].map(|site| Site { process: None, ..site });
-    stream.aggregate(0, aggregate((0, 100), sites));
+    stream.aggregate(0, aggregate(0..100, sites));
     let report = report(by("object"), &stream.bytes).unwrap();
     let rows = rows(&report);
     assert!(
@@ -361,9 +362,9 @@ fn one_program_gives_sites_of_no_process_their_names() {
 fn a_mapping_that_comes_a_round_later_explains_a_site() {
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
     let (_, site) = hit(task(1, 1), CpuMode::User, 0x5000_0010, 50, 7);
-    stream.aggregate(0, aggregate((0, 100), [site]));
+    stream.aggregate(0, aggregate(0..100, [site]));
     stream.round();
-    stream.map(task(1, 1), 40, (0x5000_0000, 0x1000), "/bin/late");
+    stream.map(task(1, 1), 40, 0x5000_0000..0x5000_1000, "/bin/late");
     stream.round();
     let report = report(by("object"), &stream.bytes).unwrap();
     assert!(rows(&report)[0].2.contains("/bin/late"), "{report:?}");
@@ -394,7 +395,7 @@ fn events_that_are_not_asked_for_refuse_nothing() {
         [(page_faults(usual_fields()), "page_fault"), (page_faults(usual_fields()), "other")];
     let mut stream = Recording::new(&events);
     let (sample, site) = hit(task(1, 1), CpuMode::Kernel, COPY, 50, 7);
-    stream.aggregate(0, aggregate((0, 100), [site]));
+    stream.aggregate(0, aggregate(0..100, [site]));
     stream.hit(&Hit { event: 1, ..sample });
     let query = Query { event: Some(analysis::Glob::new("other")), ..by("cpu") };
     assert_eq!(rows(&report(query, &stream.bytes).unwrap()).len(), 1);
@@ -450,7 +451,7 @@ fn an_interval_without_hits_says_nothing_of_processes() {
 #[test]
 fn an_interval_in_several_aggregates_adds_up() {
     let mut stream = counted(2);
-    let piece = |ip| aggregate((2000, 3000), [hit(task(1, 1), CpuMode::Kernel, ip, 2500, 7).1]);
+    let piece = |ip| aggregate(2000..3000, [hit(task(1, 1), CpuMode::Kernel, ip, 2500, 7).1]);
     stream.aggregate(0, piece(COPY));
     stream.aggregate(0, piece(COPY + 64));
     let sound = report(by("site"), &stream.bytes).unwrap();
@@ -466,7 +467,7 @@ fn intervals_that_overlap_are_told() {
     let mut stream = counted(2);
     let sound = report(by("site"), &stream.bytes).unwrap();
     assert!(!sound.notes.iter().any(|note| note.contains("twice")), "{:?}", sound.notes);
-    let again = aggregate((500, 900), [hit(task(1, 1), CpuMode::Kernel, COPY, 600, 7).1]);
+    let again = aggregate(500..900, [hit(task(1, 1), CpuMode::Kernel, COPY, 600, 7).1]);
     stream.aggregate(0, again);
     let report = report(by("site"), &stream.bytes).unwrap();
     let told = "intervals that the kernel counted begin before the one before them ends (1): \

@@ -1,5 +1,7 @@
 //! Streams made by hand, with the encoder of `record`.
 
+use std::ops::Range;
+
 use record::aggregate::Aggregate;
 use record::attr::EventType;
 use record::bytes::RecordWords;
@@ -188,11 +190,11 @@ impl Recording {
         record.encode(misc, &trailer, ORDER, &mut self.bytes).unwrap();
     }
 
-    pub(crate) fn map(&mut self, task: Task, time: u64, (start, length): (u64, u64), path: &str) {
+    pub(crate) fn map(&mut self, task: Task, time: u64, addresses: Range<u64>, path: &str) {
         let mapping = Mapping {
             task,
-            start,
-            length,
+            start: addresses.start,
+            length: addresses.end - addresses.start,
             page_offset: 0,
             file: FileIdentity::Inode { major: 0, minor: 0, inode: 0, generation: 0 },
             protection: Some(5),

@@ -113,7 +113,7 @@ fn an_address_of_several_objects_is_said_to_be_one() {
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page_fault")]);
     let (one, two) = (task(1, 1), task(2, 2));
     for (task, path) in [(one, "/nowhere/a"), (two, "/nowhere/b")] {
-        stream.map(task, 1, (0x10_0000, 0x2000), path);
+        stream.map(task, 1, 0x10_0000..0x10_2000, path);
         stream.hit(&Hit::new(USER, 0x10_1130, task, 2));
     }
     let said = "0x1130 is in 2 objects, whose registers are counted together: /nowhere/a, \

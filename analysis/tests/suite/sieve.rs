@@ -78,8 +78,8 @@ fn recording(events: &[(Attr, &str)], notes: &[&str]) -> Recording {
     for (event, text) in (0..).zip(notes) {
         recording.note(event, text);
     }
-    recording.map(task(7, 7), 0, (TEXT - 0x1000, 0x2000), "/program");
-    recording.map(task(7, 7), 0, (0x7000_0000, 0x1000), "//anon");
+    recording.map(task(7, 7), 0, TEXT - 0x1000..TEXT + 0x1000, "/program");
+    recording.map(task(7, 7), 0, 0x7000_0000..0x7000_1000, "//anon");
     recording
 }
 

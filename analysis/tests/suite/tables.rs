@@ -26,7 +26,7 @@ fn recording() -> Recording {
     let (make, cc) = (task(100, 100), task(200, 201));
     stream.comm(make, 1, "make", true);
     stream.comm(cc, 1, "cc1", true);
-    stream.map(cc, 2, (0x7000_0000, 0x1000), "//anon");
+    stream.map(cc, 2, 0x7000_0000..0x7000_1000, "//anon");
     let registers: Vec<u64> = (0..18).map(|number| number * 0x1_0000).collect();
     let mut at = |misc: Misc, ip, task, time, addr| {
         let mut registers = registers.clone();
@@ -85,7 +85,7 @@ fn of_programs(count: u64) -> Recording {
         stream.map(
             task(7, 7),
             0,
-            (start, 0x1000),
+            start..start + 0x1000,
             &format!("/opt/programs/of/mine/program{program}"),
         );
         for _ in 0..program {
@@ -353,7 +353,7 @@ fn names_cannot_command_the_terminal() {
     let mut stream = Recording::new(&[(page_faults(usual_fields()), "page\x1bfault")]);
     let odd = task(1, 1);
     stream.comm(odd, 1, "a\nb\x1b[2J", true);
-    stream.map(odd, 1, (0x10_0000, 0x1000), "/tmp/x\ny\u{9b}");
+    stream.map(odd, 1, 0x10_0000..0x10_1000, "/tmp/x\ny\u{9b}");
     let name = b"bpf\x07";
     let record =
         SideRecord::Ksymbol { address: 0xffff_ffff_c000_1000, length: 8, kind: 1, flags: 0, name };

@@ -14,7 +14,8 @@ fn burst(on: u64, every: u64) -> Burst {
 
 /// Of a program at fixed addresses: all of it, and bursts of it.
 fn whole_and_part(
-    (name, arguments): (&'static str, &[&str]),
+    name: &'static str,
+    arguments: &[&str],
     event: EmulatedEvent,
     burst: Burst,
 ) -> (Recorded, Recorded) {
@@ -34,7 +35,7 @@ fn coverage(recorded: &Recorded) -> Coverage {
 fn instructions_in_and_between_bursts_are_all_there_are() {
     for (on, every) in [(1, 3), (1000, 10_000)] {
         let event = EmulatedEvent::Class(Class::Retired);
-        let (whole, part) = whole_and_part(("jumps.c", &[]), event, burst(on, every));
+        let (whole, part) = whole_and_part("jumps.c", &[], event, burst(on, every));
         let ran = coverage(&part);
         let all = whole.account.events;
         assert_eq!(ran.instructions(), all, "{on}/{every}");
@@ -53,17 +54,18 @@ fn instructions_in_and_between_bursts_are_all_there_are() {
 fn the_estimate_of_the_misses_is_within_its_error() {
     let walks: [(&str, &[&str]); 3] =
         [("matrix.c", &["row", "3"]), ("matrix.c", &["col", "1"]), ("chase.c", &["300000"])];
-    for walk in walks {
+    for (name, arguments) in walks {
+        let walk = format!("{name} {arguments:?}");
         let bursts = Burst { on: 2000, every: 50_000, warm: Some(20_000) };
-        let (whole, part) = whole_and_part(walk, EmulatedEvent::L1DataMiss, bursts);
+        let (whole, part) = whole_and_part(name, arguments, EmulatedEvent::L1DataMiss, bursts);
         let ran = coverage(&part);
         let truth = f64::from(u32::try_from(whole.account.events).unwrap());
         let counted = f64::from(u32::try_from(part.account.events).unwrap());
         let estimate = counted * ran.factor().unwrap();
         let error = ran.error().unwrap();
-        assert!(error < 0.1, "{walk:?}: {error}");
+        assert!(error < 0.1, "{walk}: {error}");
         let off = (estimate / truth - 1.0).abs();
-        assert!(off < 4.0 * error + 0.002, "{walk:?}: {estimate} of {truth}, error {error}");
+        assert!(off < 4.0 * error + 0.002, "{walk}: {estimate} of {truth}, error {error}");
         // And no other number of records than of events.
         assert_eq!(part.records.len(), usize::try_from(part.account.events / INTERVAL).unwrap());
         assert!(ran.bare > 0 && ran.warmed > 0, "{ran:?}");
@@ -76,7 +78,7 @@ fn the_estimate_of_the_misses_is_within_its_error() {
 fn caches_are_warm_when_a_burst_begins() {
     let [without, with] = [0, 15_000].map(|warm| {
         let bursts = Burst { on: 200, every: 20_000, warm: Some(warm) };
-        let (whole, part) = whole_and_part(("jumps.c", &[]), EmulatedEvent::L1DataMiss, bursts);
+        let (whole, part) = whole_and_part("jumps.c", &[], EmulatedEvent::L1DataMiss, bursts);
         let events = |of: &Recorded| f64::from(u32::try_from(of.account.events).unwrap());
         events(&part) * coverage(&part).factor().unwrap() / events(&whole)
     });

@@ -146,10 +146,16 @@ fn repeats(before: &Step, instruction: &Instruction) -> bool {
     compares && repeated && instruction.is_string_instruction() && before.ip == instruction.ip()
 }
 
+/// A step, and the flags that the processor showed before it.
+struct ShownStep<'a> {
+    step: &'a Step,
+    flags: u64,
+}
+
 /// The status flags between two repetitions of a comparison. AMD's processors
 /// show them there; Intel's show those from before the instruction (SDM,
 /// volume 2, REP), as nothing of it depends on them.
-fn show_the_comparison(pid: i32, (before, shown_before): (&Step, u64), state: &mut State) {
+fn show_the_comparison(pid: i32, last: &ShownStep<'_>, state: &mut State) {
     const STATUS: u64 = 0x8d5;
     let value = |access: &Access| {
         let mut bytes = [0; 8];
@@ -157,6 +163,7 @@ fn show_the_comparison(pid: i32, (before, shown_before): (&Step, u64), state: &m
         assert_eq!(sys::read(pid, access.address, &mut bytes[..size]), size);
         u64::from_le_bytes(bytes)
     };
+    let before = last.step;
     let [.., compared] = &before.accesses[..] else { return };
     let bits = 8 * compared.size;
     let mask = u64::MAX >> (64 - bits);
@@ -173,7 +180,7 @@ fn show_the_comparison(pid: i32, (before, shown_before): (&Step, u64), state: &m
         | sign(result) << 7
         | sign((from ^ taken) & (from ^ result)) << 11;
     let shown = state.flags & STATUS;
-    assert!(shown == flags || shown == shown_before & STATUS, "{shown:#x}, not {flags:#x}");
+    assert!(shown == flags || shown == last.flags & STATUS, "{shown:#x}, not {flags:#x}");
     state.flags = state.flags & !STATUS | flags;
 }
 
@@ -197,7 +204,7 @@ pub(crate) fn steps(program: &Path) -> (Vec<Step>, i32) {
             state.vectors = sys::vectors(pid);
         }
         if let Some(before) = steps.last().filter(|before| repeats(before, &instruction)) {
-            show_the_comparison(pid, (before, shown), &mut state);
+            show_the_comparison(pid, &ShownStep { step: before, flags: shown }, &mut state);
         }
         shown = registers.eflags;
         let accesses = accesses(&instruction, &state);
