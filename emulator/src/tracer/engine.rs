@@ -391,7 +391,7 @@ impl Engine {
     }
 
     /// A task has ended.
-    fn gone(&mut self, tid: i32, how: Ended) {
+    pub(crate) fn gone(&mut self, tid: i32, how: Ended) {
         self.early.remove(&tid);
         let Some(task) = self.tasks.get(&tid) else { return };
         let pid = task.pid;

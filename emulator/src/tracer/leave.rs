@@ -34,10 +34,16 @@ impl Engine {
         }
         let ending: Vec<i32> = self.tasks.keys().copied().collect();
         for tid in ending {
-            if let Ok(Some(TraceeStop::Exited(_) | TraceeStop::Killed(_))) = ptrace::poll_for(tid) {
-                self.account.work.stops += 1;
-            }
-            self.forget(tid);
+            let how = match ptrace::poll_for(tid) {
+                Ok(Some(TraceeStop::Exited(status))) => Ended::Exited(status),
+                Ok(Some(TraceeStop::Killed(signal))) => Ended::Killed(signal),
+                _ => {
+                    self.forget(tid);
+                    continue;
+                }
+            };
+            self.account.work.stops += 1;
+            self.gone(tid, how);
         }
     }
 
