@@ -9,6 +9,23 @@ use crate::sys::ptrace::{self, TraceeStop};
 /// Steps in which a signal that waits for nothing must have come.
 const PATIENCE: usize = 100;
 
+/// A task that stands in its own state, and the signal that it goes on with;
+/// 0: none.
+struct ReadyTask {
+    tid: i32,
+    signal: i32,
+}
+
+impl ReadyTask {
+    /// Lets it run on natively.
+    fn let_go(self) -> Result<(), Trouble> {
+        match ptrace::detach(self.tid, self.signal).map_err(Trouble::from) {
+            Err(Trouble::Gone) => Ok(()),
+            detached => detached,
+        }
+    }
+}
+
 impl Engine {
     /// Leaves every task. What cannot be left is killed, and the books say
     /// so.
@@ -73,7 +90,7 @@ impl Engine {
         for tid in tasks {
             // One whose space could not be made: stopped, in its own state.
             if self.tasks.get(tid).is_some_and(|task| task.guest.is_some()) {
-                self.leave(*tid)?;
+                self.leave_one(*tid)?;
                 continue;
             }
             if ptrace::interrupt(*tid).is_ok()
@@ -107,23 +124,43 @@ impl Engine {
                 memory.unmapped = true;
             }
         }
-        for tid in &tasks {
-            self.leave_one(*tid)?;
+        // Each has steps to do, and there are books to close: nothing that
+        // runs natively may take the CPU from that.
+        let mut ready = Vec::new();
+        for tid in tasks {
+            match self.make_ready(tid) {
+                Ok(task) => ready.push(task),
+                Err(Trouble::Gone) => self.forget(tid),
+                Err(broken) => return Err(broken),
+            }
         }
-        Ok(())
+        for ReadyTask { tid, .. } in &ready {
+            self.forget(*tid);
+        }
+        let mut left = Ok(());
+        for task in ready {
+            left = left.and(task.let_go());
+        }
+        left
     }
 
     /// Leaves a settled task, and takes it out of the books.
     pub(crate) fn leave_one(&mut self, tid: i32) -> Result<(), Trouble> {
-        match self.leave(tid) {
-            Err(Trouble::Gone) => self.forget(tid),
-            left => return left,
+        match self.make_ready(tid) {
+            Ok(ready) => {
+                self.forget(tid);
+                ready.let_go()
+            }
+            Err(Trouble::Gone) => {
+                self.forget(tid);
+                Ok(())
+            }
+            Err(broken) => Err(broken),
         }
-        Ok(())
     }
 
-    /// Detaches a settled task with its own state.
-    fn leave(&mut self, tid: i32) -> Result<(), Trouble> {
+    /// Gives a settled task its own state.
+    fn make_ready(&mut self, tid: i32) -> Result<ReadyTask, Trouble> {
         let gs_base = self.own_gs_base(tid)?;
         if let Some(rseq) = self.task(tid)?.rseq.take() {
             let arguments = [rseq.address, u64::from(rseq.size), 0, u64::from(rseq.signature)];
@@ -134,11 +171,9 @@ impl Engine {
         guest.gs_base = gs_base;
         ptrace::set_registers(tid, &guest)?;
         self.hand_trap_action(tid, &guest)?;
-        let last = self.hand_signals(tid)?;
+        let signal = self.hand_signals(tid)?;
         self.progress.leave();
-        ptrace::detach(tid, last)?;
-        self.forget(tid);
-        Ok(())
+        Ok(ReadyTask { tid, signal })
     }
 
     /// Has a thread, stopped in its own state, take the signals that wait for

@@ -11,16 +11,16 @@ const GEOMETRY: &str = "l1d=4k,2,64 l1i=off l2=off l3=off dtlb=off stlb=off";
 /// Fails unless the program, left after so many records, writes and ends as
 /// it does natively.
 #[track_caller]
-fn assert_left(name: &'static str, counts: &[u64]) {
+fn assert_left(name: &'static str, arguments: &[&str], counts: &[u64]) {
     let program = Workload::usual(name);
-    let native = natively(&program, &[]);
+    let native = natively(&program, arguments);
     for &count in counts {
         let recording = Recording {
             interval: 10,
             count: Some(count),
             ..Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY)
         };
-        let recorded = recording.of(&program.path(), &[]);
+        let recorded = recording.of(&program.path(), arguments);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         assert_eq!(text(&recorded.out), text(&native.stdout), "{name} after {count}");
         assert_eq!(recorded.ended, Some(end(&native.status)), "{name} after {count}");
@@ -32,28 +32,34 @@ fn assert_left(name: &'static str, counts: &[u64]) {
 
 #[test]
 fn threads_amid_signals_and_children() {
-    assert_left("crowd.c", &[1, 100, 1000]);
-    assert_left("waits.c", &[20, 100]);
+    assert_left("crowd.c", &[], &[1, 100, 1000]);
+    assert_left("waits.c", &[], &[20, 100]);
+}
+
+/// Most of them wait for their turn, in the runtime.
+#[test]
+fn threads_that_take_turns() {
+    assert_left("turns.c", &["crowd", "64"], &[250, 3000, 15_000]);
 }
 
 #[test]
 fn a_parent_that_waits_for_a_child_of_vfork() {
-    assert_left("vfork.c", &[100, 2000, 10_000, 20_000]);
+    assert_left("vfork.c", &[], &[100, 2000, 10_000, 20_000]);
 }
 
 #[test]
 fn a_process_whose_first_thread_has_ended() {
-    assert_left("leader.c", &[10, 5000, 20_000]);
+    assert_left("leader.c", &[], &[10, 5000, 20_000]);
 }
 
 #[test]
 fn signals_that_wait_when_their_thread_is_left() {
-    assert_left("queued.c", &[50, 200, 500, 1000, 2000]);
+    assert_left("queued.c", &[], &[50, 200, 500, 1000, 2000]);
 }
 
 #[test]
 fn what_a_program_set_for_breakpoints() {
-    assert_left("traps.c", &[30, 500, 2000, 4000]);
+    assert_left("traps.c", &[], &[30, 500, 2000, 4000]);
 }
 
 #[test]
