@@ -25,6 +25,9 @@ const LOOKS: u64 = 200;
 /// When one that waits sees to it that who holds the baton is not kept in the
 /// kernel: so many nanoseconds for each that waits.
 const PATIENCE: u64 = 50_000_000;
+/// How often in a row it has not run on, before it is taken for kept outside
+/// of a call, too: on a busy machine a CPU is for others for so long.
+const STILL: u64 = 5;
 /// Looks for those that were woken before the thread naps, how often it naps
 /// at most, and for how many nanoseconds. On a busy machine they come late.
 const GLANCES: u64 = 50;
@@ -133,7 +136,7 @@ fn take(thread: &mut Thread, header: &Header, kernel: &impl Kernel, index: usize
     let seat = baton.seat(index);
     let leg = &mut thread.own.leg;
     let mut looks = if leg.short != 0 && leg.vain < 8 { LOOKS } else { 0 };
-    let (mut seen, mut waited) = ((baton.holding(), 0), false);
+    let (mut seen, mut still, mut waited) = ((baton.holding(), 0), 0, false);
     loop {
         let Some(bell) = seat.bell() else { return true };
         let expected = bell.load(SeqCst);
@@ -169,7 +172,8 @@ fn take(thread: &mut Thread, header: &Header, kernel: &impl Kernel, index: usize
         if baton.seat(other).is_without_room() {
             continue;
         }
-        if other != index && bell.load(SeqCst) == expected && (calls || now == seen) {
+        still = if now == seen { still + 1 } else { 0 };
+        if other != index && bell.load(SeqCst) == expected && (calls || still >= STILL) {
             // It is kept, in a call or by a page that another is to bring:
             // perhaps by what others would do.
             hand_over(baton, kernel, other, false);
