@@ -2,6 +2,8 @@
 
 use std::{env, fs};
 
+use crate::walk::Load;
+
 /// How the CPU tells exact instruction pointers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precision {
@@ -55,6 +57,14 @@ impl Facts {
             "sandy-bridge" => false,
             "nehalem" => kind == "memory_loads",
             _ => true,
+        }
+    }
+
+    /// One of `memory_loads` as this CPU's records tell it.
+    pub(crate) fn told(&self, load: Load) -> Load {
+        match self.has_addresses("memory_loads") {
+            true => load,
+            false => Load { addr: 0, ..load },
         }
     }
 

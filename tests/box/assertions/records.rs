@@ -44,12 +44,7 @@ pub(crate) fn truth(facts: &Facts) -> Skip {
         let line = format!("ebs -u -t memory_loads -i ={interval} -c all -o loads.txt walk");
         let outcome = scene.run(&line).success();
         let records = TextRecord::all(&scene.read("loads.txt"));
-        let has_addresses = facts.has_addresses("memory_loads");
-        let is_told = |load: walk::Load| match has_addresses {
-            true => load,
-            false => walk::Load { addr: 0, ..load },
-        };
-        are_the_truths_as(is_told, &records, interval, &outcome);
+        are_the_truths_as(|load| facts.told(load), &records, interval, &outcome);
         assert!(records.iter().all(|record| record.get("period") == interval), "{outcome}");
     }
     Ok(())

@@ -36,9 +36,8 @@ pub(crate) fn attached(facts: &Facts) -> Skip {
     let records = TextRecord::all(&scene.read("a.txt"));
     assert_eq!(u64::try_from(records.len()).unwrap(), walk::LOADS / INTERVAL, "{outcome}");
     for (number, record) in (1..).map(|k| k * INTERVAL).zip(&records) {
-        let load = walk::load(number);
-        let addr = if facts.has_addresses("memory_loads") { load.addr } else { 0 };
-        assert_eq!((record.ip(), record.get("addr")), (load.ip, addr), "load {number}");
+        let load = facts.told(walk::load(number));
+        assert_eq!((record.ip(), record.get("addr")), (load.ip, load.addr), "load {number}");
         assert_eq!(record.get("pid"), u64::from(target));
     }
     Ok(())
