@@ -12,12 +12,12 @@ type Done = (u64, u64);
 #[derive(Debug)]
 pub(super) struct Packer {
     orders: Option<Sender<(Directory, u64)>>,
-    done: (Sender<Done>, Receiver<Done>),
+    pub(super) reports: (Sender<Done>, Receiver<Done>),
 }
 
 impl Default for Packer {
     fn default() -> Packer {
-        Packer { orders: None, done: mpsc::channel() }
+        Packer { orders: None, reports: mpsc::channel() }
     }
 }
 
@@ -26,7 +26,7 @@ impl Packer {
     pub(super) fn pack(&mut self, directory: Directory, number: u64) {
         if self.orders.is_none() {
             let (sender, receiver) = mpsc::channel();
-            let done = self.done.0.clone();
+            let done = self.reports.0.clone();
             let thread = std::thread::Builder::new().name("packer".into());
             match thread.spawn(move || run(&receiver, &done)) {
                 Ok(_) => self.orders = Some(sender),
@@ -45,7 +45,7 @@ impl Packer {
 
     /// Segments that are packed now, and their sizes.
     pub(super) fn done(&self) -> Vec<Done> {
-        self.done.1.try_iter().collect()
+        self.reports.1.try_iter().collect()
     }
 }
 
@@ -53,18 +53,22 @@ fn run(orders: &Receiver<(Directory, u64)>, done: &Sender<Done>) {
     // Nothing waits for it: what samples comes first.
     let _niceness = rustix::process::nice(10);
     while let Ok((directory, number)) = orders.recv() {
-        match packed(&directory, number) {
-            Ok(bytes) => {
-                if done.send((number, bytes)).is_err() {
-                    return;
-                }
-            }
+        let packed = packed(&directory, number);
+        match &packed {
             // Thrown away meanwhile, or with its directory.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
                 tracing::warn!(number, %error, "a segment stays as it is");
                 let _gone = directory.remove(number, Form::Packing);
             }
+            Ok(_) => {}
+        }
+        // With its lock: who hears of it may open the directory anew.
+        drop(directory);
+        if let Ok(bytes) = packed
+            && done.send((number, bytes)).is_err()
+        {
+            return;
         }
     }
 }
@@ -78,8 +82,18 @@ fn packed(directory: &Directory, number: u64) -> io::Result<u64> {
     drop(to);
     file.sync_data()?;
     let bytes = file.metadata()?.len();
+    drop(file);
+    take_its_place(directory, number)?;
+    Ok(bytes)
+}
+
+/// The packed segment is there instead of the other. That one may have been
+/// thrown away meanwhile: whoever did it hears of this one, and removes it.
+pub(super) fn take_its_place(directory: &Directory, number: u64) -> io::Result<()> {
     directory.rename(number, Form::Packing, Form::Packed)?;
     directory.sync()?;
-    directory.remove(number, Form::Closed)?;
-    Ok(bytes)
+    match directory.remove(number, Form::Closed) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }

@@ -131,8 +131,7 @@ fn a_file_system_that_becomes_read_only_is_survived() {
     scene.append(100, 10);
     // The kernel lets nobody do so while a file is written.
     scene.spool.close();
-    std::thread::sleep(Duration::from_millis(200));
-    scene.pass(1);
+    scene.packs_all();
     remount("ro");
     scene.append(100, 10);
     scene.pass(2);
