@@ -125,7 +125,7 @@ fn a_standing_session_of_a_contained_service_is_named() {
         command.args(line.split(' ')).arg("--socket").arg(&ebsd.socket);
         Running::start(&mut command).finish()
     };
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(120);
     while !ask("sessions").out.contains("standing: running") {
         assert!(Instant::now() < until, "never sampled: {}", ask("sessions"));
         thread::sleep(Duration::from_millis(100));

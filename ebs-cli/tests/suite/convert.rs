@@ -308,7 +308,7 @@ fn a_signal_leaves_nothing_behind() {
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(&bytes[..bytes.len() / 2]).unwrap();
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while files() == 0 || !catches(child.id(), signal) {
             assert!(Instant::now() < deadline, "no file was begun");
             std::thread::sleep(Duration::from_millis(5));
@@ -321,7 +321,7 @@ fn a_signal_leaves_nothing_behind() {
 /// Sends a signal until the process ends. One may be lost: signal-hook puts
 /// its handler in place a moment before it knows what to do with the signal.
 fn ended_by(child: &mut Child, signal: i32) -> ExitStatus {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(120);
     let kill = format!("kill -{signal} {}", child.id());
     loop {
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());

@@ -100,7 +100,7 @@ impl Round {
         let ebs = Running::start(&mut command);
         let mut before = None;
         if !early {
-            within("a session", 20, || {
+            within("a session", 120, || {
                 let answer = watcher.ask(&json!({"verb": "sessions"}));
                 !answer["sessions"].as_array().unwrap().is_empty()
             });
@@ -227,14 +227,14 @@ fn whoever_is_killed_leaves_recordings_and_nothing_else() {
             Victim::Client | Victim::Target => {
                 let what =
                     format!("round {round}: {victim:?}, the events of {} are closed", worker[0]);
-                within(&what, 10, || events(worker[0]) == 0);
-                within("the session is gone", 10, || {
+                within(&what, 60, || events(worker[0]) == 0);
+                within("the session is gone", 60, || {
                     let answer = watcher.ask(&json!({"verb": "sessions"}));
                     answer["sessions"].as_array().unwrap().is_empty()
                 });
             }
             Victim::Worker | Victim::Daemon => {
-                within("the worker is gone", 10, || {
+                within("the worker is gone", 60, || {
                     !Path::new(&format!("/proc/{}", worker[0])).exists()
                 });
             }

@@ -39,7 +39,7 @@ pub(super) fn storm(scene: &Scene, program: &Path, faults: &str) -> Running {
 /// The session in the list, once it is as wanted.
 #[track_caller]
 pub(super) fn wait_until(ebsd: &Ebsd, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(120);
     let mut last = Value::Null;
     while Instant::now() < until {
         last = Raw::new(&ebsd.socket).ask(&json!({"verb": "standing"}));
@@ -68,7 +68,7 @@ pub(super) fn recorded(ebsd: &Ebsd) -> (u64, u64, Value) {
 /// The same, once samples and losses are as many as the kernel counted.
 #[track_caller]
 fn recorded_whole(ebsd: &Ebsd, kernel: u64) -> (u64, u64, Value) {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_secs(180);
     loop {
         let (samples, lost, end) = recorded(ebsd);
         let all = samples + lost;
@@ -330,7 +330,7 @@ fn a_target_is_found_by_its_name_and_by_its_group() {
         let kernel = Truth::new(&storm.finish().out).number("kernel");
         // The target's own session begins after the state is told, and a
         // machine with too much else to do loses records, which are told.
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + Duration::from_secs(120);
         let (mut samples, mut lost, mut end) = recorded(&ebsd);
         while samples + lost < kernel && Instant::now() < until {
             thread::sleep(Duration::from_millis(100));

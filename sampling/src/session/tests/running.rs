@@ -94,7 +94,10 @@ fn targets_that_are_not_there_have_their_own_errors() {
     assert!(matches!(open(tid), AttachError::Thread { leader, .. } if leader.0 == own));
     let mut child = StdCommand::new("true").spawn().unwrap();
     let pid = i32::try_from(child.id()).unwrap();
-    std::thread::sleep(Duration::from_millis(100));
+    // Ended, and not yet waited for.
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    waitid(WaitId::Pid(Pid::from_child(&child)), ended).unwrap();
     assert!(matches!(open(pid), AttachError::Zombie { .. }));
     child.wait().unwrap();
 }
