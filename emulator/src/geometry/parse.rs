@@ -19,8 +19,8 @@ impl Geometry {
     pub fn with(mut self, description: &str) -> Result<Geometry, GeometryError> {
         for item in description.split_whitespace() {
             let lower = item.to_ascii_lowercase();
-            if let Some((_, machine)) = PRESETS.iter().find(|(name, _)| *name == lower) {
-                self = machine.clone();
+            if let Some((_, levels)) = PRESETS.iter().find(|(name, _)| *name == lower) {
+                self = self.with(levels)?;
                 continue;
             }
             let unknown = || GeometryError::Unknown(item.to_owned());
