@@ -145,6 +145,15 @@ impl SampleFilter {
         self.clauses().flatten().any(like)
     }
 
+    /// Whether some sample of this privilege level may be kept.
+    pub fn may_keep(&self, mode: PrivilegeMode) -> bool {
+        let verdict = self.judge(|condition| match condition {
+            Condition::Mode(kept) => Some(kept == mode),
+            _ => None,
+        });
+        verdict != Verdict::Drop
+    }
+
     /// Judges a sample by the answers of `holds`; None: cannot be told. A
     /// sample is undecided only when the answer would change the verdict.
     /// Asks for classes last, and only when all else holds.

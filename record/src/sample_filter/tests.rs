@@ -42,6 +42,22 @@ fn constructors_and_texts_agree() {
 }
 
 #[test]
+fn a_mode_is_kept_unless_each_sample_of_it_is_dropped() {
+    for (filter, kept) in [
+        ("all", [true, true]),
+        ("ibs:ld_op+class:x87", [true, true]),
+        ("mode:user", [true, false]),
+        ("ibs:ld_op|st_op+mode:kernel", [false, true]),
+        ("mode:user|kernel+ibs:ld_op", [true, true]),
+        ("mode:user+mode:kernel", [false, false]),
+    ] {
+        let parsed: SampleFilter = filter.parse().unwrap();
+        let modes = [PrivilegeMode::User, PrivilegeMode::Kernel];
+        assert_eq!(modes.map(|mode| parsed.may_keep(mode)), kept, "{filter}");
+    }
+}
+
+#[test]
 fn what_is_not_known_is_refused_by_name() {
     let error = |text: &str| text.parse::<SampleFilter>().unwrap_err().to_string();
     assert!(error("clazz:packed_sp").contains("`clazz`"));

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use record::bytes::ByteOrder;
 use record::kernel_list::{KernelModule, KernelSymbol, PackedKernelList};
+use record::sample_filter::PrivilegeMode;
 use record::{AttrFlags, KernelList, SampleType};
 use rustc_hash::FxHashMap;
 
@@ -32,8 +33,11 @@ pub fn needed<'e>(
     let sees_kernel = |event: &PlannedEvent| {
         let (flags, fields) = (event.attr.flags, event.attr.sample_type);
         let of_chains = !flags.contains(AttrFlags::EXCLUDE_CALLCHAIN_KERNEL);
-        !flags.contains(AttrFlags::EXCLUDE_KERNEL)
-            || fields.contains(SampleType::CALLCHAIN) && of_chains
+        // Hardware that cannot leave the kernel out has its samples dropped
+        // when they are read.
+        let of_samples = !flags.contains(AttrFlags::EXCLUDE_KERNEL)
+            && event.filter.may_keep(PrivilegeMode::Kernel);
+        of_samples || fields.contains(SampleType::CALLCHAIN) && of_chains
     };
     let needed = if data_mappings { Needed::Data } else { Needed::Code };
     events.any(sees_kernel).then_some(needed)
@@ -151,6 +155,7 @@ fn noted(path: &Path) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::opener::hardware;
 
     fn kept(kallsyms: &str, modules: &str) -> Result<Option<KernelList>, String> {
         let root = tempfile::tempdir().unwrap();
@@ -171,6 +176,24 @@ mod tests {
         }
         let packed = kernel_list(&Sight::default(), root.path(), Needed::Code)?;
         Ok(packed.map(|packed| packed.unpack().unwrap()))
+    }
+
+    #[test]
+    fn only_what_keeps_samples_or_chains_of_the_kernel_needs_its_list() {
+        let (none, chain) = (AttrFlags::empty(), SampleType::IP | SampleType::CALLCHAIN);
+        for (flags, fields, filter, expected) in [
+            (none, SampleType::IP, "all", Some(Needed::Code)),
+            (none, SampleType::IP, "ibs:ld_op+mode:kernel", Some(Needed::Code)),
+            (none, SampleType::IP, "ibs:ld_op+mode:user", None),
+            (AttrFlags::EXCLUDE_KERNEL, SampleType::IP, "all", None),
+            (none, chain, "mode:user", Some(Needed::Code)),
+            (AttrFlags::EXCLUDE_CALLCHAIN_KERNEL, chain, "mode:user", None),
+        ] {
+            let mut event = hardware("cycles", 0);
+            (event.attr.flags, event.attr.sample_type) = (flags, fields);
+            event.filter = filter.parse().unwrap();
+            assert_eq!(needed([&event].into_iter(), false), expected, "{flags:?} {filter}");
+        }
     }
 
     #[test]
