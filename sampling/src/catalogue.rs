@@ -126,7 +126,7 @@ fn fold(byte: u8) -> u8 {
 /// Every type: those of the kernel first, then hardmeter's of 2003.
 pub fn all() -> impl Iterator<Item = &'static CatalogueType> {
     let forms = [&software::BREAKPOINT, &software::TRACEPOINT];
-    software::TYPES.iter().chain(forms).chain(hardware::TYPES)
+    software::TYPES.iter().chain(forms).chain(hardware::TYPES.iter())
 }
 
 /// The type of that name, or of that other spelling.

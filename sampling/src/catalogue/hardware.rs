@@ -1,7 +1,10 @@
 //! Types that a CPU counts: hardmeter's of 2003, and what CPUs have learnt
-//! since. Which event stands for a type on which core is in the tables.
+//! since. Their words are in a table, and in others which event stands for a
+//! type on which core.
 
-use super::{CatalogueType, EventKind, Hardware, IntervalUnit};
+use std::sync::LazyLock;
+
+use super::{CatalogueType, EventKind, Hardware, IntervalUnit, table};
 
 const FAULTS: &[&str] = &["page_fault", "minor_fault"];
 const CLOCKS: &[&str] = &["task_clock", "cpu_clock"];
@@ -41,291 +44,63 @@ const SHARING: EventKind = EventKind::Hardware(Hardware {
                  CPUs do to a line",
 });
 
-/// What all of them have, but for a few.
-const OF_CPU: CatalogueType = CatalogueType {
-    name: "",
-    aliases: &[],
-    meaning: "",
-    default_interval: 10_000,
-    unit: IntervalUnit::Events,
-    promises: None,
-    detail: "",
-    // One of its own name.
-    example: "",
-    kind: EXECUTION,
-};
-
-const FLOATING: &str = "Instructions that compute: adds, multiplies, compares, converts; not \
-                        loads, stores or moves. Where the CPU has no precise event, retired \
-                        instructions are sampled and those of the class kept; the table then \
-                        says what share that is.";
-const INTEGER: &str = "Instructions that compute on packed integers. Where the CPU has no precise \
-                       event, retired instructions are sampled and those of the class kept; the \
-                       table then says what share that is.";
-
-pub(super) static TYPES: &[CatalogueType] = &[
-    CatalogueType {
-        name: "instr_retired",
-        aliases: &["instructions"],
-        meaning: "instructions retired",
-        detail: "Every instruction that completed, whatever it does. Speculation that was undone \
-                 does not count.",
-        kind: EXECUTION,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "uop_retired",
-        aliases: &["uops_retired"],
-        meaning: "micro-operations retired",
-        detail: "What instructions are made of inside the CPU. Big cores of Intel since Skylake \
-                 count retirement slots instead.",
-        kind: EXECUTION,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "packed_sp_retired",
-        aliases: &["packed_sp"],
-        meaning: "packed single-precision operations",
-        detail: FLOATING,
-        kind: EXECUTION,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "packed_dp_retired",
-        aliases: &["packed_dp"],
-        meaning: "packed double-precision operations",
-        detail: FLOATING,
-        kind: EXECUTION,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "scaler_sp_retired",
-        aliases: &["scalar_sp_retired", "scalar_sp", "scaler_sp"],
-        meaning: "scalar single-precision operations",
-        detail: FLOATING,
-        kind: EXECUTION,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "scaler_dp_retired",
-        aliases: &["scalar_dp_retired", "scalar_dp", "scaler_dp"],
-        meaning: "scalar double-precision operations",
-        detail: FLOATING,
-        kind: EXECUTION,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "64bit_mmx_retired",
-        aliases: &["mmx64_retired", "64bit_mmx"],
-        meaning: "64-bit integer SIMD operations",
-        detail: INTEGER,
-        kind: EXECUTION,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "128bit_mmx_retired",
-        aliases: &["mmx128_retired", "128bit_mmx"],
-        meaning: "128-bit integer SIMD operations",
-        detail: INTEGER,
-        kind: EXECUTION,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "x87_fp_retired",
-        aliases: &["x87_fp"],
-        meaning: "x87 floating-point operations",
-        detail: FLOATING,
-        kind: EXECUTION,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "x87_simd_memory_moves_retired",
-        aliases: &["x87_simd_memory_moves"],
-        meaning: "x87 and SIMD loads, stores and register moves",
-        detail: "Instructions that move an x87, MMX or vector register, to or from memory or \
-                 another register. No CPU since 2006 has an event for it: precisely sampled \
-                 instructions are decoded and those of the class kept.",
-        kind: ACCESS,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "memory_loads",
-        aliases: &["loads", "mem_loads"],
-        meaning: "loads retired",
-        detail: "Instructions (on some cores micro-operations) that read memory.",
-        kind: ACCESS,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "memory_stores",
-        aliases: &["stores", "mem_stores"],
-        meaning: "stores retired",
-        detail: "Instructions (on some cores micro-operations) that write memory.",
-        kind: ACCESS,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "memory_moves",
-        aliases: &["mem_moves"],
-        meaning: "loads and stores retired",
-        detail: "Instructions (on some cores micro-operations) that read or write memory.",
-        kind: ACCESS,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "l1_cache_miss",
-        aliases: &["l1_miss", "l1_cache_misses", "l1_cache_load_miss"],
-        meaning: "loads that missed the first-level data cache",
-        detail: "Loads that retired and did not find their data in the first-level data cache, \
-                 wherever it came from. A load for a line already under way may count or not, as \
-                 the CPU has it.",
-        kind: CACHE,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "l2_cache_miss",
-        aliases: &["l2_miss", "l2_cache_misses", "l2_cache_load_miss", "cache_misses"],
-        meaning: "loads that missed the second-level cache",
-        detail: "Loads that retired and found their data neither in the first-level nor in the \
-                 second-level cache.",
-        kind: CACHE,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "dtlb_load_miss",
-        aliases: &["dtlb_load_misses"],
-        meaning: "loads that missed the data TLB and walked the page table",
-        detail: "Loads that retired and whose page was in neither level of the TLB.",
-        kind: TLB,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "dtlb_store_miss",
-        aliases: &["dtlb_stor_miss", "dtlb_store_misses"],
-        meaning: "stores that missed the data TLB and walked the page table",
-        detail: "Stores that retired and whose page was in neither level of the TLB.",
-        kind: TLB,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "dtlb_all_miss",
-        aliases: &["dtlb_all_misses", "dtlb_miss"],
-        meaning: "loads and stores that missed the data TLB",
-        detail: "Loads and stores that retired and whose page was in neither level of the TLB.",
-        kind: TLB,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "mob_load_replay_retired",
-        aliases: &["mob_load_replay"],
-        meaning: "loads replayed because a store before them could not forward its data",
-        detail: "The Pentium 4 replayed loads from its memory order buffer. No later CPU has that \
-                 event; nearest are loads blocked because an earlier store to their address could \
-                 not hand its data over.",
-        kind: ACCESS,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "split_load_retired",
-        aliases: &["split_load", "split_loads"],
-        meaning: "loads that straddled two cache lines",
-        detail: "Loads that retired and whose bytes lay in two cache lines.",
-        kind: SPLIT,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "load_latency",
-        aliases: &["mem_latency"],
-        meaning: "loads that took long, with the cycles they took",
-        detail: "A random choice of loads that took at least as many core cycles as -m ldlat=N \
-                 says. Each sample carries address, cycles and where the data came from. The \
-                 choice favours no kind of load but by its cycles.",
-        example: "ebs -u -t load_latency -m ldlat=100 -- ./program",
-        kind: ACCESS,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "store_latency",
-        aliases: &["mem_store_latency"],
-        meaning: "stores, with the cycles they took",
-        detail: "Stores with address and the core cycles until they were done, on cores that time \
-                 them; before, stores with their address alone.",
-        example: "ebs -u -t store_latency -- ./program",
-        kind: ACCESS,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "l3_cache_miss",
-        aliases: &["l3_miss", "l3_cache_misses", "llc_miss", "llc_misses"],
-        meaning: "loads that missed the last-level cache",
-        detail: "Loads that retired and found their data in no cache of their socket.",
-        kind: CACHE,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "remote_dram",
-        aliases: &["remote_memory"],
-        meaning: "loads served by memory of another socket",
-        detail: "Loads that retired and whose data came from memory that belongs to another \
-                 socket.",
-        kind: CACHE,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "hitm",
-        aliases: &["false_sharing", "xsnp_hitm"],
-        meaning: "loads of lines that another core had modified",
-        detail: "Loads that retired and whose line was modified in another core's cache: true or \
-                 false sharing. The address tells which line.",
-        kind: SHARING,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "branch_mispredict",
-        aliases: &["branch_mispredicts", "br_misp_retired", "mispredicted_branches"],
-        meaning: "branches that were predicted wrongly",
-        detail: "Branches that retired and whose direction or target had been predicted wrongly. \
-                 IP is the branch.",
-        kind: EXECUTION,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "page_walk",
-        aliases: &["page_walks", "tlb_walk"],
-        meaning: "page walks for data",
-        detail: "Walks of the page table for loads and stores, also speculative ones where the CPU \
-                 counts walks and not instructions.",
-        kind: TLB,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "fb_full",
-        aliases: &["fill_buffer_full", "lfb_full"],
-        meaning: "cycles or requests that found every fill buffer taken",
-        detail: "A miss of the first-level data cache needs a fill buffer to wait in. This counts \
-                 when none was free: as many misses were under way as the core can have.",
-        kind: CACHE,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "l2_rqsts",
-        aliases: &["l2_requests"],
-        meaning: "requests to the second-level cache, by origin and result",
-        detail: "What came to the second-level cache, from whom, and whether the line was there: \
-                 masks (-m) choose at least one origin and one result. The requester is no \
-                 instruction any more: IP is where the core was when the counter ran over.",
-        example: "ebs -u -t l2_rqsts -m demand_rd,rfo,miss -- ./program",
-        kind: CACHE,
-        ..OF_CPU
-    },
-    CatalogueType {
-        name: "fb_alloc",
-        aliases: &["l1d_pend_miss"],
-        meaning: "fill buffers of the first-level data cache",
-        detail: "Event 48 of Intel's big cores, mask 04 unless -m chooses others: misses under \
-                 way, full fill buffers.",
-        example: "ebs -u -t fb_alloc -m full -- ./program",
-        kind: CACHE,
-        ..OF_CPU
-    },
+/// The kinds by what the table calls them.
+const KINDS: [(&str, EventKind); 6] = [
+    ("[cache]", CACHE),
+    ("[tlb]", TLB),
+    ("[access]", ACCESS),
+    ("[split]", SPLIT),
+    ("[execution]", EXECUTION),
+    ("[sharing]", SHARING),
 ];
+
+/// Those of the table. What cannot be read is left out: a test finds that
+/// there is none.
+pub(super) static TYPES: LazyLock<Vec<CatalogueType>> = LazyLock::new(|| {
+    let mut types: Vec<CatalogueType> = Vec::new();
+    for paragraph in paragraphs() {
+        let before = types.last().map_or("", |before| before.detail);
+        types.extend(read(paragraph, before));
+    }
+    types
+});
+
+fn paragraphs() -> impl Iterator<Item = &'static str> {
+    table::HARDWARE.split("\n\n").filter(|paragraph| !paragraph.starts_with('#'))
+}
+
+/// A type by its paragraph; one without a detail has that of the type before.
+fn read(paragraph: &'static str, before: &'static str) -> Option<CatalogueType> {
+    let mut lines = paragraph.lines();
+    let mut names = lines.next()?.split(' ');
+    let name = names.next()?;
+    let akin = names.next_back()?;
+    let (_, kind) = KINDS.into_iter().find(|(known, _)| *known == akin)?;
+    let meaning = lines.next()?;
+    let (examples, detail): (Vec<_>, Vec<_>) = lines.partition(|line| line.starts_with("$ "));
+    Some(CatalogueType {
+        name,
+        aliases: names.collect::<Vec<_>>().leak(),
+        meaning,
+        default_interval: 10_000,
+        unit: IntervalUnit::Events,
+        promises: None,
+        detail: if detail.is_empty() { before } else { detail.join(" ").leak() },
+        // Most have none of their own.
+        example: examples.first().and_then(|line| line.strip_prefix("$ ")).unwrap_or_default(),
+        kind,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_paragraph_of_the_table_is_a_type() {
+        assert_eq!(TYPES.len(), paragraphs().count());
+        for entry in TYPES.iter() {
+            assert!(!entry.detail.is_empty(), "{}", entry.name);
+        }
+    }
+}

@@ -127,38 +127,23 @@ fn in_ranges(ranges: &str, number: u32) -> bool {
     })
 }
 
-/// The kernel's words, from intel_pmu_init: the PMU's name of each model.
+/// The core by the kernel's word for its PMU.
 fn by_pmu_name(word: &str, pmu: &str) -> Option<&'static str> {
-    Some(match (word, pmu) {
-        ("alderlake_hybrid", "cpu_core") => "alderlake_goldencove",
-        ("alderlake_hybrid", "cpu_atom") | ("gracemont", _) => "alderlake_gracemont",
-        ("meteorlake_hybrid", "cpu_core") => "meteorlake_redwoodcove",
-        ("meteorlake_hybrid", "cpu_atom") => "meteorlake_crestmont",
-        ("lunarlake_hybrid", "cpu_core") => "lunarlake_lioncove",
-        ("lunarlake_hybrid", "cpu_atom") => "lunarlake_skymont",
-        ("arrowlake_h_hybrid", "cpu_core") => "arrowlake_lioncove",
-        ("arrowlake_h_hybrid", "cpu_atom") => "arrowlake_skymont",
-        ("arrowlake_h_hybrid", "cpu_lowpower") => "arrowlake_crestmont",
-        ("pantherlake_hybrid", "cpu_core") => "pantherlake_cougarcove",
-        ("pantherlake_hybrid", "cpu_atom") => "pantherlake_darkmont",
-        ("nehalem", _) => "nehalem",
-        ("westmere", _) => "westmere",
-        ("sandybridge", _) => "sandybridge",
-        ("ivybridge", _) => "ivybridge",
-        ("haswell", _) => "haswell",
-        ("broadwell", _) => "broadwell",
-        ("skylake", _) => "skylake",
-        ("icelake", _) => "icelake",
-        ("sapphire_rapids", _) => "sapphirerapids",
-        ("granite_rapids", _) => "graniterapids",
-        ("bonnell", _) => "bonnell",
-        ("silvermont", _) => "silvermont",
-        ("goldmont", _) => "goldmont",
-        ("goldmont_plus", _) => "goldmontplus",
-        ("Tremont", _) => "snowridgex",
-        ("crestmont", _) => "sierraforest",
-        ("darkmont", _) => "clearwaterforest",
-        ("knights-landing", _) => "knightslanding",
-        _ => return None,
-    })
+    let is_meant = |[known, of, _]: &[&str; 3]| *known == word && (of.is_empty() || *of == pmu);
+    rows(table::PMU_NAMES).find(is_meant).map(|[.., core]| core)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_pmus_are_of_cores_that_the_tables_know() {
+        let lines = table::PMU_NAMES.lines().filter(|line| !line.starts_with('#'));
+        for line in lines {
+            let [word, pmu, core] = table::columns(line).unwrap_or_else(|| panic!("{line}"));
+            assert!(Microarchitecture::all().contains(&Microarchitecture(core)), "{line}");
+            assert_eq!(by_pmu_name(word, pmu), Some(core), "{line}");
+        }
+    }
 }

@@ -1,10 +1,13 @@
 //! The embedded tables: text of tab-separated columns, read when asked for.
 //!
-//! tables/generate.py makes them; tables/NOTICE says from what.
+//! tables/generate.py makes them; tables/NOTICE says from what. What types of
+//! hardware are, and what the kernel calls PMUs, is written by hand.
 
+pub(super) const HARDWARE: &str = include_str!("../../tables/hardware.txt");
 pub(super) const TYPES: &str = include_str!("../../tables/types.tsv");
 pub(super) const EXTRA: &str = include_str!("../../tables/extra.tsv");
 pub(super) const CPUS: &str = include_str!("../../tables/cpus.tsv");
+pub(super) const PMU_NAMES: &str = include_str!("../../tables/pmu_names.tsv");
 pub(super) const NAMES: &str = include_str!("../../tables/names.tsv");
 
 /// The rows of a table, without its head. Rows of another number of columns
