@@ -22,9 +22,7 @@
 //!   prefetches and cache line flushes name. What is read or written under a
 //!   condition counts as if it held.
 
-mod moves;
-mod simd;
-mod x87;
+mod computing;
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess};
 use record::{InstructionClass, InstructionClasses};
@@ -42,10 +40,7 @@ pub(crate) fn decode(bytes: &[u8], bits: u32, address: u64) -> Option<Instructio
 /// The classes of an instruction, without [`InstructionClass::SplitLoad`],
 /// which depends on where its data lies.
 pub fn classes(instruction: &Instruction) -> InstructionClasses {
-    memory(instruction)
-        .into_iter()
-        .chain(x87::class(instruction).or_else(|| simd::class(instruction)))
-        .collect()
+    memory(instruction).into_iter().chain(computing::class(instruction)).collect()
 }
 
 fn memory(instruction: &Instruction) -> Vec<InstructionClass> {

@@ -1,8 +1,9 @@
 //! The classes against rules that look at objdump's text alone.
 
-use super::{InstructionClass, InstructionClasses, classes, decode};
+use super::{InstructionClass, InstructionClasses, classes, computing, decode};
+use iced_x86::Mnemonic;
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// What objdump says of an instruction.
@@ -221,6 +222,27 @@ fn computing_classes_are_those_that_the_text_tells() {
     assert!(wrong.is_empty(), "{} {:#?}", wrong.len(), wrong);
     // No class is tested by a handful only.
     assert!(COMPUTING.iter().all(|class| counts[class] >= 40), "{counts:?}");
+}
+
+#[test]
+fn the_table_has_mnemonics_and_classes_that_there_are() {
+    let known: Vec<_> =
+        Mnemonic::values().map(|it| format!("{it:?}").to_ascii_lowercase()).collect();
+    let mut met = BTreeSet::new();
+    for (class, name) in computing::rows() {
+        assert!(known.iter().any(|it| it == name), "`{name}` is not the decoder's");
+        assert!(met.insert(name), "`{name}` stands there twice");
+        let is_class = class.parse().is_ok_and(|class| COMPUTING.contains(&class));
+        assert!(is_class || class == "none", "{class} {name}");
+    }
+    let tried: BTreeSet<_> = listed()
+        .iter()
+        .filter_map(|listed| decode(&listed.bytes, listed.bits, 0x1000))
+        .map(|instruction| format!("{:?}", instruction.mnemonic()).to_ascii_lowercase())
+        .collect();
+    let untried: Vec<_> = met.into_iter().filter(|name| !tried.contains(*name)).collect();
+    // What the lists of instructions lack.
+    assert_eq!(untried, ["fstpnce", "movntsd", "movntss", "pi2fw", "vgatherqpd"]);
 }
 
 /// Reads and writes by the text. None: not told by it.
