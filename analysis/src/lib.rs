@@ -25,6 +25,7 @@
 //! - [`Pipeline`]: records in, [`Report`] out.
 //! - [`annotate`]: the instructions of a routine with their samples.
 //! - [`Sieve`]: which samples of an event its type means.
+//! - [`Comms`]: names of threads, over time.
 //! - [`emulation()`]: what made samples that no hardware made.
 //! - [`without_parameters`]: C++ names as filters and sites may give them.
 //! - [`table`], [`json`], [`csv`](mod@csv): a report as text; docs/report.md
@@ -63,6 +64,7 @@ pub use code::previous::Previous;
 pub use collect::members::{Growth, Members, SampleShare};
 pub use collect::registers;
 pub use error::Error;
+pub use name::comms::{Comm, Comms};
 pub use pipeline::Pipeline;
 pub use print::{annotation, csv, json, table};
 pub use query::filter::{self, Filter, QueryFilterError};

@@ -2,7 +2,8 @@
 //!
 //! Records may come in any order, so nothing is concluded before a name is
 //! asked for: a thread keeps the times at which it got a name, and at which
-//! it was forked and took its parent's.
+//! it was forked and took its parent's. Whoever takes records in order, of a
+//! recording without times too, gives their places in it for times.
 
 #[cfg(test)]
 mod tests;
@@ -39,7 +40,7 @@ enum Origin {
 
 /// What a thread was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Comm {
+pub enum Comm {
     /// A name that a record gave, by its number.
     Named(u32),
     /// No record gave a name; perf prints `:TID`.
@@ -103,9 +104,9 @@ impl Timeline {
 
 /// All threads' names.
 #[derive(Debug)]
-pub(crate) struct Comms {
+pub struct Comms {
     timelines: FxHashMap<Tid, Timeline>,
-    names: NumberedNames,
+    names: NumberedNames<[u8]>,
     /// In all timelines.
     changes: usize,
     most_changes: usize,
@@ -141,15 +142,29 @@ impl Comms {
     pub(crate) fn side(&mut self, record: &SideRecord<'_>, id: &SampleId) {
         match record {
             SideRecord::Comm { task, name } => {
-                let origin = self.name(name);
-                self.add(task.tid, id.time.unwrap_or_default(), origin);
+                self.named(task.tid, id.time.unwrap_or_default(), name);
             }
-            SideRecord::Fork { task, parent, time } if task.tid != parent.tid => {
-                // The trailer has the time also where old kernels wrote none
-                // into the body; both are of the same clock.
-                self.add(task.tid, id.time.unwrap_or(*time), Origin::Fork(parent.tid));
+            // The trailer has the time also where old kernels wrote none
+            // into the body; both are of the same clock.
+            SideRecord::Fork { task, parent, time } => {
+                self.forked(task.tid, id.time.unwrap_or(*time), parent.tid);
             }
             _ => {}
+        }
+    }
+
+    /// A thread has this name from a time on. One that has ended keeps its
+    /// name: its last records may still come.
+    pub fn named(&mut self, tid: Tid, time: Time, name: &[u8]) {
+        let origin = self.origin(name);
+        self.add(tid, time, origin);
+    }
+
+    /// A thread starts, with the name that its parent has then, or none: an
+    /// older thread of the same id leaves it nothing.
+    pub fn forked(&mut self, tid: Tid, time: Time, parent: Tid) {
+        if tid != parent {
+            self.add(tid, time, Origin::Fork(parent));
         }
     }
 
@@ -167,11 +182,10 @@ impl Comms {
     }
 
     /// A name by its number, if it is kept.
-    fn name(&mut self, name: &[u8]) -> Origin {
-        let text = String::from_utf8_lossy(name);
-        let is_known = self.names.knows(&text);
+    fn origin(&mut self, name: &[u8]) -> Origin {
+        let is_known = self.names.knows(name);
         if is_known || (self.names.len() < MOST_NAMES && name.len() <= LONGEST_NAME) {
-            return Origin::Name(self.names.number(&text));
+            return Origin::Name(self.names.number(name));
         }
         self.left_out += 1;
         Origin::NotKept
@@ -192,7 +206,7 @@ impl Comms {
     }
 
     /// What a reader must know of names that are not kept.
-    pub(crate) fn note(&self) -> Option<String> {
+    pub fn note(&self) -> Option<String> {
         let (left_out, most) = (self.left_out, self.most_changes);
         (left_out > 0).then(|| {
             format!(
@@ -203,7 +217,7 @@ impl Comms {
     }
 
     /// What a thread was called at a time.
-    pub(crate) fn at(&mut self, tid: Tid, time: Time) -> Comm {
+    pub fn at(&mut self, tid: Tid, time: Time) -> Comm {
         self.walked.clear();
         let (mut thread, mut until) = (tid, time);
         let found = loop {
@@ -237,13 +251,21 @@ impl Comms {
         found.unwrap_or(Comm::Unnamed(tid))
     }
 
-    /// The name as it is shown: the idle task is `swapper`, a thread without
-    /// a name is `:TID`, as perf has it.
-    pub(crate) fn text(&self, comm: Comm) -> Arc<str> {
+    /// The name, which the kernel holds to no encoding; the idle task is
+    /// `swapper`, as perf has it. None: no record gave one.
+    pub fn name(&self, comm: Comm) -> Option<&[u8]> {
         match comm {
-            Comm::Named(name) => self.names.name(name),
-            Comm::Unnamed(Tid(0)) => Arc::from("swapper"),
-            Comm::Unnamed(tid) => Arc::from(format!(":{tid}")),
+            Comm::Named(name) => self.names.get(name).map(|name| &**name),
+            Comm::Unnamed(tid) => (tid == Tid(0)).then_some(b"swapper"),
+        }
+    }
+
+    /// The name as it is shown: a thread without one is `:TID`.
+    pub(crate) fn text(&self, comm: Comm) -> Arc<str> {
+        match (self.name(comm), comm) {
+            (Some(name), _) => String::from_utf8_lossy(name).into(),
+            (None, Comm::Named(_)) => Arc::default(),
+            (None, Comm::Unnamed(tid)) => format!(":{tid}").into(),
         }
     }
 }

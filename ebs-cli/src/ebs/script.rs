@@ -2,7 +2,6 @@
 
 mod chain;
 mod column;
-mod comms;
 mod counted;
 mod data_sources;
 mod emulation;

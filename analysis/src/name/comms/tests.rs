@@ -51,6 +51,26 @@ fn a_child_has_its_parents_name_until_it_execs() {
 }
 
 #[test]
+fn who_takes_records_in_order_is_answered_between_them() {
+    let mut comms = Comms::default();
+    let asked = |comms: &mut Comms, tid, time| {
+        let comm = comms.at(Tid(tid), Time(time));
+        comms.name(comm).map(<[u8]>::to_vec)
+    };
+    comms.named(Tid(1), Time(1), b"sh");
+    comms.forked(Tid(2), Time(2), Tid(1));
+    comms.forked(Tid(1), Time(3), Tid(1));
+    assert_eq!(asked(&mut comms, 2, 3), Some(b"sh".to_vec()));
+    comms.named(Tid(1), Time(4), b"m\xffke");
+    assert_eq!(asked(&mut comms, 2, 4), Some(b"sh".to_vec()), "its parent's of then");
+    assert_eq!(asked(&mut comms, 1, 4), Some(b"m\xffke".to_vec()), "as it was recorded");
+    comms.forked(Tid(2), Time(5), Tid(9));
+    assert_eq!(asked(&mut comms, 2, 5), None, "its maker may have had another than its process");
+    comms.forked(Tid(2), Time(6), Tid(0));
+    assert_eq!(asked(&mut comms, 2, 6), Some(b"swapper".to_vec()));
+}
+
+#[test]
 fn a_number_used_again_is_another_thread() {
     let mut comms =
         comms(&[name(7, 1, "old"), name(9, 1, "parent"), fork(7, 9, 50), name(7, 60, "new")]);

@@ -1,9 +1,9 @@
 //! Puts samples, and the names of their threads, in order of time.
 
-use super::comms::Comms;
 use super::{About, Press, Printer};
+use analysis::Comms;
 use record::stream::{Rounds, StreamDecoder};
-use record::{AttrFlags, Misc, SideRecord, Task, Tid, Time};
+use record::{AttrFlags, Misc, SideRecord, Tid, Time};
 
 /// Bytes of memory that records on their way may take, besides
 /// half of what was read of the recording.
@@ -20,7 +20,7 @@ enum Held {
     /// The name.
     Comm { tid: Tid },
     /// No bytes.
-    Fork { tid: Tid, parent: Task },
+    Fork { tid: Tid, parent: Tid },
 }
 
 /// Records on their way.
@@ -28,6 +28,9 @@ enum Held {
 pub(super) struct Order {
     rounds: Rounds<Held>,
     comms: Comms,
+    /// Records that went, which is the time by which threads have names:
+    /// records may have none, and late ones count from now on.
+    gone: u64,
     printed: u64,
     /// Samples that could not be decoded.
     bad: u64,
@@ -75,7 +78,7 @@ impl Order {
                 self.hold(decoder, time, Held::Comm { tid: task.tid }, name);
             }
             SideRecord::Fork { task, parent, .. } => {
-                self.hold(decoder, time, Held::Fork { tid: task.tid, parent: *parent }, &[]);
+                self.hold(decoder, time, Held::Fork { tid: task.tid, parent: parent.tid }, &[]);
             }
             _ => {}
         }
@@ -112,9 +115,11 @@ impl Order {
     ) -> bool {
         let Press { printer, sifter, symbolizer } = press;
         while let Some((held, bytes)) = self.rounds.pop() {
+            self.gone += 1;
+            let now = Time(self.gone);
             match held {
-                Held::Comm { tid } => self.comms.named(tid, Box::from(bytes)),
-                Held::Fork { tid, parent } => self.comms.forked(tid, parent),
+                Held::Comm { tid } => self.comms.named(tid, now, bytes),
+                Held::Fork { tid, parent } => self.comms.forked(tid, now, parent),
                 Held::Sample { event, misc } => {
                     let event = usize::try_from(event).unwrap_or(usize::MAX);
                     let Some(description) = decoder.events().get(event) else { continue };
@@ -135,7 +140,8 @@ impl Order {
                     {
                         continue;
                     }
-                    let comm = sample.task.and_then(|task| self.comms.of(task.tid));
+                    let comm = sample.task.map(|task| self.comms.at(task.tid, now));
+                    let comm = comm.and_then(|comm| self.comms.name(comm));
                     printer.print(sample, &mut About { decoder, event, comm, symbolizer }, text);
                     self.printed += 1;
                     if text.len() >= until {
@@ -152,6 +158,7 @@ impl Order {
 mod tests {
     use super::super::TextPrinter;
     use super::*;
+    use record::Task;
     use symbolizer::SymbolizerOptions;
 
     #[test]
