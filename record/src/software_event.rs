@@ -48,6 +48,12 @@ impl SoftwareEvent {
         NAMES.get(usize::try_from(self.0).ok()?).copied()
     }
 
+    /// The one that perf calls so.
+    pub fn named(name: &str) -> Option<SoftwareEvent> {
+        let number = NAMES.iter().position(|known| *known == name)?;
+        Some(SoftwareEvent(number as u64))
+    }
+
     /// Whether a timer drives it: its count is nanoseconds, and its samples
     /// are where the timer found the CPU.
     pub fn is_clock(self) -> bool {
@@ -96,6 +102,8 @@ mod tests {
             (event.perf_name(), natures(event))
         };
         assert_eq!(told(1), (Some("task-clock"), [1, 0, 0]));
+        assert_eq!(SoftwareEvent::named("task-clock"), Some(SoftwareEvent::TASK_CLOCK));
+        assert_eq!(SoftwareEvent::named("cs"), None);
         assert_eq!(told(2), (Some("page-faults"), [0, 1, 0]));
         assert_eq!(told(3), (Some("context-switches"), [0, 0, 0]));
         assert_eq!(told(8), (Some("emulation-faults"), [0, 1, 0]));

@@ -15,6 +15,7 @@ mod on_machine;
 pub mod promises;
 mod software;
 mod table;
+mod words;
 
 pub use availability::{Availability, MOUNT_TRACEFS, availability};
 pub use emulated::emulable;

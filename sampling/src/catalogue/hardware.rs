@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use super::{CatalogueType, EventKind, Hardware, IntervalUnit, table};
+use super::{CatalogueType, EventKind, Hardware, IntervalUnit, table, words};
 
 const FAULTS: &[&str] = &["page_fault", "minor_fault"];
 const CLOCKS: &[&str] = &["task_clock", "cpu_clock"];
@@ -44,63 +44,31 @@ const SHARING: EventKind = EventKind::Hardware(Hardware {
                  CPUs do to a line",
 });
 
-/// The kinds by what the table calls them.
-const KINDS: [(&str, EventKind); 6] = [
-    ("[cache]", CACHE),
-    ("[tlb]", TLB),
-    ("[access]", ACCESS),
-    ("[split]", SPLIT),
-    ("[execution]", EXECUTION),
-    ("[sharing]", SHARING),
-];
-
-/// Those of the table. What cannot be read is left out: a test finds that
-/// there is none.
-pub(super) static TYPES: LazyLock<Vec<CatalogueType>> = LazyLock::new(|| {
-    let mut types: Vec<CatalogueType> = Vec::new();
-    for paragraph in paragraphs() {
-        let before = types.last().map_or("", |before| before.detail);
-        types.extend(read(paragraph, before));
-    }
-    types
-});
-
-fn paragraphs() -> impl Iterator<Item = &'static str> {
-    table::HARDWARE.split("\n\n").filter(|paragraph| !paragraph.starts_with('#'))
-}
-
-/// A type by its paragraph; one without a detail has that of the type before.
-fn read(paragraph: &'static str, before: &'static str) -> Option<CatalogueType> {
-    let mut lines = paragraph.lines();
-    let mut names = lines.next()?.split(' ');
-    let name = names.next()?;
-    let akin = names.next_back()?;
-    let (_, kind) = KINDS.into_iter().find(|(known, _)| *known == akin)?;
-    let meaning = lines.next()?;
-    let (examples, detail): (Vec<_>, Vec<_>) = lines.partition(|line| line.starts_with("$ "));
-    Some(CatalogueType {
-        name,
-        aliases: names.collect::<Vec<_>>().leak(),
-        meaning,
+/// What all of a kind have.
+const fn of_cpu(kind: EventKind) -> CatalogueType {
+    CatalogueType {
+        name: "",
+        aliases: &[],
+        meaning: "",
         default_interval: 10_000,
         unit: IntervalUnit::Events,
         promises: None,
-        detail: if detail.is_empty() { before } else { detail.join(" ").leak() },
-        // Most have none of their own.
-        example: examples.first().and_then(|line| line.strip_prefix("$ ")).unwrap_or_default(),
+        detail: "",
+        // One of its own name.
+        example: "",
         kind,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_paragraph_of_the_table_is_a_type() {
-        assert_eq!(TYPES.len(), paragraphs().count());
-        for entry in TYPES.iter() {
-            assert!(!entry.detail.is_empty(), "{}", entry.name);
-        }
     }
 }
+
+/// The kinds by what the table calls them.
+const KINDS: [(&str, CatalogueType); 6] = [
+    ("cache", of_cpu(CACHE)),
+    ("tlb", of_cpu(TLB)),
+    ("access", of_cpu(ACCESS)),
+    ("split", of_cpu(SPLIT)),
+    ("execution", of_cpu(EXECUTION)),
+    ("sharing", of_cpu(SHARING)),
+];
+
+pub(super) static TYPES: LazyLock<Vec<CatalogueType>> =
+    LazyLock::new(|| words::types(table::HARDWARE, &KINDS));

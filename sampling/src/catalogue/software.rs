@@ -1,170 +1,82 @@
 //! Types that a kernel gives without any PMU. What the fields mean was
-//! measured; docs/events.md says how.
+//! measured; docs/events.md says how. Their words are in a table, but for the
+//! two forms that take an address or a name.
+
+use std::sync::LazyLock;
 
 use record::SoftwareEvent;
 
-use super::{CatalogueType, EventKind, IntervalUnit, Software, promises};
-use crate::catalogue::promises::{
-    AddressPromise, IpPromise, Promises, RegistersPromise, SampleSource,
+use super::{CatalogueType, EventKind, IntervalUnit, Software, promises, table, words};
+use crate::catalogue::promises::{AddressPromise, IpPromise, RegistersPromise, SampleSource};
+
+/// Not numbered yet.
+const SOFTWARE: Software =
+    Software { event: SoftwareEvent::DUMMY, kernel_only: false, never_on_x86: false };
+
+const FAULT: CatalogueType = CatalogueType {
+    name: "",
+    aliases: &[],
+    meaning: "",
+    default_interval: 1,
+    unit: IntervalUnit::Events,
+    promises: Some(promises(
+        SampleSource::KernelSoftware,
+        IpPromise::Causing,
+        AddressPromise::Faulting,
+        RegistersPromise::BeforeInstruction,
+    )),
+    detail: "",
+    example: "",
+    kind: EventKind::Software(SOFTWARE),
 };
 
-const FAULT: Promises = promises(
-    SampleSource::KernelSoftware,
-    IpPromise::Causing,
-    AddressPromise::Faulting,
-    RegistersPromise::BeforeInstruction,
-);
+/// Which no x86 kernel counts.
+const FAULT_ELSEWHERE: CatalogueType = CatalogueType {
+    kind: EventKind::Software(Software { never_on_x86: true, ..SOFTWARE }),
+    ..FAULT
+};
 
-const CLOCK: Promises = promises(
-    SampleSource::KernelTimer,
-    IpPromise::Interrupted,
-    AddressPromise::None,
-    RegistersPromise::BeforeInstruction,
-);
+const CLOCK: CatalogueType = CatalogueType {
+    default_interval: 1_000_000,
+    unit: IntervalUnit::Nanoseconds,
+    promises: Some(promises(
+        SampleSource::KernelTimer,
+        IpPromise::Interrupted,
+        AddressPromise::None,
+        RegistersPromise::BeforeInstruction,
+    )),
+    ..FAULT
+};
 
-const SCHEDULER: Promises = promises(
-    SampleSource::KernelSoftware,
-    IpPromise::ReportingPlace,
-    AddressPromise::None,
-    RegistersPromise::AtReportingPlace,
-);
+const SCHEDULER: CatalogueType = CatalogueType {
+    promises: Some(promises(
+        SampleSource::KernelSoftware,
+        IpPromise::ReportingPlace,
+        AddressPromise::None,
+        RegistersPromise::AtReportingPlace,
+    )),
+    kind: EventKind::Software(Software { kernel_only: true, ..SOFTWARE }),
+    ..FAULT
+};
 
-const fn software(event: SoftwareEvent) -> EventKind {
-    EventKind::Software(Software { event, kernel_only: false, never_on_x86: false })
-}
-
-const fn scheduler(event: SoftwareEvent) -> EventKind {
-    EventKind::Software(Software { event, kernel_only: true, never_on_x86: false })
-}
-
-const fn not_on_x86(event: SoftwareEvent) -> EventKind {
-    EventKind::Software(Software { event, kernel_only: false, never_on_x86: true })
-}
-
-pub(super) static TYPES: &[CatalogueType] = &[
-    CatalogueType {
-        name: "page_fault",
-        aliases: &["page-faults", "page_faults", "faults", "pagefault"],
-        meaning: "an access to a page that is not mapped, or not writable yet",
-        default_interval: 1,
-        unit: IntervalUnit::Events,
-        promises: Some(FAULT),
-        detail: "Fires on each page fault that an instruction takes: the first touch of a fresh \
-                 page, a write to a shared page, a page that must be read from disk. With -k: \
-                 faults that the kernel takes, mostly when it copies to or from a program's \
-                 memory.\n\
-                 IP is the instruction that faulted; it has not taken effect and runs again. \
-                 Addr is the exact data address that it asked for (for a fetch, the address of \
-                 the code). Registers are those before the instruction.",
-        example: "ebs -u -t page_fault -c 50000 -- make -j",
-        kind: software(SoftwareEvent::PAGE_FAULTS),
-    },
-    CatalogueType {
-        name: "minor_fault",
-        aliases: &["minor-faults", "minor_faults"],
-        meaning: "a page fault served from memory",
-        default_interval: 1,
-        unit: IntervalUnit::Events,
-        promises: Some(FAULT),
-        detail: "The page faults that needed no disk: fresh zeroed pages, copies on write, files \
-                 in the page cache. IP, addr and registers as for page_fault.",
-        example: "ebs -u -t minor_fault -- ./program",
-        kind: software(SoftwareEvent::MINOR_FAULTS),
-    },
-    CatalogueType {
-        name: "major_fault",
-        aliases: &["major-faults", "major_faults"],
-        meaning: "a page fault that waited for a disk",
-        default_interval: 1,
-        unit: IntervalUnit::Events,
-        promises: Some(FAULT),
-        detail: "The page faults that had to read from a file or from swap. IP, addr and \
-                 registers as for page_fault.",
-        example: "ebs -u -k -t major_fault -- ./program",
-        kind: software(SoftwareEvent::MAJOR_FAULTS),
-    },
-    CatalogueType {
-        name: "cpu_clock",
-        aliases: &["cpu-clock"],
-        meaning: "time on the CPU's clock",
-        default_interval: 1_000_000,
-        unit: IntervalUnit::Nanoseconds,
-        promises: Some(CLOCK),
-        detail: "A timer of the kernel interrupts the CPU; a sample is written when the mode is \
-                 among those asked for. The interval is in nanoseconds, at least 10000, the \
-                 kernel's own limit.\n\
-                 IP is where the timer found the CPU, so it shows where time is spent, at no \
-                 particular instruction: it slides to where interrupts are let in. Addr is 0. \
-                 Registers belong to IP.",
-        example: "ebs -u -k -i 1000000 -t cpu_clock -- ./program",
-        kind: software(SoftwareEvent::CPU_CLOCK),
-    },
-    CatalogueType {
-        name: "task_clock",
-        aliases: &["task-clock"],
-        meaning: "time that the sampled tasks ran",
-        default_interval: 1_000_000,
-        unit: IntervalUnit::Nanoseconds,
-        promises: Some(CLOCK),
-        detail: "As cpu_clock, by the time that the task itself has run.",
-        example: "ebs -u -t task_clock 4711",
-        kind: software(SoftwareEvent::TASK_CLOCK),
-    },
-    CatalogueType {
-        name: "context_switch",
-        aliases: &["context-switches", "context_switches", "cs"],
-        meaning: "a task leaves a CPU",
-        default_interval: 1,
-        unit: IntervalUnit::Events,
-        promises: Some(SCHEDULER),
-        detail: "Fires when the scheduler takes the task off its CPU, of its own will or not. It \
-                 happens in the kernel: say -k.\n\
-                 IP is a place in the scheduler, much the same in every record; the tasks, CPUs and \
-                 times are what the records tell. Addr is 0. Of the registers only IP and SP \
-                 hold values, the others are 0.",
-        example: "ebs -k -t context_switch -- ./program",
-        kind: scheduler(SoftwareEvent::CONTEXT_SWITCHES),
-    },
-    CatalogueType {
-        name: "cpu_migration",
-        aliases: &["cpu-migrations", "cpu_migrations", "migrations"],
-        meaning: "a task moves to another CPU",
-        default_interval: 1,
-        unit: IntervalUnit::Events,
-        promises: Some(SCHEDULER),
-        detail: "Fires when the task is first run on another CPU than before. It happens in the \
-                 kernel: say -k. IP, addr and registers as for context_switch.",
-        example: "ebs -k -t cpu_migration -- ./program",
-        kind: scheduler(SoftwareEvent::CPU_MIGRATIONS),
-    },
-    CatalogueType {
-        name: "alignment_fault",
-        aliases: &["alignment-faults", "alignment_faults"],
-        meaning: "an unaligned access that the kernel had to mend",
-        default_interval: 1,
-        unit: IntervalUnit::Events,
-        promises: Some(FAULT),
-        detail: "Fires where the CPU cannot access unaligned data and the kernel does it in its \
-                 place. x86 CPUs do it themselves: no x86 kernel counts this. (For accesses that \
-                 straddle cache lines there is split_load_retired, where the CPU has it.)\n\
-                 IP is the instruction, addr its data.",
-        example: "ebs -u -t alignment_fault -- ./program",
-        kind: not_on_x86(SoftwareEvent::ALIGNMENT_FAULTS),
-    },
-    CatalogueType {
-        name: "emulation_fault",
-        aliases: &["emulation-faults", "emulation_faults"],
-        meaning: "an instruction that the kernel ran in software",
-        default_interval: 1,
-        unit: IntervalUnit::Events,
-        promises: Some(FAULT),
-        detail: "Fires where the CPU lacks an instruction and the kernel does its work, as for \
-                 old instructions on 64-bit Arm. No x86 kernel counts this.\n\
-                 IP is the instruction; addr is its data where it has any.",
-        example: "ebs -u -t emulation_fault -- ./program",
-        kind: not_on_x86(SoftwareEvent::EMULATION_FAULTS),
-    },
+/// The kinds by what the table calls them.
+const KINDS: [(&str, CatalogueType); 4] = [
+    ("fault", FAULT),
+    ("fault_elsewhere", FAULT_ELSEWHERE),
+    ("clock", CLOCK),
+    ("scheduler", SCHEDULER),
 ];
+
+pub(super) static TYPES: LazyLock<Vec<CatalogueType>> = LazyLock::new(|| {
+    words::types(table::SOFTWARE, &KINDS).into_iter().filter_map(numbered).collect()
+});
+
+/// A type with the number of what perf calls by one of its names.
+fn numbered(entry: CatalogueType) -> Option<CatalogueType> {
+    let EventKind::Software(software) = entry.kind else { return None };
+    let event = entry.aliases.iter().find_map(|name| SoftwareEvent::named(name))?;
+    Some(CatalogueType { kind: EventKind::Software(Software { event, ..software }), ..entry })
+}
 
 pub(super) static BREAKPOINT: CatalogueType = CatalogueType {
     name: "mem:ADDR[/LEN]:[r][w][x]",

@@ -1,8 +1,9 @@
 //! The embedded tables: text of tab-separated columns, read when asked for.
 //!
-//! tables/generate.py makes them; tables/NOTICE says from what. What types of
-//! hardware are, and what the kernel calls PMUs, is written by hand.
+//! tables/generate.py makes them; tables/NOTICE says from what. Types in words,
+//! and what the kernel calls PMUs are written by hand.
 
+pub(super) const SOFTWARE: &str = include_str!("../../tables/software.txt");
 pub(super) const HARDWARE: &str = include_str!("../../tables/hardware.txt");
 pub(super) const TYPES: &str = include_str!("../../tables/types.tsv");
 pub(super) const EXTRA: &str = include_str!("../../tables/extra.tsv");
