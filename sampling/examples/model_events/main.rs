@@ -93,7 +93,7 @@ fn of_types(core: Microarchitecture, pmu: &'static str) -> Vec<ModelEvent> {
                 continue;
             }
             found.extend(of_encoding(&encoding));
-            found.extend(of_masks(core, pmu, entry, &encoding));
+            found.extend(of_masks(core, entry, &encoding));
         }
     }
     found
@@ -112,11 +112,10 @@ fn of_encoding(encoding: &Encoding) -> Option<ModelEvent> {
 /// Each choice of origins and results of which the model knows one.
 fn of_masks(
     core: Microarchitecture,
-    pmu: &str,
     entry: &catalogue::CatalogueType,
     encoding: &Encoding,
 ) -> Vec<ModelEvent> {
-    let all = masks(core, pmu, entry);
+    let all = masks(core, entry);
     let of = |role: MaskRole| all.iter().filter(move |mask| mask.role == role);
     // A result that tells states of the line apart is none of the model's.
     let known = |mask: &&Mask| meanings::of_request("demand_rd", mask.name).is_some();
@@ -128,7 +127,7 @@ fn of_masks(
         let meanings: Vec<_> =
             pairs.filter_map(|(origin, result)| meanings::of_request(origin, result)).collect();
         let typed: Vec<_> = origins.iter().chain(results).map(|name| (*name).to_owned()).collect();
-        let Ok(composed) = compose(core, pmu, entry, &typed) else { continue };
+        let Ok(composed) = compose(core, entry, &typed) else { continue };
         if meanings.is_empty() {
             continue;
         }

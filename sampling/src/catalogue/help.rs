@@ -122,7 +122,7 @@ fn masks_of(entry: &CatalogueType, hardware: Option<&OnMachine>, text: &mut Stri
         return line(text, "masks", "which there are depends on the CPU");
     };
     for core in &found.cores {
-        let all = core.core.map_or_else(Vec::new, |known| masks(known, &core.pmu, entry));
+        let all = core.core.map_or_else(Vec::new, |known| masks(known, entry));
         let key = if found.cores.len() > 1 { core.pmu.as_str() } else { "masks" };
         if all.is_empty() {
             line(text, key, "none on this CPU");

@@ -107,8 +107,8 @@ pub enum MaskError {
 }
 
 /// Every mask of the type on that core, in the order to show them.
-pub fn masks(core: Microarchitecture, _pmu: &str, entry: &CatalogueType) -> Vec<Mask> {
-    layout(core, entry.name).map_or_else(Vec::new, Layout::masks)
+pub fn masks(core: Microarchitecture, entry: &CatalogueType) -> Vec<Mask> {
+    layout(core, entry.name).map_or_else(Vec::new, |layout| layout.masks())
 }
 
 /// Turns mask names, as typed after `-m`, into bits for the type's encoding.
@@ -116,7 +116,6 @@ pub fn masks(core: Microarchitecture, _pmu: &str, entry: &CatalogueType) -> Vec<
 /// type means by itself, where it means anything.
 pub fn compose(
     core: Microarchitecture,
-    pmu: &str,
     entry: &CatalogueType,
     typed: &[String],
 ) -> Result<Composed, MaskError> {
@@ -130,7 +129,7 @@ pub fn compose(
             Err(MaskError::None { name })
         };
     };
-    let all = masks(core, pmu, entry);
+    let all = layout.masks();
     let mut chosen = Vec::new();
     let mut ldlat = None;
     for word in typed {
@@ -153,10 +152,11 @@ pub fn compose(
         Layout::Latency { .. } => 0,
         Layout::Parts { usual, .. } if chosen.is_empty() => usual,
         Layout::Parts { .. } => any(&chosen),
-        Layout::Product { .. } | Layout::Pairs { .. } => {
-            for role in layout.wanted() {
+        Layout::Requests { .. } => {
+            let wanted = layout.wanted();
+            for role in &wanted {
                 if !chosen.iter().any(|mask| mask.role == *role) {
-                    return Err(missing(name, *role, layout.wanted(), &all));
+                    return Err(missing(name, *role, &wanted, &all));
                 }
             }
             layout.bits(&chosen)

@@ -1,7 +1,7 @@
 //! The embedded tables: text of tab-separated columns, read when asked for.
 //!
 //! tables/generate.py makes them; tables/NOTICE says from what. Types in words,
-//! and what the kernel calls PMUs are written by hand.
+//! masks, and what the kernel calls PMUs are written by hand.
 
 pub(super) const SOFTWARE: &str = include_str!("../../tables/software.txt");
 pub(super) const HARDWARE: &str = include_str!("../../tables/hardware.txt");
@@ -9,6 +9,7 @@ pub(super) const TYPES: &str = include_str!("../../tables/types.tsv");
 pub(super) const EXTRA: &str = include_str!("../../tables/extra.tsv");
 pub(super) const CPUS: &str = include_str!("../../tables/cpus.tsv");
 pub(super) const PMU_NAMES: &str = include_str!("../../tables/pmu_names.tsv");
+pub(super) const MASKS: &str = include_str!("../../tables/masks.tsv");
 pub(super) const NAMES: &str = include_str!("../../tables/names.tsv");
 
 /// The rows of a table, without its head. Rows of another number of columns

@@ -142,7 +142,7 @@ fn on_core<'f>(
 /// What the request's masks come to on a kind of core.
 fn masks(entry: &CatalogueType, core: &OnCore, request: &Request) -> Result<Composed, MaskError> {
     match core.core {
-        Some(uarch) => catalogue::compose(uarch, &core.pmu, entry, &request.masks),
+        Some(uarch) => catalogue::compose(uarch, entry, &request.masks),
         None if request.masks.is_empty() => Ok(Composed::default()),
         None => Err(MaskError::None { name: entry.name }),
     }

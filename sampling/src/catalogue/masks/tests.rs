@@ -8,7 +8,7 @@ fn config(core: &'static str, name: &str, typed: &str) -> Result<u64, MaskError>
     let pmu = core.pmu().unwrap();
     let entry = find(name).unwrap();
     let typed: Vec<_> = typed.split(',').map(str::to_owned).collect();
-    let composed = compose(core, pmu, entry, &typed)?;
+    let composed = compose(core, entry, &typed)?;
     let encoding = encodings(core, pmu, entry).unwrap()[0];
     Ok(encoding.config | composed.bits)
 }
@@ -86,7 +86,7 @@ fn a_latency_is_one_number_in_range() {
     let ldlat = |core: &'static str, typed: &[&str]| {
         let core = Microarchitecture(core);
         let typed: Vec<_> = typed.iter().map(|word| (*word).to_owned()).collect();
-        compose(core, core.pmu().unwrap(), find("load_latency").unwrap(), &typed)
+        compose(core, find("load_latency").unwrap(), &typed)
     };
     assert_eq!(ldlat("skylake", &["ldlat=30"]), Ok(Composed { bits: 0, ldlat: Some(30) }));
     assert_eq!(ldlat("skylake", &[]), Ok(Composed::default()));
