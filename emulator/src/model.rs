@@ -1,6 +1,7 @@
 //! A model of caches and TLBs: pure, without std, over slices that the
 //! caller owns. It says of each access what hit, what missed and what it cost.
 
+mod ahead;
 mod core;
 mod directory;
 mod first;

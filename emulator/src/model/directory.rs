@@ -43,31 +43,42 @@ fn hash(line: u64) -> u64 {
 impl Core<'_> {
     /// Who may have a line.
     pub(super) fn sharers(&self, outside: &mut impl Outside, line: u64) -> Sharers {
-        // Neighbours are in one set, so that what a program has side by side
-        // is so here, too.
-        let set = (line >> 8 ^ hash(line >> 20) >> 8) & (SETS - 1);
-        let start = word(self.shape.directory + set * 8);
+        let start = self.sharers_at(line);
         let others = self.forever(outside.common(), line) | outside.unlisted();
         let none = Sharers { at: usize::MAX, listed: 0, others, latest: 0 };
         let found = outside.common().get(start..).and_then(|words| words.first_chunk::<WORDS>());
         let Some(&words) = found else { return none };
         let entries = words.as_chunks::<2>().0;
         let Some(way) = entries.iter().position(|entry| entry[0] & !63 == line) else {
-            let way = self.room(outside, entries, word(set));
+            let way = self.room(outside, entries, start / WORDS);
             return Sharers { at: start + 2 * way, ..none };
         };
         let [of, listed] = entries.get(way).copied().unwrap_or_default();
         Sharers { at: start + 2 * way, listed, others: others & !listed, latest: 1 << (of & 63) }
     }
 
+    /// First word of a line's set. Neighbours are in one, so that what a
+    /// program has side by side is so here, too.
+    #[inline(always)]
+    pub(super) fn sharers_at(&self, line: u64) -> usize {
+        let set = (line >> 8 ^ hash(line >> 20) >> 8) & (SETS - 1);
+        word(self.shape.directory + set * 8)
+    }
+
     /// Bits of those that may have a line whose entry went.
     #[inline(always)]
     fn forever(&self, common: &[u64], line: u64) -> u64 {
+        self.forever_of(common, line).copied().unwrap_or(0)
+    }
+
+    /// The word that has them, if any such word is in use.
+    #[inline(always)]
+    pub(super) fn forever_of<'w>(&self, common: &'w [u64], line: u64) -> Option<&'w u64> {
         let used = common.get(word(self.shape.directory + SETS * 8 + OVERFLOW));
         if used == Some(&0) {
-            return 0;
+            return None;
         }
-        common.get(self.overflow(line)).copied().unwrap_or(0)
+        common.get(self.overflow(line))
     }
 
     fn overflow(&self, line: u64) -> usize {

@@ -31,8 +31,8 @@ const MEMORY: AccessOutcome = AccessOutcome::new(
 
 /// Where the words of order begin, and the sets: the first level is the first
 /// of the structures.
-const ORDERS: usize = 8;
-const FIRST: usize = 8 + 64;
+pub(super) const ORDERS: usize = 8;
+pub(super) const FIRST: usize = 8 + 64;
 /// There are as many words at least, and all of the first level is in them:
 /// places in so many need no check.
 pub(super) const NEAR: usize = 2048;

@@ -15,7 +15,7 @@ use super::ring::{PAGE, Ring};
 use super::thread::{STRIDES, Thread};
 use super::{NextMove, legs, record as writer, slow_path, turn as stretches};
 use crate::block::{AccessKind, AccessSite, MODELLED, SIZE};
-use crate::model::{Alone, Core, Outside};
+use crate::model::{Alone, Core, LINE, Outside};
 
 /// What the threads of a space share, for the one that holds the lock or is
 /// alone.
@@ -200,6 +200,7 @@ unsafe extern "C" fn quick_among<const WAYS: usize, const TLB: bool>(
     lock(&header.lock, index + 1);
     // SAFETY: the lock keeps others away.
     let common = unsafe { words_in_common(header, common) };
+    bring(local.core().ahead::<WAYS>(common, address & !(LINE - 1)));
     let mut world = World { header, common, several: true, index };
     let done = slow_path::quick::<WAYS, TLB>(&mut local, &mut world, site, address);
     header.lock.store(0, Ordering::Release);
@@ -232,13 +233,25 @@ unsafe extern "C" fn quick_of<const WAYS: usize, const TLB: bool>(
 #[inline(always)]
 fn fetch_ahead(thread: &mut Thread, site: &AccessSite, address: u64) {
     let place = usize::try_from(site.ip).unwrap_or(0) % STRIDES;
-    let Some(ahead) = thread.strides.get_mut(place).and_then(|stride| stride.ahead(address)) else {
-        return;
-    };
+    if let Some(ahead) = thread.strides.get_mut(place).and_then(|stride| stride.ahead(address)) {
+        hint(ahead as *const i8);
+    }
+}
+
+/// Brings words of ours into the host's caches, all at once.
+#[inline(always)]
+fn bring<const WORDS: usize>(words: [Option<&u64>; WORDS]) {
+    for word in words.into_iter().flatten() {
+        hint(core::ptr::from_ref(word).cast());
+    }
+}
+
+#[inline(always)]
+fn hint(address: *const i8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint; nothing is accessed.
     unsafe {
-        _mm_prefetch::<_MM_HINT_T0>(ahead as *const i8);
+        _mm_prefetch::<_MM_HINT_T0>(address);
     }
 }
 
