@@ -51,24 +51,28 @@ const X86_FLAGS: u32 = 9;
 /// x86 registers that have a width in their name.
 const X86_CLASSIC: u32 = 8;
 
-/// Columns after the registers, and the field each needs. New ones go to the
-/// end, before misc: scripts count columns.
-const AFTER_REGISTERS: [(Column, SampleType); 15] = [
-    (Column::Addr, SampleType::ADDR),
-    (Column::Weight, SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT)),
-    (Column::DataSrc, SampleType::DATA_SRC),
-    (Column::Tid, SampleType::TID),
-    (Column::Cpu, SampleType::CPU),
-    (Column::Time, SampleType::TIME),
-    (Column::Pid, SampleType::TID),
-    (Column::Period, SampleType::PERIOD),
-    (Column::Weight2, SampleType::WEIGHT_STRUCT),
-    (Column::Weight3, SampleType::WEIGHT_STRUCT),
-    (Column::PhysAddr, SampleType::PHYS_ADDR),
-    (Column::DataPageSize, SampleType::DATA_PAGE_SIZE),
-    (Column::CodePageSize, SampleType::CODE_PAGE_SIZE),
-    (Column::Transaction, SampleType::TRANSACTION),
-    (Column::Cgroup, SampleType::CGROUP),
+/// Columns that are no registers, their names, and the field that those behind
+/// the registers need. New ones go to the end, before misc: scripts count
+/// columns.
+const FIXED: [(Column, &str, SampleType); 18] = [
+    (Column::Flags, "flags", SampleType::empty()),
+    (Column::Ip, "linear_ip", SampleType::empty()),
+    (Column::Addr, "addr", SampleType::ADDR),
+    (Column::Weight, "weight", SampleType::WEIGHT.union(SampleType::WEIGHT_STRUCT)),
+    (Column::DataSrc, "data_src", SampleType::DATA_SRC),
+    (Column::Tid, "tid", SampleType::TID),
+    (Column::Cpu, "cpu", SampleType::CPU),
+    (Column::Time, "time", SampleType::TIME),
+    (Column::Pid, "pid", SampleType::TID),
+    (Column::Period, "period", SampleType::PERIOD),
+    (Column::Weight2, "weight2", SampleType::WEIGHT_STRUCT),
+    (Column::Weight3, "weight3", SampleType::WEIGHT_STRUCT),
+    (Column::PhysAddr, "phys_addr", SampleType::PHYS_ADDR),
+    (Column::DataPageSize, "data_page_size", SampleType::DATA_PAGE_SIZE),
+    (Column::CodePageSize, "code_page_size", SampleType::CODE_PAGE_SIZE),
+    (Column::Transaction, "transaction", SampleType::TRANSACTION),
+    (Column::Cgroup, "cgroup", SampleType::CGROUP),
+    (Column::Misc, "misc", SampleType::empty()),
 ];
 
 impl Column {
@@ -79,8 +83,8 @@ impl Column {
             let sampled = |bit: &u32| registers >> bit & 1 == 1 && !is_first_two(arch, *bit);
             columns.extend((0..64).filter(sampled).map(Column::Register));
         }
-        let held = AFTER_REGISTERS.iter().filter(|(_, needs)| fields.intersects(*needs));
-        columns.extend(held.map(|(column, _)| *column));
+        let held = FIXED.iter().filter(|(.., needs)| fields.intersects(*needs));
+        columns.extend(held.map(|(column, ..)| *column));
         columns.push(Column::Misc);
         columns
     }
@@ -91,7 +95,10 @@ impl Column {
             Column::Flags if arch == Arch::X86_64 => "rflags".to_owned(),
             Column::Flags if arch == Arch::X86 => "eflags".to_owned(),
             Column::Register(bit) => register_name(arch, bit),
-            fixed => fixed.fixed_name().unwrap_or_default().to_owned(),
+            fixed => {
+                let named = FIXED.iter().find(|(column, ..)| *column == fixed);
+                named.map_or_else(String::new, |(_, name, _)| (*name).to_owned())
+            }
         }
     }
 
@@ -109,33 +116,7 @@ impl Column {
     }
 
     fn fixed(name: &str) -> Option<Column> {
-        let first = [Column::Flags, Column::Ip, Column::Misc];
-        let mut fixed = first.into_iter().chain(AFTER_REGISTERS.map(|(column, _)| column));
-        fixed.find(|column| column.fixed_name() == Some(name))
-    }
-
-    fn fixed_name(self) -> Option<&'static str> {
-        Some(match self {
-            Column::Flags => "flags",
-            Column::Ip => "linear_ip",
-            Column::Register(_) => return None,
-            Column::Addr => "addr",
-            Column::Weight => "weight",
-            Column::DataSrc => "data_src",
-            Column::Tid => "tid",
-            Column::Cpu => "cpu",
-            Column::Time => "time",
-            Column::Pid => "pid",
-            Column::Period => "period",
-            Column::Weight2 => "weight2",
-            Column::Weight3 => "weight3",
-            Column::PhysAddr => "phys_addr",
-            Column::DataPageSize => "data_page_size",
-            Column::CodePageSize => "code_page_size",
-            Column::Transaction => "transaction",
-            Column::Cgroup => "cgroup",
-            Column::Misc => "misc",
-        })
+        FIXED.iter().find(|(_, known, _)| *known == name).map(|(column, ..)| *column)
     }
 
     pub(super) fn base(self) -> Base {
