@@ -109,18 +109,25 @@ pub fn plan(
         StandIn::For(why) => {
             let mut plan = emulated::plan(request, model, facts)?;
             let (name, model) = (&plan.name, &plan.model);
-            let note = format!("{why}: {name} is emulated ({model}); {}", slowdown(&plan.model));
+            let note = format!("{why}: {name} is emulated ({model}); {}", slowdown(&plan));
             plan.notes.insert(0, note);
             Ok(Chosen::Emulated(plan))
         }
     }
 }
 
-/// What it costs; measured in docs/performance.md.
-fn slowdown(model: &Model) -> &'static str {
-    match model.burst {
-        None => "expect the program to take 2 to 30 times as long, a short one longer",
-        Some(_) => "expect the program to take longer, by the share of its instructions",
+/// What it costs, by what is known of it; measured in docs/performance.md.
+fn slowdown(plan: &emulated::EmulatedPlan) -> &'static str {
+    match (plan.model.burst, plan.counts.is_of_pages()) {
+        (Some(_), _) => "expect the program to take longer, by the share of its instructions",
+        (None, false) => {
+            "expect the program to take 2 to 30 times as long, a short one or one that makes code \
+             as it runs (Java, JavaScript) longer; its threads take turns"
+        }
+        (None, true) => {
+            "expect the program to take 5 to 150 times as long, by how often it leaves its pages; \
+             its threads take turns"
+        }
     }
 }
 

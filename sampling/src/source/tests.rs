@@ -60,6 +60,9 @@ fn without_a_pmu_user_code_of_a_target_is_emulated_and_said_so() {
         assert!(note.starts_with("no hardware PMU: KVM guest"), "{note}");
         assert!(note.contains("l1_cache_miss is emulated (") && note.contains("as long"), "{note}");
     }
+    let paged = asked("dtlb_all_miss", COMMAND, SourceChoice::Auto, &guest(false));
+    let Ok(Chosen::Emulated(paged)) = paged else { panic!("{paged:?}") };
+    assert!(paged.notes[0].contains("by how often it leaves its pages"), "{:?}", paged.notes);
     let by_modifier = asked("l1_cache_miss", COMMAND, SourceChoice::Emulated, &guest(false));
     let Ok(Chosen::Emulated(plan)) = by_modifier else { panic!("{by_modifier:?}") };
     assert!(plan.notes.is_empty(), "who asks for it need not be told: {:?}", plan.notes);
