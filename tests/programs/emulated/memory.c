@@ -121,7 +121,7 @@ static void *serve(void *at)
         struct uffdio_copy copy = {
             .dst = message.arg.pagefault.address & ~4095ull, .src = (uintptr_t)page, .len = 4096};
         ioctl(fd, UFFDIO_COPY, &copy);
-        if (faults == 16)
+        if (faults == 4)
             break;
     }
     return 0;
@@ -134,13 +134,13 @@ static void userfault(void)
         puts("none here");
         return;
     }
-    char *memory = mmap(0, 16 * 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct uffdio_register range = {.range = {(uintptr_t)memory, 16 * 4096},
+    char *memory = mmap(0, 4 * 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct uffdio_register range = {.range = {(uintptr_t)memory, 4 * 4096},
                                     .mode = UFFDIO_REGISTER_MODE_MISSING};
     ioctl(fd, UFFDIO_REGISTER, &range);
     pthread_t thread;
     pthread_create(&thread, 0, serve, &fd);
-    for (int page = 0; page < 16; page++)
+    for (int page = 0; page < 4; page++)
         putchar(memory[page * 4096 + 9]);
     pthread_join(thread, 0);
     printf(" %d\n", faults);

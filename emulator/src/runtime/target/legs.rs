@@ -26,8 +26,9 @@ const LOOKS: u64 = 200;
 /// kernel: so many nanoseconds for each that waits.
 const PATIENCE: u64 = 50_000_000;
 /// How often in a row it has not run on, before it is taken for kept outside
-/// of a call, too: on a busy machine a CPU is for others for so long.
-const STILL: u64 = 5;
+/// of a call, too: a second and more, for which a busy machine may have no CPU
+/// for it. Pages that another thread brings (userfaultfd) take that long.
+const STILL: u64 = 20;
 /// Looks for those that were woken before the thread naps, how often it naps
 /// at most, and for how many nanoseconds. On a busy machine they come late.
 const GLANCES: u64 = 50;
