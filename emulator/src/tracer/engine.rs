@@ -433,19 +433,22 @@ impl Engine {
                 self.plan.setup.unlist(space.block_words(last));
             }
             super::turns::leave(&self.plan.setup, space.slot_words(slot), block);
-            space.free_block(block);
+            // All of it goes at once when nobody is left in it.
+            if !self.leaving {
+                space.free_block(block);
+            }
         }
         if self.tasks.values().any(|task| task.memory == memory) {
             return;
         }
         self.memories.remove(&memory);
         if let Some(space) = self.spaces.get_mut(&id) {
-            if let Some(slot) = slot {
+            self.account.work.code = self.account.work.code.max(space.cache.used());
+            if let Some(slot) = slot.filter(|_| !self.leaving) {
                 space.free_slot(slot);
             }
-            self.account.work.code = self.account.work.code.max(space.cache.used());
         }
-        if !self.memories.values().any(|memory| memory.space == id) {
+        if !self.leaving && !self.memories.values().any(|memory| memory.space == id) {
             self.spaces.remove(&id);
         }
     }
