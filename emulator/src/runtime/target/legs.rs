@@ -60,6 +60,8 @@ pub struct Leg {
     pub short: u64,
     /// Times in a row that looking for the baton was in vain.
     pub vain: u64,
+    /// Which of the baton's turns it is, plus 1.
+    pub turn: u64,
     /// Instructions in which nothing missed.
     pub idle: u64,
     /// What the thread had waited for misses then.
@@ -107,10 +109,12 @@ pub(super) fn run(
         seat.waits_at(0);
         settle(&baton, kernel, seat.is_filtered());
         let leg = thread.own.leg;
-        if leg.left >= needed && leg.idle < IDLE && !baton.is_urgent() {
+        // A new thread may have been given it before it came here.
+        let begun = leg.turn == turn(&baton);
+        if begun && leg.left >= needed && leg.idle < IDLE && !baton.is_urgent() {
             return Some(leg.left.min(PART.max(needed)));
         }
-        if baton.queue.next(index).is_some() {
+        if begun && baton.queue.next(index).is_some() {
             baton.queue.add(index);
             hand_over(&baton, kernel, index, seat.is_filtered());
         }
@@ -127,8 +131,14 @@ pub(super) fn run(
     settle(&baton, kernel, seat.is_filtered());
     let left = baton.draw(LONG).max(needed);
     let leg = &mut thread.own.leg;
-    *leg = Leg { left, short: 0, idle: 0, ..*leg };
+    *leg = Leg { left, short: 0, turn: turn(&baton), idle: 0, ..*leg };
     Some(left.min(PART.max(needed)))
+}
+
+/// A number of the turn that is on, never 0.
+fn turn(baton: &Baton<'_>) -> u64 {
+    let (_, passes) = baton.holding();
+    passes.wrapping_add(1)
 }
 
 /// Waits for the baton.
