@@ -23,16 +23,16 @@ use super::header::THREADS;
 use seat::Seats;
 use words::BatonWords;
 
-/// Number of the holder, plus 1; 0: nobody runs.
+/// Number of the holder, plus 1, in the lower half; 0: nobody runs. In the
+/// upper one how often that changed: who sees that it holds the baton sees
+/// which turn it is.
 const HOLDER: usize = 0;
-/// How often it was passed on.
-const PASSES: usize = 1;
 /// State of the generator of lengths.
-const RANDOM: usize = 2;
+const RANDOM: usize = 1;
 /// Not 0 where threads take turns.
-const ON: usize = 3;
+const ON: usize = 2;
 /// Number of the thread, plus 1, that wants to run first; 0: none.
-const URGENT: usize = 4;
+const URGENT: usize = 3;
 const OWN_WORDS: usize = 6;
 
 const WOKEN: usize = OWN_WORDS;
@@ -112,13 +112,14 @@ impl<'a> Baton<'a> {
     /// Whether a thread holds it.
     #[inline(always)]
     pub fn is_held(&self, index: usize) -> bool {
-        self.words.get(HOLDER) == holder(index)
+        held(self.words.get(HOLDER)) == holder(index)
     }
 
-    /// The thread that holds it, and how often it was passed on until then.
+    /// The thread that holds it, and how often that changed until then.
     pub fn holding(&self) -> (Option<usize>, u64) {
-        let holder = self.words.get(HOLDER).checked_sub(1);
-        (holder.and_then(|index| usize::try_from(index).ok()), self.words.get(PASSES))
+        let word = self.words.get(HOLDER);
+        let holder = held(word).checked_sub(1);
+        (holder.and_then(|index| usize::try_from(index).ok()), word >> 32)
     }
 
     /// Takes it if nobody has it.
@@ -160,7 +161,6 @@ impl<'a> Baton<'a> {
                 self.queue.add(next);
                 return None;
             }
-            self.words.put(PASSES, self.words.get(PASSES).wrapping_add(1));
             return Some(next);
         }
     }
@@ -188,9 +188,16 @@ impl<'a> Baton<'a> {
 
     #[inline(always)]
     fn change(&self, from: u64, to: u64) -> bool {
+        let change = |word| (held(word) == from).then(|| (word >> 32).wrapping_add(1) << 32 | to);
         let holder = self.words.word(HOLDER);
-        holder.is_some_and(|word| word.compare_exchange(from, to, SeqCst, SeqCst).is_ok())
+        holder.is_some_and(|word| word.fetch_update(SeqCst, SeqCst, change).is_ok())
     }
+}
+
+/// Who holds it by a word.
+#[inline(always)]
+fn held(word: u64) -> u64 {
+    word & u64::from(u32::MAX)
 }
 
 fn holder(index: usize) -> u64 {

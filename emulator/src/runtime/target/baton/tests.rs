@@ -23,6 +23,23 @@ fn it_goes_to_the_next_by_number_all_around() {
 }
 
 #[test]
+fn each_turn_has_another_number() {
+    let words = words();
+    let baton = Baton::new(&words, 10);
+    let mut turns = vec![baton.holding()];
+    baton.join(1, false);
+    turns.push(baton.holding());
+    baton.join(2, false);
+    assert_eq!(baton.holding(), turns[1], "who waits changes nothing");
+    baton.queue.add(1);
+    for from in [1, 2] {
+        baton.pass(from);
+        turns.push(baton.holding());
+    }
+    assert_eq!(turns, [(None, 0), (Some(1), 1), (Some(2), 2), (Some(1), 3)]);
+}
+
+#[test]
 fn a_thread_that_ends_passes_it_on() {
     let words = words();
     let baton = Baton::new(&words, 10);
