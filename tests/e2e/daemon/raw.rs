@@ -202,7 +202,7 @@ pub(super) fn sums(account: &Value) -> (u64, u64) {
 /// Waits until a condition holds.
 #[track_caller]
 pub(super) fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..1000 {
+    for _ in 0..6000 {
         if holds() {
             return;
         }

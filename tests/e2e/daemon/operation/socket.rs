@@ -81,6 +81,9 @@ fn the_supervisor_keeps_seven_capabilities() {
     }
     let scene = Scene::new();
     let ebsd = Ebsd::start(&scene, "");
+    // Its socket is there before it gives up the rest; who is served is served
+    // after.
+    let _served = Raw::new(&ebsd.socket);
     let status = fs::read_to_string(format!("/proc/{}/status", ebsd.pid())).unwrap();
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
