@@ -60,7 +60,7 @@ pub struct Leg {
     pub short: u64,
     /// Times in a row that looking for the baton was in vain.
     pub vain: u64,
-    /// Which of the baton's turns it is, plus 1.
+    /// Which of the baton's turns it is; 0 before the first.
     pub turn: u64,
     /// Instructions in which nothing missed.
     pub idle: u64,
@@ -110,7 +110,7 @@ pub(super) fn run(
         settle(&baton, kernel, seat.is_filtered());
         let leg = thread.own.leg;
         // A new thread may have been given it before it came here.
-        let begun = leg.turn == turn(&baton);
+        let begun = leg.turn == baton.holding().1;
         if begun && leg.left >= needed && leg.idle < IDLE && !baton.is_urgent() {
             return Some(leg.left.min(PART.max(needed)));
         }
@@ -131,14 +131,8 @@ pub(super) fn run(
     settle(&baton, kernel, seat.is_filtered());
     let left = baton.draw(LONG).max(needed);
     let leg = &mut thread.own.leg;
-    *leg = Leg { left, short: 0, turn: turn(&baton), idle: 0, ..*leg };
+    *leg = Leg { left, short: 0, turn: baton.holding().1, idle: 0, ..*leg };
     Some(left.min(PART.max(needed)))
-}
-
-/// A number of the turn that is on, never 0.
-fn turn(baton: &Baton<'_>) -> u64 {
-    let (_, passes) = baton.holding();
-    passes.wrapping_add(1)
 }
 
 /// Waits for the baton.
