@@ -20,6 +20,8 @@ use crate::geometry::Geometry;
 use crate::model::{Events, LARGE, Shape};
 
 const PAGE: usize = 4096;
+/// Bytes of a record at most: a multiple of 8 that its header can tell.
+const LARGEST: u64 = 65_528;
 
 /// What all spaces of a session have in common. Memory of a space and of a
 /// thread is given as its words, in the tracer's own mapping.
@@ -99,9 +101,12 @@ impl Setup {
             fields,
             interrupted: attr.sample_regs_intr,
             user: attr.sample_regs_user,
+            stack: 0,
             id,
             size: 0,
         };
+        let room = LARGEST.saturating_sub(size(&form) + 8);
+        form.stack = u64::from(attr.sample_stack_user).min(room) & !7;
         form.size = size(&form);
         let shape = geometry.shape().place(false, event == EmulatedEvent::BlockedForward);
         let events = events(event).0;
@@ -162,6 +167,7 @@ impl Setup {
         put(words, form + offset_of!(Form, fields), self.form.fields);
         put(words, form + offset_of!(Form, interrupted), self.form.interrupted);
         put(words, form + offset_of!(Form, user), self.form.user);
+        put(words, form + offset_of!(Form, stack), self.form.stack);
         put(words, form + offset_of!(Form, id), self.form.id);
         put(words, form + offset_of!(Form, size), self.form.size);
         let shape = offset_of!(Header, shape);

@@ -12,6 +12,7 @@ pub mod random;
 pub mod record;
 pub mod ring;
 mod slow_path;
+pub mod stack;
 pub mod stretch;
 #[allow(unsafe_code, reason = "memory that translated code and other threads work on too")]
 pub mod sys;

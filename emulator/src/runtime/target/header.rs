@@ -22,6 +22,8 @@ pub struct Form {
     pub interrupted: u64,
     /// `sample_regs_user`.
     pub user: u64,
+    /// `sample_stack_user`, as far as a record has room for it.
+    pub stack: u64,
     /// The event's identifier.
     pub id: u64,
     /// Bytes of a whole record.

@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering;
 use super::NextMove;
 use super::header::{Form, Header};
 use super::ring::{LIMIT, Ring, SAMPLES};
+use super::stack::{self, StackMemory};
 use super::thread::Thread;
 use crate::block::{AccessKind, AccessSite, Exit, NARROW};
 
@@ -31,7 +32,10 @@ const ID: u64 = 1 << 6;
 const STREAM_ID: u64 = 1 << 9;
 const CPU: u64 = 1 << 7;
 const PERIOD: u64 = 1 << 8;
+/// Callers that somebody found: none, readers unwind the stack.
+const CALLCHAIN: u64 = 1 << 5;
 const REGS_USER: u64 = 1 << 12;
+const STACK_USER: u64 = 1 << 13;
 const WEIGHT: u64 = 1 << 14;
 const DATA_SRC: u64 = 1 << 15;
 const REGS_INTR: u64 = 1 << 18;
@@ -47,7 +51,9 @@ pub const FIELDS: u64 = IDENTIFIER
     | STREAM_ID
     | CPU
     | PERIOD
+    | CALLCHAIN
     | REGS_USER
+    | STACK_USER
     | WEIGHT
     | DATA_SRC
     | REGS_INTR
@@ -118,6 +124,7 @@ pub(super) fn record(
     header: &Header,
     site: &AccessSite,
     ring: &Ring<'_>,
+    memory: &impl StackMemory,
 ) -> NextMove {
     let (Some(samples), Some(limit)) = (ring.word(SAMPLES), ring.word(LIMIT)) else {
         return NextMove::Resume;
@@ -159,6 +166,7 @@ pub(super) fn record(
         (STREAM_ID, form.id),
         (CPU, 0),
         (PERIOD, pending.period),
+        (CALLCHAIN, 0),
     ] {
         if form.fields & field != 0 {
             words.put(word);
@@ -166,6 +174,12 @@ pub(super) fn record(
     }
     if form.fields & REGS_USER != 0 {
         words.registers(thread, site, form.user);
+    }
+    if form.fields & STACK_USER != 0 {
+        // A filter may end who makes a call that it does not know.
+        let filtered = header.baton().seat(index).is_filtered();
+        let top = thread.registers.get(4).copied().filter(|_| !filtered).unwrap_or(0);
+        words.at += stack::put(ring, form, words.at, top, memory);
     }
     if form.fields & (WEIGHT | WEIGHT_STRUCT) != 0 {
         words.put(pending.latency);
@@ -195,11 +209,12 @@ fn stop(thread: &mut Thread, why: Exit) -> NextMove {
 
 /// Bytes of a record, its header counted.
 pub fn size(form: &Form) -> u64 {
-    let words = (form.fields & !(REGS_USER | REGS_INTR)).count_ones();
+    let words = (form.fields & !(REGS_USER | STACK_USER | REGS_INTR)).count_ones();
     let registers = |field, mask: u64| match form.fields & field {
         0 => 0,
         _ => 1 + mask.count_ones(),
     };
     let tail = registers(REGS_USER, form.user) + registers(REGS_INTR, form.interrupted);
-    8 * u64::from(1 + words + tail)
+    let copy = if form.fields & STACK_USER == 0 { 0 } else { stack::size(form.stack) };
+    8 * u64::from(1 + words + tail) + copy
 }

@@ -85,6 +85,19 @@ impl<'a> Ring<'a> {
         }
     }
 
+    /// Where so many bytes of a record, from `offset` on, lie in memory: the address and bytes
+    /// of each of two pieces, the second of which is at the begin of the data. For the lock's
+    /// holder, after [`Ring::fits`]; all are multiples of 8.
+    #[inline]
+    pub fn places(&self, offset: u64, bytes: u64) -> [[u64; 2]; 2] {
+        let size = u64::try_from(self.data.len()).unwrap_or(0) * 8;
+        let head = self.word(HEAD).map_or(0, |head| head.load(Ordering::Relaxed));
+        let begin = u64::try_from(self.data.as_ptr().addr()).unwrap_or(0);
+        let at = head.wrapping_add(offset) & size.wrapping_sub(1);
+        let first = bytes.min(size.saturating_sub(at));
+        [[begin + at, first], [begin, (bytes - first).min(size)]]
+    }
+
     /// Hands the record over to the reader. For the lock's holder.
     #[inline]
     pub fn publish(&self, bytes: u64) {

@@ -309,7 +309,7 @@ pub unsafe extern "C" fn record(block: *mut u8) -> u64 {
         // SAFETY: the ring is mapped there as long as the space is.
         let words = unsafe { slice::from_raw_parts(header.ring as *const _, length / 8) };
         let Some(ring) = Ring::new(words) else { return NextMove::Resume as u64 };
-        let next = writer::record(thread, header, site, &ring);
+        let next = writer::record(thread, header, site, &ring, &Linux);
         if next != NextMove::Resume || thread.own.progress == 0 {
             return next as u64;
         }

@@ -7,11 +7,15 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crate::block;
 use crate::runtime::target::header::Header;
 use crate::runtime::target::legs::Kernel;
+use crate::runtime::target::stack::StackMemory;
 
 const POLL: u64 = 7;
+const GETPID: u64 = 39;
 const FUTEX: u64 = 202;
+const PAGE: u64 = 4096;
 const FUTEX_WAIT: u64 = 0;
 const FUTEX_WAKE: u64 = 1;
+const PROCESS_VM_READV: u64 = 310;
 const TIMED_OUT: i64 = -110;
 
 /// The kernel that the target runs on.
@@ -22,13 +26,13 @@ pub(super) struct Linux;
 /// # Safety
 /// It must read and write only what is there for it.
 #[cfg(target_arch = "x86_64")]
-unsafe fn call(number: u64, arguments: [u64; 4]) -> i64 {
-    let [first, second, third, fourth] = arguments;
+unsafe fn call(number: u64, arguments: [u64; 6]) -> i64 {
+    let [first, second, third, fourth, fifth, sixth] = arguments;
     let result: i64;
     // SAFETY: the caller's promise.
     unsafe {
         asm!("syscall", inlateout("rax") number => result, in("rdi") first, in("rsi") second,
-            in("rdx") third, in("r10") fourth, lateout("rcx") _, lateout("r11") _,
+            in("rdx") third, in("r10") fourth, in("r8") fifth, in("r9") sixth, lateout("rcx") _, lateout("r11") _,
             options(nostack));
     }
     result
@@ -39,7 +43,7 @@ unsafe fn call(number: u64, arguments: [u64; 4]) -> i64 {
 /// # Safety
 /// None is needed.
 #[cfg(not(target_arch = "x86_64"))]
-unsafe fn call(_: u64, _: [u64; 4]) -> i64 {
+unsafe fn call(_: u64, _: [u64; 6]) -> i64 {
     0
 }
 
@@ -52,14 +56,14 @@ impl Kernel for Linux {
         let time = [nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000];
         // SAFETY: reads the word's lower half and the time.
         unsafe {
-            call(FUTEX, [address(word), FUTEX_WAIT, expected & 0xffff_ffff, address(&time)]);
+            call(FUTEX, [address(word), FUTEX_WAIT, expected & 0xffff_ffff, address(&time), 0, 0]);
         }
     }
 
     fn wake(&self, word: &AtomicU64) {
         // SAFETY: nothing is accessed.
         unsafe {
-            call(FUTEX, [address(word), FUTEX_WAKE, 1, 0]);
+            call(FUTEX, [address(word), FUTEX_WAKE, 1, 0, 0, 0]);
         }
     }
 
@@ -67,7 +71,7 @@ impl Kernel for Linux {
         let mut asked = [file & 0xffff_ffff | events << 32];
         let at = core::ptr::from_mut(&mut asked).addr() as u64;
         // SAFETY: reads and writes `asked`, which is one struct pollfd.
-        unsafe { call(POLL, [at, 1, 0, 0]) != 0 }
+        unsafe { call(POLL, [at, 1, 0, 0, 0, 0]) != 0 }
     }
 
     fn progress(&self, header: &Header, index: usize) -> u64 {
@@ -89,7 +93,32 @@ impl Kernel for Linux {
         let value = value & 0xffff_ffff;
         // SAFETY: reads the program's word, as its own call would, and `now`.
         let result =
-            unsafe { call(FUTEX, [address_of, FUTEX_WAIT | private, value, address(&now)]) };
+            unsafe { call(FUTEX, [address_of, FUTEX_WAIT | private, value, address(&now), 0, 0]) };
         result == TIMED_OUT
+    }
+}
+
+impl StackMemory for Linux {
+    fn copy(&self, from: u64, to: [[u64; 2]; 2]) -> u64 {
+        // SAFETY: it takes nothing.
+        let process = unsafe { call(GETPID, [0; 6]) }.cast_unsigned();
+        let mut copied = 0;
+        for [begin, bytes] in to {
+            let mut done = 0;
+            // Of what lies in one piece the kernel copies all or nothing: a page each.
+            while done < bytes {
+                let at = from.wrapping_add(copied);
+                let piece = (bytes - done).min(PAGE - at % PAGE);
+                let (there, here) = ([at, piece], [begin + done, piece]);
+                let places = [process, address(&here), 1, address(&there), 1, 0];
+                // SAFETY: writes to the ring, where only who holds its lock writes; what it
+                // reads may be absent.
+                if unsafe { call(PROCESS_VM_READV, places) } != piece.cast_signed() {
+                    return copied;
+                }
+                (done, copied) = (done + piece, copied + piece);
+            }
+        }
+        copied
     }
 }

@@ -1,6 +1,8 @@
 //! The library's functions and the image's own, on memory laid out as in a
 //! target, and what they wrote decoded.
 
+mod stack;
+
 use std::sync::atomic::AtomicU64;
 
 use record::sample::{Sample, SampleLayout};
@@ -466,12 +468,16 @@ fn every_field_is_where_the_decoder_expects_it() {
                 sample_type: fields,
                 sample_regs_intr: 0xff_0fff,
                 sample_regs_user: 0x103,
+                sample_stack_user: 40,
                 ..Attr::default()
             };
             let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr);
             assert_eq!(target.run(0x1_0000), 0);
             assert_eq!(
                 target.drain(|sample| {
+                    if let Some(stack) = sample.stack_user {
+                        assert_eq!((stack.data.len(), stack.dyn_size), (40, Some(0)), "none there");
+                    }
                     if let Some(user) = sample.regs_user {
                         assert_eq!(user.get(8), Some(0x40_1000));
                     }
