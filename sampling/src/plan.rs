@@ -2,6 +2,7 @@
 
 pub(crate) mod attrs;
 mod breakpoint;
+pub(crate) mod callers;
 mod fallback;
 mod hardware;
 mod ibs;

@@ -1,5 +1,6 @@
 //! What the user asks for, before anything is known of the machine.
 
+mod call_graph;
 pub mod event_spec;
 mod in_kernel;
 mod job;
@@ -10,6 +11,7 @@ pub mod span;
 use record::Pid;
 use serde::{Deserialize, Serialize};
 
+pub use call_graph::{CallGraph, CallGraphError, StackBytes};
 pub use in_kernel::{Duty, InKernel, SiteTables};
 pub use job::Job;
 pub use keep::{Keep, KeepError};
@@ -82,6 +84,9 @@ pub struct Request {
     /// not to be had.
     #[serde(default)]
     pub allow_skid: bool,
+    /// How the callers of what is sampled are recorded; None: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_graph: Option<CallGraph>,
     /// Whether mappings of data are recorded too, so that readers can tell
     /// the heap, stacks and files that data addresses lie in.
     #[serde(default)]
@@ -105,6 +110,12 @@ fn not_found_yet() -> Target {
 }
 
 impl Request {
+    /// Whether mappings of data are recorded: also where stacks are, as readers find unwind
+    /// tables by them (libunwind in perf).
+    pub fn maps_data(&self) -> bool {
+        self.data_mappings || matches!(self.call_graph, Some(CallGraph::Stack(_)))
+    }
+
     /// A request with the type's default interval, fixed, and rings chosen here.
     pub fn new(event: impl Into<EventSpec>, modes: Modes, target: Target) -> Request {
         Request {
@@ -114,6 +125,7 @@ impl Request {
             interval: None,
             seed: None,
             allow_skid: false,
+            call_graph: None,
             data_mappings: false,
             target,
             ring_pages: None,

@@ -43,6 +43,7 @@ pub use answer::{
 pub use code::{Code, CodeError, Text};
 pub use demangle::demangle;
 pub use dwarf::debug_file::DebugFile;
+pub use elf::frame_pointers::FramePointers;
 pub use elf::{ElfError, ElfSymbols};
 pub use files::debuginfod::{Debuginfod, DebuginfodError, DebuginfodSettings, Downloads};
 pub use files::options::{KernelOffset, KernelSource, SymbolizerOptions};

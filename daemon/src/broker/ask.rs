@@ -6,6 +6,7 @@ use std::time::Duration;
 use arrayvec::ArrayString;
 use record::Attr;
 use sampling::remote::protocol::NamedTarget;
+use sampling::request::CallGraph;
 use sampling::session::synthesize::KernelFile;
 use sampling::{EventSpec, Modes, Request, Target, catalogue};
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,7 @@ pub(crate) struct JobNumbers {
     pub(crate) interval: Option<NonZeroU64>,
     pub(crate) modes: Modes,
     pub(crate) allow_skid: bool,
+    pub(crate) call_graph: Option<CallGraph>,
     pub(crate) data_mappings: bool,
     pub(crate) target: NamedTarget,
 }
@@ -105,6 +107,7 @@ impl JobNumbers {
             interval,
             modes: request.modes,
             allow_skid: request.allow_skid,
+            call_graph: request.call_graph,
             data_mappings: request.data_mappings,
             target,
         })
@@ -117,6 +120,7 @@ impl JobNumbers {
         Some(Request {
             interval: self.interval.map(NonZeroU64::get),
             allow_skid: self.allow_skid,
+            call_graph: self.call_graph,
             data_mappings: self.data_mappings,
             ..Request::new(EventSpec(entry.name.into()), self.modes, target)
         })
@@ -138,6 +142,7 @@ impl Ask {
 mod tests {
     use proptest::prelude::*;
     use sampling::machine::incarnation::Incarnation;
+    use sampling::request::StackBytes;
 
     use super::*;
     use crate::control::{State, Stored};
@@ -149,6 +154,7 @@ mod tests {
             interval: NonZeroU64::new(1000),
             modes: Modes::KERNEL,
             allow_skid: false,
+            call_graph: Some(CallGraph::Stack(StackBytes::USUAL)),
             data_mappings: true,
             target: NamedTarget::Process(Incarnation { pid: 7, start_time: 1 << 40 }),
         };
@@ -159,7 +165,12 @@ mod tests {
                 target: NamedTarget::Held(Incarnation { pid: -7, start_time: 0 }),
                 ..job
             }),
-            Ask::Grant(JobNumbers { target: NamedTarget::System, modes: Modes::USER, ..job }),
+            Ask::Grant(JobNumbers {
+                target: NamedTarget::System,
+                modes: Modes::USER,
+                call_graph: Some(CallGraph::BranchStack),
+                ..job
+            }),
             Ask::Grant(JobNumbers {
                 target: NamedTarget::Cgroup { id: 1 << 50, path_bytes: 99 },
                 ..job

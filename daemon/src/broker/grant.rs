@@ -364,6 +364,7 @@ mod tests {
             interval: None,
             modes: Modes { user: true, kernel: false },
             allow_skid: false,
+            call_graph: None,
             data_mappings: false,
             target: NamedTarget::Process(named),
         };

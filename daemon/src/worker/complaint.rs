@@ -99,6 +99,7 @@ mod tests {
             interval: None,
             modes: Modes { user: true, kernel: false },
             allow_skid: false,
+            call_graph: None,
             data_mappings: false,
             target: sampling::remote::protocol::NamedTarget::System,
         };

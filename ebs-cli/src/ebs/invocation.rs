@@ -19,6 +19,7 @@ use crate::ebs::arguments::{
 };
 use record::Pid;
 use sampling::in_kernel::InKernel;
+use sampling::request::{CallGraph, CallGraphError, StackBytes};
 use sampling::{EventSpec, Modes, Request, Target};
 use scaled::scaled;
 use std::ffi::{OsStr, OsString};
@@ -66,6 +67,9 @@ pub enum Invocation {
 pub struct SampleJob {
     /// What to ask of whoever serves it.
     pub asked: sampling::Job,
+    /// `-g` alone: the kernel is to follow frame pointers, where the program
+    /// has them.
+    pub prefers_frame_pointers: bool,
     /// Who is to count.
     pub emulation: EmulationChoice,
     /// Who is to open the events.
@@ -178,6 +182,9 @@ pub enum Misuse {
         /// As given.
         pages: u32,
     },
+    /// `--call-graph` names no way.
+    #[error(transparent)]
+    CallGraph(#[from] CallGraphError),
     /// Options of programs in the kernel.
     #[error(transparent)]
     InKernel(#[from] InKernelMisuse),
@@ -287,7 +294,8 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
     let emulation = EmulationChoice::new(&arguments.emulation)?;
     let serving = Serving::new(&arguments.serving);
     asked.kernel_symbols = matches!(output, OutputChoice::Stream(_)) && !arguments.no_kallsyms;
-    Ok(SampleJob { asked, emulation, serving, cgroup, command, output })
+    let prefers_frame_pointers = arguments.event.call_graph.is_none();
+    Ok(SampleJob { asked, prefers_frame_pointers, emulation, serving, cgroup, command, output })
 }
 
 fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
@@ -314,11 +322,21 @@ fn request(arguments: &EventArguments, modes: Modes, target: Target) -> Result<R
         interval: arguments.interval.as_deref().map(interval).transpose()?,
         seed: fixed.is_none().then_some(seed),
         allow_skid: arguments.allow_skid,
+        call_graph: call_graph(arguments)?,
         data_mappings: false,
         target,
         ring_pages: None,
         in_kernel: None,
     })
+}
+
+/// How callers are recorded; `-g` alone copies the stack, which fits any
+/// program.
+fn call_graph(arguments: &EventArguments) -> Result<Option<CallGraph>, CallGraphError> {
+    match &arguments.call_graph {
+        Some(how) => how.parse().map(Some),
+        None => Ok(arguments.callers.then_some(CallGraph::Stack(StackBytes::USUAL))),
+    }
 }
 
 /// Whether the event's own modifiers (`:u`, `:k`) say what is sampled.

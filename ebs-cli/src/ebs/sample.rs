@@ -4,6 +4,7 @@
 //! stays in front of a process that emulates; [`mod@last_line`] tells what became
 //! of the records, [`cut_short`] what a count left unseen.
 
+mod callers;
 pub mod cut_short;
 mod foreground;
 pub mod last_line;
@@ -64,10 +65,13 @@ impl SampleEnding {
 ///
 /// What cannot be sampled, and why; a command that cannot be started.
 pub fn sample(job: &SampleJob) -> Result<u8> {
-    let job = &with_group(job.clone())?;
+    let mut job = with_group(job.clone())?;
     let facts = Facts::read_for(Path::new("/"), &job.asked.request)?;
+    let emulated = emulates(&job, &facts)?;
+    callers::choose(&mut job, emulated);
+    let job = &job;
     match job.asked.request.target {
-        Target::Process(pid) if emulates(job, &facts)? => {
+        Target::Process(pid) if emulated => {
             foreground::refuse_own_terminal(&job.output)?;
             foreground::stay(pid, |front| sample_here(job, &facts, Some(front)))
         }

@@ -11,7 +11,8 @@ use crate::catalogue::promises::{
 };
 use crate::catalogue::{CatalogueType, Equivalence};
 use crate::machine::facts::{Facts, Pmu};
-use crate::plan::{Outline, OutlinedEvent, attrs, check_form, rights, with_modifiers};
+use crate::plan::{Outline, OutlinedEvent, attrs, callers, check_form, rights, with_modifiers};
+use crate::request::CallGraph;
 use crate::request::event_spec;
 use crate::{Modes, PlannedEvent, Refusal, Request, Target};
 
@@ -161,7 +162,7 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
         model,
         target: request.target,
         ring_pages: asked.checked_next_power_of_two().unwrap_or(1 << 31),
-        data_mappings: request.data_mappings,
+        data_mappings: request.maps_data(),
         notes,
     })
 }
@@ -209,6 +210,9 @@ fn outline_with_event(
     if request.modes != Modes::USER {
         return Err(Refusal::EmulatedUserOnly { event: entry.name });
     }
+    if let Some(how) = request.call_graph.filter(|how| !matches!(how, CallGraph::Stack(_))) {
+        return Err(Refusal::EmulatedCallers { event: entry.name, how });
+    }
     let attr = attr(request, entry, counts);
     let side = side(&attr, request);
     let outlined = OutlinedEvent {
@@ -236,6 +240,10 @@ fn attr(request: &Request, entry: &CatalogueType, counts: EmulatedEvent) -> Attr
     }
     attr.flags |= AttrFlags::EXCLUDE_KERNEL | AttrFlags::EXCLUDE_HV;
     attr.set_precise_ip(MOST_PRECISE);
+    if let Some(how) = request.call_graph {
+        let registers = attr.sample_regs_intr;
+        callers::ask(&mut attr, how, registers);
+    }
     attr
 }
 

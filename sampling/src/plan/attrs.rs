@@ -2,6 +2,7 @@
 
 use record::{Attr, AttrFlags, EventType, ReadFormat, SampleType, SoftwareEvent};
 
+use super::callers;
 use super::opening::Opening;
 use crate::{Request, Target};
 
@@ -37,6 +38,9 @@ pub(super) fn sampled(opening: &Opening, target: Target) -> Attr {
     attr.flags.set(AttrFlags::EXCLUDE_KERNEL, excludes.kernel);
     attr.flags.set(AttrFlags::EXCLUDE_HV, excludes.hypervisor);
     attr.flags.set(AttrFlags::EXCLUDE_GUEST, excludes.guest);
+    if let Some(how) = opening.callers.filter(|_| !opening.carrier) {
+        callers::ask(&mut attr, how, opening.user_registers);
+    }
     attr
 }
 
@@ -61,8 +65,9 @@ pub(crate) fn side(event: &Attr, request: &Request) -> Attr {
         | AttrFlags::COMM_EXEC
         | AttrFlags::TASK
         | AttrFlags::BUILD_ID;
+    callers::ask_beside(&mut side, event);
     side.flags.set(AttrFlags::KSYMBOL, request.modes.kernel);
-    side.flags.set(AttrFlags::MMAP_DATA, request.data_mappings);
+    side.flags.set(AttrFlags::MMAP_DATA, request.maps_data());
     side
 }
 

@@ -178,7 +178,7 @@ impl Asked<'_> {
     fn opening(&self, encoding: &Encoding, notes: &mut Vec<String>) -> Result<Opening, Refusal> {
         let Asked { entry, request, facts, core, masks } = *self;
         let (pmu, kind) = self.device(encoding, notes)?;
-        let mut opening = Opening::new(&pmu.name, kind, request.modes, promises(encoding));
+        let mut opening = Opening::new(&pmu.name, kind, request, promises(encoding));
         entry.name.clone_into(&mut opening.name);
         encoding.event.clone_into(&mut opening.event);
         opening.words[0] = encoding.config | masks.bits;

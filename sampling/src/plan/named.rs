@@ -176,7 +176,7 @@ impl<'a> Asked<'a> {
     ) -> Result<Vec<Opening>, Refusal> {
         let NumberedEvent { kind, config, name } = event;
         let openings = cores.iter().map(|core| {
-            let mut opening = Opening::new(&core.pmu.name, kind, self.request.modes, counter());
+            let mut opening = Opening::new(&core.pmu.name, kind, self.request, counter());
             opening.words[0] = config;
             name.clone_into(&mut opening.name);
             name.clone_into(&mut opening.event);
@@ -263,7 +263,7 @@ impl<'a> Asked<'a> {
         let event = || self.request.event.0.clone();
         let kind = hardware::pmu_type(core.pmu, self.notes)
             .ok_or_else(|| Refusal::NoPmuType { event: event(), pmu: core.pmu.name.clone() })?;
-        let mut opening = Opening::new(&core.pmu.name, kind, self.request.modes, counter());
+        let mut opening = Opening::new(&core.pmu.name, kind, self.request, counter());
         opening.words = found.config.words;
         opening.name = found.label.unwrap_or_else(|| found.event.clone());
         opening.event = found.event;

@@ -3,7 +3,8 @@
 use record::{Cpu, EventType, SampleFilter, SampleType};
 
 use crate::catalogue::{Equivalence, Microarchitecture};
-use crate::{Modes, Promises};
+use crate::request::CallGraph;
+use crate::{Modes, Promises, Request};
 
 /// What to open for one event; target and rings are not looked at.
 #[derive(Clone, Debug)]
@@ -22,6 +23,10 @@ pub(super) struct Opening {
     pub(super) interval: u64,
     /// Mask of registers to sample.
     pub(super) registers: u64,
+    /// How callers are recorded.
+    pub(super) callers: Option<CallGraph>,
+    /// Mask of the registers that unwinding the user's stack takes.
+    pub(super) user_registers: u64,
     /// Fields beside those of every record.
     pub(super) fields: SampleType,
     pub(super) excludes: Excludes,
@@ -38,8 +43,13 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// An event that samples what all events do, on every CPU.
-    pub(super) fn new(pmu: &str, kind: EventType, modes: Modes, promises: Promises) -> Opening {
+    /// An event that samples what all events of a request do, on every CPU.
+    pub(super) fn new(
+        pmu: &str,
+        kind: EventType,
+        request: &Request,
+        promises: Promises,
+    ) -> Opening {
         Opening {
             name: String::new(),
             pmu: pmu.to_owned(),
@@ -49,8 +59,10 @@ impl Opening {
             bp_type: 0,
             interval: 0,
             registers: 0,
+            callers: request.call_graph,
+            user_registers: 0,
             fields: SampleType::empty(),
-            excludes: Excludes::outside(modes),
+            excludes: Excludes::outside(request.modes),
             precision: Precision::default(),
             cpus: None,
             leader: None,

@@ -4,7 +4,7 @@
 use record::{Attr, SampleFilter};
 
 use super::opening::Opening;
-use super::{Fallback, PlannedEvent, attrs, hardware, named, precision, software, uneven};
+use super::{Fallback, PlannedEvent, attrs, callers, hardware, named, precision, software, uneven};
 use crate::catalogue::promises::RegistersPromise;
 use crate::catalogue::{self, Equivalence, EventKind, Microarchitecture};
 use crate::machine::facts::{Facts, Lockdown, Version};
@@ -78,6 +78,10 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     super::check_form(request)?;
     let mut notes: Vec<String> = event.note().into_iter().collect();
     let mut openings = open(&event, request, facts, &mut notes)?;
+    callers::check(request, &openings, facts)?;
+    for opening in &mut openings {
+        opening.user_registers = record::registers::general(facts.kernel.arch());
+    }
     drop_refused_registers(&mut openings, facts, &mut notes);
     share_interval(&mut openings);
     uneven::make_uneven(&mut openings, request, &mut notes);

@@ -6,8 +6,8 @@ use record::Pid;
 
 use crate::catalogue::{MOUNT_TRACEFS, MaskError};
 use crate::machine::facts::Version;
-use crate::request::KeepError;
 use crate::request::event_spec::EventSpecError;
+use crate::request::{CallGraph, KeepError};
 
 /// A request that cannot be served here. Every text says what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,6 +63,23 @@ pub enum Refusal {
          perf: count it with --in-kernel=aggregate, whose --keep hides nothing"
     )]
     FilteredTracepoint { event: String },
+    /// Sites have no chains.
+    #[error("{event}: what is counted in the kernel has no callers: leave --in-kernel out, or -g")]
+    CountedCallers { event: String },
+    /// A CPU, or an event, without a branch stack of calls.
+    #[error("{event}: --call-graph lbr is not to be had: {why}; say fp or dwarf")]
+    NoBranchStack { event: String, why: String },
+    /// An architecture whose stacks cannot be unwound.
+    #[error(
+        "{event}: --call-graph dwarf takes registers, and this architecture's are not known here: \
+         say fp"
+    )]
+    NoUserRegisters { event: String },
+    /// A way to have callers that the emulated PMU does not know.
+    #[error(
+        "{event}: --call-graph {how} is the machine's: the emulated PMU copies the stack, say dwarf"
+    )]
+    EmulatedCallers { event: &'static str, how: CallGraph },
     /// Neither user nor kernel mode was asked for.
     #[error("no mode given: say -u (user), -k (kernel), or both")]
     ModeMissing,
@@ -291,6 +308,8 @@ impl Refusal {
             | Refusal::EmulatedUserOnly { .. }
             | Refusal::EmulatedSystem { .. }
             | Refusal::EmulatedInKernel { .. }
+            | Refusal::EmulatedCallers { .. }
+            | Refusal::CountedCallers { .. }
             | Refusal::FilteredTracepoint { .. }
             | Refusal::Keep(_)
             | Refusal::KeepLacks { .. }
@@ -324,6 +343,8 @@ impl Refusal {
             | Refusal::NoTerm { .. }
             | Refusal::NotPrecise { .. }
             | Refusal::NeedsExactIp { .. }
+            | Refusal::NoBranchStack { .. }
+            | Refusal::NoUserRegisters { .. }
             | Refusal::IbsOnTask { .. }
             | Refusal::IbsSeesKernel { .. }
             | Refusal::IbsMemory { .. }

@@ -64,7 +64,7 @@ fn open(
         EventType::BREAKPOINT => "breakpoint",
         _ => "software",
     };
-    let mut opening = Opening::new(pmu, kind, request.modes, promises);
+    let mut opening = Opening::new(pmu, kind, request, promises);
     entry.name.clone_into(&mut opening.name);
     entry.name.clone_into(&mut opening.event);
     opening.interval = request.interval.unwrap_or(entry.default_interval);

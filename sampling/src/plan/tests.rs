@@ -1,5 +1,6 @@
 //! Requests and facts to attrs or refusals.
 
+mod callers;
 mod imprecise;
 mod named;
 mod property;

@@ -179,6 +179,12 @@ impl Command {
         self.changes_user
     }
 
+    /// The file that a command's name most likely means, where there is one.
+    pub fn look_up(name: &OsStr) -> Option<PathBuf> {
+        let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+        first_executable(&candidates(name, &path).ok()?)
+    }
+
     /// The file that its name most likely means, where there is one.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()

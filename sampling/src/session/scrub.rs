@@ -5,7 +5,11 @@
 //! a driver can still put the kernel's state into a user's sample; fields at
 //! fixed offsets show it.
 
+mod chain;
+
 use record::{Attr, CpuMode, Misc, SampleType};
+
+use self::chain::{ChainField, behind_fixed};
 
 use crate::PlannedEvent;
 use crate::catalogue::promises::SampleSource;
@@ -17,6 +21,8 @@ pub struct Scrub {
     ip: Option<usize>,
     /// Of the data address.
     addr: Option<usize>,
+    /// The call chain.
+    chain: Option<ChainField>,
     /// What only IBS' samples show.
     ibs: Option<IbsFields>,
 }
@@ -29,10 +35,12 @@ pub struct Scrub {
 /// registers holds a physical address, and addresses of an earlier op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct IbsFields {
-    /// Offset of what follows the fixed fields.
+    /// Offset of what follows the fixed fields, and of the chain behind them if there is one.
     from: usize,
+    chain: Option<ChainField>,
     fields: SampleType,
     registers: u64,
+    user_registers: u64,
 }
 
 /// The upper half of the address space is the kernel's on each 64-bit
@@ -72,12 +80,17 @@ impl Scrub {
             let words = before.filter(|&&earlier| attr.sample_type.contains(earlier)).count();
             attr.sample_type.contains(field).then_some(WORD * (1 + words))
         };
-        Scrub { ip: offset(SampleType::IP), addr: offset(SampleType::ADDR), ibs: None }
+        Scrub {
+            ip: offset(SampleType::IP),
+            addr: offset(SampleType::ADDR),
+            chain: ChainField::of(attr),
+            ibs: None,
+        }
     }
 
     /// Whether a sample shows something of the kernel: its mode is not the
-    /// user's, or its instruction, data or, with IBS, stack lies in the
-    /// kernel's half. `word` gives the word at an offset from the record's
+    /// user's, or its instruction, data, a caller or, with IBS, stack lies in
+    /// the kernel's half. `word` gives the word at an offset from the record's
     /// start; a record too short for its fields shows what nobody can tell.
     pub fn shows_kernel(&self, misc: Misc, word: impl Fn(usize) -> Option<u64>) -> bool {
         let in_kernel =
@@ -85,6 +98,7 @@ impl Scrub {
         misc.cpu_mode() != CpuMode::User
             || in_kernel(self.ip)
             || in_kernel(self.addr)
+            || self.chain.is_some_and(|chain| chain.shows_kernel(&word))
             || self.ibs.is_some_and(|ibs| !ibs.is_users_stack(&word))
     }
 
@@ -92,7 +106,12 @@ impl Scrub {
     /// registers: what is not of the op, and what is physical.
     pub(super) fn blank(&self, record: &mut [u8]) {
         let Some(ibs) = self.ibs.filter(|ibs| ibs.fields.contains(SampleType::RAW)) else { return };
-        let Some(raw) = record.get_mut(ibs.from..) else { return };
+        let word = |at: usize| {
+            let bytes = record.get(at..)?.first_chunk();
+            bytes.copied().map(u64::from_ne_bytes)
+        };
+        let Some(at) = ibs.raw(word) else { return };
+        let Some(raw) = record.get_mut(at..) else { return };
         let size = raw.first_chunk().map_or(0, |size| u32::from_ne_bytes(*size) as usize);
         let end = raw.len().min(size_of::<u32>() + size);
         let mut has_linear = false;
@@ -112,21 +131,18 @@ impl Scrub {
 
 impl IbsFields {
     fn of(attr: &Attr) -> IbsFields {
-        let fixed = SampleType::IDENTIFIER
-            | SampleType::IP
-            | SampleType::TID
-            | SampleType::TIME
-            | SampleType::ADDR
-            | SampleType::ID
-            | SampleType::STREAM_ID
-            | SampleType::CPU
-            | SampleType::PERIOD;
-        let words = (attr.sample_type & fixed).bits().count_ones() as usize;
         IbsFields {
-            from: WORD * (1 + words),
+            from: behind_fixed(attr.sample_type),
+            chain: ChainField::of(attr),
             fields: attr.sample_type,
             registers: attr.sample_regs_intr,
+            user_registers: attr.sample_regs_user,
         }
+    }
+
+    /// Where RAW would begin; None: the record is cut off.
+    fn raw(&self, word: impl Fn(usize) -> Option<u64>) -> Option<usize> {
+        self.chain.map_or(Some(self.from), |chain| chain.end(word))
     }
 
     /// Whether the registers, if there are any, are those of user mode.
@@ -135,36 +151,48 @@ impl IbsFields {
         if !has(SampleType::REGS_INTR) {
             return true;
         }
-        // Of varying length, and never asked for.
-        let unknown = SampleType::READ
-            | SampleType::CALLCHAIN
-            | SampleType::BRANCH_STACK
-            | SampleType::REGS_USER
-            | SampleType::STACK_USER;
+        // Never asked for of IBS.
+        let unknown = SampleType::READ | SampleType::BRANCH_STACK;
         if self.fields.intersects(unknown) || self.registers >> SP & 1 == 0 {
             return false;
         }
-        let mut at = self.from;
-        if has(SampleType::RAW) {
-            // Four bytes, the first in memory on the only machines with IBS.
-            let size = word(at).map(|word| word & u64::from(u32::MAX));
-            let Some(size) = size.and_then(|size| u16::try_from(size).ok()) else { return false };
-            at += size_of::<u32>() + usize::from(size);
-        }
-        let words = SampleType::WEIGHT
-            | SampleType::WEIGHT_STRUCT
-            | SampleType::DATA_SRC
-            | SampleType::TRANSACTION;
-        at += WORD * (self.fields & words).bits().count_ones() as usize;
         // The number of the ABI, then the registers; 0: there are none.
-        match word(at) {
-            Some(0) => true,
-            Some(_) => {
+        let at = self.registers_at(&word);
+        match at.and_then(|at| Some((at, word(at)?))) {
+            Some((_, 0)) => true,
+            Some((at, _)) => {
                 let before = (self.registers & ((1 << SP) - 1)).count_ones() as usize;
                 word(at + WORD * (1 + before)).is_some_and(|stack| stack & KERNEL_HALF == 0)
             }
             None => false,
         }
+    }
+
+    /// Where the registers of the interrupt begin; None: the record is cut off.
+    fn registers_at(&self, word: impl Fn(usize) -> Option<u64>) -> Option<usize> {
+        let has = |field| self.fields.contains(field);
+        let size = |word: u64| u16::try_from(word).ok().map(usize::from);
+        let mut at = self.raw(&word)?;
+        if has(SampleType::RAW) {
+            // Four bytes, the first in memory on the only machines with IBS.
+            at += size_of::<u32>() + size(word(at)? & u64::from(u32::MAX))?;
+        }
+        if has(SampleType::REGS_USER) {
+            let registers = self.user_registers.count_ones() as usize;
+            at += WORD * (1 + if word(at)? == 0 { 0 } else { registers });
+        }
+        if has(SampleType::STACK_USER) {
+            // The size, so many bytes, and how many of them are real.
+            at += match size(word(at)?)? {
+                0 => WORD,
+                bytes => WORD + bytes + WORD,
+            };
+        }
+        let words = SampleType::WEIGHT
+            | SampleType::WEIGHT_STRUCT
+            | SampleType::DATA_SRC
+            | SampleType::TRANSACTION;
+        Some(at + WORD * (self.fields & words).bits().count_ones() as usize)
     }
 }
 
@@ -244,6 +272,50 @@ mod tests {
         for short in 8..none.len() {
             let record = &sample_of_ibs(0x7fff_ffff_e000)[..short];
             assert_eq!(shows(record), short < abi + 9 * WORD, "cut off at {short}");
+        }
+    }
+
+    /// The same sample, with a chain, registers and stack of the user's.
+    #[test]
+    fn registers_of_the_kernel_are_seen_behind_callers() {
+        const USER: Misc = Misc(2);
+        let attr = Attr {
+            sample_type: SampleType::IP
+                | SampleType::CALLCHAIN
+                | SampleType::RAW
+                | SampleType::REGS_USER
+                | SampleType::STACK_USER
+                | SampleType::WEIGHT
+                | SampleType::REGS_INTR,
+            sample_regs_intr: 0x1ff,
+            sample_regs_user: 0x180,
+            sample_stack_user: 16,
+            ..Attr::default()
+        };
+        let scrub = Scrub { ibs: Some(IbsFields::of(&attr)), ..Scrub::new(&attr) };
+        let user_frame = 512_u64.wrapping_neg();
+        for (caller, copied, stack, shown) in [
+            (0x40_1200, 16, 0x7fff_ffff_e000, false),
+            (0x40_1200, 0, 0x7fff_ffff_e000, false),
+            (0x40_1200, 16, 0xffff_c900_005b_3d40, true),
+            (0xffff_ffff_8100_0000, 16, 0x7fff_ffff_e000, true),
+        ] {
+            let raw = [(4 + 8) | 1 << 32, 0];
+            let registers = [0xa, 0xb, 0xc, 0xd, 0x51, 0xd1, 0xb9, stack, 0x246];
+            let copy: &[u64] = if copied == 0 { &[0] } else { &[16, 1, 2, 16] };
+            let chain = [2, user_frame, caller];
+            let words = [
+                &[0, 0x40_1200],
+                &chain[..],
+                &raw,
+                &[2, 0x7fff_0000, 0x40_1200],
+                copy,
+                &[3, 2],
+                &registers,
+            ]
+            .concat();
+            let word = |at: usize| words.get(at / WORD).copied();
+            assert_eq!(scrub.shows_kernel(USER, word), shown, "{caller:#x} {copied} {stack:#x}");
         }
     }
 

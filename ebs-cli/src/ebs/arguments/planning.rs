@@ -21,6 +21,14 @@ pub struct EventArguments {
     /// The seed where none is given.
     #[arg(skip)]
     pub fresh_seed: u64,
+    /// Records the callers of what is sampled, too: by frame pointers where the program and its C
+    /// library have them, else by copies of the stack.
+    #[arg(short = 'g')]
+    pub callers: bool,
+    /// Records callers by frame pointers (fp), by copies of the stack that are unwound afterwards
+    /// (dwarf: 8192 bytes each, or BYTES), or as the CPU keeps them (lbr, Intel's).
+    #[arg(long, value_name = "fp|dwarf[,BYTES]|lbr")]
+    pub call_graph: Option<String>,
     /// Masks of a type; `ebs -h TYPE` lists them.
     #[arg(short, long = "mask", value_name = "NAME,...", value_delimiter = ',')]
     pub masks: Vec<String>,

@@ -1,6 +1,7 @@
 //! A plan for people.
 
 use super::json::{cpus, sample_type, uarch};
+use record::{Attr, AttrFlags, SampleType};
 use sampling::Request;
 use sampling::plan::{Outline, OutlinedEvent};
 use std::fmt::Write;
@@ -64,6 +65,7 @@ fn rows(outlined: &OutlinedEvent) -> Vec<(&'static str, String)> {
     rows.push(("excluded", if excluded.is_empty() { "-".to_owned() } else { excluded.join(" ") }));
     rows.push(("fields", sample_type(attr.sample_type).join(" ")));
     rows.push(("registers", format!("{:#x}, {}", attr.sample_regs_intr, promises.registers)));
+    rows.extend(callers(attr).map(|how| ("callers", how)));
     rows.push(("ip", promises.ip.to_string()));
     rows.push(("address", promises.address.to_string()));
     rows.push(("weight", promises.weight.to_string()));
@@ -74,4 +76,22 @@ fn rows(outlined: &OutlinedEvent) -> Vec<(&'static str, String)> {
         rows.push(("kept", planned.filter.to_string()));
     }
     rows
+}
+
+/// Where the frames of a chain come from; None: callers were not asked for.
+fn callers(attr: &Attr) -> Option<String> {
+    let has = |field| attr.sample_type.contains(field);
+    if !has(SampleType::CALLCHAIN) {
+        return None;
+    }
+    let of_user = if has(SampleType::STACK_USER) {
+        let bytes = attr.sample_stack_user;
+        format!("{bytes} bytes of the stack with each record, unwound afterwards")
+    } else if has(SampleType::BRANCH_STACK) {
+        "the calls that the CPU has not seen return".to_owned()
+    } else {
+        "by frame pointers, in the kernel".to_owned()
+    };
+    let kernel = !attr.flags.contains(AttrFlags::EXCLUDE_CALLCHAIN_KERNEL);
+    Some(format!("{of_user}{}", if kernel { "; the kernel's own before them" } else { "" }))
 }

@@ -149,6 +149,7 @@ impl<'a> Tester<'a> {
         request.interval = interval(case, extent, &outline);
         let job = SampleJob {
             asked: sampling::Job::new(request),
+            prefers_frame_pointers: false,
             emulation: asked.emulation,
             serving: self.job.serving.clone(),
             cgroup: None,

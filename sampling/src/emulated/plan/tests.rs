@@ -133,6 +133,25 @@ fn every_type_has_a_plan_or_a_reason() {
 }
 
 #[test]
+fn callers_come_from_copies_of_the_stack() {
+    let of = |how| {
+        let base = Request::new("l1_cache_miss", Modes::USER, Target::Command);
+        plan(&Request { call_graph: Some(how), ..base }, model(), &here())
+    };
+    let plan = of("dwarf,4096".parse().unwrap()).unwrap();
+    let attr = &plan.event.attr;
+    let fields = SampleType::CALLCHAIN | SampleType::REGS_USER | SampleType::STACK_USER;
+    assert!(attr.sample_type.contains(fields), "as perf's: {:?}", attr.sample_type);
+    assert_eq!((attr.sample_stack_user, attr.sample_regs_user), (4096, 0xff_03ff));
+    assert!(plan.data_mappings);
+    for how in [CallGraph::FramePointers, CallGraph::BranchStack] {
+        let refusal = of(how).unwrap_err();
+        let text = format!("--call-graph {how} is the machine's");
+        assert!(refusal.to_string().contains(&text) && refusal.is_usage(), "{refusal}");
+    }
+}
+
+#[test]
 fn masks_and_odd_numbers_are_refused() {
     let base = Request::new("l1_cache_miss", Modes::USER, Target::Command);
     for (request, part) in [

@@ -52,10 +52,13 @@ fn any_request() -> impl Strategy<Value = Request> {
     ];
     let interval = prop::option::of(prop_oneof![0..20_u64, any::<u64>()]);
     let ring = prop::option::of(any::<u32>());
-    (any_event(), any::<(bool, bool)>(), interval, target, ring).prop_map(
-        |(event, (user, kernel), interval, target, ring_pages)| Request {
+    let ways = ["fp", "dwarf,8", "dwarf,57344", "lbr"].map(|how| how.parse().unwrap());
+    let callers = prop::option::of(prop::sample::select(ways.to_vec()));
+    (any_event(), any::<(bool, bool)>(), interval, target, ring, callers).prop_map(
+        |(event, (user, kernel), interval, target, ring_pages, call_graph)| Request {
             interval,
             ring_pages,
+            call_graph,
             ..Request::new(event, Modes { user, kernel }, target)
         },
     )
@@ -142,6 +145,8 @@ proptest! {
                     prop_assert!(attr.sample_period > 0 && attr.sample_period >> 63 == 0);
                     let registers = attr.sample_type.contains(SampleType::REGS_INTR);
                     prop_assert_eq!(registers, attr.sample_regs_intr != 0);
+                    let registers = attr.sample_type.contains(SampleType::REGS_USER);
+                    prop_assert_eq!(registers, attr.sample_regs_user != 0);
                 }
                 let flags = plan.events[0].attr.flags;
                 prop_assert_eq!(flags.contains(AttrFlags::EXCLUDE_USER), !request.modes.user);

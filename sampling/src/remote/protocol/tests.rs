@@ -15,9 +15,9 @@ fn framed(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
 #[test]
 fn a_frame_has_the_layout_that_the_specification_gives() {
     let bytes = framed(FrameKind::Data, &[7; 0x102]);
-    assert_eq!(bytes[..10], [2, 1, 0, 0, 2, 0, 2, 0, 7, 7]);
+    assert_eq!(bytes[..10], [2, 1, 0, 0, 2, 0, 3, 0, 7, 7]);
     let parsed = parse(&bytes, MOST_FROM_DAEMON).unwrap();
-    let expected = ProtocolFrame { kind: FrameKind::Data, version: 2, payload: &[7; 0x102] };
+    let expected = ProtocolFrame { kind: FrameKind::Data, version: 3, payload: &[7; 0x102] };
     assert_eq!(parsed, Parsed::Frame(expected, 0x10a));
 }
 
@@ -79,11 +79,11 @@ proptest! {
 
 #[test]
 fn versions_agree_on_the_newest_that_both_speak() {
-    assert_eq!(common(2, 2), Some(2));
-    assert_eq!(common(0, 9), Some(2), "a newer client that still speaks ours");
-    assert_eq!(common(3, 9), None, "one that does not");
-    assert_eq!(common(1, 1), None, "an older client");
-    assert_eq!(common(3, 2), None, "nonsense");
+    assert_eq!(common(3, 3), Some(3));
+    assert_eq!(common(0, 9), Some(3), "a newer client that still speaks ours");
+    assert_eq!(common(4, 9), None, "one that does not");
+    assert_eq!(common(2, 2), None, "an older client");
+    assert_eq!(common(4, 3), None, "nonsense");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Which versions of the protocol are spoken here.
 
 /// The newest that is spoken, and the one that frames are marked with.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 /// The oldest that is still spoken.
-pub const OLDEST: u16 = 2;
+pub const OLDEST: u16 = 3;
 
 /// The newest version that both sides speak, given the other side's oldest
 /// and newest; None: there is none.
