@@ -17,6 +17,8 @@ mod attach;
 mod bad_input;
 /// Hardware breakpoints.
 mod breakpoint;
+/// Who called what was sampled.
+mod callers;
 /// Records by the class of their instruction.
 mod class;
 /// What a sampled command sees of us: nothing.

@@ -1,0 +1,163 @@
+//! Who called: chains against what a program's source says, as perf unwinds
+//! them.
+
+use std::process::Command;
+
+use hardmeter_tests::{Ebsd, Running, Scene, User, rights, workload};
+
+/// The chains of `tests/programs/callers.c`, innermost first. What its C
+/// library has in the midst of a chain is left out.
+const CHAINS: [&[&str]; 5] = [
+    &["touch", "inner", "middle", "main"],
+    &["touch", "odd", "even", "odd", "even", "odd", "even", "main"],
+    // `hop` has jumped to `last`.
+    &["touch", "last", "main"],
+    &["touch", "on_signal", "raise_it", "main"],
+    // What longjmp(3) has left is no caller.
+    &["touch", "after_jump", "main"],
+];
+
+/// Builds it with these options of gcc.
+fn build(scene: &Scene, options: &[&str]) {
+    let source = workload::sources().join("callers.c");
+    let compiled = Command::new("gcc")
+        .args(["-O2", "-w", "-o"])
+        .arg(scene.path("callers"))
+        .arg(&source)
+        .args(options)
+        .output()
+        .expect("these tests need gcc");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+}
+
+/// Chains of samples in `touch`: the program's own routines.
+fn chains(scene: &Scene, file: &str) -> Vec<Vec<String>> {
+    const OWN: [&str; 12] = [
+        "touch",
+        "inner",
+        "middle",
+        "main",
+        "odd",
+        "even",
+        "last",
+        "hop",
+        "on_signal",
+        "raise_it",
+        "after_jump",
+        "leave",
+    ];
+    let told = scene.run(&format!("perf script -F ip,sym -i {file}")).success();
+    let routines = |chain: &str| -> Vec<String> {
+        let names = chain.lines().filter_map(|line| line.split_whitespace().nth(1));
+        names.filter(|name| OWN.contains(name)).map(str::to_owned).collect()
+    };
+    let all = told.out.split("\n\n").map(routines);
+    all.filter(|chain| chain.first().is_some_and(|name| name == "touch")).collect()
+}
+
+#[track_caller]
+fn assert_all(found: &[Vec<String>]) {
+    for chain in CHAINS {
+        assert!(found.iter().any(|one| one == chain), "no {chain:?} in {found:?}");
+    }
+    let known = |one: &Vec<String>| CHAINS.iter().any(|chain| one == chain);
+    assert!(found.iter().all(known), "another chain: {found:?}");
+}
+
+#[test]
+fn chains_of_page_faults_are_those_of_the_source() {
+    let test = "chains_of_page_faults_are_those_of_the_source";
+    if !(rights::sampling(test) && rights::perf(test)) {
+        return;
+    }
+    let scene = Scene::new();
+    build(&scene, &[]);
+    let told = scene.run("ebs -u -g -t page_fault -o c.data ./callers").success();
+    assert!(told.err.contains("built without frame pointers"), "{told}");
+    assert_all(&chains(&scene, "c.data"));
+    scene.run("ebs -u --call-graph dwarf,57344 -t page_fault -o c.data ./callers").success();
+    assert_all(&chains(&scene, "c.data"));
+}
+
+#[test]
+fn chains_of_emulated_samples_are_those_of_the_source() {
+    let test = "chains_of_emulated_samples_are_those_of_the_source";
+    if !rights::perf(test) {
+        return;
+    }
+    let scene = Scene::new();
+    build(&scene, &[]);
+    let sampled = "ebs --source emulated -u -g -t l1_cache_miss -i =1 -o c.data ./callers";
+    scene.run(sampled).success();
+    assert_all(&chains(&scene, "c.data"));
+}
+
+#[test]
+fn the_daemon_passes_chains_on() {
+    let test = "the_daemon_passes_chains_on";
+    if !(rights::root(test) && rights::perf(test)) {
+        return;
+    }
+    let scene = Scene::new();
+    build(&scene, &[]);
+    scene.open_commands();
+    let ebsd = Ebsd::start(&scene, "");
+    std::fs::create_dir(scene.path("out")).unwrap();
+    std::os::unix::fs::chown(scene.path("out"), Some(4002), None).unwrap();
+    for how in ["dwarf", "fp"] {
+        let mut command = User::new(4002).command(&scene, scene.path("bin/ebs"));
+        command.args(["-u", "--call-graph", how, "-t", "page_fault", "-o", "out/c.data"]);
+        command.arg("--socket").arg(&ebsd.socket).arg(scene.path("callers"));
+        let outcome = Running::start(&mut command).finish().success();
+        assert!(outcome.last_line().contains("by the daemon"), "{outcome}");
+        let all = scene.shell("perf script --force -F ip -i out/c.data").success();
+        let frames = all.out.lines().filter_map(|line| line.split_whitespace().next());
+        assert!(frames.clone().count() > 10, "{all}");
+        assert!(
+            !frames.into_iter().any(|ip| ip.starts_with("ffff")),
+            "a frame of the kernel: {all}"
+        );
+    }
+    let mut command = User::new(4002).command(&scene, scene.path("bin/ebs"));
+    command.args(["-u", "-g", "-t", "page_fault", "-o", "out/c.data"]);
+    command.arg("--socket").arg(&ebsd.socket).arg(scene.path("callers"));
+    Running::start(&mut command).finish().success();
+    std::os::unix::fs::chown(scene.path("out/c.data"), Some(0), None).unwrap();
+    assert_all(&chains(&scene, "out/c.data"));
+    ebsd.end();
+}
+
+/// Without a C library that has none.
+#[test]
+fn frame_pointers_are_followed_where_they_are_kept() {
+    let test = "frame_pointers_are_followed_where_they_are_kept";
+    if !(rights::sampling(test) && rights::perf(test)) {
+        return;
+    }
+    let scene = Scene::new();
+    build(&scene, &["-DBARE", "-nostdlib", "-static", "-no-pie", "-fno-omit-frame-pointer"]);
+    let told = scene.run("ebs -u -g -t page_fault -o c.data ./callers").success();
+    assert!(told.err.contains("--call-graph fp: ") && told.err.contains("keeps frame"), "{told}");
+    // A routine that calls nothing has no frame: its caller is left out.
+    let plain = ["touch", "middle"].map(str::to_owned);
+    let found = chains(&scene, "c.data");
+    assert!(found.iter().any(|chain| chain.starts_with(&plain)), "{found:?}");
+}
+
+#[test]
+fn kernel_frames_come_before_those_of_the_program() {
+    let test = "kernel_frames_come_before_those_of_the_program";
+    if !(rights::root(test) && rights::perf(test)) {
+        return;
+    }
+    let scene = Scene::new();
+    build(&scene, &[]);
+    scene.run("ebs -k -g -t page_fault -o c.data ./callers").success();
+    let told = scene.run("perf script -F ip,sym -i c.data").success();
+    let is_joined = |chain: &str| {
+        let frames: Vec<&str> = chain.lines().filter_map(|l| l.split_whitespace().next()).collect();
+        let kernel = frames.iter().take_while(|frame| frame.starts_with("ffff")).count();
+        kernel > 1 && chain.contains(" by_kernel\n") && chain.contains(" main\n")
+    };
+    assert!(told.out.split("\n\n").any(is_joined), "{told}");
+}
