@@ -101,10 +101,29 @@ pub const fn key(line: u64) -> u64 {
     line.wrapping_neg() | 6
 }
 
+/// What a veiled key has of its own: a bit that no address leaves clear, so
+/// that no check takes it for its line's, and one by which it is known.
+const VEIL: u64 = 1 << 62 | 1;
+
+/// The key of a line that is where it was, but whose page no TLB has: it
+/// hits for nobody, and its stamp stays good.
+#[must_use]
+pub const fn veiled(line: u64) -> u64 {
+    key(line) ^ VEIL
+}
+
+/// Whether a key is that of a line, veiled or not.
+#[must_use]
+pub const fn names(entry: u64, line: u64) -> bool {
+    let differ = entry ^ key(line);
+    differ == 0 || differ == VEIL
+}
+
 /// The line of a key that is not [`NO_LINE`].
 #[must_use]
 pub const fn line_of(key: u64) -> u64 {
-    (key & !63).wrapping_neg()
+    let plain = if key & 1 == 0 { key } else { key ^ VEIL };
+    (plain & !63).wrapping_neg()
 }
 
 /// Place of an address in the tables of keys: its bits 6 to 21.

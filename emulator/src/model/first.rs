@@ -14,7 +14,7 @@
 
 use super::order::{self, Order};
 use super::{Core, LevelShape, STATE, is, word};
-use crate::block::{ENTRIES, NO_LINE, index, key, line_of, stamp_index};
+use crate::block::{ENTRIES, NO_LINE, index, key, line_of, names, stamp_index, veiled};
 
 impl Core<'_> {
     #[inline(always)]
@@ -114,7 +114,7 @@ impl Core<'_> {
     #[inline(always)]
     pub(super) fn hit<const CODE: bool>(&self, line: u64) -> Option<u64> {
         let at = index(line);
-        if self.keys::<CODE>().get(at).is_none_or(|&found| found != key(line)) {
+        if self.keys::<CODE>().get(at).is_none_or(|&found| !names(found, line)) {
             return None;
         }
         let tables = &self.tables;
@@ -122,10 +122,31 @@ impl Core<'_> {
         hits.get(stamp_index(at)).copied()
     }
 
-    /// Whether the table has a line of data.
+    /// Whether the table has a line of data, be it veiled.
     #[inline(always)]
     pub(super) fn is_shown(&self, line: u64) -> bool {
-        self.tables.loads.get(index(line)) == Some(&key(line))
+        self.tables.loads.get(index(line)).is_some_and(|&found| names(found, line))
+    }
+
+    /// Veils a line of data if the table has it: its page goes from the TLB.
+    #[inline(always)]
+    pub(super) fn veil(&mut self, line: u64) {
+        let at = index(line);
+        for table in [&mut self.tables.loads, &mut self.tables.stores] {
+            if let Some(place) = table.get_mut(at).filter(|place| **place == key(line)) {
+                *place = veiled(line);
+            }
+        }
+    }
+
+    /// Takes the veil from a line whose place in the table is `at`.
+    #[inline(always)]
+    pub(super) fn unveil(&mut self, at: usize, line: u64) {
+        for table in [&mut self.tables.loads, &mut self.tables.stores] {
+            if let Some(place) = table.get_mut(at).filter(|place| **place == veiled(line)) {
+                *place = key(line);
+            }
+        }
     }
 
     /// A line of data that is in the cache went from the table, or came there
@@ -156,7 +177,7 @@ impl Core<'_> {
                 self.page_used(line, hit);
             }
             self.hide::<true>(line);
-        } else if self.tables.stores.get(index(line)) == Some(&key(line)) {
+        } else if self.tables.stores.get(index(line)).is_some_and(|&found| names(found, line)) {
             self.set_store(line, NO_LINE);
         }
     }
@@ -167,7 +188,7 @@ impl Core<'_> {
     #[inline(always)]
     pub(super) fn settle<const CODE: bool>(&mut self, line: u64) {
         let before = self.keys::<CODE>().get(index(line)).copied().unwrap_or(NO_LINE);
-        if before != NO_LINE && before != key(line) {
+        if before != NO_LINE && !names(before, line) {
             self.retire::<CODE>(line_of(before));
         }
     }

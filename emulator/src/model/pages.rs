@@ -3,8 +3,8 @@
 //! Exact LRU: a page's entry has a stamp, and lines of the page that are in
 //! the table may have later ones. Entries of a set are in a list, ordered by
 //! the stamp that each had when it was put there, a lower bound of its own;
-//! the last one is brought up to date before it goes. A page that goes takes
-//! its lines out of the table, so that none of them is hit without it.
+//! the last one is brought up to date before it goes. A page that goes veils
+//! its lines in the table, so that none of them is hit without it.
 //!
 //! In memory: entries of 8 words ([`PAGE`] on), for each set a word of list
 //! ends, and a hash from pages to entries with linear probing.
@@ -274,15 +274,10 @@ impl Core<'_> {
         stamp
     }
 
-    /// Takes a page out of the hash, and its lines out of the table.
+    /// Takes a page out of the hash, and veils its lines in the table.
     fn forget(&mut self, entry: u64) {
         self.for_lines(entry, |core, line| {
-            if let Some(hit) = core.hide::<false>(line)
-                && let Some(slot) = core.find::<false>(line)
-            {
-                core.stamp_later::<false>(line, slot, hit);
-                core.count_hidden(1);
-            }
+            core.veil(line);
             false
         });
         let mut hole = Self::hash(self.load(entry + PAGE));

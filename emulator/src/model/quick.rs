@@ -14,7 +14,7 @@ use super::pages::NO_PAGE;
 use super::shape::QUICK_SETS;
 use super::stack::{of, to_front};
 use super::{Core, DataAccess, EXCLUSIVE, LINE, MODIFIED, STATE, word};
-use crate::block::{NO_LINE, index, key, stamp_index};
+use crate::block::{NO_LINE, index, key, names, stamp_index, veiled};
 
 const SECOND: AccessOutcome =
     AccessOutcome::new(Events::L1_MISS, LineHolder::Second, PageHolder::Unknown);
@@ -53,19 +53,18 @@ impl Core<'_> {
         let set = word(number & (QUICK_SETS - 1));
         let from = FIRST + set * 2 * WAYS;
         let near = self.words.first_chunk::<NEAR>()?;
-        if self.tables.loads.get(at) != Some(&NO_LINE)
+        let found = *self.tables.loads.get(at)?;
+        if TLB && found == veiled(line) {
+            return self.bring_back(at, line, access);
+        }
+        if found != NO_LINE
             || near.first() != Some(&0)
                 && which(near.get(from..)?.first_chunk::<WAYS>()?, line).is_some()
         {
             return None;
         }
-        let (of_page, page) = if TLB {
-            let (outcome, page) = self.translate(line, access.stamp);
-            let other = if access.write { Events::DTLB_LOAD_MISS } else { Events::DTLB_STORE_MISS };
-            (outcome.without(other), page)
-        } else {
-            (AccessOutcome::default(), NO_PAGE)
-        };
+        let (of_page, page) =
+            if TLB { self.translated(line, access) } else { (AccessOutcome::default(), NO_PAGE) };
         let (mut outcome, entry) = self.beyond(outside, line, access.write);
         if !access.read {
             outcome = outcome.without(Events::HIT_MODIFIED);
@@ -81,6 +80,28 @@ impl Core<'_> {
             return Some(outcome.join(of_page));
         }
         Some(outcome)
+    }
+
+    /// A line that is in the first level, whose page may be in no TLB; None
+    /// where a store is the first one to it.
+    #[inline(always)]
+    fn bring_back(&mut self, at: usize, line: u64, access: DataAccess) -> Option<AccessOutcome> {
+        if access.write && *self.tables.stores.get(at)? != veiled(line) {
+            return None;
+        }
+        let (outcome, page) = self.translated(line, access);
+        self.unveil(at, line);
+        *self.tables.load_stamps.get_mut(stamp_index(at))? = access.stamp;
+        self.page_shows(page, line);
+        Some(outcome)
+    }
+
+    /// What came of the page of an access, and its entry.
+    #[inline(always)]
+    fn translated(&mut self, line: u64, access: DataAccess) -> (AccessOutcome, u64) {
+        let (outcome, page) = self.translate(line, access.stamp);
+        let other = if access.write { Events::DTLB_LOAD_MISS } else { Events::DTLB_STORE_MISS };
+        (outcome.without(other), page)
     }
 
     /// Brings a line from beyond the first level, as [`Core::outer`] does.
@@ -124,7 +145,10 @@ impl Core<'_> {
         let mut slot = from + order.first();
         let mut gone = *near.get(slot)?;
         let mut place = index(gone);
-        let mut shown = self.tables.loads.get(place) == Some(&key(gone & !STATE));
+        let listed = |found: &u64| {
+            if TLB { names(*found, gone & !STATE) } else { *found == key(gone & !STATE) }
+        };
+        let mut shown = self.tables.loads.get(place).is_some_and(listed);
         let hit = *self.tables.load_stamps.get(stamp_index(place))?;
         // Mostly it was not hit since the next one came.
         if shown && hit > *near.get(from + WAYS + order.second())? {
@@ -133,7 +157,7 @@ impl Core<'_> {
             order = Order::of(*near.get(ORDERS + set)?, WAYS);
             gone = *near.get(slot)?;
             place = index(gone);
-            shown = self.tables.loads.get(place) == Some(&key(gone & !STATE));
+            shown = self.is_shown(gone & !STATE);
         } else if TLB && shown && hit > *near.get(slot + WAYS)? {
             self.page_used(gone & !STATE, hit);
         }

@@ -1,6 +1,6 @@
 //! Threads on the model behind the checks that translated code makes.
 
-use crate::block::{index, key, stamp_index};
+use crate::block::{index, key, names, stamp_index};
 use crate::model::{
     AccessOutcome, Alone, Core, DataAccess, Events, LINE, LineHolder, LineTables, Outside,
     PageHolder, Shape, Table,
@@ -171,7 +171,7 @@ impl Machine {
                 for way in 0..level.ways {
                     let at = usize::try_from(level.start + set * level.ways * 2 + way).unwrap();
                     let line = thread.words[at] & !63;
-                    let shown = thread.tables.loads[index(line)] == key(line);
+                    let shown = names(thread.tables.loads[index(line)], line);
                     hidden += u64::from(thread.words[at] != 0 && !shown);
                 }
             }
