@@ -17,6 +17,7 @@ mod precision;
 pub mod refusal;
 pub mod rights;
 mod rings;
+mod several;
 mod software;
 mod uneven;
 
@@ -113,7 +114,6 @@ pub fn plan(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
 /// # Errors
 /// What this machine cannot sample for anybody.
 pub fn draft(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
-    let request = &outline::with_modifiers(request)?;
     let Outline { name, events, mut side, mut notes } = outline(request, facts)?;
     let mut events: Vec<_> = events.into_iter().map(|event| event.planned).collect();
     in_kernel::check(request, &events)?;

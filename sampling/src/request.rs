@@ -6,6 +6,7 @@ mod in_kernel;
 mod job;
 mod keep;
 mod needed_facts;
+mod several;
 pub mod span;
 
 use record::Pid;
@@ -15,6 +16,7 @@ pub use call_graph::{CallGraph, CallGraphError, StackBytes};
 pub use in_kernel::{Duty, InKernel, SiteTables};
 pub use job::Job;
 pub use keep::{Keep, KeepError};
+pub use several::EventRequest;
 
 use crate::EventSpec;
 
@@ -80,6 +82,10 @@ pub struct Request {
     /// far as whoever counts can; None: each is the interval.
     #[serde(default)]
     pub seed: Option<u64>,
+    /// Further events of the same session, each with an interval of its own;
+    /// all else holds for them, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<EventRequest>,
     /// Whether samples with skid will do where exact ones are promised and
     /// not to be had.
     #[serde(default)]
@@ -124,6 +130,7 @@ impl Request {
             modes,
             interval: None,
             seed: None,
+            also: Vec::new(),
             allow_skid: false,
             call_graph: None,
             data_mappings: false,

@@ -80,7 +80,7 @@ pub fn outline(
     model: Option<&Model>,
     facts: &Facts,
 ) -> Result<Chosen<Outline, Outline>, Refusal> {
-    let why = match stand_in(request, choice, facts)? {
+    let why = match stand_in_for_all(request, choice, facts)? {
         StandIn::Not => return crate::plan::outline(request, facts).map(Chosen::Kernel),
         StandIn::AsAsked => None,
         StandIn::For(why) => Some(why),
@@ -103,7 +103,7 @@ pub fn plan(
     model: Model,
     facts: &Facts,
 ) -> Result<Chosen<Plan, emulated::EmulatedPlan>, Refusal> {
-    match stand_in(request, choice, facts)? {
+    match stand_in_for_all(request, choice, facts)? {
         StandIn::Not => crate::plan(request, facts).map(Chosen::Kernel),
         StandIn::AsAsked => emulated::plan(request, model, facts).map(Chosen::Emulated),
         StandIn::For(why) => {
@@ -137,6 +137,26 @@ enum StandIn {
     AsAsked,
     /// As the machine has no PMU, for this reason.
     For(String),
+}
+
+/// The same for all events of a request: they have one source.
+fn stand_in_for_all(
+    request: &Request,
+    choice: SourceChoice,
+    facts: &Facts,
+) -> Result<StandIn, Refusal> {
+    let first = stand_in(request, choice, facts)?;
+    let (mut emulated, mut counted) = (None, None);
+    for one in request.each() {
+        match stand_in(&one, choice, facts)? {
+            StandIn::Not => counted.get_or_insert(one.event.0),
+            StandIn::AsAsked | StandIn::For(_) => emulated.get_or_insert(one.event.0),
+        };
+    }
+    match (emulated, counted) {
+        (Some(emulated), Some(counted)) => Err(Refusal::MixedSources { emulated, counted }),
+        _ => Ok(first),
+    }
 }
 
 fn stand_in(request: &Request, choice: SourceChoice, facts: &Facts) -> Result<StandIn, Refusal> {

@@ -52,6 +52,8 @@ mod registers;
 mod rights;
 /// Programs of known truth inside `ebs`, and what it says of them.
 mod selftest;
+/// Several events in one run.
+mod several;
 /// Who counts: the PMU or the emulated one.
 mod source;
 /// The original's pipeline and our table tell the same.

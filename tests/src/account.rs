@@ -13,14 +13,25 @@ impl Account {
     /// decoder of ours stands between the test and the file.
     #[track_caller]
     pub fn of_stream(path: &Path) -> Account {
+        let last = Account::each_of_stream(path).pop();
+        last.unwrap_or_else(|| panic!("{}: no ledger at its end", path.display()))
+    }
+
+    /// Those of all events of a stream, in their order.
+    #[track_caller]
+    pub fn each_of_stream(path: &Path) -> Vec<Account> {
         let bytes = fs::read(path).unwrap();
         let key = b"events=";
-        let at = bytes
-            .windows(key.len())
-            .rposition(|window| window == key)
-            .unwrap_or_else(|| panic!("{}: no ledger at its end", path.display()));
-        let end = bytes[at..].iter().position(|&byte| byte == 0).unwrap_or(bytes.len() - at);
-        let note = String::from_utf8_lossy(&bytes[at..at + end]).into_owned();
+        let begins = bytes.windows(key.len()).enumerate().filter(|(_, window)| window == key);
+        let of = |(at, _): (usize, _)| {
+            let end = bytes[at..].iter().position(|&byte| byte == 0).unwrap_or(bytes.len() - at);
+            Account::of_note(&String::from_utf8_lossy(&bytes[at..at + end]))
+        };
+        begins.map(of).collect()
+    }
+
+    #[track_caller]
+    fn of_note(note: &str) -> Account {
         let pair = |text: &str| {
             let (key, value) = text.split_once('=').unwrap_or_else(|| panic!("{note}: {text}"));
             (key.to_owned(), value.to_owned())

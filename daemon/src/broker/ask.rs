@@ -3,10 +3,10 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use arrayvec::ArrayString;
+use arrayvec::{ArrayString, ArrayVec};
 use record::Attr;
 use sampling::remote::protocol::NamedTarget;
-use sampling::request::CallGraph;
+use sampling::request::{CallGraph, EventRequest};
 use sampling::session::synthesize::KernelFile;
 use sampling::{EventSpec, Modes, Request, Target, catalogue};
 use serde::{Deserialize, Serialize};
@@ -40,13 +40,20 @@ pub(crate) struct TaskOnCpu {
     pub(crate) cpu: i32,
 }
 
-/// A job of the catalogue, as numbers.
+/// An event of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct JobNumbers {
+pub(crate) struct EventNumbers {
     /// Place of the type in the table.
     pub(crate) event: u64,
     /// None: the type's default.
     pub(crate) interval: Option<NonZeroU64>,
+}
+
+/// A job of the catalogue, as numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct JobNumbers {
+    /// At least one.
+    pub(crate) events: ArrayVec<EventNumbers, { Request::MOST_EVENTS }>,
     pub(crate) modes: Modes,
     pub(crate) allow_skid: bool,
     pub(crate) call_graph: Option<CallGraph>,
@@ -93,18 +100,12 @@ impl JobNumbers {
     /// The numbers of a request; None: it is none that can be granted (no
     /// type of the table, event masks).
     pub(crate) fn of(request: &Request, target: NamedTarget) -> Option<JobNumbers> {
-        let entry = catalogue::find(&request.event.0)?;
-        let event = catalogue::all().position(|one| one.name == entry.name)?;
-        if !request.masks.is_empty() {
+        if !request.masks.is_empty() || request.also.len() >= Request::MOST_EVENTS {
             return None;
         }
-        let interval = match request.interval {
-            Some(interval) => Some(NonZeroU64::new(interval)?),
-            None => None,
-        };
+        let events = request.each().map(|one| EventNumbers::of(&one.event, one.interval));
         Some(JobNumbers {
-            event: event.try_into().ok()?,
-            interval,
+            events: events.collect::<Option<_>>()?,
             modes: request.modes,
             allow_skid: request.allow_skid,
             call_graph: request.call_graph,
@@ -116,14 +117,36 @@ impl JobNumbers {
     /// The request that the numbers stand for, on the target that was found.
     /// None: there is no such type.
     pub(crate) fn request(&self, target: Target) -> Option<Request> {
-        let entry = catalogue::all().nth(usize::try_from(self.event).ok()?)?;
+        let mut events = self.events.iter().map(EventNumbers::request);
+        let EventRequest { event, interval, .. } = events.next()??;
         Some(Request {
-            interval: self.interval.map(NonZeroU64::get),
+            interval,
+            also: events.collect::<Option<_>>()?,
             allow_skid: self.allow_skid,
             call_graph: self.call_graph,
             data_mappings: self.data_mappings,
-            ..Request::new(EventSpec(entry.name.into()), self.modes, target)
+            ..Request::new(event, self.modes, target)
         })
+    }
+}
+
+impl EventNumbers {
+    /// None: it is no type of the table, or an interval of nothing.
+    fn of(event: &EventSpec, interval: Option<u64>) -> Option<EventNumbers> {
+        let entry = catalogue::find(&event.0)?;
+        let place = catalogue::all().position(|one| one.name == entry.name)?;
+        let interval = match interval {
+            Some(interval) => Some(NonZeroU64::new(interval)?),
+            None => None,
+        };
+        Some(EventNumbers { event: place.try_into().ok()?, interval })
+    }
+
+    /// None: there is no such type.
+    fn request(&self) -> Option<EventRequest> {
+        let entry = catalogue::all().nth(usize::try_from(self.event).ok()?)?;
+        let interval = self.interval.map(NonZeroU64::get);
+        Some(EventRequest { event: EventSpec(entry.name.into()), interval, seed: None })
     }
 }
 
@@ -149,9 +172,9 @@ mod tests {
 
     #[test]
     fn asks_come_out_as_they_went_in() {
+        let event = EventNumbers { event: 3, interval: NonZeroU64::new(1000) };
         let job = JobNumbers {
-            event: 3,
-            interval: NonZeroU64::new(1000),
+            events: ArrayVec::from_iter([event]),
             modes: Modes::KERNEL,
             allow_skid: false,
             call_graph: Some(CallGraph::Stack(StackBytes::USUAL)),
@@ -160,16 +183,19 @@ mod tests {
         };
         let stored = Stored { bytes: u64::MAX, ..Stored::default() };
         for ask in [
-            Ask::Grant(job),
+            Ask::Grant(job.clone()),
             Ask::Grant(JobNumbers {
-                target: NamedTarget::Held(Incarnation { pid: -7, start_time: 0 }),
-                ..job
+                // The longest there is.
+                events: [EventNumbers { event: u64::MAX, interval: NonZeroU64::new(u64::MAX) }; 8]
+                    .into(),
+                target: NamedTarget::Held(Incarnation { pid: i32::MIN, start_time: u64::MAX }),
+                ..job.clone()
             }),
             Ask::Grant(JobNumbers {
                 target: NamedTarget::System,
                 modes: Modes::USER,
                 call_graph: Some(CallGraph::BranchStack),
-                ..job
+                ..job.clone()
             }),
             Ask::Grant(JobNumbers {
                 target: NamedTarget::Cgroup { id: 1 << 50, path_bytes: 99 },

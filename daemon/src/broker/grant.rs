@@ -359,9 +359,8 @@ mod tests {
         let own = Credentials::own().unwrap();
         let pid = std::process::id().cast_signed();
         let named = Incarnation::of(pid).unwrap();
-        let job = JobNumbers {
-            event: 0,
-            interval: None,
+        let job = || JobNumbers {
+            events: arrayvec::ArrayVec::new(),
             modes: Modes { user: true, kernel: false },
             allow_skid: false,
             call_graph: None,
@@ -369,7 +368,7 @@ mod tests {
             target: NamedTarget::Process(named),
         };
         let asked = |permissions| {
-            Grants::new(own.clone(), permissions).answer(Ask::Grant(job), &[], &Late).0.errno
+            Grants::new(own.clone(), permissions).answer(Ask::Grant(job()), &[], &Late).0.errno
         };
         assert_eq!(asked(Permissions::OWN_TASKS), libc::ETIMEDOUT);
         assert_ne!(asked(Permissions::OTHERS_TASKS), libc::ETIMEDOUT);

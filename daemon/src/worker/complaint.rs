@@ -95,8 +95,7 @@ mod tests {
         drop(supervisor);
         let broker = Broker::new(worker);
         let job = JobNumbers {
-            event: 0,
-            interval: None,
+            events: arrayvec::ArrayVec::new(),
             modes: Modes { user: true, kernel: false },
             allow_skid: false,
             call_graph: None,

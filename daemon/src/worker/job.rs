@@ -1,10 +1,10 @@
 //! A job as a worker does it, be it a client's or of its standing session.
 
 use record::Pid;
-use sampling::Job;
 use sampling::machine::incarnation::Incarnation;
 use sampling::remote::protocol::{Complaint, ComplaintCode, NamedTarget};
 use sampling::request::event_spec::RequestedEvent;
+use sampling::{EventSpec, Job};
 
 use super::pid_place::PidPlace;
 use crate::target::FoundTarget;
@@ -39,21 +39,8 @@ impl CheckedJob {
         named: NamedTarget,
         place: &PidPlace,
     ) -> Result<CheckedJob, Complaint> {
-        let event = &job.request.event;
-        if event.0.len() > LONGEST_EVENT {
-            let text = format!("an event of {} bytes; none is so long", event.0.len());
-            return Err(complaint(ComplaintCode::BadRequest, text));
-        }
-        match event.resolve() {
-            Ok(RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_)) => {}
-            Ok(_) => {
-                let text = format!(
-                    "{event}: the daemon samples types of its table (`ebs -h` lists them) and \
-                     mem:ADDR; for others say --no-daemon",
-                );
-                return Err(complaint(ComplaintCode::Unplannable, text));
-            }
-            Err(error) => return Err(complaint(ComplaintCode::Unplannable, error.to_string())),
+        for one in job.request.each() {
+            check_event(&one.event)?;
         }
         Ok(CheckedJob::new(job, found(named, place)?))
     }
@@ -65,6 +52,26 @@ impl CheckedJob {
     pub(super) fn target(&self) -> &FoundTarget {
         &self.target
     }
+}
+
+/// What the daemon samples for clients.
+fn check_event(event: &EventSpec) -> Result<(), Complaint> {
+    if event.0.len() > LONGEST_EVENT {
+        let text = format!("an event of {} bytes; none is so long", event.0.len());
+        return Err(complaint(ComplaintCode::BadRequest, text));
+    }
+    match event.resolve() {
+        Ok(RequestedEvent::Type(_) | RequestedEvent::Breakpoint(_)) => {}
+        Ok(_) => {
+            let text = format!(
+                "{event}: the daemon samples types of its table (`ebs -h` lists them) and \
+                     mem:ADDR; for others say --no-daemon",
+            );
+            return Err(complaint(ComplaintCode::Unplannable, text));
+        }
+        Err(error) => return Err(complaint(ComplaintCode::Unplannable, error.to_string())),
+    }
+    Ok(())
 }
 
 /// The kernel lets any process look at itself, but nobody else of its user's

@@ -34,7 +34,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 const USAGE: &str = "\
-ebs (-u | -k) [-o OUTFILE] [-i INTERVAL] [-c COUNT] -t TYPE [-m NAME,...] EXE_OR_PID [ARGS...]
+ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...] EXE_OR_PID [ARGS...]
        ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE
        ebs script [OPTIONS] FILE
        ebs convert [OPTIONS] IN OUT

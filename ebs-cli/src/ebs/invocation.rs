@@ -2,6 +2,7 @@
 //! places to write to. Pure.
 
 mod emulation;
+mod events;
 mod in_kernel;
 mod scaled;
 mod selftest;
@@ -19,7 +20,7 @@ use crate::ebs::arguments::{
 };
 use record::Pid;
 use sampling::in_kernel::InKernel;
-use sampling::request::{CallGraph, CallGraphError, StackBytes};
+use sampling::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
 use sampling::{EventSpec, Modes, Request, Target};
 use scaled::scaled;
 use std::ffi::{OsStr, OsString};
@@ -143,6 +144,17 @@ pub enum Misuse {
         "-i {0} makes each interval the same, and --seed is for those that are drawn: leave one out"
     )]
     SeedOfFixed(String),
+    /// Neither one interval nor one for each event.
+    #[error("-i {intervals} for -t {events}: say one interval for all, or one for each")]
+    Intervals {
+        /// As given.
+        intervals: String,
+        /// As given.
+        events: String,
+    },
+    /// Masks, and several events that they could be of.
+    #[error("-m {0}: masks are of one event, and -t names several: leave -m out, or sample one")]
+    MasksOfSeveral(String),
     /// `ebs selftest -t` names no type.
     #[error("no event type is called {0:?}; ebs -h lists them{like}", like = like(.0))]
     Type(String),
@@ -269,13 +281,13 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
         None => target(&arguments.target)?,
     };
     let command = if target == Target::Command { arguments.target.clone() } else { Vec::new() };
-    if modes == Modes::default() && arguments.event.event.is_none() {
+    if modes == Modes::default() && arguments.event.event.is_empty() {
         return Err(Misuse::ModeMissing);
     }
     let mut request = request(&arguments.event, modes, target)?;
     request.ring_pages = arguments.ring.map(ring).transpose()?;
     request.data_mappings = arguments.data;
-    if request.modes == Modes::default() && !names_modes(&request.event) {
+    if request.modes == Modes::default() && !names_modes(&request) {
         return Err(Misuse::ModeMissing);
     }
     let mut asked = sampling::Job::new(request);
@@ -301,7 +313,7 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
 fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
     let modes = Modes { user: arguments.user, kernel: arguments.kernel };
     let mut request = request(&arguments.event, modes, Target::Command)?;
-    if request.modes == Modes::default() && !names_modes(&request.event) {
+    if request.modes == Modes::default() && !names_modes(&request) {
         request.modes = Modes::BOTH;
     }
     let version = arguments.version.as_deref().map(version).transpose()?;
@@ -310,17 +322,15 @@ fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
 }
 
 fn request(arguments: &EventArguments, modes: Modes, target: Target) -> Result<Request, Misuse> {
-    let fixed = arguments.interval.as_deref().filter(|text| text.starts_with('='));
-    if let (Some(text), Some(_)) = (fixed, arguments.seed) {
-        return Err(Misuse::SeedOfFixed(text.to_owned()));
-    }
-    let seed = arguments.seed.unwrap_or(arguments.fresh_seed);
+    let mut events = events::events(arguments)?.into_iter();
+    let EventRequest { event, interval, seed } = events.next().ok_or(Misuse::TypeMissing)?;
     Ok(Request {
-        event: EventSpec(arguments.event.clone().ok_or(Misuse::TypeMissing)?),
+        event,
         masks: arguments.masks.clone(),
         modes,
-        interval: arguments.interval.as_deref().map(interval).transpose()?,
-        seed: fixed.is_none().then_some(seed),
+        interval,
+        seed,
+        also: events.collect(),
         allow_skid: arguments.allow_skid,
         call_graph: call_graph(arguments)?,
         data_mappings: false,
@@ -339,9 +349,12 @@ fn call_graph(arguments: &EventArguments) -> Result<Option<CallGraph>, CallGraph
     }
 }
 
-/// Whether the event's own modifiers (`:u`, `:k`) say what is sampled.
-fn names_modes(event: &EventSpec) -> bool {
-    event.resolve().is_ok_and(|event| sampling::plan::modes(&event).is_some())
+/// Whether modifiers (`:u`, `:k`) of each event say what is sampled.
+fn names_modes(request: &Request) -> bool {
+    let names = |event: &EventSpec| {
+        event.resolve().is_ok_and(|event| sampling::plan::modes(&event).is_some())
+    };
+    request.each().all(|one| names(&one.event))
 }
 
 fn version(text: &str) -> Result<(u32, u32), Misuse> {
@@ -389,12 +402,6 @@ fn target(words: &[OsString]) -> Result<Target, Misuse> {
 
 fn digits(word: &OsStr) -> Option<&str> {
     word.to_str().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-fn interval(text: &str) -> Result<u64, Misuse> {
-    let number = scaled(text.strip_prefix('=').unwrap_or(text))
-        .filter(|number| (1..=i64::MAX.cast_unsigned()).contains(number));
-    number.ok_or_else(|| Misuse::Interval(text.to_owned()))
 }
 
 /// 0 is for the plan to refuse.

@@ -215,11 +215,12 @@ mod tests {
     fn what_help_shows_to_type_is_taken() {
         let mut bare = crate::ebs::list::tests::machine(0x55, 4, &["software", "breakpoint"]);
         bare.kernel.machine = Some("x86_64".to_owned());
-        bare.tracepoint = Some(sampling::machine::facts::TracepointState::Id(1));
+        let known = sampling::machine::facts::TracepointState::Id(1);
+        bare.tracepoints.insert("kmem:mm_page_alloc".to_owned(), known);
         let mut with_pmu =
             crate::ebs::list::tests::machine(0x55, 4, &["cpu", "software", "breakpoint"]);
         with_pmu.kernel.machine = Some("x86_64".to_owned());
-        with_pmu.tracepoint.clone_from(&bare.tracepoint);
+        with_pmu.tracepoints.clone_from(&bare.tracepoints);
         for (facts, entry) in all().flat_map(|entry| [(&bare, entry), (&with_pmu, entry)]) {
             let text = help(entry, facts);
             let line = text.lines().find_map(|line| line.strip_prefix("  example    "));

@@ -188,6 +188,10 @@ fn outline_with_event(
     request: &Request,
     facts: &Facts,
 ) -> Result<(Outline, EmulatedEvent), Refusal> {
+    if let Some(other) = request.also.first() {
+        let (event, other) = (request.event.0.clone(), other.event.0.clone());
+        return Err(Refusal::EmulatedSeveral { event, other });
+    }
     let request = &with_modifiers(request)?;
     let named = request.event.resolve()?;
     check_form(request)?;

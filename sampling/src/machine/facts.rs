@@ -22,6 +22,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 pub use access::{AccessFacts, Capabilities, Capability, Limit, Lockdown};
@@ -68,8 +69,8 @@ pub struct Facts {
     pub tracefs: Tracefs,
     /// Our rights and limits.
     pub access: AccessFacts,
-    /// The tracepoint of the request that [`Facts::read_for`] was given.
-    pub tracepoint: Option<TracepointState>,
+    /// The tracepoints of the request that [`Facts::read_for`] was given, by `SUBSYSTEM:NAME`.
+    pub tracepoints: BTreeMap<String, TracepointState>,
     /// The process of the request that [`Facts::read_for`] was given.
     pub process: Option<ProcessState>,
 }
@@ -95,7 +96,7 @@ impl Facts {
             tracefs: Tracefs::read(&tree)?,
             access: AccessFacts::read(&tree)?,
             cpus,
-            tracepoint: None,
+            tracepoints: BTreeMap::new(),
             process: None,
         };
         facts.describe(&tree, pmu::DEVICES, Pmu::is_core)?;
@@ -104,7 +105,8 @@ impl Facts {
 
     /// Looks a tracepoint up; `root` as for [`Facts::read`].
     pub(crate) fn look_up(&mut self, root: &Path, point: &Tracepoint) -> Result<(), FactsError> {
-        self.tracepoint = Some(self.tracefs.look_up(&Tree::new(root), point)?);
+        let state = self.tracefs.look_up(&Tree::new(root), point)?;
+        self.tracepoints.insert(point.to_string(), state);
         Ok(())
     }
 

@@ -4,7 +4,9 @@
 use record::{Attr, SampleFilter};
 
 use super::opening::Opening;
-use super::{Fallback, PlannedEvent, attrs, callers, hardware, named, precision, software, uneven};
+use super::{
+    Fallback, PlannedEvent, attrs, callers, hardware, named, precision, several, software, uneven,
+};
 use crate::catalogue::promises::RegistersPromise;
 use crate::catalogue::{self, Equivalence, EventKind, Microarchitecture};
 use crate::machine::facts::{Facts, Lockdown, Version};
@@ -72,7 +74,15 @@ impl Outline {
 }
 
 /// Finds the events of a request on the machine of some facts.
+///
+/// # Errors
+/// What this machine does not have, or not together.
 pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
+    let outlines = request.each().map(|one| outline_one(&one, facts));
+    several::joined(outlines.collect::<Result<_, _>>()?)
+}
+
+fn outline_one(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     let request = &with_modifiers(request)?;
     let event = request.event.resolve()?;
     super::check_form(request)?;

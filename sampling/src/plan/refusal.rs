@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use record::Pid;
 
+use crate::Request;
 use crate::catalogue::{MOUNT_TRACEFS, MaskError};
 use crate::machine::facts::Version;
 use crate::request::event_spec::EventSpecError;
@@ -63,6 +64,18 @@ pub enum Refusal {
          perf: count it with --in-kernel=aggregate, whose --keep hides nothing"
     )]
     FilteredTracepoint { event: String },
+    /// Twice the same event.
+    #[error("{event} is asked for twice: say it once, or leave one of the two out")]
+    Twice { event: String },
+    /// More events than any CPU counts together.
+    #[error("{count} events are asked for; use {} at most", Request::MOST_EVENTS)]
+    TooManyEvents { count: usize },
+    /// Events that nobody counts together.
+    #[error(
+        "{emulated} is emulated here and {counted} is not: nothing samples both in one run, so \
+         leave one of the two out"
+    )]
+    MixedSources { emulated: String, counted: String },
     /// Sites have no chains.
     #[error("{event}: what is counted in the kernel has no callers: leave --in-kernel out, or -g")]
     CountedCallers { event: String },
@@ -75,6 +88,12 @@ pub enum Refusal {
          say fp"
     )]
     NoUserRegisters { event: String },
+    /// The model counts one thing in a run.
+    #[error(
+        "{event} and {other}: the emulated PMU counts one type in a run: leave one of the two out, \
+         and run the program twice"
+    )]
+    EmulatedSeveral { event: String, other: String },
     /// A way to have callers that the emulated PMU does not know.
     #[error(
         "{event}: --call-graph {how} is the machine's: the emulated PMU copies the stack, say dwarf"
@@ -309,7 +328,11 @@ impl Refusal {
             | Refusal::EmulatedSystem { .. }
             | Refusal::EmulatedInKernel { .. }
             | Refusal::EmulatedCallers { .. }
+            | Refusal::EmulatedSeveral { .. }
             | Refusal::CountedCallers { .. }
+            | Refusal::Twice { .. }
+            | Refusal::TooManyEvents { .. }
+            | Refusal::MixedSources { .. }
             | Refusal::FilteredTracepoint { .. }
             | Refusal::Keep(_)
             | Refusal::KeepLacks { .. }

@@ -16,9 +16,12 @@ const IBS_ON_TASKS: Version = Version(6, 2, 0);
 /// # Errors
 /// What it may not, and what would let it.
 pub fn check(request: &Request, plan: &Plan, facts: &Facts) -> Result<(), Refusal> {
-    let request = &with_modifiers(request)?;
-    check_modes(request, &plan.events, facts)?;
-    check_target(request, facts)
+    for one in request.each() {
+        let one = with_modifiers(&one)?;
+        check_modes(&one, &plan.events, facts)?;
+        check_target(&one, facts)?;
+    }
+    Ok(())
 }
 
 fn check_modes(request: &Request, events: &[PlannedEvent], facts: &Facts) -> Result<(), Refusal> {

@@ -81,7 +81,7 @@ pub(super) fn tracepoint(
 ) -> Result<Opening, Refusal> {
     let mut opening = open(catalogue::tracepoint(), EventType::TRACEPOINT, request, facts)?;
     opening.name = point.to_string();
-    opening.words[0] = match &facts.tracepoint {
+    opening.words[0] = match facts.tracepoints.get(&opening.name) {
         Some(TracepointState::Id(id)) => *id,
         Some(TracepointState::Missing { names }) => {
             let name = opening.name.as_str();

@@ -288,7 +288,7 @@ fn tracepoints() {
     assert!(refused(&switch, &root()).0.contains("mount -t tracefs"));
     let mut facts = root();
     facts.tracefs = Tracefs::At("/sys/kernel/tracing".into());
-    facts.tracepoint = Some(TracepointState::Id(372));
+    facts.tracepoints.insert("sched:sched_switch".to_owned(), TracepointState::Id(372));
     let found = plan(&switch, &facts).unwrap();
     assert_eq!(
         (found.events[0].attr.kind, found.events[0].attr.config),
@@ -300,10 +300,12 @@ fn tracepoints() {
     assert!(quiet.notes[0].contains("-k only"), "{:?}", quiet.notes);
 
     let names = vec!["sched:sched_switch".to_owned(), "irq:irq_handler_entry".to_owned()];
-    facts.tracepoint = Some(TracepointState::Missing { names });
+    let missing = TracepointState::Missing { names };
+    facts.tracepoints.insert("sched:sched_swich".to_owned(), missing);
     let (text, _) = refused(&request("sched:sched_swich", Modes::KERNEL), &facts);
     assert!(text.contains("did you mean sched:sched_switch?"), "{text}");
-    facts.tracepoint = Some(TracepointState::Forbidden("/sys/kernel/tracing".into()));
+    let forbidden = TracepointState::Forbidden("/sys/kernel/tracing".into());
+    facts.tracepoints.insert("sched:sched_switch".to_owned(), forbidden);
     assert!(refused(&switch, &facts).0.contains("/sys/kernel/tracing"));
 }
 

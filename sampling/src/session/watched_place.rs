@@ -23,12 +23,14 @@ const AT_PHDR: u64 = 3;
 /// of the process; None: it is none, or that cannot be told. `command` is
 /// the file that the target will execute, `root` holds `proc`.
 pub fn misplaced(request: &Request, command: Option<&Path>, root: &Path) -> Option<String> {
-    let Ok(RequestedEvent::Breakpoint(point)) = request.event.resolve() else { return None };
-    match request.target {
-        Target::Command => of_command(&point, command?, root),
-        Target::Process(pid) => of_process(&point, pid, root),
-        Target::System | Target::Cgroup => None,
-    }
+    request.each().find_map(|one| {
+        let Ok(RequestedEvent::Breakpoint(point)) = one.event.resolve() else { return None };
+        match one.target {
+            Target::Command => of_command(&point, command?, root),
+            Target::Process(pid) => of_process(&point, pid, root),
+            Target::System | Target::Cgroup => None,
+        }
+    })
 }
 
 fn of_command(point: &Breakpoint, file: &Path, root: &Path) -> Option<String> {

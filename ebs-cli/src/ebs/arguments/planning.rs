@@ -8,13 +8,13 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, Args)]
 pub struct EventArguments {
     /// Event type (`ebs -h` lists them), or an event by its name (`ebs list`), code (r81d0) or terms
-    /// (cpu/event=0xd0,umask=0x81/pp).
-    #[arg(short = 't', long = "type", value_name = "TYPE")]
-    pub event: Option<String>,
+    /// (cpu/event=0xd0,umask=0x81/pp). Several, with commas or several -t: all in one run.
+    #[arg(short = 't', long = "type", value_name = "TYPE,...")]
+    pub event: Vec<String>,
     /// Events from one record to the next, such as 10k or 1M, on average, at random; =10k: each time
-    /// as many [default: the type's own].
-    #[arg(short, long, value_name = "INTERVAL", allow_negative_numbers = true)]
-    pub interval: Option<String>,
+    /// as many [default: the type's own]. One for all events, or one for each: -t A,B -i 10k,100.
+    #[arg(short, long, value_name = "INTERVAL,...", allow_negative_numbers = true)]
+    pub interval: Vec<String>,
     /// Draws the events between records from this number, as an earlier run did [default: another one each time].
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,

@@ -236,7 +236,7 @@ fn processes() {
 fn tracepoints() {
     let look = |root: &TempDir, event: &str| {
         let request = Request::new(event, Modes::KERNEL, Target::Command);
-        Facts::read_for(root.path(), &request).unwrap().tracepoint.unwrap()
+        Facts::read_for(root.path(), &request).unwrap().tracepoints.remove(event).unwrap()
     };
     let root = tree(&[
         ("proc/self/mounts", "proc /proc proc rw 0 0\nnodev /a\\040b tracefs rw 0 0\n"),

@@ -117,8 +117,13 @@ fn any_facts() -> impl Strategy<Value = Facts> {
         machine,
     )
         .prop_map(|(access, cpus, page_size, memory_kib, tracepoint, process, machine)| {
-            let mut facts =
-                Facts { access, page_size, memory_kib, tracepoint, process, ..Facts::default() };
+            let mut facts = Facts { access, page_size, memory_kib, process, ..Facts::default() };
+            for (event, state) in ["sched:sched_switch", "syscalls:sys_enter_write"]
+                .into_iter()
+                .zip(tracepoint.into_iter().cycle())
+            {
+                facts.tracepoints.insert(event.to_owned(), state);
+            }
             facts.cpus.online = cpus.map(|count| (0..count).map(Cpu).collect());
             facts.kernel.machine = Some(machine.to_owned());
             facts

@@ -20,7 +20,7 @@ fn unprivileged() -> Facts {
     facts.access.memlock = Some(Limit::At(8 << 20));
     facts.access.nofile = Some(Limit::At(1024));
     facts.tracefs = Tracefs::At(Path::new("/t").to_owned());
-    facts.tracepoint = Some(TracepointState::Id(7));
+    facts.tracepoints.insert("syscalls:sys_enter_write".to_owned(), TracepointState::Id(7));
     facts.kernel.machine = Some("x86_64".to_owned());
     facts
 }

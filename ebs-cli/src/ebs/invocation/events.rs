@@ -1,0 +1,139 @@
+//! Events and their intervals: `-t A,B -i N,M`.
+
+use crate::ebs::arguments::EventArguments;
+use crate::ebs::invocation::Misuse;
+use crate::ebs::invocation::scaled::scaled;
+use sampling::EventSpec;
+use sampling::request::EventRequest;
+
+/// The events that were named, at least one, in their order.
+///
+/// # Errors
+///
+/// None was named; an interval that is none, or more of them than events.
+pub(super) fn events(arguments: &EventArguments) -> Result<Vec<EventRequest>, Misuse> {
+    let words = |texts: &[String]| -> Vec<String> {
+        texts.iter().flat_map(|text| split(text)).map(str::to_owned).collect()
+    };
+    let (named, intervals) = (words(&arguments.event), words(&arguments.interval));
+    if named.is_empty() {
+        return Err(Misuse::TypeMissing);
+    }
+    if intervals.len() > 1 && intervals.len() != named.len() {
+        let (intervals, events) = (intervals.join(","), named.join(","));
+        return Err(Misuse::Intervals { intervals, events });
+    }
+    if named.len() > 1 && !arguments.masks.is_empty() {
+        return Err(Misuse::MasksOfSeveral(arguments.masks.join(",")));
+    }
+    let seed = arguments.seed.unwrap_or(arguments.fresh_seed);
+    let mut drawn = false;
+    let mut events = Vec::new();
+    for (place, name) in named.into_iter().enumerate() {
+        let text =
+            intervals.get(place).or_else(|| intervals.first().filter(|_| intervals.len() == 1));
+        let is_fixed = text.is_some_and(|text| text.starts_with('='));
+        drawn |= !is_fixed;
+        events.push(EventRequest {
+            event: EventSpec(name),
+            interval: text.map(|text| interval(text)).transpose()?,
+            seed: (!is_fixed).then_some(seed),
+        });
+    }
+    match arguments.seed {
+        Some(_) if !drawn => Err(Misuse::SeedOfFixed(intervals.join(","))),
+        _ => Ok(events),
+    }
+}
+
+/// Commas part events, but for those between the slashes of a PMU's terms; an
+/// address to watch has one slash alone.
+fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut begin, mut within) = (Vec::new(), 0, false);
+    for (at, letter) in text.char_indices() {
+        let part = text.get(begin..at).unwrap_or_default();
+        match letter {
+            '/' if !part.trim_start().starts_with("mem:") => within = !within,
+            ',' if !within => {
+                parts.push(part);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text.get(begin..).unwrap_or_default());
+    parts
+}
+
+fn interval(text: &str) -> Result<u64, Misuse> {
+    let number = scaled(text.strip_prefix('=').unwrap_or(text))
+        .filter(|number| (1..=i64::MAX.cast_unsigned()).contains(number));
+    number.ok_or_else(|| Misuse::Interval(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(
+        events: &[&str],
+        intervals: &[&str],
+    ) -> Result<Vec<(String, Option<u64>, bool)>, Misuse> {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let arguments = EventArguments {
+            event: owned(events),
+            interval: owned(intervals),
+            fresh_seed: 7,
+            ..EventArguments::default()
+        };
+        let told = |one: EventRequest| (one.event.0, one.interval, one.seed.is_some());
+        events_of(&arguments).map(|all| all.into_iter().map(told).collect())
+    }
+
+    use super::events as events_of;
+
+    fn event(name: &str, interval: Option<u64>, drawn: bool) -> (String, Option<u64>, bool) {
+        (name.to_owned(), interval, drawn)
+    }
+
+    #[test]
+    fn commas_part_events_outside_of_slashes() {
+        let terms = "cpu/event=0xd0,umask=0x81/pp";
+        let expected = [event("a", None, true), event(terms, None, true), event("b", None, true)];
+        assert_eq!(read(&["a", &format!("{terms},b")], &[]).unwrap(), expected);
+        let watched = [event("mem:0x10/8:w", None, true), event("b", None, true)];
+        assert_eq!(read(&["mem:0x10/8:w,b"], &[]).unwrap(), watched);
+        assert_eq!(split("a,,b,"), ["a", "", "b", ""], "for the request to refuse");
+    }
+
+    #[test]
+    fn one_interval_is_for_all_and_several_are_for_each() {
+        let of = |intervals: &[&str]| read(&["a,b"], intervals);
+        let all = [event("a", Some(100), true), event("b", Some(100), true)];
+        assert_eq!(of(&["100"]).unwrap(), all);
+        let each = [event("a", Some(1000), true), event("b", Some(7), false)];
+        assert_eq!(of(&["1k", "=7"]).unwrap(), each);
+        assert_eq!(of(&["1k,=7"]).unwrap(), each);
+        let error = of(&["1,2,3"]).unwrap_err().to_string();
+        assert!(error.contains("1,2,3") && error.contains("a,b"), "{error}");
+        assert!(of(&["1,x"]).unwrap_err().to_string().contains("\"x\""));
+    }
+
+    #[test]
+    fn masks_are_of_one_event_and_seeds_of_what_is_drawn() {
+        let arguments = |event: &str, masks: &[&str], interval: &str| EventArguments {
+            event: vec![event.to_owned()],
+            masks: masks.iter().map(|mask| (*mask).to_owned()).collect(),
+            interval: vec![interval.to_owned()],
+            seed: Some(1),
+            ..EventArguments::default()
+        };
+        let error = events_of(&arguments("a,b", &["m"], "1")).unwrap_err();
+        assert_eq!(error, Misuse::MasksOfSeveral("m".to_owned()));
+        assert!(events_of(&arguments("a", &["m"], "1")).is_ok());
+        let error = events_of(&arguments("a,b", &[], "=1,=2")).unwrap_err();
+        assert_eq!(error, Misuse::SeedOfFixed("=1,=2".to_owned()));
+        assert!(events_of(&arguments("a,b", &[], "=1,2")).is_ok());
+        assert_eq!(events_of(&EventArguments::default()), Err(Misuse::TypeMissing));
+    }
+}

@@ -1,0 +1,113 @@
+//! Several events in one run: each with an account of its own.
+
+use std::os::unix::fs::chown;
+
+use hardmeter_tests::{Account, Ebsd, Outcome, Running, Scene, Truth, User, Workload, rights};
+
+/// Faults of the storm, each of which is a fault and a minor one: few enough for
+/// their records to have room in the smallest rings, however late they are read.
+const FAULTS: u64 = 300;
+
+/// Both events have a table, and the storm's site the storm's faults in each.
+#[track_caller]
+fn assert_two_tables(report: &Outcome, truth: &Truth) {
+    let site = format!("{:#x}", truth.number("site"));
+    for event in ["# page_fault, ", "# minor_fault, "] {
+        let table = report.out.split("\n\n").find(|table| table.starts_with(event));
+        let table = table.unwrap_or_else(|| panic!("no {event:?}: {report}"));
+        let row = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let found = row.clone().any(|row| {
+            row.first() == Some(&FAULTS.to_string().as_str()) && row.get(2) == Some(&site.as_str())
+        });
+        assert!(found, "{event:?} has other counts: {report}");
+    }
+}
+
+#[test]
+fn each_event_of_a_run_has_its_own_account_and_table() {
+    let test = "each_event_of_a_run_has_its_own_account_and_table";
+    if !(rights::sampling(test) && rights::perf(test)) {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Storm.build(&scene);
+    let line = format!(
+        "ebs -u -t page_fault,minor_fault -t cpu_clock -i 1,=1,50k -o s.data ./storm {FAULTS}"
+    );
+    let told = scene.run(&line).success();
+    let truth = Truth::new(&told.out);
+    let accounts = Account::each_of_stream(&scene.path("s.data"));
+    let events = ["page_fault", "minor_fault", "cpu_clock"];
+    assert_eq!(accounts.len(), events.len(), "{accounts:?}");
+    for (event, account) in events.iter().zip(&accounts) {
+        let delivered = account.count("delivered");
+        if let Some(kernel) = account.find("kernel") {
+            assert_eq!(kernel, delivered + account.lost(), "{event}: {account:?}");
+            assert!(kernel >= FAULTS, "{event}: {account:?}");
+        }
+        assert!(told.last_line().contains(&format!("{event} {delivered}")), "{told}");
+    }
+    assert_two_tables(&scene.run("ebs report s.data").success(), &truth);
+    // perf tells the events apart, by the same counts.
+    let perf = scene.run("perf script -F event -i s.data").success();
+    for (event, account) in events.iter().zip(&accounts) {
+        let records = perf.out.lines().filter(|line| line.trim() == format!("{event}:")).count();
+        assert_eq!(u64::try_from(records).unwrap(), account.count("delivered"), "{event}");
+    }
+}
+
+#[test]
+fn several_events_are_counted_in_the_kernel() {
+    let test = "several_events_are_counted_in_the_kernel";
+    if !rights::programs_in_kernel(test) {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Storm.build(&scene);
+    let line = format!("ebs -u --in-kernel -t page_fault,minor_fault -o s.data ./storm {FAULTS}");
+    let truth = Truth::new(&scene.run(&line).success().out);
+    assert_two_tables(&scene.run("ebs report s.data").success(), &truth);
+}
+
+#[test]
+fn the_daemon_samples_several_events() {
+    let test = "the_daemon_samples_several_events";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    let storm = Workload::Storm.build(&scene);
+    scene.open_commands();
+    let policy = "[[allow]]\ngroup = 4100\npermissions = [\"kernel\"]\n";
+    let ebsd = Ebsd::start(&scene, policy);
+    std::fs::create_dir(scene.path("out")).unwrap();
+    chown(scene.path("out"), Some(4002), None).unwrap();
+    // By the user's own rights, and by what policy grants.
+    for (user, modes) in
+        [(User::new(4002), "-u"), (User { group: Some(4100), ..User::new(4002) }, "-uk")]
+    {
+        let mut command = user.command(&scene, scene.path("bin/ebs"));
+        command.args([modes, "-t", "page_fault,minor_fault", "-i", "=1", "-o", "out/s.data"]);
+        command.arg("--socket").arg(&ebsd.socket).arg(&storm).arg(FAULTS.to_string());
+        let outcome = Running::start(&mut command).finish().success();
+        assert!(outcome.last_line().contains("by the daemon"), "{outcome}");
+        let truth = Truth::new(&outcome.out);
+        assert_two_tables(&scene.run("ebs report out/s.data").success(), &truth);
+    }
+    ebsd.end();
+}
+
+#[test]
+fn what_cannot_be_sampled_together_is_refused() {
+    let scene = Scene::new();
+    for (line, words) in [
+        ("ebs -u -t page_fault,page_fault true", "twice"),
+        ("ebs -u -t page_fault,page-faults true", "twice"),
+        ("ebs -u -t page_fault,cpu_clock -i 1,2,3 true", "one for each"),
+        ("ebs -u -t page_fault,cpu_clock -m x true", "masks are of one event"),
+        ("ebs -u -t page_fault, true", "no event type given"),
+        ("ebs -u --source emulated -t l1_cache_miss,l2_cache_miss true", "one type in a run"),
+    ] {
+        scene.run(line).refused(2, &[words]);
+    }
+}
