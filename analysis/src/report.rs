@@ -4,6 +4,7 @@ mod accesses;
 pub(crate) mod answer;
 pub(crate) mod emulation;
 mod facts;
+pub(crate) mod joined;
 mod loss;
 mod not_kept;
 mod sieved;
@@ -14,6 +15,7 @@ pub use crate::name::cell::{Cell, MissingValue, RoutineOffset, SiteCell, Unresol
 pub use accesses::{AccessReport, Latencies};
 pub(crate) use facts::strides;
 pub use facts::{CommonBits, KernelCountReport, RowFacts, Stride, WholeHit};
+pub use joined::{JoinedCount, JoinedEvent, JoinedReport, JoinedRow};
 pub use loss::{Bursts, Losses, RecorderLedger};
 pub use not_kept::NotKept;
 pub(crate) use sieved::FilterPart;

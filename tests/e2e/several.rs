@@ -48,12 +48,45 @@ fn each_event_of_a_run_has_its_own_account_and_table() {
         assert!(told.last_line().contains(&format!("{event} {delivered}")), "{told}");
     }
     assert_two_tables(&scene.run("ebs report s.data").success(), &truth);
+    assert_joined(&scene, accounts.first().map_or(0, |account| account.count("delivered")));
     // perf tells the events apart, by the same counts.
     let perf = scene.run("perf script -F event -i s.data").success();
     for (event, account) in events.iter().zip(&accounts) {
         let records = perf.out.lines().filter(|line| line.trim() == format!("{event}:")).count();
         assert_eq!(u64::try_from(records).unwrap(), account.count("delivered"), "{event}");
     }
+}
+
+/// One table has what the tables of both faults have, each per the other.
+#[track_caller]
+fn assert_joined(scene: &Scene, delivered: u64) {
+    let joined = "ebs report --join --per minor_fault --by routine --json s.data";
+    let told = scene.run(joined).success();
+    let joined: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!(joined["events"][0]["period"], delivered, "{told}");
+    assert_eq!(joined["per"], 1, "{told}");
+    let rows = joined["rows"].as_array().unwrap();
+    assert_eq!(joined["rows_total"], rows.len(), "{told}");
+    let storm = rows.iter().find(|row| row["routine"] == "storm_touch").unwrap();
+    for event in [0, 1] {
+        assert_eq!(storm["events"][event]["period"], FAULTS, "{told}");
+        assert_eq!(storm["events"][event]["ratio"], 1.0, "{told}");
+    }
+    // No event is in two rows, and none is lost.
+    let sum = |event: usize| -> u64 {
+        rows.iter().map(|row| row["events"][event]["count"].as_u64().unwrap()).sum()
+    };
+    for event in 0..3 {
+        assert_eq!(joined["events"][event]["count"], sum(event), "{told}");
+    }
+    let table = scene.run("ebs report --join --top 1 s.data").success();
+    let header = table.out.lines().find(|line| !line.starts_with('#')).unwrap();
+    let words: Vec<&str> = header.split_whitespace().collect();
+    let expected = "page_fault share minor_fault share per page_fault cpu_clock share per page_fault address routine object";
+    assert_eq!(words.join(" "), expected, "{table}");
+    assert!(table.out.lines().last().unwrap().ends_with("more rows"), "{table}");
+    scene.run("ebs report --join --per nothing s.data").refused(1, &["nothing", "minor_fault"]);
+    scene.run("ebs report --join --csv s.data").refused(2, &["--csv"]);
 }
 
 #[test]

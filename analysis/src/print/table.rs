@@ -4,12 +4,14 @@
 mod columns;
 mod facts;
 mod head;
+mod joined;
 
 use crate::query::Weighting;
 use crate::query::key::Key;
 use crate::ratio::ratio;
 use crate::report::{AccessReport, Cell, EventReport, Latencies, Report, Row, hex};
 use columns::{Align, Columns};
+pub use joined::render as render_joined;
 pub(crate) use record::printable::printable;
 
 /// How text looks.
@@ -123,29 +125,7 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
     for level in levels {
         columns.add(level, Align::Right);
     }
-    for key in rows.iter().take(1).flat_map(|row| row.keys.iter()) {
-        match key {
-            Key::Site => {
-                columns.add("address", Align::Whole);
-                columns.add("routine", Align::Left);
-                columns.add("object", Align::Left);
-            }
-            Key::Data => {
-                columns.add("data", Align::Whole);
-                columns.add("variable", Align::Left);
-                columns.add("data object", Align::Left);
-            }
-            Key::Pid | Key::Tid | Key::Cpu => columns.add(&key.to_string(), Align::Right),
-            Key::Routine
-            | Key::Inlined
-            | Key::Srcline
-            | Key::Object
-            | Key::Comm
-            | Key::Variable
-            | Key::Access(_) => columns.add(&key.to_string(), Align::Left),
-            key => columns.add(&key.to_string(), Align::Whole),
-        }
-    }
+    add_keys(rows.iter().take(1).flat_map(|row| row.keys.iter()), &mut columns);
     // Beside its object a mark needs not say whose it is.
     let is_of_object = rows.first().is_some_and(|row| row.keys.contains(&Key::Object));
     let facts = facts::Columns::of(rows);
@@ -171,6 +151,33 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
         columns.row(line);
     }
     columns.render(&mut out.text);
+}
+
+/// The columns of a row's keys.
+fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
+    for key in keys {
+        match key {
+            Key::Site => {
+                columns.add("address", Align::Whole);
+                columns.add("routine", Align::Left);
+                columns.add("object", Align::Left);
+            }
+            Key::Data => {
+                columns.add("data", Align::Whole);
+                columns.add("variable", Align::Left);
+                columns.add("data object", Align::Left);
+            }
+            Key::Pid | Key::Tid | Key::Cpu => columns.add(&key.to_string(), Align::Right),
+            Key::Routine
+            | Key::Inlined
+            | Key::Srcline
+            | Key::Object
+            | Key::Comm
+            | Key::Variable
+            | Key::Access(_) => columns.add(&key.to_string(), Align::Left),
+            key => columns.add(&key.to_string(), Align::Whole),
+        }
+    }
 }
 
 /// In place of a number that there is not.

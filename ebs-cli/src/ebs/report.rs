@@ -4,7 +4,8 @@ use crate::ebs::arguments::{ReportArguments, StandingArguments, SymbolArguments}
 use crate::ebs::input::{End, Input};
 use crate::terminal::debuginfod;
 use crate::terminal::said::say;
-use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, csv, json, table};
+use analysis::report::JoinedReport;
+use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
 use anyhow::{Context, Result, anyhow};
 use record::recording::RecordingDecoder;
 use record::stream::StreamDecoder;
@@ -34,13 +35,13 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
     };
     let keys = if arguments.inline { with_inlined(keys)? } else { keys };
     let site = arguments.site.as_deref().map(str::parse).transpose()?;
-    let machine_read = arguments.json || arguments.csv;
     let query = Query {
         keys,
         sort: arguments.sort.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
         filters,
         class: arguments.class,
-        top: arguments.top.or((!machine_read).then_some(ROWS)),
+        // Joined rows are cut once they are joined.
+        top: if arguments.join { None } else { top(arguments) },
         cache_line: arguments.line_size,
         event: arguments.event.as_deref().map(Glob::new),
         accesses: arguments.mem,
@@ -50,6 +51,12 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
     };
     query.check()?;
     Ok(query)
+}
+
+/// Rows of a table: all for programs.
+fn top(arguments: &ReportArguments) -> Option<usize> {
+    let machine_read = arguments.json || arguments.csv;
+    arguments.top.or((!machine_read).then_some(ROWS))
 }
 
 /// The routines of the rows with what was inlined into them.
@@ -192,7 +199,9 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
     let (report, end) = recording.answer(Pipeline::finish)?;
     tell_ending(ended);
-    if arguments.json {
+    if arguments.join {
+        join(arguments, &report, out)?;
+    } else if arguments.json {
         json::write(&report, &mut *out)?;
     } else if arguments.csv {
         let names = match std::io::stdout().is_terminal() {
@@ -211,4 +220,18 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     }
     out.flush()?;
     end.into_result().context("the table shows what could be read")
+}
+
+/// Prints the events side by side.
+fn join(arguments: &ReportArguments, report: &Report, out: &mut dyn Write) -> Result<()> {
+    let per = arguments.per.as_deref().map(Glob::new);
+    let joined = JoinedReport::of(report, per.as_ref(), top(arguments))?;
+    if arguments.json {
+        serde_json::to_writer_pretty(&mut *out, &joined)?;
+        writeln!(out)?;
+    } else {
+        let style = arguments.table.style();
+        out.write_all(table::render_joined(&joined, report, style).as_bytes())?;
+    }
+    Ok(())
 }

@@ -101,6 +101,13 @@ pub struct ReportArguments {
     /// Rows to print [default: 20 on a table, all otherwise].
     #[arg(long, value_name = "N", value_parser = number::<usize>)]
     pub top: Option<usize>,
+    /// One table of all events: a row a site (or --by), a column an event, each count per one of
+    /// another event too.
+    #[arg(long, conflicts_with_all = ["csv", "mem", "regs"])]
+    pub join: bool,
+    /// The event that --join tells the others per [default: instr_retired, else the first].
+    #[arg(long, value_name = "GLOB", requires = "join")]
+    pub per: Option<String>,
     /// Rows that are counted apart, some 50 bytes of memory a key and row; of more, those with the
     /// least records are counted together, and the table says so [default: 917504].
     #[arg(long, value_name = "N", value_parser = number::<usize>)]
