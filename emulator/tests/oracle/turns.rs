@@ -56,6 +56,25 @@ fn a_line_that_two_write_goes_to_and_fro_alike_in_each_run() {
     assert_alike(&first, &on_one_cpu(run));
 }
 
+/// Who waits at a lock, a condition or a barrier, and who is woken first, is
+/// the same each time. Registers are not: locks have their owners' numbers.
+#[test]
+fn threads_that_wait_for_each_other_do_so_alike_in_each_run() {
+    let program = Workload::fixed("turns.c");
+    let recording = Recording::every(EmulatedEvent::L1DataMiss, GEOMETRY);
+    let run = || {
+        let mut records = records(recording.of(&program.path(), &["waits"]));
+        for record in &mut records {
+            (record.registers, record.flags) = ([0; 16], 0);
+        }
+        records
+    };
+    let first = run();
+    assert!(first.len() > 1000, "{} misses", first.len());
+    assert_alike(&first, &run());
+    assert_alike(&first, &on_one_cpu(run));
+}
+
 #[track_caller]
 fn assert_natural(program: &Workload, arguments: &[&str]) {
     let native = natively(program, arguments);

@@ -7,6 +7,7 @@
 mod lines;
 mod queue;
 mod seat;
+mod sinking;
 #[cfg(test)]
 mod tests;
 mod woken;
@@ -15,6 +16,7 @@ mod words;
 pub use lines::ContestedLines;
 pub use queue::TurnQueue;
 pub use seat::Seat;
+pub use sinking::{ProgramFutex, SinkingThread};
 pub use woken::WokenThreads;
 
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -36,7 +38,8 @@ const URGENT: usize = 3;
 const OWN_WORDS: usize = 6;
 
 const WOKEN: usize = OWN_WORDS;
-const LINES: usize = WOKEN + WokenThreads::WORDS;
+const SINKING: usize = WOKEN + WokenThreads::WORDS;
+const LINES: usize = SINKING + SinkingThread::WORDS;
 const QUEUE: usize = LINES + ContestedLines::WORDS;
 const SEATS: usize = QUEUE + TurnQueue::WORDS;
 /// Words that it needs.
@@ -52,6 +55,8 @@ pub struct Baton<'a> {
     pub lines: ContestedLines<'a>,
     /// Those that are to come back before anybody runs.
     pub woken: WokenThreads<'a>,
+    /// The one that goes to wait at a futex.
+    pub sinking: SinkingThread<'a>,
     seats: Seats<'a>,
 }
 
@@ -67,6 +72,7 @@ impl<'a> Baton<'a> {
             queue: TurnQueue::new(words.part(QUEUE, TurnQueue::WORDS), highest),
             lines: ContestedLines::new(words.part(LINES, ContestedLines::WORDS)),
             woken: WokenThreads::new(words.part(WOKEN, WokenThreads::WORDS), seats),
+            sinking: SinkingThread::new(words.part(SINKING, SinkingThread::WORDS), seats),
             seats,
         }
     }
@@ -103,8 +109,16 @@ impl<'a> Baton<'a> {
     pub fn leave(&self, index: usize) -> Option<usize> {
         let cleared = self.seat(index).leave();
         self.queue.remove(index);
-        if let Some(address) = cleared {
-            self.woken.wake(address, 1);
+        match cleared.map(|address| (address, self.seats.alone_at(address))) {
+            // Who joins it wants to run from now on, not from when it comes.
+            Some((_, Some(waiter))) => {
+                self.seat(waiter).waits_at(0);
+                self.queue.add(waiter);
+            }
+            Some((address, None)) => {
+                self.woken.wake(address, 1, None);
+            }
+            None => {}
         }
         self.pass(index)
     }
@@ -126,6 +140,18 @@ impl<'a> Baton<'a> {
     #[inline(always)]
     pub fn claim(&self, index: usize) -> bool {
         self.change(0, holder(index))
+    }
+
+    /// Where those that wait at a futex are is not known any more: they may
+    /// wait at another.
+    pub fn lose(&self, address: u64) {
+        self.seats.lose(address);
+    }
+
+    /// Whether threads are known to wait at a futex.
+    #[inline(always)]
+    pub fn has_waiting(&self, address: u64) -> bool {
+        self.seats.waiting_at(address) != 0
     }
 
     /// A thread that waited for the world outside is not to wait long.

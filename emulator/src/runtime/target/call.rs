@@ -1,6 +1,8 @@
 //! What a thread is about to ask of the kernel, as far as the others' turns
 //! go.
 
+use super::baton::ProgramFutex;
+
 /// A system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KernelCall {
@@ -21,19 +23,22 @@ pub(super) enum KernelCall {
     },
     /// It waits at a futex as long as that has a value.
     FutexWait {
-        /// Where it is.
-        address: u64,
+        /// Where that is.
+        futex: ProgramFutex,
         /// The value.
         value: u64,
-        /// `FUTEX_PRIVATE_FLAG` or 0.
-        private: u64,
     },
     /// It wakes who waits there.
     FutexWake {
-        /// Where it is.
-        address: u64,
+        /// Where that is.
+        futex: ProgramFutex,
         /// So many at most.
         most: u64,
+    },
+    /// It may wake who waits there, or have it wait elsewhere.
+    FutexMove {
+        /// Where that is.
+        address: u64,
     },
     /// Its thread ends.
     Exit,
@@ -48,11 +53,15 @@ const FORK_WAITS: u64 = 0x4000;
 const POLL_IN: u64 = 1;
 const POLL_OUT: u64 = 4;
 const PRIVATE: u64 = 128;
+/// FUTEX_BITSET_MATCH_ANY
+const ALL: u64 = 0xffff_ffff;
+const SIGN: u64 = 0x8000_0000;
 
 impl KernelCall {
-    /// By its number and the arguments as rdi, rsi, rdx have them.
-    pub(super) fn of(number: u64, arguments: [u64; 3]) -> KernelCall {
-        let [first, second, third] = arguments;
+    /// By its number and the arguments as rdi, rsi, rdx and r9 have them.
+    pub(super) fn of(number: u64, arguments: [u64; 4]) -> KernelCall {
+        let [first, second, third, bits] = arguments;
+        let futex = ProgramFutex { address: first, private: second & PRIVATE };
         match number & 0xffff_ffff {
             // read, pread64, readv, recvfrom, recvmsg, accept, accept4, recvmmsg
             0 | 17 | 19 | 45 | 47 | 43 | 288 | 299 => {
@@ -61,12 +70,16 @@ impl KernelCall {
             // write, pwrite64, writev, sendto, sendmsg, sendmmsg
             1 | 18 | 20 | 44 | 46 | 307 => KernelCall::Transfers { file: first, events: POLL_OUT },
             202 => match second & 0x7f {
-                0 | 9 => KernelCall::FutexWait {
-                    address: first,
-                    value: third,
-                    private: second & PRIVATE,
-                },
-                1 | 10 => KernelCall::FutexWake { address: first, most: third & 0x7fff_ffff },
+                0 | 9 => KernelCall::FutexWait { futex, value: third },
+                // Of a set of bits those that have it: how many is not known.
+                10 if bits & ALL != ALL => KernelCall::FutexMove { address: first },
+                // Who asks for none or fewer has one woken.
+                1 | 10 if third & ALL == 0 || third & SIGN != 0 => {
+                    KernelCall::FutexWake { futex, most: 1 }
+                }
+                1 | 10 => KernelCall::FutexWake { futex, most: third & ALL },
+                // FUTEX_REQUEUE, CMP_REQUEUE, WAKE_OP, CMP_REQUEUE_PI
+                3..=5 | 12 => KernelCall::FutexMove { address: first },
                 // FUTEX_LOCK_PI, WAIT_REQUEUE_PI, LOCK_PI2
                 6 | 11 | 13 => KernelCall::Waits,
                 _ => KernelCall::Quick,

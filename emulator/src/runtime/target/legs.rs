@@ -3,7 +3,8 @@
 
 use core::sync::atomic::Ordering::SeqCst;
 
-use super::baton::Baton;
+use super::arrival::{came, settle, sink};
+use super::baton::{Baton, ProgramFutex};
 use super::call::KernelCall;
 use super::header::Header;
 use super::thread::Thread;
@@ -29,11 +30,6 @@ const PATIENCE: u64 = 50_000_000;
 /// of a call, too: a second and more, for which a busy machine may have no CPU
 /// for it. Pages that another thread brings (userfaultfd) take that long.
 const STILL: u64 = 20;
-/// Looks for those that were woken before the thread naps, how often it naps
-/// at most, and for how many nanoseconds. On a busy machine they come late.
-const GLANCES: u64 = 50;
-const NAPS: u64 = 5_000;
-const NAP: u64 = 20_000;
 
 /// What legs ask of the kernel.
 pub trait Kernel {
@@ -47,7 +43,10 @@ pub trait Kernel {
     /// What differs if a thread has run on meanwhile.
     fn progress(&self, header: &Header, index: usize) -> u64;
     /// Whether a thread would wait at a futex of the program.
-    fn would_wait(&self, address: u64, value: u64, private: u64) -> bool;
+    fn would_wait(&self, futex: ProgramFutex, value: u64) -> bool;
+    /// How many wait at a futex of the program in the kernel; None: it does
+    /// not tell.
+    fn waiters(&self, futex: ProgramFutex) -> Option<u64>;
 }
 
 /// Where a thread is in its leg.
@@ -85,6 +84,10 @@ impl Header {
     }
 }
 
+fn is_first(thread: &Thread) -> bool {
+    thread.own.task >> 32 == thread.own.task & 0xffff_ffff
+}
+
 fn number(thread: &Thread) -> usize {
     usize::try_from(thread.own.index).unwrap_or(usize::MAX)
 }
@@ -107,13 +110,14 @@ pub(super) fn run(
     seat.calls(false);
     if baton.is_held(index) {
         seat.waits_at(0);
-        settle(&baton, kernel, seat.is_filtered());
         let leg = thread.own.leg;
         // A new thread may have been given it before it came here.
         let begun = leg.turn == baton.holding().1;
         if begun && leg.left >= needed && leg.idle < IDLE && !baton.is_urgent() {
             return Some(leg.left.min(PART.max(needed)));
         }
+        // Who comes next must not depend on how soon the woken come.
+        settle(&baton, kernel, seat);
         if begun && baton.queue.next(index).is_some() {
             baton.queue.add(index);
             hand_over(&baton, kernel, index, seat.is_filtered());
@@ -123,12 +127,13 @@ pub(super) fn run(
         if seat.is_away() {
             baton.hurry(index);
         }
-        seat.waits_at(0);
+        came(&baton, kernel, seat);
     }
     if !baton.is_held(index) && !take(thread, header, kernel, index) {
         return None;
     }
-    settle(&baton, kernel, seat.is_filtered());
+    settle(&baton, kernel, seat);
+    sink(&baton, kernel, seat);
     let left = baton.draw(LONG).max(needed);
     let leg = &mut thread.own.leg;
     *leg = Leg { left, short: 0, turn: baton.holding().1, idle: 0, ..*leg };
@@ -198,23 +203,6 @@ fn hand_over(baton: &Baton<'_>, kernel: &impl Kernel, from: usize, filtered: boo
     }
 }
 
-/// Waits for those that were woken to come back.
-fn settle(baton: &Baton<'_>, kernel: &impl Kernel, filtered: bool) {
-    let idle = core::sync::atomic::AtomicU64::new(0);
-    let mut looks = 0;
-    while !baton.woken.are_back() && looks < GLANCES + NAPS {
-        looks += 1;
-        if looks <= GLANCES || filtered {
-            for _ in 0..GLANCES {
-                core::hint::spin_loop();
-            }
-        } else {
-            kernel.sleep(&idle, 0, NAP);
-        }
-    }
-    baton.woken.forget();
-}
-
 /// Lets the thread's leg end, or go on, after so many instructions at most.
 fn cut(thread: &mut Thread, to: u64) {
     let excess = thread.burst.saturating_sub(to);
@@ -243,10 +231,15 @@ pub(super) fn took(thread: &mut Thread, header: &Header, line: u64) {
 pub(super) fn pause(thread: &mut Thread, header: &Header, kernel: &impl Kernel) {
     let baton = header.baton();
     let index = number(thread);
-    if baton.is_on() && baton.is_held(index) && baton.queue.next(index).is_some() {
+    if !baton.is_on() || !baton.is_held(index) {
+        return;
+    }
+    let seat = baton.seat(index);
+    settle(&baton, kernel, seat);
+    if baton.queue.next(index).is_some() {
         cut(thread, 0);
         baton.queue.add(index);
-        hand_over(&baton, kernel, index, baton.seat(index).is_filtered());
+        hand_over(&baton, kernel, index, seat.is_filtered());
     }
 }
 
@@ -265,38 +258,23 @@ pub(super) fn before_call(thread: &mut Thread, header: &Header, kernel: &impl Ke
     }
     // It runs on behind the call.
     thread.own.leg.left = left;
-    let [rax, _, rdx, _, _, _, rsi, rdi, ..] = thread.registers;
+    let [rax, _, rdx, _, _, _, rsi, rdi, _, r9, ..] = thread.registers;
     let filtered = seat.is_filtered();
-    let call = KernelCall::of(rax, [rdi, rsi, rdx]);
+    let call = KernelCall::of(rax, [rdi, rsi, rdx, r9]);
     seat.calls(matches!(call, KernelCall::Other | KernelCall::Transfers { .. }));
     let waits = match call {
         KernelCall::Quick | KernelCall::Other => false,
-        KernelCall::Waits => {
-            seat.goes_away();
-            true
-        }
-        KernelCall::Yield => {
-            baton.queue.add(index);
-            true
-        }
-        KernelCall::Transfers { file, events } => {
-            let waits = filtered || !kernel.is_ready(file, events);
-            if waits {
-                seat.goes_away();
-            }
-            waits
-        }
-        KernelCall::FutexWait { address, value, private } => {
-            let waits = filtered || kernel.would_wait(address, value, private);
-            if waits {
-                seat.waits_at(address);
-            }
-            waits
-        }
-        KernelCall::FutexWake { address, most } => {
-            if baton.woken.wake(address, most) {
+        KernelCall::Waits | KernelCall::Yield => true,
+        KernelCall::Transfers { file, events } => filtered || !kernel.is_ready(file, events),
+        KernelCall::FutexWait { futex, value } => filtered || kernel.would_wait(futex, value),
+        KernelCall::FutexWake { futex, most } => {
+            if wakes(&baton, kernel, index, futex, most) {
                 thread.own.leg.left = left.min(IDLE);
             }
+            false
+        }
+        KernelCall::FutexMove { address } => {
+            baton.lose(address);
             false
         }
         KernelCall::ClearAtExit { address } => {
@@ -305,10 +283,44 @@ pub(super) fn before_call(thread: &mut Thread, header: &Header, kernel: &impl Ke
         }
         // The end of a process's first thread is told when all have ended;
         // that of others passes the baton on.
-        KernelCall::Exit => thread.own.task >> 32 == thread.own.task & 0xffff_ffff,
+        KernelCall::Exit if !is_first(thread) => {
+            settle(&baton, kernel, seat);
+            false
+        }
+        KernelCall::Exit => true,
     };
-    if waits {
-        seat.calls(false);
-        hand_over(&baton, kernel, index, filtered);
+    if !waits {
+        return;
     }
+    settle(&baton, kernel, seat);
+    match call {
+        KernelCall::Yield => baton.queue.add(index),
+        KernelCall::FutexWait { futex, .. } => {
+            seat.waits_at(futex.address);
+            baton.sinking.goes(futex);
+        }
+        KernelCall::Exit => {}
+        _ => seat.goes_away(),
+    }
+    seat.calls(false);
+    hand_over(&baton, kernel, index, filtered);
+}
+
+/// A thread is about to wake others. False: nobody waits there.
+fn wakes(
+    baton: &Baton<'_>,
+    kernel: &impl Kernel,
+    index: usize,
+    futex: ProgramFutex,
+    most: u64,
+) -> bool {
+    if !baton.has_waiting(futex.address) {
+        return false;
+    }
+    let seat = baton.seat(index);
+    if !baton.woken.has_room() {
+        settle(baton, kernel, seat);
+    }
+    let there = if seat.is_filtered() { None } else { kernel.waiters(futex) };
+    baton.woken.wake(futex.address, most, there)
 }

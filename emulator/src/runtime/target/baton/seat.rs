@@ -12,7 +12,7 @@ const ASLEEP: usize = 1;
 /// Not 0: it is to come out of the runtime, with the baton or without.
 const OUT: usize = 2;
 /// Address of the program's futex that it waits at; 0: none. 1: it waits for
-/// something else.
+/// something else. 2: at a futex, which is not known.
 const FUTEX: usize = 3;
 /// Not 0 while it makes a system call with the baton in its hand.
 const CALL: usize = 4;
@@ -51,6 +51,22 @@ impl<'a> Seats<'a> {
         let at = |index: &usize| self.words.get(index * SEAT + FUTEX) == address;
         u64::try_from((0..self.highest).filter(at).count()).unwrap_or(0)
     }
+
+    /// The one that waits at a futex of the program, if no other does.
+    pub(super) fn alone_at(&self, address: u64) -> Option<usize> {
+        let mut waiting =
+            (0..self.highest).filter(|index| self.words.get(index * SEAT + FUTEX) == address);
+        waiting.next().filter(|_| waiting.next().is_none())
+    }
+
+    /// Of those it is not known any more where they wait.
+    pub(super) fn lose(&self, address: u64) {
+        for index in 0..self.highest {
+            if self.words.get(index * SEAT + FUTEX) == address {
+                self.words.put(index * SEAT + FUTEX, 2);
+            }
+        }
+    }
 }
 
 /// Where a thread waits.
@@ -83,6 +99,12 @@ impl<'a> Seat<'a> {
     /// Calls the thread out of the runtime; [`Seat::ring`] follows.
     pub fn call_out(&self) {
         self.words.put(OUT, 1);
+    }
+
+    /// Whether it is called and has not seen it.
+    #[inline(always)]
+    pub fn is_to_come(&self) -> bool {
+        self.words.get(OUT) != 0
     }
 
     /// Whether it was called.

@@ -70,15 +70,68 @@ fn who_waited_for_the_outside_comes_first_once() {
 fn those_that_were_woken_are_waited_for() {
     let words = words();
     let baton = Baton::new(&words, 10);
+    for index in 1..5 {
+        baton.seat(index).waits_at(0x1000);
+    }
+    baton.seat(5).waits_at(0x3000);
+    assert!(!baton.woken.wake(0x2000, 1, None) && baton.woken.are_back(), "nobody waits there");
+    assert!(!baton.woken.wake(0x1000, 1, Some(0)), "nor here, says the kernel");
+    assert!(!baton.woken.are_awaited());
+    assert!(baton.woken.wake(0x1000, 2, Some(4)) && !baton.woken.are_back());
+    assert!(baton.woken.wake(0x3000, 9, None), "of another futex all");
+    baton.seat(1).waits_at(0);
+    assert!(baton.woken.wake(0x1000, 1, Some(2)), "one more, before the second is back");
+    baton.seat(3).waits_at(0);
+    baton.seat(2).waits_at(0);
+    assert!(!baton.woken.are_back(), "5 is not");
+    baton.seat(5).waits_at(0);
+    assert!(baton.woken.are_back(), "4 stays");
+    baton.woken.forget();
+    assert!(!baton.woken.are_awaited());
+}
+
+#[test]
+fn a_thread_that_ends_wakes_one_more_than_is_known() {
+    let words = words();
+    let baton = Baton::new(&words, 10);
     for index in 1..4 {
         baton.seat(index).waits_at(0x1000);
     }
-    assert!(!baton.woken.wake(0x2000, 1) && baton.woken.are_back(), "nobody waits there");
-    assert!(baton.woken.wake(0x1000, 2) && !baton.woken.are_back());
+    assert!(baton.woken.wake(0x1000, 1, Some(3)));
+    baton.seat(7).clears(0x1000);
+    assert_eq!(baton.leave(7), None);
     baton.seat(1).waits_at(0);
     assert!(!baton.woken.are_back());
-    baton.seat(3).waits_at(0);
+    baton.seat(2).waits_at(0);
     assert!(baton.woken.are_back());
+}
+
+#[test]
+fn who_joins_a_thread_that_ends_is_next_before_it_comes() {
+    let words = words();
+    let baton = Baton::new(&words, 10);
+    baton.join(7, false);
+    baton.seat(1).waits_at(0x1000);
+    baton.seat(7).clears(0x1000);
+    assert_eq!(baton.leave(7), Some(1));
+    assert!(baton.is_held(1) && !baton.woken.are_awaited() && !baton.has_waiting(0x1000));
+}
+
+#[test]
+fn a_thread_that_goes_to_wait_is_looked_for_once() {
+    let words = words();
+    let baton = Baton::new(&words, 10);
+    let futex = ProgramFutex { address: 0x1000, private: 128 };
+    assert_eq!(baton.sinking.take(), None);
+    baton.seat(1).waits_at(0x1000);
+    baton.seat(2).waits_at(0x1000);
+    baton.sinking.goes(futex);
+    assert_eq!(baton.sinking.take(), Some(futex));
+    assert_eq!(baton.sinking.take(), None);
+    assert!(!baton.sinking.is_down(futex, 1) && baton.sinking.is_down(futex, 2));
+    assert!(baton.has_waiting(0x1000));
+    baton.lose(0x1000);
+    assert!(!baton.has_waiting(0x1000) && !baton.seat(1).is_away());
 }
 
 #[test]

@@ -3,13 +3,17 @@
 use super::seat::Seats;
 use super::words::BatonWords;
 
-/// Address of the futex whose waiters were woken; 0: none.
-const FUTEX: usize = 0;
-/// How many may wait there still.
-const STAYING: usize = 1;
+/// How many futexes are known of those whose waiters were woken.
+const PLACES: usize = 0;
+/// The first of them: its address, and how many may wait there still.
+const FIRST: usize = 1;
+/// Words of each.
+const PLACE: usize = 2;
+/// So many are known at most.
+const MOST: usize = 8;
 
-/// Those that were woken at a futex. Until they want to run, nobody does: who
-/// runs next must not depend on how soon they come.
+/// Those that were woken at futexes. Until they want to run, the baton goes to
+/// nobody: who runs next must not depend on how soon they come.
 #[derive(Clone, Copy, Debug)]
 pub struct WokenThreads<'a> {
     words: BatonWords<'a>,
@@ -17,32 +21,68 @@ pub struct WokenThreads<'a> {
 }
 
 impl<'a> WokenThreads<'a> {
-    pub(super) const WORDS: usize = 2;
+    pub(super) const WORDS: usize = FIRST + MOST * PLACE;
 
     #[inline(always)]
     pub(super) fn new(words: BatonWords<'a>, seats: Seats<'a>) -> WokenThreads<'a> {
         WokenThreads { words, seats }
     }
 
-    /// `most` of those that wait at a futex are woken. False when none waits
-    /// there.
-    pub fn wake(&self, address: u64, most: u64) -> bool {
-        let there = self.seats.waiting_at(address);
-        self.words.put(STAYING, there.saturating_sub(most));
-        self.words.put(FUTEX, if there == 0 { 0 } else { address });
-        there != 0
+    /// `most` of those that wait at a futex are woken; the kernel has `there`
+    /// of them, if that is known. False when none waits there.
+    pub fn wake(&self, address: u64, most: u64, there: Option<u64>) -> bool {
+        let places = self.places();
+        let known = (0..places).find(|&place| self.address(place) == address);
+        let there = match (there, known) {
+            (Some(there), _) => there,
+            (None, Some(place)) => self.staying(place),
+            (None, None) => self.seats.waiting_at(address),
+        };
+        if there == 0 {
+            return false;
+        }
+        let place = known.unwrap_or(places.min(MOST - 1));
+        self.words.put(FIRST + place * PLACE + 1, there.saturating_sub(most));
+        self.words.put(FIRST + place * PLACE, address);
+        self.words.put(PLACES, places.max(place + 1) as u64);
+        true
+    }
+
+    /// Whether one more futex finds room.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.places() < MOST
+    }
+
+    /// Whether any are waited for.
+    #[inline(always)]
+    pub fn are_awaited(&self) -> bool {
+        self.places() != 0
     }
 
     /// Whether all that were woken are back.
     #[inline(always)]
     pub fn are_back(&self) -> bool {
-        let address = self.words.get(FUTEX);
-        address == 0 || self.seats.waiting_at(address) <= self.words.get(STAYING)
+        let back = |place| self.seats.waiting_at(self.address(place)) <= self.staying(place);
+        (0..self.places()).all(back)
     }
 
     /// Nobody is waited for.
     #[inline(always)]
     pub fn forget(&self) {
-        self.words.put(FUTEX, 0);
+        self.words.put(PLACES, 0);
+    }
+
+    #[inline(always)]
+    fn places(&self) -> usize {
+        usize::try_from(self.words.get(PLACES)).unwrap_or(0).min(MOST)
+    }
+
+    fn address(&self, place: usize) -> u64 {
+        self.words.get(FIRST + place * PLACE)
+    }
+
+    fn staying(&self, place: usize) -> u64 {
+        self.words.get(FIRST + place * PLACE + 1)
     }
 }

@@ -5,6 +5,7 @@ use core::arch::asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::block;
+use crate::runtime::target::baton::ProgramFutex;
 use crate::runtime::target::header::Header;
 use crate::runtime::target::legs::Kernel;
 use crate::runtime::target::stack::StackMemory;
@@ -15,6 +16,9 @@ const FUTEX: u64 = 202;
 const PAGE: u64 = 4096;
 const FUTEX_WAIT: u64 = 0;
 const FUTEX_WAKE: u64 = 1;
+const FUTEX_REQUEUE: u64 = 3;
+/// INT_MAX
+const ALL: u64 = 0x7fff_ffff;
 const PROCESS_VM_READV: u64 = 310;
 const TIMED_OUT: i64 = -110;
 
@@ -88,13 +92,22 @@ impl Kernel for Linux {
         word(block::CLOCK).wrapping_add(word(block::BURST) << 32)
     }
 
-    fn would_wait(&self, address_of: u64, value: u64, private: u64) -> bool {
+    fn would_wait(&self, futex: ProgramFutex, value: u64) -> bool {
+        let ProgramFutex { address: of, private } = futex;
         let now = [0_u64; 2];
         let value = value & 0xffff_ffff;
         // SAFETY: reads the program's word, as its own call would, and `now`.
-        let result =
-            unsafe { call(FUTEX, [address_of, FUTEX_WAIT | private, value, address(&now), 0, 0]) };
+        let result = unsafe { call(FUTEX, [of, FUTEX_WAIT | private, value, address(&now), 0, 0]) };
         result == TIMED_OUT
+    }
+
+    /// Has the kernel move none that wait to where they are, and all others
+    /// too, which changes nothing: it says how many that were.
+    fn waiters(&self, futex: ProgramFutex) -> Option<u64> {
+        let ProgramFutex { address, private } = futex;
+        // SAFETY: neither reads nor writes memory.
+        let result = unsafe { call(FUTEX, [address, FUTEX_REQUEUE | private, 0, ALL, address, 0]) };
+        u64::try_from(result).ok()
     }
 }
 

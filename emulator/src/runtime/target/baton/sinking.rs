@@ -1,0 +1,58 @@
+//! The thread that goes to wait at a futex, until the kernel has it.
+
+use super::seat::Seats;
+use super::words::BatonWords;
+
+/// Address of the futex; 0: none goes.
+const FUTEX: usize = 0;
+/// `FUTEX_PRIVATE_FLAG` or 0.
+const PRIVATE: usize = 1;
+
+/// A thread that passed the baton on and is about to wait at a futex. Until
+/// the kernel has it nobody runs: else who comes first to the futex, and
+/// whether it still has the value, would depend on the host.
+#[derive(Clone, Copy, Debug)]
+pub struct SinkingThread<'a> {
+    words: BatonWords<'a>,
+    seats: Seats<'a>,
+}
+
+/// A futex of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramFutex {
+    /// Where it is.
+    pub address: u64,
+    /// `FUTEX_PRIVATE_FLAG` or 0.
+    pub private: u64,
+}
+
+impl<'a> SinkingThread<'a> {
+    pub(super) const WORDS: usize = 2;
+
+    #[inline(always)]
+    pub(super) fn new(words: BatonWords<'a>, seats: Seats<'a>) -> SinkingThread<'a> {
+        SinkingThread { words, seats }
+    }
+
+    /// A thread goes to wait there, as its seat says.
+    pub fn goes(&self, futex: ProgramFutex) {
+        self.words.put(PRIVATE, futex.private);
+        self.words.put(FUTEX, futex.address);
+    }
+
+    /// Where one goes to, which is looked at once.
+    #[inline(always)]
+    pub fn take(&self) -> Option<ProgramFutex> {
+        let address = self.words.get(FUTEX);
+        if address == 0 {
+            return None;
+        }
+        self.words.put(FUTEX, 0);
+        Some(ProgramFutex { address, private: self.words.get(PRIVATE) })
+    }
+
+    /// Whether the kernel has all that wait there, of whom it has `there`.
+    pub fn is_down(&self, futex: ProgramFutex, there: u64) -> bool {
+        self.seats.waiting_at(futex.address) <= there
+    }
+}
