@@ -1,11 +1,13 @@
 //! What is asked of an address and said of it: where it lies, its routine and
 //! lines, or why there are none. Plain data.
 
+mod call_chain;
 mod frames;
 mod place;
 mod reason;
 mod sampled_address;
 
+pub use call_chain::{ChainEnd, ChainEnds, FramePoint, FrameWay, StackFrame};
 pub use frames::{Depth, Frame, Frames, NoDebug, SourcePlace};
 pub use place::{ObjectId, Place, Resolution, Routine};
 pub use reason::Reason;

@@ -6,13 +6,13 @@
 //! inlined into a function when the first address of the function comes.
 //! What is kept are tables of numbers; text stays in the file.
 
-mod bytes;
+pub(crate) mod bytes;
 mod debug;
 pub(crate) mod debug_file;
 mod finder;
 mod functions;
 mod index;
-mod layout;
+pub(crate) mod layout;
 pub(crate) mod lazy_debug_file;
 mod lines;
 mod names;
@@ -21,7 +21,7 @@ mod paths;
 mod pieces;
 mod relocate;
 mod root;
-mod sections;
+pub(crate) mod sections;
 mod split;
 mod texts;
 mod unit;

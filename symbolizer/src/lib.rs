@@ -8,7 +8,7 @@
 //!
 //! Rooms, each of which takes from those before it alone: `answer` (plain data),
 //! `elf`, `files` (opening what is where), `dwarf`, `process` (mappings over time,
-//! objects, whose files are whose), `kernel`, `jit`, `code`, and `symbolizer`, which
+//! objects, whose files are whose), `kernel`, `jit`, `code`, `unwind`, and `symbolizer`, which
 //! has all of them at hand, with a file for each question. Files come from
 //! strangers: every reader has a bound.
 //!
@@ -35,10 +35,11 @@ mod process;
 mod symbolizer;
 #[expect(unsafe_code, reason = "files that only we can change are mapped")]
 mod sys;
+mod unwind;
 
 pub use answer::{
-    Depth, Frame, Frames, NoDebug, ObjectId, Place, Reason, Resolution, Routine, SampledAddress,
-    SourcePlace,
+    ChainEnd, ChainEnds, Depth, Frame, FramePoint, FrameWay, Frames, NoDebug, ObjectId, Place,
+    Reason, Resolution, Routine, SampledAddress, SourcePlace, StackFrame,
 };
 pub use code::{Code, CodeError, Text};
 pub use demangle::demangle;
@@ -54,4 +55,4 @@ pub use kernel::load::{Anchor, KernelError, Loaded, Note, load_file, load_runnin
 pub use kernel::table::{KernelRoutine, KernelSymbols};
 pub use process::kept_files::KeptFiles;
 pub use process::maps::{MapsEntry, MapsError, parse as parse_maps};
-pub use symbolizer::Symbolizer;
+pub use symbolizer::{Symbolizer, unwind::UserStack};

@@ -8,6 +8,7 @@ mod generated;
 mod memo;
 mod programs;
 mod resolve;
+pub(crate) mod unwind;
 
 use memo::{MEMOS, Memo, memo_slot};
 
@@ -28,6 +29,7 @@ use record::side::{FileIdentity, Mapping, SampleId, SideRecord};
 use record::stream::{BuildId, Features};
 use record::{Arch, CpuMode, Misc, Pid, Time};
 use std::ops::Range;
+use unwind::Unwinder;
 
 /// The kernel's own mappings come under this pid, those of some dead tasks
 /// too.
@@ -67,6 +69,8 @@ pub struct Symbolizer {
     pub(crate) sources: CodeSources,
     pub(crate) lines: DebugFiles,
     pub(crate) jit: Jit,
+    /// Once a stack was unwound.
+    pub(crate) unwinder: Option<Box<Unwinder>>,
 }
 
 impl Symbolizer {
@@ -89,6 +93,7 @@ impl Symbolizer {
             sources: CodeSources::default(),
             lines: DebugFiles::default(),
             jit: Jit::default(),
+            unwinder: None,
         }
     }
 

@@ -44,6 +44,16 @@ impl Deref for SectionBytes {
     }
 }
 
+impl SectionBytes {
+    /// Bytes of memory that are its own.
+    pub(crate) fn owned(&self) -> usize {
+        match self {
+            SectionBytes::Mapped(..) | SectionBytes::Memory(..) => 0,
+            SectionBytes::Owned(bytes) => bytes.len(),
+        }
+    }
+}
+
 impl FileBytes {
     pub(crate) fn of(file: File) -> io::Result<FileBytes> {
         Ok(match Mapped::of(&file)? {

@@ -18,6 +18,8 @@ pub(crate) struct Section {
     pub(crate) name: Box<[u8]>,
     pub(crate) kind: u32,
     pub(crate) flags: u64,
+    /// Where it is loaded, as linked.
+    pub(crate) address: u64,
     pub(crate) offset: u64,
     pub(crate) size: u64,
     pub(crate) align: u64,
@@ -109,6 +111,7 @@ where
         name: name(section.sh_name(endian)),
         kind: section.sh_type(endian).0,
         flags: section.sh_flags(endian).0,
+        address: section.sh_addr(endian).into(),
         offset: section.sh_offset(endian).into(),
         size: section.sh_size(endian).into(),
         align: section.sh_addralign(endian).into(),

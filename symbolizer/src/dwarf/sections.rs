@@ -83,7 +83,8 @@ impl<'a> SectionSource<'a> {
         }
     }
 
-    fn named(&mut self, name: &[u8]) -> Result<SectionBytes, String> {
+    /// A section by its name; empty when there is none.
+    pub(crate) fn named(&mut self, name: &[u8]) -> Result<SectionBytes, String> {
         let said = |why: String| format!("{}: {why}", String::from_utf8_lossy(name));
         if let Some((index, section)) = self.find(name) {
             let bytes = self.plain(section).map_err(said)?;

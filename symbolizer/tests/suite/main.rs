@@ -12,3 +12,4 @@ mod llvm;
 mod names;
 mod perf_names;
 mod toolchain;
+mod unwind;

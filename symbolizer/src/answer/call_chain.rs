@@ -1,0 +1,185 @@
+//! A stack as a list of frames, and why the list ends where it does.
+
+/// A frame of a stack of user space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StackFrame {
+    /// Of the instruction that was about to run, or to which the callee returns.
+    pub address: u64,
+    /// Which of both.
+    pub point: FramePoint,
+    /// How it was found.
+    pub way: FrameWay,
+}
+
+/// What the address of a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FramePoint {
+    /// An instruction that had not run: the sampled one, the one that a signal
+    /// interrupted, the one that ends a signal's handler.
+    Instruction,
+    /// What comes behind a call, which may belong to another line or routine.
+    Return,
+}
+
+/// How a frame was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrameWay {
+    /// The registers say it: the innermost.
+    Registers,
+    /// By the unwind table of its callee.
+    Table,
+    /// By its callee's frame pointer, as there is no table for that code: what
+    /// keeps none may be passed over.
+    FramePointer,
+}
+
+/// Why there are no more frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChainEnd {
+    /// Nobody called the last one.
+    Root,
+    /// What would tell the next one was not copied.
+    CopyTooShort,
+    /// The next one is on another stack: that of a coroutine, or the one that
+    /// a signal with a stack of its own interrupted.
+    OtherStack,
+    /// The next address is in nothing that was mapped.
+    NotMapped,
+    /// No unwind table has the last address, and no frame pointer leads on.
+    NoTable,
+    /// The object with the last address cannot be had, and no frame pointer
+    /// leads on.
+    NoObject,
+    /// What the unwind table says makes no sense.
+    DamagedTable,
+    /// The next frame would lie further in.
+    NoProgress,
+    /// There may be more than were asked for.
+    FrameLimit,
+    /// A 32-bit task, or one without registers.
+    UnsupportedAbi,
+    /// A machine whose stacks are not unwound here.
+    UnsupportedMachine,
+}
+
+impl StackFrame {
+    /// The address to look for names, lines and tables by: that of the call
+    /// where the frame has a return address.
+    #[inline]
+    pub fn code(&self) -> u64 {
+        match self.point {
+            FramePoint::Instruction => self.address,
+            FramePoint::Return => self.address.wrapping_sub(1),
+        }
+    }
+}
+
+impl ChainEnd {
+    /// All of them.
+    pub const ALL: [ChainEnd; 11] = [
+        ChainEnd::Root,
+        ChainEnd::CopyTooShort,
+        ChainEnd::OtherStack,
+        ChainEnd::NotMapped,
+        ChainEnd::NoTable,
+        ChainEnd::NoObject,
+        ChainEnd::DamagedTable,
+        ChainEnd::NoProgress,
+        ChainEnd::FrameLimit,
+        ChainEnd::UnsupportedAbi,
+        ChainEnd::UnsupportedMachine,
+    ];
+
+    /// A word for scripts.
+    pub fn tag(self) -> &'static str {
+        match self {
+            ChainEnd::Root => "root",
+            ChainEnd::CopyTooShort => "copy-too-short",
+            ChainEnd::OtherStack => "other-stack",
+            ChainEnd::NotMapped => "not-mapped",
+            ChainEnd::NoTable => "no-table",
+            ChainEnd::NoObject => "no-object",
+            ChainEnd::DamagedTable => "damaged-table",
+            ChainEnd::NoProgress => "no-progress",
+            ChainEnd::FrameLimit => "frame-limit",
+            ChainEnd::UnsupportedAbi => "unsupported-abi",
+            ChainEnd::UnsupportedMachine => "unsupported-machine",
+        }
+    }
+
+    /// Why, as what follows "N call chains end early:".
+    pub fn why(self) -> &'static str {
+        match self {
+            ChainEnd::Root => "the outermost frame was reached",
+            ChainEnd::CopyTooShort => "the copy of the stack is too short",
+            ChainEnd::OtherStack => "the caller is on another stack",
+            ChainEnd::NotMapped => "the next address is in nothing that was mapped",
+            ChainEnd::NoTable => "no unwind table has the code",
+            ChainEnd::NoObject => "the object cannot be had",
+            ChainEnd::DamagedTable => "the unwind table makes no sense",
+            ChainEnd::NoProgress => "the next frame would lie further in",
+            ChainEnd::FrameLimit => "there are more frames than were asked for",
+            ChainEnd::UnsupportedAbi => "stacks of 32-bit tasks are not unwound",
+            ChainEnd::UnsupportedMachine => "stacks of this machine are not unwound",
+        }
+    }
+}
+
+/// How many chains ended why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChainEnds {
+    counts: [u64; ChainEnd::ALL.len()],
+}
+
+impl ChainEnds {
+    /// Counts so many chains that ended so.
+    pub fn add(&mut self, end: ChainEnd, chains: u64) {
+        if let Some(place) = ChainEnd::ALL.iter().position(|it| *it == end) {
+            self.counts[place] = self.counts[place].saturating_add(chains);
+        }
+    }
+
+    /// All causes of which there were any, and how many chains of each.
+    pub fn iter(&self) -> impl Iterator<Item = (ChainEnd, u64)> + '_ {
+        ChainEnd::ALL.into_iter().zip(self.counts).filter(|(_, chains)| *chains > 0)
+    }
+
+    /// All chains.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// What a reader must know of chains that end before the outermost frame,
+    /// a sentence. None: no stack was unwound.
+    pub fn note(&self) -> Option<String> {
+        let total = self.total();
+        let early: Vec<_> = self.iter().filter(|(end, _)| *end != ChainEnd::Root).collect();
+        let causes: Vec<String> =
+            early.iter().map(|(end, chains)| format!("{} ({chains})", end.why())).collect();
+        let (ended, causes): (u64, _) = (early.iter().map(|it| it.1).sum(), causes.join(", "));
+        let said = match ended {
+            0 => "all to the outermost frame".to_owned(),
+            _ => format!("{ended} of them end early: {causes}"),
+        };
+        (total > 0).then(|| format!("{total} stacks of user space were unwound, {said}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_told_by_cause() {
+        let mut ends = ChainEnds::default();
+        assert_eq!(ends.note(), None);
+        ends.add(ChainEnd::Root, 3);
+        let all = "3 stacks of user space were unwound, all to the outermost frame";
+        assert_eq!(ends.note().as_deref(), Some(all));
+        ends.add(ChainEnd::CopyTooShort, 2);
+        let early = "5 stacks of user space were unwound, 2 of them end early: the copy of the \
+                     stack is too short (2)";
+        assert_eq!(ends.note().as_deref(), Some(early));
+        assert_eq!(ends.total(), 5);
+    }
+}

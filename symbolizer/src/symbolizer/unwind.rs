@@ -1,0 +1,187 @@
+//! The callers of a sample, by its registers and its copy of the stack.
+
+use crate::process::locate::locate;
+use crate::process::objects::ObjectKind;
+use crate::unwind::frame_pointer;
+use crate::unwind::frame_rule::CalleeFrame;
+use crate::unwind::register_file::UnwindMachine;
+use crate::unwind::rule_memo::RuleMemo;
+use crate::unwind::stack_copy::StackCopy;
+use crate::unwind::unwind_tables::UnwindTables;
+use crate::{ChainEnd, FramePoint, FrameWay, ObjectId, Place, StackFrame, Symbolizer};
+use gimli::UnwindContext;
+use record::registers::RegsAbi;
+use record::sample::StackUser;
+use record::{CpuMode, Pid, Registers, Time};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+
+/// Objects whose tables are kept open, and bytes that they may take in memory;
+/// beyond, all are closed and those needed opened again.
+const MOST_OPEN: usize = 128;
+const MOST_BYTES: usize = 128 << 20;
+
+/// What a sample has of a stack of user space.
+#[derive(Clone, Copy, Debug)]
+pub struct UserStack<'a> {
+    /// The process.
+    pub pid: Pid,
+    /// When it was sampled: its mappings of that time are gone by.
+    pub time: Time,
+    /// Registers of user space at the sample, or when it entered the kernel.
+    pub registers: Registers<'a>,
+    /// The stack from its pointer on.
+    pub stack: StackUser<'a>,
+    /// Frames at most.
+    pub most: usize,
+}
+
+/// Unwind tables of objects, and rules that were read of them.
+#[derive(Debug)]
+pub(crate) struct Unwinder {
+    tables: FxHashMap<ObjectId, Result<UnwindTables, ChainEnd>>,
+    /// Bytes that they take.
+    size: usize,
+    memo: RuleMemo,
+    context: UnwindContext<usize>,
+}
+
+impl Default for Unwinder {
+    fn default() -> Unwinder {
+        Unwinder {
+            tables: FxHashMap::default(),
+            size: 0,
+            memo: RuleMemo::default(),
+            context: UnwindContext::new(),
+        }
+    }
+}
+
+impl Symbolizer {
+    /// Appends the frames of a stack, innermost first, and says why there are
+    /// no more. Each caller is found by the unwind table of what was mapped at
+    /// that time; in code without one, by the frame pointer, which the frame
+    /// then says.
+    pub fn unwind(&mut self, of: &UserStack<'_>, frames: &mut Vec<StackFrame>) -> ChainEnd {
+        let Some(machine) = UnwindMachine::of(self.arch.unwrap_or_default()) else {
+            return ChainEnd::UnsupportedMachine;
+        };
+        let mut registers = machine.sampled(&of.registers);
+        let pointer = machine.instruction_pointer();
+        let start = registers.get(machine.stack_pointer());
+        let (RegsAbi::Bits64, Some(start), Some(address)) =
+            (of.registers.abi, start, registers.get(pointer))
+        else {
+            return ChainEnd::UnsupportedAbi;
+        };
+        let stack = copied(start, of.stack);
+        let mut unwinder = self.unwinder.take().unwrap_or_default();
+        let point = FramePoint::Instruction;
+        let mut frame = StackFrame { address, point, way: FrameWay::Registers };
+        let first = frames.len();
+        let end = loop {
+            if frames.len() - first >= of.most {
+                break ChainEnd::FrameLimit;
+            }
+            let place = self.place(CpuMode::User, of.pid, frame.code(), of.time);
+            let is_mapped = !matches!(place.object, ObjectId::UNMAPPED | ObjectId::UNKNOWN_PROCESS);
+            if !is_mapped && frame.way != FrameWay::Registers {
+                break ChainEnd::NotMapped;
+            }
+            if unwinder.memo.get(place).is_none() {
+                self.learn_rule(&mut unwinder, place);
+            }
+            let rule = unwinder.memo.get(place).unwrap_or(Err(ChainEnd::NoTable));
+            let is_signal = rule.is_ok_and(|rule| rule.is_signal);
+            if is_signal {
+                // It is no return address: nothing called this code.
+                frame.point = FramePoint::Instruction;
+            }
+            frames.push(frame);
+            let is_interrupted = frame.point == FramePoint::Instruction;
+            let callee =
+                CalleeFrame { machine, registers: &registers, stack: &stack, is_interrupted };
+            let found = match rule {
+                Ok(rule) => rule.caller(callee).map(|caller| (caller, FrameWay::Table)),
+                Err(why) => match frame_pointer::caller(callee) {
+                    Ok(caller) if self.is_code(of, caller.get(pointer)) => {
+                        Ok((caller, FrameWay::FramePointer))
+                    }
+                    Err(Some(end)) => Err(end),
+                    Ok(_) | Err(None) => Err(why),
+                },
+            };
+            let (caller, way) = match found {
+                Ok(found) => found,
+                Err(end) => break end,
+            };
+            registers = caller;
+            let Some(address) = registers.get(pointer) else { break ChainEnd::CopyTooShort };
+            let point = if is_signal { FramePoint::Instruction } else { FramePoint::Return };
+            frame = StackFrame { address, point, way };
+        };
+        self.unwinder = Some(unwinder);
+        end
+    }
+
+    /// Whether a return address is one of memory that may be executed.
+    fn is_code(&mut self, of: &UserStack<'_>, address: Option<u64>) -> bool {
+        let address = address.and_then(|it| it.checked_sub(1));
+        address.is_some_and(|address| {
+            self.timelines.find(of.pid, address, of.time).what.is_ok_and(|it| it.executable)
+        })
+    }
+
+    /// Reads how the caller of the code at a place is found, or why no table
+    /// says it.
+    fn learn_rule(&mut self, unwinder: &mut Unwinder, place: Place) {
+        let Unwinder { tables, size, memo, context } = unwinder;
+        if *size >= MOST_BYTES || (tables.len() >= MOST_OPEN && !tables.contains_key(&place.object))
+        {
+            tables.clear();
+            *size = 0;
+        }
+        let tables = match tables.entry(place.object) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => {
+                let tables = self.tables(place.object);
+                *size += tables.as_ref().map_or(0, UnwindTables::size);
+                free.insert(tables)
+            }
+        };
+        let rule = match tables {
+            Ok(tables) => {
+                let before = tables.size();
+                let rule = tables.rule(place.address, context);
+                *size += tables.size().saturating_sub(before);
+                rule.and_then(|rule| rule.ok_or(ChainEnd::NoTable))
+            }
+            Err(why) => Err(*why),
+        };
+        memo.put(place, rule);
+    }
+
+    fn tables(&mut self, object: ObjectId) -> Result<UnwindTables, ChainEnd> {
+        match self.objects.kind(object).clone() {
+            ObjectKind::File(file) => {
+                let mapped = self.objects.file(file);
+                let located = locate(mapped, &self.options).map_err(|_| ChainEnd::NoObject)?;
+                UnwindTables::of(located, &mapped.path, &self.options)
+                    .map_err(|_| ChainEnd::DamagedTable)
+            }
+            ObjectKind::Vdso(vdso) => {
+                let own = self.own_vdso(&vdso).map_err(|_| ChainEnd::NoObject)?;
+                UnwindTables::of_bytes(own.bytes()).map_err(|_| ChainEnd::DamagedTable)
+            }
+            _ => Err(ChainEnd::NoTable),
+        }
+    }
+}
+
+/// The stack as far as it is valid.
+fn copied(start: u64, stack: StackUser<'_>) -> StackCopy<'_> {
+    let StackUser { data, dyn_size } = stack;
+    let valid = dyn_size.and_then(|size| usize::try_from(size).ok()).unwrap_or(data.len());
+    let bytes = data.get(..valid).unwrap_or(data);
+    StackCopy { start, bytes, is_whole: bytes.len() < data.len() }
+}

@@ -1,0 +1,58 @@
+//! The bytes of a stack that were copied, of a little-endian machine.
+
+use crate::ChainEnd;
+
+/// A stack from the stack pointer on, as far as it was copied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StackCopy<'a> {
+    /// Address of the first byte.
+    pub(crate) start: u64,
+    pub(crate) bytes: &'a [u8],
+    /// Whether the stack ends where the copy does.
+    pub(crate) is_whole: bool,
+}
+
+impl StackCopy<'_> {
+    /// The word at an address, or why it is not here.
+    #[inline]
+    pub(crate) fn word(&self, address: u64) -> Result<u64, ChainEnd> {
+        self.sized(address, 8)
+    }
+
+    /// An unsigned number of so many bytes, 1 to 8.
+    pub(crate) fn sized(&self, address: u64, size: usize) -> Result<u64, ChainEnd> {
+        let away = || match address < self.start || self.is_whole {
+            true => ChainEnd::OtherStack,
+            false => ChainEnd::CopyTooShort,
+        };
+        let from = address.checked_sub(self.start).and_then(|it| usize::try_from(it).ok());
+        let bytes = from.and_then(|from| self.bytes.get(from..from.checked_add(size)?));
+        let bytes = bytes.ok_or_else(away)?;
+        let mut word = [0; 8];
+        word.get_mut(..size).ok_or_else(away)?.copy_from_slice(bytes);
+        Ok(u64::from_le_bytes(word))
+    }
+
+    /// Whether an address is on the stack as far as it was copied.
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        address.checked_sub(self.start).is_some_and(|into| into < self.bytes.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_beyond_the_copy_say_why_they_are_missing() {
+        let bytes: Vec<u8> = (0..16).collect();
+        let cut = StackCopy { start: 0x1000, bytes: &bytes, is_whole: false };
+        assert_eq!(cut.word(0x1000), Ok(0x0706_0504_0302_0100));
+        assert_eq!(cut.sized(0x100e, 2), Ok(0x0f0e));
+        assert_eq!(cut.word(0x1009), Err(ChainEnd::CopyTooShort), "half of it");
+        assert_eq!(cut.word(0xff8), Err(ChainEnd::OtherStack));
+        assert_eq!(cut.word(u64::MAX), Err(ChainEnd::CopyTooShort));
+        let whole = StackCopy { is_whole: true, ..cut };
+        assert_eq!(whole.word(0x1010), Err(ChainEnd::OtherStack));
+    }
+}
