@@ -1,7 +1,10 @@
 //! The frames of a sample's call chain, innermost first.
 
 use record::bytes::RecordWords;
-use record::{CpuMode, Sample};
+use record::registers::RegsAbi;
+use record::sample::StackUser;
+use record::{CpuMode, Registers, Sample};
+use symbolizer::StackFrame;
 
 /// PERF_CONTEXT_MAX: words from here on are no addresses, they say whose
 /// addresses follow.
@@ -21,6 +24,13 @@ pub(super) struct Frame {
     pub(super) address: u64,
 }
 
+/// What is unwound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CopiedStack<'a> {
+    pub(super) registers: Registers<'a>,
+    pub(super) stack: StackUser<'a>,
+}
+
 /// What the recording of an event tells of user space's part of a chain
 /// besides the chain itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,13 +43,32 @@ pub(super) struct Besides {
     pub(super) instruction_pointer: Option<u32>,
 }
 
+/// The stack of user space that a sample has, if its chain leaves that to who
+/// reads it.
+pub(super) fn copied_stack<'a>(sample: &Sample<'a>, besides: Besides) -> Option<CopiedStack<'a>> {
+    let chain = sample.callchain.unwrap_or_default();
+    let mut believed = chain.iter().take(believed(&chain));
+    // Frames before any marker are user space's.
+    let has_user = match believed.next() {
+        Some(first) if first < MARKERS => true,
+        first => first.into_iter().chain(believed).any(|word| word == USER),
+    };
+    if !besides.stack || besides.calls || has_user {
+        return None;
+    }
+    // Threads of the kernel have none.
+    let registers = sample.regs_user.filter(|it| it.abi != RegsAbi::None)?;
+    Some(CopiedStack { registers, stack: sample.stack_user? })
+}
+
 /// The frames of a sample. A chain with a marker that means nothing is not
-/// believed, as perf does. Of a stack that is left to others the first frame
-/// is known all the same: the instruction pointer, of the kernel and of user
-/// space.
+/// believed, as perf does. `unwound`: those of the stack that was copied. Where
+/// it has none the first is known all the same: the instruction pointer, of the
+/// kernel and of user space.
 pub(super) fn frames<'a>(
     sample: &Sample<'a>,
     besides: Besides,
+    unwound: &'a [StackFrame],
 ) -> impl Iterator<Item = Frame> + use<'a> {
     let chain = sample.callchain.unwrap_or_default();
     let end = believed(&chain);
@@ -69,11 +98,18 @@ pub(super) fn frames<'a>(
     });
     let alone = Frame { mode: sample.misc.cpu_mode(), address: sample.ip.unwrap_or_default() };
     let alone = Some(alone).filter(|_| besides.stack && is_bare && sample.ip.is_some());
+    // The innermost of its frames is the same.
+    let alone = alone.filter(|it| unwound.is_empty() || it.mode != CpuMode::User);
     has_user |= alone.is_some_and(|frame| frame.mode == CpuMode::User);
-    let registers = sample.regs_user.filter(|_| besides.stack && !has_user);
+    let unknown = besides.stack && !has_user && unwound.is_empty();
+    let registers = sample.regs_user.filter(|_| unknown);
     let entered =
         registers.zip(besides.instruction_pointer).and_then(|(registers, ip)| registers.get(ip));
-    recorded.chain(called.map(user)).chain(alone).chain(entered.map(user))
+    let unwound = unwound.iter().map(StackFrame::code);
+    recorded
+        .chain(called.map(user))
+        .chain(alone)
+        .chain(entered.into_iter().chain(unwound).map(user))
 }
 
 /// How many words of a chain can be made sense of.
@@ -119,7 +155,7 @@ mod tests {
             ..Sample::default()
         };
         let calls = Besides { calls: true, ..Besides::default() };
-        frames(&sample, calls).map(|Frame { mode, address }| (mode, address)).collect()
+        frames(&sample, calls, &[]).map(|Frame { mode, address }| (mode, address)).collect()
     }
 
     #[test]
@@ -173,7 +209,7 @@ mod tests {
             ..Sample::default()
         };
         let stack = Besides { calls: false, stack: true, instruction_pointer: Some(8) };
-        frames(&sample, stack).map(|Frame { mode, address }| (mode, address)).collect()
+        frames(&sample, stack, &[]).map(|Frame { mode, address }| (mode, address)).collect()
     }
 
     #[test]
@@ -189,6 +225,6 @@ mod tests {
         let expected = [(CpuMode::Kernel, 0xffff_8000), (CpuMode::User, 0x55)];
         assert_eq!(unwound_by_others(kernel, &chain, 0x99), expected, "the chain has its own");
         let none = Sample { ip: None, ..Sample::default() };
-        assert_eq!(frames(&none, Besides { stack: true, ..Besides::default() }).count(), 0);
+        assert_eq!(frames(&none, Besides { stack: true, ..Besides::default() }, &[]).count(), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! Records as `perf script` prints them.
 
-use super::chain::{Besides, frames};
+use super::chain::{Besides, CopiedStack, copied_stack, frames};
 use super::column::hex;
 use super::data_sources::DataSources;
 use super::field::{Field, LineFields, Selection};
@@ -14,7 +14,7 @@ use record::attr::BranchSampleType;
 use record::registers::instruction_pointer;
 use record::stream::{EventDescription, StreamDecoder};
 use record::{Arch, CpuMode, Sample, SampleType, SoftwareEvent};
-use symbolizer::{Place, Symbolizer};
+use symbolizer::{ChainEnd, ChainEnds, Place, StackFrame, Symbolizer, UserStack};
 
 /// Prints as `perf script` does.
 #[derive(Debug)]
@@ -27,6 +27,10 @@ pub struct PerfPrinter {
     guest_records: u64,
     /// Call chains of which not all was printed.
     cut: u64,
+    /// Stacks that were unwound.
+    ends: ChainEnds,
+    /// Frames of the last one.
+    unwound: Vec<StackFrame>,
     members: Members,
     names: Names,
     sources: DataSources,
@@ -82,6 +86,8 @@ impl PerfPrinter {
             guests: false,
             guest_records: 0,
             cut: 0,
+            ends: ChainEnds::default(),
+            unwound: Vec::new(),
             members: Members::default(),
             names: Names::new(),
             sources: DataSources::default(),
@@ -132,13 +138,6 @@ impl PerfPrinter {
             }
             _ => None,
         };
-        if frames.is_some() && stack {
-            let name = event.title();
-            self.notes.push(format!(
-                "call chains of {name} end where the program was: the \
-                stacks recorded of user space are not unwound here"
-            ));
-        }
         self.looks[index] = Some(Look {
             fields,
             title: title.into(),
@@ -212,6 +211,7 @@ impl Printer for PerfPrinter {
                 self.guest_records
             ));
         }
+        self.notes.extend(self.ends.note());
         if let (cut @ 1.., Chains::Frames(most)) = (self.cut, self.chains) {
             self.notes.push(format!(
                 "{cut} call chains have more than {most} frames; --max-stack prints them"
@@ -234,7 +234,8 @@ impl PerfPrinter {
                 emulation::write(description, out);
             }
         }
-        let PerfPrinter { names, sources, registers, looks, cut, unsourced, .. } = self;
+        let PerfPrinter { names, sources, registers, looks, cut, ends, unwound, unsourced, .. } =
+            self;
         let Some(look) = looks.get(event).and_then(Option::as_ref) else {
             return;
         };
@@ -260,7 +261,16 @@ impl PerfPrinter {
         }
         if let Some(most) = look.frames {
             out.push(b'\n');
-            for (index, frame) in frames(sample, look.besides).enumerate() {
+            unwound.clear();
+            if let Some(CopiedStack { registers, stack }) = copied_stack(sample, look.besides) {
+                let At { pid, time, .. } = at;
+                let of = UserStack { pid, time, registers, stack, most };
+                let end = symbolizer.unwind(&of, unwound);
+                ends.add(end, 1);
+                *cut += u64::from(end == ChainEnd::FrameLimit);
+            }
+            let most = most.saturating_add(unwound.len());
+            for (index, frame) in frames(sample, look.besides, unwound).enumerate() {
                 if index == most {
                     *cut += 1;
                     break;
