@@ -73,6 +73,7 @@ pub use query::key::{Key, KeyError};
 pub use query::parameters::without_parameters;
 pub use query::site::{SiteError, SiteName};
 pub use query::sort::{Sort, SortError};
+pub use query::time::{RunPart, RunTimes, TimeError, TimeRange, TimeStep};
 pub use query::{Query, QueryError, RegisterQuery, Weighting};
 pub use report::Report;
 pub use report::emulation::emulation;

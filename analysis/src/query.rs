@@ -8,6 +8,7 @@ pub(crate) mod parameters;
 pub(crate) mod site;
 pub(crate) mod sort;
 pub(crate) mod target;
+pub(crate) mod time;
 
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
@@ -15,6 +16,7 @@ use crate::query::key::Key;
 use crate::query::site::SiteName;
 use crate::query::sort::Sort;
 use crate::query::target::RoutineTarget;
+use crate::query::time::RunTimes;
 use record::InstructionClass;
 
 /// A question: which samples, counted by what, shown how.
@@ -50,6 +52,9 @@ pub struct Query {
     /// The routine whose instructions are asked for, by
     /// [`crate::Pipeline::annotate`].
     pub target: Option<RoutineTarget>,
+    /// When the run began and ended, for the key [`Key::Time`]; None: its rows begin at the
+    /// clock's 0.
+    pub run: Option<RunTimes>,
     /// Rows that are kept of all events together; see [`Query::MOST_ROWS`].
     pub most_rows: usize,
     /// Bytes that samples may take while they wait for late side records.
@@ -116,6 +121,7 @@ impl Default for Query {
             accesses: false,
             registers: None,
             target: None,
+            run: None,
             most_rows: Query::MOST_ROWS,
             held_bytes: Query::HELD_BYTES,
         }

@@ -49,12 +49,39 @@ fn each_event_of_a_run_has_its_own_account_and_table() {
     }
     assert_two_tables(&scene.run("ebs report s.data").success(), &truth);
     assert_joined(&scene, accounts.first().map_or(0, |account| account.count("delivered")));
+    assert_parts(&scene);
     // perf tells the events apart, by the same counts.
     let perf = scene.run("perf script -F event -i s.data").success();
     for (event, account) in events.iter().zip(&accounts) {
         let records = perf.out.lines().filter(|line| line.trim() == format!("{event}:")).count();
         assert_eq!(u64::try_from(records).unwrap(), account.count("delivered"), "{event}");
     }
+}
+
+/// Whatever a run is cut into, each sample is in one of its parts.
+#[track_caller]
+fn assert_parts(scene: &Scene) {
+    let counted = |arguments: &str| -> Vec<u64> {
+        let told = scene.run(&format!("ebs report --json {arguments} s.data")).success();
+        let report: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+        let events = report["events"].as_array().unwrap().iter();
+        let sum_of = |event: &serde_json::Value| {
+            let rows = event["rows"].as_array().unwrap();
+            let sum: u64 = rows.iter().map(|row| row["count"].as_u64().unwrap()).sum();
+            assert_eq!(event["totals"]["counted"], sum, "{told}");
+            sum
+        };
+        events.map(sum_of).collect()
+    };
+    let all = counted("");
+    let halves = [counted("--time -50%"), counted("--time 50%-")];
+    let both: Vec<u64> = halves[0].iter().zip(&halves[1]).map(|(one, other)| one + other).collect();
+    assert_eq!(both, all);
+    assert_eq!(counted("--by time:1ms"), all);
+    assert_eq!(counted("--time 0-1000000"), all);
+    scene.run("ebs report --time 2-1 s.data").refused(2, &["\"2-1\"", "earlier"]);
+    scene.run("ebs report --by time:5 s.data").refused(2, &["time:100ms"]);
+    scene.shell("cat s.data | ebs report --time 1-2 -").refused(1, &["name a file"]);
 }
 
 /// One table has what the tables of both faults have, each per the other.

@@ -11,6 +11,7 @@ use crate::name::atom::Atom;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
 use crate::query::filter::Filter;
+use record::Time;
 use record::aggregate::{Chance, Site};
 
 /// The rows of all events, and what finding a sample's takes.
@@ -33,7 +34,11 @@ impl RowCounter {
         let line = query.cache_line.unwrap_or(Query::CACHE_LINE);
         RowCounter {
             columns: Vec::new(),
-            round: Rounding { line, page: query.page_size },
+            round: Rounding {
+                line,
+                page: query.page_size,
+                begin: query.run.map_or(Time(0), |run| run.first),
+            },
             tally: RowTally::new(query.keys.len()),
             accesses: query.accesses.then(AccessKinds::default),
             room: Room::new(query.most_rows),

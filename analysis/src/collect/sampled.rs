@@ -8,15 +8,17 @@ use crate::name::lookup::{Lookup, MOST_PLACES};
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
 use crate::query::key::Key;
-use record::{CpuMode, SampleType};
+use record::{CpuMode, SampleType, Time};
 use rustc_hash::FxHashMap;
 use symbolizer::{Place, SampledAddress};
 
-/// Sizes that addresses are rounded down to: bytes, powers of two.
+/// What keys are rounded down to: addresses to sizes in bytes, powers of two; times to steps
+/// from the begin of the run on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounding {
     pub(crate) line: u64,
     pub(crate) page: u64,
+    pub(crate) begin: Time,
 }
 
 /// Answers of filters about names, by filter and name.
@@ -151,6 +153,10 @@ impl CountedSample<'_> {
                 Some(source) => lookup.access(*aspect, source),
                 None => Atom::lack(Lack::DataSrc),
             },
+            Key::Time(step) => {
+                let begin = step.begin_of(held.time, round.begin);
+                self.field(SampleType::TIME, Lack::Time, Atom::number(begin))
+            }
             Key::Register(_) => self.register(column.register),
         }
     }
@@ -192,6 +198,9 @@ impl CountedSample<'_> {
                 self.words.weight.map(|word| range.contains(self.fields.whole_weight(word)))
             }
             FilterCondition::Mode(mode) => Some(held.mode() == *mode),
+            FilterCondition::Time(range) => {
+                self.fields.has(SampleType::TIME).then(|| range.contains(held.time))
+            }
             FilterCondition::Comm(glob) => {
                 let comm = has_task.then(|| lookup.comms.at(held.tid(), held.time));
                 comm.map(|comm| {

@@ -25,6 +25,8 @@ pub(crate) enum Lack {
     Tid,
     /// No PERF_SAMPLE_CPU.
     Cpu,
+    /// No PERF_SAMPLE_TIME.
+    Time,
     /// No PERF_SAMPLE_ADDR.
     Addr,
     /// The event gave address 0 and cannot mean it.
@@ -83,6 +85,7 @@ impl Atom {
             Lack::Name(reason) => (9, reason),
             Lack::Before(why) => (10, why as u32),
             Lack::NotKept => (11, 0),
+            Lack::Time => (12, 0),
         };
         Atom { tag: LACK | kind, value: u64::from(value) }
     }
@@ -107,6 +110,7 @@ impl Atom {
                 Lack::Before(NoAccess::ALL.get(index).copied().unwrap_or(NoAccess::NoCode))
             }
             11 => Lack::NotKept,
+            12 => Lack::Time,
             _ => Lack::Name(u32::try_from(self.value).unwrap_or(u32::MAX)),
         })
     }
@@ -164,6 +168,7 @@ mod tests {
             Lack::Before(NoAccess::First),
             Lack::Before(NoAccess::Event),
             Lack::NotKept,
+            Lack::Time,
         ] {
             assert_eq!(Atom::lack(lack).value(), Err(lack));
             assert_eq!(Atom::lack(lack).as_place(), Err(lack));

@@ -1,5 +1,6 @@
 //! The value of one key in one row.
 
+use crate::ratio::ratio;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 use std::sync::Arc;
@@ -9,6 +10,8 @@ use std::sync::Arc;
 pub enum Cell {
     /// Process, thread or CPU number.
     Number(i64),
+    /// Nanoseconds from the begin of the run.
+    Time(u64),
     /// An address, or a register's value.
     Address(u64),
     /// A name.
@@ -112,7 +115,11 @@ impl Cell {
         match self {
             Cell::Address(address) => Some(*address),
             Cell::Site(site) | Cell::Data(site) => Some(site.address),
-            Cell::Number(_) | Cell::Text(_) | Cell::Missing(_) | Cell::SiteMissing(_) => None,
+            Cell::Number(_)
+            | Cell::Time(_)
+            | Cell::Text(_)
+            | Cell::Missing(_)
+            | Cell::SiteMissing(_) => None,
         }
     }
 
@@ -124,7 +131,11 @@ impl Cell {
                 Ok(routine) => &routine.name,
                 Err(_) => &site.object,
             }),
-            Cell::Number(_) | Cell::Address(_) | Cell::Missing(_) | Cell::SiteMissing(_) => None,
+            Cell::Number(_)
+            | Cell::Time(_)
+            | Cell::Address(_)
+            | Cell::Missing(_)
+            | Cell::SiteMissing(_) => None,
         }
     }
 }
@@ -140,6 +151,8 @@ impl Serialize for Cell {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Cell::Number(number) => serializer.serialize_i64(*number),
+            // Seconds.
+            Cell::Time(nanoseconds) => serializer.serialize_f64(ratio(*nanoseconds, 1_000_000_000)),
             Cell::Address(address) => serializer.serialize_str(&hex(*address)),
             Cell::Text(text) => serializer.serialize_str(text),
             Cell::Site(site) | Cell::Data(site) => {

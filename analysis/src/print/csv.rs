@@ -1,6 +1,7 @@
 //! Reports as CSV (RFC 4180): a header line, then a line a row.
 
 use crate::query::key::Key;
+use crate::query::time::seconds;
 use crate::report::{
     AccessReport, Cell, CommonBits, EventReport, Latencies, Report, RowFacts, Stride, hex,
 };
@@ -181,6 +182,7 @@ fn write_cell<W: Write>(cell: &Cell, names: CsvNames, csv: &mut csv::Writer<W>) 
     let text = |text: &str, csv: &mut csv::Writer<W>| csv.write_field(&*names.shown(text));
     match cell {
         Cell::Number(number) => csv.write_field(number.to_string())?,
+        Cell::Time(nanoseconds) => csv.write_field(seconds(*nanoseconds))?,
         Cell::Address(address) => csv.write_field(hex(*address))?,
         Cell::Text(name) => text(name, csv)?,
         Cell::Missing(missing) => text(&format!("[{missing}]"), csv)?,

@@ -8,6 +8,7 @@ mod joined;
 
 use crate::query::Weighting;
 use crate::query::key::Key;
+use crate::query::time::seconds;
 use crate::ratio::ratio;
 use crate::report::{AccessReport, Cell, EventReport, Latencies, Report, Row, hex};
 use columns::{Align, Columns};
@@ -167,7 +168,9 @@ fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
                 columns.add("variable", Align::Left);
                 columns.add("data object", Align::Left);
             }
-            Key::Pid | Key::Tid | Key::Cpu => columns.add(&key.to_string(), Align::Right),
+            Key::Pid | Key::Tid | Key::Cpu | Key::Time(_) => {
+                columns.add(&key.to_string(), Align::Right);
+            }
             Key::Routine
             | Key::Inlined
             | Key::Srcline
@@ -209,6 +212,7 @@ fn rest(event: &EventReport, out: &mut Text) {
 fn cell(cell: &Cell, is_of_object: bool, line: &mut Vec<String>) {
     match cell {
         Cell::Number(number) => line.push(number.to_string()),
+        Cell::Time(nanoseconds) => line.push(seconds(*nanoseconds)),
         Cell::Address(address) => line.push(hex(*address)),
         Cell::Text(text) => line.push(text.to_string()),
         Cell::Missing(missing) => line.push(missing.mark(is_of_object)),

@@ -25,6 +25,7 @@ pub use parse::QueryFilterError;
 
 use crate::query::glob::Glob;
 use crate::query::key::Key;
+use crate::query::time::TimeRange;
 use record::CpuMode;
 use record::data_src::Aspect;
 use std::fmt;
@@ -66,6 +67,8 @@ pub enum FilterCondition {
     Weight(AddressRange),
     /// Privilege level.
     Mode(CpuMode),
+    /// Part of the run.
+    Time(TimeRange),
 }
 
 /// Addresses, or other numbers, from `start` to `last`, both included.
@@ -120,6 +123,7 @@ impl FilterCondition {
             FilterCondition::Access(aspect, _) => Key::aspect_word(*aspect),
             FilterCondition::Weight(_) => "weight",
             FilterCondition::Mode(_) => "mode",
+            FilterCondition::Time(_) => "time",
         }
     }
 }
@@ -140,6 +144,7 @@ impl fmt::Display for Filter {
             FilterCondition::Cpu(number) => write!(f, "{number}"),
             FilterCondition::Addr(range) | FilterCondition::Ip(range) => write!(f, "{range}"),
             FilterCondition::Mode(mode) => f.write_str(parse::mode_word(*mode)),
+            FilterCondition::Time(range) => write!(f, "{range}"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a row of a table stands for.
 
 use crate::query::nearest::nearest;
+use crate::query::time::{TimeError, TimeStep};
 use record::data_src::Aspect;
 use std::fmt;
 use std::str::FromStr;
@@ -44,6 +45,8 @@ pub enum Key {
     Variable,
     /// What the data source says of the access.
     Access(Aspect),
+    /// A part of the run, so long each.
+    Time(TimeStep),
     /// Value of a register; the name in any usual spelling ("rcx", "cx").
     Register(String),
 }
@@ -62,6 +65,9 @@ pub enum KeyError {
     /// `reg:` alone.
     #[error("\"reg:\" needs the name of a register, such as reg:rcx")]
     NoRegister,
+    /// `time:` without a length of time.
+    #[error(transparent)]
+    Time(#[from] TimeError),
     /// The list names a key twice.
     #[error("{word:?} is there twice in {list:?}")]
     Twice {
@@ -100,7 +106,7 @@ const WORDS: [(&str, Key); 22] = [
 fn suggestion(nearest: &[&'static str]) -> String {
     if nearest.is_empty() {
         let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
-        format!("possible are {}, reg:NAME", words.join(", "))
+        format!("possible are {}, time:SPAN, reg:NAME", words.join(", "))
     } else {
         format!("did you mean {}?", nearest.join(" or "))
     }
@@ -149,6 +155,9 @@ impl FromStr for Key {
             }
             return Ok(Key::Register(name.to_ascii_lowercase()));
         }
+        if let Some(step) = word.strip_prefix("time:") {
+            return Ok(Key::Time(step.parse()?));
+        }
         if let Some((_, key)) = WORDS.iter().find(|(known, _)| *known == word) {
             return Ok(key.clone());
         }
@@ -158,8 +167,10 @@ impl FromStr for Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Key::Register(name) = self {
-            return write!(f, "reg:{name}");
+        match self {
+            Key::Register(name) => return write!(f, "reg:{name}"),
+            Key::Time(step) => return write!(f, "time:{step}"),
+            _ => {}
         }
         let word = WORDS.iter().find(|(_, key)| key == self).map_or("", |(word, _)| word);
         f.pad(word)
@@ -175,6 +186,7 @@ mod tests {
         for word in Key::words() {
             assert_eq!(word.parse::<Key>().unwrap().to_string(), word);
         }
+        assert_eq!("time:100ms".parse::<Key>().unwrap().to_string(), "time:100ms");
         assert_eq!("reg:RCX".parse::<Key>().unwrap().to_string(), "reg:rcx");
     }
 
@@ -191,7 +203,7 @@ mod tests {
         assert_eq!(
             text("zzzzz"),
             "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, object, comm, \
-             pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, reg:NAME"
+             pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, time:SPAN, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));
         assert!(text("pid,").starts_with("\"\" is nothing to count by"));

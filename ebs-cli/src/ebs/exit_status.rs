@@ -4,7 +4,7 @@ use crate::ebs::invocation::Misuse;
 use crate::ebs::script::FieldError;
 use crate::terminal::causes;
 use crate::terminal::said::say;
-use analysis::{KeyError, QueryError, QueryFilterError, SiteError, SortError};
+use analysis::{KeyError, QueryError, QueryFilterError, SiteError, SortError, TimeError};
 use sampling::Refusal;
 use sampling::request::event_spec::EventSpecError;
 use std::io::ErrorKind;
@@ -56,6 +56,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
         || error.is::<QueryError>()
         || error.is::<SortError>()
         || error.is::<SiteError>()
+        || error.is::<TimeError>()
         || error.downcast_ref::<Refusal>().is_some_and(Refusal::is_usage)
 }
 

@@ -1,11 +1,16 @@
 //! `ebs report`: tables from a recording.
 
+mod run_times;
+
 use crate::ebs::arguments::{ReportArguments, StandingArguments, SymbolArguments};
 use crate::ebs::input::{End, Input};
 use crate::terminal::debuginfod;
 use crate::terminal::said::say;
+use analysis::filter::FilterCondition;
 use analysis::report::JoinedReport;
-use analysis::{Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, csv, json, table};
+use analysis::{
+    Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, RunPart, Sort, csv, json, table,
+};
 use anyhow::{Context, Result, anyhow};
 use record::recording::RecordingDecoder;
 use record::stream::StreamDecoder;
@@ -35,9 +40,13 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
     };
     let keys = if arguments.inline { with_inlined(keys)? } else { keys };
     let site = arguments.site.as_deref().map(str::parse).transpose()?;
+    let sort = match &arguments.sort {
+        Some(sort) => sort.parse()?,
+        None => usual_order(&keys),
+    };
     let query = Query {
         keys,
-        sort: arguments.sort.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
+        sort,
         filters,
         class: arguments.class,
         // Joined rows are cut once they are joined.
@@ -51,6 +60,14 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
     };
     query.check()?;
     Ok(query)
+}
+
+/// Parts of the run as they came, all else by share.
+fn usual_order(keys: &[Key]) -> Sort {
+    match keys.first() {
+        Some(time @ Key::Time(_)) => Sort::Key(time.clone()),
+        _ => Sort::default(),
+    }
 }
 
 /// Rows of a table: all for programs.
@@ -193,7 +210,7 @@ fn recorded(name: &str, arguments: &StandingArguments) -> Result<(Input, Option<
 ///
 /// A question without meaning, damage of the recording, those of `out`.
 pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
-    let query = query(arguments)?;
+    let query = in_time(query(arguments)?, arguments)?;
     let options = symbols(&arguments.symbols)?;
     let (mut input, ended) = open(arguments.file.as_deref(), &arguments.standing)?;
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
@@ -220,6 +237,22 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     }
     out.flush()?;
     end.into_result().context("the table shows what could be read")
+}
+
+/// The query with the times of the run that it is about, where it is about any.
+fn in_time(mut query: Query, arguments: &ReportArguments) -> Result<Query> {
+    let is_key = query.keys.iter().any(|key| matches!(key, Key::Time(_)));
+    if arguments.time.is_none() && !is_key {
+        return Ok(query);
+    }
+    let part: Option<RunPart> = arguments.time.as_deref().map(str::parse).transpose()?;
+    let run = run_times::of(arguments.file.as_deref())?;
+    query.run = Some(run);
+    if let Some(part) = part {
+        let condition = FilterCondition::Time(part.within(run)?);
+        query.filters.push(Filter { condition, negated: false });
+    }
+    Ok(query)
 }
 
 /// Prints the events side by side.

@@ -52,6 +52,7 @@ const ADDRESSES: Lacking = (
     SAMPLES,
 );
 const THREADS: Lacking = ("it keeps no thread of each hit", SAMPLES);
+const TIMES: Lacking = ("it keeps no time of each hit", SAMPLES);
 const CPUS: Lacking = ("it keeps no CPU of each hit", SAMPLES);
 const SOURCE: Lacking = ("it keeps no data source and weight of each hit", SAMPLES);
 const TOGETHER: Lacking = ("it did not tell processes apart", PROCESSES);
@@ -62,6 +63,7 @@ fn of_key(key: &Key, by_process: bool) -> Option<Lacking> {
         Key::Comm | Key::Pid => (!by_process).then_some(TOGETHER),
         Key::Tid => Some(THREADS),
         Key::Cpu => Some(CPUS),
+        Key::Time(_) => Some(TIMES),
         Key::Addr | Key::Line | Key::Page | Key::Data | Key::Variable => Some(ADDRESSES),
         Key::AddrBefore => Some(("it keeps no registers of each hit", SAMPLES)),
         Key::Access(_) => Some(SOURCE),
@@ -82,6 +84,7 @@ fn of_condition(condition: &FilterCondition, by_process: bool) -> Option<Lacking
         FilterCondition::Comm(_) | FilterCondition::Pid(_) => (!by_process).then_some(TOGETHER),
         FilterCondition::Tid(_) => Some(THREADS),
         FilterCondition::Cpu(_) => Some(CPUS),
+        FilterCondition::Time(_) => Some(TIMES),
         FilterCondition::Addr(_) | FilterCondition::Variable(_) => Some(ADDRESSES),
         FilterCondition::Access(..) | FilterCondition::Weight(_) => Some(SOURCE),
     }

@@ -222,6 +222,7 @@ fn missing_field(condition: &FilterCondition, event: &Event) -> Option<&'static 
         FilterCondition::Access(..) => (SampleType::DATA_SRC, "data_src"),
         FilterCondition::Weight(_) => return (!event.fields.has_weight()).then_some("weight"),
         FilterCondition::Mode(_) => return None,
+        FilterCondition::Time(_) => (SampleType::TIME, "time"),
     };
     (!event.fields.has(field)).then_some(word)
 }

@@ -167,6 +167,7 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> MissingValue {
         Lack::Ip => MissingValue::Field("ip"),
         Lack::Tid => MissingValue::Field("tid"),
         Lack::Cpu => MissingValue::Field("cpu"),
+        Lack::Time => MissingValue::Field("time"),
         Lack::Addr => MissingValue::Field("addr"),
         Lack::Address => MissingValue::Address,
         Lack::Registers => MissingValue::Registers,
@@ -209,6 +210,7 @@ impl<'l> Words<'l> {
                 atom.value().map(Cell::Address)
             }
             Key::Pid | Key::Tid | Key::Cpu => atom.as_signed().map(Cell::Number),
+            Key::Time(_) => atom.value().map(Cell::Time),
             Key::Routine
             | Key::Inlined
             | Key::Srcline

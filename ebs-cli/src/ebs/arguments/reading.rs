@@ -74,7 +74,7 @@ pub struct ReportArguments {
     #[command(flatten)]
     pub standing: StandingArguments,
     /// Keys of a row: site, ip, routine, inlined, srcline, object, comm, pid, tid, cpu, addr, line, page, data,
-    /// variable, level, op, tlb, snoop, lock, blk, reg:NAME [default: site, which is address,
+    /// variable, level, op, tlb, snoop, lock, blk, time:SPAN (time:100ms), reg:NAME [default: site, which is address,
     /// routine and object].
     #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
     pub by: Vec<String>,
@@ -90,6 +90,10 @@ pub struct ReportArguments {
     /// snoop=hitm, lock=locked, blk=GLOB, weight=FROM-TO. Several must all match.
     #[arg(short, long, value_name = "KEY=VALUE")]
     pub filter: Vec<String>,
+    /// Counts only records of a part of the run: seconds from its first record on, or percent, such
+    /// as 1.5-3, 10%-20%, 2-.
+    #[arg(long, value_name = "FROM-TO", allow_hyphen_values = true)]
+    pub time: Option<String>,
     /// Counts only records of instructions of this class: packed_sp, packed_dp, scalar_sp,
     /// scalar_dp, mmx64, mmx128, x87, x87_simd_moves, reads_memory, writes_memory,
     /// accesses_memory, split_load.
