@@ -9,6 +9,7 @@ mod forward;
 mod order;
 mod outcome;
 mod outside;
+mod owners;
 mod pages;
 mod prefetch;
 mod quick;

@@ -18,8 +18,9 @@ impl Core<'_> {
     ) -> [Option<&'w u64>; 6] {
         let number = line >> 6;
         let set = |level: &LevelShape| word(level.start + level.set(number) * level.ways);
-        let sharers = common.get(self.sharers_at(line));
-        let forever = self.forever_of(common, line);
+        let listed = !self.is_owned(common, line);
+        let sharers = common.get(self.sharers_at(line)).filter(|_| listed);
+        let forever = if listed { self.forever_of(common, line) } else { None };
         let third = common.get(set(&self.shape.l3));
         let second = self.words.get(set(&self.shape.l2)).filter(|_| self.shape.l2.exists());
         let [key, stamp] = self.going::<WAYS>(word(number & (QUICK_SETS - 1)));

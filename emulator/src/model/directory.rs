@@ -7,7 +7,7 @@
 //! are. A line that finds no room among those that threads have goes to a
 //! table of bits by hash, which forgets nothing.
 
-use super::{Core, Outside, word};
+use super::{Core, LINE, Outside, word};
 
 /// Lines of a set: as many words for a line and its threads' bits as fit in
 /// one line of the host's.
@@ -81,6 +81,18 @@ impl Core<'_> {
         common.get(self.overflow(line))
     }
 
+    /// Whether lines of a page may be anybody's, for all that is listed.
+    pub(super) fn lists_any(&self, outside: &mut impl Outside, page: u64) -> bool {
+        (0..64).map(|number| page + number * LINE).any(|line| {
+            let from = self.sharers_at(line);
+            let common = outside.common();
+            let words = common.get(from..).and_then(|words| words.first_chunk::<WORDS>());
+            let entries = words.map_or(&[][..], |words| words.as_chunks::<2>().0);
+            entries.iter().any(|[of, bits]| of & !63 == line && *bits != 0)
+                || self.forever(common, line) != 0
+        })
+    }
+
     fn overflow(&self, line: u64) -> usize {
         word(self.shape.directory + SETS * 8 + (hash(line) & (OVERFLOW - 1)))
     }
@@ -116,13 +128,18 @@ impl Core<'_> {
         way
     }
 
-    /// Lists this thread, and those that have the line still.
-    pub(super) fn list_sharers(outside: &mut impl Outside, line: u64, sharers: Sharers) {
-        let own = outside.own();
+    /// Lists a thread, by its number modulo 64, and those that have the line
+    /// still.
+    pub(super) fn list_sharers(
+        outside: &mut impl Outside,
+        line: u64,
+        sharers: Sharers,
+        thread: u64,
+    ) {
         let words = outside.common().get_mut(sharers.at..);
         if let Some([of, bits]) = words.and_then(|words| words.first_chunk_mut::<2>()) {
-            *of = line | u64::from(own.trailing_zeros()) & 63;
-            *bits = sharers.listed | own;
+            *of = line | thread;
+            *bits = sharers.listed | 1 << thread;
         }
     }
 

@@ -14,6 +14,9 @@ pub trait Outside {
     /// This thread's own bit in the directory.
     fn own(&self) -> u64;
 
+    /// This thread's number: below 4096.
+    fn number(&self) -> u64;
+
     /// Bits of threads whose lines are not in the directory.
     fn unlisted(&self) -> u64;
 
@@ -38,6 +41,9 @@ impl Outside for Alone<'_> {
     fn own(&self) -> u64 {
         0
     }
+    fn number(&self) -> u64 {
+        0
+    }
     fn unlisted(&self) -> u64 {
         0
     }
@@ -58,6 +64,9 @@ impl Core<'_> {
     #[inline(always)]
     pub(super) fn ask(&self, outside: &mut impl Outside, line: u64, write: bool) -> Copies {
         if !outside.several() {
+            return Copies::None;
+        }
+        if self.owns(outside, line) {
             return Copies::None;
         }
         let mut sharers = self.sharers(outside, line);
@@ -81,7 +90,8 @@ impl Core<'_> {
         if sharers.others != 0 && (write || copies == Copies::None) {
             copies = copies.max(take_from(outside, sharers.others, line, write));
         }
-        Core::list_sharers(outside, line, sharers);
+        let own = outside.number() & 63;
+        Core::list_sharers(outside, line, sharers, own);
         copies
     }
 
@@ -104,8 +114,11 @@ impl Core<'_> {
         let entry = self.words.get(word(at)).copied().unwrap_or(0);
         if entry != 0 {
             let line = entry & !super::STATE;
+            // What is another's by now was so while this thread was alone.
+            self.owns(outside, line);
             let sharers = self.sharers(outside, line);
-            Core::list_sharers(outside, line, sharers);
+            let own = outside.number() & 63;
+            Core::list_sharers(outside, line, sharers, own);
         }
     }
 

@@ -68,6 +68,8 @@ pub struct Shape {
     pub page_hash: u64,
     /// Begin of the directory of who may have a line in the common words.
     pub directory: u64,
+    /// Begin of the owners of pages there.
+    pub owners: u64,
     /// Begin of the prefetcher's table in the private words; 0: none.
     pub prefetch: u64,
     /// Begin of the store buffer there; 0: none.
@@ -134,7 +136,8 @@ impl Shape {
         self.l3.start = 0;
         let l3 = size(self.l3).next_multiple_of(8);
         self.directory = l3;
-        self.common_words = l3 + super::directory::DIRECTORY;
+        self.owners = l3 + super::directory::DIRECTORY;
+        self.common_words = self.owners + super::owners::OWNERS;
         let LevelShape { sets, ways, .. } = self.l1d;
         let fits = sets == QUICK_SETS && (ways == 8 || ways == 12);
         self.quick = if fits && !prefetch && !forward { ways } else { 0 };
@@ -166,6 +169,7 @@ impl Shape {
         let rest = [
             self.page_hash,
             self.directory,
+            self.owners,
             self.prefetch,
             self.forward,
             self.private_words,
@@ -180,4 +184,4 @@ impl Shape {
     }
 }
 
-const _: () = assert!(SHAPE_WORDS == 18 + 7 + 10);
+const _: () = assert!(SHAPE_WORDS == 18 + 8 + 10);

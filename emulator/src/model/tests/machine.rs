@@ -59,6 +59,9 @@ impl Outside for World<'_> {
     fn own(&self) -> u64 {
         1 << self.own
     }
+    fn number(&self) -> u64 {
+        u64::try_from(self.own).unwrap()
+    }
     fn unlisted(&self) -> u64 {
         0
     }
@@ -230,6 +233,12 @@ impl Outside for Either<'_> {
         match self {
             Either::Alone(world) => world.own(),
             Either::World(world) => world.own(),
+        }
+    }
+    fn number(&self) -> u64 {
+        match self {
+            Either::Alone(world) => world.number(),
+            Either::World(world) => world.number(),
         }
     }
     fn unlisted(&self) -> u64 {

@@ -41,6 +41,10 @@ impl Outside for World<'_> {
         1 << (self.index & 63)
     }
 
+    fn number(&self) -> u64 {
+        self.index
+    }
+
     fn unlisted(&self) -> u64 {
         self.header.unlisted.load(Ordering::Relaxed)
     }
