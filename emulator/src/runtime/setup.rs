@@ -13,7 +13,7 @@ use super::target::header::{BRANCHES, Form, Header, THREADS};
 use super::target::period::PeriodRule;
 use super::target::record::{FIELDS, REGISTERS, size};
 use super::target::stretch::Bursts;
-use super::target::thread::Own;
+use super::target::thread::{EMPTY, Own};
 use crate::block::{self, SIZE};
 use crate::event::EmulatedEvent;
 use crate::geometry::Geometry;
@@ -204,8 +204,9 @@ impl Setup {
         if alone {
             // Its lines are listed once there is a second thread.
             put(space, offset_of!(Header, unlisted), 1 << (number & 63));
+            begin(space, number, true);
         } else {
-            put(words, own + offset_of!(Own, listed), 1);
+            put(words, own + offset_of!(Own, listed), EMPTY);
             put(space, offset_of!(Header, several), 1);
         }
     }
@@ -218,7 +219,9 @@ impl Setup {
         if index < THREADS {
             put(space, entries + 8 * index, 0);
         }
-        let held = u64::try_from(index).unwrap_or(0) + 1;
+        let number = u64::try_from(index).unwrap_or(0);
+        begin(space, number, false);
+        let held = number + 1;
         if let Some(lock) = space.get(offset_of!(Header, lock) / 8) {
             let _ = lock.compare_exchange(held, 0, Ordering::Release, Ordering::Relaxed);
         }
@@ -230,6 +233,7 @@ impl Setup {
             if let Some(unlisted) = space.get(offset_of!(Header, unlisted) / 8) {
                 unlisted.fetch_or(1 << (last & 63), Ordering::Relaxed);
             }
+            begin(space, last, true);
             put(space, offset_of!(Header, several), 0);
             return Some(word(last));
         }
@@ -297,6 +301,17 @@ fn highest(space: &[AtomicU64]) -> u64 {
     get(space, offset_of!(Header, highest)).min(most)
 }
 
+/// A thread may have lines, or has none any more.
+fn begin(space: &[AtomicU64], number: u64, begun: bool) {
+    let at = offset_of!(Header, begun) / 8 + word(number / 64);
+    if let Some(word) = space.get(at).filter(|_| word(number) < THREADS) {
+        match begun {
+            true => word.fetch_or(1 << (number % 64), Ordering::Relaxed),
+            false => word.fetch_and(!(1 << (number % 64)), Ordering::Relaxed),
+        };
+    }
+}
+
 fn word(at: u64) -> usize {
     usize::try_from(at).unwrap_or(usize::MAX)
 }
@@ -349,14 +364,15 @@ mod tests {
         };
         let several = || get(&space, offset_of!(Header, several));
         let unlisted = || get(&space, offset_of!(Header, unlisted));
+        let begun = || get(&space, offset_of!(Header, begun));
         assert_eq!(start(0), 0);
         assert_eq!((several(), unlisted()), (0, 1));
-        assert_eq!(start(1), 1, "it has no lines yet, and enters each");
-        assert_eq!((several(), unlisted()), (1, 1));
-        setup.thread_gone(&space, 0);
-        assert_eq!((several(), unlisted()), (0, 3));
-        assert_eq!(start(0), 1);
-        assert_eq!(several(), 1);
+        assert_eq!(start(1), EMPTY, "it has no lines yet");
+        assert_eq!((several(), unlisted(), begun()), (1, 1, 1));
+        assert_eq!(setup.thread_gone(&space, 0), Some(1));
+        assert_eq!((several(), unlisted(), begun()), (0, 3, 2), "it may have some from now on");
+        assert_eq!(start(0), EMPTY);
+        assert_eq!((several(), begun()), (1, 2));
         setup.thread_gone(&space, 0);
         setup.thread_gone(&space, 1);
         assert_eq!(several(), 0);

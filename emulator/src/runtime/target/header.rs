@@ -1,7 +1,7 @@
 //! What the threads of an address space have in common: at the begin of the
 //! space's memory, its address in SPACE of every block.
 
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::period::PeriodRule;
 use super::stretch::Bursts;
@@ -58,10 +58,23 @@ pub struct Header {
     pub shape: Shape,
     /// Which of the threads runs.
     pub baton: [AtomicU64; super::baton::WORDS],
+    /// Bits of threads that may have lines, by their indices: one that has not
+    /// begun need not be asked for any.
+    pub begun: [AtomicU64; THREADS / 64],
     /// Address of the block of each thread, by its index; 0: none.
     pub threads: [AtomicU64; THREADS],
     /// The full table of indirect branches.
     pub branches: [[AtomicU64; 2]; BRANCHES],
+}
+
+impl Header {
+    /// A thread is about to have lines.
+    pub fn begin(&self, index: u64) {
+        let word = usize::try_from(index / 64).ok().and_then(|at| self.begun.get(at));
+        if let Some(word) = word {
+            word.fetch_or(1 << (index % 64), Relaxed);
+        }
+    }
 }
 
 // The words of the model that threads share lie behind the header.

@@ -12,7 +12,7 @@ use super::branches;
 use super::header::Header;
 use super::local::Local;
 use super::ring::{PAGE, Ring};
-use super::thread::{STRIDES, Thread};
+use super::thread::{EMPTY, LISTED, STRIDES, Thread};
 use super::{NextMove, legs, record as writer, slow_path, turn as stretches};
 use crate::block::{AccessKind, AccessSite, MODELLED, SIZE};
 use crate::model::{Alone, Core, LINE, Outside};
@@ -51,11 +51,12 @@ impl Outside for World<'_> {
 
     fn each(&mut self, mask: u64, mut visit: impl FnMut(&mut Core<'_>) -> bool) {
         let highest = self.header.highest.load(Ordering::Relaxed);
-        let mut left = mask;
-        while left != 0 {
-            let mut index = u64::from(left.trailing_zeros());
-            left &= left - 1;
-            while index < highest {
+        let words = usize::try_from(highest.div_ceil(64)).unwrap_or(0);
+        for (first, begun) in (0..).step_by(64).zip(self.header.begun.iter().take(words)) {
+            let mut left = mask & begun.load(Ordering::Relaxed);
+            while left != 0 {
+                let index = first + u64::from(left.trailing_zeros());
+                left &= left - 1;
                 let entry = usize::try_from(index).ok().and_then(|at| self.header.threads.get(at));
                 let block = entry.map_or(0, |entry| entry.load(Ordering::Relaxed));
                 if block != 0 && index != self.index {
@@ -66,7 +67,6 @@ impl Outside for World<'_> {
                         return;
                     }
                 }
-                index += 64;
             }
         }
     }
@@ -125,10 +125,13 @@ unsafe fn proceed(block: *mut u8) -> NextMove {
     // SAFETY: SITE is that of the stub that came here.
     let site = unsafe { &*(local.thread.site as *const AccessSite) };
     let mut world = World { header, common, several, index };
-    if several && local.thread.own.listed == 0 {
-        local.thread.own.listed = 1;
-        local.core().list(&mut world);
-        header.unlisted.fetch_and(!world.own(), Ordering::Relaxed);
+    if several && local.thread.own.listed != LISTED {
+        header.begin(index);
+        if local.thread.own.listed != EMPTY {
+            local.core().list(&mut world);
+            header.unlisted.fetch_and(!world.own(), Ordering::Relaxed);
+        }
+        local.thread.own.listed = LISTED;
     }
     let next = slow_path::access(&mut local, &mut world, site);
     if several {
@@ -194,7 +197,7 @@ unsafe extern "C" fn quick_among<const WAYS: usize, const TLB: bool>(
     let (header, common) = unsafe { header(block) };
     // SAFETY: the caller's promise.
     let mut local = unsafe { local(block, header) };
-    if local.thread.own.listed == 0 {
+    if local.thread.own.listed != LISTED {
         return 0;
     }
     // SAFETY: SITE is that of the stub that came here.

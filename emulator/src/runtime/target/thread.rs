@@ -70,6 +70,11 @@ impl Stride {
     }
 }
 
+/// The thread's lines are in the directory.
+pub const LISTED: u64 = 1;
+/// It has none yet.
+pub const EMPTY: u64 = 2;
+
 /// What the runtime keeps of a thread.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,7 +93,8 @@ pub struct Own {
     pub recorded: u64,
     /// How far a string or vector instruction has been looked up; 0: whole.
     pub progress: u64,
-    /// Not 0 when the thread's lines are in the directory.
+    /// [`LISTED`], [`EMPTY`], or 0: it has lines that are not in the
+    /// directory.
     pub listed: u64,
     /// Where it is among bursts.
     pub stretch: Stretch,
