@@ -29,7 +29,7 @@
 //! - [`emulation()`]: what made samples that no hardware made.
 //! - [`without_parameters`]: C++ names as filters and sites may give them.
 //! - [`table`], [`json`], [`csv`](mod@csv): a report as text; docs/report.md
-//!   says what each column and field means.
+//!   says what each column and field means. [`folded`]: its call chains.
 //!
 //! The rooms, each of which uses those before it:
 //! - `query`: what is asked, in words that can be typed.
@@ -66,7 +66,7 @@ pub use collect::registers;
 pub use error::Error;
 pub use name::comms::{Comm, Comms};
 pub use pipeline::Pipeline;
-pub use print::{annotation, csv, json, table};
+pub use print::{annotation, csv, folded, json, table};
 pub use query::filter::{self, Filter, QueryFilterError};
 pub use query::glob::Glob;
 pub use query::key::{Key, KeyError};

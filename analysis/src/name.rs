@@ -1,7 +1,9 @@
 //! What samples are about, in words: places, threads, objects.
 
 pub(crate) mod atom;
+pub(crate) mod call_chains;
 pub(crate) mod cell;
+pub(crate) mod chain_words;
 pub(crate) mod comms;
 pub(crate) mod lookup;
 pub(crate) mod names;

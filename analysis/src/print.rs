@@ -2,5 +2,6 @@
 
 pub mod annotation;
 pub mod csv;
+pub mod folded;
 pub mod json;
 pub mod table;

@@ -66,7 +66,8 @@ impl Counters {
             }
         }
         self.sieve.learn(decoder)?;
-        let mut wanted = WantedFields { registers: 0, access: query.needs_access() };
+        let callers = query.keys.iter().any(Key::is_of_callers);
+        let mut wanted = WantedFields { registers: 0, access: query.needs_access(), callers };
         let of_registers = query.registers.is_some() || query.target.is_some();
         if of_registers || query.keys.contains(&Key::AddrBefore) {
             wanted.registers = u64::MAX;
@@ -138,7 +139,8 @@ impl Counters {
             }
         }
         let latency = event.latency(words.weight);
-        let mut sample = CountedSample { held, words, latency, fields: &event.fields, place: None };
+        let mut sample =
+            CountedSample { held, words, latency, fields: &event.fields, place: None, chain: None };
         if !self.rows.passes(&mut sample, &query.filters, lookup) {
             event.filtered = event.filtered.saturating_add(1);
             return Ok(());

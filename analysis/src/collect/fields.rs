@@ -3,6 +3,8 @@
 use crate::collect::held::{HeldSample, SampleBatch};
 use crate::collect::weight;
 use crate::name::atom::TIMELESS;
+use crate::name::call_chains::tells_callers;
+use crate::name::chain_words::{self, ChainWords};
 use crate::sieve::Doubt;
 use record::ibs::{IbsOp, Quirks};
 use record::registers::{RegsAbi, name};
@@ -27,6 +29,8 @@ pub(crate) struct WantedFields {
     pub(crate) registers: u64,
     /// Data source and weight.
     pub(crate) access: bool,
+    /// Call chain, or registers of user space and stack.
+    pub(crate) callers: bool,
 }
 
 /// What waits with a sample besides its fields, in the order of its words.
@@ -34,6 +38,7 @@ pub(crate) struct WantedFields {
 pub(crate) struct SampleWords<'w> {
     pub(crate) data_src: Option<DataSrc>,
     pub(crate) weight: Option<u64>,
+    pub(crate) callers: Option<ChainWords<'w>>,
     /// Registers as [`FieldReader::registers`] lists them, or none at all.
     pub(crate) registers: &'w [u64],
 }
@@ -52,6 +57,10 @@ pub(crate) struct FieldReader {
     /// Without them and registers no sample is decoded in full.
     keeps_source: bool,
     keeps_weight: bool,
+    /// Whether its callers wait with it.
+    keeps_callers: bool,
+    /// Registers of user space that samples have, a bit each.
+    of_user: u64,
     ibs: Option<Ibs>,
 }
 
@@ -95,6 +104,8 @@ impl FieldReader {
             kept,
             keeps_source: wanted.access && has.contains(SampleType::DATA_SRC),
             keeps_weight: wanted.access && has.intersects(WEIGHTS),
+            keeps_callers: wanted.callers && tells_callers(attr.sample_type),
+            of_user: attr.sample_regs_user,
             ibs,
         }
     }
@@ -108,6 +119,7 @@ impl FieldReader {
             kept: Vec::new(),
             keeps_source: false,
             keeps_weight: false,
+            keeps_callers: false,
             ..self.clone()
         }
     }
@@ -141,6 +153,11 @@ impl FieldReader {
         self.is_interrupted
     }
 
+    /// Which registers of user space wait with a sample's stack.
+    pub(crate) fn of_user(&self) -> u64 {
+        self.of_user
+    }
+
     /// Whether registers are those at entry to the kernel, not at the event.
     pub(crate) fn registers_of_user(&self) -> bool {
         !self.has(SampleType::REGS_INTR) && self.has(SampleType::REGS_USER)
@@ -160,7 +177,8 @@ impl FieldReader {
         held.event = event;
         held.misc = misc;
         held.doubt = doubt;
-        if self.keeps_source || self.keeps_weight || !self.kept.is_empty() {
+        let keeps = self.keeps_source || self.keeps_weight || self.keeps_callers;
+        if keeps || !self.kept.is_empty() {
             let Some(words) = self.read_words(misc, payload, &mut into.words) else {
                 return false;
             };
@@ -202,6 +220,9 @@ impl FieldReader {
             ibs.complete(&mut sample, self.layout.order());
         }
         let before = words.len();
+        if self.keeps_callers {
+            chain_words::push(&sample, words);
+        }
         if self.keeps_source {
             words.push(sample.data_src.unwrap_or_default().0);
         }
@@ -231,6 +252,11 @@ impl FieldReader {
     #[inline]
     pub(crate) fn words<'w>(&self, words: &'w [u64]) -> SampleWords<'w> {
         let mut taken = SampleWords { registers: words, ..SampleWords::default() };
+        if self.keeps_callers
+            && let Some((callers, rest)) = chain_words::split(taken.registers)
+        {
+            (taken.callers, taken.registers) = (Some(callers), rest);
+        }
         if self.keeps_source
             && let Some((word, rest)) = taken.registers.split_first()
         {

@@ -4,6 +4,7 @@ use crate::code::previous::{self, NoAccess};
 use crate::collect::fields::{FieldReader, SampleWords};
 use crate::collect::held::HeldSample;
 use crate::name::atom::{Atom, Lack};
+use crate::name::call_chains::Callers;
 use crate::name::lookup::{Lookup, MOST_PLACES};
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
@@ -33,6 +34,8 @@ pub(crate) struct CountedSample<'s> {
     pub(crate) latency: Option<u64>,
     pub(crate) fields: &'s FieldReader,
     pub(crate) place: Option<Result<Place, Lack>>,
+    /// The number of its call chain, once it was asked for.
+    pub(crate) chain: Option<Result<u32, Lack>>,
 }
 
 impl CountedSample<'_> {
@@ -51,6 +54,15 @@ impl CountedSample<'_> {
         };
         self.place = Some(place);
         place
+    }
+
+    /// The number of its call chain.
+    fn chain(&mut self, lookup: &mut Lookup) -> Result<u32, Lack> {
+        let (words, fields, at) = (self.words.callers, self.fields, self.held.at());
+        *self.chain.get_or_insert_with(|| {
+            let words = words.filter(|_| fields.has(SampleType::TID)).unwrap_or_default();
+            lookup.chain(Callers { at, words, mask: fields.of_user() })
+        })
     }
 
     fn field(&self, field: SampleType, lack: Lack, atom: Atom) -> Atom {
@@ -129,6 +141,11 @@ impl CountedSample<'_> {
             },
             // Until all places are known: by_line().
             Key::Inlined | Key::Srcline => self.place(lookup).map_or_else(Atom::lack, Atom::place),
+            Key::Caller => self.chain(lookup).map_or_else(Atom::lack, |it| lookup.caller(it)),
+            Key::Stack => match self.chain(lookup) {
+                Ok(chain) => Atom::number(u64::from(chain)),
+                Err(lack) => Atom::lack(lack),
+            },
             Key::Object => match self.place(lookup) {
                 Ok(place) => Atom::number(u64::from(lookup.object(place.object))),
                 Err(lack) => Atom::lack(lack),

@@ -75,6 +75,7 @@ impl Counters {
             latency: None,
             fields: &fields,
             place: Some(place),
+            chain: None,
         };
         if !self.rows.passes(&mut sample, &query.filters, lookup) {
             event.filtered = event.filtered.saturating_add(site.count);

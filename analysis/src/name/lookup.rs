@@ -2,6 +2,7 @@
 
 use crate::code::previous::{NoAccess, Previous};
 use crate::name::atom::{Atom, Lack};
+use crate::name::call_chains::CallChains;
 use crate::name::cell::{RoutineOffset, SiteCell, UnresolvedName};
 use crate::name::comms::Comms;
 use crate::name::names::NumberedNames;
@@ -37,6 +38,7 @@ pub(crate) struct Lookup {
     variables: FxHashMap<Place, Atom>,
     accesses: FxHashMap<(Aspect, DataSrc), Atom>,
     previous: Previous,
+    pub(crate) chains: CallChains,
     lines: FxHashMap<Place, PlaceLines>,
     /// By the number of a reason among the names.
     marks: FxHashMap<u32, Mark>,
@@ -108,6 +110,7 @@ impl Lookup {
             variables: FxHashMap::default(),
             accesses: FxHashMap::default(),
             previous: Previous::default(),
+            chains: CallChains::default(),
             lines: FxHashMap::default(),
             marks: FxHashMap::default(),
         }
@@ -364,8 +367,8 @@ impl Lookup {
     }
 
     /// What a reader must know of what there was no room to remember.
-    pub(crate) fn notes(&self) -> [Option<String>; 2] {
-        [self.comms.note(), self.symbolizer.left_out()]
+    pub(crate) fn notes(&self) -> [Option<String>; 3] {
+        [self.comms.note(), self.symbolizer.left_out(), self.chains.ends.note()]
     }
 
     /// A place in words.

@@ -174,6 +174,8 @@ fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
             Key::Routine
             | Key::Inlined
             | Key::Srcline
+            | Key::Caller
+            | Key::Stack
             | Key::Object
             | Key::Comm
             | Key::Variable

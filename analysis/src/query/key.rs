@@ -20,6 +20,11 @@ pub enum Key {
     Inlined,
     /// Source file and line of the instruction, in the innermost routine.
     Srcline,
+    /// The routine that called the instruction's: the first of another name on
+    /// the call chain.
+    Caller,
+    /// The whole call chain by routines, outermost first.
+    Stack,
     /// File, or the kernel or module, that holds the instruction.
     Object,
     /// Command name of the thread at the time of the sample.
@@ -78,12 +83,14 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 22] = [
+const WORDS: [(&str, Key); 24] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
     ("inlined", Key::Inlined),
     ("srcline", Key::Srcline),
+    ("caller", Key::Caller),
+    ("stack", Key::Stack),
     ("object", Key::Object),
     ("comm", Key::Comm),
     ("pid", Key::Pid),
@@ -113,6 +120,11 @@ fn suggestion(nearest: &[&'static str]) -> String {
 }
 
 impl Key {
+    /// Whether it needs the callers of a sample.
+    pub(crate) fn is_of_callers(&self) -> bool {
+        matches!(self, Key::Caller | Key::Stack)
+    }
+
     /// Every word that stands for a key but `reg:NAME`.
     pub fn words() -> impl Iterator<Item = &'static str> {
         WORDS.iter().map(|(word, _)| *word)
@@ -202,7 +214,7 @@ mod tests {
         assert_eq!(text("routin"), "\"routin\" is nothing to count by; did you mean routine?");
         assert_eq!(
             text("zzzzz"),
-            "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, object, comm, \
+            "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, caller, stack, object, comm, \
              pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, time:SPAN, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));

@@ -11,6 +11,7 @@ mod access;
 mod aggregation;
 mod annotate;
 mod bounds;
+mod callers;
 mod damage;
 mod filters;
 mod groups;

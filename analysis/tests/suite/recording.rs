@@ -70,6 +70,8 @@ pub(crate) struct Hit {
     pub(crate) weight: u64,
     /// Counts of a group, by id, of events with READ.
     pub(crate) counts: Vec<(u64, u64)>,
+    /// The call chain as the kernel writes it.
+    pub(crate) chain: Vec<u64>,
 }
 
 impl Hit {
@@ -89,6 +91,7 @@ impl Hit {
             data_src: 0,
             weight: 0,
             counts: Vec::new(),
+            chain: Vec::new(),
         }
     }
 }
@@ -149,6 +152,7 @@ impl Recording {
                 words: RecordWords::new(&words, ORDER),
             }
         };
+        let chain: Vec<u8> = hit.chain.iter().flat_map(|word| word.to_le_bytes()).collect();
         let values = hit.counts.iter();
         let values = values.map(|&(id, value)| ReadValue { value, id: Some(id), lost: None });
         let read = ReadValues { values: values.collect(), ..ReadValues::default() };
@@ -163,6 +167,7 @@ impl Recording {
             cpu: has(SampleType::CPU).then_some(Cpu(hit.cpu)),
             period: has(SampleType::PERIOD).then_some(hit.period),
             regs_intr: has(SampleType::REGS_INTR).then_some(registers),
+            callchain: has(SampleType::CALLCHAIN).then(|| RecordWords::new(&chain, ORDER)),
             raw: has(SampleType::RAW).then_some(hit.raw.as_slice()),
             weight: if has(SampleType::WEIGHT) {
                 Some(Weight::Full(hit.weight))

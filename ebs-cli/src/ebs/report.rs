@@ -9,7 +9,8 @@ use crate::terminal::said::say;
 use analysis::filter::FilterCondition;
 use analysis::report::JoinedReport;
 use analysis::{
-    Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, RunPart, Sort, csv, json, table,
+    Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, RunPart, Sort, csv, folded, json,
+    table,
 };
 use anyhow::{Context, Result, anyhow};
 use record::recording::RecordingDecoder;
@@ -34,6 +35,7 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
         filters.extend(Filter::parse_all(text)?);
     }
     let keys = match (arguments.by.is_empty(), arguments.regs) {
+        _ if arguments.folded => vec![Key::Comm, Key::Stack],
         (true, true) => Vec::new(),
         (true, false) => vec![Key::Site],
         (false, _) => Key::parse_list(&arguments.by.join(","))?,
@@ -72,7 +74,7 @@ fn usual_order(keys: &[Key]) -> Sort {
 
 /// Rows of a table: all for programs.
 fn top(arguments: &ReportArguments) -> Option<usize> {
-    let machine_read = arguments.json || arguments.csv;
+    let machine_read = arguments.json || arguments.csv || arguments.folded;
     arguments.top.or((!machine_read).then_some(ROWS))
 }
 
@@ -220,6 +222,8 @@ pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
         join(arguments, &report, out)?;
     } else if arguments.json {
         json::write(&report, &mut *out)?;
+    } else if arguments.folded {
+        folded::write(&report, &mut *out)?;
     } else if arguments.csv {
         let names = match std::io::stdout().is_terminal() {
             true => csv::CsvNames::Printable,

@@ -90,20 +90,20 @@ impl ChainEnd {
         ChainEnd::UnsupportedMachine,
     ];
 
-    /// A word for scripts.
+    /// One word in brackets, as [`Reason::tag`](crate::Reason::tag).
     pub fn tag(self) -> &'static str {
         match self {
-            ChainEnd::Root => "root",
-            ChainEnd::CopyTooShort => "copy-too-short",
-            ChainEnd::OtherStack => "other-stack",
-            ChainEnd::NotMapped => "not-mapped",
-            ChainEnd::NoTable => "no-table",
-            ChainEnd::NoObject => "no-object",
-            ChainEnd::DamagedTable => "damaged-table",
-            ChainEnd::NoProgress => "no-progress",
-            ChainEnd::FrameLimit => "frame-limit",
-            ChainEnd::UnsupportedAbi => "unsupported-abi",
-            ChainEnd::UnsupportedMachine => "unsupported-machine",
+            ChainEnd::Root => "[root]",
+            ChainEnd::CopyTooShort => "[copy-too-short]",
+            ChainEnd::OtherStack => "[other-stack]",
+            ChainEnd::NotMapped => "[not-mapped]",
+            ChainEnd::NoTable => "[no-table]",
+            ChainEnd::NoObject => "[no-object]",
+            ChainEnd::DamagedTable => "[damaged-table]",
+            ChainEnd::NoProgress => "[no-progress]",
+            ChainEnd::FrameLimit => "[frame-limit]",
+            ChainEnd::UnsupportedAbi => "[unsupported-abi]",
+            ChainEnd::UnsupportedMachine => "[unsupported-machine]",
         }
     }
 

@@ -65,6 +65,7 @@ fn of_key(key: &Key, by_process: bool) -> Option<Lacking> {
         Key::Cpu => Some(CPUS),
         Key::Time(_) => Some(TIMES),
         Key::Addr | Key::Line | Key::Page | Key::Data | Key::Variable => Some(ADDRESSES),
+        Key::Caller | Key::Stack => Some(("it keeps no callers of each hit", SAMPLES)),
         Key::AddrBefore => Some(("it keeps no registers of each hit", SAMPLES)),
         Key::Access(_) => Some(SOURCE),
         Key::Register(_) => Some((

@@ -211,9 +211,11 @@ impl<'l> Words<'l> {
             }
             Key::Pid | Key::Tid | Key::Cpu => atom.as_signed().map(Cell::Number),
             Key::Time(_) => atom.value().map(Cell::Time),
+            Key::Stack => atom.as_name().map(|chain| Cell::Text(self.lookup.folded(chain))),
             Key::Routine
             | Key::Inlined
             | Key::Srcline
+            | Key::Caller
             | Key::Object
             | Key::Variable
             | Key::Access(_) => atom.as_name().map(|name| Cell::Text(self.lookup.name(name))),

@@ -73,8 +73,8 @@ pub struct ReportArguments {
     /// What the daemon keeps.
     #[command(flatten)]
     pub standing: StandingArguments,
-    /// Keys of a row: site, ip, routine, inlined, srcline, object, comm, pid, tid, cpu, addr, line, page, data,
-    /// variable, level, op, tlb, snoop, lock, blk, time:SPAN (time:100ms), reg:NAME [default: site, which is address,
+    /// Keys of a row: site, ip, routine, inlined, srcline, caller, stack, object, comm, pid, tid, cpu, addr, line,
+    /// page, data, variable, level, op, tlb, snoop, lock, blk, time:SPAN (time:100ms), reg:NAME [default: site, which is address,
     /// routine and object].
     #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
     pub by: Vec<String>,
@@ -122,6 +122,9 @@ pub struct ReportArguments {
     /// Prints comma-separated values.
     #[arg(long)]
     pub csv: bool,
+    /// Prints call chains with their counts, one a line, for flame graphs: COMM;main;parse;memcpy 12.
+    #[arg(long, conflicts_with_all = ["csv", "json", "join", "by", "regs"])]
+    pub folded: bool,
     /// Instruction to look at with --regs: an address, a routine, or ROUTINE+OFFSET.
     #[arg(long, value_name = "ADDR_OR_ROUTINE", requires = "regs")]
     pub site: Option<String>,

@@ -1,0 +1,169 @@
+//! A sample's callers while it waits to be counted, as words.
+
+use record::bytes::RecordWords;
+use record::registers::RegsAbi;
+use record::sample::StackUser;
+use record::{ByteOrder, Registers, Sample};
+
+/// PERF_CONTEXT_USER.
+pub(crate) const USER: u64 = 512_u64.wrapping_neg();
+/// PERF_CONTEXT_MAX: words from here on are no addresses.
+pub(crate) const MARKERS: u64 = 4095_u64.wrapping_neg();
+
+/// What a sample tells of its callers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ChainWords<'w> {
+    /// The chain as recorded, markers and all.
+    pub(crate) recorded: &'w [u64],
+    /// Registers of user space, one a bit of the event's mask; none without a
+    /// stack to unwind.
+    pub(crate) registers: &'w [u64],
+    /// Whether the task is one of 64 bits.
+    is_wide: bool,
+    /// Bytes of the stack that are valid, and that were asked for.
+    valid: u64,
+    asked: u64,
+    stack: &'w [u64],
+}
+
+/// A stack that waited, as the symbolizer takes it.
+#[derive(Debug, Default)]
+pub(crate) struct LentStack {
+    registers: Vec<u8>,
+    stack: Vec<u8>,
+}
+
+/// Appends a sample's callers: how many words, then they.
+pub(crate) fn push(sample: &Sample<'_>, words: &mut Vec<u64>) {
+    let start = words.len();
+    let chain = sample.callchain.unwrap_or_default();
+    words.extend([0, chain.len() as u64]);
+    words.extend(chain.iter());
+    // A chain that has user space's frames needs no unwinding.
+    let has_user = match chain.iter().next() {
+        Some(first) if first < MARKERS => true,
+        _ => chain.iter().any(|word| word == USER),
+    };
+    let registers = sample.regs_user.filter(|it| it.abi != RegsAbi::None && !has_user);
+    if let (Some(registers), Some(stack)) = (registers, sample.stack_user) {
+        let StackUser { data, dyn_size } = stack;
+        let asked = data.len() as u64;
+        let valid = dyn_size.unwrap_or(asked).min(asked);
+        let is_wide = u64::from(registers.abi == RegsAbi::Bits64);
+        words.extend([registers.words.len() as u64, is_wide, valid, asked]);
+        words.extend(registers.words.iter());
+        let bytes = usize::try_from(valid).unwrap_or(data.len());
+        for chunk in data.get(..bytes).unwrap_or(data).chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            words.push(u64::from_le_bytes(word));
+        }
+    }
+    let length = (words.len() - start - 1) as u64;
+    if let Some(first) = words.get_mut(start) {
+        *first = length;
+    }
+}
+
+/// What [`push`] appended, and what stands behind it.
+pub(crate) fn split(words: &[u64]) -> Option<(ChainWords<'_>, &[u64])> {
+    let at = |length: u64| usize::try_from(length).ok();
+    let (length, rest) = words.split_first()?;
+    let (own, behind) = rest.split_at_checked(at(*length)?)?;
+    let (chain, own) = own.split_first()?;
+    let (recorded, own) = own.split_at_checked(at(*chain)?)?;
+    let mut taken = ChainWords { recorded, ..ChainWords::default() };
+    if let [registers, is_wide, valid, asked, own @ ..] = own {
+        let (registers, stack) = own.split_at_checked(at(*registers)?)?;
+        taken = ChainWords {
+            registers,
+            is_wide: *is_wide == 1,
+            valid: *valid,
+            asked: *asked,
+            stack,
+            ..taken
+        };
+    }
+    Some((taken, behind))
+}
+
+impl ChainWords<'_> {
+    /// Whether there is a stack to unwind.
+    pub(crate) fn has_stack(&self) -> bool {
+        !self.registers.is_empty()
+    }
+
+    /// Registers, of that mask, and the stack, in the bytes that are given.
+    pub(crate) fn lend<'b>(
+        &self,
+        mask: u64,
+        into: &'b mut LentStack,
+    ) -> (Registers<'b>, StackUser<'b>) {
+        let LentStack { registers, stack } = into;
+        registers.clear();
+        registers.extend(self.registers.iter().flat_map(|word| word.to_le_bytes()));
+        stack.clear();
+        stack.extend(self.stack.iter().flat_map(|word| word.to_le_bytes()));
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or_default();
+        stack.truncate(size(self.valid));
+        // One byte more says that more was asked for than there was.
+        let is_whole = self.valid < self.asked;
+        stack.extend(is_whole.then_some(0));
+        let abi = if self.is_wide { RegsAbi::Bits64 } else { RegsAbi::Bits32 };
+        let words = RecordWords::new(registers, ByteOrder::Little);
+        let dyn_size = Some(self.valid);
+        (Registers { abi, mask, words }, StackUser { data: stack, dyn_size })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_come_back_as_they_went() {
+        let bytes = |words: &[u64]| -> Vec<u8> {
+            words.iter().flat_map(|word| word.to_le_bytes()).collect()
+        };
+        let (chain, registers) = (bytes(&[128_u64.wrapping_neg(), 0x77]), bytes(&[5, 6]));
+        let words = |bytes| RecordWords::new(bytes, ByteOrder::Little);
+        let data: Vec<u8> = (0..24).collect();
+        let sample = Sample {
+            callchain: Some(words(&chain)),
+            regs_user: Some(Registers { abi: RegsAbi::Bits64, mask: 3, words: words(&registers) }),
+            stack_user: Some(StackUser { data: &data, dyn_size: Some(12) }),
+            ..Sample::default()
+        };
+        let mut held = Vec::new();
+        push(&sample, &mut held);
+        held.push(99);
+        let (callers, behind) = split(&held).unwrap();
+        assert_eq!(behind, [99]);
+        assert_eq!(callers.recorded, [128_u64.wrapping_neg(), 0x77]);
+        assert!(callers.has_stack());
+        let mut lent = LentStack::default();
+        let (registers, stack) = callers.lend(3, &mut lent);
+        assert_eq!(Some(registers), sample.regs_user);
+        assert_eq!((stack.dyn_size, &stack.data[..12]), (Some(12), &data[..12]));
+        assert!(stack.data.len() > 12, "the copy ends where the stack does");
+        for cut in 0..held.len() - 1 {
+            assert_eq!(split(&held[..cut]), None, "{cut} words");
+        }
+    }
+
+    #[test]
+    fn a_chain_with_frames_of_user_space_needs_no_stack() {
+        let chain: Vec<u8> = [USER, 0x40].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let sample = Sample {
+            callchain: Some(RecordWords::new(&chain, ByteOrder::Little)),
+            regs_user: Some(Registers { abi: RegsAbi::Bits64, ..Registers::default() }),
+            stack_user: Some(StackUser { data: &[0; 64], dyn_size: None }),
+            ..Sample::default()
+        };
+        let mut held = Vec::new();
+        push(&sample, &mut held);
+        let (callers, behind) = split(&held).unwrap();
+        assert!(!callers.has_stack() && behind.is_empty());
+        assert_eq!(callers.recorded, [USER, 0x40]);
+    }
+}
