@@ -15,3 +15,6 @@ pub(crate) mod register_file;
 pub(crate) mod rule_memo;
 pub(crate) mod stack_copy;
 pub(crate) mod unwind_tables;
+
+#[cfg(test)]
+mod tests;
