@@ -179,7 +179,11 @@ fn perf(arguments: &[&str], stream: &[u8], name: &str) -> Option<(String, String
     };
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     assert!(output.status.success(), "{}", text(output.stderr));
-    Some((text(output.stdout), text(output.stderr)))
+    // perf ends a report with one of its tips, whichever.
+    let is_tip = |line: &&str| line.starts_with("# (Tip: ");
+    let told = text(output.stdout);
+    let told = told.split_inclusive('\n').filter(|line| !is_tip(line)).collect();
+    Some((told, text(output.stderr)))
 }
 
 fn squeezed(text: &str) -> Vec<String> {

@@ -79,7 +79,7 @@ fn a_client_that_vanishes_ends_its_session() {
 fn nonsense_is_answered_once_and_ends_the_connection() {
     let scene = Scene::new();
     let ebsd = Ebsd::start(&scene, "");
-    let hello = framed(&json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "raw"}));
+    let hello = framed(&json!({"verb": "hello", "oldest": 3, "newest": 3, "client": "raw"}));
     let long = [&0xffff_ffff_u32.to_le_bytes()[..], &[1, 0, 2, 0]].concat();
     let cases: [(&[u8], &str); 7] = [
         (&long, "at most 65536"),
@@ -110,7 +110,7 @@ fn nonsense_is_answered_once_and_ends_the_connection() {
         let answer = Raw::silent(&ebsd.socket).ask(&hello);
         assert_eq!(answer["code"], "incompatible", "{answer}");
         let says = format!(
-            "the client speaks versions {oldest} to {newest} of the protocol, this daemon 2 to 2: \
+            "the client speaks versions {oldest} to {newest} of the protocol, this daemon 3 to 3: \
              install the same version of both"
         );
         assert_eq!(answer["text"], says.as_str());
@@ -173,6 +173,6 @@ fn a_daemon_of_another_version_is_told_with_both() {
     let mut ebs = scene.command("ebs");
     ebs.args(["--daemon", "-u", "-t", "page_fault", "--socket"]).arg(&socket).args(["ls", "/"]);
     let outcome = Running::start(&mut ebs).finish();
-    outcome.refused(1, &["versions 2 to 2", "this daemon 1 to 1", "install the same version"]);
+    outcome.refused(1, &["versions 3 to 3", "this daemon 1 to 1", "install the same version"]);
     old.join().unwrap();
 }

@@ -46,7 +46,7 @@ fn the_supervisor_closes_nothing_that_a_client_made() {
     let scene = Scene::new();
     scene.open_commands();
     let sleeper = Running::start(&mut scene.command(Workload::Sleeper.build(&scene)));
-    let hello = framed(&json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "raw"}));
+    let hello = framed(&json!({"verb": "hello", "oldest": 3, "newest": 3, "client": "raw"}));
     let follow = json!({"verb": "follow", "name": "x"});
     let (pid, start_time) = (sleeper.pid(), start_time(sleeper.pid()));
     let target = json!({"process": {"pid": pid, "start_time": start_time}});

@@ -243,11 +243,11 @@ fn without_the_right_rings_serve_and_say_why() {
     assert_eq!(sleeper.hear(), "ready");
     // Who wants nothing else is refused; and a program is no word of theirs.
     let ask = "$| = 1; my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die $!; \
-               for (@ARGV[1..$#ARGV]) { print $s pack('VCCv', length, 1, 0, 2), $_; \
+               for (@ARGV[1..$#ARGV]) { print $s pack('VCCv', length, 1, 0, 3), $_; \
                sysread $s, my $h, 8; my ($n) = unpack 'V', $h; my $t = ''; \
                while ($n > length $t) { sysread $s, $t, $n - length $t, length $t or last } \
                print \"$t\\n\" }";
-    let hello = json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "perl"}).to_string();
+    let hello = json!({"verb": "hello", "oldest": 3, "newest": 3, "client": "perl"}).to_string();
     let target =
         json!({"process": {"pid": sleeper.pid(), "start_time": start_time(sleeper.pid())}});
     let job = |rings, keep| {

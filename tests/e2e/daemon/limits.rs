@@ -18,7 +18,7 @@ fn sleeper(scene: &Scene) -> Running {
 fn turned_away(ebsd: &Ebsd) -> Option<Value> {
     let mut raw = Raw::silent(&ebsd.socket);
     let answer =
-        raw.try_ask(&json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "raw 1"}));
+        raw.try_ask(&json!({"verb": "hello", "oldest": 3, "newest": 3, "client": "raw 1"}));
     answer.filter(|answer| answer["reply"] == "refused")
 }
 

@@ -66,7 +66,7 @@ impl Raw {
     /// Connects and says hello; None: it is not let in.
     pub(super) fn welcomed(socket: &Path) -> Option<Raw> {
         let mut raw = Raw::silent(socket);
-        let hello = json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "raw 1"});
+        let hello = json!({"verb": "hello", "oldest": 3, "newest": 3, "client": "raw 1"});
         raw.try_ask(&hello).filter(|answer| answer["reply"] == "welcome").map(|_| raw)
     }
 
@@ -79,7 +79,7 @@ impl Raw {
 
     fn greet(&mut self) {
         let welcome =
-            self.ask(&json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "raw 1"}));
+            self.ask(&json!({"verb": "hello", "oldest": 3, "newest": 3, "client": "raw 1"}));
         assert_eq!(welcome["reply"], "welcome", "{welcome}");
     }
 
@@ -146,7 +146,7 @@ impl Raw {
         let length = u32::from_le_bytes(header[..4].try_into().unwrap());
         let mut payload = vec![0; usize::try_from(length).unwrap()];
         self.read_exact(&mut payload)?;
-        assert_eq!(header[5..], [0, 2, 0], "flags and version");
+        assert_eq!(header[5..], [0, 3, 0], "flags and version");
         Ok(match header[4] {
             1 => Frame::Control(serde_json::from_slice(&payload).unwrap()),
             2 => Frame::Data(payload),
@@ -183,7 +183,7 @@ fn receive(stream: &UnixStream, into: &mut [u8]) -> io::Result<usize> {
 pub(super) fn framed(message: &Value) -> Vec<u8> {
     let body = serde_json::to_vec(message).unwrap();
     let length = u32::try_from(body.len()).unwrap().to_le_bytes();
-    [&length[..], &[1, 0, 2, 0], &body].concat()
+    [&length[..], &[1, 0, 3, 0], &body].concat()
 }
 
 /// Field 22 of /proc/PID/stat.

@@ -113,7 +113,7 @@ fn a_connection_that_reads_counts_as_its_users() {
             raw
         })
         .collect();
-    let hello = json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "raw 1"});
+    let hello = json!({"verb": "hello", "oldest": 3, "newest": 3, "client": "raw 1"});
     let third = Raw::silent_as(&ebsd.socket, reader(4001)).try_ask(&hello).unwrap();
     assert_eq!(third["code"], "exhausted", "{third}");
     readers.pop();

@@ -16,12 +16,12 @@ fn verbs_of_newer_clients_are_refused_and_the_connection_goes_on() {
     assert!(answer["text"].as_str().unwrap().contains("rewind"), "{answer}");
     let answer = raw.ask(&json!({"verb": "sessions", "sorted_by": "age"}));
     assert_eq!(answer["reply"], "sessions", "fields of newer clients are ignored: {answer}");
-    let answer = raw.ask(&json!({"verb": "hello", "oldest": 2, "newest": 2, "client": "x"}));
+    let answer = raw.ask(&json!({"verb": "hello", "oldest": 3, "newest": 3, "client": "x"}));
     assert_eq!(answer["code"], "bad_request", "{answer}");
     // A newer client that still speaks this version.
     let mut raw = Raw::silent(&ebsd.socket);
     let answer = raw.ask(&json!({"verb": "hello", "oldest": 2, "newest": 9, "client": "ebs 9"}));
-    assert_eq!((&answer["reply"], &answer["version"]), (&json!("welcome"), &json!(2)));
+    assert_eq!((&answer["reply"], &answer["version"]), (&json!("welcome"), &json!(3)));
     ebsd.end();
 }
 
