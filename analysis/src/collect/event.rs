@@ -216,7 +216,7 @@ fn left_out(flags: AttrFlags) -> u8 {
 
 /// `l1_cache_miss` of `cpu_atom/l1_cache_miss/`: a hybrid machine has an event
 /// for each kind of core.
-fn request(name: &str) -> &str {
+pub(crate) fn request(name: &str) -> &str {
     match name.split_once('/').map(|(pmu, rest)| (pmu, rest.split_once('/'))) {
         Some((pmu, Some((request, _)))) if !pmu.is_empty() && !request.is_empty() => request,
         _ => name,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use crate::collect::event::request;
 use crate::error::Error;
 use crate::query::glob::Glob;
 use crate::query::key::Key;
@@ -103,12 +104,12 @@ impl JoinedReport {
     ) -> Result<JoinedReport, Error> {
         let events = &report.events;
         let called = |glob: &Glob| {
-            events.iter().position(|event| {
-                glob.matches(&event.name) || glob.matches(plain_name(&event.name))
-            })
+            events
+                .iter()
+                .position(|event| glob.matches(&event.name) || glob.matches(request(&event.name)))
         };
         let of_instructions =
-            || events.iter().position(|event| plain_name(&event.name) == INSTRUCTIONS);
+            || events.iter().position(|event| request(&event.name) == INSTRUCTIONS);
         let per = match per {
             Some(glob) => called(glob).ok_or_else(|| Error::Event {
                 wanted: glob.to_string(),
@@ -172,10 +173,4 @@ fn joined(events: &[EventReport]) -> Vec<JoinedRow> {
         }
     }
     by_cells.into_values().collect()
-}
-
-/// The type in `emulated/l1_cache_miss/` and `cpu_core/l1_cache_miss/`.
-pub(crate) fn plain_name(name: &str) -> &str {
-    let inner = name.split_once('/').map(|(_, rest)| rest.trim_end_matches('/'));
-    inner.filter(|inner| !inner.is_empty()).unwrap_or(name)
 }

@@ -9,7 +9,8 @@ mod chain;
 
 use record::{Attr, CpuMode, Misc, SampleType};
 
-use self::chain::{ChainField, behind_fixed};
+use self::chain::ChainField;
+pub(super) use self::chain::behind_fixed;
 
 use crate::PlannedEvent;
 use crate::catalogue::promises::SampleSource;

@@ -10,6 +10,8 @@
 
 use record::{Attr, EventType, SampleType, SoftwareEvent};
 
+use super::scrub::behind_fixed;
+
 /// What becomes of one event's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Thin {
@@ -31,23 +33,14 @@ impl Thin {
             EventType::SOFTWARE => !SoftwareEvent(attr.config).is_clock(),
             kind => kind == EventType::TRACEPOINT || kind == EventType::BREAKPOINT,
         };
-        // As perf_output_sample() writes them, a word each.
-        let before = SampleType::IDENTIFIER
-            | SampleType::IP
-            | SampleType::TID
-            | SampleType::TIME
-            | SampleType::ADDR
-            | SampleType::ID
-            | SampleType::STREAM_ID
-            | SampleType::CPU;
-        let words = 1 + (attr.sample_type & before).bits().count_ones() as usize;
         let carries = attr.sample_type.contains(SampleType::PERIOD);
         Thin {
             counted,
             base: attr.sample_period.max(1),
             keep: 1,
             passed: 0,
-            period_at: carries.then_some(size_of::<u64>() * words),
+            // The last field of fixed size.
+            period_at: carries.then(|| behind_fixed(attr.sample_type) - size_of::<u64>()),
         }
     }
 

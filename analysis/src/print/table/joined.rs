@@ -2,8 +2,8 @@
 
 use super::columns::{Align, Columns};
 use super::{NOTHING, Style, Text, add_keys, cell, head, number_of, percent};
+use crate::collect::event::request;
 use crate::query::key::Key;
-use crate::report::joined::plain_name;
 use crate::report::{JoinedCount, JoinedReport, Report};
 
 /// The table, below what holds for each event. `report` is what was joined.
@@ -16,7 +16,7 @@ pub fn render(joined: &JoinedReport, report: &Report, style: Style) -> String {
     let Some(first) = joined.rows.first() else { return out.text };
     let mut columns = Columns::new(style);
     for (index, event) in joined.events.iter().enumerate() {
-        let name = plain_name(&event.name);
+        let name = request(&event.name);
         columns.add(name, Align::Right);
         columns.add("share", Align::Right);
         if index != joined.per {
@@ -45,7 +45,7 @@ pub fn render(joined: &JoinedReport, report: &Report, style: Style) -> String {
 }
 
 fn per(joined: &JoinedReport) -> &str {
-    joined.events.get(joined.per).map_or("", |event| plain_name(&event.name))
+    joined.events.get(joined.per).map_or("", |event| request(&event.name))
 }
 
 /// Events that the samples stand for, and their share.

@@ -51,8 +51,9 @@ impl ChainField {
     }
 }
 
-/// Offset from a record's start of what follows the fields of fixed size.
-pub(super) fn behind_fixed(fields: SampleType) -> usize {
+/// Offset from a record's start of what follows the fields of fixed size, bytes: a word each,
+/// PERIOD the last of them, as perf_output_sample() (kernel/events/core.c) writes them.
+pub(in crate::session) fn behind_fixed(fields: SampleType) -> usize {
     let fixed = SampleType::IDENTIFIER
         | SampleType::IP
         | SampleType::TID
