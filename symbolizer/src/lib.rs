@@ -46,6 +46,8 @@ pub use demangle::demangle;
 pub use dwarf::debug_file::DebugFile;
 pub use elf::frame_pointers::FramePointers;
 pub use elf::{ElfError, ElfSymbols};
+pub use files::carried::packer::{FilePacker, PackedFiles};
+pub use files::carried::reader::{CarriedFiles, CarriedFilesError};
 pub use files::debuginfod::{Debuginfod, DebuginfodError, DebuginfodSettings, Downloads};
 pub use files::options::{KernelOffset, KernelSource, SymbolizerOptions};
 pub use jit::dump::{JitDump, JitDumpError, JitEvent};

@@ -13,7 +13,9 @@ pub(crate) mod unwind;
 use memo::{MEMOS, Memo, memo_slot};
 
 use crate::code::CodeSources;
+use crate::elf::build_id::hex;
 use crate::elf::segments::OffsetTranslation;
+use crate::files::carried::index::CarriedPart;
 use crate::kernel::load::{Anchor, Note};
 use crate::kernel::table::KernelSymbols;
 use crate::kernel::view::KernelView;
@@ -349,9 +351,23 @@ impl Symbolizer {
     /// The vdso of this process, if it is the recorded one.
     fn own_vdso(&mut self, recorded: &Vdso) -> Result<&OwnVdso, Reason> {
         let elsewhere = self.elsewhere();
-        let own = self.vdso.get_or_insert_with(|| OwnVdso::of(&self.options.root));
-        let own = own.as_ref().map_err(Reason::clone)?;
-        own.check(recorded, elsewhere).map(|()| own)
+        let options = &self.options;
+        let build_id = recorded.build_id.as_deref().map(hex);
+        let carried = || options.carried()?.vdso(build_id.as_deref(), recorded.length);
+        let vdso = self.vdso.get_or_insert_with(|| match carried() {
+            Some(file) => file
+                .map_err(|error| Reason::Vdso { why: error.to_string() })
+                .and_then(OwnVdso::copied),
+            None => OwnVdso::of(&options.root),
+        });
+        let own = vdso.as_ref().map_err(Reason::clone)?;
+        let elsewhere = elsewhere.filter(|_| carried().is_none());
+        own.check(recorded, elsewhere)?;
+        if let Some(packer) = &self.options.packer {
+            let part = CarriedPart::Vdso { build_id, length: recorded.length };
+            packer.pack_bytes(part, own.bytes());
+        }
+        Ok(own)
     }
 
     /// Why the recording was not made under the running kernel, if that is

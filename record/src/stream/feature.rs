@@ -48,15 +48,19 @@ impl FeatureId {
     pub const CLOCK_DATA: FeatureId = FeatureId(29);
     pub const HYBRID_TOPOLOGY: FeatureId = FeatureId(30);
     pub const PMU_CAPS: FeatureId = FeatureId(31);
+    /// Ours: the files that names come from, as a zip archive. perf passes
+    /// over bits that it does not know.
+    pub const CARRIED_FILES: FeatureId = FeatureId(255);
     /// The header of a file has a bit for each of 256 (HEADER_FEAT_BITS):
     /// records with an id beyond say nothing.
     pub const LAST: FeatureId = FeatureId(255);
 
     /// Whether a file's feature is passed over: formats of tracepoints, an
-    /// index of AUX data, BPF programs and their types.
+    /// index of AUX data, BPF programs and their types, carried files.
     pub fn is_skipped(self) -> bool {
         use FeatureId as Id;
-        [Id::TRACING_DATA, Id::AUXTRACE, Id::BPF_PROG_INFO, Id::BPF_BTF].contains(&self)
+        let skipped = [Id::TRACING_DATA, Id::AUXTRACE, Id::BPF_PROG_INFO, Id::BPF_BTF];
+        skipped.contains(&self) || self == Id::CARRIED_FILES
     }
 }
 

@@ -178,6 +178,18 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Whether a file that was mapped could not be had, or is another.
+    pub fn is_of_a_file(&self) -> bool {
+        matches!(
+            self,
+            Reason::FileGone { .. }
+                | Reason::FileUnreadable { .. }
+                | Reason::FileReplaced { .. }
+                | Reason::BuildIdDiffers { .. }
+                | Reason::NotElf { .. }
+        )
+    }
+
     /// One word in brackets, without blanks, so that columns stay columns.
     pub fn tag(&self) -> &'static str {
         match self {

@@ -126,7 +126,7 @@ impl DebugFile {
         let FoundDebugFile { located: LocatedFile { file: program, head, root }, layout, separate } =
             found;
         let program = program.into_inner();
-        let finder = Finder { root, program: path.into() };
+        let finder = Finder { root, program: path.into(), options: options.clone() };
         let damaged = |why: String| NoDebug::Damaged { file: Arc::clone(&file), why: why.into() };
         let (debug, moved, separate) = match separate {
             Some(Separate { file, head: other, path, root }) => {

@@ -2,7 +2,7 @@
 
 use super::bytes::FileBytes;
 use super::layout::Layout;
-use crate::files::opening::open_within;
+use crate::SymbolizerOptions;
 use std::path::PathBuf;
 
 /// Where to look for them.
@@ -12,6 +12,8 @@ pub(crate) struct Finder {
     pub(crate) root: PathBuf,
     /// The program's path below it.
     pub(crate) program: Box<[u8]>,
+    /// Where else they may be.
+    pub(crate) options: SymbolizerOptions,
 }
 
 impl Finder {
@@ -36,8 +38,11 @@ impl Finder {
     }
 
     fn open(&self, path: &[u8]) -> Option<(FileBytes, Layout)> {
-        let image = FileBytes::of(open_within(&self.root, path).ok()?).ok()?;
+        let file = self.options.open_beside(&self.root, path).ok()?;
+        let to_pack = self.options.to_pack(&file);
+        let image = FileBytes::of(file).ok()?;
         let layout = Layout::of(&image).ok()?;
+        self.options.pack_beside(&self.root, path, to_pack);
         Some((image, layout))
     }
 }

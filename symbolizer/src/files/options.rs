@@ -1,8 +1,11 @@
 //! Where names are looked for.
 
+use super::carried::packer::FilePacker;
+use super::carried::reader::CarriedFiles;
 use super::debuginfod::Debuginfod;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// How far the kernel lies from where its symbol list says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +56,11 @@ pub struct SymbolizerOptions {
     pub debug_directories: Vec<PathBuf>,
     /// Servers to ask for what is in none of them.
     pub debuginfod: Option<Debuginfod>,
+    /// The files that the recording carries, which come before those that are
+    /// found elsewhere; not where `symfs` names others.
+    pub carried: Option<Arc<CarriedFiles>>,
+    /// Gets each file that a name was looked for in.
+    pub packer: Option<Arc<FilePacker>>,
     /// How many objects' debug info may be read at the same time.
     pub threads: NonZeroUsize,
 }
@@ -73,6 +81,8 @@ impl Default for SymbolizerOptions {
             symfs: None,
             debug_directories: vec![PathBuf::from("/usr/lib/debug")],
             debuginfod: None,
+            carried: None,
+            packer: None,
             threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         }
     }

@@ -1,6 +1,7 @@
 //! The files that hold what was taken out of a program: symbols and debug
 //! information, and what several debug files have together.
 
+use super::carried::lookup::FileToPack;
 use super::debuginfod::Artifact;
 use super::located_file::{LocatedFile, build_in_words};
 use super::opening::{open_within, opened_path};
@@ -51,8 +52,10 @@ pub(crate) fn locate_debug(
             paths.extend(link_paths(name, path, options).map(|path| (path, Some(*crc))));
         }
         paths.into_iter().find_map(|(path, crc)| {
-            let file = open_within(root, &path).ok()?;
+            let file = options.open_beside(root, &path).ok()?;
+            let to_pack = options.to_pack(&file);
             let (file, found) = is_debug_file_of(file, head, crc, wanted)?;
+            options.pack_beside(root, &path, to_pack);
             Some(Separate { file, head: found, path, root: root.to_owned() })
         })
     };
@@ -60,7 +63,9 @@ pub(crate) fn locate_debug(
     local.or_else(|| {
         let file =
             options.debuginfod.as_ref()?.find(head.build_id.as_ref()?, Artifact::DebugInfo)?;
+        let to_pack = options.to_pack(&file);
         let (file, found) = is_debug_file_of(file, head, None, wanted)?;
+        pack_by_build_id(found.build_id.as_deref(), options, to_pack);
         Some(fetched(file, found))
     })
 }
@@ -142,19 +147,33 @@ pub(crate) fn locate_supplementary(
         let mut paths = vec![link.path_from(&resolved(root, holder))];
         paths.extend(build_id_paths(&link.build_id, options, ".debug"));
         paths.into_iter().find_map(|path| {
-            let file = ReadCache::new(open_within(root, &path).ok()?);
+            let file = options.open_beside(root, &path).ok()?;
+            let to_pack = options.to_pack(&file);
+            let file = ReadCache::new(file);
             let head = elf::head(&file).ok()?;
-            let is_it = head.build_id.as_deref() == Some(&*link.build_id);
-            is_it.then(|| Separate { file, head, path, root: root.to_owned() })
+            if head.build_id.as_deref() != Some(&*link.build_id) {
+                return None;
+            }
+            // Links lead on from where a file lies, which no copy tells.
+            pack_by_build_id(Some(&link.build_id), options, to_pack);
+            Some(Separate { file, head, path, root: root.to_owned() })
         })
     };
     let local = candidates(root).or_else(|| candidates(options.files()));
     local.or_else(|| {
         let file = options.debuginfod.as_ref()?.find(&link.build_id, Artifact::DebugInfo)?;
+        pack_by_build_id(Some(&link.build_id), options, options.to_pack(&file));
         let file = ReadCache::new(file);
         let head = elf::head(&file).ok()?;
         Some(fetched(file, head))
     })
+}
+
+/// Packs a debug file as if it lay where build ids lead.
+fn pack_by_build_id(id: Option<&[u8]>, options: &SymbolizerOptions, file: Option<FileToPack>) {
+    if let Some(path) = id.and_then(|id| build_id_paths(id, options, ".debug").next()) {
+        options.pack_beside(options.files(), &path, file);
+    }
 }
 
 /// A file that lies in no directory of debug files: only build ids lead on

@@ -7,7 +7,9 @@
 use super::living::{self, Living};
 use super::objects::{FileVersion, is_anonymous};
 use super::owned_file::{self, OwnedFile, Owner, Refused, dump_number, map_path};
-use crate::files::opening::{open_link, open_within, reopened};
+use crate::files::carried::index::CarriedPart;
+use crate::files::carried::packer::FilePacker;
+use crate::files::opening::{has_plain_inodes, open_link, open_within, reopened};
 use record::side::{Mapping, SideRecord};
 use record::{Misc, Pid};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,18 +23,38 @@ const MOST_FILES: usize = 256;
 const MOST_MAPS: usize = 64;
 /// Different files that are remembered as ours to open at any time.
 const MOST_KNOWN: usize = 1 << 16;
+/// Where files lie that a system's packages brought, and bring again.
+const OF_PACKAGES: [&[u8]; 12] = [
+    b"/usr/",
+    b"/lib/",
+    b"/lib32/",
+    b"/lib64/",
+    b"/libx32/",
+    b"/bin/",
+    b"/sbin/",
+    b"/opt/",
+    b"/snap/",
+    b"/nix/store/",
+    b"/gnu/store/",
+    b"/run/host/",
+];
+/// The exception: what was built on the spot.
+const BUILT_HERE: &[u8] = b"/usr/local/";
 /// A mapping may be executed (mmap(2)).
 const PROT_EXEC: u32 = 4;
 
 /// Files kept open from when a mapping of them is first told of until names
 /// are wanted: those of processes whose root directory or mount namespace is
-/// another than ours, those without a name, and maps of generated code. At
-/// most 256 files and 64 maps; what is beyond them is looked for later, as
-/// without this.
+/// another than ours, those without a name, and maps of generated code; for a
+/// recording also those that no package brought, as who built them builds them
+/// again. At most 256 files and 64 maps; what is beyond them is looked for
+/// later, as without this.
 #[derive(Debug)]
 pub struct KeptFiles {
     root: PathBuf,
     own: Option<Root>,
+    /// What can be had at its path now is wanted after it was replaced.
+    for_later: bool,
     files: FxHashMap<(Box<[u8]>, FileVersion), File>,
     /// Files that can be had without a process, and those that are kept.
     known: FxHashSet<(Box<[u8]>, FileVersion)>,
@@ -83,12 +105,55 @@ impl KeptFiles {
         KeptFiles {
             root: root.to_owned(),
             own: Root::of(&root.join("proc/self")),
+            for_later: false,
             files: FxHashMap::default(),
             known: FxHashSet::default(),
             maps: FxHashMap::default(),
             dumps: FxHashMap::default(),
             left_out: 0,
         }
+    }
+
+    /// Those that a recording is to carry.
+    pub fn for_recording() -> KeptFiles {
+        KeptFiles { for_later: true, ..KeptFiles::default() }
+    }
+
+    /// Packs all of them, the smallest first: many names are worth more than
+    /// few.
+    pub fn pack_into(&self, packer: &FilePacker) {
+        let size = |file: &File| file.metadata().map_or(0, |found| found.len());
+        let mut files: Vec<_> = self.files.iter().collect();
+        files.sort_by_cached_key(|((path, _), file)| (size(file), path.clone()));
+        for ((path, told), file) in files {
+            let path = path.strip_suffix(b" (deleted)").unwrap_or(path);
+            // Of jitdump files the process counts.
+            if let (None, Ok(path)) = (dump_number(path), std::str::from_utf8(path)) {
+                let (path, root) = (path.to_owned(), String::new());
+                packer.pack(CarriedPart::Mapped { path, root, version: told.carried() }, file);
+            }
+        }
+        let mut maps: Vec<_> = self.maps.iter().collect();
+        maps.sort_by_key(|(pid, _)| pid.0);
+        for (pid, generated) in maps {
+            if let Some(Ok(OwnedFile { file, path })) = &generated.map {
+                packer.pack(CarriedPart::Map { pid: pid.0, path: path.clone() }, file);
+            }
+        }
+        let mut dumps: Vec<_> = self.dumps.iter().collect();
+        dumps.sort_by(|(one, _), (other, _)| (one.0.0, &one.1).cmp(&(other.0.0, &other.1)));
+        for ((pid, path), dump) in dumps {
+            if let Ok(path) = std::str::from_utf8(path) {
+                packer.pack(CarriedPart::Dump { pid: pid.0, path: path.to_owned() }, &dump.file);
+            }
+        }
+    }
+
+    /// Whether there is nothing to carry.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+            && self.dumps.is_empty()
+            && self.maps.values().all(|generated| !matches!(generated.map, Some(Ok(_))))
     }
 
     /// Takes in MMAP and MMAP2 of code; others change nothing. To be called
@@ -129,19 +194,34 @@ impl KeptFiles {
             return;
         }
         let deleted = path.ends_with(b" (deleted)");
-        let key = (path.into(), told);
+        let key = (path.into(), told.clone());
         if self.known.contains(&key) {
             return;
         }
-        let Some(root) = Root::of(&directory) else { return };
-        let is_ours = self.own.as_ref() == Some(&root) && !deleted && !in_memory;
-        if !is_ours {
+        let has_path = !deleted && !in_memory;
+        let is_wanted = self.for_later && has_path && is_built_by_users(path);
+        let Some(root) = Root::of(&directory) else {
+            // It has ended; its file may lie here still.
+            let found = is_wanted.then(|| open_within(&self.root, path).ok()).flatten();
+            if let Some(file) = found.filter(|file| is_told(file, &told))
+                && self.files.len() < MOST_FILES
+            {
+                self.files.insert(key, file);
+            }
+            return;
+        };
+        let is_ours = self.own.as_ref() == Some(&root) && has_path;
+        let stays = is_ours && !is_wanted;
+        if !stays {
             if self.files.len() >= MOST_FILES {
                 self.left_out += 1;
                 return;
             }
             let range = format!("{start:x}-{:x}", start.saturating_add(length));
-            let by_path = || open_within(&directory.join("root"), path).ok();
+            let by_path = || {
+                let found = open_within(&directory.join("root"), path).ok();
+                found.filter(|file| is_told(file, &told))
+            };
             let by_link = || open_link(&directory.join("map_files").join(range)).ok();
             let opened = match deleted || in_memory {
                 true => by_link(),
@@ -193,6 +273,22 @@ impl KeptFiles {
     }
 }
 
+/// Whether a file is the one that was mapped, as far as its number tells; its
+/// build id is compared by who reads it.
+fn is_told(file: &File, told: &FileVersion) -> bool {
+    match told {
+        FileVersion::Inode(told) if has_plain_inodes(file) => {
+            file.metadata().is_ok_and(|found| found.ino() == told.inode)
+        }
+        _ => true,
+    }
+}
+
+/// Whether a file is of nobody's package, by where it lies.
+fn is_built_by_users(path: &[u8]) -> bool {
+    path.starts_with(BUILT_HERE) || !OF_PACKAGES.iter().any(|prefix| path.starts_with(prefix))
+}
+
 impl Generated {
     fn look(&mut self, root: &Path, pid: Pid) {
         if self.map.is_none() {
@@ -205,84 +301,4 @@ impl Generated {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use record::side::FileIdentity;
-    use record::{Task, Tid};
-    use std::io::Read;
-    use std::os::unix::fs::symlink;
-
-    fn record<'a>(pid: i32, path: &'a [u8], inode: u64) -> SideRecord<'a> {
-        SideRecord::Mmap2(Mapping {
-            task: Task { pid: Pid(pid), tid: Tid(pid) },
-            start: 0x1000,
-            length: 0x1000,
-            page_offset: 0,
-            file: FileIdentity::Inode { major: 8, minor: 1, inode, generation: 0 },
-            protection: Some(PROT_EXEC),
-            flags: Some(2),
-            path,
-        })
-    }
-
-    /// /proc of a process in the namespace of that name.
-    fn process_in(root: &Path, pid: &str, namespace: &str, below: &Path) {
-        let directory = root.join("proc").join(pid);
-        std::fs::create_dir_all(directory.join("ns")).unwrap();
-        symlink(namespace, directory.join("ns/mnt")).unwrap();
-        symlink(below, directory.join("root")).unwrap();
-    }
-
-    #[test]
-    fn files_of_other_roots_outlive_their_processes() {
-        let scene = tempfile::tempdir().unwrap();
-        let root = scene.path();
-        let (ours, inside) = (root.join("ours"), root.join("inside"));
-        for (place, text) in [(&ours, "ours"), (&inside, "inside")] {
-            std::fs::create_dir_all(place).unwrap();
-            std::fs::write(place.join("program"), text).unwrap();
-        }
-        process_in(root, "self", "mnt:[1]", &ours);
-        process_in(root, "10", "mnt:[1]", &ours);
-        process_in(root, "11", "mnt:[2]", &inside);
-        process_in(root, "12", "mnt:[1]", &inside);
-        let mut kept = KeptFiles::new(root);
-        for (pid, inode) in [(10, 100), (11, 111), (12, 112), (13, 113)] {
-            kept.record(Misc(0), &record(pid, b"/program", inode));
-        }
-        kept.record(Misc::MMAP_DATA, &record(11, b"/program", 200));
-        std::fs::remove_dir_all(root.join("proc")).unwrap();
-        std::fs::remove_dir_all(&inside).unwrap();
-        let read = |inode| {
-            let told = FileVersion::from(&FileIdentity::Inode {
-                major: 8,
-                minor: 1,
-                inode,
-                generation: 0,
-            });
-            let mut text = String::new();
-            kept.file(b"/program", &told)?.read_to_string(&mut text).unwrap();
-            Some(text)
-        };
-        assert_eq!(read(100), None, "what we can open at any time");
-        for foreign in [111, 112] {
-            assert_eq!(read(foreign).as_deref(), Some("inside"));
-            assert_eq!(read(foreign).as_deref(), Some("inside"), "a second time");
-        }
-        assert_eq!((read(113), read(200)), (None, None));
-    }
-
-    #[test]
-    fn no_more_files_are_kept_than_agreed() {
-        let scene = tempfile::tempdir().unwrap();
-        let root = scene.path();
-        std::fs::write(root.join("program"), "").unwrap();
-        process_in(root, "self", "mnt:[1]", root);
-        process_in(root, "11", "mnt:[2]", root);
-        let mut kept = KeptFiles::new(root);
-        for inode in 0..300 {
-            kept.record(Misc(0), &record(11, b"/program", inode + 1));
-        }
-        assert_eq!((kept.files.len(), kept.left_out()), (MOST_FILES, 44));
-    }
-}
+mod tests;

@@ -4,6 +4,8 @@ use super::living;
 use super::objects::{Identity, MappedFile};
 use crate::Reason;
 use crate::elf::{self, build_id, build_id::hex, head::ElfHead};
+use crate::files::carried::index::CarriedPart;
+use crate::files::carried::lookup::FileToPack;
 use crate::files::debuginfod::Artifact;
 use crate::files::located_file::LocatedFile;
 use crate::files::opening::{has_plain_inodes, open_link, open_within, reopened};
@@ -16,7 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Looks at the recorded path, then at it as the processes saw it, then at
+/// Looks at what the recording carries, then at the recorded path, then at it as the processes saw it, then at
 /// what /proc keeps of files without a name, then in the build-id
 /// directories. The first that is the mapped file wins; the first reason
 /// against is reported otherwise. A memfd that no process shows any more is
@@ -29,8 +31,12 @@ pub(crate) fn locate(
     let mut against = None;
     let mut attempt = |opened: io::Result<File>, root: PathBuf, way: Way| match opened
         .map_err(|error| unreadable(shown(), &error))
-        .and_then(|file| accept(file, mapped, way))
-    {
+        .and_then(|file| {
+            let to_pack = options.to_pack(&file);
+            let accepted = accept(file, mapped, way)?;
+            pack(to_pack, mapped, &root, options);
+            Ok(accepted)
+        }) {
         Ok((file, head)) => Some(LocatedFile { file, head, root }),
         Err(reason) => {
             // A file that was found and refused says more than one that is
@@ -49,7 +55,13 @@ pub(crate) fn locate(
     {
         return Ok(found);
     }
-    let way = if options.symfs.is_some() { Way::Symfs } else { Way::Path };
+    if let Some((file, root)) =
+        options.carried().and_then(|files| files.mapped(&mapped.path, &mapped.identity.carried()))
+        && let Some(found) = attempt(file, options.root_shown(root), Way::Copy)
+    {
+        return Ok(found);
+    }
+    let way = if options.symfs.is_some() { Way::Copy } else { Way::Path };
     if !mapped.in_memory
         && let Some(found) =
             attempt(open_within(options.files(), &mapped.path), options.files().to_owned(), way)
@@ -98,6 +110,15 @@ pub(crate) fn locate(
     })
 }
 
+/// Packs a file that is the mapped one, when a recording is to carry it.
+fn pack(file: Option<FileToPack>, mapped: &MappedFile, root: &Path, options: &SymbolizerOptions) {
+    let path = std::str::from_utf8(&mapped.path).ok();
+    if let (Some(file), Some(path), Some(root)) = (file, path, options.shown_root(root)) {
+        let (path, version) = (path.to_owned(), mapped.identity.carried());
+        file.pack(CarriedPart::Mapped { path, root, version });
+    }
+}
+
 /// How a file was come by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
@@ -105,8 +126,8 @@ enum Way {
     Path,
     /// A link of /proc that names the mapping, or it was opened in time.
     Mapping,
-    /// The user's word: a copy, with an inode of its own.
-    Symfs,
+    /// With an inode of its own: the user said so, or the recording carries it.
+    Copy,
 }
 
 /// Whether `file` is the mapped one.
@@ -128,7 +149,7 @@ fn accept(file: File, mapped: &MappedFile, way: Way) -> Result<(ReadCache<File>,
     }
     let proven = way == Way::Mapping;
     match inode {
-        _ if way == Way::Symfs => Ok((file, head)),
+        _ if way == Way::Copy => Ok((file, head)),
         Some(recorded) if plain && recorded.inode != found => {
             Err(Reason::FileReplaced { file: name(), recorded: recorded.inode, found })
         }

@@ -1,6 +1,7 @@
 //! What addresses belong to, each known by number.
 
 use super::timeline::AddressExtent;
+use crate::files::carried::index::{CarriedInode, CarriedVersion};
 use crate::{ObjectId, Reason};
 use record::Pid;
 use record::side::FileIdentity;
@@ -379,12 +380,28 @@ impl Versions {
 }
 
 impl Identity {
+    /// The same for the index of carried files.
+    pub(crate) fn carried(&self) -> CarriedVersion {
+        let inode =
+            self.inode.map(|Inode { major, minor, inode }| CarriedInode { major, minor, inode });
+        CarriedVersion::new(self.build_id.as_deref(), inode)
+    }
+
     fn learn(&mut self, told: &FileVersion) {
         match told {
             FileVersion::BuildId(id) => self.build_id = Some(id.clone()),
             FileVersion::Inode(inode) => self.inode = Some(*inode),
             FileVersion::Nothing => {}
         }
+    }
+}
+
+impl FileVersion {
+    /// The same for the index of carried files.
+    pub(crate) fn carried(&self) -> CarriedVersion {
+        let mut identity = Identity::default();
+        identity.learn(self);
+        identity.carried()
     }
 }
 

@@ -8,6 +8,9 @@ use std::io::{self, Read, Seek};
 use std::ops::Range;
 use std::path::Path;
 
+/// Bytes of a vdso, at most: many times those of any.
+const LONGEST: u64 = 1 << 20;
+
 /// The vdso of this process: the running kernel gives every process of the
 /// same word size the same one.
 #[derive(Debug)]
@@ -34,6 +37,16 @@ impl OwnVdso {
         memory.seek(io::SeekFrom::Start(vdso.start))?;
         memory.read_exact(&mut bytes)?;
         let symbols = ElfSymbols::parse(&bytes).map_err(io::Error::other)?;
+        Ok(OwnVdso { symbols, bytes, length })
+    }
+
+    /// That of another machine, from a copy of it.
+    pub(crate) fn copied(mut file: File) -> Result<OwnVdso, Reason> {
+        let mut bytes = Vec::new();
+        let read = file.by_ref().take(LONGEST).read_to_end(&mut bytes);
+        let parsed = read.and_then(|_| ElfSymbols::parse(&bytes).map_err(io::Error::other));
+        let symbols = parsed.map_err(|error| Reason::Vdso { why: error.to_string() })?;
+        let length = bytes.len() as u64;
         Ok(OwnVdso { symbols, bytes, length })
     }
 

@@ -3,6 +3,7 @@
 
 mod dumps;
 
+use crate::files::carried::index::CarriedPart;
 use crate::jit::map::{self, MapRoom, PerfMap, PerfMapError};
 use crate::jit::when::{self, Clocks};
 use crate::process::kept_files::KeptFiles;
@@ -165,7 +166,12 @@ impl Symbolizer {
             let map = match self.find_map(pid) {
                 None => Map::Absent,
                 Some(Err(refused)) => Map::Refused(refused),
-                Some(Ok(file)) => self.jit.read(file),
+                Some(Ok(file)) => {
+                    if let Some(to_pack) = self.options.to_pack(&file.file) {
+                        to_pack.pack(CarriedPart::Map { pid: pid.0, path: file.path.clone() });
+                    }
+                    self.jit.read(file)
+                }
             };
             self.jit.maps.insert(pid, map);
         }
@@ -205,6 +211,13 @@ impl Symbolizer {
         let number = u32::try_from(pid.0).ok().filter(|number| *number > 0)?;
         if let Some(kept) = self.jit.kept.map(pid) {
             return Some(kept);
+        }
+        if let Some((file, path)) = self.options.carried().and_then(|files| files.map(pid.0)) {
+            let path = path.to_owned();
+            return Some(match file {
+                Ok(file) => Ok(OwnedFile { file, path }),
+                Err(error) => Err(Refused { file: path, why: error.to_string() }),
+            });
         }
         let life = self.timelines.life(pid);
         if life.is_reborn {

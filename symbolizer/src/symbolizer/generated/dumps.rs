@@ -2,6 +2,7 @@
 //! read when an address in memory without a file is first looked up.
 
 use super::super::Memo;
+use crate::files::carried::index::CarriedPart;
 use crate::files::opening::{has_plain_inodes, open_itself};
 use crate::jit::dump::{JitDump, JitDumpError};
 use crate::jit::when::began_by;
@@ -174,18 +175,25 @@ impl Symbolizer {
         let is_here = self.options.symfs.is_none() && !elsewhere;
         let living = is_here.then(|| Living::read(&directory).filter(same)).flatten();
         let root = self.options.files();
-        let (file, owner) = match (self.jit.kept.dump(pid, path), living) {
-            (Some(kept), _) => (Ok(kept.file), Owner::Process(kept.uid)),
-            (None, Some(living)) => {
+        let carried = || self.options.carried()?.dump(pid.0, path);
+        let kept = self.jit.kept.dump(pid, path);
+        let carried = if kept.is_none() { carried() } else { None };
+        let is_carried = carried.is_some();
+        let (file, owner) = match (kept, carried, living) {
+            (Some(kept), ..) => (Ok(kept.file), Owner::Process(kept.uid)),
+            (None, Some(carried), _) => (carried, Owner::Unknown),
+            (None, None, Some(living)) => {
                 (open_itself(&root_of(&directory), path), Owner::Process(living.uid))
             }
-            (None, None) => (open_itself(root, path), Owner::Unknown),
+            (None, None, None) => (open_itself(root, path), Owner::Unknown),
         };
         let mut file = file.map_err(|error| error.to_string())?;
         judge(&file, owner)?;
+        let to_pack = self.options.to_pack(&file);
         let found = file.metadata().map_err(|error| error.to_string())?.ino();
         if let Some(recorded) = noticed.inode.filter(|_| has_plain_inodes(&file))
             && self.options.symfs.is_none()
+            && !is_carried
             && recorded.inode != found
         {
             let Inode { inode, .. } = recorded;
@@ -196,6 +204,9 @@ impl Symbolizer {
         let named = dump_number(path).unwrap_or(0);
         if dump.pid != named {
             return Err(format!("it is of process {}, not {named}", dump.pid));
+        }
+        if let (Some(to_pack), Ok(path)) = (to_pack, std::str::from_utf8(path)) {
+            to_pack.pack(CarriedPart::Dump { pid: pid.0, path: path.to_owned() });
         }
         Ok((file, dump))
     }
