@@ -3,13 +3,14 @@
 //! [`arguments`] is what was typed, [`invocation`] what it means, [`run`]
 //! does it, [`exit_status`] is what the caller learns. [`sample`] drives a
 //! session of the sampling library; [`input`] reads what was recorded for
-//! [`report`] and [`script`], [`annotate`] shows a routine, and [`convert`]
-//! writes it anew; [`plan`] shows what would be opened; [`sessions`] and
+//! [`report`] and [`script`], [`annotate`] shows a routine, [`convert`]
+//! writes it anew, and [`archive`] with what its names come from; [`plan`] shows what would be opened; [`sessions`] and
 //! [`watch`] ask the daemon; [`selftest`] shows what this machine samples,
 //! and whether it is right; [`types`], [`list`], [`pages`] and
 //! [`completions`] are the helps.
 
 pub mod annotate;
+pub mod archive;
 pub mod arguments;
 pub mod completions;
 pub mod convert;

@@ -10,12 +10,12 @@ use hardmeter_tests::{Ebsd, Outcome, Running, Scene, Workload, rights, running::
 use rustix::process::Signal;
 use serde_json::Value;
 
-const PAGES: u64 = 2000;
+pub(crate) const PAGES: u64 = 2000;
 
 /// A script that makes namespaces of its own for mounts and processes, with
 /// the program in a file system that nobody outside sees and a /tmp of its
 /// own, and becomes the program there.
-fn contained(program: &std::path::Path, arguments: &str) -> Vec<String> {
+pub(crate) fn contained(program: &std::path::Path, arguments: &str) -> Vec<String> {
     let inside = format!(
         "mount -t tmpfs none /mnt && cp {} /mnt/only-inside && mkdir /mnt/tmp && \
          mount --bind /mnt/tmp /tmp && exec /mnt/only-inside {arguments}",
@@ -26,7 +26,7 @@ fn contained(program: &std::path::Path, arguments: &str) -> Vec<String> {
 }
 
 /// Whether containers can be made here; says so when not.
-fn may_contain(test: &str) -> bool {
+pub(crate) fn may_contain(test: &str) -> bool {
     rights::sampling(test) && rights::root(test) && rights::program(test, "unshare") && {
         let script = "mount -t tmpfs none /mnt";
         let words = ["--mount", "--pid", "--fork", "sh", "-c", script];
@@ -60,7 +60,7 @@ fn start(scene: &Scene, program: &std::path::Path) -> Contained {
 /// Both routines, each with most of its faults: the first touch of a page
 /// table may come with one of the program's own.
 #[track_caller]
-fn assert_named(outcome: &Outcome) {
+pub(crate) fn assert_named(outcome: &Outcome) {
     for (routine, object) in [("built_in", "/mnt/only-inside"), ("made_here", "//anon")] {
         let is_it = |line: &&str| line.contains(routine) && line.contains(object);
         let rows = outcome.out.lines().filter(is_it);
@@ -163,7 +163,8 @@ fn with_map(scene: &Scene, prepare: impl FnOnce(&std::path::Path)) -> Outcome {
     assert_eq!(running.hear(), "ready");
     let pid = running.pid();
     let recorded = scene.path("r.data");
-    let mut ebs = scene.start(&format!("ebs -u -t page_fault -i 1 -c all -o r.data {pid}"));
+    let mut ebs =
+        scene.start(&format!("ebs -u -t page_fault -i 1 -c all --no-files -o r.data {pid}"));
     ebs.wait_until("it attached", |ebs| has_attached(ebs, pid));
     thread::sleep(Duration::from_millis(200));
     running.tell("go");

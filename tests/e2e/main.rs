@@ -42,6 +42,8 @@ mod kernel_symbols;
 mod let_go;
 /// Delivered and lost together are what the kernel counted.
 mod loss;
+/// Names that outlive what they come from.
+mod outlived;
 /// Types of a CPU's PMU, where there is one and where not.
 mod pmu;
 /// Files that are no recordings, or not whole ones.

@@ -24,9 +24,9 @@ const AROUND: usize = 10;
 /// A routine that is none or several, damage of the recording, those of `out`.
 pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
     let query = query(arguments)?;
-    let options = report::symbols(&arguments.symbols)?;
-    let mut sources = SourceFiles::new(&options.root, arguments);
     let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;
+    let options = report::symbols_of(&input, &arguments.symbols)?;
+    let mut sources = SourceFiles::new(&options.root, arguments);
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
     let (annotation, end) =
         recording.answer(|pipeline, decoder| pipeline.annotate(decoder, view(arguments)))?;

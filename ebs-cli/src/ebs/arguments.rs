@@ -6,6 +6,7 @@
 //! with a program's name, and a program called `report` is never in the way.
 
 mod annotating;
+mod archiving;
 mod converting;
 mod emulation;
 mod in_kernel;
@@ -16,6 +17,7 @@ mod serving;
 mod watching;
 
 pub use annotating::{AnnotateArguments, AnnotationFormat, Context, PrefixMap, SyntaxName};
+pub use archiving::ArchiveArguments;
 pub use converting::ConvertArguments;
 pub use emulation::EmulationArguments;
 pub use in_kernel::{InKernelArguments, InKernelMode};
@@ -122,6 +124,8 @@ pub enum Other {
     Script(ScriptArguments),
     /// Writes a recording in another form.
     Convert(ConvertArguments),
+    /// Puts the files that a recording's names come from into it, for other machines and times.
+    Archive(ArchiveArguments),
     /// Prints what would be opened for an event, without opening it.
     Plan(PlanArguments),
     /// Lists every event that can be named on this machine.
@@ -195,6 +199,10 @@ pub struct SampleArguments {
     /// kernel's addresses on other boots and machines.
     #[arg(long)]
     pub no_kallsyms: bool,
+    /// Keeps out of FILE.data the programs that names come from: those of containers, deleted ones,
+    /// and those that lie where no package puts any.
+    #[arg(long)]
+    pub no_files: bool,
     /// Stops sampling after so many records, such as 50k; `all` never does [default: 2000 of text
     /// records, all of tables and streams].
     #[arg(short, long, value_name = "COUNT", allow_negative_numbers = true)]

@@ -14,15 +14,20 @@ mod removal;
 mod sink;
 
 use crate::ebs::arguments::ConvertArguments;
-use crate::ebs::input::Input;
+use crate::ebs::input::{End, Input};
 use anonymiser::{Anonymiser, Keep};
 use anyhow::{Context, Result, anyhow};
+use content::Content;
 use conversion::Conversion;
 use file_sink::FileSink;
 use pipe_sink::PipeSink;
 use place::Place;
+use record::stream::FeatureId;
 use sink::Sink;
+use std::fs::File;
 use std::io::{Write, stderr};
+use std::path::Path;
+use std::rc::Rc;
 
 /// Converts a recording and says on stderr what became of it.
 ///
@@ -56,4 +61,44 @@ pub fn run(arguments: &ConvertArguments) -> Result<()> {
     // A closed stderr is no reason to fail.
     let _ = writeln!(stderr(), "ebs: {name}: {told}");
     end.into_result()
+}
+
+/// A recording that is written once more with something besides, in file form.
+#[derive(Clone, Copy, Debug)]
+pub struct Rewriting<'a> {
+    /// The recording.
+    pub from: &'a Path,
+    /// Where it goes: the same file, which is replaced when all is written, or
+    /// another.
+    pub to: &'a Path,
+}
+
+impl Rewriting<'_> {
+    /// Writes it with this feature, `size` bytes of `content`, in place of any
+    /// that it has. Gives the name of what was written. What is damaged in the
+    /// recording is left out; who reads it first knows.
+    ///
+    /// # Errors
+    ///
+    /// A recording that cannot be read, a place that cannot be written to.
+    pub fn with_feature(self, id: FeatureId, content: File, size: u64) -> Result<String> {
+        let mut input = Input::open(self.from)?;
+        let place = Place::over(self.to, self.from)?;
+        anyhow::ensure!(
+            place.is_seekable(),
+            "{}: what is carried stands at the end of a file, and a pipe or device has none",
+            self.to.display()
+        );
+        let sink = Box::new(FileSink::new(place.file()?));
+        let mut conversion = Conversion::new(sink, input.file(), None);
+        let goal = || format!("cannot write to {}", self.to.display());
+        let mut decoder = input.decoder();
+        let _: End = input.read_bytes(&mut decoder, |stream, record, bytes| {
+            conversion.record(stream, record, bytes).with_context(goal)
+        })?;
+        let content = Content::Part { file: Rc::new(content), offset: 0, size };
+        conversion.add(decoder.stream(), id, content).with_context(goal)?;
+        conversion.finish(decoder.stream()).with_context(goal)?;
+        place.keep()
+    }
 }

@@ -1,13 +1,17 @@
 //! A recording, read record by record from a file or stdin.
 
 use crate::terminal::progress::ProgressReader;
+use crate::terminal::said::say;
 use anyhow::{Context, Result, anyhow};
 use record::recording::{RecordingDecoder, RecordingForm, RecordingSource, RecordingStep};
-use record::stream::{self, EventDescription, StreamError, StreamRecord, StreamSample};
+use record::stream::{
+    self, EventDescription, FeatureId, FeatureSection, StreamError, StreamRecord, StreamSample,
+};
 use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Read, Seek, SeekFrom};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
+use symbolizer::CarriedFiles;
 
 /// Bytes read at once; a record has 65,535 at most, what a file says before
 /// its records may take more.
@@ -181,6 +185,44 @@ impl Input {
         self.file.take()
     }
 
+    /// The files that the recording carries, when it is a file that carries any
+    /// that can be read; what is wrong with them is said.
+    pub fn carried_files(&self) -> Option<CarriedFiles> {
+        let file = self.file.as_ref()?;
+        let section = self.carried_section(file)?;
+        let (offset, size) = (section.offset, section.size);
+        let opened = reopened(file).map_err(anyhow::Error::from);
+        match opened.and_then(|file| Ok(CarriedFiles::open(file, offset, size)?)) {
+            Ok(files) => Some(files),
+            Err(error) => {
+                let told = format!(
+                    "{}: the files that it carries cannot be read ({error}): names come from where \
+                     the files lie now",
+                    self.name
+                );
+                say("ebs", &told);
+                None
+            }
+        }
+    }
+
+    /// Reads what stands before the data.
+    fn carried_section(&self, file: &File) -> Option<FeatureSection> {
+        let mut again = Input::of_file(reopened(file).ok()?, &self.name).ok()?;
+        let mut decoder = again.decoder();
+        let mut found = None;
+        // What is wrong with the recording is said when it is read.
+        let _ = again.read_bytes(&mut decoder, |stream, _, bytes| {
+            let sections = &stream.features().sections;
+            found = sections.iter().find(|it| it.id == FeatureId::CARRIED_FILES).copied();
+            match found.is_some() || !bytes.is_empty() {
+                true => Err(anyhow!("all is known")),
+                false => Ok(()),
+            }
+        });
+        found
+    }
+
     /// What it is called in messages.
     pub fn name(&self) -> &str {
         &self.name
@@ -315,6 +357,11 @@ impl Input {
             Bytes::Pipe(_) => Err(ErrorKind::NotSeekable.into()),
         }
     }
+}
+
+/// The same file with a position of its own.
+fn reopened(file: &File) -> std::io::Result<File> {
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 #[cfg(test)]

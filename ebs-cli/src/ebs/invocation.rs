@@ -14,9 +14,9 @@ pub use selftest::SelftestJob;
 pub use serving::Serving;
 
 use crate::ebs::arguments::{
-    AnnotateArguments, CommandName, ConvertArguments, EventArguments, Format, ListArguments, Other,
-    PlanArguments, ReportArguments, SampleArguments, ScriptArguments, SessionsArguments,
-    TableArguments, Typed, WatchArguments,
+    AnnotateArguments, ArchiveArguments, CommandName, ConvertArguments, EventArguments, Format,
+    ListArguments, Other, PlanArguments, ReportArguments, SampleArguments, ScriptArguments,
+    SessionsArguments, TableArguments, Typed, WatchArguments,
 };
 use record::Pid;
 use sampling::in_kernel::InKernel;
@@ -47,6 +47,8 @@ pub enum Invocation {
     Script(ScriptArguments),
     /// A recording in another form.
     Convert(ConvertArguments),
+    /// A recording with the files that its names come from.
+    Archive(ArchiveArguments),
     /// What would be opened.
     Plan(PlanJob),
     /// The events of a machine.
@@ -82,6 +84,9 @@ pub struct SampleJob {
     pub command: Vec<OsString>,
     /// What is written, and where.
     pub output: OutputChoice,
+    /// A recording gets the files that names come from and that may be gone
+    /// later.
+    pub carries_files: bool,
 }
 
 /// A plan to print.
@@ -259,6 +264,7 @@ impl Invocation {
             Typed::Other(Other::Annotate(arguments)) => Invocation::Annotate(arguments),
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
             Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
+            Typed::Other(Other::Archive(arguments)) => Invocation::Archive(arguments),
             Typed::Other(Other::Plan(arguments)) => Invocation::Plan(plan(&arguments)?),
             Typed::Other(Other::Selftest(arguments)) => {
                 Invocation::Selftest(SelftestJob::new(&arguments)?)
@@ -307,7 +313,17 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
     let serving = Serving::new(&arguments.serving);
     asked.kernel_symbols = matches!(output, OutputChoice::Stream(_)) && !arguments.no_kallsyms;
     let prefers_frame_pointers = arguments.event.call_graph.is_none();
-    Ok(SampleJob { asked, prefers_frame_pointers, emulation, serving, cgroup, command, output })
+    let carries_files = !arguments.no_files;
+    Ok(SampleJob {
+        asked,
+        prefers_frame_pointers,
+        emulation,
+        serving,
+        cgroup,
+        command,
+        output,
+        carries_files,
+    })
 }
 
 fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {

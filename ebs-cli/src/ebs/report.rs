@@ -19,6 +19,7 @@ use sampling::remote::client::{Client, Recorded, RecordedEnding, SOCKET};
 use sampling::remote::protocol::WHOLE;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
 use symbolizer::{KernelOffset, KernelSource, Symbolizer, SymbolizerOptions, load_file};
 
 /// Rows of a table when nothing is said.
@@ -90,6 +91,16 @@ fn with_inlined(keys: Vec<Key>) -> Result<Vec<Key>> {
     let mut seen = false;
     keys.retain(|key| *key != Key::Inlined || !std::mem::replace(&mut seen, true));
     Ok(keys)
+}
+
+/// Where names of a recording come from: as typed, and from what it carries.
+///
+/// # Errors
+///
+/// Those of [`symbols`].
+pub fn symbols_of(input: &Input, arguments: &SymbolArguments) -> Result<SymbolizerOptions> {
+    let carried = input.carried_files().map(Arc::new);
+    Ok(SymbolizerOptions { carried, ..symbols(arguments)? })
 }
 
 /// Where names come from, as typed.
@@ -213,8 +224,8 @@ fn recorded(name: &str, arguments: &StandingArguments) -> Result<(Input, Option<
 /// A question without meaning, damage of the recording, those of `out`.
 pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<()> {
     let query = in_time(query(arguments)?, arguments)?;
-    let options = symbols(&arguments.symbols)?;
     let (mut input, ended) = open(arguments.file.as_deref(), &arguments.standing)?;
+    let options = symbols_of(&input, &arguments.symbols)?;
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
     let (report, end) = recording.answer(Pipeline::finish)?;
     tell_ending(ended);

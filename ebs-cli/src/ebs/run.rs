@@ -9,7 +9,7 @@ use crate::ebs::script::{
     Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
 };
 use crate::ebs::{
-    annotate, convert, list, pages, plan, report, sample, selftest, sessions, types, watch,
+    annotate, archive, convert, list, pages, plan, report, sample, selftest, sessions, types, watch,
 };
 use crate::eip2r;
 use anyhow::{Context, Result};
@@ -66,6 +66,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Annotate(arguments) => annotate::run(&arguments, &mut out)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
         Invocation::Convert(arguments) => convert::run(&arguments)?,
+        Invocation::Archive(arguments) => archive::run(&arguments)?,
         Invocation::Plan(job) => status = plan::run(&job, &mut out)?,
         Invocation::List(arguments) => list::run(&arguments, &mut out)?,
         Invocation::Selftest(job) => status = selftest::run(&job, &mut out)?,
@@ -84,8 +85,8 @@ fn perform(invocation: Invocation) -> Result<u8> {
 
 fn print_records(arguments: &ScriptArguments, out: &mut dyn Write) -> Result<()> {
     let selection = Selection::parse(&arguments.fields)?;
-    let symbols = report::symbols(&arguments.symbols)?;
     let mut input = Input::open(&arguments.file)?;
+    let symbols = report::symbols_of(&input, &arguments.symbols)?;
     let sifter = (!arguments.all_samples).then(|| Sifter::new(arguments.class));
     match arguments.format {
         ScriptFormat::Perf => {

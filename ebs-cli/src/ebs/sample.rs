@@ -30,6 +30,7 @@ use sampling::{Cgroup, Chosen, Facts, Modes, Sampling, Target, emulated, source}
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use symbolizer::KeptFiles;
 
 /// Rings are looked at at least so often.
 const LOOK: Duration = Duration::from_millis(100);
@@ -117,7 +118,7 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Option<FrontProcess>) -> R
     // Who emulates a process takes it along.
     let spared = stopper.map(|_| Spared::begin());
     // What cannot be sampled costs no earlier recording of that name.
-    let mut output = SampleOutput::open(&job.output, facts)?;
+    let mut output = SampleOutput::open(&job.output, kept_files(job), facts)?;
     let file = session.command().and_then(|command| command.file().map(Path::to_owned));
     let misplaced = sampling::misplaced(&job.asked.request, file.as_deref(), Path::new("/"));
     for note in session.notes().into_iter().chain(misplaced) {
@@ -194,6 +195,15 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Option<FrontProcess>) -> R
         Ok(()) => {}
     }
     Ok(if ledger.sink_error.is_some() && !signalled { FAILURE } else { status })
+}
+
+/// The files that a recording is to carry. Of a whole system those that are
+/// ours to find later are too many.
+fn kept_files(job: &SampleJob) -> Option<KeptFiles> {
+    job.carries_files.then(|| match job.asked.request.target {
+        Target::System => KeptFiles::default(),
+        Target::Command | Target::Process(_) | Target::Cgroup => KeptFiles::for_recording(),
+    })
 }
 
 /// Who reads it knows which of the two processes must not be killed.

@@ -256,12 +256,30 @@ impl Conversion {
         }
     }
 
+    /// Adds a feature of the writer's own, once all records were given.
+    ///
+    /// # Errors
+    ///
+    /// What it cannot be written to.
+    pub(super) fn add(
+        &mut self,
+        stream: &StreamDecoder,
+        id: FeatureId,
+        content: Content,
+    ) -> Result<()> {
+        self.begin(stream)?;
+        self.features.insert(id);
+        self.sink.feature(id, content, &mut self.left_out)
+    }
+
     fn feature(&mut self, id: FeatureId, content: Content) -> Result<()> {
         if UNTRUE.contains(&id) {
             return Ok(());
         }
-        if id > FeatureId::LAST {
-            self.left_out.note(id.to_string());
+        // Files are looked for at a recording's end, which a pipe has too late.
+        let is_lost = id == FeatureId::CARRIED_FILES && !self.sink.is_file();
+        if id > FeatureId::LAST || is_lost {
+            self.left_out.note(title(id));
             return Ok(());
         }
         let content = match &mut self.anonymiser {
@@ -284,6 +302,7 @@ fn title(id: FeatureId) -> String {
     match id {
         FeatureId::CMDLINE => "the command line".to_owned(),
         FeatureId::BUILD_ID => "build ids".to_owned(),
+        FeatureId::CARRIED_FILES => "the files that it carries".to_owned(),
         FeatureId::TRACING_DATA => "formats of tracepoints".to_owned(),
         id => id.to_string(),
     }

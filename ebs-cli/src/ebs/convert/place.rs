@@ -29,6 +29,19 @@ impl Place {
     /// A directory, a terminal, no right to write there; the file that is
     /// read.
     pub(super) fn open(path: &Path, input: &Path) -> Result<Place> {
+        let there = fs::metadata(path).ok();
+        if there.as_ref().is_some_and(|there| is_input(there, input)) {
+            return Err(Misuse::SameFile(path.to_owned()).into());
+        }
+        Place::over(path, input)
+    }
+
+    /// The same; it may be the file that is read, which is replaced in the end.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Place::open`].
+    pub(super) fn over(path: &Path, input: &Path) -> Result<Place> {
         if path == Path::new("-") {
             if io::stdout().is_terminal() {
                 return Err(Misuse::Terminal.into());
@@ -37,9 +50,6 @@ impl Place {
         }
         let name = path.display();
         let there = fs::metadata(path).ok();
-        if there.as_ref().is_some_and(|there| is_input(there, input)) {
-            return Err(Misuse::SameFile(path.to_owned()).into());
-        }
         match there {
             Some(there) if there.is_dir() => bail!("{name} is a directory"),
             Some(there) if !there.is_file() => {

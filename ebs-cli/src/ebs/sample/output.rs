@@ -54,13 +54,17 @@ enum Form {
 }
 
 impl SampleOutput {
-    /// Opens what is to be written. Files are made anew. `facts` are of the
-    /// machine that is sampled.
+    /// Opens what is to be written. Files are made anew; `carried`: the
+    /// files that they get besides. `facts` are of the machine that is sampled.
     ///
     /// # Errors
     ///
     /// A file that cannot be made.
-    pub fn open(wanted: &OutputChoice, facts: &Facts) -> Result<SampleOutput> {
+    pub fn open(
+        wanted: &OutputChoice,
+        carried: Option<KeptFiles>,
+        facts: &Facts,
+    ) -> Result<SampleOutput> {
         let form = match wanted {
             OutputChoice::Table { top, shown } => {
                 let (spool, kept) = (Some(Destination::spool()?), Box::default());
@@ -72,7 +76,10 @@ impl SampleOutput {
                     bail!("the stream is no text for a terminal: pipe it on, or say -o FILE.data");
                 }
                 match destination.end() {
-                    Some(_) => Form::File(Box::new(RecordedFile::new(destination, facts.clone()))),
+                    Some(_) => {
+                        let file = RecordedFile::new(destination, facts.clone(), carried);
+                        Form::File(Box::new(file))
+                    }
                     None => Form::Stream(destination),
                 }
             }

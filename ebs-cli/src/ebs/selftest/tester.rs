@@ -155,6 +155,7 @@ impl<'a> Tester<'a> {
             cgroup: None,
             command: Vec::new(),
             output: OutputChoice::Stream(OutputPlace::Stdout),
+            carries_files: false,
         };
         let recorded = match record(job, cast, self.facts, &mut self.catcher)? {
             Attempt::Recorded(recorded) => recorded,

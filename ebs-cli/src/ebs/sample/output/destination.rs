@@ -13,6 +13,9 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 /// Bytes tried at once on a disk that is nearly full: its usual block.
 const PIECE: usize = 4096;
 
+/// Bytes of a file copied at once.
+const COPIED: usize = 1 << 20;
+
 /// Something to write to. On a file, a piece that did not fit is cut off
 /// again, so that a full disk leaves whole records behind.
 #[derive(Debug)]
@@ -91,6 +94,48 @@ impl Destination {
             }
         }
         written
+    }
+
+    /// Writes bytes, a whole file of that size, and more bytes; or leaves a file
+    /// as it was.
+    ///
+    /// # Errors
+    ///
+    /// A full disk; a file that became shorter.
+    pub fn write_tail(
+        &mut self,
+        before: &[u8],
+        content: Option<(&File, u64)>,
+        after: &[u8],
+    ) -> io::Result<()> {
+        let start = self.end;
+        let mut written = self.write_whole(before);
+        if let (Ok(()), Some((file, size))) = (&written, content) {
+            written = self.write_copy(file, size);
+        }
+        let written = written.and_then(|()| self.write_whole(after));
+        if let (Err(_), Some(start)) = (&written, start) {
+            self.file.set_len(start)?;
+            self.file.seek(SeekFrom::Start(start))?;
+            self.end = Some(start);
+        }
+        written
+    }
+
+    fn write_copy(&mut self, file: &File, size: u64) -> io::Result<()> {
+        let mut buffer = vec![0; COPIED];
+        let mut done = 0;
+        while done < size {
+            let wanted = usize::try_from(size - done).unwrap_or(COPIED).min(COPIED);
+            match file.read_at(&mut buffer[..wanted], done)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => {
+                    self.write_whole(&buffer[..count])?;
+                    done += count as u64;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Writes records of a stream: all of them; or, on a file, as many as fit,

@@ -1,4 +1,5 @@
-//! Which files are kept open while records come, for the names of the table.
+//! Which files are kept open while records come, for the names of the table or
+//! of the recording.
 
 use super::NATIVE_ORDER;
 use super::records::first;

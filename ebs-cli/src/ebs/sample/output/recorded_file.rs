@@ -9,6 +9,7 @@
 //! is for readers who look for it there.
 
 use super::destination::Destination;
+use super::keeper;
 use super::records::first;
 use record::bytes::Cursor;
 use record::recording::file_form::{self, FileOutline};
@@ -18,7 +19,11 @@ use sampling::Facts;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+use symbolizer::{FilePacker, KeptFiles, PackedFiles};
 
+/// Bytes of files, before they are packed, that a recording carries unasked:
+/// packed in a second or two.
+const MOST_CARRIED: u64 = 512 << 20;
 /// Bytes that a stream in pipe form begins with.
 const STREAM_HEADER: usize = 16;
 /// Bytes of a HEADER_FEATURE before its content.
@@ -34,6 +39,10 @@ pub(super) struct RecordedFile {
     /// Features by number, as they will stand at the end.
     features: BTreeMap<FeatureId, Vec<u8>>,
     form: Form,
+    /// Files that it is to carry, if any.
+    kept: Option<KeptFiles>,
+    /// What became of them.
+    carried: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -47,9 +56,16 @@ enum Form {
 }
 
 impl RecordedFile {
-    /// `facts` tell how tracepoints are laid out.
-    pub(super) fn new(destination: Destination, facts: Facts) -> RecordedFile {
+    /// `facts` tell how tracepoints are laid out; `kept` are the files that the
+    /// recording is to carry.
+    pub(super) fn new(
+        destination: Destination,
+        facts: Facts,
+        kept: Option<KeptFiles>,
+    ) -> RecordedFile {
         RecordedFile {
+            kept,
+            carried: Vec::new(),
             destination,
             facts,
             stream: StreamDecoder::new(),
@@ -60,6 +76,13 @@ impl RecordedFile {
 
     /// Writes records as [`Destination::write_records`] does.
     pub(super) fn write_records(&mut self, bytes: &[u8]) -> (u64, io::Result<()>) {
+        if let Some(kept) = &mut self.kept {
+            keeper::keep(kept, bytes);
+        }
+        self.write_kept(bytes)
+    }
+
+    fn write_kept(&mut self, bytes: &[u8]) -> (u64, io::Result<()>) {
         match &mut self.form {
             Form::Held(held) => {
                 held.extend_from_slice(bytes);
@@ -70,7 +93,7 @@ impl RecordedFile {
                 }
                 let held = std::mem::take(held);
                 match self.begin(&held[..front]) {
-                    Ok(()) => self.write_records(&held[front..]),
+                    Ok(()) => self.write_kept(&held[front..]),
                     Err(error) => (0, Err(error)),
                 }
             }
@@ -100,30 +123,83 @@ impl RecordedFile {
             }
             self.begin(&held)?;
         }
-        let (Form::File(outline), Some(data_end)) = (&self.form, self.destination.end()) else {
-            return Ok(());
-        };
+        let Form::File(_) = self.form else { return Ok(()) };
         let order = self.stream.order();
-        let events = self.stream.events();
-        let names = file_form::event_names(events, order).map_err(io::Error::other)?;
+        let names =
+            file_form::event_names(self.stream.events(), order).map_err(io::Error::other)?;
         self.features.insert(FeatureId::EVENT_DESC, file_form::feature(&names, order));
-        let sizes: Vec<_> =
-            self.features.iter().map(|(id, content)| (*id, content.len() as u64)).collect();
-        let end = outline.end(data_end, events, &sizes).map_err(io::Error::other)?;
-        let mut tail = end.table;
-        self.features.values().for_each(|content| tail.extend_from_slice(content));
-        tail.extend_from_slice(&end.events);
-        match self.destination.write_whole(&tail) {
-            Ok(()) => self.destination.replace_front(&end.header),
+        let result = match self.pack() {
+            None => self.end(None),
+            // A recording without them is better than none.
+            Some(packed) => self.end(Some(&packed)).or_else(|error| {
+                self.carried = vec![not_carried(&error)];
+                self.end(None)
+            }),
+        };
+        result.map_err(|error| {
+            let why = format!("the names at the recording's end: {error}");
+            io::Error::new(error.kind(), why)
+        })
+    }
+
+    /// The files that were kept open, in one archive.
+    fn pack(&mut self) -> Option<PackedFiles> {
+        let mut kept = self.kept.take()?;
+        kept.look_again();
+        self.carried = keeper::notes(&kept);
+        if kept.is_empty() {
+            return None;
+        }
+        let pack = || -> io::Result<PackedFiles> {
+            let spool = Destination::spool().map_err(io::Error::other)?;
+            let packer = FilePacker::new(spool.reread()?, MOST_CARRIED);
+            kept.pack_into(&packer);
+            packer.finish()
+        };
+        match pack() {
+            Ok(packed) => {
+                if !packed.left_out.is_empty() {
+                    self.carried.push(format!(
+                        "the recording does not carry {}, as it would be more than {} MiB: names \
+                         need the files where they lie now; `ebs archive FILE` packs them all",
+                        packed.left_out.join(", "),
+                        MOST_CARRIED >> 20
+                    ));
+                }
+                (packed.files > 0).then_some(packed)
+            }
             Err(error) => {
-                let why = format!("the names at the recording's end: {error}");
-                Err(io::Error::new(error.kind(), why))
+                self.carried.push(not_carried(&error));
+                None
             }
         }
     }
 
+    /// Writes what a file ends with, and the header that knows of it.
+    fn end(&mut self, packed: Option<&PackedFiles>) -> io::Result<()> {
+        let (Form::File(outline), Some(data_end)) = (&self.form, self.destination.end()) else {
+            return Ok(());
+        };
+        let mut sizes: Vec<_> =
+            self.features.iter().map(|(id, content)| (*id, content.len() as u64)).collect();
+        // Their number is the last that there can be.
+        sizes.extend(packed.map(|packed| (FeatureId::CARRIED_FILES, packed.size)));
+        let end = outline.end(data_end, self.stream.events(), &sizes).map_err(io::Error::other)?;
+        let mut tail = end.table;
+        self.features.values().for_each(|content| tail.extend_from_slice(content));
+        let archive = packed.map(|packed| (&packed.archive, packed.size));
+        self.destination.write_tail(&tail, archive, &end.events)?;
+        self.destination.replace_front(&end.header)
+    }
+
     /// What the user should know of it.
     pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = self.carried.clone();
+        notes.extend(self.form_notes());
+        notes
+    }
+
+    fn form_notes(&self) -> Vec<String> {
         match &self.form {
             Form::Pipe(why) => vec![format!(
                 "the recording is in pipe form: {why}, and perf opens no file without the formats \
@@ -230,6 +306,13 @@ impl RecordedFile {
         self.features.insert(FeatureId::TRACING_DATA, data.encode(self.stream.order()));
         Ok(())
     }
+}
+
+fn not_carried(error: &io::Error) -> String {
+    format!(
+        "the recording carries no files, as they cannot be packed ({error}): names need them where \
+         they lie now"
+    )
 }
 
 /// Bytes of a stream's front: its header, and records up to the first that
