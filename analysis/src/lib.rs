@@ -68,6 +68,7 @@ pub use name::comms::{Comm, Comms};
 pub use pipeline::Pipeline;
 pub use print::{annotation, csv, folded, json, table};
 pub use query::filter::{self, Filter, QueryFilterError};
+pub use query::frame_cut::FrameCut;
 pub use query::glob::Glob;
 pub use query::key::{Key, KeyError};
 pub use query::parameters::without_parameters;

@@ -3,6 +3,8 @@
 pub(crate) mod atom;
 pub(crate) mod call_chains;
 pub(crate) mod cell;
+pub(crate) mod chain_parts;
+pub(crate) mod chain_tree;
 pub(crate) mod chain_words;
 pub(crate) mod comms;
 pub(crate) mod lookup;

@@ -40,8 +40,10 @@ impl Pipeline {
     /// A query that cannot be answered on any stream.
     pub fn new(query: Query, symbolizer: Symbolizer) -> Result<Pipeline, Error> {
         query.check()?;
+        let mut lookup = Lookup::new(symbolizer);
+        lookup.chains.parts.cut = query.frames.clone();
         Ok(Pipeline {
-            lookup: Lookup::new(symbolizer),
+            lookup,
             waiting: TwoRounds::new(query.held_bytes),
             members: Members::default(),
             aggregates: Aggregates::default(),

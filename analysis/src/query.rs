@@ -1,6 +1,7 @@
 //! What is asked of a stream.
 
 pub mod filter;
+pub(crate) mod frame_cut;
 pub(crate) mod glob;
 pub(crate) mod key;
 pub(crate) mod nearest;
@@ -11,6 +12,7 @@ pub(crate) mod target;
 pub(crate) mod time;
 
 use crate::query::filter::{Filter, FilterCondition};
+use crate::query::frame_cut::FrameCut;
 use crate::query::glob::Glob;
 use crate::query::key::Key;
 use crate::query::site::SiteName;
@@ -29,6 +31,8 @@ pub struct Query {
     pub sort: Sort,
     /// Only samples that meet all of these are counted.
     pub filters: Vec<Filter>,
+    /// What of each sample's call chain is looked at.
+    pub frames: FrameCut,
     /// Only samples of instructions of this class are counted, besides what
     /// the stream says of its events.
     pub class: Option<InstructionClass>,
@@ -82,6 +86,14 @@ impl Query {
         all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
     }
 
+    /// Whether samples must be read with their callers.
+    pub(crate) fn needs_callers(&self) -> bool {
+        let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Frame(_));
+        !self.frames.is_none()
+            || self.keys.iter().any(Key::is_of_callers)
+            || self.filters.iter().any(of_filter)
+    }
+
     /// Sizes must be powers of two, registers need names.
     pub fn check(&self) -> Result<(), QueryError> {
         let line = self.cache_line.unwrap_or(Query::CACHE_LINE);
@@ -89,6 +101,9 @@ impl Query {
             if !size.is_power_of_two() {
                 return Err(QueryError::Size { what, size });
             }
+        }
+        if self.keys.contains(&Key::Callee) && self.frames.callees.is_none() {
+            return Err(QueryError::Callee);
         }
         match &self.sort {
             Sort::Key(key) if !self.keys.contains(key) => {
@@ -112,6 +127,7 @@ impl Default for Query {
             keys: vec![Key::Site],
             sort: Sort::Share,
             filters: Vec::new(),
+            frames: FrameCut::default(),
             class: None,
             top: None,
             cache_line: None,
@@ -147,6 +163,9 @@ pub enum QueryError {
         /// The columns.
         keys: String,
     },
+    /// Of what routine, is not said.
+    #[error("callee is the routine that the one of --callees called; add --callees ROUTINE")]
+    Callee,
     /// Latencies are told where accesses are asked for.
     #[error("cannot sort by {sort} where latencies are not told; add --mem")]
     SortAccesses {

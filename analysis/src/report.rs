@@ -76,6 +76,15 @@ pub struct Question {
     pub sort: String,
     /// Conditions, all met by every counted sample.
     pub filters: Vec<String>,
+    /// The frame that call chains begin at; None: the sampled one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub callers: Option<String>,
+    /// The frame that call chains end at; None: their outermost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub callees: Option<String>,
+    /// Frames that call chains begin outside of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
     /// Class of instructions, asked for besides what events mean.
     pub class: Option<String>,
     /// Most rows a table.

@@ -175,6 +175,54 @@ fn frame_pointers_are_followed_where_they_are_kept() {
     assert!(found.iter().any(|chain| chain.starts_with(&plain)), "{found:?}");
 }
 
+/// Names and counts of a table's rows, and that they add up.
+fn rows(scene: &Scene, options: &str) -> Vec<String> {
+    let told = scene.run(&format!("ebs report --json {options} c.data")).success();
+    let report: serde_json::Value = serde_json::from_str(&told.out).expect("JSON");
+    let event = &report["events"][0];
+    let number = |value: &serde_json::Value| value.as_u64().expect("a count");
+    let all = event["rows"].as_array().expect("rows");
+    let sum: u64 = all.iter().map(|row| number(&row["count"])).sum();
+    let totals = &event["totals"];
+    assert_eq!(sum, number(&totals["counted"]), "{told}");
+    assert_eq!(number(&totals["samples"]), sum + number(&totals["filtered"]), "{told}");
+    let key = report["query"]["by"][0].as_str().expect("a key");
+    let name = |row: &serde_json::Value| match row[key].as_str() {
+        Some(name) => name.to_owned(),
+        None => row[key]["missing"].as_str().expect("a reason").to_owned(),
+    };
+    let mut names: Vec<String> = all.iter().map(name).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn reports_look_at_the_part_of_a_chain_that_was_asked_for() {
+    let test = "reports_look_at_the_part_of_a_chain_that_was_asked_for";
+    if !rights::sampling(test) {
+        return;
+    }
+    let scene = Scene::new();
+    build(&scene, &[]);
+    scene.run("ebs -u -g -t page_fault -o c.data ./callers").success();
+    let callers = ["after_jump", "inner", "last", "odd", "on_signal"];
+    assert_eq!(rows(&scene, "--callers touch"), callers);
+    assert_eq!(rows(&scene, "--filter routine=touch --outside touch --by routine"), callers);
+    assert_eq!(rows(&scene, "--filter routine=touch --by caller"), callers);
+    let outside =
+        "--filter routine=touch --outside touch,inner,odd,even,last,on_s*,after_?ump,libc*";
+    assert_eq!(rows(&scene, &format!("{outside} --by routine")), ["main", "middle", "raise_it"]);
+    assert_eq!(rows(&scene, "--callers touch --callees odd --by stack").len(), 1);
+    assert_eq!(rows(&scene, "--filter frame=even --callees even"), ["odd"]);
+    assert_eq!(rows(&scene, "--filter frame=raise_it --callers touch"), ["on_signal"]);
+    assert_eq!(rows(&scene, "--callers no_such_routine"), [""; 0]);
+    let told = scene.run("ebs annotate --filter frame=middle touch c.data").success();
+    let other = scene.run("ebs annotate --filter frame=inner touch c.data").success();
+    assert_eq!(told.out.replace("frame=middle", "frame=inner"), other.out);
+    let refused = scene.run("ebs report --by callee c.data");
+    assert!(refused.err.contains("add --callees ROUTINE"), "{refused}");
+}
+
 #[test]
 fn kernel_frames_come_before_those_of_the_program() {
     let test = "kernel_frames_come_before_those_of_the_program";

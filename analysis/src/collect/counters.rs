@@ -66,7 +66,7 @@ impl Counters {
             }
         }
         self.sieve.learn(decoder)?;
-        let callers = query.keys.iter().any(Key::is_of_callers);
+        let callers = query.needs_callers();
         let mut wanted = WantedFields { registers: 0, access: query.needs_access(), callers };
         let of_registers = query.registers.is_some() || query.target.is_some();
         if of_registers || query.keys.contains(&Key::AddrBefore) {

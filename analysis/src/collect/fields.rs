@@ -143,6 +143,11 @@ impl FieldReader {
         }
     }
 
+    /// Whether samples tell of their callers.
+    pub(crate) fn tells_callers(&self) -> bool {
+        tells_callers(self.has)
+    }
+
     /// Registers that are kept, by number, ascending.
     pub(crate) fn registers(&self) -> &[u32] {
         &self.kept

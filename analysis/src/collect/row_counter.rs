@@ -48,7 +48,8 @@ impl RowCounter {
         }
     }
 
-    /// Whether all filters let a sample pass.
+    /// Whether all filters let a sample pass, and its call chain is one that is
+    /// asked for.
     #[inline]
     pub(crate) fn passes(
         &mut self,
@@ -59,6 +60,7 @@ impl RowCounter {
         let verdicts = &mut self.verdicts;
         let mut all = filters.iter().enumerate();
         all.all(|(index, filter)| sample.passes(index, filter, lookup, verdicts))
+            && (lookup.chains.parts.cut.is_none() || sample.chain(lookup).is_meant)
     }
 
     /// Counts a sample of an event in its row; of an access with its latency.

@@ -5,6 +5,7 @@ use crate::collect::fields::{FieldReader, SampleWords};
 use crate::collect::held::HeldSample;
 use crate::name::atom::{Atom, Lack};
 use crate::name::call_chains::Callers;
+use crate::name::chain_parts::SampledChain;
 use crate::name::lookup::{Lookup, MOST_PLACES};
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
@@ -34,8 +35,8 @@ pub(crate) struct CountedSample<'s> {
     pub(crate) latency: Option<u64>,
     pub(crate) fields: &'s FieldReader,
     pub(crate) place: Option<Result<Place, Lack>>,
-    /// The number of its call chain, once it was asked for.
-    pub(crate) chain: Option<Result<u32, Lack>>,
+    /// Its call chain, once it was asked for.
+    pub(crate) chain: Option<SampledChain>,
 }
 
 impl CountedSample<'_> {
@@ -56,13 +57,23 @@ impl CountedSample<'_> {
         place
     }
 
-    /// The number of its call chain.
-    fn chain(&mut self, lookup: &mut Lookup) -> Result<u32, Lack> {
+    /// Its call chain.
+    pub(crate) fn chain(&mut self, lookup: &mut Lookup) -> SampledChain {
         let (words, fields, at) = (self.words.callers, self.fields, self.held.at());
         *self.chain.get_or_insert_with(|| {
             let words = words.filter(|_| fields.has(SampleType::TID)).unwrap_or_default();
             lookup.chain(Callers { at, words, mask: fields.of_user() })
         })
+    }
+
+    /// Where the instruction of a row lies: of the sample, or of the frame that
+    /// its chain is looked at from.
+    #[inline]
+    fn site(&mut self, lookup: &mut Lookup) -> Result<Place, Lack> {
+        match lookup.chains.parts.cut.moves_sites() {
+            true => self.chain(lookup).place,
+            false => self.place(lookup),
+        }
     }
 
     fn field(&self, field: SampleType, lack: Lack, atom: Atom) -> Atom {
@@ -127,7 +138,7 @@ impl CountedSample<'_> {
     ) -> Atom {
         let held = self.held;
         match &column.key {
-            Key::Site => self.place(lookup).map_or_else(Atom::lack, Atom::place),
+            Key::Site => self.site(lookup).map_or_else(Atom::lack, Atom::place),
             Key::Ip => self.field(SampleType::IP, Lack::Ip, Atom::number(held.ip)),
             Key::Pid => self.field(SampleType::TID, Lack::Tid, Atom::signed(held.pid().0)),
             Key::Tid => self.field(SampleType::TID, Lack::Tid, Atom::signed(held.tid().0)),
@@ -135,18 +146,19 @@ impl CountedSample<'_> {
                 let cpu = Atom::number(u64::from(held.cpu.0));
                 self.field(SampleType::CPU, Lack::Cpu, cpu)
             }
-            Key::Routine => match self.place(lookup) {
+            Key::Routine => match self.site(lookup) {
                 Ok(place) => lookup.routine(place),
                 Err(lack) => Atom::lack(lack),
             },
             // Until all places are known: by_line().
-            Key::Inlined | Key::Srcline => self.place(lookup).map_or_else(Atom::lack, Atom::place),
-            Key::Caller => self.chain(lookup).map_or_else(Atom::lack, |it| lookup.caller(it)),
-            Key::Stack => match self.chain(lookup) {
+            Key::Inlined | Key::Srcline => self.site(lookup).map_or_else(Atom::lack, Atom::place),
+            Key::Caller => self.chain(lookup).part.map_or_else(Atom::lack, |it| lookup.caller(it)),
+            Key::Callee => self.chain(lookup).part.map_or_else(Atom::lack, |it| lookup.callee(it)),
+            Key::Stack => match self.chain(lookup).part {
                 Ok(chain) => Atom::number(u64::from(chain)),
                 Err(lack) => Atom::lack(lack),
             },
-            Key::Object => match self.place(lookup) {
+            Key::Object => match self.site(lookup) {
                 Ok(place) => Atom::number(u64::from(lookup.object(place.object))),
                 Err(lack) => Atom::lack(lack),
             },
@@ -244,11 +256,11 @@ impl CountedSample<'_> {
             FilterCondition::Object(glob) => self.place(lookup).ok().map(|place| {
                 let number = lookup.object(place.object);
                 let verdict = verdicts.entry((index, Atom::number(u64::from(number))));
-                *verdict.or_insert_with(|| {
-                    let path = lookup.name(number);
-                    let file = path.rsplit('/').next().unwrap_or(&path);
-                    glob.matches(&path) || glob.matches(file)
-                })
+                *verdict.or_insert_with(|| glob.matches_object(&lookup.name(number)))
+            }),
+            FilterCondition::Frame(glob) => self.chain(lookup).whole.ok().map(|chain| {
+                let verdict = verdicts.entry((index, Atom::number(u64::from(chain))));
+                *verdict.or_insert_with(|| lookup.has_frame(chain, index, glob))
             }),
         };
         holds.is_some_and(|holds| holds != filter.negated)

@@ -1,37 +1,37 @@
-//! Call chains by number, each kept once: the routines of its frames.
+//! The call chain of a sample: unwound, named, and kept by its number.
 
 use crate::name::atom::{Atom, Lack};
+use crate::name::chain_parts::ChainParts;
+use crate::name::chain_tree::{ChainFrame, ChainTop, ChainTree};
 use crate::name::chain_words::{ChainWords, LentStack, MARKERS, USER};
-use crate::name::lookup::Lookup;
+use crate::name::lookup::{Lookup, MOST_PLACES};
 use record::{CpuMode, SampleType};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use symbolizer::{ChainEnd, ChainEnds, SampledAddress, StackFrame, UserStack};
+use symbolizer::{ChainEnd, ChainEnds, Place, SampledAddress, StackFrame, UserStack};
 
-/// Frames of user space at most, and chains that are kept: those beyond are
-/// one.
+/// Frames of user space at most.
 const MOST_FRAMES: usize = 512;
-const MOST_CHAINS: usize = 1 << 19;
 
 /// Chains that samples had.
 #[derive(Debug, Default)]
 pub(crate) struct CallChains {
-    chains: Vec<Arc<CallChain>>,
-    numbers: FxHashMap<Arc<CallChain>, u32>,
+    pub(crate) tree: ChainTree,
+    pub(crate) parts: ChainParts,
+    /// Frames by where their code lies.
+    frames: FxHashMap<Place, u32>,
     /// By the number of a chain.
     callers: FxHashMap<u32, Atom>,
-    pub(crate) ends: ChainEnds,
-    frames: Vec<StackFrame>,
+    callees: FxHashMap<u32, Atom>,
+    ends: ChainEnds,
+    /// Samples whose chains there was no room for.
+    left_out: u64,
+    /// Of the sample at hand: what was unwound, its bytes, and all frames with
+    /// their places, innermost first.
+    unwound: Vec<StackFrame>,
     bytes: LentStack,
-    names: Vec<u32>,
-}
-
-/// Routines from the innermost on, by the numbers of their names, and why
-/// there are no more, where that is known.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct CallChain {
-    names: Box<[u32]>,
-    end: Option<ChainEnd>,
+    own: Vec<u32>,
+    pub(crate) places: Vec<Place>,
 }
 
 /// Where a sample was taken, and what it has of its callers.
@@ -45,22 +45,25 @@ pub(crate) struct Callers<'w> {
 
 impl Lookup {
     /// The number of a sample's chain; or that it has none.
-    pub(crate) fn chain(&mut self, of: Callers<'_>) -> Result<u32, Lack> {
-        let mut names = std::mem::take(&mut self.chains.names);
-        names.clear();
-        self.recorded(of, &mut names);
-        let end = self.unwound(of, &mut names);
-        let number = match names.is_empty() {
-            true => Err(Lack::Name(self.reason("no call chain", "[no-chain]", None))),
-            false => Ok(self.chains.number(&names, end)),
-        };
-        self.chains.names = names;
-        number
+    pub(crate) fn whole_chain(&mut self, of: Callers<'_>) -> Result<u32, Lack> {
+        self.chains.own.clear();
+        self.chains.places.clear();
+        self.recorded(of);
+        let top = self.unwound(of).map_or(ChainTop::Recorded, ChainTop::Unwound);
+        let chains = &mut self.chains;
+        if chains.own.is_empty() {
+            return Err(Lack::Name(self.reason("no call chain", "[no-chain]", None)));
+        }
+        let chain = chains.tree.chain(&chains.own, top);
+        if chain.is_none() {
+            chains.left_out = chains.left_out.saturating_add(1);
+        }
+        chain.ok_or(Lack::NotKept)
     }
 
     /// Frames as the kernel recorded them: the first of all is the sampled
     /// instruction, the others return.
-    fn recorded(&mut self, Callers { at, words, .. }: Callers<'_>, names: &mut Vec<u32>) {
+    fn recorded(&mut self, Callers { at, words, .. }: Callers<'_>) {
         let mut mode = CpuMode::User;
         let mut returns = 0;
         for word in words.recorded {
@@ -80,19 +83,15 @@ impl Lookup {
             }
             let address = word.wrapping_sub(returns);
             returns = 1;
-            names.push(self.frame_name(SampledAddress { mode, address, ..at }));
+            self.add_frame(SampledAddress { mode, address, ..at });
         }
     }
 
-    fn unwound(
-        &mut self,
-        Callers { at, words, mask }: Callers<'_>,
-        names: &mut Vec<u32>,
-    ) -> Option<ChainEnd> {
+    fn unwound(&mut self, Callers { at, words, mask }: Callers<'_>) -> Option<ChainEnd> {
         if !words.has_stack() {
             return None;
         }
-        let mut frames = std::mem::take(&mut self.chains.frames);
+        let mut frames = std::mem::take(&mut self.chains.unwound);
         let mut bytes = std::mem::take(&mut self.chains.bytes);
         frames.clear();
         let (registers, stack) = words.lend(mask, &mut bytes);
@@ -102,16 +101,37 @@ impl Lookup {
         self.chains.ends.add(end, 1);
         for frame in &frames {
             let at = SampledAddress { mode: CpuMode::User, address: frame.code(), ..at };
-            names.push(self.frame_name(at));
+            self.add_frame(at);
         }
-        self.chains.frames = frames;
+        self.chains.unwound = frames;
         self.chains.bytes = bytes;
         Some(end)
     }
 
-    /// The routine of a frame, or why it has no name, by its number.
-    fn frame_name(&mut self, at: SampledAddress) -> u32 {
+    /// Adds a frame to those of the sample at hand.
+    fn add_frame(&mut self, at: SampledAddress) {
         let place = self.place(at);
+        let frame = match self.chains.frames.get(&place) {
+            Some(known) => *known,
+            None => self.new_frame(place),
+        };
+        self.chains.own.push(frame);
+        self.chains.places.push(place);
+    }
+
+    #[cold]
+    fn new_frame(&mut self, place: Place) -> u32 {
+        let (name, object) = (self.frame_name(place), self.object(place.object));
+        let frame = self.chains.tree.frame(ChainFrame { name, object });
+        if self.chains.frames.len() >= MOST_PLACES {
+            self.chains.frames.clear();
+        }
+        self.chains.frames.insert(place, frame);
+        frame
+    }
+
+    /// The routine of a frame, or why it has no name, by its number.
+    fn frame_name(&mut self, place: Place) -> u32 {
         match self.routine(place).as_name() {
             Ok(name) => name,
             Err(Lack::Name(reason)) => {
@@ -133,14 +153,17 @@ impl Lookup {
         if let Some(known) = self.chains.callers.get(&chain) {
             return *known;
         }
-        let Some(of) = self.chains.get(chain) else { return Atom::lack(Lack::NotKept) };
-        let own = of.names.first();
-        let atom = match of.names.iter().find(|name| Some(*name) != own) {
-            Some(caller) => Atom::number(u64::from(*caller)),
+        let tree = &self.chains.tree;
+        let mut names = tree.names(chain);
+        let own = names.next();
+        let atom = match names.find(|name| Some(*name) != own) {
+            Some(caller) => Atom::number(u64::from(caller)),
             None => {
-                let (why, tag) = match of.end {
-                    Some(end) => (end.why(), end.tag()),
-                    None => ("the recorded chain has no more frames", "[no-caller]"),
+                drop(names);
+                let (why, tag) = match tree.top(chain) {
+                    ChainTop::Unwound(end) => (end.why(), end.tag()),
+                    ChainTop::Recorded => ("the recorded chain has no more frames", "[no-caller]"),
+                    ChainTop::Asked => ("its callers were not asked for", "[no-caller]"),
                 };
                 Atom::lack(Lack::Name(self.reason(why, tag, None)))
             }
@@ -149,36 +172,47 @@ impl Lookup {
         atom
     }
 
+    /// The first routine of a chain, from the outermost on, that is not the
+    /// outermost; or that it called none.
+    pub(crate) fn callee(&mut self, chain: u32) -> Atom {
+        if let Some(known) = self.chains.callees.get(&chain) {
+            return *known;
+        }
+        let names: Vec<u32> = self.chains.tree.names(chain).collect();
+        let own = names.last();
+        let atom = match names.iter().rev().find(|name| Some(*name) != own) {
+            Some(callee) => Atom::number(u64::from(*callee)),
+            None => {
+                let why = "in the routine itself";
+                Atom::lack(Lack::Name(self.reason(why, "[self]", None)))
+            }
+        };
+        self.chains.callees.insert(chain, atom);
+        atom
+    }
+
     /// A chain from the outermost routine on, as flame graphs have it:
     /// `main;parse;memcpy`.
     pub(crate) fn folded(&self, chain: u32) -> Arc<str> {
-        let Some(of) = self.chains.get(chain) else { return Arc::from("[rows not kept]") };
-        let names = of.names.iter().rev().map(|name| self.name(*name).replace(';', ":"));
-        let cut = of.end.filter(|end| *end != ChainEnd::Root).map(|end| end.tag().to_owned());
-        cut.into_iter().chain(names).collect::<Vec<_>>().join(";").into()
+        let names = self.chains.tree.names(chain);
+        let mut words: Vec<String> = names.map(|name| self.name(name).replace(';', ":")).collect();
+        words.extend(self.chains.tree.top(chain).cut_off().map(str::to_owned));
+        words.reverse();
+        words.join(";").into()
     }
 }
 
 impl CallChains {
-    /// The number of a chain. Those that there is no room for share one that
-    /// is nobody's.
-    fn number(&mut self, names: &[u32], end: Option<ChainEnd>) -> u32 {
-        let chain = CallChain { names: names.into(), end };
-        if let Some(known) = self.numbers.get(&chain) {
-            return *known;
-        }
-        if self.chains.len() >= MOST_CHAINS {
-            return u32::MAX;
-        }
-        let (chain, number) = (Arc::new(chain), self.chains.len());
-        let number = u32::try_from(number).unwrap_or(u32::MAX);
-        self.chains.push(Arc::clone(&chain));
-        self.numbers.insert(chain, number);
-        number
-    }
-
-    fn get(&self, chain: u32) -> Option<Arc<CallChain>> {
-        self.chains.get(usize::try_from(chain).ok()?).cloned()
+    /// What a reader must know of chains: why they end, and of how many there
+    /// was no room for.
+    pub(crate) fn notes(&self) -> [Option<String>; 2] {
+        let left_out = (self.left_out > 0).then(|| {
+            format!(
+                "the chains of {} samples are not kept: there are too many that differ",
+                self.left_out
+            )
+        });
+        [self.ends.note(), left_out]
     }
 }
 

@@ -367,8 +367,9 @@ impl Lookup {
     }
 
     /// What a reader must know of what there was no room to remember.
-    pub(crate) fn notes(&self) -> [Option<String>; 3] {
-        [self.comms.note(), self.symbolizer.left_out(), self.chains.ends.note()]
+    pub(crate) fn notes(&self) -> impl Iterator<Item = Option<String>> {
+        let of_chains = self.chains.notes();
+        [self.comms.note(), self.symbolizer.left_out()].into_iter().chain(of_chains)
     }
 
     /// A place in words.

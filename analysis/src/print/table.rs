@@ -175,6 +175,7 @@ fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
             | Key::Inlined
             | Key::Srcline
             | Key::Caller
+            | Key::Callee
             | Key::Stack
             | Key::Object
             | Key::Comm

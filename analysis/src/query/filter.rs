@@ -3,6 +3,7 @@
 //! ```text
 //! FILTER := TERM { " and " TERM }
 //! TERM   := routine OP GLOB | object OP GLOB | comm OP GLOB | variable OP GLOB
+//!         | frame OP GLOB
 //!         | pid OP NUMBER | tid OP NUMBER | cpu OP NUMBER
 //!         | addr OP RANGE | ip OP RANGE
 //!         | level OP GLOB | op OP GLOB | snoop OP GLOB | tlb OP GLOB
@@ -14,7 +15,8 @@
 //! ```
 //!
 //! A range holds its start and not its end, as in /proc/PID/maps. An object
-//! matches by its whole path or its file name. A sample that lacks the field
+//! matches by its whole path or its file name, a frame by its routine or its
+//! object, and of the frames of a call chain one must, the sampled one included. A sample that lacks the field
 //! passes neither `=` nor `!=`.
 
 mod parse;
@@ -46,6 +48,8 @@ pub enum FilterCondition {
     Routine(Glob),
     /// Path or file name of the object.
     Object(Glob),
+    /// Routine or object of any frame of the call chain.
+    Frame(Glob),
     /// Command name at the time of the sample.
     Comm(Glob),
     /// Process id.
@@ -113,6 +117,7 @@ impl FilterCondition {
         match self {
             FilterCondition::Routine(_) => "routine",
             FilterCondition::Object(_) => "object",
+            FilterCondition::Frame(_) => "frame",
             FilterCondition::Comm(_) => "comm",
             FilterCondition::Pid(_) => "pid",
             FilterCondition::Tid(_) => "tid",
@@ -136,6 +141,7 @@ impl fmt::Display for Filter {
         match &self.condition {
             FilterCondition::Routine(glob)
             | FilterCondition::Object(glob)
+            | FilterCondition::Frame(glob)
             | FilterCondition::Comm(glob)
             | FilterCondition::Variable(glob)
             | FilterCondition::Access(_, glob) => write!(f, "{glob}"),

@@ -46,6 +46,17 @@ impl Glob {
         let short = without_parameters(name);
         self.matches(name) || (short.len() < name.len() && self.matches(short))
     }
+
+    /// Whether an object fits, by its whole path or its file name.
+    pub(crate) fn matches_object(&self, path: &str) -> bool {
+        let file = path.rsplit('/').next().unwrap_or(path);
+        self.matches(path) || self.matches(file)
+    }
+
+    /// Whether a frame of a call chain fits, by its routine or its object.
+    pub(crate) fn matches_frame(&self, routine: &str, object: &str) -> bool {
+        self.matches_routine(routine) || self.matches_object(object)
+    }
 }
 
 impl fmt::Display for Glob {

@@ -23,6 +23,9 @@ pub enum Key {
     /// The routine that called the instruction's: the first of another name on
     /// the call chain.
     Caller,
+    /// The routine that the outermost one of the call chain called: the first of
+    /// another name. What it is good for is [`FrameCut::callees`](crate::FrameCut).
+    Callee,
     /// The whole call chain by routines, outermost first.
     Stack,
     /// File, or the kernel or module, that holds the instruction.
@@ -83,13 +86,14 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 24] = [
+const WORDS: [(&str, Key); 25] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
     ("inlined", Key::Inlined),
     ("srcline", Key::Srcline),
     ("caller", Key::Caller),
+    ("callee", Key::Callee),
     ("stack", Key::Stack),
     ("object", Key::Object),
     ("comm", Key::Comm),
@@ -122,7 +126,7 @@ fn suggestion(nearest: &[&'static str]) -> String {
 impl Key {
     /// Whether it needs the callers of a sample.
     pub(crate) fn is_of_callers(&self) -> bool {
-        matches!(self, Key::Caller | Key::Stack)
+        matches!(self, Key::Caller | Key::Callee | Key::Stack)
     }
 
     /// Every word that stands for a key but `reg:NAME`.
@@ -214,8 +218,8 @@ mod tests {
         assert_eq!(text("routin"), "\"routin\" is nothing to count by; did you mean routine?");
         assert_eq!(
             text("zzzzz"),
-            "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, caller, stack, object, comm, \
-             pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, time:SPAN, reg:NAME"
+            "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, caller, callee, stack, object, \
+             comm, pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, time:SPAN, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));
         assert!(text("pid,").starts_with("\"\" is nothing to count by"));

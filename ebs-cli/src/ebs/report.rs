@@ -9,8 +9,8 @@ use crate::terminal::said::say;
 use analysis::filter::FilterCondition;
 use analysis::report::JoinedReport;
 use analysis::{
-    Filter, Glob, Key, Pipeline, Query, RegisterQuery, Report, RunPart, Sort, csv, folded, json,
-    table,
+    Filter, FrameCut, Glob, Key, Pipeline, Query, RegisterQuery, Report, RunPart, Sort, csv,
+    folded, json, table,
 };
 use anyhow::{Context, Result, anyhow};
 use record::recording::RecordingDecoder;
@@ -38,7 +38,7 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
     let keys = match (arguments.by.is_empty(), arguments.regs) {
         _ if arguments.folded => vec![Key::Comm, Key::Stack],
         (true, true) => Vec::new(),
-        (true, false) => vec![Key::Site],
+        (true, false) => usual_keys(arguments),
         (false, _) => Key::parse_list(&arguments.by.join(","))?,
     };
     let keys = if arguments.inline { with_inlined(keys)? } else { keys };
@@ -51,6 +51,11 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
         keys,
         sort,
         filters,
+        frames: FrameCut {
+            callers: arguments.callers.as_deref().map(Glob::new),
+            callees: arguments.callees.as_deref().map(Glob::new),
+            outside: arguments.outside.iter().map(Glob::new).collect(),
+        },
         class: arguments.class,
         // Joined rows are cut once they are joined.
         top: if arguments.join { None } else { top(arguments) },
@@ -63,6 +68,16 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
     };
     query.check()?;
     Ok(query)
+}
+
+/// What makes a row when nothing is said.
+fn usual_keys(arguments: &ReportArguments) -> Vec<Key> {
+    vec![match (&arguments.callers, &arguments.callees) {
+        (None, None) => Key::Site,
+        (Some(_), None) => Key::Caller,
+        (None, Some(_)) => Key::Callee,
+        (Some(_), Some(_)) => Key::Stack,
+    }]
 }
 
 /// Parts of the run as they came, all else by share.

@@ -4,6 +4,7 @@ use crate::collect::event::Event;
 use crate::error::Error;
 use crate::query::Query;
 use crate::query::filter::FilterCondition;
+use crate::query::frame_cut::FrameCut;
 use crate::query::key::Key;
 
 /// What to do where only samples tell.
@@ -33,6 +34,12 @@ pub(crate) fn refuse(query: &Query, event: &Event, by_process: bool) -> Result<(
             return refused(format!("--filter {filter}"), lacking);
         }
     }
+    let FrameCut { callers, callees, outside } = &query.frames;
+    let cut = [("callers", callers.is_some()), ("callees", callees.is_some())];
+    let cut = cut.into_iter().chain([("outside", !outside.is_empty())]);
+    if let Some((option, _)) = cut.into_iter().find(|(_, is_asked)| *is_asked) {
+        return refused(format!("--{option}"), CALLERS);
+    }
     if query.accesses {
         return refused("--mem".to_owned(), SOURCE);
     }
@@ -54,6 +61,7 @@ const ADDRESSES: Lacking = (
 const THREADS: Lacking = ("it keeps no thread of each hit", SAMPLES);
 const TIMES: Lacking = ("it keeps no time of each hit", SAMPLES);
 const CPUS: Lacking = ("it keeps no CPU of each hit", SAMPLES);
+const CALLERS: Lacking = ("it keeps no callers of each hit", SAMPLES);
 const SOURCE: Lacking = ("it keeps no data source and weight of each hit", SAMPLES);
 const TOGETHER: Lacking = ("it did not tell processes apart", PROCESSES);
 
@@ -65,7 +73,7 @@ fn of_key(key: &Key, by_process: bool) -> Option<Lacking> {
         Key::Cpu => Some(CPUS),
         Key::Time(_) => Some(TIMES),
         Key::Addr | Key::Line | Key::Page | Key::Data | Key::Variable => Some(ADDRESSES),
-        Key::Caller | Key::Stack => Some(("it keeps no callers of each hit", SAMPLES)),
+        Key::Caller | Key::Callee | Key::Stack => Some(CALLERS),
         Key::AddrBefore => Some(("it keeps no registers of each hit", SAMPLES)),
         Key::Access(_) => Some(SOURCE),
         Key::Register(_) => Some((
@@ -88,5 +96,6 @@ fn of_condition(condition: &FilterCondition, by_process: bool) -> Option<Lacking
         FilterCondition::Time(_) => Some(TIMES),
         FilterCondition::Addr(_) | FilterCondition::Variable(_) => Some(ADDRESSES),
         FilterCondition::Access(..) | FilterCondition::Weight(_) => Some(SOURCE),
+        FilterCondition::Frame(_) => Some(CALLERS),
     }
 }

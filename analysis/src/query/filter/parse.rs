@@ -21,9 +21,9 @@ pub struct QueryFilterError {
     pub problem: String,
 }
 
-const FIELDS: [&str; 17] = [
-    "routine", "object", "comm", "pid", "tid", "cpu", "addr", "ip", "mode", "variable", "level",
-    "op", "snoop", "tlb", "lock", "blk", "weight",
+const FIELDS: [&str; 18] = [
+    "routine", "object", "frame", "comm", "pid", "tid", "cpu", "addr", "ip", "mode", "variable",
+    "level", "op", "snoop", "tlb", "lock", "blk", "weight",
 ];
 
 const MODES: [(&str, CpuMode); 5] = [
@@ -114,6 +114,7 @@ fn term_of(term: Token<'_>, whole: &str) -> Result<Filter, QueryFilterError> {
     let condition = match field.text {
         "routine" => FilterCondition::Routine(Glob::new(value.text)),
         "object" => FilterCondition::Object(Glob::new(value.text)),
+        "frame" => FilterCondition::Frame(Glob::new(value.text)),
         "comm" => FilterCondition::Comm(Glob::new(value.text)),
         "variable" => FilterCondition::Variable(Glob::new(value.text)),
         "pid" => FilterCondition::Pid(number(value, whole, "a process id, 0 to 2147483647")?),

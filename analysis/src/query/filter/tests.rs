@@ -19,6 +19,7 @@ fn error(text: &str) -> String {
 fn reads_every_field() {
     assert_eq!(one("routine=copy_*"), FilterCondition::Routine(Glob::new("copy_*")));
     assert_eq!(one("object=libc.so.6"), FilterCondition::Object(Glob::new("libc.so.6")));
+    assert_eq!(one("frame=mem*"), FilterCondition::Frame(Glob::new("mem*")));
     assert_eq!(one("comm=kworker/0:1"), FilterCondition::Comm(Glob::new("kworker/0:1")));
     assert_eq!(one("pid=0"), FilterCondition::Pid(0));
     assert_eq!(one("tid=4194304"), FilterCondition::Tid(4_194_304));

@@ -5,6 +5,8 @@ use crate::collect::event::Event;
 use crate::collect::weight::Weighing;
 use crate::name::lookup::Lookup;
 use crate::query::filter::FilterCondition;
+use crate::query::frame_cut::FrameCut;
+use crate::query::glob::Glob;
 use crate::query::key::Key;
 use crate::query::{Query, Weighting};
 use crate::report::{Losses, SamplingMode};
@@ -34,9 +36,27 @@ pub(super) fn of_stream(query: &Query, losses: &Losses, decoder: &StreamDecoder)
             losses.unplaced
         ));
     }
+    notes.extend(of_frames(&query.frames));
     notes.extend(decoder.tally().unreadable().map(ToString::to_string));
     notes.extend(decoder.undecoded());
     notes
+}
+
+/// Whose the sites of a table are, when they are not the sampled ones.
+fn of_frames(FrameCut { callers, callees, outside }: &FrameCut) -> Option<String> {
+    let outside: Vec<String> = outside.iter().map(Glob::to_string).collect();
+    let outside = (!outside.is_empty()).then(|| format!("outside {}", outside.join(", ")));
+    let from = match (callers, outside) {
+        (Some(callers), None) => Some(format!("in {callers}")),
+        (Some(callers), Some(outside)) => Some(format!("at or beyond {callers} {outside}")),
+        (None, outside) => outside,
+    };
+    let from = from.map(|from| {
+        format!("sites, routines, lines and objects are of each call chain's first frame {from}")
+    });
+    let to = callees.as_ref().map(|callees| format!("call chains end at {callees}"));
+    let told: Vec<String> = from.into_iter().chain(to).collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// A site that several objects have: an address in one file is an address in
@@ -100,6 +120,9 @@ pub(super) fn of_event(query: &Query, event: &Event, notes: &mut Vec<String>) {
                 "{name} was recorded without {field}: no sample of it passes {filter}"
             ));
         }
+    }
+    if !query.frames.is_none() && !event.fields.tells_callers() {
+        notes.push(format!("{name} was recorded without call chains (ebs -g)"));
     }
     if query.keys.contains(&Key::AddrBefore) && event.fields.is_interrupted() {
         notes.push(format!(
@@ -221,6 +244,9 @@ fn missing_field(condition: &FilterCondition, event: &Event) -> Option<&'static 
         }
         FilterCondition::Access(..) => (SampleType::DATA_SRC, "data_src"),
         FilterCondition::Weight(_) => return (!event.fields.has_weight()).then_some("weight"),
+        FilterCondition::Frame(_) => {
+            return (!event.fields.tells_callers()).then_some("call chains");
+        }
         FilterCondition::Mode(_) => return None,
         FilterCondition::Time(_) => (SampleType::TIME, "time"),
     };

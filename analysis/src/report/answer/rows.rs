@@ -216,6 +216,7 @@ impl<'l> Words<'l> {
             | Key::Inlined
             | Key::Srcline
             | Key::Caller
+            | Key::Callee
             | Key::Object
             | Key::Variable
             | Key::Access(_) => atom.as_name().map(|name| Cell::Text(self.lookup.name(name))),

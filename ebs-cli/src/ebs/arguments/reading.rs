@@ -73,8 +73,8 @@ pub struct ReportArguments {
     /// What the daemon keeps.
     #[command(flatten)]
     pub standing: StandingArguments,
-    /// Keys of a row: site, ip, routine, inlined, srcline, caller, stack, object, comm, pid, tid, cpu, addr, line,
-    /// page, data, variable, level, op, tlb, snoop, lock, blk, time:SPAN (time:100ms), reg:NAME [default: site, which is address,
+    /// Keys of a row: site, ip, routine, inlined, srcline, caller, callee, stack, object, comm, pid, tid, cpu, addr,
+    /// line, page, data, variable, level, op, tlb, snoop, lock, blk, time:SPAN (time:100ms), reg:NAME [default: site, which is address,
     /// routine and object].
     #[arg(short, long, value_name = "KEY,...", value_delimiter = ',')]
     pub by: Vec<String>,
@@ -85,7 +85,21 @@ pub struct ReportArguments {
     /// latency [default: share].
     #[arg(long, value_name = "ORDER")]
     pub sort: Option<String>,
-    /// Counts only records that match: routine=GLOB, object!=GLOB, comm=GLOB, variable=GLOB, pid=N,
+    /// Who called this routine (or any of an object): counts only records with such a frame on their
+    /// call chain, and looks at the chain from the innermost such frame outwards [--by caller,
+    /// unless something else is asked for].
+    #[arg(long, value_name = "GLOB", conflicts_with = "regs")]
+    pub callers: Option<String>,
+    /// What this routine (or any of an object) called: counts only records with such a frame on
+    /// their call chain, and looks at the chain from the outermost such frame inwards [--by callee,
+    /// unless something else is asked for].
+    #[arg(long, value_name = "GLOB", conflicts_with = "regs")]
+    pub callees: Option<String>,
+    /// Whose instruction a row is: the first on the call chain that is in none of these routines or
+    /// objects, such as libc.so*,ld-linux*,std::*.
+    #[arg(long, value_name = "GLOB,...", value_delimiter = ',', conflicts_with = "regs")]
+    pub outside: Vec<String>,
+    /// Counts only records that match: routine=GLOB, object!=GLOB, frame=GLOB, comm=GLOB, variable=GLOB, pid=N,
     /// tid=N, cpu=N, addr=FROM-TO, ip=FROM-TO, mode=kernel, level=L3, op=load, tlb=*miss*,
     /// snoop=hitm, lock=locked, blk=GLOB, weight=FROM-TO. Several must all match.
     #[arg(short, long, value_name = "KEY=VALUE")]
