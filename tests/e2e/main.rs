@@ -58,6 +58,8 @@ mod selftest;
 mod several;
 /// Who counts: the PMU or the emulated one.
 mod source;
+/// Whole source files with counts.
+mod source_files;
 /// The original's pipeline and our table tell the same.
 mod table;
 /// Every address and register, against the program's truth and against perf.

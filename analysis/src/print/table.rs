@@ -5,6 +5,7 @@ mod columns;
 mod facts;
 mod head;
 mod joined;
+mod listing;
 
 use crate::query::Weighting;
 use crate::query::key::Key;
@@ -13,6 +14,7 @@ use crate::ratio::ratio;
 use crate::report::{AccessReport, Cell, EventReport, Latencies, Report, Row, hex};
 use columns::{Align, Columns};
 pub use joined::render as render_joined;
+pub use listing::render_listing;
 pub(crate) use record::printable::printable;
 
 /// How text looks.

@@ -1,7 +1,9 @@
-//! `ebs annotate`: the instructions of a routine with their samples.
+//! `ebs annotate`: the instructions of a routine with their samples, or source
+//! files with theirs.
 
 mod source_files;
 mod source_reader;
+mod whole_files;
 
 use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat, Context as Around, SyntaxName};
 use crate::ebs::report::{self, CountedRecording};
@@ -9,10 +11,11 @@ use crate::terminal::said::say;
 use analysis::annotate::{RoutineTarget, Syntax, View};
 use analysis::annotation::render;
 use analysis::{Filter, Glob, Query};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use source_files::SourceFiles;
 use std::io::Write;
 use symbolizer::Symbolizer;
+use whole_files::FileChoice;
 
 /// Instructions on each side of those with samples when nothing is said.
 const AROUND: usize = 10;
@@ -21,8 +24,11 @@ const AROUND: usize = 10;
 ///
 /// # Errors
 ///
-/// A routine that is none or several, damage of the recording, those of `out`.
+/// No routine, one that is none or several, damage of the recording, those of `out`.
 pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
+    if let Some(choice) = FileChoice::of(arguments) {
+        return whole_files::run(arguments, choice, out);
+    }
     let query = query(arguments)?;
     let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;
     let options = report::symbols_of(&input, &arguments.symbols)?;
@@ -50,7 +56,13 @@ pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
 }
 
 fn query(arguments: &AnnotateArguments) -> Result<Query> {
-    let target: RoutineTarget = arguments.routine.parse()?;
+    let Some(routine) = &arguments.routine else {
+        bail!(
+            "no routine: `ebs annotate ROUTINE FILE.data`; --all shows all source files, --source \
+             FILE one"
+        );
+    };
+    let target: RoutineTarget = routine.parse()?;
     let mut filters = Vec::new();
     for text in &arguments.filter {
         filters.extend(Filter::parse_all(text)?);

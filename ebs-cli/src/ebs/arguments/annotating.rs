@@ -11,12 +11,14 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Args)]
 pub struct AnnotateArguments {
     /// Routine to show: its name or a part that only one has, 0xADDRESS of an instruction in it;
-    /// with @OBJECT that of this file, `[kernel]` or `[MODULE]`.
-    #[arg(value_name = "ROUTINE")]
-    pub routine: String,
+    /// with @OBJECT that of this file, `[kernel]` or `[MODULE]`. Not with source files.
+    #[arg(value_name = "ROUTINE", required_unless_present_any = ["all", "source"])]
+    pub routine: Option<String>,
     /// Recording: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
-    #[arg(required_unless_present = "standing")]
     pub file: Option<PathBuf>,
+    /// Shows all source files with counts by line, rather than a routine.
+    #[arg(long, help_heading = "Source")]
+    pub all: bool,
     /// What the daemon keeps.
     #[command(flatten)]
     pub standing: StandingArguments,
@@ -38,13 +40,14 @@ pub struct AnnotateArguments {
     /// Leaves instructions with a smaller part of the routine out, unless they stand beside others.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "0")]
     pub min_percent: f64,
-    /// Instructions without records to show on each side of those with some, or all [default: 10;
-    /// JSON: all].
+    /// Instructions, or source lines, without records to show on each side of those with some, or
+    /// all [default: 10; JSON: all].
     #[arg(long, value_name = "N|all")]
     pub context: Option<Context>,
-    /// Where source files are looked for if they are not at their path: DIR/PATH, then with less
-    /// and less of the front of PATH.
-    #[arg(long, value_name = "DIR", help_heading = "Source")]
+    /// Of a file: shows this source file with counts by line, rather than a routine; its path, or
+    /// how it ends. Of a directory: where source files are looked for if they are not at their
+    /// path: DIR/PATH, then with less and less of the front of PATH.
+    #[arg(long, value_name = "FILE|DIR", help_heading = "Source")]
     pub source: Vec<PathBuf>,
     /// What a source file's path begins with, and what is there instead.
     #[arg(long, value_name = "FROM=TO", help_heading = "Source")]

@@ -1,0 +1,108 @@
+//! Whole source files with counts by line.
+
+use std::{collections::BTreeMap, fs, process::Command};
+
+use hardmeter_tests::{Scene, rights, workload};
+use serde_json::Value;
+
+fn build(scene: &Scene) {
+    fs::copy(workload::sources().join("callers.c"), scene.path("callers.c")).unwrap();
+    let compiled = Command::new("gcc")
+        .current_dir(scene.path("."))
+        .args(["-O1", "-g", "-w", "-o", "callers", "callers.c"])
+        .output()
+        .expect("these tests need gcc");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+}
+
+/// Events by line of callers.c, and of all lines, as the report by lines has
+/// them.
+fn reported(scene: &Scene, event: usize) -> (BTreeMap<u64, u64>, u64) {
+    let report = scene.run("ebs report --by srcline --json r.data").success();
+    let report: Value = serde_json::from_str(&report.out).unwrap();
+    let event = &report["events"][event];
+    let mut lines = BTreeMap::new();
+    for row in event["rows"].as_array().unwrap() {
+        let line = row["srcline"].as_str().and_then(|text| text.split_once("callers.c:"));
+        if let Some((_, line)) = line {
+            lines.insert(line.parse().unwrap(), row["period"].as_u64().unwrap());
+        }
+    }
+    (lines, event["totals"]["period"].as_u64().unwrap())
+}
+
+#[test]
+fn each_line_has_what_the_report_counts_there() {
+    let test = "each_line_has_what_the_report_counts_there";
+    if !rights::sampling(test) {
+        return;
+    }
+    let scene = Scene::new();
+    build(&scene);
+    scene.run("ebs -u -t page_fault,minor_fault -i =1,=3 -o r.data ./callers").success();
+    let (faults, all) = reported(&scene, 0);
+    let (minor, _) = reported(&scene, 1);
+    assert!(!faults.is_empty() && !minor.is_empty());
+    let source = fs::read_to_string(scene.path("callers.c")).unwrap();
+
+    let shown = scene.run("ebs annotate --source callers.c --context all r.data").success();
+    let (heading, listed) = shown.out.rsplit_once("/callers.c\n").unwrap();
+    assert!(heading.lines().any(|line| line.trim_start().starts_with(&all.to_string())), "{shown}");
+    let mut lines = listed.lines();
+    for (number, text) in (1..).zip(source.lines()) {
+        let line = lines.next().unwrap_or_else(|| panic!("line {number} is missing: {shown}"));
+        assert!(line.ends_with(text.replace('\t', "    ").trim_end()), "{number}: {line:?}");
+        let counts = line[..line.len() - text.trim_end().len()].replace("(", " ");
+        let words: Vec<&str> = counts.split_whitespace().filter(|it| !it.ends_with("%)")).collect();
+        let expected = [faults.get(&number), minor.get(&number)];
+        let expected = expected.map(|count| match (count, expected == [None, None]) {
+            (Some(count), _) => count.to_string(),
+            (None, true) => ".".to_owned(),
+            (None, false) => "-".to_owned(),
+        });
+        assert_eq!(words, expected, "{number}: {line:?}");
+    }
+    assert_eq!(lines.next(), None, "{shown}");
+
+    let json = scene.run("ebs annotate --all --format json r.data").success();
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let files = json["files"].as_array().unwrap();
+    let of = |file: &Value| file["file"].as_str().unwrap().ends_with("/callers.c");
+    let own = files.iter().find(|file| of(file)).unwrap();
+    for (event, expected) in [&faults, &minor].into_iter().enumerate() {
+        let listed: BTreeMap<u64, u64> = own["lines"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(line, counts)| {
+                (line.parse().unwrap(), counts[event]["period"].as_u64().unwrap())
+            })
+            .filter(|(_, period)| *period > 0)
+            .collect();
+        assert_eq!(&listed, expected, "event {event}");
+    }
+    // Files and what has no line are all that was counted.
+    let sum = |part: &Value| part[0]["period"].as_u64().unwrap();
+    let total: u64 = files.iter().map(|file| sum(&file["sums"])).sum();
+    assert_eq!(total + sum(&json["without_line"]), all);
+    let some = scene.run("ebs annotate --all --min-percent 100 r.data").success();
+    assert!(!some.out.contains("callers.c\n"), "{some}");
+}
+
+#[test]
+fn a_file_without_samples_is_said() {
+    let test = "a_file_without_samples_is_said";
+    if !rights::sampling(test) {
+        return;
+    }
+    let scene = Scene::new();
+    build(&scene);
+    scene.run("ebs -u -t page_fault -i =1 -o r.data ./callers").success();
+    let none = scene.run("ebs annotate --source other.c r.data");
+    none.refused(1, &["no sample lies in a line of other.c", "callers.c"]);
+    scene.run("ebs annotate main --all r.data").refused(1, &["not a routine"]);
+    scene.run("ebs annotate").refused(2, &["ROUTINE"]);
+    fs::rename(scene.path("callers.c"), scene.path("moved.c")).unwrap();
+    let gone = scene.run("ebs annotate --source callers.c r.data").success();
+    assert!(gone.out.contains("(line ") && gone.err.contains("no source text of"), "{gone}");
+}
