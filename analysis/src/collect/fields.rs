@@ -6,6 +6,7 @@ use crate::name::atom::TIMELESS;
 use crate::name::call_chains::tells_callers;
 use crate::name::chain_words::{self, ChainWords};
 use crate::sieve::Doubt;
+use record::attr::BranchSampleType;
 use record::ibs::{IbsOp, Quirks};
 use record::registers::{RegsAbi, name};
 use record::sample::Weight;
@@ -59,6 +60,8 @@ pub(crate) struct FieldReader {
     keeps_weight: bool,
     /// Whether its callers wait with it.
     keeps_callers: bool,
+    /// Whether their branch stacks hold the calls that have not returned.
+    has_calls: bool,
     /// Registers of user space that samples have, a bit each.
     of_user: u64,
     ibs: Option<Ibs>,
@@ -105,6 +108,7 @@ impl FieldReader {
             keeps_source: wanted.access && has.contains(SampleType::DATA_SRC),
             keeps_weight: wanted.access && has.intersects(WEIGHTS),
             keeps_callers: wanted.callers && tells_callers(attr.sample_type),
+            has_calls: attr.branch_sample_type.contains(BranchSampleType::CALL_STACK),
             of_user: attr.sample_regs_user,
             ibs,
         }
@@ -226,7 +230,7 @@ impl FieldReader {
         }
         let before = words.len();
         if self.keeps_callers {
-            chain_words::push(&sample, words);
+            chain_words::push(&sample, self.has_calls, words);
         }
         if self.keeps_source {
             words.push(sample.data_src.unwrap_or_default().0);

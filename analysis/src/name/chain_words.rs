@@ -33,12 +33,29 @@ pub(crate) struct LentStack {
     stack: Vec<u8>,
 }
 
-/// Appends a sample's callers: how many words, then they.
-pub(crate) fn push(sample: &Sample<'_>, words: &mut Vec<u64>) {
+/// Appends a sample's callers: how many words, then they. `has_calls`: its branch
+/// stack holds the calls that have not returned, which are better than what the
+/// kernel knows of user space.
+pub(crate) fn push(sample: &Sample<'_>, has_calls: bool, words: &mut Vec<u64>) {
     let start = words.len();
     let chain = sample.callchain.unwrap_or_default();
-    words.extend([0, chain.len() as u64]);
+    words.extend([0, 0]);
     words.extend(chain.iter());
+    let calls = sample.branch_stack.filter(|_| has_calls);
+    let user = chain.iter().position(|word| word == USER);
+    if let (Some(calls), Some(user)) = (calls, user)
+        && let Some(newest) = calls.branches().next()
+    {
+        words.truncate(start + 2 + user + 1);
+        words.push(newest.to);
+        // As if they were where calls return to, one byte on: all are looked up
+        // one byte before.
+        words.extend(calls.branches().map(|branch| branch.from.wrapping_add(1)));
+    }
+    let recorded = (words.len() - start - 2) as u64;
+    if let Some(length) = words.get_mut(start + 1) {
+        *length = recorded;
+    }
     // A chain that has user space's frames needs no unwinding.
     let has_user = match chain.iter().next() {
         Some(first) if first < MARKERS => true,
@@ -53,9 +70,12 @@ pub(crate) fn push(sample: &Sample<'_>, words: &mut Vec<u64>) {
         words.extend([registers.words.len() as u64, is_wide, valid, asked]);
         words.extend(registers.words.iter());
         let bytes = usize::try_from(valid).unwrap_or(data.len());
-        for chunk in data.get(..bytes).unwrap_or(data).chunks(8) {
+        // One copy of many bytes: most of what a sample with a stack costs.
+        let (whole, rest) = data.get(..bytes).unwrap_or(data).as_chunks::<8>();
+        words.extend(whole.iter().map(|bytes| u64::from_le_bytes(*bytes)));
+        if !rest.is_empty() {
             let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+            word[..rest.len()].copy_from_slice(rest);
             words.push(u64::from_le_bytes(word));
         }
     }
@@ -100,10 +120,8 @@ impl ChainWords<'_> {
         into: &'b mut LentStack,
     ) -> (Registers<'b>, StackUser<'b>) {
         let LentStack { registers, stack } = into;
-        registers.clear();
-        registers.extend(self.registers.iter().flat_map(|word| word.to_le_bytes()));
-        stack.clear();
-        stack.extend(self.stack.iter().flat_map(|word| word.to_le_bytes()));
+        bytes_of(self.registers, registers);
+        bytes_of(self.stack, stack);
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or_default();
         stack.truncate(size(self.valid));
         // One byte more says that more was asked for than there was.
@@ -116,9 +134,18 @@ impl ChainWords<'_> {
     }
 }
 
+/// The bytes of words, in place of others.
+fn bytes_of(words: &[u64], into: &mut Vec<u8>) {
+    into.resize(words.len() * 8, 0);
+    for (bytes, word) in into.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::sample::BranchStack;
 
     #[test]
     fn callers_come_back_as_they_went() {
@@ -135,7 +162,7 @@ mod tests {
             ..Sample::default()
         };
         let mut held = Vec::new();
-        push(&sample, &mut held);
+        push(&sample, false, &mut held);
         held.push(99);
         let (callers, behind) = split(&held).unwrap();
         assert_eq!(behind, [99]);
@@ -152,6 +179,32 @@ mod tests {
     }
 
     #[test]
+    fn calls_that_have_not_returned_stand_in_for_the_frames_of_user_space() {
+        let bytes = |words: &[u64]| -> Vec<u8> {
+            words.iter().flat_map(|word| word.to_le_bytes()).collect()
+        };
+        let kernel = 128_u64.wrapping_neg();
+        let (chain, branches) =
+            (bytes(&[kernel, 0x77, USER, 0x99]), bytes(&[0x41, 0x42, 0, 0x31, 0x32, 0]));
+        let words = |bytes| RecordWords::new(bytes, ByteOrder::Little);
+        let stack = BranchStack { hw_index: None, entries: words(&branches), counters: None };
+        let sample = Sample {
+            callchain: Some(words(&chain)),
+            branch_stack: Some(stack),
+            ..Sample::default()
+        };
+        let recorded = |has_calls| {
+            let mut held = Vec::new();
+            push(&sample, has_calls, &mut held);
+            let (callers, behind) = split(&held).unwrap();
+            assert!(behind.is_empty());
+            callers.recorded.to_vec()
+        };
+        assert_eq!(recorded(true), [kernel, 0x77, USER, 0x42, 0x42, 0x32]);
+        assert_eq!(recorded(false), [kernel, 0x77, USER, 0x99]);
+    }
+
+    #[test]
     fn a_chain_with_frames_of_user_space_needs_no_stack() {
         let chain: Vec<u8> = [USER, 0x40].iter().flat_map(|word| word.to_le_bytes()).collect();
         let sample = Sample {
@@ -161,7 +214,7 @@ mod tests {
             ..Sample::default()
         };
         let mut held = Vec::new();
-        push(&sample, &mut held);
+        push(&sample, false, &mut held);
         let (callers, behind) = split(&held).unwrap();
         assert!(!callers.has_stack() && behind.is_empty());
         assert_eq!(callers.recorded, [USER, 0x40]);
