@@ -9,6 +9,7 @@ pub(crate) mod distribution;
 pub(crate) mod event;
 pub(crate) mod fields;
 pub(crate) mod held;
+pub(crate) mod inclusive;
 pub(crate) mod members;
 pub mod registers;
 pub(crate) mod room;

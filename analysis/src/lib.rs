@@ -67,6 +67,7 @@ pub use error::Error;
 pub use name::comms::{Comm, Comms};
 pub use pipeline::Pipeline;
 pub use print::{annotation, csv, folded, json, table};
+pub use query::chain_view::{ChainView, TreeOrder, TreeQuery};
 pub use query::filter::{self, Filter, QueryFilterError};
 pub use query::frame_cut::FrameCut;
 pub use query::glob::Glob;

@@ -1,5 +1,6 @@
 //! What is asked of a stream.
 
+pub(crate) mod chain_view;
 pub mod filter;
 pub(crate) mod frame_cut;
 pub(crate) mod glob;
@@ -11,6 +12,7 @@ pub(crate) mod sort;
 pub(crate) mod target;
 pub(crate) mod time;
 
+use crate::query::chain_view::ChainView;
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::frame_cut::FrameCut;
 use crate::query::glob::Glob;
@@ -33,6 +35,9 @@ pub struct Query {
     pub filters: Vec<Filter>,
     /// What of each sample's call chain is looked at.
     pub frames: FrameCut,
+    /// What becomes of counted call chains; of another view than rows the key is
+    /// [`Key::Stack`] alone.
+    pub view: ChainView,
     /// Only samples of instructions of this class are counted, besides what
     /// the stream says of its events.
     pub class: Option<InstructionClass>,
@@ -102,6 +107,9 @@ impl Query {
                 return Err(QueryError::Size { what, size });
             }
         }
+        if self.view != ChainView::Rows && self.keys != [Key::Stack] {
+            return Err(QueryError::View { keys: list(&self.keys) });
+        }
         if self.keys.contains(&Key::Callee) && self.frames.callees.is_none() {
             return Err(QueryError::Callee);
         }
@@ -128,6 +136,7 @@ impl Default for Query {
             sort: Sort::Share,
             filters: Vec::new(),
             frames: FrameCut::default(),
+            view: ChainView::default(),
             class: None,
             top: None,
             cache_line: None,
@@ -160,6 +169,12 @@ pub enum QueryError {
     SortKey {
         /// The key to sort by.
         key: Key,
+        /// The columns.
+        keys: String,
+    },
+    /// Trees and inclusive counts are made of chains.
+    #[error("inclusive counts and trees are of the key stack alone, not of {keys}")]
+    View {
         /// The columns.
         keys: String,
     },

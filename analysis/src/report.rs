@@ -2,6 +2,8 @@
 
 mod accesses;
 pub(crate) mod answer;
+mod call_tree;
+pub(crate) mod chains;
 pub(crate) mod emulation;
 mod facts;
 pub(crate) mod joined;
@@ -14,6 +16,8 @@ pub use crate::collect::sampling::{PeriodUnit, SamplingMode};
 pub(crate) use crate::name::cell::hex;
 pub use crate::name::cell::{Cell, MissingValue, RoutineOffset, SiteCell, UnresolvedName};
 pub use accesses::{AccessReport, Latencies};
+pub use call_tree::{CallTree, OtherNodes, TreeNode};
+pub use chains::{FrameName, ReportChain, ReportChains};
 pub(crate) use facts::strides;
 pub use facts::{CommonBits, KernelCountReport, RowFacts, Stride, WholeHit};
 pub use joined::{JoinedCount, JoinedEvent, JoinedReport, JoinedRow};
@@ -44,6 +48,9 @@ pub struct Report {
     /// One a sampled event, or a request that took several, in the stream's
     /// order.
     pub events: Vec<EventReport>,
+    /// Frames and call chains, which rows and trees name by number.
+    #[serde(flatten)]
+    pub chains: ReportChains,
     /// What never became a sample here.
     pub losses: Losses,
     /// What the reader must know to read the numbers right, in sentences.
@@ -74,6 +81,9 @@ pub struct Machine {
 pub struct Question {
     /// Keys of a row.
     pub by: Vec<String>,
+    /// What became of call chains: `children`, inclusive counts, or `tree`; None: a row each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub view: Option<&'static str>,
     /// Order of rows.
     pub sort: String,
     /// Conditions, all met by every counted sample.
@@ -139,6 +149,9 @@ pub struct EventReport {
     pub rows_total: usize,
     /// The rows, sorted.
     pub rows: Vec<Row>,
+    /// The tree of call chains, when it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<CallTree>,
     /// What the latencies are, when accesses were asked for and their weights
     /// are latencies.
     pub latency_of: Option<String>,
@@ -227,6 +240,9 @@ pub struct Row {
     pub share_error: f64,
     /// Samples with an exact IP.
     pub exact_ip: u64,
+    /// Of a row with all samples that a routine is on the call chain of: those taken
+    /// in itself.
+    pub own: Option<OwnCount>,
     /// The table's keys, one a cell.
     pub keys: Arc<[Key]>,
     /// Value of each key.
@@ -237,14 +253,28 @@ pub struct Row {
     pub facts: Option<RowFacts>,
 }
 
+/// Samples taken in a routine itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct OwnCount {
+    /// Samples.
+    pub count: u64,
+    /// Sum of their periods.
+    pub period: u64,
+    /// Part of the event's counted samples or periods, 0 to 1.
+    pub share: f64,
+}
+
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(5 + self.cells.len()))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("count", &self.count)?;
         map.serialize_entry("period", &self.period)?;
         map.serialize_entry("share", &self.share)?;
         map.serialize_entry("share_error", &self.share_error)?;
         map.serialize_entry("exact_ip", &self.exact_ip)?;
+        if let Some(own) = &self.own {
+            map.serialize_entry("self", own)?;
+        }
         if let Some(AccessReport { latency, levels }) = &self.served {
             map.serialize_entry("latency", latency)?;
             map.serialize_entry("levels", levels)?;

@@ -219,6 +219,21 @@ fn reports_look_at_the_part_of_a_chain_that_was_asked_for() {
     let told = scene.run("ebs annotate --filter frame=middle touch c.data").success();
     let other = scene.run("ebs annotate --filter frame=inner touch c.data").success();
     assert_eq!(told.out.replace("frame=middle", "frame=inner"), other.out);
+    let inclusive = scene.run("ebs report --children --filter routine=touch c.data").success();
+    assert!(
+        inclusive.out.lines().any(|line| line.ends_with("100.00%  100.00%  touch")),
+        "{inclusive}"
+    );
+    assert!(
+        inclusive.out.lines().any(|line| line.ends_with("100.00%    0.00%  main")),
+        "{inclusive}"
+    );
+    let tree = scene.run("ebs report --tree --callees main --callers touch c.data").success();
+    assert!(tree.out.contains("  middle > inner > touch\n"), "{tree}");
+    let tree =
+        scene.run("ebs report --tree=callers --callees main --callers touch c.data").success();
+    assert!(tree.out.contains("  inner < middle < main\n"), "{tree}");
+    assert!(tree.out.contains("  odd < even < odd < even < odd < even < main\n"), "{tree}");
     let refused = scene.run("ebs report --by callee c.data");
     assert!(refused.err.contains("add --callees ROUTINE"), "{refused}");
 }

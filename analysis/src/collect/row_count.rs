@@ -61,7 +61,7 @@ fn square(period: u64) -> f64 {
 }
 
 /// The samples of one row.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RowCount {
     pub(crate) sum: Sum,
     /// Apart, as most tables have none: there may be a million rows.
@@ -69,7 +69,7 @@ pub(crate) struct RowCount {
 }
 
 /// What only some queries, or some events, make a row tell.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct RowDetails {
     /// By the number of their answers.
     accesses: BTreeMap<u32, AccessCount>,

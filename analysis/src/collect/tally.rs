@@ -98,6 +98,12 @@ impl CountedRows {
         rows.filter(move |(_, (of, _))| *of == event).map(|(atoms, (_, count))| (atoms, count))
     }
 
+    /// Event, atoms and count of every row.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (usize, &[Atom], &RowCount)> {
+        let rows = self.atoms().zip(&self.counts);
+        rows.map(|(atoms, (event, count))| (*event, atoms, count))
+    }
+
     /// The atoms of every row, one after the other, each row's in order.
     pub(crate) fn atoms(&self) -> impl Iterator<Item = &[Atom]> + Clone {
         let starts = (0..self.counts.len()).map(|row| row * self.keys);

@@ -7,7 +7,6 @@ use crate::name::chain_words::{ChainWords, LentStack, MARKERS, USER};
 use crate::name::lookup::{Lookup, MOST_PLACES};
 use record::{CpuMode, SampleType};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 use symbolizer::{ChainEnd, ChainEnds, Place, SampledAddress, StackFrame, UserStack};
 
 /// Frames of user space at most.
@@ -189,16 +188,6 @@ impl Lookup {
         };
         self.chains.callees.insert(chain, atom);
         atom
-    }
-
-    /// A chain from the outermost routine on, as flame graphs have it:
-    /// `main;parse;memcpy`.
-    pub(crate) fn folded(&self, chain: u32) -> Arc<str> {
-        let names = self.chains.tree.names(chain);
-        let mut words: Vec<String> = names.map(|name| self.name(name).replace(';', ":")).collect();
-        words.extend(self.chains.tree.top(chain).cut_off().map(str::to_owned));
-        words.reverse();
-        words.join(";").into()
     }
 }
 

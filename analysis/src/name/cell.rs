@@ -16,6 +16,8 @@ pub enum Cell {
     Address(u64),
     /// A name.
     Text(Arc<str>),
+    /// A call chain by its number among the report's.
+    Chain(usize),
     /// A site.
     Site(SiteCell),
     /// A data address; its routine is a variable.
@@ -118,6 +120,7 @@ impl Cell {
             Cell::Number(_)
             | Cell::Time(_)
             | Cell::Text(_)
+            | Cell::Chain(_)
             | Cell::Missing(_)
             | Cell::SiteMissing(_) => None,
         }
@@ -134,6 +137,7 @@ impl Cell {
             Cell::Number(_)
             | Cell::Time(_)
             | Cell::Address(_)
+            | Cell::Chain(_)
             | Cell::Missing(_)
             | Cell::SiteMissing(_) => None,
         }
@@ -155,6 +159,7 @@ impl Serialize for Cell {
             Cell::Time(nanoseconds) => serializer.serialize_f64(ratio(*nanoseconds, 1_000_000_000)),
             Cell::Address(address) => serializer.serialize_str(&hex(*address)),
             Cell::Text(text) => serializer.serialize_str(text),
+            Cell::Chain(number) => number.serialize(serializer),
             Cell::Site(site) | Cell::Data(site) => {
                 let name = if matches!(self, Cell::Site(_)) { "routine" } else { "variable" };
                 let mut map = serializer.serialize_map(None)?;

@@ -13,6 +13,7 @@ const DATA_COLUMNS: [&str; 4] = ["data_address", "data_variable", "data_offset",
 const SITE_COLUMNS: [&str; 4] = ["site_address", "site_routine", "site_offset", "site_object"];
 const FACTS_COLUMNS: [&str; 6] =
     ["address_min", "address_max", "stride_from", "stride_to", "stride_share", "low_bits"];
+const OWN_COLUMNS: [&str; 3] = ["self_count", "self_period", "self_share"];
 const LATENCY_COLUMNS: [&str; 6] = [
     "latency_samples",
     "latency_cycles",
@@ -78,6 +79,10 @@ fn rows<W: Write>(report: &Report, names: CsvNames, csv: &mut csv::Writer<W>) ->
     for column in ["event", "count", "period", "share", "exact_ip"] {
         csv.write_field(column)?;
     }
+    let has_own = report.events.iter().flat_map(|event| &event.rows).any(|row| row.own.is_some());
+    if has_own {
+        OWN_COLUMNS.iter().try_for_each(|it| csv.write_field(it))?;
+    }
     let levels = levels(report);
     if report.query.mem {
         for column in LATENCY_COLUMNS {
@@ -107,11 +112,21 @@ fn rows<W: Write>(report: &Report, names: CsvNames, csv: &mut csv::Writer<W>) ->
             csv.write_field(row.period.to_string())?;
             csv.write_field(format!("{:.6}", row.share))?;
             csv.write_field(row.exact_ip.to_string())?;
+            if let Some(own) = &row.own {
+                csv.write_field(own.count.to_string())?;
+                csv.write_field(own.period.to_string())?;
+                csv.write_field(format!("{:.6}", own.share))?;
+            }
             if let Some(served) = &row.served {
                 write_served(served, &levels, csv)?;
             }
             for cell in &row.cells {
-                write_cell(cell, names, csv)?;
+                match cell {
+                    Cell::Chain(chain) => {
+                        csv.write_field(&*names.shown(&report.chains.folded(*chain)))?;
+                    }
+                    cell => write_cell(cell, names, csv)?,
+                }
             }
             if has_facts {
                 write_facts(row.facts.as_ref(), csv)?;
@@ -185,6 +200,7 @@ fn write_cell<W: Write>(cell: &Cell, names: CsvNames, csv: &mut csv::Writer<W>) 
         Cell::Time(nanoseconds) => csv.write_field(seconds(*nanoseconds))?,
         Cell::Address(address) => csv.write_field(hex(*address))?,
         Cell::Text(name) => text(name, csv)?,
+        Cell::Chain(number) => csv.write_field(number.to_string())?,
         Cell::Missing(missing) => text(&format!("[{missing}]"), csv)?,
         Cell::Site(site) | Cell::Data(site) => {
             csv.write_field(hex(site.address))?;

@@ -14,6 +14,9 @@ pub fn write(report: &Report, mut out: impl Write) -> io::Result<()> {
     for event in &report.events {
         for row in &event.rows {
             let names = row.cells.iter().map(|cell| match cell {
+                Cell::Chain(chain) => {
+                    record::printable::printable(&report.chains.folded(*chain)).into_owned()
+                }
                 Cell::Text(text) => record::printable::printable(text).into_owned(),
                 Cell::Missing(missing) => missing.mark(false).replace(' ', "_"),
                 _ => "[unknown]".to_owned(),

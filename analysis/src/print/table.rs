@@ -1,6 +1,7 @@
 //! Reports as text for a terminal: `#` lines that say what was counted, a
 //! header, a line a row, columns aligned.
 
+mod call_tree;
 mod columns;
 mod facts;
 mod head;
@@ -11,7 +12,7 @@ use crate::query::Weighting;
 use crate::query::key::Key;
 use crate::query::time::seconds;
 use crate::ratio::ratio;
-use crate::report::{AccessReport, Cell, EventReport, Latencies, Report, Row, hex};
+use crate::report::{AccessReport, Cell, EventReport, Latencies, Report, ReportChains, Row, hex};
 use columns::{Align, Columns};
 pub use joined::render as render_joined;
 pub use listing::render_listing;
@@ -42,13 +43,16 @@ pub fn render(report: &Report, style: Style) -> String {
         first = false;
         head::event(event, &mut out);
         if !event.accesses.is_empty() {
-            rows(&event.accesses, event, &mut out);
+            rows(&event.accesses, event, &report.chains, &mut out);
             if !event.rows.is_empty() {
                 out.text.push('\n');
             }
         }
+        if let Some(tree) = &event.tree {
+            call_tree::render(tree, event, &report.chains, &mut out);
+        }
         if !event.rows.is_empty() {
-            rows(&event.rows, event, &mut out);
+            rows(&event.rows, event, &report.chains, &mut out);
             rest(event, &mut out);
         }
         if let Some(at_site) = event.totals.at_site {
@@ -104,7 +108,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.2}%", share * 100.0)
 }
 
-fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
+fn rows(rows: &[Row], event: &EventReport, chains: &ReportChains, out: &mut Text) {
     let by_period = event.weighting == Weighting::Period;
     let has = |any: fn(&AccessReport) -> bool| {
         rows.iter().any(|row| row.served.as_ref().is_some_and(any))
@@ -120,6 +124,10 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
         columns.add("period", Align::Right);
     }
     columns.add("share", Align::Right);
+    let has_own = rows.iter().any(|row| row.own.is_some());
+    if has_own {
+        columns.add("self", Align::Right);
+    }
     if has_latency {
         for column in ["cycles", "mean", "median", "p95"] {
             columns.add(column, Align::Right);
@@ -139,6 +147,9 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
             line.push(row.period.to_string());
         }
         line.push(percent(row.share));
+        if has_own {
+            line.push(row.own.map_or_else(|| NOTHING.to_owned(), |own| percent(own.share)));
+        }
         let served = row.served.as_ref();
         if has_latency {
             line.extend(latency(served.and_then(|served| served.latency)));
@@ -149,7 +160,7 @@ fn rows(rows: &[Row], event: &EventReport, out: &mut Text) {
                 share(level).map_or_else(|| NOTHING.to_owned(), |share| percent(*share))
             }),
         );
-        row.cells.iter().for_each(|it| cell(it, is_of_object, &mut line));
+        row.cells.iter().for_each(|it| cell(it, is_of_object, chains, &mut line));
         facts.row(row, &mut line);
         columns.row(line);
     }
@@ -210,16 +221,19 @@ fn rest(event: &EventReport, out: &mut Text) {
         let rows = u64::try_from(event.rows_total - shown).unwrap_or(u64::MAX);
         let what = if event.in_kernel.is_some() { "hit" } else { "sample" };
         let (rows, rest) = (number_of(rows, "more row"), number_of(rest, what));
-        out.note(&format!("{rows}, {rest}"));
+        // Inclusive rows have samples in common.
+        let is_inclusive = event.rows.iter().any(|row| row.own.is_some());
+        out.note(&if is_inclusive { rows } else { format!("{rows}, {rest}") });
     }
 }
 
-fn cell(cell: &Cell, is_of_object: bool, line: &mut Vec<String>) {
+fn cell(cell: &Cell, is_of_object: bool, chains: &ReportChains, line: &mut Vec<String>) {
     match cell {
         Cell::Number(number) => line.push(number.to_string()),
         Cell::Time(nanoseconds) => line.push(seconds(*nanoseconds)),
         Cell::Address(address) => line.push(hex(*address)),
         Cell::Text(text) => line.push(text.to_string()),
+        Cell::Chain(chain) => line.push(chains.folded(*chain)),
         Cell::Missing(missing) => line.push(missing.mark(is_of_object)),
         Cell::Site(site) | Cell::Data(site) => {
             line.push(hex(site.address));

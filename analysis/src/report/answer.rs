@@ -1,9 +1,11 @@
 //! Counted rows become a report.
 
 mod accesses;
+mod call_tree;
 mod caveats;
 mod event_report;
 mod facts;
+mod report_chains;
 mod rows;
 mod share;
 mod sieved;
@@ -11,6 +13,7 @@ mod sieved;
 use crate::collect::by_line::by_line;
 use crate::collect::counters::Counters;
 use crate::collect::event::Event;
+use crate::collect::inclusive::inclusive;
 use crate::collect::room::{Room, is_not_kept};
 use crate::collect::row_count::RowCount;
 use crate::collect::row_counter::RowCounter;
@@ -19,12 +22,16 @@ use crate::error::Error;
 use crate::name::atom::Atom;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
+use crate::query::chain_view::{ChainView, TreeQuery};
 use crate::query::key::Key;
 use crate::query::nearest::nearest;
+use crate::ratio::ratio;
 use crate::report::{Losses, Machine, NotKept, Question, Report};
 use accesses::EventAccesses;
+use call_tree::{TreeShares, call_tree};
 pub(crate) use facts::facts;
 use record::stream::{EventDescription, StreamDecoder};
+use report_chains::FrameWords;
 use rows::{EventRows, Words};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -51,7 +58,13 @@ pub(crate) fn report(
     let StreamAccount { decoder, has_ended, losses, left_out } = account;
     let Counters { events, rows, sieve, .. } = counters;
     let RowCounter { columns, round, tally, accesses, room, mut chance, .. } = rows;
-    let rows = by_line(tally.into_rows(), &columns, lookup, &mut chance)?;
+    let mut rows = by_line(tally.into_rows(), &columns, lookup, &mut chance)?;
+    let (mut own, mut columns) = (None, columns);
+    if query.view == ChainView::Inclusive {
+        let by_routine = inclusive(&rows, lookup, &mut chance)?;
+        (rows, own) = (by_routine.rows, Some(by_routine.own));
+        columns = vec![KeyColumn { key: Key::Routine, register: None }];
+    }
     if let Some(wanted) = &query.event
         && !events.iter().any(|event| event.selected)
     {
@@ -73,6 +86,7 @@ pub(crate) fn report(
     notes.extend(left_out);
     let arch = decoder.features().machine();
     let mut reports = Vec::new();
+    let mut frames = FrameWords::default();
     for Request { leader, together } in requests(&events, decoder) {
         if has_ended {
             notes.extend(caveats::of_end(together.iter().map(|of| of.described)));
@@ -94,13 +108,21 @@ pub(crate) fn report(
             .map(|kinds| EventAccesses::of(counts.clone(), kinds, report.weighting));
         let mut words = Words::new(lookup);
         let whole = event_report::sum(&together);
-        let shown = EventRows { columns: &columns, accesses: accesses.as_ref(), whole, arch };
+        let own = own.as_ref().and_then(|own| own.get(&leader));
+        let shown = EventRows { columns: &columns, accesses: accesses.as_ref(), whole, arch, own };
         shown.fill(&mut report, rows.of(leader), query, &mut words);
         if let Some(accesses) = &accesses {
             accesses.describe(counts, &mut report, &mut words);
         }
+        if let ChainView::Tree(TreeQuery { order, least_millionths }) = query.view {
+            let least = ratio(u64::from(least_millionths), 1_000_000);
+            let shares = TreeShares { whole, weighting: report.weighting, least };
+            let path = |atom| frames.path(atom, lookup);
+            report.tree = Some(call_tree(order, rows.of(leader), shares, path));
+        }
         reports.push(report);
     }
+    let chains = frames.finish(&mut reports, lookup);
     // Events of one request share their caveats, and at times their name.
     let mut said = BTreeSet::new();
     notes.retain(|note| said.insert(note.clone()));
@@ -110,6 +132,7 @@ pub(crate) fn report(
         machine: machine(decoder),
         query: question(query, round),
         events: reports,
+        chains,
         losses,
         notes,
     })
@@ -197,7 +220,11 @@ fn machine(decoder: &StreamDecoder) -> Machine {
 fn question(query: &Query, round: Rounding) -> Question {
     let site = query.registers.as_ref().and_then(|registers| registers.site.as_ref());
     Question {
-        by: query.keys.iter().map(Key::to_string).collect(),
+        by: match query.view {
+            ChainView::Inclusive => vec![Key::Routine.to_string()],
+            ChainView::Rows | ChainView::Tree(_) => query.keys.iter().map(Key::to_string).collect(),
+        },
+        view: query.view.word(),
         sort: query.sort.to_string(),
         filters: query.filters.iter().map(ToString::to_string).collect(),
         callers: query.frames.callers.as_ref().map(ToString::to_string),

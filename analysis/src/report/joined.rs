@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::query::glob::Glob;
 use crate::query::key::Key;
 use crate::ratio::ratio;
-use crate::report::{Cell, EventReport, Machine, PeriodUnit, Question, Report};
+use crate::report::{Cell, EventReport, Machine, PeriodUnit, Question, Report, ReportChains};
 
 /// What a recorder of ours calls executed instructions: what other counts
 /// are told per, where it is there.
@@ -34,6 +34,9 @@ pub struct JoinedReport {
     pub rows_total: usize,
     /// The rows, by the largest of their shares.
     pub rows: Vec<JoinedRow>,
+    /// Frames and call chains, which rows name by number.
+    #[serde(flatten)]
+    pub chains: ReportChains,
 }
 
 /// An event of the columns.
@@ -147,6 +150,7 @@ impl JoinedReport {
             per,
             rows_total,
             rows,
+            chains: report.chains.clone(),
         })
     }
 }

@@ -2,8 +2,11 @@
 
 use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
 use crate::report;
-use analysis::report::Cell;
-use analysis::{Filter, FrameCut, Glob, Key, Query, folded, table};
+use analysis::report::{CallTree, Cell, Row};
+use analysis::{
+    ChainView, Filter, FrameCut, Glob, Key, Query, Report, TreeOrder, TreeQuery, csv, folded, table,
+};
+use proptest::prelude::*;
 use record::SampleType;
 
 const IN_KERNEL: u64 = 128_u64.wrapping_neg();
@@ -78,6 +81,7 @@ fn told(query: Query) -> (Vec<String>, u64) {
     let rows = event.rows.iter().map(|row| {
         let words = row.cells.iter().map(|cell| match cell {
             Cell::Text(text) => text.to_string(),
+            Cell::Chain(chain) => report.chains.folded(*chain),
             Cell::Site(site) => format!("{:x}", site.address),
             Cell::Missing(missing) | Cell::SiteMissing(missing) => format!("[{missing}]"),
             other => format!("{other:?}"),
@@ -89,7 +93,7 @@ fn told(query: Query) -> (Vec<String>, u64) {
     (rows, event.totals.counted)
 }
 
-fn cut(keys: &str, frames: FrameCut) -> Query {
+fn cut_by(keys: &str, frames: FrameCut) -> Query {
     Query { keys: Key::parse_list(keys).unwrap(), frames, ..Query::default() }
 }
 
@@ -97,21 +101,21 @@ fn cut(keys: &str, frames: FrameCut) -> Query {
 fn sites_move_to_the_first_frame_outside() {
     let outside = vec![Glob::new("clear_page*"), Glob::new("nothing")];
     let frames = FrameCut { outside, ..FrameCut::default() };
-    let (rows, counted) = told(cut("site", frames.clone()));
+    let (rows, counted) = told(cut_by("site", frames.clone()));
     let inside = "[all frames of the chain are what --outside leaves out]";
     let expected = [
         format!("1 {inside}"),
         "1 [no call chain]".to_owned(),
-        // The instruction that called.
-        "1 ffffffff810010ff".to_owned(),
+        // Instructions that called.
         "1 ffffffff81001004".to_owned(),
+        "1 ffffffff810010ff".to_owned(),
         "2 1010".to_owned(),
     ];
     assert_eq!((rows, counted), (expected.to_vec(), 6));
-    let (rows, _) = told(cut("routine,object,caller", frames));
-    assert!(rows.iter().any(|row| row.starts_with("1 copy_page < [kernel] < ")), "{rows:#?}");
+    let (rows, _) = told(cut_by("routine,object,caller", frames));
+    assert!(rows.iter().any(|row| row.starts_with("2 copy_page < [kernel] < ")), "{rows:#?}");
     let all = FrameCut { outside: vec![Glob::new("[kernel]")], ..FrameCut::default() };
-    let (rows, _) = told(cut("routine", all));
+    let (rows, _) = told(cut_by("routine", all));
     assert!(rows.iter().any(|row| *row == format!("3 {inside}")), "{rows:#?}");
 }
 
@@ -119,25 +123,25 @@ fn sites_move_to_the_first_frame_outside() {
 fn chains_are_looked_at_from_a_routine_outwards_or_inwards() {
     let of = |glob: &str| Some(Glob::new(glob));
     let callers = FrameCut { callers: of("clear_page_erms"), ..FrameCut::default() };
-    let (rows, counted) = told(cut("caller", callers));
+    let (rows, counted) = told(cut_by("caller", callers));
     let expected =
         ["1 [anonymous] //anon", "1 [the recorded chain has no more frames]", "2 copy_page"];
     assert_eq!((rows, counted), (expected.map(str::to_owned).to_vec(), 4));
     let callees = FrameCut { callees: of("copy_page"), ..FrameCut::default() };
-    let (rows, _) = told(cut("callee", callees.clone()));
+    let (rows, _) = told(cut_by("callee", callees.clone()));
     assert_eq!(rows, ["2 clear_page_erms"]);
-    let (rows, _) = told(cut("stack", callees));
+    let (rows, _) = told(cut_by("stack", callees));
     let expected = ["1 copy_page;clear_page_erms", "1 copy_page;clear_page_erms;clear_page_erms"];
     assert_eq!(rows, expected);
     let own = FrameCut { callees: of("clear_*"), ..FrameCut::default() };
-    assert_eq!(told(cut("callee", own.clone())).0, ["4 [in the routine itself]"]);
-    let rows = told(cut("stack", own)).0;
+    assert_eq!(told(cut_by("callee", own.clone())).0, ["4 [in the routine itself]"]);
+    let rows = told(cut_by("stack", own)).0;
     assert_eq!(rows, ["1 clear_page_erms;clear_page_erms", "3 clear_page_erms"]);
     let both =
         FrameCut { callers: of("copy_page"), callees: of("copy_page"), ..FrameCut::default() };
-    assert_eq!(told(cut("stack", both)).0, ["2 copy_page"]);
+    assert_eq!(told(cut_by("stack", both)).0, ["2 copy_page"]);
     let none = FrameCut { callers: of("x"), ..FrameCut::default() };
-    assert_eq!(told(cut("stack", none)), (Vec::new(), 0));
+    assert_eq!(told(cut_by("stack", none)), (Vec::new(), 0));
 }
 
 #[test]
@@ -151,14 +155,14 @@ fn filters_look_at_any_frame() {
         ("frame=nothing", 0),
     ] {
         let filters = Filter::parse_all(filter).unwrap();
-        let (_, found) = told(Query { filters, ..cut("routine", FrameCut::default()) });
+        let (_, found) = told(Query { filters, ..cut_by("routine", FrameCut::default()) });
         assert_eq!(found, counted, "{filter}");
     }
 }
 
 #[test]
 fn a_callee_wants_the_routine_that_called_it() {
-    let error = cut("callee", FrameCut::default()).check().unwrap_err();
+    let error = cut_by("callee", FrameCut::default()).check().unwrap_err();
     assert!(error.to_string().contains("add --callees"), "{error}");
 }
 
@@ -188,4 +192,141 @@ fn an_event_without_chains_says_so() {
     assert_eq!(row.count, 6);
     let text = table::render(&report, table::Style::default());
     assert!(text.contains("[no-chain]"), "{text}");
+}
+
+/// Chains of routines and of nameless memory, some of user space.
+fn any_chain() -> impl Strategy<Value = Vec<u64>> {
+    let kernel = prop::sample::select(vec![CLEAR + 4, COPY + 5, CLEAR + 0x104]);
+    let user = prop::sample::select(vec![0x1010_u64, 0x5010]);
+    (prop::collection::vec(kernel, 0..6), prop::collection::vec(user, 0..3)).prop_map(
+        |(kernel, user)| {
+            let of = |marker: u64, frames: Vec<u64>| {
+                (!frames.is_empty()).then_some(marker).into_iter().chain(frames)
+            };
+            of(IN_KERNEL, kernel).chain(of(OF_USER, user)).collect()
+        },
+    )
+}
+
+/// What children of a node, those that are not told apart, and its own add up to.
+fn below(tree: &CallTree, parent: Option<usize>) -> u64 {
+    let nodes = tree.nodes.iter().filter(|node| node.parent == parent).map(|node| node.count);
+    let of = parent.map(|parent| &tree.nodes[parent]);
+    let others = of.map_or(tree.others, |node| node.others);
+    nodes.sum::<u64>() + others.map_or(0, |it| it.count) + of.map_or(0, |node| node.self_count)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn every_view_adds_up(
+        chains in prop::collection::vec(any_chain(), 0..40),
+        cut in 0..5_usize,
+        least_millionths in prop::sample::select(vec![0_u32, 100_000, 400_000]),
+    ) {
+        let fields = usual_fields() | SampleType::CALLCHAIN;
+        let mut stream = Recording::new(&[(page_faults(fields), "page_fault")]);
+        stream.map(task(1, 1), 0, 0x1000..0x2000, "//anon");
+        for chain in &chains {
+            let chain = chain.clone();
+            stream.hit(&Hit { chain, ..Hit::new(KERNEL, CLEAR + 4, task(1, 1), 9) });
+        }
+        let glob = Some(Glob::new("c*_page*"));
+        let frames = match cut {
+            0 => FrameCut { callers: glob, ..FrameCut::default() },
+            1 => FrameCut { callees: glob, ..FrameCut::default() },
+            2 => FrameCut { outside: glob.into_iter().collect(), ..FrameCut::default() },
+            _ => FrameCut::default(),
+        };
+        let of = |view| {
+            let query = Query { view, ..cut_by("stack", frames.clone()) };
+            report(query, &stream.bytes).unwrap().events.remove(0)
+        };
+        let rows = of(ChainView::Rows);
+        let counted = rows.totals.counted;
+        prop_assert_eq!(rows.totals.samples, counted + rows.totals.filtered);
+        prop_assert_eq!(rows.rows.iter().map(|row| row.count).sum::<u64>(), counted);
+        let inclusive = of(ChainView::Inclusive);
+        let own = |row: &Row| row.own.unwrap().count;
+        prop_assert_eq!(inclusive.rows.iter().map(own).sum::<u64>(), counted);
+        prop_assert!(inclusive.rows.iter().all(|row| own(row) <= row.count && row.count <= counted));
+        for order in [TreeOrder::Callees, TreeOrder::Callers] {
+            let tree = of(ChainView::Tree(TreeQuery { order, least_millionths })).tree.unwrap();
+            prop_assert_eq!(below(&tree, None), counted);
+            for (index, node) in tree.nodes.iter().enumerate() {
+                prop_assert_eq!(below(&tree, Some(index)), node.count);
+            }
+            let least = f64::from(least_millionths) / 1e6;
+            prop_assert!(tree.nodes.iter().all(|node| node.share >= least));
+        }
+    }
+}
+
+fn view(view: ChainView) -> Report {
+    let fields = usual_fields() | SampleType::CALLCHAIN;
+    let query = Query { view, ..cut_by("stack", FrameCut::default()) };
+    report(query, &recording(fields).bytes).unwrap()
+}
+
+#[test]
+fn inclusive_rows_have_each_routine_once_a_sample() {
+    let report = view(ChainView::Inclusive);
+    let rows = report.events[0].rows.iter().map(|row| {
+        let name = match &row.cells[0] {
+            Cell::Text(text) => text.to_string(),
+            other => format!("{other:?}"),
+        };
+        format!("{name} {} {}", row.count, row.own.unwrap().count)
+    });
+    let rows: Vec<String> = rows.collect();
+    for row in ["clear_page_erms 4 4", "copy_page 2 0", "[anonymous] //anon 2 1"] {
+        assert!(rows.iter().any(|it| it == row), "{row}: {rows:#?}");
+    }
+    let text = table::render(&report, table::Style::default());
+    assert!(text.contains("count   share    self  routine\n"), "{text}");
+    assert!(
+        csv::render(&report)
+            .unwrap()
+            .contains("exact_ip,self_count,self_period,self_share,routine")
+    );
+}
+
+#[test]
+fn trees_lead_to_callees_or_to_callers() {
+    let of = |order, least_millionths| {
+        let tree = TreeQuery { order, least_millionths };
+        table::render(&view(ChainView::Tree(tree)), table::Style::default())
+    };
+    let text = of(TreeOrder::Callees, 0);
+    assert!(text.contains("33.33%  16.67%  copy_page > clear_page_erms\n"), "{text}");
+    let text = of(TreeOrder::Callers, 0);
+    assert!(text.contains("66.67%  clear_page_erms\n"), "{text}");
+    assert!(text.contains("16.67%    [anonymous] //anon\n"), "{text}");
+    let text = of(TreeOrder::Callers, 400_000);
+    assert!(text.contains("33.33%  2 others\n"), "{text}");
+    assert!(text.contains("50.00%    3 others\n"), "{text}");
+}
+
+#[test]
+fn json_has_each_chain_and_frame_once() {
+    let json: serde_json::Value = serde_json::to_value(view(ChainView::Rows)).unwrap();
+    let list = |key: &str| json[key].as_array().unwrap().clone();
+    assert_eq!(list("frames").len(), 3, "{json:#}");
+    let (frames, chains) = (list("frames"), list("chains"));
+    let rows = json["events"][0]["rows"].as_array().unwrap();
+    let mut texts: Vec<String> = Vec::new();
+    for row in rows {
+        let Some(mut chain) = row["stack"].as_u64() else { continue };
+        let mut names: Vec<&str> = Vec::new();
+        loop {
+            let at = &chains[chain as usize];
+            names.push(frames[at["frame"].as_u64().unwrap() as usize]["routine"].as_str().unwrap());
+            let Some(caller) = at["caller"].as_u64() else { break };
+            assert!(caller < chain, "callers come first");
+            chain = caller;
+        }
+        texts.push(names.join(" "));
+    }
+    assert_eq!(texts.len(), 5);
+    assert!(texts.contains(&"clear_page_erms clear_page_erms copy_page".to_owned()), "{texts:?}");
 }

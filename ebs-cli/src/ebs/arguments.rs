@@ -24,7 +24,7 @@ pub use in_kernel::{InKernelArguments, InKernelMode};
 pub use planning::{EventArguments, PlanArguments};
 pub use reading::{
     ReportArguments, ScriptArguments, ScriptFormat, StandingArguments, SymbolArguments,
-    TableArguments,
+    TableArguments, TreeDirection,
 };
 pub use selftesting::SelftestArguments;
 pub use serving::ServingArguments;

@@ -2,15 +2,15 @@
 
 mod run_times;
 
-use crate::ebs::arguments::{ReportArguments, StandingArguments, SymbolArguments};
+use crate::ebs::arguments::{ReportArguments, StandingArguments, SymbolArguments, TreeDirection};
 use crate::ebs::input::{End, Input};
 use crate::terminal::debuginfod;
 use crate::terminal::said::say;
 use analysis::filter::FilterCondition;
 use analysis::report::JoinedReport;
 use analysis::{
-    Filter, FrameCut, Glob, Key, Pipeline, Query, RegisterQuery, Report, RunPart, Sort, csv,
-    folded, json, table,
+    ChainView, Filter, FrameCut, Glob, Key, Pipeline, Query, RegisterQuery, Report, RunPart, Sort,
+    TreeOrder, TreeQuery, csv, folded, json, table,
 };
 use anyhow::{Context, Result, anyhow};
 use record::recording::RecordingDecoder;
@@ -24,6 +24,8 @@ use symbolizer::{KernelOffset, KernelSource, Symbolizer, SymbolizerOptions, load
 
 /// Rows of a table when nothing is said.
 const ROWS: usize = 20;
+/// Branches of a tree that are told apart, of all samples.
+const LEAST_PERCENT: f64 = 1.0;
 
 /// The question that was typed.
 ///
@@ -37,6 +39,7 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
     }
     let keys = match (arguments.by.is_empty(), arguments.regs) {
         _ if arguments.folded => vec![Key::Comm, Key::Stack],
+        _ if arguments.children || arguments.tree.is_some() => vec![Key::Stack],
         (true, true) => Vec::new(),
         (true, false) => usual_keys(arguments),
         (false, _) => Key::parse_list(&arguments.by.join(","))?,
@@ -56,6 +59,7 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
             callees: arguments.callees.as_deref().map(Glob::new),
             outside: arguments.outside.iter().map(Glob::new).collect(),
         },
+        view: view(arguments),
         class: arguments.class,
         // Joined rows are cut once they are joined.
         top: if arguments.join { None } else { top(arguments) },
@@ -68,6 +72,25 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
     };
     query.check()?;
     Ok(query)
+}
+
+/// What becomes of call chains.
+fn view(arguments: &ReportArguments) -> ChainView {
+    let Some(direction) = arguments.tree else {
+        return if arguments.children { ChainView::Inclusive } else { ChainView::Rows };
+    };
+    let order = match direction {
+        TreeDirection::Callees => TreeOrder::Callees,
+        TreeDirection::Callers => TreeOrder::Callers,
+    };
+    let least = arguments.min_percent.unwrap_or(if arguments.json { 0.0 } else { LEAST_PERCENT });
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "0 to 100 per cent are 0 to a million millionths"
+    )]
+    let least_millionths = (least * 10_000.0) as u32;
+    ChainView::Tree(TreeQuery { order, least_millionths })
 }
 
 /// What makes a row when nothing is said.

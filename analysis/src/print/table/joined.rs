@@ -33,7 +33,7 @@ pub fn render(joined: &JoinedReport, report: &Report, style: Style) -> String {
                 line.push(count.ratio.map_or_else(|| NOTHING.to_owned(), told));
             }
         }
-        row.cells.iter().for_each(|it| cell(it, is_of_object, &mut line));
+        row.cells.iter().for_each(|it| cell(it, is_of_object, &joined.chains, &mut line));
         columns.row(line);
     }
     columns.render(&mut out.text);

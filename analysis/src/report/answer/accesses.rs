@@ -95,6 +95,7 @@ impl<'r> EventAccesses<'r> {
             accesses.iter().for_each(|access| sum.join(access.sum));
             let cells = columns.iter().zip(kind.answers);
             report.accesses.push(Row {
+                own: None,
                 count: sum.count,
                 period: sum.period,
                 share: sum.share(whole, self.weighting),

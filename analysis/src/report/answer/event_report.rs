@@ -60,6 +60,7 @@ pub(super) fn without_rows(
         not_kept: None,
         rows_total: 0,
         rows: Vec::new(),
+        tree: None,
         latency_of: latency_of(together).filter(|_| query.accesses),
         latency: None,
         accesses: Vec::new(),

@@ -5,15 +5,17 @@ mod order;
 use super::accesses::EventAccesses;
 use super::facts::facts;
 use super::share::share_error;
+use crate::collect::inclusive::OwnSums;
 use crate::collect::row_count::{RowCount, Sum};
 use crate::collect::sampled::KeyColumn;
 use crate::name::atom::{Atom, Lack};
 use crate::name::lookup::{Lookup, PlaceKind};
 use crate::query::Query;
 use crate::query::Weighting;
+use crate::query::chain_view::ChainView;
 use crate::query::key::Key;
 use crate::query::sort::Sort;
-use crate::report::{Cell, EventReport, MissingValue, Row, SiteCell};
+use crate::report::{Cell, EventReport, MissingValue, OwnCount, Row, SiteCell};
 use record::Arch;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -30,6 +32,8 @@ pub(super) struct EventRows<'r> {
     /// All its counted samples.
     pub(super) whole: Sum,
     pub(super) arch: Arch,
+    /// Of inclusive rows, by routine: the samples taken in itself.
+    pub(super) own: Option<&'r OwnSums>,
 }
 
 impl EventRows<'_> {
@@ -41,7 +45,7 @@ impl EventRows<'_> {
         query: &Query,
         words: &mut Words<'_>,
     ) {
-        let EventRows { columns, accesses, whole, arch } = *self;
+        let EventRows { columns, accesses, whole, arch, own } = *self;
         if columns.is_empty() {
             return;
         }
@@ -52,7 +56,15 @@ impl EventRows<'_> {
         totals.unresolved = unresolved(PlaceKind::Code, columns, &rows, words.lookup);
         totals.unresolved_lines = without(Key::Srcline, columns, &rows, words.lookup);
         totals.unresolved_objects = without(Key::Object, columns, &rows, words.lookup);
+        if matches!(query.view, ChainView::Tree(_)) {
+            return;
+        }
         let (weighting, sampling) = (report.weighting, report.sampling);
+        let own_count = |own: &OwnSums, atoms: &[Atom]| {
+            let sum = atoms.first().and_then(|atom| own.get(atom)).copied().unwrap_or_default();
+            let share = sum.share(whole, weighting);
+            OwnCount { count: sum.count, period: sum.period, share }
+        };
         let rank = |(_, count): &(&[Atom], &RowCount)| match &query.sort {
             Sort::Count => Some(count.sum.count),
             Sort::Share => Some(count.sum.weight(weighting)),
@@ -69,6 +81,7 @@ impl EventRows<'_> {
             share: count.sum.share(whole, weighting),
             share_error: share_error(count.sum, whole, weighting, sampling),
             exact_ip: count.sum.exact,
+            own: own.map(|own| own_count(own, atoms)),
             keys: Arc::clone(&keys),
             cells: columns.iter().zip(atoms).map(|(key, atom)| words.cell(key, *atom)).collect(),
             served: accesses.map(|accesses| accesses.row(count, words)),
@@ -211,7 +224,10 @@ impl<'l> Words<'l> {
             }
             Key::Pid | Key::Tid | Key::Cpu => atom.as_signed().map(Cell::Number),
             Key::Time(_) => atom.value().map(Cell::Time),
-            Key::Stack => atom.as_name().map(|chain| Cell::Text(self.lookup.folded(chain))),
+            // Until all rows are known: FrameWords::finish().
+            Key::Stack => {
+                atom.value().map(|chain| Cell::Chain(usize::try_from(chain).unwrap_or(usize::MAX)))
+            }
             Key::Routine
             | Key::Inlined
             | Key::Srcline

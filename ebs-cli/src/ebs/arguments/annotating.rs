@@ -128,7 +128,7 @@ impl FromStr for PrefixMap {
     }
 }
 
-fn percent(text: &str) -> Result<f64, &'static str> {
+pub(super) fn percent(text: &str) -> Result<f64, &'static str> {
     let number: f64 = text.trim_end_matches('%').parse().map_err(|_| PERCENT)?;
     if (0.0..=100.0).contains(&number) { Ok(number) } else { Err(PERCENT) }
 }

@@ -1,5 +1,6 @@
 //! Options of the subcommands that read recordings.
 
+use super::annotating::percent;
 use super::serving::DAEMON;
 use crate::terminal::grammar::number;
 use crate::terminal::style::style;
@@ -139,6 +140,19 @@ pub struct ReportArguments {
     /// Prints call chains with their counts, one a line, for flame graphs: COMM;main;parse;memcpy 12.
     #[arg(long, conflicts_with_all = ["csv", "json", "join", "by", "regs"])]
     pub folded: bool,
+    /// Inclusive counts: a row a routine, with all records that it is on the call chain of, each
+    /// once, and beside them (self) those taken in the routine itself.
+    #[arg(long, conflicts_with_all = ["by", "folded", "join", "regs", "tree", "inline"])]
+    pub children: bool,
+    /// A tree of call chains, from the outermost routine down to what it called, or from the sampled
+    /// routine on to its callers.
+    #[arg(long, value_name = "DIRECTION", value_enum, num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "callees")]
+    #[arg(conflicts_with_all = ["by", "csv", "folded", "inline", "join", "mem", "regs", "sort", "top"])]
+    pub tree: Option<TreeDirection>,
+    /// Tells branches of --tree with a smaller part of the records together [default: 1; JSON: 0].
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "tree")]
+    pub min_percent: Option<f64>,
     /// Instruction to look at with --regs: an address, a routine, or ROUTINE+OFFSET.
     #[arg(long, value_name = "ADDR_OR_ROUTINE", requires = "regs")]
     pub site: Option<String>,
@@ -159,6 +173,16 @@ pub struct ReportArguments {
     /// Where names come from.
     #[command(flatten)]
     pub symbols: SymbolArguments,
+}
+
+/// Where a tree of call chains begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum TreeDirection {
+    /// At the outermost routine.
+    #[default]
+    Callees,
+    /// At the sampled routine.
+    Callers,
 }
 
 /// `ebs script`.
