@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "an assertion fails by panicking")]
 
 mod account;
+mod callers;
 mod cloud;
 mod daemon;
 mod emulated;
@@ -69,6 +70,7 @@ const ASSERTIONS: &[Assertion] = &[
 const SINCE_SKYLAKE: &[Assertion] = &[
     Assertion { name: "records_are_those_of_perf_record", check: records::perf },
     Assertion { name: "perf_script_reads_the_same", check: records::script },
+    Assertion { name: "kernel_chains_are_perfs", check: callers::of_the_kernel },
     Assertion { name: "records_for_the_models_log", check: log::records },
     Assertion { name: "the_whole_system", check: targets::system },
     Assertion { name: "shared_counters_are_told", check: shortage::shared_counters },
