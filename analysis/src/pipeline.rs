@@ -5,7 +5,7 @@ use crate::collect::aggregates::{AggregateBatch, Aggregates, refuse};
 use crate::collect::counters::{Counters, SampleRecord};
 use crate::collect::event::Event;
 use crate::collect::fields::Origin;
-use crate::collect::held::SampleBatch;
+use crate::collect::held::{HeldSample, SampleBatch};
 use crate::collect::members::{Growth, Members, SampleShare};
 use crate::collect::two_rounds::TwoRounds;
 use crate::error::Error;
@@ -14,9 +14,10 @@ use crate::query::Query;
 use crate::report::answer::{StreamAccount, report};
 use crate::report::{Losses, Report};
 use crate::sieve::SieveVerdict;
-use record::ByteOrder;
 use record::aggregate::AggregatePart;
+use record::callchain::DeferredKey;
 use record::stream::{StreamDecoder, StreamRecord};
+use record::{ByteOrder, SideRecord};
 use symbolizer::Symbolizer;
 
 /// Counts the samples of one stream. Memory grows with the distinct rows, up
@@ -31,6 +32,14 @@ pub struct Pipeline {
     aggregates: Aggregates,
     counters: Counters,
     losses: Losses,
+}
+
+/// Whether samples may wait on for what is yet to come of their chains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Patience {
+    More,
+    /// There is no room, or nothing follows.
+    Over,
 }
 
 impl Pipeline {
@@ -79,8 +88,12 @@ impl Pipeline {
                 self.lookup.symbolizer.side(*misc, record, id);
                 self.lookup.comms.side(record, id);
                 self.losses.note(*misc, record);
+                if let SideRecord::CallchainDeferred { cookie, chain } = record {
+                    let (tid, cookie) = (id.task.unwrap_or_default().tid, *cookie);
+                    self.lookup.chains.sent.add(DeferredKey { tid, cookie }, *chain);
+                }
             }
-            StreamRecord::FinishedRound => self.end_round()?,
+            StreamRecord::FinishedRound => self.end_round(Patience::More)?,
             StreamRecord::EventUpdate(event) => {
                 let of = decoder.events().get(*event);
                 if let Some(clock) = of.and_then(|event| event.clock) {
@@ -109,7 +122,7 @@ impl Pipeline {
     fn count_all(&mut self, decoder: &StreamDecoder) -> Result<(), Error> {
         self.learn(decoder)?;
         for _ in 0..2 {
-            self.end_round()?;
+            self.end_round(Patience::Over)?;
         }
         self.aggregates.finish();
         Ok(())
@@ -228,7 +241,7 @@ impl Pipeline {
         }
         if self.waiting.is_full() {
             let ready = self.waiting.make_room();
-            return self.count(ready);
+            return self.count(ready, Patience::Over);
         }
         Ok(())
     }
@@ -261,24 +274,37 @@ impl Pipeline {
         self.counters.learn(&self.query, decoder, &mut self.lookup.symbolizer)
     }
 
-    fn end_round(&mut self) -> Result<(), Error> {
+    fn end_round(&mut self, patience: Patience) -> Result<(), Error> {
         let ready = self.waiting.end_round();
-        self.count(ready)?;
+        self.count(ready, patience)?;
         let ready = self.aggregates.end_round();
         self.count_aggregates(&ready)
     }
 
-    fn count(&mut self, mut ready: SampleBatch) -> Result<(), Error> {
+    fn count(&mut self, mut ready: SampleBatch, patience: Patience) -> Result<(), Error> {
         let mut words = ready.words.as_slice();
         for held in &ready.samples {
             let (own, rest) = words.split_at(usize::from(held.words).min(words.len()));
             words = rest;
+            if patience == Patience::More && self.waits(held, own) {
+                let batch = self.waiting.now();
+                batch.samples.push(*held);
+                batch.words.extend_from_slice(own);
+                continue;
+            }
             self.counters.count(held, own, &mut self.lookup, &self.query)?;
             self.counters.make_room()?;
         }
         ready.clear();
         self.waiting.give_back(ready);
         Ok(())
+    }
+
+    /// Whether the rest of a sample's chain has yet to be sent.
+    fn waits(&self, held: &HeldSample, words: &[u64]) -> bool {
+        let event = usize::try_from(held.event).ok().and_then(|it| self.counters.events.get(it));
+        let callers = event.and_then(|event| event.fields.deferred(words));
+        callers.is_some_and(|callers| self.lookup.chains.waits(held.tid(), &callers))
     }
 
     fn count_aggregates(&mut self, ready: &AggregateBatch) -> Result<(), Error> {

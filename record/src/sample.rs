@@ -44,7 +44,8 @@ pub struct Sample<'a> {
     pub period: Option<u64>,
     /// Counter values.
     pub read: Option<ReadValues>,
-    /// Return addresses with PERF_CONTEXT_* markers, innermost first.
+    /// Return addresses, innermost first, and whose they are
+    /// ([`crate::callchain`]).
     pub callchain: Option<RecordWords<'a>>,
     /// Payload of a tracepoint, or IBS registers (trap 40).
     pub raw: Option<&'a [u8]>,

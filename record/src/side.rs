@@ -2,6 +2,7 @@
 //! losses. A file per family of kinds; layouts are those of
 //! perf_event_open(2) and kernel/events/core.c.
 
+mod chain;
 mod error;
 mod fields;
 mod kernel;
@@ -19,7 +20,7 @@ pub use mapping::{FileIdentity, Mapping};
 pub use sample_id::SampleId;
 pub use task::NamespaceLink;
 
-use crate::bytes::{ByteOrder, ByteWriter};
+use crate::bytes::{ByteOrder, ByteWriter, RecordWords};
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::units::{Pid, Task, Tid, Time};
 use fields::Fields;
@@ -108,6 +109,13 @@ pub enum SideRecord<'a> {
     AuxOutputHwId {
         hw_id: u64,
     },
+    /// User space's part of the chains of samples that have the cookie, of the
+    /// thread that the trailer names.
+    CallchainDeferred {
+        cookie: u64,
+        /// As in a sample, contexts and all.
+        chain: RecordWords<'a>,
+    },
     /// A type this version does not decode: skipped by size, body kept.
     Unknown {
         kind: RecordType,
@@ -151,6 +159,7 @@ impl<'a> SideRecord<'a> {
             RecordType::AUX => trace::aux(&mut fields),
             RecordType::ITRACE_START => trace::itrace_start(&mut fields),
             RecordType::AUX_OUTPUT_HW_ID => trace::aux_output_hw_id(&mut fields),
+            RecordType::CALLCHAIN_DEFERRED => chain::deferred(&mut fields),
             kind => Ok(SideRecord::Unknown { kind, body }),
         }
     }
@@ -234,6 +243,7 @@ impl<'a> SideRecord<'a> {
             }
             SideRecord::ItraceStart { task } => fields::put_task(w, *task),
             SideRecord::AuxOutputHwId { hw_id } => w.u64(*hw_id),
+            SideRecord::CallchainDeferred { cookie, chain } => chain::encode(w, *cookie, *chain),
             SideRecord::Unknown { body, .. } => w.raw(body),
         }
         Ok(())
@@ -262,6 +272,7 @@ impl<'a> SideRecord<'a> {
             SideRecord::Aux { .. } => RecordType::AUX,
             SideRecord::ItraceStart { .. } => RecordType::ITRACE_START,
             SideRecord::AuxOutputHwId { .. } => RecordType::AUX_OUTPUT_HW_ID,
+            SideRecord::CallchainDeferred { .. } => RecordType::CALLCHAIN_DEFERRED,
             SideRecord::Unknown { kind, .. } => *kind,
         }
     }

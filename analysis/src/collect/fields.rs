@@ -12,7 +12,8 @@ use record::registers::{RegsAbi, name};
 use record::sample::Weight;
 use record::stream::{EventDescription, Features};
 use record::{
-    Arch, ByteOrder, DataSrc, EventType, Misc, Sample, SampleLayout, SampleType, SoftwareEvent,
+    Arch, AttrFlags, ByteOrder, DataSrc, EventType, Misc, Sample, SampleLayout, SampleType,
+    SoftwareEvent,
 };
 
 /// What is known of a sample before its fields are read.
@@ -58,8 +59,9 @@ pub(crate) struct FieldReader {
     /// Without them and registers no sample is decoded in full.
     keeps_source: bool,
     keeps_weight: bool,
-    /// Whether its callers wait with it.
+    /// Whether its callers wait with it, and may be told later.
     keeps_callers: bool,
+    is_deferred: bool,
     /// Whether their branch stacks hold the calls that have not returned.
     has_calls: bool,
     /// Registers of user space that samples have, a bit each.
@@ -108,6 +110,7 @@ impl FieldReader {
             keeps_source: wanted.access && has.contains(SampleType::DATA_SRC),
             keeps_weight: wanted.access && has.intersects(WEIGHTS),
             keeps_callers: wanted.callers && tells_callers(attr.sample_type),
+            is_deferred: attr.flags.contains(AttrFlags::DEFER_CALLCHAIN),
             has_calls: attr.branch_sample_type.contains(BranchSampleType::CALL_STACK),
             of_user: attr.sample_regs_user,
             ibs,
@@ -160,6 +163,12 @@ impl FieldReader {
     /// Whether registers are those of a place that a timer interrupted.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.is_interrupted
+    }
+
+    /// What is kept of a sample's callers, if the rest may be told later.
+    pub(crate) fn deferred<'w>(&self, words: &'w [u64]) -> Option<ChainWords<'w>> {
+        let is_deferred = self.keeps_callers && self.is_deferred;
+        is_deferred.then(|| self.words(words).callers).flatten()
     }
 
     /// Which registers of user space wait with a sample's stack.

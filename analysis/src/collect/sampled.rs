@@ -60,9 +60,10 @@ impl CountedSample<'_> {
     /// Its call chain.
     pub(crate) fn chain(&mut self, lookup: &mut Lookup) -> SampledChain {
         let (words, fields, at) = (self.words.callers, self.fields, self.held.at());
+        let tid = self.held.tid();
         *self.chain.get_or_insert_with(|| {
             let words = words.filter(|_| fields.has(SampleType::TID)).unwrap_or_default();
-            lookup.chain(Callers { at, words, mask: fields.of_user() })
+            lookup.chain(Callers { at, tid, words, mask: fields.of_user() })
         })
     }
 

@@ -3,9 +3,10 @@
 use crate::name::atom::{Atom, Lack};
 use crate::name::chain_parts::ChainParts;
 use crate::name::chain_tree::{ChainFrame, ChainTop, ChainTree};
-use crate::name::chain_words::{ChainWords, LentStack, MARKERS, USER};
+use crate::name::chain_words::{ChainWords, LentStack};
 use crate::name::lookup::{Lookup, MOST_PLACES};
-use record::{CpuMode, SampleType};
+use record::callchain::{CallChainWord, DeferredChains, DeferredKey, parts};
+use record::{ChainContext, CpuMode, SampleType, Tid};
 use rustc_hash::FxHashMap;
 use symbolizer::{ChainEnd, ChainEnds, Place, SampledAddress, StackFrame, UserStack};
 
@@ -31,12 +32,16 @@ pub(crate) struct CallChains {
     bytes: LentStack,
     own: Vec<u32>,
     pub(crate) places: Vec<Place>,
+    /// What the kernel told of callers later.
+    pub(crate) sent: DeferredChains,
+    words: Vec<u64>,
 }
 
 /// Where a sample was taken, and what it has of its callers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Callers<'w> {
     pub(crate) at: SampledAddress,
+    pub(crate) tid: Tid,
     pub(crate) words: ChainWords<'w>,
     /// Of the registers.
     pub(crate) mask: u64,
@@ -47,8 +52,16 @@ impl Lookup {
     pub(crate) fn whole_chain(&mut self, of: Callers<'_>) -> Result<u32, Lack> {
         self.chains.own.clear();
         self.chains.places.clear();
-        self.recorded(of);
-        let top = self.unwound(of).map_or(ChainTop::Recorded, ChainTop::Unwound);
+        let mut words = std::mem::take(&mut self.chains.words);
+        words.clear();
+        let recorded = of.words.recorded.iter().copied();
+        let is_whole = self.chains.sent.join(of.tid, recorded, &mut words);
+        self.recorded(of.at, &words);
+        self.chains.words = words;
+        let unsent = (!is_whole).then_some(ChainEnd::NotSent);
+        unsent.iter().for_each(|end| self.chains.ends.add(*end, 1));
+        let end = unsent.or_else(|| self.unwound(of));
+        let top = end.map_or(ChainTop::Recorded, ChainTop::Unwound);
         let chains = &mut self.chains;
         if chains.own.is_empty() {
             return Err(Lack::Name(self.reason("no call chain", "[no-chain]", None)));
@@ -62,31 +75,27 @@ impl Lookup {
 
     /// Frames as the kernel recorded them: the first of all is the sampled
     /// instruction, the others return.
-    fn recorded(&mut self, Callers { at, words, .. }: Callers<'_>) {
+    fn recorded(&mut self, at: SampledAddress, words: &[u64]) {
         let mut mode = CpuMode::User;
         let mut returns = 0;
-        for word in words.recorded {
-            if *word >= MARKERS {
-                mode = match word.wrapping_neg() {
-                    32 => CpuMode::Hypervisor,
-                    128 => CpuMode::Kernel,
-                    2048 | 2176 => CpuMode::GuestKernel,
-                    2560 => CpuMode::GuestUser,
-                    // What follows comes in a record of its own.
-                    640 => return,
-                    _ => CpuMode::User,
-                };
-                // Where user space entered the kernel nothing was called.
-                returns = if *word == USER { 0 } else { returns };
-                continue;
+        for part in parts(words.iter().copied()) {
+            match part {
+                CallChainWord::Address(address) => {
+                    let address = address.wrapping_sub(std::mem::replace(&mut returns, 1));
+                    self.add_frame(SampledAddress { mode, address, ..at });
+                }
+                CallChainWord::Context(context) => {
+                    mode = context.cpu_mode().unwrap_or(mode);
+                    // Where user space entered the kernel nothing was called.
+                    returns = if context == ChainContext::USER { 0 } else { returns };
+                }
+                // What it stands for was not sent.
+                CallChainWord::Cookie(_) => return,
             }
-            let address = word.wrapping_sub(returns);
-            returns = 1;
-            self.add_frame(SampledAddress { mode, address, ..at });
         }
     }
 
-    fn unwound(&mut self, Callers { at, words, mask }: Callers<'_>) -> Option<ChainEnd> {
+    fn unwound(&mut self, Callers { at, words, mask, .. }: Callers<'_>) -> Option<ChainEnd> {
         if !words.has_stack() {
             return None;
         }
@@ -192,6 +201,12 @@ impl Lookup {
 }
 
 impl CallChains {
+    /// Whether the rest of a chain may still be sent.
+    pub(crate) fn waits(&self, tid: Tid, words: &ChainWords<'_>) -> bool {
+        let key = DeferredKey::of(tid, words.recorded.iter().copied());
+        key.is_some_and(|key| self.sent.get(key).is_none())
+    }
+
     /// What a reader must know of chains: why they end, and of how many there
     /// was no room for.
     pub(crate) fn notes(&self) -> [Option<String>; 2] {

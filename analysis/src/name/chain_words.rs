@@ -1,14 +1,10 @@
 //! A sample's callers while it waits to be counted, as words.
 
 use record::bytes::RecordWords;
+use record::callchain::{has_user, is_known};
 use record::registers::RegsAbi;
 use record::sample::StackUser;
-use record::{ByteOrder, Registers, Sample};
-
-/// PERF_CONTEXT_USER.
-pub(crate) const USER: u64 = 512_u64.wrapping_neg();
-/// PERF_CONTEXT_MAX: words from here on are no addresses.
-pub(crate) const MARKERS: u64 = 4095_u64.wrapping_neg();
+use record::{ByteOrder, ChainContext, Registers, Sample};
 
 /// What a sample tells of its callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,11 +34,11 @@ pub(crate) struct LentStack {
 /// kernel knows of user space.
 pub(crate) fn push(sample: &Sample<'_>, has_calls: bool, words: &mut Vec<u64>) {
     let start = words.len();
-    let chain = sample.callchain.unwrap_or_default();
+    let chain = sample.callchain.filter(|chain| is_known(chain.iter())).unwrap_or_default();
     words.extend([0, 0]);
     words.extend(chain.iter());
     let calls = sample.branch_stack.filter(|_| has_calls);
-    let user = chain.iter().position(|word| word == USER);
+    let user = chain.iter().position(|word| word == ChainContext::USER.0);
     if let (Some(calls), Some(user)) = (calls, user)
         && let Some(newest) = calls.branches().next()
     {
@@ -57,11 +53,8 @@ pub(crate) fn push(sample: &Sample<'_>, has_calls: bool, words: &mut Vec<u64>) {
         *length = recorded;
     }
     // A chain that has user space's frames needs no unwinding.
-    let has_user = match chain.iter().next() {
-        Some(first) if first < MARKERS => true,
-        _ => chain.iter().any(|word| word == USER),
-    };
-    let registers = sample.regs_user.filter(|it| it.abi != RegsAbi::None && !has_user);
+    let is_unwound = !has_user(chain.iter());
+    let registers = sample.regs_user.filter(|it| it.abi != RegsAbi::None && is_unwound);
     if let (Some(registers), Some(stack)) = (registers, sample.stack_user) {
         let StackUser { data, dyn_size } = stack;
         let asked = data.len() as u64;
@@ -152,7 +145,7 @@ mod tests {
         let bytes = |words: &[u64]| -> Vec<u8> {
             words.iter().flat_map(|word| word.to_le_bytes()).collect()
         };
-        let (chain, registers) = (bytes(&[128_u64.wrapping_neg(), 0x77]), bytes(&[5, 6]));
+        let (chain, registers) = (bytes(&[ChainContext::KERNEL.0, 0x77]), bytes(&[5, 6]));
         let words = |bytes| RecordWords::new(bytes, ByteOrder::Little);
         let data: Vec<u8> = (0..24).collect();
         let sample = Sample {
@@ -166,7 +159,7 @@ mod tests {
         held.push(99);
         let (callers, behind) = split(&held).unwrap();
         assert_eq!(behind, [99]);
-        assert_eq!(callers.recorded, [128_u64.wrapping_neg(), 0x77]);
+        assert_eq!(callers.recorded, [ChainContext::KERNEL.0, 0x77]);
         assert!(callers.has_stack());
         let mut lent = LentStack::default();
         let (registers, stack) = callers.lend(3, &mut lent);
@@ -183,9 +176,11 @@ mod tests {
         let bytes = |words: &[u64]| -> Vec<u8> {
             words.iter().flat_map(|word| word.to_le_bytes()).collect()
         };
-        let kernel = 128_u64.wrapping_neg();
-        let (chain, branches) =
-            (bytes(&[kernel, 0x77, USER, 0x99]), bytes(&[0x41, 0x42, 0, 0x31, 0x32, 0]));
+        let kernel = ChainContext::KERNEL.0;
+        let (chain, branches) = (
+            bytes(&[kernel, 0x77, ChainContext::USER.0, 0x99]),
+            bytes(&[0x41, 0x42, 0, 0x31, 0x32, 0]),
+        );
         let words = |bytes| RecordWords::new(bytes, ByteOrder::Little);
         let stack = BranchStack { hw_index: None, entries: words(&branches), counters: None };
         let sample = Sample {
@@ -200,13 +195,14 @@ mod tests {
             assert!(behind.is_empty());
             callers.recorded.to_vec()
         };
-        assert_eq!(recorded(true), [kernel, 0x77, USER, 0x42, 0x42, 0x32]);
-        assert_eq!(recorded(false), [kernel, 0x77, USER, 0x99]);
+        assert_eq!(recorded(true), [kernel, 0x77, ChainContext::USER.0, 0x42, 0x42, 0x32]);
+        assert_eq!(recorded(false), [kernel, 0x77, ChainContext::USER.0, 0x99]);
     }
 
     #[test]
     fn a_chain_with_frames_of_user_space_needs_no_stack() {
-        let chain: Vec<u8> = [USER, 0x40].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let chain: Vec<u8> =
+            [ChainContext::USER.0, 0x40].iter().flat_map(|word| word.to_le_bytes()).collect();
         let sample = Sample {
             callchain: Some(RecordWords::new(&chain, ByteOrder::Little)),
             regs_user: Some(Registers { abi: RegsAbi::Bits64, ..Registers::default() }),
@@ -217,6 +213,6 @@ mod tests {
         push(&sample, false, &mut held);
         let (callers, behind) = split(&held).unwrap();
         assert!(!callers.has_stack() && behind.is_empty());
-        assert_eq!(callers.recorded, [USER, 0x40]);
+        assert_eq!(callers.recorded, [ChainContext::USER.0, 0x40]);
     }
 }

@@ -7,10 +7,11 @@ use analysis::{
     ChainView, Filter, FrameCut, Glob, Key, Query, Report, TreeOrder, TreeQuery, csv, folded, table,
 };
 use proptest::prelude::*;
-use record::SampleType;
+use record::bytes::RecordWords;
+use record::{Attr, AttrFlags, ByteOrder, SampleType, SideRecord};
 
-const IN_KERNEL: u64 = 128_u64.wrapping_neg();
-const OF_USER: u64 = 512_u64.wrapping_neg();
+const IN_KERNEL: u64 = record::ChainContext::KERNEL.0;
+const OF_USER: u64 = record::ChainContext::USER.0;
 const COPY: u64 = 0xffff_ffff_8100_1000;
 const CLEAR: u64 = 0xffff_ffff_8100_1100;
 
@@ -329,4 +330,53 @@ fn json_has_each_chain_and_frame_once() {
     }
     assert_eq!(texts.len(), 5);
     assert!(texts.contains(&"clear_page_erms clear_page_erms copy_page".to_owned()), "{texts:?}");
+}
+
+/// Three samples of one way into the kernel, one of another whose record comes
+/// two rounds later, one of a third whose record never comes, and one of
+/// another thread with the number of the first.
+fn deferred() -> Recording {
+    let attr = page_faults(usual_fields() | SampleType::CALLCHAIN);
+    let flags = attr.flags | AttrFlags::DEFER_CALLCHAIN | AttrFlags::DEFER_OUTPUT;
+    let mut stream = Recording::new(&[(Attr { flags, ..attr }, "page_fault")]);
+    stream.comm(task(1, 1), 0, "make", true);
+    stream.map(task(1, 1), 0, 0x1000..0x2000, "//anon");
+    let of = record::ChainContext::USER_DEFERRED.0;
+    for (tid, time, cookie) in
+        [(1, 9, 70), (1, 10, 70), (1, 11, 70), (1, 20, 71), (1, 30, 72), (2, 40, 70)]
+    {
+        let chain = vec![IN_KERNEL, CLEAR + 4, CLEAR + 8, COPY + 5, of, cookie];
+        stream.hit(&Hit { chain, ..Hit::new(KERNEL, CLEAR + 4, task(1, tid), time) });
+    }
+    let words: Vec<u8> =
+        [OF_USER, 0x1010, 0x1020].iter().flat_map(|word: &u64| word.to_le_bytes()).collect();
+    let chain = RecordWords::new(&words, ByteOrder::Little);
+    let sent = |cookie| SideRecord::CallchainDeferred { cookie, chain };
+    stream.side(USER, &sent(70), task(1, 1), 12);
+    (0..3).for_each(|_| stream.round());
+    stream.side(USER, &sent(71), task(1, 1), 50);
+    (0..3).for_each(|_| stream.round());
+    stream
+}
+
+#[test]
+fn what_the_kernel_deferred_is_joined_to_the_samples_of_its_thread() {
+    let keys = Key::parse_list("stack").unwrap();
+    let query = Query { keys, ..Query::default() };
+    let report = report(query, &deferred().bytes).unwrap();
+    let mut text = Vec::new();
+    folded::write(&report, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    let kernel = "copy_page;clear_page_erms;clear_page_erms";
+    let expected = [
+        format!("[anonymous] //anon;[anonymous] //anon;{kernel} 4"),
+        format!("[not-sent];{kernel} 2"),
+    ];
+    assert_eq!(lines, expected);
+    let table = table::render(&report, table::Style::default());
+    let said = "2 call chains are without user space's part: what the kernel deferred was not \
+                recorded";
+    assert!(table.replace('\n', " ").contains(said), "{table}");
 }

@@ -6,6 +6,7 @@ mod counted;
 mod data_sources;
 mod emulation;
 mod field;
+mod joined_chain;
 mod line;
 mod names;
 mod order;
@@ -140,7 +141,7 @@ impl<P: Printer> ScriptLines<P> {
             StreamRecord::Side { misc, record, id, .. } => {
                 self.learn(decoder)?;
                 self.press.side(*misc, record, id);
-                self.order.side(decoder, record, id.time);
+                self.order.side(decoder, record, id);
             }
             StreamRecord::Feature | StreamRecord::KernelList { is_whole: true } => {
                 self.press.symbolizer.recorded(decoder.features());

@@ -6,6 +6,7 @@
 mod bombs;
 mod convert;
 mod damage;
+mod deferred;
 mod eip2r;
 mod first_page;
 mod plan;

@@ -1,7 +1,7 @@
 //! Named fields of a record's body, and the shapes that several kinds share.
 
 use super::SideError;
-use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
+use crate::bytes::{ByteOrder, ByteWriter, Cursor, RecordWords, Short};
 use crate::header::RecordType;
 use crate::units::{Pid, Task, Tid};
 
@@ -50,6 +50,15 @@ impl<'a> Fields<'a> {
         count: usize,
     ) -> Result<&'a [u8], SideError> {
         self.cursor.take(count).map_err(|short| self.short(field, short))
+    }
+
+    /// So many words.
+    pub(super) fn words(
+        &mut self,
+        field: &'static str,
+        count: u64,
+    ) -> Result<RecordWords<'a>, SideError> {
+        self.cursor.words(count).map_err(|short| self.short(field, short))
     }
 
     /// `pid` then `tid`.

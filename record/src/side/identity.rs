@@ -2,7 +2,7 @@
 //! trailer.
 
 use super::{FileIdentity, Mapping, NamespaceLink, SideRecord};
-use crate::bytes::{ByteOrder, Cursor};
+use crate::bytes::{ByteOrder, Cursor, RecordWords};
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::units::{Pid, Task, Tid, Time};
 use proptest::prelude::*;
@@ -98,6 +98,10 @@ fn records(p: &Pool) -> Vec<SideRecord<'_>> {
         SideRecord::Aux { offset: a, size: b, flags: c },
         SideRecord::ItraceStart { task: task(a) },
         SideRecord::AuxOutputHwId { hw_id: a },
+        SideRecord::CallchainDeferred {
+            cookie: a,
+            chain: RecordWords::new(&p.bytes, ByteOrder::Little),
+        },
         SideRecord::Unknown { kind: RecordType(63), body: &p.bytes },
     ]
 }

@@ -294,7 +294,7 @@ mod tests {
             ..Attr::default()
         };
         let scrub = Scrub { ibs: Some(IbsFields::of(&attr)), ..Scrub::new(&attr) };
-        let user_frame = 512_u64.wrapping_neg();
+        let user_frame = record::ChainContext::USER.0;
         for (caller, copied, stack, shown) in [
             (0x40_1200, 16, 0x7fff_ffff_e000, false),
             (0x40_1200, 0, 0x7fff_ffff_e000, false),

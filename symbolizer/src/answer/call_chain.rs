@@ -56,6 +56,8 @@ pub enum ChainEnd {
     NoProgress,
     /// There may be more than were asked for.
     FrameLimit,
+    /// The kernel said that it would tell the rest later, and did not.
+    NotSent,
     /// A 32-bit task, or one without registers.
     UnsupportedAbi,
     /// A machine whose stacks are not unwound here.
@@ -76,7 +78,7 @@ impl StackFrame {
 
 impl ChainEnd {
     /// All of them.
-    pub const ALL: [ChainEnd; 11] = [
+    pub const ALL: [ChainEnd; 12] = [
         ChainEnd::Root,
         ChainEnd::CopyTooShort,
         ChainEnd::OtherStack,
@@ -86,6 +88,7 @@ impl ChainEnd {
         ChainEnd::DamagedTable,
         ChainEnd::NoProgress,
         ChainEnd::FrameLimit,
+        ChainEnd::NotSent,
         ChainEnd::UnsupportedAbi,
         ChainEnd::UnsupportedMachine,
     ];
@@ -102,6 +105,7 @@ impl ChainEnd {
             ChainEnd::DamagedTable => "[damaged-table]",
             ChainEnd::NoProgress => "[no-progress]",
             ChainEnd::FrameLimit => "[frame-limit]",
+            ChainEnd::NotSent => "[not-sent]",
             ChainEnd::UnsupportedAbi => "[unsupported-abi]",
             ChainEnd::UnsupportedMachine => "[unsupported-machine]",
         }
@@ -119,6 +123,7 @@ impl ChainEnd {
             ChainEnd::DamagedTable => "the unwind table makes no sense",
             ChainEnd::NoProgress => "the next frame would lie further in",
             ChainEnd::FrameLimit => "there are more frames than were asked for",
+            ChainEnd::NotSent => "what the kernel deferred was not recorded",
             ChainEnd::UnsupportedAbi => "stacks of 32-bit tasks are not unwound",
             ChainEnd::UnsupportedMachine => "stacks of this machine are not unwound",
         }
@@ -150,10 +155,12 @@ impl ChainEnds {
     }
 
     /// What a reader must know of chains that end before the outermost frame,
-    /// a sentence. None: no stack was unwound.
+    /// a sentence. None: no stack was unwound, nor was one to be sent.
     pub fn note(&self) -> Option<String> {
-        let total = self.total();
-        let early: Vec<_> = self.iter().filter(|(end, _)| *end != ChainEnd::Root).collect();
+        let (unsent, unwound): (Vec<_>, Vec<_>) =
+            self.iter().partition(|(end, _)| *end == ChainEnd::NotSent);
+        let total: u64 = unwound.iter().map(|it| it.1).sum();
+        let early: Vec<_> = unwound.iter().filter(|(end, _)| *end != ChainEnd::Root).collect();
         let causes: Vec<String> =
             early.iter().map(|(end, chains)| format!("{} ({chains})", end.why())).collect();
         let (ended, causes): (u64, _) = (early.iter().map(|it| it.1).sum(), causes.join(", "));
@@ -161,7 +168,13 @@ impl ChainEnds {
             0 => "all to the outermost frame".to_owned(),
             _ => format!("{ended} of them end early: {causes}"),
         };
-        (total > 0).then(|| format!("{total} stacks of user space were unwound, {said}"))
+        let unwound =
+            (total > 0).then(|| format!("{total} stacks of user space were unwound, {said}"));
+        let unsent = unsent.first().map(|(end, chains)| {
+            format!("{chains} call chains are without user space's part: {}", end.why())
+        });
+        let said: Vec<String> = unwound.into_iter().chain(unsent).collect();
+        (!said.is_empty()).then(|| said.join("; "))
     }
 }
 
@@ -181,5 +194,12 @@ mod tests {
                      stack is too short (2)";
         assert_eq!(ends.note().as_deref(), Some(early));
         assert_eq!(ends.total(), 5);
+        ends.add(ChainEnd::NotSent, 7);
+        let unsent = "7 call chains are without user space's part: what the kernel deferred was \
+                      not recorded";
+        assert_eq!(ends.note(), Some(format!("{early}; {unsent}")));
+        let mut alone = ChainEnds::default();
+        alone.add(ChainEnd::NotSent, 7);
+        assert_eq!(alone.note().as_deref(), Some(unsent));
     }
 }

@@ -15,7 +15,7 @@ use anyhow::Result;
 use chains::MappedCode;
 pub(super) use features::Anonymous;
 use record::aggregate::AggregatePart;
-use record::bytes::{ByteWriter, Cursor};
+use record::bytes::{ByteWriter, Cursor, RecordWords};
 use record::side::{FileIdentity, Mapping};
 use record::stream::{FeatureId, StreamDecoder, StreamRecord, note, write};
 use record::{ByteOrder, CpuMode, Misc, RecordHeader, RecordType, SideRecord};
@@ -187,6 +187,9 @@ impl Anonymiser {
             SideRecord::Mmap(mapping) | SideRecord::Mmap2(mapping) => {
                 return self.mapping(record.kind(), mapping, frame);
             }
+            SideRecord::CallchainDeferred { cookie, chain } => {
+                return self.deferred(*cookie, *chain, frame);
+            }
             SideRecord::Comm { name, .. } => self.tokens.token(Kind::Thread, name),
             SideRecord::Cgroup { path, .. } => self.tokens.token(Kind::Cgroup, path),
             SideRecord::Ksymbol { kind, name, .. } if *kind != OUT_OF_LINE => {
@@ -208,6 +211,15 @@ impl Anonymiser {
             _ => return Verdict::LeftOut,
         };
         self.put(&changed, frame)
+    }
+
+    /// Callers of the program's are cleaned as those of samples.
+    fn deferred(&mut self, cookie: u64, chain: RecordWords<'_>, frame: SideFrame<'_>) -> Verdict {
+        let mut callers = Vec::new();
+        let replaced = chains::clean(chain, &self.mapped, &mut callers);
+        self.blanked += u64::from(replaced > 0);
+        let chain = RecordWords::new(&callers, chain.order());
+        self.put(&SideRecord::CallchainDeferred { cookie, chain }, frame)
     }
 
     fn mapping(

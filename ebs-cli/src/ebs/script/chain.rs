@@ -1,19 +1,11 @@
 //! The frames of a sample's call chain, innermost first.
 
 use record::bytes::RecordWords;
+use record::callchain::{CallChainWord, has_user, is_known, parts};
 use record::registers::RegsAbi;
 use record::sample::StackUser;
-use record::{CpuMode, Registers, Sample};
+use record::{ChainContext, CpuMode, Registers, Sample};
 use symbolizer::StackFrame;
-
-/// PERF_CONTEXT_MAX: words from here on are no addresses, they say whose
-/// addresses follow.
-const MARKERS: u64 = 4095_u64.wrapping_neg();
-/// PERF_CONTEXT_USER.
-const USER: u64 = 512_u64.wrapping_neg();
-/// PERF_CONTEXT_USER_DEFERRED: a word follows that is no address; what it
-/// stands for comes in a record of its own.
-const USER_DEFERRED: u64 = 640_u64.wrapping_neg();
 
 /// An address on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,14 +38,7 @@ pub(super) struct Besides {
 /// The stack of user space that a sample has, if its chain leaves that to who
 /// reads it.
 pub(super) fn copied_stack<'a>(sample: &Sample<'a>, besides: Besides) -> Option<CopiedStack<'a>> {
-    let chain = sample.callchain.unwrap_or_default();
-    let mut believed = chain.iter().take(believed(&chain));
-    // Frames before any marker are user space's.
-    let has_user = match believed.next() {
-        Some(first) if first < MARKERS => true,
-        first => first.into_iter().chain(believed).any(|word| word == USER),
-    };
-    if !besides.stack || besides.calls || has_user {
+    if !besides.stack || besides.calls || has_user(believed(sample).iter()) {
         return None;
     }
     // Threads of the kernel have none.
@@ -70,22 +55,21 @@ pub(super) fn frames<'a>(
     besides: Besides,
     unwound: &'a [StackFrame],
 ) -> impl Iterator<Item = Frame> + use<'a> {
-    let chain = sample.callchain.unwrap_or_default();
-    let end = believed(&chain);
+    let chain = parts(believed(sample).iter());
     let calls = sample.branch_stack.filter(|_| besides.calls);
     let calls = calls.filter(|stack| stack.branches().next().is_some());
-    let user = chain.iter().take(end).position(|word| word == USER);
-    let (end, calls) = match (user, calls) {
-        (Some(at), Some(calls)) => (at, Some(calls)),
-        _ => (end, None),
-    };
+    let user = CallChainWord::Context(ChainContext::USER);
+    let calls = calls.filter(|_| chain.clone().any(|part| part == user));
+    let has_calls = calls.is_some();
     let mut mode = CpuMode::User;
-    let recorded = chain.iter().take(end).filter_map(move |word| {
-        if word < MARKERS {
-            return Some(Frame { mode, address: word });
+    let own = chain.take_while(move |part| !(has_calls && *part == user));
+    let recorded = own.filter_map(move |part| match part {
+        CallChainWord::Address(address) => Some(Frame { mode, address }),
+        CallChainWord::Context(context) => {
+            mode = context.cpu_mode().unwrap_or(mode);
+            None
         }
-        mode = mode_of(word).unwrap_or(mode);
-        None
+        CallChainWord::Cookie(_) => None,
     });
     let newest = calls.and_then(|stack| stack.branches().next()).map(|branch| branch.to);
     let callers = calls.into_iter().flat_map(|stack| stack.branches().map(|it| it.from));
@@ -112,34 +96,27 @@ pub(super) fn frames<'a>(
         .chain(entered.into_iter().chain(unwound).map(user))
 }
 
-/// How many words of a chain can be made sense of.
-fn believed(chain: &RecordWords<'_>) -> usize {
-    let end = chain.iter().position(|word| word == USER_DEFERRED).unwrap_or(chain.len());
-    let mut markers = chain.iter().take(end).filter(|word| *word >= MARKERS);
-    if markers.all(|word| mode_of(word).is_some()) { end } else { 0 }
+/// Whether user space's part of a chain was to come later and did not.
+pub(super) fn is_unsent(sample: &Sample<'_>) -> bool {
+    parts(believed(sample).iter()).any(|part| matches!(part, CallChainWord::Cookie(_)))
 }
 
-/// What a marker says, `enum perf_callchain_context`.
-fn mode_of(marker: u64) -> Option<CpuMode> {
-    Some(match marker.wrapping_neg() {
-        32 => CpuMode::Hypervisor,
-        128 => CpuMode::Kernel,
-        512 => CpuMode::User,
-        2048 | 2176 => CpuMode::GuestKernel,
-        2560 => CpuMode::GuestUser,
-        _ => return None,
-    })
+/// The chain of a sample, if sense can be made of it.
+fn believed<'a>(sample: &Sample<'a>) -> RecordWords<'a> {
+    sample.callchain.filter(|chain| is_known(chain.iter())).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Besides, Frame, USER, USER_DEFERRED, frames};
+    use super::{Besides, Frame, frames};
     use record::bytes::RecordWords;
     use record::registers::RegsAbi;
     use record::sample::BranchStack;
-    use record::{ByteOrder, CpuMode, Misc, Registers, Sample};
+    use record::{ByteOrder, ChainContext, CpuMode, Misc, Registers, Sample};
 
-    const KERNEL: u64 = 128_u64.wrapping_neg();
+    const KERNEL: u64 = ChainContext::KERNEL.0;
+    const USER: u64 = ChainContext::USER.0;
+    const USER_DEFERRED: u64 = ChainContext::USER_DEFERRED.0;
 
     fn bytes(words: &[u64]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_le_bytes()).collect()

@@ -1,9 +1,11 @@
 //! Puts samples, and the names of their threads, in order of time.
 
+use super::joined_chain::ChainJoiner;
 use super::{About, Press, Printer};
 use analysis::Comms;
+use record::callchain::DeferredKey;
 use record::stream::{Rounds, StreamDecoder};
-use record::{AttrFlags, Misc, SideRecord, Tid, Time};
+use record::{AttrFlags, Misc, SampleId, SideRecord, Tid, Time};
 
 /// Bytes of memory that records on their way may take, besides
 /// half of what was read of the recording.
@@ -23,10 +25,23 @@ enum Held {
     Fork { tid: Tid, parent: Tid },
 }
 
+/// The next record to be printed, whose chain its thread has yet to send.
+#[derive(Debug)]
+struct Waiting {
+    held: Held,
+    bytes: Box<[u8]>,
+    chain: DeferredKey,
+}
+
 /// Records on their way.
 #[derive(Debug, Default)]
 pub(super) struct Order {
     rounds: Rounds<Held>,
+    chains: ChainJoiner,
+    /// Nothing is printed before it.
+    waiting: Option<Waiting>,
+    /// There is no room to wait for chains, or nothing comes any more.
+    is_urgent: bool,
     comms: Comms,
     /// Records that went, which is the time by which threads have names:
     /// records may have none, and late ones count from now on.
@@ -44,6 +59,7 @@ impl Order {
 
     /// No more records come.
     pub(super) fn finish(&mut self) {
+        self.is_urgent = true;
         self.rounds.finish();
     }
 
@@ -66,14 +82,13 @@ impl Order {
         self.hold(decoder, time, Held::Sample { event, misc }, payload);
     }
 
-    /// Takes a side record, of which names count.
-    pub(super) fn side(
-        &mut self,
-        decoder: &StreamDecoder,
-        record: &SideRecord<'_>,
-        time: Option<Time>,
-    ) {
+    /// Takes a side record, of which names and deferred chains count.
+    pub(super) fn side(&mut self, decoder: &StreamDecoder, record: &SideRecord<'_>, id: &SampleId) {
+        let time = id.time;
         match record {
+            SideRecord::CallchainDeferred { cookie, chain } => {
+                self.chains.sent(*cookie, *chain, id);
+            }
             SideRecord::Comm { task, name } => {
                 self.hold(decoder, time, Held::Comm { tid: task.tid }, name);
             }
@@ -90,6 +105,7 @@ impl Order {
         self.rounds.push(time, held, bytes);
         let room = (ROOM + decoder.offset() / 2).min(MOST_ROOM);
         if self.rounds.size() as u64 > room {
+            self.is_urgent = true;
             self.rounds.make_room();
         }
     }
@@ -114,8 +130,26 @@ impl Order {
         until: usize,
     ) -> bool {
         let Press { printer, sifter, symbolizer } = press;
-        while let Some((held, bytes)) = self.rounds.pop() {
-            self.gone += 1;
+        loop {
+            let waiting = match self.waiting.take() {
+                Some(waiting) if !self.is_urgent && !self.chains.has(waiting.chain) => {
+                    self.waiting = Some(waiting);
+                    return false;
+                }
+                waiting => waiting,
+            };
+            let has_waited = waiting.is_some();
+            let (held, bytes) = match &waiting {
+                Some(Waiting { held, bytes, .. }) => (*held, &**bytes),
+                None => match self.rounds.pop() {
+                    Some(next) => next,
+                    None => {
+                        self.is_urgent = false;
+                        return false;
+                    }
+                },
+            };
+            self.gone += u64::from(!has_waited);
             let now = Time(self.gone);
             match held {
                 Held::Comm { tid } => self.comms.named(tid, now, bytes),
@@ -130,6 +164,12 @@ impl Order {
                         continue;
                     };
                     let attr = &description.attr;
+                    if let Err(chain) = self.chains.join(attr, sample)
+                        && !self.is_urgent
+                    {
+                        self.waiting = Some(Waiting { held, bytes: bytes.into(), chain });
+                        return false;
+                    }
                     if !attr.flags.contains(AttrFlags::FREQ) {
                         // Software events with an interval leave it to the attr.
                         sample.period = sample.period.or(Some(attr.sample_period));
@@ -150,7 +190,6 @@ impl Order {
                 }
             }
         }
-        false
     }
 }
 
@@ -158,7 +197,10 @@ impl Order {
 mod tests {
     use super::super::TextPrinter;
     use super::*;
-    use record::Task;
+    use record::bytes::RecordWords;
+    use record::stream::StreamStep;
+    use record::stream::write::{attr, file_header};
+    use record::{Attr, ByteOrder, ChainContext, Sample, SampleType, Task};
     use symbolizer::SymbolizerOptions;
 
     #[test]
@@ -169,10 +211,66 @@ mod tests {
         let task = Task::default();
         for at in (0..1_000_000).map(Time) {
             let birth = SideRecord::Fork { task, parent: task, time: at };
-            order.side(&decoder, &birth, Some(at));
+            order.side(&decoder, &birth, &SampleId { time: Some(at), ..SampleId::default() });
             while order.print(&decoder, &mut press, &mut Vec::new(), 1) {}
         }
         assert!(order.rounds.size() as u64 <= ROOM, "{} bytes", order.rounds.size());
+        assert_eq!(order.late(), 0);
+    }
+
+    #[test]
+    fn a_chain_that_never_comes_holds_back_so_much_and_no_more() {
+        const ORDER: ByteOrder = ByteOrder::Little;
+        let event = Attr {
+            sample_type: SampleType::IP | SampleType::CALLCHAIN | SampleType::RAW,
+            flags: AttrFlags::DEFER_CALLCHAIN,
+            ..Attr::default()
+        };
+        let mut bytes = Vec::new();
+        file_header(ORDER, &mut bytes);
+        attr(&event, &[1], ORDER, &mut bytes).unwrap();
+        let (mut decoder, mut rest) = (StreamDecoder::new(), bytes.as_slice());
+        while let StreamStep::Record { consumed, .. } = decoder.step(rest).unwrap() {
+            rest = &rest[consumed..];
+        }
+        let sample = |cookie: u64| {
+            let words = [ChainContext::USER_DEFERRED.0, cookie];
+            let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let callchain = Some(RecordWords::new(&words, ORDER));
+            let mut payload = Vec::new();
+            let raw = Some(&[0; 8004][..]);
+            let sample = Sample { ip: Some(1), callchain, raw, ..Sample::default() };
+            decoder.events()[0].layout.encode(&sample, &mut payload).unwrap();
+            payload.split_off(8)
+        };
+        let (usual, waiting) = (sample(70), sample(71));
+        let mut order = Order::default();
+        let words = [ChainContext::USER.0, 1].map(u64::to_le_bytes).concat();
+        let chain = RecordWords::new(&words, ORDER);
+        let sent = SideRecord::CallchainDeferred { cookie: 70, chain };
+        order.side(&decoder, &sent, &SampleId::default());
+        let mut press = Press::new(TextPrinter::default(), None, SymbolizerOptions::default());
+        let mut text = Vec::new();
+        order.sample(&decoder, 0, Misc(2), &waiting);
+        order.finish_round();
+        order.finish_round();
+        assert!(!order.print(&decoder, &mut press, &mut text, 1));
+        assert_eq!(order.counts().0, 0, "it waits");
+        let each = u64::try_from(usual.len()).unwrap();
+        let most = 2 * ROOM / each;
+        for _ in 0..most {
+            order.sample(&decoder, 0, Misc(2), &usual);
+            assert!(order.rounds.size() as u64 <= ROOM + (1 << 20), "{}", order.rounds.size());
+            while order.print(&decoder, &mut press, &mut text, 1) {
+                text.clear();
+            }
+        }
+        assert!(order.counts().0 > 1, "there was no more room to wait");
+        order.finish();
+        while order.print(&decoder, &mut press, &mut text, 1) {
+            text.clear();
+        }
+        assert_eq!(order.counts(), (most + 1, 0), "each once");
         assert_eq!(order.late(), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! Records as `perf script` prints them.
 
-use super::chain::{Besides, CopiedStack, copied_stack, frames};
+use super::chain::{Besides, CopiedStack, copied_stack, frames, is_unsent};
 use super::column::hex;
 use super::data_sources::DataSources;
 use super::field::{Field, LineFields, Selection};
@@ -268,6 +268,8 @@ impl PerfPrinter {
                 let end = symbolizer.unwind(&of, unwound);
                 ends.add(end, 1);
                 *cut += u64::from(end == ChainEnd::FrameLimit);
+            } else if is_unsent(sample) {
+                ends.add(ChainEnd::NotSent, 1);
             }
             let most = most.saturating_add(unwound.len());
             for (index, frame) in frames(sample, look.besides, unwound).enumerate() {

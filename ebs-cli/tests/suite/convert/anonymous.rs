@@ -92,7 +92,7 @@ fn an_anonymous_recording_names_nobody_and_counts_the_same() {
 /// something else in that register, they are what lay on its stack.
 #[test]
 fn callers_that_are_pieces_of_memory_are_taken_out() {
-    const USER: [u8; 8] = 512_u64.wrapping_neg().to_le_bytes();
+    const USER: [u8; 8] = record::ChainContext::USER.0.to_le_bytes();
     let folder = TempDir::new().unwrap();
     let (from, out) = (folder.path().join("from.data"), folder.path().join("out.data"));
     let mut bytes = std::fs::read(fixtures().join("everything-6.1.file.data")).unwrap();

@@ -1,16 +1,10 @@
 //! The call chain in a sample's bytes.
 
-use record::{Attr, SampleType};
+use record::callchain::{CallChainWord, parts};
+use record::{Attr, CpuMode, SampleType};
 
 use super::{KERNEL_HALF, WORD};
 
-/// PERF_CONTEXT_USER: the addresses behind it are the program's.
-const USER: u64 = 512_u64.wrapping_neg();
-/// Words that are no addresses begin here (PERF_CONTEXT_MAX).
-const MARKERS: u64 = 4095_u64.wrapping_neg();
-/// PERF_CONTEXT_USER_DEFERRED: the program's come in a record of their own, by the number
-/// that follows.
-const USER_DEFERRED: u64 = 640_u64.wrapping_neg();
 /// Words of a chain at most that are looked at: more than the kernel's record of 64 KiB has.
 const MOST: u64 = 8192;
 
@@ -38,16 +32,13 @@ impl ChainField {
     /// Whether a frame is the kernel's; also when nobody can tell.
     pub(super) fn shows_kernel(self, word: impl Fn(usize) -> Option<u64>) -> bool {
         let Some(end) = self.end(&word) else { return true };
-        let mut deferred = false;
-        for at in (self.at + WORD..end).step_by(WORD) {
-            let Some(frame) = word(at) else { return true };
-            let is_number = std::mem::replace(&mut deferred, frame == USER_DEFERRED);
-            let is_users = frame == USER || frame == USER_DEFERRED || is_number;
-            if !is_users && (frame >= MARKERS || frame & KERNEL_HALF != 0) {
-                return true;
-            }
-        }
-        false
+        // A word that is cut off is taken for the kernel's.
+        let words = (self.at + WORD..end).step_by(WORD);
+        parts(words.map(|at| word(at).unwrap_or(KERNEL_HALF))).any(|part| match part {
+            CallChainWord::Address(frame) => frame & KERNEL_HALF != 0,
+            CallChainWord::Context(context) => context.cpu_mode() != Some(CpuMode::User),
+            CallChainWord::Cookie(_) => false,
+        })
     }
 }
 
@@ -70,11 +61,14 @@ pub(in crate::session) fn behind_fixed(fields: SampleType) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::ChainContext;
 
     #[test]
     fn frames_of_the_kernel_are_seen_wherever_they_stand() {
         let sample_type = SampleType::IP | SampleType::TID | SampleType::CALLCHAIN;
         let chain = ChainField::of(&Attr { sample_type, ..Attr::default() }).unwrap();
+        const USER: u64 = ChainContext::USER.0;
+        const USER_DEFERRED: u64 = ChainContext::USER_DEFERRED.0;
         let (user, kernel) = (0x7fff_0000_1234, 0xffff_8000_0000_1234);
         let shows = |frames: &[u64], told: u64| {
             let words = [&[0, user, 0, told], frames].concat();
@@ -84,7 +78,7 @@ mod tests {
         assert_eq!(shows(&[], 0), (false, Some(32)), "an empty chain");
         assert_eq!(shows(&[USER, user, user], 3), (false, Some(56)));
         assert!(shows(&[USER, user, kernel], 3).0);
-        assert!(shows(&[128_u64.wrapping_neg(), USER, user], 3).0, "the kernel's marker");
+        assert!(shows(&[ChainContext::KERNEL.0, USER, user], 3).0, "the kernel's marker");
         assert!(shows(&[USER, user], 3).0, "cut off");
         assert!(shows(&[USER, user], u64::MAX).0, "a length that no record has");
         assert!(!shows(&[USER_DEFERRED, kernel], 2).0, "a number, no frame");

@@ -7,17 +7,12 @@
 //! becomes 0. Mapped is what an earlier record of the file says: callers in
 //! what a record later in the round maps are taken out, too.
 
+use record::ChainContext;
 use record::bytes::{ByteWriter, RecordWords};
+use record::callchain::{CallChainWord, parts};
 use record::side::Mapping;
 use std::collections::BTreeMap;
 
-/// PERF_CONTEXT_MAX: words from here on say whose addresses follow.
-const MARKERS: u64 = 4095_u64.wrapping_neg();
-/// PERF_CONTEXT_KERNEL.
-const KERNEL: u64 = 128_u64.wrapping_neg();
-/// PERF_CONTEXT_USER_DEFERRED: the word after it is a number that the kernel
-/// counts up.
-const USER_DEFERRED: u64 = 640_u64.wrapping_neg();
 /// Stretches that are kept apart: beyond, the gaps between some are taken for
 /// mapped, too.
 const MOST: usize = 1 << 16;
@@ -68,20 +63,19 @@ impl MappedCode {
 /// tables, and tells no word that is not its own code's.
 pub(super) fn clean(chain: RecordWords<'_>, mapped: &MappedCode, out: &mut Vec<u8>) -> u64 {
     let mut w = ByteWriter::new(out, chain.order());
-    let (mut context, mut replaced, mut is_number) = (0, 0, false);
-    for word in chain.iter() {
-        if word >= MARKERS {
-            context = word;
-        }
-        let stays = word >= MARKERS
-            || is_number
-            || match context {
-                KERNEL => is_upper(word),
-                _ => mapped.holds(word),
-            };
+    let (mut context, mut replaced) = (ChainContext::USER, 0);
+    for (word, part) in chain.iter().zip(parts(chain.iter())) {
+        let stays = match part {
+            CallChainWord::Context(next) => {
+                context = next;
+                true
+            }
+            CallChainWord::Cookie(_) => true,
+            CallChainWord::Address(word) if context == ChainContext::KERNEL => is_upper(word),
+            CallChainWord::Address(word) => mapped.holds(word),
+        };
         w.u64(if stays { word } else { 0 });
         replaced += u64::from(!stays);
-        is_number = word == USER_DEFERRED;
     }
     replaced
 }
@@ -140,7 +134,7 @@ mod tests {
 
     #[test]
     fn words_that_are_no_addresses_of_code_are_taken_out() {
-        let (kernel, user) = (128_u64.wrapping_neg(), 512_u64.wrapping_neg());
+        let (kernel, user) = (ChainContext::KERNEL.0, ChainContext::USER.0);
         let text = u64::from_le_bytes(*b"m/.cargo");
         let short = u64::from_le_bytes(*b"secret\0\0");
         let far = u64::from_le_bytes(*b"\x07abcdef\xf0");
@@ -153,7 +147,8 @@ mod tests {
         assert_eq!(clean(words, &mapped, &mut out), 4);
         let kept: Vec<u64> = RecordWords::new(&out, ByteOrder::Little).iter().collect();
         assert_eq!(kept, [kernel, code, user, 0x40_1000, 0, 0, 0, 0]);
-        let deferred = [USER_DEFERRED, 0x1_0000_0007].map(u64::to_be_bytes).concat();
+        let deferred =
+            [ChainContext::USER_DEFERRED.0, 0x1_0000_0007].map(u64::to_be_bytes).concat();
         out.clear();
         clean(RecordWords::new(&deferred, ByteOrder::Big), &MappedCode::default(), &mut out);
         assert_eq!(out, deferred, "a number of the kernel's own");
