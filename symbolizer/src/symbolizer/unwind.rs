@@ -99,8 +99,14 @@ impl Symbolizer {
             }
             frames.push(frame);
             let is_interrupted = frame.point == FramePoint::Instruction;
-            let callee =
-                CalleeFrame { machine, registers: &registers, stack: &stack, is_interrupted };
+            let is_by_pointer = frame.way == FrameWay::FramePointer;
+            let callee = CalleeFrame {
+                machine,
+                registers: &registers,
+                stack: &stack,
+                is_interrupted,
+                is_by_pointer,
+            };
             let found = match rule {
                 Ok(rule) => rule.caller(callee).map(|caller| (caller, FrameWay::Table)),
                 Err(why) => match frame_pointer::caller(callee) {

@@ -15,8 +15,9 @@ pub(crate) fn caller(of: CalleeFrame<'_>) -> Result<RegisterFile, Option<ChainEn
     let (pointer, top) = (machine.frame_pointer(), machine.stack_pointer());
     let frame = registers.get(pointer).ok_or(None)?;
     if frame == 0 {
-        // The kernel starts programs, and libc threads, with none.
-        return Err(Some(ChainEnd::Root));
+        // The kernel starts programs, and libc threads, with none. But code
+        // may also use the register for something else.
+        return Err(of.is_by_pointer.then_some(ChainEnd::Root));
     }
     let own = registers.get(top).ok_or(None)?;
     if frame % 8 != 0 || frame < own || !stack.holds(frame) {

@@ -57,12 +57,14 @@ pub(crate) struct CalleeFrame<'a> {
     /// It was interrupted: its last instructions may have popped what the
     /// table still says is on the stack.
     pub(crate) is_interrupted: bool,
+    /// It was found by its callee's frame pointer, so that its own is one.
+    pub(crate) is_by_pointer: bool,
 }
 
 impl FrameRule {
     /// The caller's registers, or why it is not known.
     pub(crate) fn caller(&self, of: CalleeFrame<'_>) -> Result<RegisterFile, ChainEnd> {
-        let CalleeFrame { machine, registers, stack, is_interrupted } = of;
+        let CalleeFrame { machine, registers, stack, is_interrupted, .. } = of;
         let stack_pointer = machine.stack_pointer();
         let own = registers.get(stack_pointer).ok_or(ChainEnd::UnsupportedAbi)?;
         let cfa = self.frame_address(of)?;
