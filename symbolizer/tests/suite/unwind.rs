@@ -1,8 +1,10 @@
 //! Frames of stopped programs against those of gdb.
 
+mod inlined;
 mod programs;
 
 use crate::toolchain::{command, has};
+use inlined::{CallTally, GdbCall};
 use programs::{PROGRAMS, TestProgram};
 use record::bytes::RecordWords;
 use record::registers::{RegsAbi, general};
@@ -28,13 +30,15 @@ struct Stop {
     is_whole: bool,
     stack: Vec<u8>,
     frames: Vec<u64>,
+    /// Of each frame, what was inlined there and the routine itself.
+    calls: Vec<Vec<GdbCall>>,
     /// Of the process, where they changed.
     maps: Option<String>,
 }
 
 /// The stops in what the script wrote.
 fn stops(text: &str) -> Vec<Stop> {
-    let (mut stops, mut stop) = (Vec::new(), Stop::default());
+    let (mut stops, mut stop, mut calls) = (Vec::new(), Stop::default(), Vec::new());
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -54,7 +58,11 @@ fn stops(text: &str) -> Vec<Stop> {
                     |two: &[u8]| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap();
                 stop.stack = bytes.as_bytes().chunks(2).map(byte).collect();
             }
-            "frame" => stop.frames.push(hex(rest)),
+            "call" => calls.push(GdbCall::of(rest)),
+            "frame" => {
+                stop.frames.push(hex(rest));
+                stop.calls.push(std::mem::take(&mut calls));
+            }
             "stop" => stops.push(std::mem::take(&mut stop)),
             other => panic!("{other:?}"),
         }
@@ -112,6 +120,7 @@ fn frames_are_those_of_gdb_or_end_with_a_reason() {
         return eprintln!("skipped: no gdb on x86-64");
     }
     let (mut compared, mut differences) = (0, Vec::new());
+    let mut calls = CallTally::default();
     for program in PROGRAMS {
         let folder = tempfile::tempdir().unwrap();
         let Some(stops) = run(program, folder.path()) else { continue };
@@ -126,6 +135,11 @@ fn frames_are_those_of_gdb_or_end_with_a_reason() {
             }
             let (frames, end) = unwound(&mut symbolizer, stop, usize::MAX);
             let ours: Vec<u64> = frames.iter().map(|it| it.address).collect();
+            for (number, (frame, gdb)) in frames.iter().zip(&stop.calls).enumerate() {
+                if stop.frames.get(number) == Some(&frame.address) {
+                    calls.compare(&mut symbolizer, program.name, *frame, gdb);
+                }
+            }
             let is_cut = end != ChainEnd::Root && stop.frames.starts_with(&ours);
             whole += usize::from(ours == stop.frames);
             deepest = deepest.max(ours.len());
@@ -158,7 +172,9 @@ fn frames_are_those_of_gdb_or_end_with_a_reason() {
             stops.len()
         );
     }
-    eprintln!("{compared} stops compared");
+    eprintln!("{compared} stops compared; of their frames {calls}");
+    differences.append(&mut calls.differences);
+    assert!(calls.are_mostly_alike(), "{calls:?}");
     assert!(
         differences.is_empty(),
         "{} of {compared}:\n{}",

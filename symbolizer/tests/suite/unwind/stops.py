@@ -27,11 +27,20 @@ def write(out, last_maps):
     size = min(size, MOST_STACK)
     data = inferior.read_memory(top, size).tobytes() if size else b""
     out.write("stack %d %s\n" % (size < MOST_STACK, data.hex()))
+    calls = []
     while frame is not None:
+        # Those that debug info tells of.
+        if frame.function() is not None:
+            calls.append("%d %s" % (frame.find_sal().line, frame.function().name))
         # What was inlined, or jumped to another routine, is not on the stack.
         # Nor is there code where gdb takes 0 for a return address.
-        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME) and frame.pc() > 4095:
-            out.write("frame %x\n" % frame.pc())
+        if frame.type() == gdb.TAILCALL_FRAME:
+            calls = []
+        elif frame.type() != gdb.INLINE_FRAME:
+            if frame.pc() > 4095:
+                out.write("".join("call %s\n" % call for call in calls))
+                out.write("frame %x\n" % frame.pc())
+            calls = []
         frame = frame.older()
     out.write("stop\n")
     return maps
