@@ -2,12 +2,15 @@
 
 use crate::dwarf::bytes::SectionBytes;
 use crate::dwarf::sections::SectionReader;
-use gimli::{BaseAddresses, CieOrFde, UnwindSection};
+use gimli::{BaseAddresses, CieOrFde, CommonInformationEntry, UnwindSection};
 
 /// Bytes of `.eh_frame_hdr` before its table, as linkers write it.
 const HEADER: usize = 12;
 /// Bytes of a row: address and entry, each from the header's start.
 const ROW: usize = 8;
+/// Bytes of the entries' common parts (CIE) that are read again, where entries
+/// do not have that of the one before: usually some 20 each.
+const MOST_COMMON: usize = 64 << 20;
 /// Version 1; the table's place as signed 32 bits from here, the number of
 /// rows as 32 bits, rows as signed 32 bits from the header's start.
 const USUAL: [u8; 4] = [1, 0x1b, 0x03, 0x3b];
@@ -39,17 +42,32 @@ impl FdeIndex {
     }
 
     /// The index of a section without one: all entries are read. What stands
-    /// behind damage has none.
+    /// behind damage has none, nor has what is behind more of their common
+    /// parts than any compiler writes: each entry may name one of megabytes.
     pub(super) fn of_section<'a, S>(section: &S, bases: &BaseAddresses) -> FdeIndex
     where
         S: UnwindSection<SectionReader<'a>>,
     {
         let mut starts = Vec::new();
         let mut entries = section.entries(bases);
+        let mut last: Option<(S::Offset, CommonInformationEntry<SectionReader<'a>>)> = None;
+        let mut left = MOST_COMMON;
         while let Ok(Some(entry)) = entries.next() {
-            if let CieOrFde::Fde(partial) = entry
-                && let Ok(fde) = partial.parse(S::cie_from_offset)
-            {
+            let CieOrFde::Fde(partial) = entry else { continue };
+            let common = |section: &S, bases: &BaseAddresses, at: S::Offset| {
+                if let Some((_, known)) = last.as_ref().filter(|(known, _)| *known == at) {
+                    return Ok(known.clone());
+                }
+                let read = section.cie_from_offset(bases, at)?;
+                left = left.saturating_sub(read.entry_len());
+                last = Some((at, read.clone()));
+                Ok(read)
+            };
+            let parsed = partial.parse(common);
+            if left == 0 {
+                break;
+            }
+            if let Ok(fde) = parsed {
                 starts.push(FdeStart { code: fde.initial_address(), entry: fde.offset() as u64 });
             }
         }
