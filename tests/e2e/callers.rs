@@ -187,9 +187,10 @@ fn rows(scene: &Scene, options: &str) -> Vec<String> {
     assert_eq!(sum, number(&totals["counted"]), "{told}");
     assert_eq!(number(&totals["samples"]), sum + number(&totals["filtered"]), "{told}");
     let key = report["query"]["by"][0].as_str().expect("a key");
-    let name = |row: &serde_json::Value| match row[key].as_str() {
-        Some(name) => name.to_owned(),
-        None => row[key]["missing"].as_str().expect("a reason").to_owned(),
+    let name = |row: &serde_json::Value| match &row[key] {
+        serde_json::Value::String(name) => name.clone(),
+        serde_json::Value::Number(chain) => chain.to_string(),
+        missing => missing["missing"].as_str().expect("a reason").to_owned(),
     };
     let mut names: Vec<String> = all.iter().map(name).collect();
     names.sort_unstable();
