@@ -13,15 +13,8 @@ use record::Pid;
 /// The books of a whole emulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmulationAccount {
-    /// Events counted, those between records too.
-    pub events: u64,
-    /// What of the target ran in bursts; None: all was emulated.
-    pub bursts: Option<Coverage>,
-    /// Samples written to the ring.
-    pub records: u64,
-    /// Samples that were due and could not be written: the target ended, or
-    /// was left, while the ring was full.
-    pub lost: u64,
+    /// Of each event, in the order of the settings.
+    pub by_event: Vec<EventCounts>,
     /// Records of names, mappings and tasks that could not be written: there was
     /// no room for them, or the target kept the ring's lock.
     pub side_lost: u64,
@@ -33,6 +26,28 @@ pub struct EmulationAccount {
     pub not_followed: Vec<(Pid, String)>,
     /// What the translator and the tracer did; for tuning.
     pub work: Work,
+}
+
+impl EmulationAccount {
+    /// Of nothing yet.
+    pub(crate) fn of(events: usize) -> EmulationAccount {
+        let by_event = vec![EventCounts::default(); events];
+        EmulationAccount { by_event, ..EmulationAccount::default() }
+    }
+}
+
+/// What was counted for one event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventCounts {
+    /// All that happened, between records too.
+    pub events: u64,
+    /// What of the target ran in bursts; None: all was emulated.
+    pub bursts: Option<Coverage>,
+    /// Samples written to the ring.
+    pub records: u64,
+    /// Samples that were due and could not be written: the target ended, or
+    /// was left, while the ring was full.
+    pub lost: u64,
 }
 
 /// Counts of the engine's own work.

@@ -29,8 +29,9 @@ pub const EXIT: usize = 72;
 pub const EXIT_ARGUMENT: usize = 80;
 /// Counts accesses, with gaps: the later of two has the larger value.
 pub const CLOCK: usize = 88;
-/// Events to go until the next record.
-pub const COUNTDOWN: usize = 96;
+/// Which translation of the program the thread is in: [`MODELLED`] or
+/// [`BARE`].
+pub const HALF: usize = 96;
 /// Instructions to go until a burst ends or begins; below 0 it is over.
 pub const BURST: usize = 104;
 /// The program's own FS base.
@@ -43,16 +44,17 @@ pub const GS_BASE: usize = 120;
 pub const REGISTERS: usize = 128;
 /// Three vector registers of 64 bytes: index, mask and one to spare.
 pub const VECTORS: usize = 256;
-/// Which translation of the program the thread is in: [`MODELLED`] or
-/// [`BARE`].
-pub const HALF: usize = 448;
 /// Instructions of the block at whose head BURST fell below 0 last.
-pub const TURN: usize = 456;
+pub const TURN: usize = 448;
 /// Elements of a repeated string instruction behind those that rcx counts
 /// while a part of it is done; 0 when it begins.
-pub const REST: usize = 464;
+pub const REST: usize = 456;
+/// Of each event, in their order: how many to go until its next record.
+pub const COUNTDOWNS: usize = 512;
+/// Events that can be counted in one run.
+pub const EVENTS: usize = 24;
 /// What the runtime keeps for itself.
-pub const RUNTIME: usize = 512;
+pub const RUNTIME: usize = COUNTDOWNS + 8 * EVENTS;
 /// One byte for each system call number: not 0 where the tracer must see
 /// the call.
 pub const SYSCALLS: usize = 0x1000;
@@ -126,6 +128,12 @@ pub const fn line_of(key: u64) -> u64 {
     (plain & !63).wrapping_neg()
 }
 
+/// Where the countdown of an event is.
+#[must_use]
+pub const fn countdown(event: usize) -> usize {
+    COUNTDOWNS + 8 * event
+}
+
 /// Place of an address in the tables of keys: its bits 6 to 21.
 #[must_use]
 pub const fn index(address: u64) -> usize {
@@ -169,9 +177,6 @@ pub struct AccessSite {
 
 /// The instruction is locked.
 pub const LOCKED: u32 = 1;
-/// The instruction is of the class whose events are counted: the countdown
-/// was decreased inline, at 0 a record is due.
-pub const COUNTED: u32 = 2;
 /// No further access of this instruction follows.
 pub const LAST: u32 = 4;
 /// Addresses of a string instruction are cut to 32 bits (and its counter is
@@ -179,6 +184,13 @@ pub const LAST: u32 = 4;
 pub const NARROW: u32 = 8;
 /// A store's instruction reads the same bytes first.
 pub const READS: u32 = 16;
+/// A bit for each event that counts the instruction's class, the first one's
+/// lowest. The countdown of the lowest that is set was decreased inline and is
+/// 0: a record is due. Those of the others are still to be decreased.
+pub const COUNTED: u32 = !0 << COUNTED_FROM;
+/// Where the bits of [`COUNTED`] begin.
+pub const COUNTED_FROM: u32 = 8;
+const _: () = assert!(EVENTS <= (u32::BITS - COUNTED_FROM) as usize);
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,6 +30,21 @@ pub enum EmulatedEvent {
 }
 
 impl EmulatedEvent {
+    /// Whether accesses to data decide what is counted, or what records of it
+    /// hold.
+    #[must_use]
+    pub fn is_of_data(self) -> bool {
+        use record::InstructionClass as Kind;
+        match self {
+            EmulatedEvent::Class(Class::Retired) => false,
+            EmulatedEvent::Class(Class::Of(kind)) => matches!(
+                kind,
+                Kind::ReadsMemory | Kind::WritesMemory | Kind::AccessesMemory | Kind::SplitLoad
+            ),
+            _ => true,
+        }
+    }
+
     /// Whether TLBs decide what is counted.
     #[must_use]
     pub fn is_of_pages(self) -> bool {

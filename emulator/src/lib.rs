@@ -18,10 +18,11 @@ pub mod translate;
 pub mod zone;
 
 pub use account::{
-    Coverage, EmulationAccount, EmulationWake, Ended, Fault, StartError, TargetStanding,
+    Coverage, EmulationAccount, EmulationWake, Ended, EventCounts, Fault, StartError,
+    TargetStanding,
 };
 pub use classifier::Classifier;
 pub use event::{Class, EmulatedEvent};
 pub use geometry::Geometry;
-pub use settings::{Burst, EmulationSettings, EmulationTarget};
+pub use settings::{Burst, EmulationSettings, EmulationTarget, EventSettings};
 pub use tracer::Emulation;

@@ -6,4 +6,4 @@ mod setup;
 pub mod target;
 
 pub use image::{RuntimeImage, image};
-pub use setup::{Setup, SetupError, ThreadSetup};
+pub use setup::{EventSetup, EventSum, Setup, SetupError, ThreadSetup};

@@ -6,6 +6,7 @@ pub use burst::Burst;
 
 use record::{Attr, Pid};
 
+use crate::block::EVENTS;
 use crate::classifier::Classifier;
 use crate::event::EmulatedEvent;
 use crate::geometry::Geometry;
@@ -17,19 +18,8 @@ pub struct EmulationSettings {
     pub geometry: Geometry,
     /// Whether the modelled machine prefetches.
     pub prefetch: bool,
-    /// What is counted.
-    pub event: EmulatedEvent,
-    /// A record every so many events; at least 1.
-    pub interval: u64,
-    /// Draws each period from 1 to 2 `interval` - 1, from this seed and the
-    /// number of the thread; None: each is `interval`.
-    pub seed: Option<u64>,
-    /// The rule of [`crate::Class::Of`] events; not asked for others.
-    pub classifier: Option<Classifier>,
-    /// Layout of samples: `sample_type` and the register masks.
-    pub attr: Attr,
-    /// Identifier of samples (IDENTIFIER, ID and STREAM_ID).
-    pub id: u64,
+    /// What is counted, all in one run: 1 to [`EmulationSettings::MOST_EVENTS`].
+    pub events: Vec<EventSettings>,
     /// Layout of the trailer of side records, and which of them are wanted.
     pub side_attr: Attr,
     /// Identifier in the side records' trailers.
@@ -42,6 +32,35 @@ pub struct EmulationSettings {
     pub ring_pages: u32,
     /// Records of mappings that hold no code, too.
     pub data_mappings: bool,
+}
+
+impl EmulationSettings {
+    /// Events that one run counts at most.
+    pub const MOST_EVENTS: usize = EVENTS;
+
+    /// What is counted.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = EmulatedEvent> {
+        self.events.iter().map(|one| one.event)
+    }
+}
+
+/// One event, and how its records look.
+#[derive(Clone, Debug)]
+pub struct EventSettings {
+    /// What is counted.
+    pub event: EmulatedEvent,
+    /// A record every so many events; at least 1.
+    pub interval: u64,
+    /// Draws each period from 1 to 2 `interval` - 1, from this seed and the
+    /// number of the thread; None: each is `interval`. The first one that
+    /// there is decides on lengths of turns, too.
+    pub seed: Option<u64>,
+    /// The rule of [`crate::Class::Of`] events; not asked for others.
+    pub classifier: Option<Classifier>,
+    /// Layout of samples: `sample_type` and the register masks.
+    pub attr: Attr,
+    /// Identifier of samples (IDENTIFIER, ID and STREAM_ID).
+    pub id: u64,
 }
 
 /// What is emulated.

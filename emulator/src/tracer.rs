@@ -2,6 +2,7 @@
 
 mod attach;
 mod birth;
+mod bookkeeping;
 mod buffers;
 mod call;
 mod code;

@@ -28,7 +28,9 @@ pub(crate) use flow::{ENTRY_MATCHED, write_entry};
 pub use half::Half;
 pub use location::{Location, Phase};
 pub(crate) use mark::{BlockMark, ColdMark, Mark, MarkPhase};
-pub use settings::{CodeSource, Countdown, CpuFeatures, Needs, Runtime, Translation};
+pub use settings::{
+    CodeSource, Countdown, CpuFeatures, EventCountdown, Needs, Runtime, Translation,
+};
 pub use stop::CodeStop;
 pub(crate) use stubs::{Stubs, write as write_stubs};
 #[cfg(test)]

@@ -9,5 +9,5 @@ mod program;
 mod session;
 
 pub use crate::catalogue::emulated::{NotEmulated, has_address, kind, meaning};
-pub use plan::{EmulatedPlan, Model, outline, plan};
+pub use plan::{EmulatedPlan, Model, ModelledEvent, outline, plan};
 pub use session::EmulatedSession;

@@ -17,7 +17,7 @@ mod precision;
 pub mod refusal;
 pub mod rights;
 mod rings;
-mod several;
+pub(crate) mod several;
 mod software;
 mod uneven;
 

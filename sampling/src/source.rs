@@ -118,7 +118,8 @@ pub fn plan(
 
 /// What it costs, by what is known of it; measured in docs/performance.md.
 fn slowdown(plan: &emulated::EmulatedPlan) -> &'static str {
-    match (plan.model.burst, plan.counts.is_of_pages()) {
+    let is_of_pages = plan.modelled.iter().any(|of| of.counts.is_of_pages());
+    match (plan.model.burst, is_of_pages) {
         (Some(_), _) => "expect the program to take longer, by the share of its instructions",
         (None, false) => {
             "expect the program to take 2 to 30 times as long, a short one or one that makes code \

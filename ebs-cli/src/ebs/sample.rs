@@ -265,8 +265,7 @@ fn open_here(
     Ok(match source::plan(&job.asked.request, choice, model, facts)? {
         Chosen::Kernel(plan) => Box::new(Session::open(plan, settings)?),
         Chosen::Emulated(plan) => {
-            let classifier = classifier(plan.counts);
-            Box::new(emulated::EmulatedSession::open(plan, settings, classifier)?)
+            Box::new(emulated::EmulatedSession::open(plan, settings, &classifier)?)
         }
     })
 }

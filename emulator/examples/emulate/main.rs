@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use emulator::runtime::target::ring::{HEAD, PAGE, TAIL};
 use emulator::{
-    Burst, Class, EmulatedEvent, Emulation, EmulationSettings, EmulationTarget, Ended, Geometry,
-    TargetStanding,
+    Burst, Class, EmulatedEvent, Emulation, EmulationSettings, EmulationTarget, Ended,
+    EventSettings, Geometry, TargetStanding,
 };
 use record::bytes::Cursor;
 use record::{Attr, AttrFlags, ByteOrder, Pid, RecordHeader, RecordType, SampleLayout, SampleType};
@@ -130,15 +130,18 @@ fn settings(arguments: &Arguments) -> EmulationSettings {
     };
     let trailer = SampleType::IDENTIFIER | SampleType::TID | SampleType::TIME | SampleType::CPU;
     let side_attr = Attr { sample_type: trailer, ..attr.clone() };
-    EmulationSettings {
-        geometry: arguments.geometry.clone(),
-        prefetch: false,
+    let event = EventSettings {
         event: arguments.event,
         interval: arguments.interval,
         seed: arguments.seed,
         classifier: None,
         attr,
         id: 1,
+    };
+    EmulationSettings {
+        geometry: arguments.geometry.clone(),
+        prefetch: false,
+        events: vec![event],
         side_attr,
         side_id: 2,
         burst: arguments.burst,
@@ -196,7 +199,7 @@ fn drain(
 fn run() -> Result<ExitCode, Box<dyn Error>> {
     let mut arguments = arguments()?;
     let settings = settings(&arguments);
-    let layout = SampleLayout::new(&settings.attr, ByteOrder::Little)?;
+    let layout = SampleLayout::new(&settings.events[0].attr, ByteOrder::Little)?;
     let started = Instant::now();
     let (mut child, target) = match arguments.pid {
         Some(pid) => (None, EmulationTarget::Process(Pid(pid))),

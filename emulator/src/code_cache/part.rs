@@ -11,8 +11,12 @@ use crate::zone::Zone;
 
 /// Traces that one call translates at most.
 const TRACES: usize = 16;
-/// Bytes in line and out of line that must be free before a trace.
-const ROOM: (u64, u64) = (128 << 10, 256 << 10);
+/// Bytes in line that must be free before a trace, and out of line; and more
+/// of them for each event but the first that counts instructions.
+const ROOM: u64 = 128 << 10;
+const COLD_ROOM: u64 = 256 << 10;
+const ROOM_FOR_EVENT: u64 = 8 << 10;
+const COLD_ROOM_FOR_EVENT: u64 = 64 << 10;
 
 /// Translated code, where it is for which address, and what links it. No
 /// branch leads from here to another part.
@@ -20,6 +24,7 @@ const ROOM: (u64, u64) = (128 << 10, 256 << 10);
 pub(super) struct Part {
     pub(super) half: Half,
     writer: TraceWriter,
+    room: TraceRoom,
     pub(super) targets: FxHashMap<u64, Target>,
     pub(super) links: Vec<Link>,
     /// Blocks by the pages that they are in.
@@ -39,6 +44,7 @@ impl Part {
     pub(super) fn new(translation: Translation, half: Half) -> Part {
         Part {
             half,
+            room: TraceRoom::new(translation.needs.countdowns.len()),
             writer: TraceWriter::new(Emitter::new(translation, half)),
             targets: FxHashMap::default(),
             links: Vec::new(),
@@ -70,7 +76,7 @@ impl Part {
         let stop = (!zones.is_empty() && source.read(pc, &mut [0]) == 0).then_some(0);
         let number = nearest(zones, pc).or(stop).ok_or(TranslateError::NoZone { near: pc })?;
         let full = TranslateError::Full { near: pc };
-        if !has_room(zones, number) {
+        if !self.room.is_in(zones, number) {
             return Err(full);
         }
         let mut work = std::mem::take(&mut self.work);
@@ -81,7 +87,7 @@ impl Part {
             let known = self.targets.get(&wanted.pc).is_some_and(|target| target.host != 0);
             let near = zones.get(number).is_some_and(|zone| zone.reaches(wanted.pc));
             if !known && (near || wanted.pc == pc) {
-                if left == 0 || !has_room(zones, number) {
+                if left == 0 || !self.room.is_in(zones, number) {
                     break;
                 }
                 left -= 1;
@@ -146,8 +152,25 @@ pub(super) fn nearest(zones: &[Zone], pc: u64) -> Option<usize> {
     reaching.min_by_key(|(_, zone)| zone.base.abs_diff(pc)).map(|(number, _)| number)
 }
 
-fn has_room(zones: &[Zone], number: usize) -> bool {
-    zones.get(number).is_some_and(|zone| zone.has_room(ROOM.0, ROOM.1))
+/// Bytes that a trace takes at most.
+#[derive(Clone, Copy, Debug)]
+struct TraceRoom {
+    hot: u64,
+    cold: u64,
+}
+
+impl TraceRoom {
+    fn new(countdowns: usize) -> TraceRoom {
+        let more = u64::try_from(countdowns.saturating_sub(1)).unwrap_or(0);
+        TraceRoom {
+            hot: ROOM + more * ROOM_FOR_EVENT,
+            cold: COLD_ROOM + more * COLD_ROOM_FOR_EVENT,
+        }
+    }
+
+    fn is_in(self, zones: &[Zone], number: usize) -> bool {
+        zones.get(number).is_some_and(|zone| zone.has_room(self.hot, self.cold))
+    }
 }
 
 /// Writes one trace to a zone.

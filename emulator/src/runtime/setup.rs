@@ -1,37 +1,31 @@
 //! Makes the memory that the runtime works on, from the tracer.
 
 mod bursts;
-mod periods;
+mod events;
 
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use record::{Attr, Pid, Tid};
+use record::{Pid, Tid};
 
 use super::target::baton::{Baton, WORDS};
-use super::target::header::{BRANCHES, Form, Header, THREADS};
-use super::target::period::PeriodRule;
-use super::target::record::{FIELDS, REGISTERS, size};
+use super::target::header::{BRANCHES, Header, THREADS};
 use super::target::stretch::Bursts;
 use super::target::thread::{EMPTY, Own};
-use crate::block::{self, SIZE};
+use crate::block::{self, EVENTS, SIZE};
 use crate::event::EmulatedEvent;
 use crate::geometry::Geometry;
-use crate::model::{Events, LARGE, Shape};
+use crate::model::{LARGE, Shape};
+pub use events::{EventSetup, EventSum};
 
 const PAGE: usize = 4096;
-/// Bytes of a record at most: a multiple of 8 that its header can tell.
-const LARGEST: u64 = 65_528;
 
 /// What all spaces of a session have in common. Memory of a space and of a
 /// thread is given as its words, in the tracer's own mapping.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    form: Form,
+    events: Vec<EventSetup>,
     shape: Shape,
-    events: u64,
-    periods: PeriodRule,
-    seed: u64,
     bursts: Bursts,
 }
 
@@ -69,65 +63,32 @@ pub enum SetupError {
     /// No interval.
     #[error("an interval of 0 events gives no samples; use 1 or more")]
     Interval,
+    /// No event, or too many.
+    #[error("{0} events are asked for; use 1 to {EVENTS}")]
+    Count(usize),
 }
 
 impl Setup {
     /// Threads that a space can have at the same time.
     pub const THREADS: usize = THREADS;
 
-    /// Works out sizes and the form of samples.
+    /// Works out sizes, for one event or several.
     ///
     /// # Errors
-    /// [`SetupError`].
-    pub fn new(
-        geometry: &Geometry,
-        event: EmulatedEvent,
-        interval: u64,
-        attr: &Attr,
-        id: u64,
-    ) -> Result<Setup, SetupError> {
-        let fields = attr.sample_type.bits();
-        if fields & !FIELDS != 0 {
-            return Err(SetupError::Fields(fields & !FIELDS));
+    /// [`SetupError::Count`].
+    pub fn new(geometry: &Geometry, events: Vec<EventSetup>) -> Result<Setup, SetupError> {
+        if !(1..=EVENTS).contains(&events.len()) {
+            return Err(SetupError::Count(events.len()));
         }
-        let registers = attr.sample_regs_intr | attr.sample_regs_user;
-        if registers & !REGISTERS != 0 {
-            return Err(SetupError::Registers(registers & !REGISTERS));
-        }
-        if interval == 0 {
-            return Err(SetupError::Interval);
-        }
-        let mut form = Form {
-            fields,
-            interrupted: attr.sample_regs_intr,
-            user: attr.sample_regs_user,
-            stack: 0,
-            id,
-            size: 0,
-        };
-        let room = LARGEST.saturating_sub(size(&form) + 8);
-        form.stack = u64::from(attr.sample_stack_user).min(room) & !7;
-        form.size = size(&form);
-        let shape = geometry.shape().place(false, event == EmulatedEvent::BlockedForward);
-        let events = events(event).0;
-        let periods = PeriodRule { mean: interval, drawn: 0 };
-        Ok(Setup { form, shape, events, periods, seed: 0, bursts: Bursts::default() })
+        let forward = events.iter().any(|one| one.event == EmulatedEvent::BlockedForward);
+        let shape = geometry.shape().place(false, forward);
+        Ok(Setup { events, shape, bursts: Bursts::default() })
     }
 
     /// Whether the modelled machine prefetches; it does not by default.
     #[must_use]
     pub fn with_prefetch(mut self, prefetch: bool) -> Setup {
         self.shape = self.shape.place(prefetch, self.shape.forward != 0);
-        self
-    }
-
-    /// Whether the events from one record to the next are drawn, from this
-    /// seed, with the interval for their mean; they are not by default. Lengths
-    /// of turns follow from it, too.
-    #[must_use]
-    pub fn with_drawn_periods(mut self, seed: Option<u64>) -> Setup {
-        self.periods.drawn = u64::from(seed.is_some());
-        self.seed = seed.unwrap_or(0);
         self
     }
 
@@ -154,22 +115,12 @@ impl Setup {
     /// the size of its data. With `turns` one thread runs at a time.
     pub fn space(&self, words: &[AtomicU64], ring: u64, ring_bytes: u64, turns: bool) {
         if turns {
-            self.baton(words).begin(self.seed);
+            self.baton(words).begin(self.seed());
         }
         put(words, offset_of!(Header, ring), ring);
         put(words, offset_of!(Header, ring_bytes), ring_bytes);
-        put(words, offset_of!(Header, events), self.events);
-        let periods = offset_of!(Header, periods);
-        put(words, periods + offset_of!(PeriodRule, mean), self.periods.mean);
-        put(words, periods + offset_of!(PeriodRule, drawn), self.periods.drawn);
+        self.put_events(words);
         self.put_bursts(words);
-        let form = offset_of!(Header, form);
-        put(words, form + offset_of!(Form, fields), self.form.fields);
-        put(words, form + offset_of!(Form, interrupted), self.form.interrupted);
-        put(words, form + offset_of!(Form, user), self.form.user);
-        put(words, form + offset_of!(Form, stack), self.form.stack);
-        put(words, form + offset_of!(Form, id), self.form.id);
-        put(words, form + offset_of!(Form, size), self.form.size);
         let shape = offset_of!(Header, shape);
         for (at, word) in self.shape.words().into_iter().enumerate() {
             put(words, shape + 8 * at, word);
@@ -277,23 +228,6 @@ impl Setup {
     }
 }
 
-fn events(event: EmulatedEvent) -> Events {
-    match event {
-        EmulatedEvent::Class(_) => Events::NONE,
-        EmulatedEvent::L1DataMiss => Events::L1_MISS,
-        EmulatedEvent::L2Miss => Events::L2_MISS,
-        EmulatedEvent::L3Miss => Events::L3_MISS,
-        EmulatedEvent::DtlbLoadMiss => Events::DTLB_LOAD_MISS,
-        EmulatedEvent::DtlbStoreMiss => Events::DTLB_STORE_MISS,
-        EmulatedEvent::DtlbMiss => Events(Events::DTLB_LOAD_MISS.0 | Events::DTLB_STORE_MISS.0),
-        EmulatedEvent::PageWalk => Events::PAGE_WALK,
-        EmulatedEvent::SplitLoad => Events::SPLIT_LOAD,
-        EmulatedEvent::SplitStore => Events::SPLIT_STORE,
-        EmulatedEvent::BlockedForward => Events::BLOCKED,
-        EmulatedEvent::HitModified => Events::HIT_MODIFIED,
-    }
-}
-
 /// Behind the number of the last thread: what the target made of it may be
 /// anything.
 fn highest(space: &[AtomicU64]) -> u64 {
@@ -335,13 +269,15 @@ fn get(words: &[AtomicU64], at: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use record::Attr;
+
     use super::*;
 
     #[test]
     fn a_space_takes_its_lock_while_it_has_several_threads() {
         let geometry = Geometry::default();
-        let setup =
-            Setup::new(&geometry, EmulatedEvent::L1DataMiss, 1, &Attr::default(), 1).unwrap();
+        let event = EventSetup::new(EmulatedEvent::L1DataMiss, 1, &Attr::default(), 1).unwrap();
+        let setup = Setup::new(&geometry, vec![event]).unwrap();
         let memory = |bytes: usize| (0..bytes / 8).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
         let space = memory(setup.space_size());
         setup.space(&space, 0, 4096, false);

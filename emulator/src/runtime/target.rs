@@ -3,8 +3,10 @@
 
 mod arrival;
 pub mod baton;
+pub mod book;
 pub mod branches;
 mod call;
+mod count;
 pub mod header;
 pub mod legs;
 pub mod local;

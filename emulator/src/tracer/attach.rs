@@ -17,11 +17,11 @@ use super::trouble::Trouble;
 use super::{emulation::system, maps};
 use crate::account::{EmulationAccount, StartError};
 use crate::event::{Class, EmulatedEvent};
-use crate::runtime::{Setup, image};
-use crate::settings::{Burst, EmulationSettings, EmulationTarget};
+use crate::runtime::{EventSetup, Setup, SetupError, image};
+use crate::settings::{Burst, EmulationSettings, EmulationTarget, EventSettings};
 use crate::sys::mapping::Memory;
 use crate::sys::{alarm, ptrace};
-use crate::translate::{Countdown, Needs};
+use crate::translate::{Countdown, EventCountdown, Needs};
 
 /// Traces the target, from the thread that stays its tracer.
 pub(crate) fn begin(
@@ -31,6 +31,7 @@ pub(crate) fn begin(
     progress: Arc<TracerProgress>,
 ) -> Result<(Engine, PipeWriter), StartError> {
     let (EmulationTarget::Held(Pid(pid)) | EmulationTarget::Process(Pid(pid))) = target;
+    let events = settings.events.len();
     let plan = plan(settings, ring)?;
     let held = matches!(target, EmulationTarget::Held(_));
     check(pid, held)?;
@@ -47,7 +48,7 @@ pub(crate) fn begin(
         reports: VecDeque::new(),
         early: Default::default(),
         side,
-        account: EmulationAccount::default(),
+        account: EmulationAccount::of(events),
         progress,
         alarm,
         first: pid,
@@ -66,20 +67,19 @@ pub(crate) fn begin(
 }
 
 fn plan(settings: EmulationSettings, ring: Arc<Memory>) -> Result<SpacePlan, StartError> {
-    let setup = Setup::new(
-        &settings.geometry,
-        settings.event,
-        settings.interval,
-        &settings.attr,
-        settings.id,
-    )
-    .map_err(|error| StartError::Settings(error.to_string()))?
-    .with_prefetch(settings.prefetch)
-    .with_drawn_periods(settings.seed);
+    let event = |one: &EventSettings| {
+        let event = EventSetup::new(one.event, one.interval, &one.attr, one.id)?;
+        Ok(event.with_drawn_periods(one.seed))
+    };
+    let events: Result<Vec<EventSetup>, SetupError> = settings.events.iter().map(event).collect();
+    let setup = events
+        .and_then(|events| Setup::new(&settings.geometry, events))
+        .map_err(|error| StartError::Settings(error.to_string()))?
+        .with_prefetch(settings.prefetch);
     if let Some(burst) = settings.burst {
-        check_burst(burst, settings.event)?;
+        check_burst(burst, settings.counted())?;
     }
-    let warm = settings.burst.map(|burst| burst.warm_up(&settings.geometry, settings.event));
+    let warm = settings.burst.map(|burst| burst.warm_up(&settings.geometry, settings.counted()));
     let setup = setup.with_bursts(settings.burst, warm.unwrap_or(0));
     let (image, features, transparent) = (image(), features(), super::smaps::transparent());
     let keeps_rights = super::rights::keeps_rights();
@@ -100,7 +100,10 @@ fn plan(settings: EmulationSettings, ring: Arc<Memory>) -> Result<SpacePlan, Sta
 /// Places among so many instructions can be told apart.
 const LONGEST_PERIOD: u64 = 1 << 60;
 
-fn check_burst(Burst { on, every, .. }: Burst, event: EmulatedEvent) -> Result<(), StartError> {
+fn check_burst(
+    Burst { on, every, .. }: Burst,
+    mut events: impl Iterator<Item = EmulatedEvent>,
+) -> Result<(), StartError> {
     let wrong = |text: String| Err(StartError::Settings(text));
     if on == 0 || on > every || every > LONGEST_PERIOD {
         return wrong(format!(
@@ -108,7 +111,7 @@ fn check_burst(Burst { on, every, .. }: Burst, event: EmulatedEvent) -> Result<(
              whole, which is {LONGEST_PERIOD} at most"
         ));
     }
-    if event == EmulatedEvent::HitModified {
+    if events.any(|event| event == EmulatedEvent::HitModified) {
         return wrong(
             "lines that another thread has modified are not known in bursts, as each thread has \
              its own: leave the bursts out"
@@ -119,25 +122,24 @@ fn check_burst(Burst { on, every, .. }: Burst, event: EmulatedEvent) -> Result<(
 }
 
 fn needs(settings: &EmulationSettings) -> Result<Needs, StartError> {
-    use record::InstructionClass as Kind;
-    let (data, countdown) = match settings.event {
-        EmulatedEvent::Class(Class::Retired) => (false, Some(Countdown::All)),
-        EmulatedEvent::Class(Class::Of(kind)) => {
-            let classifier = settings.classifier.clone().ok_or_else(|| {
-                StartError::Settings(format!("the class {kind} is given without its rule"))
-            })?;
-            let memory = matches!(
-                kind,
-                Kind::ReadsMemory | Kind::WritesMemory | Kind::AccessesMemory | Kind::SplitLoad
-            );
-            (memory, Some(Countdown::Of(classifier)))
-        }
-        _ => (true, None),
-    };
-    // Code takes room from data in the levels that hold both.
-    let fetch = settings.geometry.l1i.is_some()
-        && matches!(settings.event, EmulatedEvent::L2Miss | EmulatedEvent::L3Miss);
-    Ok(Needs { data, fetch, countdown, burst: settings.burst.is_some(), turns: false })
+    let mut needs = Needs { burst: settings.burst.is_some(), ..Needs::default() };
+    for (event, one) in (0..).zip(&settings.events) {
+        needs.data |= one.event.is_of_data();
+        // Code takes room from data in the levels that hold both.
+        needs.fetch |= settings.geometry.l1i.is_some()
+            && matches!(one.event, EmulatedEvent::L2Miss | EmulatedEvent::L3Miss);
+        let of = match one.event {
+            EmulatedEvent::Class(Class::Retired) => Countdown::All,
+            EmulatedEvent::Class(Class::Of(kind)) => {
+                Countdown::Of(one.classifier.clone().ok_or_else(|| {
+                    StartError::Settings(format!("the class {kind} is given without its rule"))
+                })?)
+            }
+            _ => continue,
+        };
+        needs.countdowns.push(EventCountdown { event, of });
+    }
+    Ok(needs)
 }
 
 /// What can be told before anything is changed.

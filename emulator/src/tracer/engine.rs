@@ -160,8 +160,6 @@ pub(crate) struct Engine {
     pub(crate) random: u64,
 }
 
-/// Where a thread's block counts the records it wrote.
-const RECORDS: usize = block::RUNTIME + 16;
 /// How often is looked for room in the ring.
 const ROOM: Duration = Duration::from_micros(300);
 
@@ -415,19 +413,23 @@ impl Engine {
         self.release(task.memory, task.block);
     }
 
+    /// The records of a task that are due will not be written.
+    pub(crate) fn lose_due(&mut self, tid: i32) {
+        let Some(task) = self.tasks.get(&tid) else { return };
+        let of = self.memories.get(&task.memory);
+        let space = of.and_then(|of| self.spaces.get(&of.space));
+        if let (Some(space), Some(block)) = (space, task.block) {
+            self.account.lose(&self.plan.setup, space.block_words(block));
+        }
+    }
+
     /// Gives back a task's block, and what only it used.
     pub(crate) fn release(&mut self, memory: u32, block: Option<usize>) {
         let Some(of) = self.memories.get(&memory) else { return };
         let (id, slot) = (of.space, of.slot);
         if let (Some(space), Some(block), Some(slot)) = (self.spaces.get_mut(&id), block, slot) {
             let words = space.block_words(block);
-            // The target may have written anything there.
-            let account = &mut self.account;
-            account.records = account.records.saturating_add(space.get(block, RECORDS));
-            account.events = account.events.saturating_add(self.plan.setup.events(words));
-            if let Some(coverage) = self.plan.setup.coverage(words) {
-                *self.account.bursts.get_or_insert_default() += coverage;
-            }
+            self.account.take(&self.plan.setup, words);
             let last = self.plan.setup.thread_gone(space.slot_words(slot), block);
             if let Some(last) = last {
                 self.plan.setup.unlist(space.block_words(last));

@@ -308,7 +308,7 @@ impl Engine {
                 let end = Instant::now() + ROOM;
                 while !self.has_room() {
                     if Instant::now() > end {
-                        self.account.lost += 1;
+                        self.lose_due(tid);
                         let guest = self.stored_guest(tid)?;
                         self.task(tid)?.guest = Some(guest);
                         return Ok(true);

@@ -24,6 +24,14 @@ impl Emitter {
         offset
     }
 
+    /// Lines of code have stamps of their own, so that data have the same
+    /// whether code is looked up or not.
+    fn next_fetch(&mut self) -> u32 {
+        let offset = self.fetches;
+        self.fetches += 1;
+        offset
+    }
+
     /// rcx (or rcx and rdx) free and the clock advanced: before the first
     /// check, so that what a cold stub of a counted instruction sees is the
     /// same.
@@ -151,9 +159,14 @@ impl Emitter {
         self.mark_step(MarkPhase::Checked);
     }
 
-    /// Takes one from COUNTDOWN; at 0 the slow path is taken with the access,
-    /// or with none. Gives what is to be told where to go on.
-    pub(crate) fn count_down(&mut self, access: Option<&InstructionAccess>) -> Cold {
+    /// Takes one from the countdown of each event that is marked; at 0 the slow
+    /// path is taken with the access, or with none, and counts for the events
+    /// that come behind. Gives what is to be told where to go on.
+    pub(crate) fn count_down(
+        &mut self,
+        access: Option<&InstructionAccess>,
+        marks: u32,
+    ) -> Vec<Cold> {
         if let Some(access) = access {
             if access.is_slow() {
                 self.prepare_slow();
@@ -162,11 +175,6 @@ impl Emitter {
             }
         }
         self.spill(RCX);
-        self.hot.load(RCX, block::COUNTDOWN);
-        self.hot.add(RCX, -1);
-        self.hot.store(block::COUNTDOWN, RCX);
-        self.mark_step(MarkPhase::Checked);
-        self.hot.put(&[0xe3, 2, 0xeb, 5]); // jrcxz due; jmp over; due:
         let mut counted = access.copied().unwrap_or(InstructionAccess {
             address: Address { form: AddressForm::Absolute(0), segment: SegmentBase::Flat },
             size: 0,
@@ -176,14 +184,28 @@ impl Emitter {
             vectors: None,
             bits: None,
         });
-        counted.marks |= block::COUNTED;
-        let offset = self.accesses;
-        let cold = self.cold_access(&counted, offset, MarkPhase::Checked);
-        self.hot.jump(cold.start);
+        let other_marks = counted.marks;
+        let mut colds = Vec::new();
+        let mut left = marks & block::COUNTED;
+        while left != 0 {
+            let event = left.trailing_zeros() - block::COUNTED_FROM;
+            let place = block::countdown(usize::try_from(event).unwrap_or(block::EVENTS));
+            self.hot.load(RCX, place);
+            self.hot.add(RCX, -1);
+            self.hot.store(place, RCX);
+            self.mark_step(MarkPhase::Checked);
+            self.hot.put(&[0xe3, 2, 0xeb, 5]); // jrcxz due; jmp over; due:
+            counted.marks = other_marks | left;
+            let offset = self.accesses;
+            let cold = self.cold_access(&counted, offset, MarkPhase::Checked);
+            self.hot.jump(cold.start);
+            colds.push(cold);
+            left &= left - 1;
+        }
         if access.is_some() {
             self.restore(Gprs::of(RCX));
         }
-        cold
+        colds
     }
 
     /// Tells the runtime what comes next.
@@ -209,7 +231,7 @@ impl Emitter {
         self.spill(RCX);
         self.spill(second);
         self.advance_clock();
-        let offset = self.next_offset();
+        let offset = self.next_fetch();
         let index = block::index(line);
         self.hot.address(RCX, line);
         self.hot.load(second, block::FETCHES + 8 * index);

@@ -10,7 +10,8 @@ use super::settings::Translation;
 use super::stop;
 use super::stubs::Stubs;
 
-/// By how much CLOCK is advanced for a block; it has fewer accesses.
+/// By how much CLOCK is advanced for a block; it has fewer accesses, and fewer
+/// lines of code.
 pub(crate) const STRIDE: u32 = 64;
 
 /// A direct branch to be linked.
@@ -56,8 +57,10 @@ pub(crate) struct Emitter {
     /// Registers whose slots have their values.
     pub(crate) valid: Gprs,
     pub(crate) step: MarkPhase,
-    /// Accesses of the block so far.
+    /// Accesses to data of the block so far.
     pub(crate) accesses: u32,
+    /// Lines of code that it has looked up.
+    pub(crate) fetches: u32,
     /// The block has advanced the clock.
     pub(crate) clocked: bool,
     /// The instruction: its address and length.
@@ -92,6 +95,7 @@ impl Emitter {
             valid: Gprs::NONE,
             step: MarkPhase::Before,
             accesses: 0,
+            fetches: 0,
             clocked: false,
             ip: 0,
             length: 0,
@@ -123,6 +127,7 @@ impl Emitter {
         self.valid = Gprs::NONE;
         self.step = MarkPhase::Before;
         self.accesses = 0;
+        self.fetches = 0;
         self.clocked = false;
         self.ip = pc;
         let start = low32(self.hot.here() - self.zone);

@@ -1,6 +1,9 @@
 //! What the translator is told.
 
+use iced_x86::Instruction;
+
 use crate::Classifier;
+use crate::block::COUNTED_FROM;
 
 /// All that shapes translated code; the same for every thread of an address
 /// space.
@@ -35,8 +38,8 @@ pub struct Needs {
     pub data: bool,
     /// Every line of code that is entered.
     pub fetch: bool,
-    /// Instructions of a class, counted in COUNTDOWN.
-    pub countdown: Option<Countdown>,
+    /// Of each event that counts instructions of a class: which, and where.
+    pub countdowns: Vec<EventCountdown>,
     /// Instructions are counted in BURST, a block of them at a time, and
     /// there is a second translation that does nothing else.
     pub burst: bool,
@@ -51,6 +54,22 @@ impl Needs {
     pub fn counts_blocks(&self) -> bool {
         self.burst || self.turns
     }
+
+    /// Which of the events count an instruction: bits of
+    /// [`COUNTED`](crate::block::COUNTED).
+    pub(super) fn counted(&self, instruction: &Instruction) -> u32 {
+        let counting = self.countdowns.iter().filter(|one| one.of.counts(instruction));
+        counting.fold(0, |marks, one| marks | 1_u32.wrapping_shl(COUNTED_FROM + one.event))
+    }
+}
+
+/// An event that counts instructions.
+#[derive(Clone, Debug)]
+pub struct EventCountdown {
+    /// Its place among the events, below [`EVENTS`](crate::block::EVENTS).
+    pub event: u32,
+    /// What it counts.
+    pub of: Countdown,
 }
 
 /// Which instructions are counted.
@@ -60,6 +79,15 @@ pub enum Countdown {
     All,
     /// Those of a class.
     Of(Classifier),
+}
+
+impl Countdown {
+    fn counts(&self, instruction: &Instruction) -> bool {
+        match self {
+            Countdown::All => true,
+            Countdown::Of(classifier) => classifier.counts(instruction),
+        }
+    }
 }
 
 /// Where in the target the runtime's functions are, all with the address of

@@ -144,23 +144,24 @@ impl Emitter {
         }
     }
 
-    /// Counts a string instruction that is stepped through, with its first
-    /// element's access if it has an element.
+    /// Counts a string instruction that is stepped through for the events that
+    /// are marked, with its first element's access if it has an element.
     pub(crate) fn count_repeat(
         &mut self,
         instruction: &Instruction,
         first: Option<&InstructionAccess>,
+        marks: u32,
     ) {
         self.restore_all();
         let none = self.leave_if_none(access::is_narrow_string(instruction));
-        self.count_alone(first);
+        self.count_alone(first, marks);
         self.hot.byte(0xe9);
         let done = self.hot.bytes.len();
         self.hot.u32(0);
         let distance = self.hot.bytes.len() - none - 4;
         self.hot.patch32(none, low32(distance as u64));
         self.mark_step(MarkPhase::Before);
-        self.count_alone(None);
+        self.count_alone(None, marks);
         let distance = self.hot.bytes.len() - done - 4;
         self.hot.patch32(done, low32(distance as u64));
         self.mark();
@@ -168,11 +169,12 @@ impl Emitter {
 
     /// Counts, with all registers in themselves before and after, and nothing
     /// known of the slots.
-    fn count_alone(&mut self, access: Option<&InstructionAccess>) {
+    fn count_alone(&mut self, access: Option<&InstructionAccess>, marks: u32) {
         self.valid = Gprs::NONE;
         self.clock_again();
-        let cold = self.count_down(access);
-        self.resume_here(cold);
+        for cold in self.count_down(access, marks) {
+            self.resume_here(cold);
+        }
         self.restore_all();
         self.valid = Gprs::NONE;
         self.clock_again();

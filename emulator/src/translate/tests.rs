@@ -13,7 +13,8 @@ use iced_x86::Register;
 use libc::user_regs_struct;
 
 use super::{
-    CodeSource, CodeStop, Countdown, CpuFeatures, Half, Needs, Phase, Runtime, Translation,
+    CodeSource, CodeStop, Countdown, CpuFeatures, EventCountdown, Half, Needs, Phase, Runtime,
+    Translation,
 };
 use crate::block;
 use crate::code_cache::{BlockEntry, CodeCache};
@@ -56,6 +57,11 @@ impl AsMut<[u8]> for ZoneBytes {
     }
 }
 
+/// Events that count every instruction.
+fn all_of(events: &[u32]) -> Vec<EventCountdown> {
+    events.iter().map(|&event| EventCountdown { event, of: Countdown::All }).collect()
+}
+
 fn needs_data() -> Needs {
     Needs { data: true, ..Needs::default() }
 }
@@ -92,7 +98,9 @@ fn prepare_block(cache: &CodeCache, fill: bool, record: bool) {
     let set = |offset: usize, value: u64| sys::set_word(sys::BLOCK + offset as u64, value);
     set(block::SELF, sys::BLOCK);
     set(block::STACK, sys::RUNTIME_STACK);
-    set(block::COUNTDOWN, 3);
+    for event in 0..block::EVENTS {
+        set(block::countdown(event), 3 + event as u64);
+    }
     set(block::BURST, 1 << 30);
     set(sys::FILL, u64::from(fill));
     set(sys::RECORD, u64::from(record));
@@ -120,7 +128,9 @@ fn prepare_tables(cache: &CodeCache, fill: bool, record: bool) {
     }
     table(block::FETCHES, sys::CODE, 0x2000);
     let set = |offset: usize, value: u64| sys::set_word(sys::BLOCK + offset as u64, value);
-    set(block::COUNTDOWN, 3);
+    for event in 0..block::EVENTS {
+        set(block::countdown(event), 3 + event as u64);
+    }
     set(block::BURST, 1 << 30);
     set(sys::FILL, u64::from(fill));
     set(sys::RECORD, u64::from(record));

@@ -12,7 +12,7 @@ use super::emitter::{BlockHead, Cold, Emitter};
 use super::flow::{self, InstructionFlow, Ways};
 use super::mark::{ColdMark, MarkPhase};
 use super::register::{Gprs, RAX, RCX};
-use super::settings::{CodeSource, Countdown};
+use super::settings::CodeSource;
 use super::special::has_memory;
 use super::stop;
 use crate::block::{self, AccessKind};
@@ -235,12 +235,8 @@ impl TraceWriter {
             return (InstructionFlow::Nothing, Ways::default());
         }
         let needs = &emitter.translation.needs;
-        let counts = match &needs.countdown {
-            None => false,
-            Some(Countdown::All) => true,
-            Some(Countdown::Of(classifier)) => classifier.counts(instruction),
-        };
-        if needs.data || counts {
+        let counted = needs.counted(instruction);
+        if needs.data || counted != 0 {
             let xsave = emitter.translation.features.xsave_bytes;
             access::list(instruction, info, xsave, &mut self.accesses);
         } else {
@@ -263,8 +259,8 @@ impl TraceWriter {
         ) && instruction.is_string_instruction()
             && (instruction.has_rep_prefix() || instruction.has_repne_prefix());
         if steps {
-            if counts {
-                emitter.count_repeat(instruction, self.accesses.first());
+            if counted != 0 {
+                emitter.count_repeat(instruction, self.accesses.first(), counted);
             }
             if emitter.translation.needs.data {
                 emitter.repeat(instruction, raw, &self.accesses, &usage);
@@ -275,15 +271,18 @@ impl TraceWriter {
         }
         if let [access] = self.accesses.as_slice()
             && matches!(access.kind, AccessKind::Move | AccessKind::Fill)
-            && emitter.translation.needs.data
         {
-            if counts {
-                emitter.count_repeat(instruction, Some(access));
+            if counted != 0 {
+                emitter.count_repeat(instruction, Some(access), counted);
             }
-            emitter.in_parts(instruction, raw, access, &usage);
+            if emitter.translation.needs.data {
+                emitter.in_parts(instruction, raw, access, &usage);
+            } else {
+                emitter.body(instruction, raw, &decoder.get_constant_offsets(instruction), &usage);
+            }
             return (InstructionFlow::Same, Ways::default());
         }
-        look_up(emitter, &self.accesses, counts);
+        look_up(emitter, &self.accesses, counted);
         match instruction.flow_control() {
             FlowControl::Next => {
                 let pauses = instruction.mnemonic() == Mnemonic::Pause;
@@ -318,12 +317,13 @@ impl TraceWriter {
     }
 }
 
-/// Counts the instruction if it counts, looks its accesses up if they matter.
-fn look_up(emitter: &mut Emitter, accesses: &[InstructionAccess], counts: bool) {
+/// Counts the instruction for the events that are marked, looks its accesses
+/// up if they matter.
+fn look_up(emitter: &mut Emitter, accesses: &[InstructionAccess], marks: u32) {
     let data = emitter.translation.needs.data;
-    let mut counted: Option<Cold> = None;
-    if counts {
-        counted = Some(emitter.count_down(accesses.first()));
+    let mut counted: Vec<Cold> = Vec::new();
+    if marks != 0 {
+        counted = emitter.count_down(accesses.first(), marks);
     }
     let last = accesses.len().saturating_sub(1);
     for (number, access) in accesses.iter().enumerate() {
@@ -338,11 +338,11 @@ fn look_up(emitter: &mut Emitter, accesses: &[InstructionAccess], counts: bool) 
                 emitter.check(&access);
             }
         }
-        if let Some(cold) = counted.take() {
+        for cold in counted.drain(..) {
             emitter.resume_here(cold);
         }
     }
-    if let Some(cold) = counted {
+    for cold in counted {
         emitter.resume_here(cold);
     }
 }

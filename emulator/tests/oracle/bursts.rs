@@ -26,7 +26,7 @@ fn whole_and_part(
 }
 
 fn coverage(recorded: &Recorded) -> Coverage {
-    recorded.account.bursts.unwrap()
+    recorded.counts().bursts.unwrap()
 }
 
 /// Every instruction is in a burst or between two, and counted once; those
@@ -37,9 +37,9 @@ fn instructions_in_and_between_bursts_are_all_there_are() {
         let event = EmulatedEvent::Class(Class::Retired);
         let (whole, part) = whole_and_part("jumps.c", &[], event, burst(on, every));
         let ran = coverage(&part);
-        let all = whole.account.events;
+        let all = whole.counts().events;
         assert_eq!(ran.instructions(), all, "{on}/{every}");
-        assert_eq!((part.account.events, ran.warmed), (ran.counted, 0), "{on}/{every}");
+        assert_eq!((part.counts().events, ran.warmed), (ran.counted, 0), "{on}/{every}");
         // Whole blocks, so that single instructions are hit or missed many
         // at a time.
         let expected = all * on / every;
@@ -59,15 +59,15 @@ fn the_estimate_of_the_misses_is_within_its_error() {
         let bursts = Burst { on: 2000, every: 50_000, warm: Some(20_000) };
         let (whole, part) = whole_and_part(name, arguments, EmulatedEvent::L1DataMiss, bursts);
         let ran = coverage(&part);
-        let truth = f64::from(u32::try_from(whole.account.events).unwrap());
-        let counted = f64::from(u32::try_from(part.account.events).unwrap());
+        let truth = f64::from(u32::try_from(whole.counts().events).unwrap());
+        let counted = f64::from(u32::try_from(part.counts().events).unwrap());
         let estimate = counted * ran.factor().unwrap();
         let error = ran.error().unwrap();
         assert!(error < 0.1, "{walk}: {error}");
         let off = (estimate / truth - 1.0).abs();
         assert!(off < 4.0 * error + 0.002, "{walk}: {estimate} of {truth}, error {error}");
         // And no other number of records than of events.
-        assert_eq!(part.records.len(), usize::try_from(part.account.events / INTERVAL).unwrap());
+        assert_eq!(part.records.len(), usize::try_from(part.counts().events / INTERVAL).unwrap());
         assert!(ran.bare > 0 && ran.warmed > 0, "{ran:?}");
     }
 }
@@ -79,7 +79,7 @@ fn caches_are_warm_when_a_burst_begins() {
     let [without, with] = [0, 15_000].map(|warm| {
         let bursts = Burst { on: 200, every: 20_000, warm: Some(warm) };
         let (whole, part) = whole_and_part("jumps.c", &[], EmulatedEvent::L1DataMiss, bursts);
-        let events = |of: &Recorded| f64::from(u32::try_from(of.account.events).unwrap());
+        let events = |of: &Recorded| f64::from(u32::try_from(of.counts().events).unwrap());
         events(&part) * coverage(&part).factor().unwrap() / events(&whole)
     });
     // Few misses in few bursts: far from exact, and farther without.
@@ -100,7 +100,7 @@ fn bursts_of_two_runs_are_at_the_same_places() {
     });
     assert!(first.records.len() > 10, "{} records", first.records.len());
     assert!(first.records == second.records);
-    assert_eq!(first.account.bursts, second.account.bursts);
+    assert_eq!(first.counts().bursts, second.counts().bursts);
 }
 
 /// Changing translations a thousand times a millisecond changes nothing for

@@ -40,6 +40,8 @@ mod recomputed;
 mod run;
 /// Two runs, one result.
 mod same;
+/// Several events in one run.
+mod several;
 /// Single steps.
 mod steps;
 #[allow(unsafe_code, reason = "ptrace(2) and memory of another process")]

@@ -29,7 +29,7 @@ fn a_record_is_of_the_event_that_its_periods_add_up_to() {
     let all = run(Recording::every(misses, GEOMETRY));
     for (interval, seed) in [(2, 0), (100, 1), (100, 2), (1000, u64::MAX)] {
         let some = run(drawn(misses, interval, seed));
-        assert_eq!(some.account.events, all.account.events);
+        assert_eq!(some.counts().events, all.counts().events);
         let mut at = 0;
         for record in &some.records {
             at += usize::try_from(record.period).unwrap();
@@ -66,7 +66,7 @@ fn events_are_the_periods_and_a_rest_of_each_thread() {
     for interval in [100, 10_000] {
         let recorded = drawn(event, interval, 3).of(&program.path(), &[]);
         let told: u64 = periods(&recorded).iter().sum();
-        let rest = recorded.account.events.checked_sub(told).unwrap();
+        let rest = recorded.counts().events.checked_sub(told).unwrap();
         let threads = recorded.account.threads;
         assert!(threads > 1 && rest <= threads * (2 * interval - 1), "{rest} of {threads}");
         let mut first = BTreeMap::new();

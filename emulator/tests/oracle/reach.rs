@@ -61,7 +61,7 @@ fn attach(pid: i32) {
     }
     assert_eq!(emulation.standing(), TargetStanding::Left);
     let account = emulation.finish().unwrap();
-    assert_eq!((account.records, account.not_followed), (RECORDS, vec![]));
+    assert_eq!((account.by_event[0].records, account.not_followed), (RECORDS, vec![]));
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     assert!(stat.contains(") R "), "it runs on: {stat}");
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
@@ -88,7 +88,8 @@ fn an_internal_error_lets_the_process_go() {
         });
         let event = EmulatedEvent::Class(Class::Of(InstructionClass::ReadsMemory));
         let recording = Recording { interval: 1000, ..Recording::every(event, GEOMETRY) };
-        let settings = EmulationSettings { classifier: Some(classifier), ..recording.settings() };
+        let recording = Recording { classifier: Some(classifier), ..recording.clone() };
+        let settings = recording.settings();
         let told = match Emulation::start(EmulationTarget::Process(Pid(pid)), settings) {
             Err(error) => error.to_string(),
             Ok(emulation) => {

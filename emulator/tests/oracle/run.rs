@@ -11,7 +11,7 @@ use std::{
 
 use emulator::{
     Burst, Classifier, EmulatedEvent, Emulation, EmulationAccount, EmulationSettings,
-    EmulationTarget, Ended, Geometry, TargetStanding,
+    EmulationTarget, Ended, EventCounts, EventSettings, Geometry, TargetStanding,
 };
 use record::{
     Arch, Attr, AttrFlags, ByteOrder, DataSrc, Misc, Pid, RecordType, SampleLayout, SampleType,
@@ -24,6 +24,8 @@ use crate::sys::Ring;
 const ENCODED: [u32; 16] = [0, 2, 3, 1, 7, 6, 4, 5, 16, 17, 18, 19, 20, 21, 22, 23];
 const FLAGS_BIT: u32 = 9;
 const IP_BIT: u32 = 8;
+/// Identifier of the first event's samples.
+const FIRST: u64 = 7;
 const LIMIT: Duration = Duration::from_secs(100);
 
 /// One sample.
@@ -38,6 +40,8 @@ pub(crate) struct Record {
     pub(crate) time: u64,
     pub(crate) data_src: DataSrc,
     pub(crate) period: u64,
+    /// Place of the event in the recording.
+    pub(crate) event: usize,
 }
 
 /// What is to be recorded.
@@ -52,6 +56,8 @@ pub(crate) struct Recording {
     pub(crate) burst: Option<Burst>,
     /// Records after which the program is left.
     pub(crate) count: Option<u64>,
+    /// Events in the same run: what of these is an event's own.
+    pub(crate) also: Vec<Recording>,
 }
 
 /// What came of it.
@@ -67,6 +73,14 @@ pub(crate) struct Recorded {
     pub(crate) left: bool,
 }
 
+impl Recorded {
+    /// The books of the first event.
+    #[track_caller]
+    pub(crate) fn counts(&self) -> &EventCounts {
+        self.account.by_event.first().unwrap()
+    }
+}
+
 impl Recording {
     /// Each event a record.
     pub(crate) fn every(event: EmulatedEvent, geometry: &'static str) -> Recording {
@@ -78,6 +92,7 @@ impl Recording {
             classifier: None,
             burst: None,
             count: None,
+            also: Vec::new(),
         }
     }
 
@@ -98,7 +113,7 @@ impl Recording {
     ) -> (Recorded, Option<String>) {
         let mut held = hold(program, arguments);
         let settings = self.settings();
-        let layout = SampleLayout::new(&settings.attr, ByteOrder::Little).unwrap();
+        let layout = SampleLayout::new(&settings.side_attr, ByteOrder::Little).unwrap();
         let target = EmulationTarget::Held(Pid(i32::try_from(held.id()).unwrap()));
         let emulation = Emulation::start(target, settings).unwrap();
         let ring = Ring::map(emulation.ring());
@@ -149,10 +164,18 @@ impl Recording {
                 | SampleType::WEIGHT_STRUCT
                 | SampleType::REGS_INTR,
             sample_regs_intr: registers::general(Arch::X86_64),
-            sample_period: self.interval,
             flags: AttrFlags::SAMPLE_ID_ALL,
             ..Attr::default()
         };
+        let event = |(id, one): (u64, &Recording)| EventSettings {
+            event: one.event,
+            interval: one.interval,
+            seed: one.seed,
+            classifier: one.classifier.clone(),
+            attr: Attr { sample_period: one.interval, ..attr.clone() },
+            id,
+        };
+        let events = (FIRST..).zip(std::iter::once(self).chain(&self.also)).map(event).collect();
         let side_attr = Attr {
             flags: AttrFlags::SAMPLE_ID_ALL
                 | AttrFlags::MMAP
@@ -165,14 +188,9 @@ impl Recording {
         EmulationSettings {
             geometry: Geometry::default().with(self.geometry).unwrap(),
             prefetch: false,
-            event: self.event,
-            interval: self.interval,
-            seed: self.seed,
-            classifier: self.classifier.clone(),
-            attr,
-            id: 7,
+            events,
             side_attr,
-            side_id: 8,
+            side_id: FIRST - 1,
             burst: self.burst,
             count: self.count,
             ring_pages: 256,
@@ -218,7 +236,7 @@ fn samples(bytes: &[u8], layout: &SampleLayout) -> Vec<Record> {
             let words = sample.regs_intr.unwrap();
             let ip = sample.ip.unwrap();
             assert_eq!(words.get(IP_BIT), Some(ip), "the register and the field");
-            assert_eq!(sample.identifier, Some(7));
+            let event = sample.identifier.and_then(|id| id.checked_sub(FIRST)).unwrap();
             records.push(Record {
                 ip,
                 address: sample.addr.unwrap(),
@@ -228,6 +246,7 @@ fn samples(bytes: &[u8], layout: &SampleLayout) -> Vec<Record> {
                 time: sample.time.unwrap().0,
                 data_src: sample.data_src.unwrap(),
                 period: sample.period.unwrap(),
+                event: usize::try_from(event).unwrap(),
             });
         }
         rest = &rest[size..];

@@ -23,6 +23,6 @@ fn two_runs_of_a_program_give_the_same_records() {
         first.records.iter().zip(&second.records).enumerate().find(|(_, (a, b))| a != b);
     assert!(differing.is_none(), "{differing:x?}");
     assert_eq!(first.records.len(), second.records.len());
-    assert_eq!(first.account.events, second.account.events);
+    assert_eq!(first.counts().events, second.counts().events);
     assert_eq!(first.bytes.len(), second.bytes.len(), "side records");
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use emulator::{Burst, EmulatedEvent, Geometry};
+use emulator::{Burst, EmulatedEvent, EmulationSettings, Geometry};
 use record::{Arch, Attr, AttrFlags, EventType, SampleFilter, SampleType};
 
 use crate::catalogue::emulated::{self, NotEmulated, kind};
@@ -11,7 +11,9 @@ use crate::catalogue::promises::{
 };
 use crate::catalogue::{CatalogueType, Equivalence};
 use crate::machine::facts::{Facts, Pmu};
-use crate::plan::{Outline, OutlinedEvent, attrs, callers, check_form, rights, with_modifiers};
+use crate::plan::{
+    Outline, OutlinedEvent, attrs, callers, check_form, rights, several, with_modifiers,
+};
 use crate::request::CallGraph;
 use crate::request::event_spec;
 use crate::{Modes, PlannedEvent, Refusal, Request, Target};
@@ -88,16 +90,14 @@ impl Model {
 pub struct EmulatedPlan {
     /// What was asked for, as shown to users.
     pub name: String,
-    /// The event as streams describe it.
-    pub event: PlannedEvent,
+    /// The events as streams describe them.
+    pub events: Vec<PlannedEvent>,
+    /// What the model counts for each of them, in their order.
+    pub modelled: Vec<ModelledEvent>,
     /// Which side records there are, and their trailer.
     pub side: Attr,
-    /// What the model counts.
-    pub counts: EmulatedEvent,
     /// The machine that is modelled.
     pub model: Model,
-    /// Where periods are drawn from; None: each is the interval.
-    pub seed: Option<u64>,
     /// A command or a process.
     pub target: Target,
     /// Data pages of the ring, a power of two.
@@ -108,20 +108,32 @@ pub struct EmulatedPlan {
     pub notes: Vec<String>,
 }
 
+/// An event of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelledEvent {
+    /// What is counted.
+    pub counts: EmulatedEvent,
+    /// Where periods are drawn from; None: each is the interval.
+    pub seed: Option<u64>,
+}
+
 /// What would be emulated for a request.
 ///
 /// # Errors
 /// Types and modes that the model does not have.
 pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
-    let (mut outline, _) = outline_with_event(request, facts)?;
-    let interval = outline.events.first().map_or(0, |event| event.planned.attr.sample_period);
-    outline.notes.extend(seed(request, interval).map(|_| {
-        format!(
+    let (mut outline, modelled) = outline_with_events(request, facts)?;
+    for (event, _) in outline.events.iter().zip(modelled).filter(|(_, of)| of.seed.is_some()) {
+        let interval = event.planned.attr.sample_period;
+        let note = format!(
             "each period is drawn, from 1 to {}, all as likely: {interval} on average (--seed for \
              the same ones again, -i ={interval} for {interval} each)",
             interval.saturating_mul(2).saturating_sub(1)
-        )
-    }));
+        );
+        if !outline.notes.contains(&note) {
+            outline.notes.push(note);
+        }
+    }
     Ok(outline)
 }
 
@@ -130,7 +142,7 @@ pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
 /// # Errors
 /// What is not emulated, and a process that is not to be had.
 pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPlan, Refusal> {
-    let (Outline { name, events, side, notes }, counts) = outline_with_event(request, facts)?;
+    let (Outline { name, events, side, notes }, modelled) = outline_with_events(request, facts)?;
     if request.target.is_of_cpus() {
         return Err(Refusal::EmulatedSystem { event: name });
     }
@@ -140,25 +152,21 @@ pub fn plan(request: &Request, model: Model, facts: &Facts) -> Result<EmulatedPl
     rights::check_target(request, facts)?;
     let mut model = model;
     let mut notes = notes;
-    if !model.tlbs_asked && !counts.is_of_pages() {
+    if !model.tlbs_asked && !modelled.iter().any(|of| of.counts.is_of_pages()) {
         // A miss of theirs costs more than all else of an access.
         model.geometry = model.geometry.without_tlbs();
     }
     if let Some(burst) = &mut model.burst {
-        let warm = burst.warm_up(&model.geometry, counts);
+        let warm = burst.warm_up(&model.geometry, modelled.iter().map(|of| of.counts));
         burst.warm = Some(warm);
         notes.extend(dear(*burst, warm));
     }
     let asked = request.ring_pages.unwrap_or(RING_PAGES);
-    let Some(outlined) = events.into_iter().next() else {
-        return Err(Refusal::NotEmulated { event: name, why: "it has no event".to_owned() });
-    };
     Ok(EmulatedPlan {
         name,
-        seed: seed(request, outlined.planned.attr.sample_period),
-        event: outlined.planned,
+        events: events.into_iter().map(|outlined| outlined.planned).collect(),
+        modelled,
         side,
-        counts,
         model,
         target: request.target,
         ring_pages: asked.checked_next_power_of_two().unwrap_or(1 << 31),
@@ -184,14 +192,25 @@ fn dear(Burst { on, every, .. }: Burst, warm: u64) -> Option<String> {
     })
 }
 
+/// All events of a request, which the program's one run gives.
+fn outline_with_events(
+    request: &Request,
+    facts: &Facts,
+) -> Result<(Outline, Vec<ModelledEvent>), Refusal> {
+    let (mut outlines, mut modelled) = (Vec::new(), Vec::new());
+    for one in request.each() {
+        let (outline, counts) = outline_with_event(&one, facts)?;
+        let interval = outline.events.first().map_or(0, |event| event.planned.attr.sample_period);
+        modelled.push(ModelledEvent { counts, seed: seed(&one, interval) });
+        outlines.push(outline);
+    }
+    Ok((several::joined(outlines, EmulationSettings::MOST_EVENTS)?, modelled))
+}
+
 fn outline_with_event(
     request: &Request,
     facts: &Facts,
 ) -> Result<(Outline, EmulatedEvent), Refusal> {
-    if let Some(other) = request.also.first() {
-        let (event, other) = (request.event.0.clone(), other.event.0.clone());
-        return Err(Refusal::EmulatedSeveral { event, other });
-    }
     let request = &with_modifiers(request)?;
     let named = request.event.resolve()?;
     check_form(request)?;

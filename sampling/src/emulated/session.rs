@@ -8,10 +8,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use emulator::{Classifier, Emulation, Ended, TargetStanding};
+use emulator::{Classifier, EmulatedEvent, Emulation, Ended, EventSettings, TargetStanding};
 
 use super::plan::pmu;
-use super::{EmulatedPlan, program};
+use super::{EmulatedPlan, ModelledEvent, program};
 use crate::machine::facts::Facts;
 use crate::sampling::Sampling;
 use crate::session::command::{Command, CommandStatus};
@@ -27,9 +27,9 @@ use form::Form;
 use record::Time;
 use record::stream::write;
 
-/// Ids of the event and of its side records in the stream.
+/// Id of the first event in the stream; those of the others follow, and then
+/// that of side records.
 const EVENT: u64 = 1;
-const SIDE: u64 = 2;
 
 /// A target under the emulated PMU, its ring, and the account of what came
 /// through it. The surface is that of [`crate::Session`]; dropped at any
@@ -65,7 +65,7 @@ pub struct EmulatedSession {
 impl EmulatedSession {
     /// Takes hold of the target: a command is forked and waits, a process is
     /// emulated from here on. `classifier` tells the instructions of a class,
-    /// for events that count one.
+    /// for each event that counts one.
     ///
     /// # Errors
     /// A target that is not there, or that cannot be emulated; nothing has
@@ -73,7 +73,7 @@ impl EmulatedSession {
     pub fn open(
         plan: EmulatedPlan,
         settings: SessionSettings,
-        classifier: Option<Classifier>,
+        classifier: &dyn Fn(EmulatedEvent) -> Option<Classifier>,
     ) -> Result<EmulatedSession, SessionError> {
         let began = pass::now();
         let mut command = match plan.target {
@@ -107,9 +107,9 @@ impl EmulatedSession {
             .as_ref()
             .filter(|command| command.changes_user())
             .map(|_| SET_USER_ID.to_owned());
-        let ledger = Ledger::of([plan.event.name.as_str()]);
+        let ledger = Ledger::of(plan.events.iter().map(|event| event.name.as_str()));
         Ok(EmulatedSession {
-            form: Form::new(&plan.event.attr, &plan.side),
+            form: Form::new(plan.events.iter().map(|event| &event.attr), &plan.side),
             foreign: 0,
             outbox: Outbox::new(ledger.by_event.len()),
             started: matches!(plan.target, Target::Process(_)).then(Instant::now),
@@ -188,24 +188,32 @@ fn target(plan: &EmulatedPlan, command: Option<&Command>) -> emulator::Emulation
 fn told(
     plan: &EmulatedPlan,
     settings: &SessionSettings,
-    classifier: Option<Classifier>,
+    classifier: &dyn Fn(EmulatedEvent) -> Option<Classifier>,
 ) -> emulator::EmulationSettings {
+    let event = |((id, planned), of): ((u64, &PlannedEvent), &ModelledEvent)| EventSettings {
+        event: of.counts,
+        interval: planned.attr.sample_period,
+        seed: of.seed,
+        classifier: classifier(of.counts),
+        attr: planned.attr.clone(),
+        id,
+    };
     emulator::EmulationSettings {
         geometry: plan.model.geometry.clone(),
         prefetch: plan.model.prefetch,
-        event: plan.counts,
-        interval: plan.event.attr.sample_period,
-        seed: plan.seed,
-        classifier,
-        attr: plan.event.attr.clone(),
-        id: EVENT,
+        events: (EVENT..).zip(&plan.events).zip(&plan.modelled).map(event).collect(),
         side_attr: plan.side.clone(),
-        side_id: SIDE,
+        side_id: side(plan),
         burst: plan.model.burst,
         count: settings.count,
         ring_pages: plan.ring_pages,
         data_mappings: plan.data_mappings,
     }
+}
+
+/// Id of side records.
+fn side(plan: &EmulatedPlan) -> u64 {
+    EVENT + u64::try_from(plan.events.len()).unwrap_or(0)
 }
 
 fn status(ended: Ended) -> CommandStatus {
@@ -225,11 +233,11 @@ impl Sampling for EmulatedSession {
     }
 
     fn planned(&self) -> &[PlannedEvent] {
-        std::slice::from_ref(&self.plan.event)
+        &self.plan.events
     }
 
     fn opened(&self) -> &[PlannedEvent] {
-        std::slice::from_ref(&self.plan.event)
+        &self.plan.events
     }
 
     fn given_up(&self) -> &[Fallback] {
@@ -241,7 +249,7 @@ impl Sampling for EmulatedSession {
     }
 
     fn seed(&self) -> Option<u64> {
-        self.plan.seed
+        self.plan.modelled.iter().find_map(|of| of.seed)
     }
 
     fn notes(&self) -> Vec<String> {
@@ -258,21 +266,22 @@ impl Sampling for EmulatedSession {
         command_line: &[String],
         sink: &mut dyn Sink,
     ) -> Result<(), SessionError> {
-        let mut promises =
-            format!("{};{};served=embedded", self.plan.event.promises, self.plan.model.note());
-        if let Some(seed) = self.plan.seed {
-            promises.push_str(&format!(";periods=drawn;seed={seed}"));
+        let EmulatedPlan { events, modelled, model, .. } = &self.plan;
+        let ids: Vec<u64> = (EVENT..=side(&self.plan)).collect();
+        let mut announced = Vec::new();
+        for ((event, of), ids) in events.iter().zip(modelled).zip(ids.chunks(1)) {
+            let mut note = format!("{};{};served=embedded", event.promises, model.note());
+            if let Some(seed) = of.seed {
+                note.push_str(&format!(";periods=drawn;seed={seed}"));
+            }
+            let (attr, name) = (&event.attr, event.name.as_str());
+            announced.push(Announced { attr, ids, name, note: Some(note) });
         }
-        let event = Announced {
-            attr: &self.plan.event.attr,
-            ids: &[EVENT],
-            name: &self.plan.event.name,
-            note: Some(promises),
-        };
-        let side = Announced { attr: &self.plan.side, ids: &[SIDE], name: SIDE_NAME, note: None };
+        let (attr, ids) = (&self.plan.side, ids.get(events.len()..).unwrap_or_default());
+        announced.push(Announced { attr, ids, name: SIDE_NAME, note: None });
         let mut facts = facts.clone();
         facts.pmus.get_or_insert_default().insert(0, pmu());
-        announce(&[event, side], &facts, command_line, &mut self.outbox.bytes)?;
+        announce(&announced, &facts, command_line, &mut self.outbox.bytes)?;
         self.tell_clock();
         let proc = self.settings.root.join("proc");
         let mut synthesizer = Synthesizer::new(&proc, &self.plan.side);

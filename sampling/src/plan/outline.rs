@@ -79,7 +79,7 @@ impl Outline {
 /// What this machine does not have, or not together.
 pub fn outline(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {
     let outlines = request.each().map(|one| outline_one(&one, facts));
-    several::joined(outlines.collect::<Result<_, _>>()?)
+    several::joined(outlines.collect::<Result<_, _>>()?, Request::MOST_EVENTS)
 }
 
 fn outline_one(request: &Request, facts: &Facts) -> Result<Outline, Refusal> {

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use record::Pid;
 
-use crate::Request;
 use crate::catalogue::{MOUNT_TRACEFS, MaskError};
 use crate::machine::facts::Version;
 use crate::request::event_spec::EventSpecError;
@@ -68,8 +67,8 @@ pub enum Refusal {
     #[error("{event} is asked for twice: say it once, or leave one of the two out")]
     Twice { event: String },
     /// More events than any CPU counts together.
-    #[error("{count} events are asked for; use {} at most", Request::MOST_EVENTS)]
-    TooManyEvents { count: usize },
+    #[error("{count} events are asked for; use {most} at most")]
+    TooManyEvents { count: usize, most: usize },
     /// Events that nobody counts together.
     #[error(
         "{emulated} is emulated here and {counted} is not: nothing samples both in one run, so \
@@ -88,12 +87,6 @@ pub enum Refusal {
          say fp"
     )]
     NoUserRegisters { event: String },
-    /// The model counts one thing in a run.
-    #[error(
-        "{event} and {other}: the emulated PMU counts one type in a run: leave one of the two out, \
-         and run the program twice"
-    )]
-    EmulatedSeveral { event: String, other: String },
     /// A way to have callers that the emulated PMU does not know.
     #[error(
         "{event}: --call-graph {how} is the machine's: the emulated PMU copies the stack, say dwarf"
@@ -328,7 +321,6 @@ impl Refusal {
             | Refusal::EmulatedSystem { .. }
             | Refusal::EmulatedInKernel { .. }
             | Refusal::EmulatedCallers { .. }
-            | Refusal::EmulatedSeveral { .. }
             | Refusal::CountedCallers { .. }
             | Refusal::Twice { .. }
             | Refusal::TooManyEvents { .. }

@@ -1,19 +1,16 @@
 //! The events of one session from those of its parts.
 
 use super::{Outline, OutlinedEvent};
-use crate::{Refusal, Request};
+use crate::Refusal;
 
-/// One outline of all events: each with its own name, members still behind
-/// their leaders. The first one's carrier of side records serves all: what
-/// records have behind them is the same for all events.
-pub(super) fn joined(outlines: Vec<Outline>) -> Result<Outline, Refusal> {
+/// One outline of all events, `most` of them: each with its own name, members
+/// still behind their leaders. The first one's carrier of side records serves
+/// all: what records have behind them is the same for all events.
+pub(crate) fn joined(outlines: Vec<Outline>, most: usize) -> Result<Outline, Refusal> {
     let count = outlines.len();
-    if count > Request::MOST_EVENTS {
-        return Err(Refusal::TooManyEvents { count });
-    }
     let mut parts = outlines.into_iter();
-    let Some(mut whole) = parts.next() else {
-        return Err(Refusal::TooManyEvents { count });
+    let Some(mut whole) = parts.next().filter(|_| count <= most) else {
+        return Err(Refusal::TooManyEvents { count, most });
     };
     for part in parts {
         let is_known = |event: &OutlinedEvent| {

@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU64;
 
-use super::{Setup, fill, get, put};
+use super::{EventSum, Setup, fill, get, put};
 use crate::account::Coverage;
 use crate::block;
 use crate::runtime::target::header::Header;
@@ -48,12 +48,9 @@ impl Setup {
     }
 
     fn place(&self, words: &[AtomicU64], stretch: &Stretch) {
-        let stretch = Stretch { countdown: Self::period(words).events, ..*stretch };
         let half = if stretch.state == GAP { block::BARE } else { block::MODELLED };
         put(words, block::HALF, half);
-        if stretch.state == WARM {
-            put(words, block::COUNTDOWN, NEVER);
-        }
+        self.begin_countdowns(words, (stretch.state == WARM).then_some(NEVER));
         for (at, word) in stretch.words().into_iter().enumerate() {
             put(words, STRETCH + 8 * at, word);
         }
@@ -66,22 +63,16 @@ impl Setup {
         }
         let burst = get(maker, block::BURST);
         put(words, block::BURST, burst);
-        put(words, block::COUNTDOWN, Self::period(words).events);
         let child = Stretch { given: burst, ..stretch(maker).child(seed) };
         self.place(words, &child);
     }
 
-    /// All events of a thread, by its words.
-    pub fn events(&self, words: &[AtomicU64]) -> u64 {
-        let stretch = stretch(words);
-        let warming = self.bursts.every != 0 && stretch.state == WARM;
-        let left = if warming { stretch.countdown } else { get(words, block::COUNTDOWN) };
-        // The target may have written anything there.
-        Self::period(words).passed(left)
+    pub(super) fn is_warming(&self, words: &[AtomicU64]) -> bool {
+        self.bursts.every != 0 && stretch(words).state == WARM
     }
 
-    /// What ran of a thread; None without bursts.
-    pub fn coverage(&self, words: &[AtomicU64]) -> Option<Coverage> {
+    /// What ran of a thread, with an event's share; None without bursts.
+    pub fn coverage(&self, words: &[AtomicU64], sum: &EventSum) -> Option<Coverage> {
         if self.bursts.every == 0 {
             return None;
         }
@@ -92,13 +83,13 @@ impl Setup {
             *ran = ran.wrapping_add(stretch.given).wrapping_sub(left(words));
         }
         let [bare, warmed, counted] = ran;
-        let [low, high] = stretch.squares;
+        let [low, high] = sum.bursts.squares;
         Some(Coverage {
             counted,
             warmed,
             bare,
             bursts: stretch.bursts,
-            events: stretch.events,
+            events: sum.bursts.events,
             squares: u128::from(high) << 64 | u128::from(low),
         })
     }

@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::period::PeriodRule;
 use super::stretch::Bursts;
+use crate::block::EVENTS;
 use crate::model::Shape;
 
 /// Threads that a space can have at the same time.
@@ -46,14 +47,19 @@ pub struct Header {
     pub ring: u64,
     /// Bytes of the ring's data: a power of two.
     pub ring_bytes: u64,
-    /// The events counted: bits of [`crate::model::Events`].
+    /// What any event counts: bits of [`crate::model::Events`].
     pub events: u64,
-    /// Events from one record to the next.
-    pub periods: PeriodRule,
+    /// Events that are counted.
+    pub count: u64,
+    /// What each of them counts, by its place: bits of the same; 0 for
+    /// classes of instructions.
+    pub each: [u64; EVENTS],
+    /// Of each: events from one record to the next.
+    pub periods: [PeriodRule; EVENTS],
     /// What of each thread is counted.
     pub bursts: Bursts,
-    /// How samples look.
-    pub form: Form,
+    /// Of each: how samples look.
+    pub forms: [Form; EVENTS],
     /// The model's sizes.
     pub shape: Shape,
     /// Which of the threads runs.
@@ -68,6 +74,13 @@ pub struct Header {
 }
 
 impl Header {
+    /// What each of the events counts that there are.
+    #[inline(always)]
+    pub fn counted(&self) -> &[u64] {
+        let count = usize::try_from(self.count).unwrap_or(EVENTS);
+        self.each.get(..count).unwrap_or(&self.each)
+    }
+
     /// A thread is about to have lines.
     pub fn begin(&self, index: u64) {
         let word = usize::try_from(index / 64).ok().and_then(|at| self.begun.get(at));

@@ -63,16 +63,16 @@ pub struct Leg {
     pub turn: u64,
     /// Instructions in which nothing missed.
     pub idle: u64,
-    /// What the thread had waited for misses then.
-    pub waited: [u64; 2],
+    /// The thread's misses then.
+    pub missed: u64,
 }
 
 impl Leg {
-    /// So many instructions ran; what the thread has waited for misses.
-    pub(super) fn book(&mut self, ran: u64, waited: [u64; 2]) {
+    /// So many instructions ran; the thread's misses so far.
+    pub(super) fn book(&mut self, ran: u64, missed: u64) {
         self.left = self.left.saturating_sub(ran);
-        self.idle = if self.waited == waited { self.idle.saturating_add(ran) } else { 0 };
-        self.waited = waited;
+        self.idle = if self.missed == missed { self.idle.saturating_add(ran) } else { 0 };
+        self.missed = missed;
     }
 }
 

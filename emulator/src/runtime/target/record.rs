@@ -7,7 +7,7 @@ use super::header::{Form, Header};
 use super::ring::{LIMIT, Ring, SAMPLES};
 use super::stack::{self, StackMemory};
 use super::thread::Thread;
-use crate::block::{AccessKind, AccessSite, Exit, NARROW};
+use crate::block::{AccessKind, AccessSite, EVENTS, Exit, NARROW};
 
 /// PERF_RECORD_SAMPLE with the mode and the flag of an exact address.
 const SAMPLE: u64 = 9;
@@ -117,7 +117,7 @@ fn register(thread: &Thread, site: &AccessSite, number: usize) -> u64 {
     if site.marks & NARROW == 0 { now } else { now & 0xffff_ffff }
 }
 
-/// Writes the pending record of the thread.
+/// Writes the pending records of the thread.
 #[inline(always)]
 pub(super) fn record(
     thread: &mut Thread,
@@ -126,12 +126,35 @@ pub(super) fn record(
     ring: &Ring<'_>,
     memory: &impl StackMemory,
 ) -> NextMove {
-    let (Some(samples), Some(limit)) = (ring.word(SAMPLES), ring.word(LIMIT)) else {
+    while thread.own.pending.due != 0 {
+        let next = record_of_one(thread, header, site, ring, memory);
+        if next != NextMove::Resume {
+            return next;
+        }
+    }
+    NextMove::Resume
+}
+
+/// Writes that of the first event that has one.
+#[inline(always)]
+fn record_of_one(
+    thread: &mut Thread,
+    header: &Header,
+    site: &AccessSite,
+    ring: &Ring<'_>,
+    memory: &impl StackMemory,
+) -> NextMove {
+    let pending = thread.own.pending;
+    let place = usize::try_from(pending.due.trailing_zeros()).unwrap_or(EVENTS);
+    let (Some(samples), Some(limit), Some(form), Some(book)) = (
+        ring.word(SAMPLES),
+        ring.word(LIMIT),
+        header.forms.get(place),
+        thread.own.books.get(place).copied(),
+    ) else {
+        thread.own.pending.due = 0;
         return NextMove::Resume;
     };
-    if thread.own.pending.due == 0 {
-        return NextMove::Resume;
-    }
     ring.lock(thread.own.task >> 32);
     let limit = limit.load(Ordering::Relaxed);
     let written = samples.load(Ordering::Relaxed);
@@ -140,7 +163,7 @@ pub(super) fn record(
         thread.own.pending.due = 0;
         return stop(thread, Exit::Count);
     }
-    let full = !ring.fits(header.form.size);
+    let full = !ring.fits(form.size);
     let index = usize::try_from(thread.own.index).unwrap_or(usize::MAX);
     header.baton().seat(index).waits_for_room(full);
     if full {
@@ -152,8 +175,6 @@ pub(super) fn record(
     thread.own.waited = 0;
     // Two cycles a nanosecond; an access that hits takes one.
     let time = ring.advance((passed >> 1).max(1));
-    let form = &header.form;
-    let pending = thread.own.pending;
     let mut words = Words { ring, at: 0 };
     words.put(SAMPLE | USER_EXACT << 32 | form.size << 48);
     for (field, word) in [
@@ -165,7 +186,7 @@ pub(super) fn record(
         (ID, form.id),
         (STREAM_ID, form.id),
         (CPU, 0),
-        (PERIOD, pending.period),
+        (PERIOD, book.ended),
         (CALLCHAIN, 0),
     ] {
         if form.fields & field != 0 {
@@ -192,10 +213,13 @@ pub(super) fn record(
     }
     ring.publish(words.at);
     samples.store(written + 1, Ordering::Relaxed);
-    thread.own.records += 1;
     ring.unlock();
-    thread.own.pending.due = 0;
+    if let Some(book) = thread.own.books.get_mut(place) {
+        book.records += 1;
+    }
+    thread.own.pending.due &= pending.due.wrapping_sub(1);
     if written + 1 >= limit {
+        thread.own.pending.due = 0;
         return stop(thread, Exit::Count);
     }
     NextMove::Resume

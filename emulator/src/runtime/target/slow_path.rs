@@ -1,6 +1,7 @@
 //! One access that translated code could not answer by itself, or all those
 //! of an instruction that makes many.
 
+use super::count::{counted, seen, turn};
 use super::header::Header;
 use super::local::Local;
 use super::thread::Pending;
@@ -14,8 +15,8 @@ const STORE: u8 = AccessKind::Store as u8;
 const FETCH: u8 = AccessKind::Fetch as u8;
 const NONE: u8 = AccessKind::None as u8;
 
-/// One access, if it is of the commonest kind and no record comes of it:
-/// false when not, and [`access`] is to look it up.
+/// One access, if it is of the commonest kind: false when not, and [`access`]
+/// is to look it up. False too when a record comes of it, which is pending then.
 ///
 /// The kind is for a `WAYS` and `TLB` as [`Core::quick`](crate::model::Core::quick)
 /// has them.
@@ -27,7 +28,7 @@ pub(super) fn quick<const WAYS: usize, const TLB: bool>(
     address: u64,
 ) -> bool {
     let within = (address & (LINE - 1)) + u64::from(site.size) <= LINE;
-    if site.kind > STORE || site.marks & COUNTED != 0 || !within || local.thread.countdown <= 1 {
+    if site.kind > STORE || site.marks & COUNTED != 0 || !within {
         return false;
     }
     let write = site.kind == STORE;
@@ -39,9 +40,13 @@ pub(super) fn quick<const WAYS: usize, const TLB: bool>(
         after(local, outcome, address);
     }
     local.thread.own.waited += outcome.latency(&local.header.shape);
-    let counts = outcome.events().meet(Events(local.header.events));
-    local.thread.countdown -= u64::from(counts);
-    true
+    let due = seen(local, outcome.events());
+    if due == 0 {
+        return true;
+    }
+    let element = Element { address, size: u64::from(site.size), write, number: 0 };
+    ready(local, site, outcome, element, due);
+    false
 }
 
 /// Whether a site is a load or store within a line and nothing rare is
@@ -60,7 +65,7 @@ pub(super) fn alone(local: &mut Local<'_>, common: &mut [u64], site: &AccessSite
     let access = told(local, site, element);
     let outcome = local.core().alone(common, access);
     wait(local, outcome);
-    decide(local, site, outcome, element)
+    decide(local, site, outcome, element, site.marks)
 }
 
 /// The one access of a load or store.
@@ -97,7 +102,7 @@ pub(super) fn access(
         LOAD | STORE => {
             let element = single(local, site);
             let outcome = look_up(local, outside, site, element);
-            decide(local, site, outcome, element)
+            decide(local, site, outcome, element, site.marks)
         }
         FETCH => {
             let stamp = local.thread.clock.wrapping_add(u64::from(site.offset));
@@ -106,7 +111,7 @@ pub(super) fn access(
             wait(local, outcome);
             NextMove::Resume
         }
-        NONE => decide(local, site, AccessOutcome::default(), NOTHING),
+        NONE => decide(local, site, AccessOutcome::default(), NOTHING, site.marks),
         _ => many(local, outside, site),
     }
 }
@@ -124,11 +129,13 @@ fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &AccessSite) ->
     }
     let mut untouched = local.thread.own.progress == 0;
     while let Some(element) = walk.next(local) {
+        // Its class counts the instruction once.
+        let counted = if untouched { site.marks } else { 0 };
         untouched = false;
         local.thread.clock += 2;
         let outcome = look_up(local, outside, site, element);
         local.thread.own.progress = walk.progress();
-        let next = decide(local, site, outcome, element);
+        let next = decide(local, site, outcome, element, counted);
         if next != NextMove::Resume {
             return next;
         }
@@ -139,10 +146,14 @@ fn many(local: &mut Local<'_>, outside: &mut impl Outside, site: &AccessSite) ->
     }
     // No element is meant. Counted all the same, once an instruction.
     let element = Element { address: local.thread.address, write: walk.writes(), ..NOTHING };
-    decide(local, site, AccessOutcome::default(), element)
+    decide(local, site, AccessOutcome::default(), element, site.marks)
 }
 
+/// What the second of two looks at an access sees as the first did.
+const AGAIN: Events = Events(Events::SPLIT_LOAD.0 | Events::SPLIT_STORE.0 | Events::BLOCKED.0);
+
 /// The first element of a string instruction that is counted, if it has one.
+/// It is looked up once more when its turn comes, and misses nothing then.
 fn first(
     local: &mut Local<'_>,
     outside: &mut impl Outside,
@@ -157,7 +168,8 @@ fn first(
         local.thread.clock += 2;
         outcome = look_up(local, outside, site, element);
     }
-    decide(local, site, outcome, element)
+    let due = seen(local, outcome.without(AGAIN).events()) | counted(local, site.marks);
+    settle(local, site, outcome, element, due)
 }
 
 /// A part of a string instruction that no fault interrupts: what follows in
@@ -187,7 +199,7 @@ fn part(
             walk.until(1);
         }
         local.thread.own.progress = walk.progress();
-        let next = decide(local, site, outcome, element);
+        let next = decide(local, site, outcome, element, 0);
         if next != NextMove::Resume {
             return next;
         }
@@ -218,6 +230,8 @@ fn look_up(
 /// A line that others write, too, is kept for a short while.
 #[inline(always)]
 fn after(local: &mut Local<'_>, outcome: AccessOutcome, address: u64) {
+    let missed = outcome.events().meet(Events::L1_MISS);
+    local.thread.own.missed = local.thread.own.missed.wrapping_add(u64::from(missed));
     if outcome.served() == LineHolder::Modified {
         legs::took(local.thread, local.header, address & !(LINE - 1));
     }
@@ -229,37 +243,49 @@ fn wait(local: &mut Local<'_>, outcome: AccessOutcome) {
     local.thread.own.waited += outcome.latency(&local.header.shape);
 }
 
-/// Counts an event, and readies its record when one is due.
+/// Counts what happened, with an instruction of the classes in `marks`, and
+/// readies the records that are due.
 #[inline(always)]
 fn decide(
     local: &mut Local<'_>,
     site: &AccessSite,
     outcome: AccessOutcome,
     element: Element,
+    marks: u32,
 ) -> NextMove {
-    let thread = &mut *local.thread;
-    if site.marks & COUNTED == 0 {
-        if !outcome.events().meet(Events(local.header.events)) {
-            return NextMove::Resume;
-        }
-        thread.countdown = thread.countdown.wrapping_sub(1);
+    let mut due = seen(local, outcome.events());
+    if marks & COUNTED != 0 {
+        due |= counted(local, marks);
     }
-    if thread.countdown != 0 {
-        return NextMove::Resume;
-    }
-    due(local, site, outcome, element)
+    settle(local, site, outcome, element, due)
 }
 
-#[cold]
-#[inline(never)]
-fn due(
+#[inline(always)]
+fn settle(
     local: &mut Local<'_>,
     site: &AccessSite,
     outcome: AccessOutcome,
     element: Element,
+    due: u64,
 ) -> NextMove {
-    let period = local.thread.own.period.turn(local.header.periods);
-    local.thread.countdown = local.thread.own.period.events;
+    if due == 0 {
+        return NextMove::Resume;
+    }
+    ready(local, site, outcome, element, due);
+    NextMove::Record
+}
+
+/// Readies the records of some events.
+#[cold]
+#[inline(never)]
+fn ready(
+    local: &mut Local<'_>,
+    site: &AccessSite,
+    outcome: AccessOutcome,
+    element: Element,
+    due: u64,
+) {
+    turn(local, due);
     let Element { address, write, number: elements, .. } = element;
     let reads = !write || site.marks & READS != 0;
     let operation = if reads { LOADS } else { 0 } | if write { STORES } else { 0 };
@@ -269,6 +295,5 @@ fn due(
         let locked = site.marks & LOCKED != 0;
         (outcome.source(operation, locked), outcome.latency(&local.header.shape))
     };
-    local.thread.own.pending = Pending { due: 1, address, source, latency, elements, period };
-    NextMove::Record
+    local.thread.own.pending = Pending { due, address, source, latency, elements };
 }

@@ -47,18 +47,10 @@ pub struct Stretch {
     pub rest: i64,
     /// State of the generator of random places.
     pub random: u64,
-    /// COUNTDOWN as it is to be when counting goes on.
-    pub countdown: u64,
     /// Instructions that ran in GAP, WARM and ON.
     pub ran: [u64; 3],
     /// Bursts that came to their end.
     pub bursts: u64,
-    /// Sum of the squares of their events: low and high half.
-    pub squares: [u64; 2],
-    /// Their events.
-    pub events: u64,
-    /// The thread's events at the begin of this burst.
-    pub before: u64,
 }
 
 impl Stretch {
@@ -81,9 +73,9 @@ impl Stretch {
 
     /// The same place for the child of a thread, with draws of its own.
     pub fn child(&self, seed: u64) -> Stretch {
-        let Stretch { state, left, given, rest, countdown, .. } = *self;
+        let Stretch { state, left, given, rest, .. } = *self;
         let random = self.random ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Stretch { state, left, given, rest, random, countdown, ..Stretch::default() }
+        Stretch { state, left, given, rest, random, ..Stretch::default() }
     }
 
     /// The next stretch.
@@ -114,47 +106,15 @@ impl Stretch {
     /// As its words lie in memory.
     pub fn words(&self) -> [u64; WORDS] {
         let [gap, warm, on] = self.ran;
-        let [low, high] = self.squares;
-        let place = [self.state, self.left, self.given, self.rest.cast_unsigned(), self.random];
-        let [state, left, given, rest, random] = place;
-        let (countdown, bursts, events) = (self.countdown, self.bursts, self.events);
-        [
-            state,
-            left,
-            given,
-            rest,
-            random,
-            countdown,
-            gap,
-            warm,
-            on,
-            bursts,
-            low,
-            high,
-            events,
-            self.before,
-        ]
+        let Stretch { state, left, given, random, bursts, .. } = *self;
+        [state, left, given, self.rest.cast_unsigned(), random, gap, warm, on, bursts]
     }
 
     /// From its words.
     pub fn of(words: [u64; WORDS]) -> Stretch {
-        let [state, left, given, rest, random, countdown, rest_of @ ..] = words;
-        let [gap, warm, on, bursts, low, high, events, before] = rest_of;
-        let (ran, squares) = ([gap, warm, on], [low, high]);
-        let rest = rest.cast_signed();
-        Stretch {
-            state,
-            left,
-            given,
-            rest,
-            random,
-            countdown,
-            ran,
-            bursts,
-            squares,
-            events,
-            before,
-        }
+        let [state, left, given, rest, random, gap, warm, on, bursts] = words;
+        let (ran, rest) = ([gap, warm, on], rest.cast_signed());
+        Stretch { state, left, given, rest, random, ran, bursts }
     }
 
     /// A part of the stretch for BURST, no more than `most`.
@@ -162,18 +122,6 @@ impl Stretch {
         let part = self.left.min(PART).min(most);
         self.left -= part;
         part
-    }
-
-    /// Books the burst's events, which the thread has had so many of by now.
-    pub fn end(&mut self, events: u64) {
-        let events = events.wrapping_sub(self.before);
-        self.bursts += 1;
-        self.events = self.events.wrapping_add(events);
-        let [low, high] = self.squares;
-        let sum = u128::from(high) << 64 | u128::from(low);
-        let sum = sum.wrapping_add(u128::from(events) * u128::from(events));
-        let half = |sum: u128| u64::try_from(sum & u128::from(u64::MAX)).unwrap_or(0);
-        self.squares = [half(sum), half(sum >> 64)];
     }
 
     /// A number below `limit`, all as likely.

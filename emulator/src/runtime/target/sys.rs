@@ -287,6 +287,11 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
         }
         return NextMove::Resume as u64;
     }
+    // SAFETY: no reference is made.
+    if unsafe { (*block.cast::<Thread>()).own.pending.due } != 0 {
+        // `quick` has looked it up.
+        return NextMove::Record as u64;
+    }
     let several = header.several.load(Ordering::Relaxed) != 0;
     if several || !slow_path::is_plain(header, site, address) {
         // SAFETY: the caller's promise.

@@ -2,10 +2,10 @@
 
 use core::mem::offset_of;
 
+use super::book::EventBook;
 use super::legs::Leg;
-use super::period::PeriodState;
 use super::stretch::Stretch;
-use crate::block::{self, ENTRIES};
+use crate::block::{self, ENTRIES, EVENTS};
 use crate::model::LineTables;
 
 /// The block; see [`crate::block`] for the fields of the same names.
@@ -25,16 +25,16 @@ pub struct Thread {
     pub exit: u64,
     pub exit_argument: u64,
     pub clock: u64,
-    pub countdown: u64,
+    pub half: u64,
     pub burst: u64,
     pub fs_base: u64,
     pub gs_base: u64,
     pub registers: [u64; 16],
     pub vectors: [[u64; 8]; 3],
-    pub half: u64,
     pub turn: u64,
     pub rest: u64,
-    pub spare: [u64; 5],
+    pub spare: [u64; 6],
+    pub countdowns: [u64; EVENTS],
     pub own: Own,
     pub strides: [Stride; STRIDES],
     unused: [u8; block::SYSCALLS - block::RUNTIME - size_of::<Own>() - 16 * STRIDES],
@@ -83,12 +83,13 @@ pub struct Own {
     pub index: u64,
     /// Process and thread id, as a record has them: the process's below.
     pub task: u64,
-    /// Records that were written.
-    pub records: u64,
-    /// The record that is due.
+    /// The records that are due.
     pub pending: Pending,
     /// Modelled time of accesses beyond a hit that no record has yet, cycles.
     pub waited: u64,
+    /// Misses of the first level that the thread has had while others were
+    /// there, with whatever else tells that it does not just wait.
+    pub missed: u64,
     /// The clock at the last record.
     pub recorded: u64,
     /// How far a string or vector instruction has been looked up; 0: whole.
@@ -100,15 +101,15 @@ pub struct Own {
     pub stretch: Stretch,
     /// Where it is in its turn.
     pub leg: Leg,
-    /// Where it is among records.
-    pub period: PeriodState,
+    /// Of each event, where it is among its records.
+    pub books: [EventBook; EVENTS],
 }
 
-/// The record that is due.
+/// The records that are due: of one access, one for each of some events.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pending {
-    /// Not 0 until it is written.
+    /// A bit for each event whose record is due, until it is written.
     pub due: u64,
     /// Data address.
     pub address: u64,
@@ -118,8 +119,6 @@ pub struct Pending {
     pub latency: u64,
     /// Elements that a string instruction has done before.
     pub elements: u64,
-    /// Events that it stands for.
-    pub period: u64,
 }
 
 const _: () = {
@@ -132,6 +131,7 @@ const _: () = {
     assert!(offset_of!(Thread, half) == block::HALF);
     assert!(offset_of!(Thread, turn) == block::TURN);
     assert!(offset_of!(Thread, rest) == block::REST);
+    assert!(offset_of!(Thread, countdowns) == block::COUNTDOWNS);
     assert!(offset_of!(Thread, own) == block::RUNTIME);
     assert!(offset_of!(Thread, syscalls) == block::SYSCALLS);
     assert!(offset_of!(Thread, tables.loads) == block::LOADS);

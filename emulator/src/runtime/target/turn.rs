@@ -1,5 +1,6 @@
 //! From one stretch to the next, in the target.
 
+use super::book;
 use super::header::Header;
 use super::legs::{self, Kernel};
 use super::stretch::{GAP, NEVER, ON, WARM};
@@ -23,11 +24,13 @@ pub(super) fn turn(thread: &mut Thread, header: &Header, kernel: &impl Kernel) {
         if thread.own.stretch.left == 0 {
             let before = thread.own.stretch.state;
             if before == ON {
-                let events = events(thread);
-                thread.own.stretch.end(events);
+                thread.own.stretch.bursts += 1;
+                for (countdown, book) in book::each(thread, header) {
+                    book.bursts.end(book.period.passed(*countdown));
+                }
             }
             thread.own.stretch.turn(bursts);
-            enter(thread, before);
+            enter(thread, header, before);
         }
         burst = burst.wrapping_add(thread.own.stretch.part(most));
         if burst >= needed {
@@ -47,34 +50,27 @@ fn book(thread: &mut Thread, burst: u64) {
     if let Some(sum) = stretch.ran.get_mut(state) {
         *sum = sum.wrapping_add(ran);
     }
-    let waited = [thread.own.waited, thread.own.recorded];
-    thread.own.leg.book(ran, waited);
-    // As long as accesses that hit.
+    thread.own.leg.book(ran, thread.own.missed);
+    // As long as accesses that hit; nobody sees what it misses.
     if stretch.state == GAP {
         thread.own.waited = thread.own.waited.wrapping_add(ran);
+        thread.own.missed = thread.own.missed.wrapping_add(1);
     }
 }
 
-/// COUNTDOWN stands still while the caches are warmed up.
-fn enter(thread: &mut Thread, before: u64) {
+/// Countdowns stand still while the caches are warmed up.
+fn enter(thread: &mut Thread, header: &Header, before: u64) {
     let now = thread.own.stretch.state;
-    if before == now {
-        thread.own.stretch.before = events(thread);
-        return;
+    for (countdown, book) in book::each(thread, header) {
+        if before != now && now == WARM {
+            book.countdown = *countdown;
+            *countdown = NEVER;
+        }
+        if before != now && before == WARM {
+            *countdown = book.countdown;
+        }
+        if now == ON {
+            book.bursts.before = book.period.passed(*countdown);
+        }
     }
-    if now == WARM {
-        thread.own.stretch.countdown = thread.countdown;
-        thread.countdown = NEVER;
-    }
-    if before == WARM {
-        thread.countdown = thread.own.stretch.countdown;
-    }
-    if now == ON {
-        thread.own.stretch.before = events(thread);
-    }
-}
-
-/// All events so far.
-fn events(thread: &Thread) -> u64 {
-    thread.own.period.passed(thread.countdown)
 }

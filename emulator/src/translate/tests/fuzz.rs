@@ -13,8 +13,8 @@ fn caches() -> Vec<CodeCache> {
     let mut caches = Vec::new();
     for bmi2 in [true, false] {
         for fetch in [false, true] {
-            let countdown = fetch.then_some(Countdown::All);
-            let needs = Needs { data: true, fetch, countdown, burst: fetch, turns: fetch };
+            let countdowns = if fetch { all_of(&[0]) } else { Vec::new() };
+            let needs = Needs { data: true, fetch, countdowns, burst: fetch, turns: fetch };
             caches.push(cache(needs, features(bmi2)));
         }
     }

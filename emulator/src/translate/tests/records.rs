@@ -64,7 +64,7 @@ fn every_address_tells_the_state() {
     for (bmi2, all) in [(true, true), (false, true), (true, false)] {
         let needs = match all {
             true => {
-                Needs { fetch: true, countdown: Some(Countdown::All), burst: true, ..needs_data() }
+                Needs { fetch: true, countdowns: all_of(&[0, 1, 5]), burst: true, ..needs_data() }
             }
             false => needs_data(),
         };

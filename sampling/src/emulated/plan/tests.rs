@@ -3,7 +3,9 @@
 use record::{Pid, SampleLayout};
 
 use super::*;
+use crate::EventSpec;
 use crate::catalogue::all;
+use crate::request::EventRequest;
 
 fn here() -> Facts {
     let mut facts = Facts::default();
@@ -31,10 +33,10 @@ fn a_miss_has_everything_that_a_record_can_hold() {
     request.ring_pages = Some(5);
     request.data_mappings = true;
     let plan = plan(&request, model(), &here()).unwrap();
-    assert_eq!((plan.counts, plan.ring_pages), (EmulatedEvent::L1DataMiss, 8));
+    assert_eq!((plan.modelled[0].counts, plan.ring_pages), (EmulatedEvent::L1DataMiss, 8));
     assert!(plan.data_mappings && plan.side.flags.contains(AttrFlags::MMAP_DATA));
     assert!(!plan.side.flags.contains(AttrFlags::BUILD_ID));
-    let attr = &plan.event.attr;
+    let attr = &plan.events[0].attr;
     assert_eq!(attr.sample_period, 100);
     let fields = SampleType::IDENTIFIER
         | SampleType::IP
@@ -60,10 +62,10 @@ fn a_miss_has_everything_that_a_record_can_hold() {
 fn names_and_notes_say_what_it_is() {
     let plan = planned("l1_cache_miss").unwrap();
     assert_eq!(
-        (plan.name.as_str(), plan.event.name.as_str()),
+        (plan.name.as_str(), plan.events[0].name.as_str()),
         ("l1_cache_miss", "emulated/l1_cache_miss/")
     );
-    let promises = plan.event.promises.to_string();
+    let promises = plan.events[0].promises.to_string();
     assert_eq!(
         promises,
         "source=emulated;ip=exact;addr=data;regs=before-instruction;weight=modelled-latency-cycles"
@@ -99,7 +101,7 @@ fn tlbs_are_modelled_for_those_who_count_or_name_them() {
 #[test]
 fn an_instruction_without_an_access_has_no_address() {
     let plan = planned("packed_dp").unwrap();
-    let event = &plan.event;
+    let event = &plan.events[0];
     assert_eq!(event.promises.address, AddressPromise::None);
     assert!(!event.attr.sample_type.intersects(SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT));
 }
@@ -112,8 +114,8 @@ fn every_type_has_a_plan_or_a_reason() {
         match planned(entry.name) {
             Ok(plan) => {
                 assert_eq!(plan.name, entry.name);
-                assert_eq!(plan.event.attr.sample_period, entry.default_interval);
-                configs.push(plan.event.attr.config);
+                assert_eq!(plan.events[0].attr.sample_period, entry.default_interval);
+                configs.push(plan.events[0].attr.config);
             }
             Err(refusal) => {
                 let text = refusal.to_string();
@@ -139,7 +141,7 @@ fn callers_come_from_copies_of_the_stack() {
         plan(&Request { call_graph: Some(how), ..base }, model(), &here())
     };
     let plan = of("dwarf,4096".parse().unwrap()).unwrap();
-    let attr = &plan.event.attr;
+    let attr = &plan.events[0].attr;
     let fields = SampleType::CALLCHAIN | SampleType::REGS_USER | SampleType::STACK_USER;
     assert!(attr.sample_type.contains(fields), "as perf's: {:?}", attr.sample_type);
     assert_eq!((attr.sample_stack_user, attr.sample_regs_user), (4096, 0xff_03ff));
@@ -149,6 +151,37 @@ fn callers_come_from_copies_of_the_stack() {
         let text = format!("--call-graph {how} is the machine's");
         assert!(refusal.to_string().contains(&text) && refusal.is_usage(), "{refusal}");
     }
+}
+
+#[test]
+fn several_events_share_a_model_that_has_what_each_needs() {
+    let of = |events: &[(&str, u64)]| {
+        let mut request = Request::new(events[0].0, Modes::USER, Target::Command);
+        (request.interval, request.seed) = (Some(events[0].1), Some(7));
+        request.also = events[1..]
+            .iter()
+            .map(|(name, interval)| EventRequest {
+                event: EventSpec((*name).to_owned()),
+                interval: Some(*interval),
+                seed: Some(7),
+            })
+            .collect();
+        plan(&request, model(), &here())
+    };
+    let plan = of(&[("l1_cache_miss", 10), ("instr_retired", 1), ("l2_cache_miss", 30)]).unwrap();
+    assert_eq!(plan.name, "l1_cache_miss,instr_retired,l2_cache_miss");
+    let periods: Vec<u64> = plan.events.iter().map(|event| event.attr.sample_period).collect();
+    assert_eq!(periods, [10, 1, 30]);
+    let seeds: Vec<Option<u64>> = plan.modelled.iter().map(|of| of.seed).collect();
+    assert_eq!(seeds, [Some(7), None, Some(7)], "of one event there is nothing to draw");
+    assert!(plan.model.geometry.dtlb.is_none());
+    assert!(!plan.events[1].attr.sample_type.contains(SampleType::DATA_SRC));
+    let plan = of(&[("memory_loads", 1), ("page_walk", 1)]).unwrap();
+    assert!(plan.model.geometry.dtlb.is_some(), "one of them counts its misses");
+    let twice = of(&[("l1_cache_miss", 1), ("l1_cache_miss", 2)]).unwrap_err();
+    assert!(matches!(twice, Refusal::Twice { .. }), "{twice}");
+    let many = of(&[("l1_cache_miss", 1); EmulationSettings::MOST_EVENTS + 1]).unwrap_err();
+    assert_eq!(many, Refusal::TooManyEvents { count: 25, most: 24 });
 }
 
 #[test]

@@ -53,24 +53,32 @@ impl EmulatedSession {
         }
         self.ledger.wall = self.stopped.unwrap_or_default();
         let _booked = self.outbox.flush(sink, &mut self.ledger);
-        write::event_unit(EVENT, &self.ledger.note(0), NATIVE_ORDER, &mut self.outbox.bytes)
-            .map_err(|e| SessionError::Preamble(e.to_string()))?;
+        for (event, id) in (0..self.plan.events.len()).zip(EVENT..) {
+            let note = self.ledger.note(event);
+            write::event_unit(id, &note, NATIVE_ORDER, &mut self.outbox.bytes)
+                .map_err(|e| SessionError::Preamble(e.to_string()))?;
+        }
         write::finished_round(NATIVE_ORDER, &mut self.outbox.bytes);
         let _booked = self.outbox.flush(sink, &mut self.ledger);
         Ok(self.ledger.clone())
     }
 
     fn settle(&mut self, account: &EmulationAccount) {
-        let said = EventAccount {
-            events: account.events,
-            kernel: Some(account.records.saturating_add(account.lost)),
-            bursts: account.bursts,
-            ..EventAccount::default()
-        };
-        self.ledger.settle(0, said, Some(account.lost));
+        for (event, counts) in account.by_event.iter().enumerate() {
+            let said = EventAccount {
+                events: counts.events,
+                kernel: Some(counts.records.saturating_add(counts.lost)),
+                bursts: counts.bursts,
+                ..EventAccount::default()
+            };
+            self.ledger.settle(event, said, Some(counts.lost));
+            let name = self.plan.events.get(event).map_or("", |event| &event.name);
+            let of = if account.by_event.len() > 1 { format!("{name}: ") } else { String::new() };
+            let estimate = counts.bursts.map(|ran| of + &in_bursts(&ran, counts.events));
+            self.last_notes.extend(estimate);
+        }
         self.ledger.side_lost += account.side_lost;
         self.ledger.tail_known = true;
-        self.last_notes.extend(account.bursts.map(|ran| in_bursts(&ran, account.events)));
         self.last_notes.extend(not_followed(account));
     }
 }

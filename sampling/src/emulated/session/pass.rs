@@ -1,9 +1,10 @@
 //! One pass over the ring that the emulation fills.
 
 use record::stream::{ModelClock, write};
-use record::{Misc, RecordType, Time};
+use record::{Misc, Time};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::form::WrittenRecord;
 use super::{EVENT, EmulatedSession};
 use crate::ring::drain;
 use crate::session::Pass;
@@ -25,6 +26,8 @@ impl EmulatedSession {
         let limit = self.settings.count.unwrap_or(u64::MAX);
         let (ledger, outbox, accepted) = (&mut self.ledger, &mut self.outbox, &mut self.accepted);
         let (form, foreign) = (&self.form, &mut self.foreign);
+        // Of several events nobody knows whose such bytes were.
+        let blamed = if outbox.samples.len() > 1 { usize::MAX } else { 0 };
         let drained = drain(&mut self.ring, |lent| {
             // The target can write there at any time, also now: what is looked
             // at is what goes into the stream.
@@ -32,19 +35,19 @@ impl EmulatedSession {
             outbox.bytes.extend_from_slice(lent.first);
             outbox.bytes.extend_from_slice(lent.second);
             let copy = outbox.bytes.get(start..).unwrap_or_default();
-            if !form.fits(lent.header, copy) {
+            let Some(written) = form.written(lent.header, copy) else {
                 outbox.bytes.truncate(start);
                 *foreign += 1;
-                return ledger.lose(0, 1, |lost| &mut lost.parse_error);
-            }
-            if lent.header.kind == RecordType::SAMPLE {
+                return ledger.lose(blamed, 1, |lost| &mut lost.parse_error);
+            };
+            if let WrittenRecord::Sample { event } = written {
                 if *accepted >= limit {
                     outbox.bytes.truncate(start);
-                    return ledger.lose(0, 1, |lost| &mut lost.beyond_count);
+                    return ledger.lose(event, 1, |lost| &mut lost.beyond_count);
                 }
                 *accepted += 1;
                 pass.samples += 1;
-                if let Some(buffered) = outbox.samples.first_mut() {
+                if let Some(buffered) = outbox.samples.get_mut(event) {
                     buffered.samples += 1;
                     buffered.exact_ip += u64::from(lent.header.misc.contains(Misc::EXACT_IP));
                 }
@@ -55,7 +58,7 @@ impl EmulatedSession {
         });
         if drained.damaged {
             self.foreign += 1;
-            ledger.lose(0, 1, |lost| &mut lost.parse_error);
+            ledger.lose(blamed, 1, |lost| &mut lost.parse_error);
         }
         if pass.samples + pass.side > 0 {
             self.tell_clock();

@@ -11,10 +11,10 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 
 use super::super::ring::{HEAD, LIMIT, TAIL};
 use super::*;
-use crate::block::{self, AccessKind, COUNTED, Exit, LOCKED};
+use crate::block::{self, AccessKind, COUNTED_FROM, Exit, LOCKED};
 use crate::event::{Class, EmulatedEvent};
 use crate::geometry::Geometry;
-use crate::runtime::{Setup, ThreadSetup, image};
+use crate::runtime::{EventSetup, Setup, ThreadSetup, image};
 
 type Function = unsafe extern "C" fn(*mut u8) -> u64;
 
@@ -120,7 +120,8 @@ impl Target {
         attr: Attr,
         geometry: &Geometry,
     ) -> Target {
-        let setup = Setup::new(geometry, event, interval, &attr, 77).unwrap();
+        let event = EventSetup::new(event, interval, &attr, 77).unwrap();
+        let setup = Setup::new(geometry, vec![event]).unwrap();
         let mut ring = Memory::new(4096 + RING);
         let mut space = Memory::new(setup.space_size());
         let mut block = Memory::new(setup.thread_size());
@@ -424,10 +425,10 @@ fn a_counted_instruction_is_a_record_when_the_countdown_is_over() {
     each(|code| {
         let mut target = Target::new(code, EmulatedEvent::Class(Class::Retired), 5, attr());
         target.site.kind = AccessKind::None as u8;
-        target.site.marks = COUNTED;
+        target.site.marks = 1 << COUNTED_FROM;
         for _ in 0..20 {
-            let left = target.get(block::COUNTDOWN) - 1;
-            target.put(block::COUNTDOWN, left);
+            let left = target.get(block::COUNTDOWNS) - 1;
+            target.put(block::COUNTDOWNS, left);
             if left == 0 {
                 assert_eq!(target.run(0), 0);
             }

@@ -69,8 +69,7 @@ fn a_record_is_never_longer_than_its_header_can_tell() {
         sample_stack_user: 65_528,
         ..Attr::default()
     };
-    let setup = Setup::new(&Geometry::default(), EmulatedEvent::L1DataMiss, 1, &attr, 1);
-    assert!(setup.is_ok());
+    assert!(EventSetup::new(EmulatedEvent::L1DataMiss, 1, &attr, 1).is_ok());
     let attr = Attr { sample_stack_user: 28_000, ..attr };
     each(|code| {
         let mut target = Target::new(code, EmulatedEvent::L1DataMiss, 1, attr.clone());

@@ -1,0 +1,212 @@
+//! The events that are counted: what each is told, and what came of it.
+
+use std::mem::offset_of;
+use std::sync::atomic::AtomicU64;
+
+use record::Attr;
+
+use super::{Setup, SetupError, get, put};
+use crate::block::{self, EVENTS};
+use crate::event::EmulatedEvent;
+use crate::model::Events;
+use crate::runtime::target::book::{BurstEvents, EventBook};
+use crate::runtime::target::header::{Form, Header};
+use crate::runtime::target::period::{PeriodRule, PeriodState};
+use crate::runtime::target::record::{FIELDS, REGISTERS, size};
+use crate::runtime::target::thread::{Own, Pending};
+
+/// Bytes of a record at most: a multiple of 8 that its header can tell.
+const LARGEST: u64 = 65_528;
+
+/// Where the books of a thread's events are in its block.
+const BOOKS: usize = block::RUNTIME + offset_of!(Own, books);
+/// The records that are due.
+const DUE: usize = block::RUNTIME + offset_of!(Own, pending) + offset_of!(Pending, due);
+
+/// One event of a session.
+#[derive(Clone, Debug)]
+pub struct EventSetup {
+    /// What is counted.
+    pub event: EmulatedEvent,
+    form: Form,
+    periods: PeriodRule,
+    seed: Option<u64>,
+}
+
+/// What a thread had of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventSum {
+    /// All of them.
+    pub events: u64,
+    /// Its records that were written.
+    pub records: u64,
+    /// What bursts saw of it.
+    pub bursts: BurstEvents,
+}
+
+impl EventSetup {
+    /// Works out the form of its samples, which have `id`.
+    ///
+    /// # Errors
+    /// [`SetupError`].
+    pub fn new(
+        event: EmulatedEvent,
+        interval: u64,
+        attr: &Attr,
+        id: u64,
+    ) -> Result<EventSetup, SetupError> {
+        let fields = attr.sample_type.bits();
+        if fields & !FIELDS != 0 {
+            return Err(SetupError::Fields(fields & !FIELDS));
+        }
+        let registers = attr.sample_regs_intr | attr.sample_regs_user;
+        if registers & !REGISTERS != 0 {
+            return Err(SetupError::Registers(registers & !REGISTERS));
+        }
+        if interval == 0 {
+            return Err(SetupError::Interval);
+        }
+        let mut form = Form {
+            fields,
+            interrupted: attr.sample_regs_intr,
+            user: attr.sample_regs_user,
+            stack: 0,
+            id,
+            size: 0,
+        };
+        let room = LARGEST.saturating_sub(size(&form) + 8);
+        form.stack = u64::from(attr.sample_stack_user).min(room) & !7;
+        form.size = size(&form);
+        let periods = PeriodRule { mean: interval, drawn: 0 };
+        Ok(EventSetup { event, form, periods, seed: None })
+    }
+
+    /// Whether the events from one record to the next are drawn, from this
+    /// seed, with the interval for their mean; they are not by default.
+    #[must_use]
+    pub fn with_drawn_periods(mut self, seed: Option<u64>) -> EventSetup {
+        self.periods.drawn = u64::from(seed.is_some());
+        self.seed = seed;
+        self
+    }
+}
+
+impl Setup {
+    /// What lengths of turns follow from.
+    pub(super) fn seed(&self) -> u64 {
+        self.events.iter().find_map(|one| one.seed).unwrap_or(0)
+    }
+
+    pub(super) fn put_events(&self, words: &[AtomicU64]) {
+        let mut all = 0;
+        for (place, one) in self.events.iter().enumerate().take(EVENTS) {
+            let counts = events(one.event).0;
+            all |= counts;
+            put(words, offset_of!(Header, each) + 8 * place, counts);
+            let periods = offset_of!(Header, periods) + size_of::<PeriodRule>() * place;
+            put(words, periods + offset_of!(PeriodRule, mean), one.periods.mean);
+            put(words, periods + offset_of!(PeriodRule, drawn), one.periods.drawn);
+            let form = offset_of!(Header, forms) + size_of::<Form>() * place;
+            put(words, form + offset_of!(Form, fields), one.form.fields);
+            put(words, form + offset_of!(Form, interrupted), one.form.interrupted);
+            put(words, form + offset_of!(Form, user), one.form.user);
+            put(words, form + offset_of!(Form, stack), one.form.stack);
+            put(words, form + offset_of!(Form, id), one.form.id);
+            put(words, form + offset_of!(Form, size), one.form.size);
+        }
+        put(words, offset_of!(Header, events), all);
+        put(words, offset_of!(Header, count), u64::try_from(self.events.len()).unwrap_or(0));
+    }
+
+    /// Begins a new thread's first periods.
+    pub(super) fn begin_periods(&self, words: &[AtomicU64], number: u64) {
+        for (place, one) in self.events.iter().enumerate() {
+            let period = PeriodState::new(one.periods, one.seed.unwrap_or(0), number);
+            let at = period_at(place);
+            put(words, at + offset_of!(PeriodState, events), period.events);
+            put(words, at + offset_of!(PeriodState, before), period.before);
+            put(words, at + offset_of!(PeriodState, random), period.random);
+            put(words, block::countdown(place), period.events);
+        }
+    }
+
+    /// Sets the countdowns to `from`, or to what is due of each event, which is
+    /// kept for the end of a warm-up.
+    pub(super) fn begin_countdowns(&self, words: &[AtomicU64], from: Option<u64>) {
+        for place in 0..self.events.len() {
+            let events = period(words, place).events;
+            put(words, kept_at(place), events);
+            put(words, block::countdown(place), from.unwrap_or(events));
+        }
+    }
+
+    /// What a thread had of each event, by its words.
+    pub fn sums(&self, words: &[AtomicU64]) -> Vec<EventSum> {
+        let warming = self.is_warming(words);
+        let sum = |place| {
+            let at = if warming { kept_at(place) } else { block::countdown(place) };
+            let book = book_at(place);
+            let burst = |offset| get(words, book + offset_of!(EventBook, bursts) + offset);
+            let squares = offset_of!(BurstEvents, squares);
+            EventSum {
+                // The target may have written anything there.
+                events: period(words, place).passed(get(words, at)),
+                records: get(words, book + offset_of!(EventBook, records)),
+                bursts: BurstEvents {
+                    squares: [burst(squares), burst(squares + 8)],
+                    events: burst(offset_of!(BurstEvents, events)),
+                    before: burst(offset_of!(BurstEvents, before)),
+                },
+            }
+        };
+        (0..self.events.len()).map(sum).collect()
+    }
+
+    /// Gives up the records of a thread that are due: for each event, whether
+    /// it had one.
+    pub fn give_up(&self, words: &[AtomicU64]) -> impl Iterator<Item = bool> {
+        let due = get(words, DUE);
+        put(words, DUE, 0);
+        (0..self.events.len()).map(move |place| due >> place & 1 == 1)
+    }
+}
+
+fn book_at(place: usize) -> usize {
+    BOOKS + size_of::<EventBook>() * place
+}
+
+fn period_at(place: usize) -> usize {
+    book_at(place) + offset_of!(EventBook, period)
+}
+
+/// Where the countdown waits for the end of a warm-up.
+fn kept_at(place: usize) -> usize {
+    book_at(place) + offset_of!(EventBook, countdown)
+}
+
+/// The thread's period of an event, by its words.
+fn period(words: &[AtomicU64], place: usize) -> PeriodState {
+    let of = |offset| get(words, period_at(place) + offset);
+    PeriodState {
+        events: of(offset_of!(PeriodState, events)),
+        before: of(offset_of!(PeriodState, before)),
+        random: of(offset_of!(PeriodState, random)),
+    }
+}
+
+fn events(event: EmulatedEvent) -> Events {
+    match event {
+        EmulatedEvent::Class(_) => Events::NONE,
+        EmulatedEvent::L1DataMiss => Events::L1_MISS,
+        EmulatedEvent::L2Miss => Events::L2_MISS,
+        EmulatedEvent::L3Miss => Events::L3_MISS,
+        EmulatedEvent::DtlbLoadMiss => Events::DTLB_LOAD_MISS,
+        EmulatedEvent::DtlbStoreMiss => Events::DTLB_STORE_MISS,
+        EmulatedEvent::DtlbMiss => Events(Events::DTLB_LOAD_MISS.0 | Events::DTLB_STORE_MISS.0),
+        EmulatedEvent::PageWalk => Events::PAGE_WALK,
+        EmulatedEvent::SplitLoad => Events::SPLIT_LOAD,
+        EmulatedEvent::SplitStore => Events::SPLIT_STORE,
+        EmulatedEvent::BlockedForward => Events::BLOCKED,
+        EmulatedEvent::HitModified => Events::HIT_MODIFIED,
+    }
+}

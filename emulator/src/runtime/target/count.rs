@@ -1,0 +1,62 @@
+//! Counts for each event of its own, in the countdowns of a thread.
+
+use super::local::Local;
+use crate::block::COUNTED_FROM;
+use crate::model::Events;
+
+/// Counts what happened at an access: a bit for each event, by its place, of
+/// which a record is due.
+#[inline(always)]
+pub(super) fn seen(local: &mut Local<'_>, happened: Events) -> u64 {
+    if !happened.meet(Events(local.header.events)) {
+        return 0;
+    }
+    let mut due = 0;
+    let each = local.header.counted().iter().zip(&mut local.thread.countdowns);
+    for ((&counts, countdown), bit) in each.zip(bits()) {
+        if happened.meet(Events(counts)) {
+            *countdown = countdown.wrapping_sub(1);
+            if *countdown == 0 {
+                due |= bit;
+            }
+        }
+    }
+    due
+}
+
+/// Counts an instruction of the classes that the marks of a site tell: the
+/// first of them is counted, and due.
+#[cold]
+#[inline(never)]
+pub(super) fn counted(local: &mut Local<'_>, marks: u32) -> u64 {
+    let counting = u64::from(marks >> COUNTED_FROM);
+    let mut due = counting & counting.wrapping_neg();
+    let rest = counting ^ due;
+    for (countdown, bit) in local.thread.countdowns.iter_mut().zip(bits()) {
+        if rest & bit != 0 {
+            *countdown = countdown.wrapping_sub(1);
+            if *countdown == 0 {
+                due |= bit;
+            }
+        }
+    }
+    due
+}
+
+/// Begins the next period of some events; the one that ended is in their books.
+pub(super) fn turn(local: &mut Local<'_>, due: u64) {
+    let thread = &mut *local.thread;
+    let each = thread.countdowns.iter_mut().zip(&mut thread.own.books).zip(&local.header.periods);
+    for (((countdown, book), rule), bit) in each.zip(bits()) {
+        if due & bit != 0 {
+            book.ended = book.period.turn(*rule);
+            *countdown = book.period.events;
+        }
+    }
+}
+
+/// The bit of each event.
+#[inline(always)]
+fn bits() -> impl Iterator<Item = u64> {
+    (0..64).map(|place| 1 << place)
+}
