@@ -30,6 +30,8 @@ mod convert;
 mod daemon;
 /// Debug files from servers.
 mod debuginfod;
+/// Who called what was emulated, counted.
+mod exact_callers;
 /// What is written into files, read by other tools.
 mod file_form;
 /// Programs that attack who emulates them.
