@@ -99,13 +99,19 @@ impl Symbolizer {
             }
             frames.push(frame);
             let is_interrupted = frame.point == FramePoint::Instruction;
-            let is_by_pointer = frame.way == FrameWay::FramePointer;
+            // So does a table that was followed up to here, in a file that has
+            // one: code that keeps it in no order, as compilers at run time
+            // make, is in none.
+            let is_start = frame.way == FrameWay::Table
+                && rule == Err(ChainEnd::NoTable)
+                && matches!(self.objects.kind(place.object), ObjectKind::File(_));
+            let keeps_pointer = frame.way == FrameWay::FramePointer || is_start;
             let callee = CalleeFrame {
                 machine,
                 registers: &registers,
                 stack: &stack,
                 is_interrupted,
-                is_by_pointer,
+                keeps_pointer,
             };
             let found = match rule {
                 Ok(rule) => rule.caller(callee).map(|caller| (caller, FrameWay::Table)),

@@ -17,7 +17,7 @@ pub(crate) fn caller(of: CalleeFrame<'_>) -> Result<RegisterFile, Option<ChainEn
     if frame == 0 {
         // The kernel starts programs, and libc threads, with none. But code
         // may also use the register for something else.
-        return Err(of.is_by_pointer.then_some(ChainEnd::Root));
+        return Err(of.keeps_pointer.then_some(ChainEnd::Root));
     }
     let own = registers.get(top).ok_or(None)?;
     if frame % 8 != 0 || frame < own || !stack.holds(frame) {

@@ -57,8 +57,9 @@ pub(crate) struct CalleeFrame<'a> {
     /// It was interrupted: its last instructions may have popped what the
     /// table still says is on the stack.
     pub(crate) is_interrupted: bool,
-    /// It was found by its callee's frame pointer, so that its own is one.
-    pub(crate) is_by_pointer: bool,
+    /// Its frame pointer is one: it was found by its callee's, or its callees'
+    /// tables said what is in the register.
+    pub(crate) keeps_pointer: bool,
 }
 
 impl FrameRule {

@@ -24,13 +24,13 @@ fn follow(tables: &mut UnwindTables, address: u64, stack: &[u8], frame: u64) {
     let mut context = UnwindContext::new();
     for is_interrupted in [false, true] {
         let registers = &registers;
-        let is_by_pointer = !is_interrupted;
+        let keeps_pointer = !is_interrupted;
         let of = CalleeFrame {
             machine: MACHINE,
             registers,
             stack: &stack,
             is_interrupted,
-            is_by_pointer,
+            keeps_pointer,
         };
         let by_pointer = frame_pointer::caller(of);
         if let Ok(Some(rule)) = tables.rule(address, &mut context)
