@@ -46,6 +46,9 @@ pub(crate) struct ChainTree {
     by_frame: FxHashMap<ChainFrame, u32>,
     nodes: Vec<ChainNode>,
     by_node: FxHashMap<ChainNode, u32>,
+    /// Of the chain that was asked for last, outermost first, and their numbers.
+    last: Vec<ChainNode>,
+    last_numbers: Vec<u32>,
 }
 
 impl ChainTree {
@@ -66,8 +69,15 @@ impl ChainTree {
     /// The chain of these frames, innermost first, by their indices. None: there
     /// are none, or there is no room for more chains.
     pub(crate) fn chain(&mut self, frames: &[u32], top: ChainTop) -> Option<u32> {
-        let mut parent = top.number();
-        for frame in frames.iter().rev() {
+        let root = top.number();
+        // Chains one after the other mostly have callers in common.
+        let is_alike = self.last.first().is_some_and(|node| node.parent == root);
+        let alike = frames.iter().rev().zip(&self.last);
+        let alike = alike.take_while(|(frame, node)| is_alike && **frame == node.frame).count();
+        self.last.truncate(alike);
+        self.last_numbers.truncate(alike);
+        let mut parent = self.last_numbers.last().copied().unwrap_or(root);
+        for frame in frames.iter().rev().skip(alike) {
             let node = ChainNode { parent, frame: *frame };
             parent = match self.by_node.get(&node) {
                 Some(known) => *known,
@@ -79,6 +89,8 @@ impl ChainTree {
                     number
                 }
             };
+            self.last.push(node);
+            self.last_numbers.push(parent);
         }
         (!frames.is_empty()).then_some(parent)
     }
@@ -156,6 +168,8 @@ fn index(place: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
     fn chains_come_back_as_they_went_and_share_their_callers() {
@@ -176,6 +190,27 @@ mod tests {
             let chain = tree.chain(&[b, a], top).unwrap();
             assert_eq!(tree.top(chain), top);
             assert_eq!(frames(&tree, chain), [b, a]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn equal_chains_have_one_number_and_others_another(
+            chains in prop::collection::vec((prop::collection::vec(0_u32..3, 1..6), 0..3_usize), 0..40),
+        ) {
+            let mut tree = ChainTree::default();
+            (0..3).for_each(|name| { tree.frame(ChainFrame { name, object: 0 }); });
+            let tops = [ChainTop::Recorded, ChainTop::Asked, ChainTop::Unwound(ChainEnd::Root)];
+            let mut numbers: BTreeMap<(Vec<u32>, usize), u32> = BTreeMap::new();
+            for (frames, top) in chains {
+                let chain = tree.chain(&frames, tops[top]).unwrap();
+                let found: Vec<u32> = tree.walk(chain).map(|step| step.frame).collect();
+                prop_assert_eq!((&found, tree.top(chain)), (&frames, tops[top]));
+                let known = *numbers.entry((frames, top)).or_insert(chain);
+                prop_assert_eq!(known, chain);
+            }
+            let distinct: BTreeSet<u32> = numbers.values().copied().collect();
+            prop_assert_eq!(distinct.len(), numbers.len());
         }
     }
 }
