@@ -51,7 +51,7 @@ fn a_truncated_recording_gives_what_it_holds_and_says_so() {
     }
     let scene = Scene::new();
     Workload::Touch.build(&scene);
-    scene.run("ebs -u -t page_fault -c all -o whole.data ./touch 400").success();
+    scene.run("ebs -u -t page_fault -c all --no-files -o whole.data ./touch 400").success();
     let whole = fs::read(scene.path("whole.data")).unwrap();
     let complete = scene.run("ebs script -F ip whole.data").success().out.lines().count();
     for cut in [1, 7, 100, 1000, whole.len() / 3, whole.len() - between_records(&whole)] {

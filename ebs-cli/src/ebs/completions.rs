@@ -179,7 +179,7 @@ mod tests {
             ("ebs output", ValueHint::FilePath),
             ("ebs target", ValueHint::CommandWithArguments),
             ("annotate routine", ValueHint::Other),
-            ("annotate source", ValueHint::DirPath),
+            ("annotate source", ValueHint::FilePath),
             ("man directory", ValueHint::DirPath),
             ("eip2r maps", ValueHint::FilePath),
         ] {

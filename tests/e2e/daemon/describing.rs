@@ -23,7 +23,16 @@ fn sleeper(scene: &Scene, user: User) -> Running {
 /// Bytes of MMAP2 (10) records that name a file.
 fn mappings_of(stream: &[u8], file: &str) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
-    let mut rest = &stream[16..];
+    let word = |at: usize| {
+        let bytes = stream.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+        bytes.and_then(|bytes| usize::try_from(u64::from_le_bytes(bytes)).ok()).unwrap_or(0)
+    };
+    // The header of a file says where its data stand, that of a stream is all
+    // there is before them.
+    let mut rest = match word(8) {
+        16 => &stream[16..],
+        _ => &stream[word(40)..word(40) + word(48)],
+    };
     while let Some(size) = rest.get(6..8) {
         let size = usize::from(u16::from_le_bytes(size.try_into().unwrap()));
         let Some((record, after)) = rest.split_at_checked(size.max(8)) else { break };
