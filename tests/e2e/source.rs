@@ -338,7 +338,7 @@ fn code_that_a_program_made_is_named() {
     let sample = "ebs -u --source emulated -t memory_stores -i 10";
     let live = scene.run(&format!("{sample} -- ./maker 4000")).success();
     assert!(live.out.contains("made_here"), "{live}");
-    scene.run(&format!("{sample} -o r.data -- ./maker 4000")).success();
+    scene.run(&format!("{sample} --no-files -o r.data -- ./maker 4000")).success();
     let pid = scene.run("ebs script -F pid r.data").success().out;
     let pid = pid.lines().find(|line| !line.starts_with('#')).unwrap().trim();
     let map = LeftBehind(format!("/tmp/perf-{pid}.map"));
