@@ -55,7 +55,8 @@ pub(crate) fn of_the_kernel(facts: &Facts) -> Skip {
     scene.run(&format!("perf record -q -g -e {event} -o perf.data walk-calls")).success();
     let (mut found, mut left) = (Vec::new(), 0);
     for file in ["ours.data", "perf.data"] {
-        let theirs = scene.run(&format!("perf script --no-inline -F ip,sym -i {file}")).success().out;
+        let theirs =
+            scene.run(&format!("perf script --no-inline -F ip,sym -i {file}")).success().out;
         let own = scene.run(&format!("ebs script -F ip,sym {file}")).success().out;
         let all = chains(&own);
         let of_perf = chains(&theirs);
