@@ -24,12 +24,17 @@ fn chains(script: &str) -> Vec<Vec<(&str, &str)>> {
         .collect()
 }
 
-/// How many samples have a chain, by its routines.
+/// How many samples have a chain of the kernel's, by its routines. Chains of
+/// one frame tell of no caller: they are of the last instructions before user
+/// space, where it depends on the interrupt whose frames there are.
 fn counted(chains: &[Vec<(&str, &str)>]) -> BTreeMap<String, usize> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for chain in chains {
-        let routines: Vec<&str> = chain.iter().map(|(_, routine)| *routine).collect();
-        *counts.entry(routines.join(";")).or_default() += 1;
+        let kernel = chain.iter().filter(|(address, _)| address.starts_with("ffff"));
+        let routines: Vec<&str> = kernel.map(|(_, routine)| *routine).collect();
+        if routines.len() > 1 {
+            *counts.entry(routines.join(";")).or_default() += 1;
+        }
     }
     counts
 }
@@ -85,7 +90,6 @@ pub(crate) fn of_the_kernel(facts: &Facts) -> Skip {
         }
     }
     assert!(common > 1, "{found:?}");
-    assert!(found[0].keys().any(|chain| chain.contains(';')), "{found:?}");
     figures::keep(format!(
         "{} chains often, {left} samples at the kernel's last instructions",
         found[0].len()
