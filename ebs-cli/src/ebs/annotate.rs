@@ -10,14 +10,15 @@ use crate::ebs::report::{self, CountedRecording};
 use crate::terminal::said::say;
 use analysis::annotate::{RoutineTarget, Syntax, View};
 use analysis::annotation::render;
-use analysis::{Filter, Glob, Query};
+use analysis::{Glob, Query};
 use anyhow::{Context, Result, bail};
 use source_files::SourceFiles;
 use std::io::Write;
 use symbolizer::Symbolizer;
 use whole_files::FileChoice;
 
-/// Instructions on each side of those with samples when nothing is said.
+/// Instructions or lines on each side of those with samples when nothing is
+/// said.
 const AROUND: usize = 10;
 
 /// Reads, counts, and prints the routine even when the recording is damaged.
@@ -55,6 +56,28 @@ pub fn run(arguments: &AnnotateArguments, out: &mut dyn Write) -> Result<()> {
     end.into_result().context("shown is what could be read")
 }
 
+/// What both ways to show samples ask for.
+fn asked(arguments: &AnnotateArguments) -> Result<Query> {
+    Ok(Query {
+        keys: Vec::new(),
+        filters: report::filters(&arguments.filter)?,
+        class: arguments.class,
+        event: arguments.event.as_deref().map(Glob::new),
+        ..Query::default()
+    })
+}
+
+/// Instructions or lines on each side of those with samples; None: all.
+fn context(arguments: &AnnotateArguments) -> Option<usize> {
+    let is_json = arguments.format == AnnotationFormat::Json;
+    match arguments.context {
+        Some(Around::All) => None,
+        Some(Around::Instructions(count)) => Some(count),
+        None if is_json => None,
+        None => Some(AROUND),
+    }
+}
+
 fn query(arguments: &AnnotateArguments) -> Result<Query> {
     let Some(routine) = &arguments.routine else {
         bail!(
@@ -63,33 +86,16 @@ fn query(arguments: &AnnotateArguments) -> Result<Query> {
         );
     };
     let target: RoutineTarget = routine.parse()?;
-    let mut filters = Vec::new();
-    for text in &arguments.filter {
-        filters.extend(Filter::parse_all(text)?);
-    }
-    Ok(Query {
-        keys: Vec::new(),
-        filters,
-        class: arguments.class,
-        event: arguments.event.as_deref().map(Glob::new),
-        target: Some(target),
-        ..Query::default()
-    })
+    Ok(Query { target: Some(target), ..asked(arguments)? })
 }
 
 fn view(arguments: &AnnotateArguments) -> View {
-    let is_json = arguments.format == AnnotationFormat::Json;
     View {
         syntax: match arguments.syntax {
             SyntaxName::Att => Syntax::Att,
             SyntaxName::Intel => Syntax::Intel,
         },
-        context: match arguments.context {
-            Some(Around::All) => None,
-            Some(Around::Instructions(count)) => Some(count),
-            None if is_json => None,
-            None => Some(AROUND),
-        },
+        context: context(arguments),
         least_share: arguments.min_percent / 100.0,
         detailed: arguments.top,
     }

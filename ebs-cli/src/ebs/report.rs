@@ -33,10 +33,7 @@ const LEAST_PERCENT: f64 = 1.0;
 ///
 /// Words that are no key, filter, order or site; each error quotes the word.
 pub fn query(arguments: &ReportArguments) -> Result<Query> {
-    let mut filters = Vec::new();
-    for text in &arguments.filter {
-        filters.extend(Filter::parse_all(text)?);
-    }
+    let filters = filters(&arguments.filter)?;
     let keys = match (arguments.by.is_empty(), arguments.regs) {
         _ if arguments.folded => vec![Key::Comm, Key::Stack],
         _ if arguments.children || arguments.tree.is_some() => vec![Key::Stack],
@@ -101,6 +98,19 @@ fn usual_keys(arguments: &ReportArguments) -> Vec<Key> {
         (None, Some(_)) => Key::Callee,
         (Some(_), Some(_)) => Key::Stack,
     }]
+}
+
+/// What `--filter` says, each time that it was given.
+///
+/// # Errors
+///
+/// Words that are no filter; the error quotes them.
+pub fn filters(texts: &[String]) -> Result<Vec<Filter>> {
+    let mut filters = Vec::new();
+    for text in texts {
+        filters.extend(Filter::parse_all(text)?);
+    }
+    Ok(filters)
 }
 
 /// Parts of the run as they came, all else by share.

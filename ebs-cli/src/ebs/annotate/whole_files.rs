@@ -1,18 +1,15 @@
 //! Whole source files with counts by line.
 
 use super::source_files::SourceFiles;
-use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat, Context as Around};
+use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat};
 use crate::ebs::report::{self, CountedRecording};
 use crate::terminal::said::say;
 use analysis::report::SourceListing;
-use analysis::{Filter, Glob, Key, Pipeline, Query, table};
+use analysis::{Key, Pipeline, Query, table};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 use std::path::PathBuf;
 use symbolizer::Symbolizer;
-
-/// Lines on each side of those with samples when nothing is said.
-const AROUND: u32 = 10;
 
 /// Which source files are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +58,7 @@ pub(super) fn run(
     let (mut input, ended) = report::open(file.as_deref(), &arguments.standing)?;
     let options = report::symbols_of(&input, &arguments.symbols)?;
     let mut sources = SourceFiles::new(&options.root, arguments);
-    let query = query(arguments)?;
+    let query = Query { keys: vec![Key::Srcline], ..super::asked(arguments)? };
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
     let (report, end) = recording.answer(Pipeline::finish)?;
     report::tell_ending(ended);
@@ -75,11 +72,8 @@ pub(super) fn run(
         serde_json::to_writer_pretty(&mut *out, &listing)?;
         writeln!(out)?;
     } else {
-        let context = match arguments.context {
-            Some(Around::All) => None,
-            Some(Around::Instructions(count)) => Some(u32::try_from(count).unwrap_or(u32::MAX)),
-            None => Some(AROUND),
-        };
+        let context =
+            super::context(arguments).map(|lines| u32::try_from(lines).unwrap_or(u32::MAX));
         let style = arguments.table.style();
         let mut text_of = |file: &str, line| sources.line(file, line);
         let text = table::render_listing(&listing, &report, context, &mut text_of, style);
@@ -90,18 +84,4 @@ pub(super) fn run(
         say("ebs", &missing);
     }
     end.into_result().context("shown is what could be read")
-}
-
-fn query(arguments: &AnnotateArguments) -> Result<Query> {
-    let mut filters = Vec::new();
-    for text in &arguments.filter {
-        filters.extend(Filter::parse_all(text)?);
-    }
-    Ok(Query {
-        keys: vec![Key::Srcline],
-        filters,
-        class: arguments.class,
-        event: arguments.event.as_deref().map(Glob::new),
-        ..Query::default()
-    })
 }
