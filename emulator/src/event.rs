@@ -31,7 +31,7 @@ pub enum EmulatedEvent {
 
 impl EmulatedEvent {
     /// Whether accesses to data decide what is counted, or what records of it
-    /// hold.
+    /// hold: address, level and modelled latency mean something then.
     #[must_use]
     pub fn is_of_data(self) -> bool {
         use record::InstructionClass as Kind;

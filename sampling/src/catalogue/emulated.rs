@@ -91,7 +91,7 @@ pub fn meaning(entry: &CatalogueType) -> Option<String> {
 
 /// Whether the emulated records of a type hold a data address.
 pub fn has_address(entry: &CatalogueType) -> bool {
-    kind(entry).is_ok_and(is_access)
+    kind(entry).is_ok_and(EmulatedEvent::is_of_data)
 }
 
 /// Why the machine cannot sample a type that the emulated PMU has; None: it
@@ -125,22 +125,6 @@ pub(crate) fn number(event: EmulatedEvent) -> u64 {
         EmulatedEvent::SplitStore => 9,
         EmulatedEvent::BlockedForward => 10,
         EmulatedEvent::HitModified => 11,
-    }
-}
-
-/// Whether the event's records are of accesses: address, level and modelled
-/// latency mean something.
-pub(crate) fn is_access(event: EmulatedEvent) -> bool {
-    match event {
-        EmulatedEvent::Class(Class::Retired) => false,
-        EmulatedEvent::Class(Class::Of(class)) => matches!(
-            class,
-            InstructionClass::ReadsMemory
-                | InstructionClass::WritesMemory
-                | InstructionClass::AccessesMemory
-                | InstructionClass::SplitLoad
-        ),
-        _ => true,
     }
 }
 
@@ -199,10 +183,10 @@ mod tests {
     fn only_accesses_have_addresses() {
         let of = |name: &str| kind(find(name).unwrap()).unwrap();
         for name in ["l1_cache_miss", "memory_loads", "hitm", "page_walk", "split_load_retired"] {
-            assert!(is_access(of(name)), "{name}");
+            assert!(of(name).is_of_data(), "{name}");
         }
         for name in ["instr_retired", "packed_dp_retired", "x87_simd_memory_moves_retired"] {
-            assert!(!is_access(of(name)), "{name}");
+            assert!(!of(name).is_of_data(), "{name}");
         }
     }
 }

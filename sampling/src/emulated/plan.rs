@@ -258,7 +258,7 @@ fn attr(request: &Request, entry: &CatalogueType, counts: EmulatedEvent) -> Attr
     attr.sample_period = request.interval.unwrap_or(entry.default_interval);
     attr.sample_type |= SampleType::PERIOD | SampleType::REGS_INTR;
     attr.sample_regs_intr = record::registers::general(Arch::X86_64);
-    if emulated::is_access(counts) {
+    if counts.is_of_data() {
         attr.sample_type |= SampleType::DATA_SRC | SampleType::WEIGHT_STRUCT;
     }
     attr.flags |= AttrFlags::EXCLUDE_KERNEL | AttrFlags::EXCLUDE_HV;
@@ -281,7 +281,7 @@ fn side(event: &Attr, request: &Request) -> Attr {
 }
 
 fn planned(entry: &CatalogueType, attr: Attr, counts: EmulatedEvent) -> PlannedEvent {
-    let (address, weight) = match emulated::is_access(counts) {
+    let (address, weight) = match counts.is_of_data() {
         true => (AddressPromise::Data, WeightPromise::ModelledLatency),
         false => (AddressPromise::None, WeightPromise::None),
     };

@@ -66,7 +66,7 @@ pub enum Refusal {
     /// Twice the same event.
     #[error("{event} is asked for twice: say it once, or leave one of the two out")]
     Twice { event: String },
-    /// More events than any CPU counts together.
+    /// More events than one run counts.
     #[error("{count} events are asked for; use {most} at most")]
     TooManyEvents { count: usize, most: usize },
     /// Events that nobody counts together.

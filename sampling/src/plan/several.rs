@@ -3,7 +3,7 @@
 use super::{Outline, OutlinedEvent};
 use crate::Refusal;
 
-/// One outline of all events, `most` of them: each with its own name, members
+/// One outline of all events, `most` at most: each with its own name, members
 /// still behind their leaders. The first one's carrier of side records serves
 /// all: what records have behind them is the same for all events.
 pub(crate) fn joined(outlines: Vec<Outline>, most: usize) -> Result<Outline, Refusal> {

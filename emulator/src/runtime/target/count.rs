@@ -15,10 +15,7 @@ pub(super) fn seen(local: &mut Local<'_>, happened: Events) -> u64 {
     let each = local.header.counted().iter().zip(&mut local.thread.countdowns);
     for ((&counts, countdown), bit) in each.zip(bits()) {
         if happened.meet(Events(counts)) {
-            *countdown = countdown.wrapping_sub(1);
-            if *countdown == 0 {
-                due |= bit;
-            }
+            due |= take_one(countdown, bit);
         }
     }
     due
@@ -34,17 +31,21 @@ pub(super) fn counted(local: &mut Local<'_>, marks: u32) -> u64 {
     let rest = counting ^ due;
     for (countdown, bit) in local.thread.countdowns.iter_mut().zip(bits()) {
         if rest & bit != 0 {
-            *countdown = countdown.wrapping_sub(1);
-            if *countdown == 0 {
-                due |= bit;
-            }
+            due |= take_one(countdown, bit);
         }
     }
     due
 }
 
+/// Counts one event: its bit when its record is due.
+#[inline(always)]
+fn take_one(countdown: &mut u64, bit: u64) -> u64 {
+    *countdown = countdown.wrapping_sub(1);
+    if *countdown == 0 { bit } else { 0 }
+}
+
 /// Begins the next period of some events; the one that ended is in their books.
-pub(super) fn turn(local: &mut Local<'_>, due: u64) {
+pub(super) fn next_periods(local: &mut Local<'_>, due: u64) {
     let thread = &mut *local.thread;
     let each = thread.countdowns.iter_mut().zip(&mut thread.own.books).zip(&local.header.periods);
     for (((countdown, book), rule), bit) in each.zip(bits()) {

@@ -213,11 +213,13 @@ fn record_of_one(
     }
     ring.publish(words.at);
     samples.store(written + 1, Ordering::Relaxed);
-    ring.unlock();
+    // While nobody else may end the thread's books: it is not due any more, and
+    // no loss.
+    thread.own.pending.due &= pending.due.wrapping_sub(1);
     if let Some(book) = thread.own.books.get_mut(place) {
         book.records += 1;
     }
-    thread.own.pending.due &= pending.due.wrapping_sub(1);
+    ring.unlock();
     if written + 1 >= limit {
         thread.own.pending.due = 0;
         return stop(thread, Exit::Count);

@@ -1,7 +1,7 @@
 //! One access that translated code could not answer by itself, or all those
 //! of an instruction that makes many.
 
-use super::count::{counted, seen, turn};
+use super::count::{counted, next_periods, seen};
 use super::header::Header;
 use super::local::Local;
 use super::thread::Pending;
@@ -39,7 +39,7 @@ pub(super) fn quick<const WAYS: usize, const TLB: bool>(
     if outside.several() {
         after(local, outcome, address);
     }
-    local.thread.own.waited += outcome.latency(&local.header.shape);
+    wait(local, outcome);
     let due = seen(local, outcome.events());
     if due == 0 {
         return true;
@@ -285,7 +285,7 @@ fn ready(
     element: Element,
     due: u64,
 ) {
-    turn(local, due);
+    next_periods(local, due);
     let Element { address, write, number: elements, .. } = element;
     let reads = !write || site.marks & READS != 0;
     let operation = if reads { LOADS } else { 0 } | if write { STORES } else { 0 };

@@ -87,8 +87,9 @@ pub struct Own {
     pub pending: Pending,
     /// Modelled time of accesses beyond a hit that no record has yet, cycles.
     pub waited: u64,
-    /// Misses of the first level that the thread has had while others were
-    /// there, with whatever else tells that it does not just wait.
+    /// Misses of the first level, and stretches in gaps, where nobody sees them:
+    /// as long as it stands still, the thread may just wait. A thread that is
+    /// alone does not always keep it up.
     pub missed: u64,
     /// The clock at the last record.
     pub recorded: u64,
