@@ -88,7 +88,9 @@ impl Pipeline {
                 self.lookup.symbolizer.side(*misc, record, id);
                 self.lookup.comms.side(record, id);
                 self.losses.note(*misc, record);
-                if let SideRecord::CallchainDeferred { cookie, chain } = record {
+                if let SideRecord::CallchainDeferred { cookie, chain } = record
+                    && self.query.needs_callers()
+                {
                     let (tid, cookie) = (id.task.unwrap_or_default().tid, *cookie);
                     self.lookup.chains.sent.add(DeferredKey { tid, cookie }, *chain);
                 }

@@ -114,13 +114,24 @@ impl Query {
             return Err(QueryError::Callee);
         }
         match &self.sort {
-            Sort::Key(key) if !self.keys.contains(key) => {
-                Err(QueryError::SortKey { key: key.clone(), keys: list(&self.keys) })
+            Sort::Key(key) if !self.row_keys().contains(key) => {
+                Err(QueryError::SortKey { key: key.clone(), keys: list(self.row_keys()) })
             }
             Sort::Cycles | Sort::Latency if !self.accesses => {
                 Err(QueryError::SortAccesses { sort: self.sort.clone() })
             }
             _ => Ok(()),
+        }
+    }
+}
+
+impl Query {
+    /// The keys that rows have in the end: inclusive counts go by routine,
+    /// whatever chains they are made of.
+    pub(crate) fn row_keys(&self) -> &[Key] {
+        match self.view {
+            ChainView::Inclusive => &[Key::Routine],
+            ChainView::Rows | ChainView::Tree(_) => &self.keys,
         }
     }
 }
@@ -236,6 +247,17 @@ mod tests {
         assert_eq!(
             text(Query { sort: Sort::Key(Key::Pid), ..Query::default() }),
             "cannot sort by pid, which is not among the columns (site); add it to --by"
+        );
+        let inclusive = |sort| Query {
+            keys: vec![Key::Stack],
+            view: ChainView::Inclusive,
+            sort: Sort::Key(sort),
+            ..Query::default()
+        };
+        assert_eq!(inclusive(Key::Routine).check(), Ok(()));
+        assert_eq!(
+            text(inclusive(Key::Stack)),
+            "cannot sort by stack, which is not among the columns (routine); add it to --by"
         );
         assert_eq!(
             text(Query { sort: Sort::Cycles, ..Query::default() }),

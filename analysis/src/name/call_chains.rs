@@ -5,7 +5,7 @@ use crate::name::chain_parts::ChainParts;
 use crate::name::chain_tree::{ChainFrame, ChainTop, ChainTree};
 use crate::name::chain_words::{ChainWords, LentStack};
 use crate::name::lookup::{Lookup, MOST_PLACES};
-use record::callchain::{CallChainWord, DeferredChains, DeferredKey, parts};
+use record::callchain::{CallChainWord, DeferredChains, DeferredKey, has_user, parts};
 use record::{ChainContext, CpuMode, SampleType, Tid};
 use rustc_hash::FxHashMap;
 use symbolizer::{ChainEnd, ChainEnds, Place, SampledAddress, StackFrame, UserStack};
@@ -25,7 +25,7 @@ pub(crate) struct CallChains {
     callees: FxHashMap<u32, Atom>,
     ends: ChainEnds,
     /// Samples whose chains there was no room for.
-    left_out: u64,
+    pub(crate) left_out: u64,
     /// Of the sample at hand: what was unwound, its bytes, and all frames with
     /// their places, innermost first.
     unwound: Vec<StackFrame>,
@@ -57,20 +57,21 @@ impl Lookup {
         let recorded = of.words.recorded.iter().copied();
         let is_whole = self.chains.sent.join(of.tid, recorded, &mut words);
         self.recorded(of.at, &words);
+        // Of the joined chain: what was sent needs no stack, and a stack nothing
+        // that was not sent.
+        let has_user = has_user(words.iter().copied());
         self.chains.words = words;
-        let unsent = (!is_whole).then_some(ChainEnd::NotSent);
-        unsent.iter().for_each(|end| self.chains.ends.add(*end, 1));
-        let end = unsent.or_else(|| self.unwound(of));
+        let mut end = if has_user { None } else { self.unwound(of) };
+        if end.is_none() && !is_whole {
+            self.chains.ends.add(ChainEnd::NotSent, 1);
+            end = Some(ChainEnd::NotSent);
+        }
         let top = end.map_or(ChainTop::Recorded, ChainTop::Unwound);
         let chains = &mut self.chains;
         if chains.own.is_empty() {
             return Err(Lack::Name(self.reason("no call chain", "[no-chain]", None)));
         }
-        let chain = chains.tree.chain(&chains.own, top);
-        if chain.is_none() {
-            chains.left_out = chains.left_out.saturating_add(1);
-        }
-        chain.ok_or(Lack::NotKept)
+        chains.tree.chain(&chains.own, top).ok_or(Lack::NotKept)
     }
 
     /// Frames as the kernel recorded them: the first of all is the sampled

@@ -77,7 +77,12 @@ impl Lookup {
                 let place = place.ok_or(Lack::NotKept);
                 return SampledChain { whole, part: Ok(chain), place, is_meant };
             }
-            (Err(lack), _) | (_, Err(lack)) => lack,
+            (Err(lack), _) | (_, Err(lack)) => {
+                if matches!(lack, Lack::NotKept) {
+                    self.chains.left_out = self.chains.left_out.saturating_add(1);
+                }
+                lack
+            }
             (Ok(chain), Ok(_)) => self.all_left_out(chain),
         };
         SampledChain { whole, part: Err(part), place: Err(part), is_meant }

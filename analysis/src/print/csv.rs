@@ -3,7 +3,8 @@
 use crate::query::key::Key;
 use crate::query::time::seconds;
 use crate::report::{
-    AccessReport, Cell, CommonBits, EventReport, Latencies, Report, RowFacts, Stride, hex,
+    AccessReport, Cell, CommonBits, EventReport, Latencies, Report, ReportChains, RowFacts, Stride,
+    hex,
 };
 use record::printable::printable;
 use std::borrow::Cow;
@@ -121,12 +122,7 @@ fn rows<W: Write>(report: &Report, names: CsvNames, csv: &mut csv::Writer<W>) ->
                 write_served(served, &levels, csv)?;
             }
             for cell in &row.cells {
-                match cell {
-                    Cell::Chain(chain) => {
-                        csv.write_field(&*names.shown(&report.chains.folded(*chain)))?;
-                    }
-                    cell => write_cell(cell, names, csv)?,
-                }
+                write_cell(cell, &report.chains, names, csv)?;
             }
             if has_facts {
                 write_facts(row.facts.as_ref(), csv)?;
@@ -193,14 +189,19 @@ fn write_facts<W: Write>(facts: Option<&RowFacts>, csv: &mut csv::Writer<W>) -> 
     csv.write_field(structures.join("; "))
 }
 
-fn write_cell<W: Write>(cell: &Cell, names: CsvNames, csv: &mut csv::Writer<W>) -> csv::Result<()> {
+fn write_cell<W: Write>(
+    cell: &Cell,
+    chains: &ReportChains,
+    names: CsvNames,
+    csv: &mut csv::Writer<W>,
+) -> csv::Result<()> {
     let text = |text: &str, csv: &mut csv::Writer<W>| csv.write_field(&*names.shown(text));
     match cell {
         Cell::Number(number) => csv.write_field(number.to_string())?,
         Cell::Time(nanoseconds) => csv.write_field(seconds(*nanoseconds))?,
         Cell::Address(address) => csv.write_field(hex(*address))?,
         Cell::Text(name) => text(name, csv)?,
-        Cell::Chain(number) => csv.write_field(number.to_string())?,
+        Cell::Chain(number) => text(&chains.folded(*number), csv)?,
         Cell::Missing(missing) => text(&format!("[{missing}]"), csv)?,
         Cell::Site(site) | Cell::Data(site) => {
             csv.write_field(hex(site.address))?;

@@ -16,6 +16,7 @@ use crate::report::{AccessReport, Cell, EventReport, Latencies, Report, ReportCh
 use columns::{Align, Columns};
 pub use joined::render as render_joined;
 pub use listing::render_listing;
+pub(crate) use listing::tidy;
 pub(crate) use record::printable::printable;
 
 /// How text looks.

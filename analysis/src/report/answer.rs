@@ -220,10 +220,7 @@ fn machine(decoder: &StreamDecoder) -> Machine {
 fn question(query: &Query, round: Rounding) -> Question {
     let site = query.registers.as_ref().and_then(|registers| registers.site.as_ref());
     Question {
-        by: match query.view {
-            ChainView::Inclusive => vec![Key::Routine.to_string()],
-            ChainView::Rows | ChainView::Tree(_) => query.keys.iter().map(Key::to_string).collect(),
-        },
+        by: query.row_keys().iter().map(Key::to_string).collect(),
         view: query.view.word(),
         sort: query.sort.to_string(),
         filters: query.filters.iter().map(ToString::to_string).collect(),

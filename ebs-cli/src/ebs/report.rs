@@ -86,7 +86,7 @@ fn view(arguments: &ReportArguments) -> ChainView {
         clippy::cast_sign_loss,
         reason = "0 to 100 per cent are 0 to a million millionths"
     )]
-    let least_millionths = (least * 10_000.0) as u32;
+    let least_millionths = (least * 10_000.0).round() as u32;
     ChainView::Tree(TreeQuery { order, least_millionths })
 }
 

@@ -22,7 +22,7 @@ fn fixtures() -> PathBuf {
     PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../record/tests/fixtures")
 }
 
-fn ebs(words: &[&str], files: &[&Path]) -> Output {
+pub(crate) fn ebs(words: &[&str], files: &[&Path]) -> Output {
     Command::new(std::env::var("CARGO_BIN_EXE_ebs").unwrap())
         .args(words)
         .args(files)

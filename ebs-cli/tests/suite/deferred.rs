@@ -1,6 +1,7 @@
 //! Chains whose part of user space comes in a record of its own (Linux 6.18):
 //! recordings made by hand, as no kernel here writes them.
 
+use crate::convert::ebs;
 use record::attr::EventType;
 use record::bytes::RecordWords;
 use record::side::{FileIdentity, Mapping};
@@ -10,7 +11,6 @@ use record::{
     SampleType, SideRecord, Task, Tid, Time,
 };
 use std::path::Path;
-use std::process::{Command, Output};
 use tempfile::TempDir;
 
 const ORDER: ByteOrder = ByteOrder::Little;
@@ -101,14 +101,6 @@ fn task(tid: i32) -> Task {
 
 fn words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
-}
-
-fn ebs(words: &[&str], files: &[&Path]) -> Output {
-    Command::new(std::env::var("CARGO_BIN_EXE_ebs").unwrap())
-        .args(words)
-        .args(files)
-        .output()
-        .unwrap()
 }
 
 /// The addresses of each record, and what is said.

@@ -59,8 +59,10 @@ impl FeatureId {
     /// index of AUX data, BPF programs and their types, carried files.
     pub fn is_skipped(self) -> bool {
         use FeatureId as Id;
-        let skipped = [Id::TRACING_DATA, Id::AUXTRACE, Id::BPF_PROG_INFO, Id::BPF_BTF];
-        skipped.contains(&self) || self == Id::CARRIED_FILES
+        matches!(
+            self,
+            Id::TRACING_DATA | Id::AUXTRACE | Id::BPF_PROG_INFO | Id::BPF_BTF | Id::CARRIED_FILES
+        )
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::SourceTexts;
 use crate::annotate::InstructionLine;
-use crate::print::table::{Style, printable};
+use crate::print::table::{Style, printable, tidy};
 use std::fmt::Write;
 use std::sync::Arc;
 use symbolizer::{Frame, SourcePlace};
@@ -55,9 +55,7 @@ impl SourceLines {
         let name = file.rsplit('/').next().unwrap_or(file);
         match text {
             _ if *number == 0 => write(&format!("{name}, of no line: the compiler's own")),
-            Some(text) => {
-                write(&format!("{name}:{number}  {}", text.trim_end().replace('\t', "    ")))
-            }
+            Some(text) => write(&format!("{name}:{number}  {}", tidy(&text))),
             None => write(&format!("{file}:{number}")),
         }
         self.at = Some(now);

@@ -82,12 +82,13 @@ impl Page {
                 next = line.checked_add(1).filter(|next| *next <= last);
                 match (file.lines.get(&line), text) {
                     (Some(counts), text) => {
-                        let text = text.map_or_else(|| format!("(line {line})"), tidy);
+                        let text =
+                            text.map_or_else(|| format!("(line {line})"), |text| tidy(&text));
                         self.counted(counts, &text);
                     }
                     (None, Some(text)) => {
                         let nothing = self.numbers(self.widths.iter().map(|_| ".".to_owned()));
-                        self.plain(&nothing, &tidy(text));
+                        self.plain(&nothing, &tidy(&text));
                     }
                     // Beyond its end, or it is not there: counts say where to go on.
                     (None, None) => {
@@ -163,7 +164,8 @@ fn shown_lines(file: &ListedFile, context: Option<u32>) -> Vec<RangeInclusive<u3
     stretches
 }
 
-fn tidy(text: String) -> String {
+/// A line of source without what no terminal shows.
+pub(crate) fn tidy(text: &str) -> String {
     text.trim_end().replace('\t', "    ")
 }
 

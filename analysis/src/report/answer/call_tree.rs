@@ -52,12 +52,11 @@ pub(super) fn call_tree<'r>(
         let mut at = 0;
         for frame in path {
             let next = *steps.entry(TreeStep { node: at, frame }).or_insert_with(|| {
-                nodes.push(GrowingNode { frame, ..GrowingNode::default() });
-                nodes.len() - 1
-            });
-            if next == nodes.len() - 1 && nodes[next].sum == Sum::default() {
+                let next = nodes.len();
                 nodes[at].below.push(next);
-            }
+                nodes.push(GrowingNode { frame, ..GrowingNode::default() });
+                next
+            });
             nodes[next].sum.join(count.sum);
             at = next;
         }

@@ -95,12 +95,10 @@ impl CallTally {
             ));
         }
     }
-}
 
-impl CallTally {
-    /// Whether what may differ does so seldom.
+    /// Whether what may differ does so seldom, and most was compared.
     pub(super) fn are_mostly_alike(&self) -> bool {
-        (self.not_entered + self.other_line) * 20 <= self.alike
+        self.alike > self.untold && (self.not_entered + self.other_line) * 20 <= self.alike
     }
 }
 
