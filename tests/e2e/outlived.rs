@@ -198,7 +198,14 @@ fn what_cannot_be_archived_is_left_as_it_was() {
     into_pipe.refused(1, &["/dev/full"]);
     let piped = scene.shell("cat r.data | ebs archive -");
     piped.refused(1, &["name a file"]);
+    let whole = fs::read(scene.path("r.data")).unwrap();
+    scene.write("cut.data", &whole[..whole.len() - 10]);
+    scene.run("ebs archive cut.data").refused(1, &["left as it is", "-o OUT"]);
+    assert_eq!(fs::read(scene.path("cut.data")).unwrap(), whole[..whole.len() - 10]);
+    scene.run("ebs archive cut.data -o mended.data").refused(1, &["could not be read"]);
+    scene.run("ebs report mended.data").success();
     let small = scene.run("ebs archive r.data -o small.data --max-size 0").success();
+    assert!(!small.err.contains("need no others"), "{small}");
     assert!(small.err.contains("--max-size"), "{small}");
     let anonymous = scene.run("ebs convert --anonymise r.data anonymous.data").success();
     assert!(anonymous.err.contains("the files that it carries"), "{anonymous}");

@@ -24,15 +24,15 @@ const MOST_TOLD: usize = 8;
 /// # Errors
 ///
 /// A recording that is no file, of which nothing can be read, or that cannot be
-/// written; nothing is changed then. Damage of the recording, after all that
-/// could be read was written.
+/// written; a damaged one that no other was named for: nothing is changed then.
+/// Damage of the recording, after all that could be read was written elsewhere.
 pub fn run(arguments: &ArchiveArguments) -> Result<()> {
     let file = &arguments.file;
-    if !file.metadata().is_ok_and(|found| found.is_file()) && file != Path::new("-") {
-        // Its own words say what is wrong with it.
-        let _readable = Input::open(file)?;
-    }
     if !file.is_file() {
+        if file != Path::new("-") {
+            // Its own words say what is wrong with it.
+            Input::open(file)?;
+        }
         bail!(
             "{}: a recording is read twice, and then once more as it is written: name a file",
             file.display()
@@ -54,14 +54,26 @@ pub fn run(arguments: &ArchiveArguments) -> Result<()> {
     drop(places);
     let packer = Arc::into_inner(packer).ok_or_else(|| anyhow!("files are still being packed"))?;
     let packed = packer.finish().context("the files cannot be packed in TMPDIR")?;
-    let output = arguments.output.as_deref().unwrap_or(file);
-    let name = Rewriting { from: file, to: output }.with_feature(
+    let output = match (&arguments.output, &ended.end) {
+        (Some(output), _) => output,
+        (None, End::Whole) => file,
+        // What cannot be read would be gone.
+        (None, End::Damaged(_)) => {
+            let damage = ended.end.into_result();
+            return damage.context("it is left as it is: -o OUT writes what can be read of it");
+        }
+    };
+    let written = Rewriting { from: file, to: output }.with_feature(
         FeatureId::CARRIED_FILES,
         packed.archive.try_clone()?,
         packed.size,
     )?;
-    say("ebs", &format!("{name} {}", told(&packed)));
-    for line in left_out(&packed, &missing) {
+    say("ebs", &format!("{written}; it carries {}", told(&packed)));
+    let lacks = left_out(&packed, &missing);
+    if lacks.is_empty() {
+        say("ebs", "reports on it need no others");
+    }
+    for line in lacks {
         say("ebs", &line);
     }
     if let Some(line) = kernel(ended.decoder.stream()) {
@@ -78,12 +90,7 @@ pub(super) struct ReadRecording {
 
 fn told(packed: &PackedFiles) -> String {
     let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
-    format!(
-        "carries {} files now, {} packed from {}: reports on it need no others",
-        packed.files,
-        mib(packed.size),
-        mib(packed.unpacked)
-    )
+    format!("{} files, {} packed from {}", packed.files, mib(packed.size), mib(packed.unpacked))
 }
 
 fn left_out(packed: &PackedFiles, missing: &[String]) -> Vec<String> {

@@ -75,8 +75,8 @@ pub struct Rewriting<'a> {
 
 impl Rewriting<'_> {
     /// Writes it with this feature, `size` bytes of `content`, in place of any
-    /// that it has. Gives the name of what was written. What is damaged in the
-    /// recording is left out; who reads it first knows.
+    /// that it has. Tells what was written, and what was not. What is damaged in
+    /// the recording is left out; who reads it first knows.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl Rewriting<'_> {
         })?;
         let content = Content::Part { file: Rc::new(content), offset: 0, size };
         conversion.add(decoder.stream(), id, content).with_context(goal)?;
-        conversion.finish(decoder.stream()).with_context(goal)?;
-        place.keep()
+        let told = conversion.finish(decoder.stream()).with_context(goal)?;
+        Ok(format!("{}: {told}", place.keep()?))
     }
 }

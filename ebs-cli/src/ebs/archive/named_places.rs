@@ -4,8 +4,10 @@
 use super::ReadRecording;
 use crate::ebs::input::{End, Input};
 use anyhow::Result;
+use record::bytes::RecordWords;
+use record::callchain::{CallChainWord, parts};
 use record::stream::{StreamDecoder, StreamRecord};
-use record::{CpuMode, Misc, Pid, Sample, Time};
+use record::{CpuMode, Misc, Pid, Sample, SideRecord, Time};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -67,8 +69,21 @@ impl NamedPlaces {
         let mut again = input.decoder();
         // What is wrong with it is known by now.
         let _: End = input.read(&mut again, |stream, record| {
-            if let StreamRecord::Sample { event, misc, payload } = record {
-                self.sample(stream, *event, *misc, payload);
+            match record {
+                StreamRecord::Sample { event, misc, payload } => {
+                    self.sample(stream, *event, *misc, payload);
+                }
+                // Of chains whose samples came before.
+                StreamRecord::Side {
+                    record: SideRecord::CallchainDeferred { chain, .. },
+                    id,
+                    ..
+                } => {
+                    let pid = id.task.unwrap_or_default().pid;
+                    let time = id.time.unwrap_or_default();
+                    self.chain(Sampled { mode: CpuMode::User, pid, time }, *chain);
+                }
+                _ => {}
             }
             Ok(())
         })?;
@@ -104,7 +119,11 @@ impl NamedPlaces {
         if let Some(ip) = sample.ip {
             self.code(sampled, ip);
         }
-        self.chain(sampled, &sample);
+        self.chain(sampled, sample.callchain.unwrap_or_default());
+        for branch in sample.branch_stack.iter().flat_map(|stack| stack.branches()) {
+            self.code(sampled, branch.from);
+            self.code(sampled, branch.to);
+        }
         self.stack(sampled, &sample);
         if let Some(address) = sample.addr.filter(|address| *address != 0) {
             let Sampled { mode, pid, time } = sampled;
@@ -120,16 +139,12 @@ impl NamedPlaces {
         self.code.insert(self.symbolizer.place(mode, pid, address, time));
     }
 
-    /// Callers that were recorded, and branches. A return address is looked up
-    /// one byte before.
-    fn chain(&mut self, sampled: Sampled, sample: &Sample<'_>) {
-        for word in sample.callchain.iter().flat_map(|chain| chain.iter()) {
-            // Markers are of no file, as are addresses beyond all memory.
-            self.code(sampled, word.saturating_sub(1));
-        }
-        for branch in sample.branch_stack.iter().flat_map(|stack| stack.branches()) {
-            self.code(sampled, branch.from);
-            self.code(sampled, branch.to);
+    /// Callers that were recorded. A return address is looked up one byte before.
+    fn chain(&mut self, sampled: Sampled, words: RecordWords<'_>) {
+        for word in parts(words.iter()) {
+            if let CallChainWord::Address(address) = word {
+                self.code(sampled, address.saturating_sub(1));
+            }
         }
     }
 

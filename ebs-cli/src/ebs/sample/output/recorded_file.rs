@@ -22,7 +22,7 @@ use std::path::Path;
 use symbolizer::{FilePacker, KeptFiles, PackedFiles};
 
 /// Bytes of files, before they are packed, that a recording carries unasked:
-/// packed in a second or two.
+/// packed in two or three seconds.
 const MOST_CARRIED: u64 = 512 << 20;
 /// Bytes that a stream in pipe form begins with.
 const STREAM_HEADER: usize = 16;
