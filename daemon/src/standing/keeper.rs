@@ -114,6 +114,7 @@ async fn begin(
     let mut request = Request {
         interval: role.interval,
         allow_skid: role.allow_skid,
+        call_graph: role.call_graph,
         ..Request::new(role.event.as_str(), role.modes, found.target())
     };
     let counted = role.counted.map(|counted| Duty::Aggregate(counted.tables));

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sampling::request::CallGraph;
 use sampling::{Modes, SiteTables};
 
 /// Whose events, as the configuration names them.
@@ -56,6 +57,8 @@ pub struct Role {
     pub interval: Option<u64>,
     /// Samples with skid will do.
     pub allow_skid: bool,
+    /// How callers are recorded; None: they are not.
+    pub call_graph: Option<CallGraph>,
     /// Counted in the kernel where that is to be had; None: sampled.
     pub counted: Option<KernelCounting>,
     /// Whose events.

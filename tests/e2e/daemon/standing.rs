@@ -4,6 +4,7 @@
 use std::{
     fs,
     path::Path,
+    process::Command,
     thread,
     time::{Duration, Instant},
 };
@@ -145,6 +146,64 @@ fn a_service_is_recorded_and_read_by_those_who_may() {
     let left = fs::read_dir(scene.path("store/web")).unwrap();
     let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".open")), "{left:?}");
+}
+
+/// Pages that a program below touches, each from one chain of calls.
+const TOUCHED: u64 = 300;
+
+/// Waits for a line, then touches them.
+fn toucher(scene: &Scene) -> Running {
+    let source = format!(
+        "#include <stdio.h>\n#include <sys/mman.h>\n\
+         __attribute__((noinline)) void touch(volatile char *at) {{ *at = 1; }}\n\
+         __attribute__((noinline)) void middle(char *at) {{ touch(at); }}\n\
+         int main(void) {{\n puts(\"ready\"); fflush(stdout); getchar();\n\
+         char *pages = mmap(0, {TOUCHED} * 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n\
+         for (int at = 0; at < {TOUCHED}; at++) middle(pages + at * 4096);\n return 0;\n}}\n"
+    );
+    scene.write("toucher.c", source);
+    let (from, to) = (scene.path("toucher.c"), scene.path("toucher"));
+    let options = ["-O1", "-fno-optimize-sibling-calls", "-o"];
+    let built = Command::new("gcc").args(options).arg(&to).arg(from).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let mut toucher = Running::start(&mut scene.command(&to));
+    assert_eq!(toucher.hear(), "ready");
+    scene.write("web.pid", toucher.pid().to_string());
+    toucher
+}
+
+#[test]
+fn callers_are_recorded_where_the_configuration_says_so() {
+    let test = "callers_are_recorded_where_the_configuration_says_so";
+    if !rights::root(test) {
+        return;
+    }
+    let scene = Scene::new();
+    scene.open_commands();
+    let mut toucher = toucher(&scene);
+    let text = format!("{}call_graph = \"dwarf,1024\"\n", config(&scene));
+    let ebsd = Ebsd::start(&scene, &text);
+    wait_until(&ebsd, "it samples", is_running);
+    toucher.tell("go");
+    toucher.finish().success();
+    wait_until(&ebsd, "it is over", |line| !is_running(line));
+    let until = Instant::now() + Duration::from_secs(180);
+    loop {
+        let (_, lost, end) = recorded(&ebsd);
+        let mut command = scene.command(&scene.path("bin/ebs"));
+        command.args(["report", "--daemon", "web", "--folded", "--socket"]).arg(&ebsd.socket);
+        let told = Running::start(&mut command).finish().success();
+        let of_chain = told.out.lines().filter_map(|line| line.rsplit_once(' '));
+        let of_chain = of_chain.filter(|(chain, _)| chain.ends_with("main;middle;touch"));
+        let touched: u64 = of_chain.map(|(_, count)| count.parse::<u64>().unwrap()).sum();
+        assert!(touched <= TOUCHED, "{told}");
+        if touched > 0 && touched + lost >= TOUCHED {
+            break;
+        }
+        assert!(Instant::now() < until, "{touched} + {lost}: {end}, {told}");
+        thread::sleep(Duration::from_millis(100));
+    }
+    ebsd.end();
 }
 
 #[test]

@@ -118,6 +118,7 @@ impl Scene {
             modes: Modes::USER,
             interval: None,
             allow_skid: false,
+            call_graph: None,
             counted: None,
             target: TargetDescription::System,
             kept,

@@ -25,6 +25,9 @@ impl fmt::Display for Config {
         for standing in &self.standing {
             let role = &standing.role;
             write!(f, "\nstanding session {}: {}", role.name, role.event)?;
+            if let Some(how) = role.call_graph {
+                write!(f, ", callers by {how}")?;
+            }
             if let Some(counted) = &role.counted {
                 let (every, sites) = (Span(counted.every), counted.tables.sites);
                 write!(

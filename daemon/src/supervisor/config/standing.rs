@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sampling::request::event_spec::RequestedEvent;
+use sampling::request::{CallGraph, CallGraphError};
 use sampling::{EventSpec, SiteTables, Span};
 use serde::Deserialize;
 
@@ -64,6 +65,7 @@ pub(super) struct StandingText {
     interval: Option<u64>,
     #[serde(default)]
     allow_skid: bool,
+    call_graph: Option<String>,
     aggregate_every: Option<Span>,
     sites: Option<u32>,
     by_process: Option<bool>,
@@ -98,12 +100,16 @@ pub(super) fn parse(
     let mut all: Vec<Standing> = Vec::new();
     for text in texts {
         let name = text.name.clone();
-        let wrong = |what: String| ConfigError::Standing { path: path.to_owned(), name, what };
+        let wrong = |what: String| {
+            let (path, name) = (path.to_owned(), name.clone());
+            ConfigError::Standing { path, name, what }
+        };
         if all.iter().any(|other| other.role.name == text.name) {
             return Err(wrong("there are two of that name".into()));
         }
         let checked = check(&text, store).and_then(|()| counted(&text));
-        let counted = checked.map_err(wrong)?;
+        let counted = checked.map_err(&wrong)?;
+        let call_graph = call_graph(&text).map_err(&wrong)?;
         let readers: Result<Vec<u32>, ConfigError> =
             text.readers.into_iter().map(|group| group.gid(path, gid_of)).collect();
         let role = Role {
@@ -112,6 +118,7 @@ pub(super) fn parse(
             modes: text.mode.modes,
             interval: text.interval,
             allow_skid: text.allow_skid,
+            call_graph,
             counted,
             target: text.target,
             kept: RetentionLimits {
@@ -124,6 +131,18 @@ pub(super) fn parse(
         all.push(Standing { role, readers: readers? });
     }
     Ok(all)
+}
+
+/// How callers are recorded. The kernel counts sites without them.
+fn call_graph(text: &StandingText) -> Result<Option<CallGraph>, String> {
+    match &text.call_graph {
+        Some(_) if text.mode.aggregate => {
+            Err("call_graph is not for mode \"aggregate\", which counts sites without callers"
+                .into())
+        }
+        Some(how) => how.parse().map(Some).map_err(|error: CallGraphError| error.to_string()),
+        None => Ok(None),
+    }
 }
 
 /// What is said of counting in the kernel, with what was left unsaid.

@@ -87,6 +87,30 @@ fn standing_sessions_are_named_and_bounded() {
 }
 
 #[test]
+fn standing_sessions_may_have_callers() {
+    let one = |rest: &str| {
+        let head = "[[standing]]\nname = \"x\"\ntype = \"page_fault\"\ntarget = \"system\"\n";
+        parse(&format!("{head}{rest}"))
+    };
+    let role = |rest: &str| one(rest).unwrap().standing.remove(0).role;
+    assert_eq!(role("").call_graph, None);
+    for how in ["fp", "dwarf,8192", "lbr"] {
+        let line = format!("call_graph = {how:?}");
+        assert_eq!(role(&line).call_graph, Some(how.parse().unwrap()));
+        let told = one(&line).unwrap().to_string();
+        assert!(told.contains(&format!("x: page_fault, callers by {how}")), "{told}");
+    }
+    for (rest, says) in [
+        ("call_graph = \"elf\"", "\"elf\" is none of fp, dwarf, dwarf,BYTES and lbr"),
+        ("call_graph = \"dwarf,0\"", "dwarf,BYTES with 8 to 57344"),
+        ("mode = \"aggregate\"\ncall_graph = \"fp\"", "call_graph is not for mode \"aggregate\""),
+    ] {
+        let error = one(rest).unwrap_err().to_string();
+        assert!(error.contains(says), "{rest}: {error}");
+    }
+}
+
+#[test]
 fn standing_sessions_may_be_counted_in_the_kernel() {
     let one = |rest: &str| {
         let head = "[[standing]]\nname = \"x\"\ntype = \"page_fault\"\ntarget = \"system\"\n";
