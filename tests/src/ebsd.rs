@@ -30,10 +30,7 @@ impl Ebsd {
         command.arg("--socket").arg(&socket).arg("--config").arg(&config);
         prepare(&mut command);
         let mut running = Running::start(&mut command);
-        let listening = socket.clone();
-        running.wait_until("it listens", |_| {
-            std::os::unix::net::UnixStream::connect(&listening).is_ok()
-        });
+        running.wait_until_listening(&socket);
         Ebsd { running, socket }
     }
 

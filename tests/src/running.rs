@@ -3,6 +3,8 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
+    os::unix::net::UnixStream,
+    path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -91,6 +93,12 @@ impl Running {
             assert!(start.elapsed() < LIMIT, "{}: never {what}", self.name);
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Waits until it takes connections at this path: its name is there a moment
+    /// before, between bind(2) and listen(2).
+    pub fn wait_until_listening(&mut self, socket: &Path) {
+        self.wait_until("it listens", |_| UnixStream::connect(socket).is_ok());
     }
 
     /// Closes its stdin, waits for its end and takes what it wrote.

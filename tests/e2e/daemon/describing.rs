@@ -117,7 +117,7 @@ fn no_file_of_a_target_is_opened() {
     ]);
     strace.arg(&log).arg(hardmeter_tests::built::directory().join("ebsd"));
     let mut ebsd = Running::start(strace.arg("--socket").arg(&socket).arg("--config").arg(&config));
-    ebsd.wait_until("it listens", |_| socket.exists());
+    ebsd.wait_until_listening(socket.as_ref());
     let member = User { group: Some(4100), ..User::new(4001) };
     for pid in [own.pid(), others.pid()] {
         let mut command = member.command(&scene, scene.path("bin/ebs"));

@@ -1,6 +1,6 @@
 //! Sessions that the kernel counts: each user's own, and gone with them.
 
-use std::{collections::BTreeSet, fs, path::Path, thread, time::Duration};
+use std::{collections::BTreeSet, fs, thread, time::Duration};
 
 use hardmeter_tests::{Ebsd, Running, Scene, Truth, User, Workload, rights};
 use rustix::process::{Pid, Signal, kill_process};
@@ -232,7 +232,7 @@ fn without_the_right_rings_serve_and_say_why() {
     let socket = directory.join("sock");
     let mut command = User::new(4002).command(&scene, bin.join("ebsd"));
     let mut ebsd = Running::start(command.arg("--socket").arg(&socket));
-    ebsd.wait_until("it listens", |_| Path::new(&socket).exists());
+    ebsd.wait_until_listening(socket.as_ref());
     let mut own = User::new(4002).command(&scene, bin.join("ebs"));
     own.args(["--daemon", "--in-kernel", "-u", "-t", "page_fault", "-i", "1", "--socket"]);
     let outcome = Running::start(own.arg(&socket).args(["ls", "/"])).finish().sane().success();

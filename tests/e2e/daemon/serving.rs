@@ -112,7 +112,7 @@ fn a_user_serves_itself_and_nobody_else() {
     let socket = directory.join("sock");
     let mut command = User::new(4002).command(&scene, bin.join("ebsd"));
     let mut ebsd = Running::start(command.arg("--socket").arg(&socket));
-    ebsd.wait_until("it listens", |_| socket.exists());
+    ebsd.wait_until_listening(socket.as_ref());
     let run = |id: u32| {
         let mut command = User::new(id).command(&scene, bin.join("ebs"));
         command.args(["-u", "-t", "page_fault", "-i", "1", "--socket"]).arg(&socket);

@@ -120,7 +120,7 @@ fn what_lies_in_a_refused_connection_holds_up_nobody() {
     let socket = directory.join("sock");
     let mut command = User::new(4002).command(&scene, bin.join("ebsd"));
     let mut ebsd = Running::start(command.arg("--socket").arg(&socket));
-    ebsd.wait_until("it listens", |_| socket.exists());
+    ebsd.wait_until_listening(socket.as_ref());
     ebsd.signal(Signal::STOP);
     // Root's connection is refused by a daemon of user 4002.
     let refused = UnixStream::connect(&socket).unwrap();
