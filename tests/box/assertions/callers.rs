@@ -15,13 +15,19 @@ const INTERVAL: u64 = 9973;
 /// Chains from so many samples of a hundred on are no accident.
 const OFTEN: usize = 5;
 
-/// Chains as a script prints them, innermost first: an address and a routine a
-/// line.
+/// Chains as a script prints them, innermost first: a thread's number on a line
+/// of its own, then an address and a routine a line. perf leaves a chain without
+/// frames empty.
 fn chains(script: &str) -> Vec<Vec<(&str, &str)>> {
-    let blocks = script.split("\n\n").filter(|block| !block.trim().is_empty());
-    blocks
-        .map(|block| block.lines().filter_map(|line| line.trim().split_once(' ')).collect())
-        .collect()
+    let mut chains: Vec<Vec<(&str, &str)>> = Vec::new();
+    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        match (line.split_once(' '), chains.last_mut()) {
+            (Some(frame), Some(chain)) => chain.push(frame),
+            (Some(frame), None) => panic!("{frame:?} is of no sample"),
+            (None, _) => chains.push(Vec::new()),
+        }
+    }
+    chains
 }
 
 /// How many samples have a chain of the kernel's, by its routines. Chains of
@@ -61,8 +67,8 @@ pub(crate) fn of_the_kernel(facts: &Facts) -> Skip {
     let (mut found, mut left) = (Vec::new(), 0);
     for file in ["ours.data", "perf.data"] {
         let theirs =
-            scene.run(&format!("perf script --no-inline -F ip,sym -i {file}")).success().out;
-        let own = scene.run(&format!("ebs script -F ip,sym {file}")).success().out;
+            scene.run(&format!("perf script --no-inline -F tid,ip,sym -i {file}")).success().out;
+        let own = scene.run(&format!("ebs script -F tid,ip,sym {file}")).success().out;
         let all = chains(&own);
         let of_perf = chains(&theirs);
         assert_eq!(all.len(), of_perf.len(), "{file}");
