@@ -2,6 +2,7 @@
 //! program's source says.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::process::Command;
 
 use hardmeter_tests::{Account, Scene, rights, workload};
@@ -52,6 +53,7 @@ fn each_call_is_counted_for_those_that_made_it() {
         .iter()
         .map(|(chain, times)| (chain.iter().map(|name| (*name).to_owned()).collect(), *times))
         .collect();
+    let mut sizes = Vec::new();
     for options in [&["-O2"][..], &["-O1", "-static"], &["-O2", "-fno-omit-frame-pointer"]] {
         // A part of a routine that stands elsewhere has a name of its own.
         let compiled = Command::new("g++")
@@ -63,9 +65,17 @@ fn each_call_is_counted_for_those_that_made_it() {
             .unwrap();
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
         let events = "-t split_load_retired,memory_stores -i =1,=1000";
-        scene.run(&format!("ebs -u -g --source emulated {events} -o c.data ./calling")).success();
-        assert_eq!(ways(&scene, "c.data"), truth, "{options:?}");
-        let account = Account::of_stream(&scene.path("c.data"));
-        assert_eq!(account.count("kernel"), account.count("delivered"), "{account:?}");
+        // Unwound while they are recorded, and when they are read.
+        for kept in ["", "--keep-stacks"] {
+            let ebs = format!("ebs -u -g --source emulated {events} {kept} --no-files -o c.data");
+            scene.run(&format!("{ebs} ./calling")).success();
+            assert_eq!(ways(&scene, "c.data"), truth, "{options:?} {kept}");
+            let account = Account::of_stream(&scene.path("c.data"));
+            assert_eq!(account.count("kernel"), account.count("delivered"), "{account:?}");
+            sizes.push(fs::metadata(scene.path("c.data")).unwrap().len());
+        }
+    } // Most chains are whole, and take less room than 8 KiB of stack.
+    for sizes in sizes.chunks(2) {
+        assert!(sizes[0] * 2 < sizes[1], "{sizes:?}");
     }
 }

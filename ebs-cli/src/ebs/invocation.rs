@@ -87,6 +87,8 @@ pub struct SampleJob {
     /// A recording gets the files that names come from and that may be gone
     /// later.
     pub carries_files: bool,
+    /// Whether copied stacks stay as they are in a recording.
+    pub keeps_stacks: bool,
 }
 
 /// A plan to print.
@@ -323,6 +325,7 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
         command,
         output,
         carries_files,
+        keeps_stacks: arguments.keep_stacks,
     })
 }
 

@@ -20,9 +20,10 @@ use anyhow::{Context, Result, bail};
 use cut_short::{Afterwards, CutShort};
 use emulator::{Class, Classifier, EmulatedEvent};
 use last_line::{SampleSummary, last_line};
-use output::SampleOutput;
+use output::{RecordedExtras, SampleOutput};
 use record::Pid;
 use rustix::process::{Signal, kill_process};
+use sampling::request::CallGraph;
 use sampling::session::apart::{FrontProcess, Spared};
 use sampling::session::command::Command;
 use sampling::session::{Session, SessionError, SessionSettings, Sink, TargetState};
@@ -118,7 +119,7 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Option<FrontProcess>) -> R
     // Who emulates a process takes it along.
     let spared = stopper.map(|_| Spared::begin());
     // What cannot be sampled costs no earlier recording of that name.
-    let mut output = SampleOutput::open(&job.output, kept_files(job), facts)?;
+    let mut output = SampleOutput::open(&job.output, extras(job), facts)?;
     let file = session.command().and_then(|command| command.file().map(Path::to_owned));
     let misplaced = sampling::misplaced(&job.asked.request, file.as_deref(), Path::new("/"));
     for note in session.notes().into_iter().chain(misplaced) {
@@ -197,13 +198,15 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Option<FrontProcess>) -> R
     Ok(if ledger.sink_error.is_some() && !signalled { FAILURE } else { status })
 }
 
-/// The files that a recording is to carry. Of a whole system those that are
-/// ours to find later are too many.
-fn kept_files(job: &SampleJob) -> Option<KeptFiles> {
-    job.carries_files.then(|| match job.asked.request.target {
+/// What a recording gets besides the stream. Of a whole system the files that are
+/// ours to find later are too many to carry.
+fn extras(job: &SampleJob) -> RecordedExtras {
+    let carried = job.carries_files.then(|| match job.asked.request.target {
         Target::System => KeptFiles::default(),
         Target::Command | Target::Process(_) | Target::Cgroup => KeptFiles::for_recording(),
-    })
+    });
+    let copies = matches!(job.asked.request.call_graph, Some(CallGraph::Stack(_)));
+    RecordedExtras { carried, unwinds: copies && !job.keeps_stacks }
 }
 
 /// Who reads it knows which of the two processes must not be killed.

@@ -5,6 +5,7 @@ mod destination;
 mod keeper;
 mod recorded_file;
 mod records;
+mod stack_unwinder;
 mod text;
 
 pub use destination::Destination;
@@ -17,6 +18,7 @@ use crate::terminal::debuginfod;
 use analysis::{Pipeline, Query, table};
 use anyhow::{Context, Result, bail};
 use record::ByteOrder;
+pub use recorded_file::RecordedExtras;
 use recorded_file::RecordedFile;
 use sampling::Facts;
 use sampling::session::Sink;
@@ -54,15 +56,15 @@ enum Form {
 }
 
 impl SampleOutput {
-    /// Opens what is to be written. Files are made anew; `carried`: the
-    /// files that they get besides. `facts` are of the machine that is sampled.
+    /// Opens what is to be written. Files are made anew. `facts` are of the machine
+    /// that is sampled.
     ///
     /// # Errors
     ///
     /// A file that cannot be made.
     pub fn open(
         wanted: &OutputChoice,
-        carried: Option<KeptFiles>,
+        extras: RecordedExtras,
         facts: &Facts,
     ) -> Result<SampleOutput> {
         let form = match wanted {
@@ -77,7 +79,7 @@ impl SampleOutput {
                 }
                 match destination.end() {
                     Some(_) => {
-                        let file = RecordedFile::new(destination, facts.clone(), carried);
+                        let file = RecordedFile::new(destination, facts.clone(), extras);
                         Form::File(Box::new(file))
                     }
                     None => Form::Stream(destination),
@@ -101,10 +103,11 @@ impl SampleOutput {
         if let Form::Table { kept, .. } = &mut self.form {
             kept.look_again();
         }
-        if let Form::File(file) = &mut self.form
-            && let (Err(error), None) = (file.finish(), &ledger.sink_error)
-        {
-            ledger.sink_error = Some(error.to_string());
+        if let Form::File(file) = &mut self.form {
+            if let (Err(error), None) = (file.finish(), &ledger.sink_error) {
+                ledger.sink_error = Some(error.to_string());
+            }
+            file.settle(ledger);
         }
         if let Form::Text(text) = &mut self.form {
             let failed = text.close().err();

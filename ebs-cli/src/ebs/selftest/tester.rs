@@ -156,6 +156,7 @@ impl<'a> Tester<'a> {
             command: Vec::new(),
             output: OutputChoice::Stream(OutputPlace::Stdout),
             carries_files: false,
+            keeps_stacks: false,
         };
         let recorded = match record(job, cast, self.facts, &mut self.catcher)? {
             Attempt::Recorded(recorded) => recorded,

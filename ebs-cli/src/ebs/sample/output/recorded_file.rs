@@ -11,11 +11,13 @@
 use super::destination::Destination;
 use super::keeper;
 use super::records::first;
+use super::stack_unwinder::StackUnwinder;
 use record::bytes::Cursor;
 use record::recording::file_form::{self, FileOutline};
 use record::stream::{FeatureId, StreamDecoder, StreamStep};
 use record::{EventType, RecordHeader, RecordType};
 use sampling::Facts;
+use sampling::session::ledger::Ledger;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -43,6 +45,17 @@ pub(super) struct RecordedFile {
     kept: Option<KeptFiles>,
     /// What became of them.
     carried: Vec<String>,
+    /// Where stacks are to be unwound.
+    unwinder: Option<Box<StackUnwinder>>,
+}
+
+/// What a recording gets besides the stream.
+#[derive(Debug, Default)]
+pub struct RecordedExtras {
+    /// Files that it is to carry.
+    pub carried: Option<KeptFiles>,
+    /// Whether frames take the place of copied stacks.
+    pub unwinds: bool,
 }
 
 #[derive(Debug)]
@@ -56,15 +69,15 @@ enum Form {
 }
 
 impl RecordedFile {
-    /// `facts` tell how tracepoints are laid out; `kept` are the files that the
-    /// recording is to carry.
+    /// `facts` tell how tracepoints are laid out.
     pub(super) fn new(
         destination: Destination,
         facts: Facts,
-        kept: Option<KeptFiles>,
+        extras: RecordedExtras,
     ) -> RecordedFile {
         RecordedFile {
-            kept,
+            kept: extras.carried,
+            unwinder: extras.unwinds.then(|| Box::new(StackUnwinder::new())),
             carried: Vec::new(),
             destination,
             facts,
@@ -79,7 +92,17 @@ impl RecordedFile {
         if let Some(kept) = &mut self.kept {
             keeper::keep(kept, bytes);
         }
-        self.write_kept(bytes)
+        let Some(mut unwinder) = self.unwinder.take() else { return self.write_kept(bytes) };
+        let written = unwinder.take(bytes, |ready| self.write_kept(ready));
+        self.unwinder = Some(unwinder);
+        (0, written)
+    }
+
+    /// Books what was taken and could not be written.
+    pub(super) fn settle(&mut self, ledger: &mut Ledger) {
+        if let Some(unwinder) = &mut self.unwinder {
+            unwinder.settle(ledger);
+        }
     }
 
     fn write_kept(&mut self, bytes: &[u8]) -> (u64, io::Result<()>) {
@@ -116,6 +139,18 @@ impl RecordedFile {
     /// A full disk: the file ends with its data then, all of which can be
     /// read.
     pub(super) fn finish(&mut self) -> io::Result<()> {
+        let waited = match self.unwinder.take() {
+            Some(mut unwinder) => {
+                let written = unwinder.finish(|ready| self.write_kept(ready));
+                self.unwinder = Some(unwinder);
+                written
+            }
+            None => Ok(()),
+        };
+        waited.and(self.finish_form())
+    }
+
+    fn finish_form(&mut self) -> io::Result<()> {
         if let Form::Held(held) = &mut self.form {
             let held = std::mem::take(held);
             if held.is_empty() {

@@ -50,7 +50,7 @@ impl Scene {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f.data");
         let destination = Destination::create(&OutputPlace::File(path.clone())).unwrap();
-        let file = RecordedFile::new(destination, Facts::default(), None);
+        let file = RecordedFile::new(destination, Facts::default(), RecordedExtras::default());
         Scene { _directory: directory, path, file }
     }
 

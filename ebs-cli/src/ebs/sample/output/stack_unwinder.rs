@@ -1,0 +1,275 @@
+//! Copied stacks on their way into a file: frames go there in their place.
+//!
+//! A stack is unwound by what was mapped at its time, which is known for sure
+//! once the round after its own has ended: so long records wait. Only a chain
+//! that unwind tables lead along to its outermost frame takes the place of a
+//! stack: whoever reads the others later may have files that were not here,
+//! and says why they end.
+
+use super::records::first;
+use record::bytes::RecordWords;
+use record::callchain::has_user;
+use record::sample::StackUser;
+use record::stream::{StreamDecoder, StreamRecord, StreamStep};
+use record::{ByteOrder, ChainContext, Misc, RecordHeader, Sample, SampleType};
+use sampling::session::ledger::{Ledger, SampleCount};
+use std::io;
+use symbolizer::{
+    ChainEnd, FramePoint, FrameWay, StackFrame, Symbolizer, SymbolizerOptions, UserStack,
+};
+
+/// Frames at most; chains of more keep their stacks.
+const MOST_FRAMES: usize = 512;
+
+/// Whole records in, the same records out two rounds later.
+#[derive(Debug)]
+pub(super) struct StackUnwinder {
+    decoder: StreamDecoder,
+    symbolizer: Symbolizer,
+    before: HeldRound,
+    now: HeldRound,
+    /// What has waited long enough.
+    ready: HeldRound,
+    frames: Vec<StackFrame>,
+    chain: Vec<u8>,
+    /// Samples that were taken, and of these those that were written or are the
+    /// session's loss, by event.
+    taken: Vec<SampleCount>,
+    settled: Vec<SampleCount>,
+}
+
+/// Records of a round.
+#[derive(Debug, Default)]
+struct HeldRound {
+    bytes: Vec<u8>,
+    samples: Vec<HeldRecord>,
+}
+
+/// A sample among them.
+#[derive(Clone, Copy, Debug)]
+struct HeldRecord {
+    /// Where it begins.
+    at: usize,
+    /// Its event's number in the stream.
+    event: usize,
+    is_exact: bool,
+    has_stack: bool,
+}
+
+impl StackUnwinder {
+    /// For the stream of one session.
+    pub(super) fn new() -> StackUnwinder {
+        StackUnwinder {
+            decoder: StreamDecoder::new(),
+            symbolizer: Symbolizer::new(SymbolizerOptions::default()),
+            before: HeldRound::default(),
+            now: HeldRound::default(),
+            ready: HeldRound::default(),
+            frames: Vec::new(),
+            chain: Vec::new(),
+            taken: Vec::new(),
+            settled: Vec::new(),
+        }
+    }
+
+    /// Takes whole records, and passes what waited to `write`, which returns how
+    /// many samples it wrote of a piece that did not fit.
+    ///
+    /// # Errors
+    ///
+    /// That of `write`; a stream that is none. The samples of these records are
+    /// then those of the session to book.
+    pub(super) fn take(
+        &mut self,
+        mut bytes: &[u8],
+        write: impl FnMut(&[u8]) -> (u64, io::Result<()>),
+    ) -> io::Result<()> {
+        let before = self.taken.clone();
+        while !bytes.is_empty() {
+            bytes = &bytes[self.record(bytes)?..];
+        }
+        let written = self.write_ready(write);
+        if written.is_err() {
+            // As the session does, which drops what comes from now on.
+            (self.before, self.now) = (HeldRound::default(), HeldRound::default());
+            for (event, taken) in self.taken.iter().enumerate() {
+                let known = before.get(event).copied().unwrap_or_default();
+                let own = SampleCount {
+                    all: taken.all - known.all,
+                    exact_ip: taken.exact_ip - known.exact_ip,
+                };
+                add(&mut self.settled, event, own);
+            }
+        }
+        written
+    }
+
+    /// Nothing follows: passes all that waits to `write`, as [`StackUnwinder::take`] does.
+    ///
+    /// # Errors
+    ///
+    /// That of `write`.
+    pub(super) fn finish(
+        &mut self,
+        write: impl FnMut(&[u8]) -> (u64, io::Result<()>),
+    ) -> io::Result<()> {
+        self.end_round();
+        self.end_round();
+        self.write_ready(write)
+    }
+
+    /// Books samples as lost that were taken and never written.
+    pub(super) fn settle(&mut self, ledger: &mut Ledger) {
+        for (event, taken) in std::mem::take(&mut self.taken).into_iter().enumerate() {
+            let settled = self.settled.get(event).copied().unwrap_or_default();
+            let lost = SampleCount {
+                all: taken.all.saturating_sub(settled.all),
+                exact_ip: taken.exact_ip.saturating_sub(settled.exact_ip),
+            };
+            if lost.all > 0 {
+                let name = self.decoder.events().get(event).map(|of| of.title().into_owned());
+                let place = ledger.by_event.iter().position(|of| Some(&of.name) == name.as_ref());
+                ledger.withhold(place.unwrap_or(usize::MAX), lost, |lost| &mut lost.sink);
+            }
+        }
+        self.settled.clear();
+    }
+
+    /// Takes one record in, and gives its size.
+    fn record(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let step = self.decoder.step(bytes).map_err(io::Error::other)?;
+        let StreamStep::Record { consumed, record } = step else {
+            return Err(io::Error::other("a record that is cut in two"));
+        };
+        let at = self.now.bytes.len();
+        self.now.bytes.extend_from_slice(&bytes[..consumed]);
+        match record {
+            StreamRecord::Sample { event, misc, .. } => {
+                let layout = self.decoder.events().get(event).map(|of| of.layout.fields());
+                let needed = SampleType::STACK_USER
+                    | SampleType::REGS_USER
+                    | SampleType::CALLCHAIN
+                    | SampleType::TID
+                    | SampleType::TIME;
+                let has_stack = layout.is_some_and(|fields| fields.contains(needed));
+                let is_exact = misc.contains(Misc::EXACT_IP);
+                let held = HeldRecord { at, event, is_exact, has_stack };
+                add(&mut self.taken, event, held.count());
+                self.now.samples.push(held);
+            }
+            StreamRecord::Side { misc, record, id, .. } => {
+                self.symbolizer.side(misc, &record, &id);
+            }
+            StreamRecord::Feature => self.symbolizer.recorded(self.decoder.features()),
+            StreamRecord::EventUpdate(event) => {
+                let of = self.decoder.events().get(event);
+                if let Some(clock) = of.and_then(|event| event.clock) {
+                    self.symbolizer.timed_by(clock);
+                }
+            }
+            StreamRecord::FinishedRound => self.end_round(),
+            _ => {}
+        }
+        Ok(consumed)
+    }
+
+    /// Makes the round before ready to be written.
+    fn end_round(&mut self) {
+        std::mem::swap(&mut self.before, &mut self.now);
+        let mut round = std::mem::take(&mut self.now);
+        let mut copied = 0;
+        for held in &round.samples {
+            let Some((header, record)) = first(&round.bytes[held.at..]) else { continue };
+            let waiting = &round.bytes[copied..held.at];
+            copied = held.at;
+            self.ready.bytes.extend_from_slice(waiting);
+            let at = self.ready.bytes.len();
+            self.ready.samples.push(HeldRecord { at, ..*held });
+            if held.has_stack && self.unwind(held.event, header, record).is_some() {
+                copied += record.len();
+            }
+        }
+        self.ready.bytes.extend_from_slice(&round.bytes[copied..]);
+        round.bytes.clear();
+        round.samples.clear();
+        self.now = round;
+    }
+
+    /// Appends the sample to those that are ready, with frames for its stack;
+    /// None: it must keep it, and nothing was appended.
+    fn unwind(&mut self, event: usize, header: RecordHeader, record: &[u8]) -> Option<()> {
+        let layout = &self.decoder.events().get(event)?.layout;
+        let sample = layout.decode(header.misc, record.get(RecordHeader::SIZE..)?).ok()?;
+        let (kernel, registers, stack) = (sample.callchain?, sample.regs_user?, sample.stack_user?);
+        if has_user(kernel.iter()) {
+            return None;
+        }
+        let (pid, time) = (sample.task?.pid, sample.time?);
+        self.frames.clear();
+        let of = UserStack { pid, time, registers, stack, most: MOST_FRAMES };
+        let end = self.symbolizer.unwind(&of, &mut self.frames);
+        let is_sure = self.frames.iter().all(|frame| frame.way != FrameWay::FramePointer);
+        if end != ChainEnd::Root || !is_sure {
+            return None;
+        }
+        self.chain.clear();
+        let order = layout.order();
+        let addresses =
+            self.frames.iter().enumerate().map(|(number, frame)| address(number, frame));
+        for word in kernel.iter().chain([ChainContext::USER.0]).chain(addresses) {
+            self.chain.extend_from_slice(&match order {
+                ByteOrder::Little => word.to_le_bytes(),
+                ByteOrder::Big => word.to_be_bytes(),
+            });
+        }
+        let chain = Some(RecordWords::new(&self.chain, order));
+        let none = Some(StackUser { data: &[], dyn_size: None });
+        let sample = Sample { callchain: chain, stack_user: none, ..sample };
+        layout.encode(&sample, &mut self.ready.bytes).ok()
+    }
+
+    fn write_ready(
+        &mut self,
+        mut write: impl FnMut(&[u8]) -> (u64, io::Result<()>),
+    ) -> io::Result<()> {
+        if self.ready.bytes.is_empty() {
+            return Ok(());
+        }
+        let (kept, written) = write(&self.ready.bytes);
+        let kept = match written {
+            Ok(()) => usize::MAX,
+            Err(_) => usize::try_from(kept).unwrap_or(usize::MAX),
+        };
+        for held in self.ready.samples.iter().take(kept) {
+            add(&mut self.settled, held.event, held.count());
+        }
+        self.ready.bytes.clear();
+        self.ready.samples.clear();
+        written
+    }
+}
+
+impl HeldRecord {
+    fn count(&self) -> SampleCount {
+        SampleCount { all: 1, exact_ip: self.is_exact.into() }
+    }
+}
+
+/// A frame as chains have it: all but the first return, and are looked up one
+/// byte before.
+fn address(number: usize, frame: &StackFrame) -> u64 {
+    let is_interrupted = number > 0 && frame.point == FramePoint::Instruction;
+    frame.address.wrapping_add(is_interrupted.into())
+}
+
+fn add(counts: &mut Vec<SampleCount>, event: usize, more: SampleCount) {
+    if counts.len() <= event {
+        counts.resize(event + 1, SampleCount::default());
+    }
+    let SampleCount { all, exact_ip } = &mut counts[event];
+    *all += more.all;
+    *exact_ip += more.exact_ip;
+}
+
+#[cfg(test)]
+mod tests;
