@@ -45,6 +45,8 @@ pub struct EventCounts {
     pub bursts: Option<Coverage>,
     /// Samples written to the ring.
     pub records: u64,
+    /// Samples that were due when as many as were asked for had been written.
+    pub beyond: u64,
     /// Samples that were due and could not be written: the target ended, or
     /// was left, while the ring was full.
     pub lost: u64,

@@ -237,6 +237,33 @@ fn emulated_events_of_one_run_are_those_of_single_runs() {
     assert_emulated_side_by_side(&scene, &accounts);
 }
 
+/// The access that the count ends at may be an event of several types: what is left
+/// of it is accounted for.
+#[test]
+fn what_a_count_leaves_out_of_several_emulated_events_is_booked() {
+    let test = "what_a_count_leaves_out_of_several_emulated_events_is_booked";
+    if !(cfg!(target_arch = "x86_64") && rights::program(test, "setarch")) {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Classes.build(&scene);
+    let all = EMULATED.join(",");
+    let mut beyond = 0;
+    for count in 1000..1020 {
+        let told = fixed(&scene, &format!("-t {all} -i 1 -c {count} -o c.data ./classes 40"));
+        let accounts = Account::each_of_stream(&scene.path("c.data"));
+        let sum = |of: fn(&Account) -> u64| accounts.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|account| account.count("delivered")), count, "{told}");
+        for (event, account) in EMULATED.iter().zip(&accounts) {
+            let kernel = account.count("kernel");
+            assert_eq!(kernel, account.count("delivered") + account.lost(), "{event}: {account:?}");
+            assert_eq!(account.count("events"), kernel, "{event}: {account:?}");
+        }
+        beyond += sum(Account::lost);
+    }
+    assert!(beyond > 0, "twenty counts, and none at an access of two types");
+}
+
 /// One row for each site, with a column of each of four events.
 #[track_caller]
 fn assert_emulated_side_by_side(scene: &Scene, accounts: &[Account]) {

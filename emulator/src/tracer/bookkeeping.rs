@@ -11,6 +11,7 @@ impl EmulationAccount {
         self.lose(setup, words);
         for (counts, sum) in self.by_event.iter_mut().zip(setup.sums(words)) {
             counts.records = counts.records.saturating_add(sum.records);
+            counts.beyond = counts.beyond.saturating_add(sum.beyond);
             counts.events = counts.events.saturating_add(sum.events);
             if let Some(coverage) = setup.coverage(words, &sum) {
                 *counts.bursts.get_or_insert_default() += coverage;

@@ -40,6 +40,8 @@ pub struct EventSum {
     pub events: u64,
     /// Its records that were written.
     pub records: u64,
+    /// Those that were left out, as all that were asked for had been written.
+    pub beyond: u64,
     /// What bursts saw of it.
     pub bursts: BurstEvents,
 }
@@ -152,6 +154,7 @@ impl Setup {
                 // The target may have written anything there.
                 events: period(words, place).passed(get(words, at)),
                 records: get(words, book + offset_of!(EventBook, records)),
+                beyond: get(words, book + offset_of!(EventBook, beyond)),
                 bursts: BurstEvents {
                     squares: [burst(squares), burst(squares + 8)],
                     events: burst(offset_of!(BurstEvents, events)),

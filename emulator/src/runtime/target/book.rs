@@ -14,6 +14,8 @@ pub struct EventBook {
     pub ended: u64,
     /// Records that were written.
     pub records: u64,
+    /// Records that were due when as many as were asked for had been written.
+    pub beyond: u64,
     /// The countdown as it is to be when counting goes on after a warm-up.
     pub countdown: u64,
     /// What its bursts had of it.

@@ -160,7 +160,7 @@ fn record_of_one(
     let written = samples.load(Ordering::Relaxed);
     if written >= limit {
         ring.unlock();
-        thread.own.pending.due = 0;
+        leave_out(thread);
         return stop(thread, Exit::Count);
     }
     let full = !ring.fits(form.size);
@@ -221,10 +221,19 @@ fn record_of_one(
     }
     ring.unlock();
     if written + 1 >= limit {
-        thread.own.pending.due = 0;
+        leave_out(thread);
         return stop(thread, Exit::Count);
     }
     NextMove::Resume
+}
+
+/// Books what is due as beyond the count that was asked for.
+#[cold]
+fn leave_out(thread: &mut Thread) {
+    let due = core::mem::take(&mut thread.own.pending.due);
+    for (place, book) in thread.own.books.iter_mut().enumerate() {
+        book.beyond = book.beyond.wrapping_add(due >> place & 1);
+    }
 }
 
 #[cold]

@@ -67,11 +67,14 @@ impl EmulatedSession {
         for (event, counts) in account.by_event.iter().enumerate() {
             let said = EventAccount {
                 events: counts.events,
-                kernel: Some(counts.records.saturating_add(counts.lost)),
+                kernel: Some(
+                    counts.records.saturating_add(counts.lost).saturating_add(counts.beyond),
+                ),
                 bursts: counts.bursts,
                 ..EventAccount::default()
             };
             self.ledger.settle(event, said, Some(counts.lost));
+            self.ledger.lose(event, counts.beyond, |lost| &mut lost.beyond_count);
             let name = self.plan.events.get(event).map_or("", |event| &event.name);
             let of = if account.by_event.len() > 1 { format!("{name}: ") } else { String::new() };
             let estimate = counts.bursts.map(|ran| of + &in_bursts(&ran, counts.events));
