@@ -4,8 +4,9 @@
 #
 # Records the page faults of a Python program (deep recursion, memory touched
 # at several depths; some 180 samples a pass) with ebs and with perf, both with
-# --call-graph dwarf,8192, and prints the CPU seconds of the whole command, and
-# of the recorder: those of the command less those of the program on its own.
+# --call-graph dwarf,8192 and attached to it, so that a recorder's CPU seconds are
+# its own; and how many records came of it. ebs unwinds meanwhile, but with
+# --keep-stacks.
 # Then makes tables of perf's recording: ebs report --by caller, --folded,
 # --children and --tree beside perf report --stdio -g caller --no-inline,
 # with CPU seconds and peak memory as wait4(2) tells it.
@@ -41,6 +42,7 @@ def recurse(depth, then, amount):
     else:
         recurse(depth - 1, then, amount)
 
+sys.stdin.readline()
 for turn in range(int(sys.argv[1])):
     recurse(5, touch, 100)
     recurse(12, allocate, 60)
@@ -55,12 +57,29 @@ one_round() { # FILE NAME COMMAND...: appends "NAME wall cpu MiB" to FILE
     awk -v name="$name" '{ print name, $1, $2 + $3, $4 / 1024 }' "$name.time" >> "$file"
 }
 python=$(python3 -c 'import sys; print(sys.executable)') # not what finds it
-program=("$python" deep.py "$passes")
+mkfifo begin
+attached() { # NAME COMMAND...: the command gets the program's number
+    local name=$1 program
+    shift
+    "$python" deep.py "$passes" < begin &
+    program=$!
+    exec 7> begin
+    one_round recording "$name" "$@" "$program" &
+    # Nobody samples but the recorder: it has attached when the program's faults
+    # are counted, which nobody is told; a second does.
+    sleep 1.5
+    echo >&7
+    exec 7>&-
+    wait
+}
 for round in $(seq "$rounds"); do
-    one_round recording bare "${program[@]}"
-    one_round recording ebs "$ebs" -u --call-graph dwarf,8192 -t page_fault -i =1 -o ebs.data -- "${program[@]}"
-    one_round recording perf perf record -q -m 4M -e page-faults:u -c 1 --call-graph dwarf,8192 -o perf.data \
-        -- "${program[@]}"
+    attached ebs "$ebs" -u --call-graph dwarf,8192 -t page_fault -i =1 -o ebs.data
+    attached keep "$ebs" -u --call-graph dwarf,8192 --keep-stacks -t page_fault -i =1 -o keep.data
+    attached perf perf record -q -m 4M -e page-faults:u -c 1 --call-graph dwarf,8192 -o perf.data -p
+    for name in ebs keep perf; do
+        records=$("$ebs" report --by comm --csv "$name.data" | awk -F, 'NR > 1 { sum += $2 } END { print sum }')
+        echo "$name $records $(stat -c %s "$name.data")" >> records
+    done
 done
 cat perf.data > cached && rm cached # in the page cache for both
 for round in $(seq "$rounds"); do
@@ -77,11 +96,13 @@ echo "$samples samples, $(stat -c %s perf.data) bytes, $rounds rounds"
 head="name  rounds      seconds  CPU seconds          MiB"
 echo "recording:"
 awk -v base=perf -v head="$head" -f "$here/median.awk" recording
-awk '{ n[$1]++; cpu[$1] += $3 }
+awk 'FNR == NR { n[$1]++; records[$1] += $2; bytes[$1] += $3; next } { cpu[$1] += $3 }
     END {
-        own = (cpu["ebs"] / n["ebs"] - cpu["bare"] / n["bare"])
-        peer = (cpu["perf"] / n["perf"] - cpu["bare"] / n["bare"])
-        printf "recorder without the program, mean CPU seconds: ebs %.3f, perf %.3f: %.3f\n", own, peer, own / peer
-    }' recording
+        for (name in n) {
+            cost[name] = cpu[name] / records[name] * 1e6
+            printf "%s: %d records, %d MB, mean of a round; %.2f CPU us a record\n", name, records[name] / n[name], bytes[name] / n[name] / 1e6, cost[name]
+        }
+        printf "ebs / perf: CPU seconds %.3f, a record %.3f\n", cpu["ebs"] / cpu["perf"], cost["ebs"] / cost["perf"]
+    }' records recording
 echo "tables:"
 awk -v base=perf -v head="$head" -f "$here/median.awk" tables

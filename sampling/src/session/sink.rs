@@ -15,6 +15,15 @@ pub trait Sink {
     /// what it wrote of them.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 
+    /// As [`Sink::write`], of records that it may keep: it then leaves another
+    /// buffer, whose content means nothing.
+    ///
+    /// # Errors
+    /// Those of [`Sink::write`].
+    fn write_buffer(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        self.write(bytes)
+    }
+
     /// Bytes that it has room for just now, where it drops what comes beyond
     /// that. None: it takes everything.
     fn room(&self) -> Option<usize> {
@@ -71,8 +80,11 @@ impl Outbox {
     /// Hands on what there is, and books it as delivered or lost. Only the
     /// first failure is an error; the ledger keeps it.
     pub(crate) fn flush(&mut self, sink: &mut dyn Sink, ledger: &mut Ledger) -> io::Result<()> {
-        let result =
-            if self.failed || self.bytes.is_empty() { Ok(()) } else { sink.write(&self.bytes) };
+        let result = if self.failed || self.bytes.is_empty() {
+            Ok(())
+        } else {
+            sink.write_buffer(&mut self.bytes)
+        };
         if let Err(error) = &result {
             self.failed = true;
             ledger.sink_error = Some(error.to_string());

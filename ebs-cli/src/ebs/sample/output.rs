@@ -180,16 +180,19 @@ impl Sink for SampleOutput {
                 self.kept += whole;
                 result
             }
-            Form::File(file) => {
-                let (whole, result) = file.write_records(bytes);
-                self.kept += whole;
-                result
-            }
+            Form::File(_) => return self.write_buffer(&mut bytes.to_vec()),
             Form::Table { spool: None, .. } => Err(ErrorKind::NotConnected.into()),
             Form::Text(text) => text.stream(bytes),
         };
         let closed = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
         self.reader_gone |= result.as_ref().is_err_and(closed);
+        result
+    }
+
+    fn write_buffer(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let Form::File(file) = &mut self.form else { return self.write(bytes) };
+        let (whole, result) = file.write_records(bytes);
+        self.kept += whole;
         result
     }
 }

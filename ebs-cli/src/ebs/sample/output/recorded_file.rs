@@ -87,8 +87,9 @@ impl RecordedFile {
         }
     }
 
-    /// Writes records as [`Destination::write_records`] does.
-    pub(super) fn write_records(&mut self, bytes: &[u8]) -> (u64, io::Result<()>) {
+    /// Writes records as [`Destination::write_records`] does, or keeps them for a
+    /// while and leaves another buffer for them.
+    pub(super) fn write_records(&mut self, bytes: &mut Vec<u8>) -> (u64, io::Result<()>) {
         if let Some(kept) = &mut self.kept {
             keeper::keep(kept, bytes);
         }

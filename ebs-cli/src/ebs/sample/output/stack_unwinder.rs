@@ -21,15 +21,25 @@ use symbolizer::{
 /// Frames at most; chains of more keep their stacks.
 const MOST_FRAMES: usize = 512;
 
+/// What a sample must have for that.
+const UNWOUND: SampleType = SampleType::STACK_USER
+    .union(SampleType::REGS_USER)
+    .union(SampleType::CALLCHAIN)
+    .union(SampleType::TID)
+    .union(SampleType::TIME);
+
 /// Whole records in, the same records out two rounds later.
 #[derive(Debug)]
 pub(super) struct StackUnwinder {
     decoder: StreamDecoder,
     symbolizer: Symbolizer,
-    before: HeldRound,
-    now: HeldRound,
+    /// Of the last round that has ended, and of this one.
+    before: Vec<HeldPiece>,
+    now: Vec<HeldPiece>,
     /// What has waited long enough.
-    ready: HeldRound,
+    ready: HeldPiece,
+    /// Emptied, for their memory.
+    free: Vec<HeldPiece>,
     frames: Vec<StackFrame>,
     chain: Vec<u8>,
     /// Samples that were taken, and of these those that were written or are the
@@ -38,9 +48,9 @@ pub(super) struct StackUnwinder {
     settled: Vec<SampleCount>,
 }
 
-/// Records of a round.
+/// Whole records as they came, and the samples among them.
 #[derive(Debug, Default)]
-struct HeldRound {
+struct HeldPiece {
     bytes: Vec<u8>,
     samples: Vec<HeldRecord>,
 }
@@ -62,9 +72,10 @@ impl StackUnwinder {
         StackUnwinder {
             decoder: StreamDecoder::new(),
             symbolizer: Symbolizer::new(SymbolizerOptions::default()),
-            before: HeldRound::default(),
-            now: HeldRound::default(),
-            ready: HeldRound::default(),
+            before: Vec::new(),
+            now: Vec::new(),
+            ready: HeldPiece::default(),
+            free: Vec::new(),
             frames: Vec::new(),
             chain: Vec::new(),
             taken: Vec::new(),
@@ -72,8 +83,8 @@ impl StackUnwinder {
         }
     }
 
-    /// Takes whole records, and passes what waited to `write`, which returns how
-    /// many samples it wrote of a piece that did not fit.
+    /// Takes whole records, leaves another buffer for them, and passes what waited to
+    /// `write`, which returns how many samples it wrote of a piece that did not fit.
     ///
     /// # Errors
     ///
@@ -81,25 +92,23 @@ impl StackUnwinder {
     /// then those of the session to book.
     pub(super) fn take(
         &mut self,
-        mut bytes: &[u8],
+        bytes: &mut Vec<u8>,
         write: impl FnMut(&[u8]) -> (u64, io::Result<()>),
     ) -> io::Result<()> {
-        let before = self.taken.clone();
-        while !bytes.is_empty() {
-            bytes = &bytes[self.record(bytes)?..];
+        let mut piece = self.free.pop().unwrap_or_default();
+        std::mem::swap(&mut piece.bytes, bytes);
+        let ends_round = self.look_through(&mut piece)?;
+        let own: Vec<HeldRecord> = piece.samples.clone();
+        self.now.push(piece);
+        if ends_round {
+            self.end_round();
         }
         let written = self.write_ready(write);
         if written.is_err() {
             // As the session does, which drops what comes from now on.
-            (self.before, self.now) = (HeldRound::default(), HeldRound::default());
-            for (event, taken) in self.taken.iter().enumerate() {
-                let known = before.get(event).copied().unwrap_or_default();
-                let own = SampleCount {
-                    all: taken.all - known.all,
-                    exact_ip: taken.exact_ip - known.exact_ip,
-                };
-                add(&mut self.settled, event, own);
-            }
+            self.before.clear();
+            self.now.clear();
+            own.iter().for_each(|held| add(&mut self.settled, held.event, held.count()));
         }
         written
     }
@@ -135,64 +144,72 @@ impl StackUnwinder {
         self.settled.clear();
     }
 
-    /// Takes one record in, and gives its size.
-    fn record(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let step = self.decoder.step(bytes).map_err(io::Error::other)?;
-        let StreamStep::Record { consumed, record } = step else {
-            return Err(io::Error::other("a record that is cut in two"));
-        };
-        let at = self.now.bytes.len();
-        self.now.bytes.extend_from_slice(&bytes[..consumed]);
-        match record {
-            StreamRecord::Sample { event, misc, .. } => {
-                let layout = self.decoder.events().get(event).map(|of| of.layout.fields());
-                let needed = SampleType::STACK_USER
-                    | SampleType::REGS_USER
-                    | SampleType::CALLCHAIN
-                    | SampleType::TID
-                    | SampleType::TIME;
-                let has_stack = layout.is_some_and(|fields| fields.contains(needed));
-                let is_exact = misc.contains(Misc::EXACT_IP);
-                let held = HeldRecord { at, event, is_exact, has_stack };
-                add(&mut self.taken, event, held.count());
-                self.now.samples.push(held);
+    /// Notes the samples of a piece and what was mapped; whether a round ends with
+    /// it. One that ends within it ends before it: its records wait the longer.
+    fn look_through(&mut self, piece: &mut HeldPiece) -> io::Result<bool> {
+        let (mut at, mut ends_round) = (0, false);
+        while at < piece.bytes.len() {
+            if std::mem::take(&mut ends_round) {
+                self.end_round();
             }
-            StreamRecord::Side { misc, record, id, .. } => {
-                self.symbolizer.side(misc, &record, &id);
-            }
-            StreamRecord::Feature => self.symbolizer.recorded(self.decoder.features()),
-            StreamRecord::EventUpdate(event) => {
-                let of = self.decoder.events().get(event);
-                if let Some(clock) = of.and_then(|event| event.clock) {
-                    self.symbolizer.timed_by(clock);
+            let step = self.decoder.step(&piece.bytes[at..]).map_err(io::Error::other)?;
+            let StreamStep::Record { consumed, record } = step else {
+                return Err(io::Error::other("a record that is cut in two"));
+            };
+            match record {
+                StreamRecord::Sample { event, misc, .. } => {
+                    let layout = self.decoder.events().get(event).map(|of| of.layout.fields());
+                    let has_stack = layout.is_some_and(|fields| fields.contains(UNWOUND));
+                    let is_exact = misc.contains(Misc::EXACT_IP);
+                    let held = HeldRecord { at, event, is_exact, has_stack };
+                    add(&mut self.taken, event, held.count());
+                    piece.samples.push(held);
                 }
+                StreamRecord::Side { misc, record, id, .. } => {
+                    self.symbolizer.side(misc, &record, &id);
+                }
+                StreamRecord::Feature => self.symbolizer.recorded(self.decoder.features()),
+                StreamRecord::EventUpdate(event) => {
+                    let of = self.decoder.events().get(event);
+                    if let Some(clock) = of.and_then(|event| event.clock) {
+                        self.symbolizer.timed_by(clock);
+                    }
+                }
+                StreamRecord::FinishedRound => ends_round = true,
+                _ => {}
             }
-            StreamRecord::FinishedRound => self.end_round(),
-            _ => {}
+            at += consumed;
         }
-        Ok(consumed)
+        Ok(ends_round)
     }
 
     /// Makes the round before ready to be written.
     fn end_round(&mut self) {
         std::mem::swap(&mut self.before, &mut self.now);
         let mut round = std::mem::take(&mut self.now);
+        for mut piece in round.drain(..) {
+            self.unwind_piece(&piece);
+            piece.bytes.clear();
+            piece.samples.clear();
+            self.free.push(piece);
+        }
+        self.now = round;
+    }
+
+    /// Appends a piece to what is ready.
+    fn unwind_piece(&mut self, piece: &HeldPiece) {
         let mut copied = 0;
-        for held in &round.samples {
-            let Some((header, record)) = first(&round.bytes[held.at..]) else { continue };
-            let waiting = &round.bytes[copied..held.at];
+        for held in &piece.samples {
+            let Some((header, record)) = first(&piece.bytes[held.at..]) else { continue };
+            self.ready.bytes.extend_from_slice(&piece.bytes[copied..held.at]);
             copied = held.at;
-            self.ready.bytes.extend_from_slice(waiting);
             let at = self.ready.bytes.len();
             self.ready.samples.push(HeldRecord { at, ..*held });
             if held.has_stack && self.unwind(held.event, header, record).is_some() {
                 copied += record.len();
             }
         }
-        self.ready.bytes.extend_from_slice(&round.bytes[copied..]);
-        round.bytes.clear();
-        round.samples.clear();
-        self.now = round;
+        self.ready.bytes.extend_from_slice(&piece.bytes[copied..]);
     }
 
     /// Appends the sample to those that are ready, with frames for its stack;

@@ -55,7 +55,7 @@ impl Scene {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        let (_, result) = self.file.write_records(bytes);
+        let (_, result) = self.file.write_records(&mut bytes.to_vec());
         result.unwrap();
     }
 

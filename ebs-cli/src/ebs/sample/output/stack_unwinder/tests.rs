@@ -67,7 +67,7 @@ fn a_round_waits_for_the_end_of_the_next() {
             written.extend_from_slice(bytes);
             (0, Ok(()))
         };
-        unwinder.take(bytes, write).unwrap();
+        unwinder.take(&mut bytes.to_vec(), write).unwrap();
         written.len()
     };
     let first = [front(), round(0..3)].concat();
@@ -94,8 +94,8 @@ fn a_round_waits_for_the_end_of_the_next() {
 fn the_last_rounds_may_not_fit_either() {
     let mut unwinder = StackUnwinder::new();
     let all = |_: &[u8]| (0, Ok(()));
-    unwinder.take(&[front(), round(0..3)].concat(), all).unwrap();
-    unwinder.take(&round(3..6), all).unwrap();
+    unwinder.take(&mut [front(), round(0..3)].concat(), all).unwrap();
+    unwinder.take(&mut round(3..6), all).unwrap();
     let of_one = EventAccount { name: "first".to_owned(), delivered: 6, ..EventAccount::default() };
     let mut ledger = Ledger { delivered: 6, by_event: vec![of_one], ..Ledger::default() };
     unwinder.finish(|_| (2, Err(io::ErrorKind::StorageFull.into()))).unwrap_err();
@@ -107,10 +107,10 @@ fn the_last_rounds_may_not_fit_either() {
 fn what_was_taken_and_could_not_be_written_is_lost() {
     let mut unwinder = StackUnwinder::new();
     let all = |_: &[u8]| (0, Ok(()));
-    unwinder.take(&[front(), round(0..3)].concat(), all).unwrap();
-    unwinder.take(&round(3..6), all).unwrap();
+    unwinder.take(&mut [front(), round(0..3)].concat(), all).unwrap();
+    unwinder.take(&mut round(3..6), all).unwrap();
     let full = |_: &[u8]| (1, Err(io::ErrorKind::StorageFull.into()));
-    unwinder.take(&round(6..10), full).unwrap_err();
+    unwinder.take(&mut round(6..10), full).unwrap_err();
     // As the session has it: two pieces were taken, the third was not.
     let of_one = EventAccount {
         name: "first".to_owned(),
