@@ -72,6 +72,12 @@ fn each_call_is_counted_for_those_that_made_it() {
             assert_eq!(ways(&scene, "c.data"), truth, "{options:?} {kept}");
             let account = Account::of_stream(&scene.path("c.data"));
             assert_eq!(account.count("kernel"), account.count("delivered"), "{account:?}");
+            let report = scene.run("ebs report --by caller c.data").success();
+            let note = report.out.lines().find(|line| line.contains("stacks of user space"));
+            let told = note.and_then(|line| line.strip_prefix("# ")?.split(' ').next());
+            let accounts = Account::each_of_stream(&scene.path("c.data"));
+            let delivered: u64 = accounts.iter().map(|of| of.count("delivered")).sum();
+            assert_eq!(told, Some(delivered.to_string().as_str()), "{report}");
             sizes.push(fs::metadata(scene.path("c.data")).unwrap().len());
         }
     } // Most chains are whole, and take less room than 8 KiB of stack.

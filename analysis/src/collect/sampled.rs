@@ -63,7 +63,8 @@ impl CountedSample<'_> {
         let tid = self.held.tid();
         *self.chain.get_or_insert_with(|| {
             let words = words.filter(|_| fields.has(SampleType::TID)).unwrap_or_default();
-            lookup.chain(Callers { at, tid, words, mask: fields.of_user() })
+            let copies_stack = fields.has(SampleType::STACK_USER);
+            lookup.chain(Callers { at, tid, words, mask: fields.of_user(), copies_stack })
         })
     }
 

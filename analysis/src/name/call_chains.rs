@@ -45,6 +45,9 @@ pub(crate) struct Callers<'w> {
     pub(crate) words: ChainWords<'w>,
     /// Of the registers.
     pub(crate) mask: u64,
+    /// Whether stacks are copied for such samples: frames of user space in a chain
+    /// stand for one that was unwound to its root while it was recorded.
+    pub(crate) copies_stack: bool,
 }
 
 impl Lookup {
@@ -61,7 +64,7 @@ impl Lookup {
         // that was not sent.
         let has_user = has_user(words.iter().copied());
         self.chains.words = words;
-        let mut end = if has_user { None } else { self.unwound(of) };
+        let mut end = if has_user { self.unwound_before(of) } else { self.unwound(of) };
         if end.is_none() && !is_whole {
             self.chains.ends.add(ChainEnd::NotSent, 1);
             end = Some(ChainEnd::NotSent);
@@ -94,6 +97,17 @@ impl Lookup {
                 CallChainWord::Cookie(_) => return,
             }
         }
+    }
+
+    fn unwound_before(
+        &mut self,
+        Callers { words, copies_stack, .. }: Callers<'_>,
+    ) -> Option<ChainEnd> {
+        let is_unwound = copies_stack && has_user(words.recorded.iter().copied());
+        is_unwound.then(|| {
+            self.chains.ends.add(ChainEnd::Root, 1);
+            ChainEnd::Root
+        })
     }
 
     fn unwound(&mut self, Callers { at, words, mask, .. }: Callers<'_>) -> Option<ChainEnd> {
