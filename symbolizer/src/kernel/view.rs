@@ -1,6 +1,7 @@
 //! The kernel as one recording sees it: the list that fits it, or why none
 //! does.
 
+use super::boot_verdict::BootVerdict;
 use super::lines::Sought;
 use super::load::{self, Anchor, KernelError, Loaded, Note};
 use super::recorded::{self, Recording};
@@ -24,6 +25,8 @@ pub(crate) struct KernelView {
     /// The running kernel's symbols, where `state` has those that the
     /// recording keeps.
     live: Option<Result<Ready, Reason>>,
+    /// Of the running kernel, while none of its symbols were needed.
+    boot: Option<BootVerdict>,
     debug: FxHashMap<ObjectId, Result<ObjectDebug, NoDebug>>,
 }
 
@@ -53,7 +56,13 @@ impl Ready {
 
 impl KernelView {
     pub(crate) fn new() -> KernelView {
-        KernelView { recording: None, state: None, live: None, debug: FxHashMap::default() }
+        KernelView {
+            recording: None,
+            state: None,
+            live: None,
+            boot: None,
+            debug: FxHashMap::default(),
+        }
     }
 
     /// Addresses come from a recording: without more, nothing tells where
@@ -83,7 +92,7 @@ impl KernelView {
     }
 
     fn forget(&mut self) {
-        (self.state, self.live) = (None, None);
+        (self.state, self.live, self.boot) = (None, None, None);
         self.debug.clear();
     }
 
@@ -141,10 +150,20 @@ impl KernelView {
         options: &SymbolizerOptions,
         objects: &mut Objects,
     ) -> Option<Reason> {
-        self.recording.as_ref()?;
-        if let KernelSource::File { .. } = options.kernel {
-            let why = "its symbols come from a file".to_owned();
-            return Some(Reason::KernelUnlisted { why });
+        let recording = self.recording.as_ref()?;
+        match options.kernel {
+            KernelSource::File { .. } => {
+                let why = "its symbols come from a file".to_owned();
+                return Some(Reason::KernelUnlisted { why });
+            }
+            KernelSource::None => return None,
+            KernelSource::Running => {}
+        }
+        let verdict = || BootVerdict::of(&options.root, recording);
+        match self.boot.get_or_insert_with(verdict) {
+            BootVerdict::Here => return None,
+            BootVerdict::Other(reason) => return Some(reason.clone()),
+            BootVerdict::Untold => {}
         }
         match self.live(options, objects) {
             Err(reason @ (Reason::KernelOtherBoot { .. } | Reason::KernelOtherRelease { .. })) => {
@@ -373,7 +392,7 @@ fn load_elsewhere(
                 return Err(Reason::KernelOtherRelease { recorded: recorded.clone(), here });
             }
             let loaded = running(root)?;
-            check(&loaded, anchor.as_ref()).map(|()| loaded)
+            check(|symbol| loaded.address_of(symbol), anchor.as_ref()).map(|()| loaded)
         }
     }
 }
@@ -394,12 +413,15 @@ fn failed(error: KernelError) -> Reason {
 }
 
 /// Whether the running kernel lies where the recording says its kernel lay.
-fn check(loaded: &Loaded, recorded: Option<&Anchor>) -> Result<(), Reason> {
+pub(super) fn check(
+    address_of: impl Fn(&str) -> Option<u64>,
+    recorded: Option<&Anchor>,
+) -> Result<(), Reason> {
     let Some(Anchor { symbol, address }) = recorded else {
         let why = "its addresses were hidden from the recorder (kptr_restrict)".to_owned();
         return Err(Reason::KernelUnplaced { why });
     };
-    match loaded.address_of(symbol) {
+    match address_of(symbol) {
         Some(here) if here == *address => Ok(()),
         Some(here) => {
             Err(Reason::KernelOtherBoot { symbol: symbol.clone(), recorded: *address, here })

@@ -2,6 +2,8 @@
 
 #![allow(clippy::print_stderr, reason = "a test that skips says why")]
 
+mod vdso;
+
 use super::*;
 use crate::KernelSource;
 use crate::Resolution;
@@ -422,51 +424,6 @@ fn the_vdso_of_this_process() {
     let another =
         crate::process::objects::Vdso { build_id: None, length: vdso.end - vdso.start + 4096 };
     assert!(matches!(own.check(&another, None), Err(Reason::Vdso { .. })));
-}
-
-/// Users without rights have vdso names: that kernel symbols are hidden from
-/// them says nothing about where they recorded.
-#[test]
-fn the_vdso_of_a_user_without_rights() {
-    let maps = std::fs::read("/proc/self/maps").unwrap();
-    let entries = crate::parse_maps(&maps).unwrap();
-    let Some(vdso) = entries.iter().find(|entry| entry.path == b"[vdso]") else {
-        eprintln!("skipped: this process has no vdso");
-        return;
-    };
-    let root = machine();
-    std::os::unix::fs::symlink("/proc/self", root.path().join("proc/self")).unwrap();
-    let list = "0000000000000000 T _text\n0000000000000000 T first\n";
-    std::fs::write(root.path().join("proc/kallsyms"), list).unwrap();
-    let options = below(&root);
-    let named = |release, told: &[SideRecord<'_>]| {
-        let mut symbolizer = Symbolizer::new(options.clone());
-        symbolizer.recorded_release(release);
-        for record in told {
-            symbolizer.side(NONE, record, &at(0));
-        }
-        symbolizer.maps(Pid(1), &entries, Time(0));
-        let names = (0..vdso.end - vdso.start).step_by(16).map(|step| {
-            let place = symbolizer.place(CpuMode::User, Pid(1), vdso.start + step, Time(1));
-            symbolizer.resolve(place).text().to_owned()
-        });
-        let names: Vec<String> = names.collect();
-        assert!(
-            names.iter().any(|name| name == "[vdso-unknown]")
-                != names.iter().any(|name| name.ends_with("clock_gettime")),
-            "{names:?}"
-        );
-        names.iter().any(|name| name.ends_with("clock_gettime"))
-    };
-    assert!(named("6.1.0", &[]));
-    assert!(!named("6.2.0", &[]));
-    // Readable, and no anchor: nothing says elsewhere. Then another boot.
-    let list = "ffffffff91000000 T _text\nffffffff91000000 T first\n";
-    std::fs::write(root.path().join("proc/kallsyms"), list).unwrap();
-    assert!(named("6.1.0", &[]));
-    assert!(named("6.1.0", &[anchor()]));
-    let address = 0xffff_ffff_9200_0000;
-    assert!(!named("6.1.0", &[mapping(-1, address, 0x100, address, b"[kernel.kallsyms]_text")]));
 }
 
 #[test]
