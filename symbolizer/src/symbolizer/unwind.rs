@@ -66,7 +66,11 @@ impl Symbolizer {
         let Some(machine) = UnwindMachine::of(self.arch.unwrap_or_default()) else {
             return ChainEnd::UnsupportedMachine;
         };
-        let mut registers = machine.sampled(&of.registers);
+        // Of the frame at hand and of its caller, in turn: none is copied but by
+        // the rule that changes it.
+        let sampled = machine.sampled(&of.registers);
+        let mut files = [sampled, sampled];
+        let [mut registers, mut caller] = files.each_mut();
         let pointer = machine.instruction_pointer();
         let start = registers.get(machine.stack_pointer());
         let (RegsAbi::Bits64, Some(start), Some(address)) =
@@ -106,28 +110,21 @@ impl Symbolizer {
                 && rule == Err(ChainEnd::NoTable)
                 && matches!(self.objects.kind(place.object), ObjectKind::File(_));
             let keeps_pointer = frame.way == FrameWay::FramePointer || is_start;
-            let callee = CalleeFrame {
-                machine,
-                registers: &registers,
-                stack: &stack,
-                is_interrupted,
-                keeps_pointer,
-            };
+            let callee =
+                CalleeFrame { machine, registers, stack: &stack, is_interrupted, keeps_pointer };
             let found = match rule {
-                Ok(rule) => rule.caller(callee).map(|caller| (caller, FrameWay::Table)),
-                Err(why) => match frame_pointer::caller(callee) {
-                    Ok(caller) if self.is_code(of, caller.get(pointer)) => {
-                        Ok((caller, FrameWay::FramePointer))
-                    }
+                Ok(rule) => rule.caller(callee, caller).map(|()| FrameWay::Table),
+                Err(why) => match frame_pointer::caller(callee, caller) {
+                    Ok(()) if self.is_code(of, caller.get(pointer)) => Ok(FrameWay::FramePointer),
                     Err(Some(end)) => Err(end),
-                    Ok(_) | Err(None) => Err(why),
+                    Ok(()) | Err(None) => Err(why),
                 },
             };
-            let (caller, way) = match found {
-                Ok(found) => found,
+            let way = match found {
+                Ok(way) => way,
                 Err(end) => break end,
             };
-            registers = caller;
+            std::mem::swap(&mut registers, &mut caller);
             let Some(address) = registers.get(pointer) else { break ChainEnd::CopyTooShort };
             let point = if is_signal { FramePoint::Instruction } else { FramePoint::Return };
             frame = StackFrame { address, point, way };

@@ -4,13 +4,16 @@ use super::frame_rule::CalleeFrame;
 use super::register_file::RegisterFile;
 use crate::ChainEnd;
 
-/// The caller's registers, if the frame pointer leads to a frame on this
+/// Makes `caller` the caller's registers, if the frame pointer leads to a frame on this
 /// stack: both machines keep the caller's frame pointer where it points to,
 /// and the return address behind.
 ///
 /// # Errors
 /// Nobody called it; or None, the frame pointer is none.
-pub(crate) fn caller(of: CalleeFrame<'_>) -> Result<RegisterFile, Option<ChainEnd>> {
+pub(crate) fn caller(
+    of: CalleeFrame<'_>,
+    caller: &mut RegisterFile,
+) -> Result<(), Option<ChainEnd>> {
     let CalleeFrame { machine, registers, stack, .. } = of;
     let (pointer, top) = (machine.frame_pointer(), machine.stack_pointer());
     let frame = registers.get(pointer).ok_or(None)?;
@@ -29,9 +32,9 @@ pub(crate) fn caller(of: CalleeFrame<'_>) -> Result<RegisterFile, Option<ChainEn
     if back == 0 {
         return Err(Some(ChainEnd::Root));
     }
-    let mut caller = *registers;
+    *caller = *registers;
     caller.set(pointer, Some(outer));
     caller.set(top, Some(frame.wrapping_add(16)));
     caller.set(machine.instruction_pointer(), Some(back));
-    Ok(caller)
+    Ok(())
 }

@@ -63,8 +63,15 @@ pub(crate) struct CalleeFrame<'a> {
 }
 
 impl FrameRule {
-    /// The caller's registers, or why it is not known.
-    pub(crate) fn caller(&self, of: CalleeFrame<'_>) -> Result<RegisterFile, ChainEnd> {
+    /// Makes `caller` the caller's registers.
+    ///
+    /// # Errors
+    /// Why it is not known; `caller` means nothing then.
+    pub(crate) fn caller(
+        &self,
+        of: CalleeFrame<'_>,
+        caller: &mut RegisterFile,
+    ) -> Result<(), ChainEnd> {
         let CalleeFrame { machine, registers, stack, is_interrupted, .. } = of;
         let stack_pointer = machine.stack_pointer();
         let own = registers.get(stack_pointer).ok_or(ChainEnd::UnsupportedAbi)?;
@@ -72,7 +79,7 @@ impl FrameRule {
         if cfa < stack.start {
             return Err(ChainEnd::OtherStack);
         }
-        let mut caller = *registers;
+        *caller = *registers;
         caller.set(stack_pointer, Some(cfa));
         let mut lost = None;
         for SavedRegister { register, source } in &self.saved {
@@ -130,9 +137,9 @@ impl FrameRule {
     fn checked(
         &self,
         of: CalleeFrame<'_>,
-        mut caller: RegisterFile,
+        caller: &mut RegisterFile,
         back: u64,
-    ) -> Result<RegisterFile, ChainEnd> {
+    ) -> Result<(), ChainEnd> {
         let CalleeFrame { machine, registers, .. } = of;
         let pointer = machine.instruction_pointer();
         let (at, sp) = (registers.get(pointer), machine.stack_pointer());
@@ -148,6 +155,6 @@ impl FrameRule {
             return Err(ChainEnd::NoProgress);
         }
         caller.set(pointer, Some(back));
-        Ok(caller)
+        Ok(())
     }
 }

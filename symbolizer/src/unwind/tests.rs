@@ -32,14 +32,14 @@ fn follow(tables: &mut UnwindTables, address: u64, stack: &[u8], frame: u64) {
             is_interrupted,
             keeps_pointer,
         };
-        let by_pointer = frame_pointer::caller(of);
+        let mut caller = RegisterFile::default();
         if let Ok(Some(rule)) = tables.rule(address, &mut context)
-            && let Ok(caller) = rule.caller(of)
+            && rule.caller(of, &mut caller).is_ok()
         {
             let pointer = caller.get(MACHINE.stack_pointer());
             assert!(pointer > Some(STACK) || rule.is_signal, "{pointer:x?}");
         }
-        if let Ok(caller) = by_pointer {
+        if frame_pointer::caller(of, &mut caller).is_ok() {
             assert!(caller.get(MACHINE.stack_pointer()) > Some(STACK));
         }
     }
