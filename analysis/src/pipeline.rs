@@ -1,7 +1,7 @@
 //! Records in, report out.
 
 use crate::annotate::{self, Annotation, Showing, View};
-use crate::collect::aggregates::{AggregateBatch, Aggregates, refuse};
+use crate::collect::aggregates::{AggregateBatch, Aggregates, ToldApart, refuse};
 use crate::collect::counters::{Counters, SampleRecord};
 use crate::collect::event::Event;
 use crate::collect::fields::Origin;
@@ -262,8 +262,11 @@ impl Pipeline {
         let Some(event) = self.counters.events.get(index).filter(|event| event.selected) else {
             return Ok(());
         };
-        let by_process = part.sites.iter().all(|site| site.process.is_some());
-        refuse(&self.query, event, by_process)?;
+        let apart = ToldApart {
+            processes: part.sites.iter().all(|site| site.process.is_some()),
+            callers: part.sites.iter().all(|site| site.chain.is_some()),
+        };
+        refuse(&self.query, event, apart)?;
         let described = decoder.events().get(index);
         let id = described.and_then(|event| event.ids.first()).copied();
         let (id, event) = (id.unwrap_or(event.leader as u64), event.leader);

@@ -12,7 +12,7 @@ use rustix::net::{
 
 /// Descriptors that one message of the supervisor may carry: a program, and
 /// its maps.
-pub(crate) const MOST_HANDED: usize = 8;
+pub(crate) const MOST_HANDED: usize = 9;
 
 /// What one message of the supervisor gave.
 #[derive(Debug)]

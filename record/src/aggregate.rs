@@ -10,10 +10,15 @@ pub use chance::Chance;
 pub use part::{AggregatePart, AggregatePartError, TEXT, samples_of};
 pub use parts::{AggregateAssembler, Assembled, TornAggregate};
 
+use std::sync::Arc;
+
 use crate::{Cpu, CpuMode, Pid, Tid, Time};
 
 /// Whole samples that a site keeps at most, each hit as likely as any other.
 pub const RESERVOIR: usize = 4;
+
+/// Words of a site's chain at most: 127 frames, and whose they are.
+pub const MOST_CHAIN_WORDS: usize = 160;
 
 /// What one interval of a session counted in the kernel. Intervals of one
 /// session follow each other without gap and without overlap, and one hit is
@@ -32,7 +37,7 @@ pub struct Aggregate {
 }
 
 /// What makes two hits belong to one site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SiteKey {
     /// The process; None where the session does not tell processes apart.
     pub process: Option<Pid>,
@@ -40,6 +45,8 @@ pub struct SiteKey {
     pub mode: CpuMode,
     /// Instruction pointer as sampled.
     pub ip: u64,
+    /// See [`Site::chain`].
+    pub chain: Option<Arc<[u64]>>,
 }
 
 /// All hits of one interval at one place.
@@ -71,6 +78,11 @@ pub struct Site {
     /// Distances between data addresses that follow each other on one CPU;
     /// None: not asked for. Boxed, as most sessions have none.
     pub strides: Option<Box<Strides>>,
+    /// The chain of calls that all hits came by, as that of a sample
+    /// ([`crate::callchain`]): what was hit first, at most
+    /// [`MOST_CHAIN_WORDS`]. Without words: the kernel could not follow it.
+    /// None: not asked for.
+    pub chain: Option<Arc<[u64]>>,
 }
 
 /// A register's number as perf counts (`PERF_REG_X86_*` and others, see

@@ -21,6 +21,8 @@ typedef long long s64;
 #define MAP_ARRAY 2            // BPF_MAP_TYPE_ARRAY
 #define MAP_HASH 1             // BPF_MAP_TYPE_HASH
 #define MMAPABLE (1u << 10)    // BPF_F_MMAPABLE
+#define USER_STACK (1u << 8)   // BPF_F_USER_STACK
+#define CONTEXTS (-4095ull)    // PERF_CONTEXT_MAX: no address of a chain from here on
 
 // Numbers of helpers in include/uapi/linux/bpf.h.
 static void *(*const map_lookup)(const void *map, const void *key) = (void *)1;
@@ -29,6 +31,7 @@ static u32 (*const get_smp_processor_id)(void) = (void *)8;
 static u64 (*const get_current_pid_tgid)(void) = (void *)14;
 static s64 (*const get_current_comm)(void *into, u32 size) = (void *)16;
 static u64 (*const get_current_cgroup_id)(void) = (void *)80;
+static s64 (*const get_stack)(void *context, void *into, u32 size, u64 flags) = (void *)67;
 static s64 (*const probe_read_kernel)(void *into, u32 size, const void *from) = (void *)113;
 static void *(*const get_current_task_btf)(void) = (void *)158;
 static void *(*const task_pt_regs)(void *task) = (void *)175; // Linux 5.15

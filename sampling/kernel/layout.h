@@ -13,6 +13,8 @@
 #define DEEPEST 32
 // Words of strides a slot.
 #define STRIDES 65
+// Frames of a chain, PERF_MAX_STACK_DEPTH: as many as perf's samples have.
+#define FRAMES 127
 
 struct bits {
     u64 all, any;
@@ -29,6 +31,8 @@ struct slot {
     u64 epoch, ip;
     // Process (0: not told apart) times two, plus one in user mode.
     u64 who;
+    // Of the callers, 0 where they are not asked for.
+    u64 hash;
     u64 count, period, first, last, lowest, highest;
     // Of the numbers of their processes.
     struct bits process;
@@ -37,6 +41,14 @@ struct slot {
     // The address of the hit before.
     u64 before;
     struct taken taken[RESERVOIR];
+};
+
+// The callers of a site, beside its slot: the kernel's frames, then the
+// program's. What was hit is the first of them, and its word is 0: the site
+// knows.
+struct chain {
+    u64 kernel, user;
+    u64 frames[FRAMES];
 };
 
 // Why a hit is in no slot, or in no ring.
@@ -93,6 +105,7 @@ struct settings {
     u64 slots;        // a table, a power of two
     u64 by_process;   // sites of processes apart
     u64 strides;      // histograms of distances
+    u64 callers;      // sites of callers apart
     u64 address;      // the event has addresses
     u64 weight;       // and weights
     u64 data_src;     // and data sources

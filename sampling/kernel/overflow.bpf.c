@@ -51,6 +51,8 @@ INLINE void see_behind(struct overflow *context, struct hit *hit)
 
 INLINE void see(struct overflow *context, struct hit *hit)
 {
+    hit->context = context;
+    hit->callers = 0;
     hit->ip = context->regs.ip;
     hit->user = (context->regs.cs & 3) != 0;
     hit->task = current_task();

@@ -44,9 +44,35 @@ struct {
     TYPE(value, struct stride);
 } strides SECTION(".maps");
 
+struct {
+    NUMBER(type, MAP_ARRAY);
+    NUMBER(map_flags, MMAPABLE);
+    NUMBER(max_entries, 1);
+    TYPE(key, u32);
+    TYPE(value, struct chain);
+} chains SECTION(".maps");
+
+// The callers of the hit at hand, one a CPU. The second half is room for the
+// program's part to begin anywhere in the first.
+struct gathered {
+    u64 kernel, user;
+    // Bits that any of them has, and what tells chains apart.
+    u64 any, hash;
+    u64 frames[2 * FRAMES];
+};
+
+struct {
+    NUMBER(type, MAP_ARRAY);
+    NUMBER(max_entries, 1);
+    TYPE(key, u32);
+    TYPE(value, struct gathered);
+} gathering SECTION(".maps");
+
 const volatile struct settings settings = {};
 
 struct hit {
+    void *context; // of the program
+    const struct gathered *callers; // 0: not asked for
     u64 ip;
     u64 user;  // 1 in user mode
     u64 task;  // process << 32 | thread
@@ -181,6 +207,51 @@ INLINE int is_below(u64 group)
     return 0;
 }
 
+// Frames of a part of the chain, as many as the kernel gives, none where it
+// fails.
+INLINE u64 frames_of(void *context, u64 *into, u64 flags)
+{
+    s64 bytes = get_stack(context, into, FRAMES * sizeof(u64), flags);
+    if (bytes < 0)
+        return 0;
+    u64 frames = (u64)bytes / sizeof(u64);
+    return frames < FRAMES ? frames : FRAMES;
+}
+
+// Gathers the callers of a hit: the kernel's where it was in the kernel and
+// may be shown. A chain that does not begin with what was hit is none, as
+// where the kernel has no room to follow it.
+INLINE void gather(struct hit *hit)
+{
+    u32 number = get_smp_processor_id();
+    struct gathered *all = map_lookup(&gathering, &number);
+    hit->callers = all;
+    if (!all)
+        return;
+    u64 kernel = 0, user = 0;
+    if (!hit->user)
+        kernel = settings.user_only ? 0 : frames_of(hit->context, all->frames, 0);
+    if (hit->user || kernel)
+        user = frames_of(hit->context, all->frames + kernel, USER_STACK);
+    if (user > FRAMES - kernel)
+        user = FRAMES - kernel;
+    all->kernel = kernel;
+    all->user = user;
+    // Of PMUs whose events are precise the first is where the CPU stood when
+    // they interrupted it, a little later; a kernel that has made the sample
+    // up already has a marker before it.
+    all->frames[all->frames[0] >= CONTEXTS] = 0;
+    u64 hash = settings.seed ^ kernel, length = kernel + user, any = 0;
+    for (u32 i = 0; i < FRAMES && i < length; i++) {
+        u64 frame = all->frames[i];
+        any |= frame < CONTEXTS ? frame : 0;
+        hash = (hash ^ frame) * 0x9e3779b97f4a7c15;
+        hash ^= hash >> 29;
+    }
+    all->any = any;
+    all->hash = hash | 1;
+}
+
 #define REFUSE(reason)                \
     do {                              \
         run->counts->why[reason]++;   \
@@ -251,14 +322,22 @@ INLINE u32 width(u64 distance)
 }
 
 // Adds to the table of this CPU and epoch.
-INLINE void add(struct run *run, const struct hit *hit)
+INLINE void add(struct run *run, struct hit *hit)
 {
+    if (settings.callers) {
+        gather(hit);
+        if (settings.user_only && hit->callers && hit->callers->any >> 63) {
+            run->counts->why[SCRUBBED]++;
+            return;
+        }
+    }
     u64 who = hit->user;
     if (settings.by_process)
         who |= hit->task >> 32 << 1;
     // Which sites share slots nobody can tell who does not know the seed: a
     // program could take all that another's site may be in.
-    u64 hash = (hit->ip ^ settings.seed ^ who * 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93;
+    u64 callers = hit->callers ? hit->callers->hash : 0;
+    u64 hash = (hit->ip ^ settings.seed ^ who * 0x9e3779b97f4a7c15 ^ callers) * 0xd6e8feb86659fd93;
     hash = (hash ^ hash >> 32) * (settings.seed | 1);
     u32 at = hash >> 32, index = 0;
     u64 table = (run->cpu->row * 2 + (run->epoch & 1)) * settings.slots;
@@ -272,7 +351,7 @@ INLINE void add(struct run *run, const struct hit *hit)
             goto no_room;
         if (slot->epoch != run->epoch)
             goto fresh;
-        if (slot->ip == hit->ip && slot->who == who)
+        if (slot->ip == hit->ip && slot->who == who && slot->hash == callers)
             goto known;
     }
 no_room:
@@ -280,13 +359,25 @@ no_room:
     return;
 
     struct stride *stride;
-    u64 now;
+    struct chain *chain;
+    u64 now, length;
 fresh:
+    if (hit->callers) {
+        chain = map_lookup(&chains, &index);
+        if (!chain)
+            goto no_room;
+        chain->kernel = hit->callers->kernel;
+        chain->user = hit->callers->user;
+        length = chain->kernel + chain->user;
+        for (u32 i = 0; i < FRAMES && i < length; i++)
+            chain->frames[i] = hit->callers->frames[i];
+    }
     now = ktime_get_ns();
     run->counts->used++;
     slot->epoch = run->epoch;
     slot->ip = hit->ip;
     slot->who = who;
+    slot->hash = callers;
     slot->count = 0;
     slot->period = 0;
     slot->first = now;
@@ -304,6 +395,16 @@ fresh:
     }
     goto count;
 known:
+    if (hit->callers) {
+        // Others of the same hash have no room.
+        chain = map_lookup(&chains, &index);
+        if (!chain || chain->kernel != hit->callers->kernel || chain->user != hit->callers->user)
+            goto no_room;
+        length = chain->kernel + chain->user;
+        for (u32 i = 0; i < FRAMES && i < length; i++)
+            if (chain->frames[i] != hit->callers->frames[i])
+                goto no_room;
+    }
     now = ktime_get_ns();
     if (settings.strides) {
         u64 distance = hit->address - slot->before;

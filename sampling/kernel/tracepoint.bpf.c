@@ -81,8 +81,10 @@ INLINE int is_user(const struct pt_regs *regs)
     return (*(const u16 *)&regs->cs & 3) != 0;
 }
 
-INLINE void see(const struct pt_regs *regs, struct hit *hit)
+INLINE void see(void *context, const struct pt_regs *regs, struct hit *hit)
 {
+    hit->context = context;
+    hit->callers = 0;
     hit->ip = regs->ip;
     hit->user = is_user(regs);
     hit->task = current_task();
@@ -130,7 +132,7 @@ SECTION("tracepoint") int hit(void *context)
     if (!regs || (whose.user_only && !is_user(regs)) || !is_due(run.cpu))
         return 1;
     enter(&run);
-    see(regs, &hit);
+    see(context, regs, &hit);
     if (keep(&run, &hit))
         add(&run, &hit);
     leave(&run);

@@ -33,12 +33,22 @@ pub use tracepoint::{CountedTracepoint, Whose};
 pub use unloadable::Unloadable;
 
 impl InKernel {
+    /// Counts callers with their sites, if they are asked for. Their addresses
+    /// mean something in one process alone, so processes are told apart.
+    pub(crate) fn with_callers(mut self, callers: bool) -> InKernel {
+        if let Duty::Aggregate(tables) = &mut self.duty {
+            tables.callers = callers;
+            tables.by_process |= callers;
+        }
+        self
+    }
+
     /// With tables of a size: what was asked for, or what fits so many CPUs.
     pub(crate) fn on(mut self, cpus: usize) -> InKernel {
         if let Duty::Aggregate(tables) = &mut self.duty
             && tables.sites == SiteTables::AS_FITS
         {
-            tables.sites = layout::fitting_sites(cpus);
+            tables.sites = layout::fitting_sites(cpus, tables.callers);
         }
         self
     }

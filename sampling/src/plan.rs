@@ -135,7 +135,10 @@ pub fn draft(request: &Request, facts: &Facts) -> Result<Plan, Refusal> {
         events,
         side,
         target: request.target,
-        in_kernel: request.in_kernel.clone().map(|asked| asked.on(cpus.len())),
+        in_kernel: request
+            .in_kernel
+            .clone()
+            .map(|asked| asked.with_callers(request.call_graph.is_some()).on(cpus.len())),
         cpus,
         rings,
         page_size: facts.page_bytes(),

@@ -1,3 +1,4 @@
+mod callers;
 mod tracepoints;
 
 use std::{collections::BTreeMap, env, path::Path};

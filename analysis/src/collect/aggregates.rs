@@ -2,7 +2,7 @@
 
 mod refusal;
 
-pub(crate) use refusal::refuse;
+pub(crate) use refusal::{ToldApart, refuse};
 
 use crate::collect::two_rounds::{RoundBatch, TwoRounds};
 use record::Time;

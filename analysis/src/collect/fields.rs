@@ -120,9 +120,9 @@ impl FieldReader {
     /// What a site has that was counted in the kernel, whatever the event's
     /// samples would have.
     pub(crate) fn of_sites(&self) -> FieldReader {
-        let has = SampleType::IP | SampleType::TID | SampleType::TIME | SampleType::PERIOD;
+        let own = SampleType::IP | SampleType::TID | SampleType::TIME | SampleType::PERIOD;
         FieldReader {
-            has,
+            has: own | self.has & SampleType::CALLCHAIN,
             kept: Vec::new(),
             keeps_source: false,
             keeps_weight: false,

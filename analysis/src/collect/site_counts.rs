@@ -10,10 +10,12 @@ use crate::collect::sampled::CountedSample;
 use crate::collect::spots::{SpotAddress, is_of_code};
 use crate::error::Error;
 use crate::name::atom::Lack;
+use crate::name::chain_words::ChainWords;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
 use record::aggregate::{Range, Site};
-use record::{CpuMode, Misc, Pid, Task, Tid};
+use record::callchain::{CallChainWord, parts};
+use record::{ChainContext, CpuMode, Misc, Pid, Task, Tid};
 use symbolizer::{Place, SampledAddress};
 
 /// A site of an event, and where it lies, or why that is not known.
@@ -69,9 +71,13 @@ impl Counters {
             ..HeldSample::default()
         };
         let fields = event.fields.of_sites();
+        let callers = match query.needs_callers() {
+            true => Some(callers(site, place, lookup)),
+            false => None,
+        };
         let mut sample = CountedSample {
             held: &held,
-            words: SampleWords::default(),
+            words: SampleWords { callers, ..SampleWords::default() },
             latency: None,
             fields: &fields,
             place: Some(place),
@@ -83,6 +89,10 @@ impl Counters {
         }
         let sum = Sum::of(site.count, site.period);
         self.rows.count_site(number, &mut sample, lookup, site)?;
+        if sample.chain.is_some_and(|chain| matches!(chain.part, Err(Lack::NotKept))) {
+            // One was booked when it was looked up.
+            lookup.chains.left_out = lookup.chains.left_out.saturating_add(site.count - 1);
+        }
         let event_of_row = event.leader;
         count(event, site, sum);
         if let (Some(spots), Ok(place)) = (&mut self.spots, place)
@@ -108,6 +118,26 @@ impl Counters {
         }
         Ok(())
     }
+}
+
+/// The callers of a site, none where its process was of another program
+/// before or after: a chain of one may mean something in the other. What is
+/// outermost lies in the program's own file or in what runs its threads.
+fn callers<'s>(site: &'s Site, place: Result<Place, Lack>, lookup: &mut Lookup) -> ChainWords<'s> {
+    let recorded = site.chain.as_deref().unwrap_or_default();
+    let is_one = place.is_ok() && {
+        let outermost = parts(recorded.iter().copied()).fold(None, |known, part| match part {
+            CallChainWord::Context(ChainContext::USER) => Some(None),
+            CallChainWord::Address(address) => known.map(|_| Some(address)),
+            _ => known,
+        });
+        let outermost = outermost.flatten().zip(site.process);
+        outermost.is_none_or(|(address, pid)| {
+            let places = lookup.places(&[pid], address, &(site.first..=site.last));
+            places.is_some_and(|places| places.len() < 2)
+        })
+    };
+    ChainWords::of(if is_one { recorded } else { &[] })
 }
 
 /// A hit whose process is known, where some is: its memory holds the code.

@@ -100,7 +100,12 @@ pub(crate) fn split(words: &[u64]) -> Option<(ChainWords<'_>, &[u64])> {
     Some((taken, behind))
 }
 
-impl ChainWords<'_> {
+impl<'w> ChainWords<'w> {
+    /// A chain that is all there is.
+    pub(crate) fn of(recorded: &'w [u64]) -> ChainWords<'w> {
+        ChainWords { recorded, ..ChainWords::default() }
+    }
+
     /// Whether there is a stack to unwind.
     pub(crate) fn has_stack(&self) -> bool {
         !self.registers.is_empty()

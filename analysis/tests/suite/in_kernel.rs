@@ -1,5 +1,7 @@
 //! What the kernel counted, from streams to tables.
 
+mod callers;
+
 use crate::recording::{Hit, KERNEL, Recording, USER, page_faults, task, usual_fields};
 use crate::report;
 use analysis::{Error, Filter, Key, Query, RegisterQuery, Report, csv, json, table};
@@ -52,6 +54,7 @@ fn hit(process: Task, mode: CpuMode, ip: u64, time: u64, value: u64) -> (Hit, Si
             .collect(),
         taken: vec![taken],
         strides: Some(Box::new(strides)),
+        chain: None,
     };
     (sample, site)
 }

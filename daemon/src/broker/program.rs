@@ -116,11 +116,11 @@ mod tests {
         #[test]
         fn programs_come_out_as_they_went_in(
             keep in keeps(),
-            counts in prop::option::of((1..=u32::MAX, any::<bool>(), any::<bool>())),
+            counts in prop::option::of((1..=u32::MAX, any::<[bool; 3]>())),
             (address, weight, data_src) in any::<(bool, bool, bool)>(),
         ) {
-            let duty = counts.map_or(Duty::Filter, |(sites, by_process, strides)| {
-                Duty::Aggregate(SiteTables { sites, by_process, strides })
+            let duty = counts.map_or(Duty::Filter, |(sites, [by_process, strides, callers])| {
+                Duty::Aggregate(SiteTables { sites, by_process, strides, callers })
             });
             let (in_kernel, shows) = (InKernel { duty, keep }, Shows { address, weight, data_src });
             let program = ProgramNumbers::of(&in_kernel, shows).unwrap();
@@ -163,7 +163,7 @@ mod tests {
             data_src: Some((all, all)),
             user_only: true,
         };
-        let tables = SiteTables { sites: u32::MAX, by_process: true, strides: true };
+        let tables = SiteTables { sites: u32::MAX, by_process: true, strides: true, callers: true };
         let in_kernel = InKernel { duty: Duty::Aggregate(tables), keep };
         let shows = Shows { address: true, weight: true, data_src: true };
         let program = Box::new(ProgramNumbers::of(&in_kernel, shows).unwrap());

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 impl Site {
     /// What hits of this site share.
     pub fn key(&self) -> SiteKey {
-        SiteKey { process: self.process, mode: self.mode, ip: self.ip }
+        let Site { process, mode, ip, ref chain, .. } = *self;
+        SiteKey { process, mode, ip, chain: chain.clone() }
     }
 
     /// Takes in the hits of `other`, whose key this site's owner has found

@@ -1,14 +1,14 @@
 //! Bytes of an aggregate: what one record of a stream holds of it.
 
-use super::{Bits, RESERVOIR, Range, RegisterBits, Site, Strides, Taken};
+use std::sync::Arc;
+
+use super::{Bits, MOST_CHAIN_WORDS, RESERVOIR, Range, RegisterBits, Site, Strides, Taken};
 use crate::bytes::{ByteOrder, ByteWriter, Cursor, Short};
 use crate::header::{RecordHeader, RecordType, UpdateKind};
 use crate::{Cpu, CpuMode, Pid, Tid, Time};
 
 /// What the text of a record begins with that holds a part.
 pub const TEXT: &[u8] = b"aggregate=";
-/// The text of this version: its hits follow in decimal digits.
-const VERSION: &str = "aggregate=1;samples=";
 /// Most bytes of a text with its NUL.
 const LONGEST: usize = 48;
 /// Bytes that the sites of one part take at most: with front, head and causes
@@ -22,6 +22,7 @@ const LAST: u32 = 1;
 const PROCESS: u8 = 1;
 const ADDRESS: u8 = 2;
 const STRIDES: u8 = 4;
+const CALLERS: u8 = 8;
 
 /// Some sites of an aggregate: one record has not room for all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,7 +88,7 @@ impl AggregatePart {
     /// never 1.
     pub fn decode(bytes: &[u8], order: ByteOrder) -> Result<AggregatePart, AggregatePartError> {
         let mut c = Cursor::new(bytes, order);
-        let samples = front(&mut c)?;
+        let Front { samples, version } = front(&mut c)?;
         let (from, to) = interval(&mut c, "begin")?;
         let (number, flags) = (c.u32()?, c.u32()?);
         require(flags <= LAST, "flag word", u64::from(flags))?;
@@ -96,7 +97,9 @@ impl AggregatePart {
         let causes = usize::try_from(causes).unwrap_or(usize::MAX);
         require(causes <= CAUSES, "number of causes", causes as u64)?;
         let lost = (0..causes).map(|_| cause(&mut c)).collect::<Result<_, _>>()?;
-        let sites = (0..sites).map(|_| site(&mut c)).collect::<Result<_, _>>()?;
+        let sites = (0..sites).map(|_| site(&mut c)).collect::<Result<Vec<_>, _>>()?;
+        let needed = Version::of(&sites);
+        require(version == needed, "version", u64::from(version == Version::Callers))?;
         require(c.left() == 0, "number of bytes left over", c.left() as u64)?;
         let part = AggregatePart { from, to, number, is_last: flags == LAST, lost, sites };
         require(part.samples() == samples, "number of samples in its text", samples)?;
@@ -125,7 +128,7 @@ impl AggregatePart {
         let (causes, sites) = (count(self.lost.len())?, count(self.sites.len())?);
         let mut w = ByteWriter::new(out, order);
         let start = w.len();
-        w.raw(VERSION.as_bytes());
+        w.raw(Version::of(&self.sites).text().as_bytes());
         w.raw(self.samples().to_string().as_bytes());
         w.u8(0);
         w.pad(start, 8);
@@ -153,23 +156,56 @@ pub fn samples_of(record: &[u8], order: ByteOrder) -> Option<u64> {
     if header.kind != RecordType::EVENT_UPDATE || kind != UpdateKind::UNIT.0 {
         return None;
     }
-    front(&mut c).ok()
+    front(&mut c).ok().map(|front| front.samples)
 }
 
-/// The hits that the text says, read with the zeroes behind it.
-fn front(c: &mut Cursor<'_>) -> Result<u64, AggregatePartError> {
+/// What a part may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    First,
+    /// Sites have callers, too: who knows the first version alone refuses it.
+    Callers,
+}
+
+impl Version {
+    fn of(sites: &[Site]) -> Version {
+        let has_callers = sites.iter().any(|site| site.chain.is_some());
+        if has_callers { Version::Callers } else { Version::First }
+    }
+
+    /// What its text begins with: hits follow in decimal digits.
+    fn text(self) -> &'static str {
+        match self {
+            Version::First => "aggregate=1;samples=",
+            Version::Callers => "aggregate=2;samples=",
+        }
+    }
+}
+
+/// What the text says.
+#[derive(Clone, Copy, Debug)]
+struct Front {
+    samples: u64,
+    version: Version,
+}
+
+/// The text, read with the zeroes behind it.
+fn front(c: &mut Cursor<'_>) -> Result<Front, AggregatePartError> {
     let bytes = c.clone().rest();
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
     // Digits alone, and none that is not needed: one spelling of each number.
-    let samples = text.strip_prefix(VERSION).and_then(|digits| {
-        digits.parse::<u64>().ok().filter(|number| number.to_string() == digits)
-    });
-    let Some(samples) = samples else { return Err(AggregatePartError::Version { text }) };
+    let of = |version: Version| {
+        let digits = text.strip_prefix(version.text())?;
+        let samples = digits.parse::<u64>().ok().filter(|number| number.to_string() == digits);
+        samples.map(|samples| Front { samples, version })
+    };
+    let front = of(Version::First).or_else(|| of(Version::Callers));
+    let Some(front) = front else { return Err(AggregatePartError::Version { text }) };
     let padding = c.take((end + 1).next_multiple_of(8))?.iter().skip(end);
     require(padding.clone().all(|&byte| byte == 0), "text's end", end as u64)?;
-    Ok(samples)
+    Ok(front)
 }
 
 /// Bytes that a site takes in a part.
@@ -179,7 +215,9 @@ pub(super) fn size(site: &Site) -> usize {
         .as_ref()
         .map_or(0, |strides| 8 + 16 * strides.0.iter().filter(|&&n| n > 0).count());
     let address = if site.address.is_some() { 32 } else { 0 };
+    let chain = site.chain.as_ref().map_or(0, |chain| 8 + 8 * chain.len());
     72 + address
+        + chain
         + 16 * site.registers.len()
         + site.taken.len() * (56 + 8 * site.registers.len())
         + strides
@@ -241,7 +279,8 @@ fn site(c: &mut Cursor<'_>) -> Result<Site, AggregatePartError> {
     let process = Pid(c.i32()?);
     let (mode, flags, taken, zero) = (c.u8()?, c.u8()?, c.u8()?, c.u8()?);
     require(mode <= 5, "privilege level", u64::from(mode))?;
-    require(flags <= (PROCESS | ADDRESS | STRIDES) && zero == 0, "flag byte", u64::from(flags))?;
+    let known = PROCESS | ADDRESS | STRIDES | CALLERS;
+    require(flags <= known && zero == 0, "flag byte", u64::from(flags))?;
     let process = if flags & PROCESS == 0 {
         require(process.0 == 0, "process", u64::from(process.0.cast_unsigned()))?;
         None
@@ -264,6 +303,7 @@ fn site(c: &mut Cursor<'_>) -> Result<Site, AggregatePartError> {
     let registers = numbers.map(register).collect::<Result<Vec<_>, AggregatePartError>>()?;
     let taken = (0..taken).map(|_| hit(c, registers.len())).collect::<Result<_, _>>()?;
     let strides = if flags & STRIDES == 0 { None } else { Some(Box::new(strides(c, count)?)) };
+    let chain = if flags & CALLERS == 0 { None } else { Some(chain(c)?) };
     let mode = CpuMode::from_bits(u16::from(mode));
     Ok(Site {
         process,
@@ -278,7 +318,14 @@ fn site(c: &mut Cursor<'_>) -> Result<Site, AggregatePartError> {
         registers,
         taken,
         strides,
+        chain,
     })
+}
+
+fn chain(c: &mut Cursor<'_>) -> Result<Arc<[u64]>, AggregatePartError> {
+    let words = c.u64()?;
+    require(words <= MOST_CHAIN_WORDS as u64, "number of words of a chain", words)?;
+    Ok(c.words(words)?.iter().collect())
 }
 
 fn range(c: &mut Cursor<'_>) -> Result<Range, AggregatePartError> {
@@ -333,7 +380,8 @@ fn put_site(w: &mut ByteWriter<'_>, site: &Site) -> Result<(), AggregatePartErro
     w.u8(mode.to_le_bytes()[0]);
     w.u8(flag(site.process.is_some(), PROCESS)
         | flag(site.address.is_some(), ADDRESS)
-        | flag(site.strides.is_some(), STRIDES));
+        | flag(site.strides.is_some(), STRIDES)
+        | flag(site.chain.is_some(), CALLERS));
     w.u8(taken);
     w.u8(0);
     for word in [site.ip, site.count, site.period, site.first.0, site.last.0, mask] {
@@ -350,10 +398,16 @@ fn put_site(w: &mut ByteWriter<'_>, site: &Site) -> Result<(), AggregatePartErro
         put_bits(w, register.bits, "bits of a register")?;
     }
     site.taken.iter().try_for_each(|hit| put_hit(w, hit, site.registers.len()))?;
-    match &site.strides {
-        None => Ok(()),
-        Some(strides) => put_strides(w, strides, site.count),
+    if let Some(strides) = &site.strides {
+        put_strides(w, strides, site.count)?;
     }
+    if let Some(chain) = &site.chain {
+        let words = chain.len() as u64;
+        require(words <= MOST_CHAIN_WORDS as u64, "number of words of a chain", words)?;
+        w.u64(words);
+        chain.iter().for_each(|&word| w.u64(word));
+    }
+    Ok(())
 }
 
 fn put_hit(

@@ -252,6 +252,7 @@ fn aggregate() -> Aggregate {
         registers: (0..16).map(register).collect(),
         taken: vec![hit.clone(); 4],
         strides: None,
+        chain: None,
     };
     let sites = (0x40_1000..0x40_10c8).map(site).collect();
     let (from, to) = (Time(4_000_000_000), Time(6_000_000_000));

@@ -12,15 +12,15 @@ pub(super) mod slot {
     pub(in crate::in_kernel) const EPOCH: usize = 0;
     pub(in crate::in_kernel) const IP: usize = 1;
     pub(in crate::in_kernel) const WHO: usize = 2;
-    pub(in crate::in_kernel) const COUNT: usize = 3;
-    pub(in crate::in_kernel) const PERIOD: usize = 4;
-    pub(in crate::in_kernel) const FIRST: usize = 5;
-    pub(in crate::in_kernel) const LAST: usize = 6;
-    pub(in crate::in_kernel) const LOWEST: usize = 7;
-    pub(in crate::in_kernel) const HIGHEST: usize = 8;
-    pub(in crate::in_kernel) const PROCESS: usize = 9;
-    pub(in crate::in_kernel) const ADDRESS: usize = 11;
-    pub(in crate::in_kernel) const BITS: usize = 13;
+    pub(in crate::in_kernel) const COUNT: usize = 4;
+    pub(in crate::in_kernel) const PERIOD: usize = 5;
+    pub(in crate::in_kernel) const FIRST: usize = 6;
+    pub(in crate::in_kernel) const LAST: usize = 7;
+    pub(in crate::in_kernel) const LOWEST: usize = 8;
+    pub(in crate::in_kernel) const HIGHEST: usize = 9;
+    pub(in crate::in_kernel) const PROCESS: usize = 10;
+    pub(in crate::in_kernel) const ADDRESS: usize = 12;
+    pub(in crate::in_kernel) const BITS: usize = 14;
     pub(in crate::in_kernel) const TAKEN: usize = BITS + 2 * REGISTERS.len() + 1;
     pub(in crate::in_kernel) const WORDS: usize =
         TAKEN + record::aggregate::RESERVOIR * taken::WORDS;
@@ -71,6 +71,17 @@ pub(super) mod control {
 /// Words of `struct stride`.
 pub(super) const STRIDES: usize = 65;
 
+/// `struct chain`.
+pub(super) mod chain {
+    pub(in crate::in_kernel) const KERNEL: usize = 0;
+    pub(in crate::in_kernel) const USER: usize = 1;
+    pub(in crate::in_kernel) const FRAMES: usize = 2;
+    pub(in crate::in_kernel) const WORDS: usize = FRAMES + 127;
+}
+
+/// Words of `struct gathered`.
+const GATHERED: usize = 4 + 2 * 127;
+
 /// `enum why`, as the ledger calls them; of the last ones, what was asked for.
 pub(super) const NO_ROOM: &str = "no_room";
 pub(super) const SCRUBBED: &str = "scrubbed";
@@ -85,8 +96,8 @@ const USUAL: usize = 256 << 20;
 const LEAST: usize = 512;
 
 /// Sites of a table on a machine of so many CPUs, a power of two.
-pub(super) fn fitting_sites(cpus: usize) -> u32 {
-    let site = 2 * 8 * slot::WORDS;
+pub(super) fn fitting_sites(cpus: usize, callers: bool) -> u32 {
+    let site = 2 * 8 * (slot::WORDS + if callers { chain::WORDS } else { 0 });
     let fitting = (USUAL / site / cpus.max(1)).max(LEAST);
     let power = u32::try_from(fitting).map_or(SiteTables::SITES, |sites| 1 << sites.ilog2());
     power.min(SiteTables::SITES)
@@ -103,6 +114,8 @@ pub(super) struct Sizes {
     pub(super) cpus: u32,
     /// Whether slots have strides.
     pub(super) strides: bool,
+    /// Whether slots have callers.
+    pub(super) callers: bool,
 }
 
 impl Sizes {
@@ -114,6 +127,7 @@ impl Sizes {
             rows,
             cpus,
             strides: tables.is_some_and(|tables| tables.strides),
+            callers: tables.is_some_and(|tables| tables.callers),
         }
     }
 
@@ -128,8 +142,12 @@ impl Sizes {
             (values.max(1) * 8).saturating_mul(words as u64).next_multiple_of(4096)
         };
         let strides = if self.strides { self.all_slots() } else { 1 };
+        let (chains, gathering) =
+            if self.callers { (self.all_slots(), self.cpus.into()) } else { (1, 1) };
         pages(self.all_slots(), slot::WORDS)
             .saturating_add(pages(strides, STRIDES))
+            .saturating_add(pages(chains, chain::WORDS))
+            .saturating_add(pages(gathering, GATHERED))
             .saturating_add(pages(self.cpus.into(), cpu::WORDS))
             .saturating_add(pages(1, control::WORDS))
     }
@@ -141,7 +159,9 @@ mod tests {
 
     #[test]
     fn many_cpus_have_smaller_tables() {
-        let sites = [0, 1, 28, 30, 64, 128, 1024].map(fitting_sites);
-        assert_eq!(sites, [4096, 4096, 4096, 2048, 1024, 512, 512]);
+        let sites =
+            |callers| [0, 1, 28, 30, 64, 128, 1024].map(|cpus| fitting_sites(cpus, callers));
+        assert_eq!(sites(false), [4096, 4096, 4096, 2048, 1024, 512, 512]);
+        assert_eq!(sites(true), [4096, 4096, 2048, 2048, 512, 512, 512]);
     }
 }

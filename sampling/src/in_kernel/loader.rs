@@ -81,6 +81,7 @@ pub(super) struct Loaded {
     pub(super) cpus: OwnedFd,
     pub(super) slots: OwnedFd,
     pub(super) strides: OwnedFd,
+    pub(super) chains: OwnedFd,
 }
 
 fn broken(text: String) -> Unloadable {
@@ -152,7 +153,9 @@ fn make_maps(object: &Object, sizes: Sizes) -> Result<HashMap<String, OwnedFd>, 
             "slots" => sizes.all_slots().max(1),
             "strides" if sizes.strides => sizes.all_slots(),
             "cpus" => sizes.cpus.into(),
-            "strides" => 1,
+            "chains" if sizes.callers => sizes.all_slots(),
+            "gathering" if sizes.callers => sizes.cpus.into(),
+            "strides" | "chains" | "gathering" => 1,
             _ => map.max_entries().into(),
         };
         let entries = u32::try_from(entries)

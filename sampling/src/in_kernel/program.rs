@@ -73,6 +73,7 @@ impl KernelProgram {
             cpus: made.map("cpus")?,
             slots: made.map("slots")?,
             strides: made.map("strides")?,
+            chains: made.map("chains")?,
         };
         let halted =
             matches!(source, HitSource::Tracepoint(point) if point.whose.waits_for_start());
@@ -94,8 +95,8 @@ impl KernelProgram {
     /// Its descriptors, to be handed to another process: at most
     /// [`KernelProgram::MOST_DESCRIPTORS`], the program first.
     pub fn into_descriptors(self) -> Vec<OwnedFd> {
-        let Loaded { program, control, cpus, slots, strides } = self.loaded;
-        let mut all = vec![program, control, cpus, slots, strides];
+        let Loaded { program, control, cpus, slots, strides, chains } = self.loaded;
+        let mut all = vec![program, control, cpus, slots, strides, chains];
         if let Some(Hooks { carrier, followers }) = self.hooks {
             all.push(carrier);
             all.extend(followers.into_iter().flatten());
@@ -104,7 +105,7 @@ impl KernelProgram {
     }
 
     /// What [`KernelProgram::into_descriptors`] gives at most.
-    pub const MOST_DESCRIPTORS: usize = 8;
+    pub const MOST_DESCRIPTORS: usize = 9;
 
     /// The program that another process has loaded for the same ends.
     pub fn from_descriptors(
@@ -124,6 +125,7 @@ impl KernelProgram {
             cpus: next()?,
             slots: next()?,
             strides: next()?,
+            chains: next()?,
         };
         let hooks = match source {
             HitSource::Overflow(_) => None,

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use record::aggregate::{Aggregate, Chance, Site};
 use record::{Cpu, Time};
 
-use super::layout::{NO_ROOM, SCRUBBED, STRIDES, Sizes, WHYS, control, cpu, slot};
+use super::layout::{NO_ROOM, SCRUBBED, STRIDES, Sizes, WHYS, chain, control, cpu, slot};
 use super::loader::Loaded;
-use super::slot::{Place, site};
+use super::slot::{Beside, Place, site};
 use super::{HitSource, InKernel};
 use crate::sys::shared_words::SharedWords;
 
@@ -21,7 +21,7 @@ const SPINS: u32 = 1000;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Sites of one interval that are held beyond what the tables hold; some 80
-/// MiB. Then tables get full, and what finds no room is counted as lost.
+/// MiB, twice that with deep callers. Then tables get full, and what finds no room is counted as lost.
 const MOST_EARLY: usize = 1 << 16;
 
 /// Maps a program's maps, moves the epoch on and reads what is behind.
@@ -31,6 +31,7 @@ pub(crate) struct AggregateReader {
     cpus: SharedWords,
     slots: SharedWords,
     strides: Option<SharedWords>,
+    chains: Option<SharedWords>,
     sizes: Sizes,
     by_process: bool,
     has_address: bool,
@@ -84,6 +85,7 @@ impl AggregateReader {
             rows: told(control::ROWS)?,
             cpus: told(control::CPUS)?,
             strides: in_kernel.tables().is_some_and(|tables| tables.strides),
+            callers: in_kernel.tables().is_some_and(|tables| tables.callers),
         };
         let words = |count: u64, each: usize| {
             let count = usize::try_from(count).ok()?;
@@ -95,11 +97,11 @@ impl AggregateReader {
         };
         let cpus = map(&loaded.cpus, sizes.cpus.into(), cpu::WORDS)?;
         let slots = map(&loaded.slots, sizes.all_slots().max(1), slot::WORDS)?;
-        let strides = if sizes.strides {
-            Some(map(&loaded.strides, sizes.all_slots(), STRIDES)?)
-        } else {
-            None
+        let beside = |is_asked: bool, array: &dyn AsFd, each: usize| {
+            is_asked.then(|| map(array, sizes.all_slots(), each)).transpose()
         };
+        let strides = beside(sizes.strides, &loaded.strides, STRIDES)?;
+        let chains = beside(sizes.callers, &loaded.chains, chain::WORDS)?;
         let seeds = cpus.words().chunks_exact(cpu::WORDS);
         let random = seeds.fold(1, |seed, words| seed ^ words[cpu::RANDOM].load(Ordering::Relaxed));
         Ok(AggregateReader {
@@ -107,6 +109,7 @@ impl AggregateReader {
             cpus,
             slots,
             strides,
+            chains,
             sizes,
             by_process: in_kernel.tables().is_some_and(|tables| tables.by_process),
             has_address: source.shows().address,
@@ -279,9 +282,11 @@ impl AggregateReader {
             if words[slot::EPOCH].load(Ordering::Relaxed) != epoch {
                 continue;
             }
-            let strides = self.strides.as_ref();
-            let strides = strides.map(|strides| copy(&strides.words()[index * STRIDES..]));
-            part.sites.push(site(&copy(words), strides, place));
+            let beside = Beside {
+                strides: self.strides.as_ref().map(|all| copy(&all.words()[index * STRIDES..])),
+                chain: self.chains.as_ref().map(|all| copy(&all.words()[index * chain::WORDS..])),
+            };
+            part.sites.push(site(&copy(words), beside, place));
         }
         Some(part)
     }

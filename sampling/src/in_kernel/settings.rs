@@ -3,7 +3,7 @@
 use super::{InKernel, Keep, Shows};
 
 /// Words of `struct settings`.
-const WORDS: usize = 42;
+const WORDS: usize = 43;
 
 /// A pid namespace, as fstat(2) of /proc/self/ns/pid tells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,7 @@ pub(super) fn bytes(
         tables.map_or(0, |tables| tables.sites.into()),
         tables.is_some_and(|tables| tables.by_process).into(),
         tables.is_some_and(|tables| tables.strides).into(),
+        tables.is_some_and(|tables| tables.callers).into(),
         shows.address.into(),
         shows.weight.into(),
         shows.data_src.into(),

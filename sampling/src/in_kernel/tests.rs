@@ -4,6 +4,7 @@
 
 mod accepted;
 mod aggregates;
+mod callers;
 mod choosing;
 mod hits;
 #[cfg(feature = "interleavings")]

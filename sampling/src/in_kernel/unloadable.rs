@@ -74,6 +74,16 @@ pub enum Unloadable {
          the whole system"
     )]
     TracepointOfGroup,
+    /// The kernel gives programs the callers of precise events whole or not at
+    /// all (perf_event_set_bpf_prog()).
+    #[error(
+        "the callers of {name}, which is precise, are shown to programs with the kernel's frames, \
+         and those are not this user's to see: leave -g out"
+    )]
+    PreciseCallers {
+        /// Of the event.
+        name: String,
+    },
     /// A process's number means another process to the programs.
     #[error(
         "whose hits of tracepoints are is told by pids of the initial namespace, and this \

@@ -48,8 +48,9 @@ pub(super) fn ask_beside(side: &mut Attr, event: &Attr) {
 /// Refuses what no machine or not this one has.
 pub(super) fn check(request: &Request, openings: &[Opening], facts: &Facts) -> Result<(), Refusal> {
     let Some(callers) = request.call_graph else { return Ok(()) };
-    if request.in_kernel.as_ref().is_some_and(crate::in_kernel::InKernel::counts) {
-        return Err(Refusal::CountedCallers { event: request.event.0.clone() });
+    let counts = request.in_kernel.as_ref().is_some_and(crate::in_kernel::InKernel::counts);
+    if counts && callers != CallGraph::FramePointers {
+        return Err(Refusal::CountedCallers { event: request.event.0.clone(), how: callers });
     }
     let arch = facts.kernel.arch();
     match callers {

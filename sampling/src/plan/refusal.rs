@@ -75,9 +75,12 @@ pub enum Refusal {
          leave one of the two out"
     )]
     MixedSources { emulated: String, counted: String },
-    /// Sites have no chains.
-    #[error("{event}: what is counted in the kernel has no callers: leave --in-kernel out, or -g")]
-    CountedCallers { event: String },
+    /// Programs in the kernel cannot unwind.
+    #[error(
+        "{event}: what is counted in the kernel has its callers by frame pointers alone, not by \
+         {how}: say --call-graph fp, or leave --in-kernel out"
+    )]
+    CountedCallers { event: String, how: crate::request::CallGraph },
     /// A CPU, or an event, without a branch stack of calls.
     #[error("{event}: --call-graph lbr is not to be had: {why}; say fp or dwarf")]
     NoBranchStack { event: String, why: String },

@@ -38,16 +38,21 @@ pub struct SiteTables {
     /// Whether distances between addresses that follow each other are counted.
     #[serde(default)]
     pub strides: bool,
+    /// Whether one instruction that is reached by two chains of calls is two
+    /// sites; then processes are told apart, too. Plans set it, from
+    /// [`Request::call_graph`](super::Request::call_graph).
+    #[serde(default)]
+    pub callers: bool,
 }
 
 impl SiteTables {
-    /// What [`SiteTables::sites`] is where nobody says: 9 MiB a CPU.
+    /// What [`SiteTables::sites`] is where nobody says: 9 MiB a CPU, 17 with callers.
     pub const SITES: u32 = 4096;
     /// As many as [`SiteTables::SITES`], or fewer where there are many CPUs.
     pub const AS_FITS: u32 = 0;
     /// The smallest table.
     pub const FEWEST: u32 = 16;
-    /// The largest: 2.3 GiB a CPU.
+    /// The largest: 2.3 GiB a CPU, 4.3 with callers.
     pub const MOST: u32 = 1 << 20;
 }
 
@@ -57,7 +62,7 @@ fn as_fits() -> u32 {
 
 impl Default for SiteTables {
     fn default() -> SiteTables {
-        SiteTables { sites: SiteTables::SITES, by_process: false, strides: false }
+        SiteTables { sites: SiteTables::SITES, by_process: false, strides: false, callers: false }
     }
 }
 

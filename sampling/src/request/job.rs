@@ -91,7 +91,7 @@ mod tests {
             data_src: Some((12, 4)),
             user_only: false,
         };
-        let tables = SiteTables { sites: 128, by_process: true, strides: true };
+        let tables = SiteTables { sites: 128, by_process: true, strides: true, callers: false };
         for in_kernel in [
             None,
             Some(InKernel::aggregate()),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use record::aggregate::Aggregate;
 use record::attr::AttrFlags;
 use record::stream::write;
-use record::{Cpu, EventType, Pid};
+use record::{Attr, Cpu, EventType, Pid, SampleType};
 
 use super::kernel::Kernel;
 use super::{Session, SessionError, SessionSettings, Sink};
@@ -31,7 +31,7 @@ pub(crate) enum SampleMaker {
     /// Rings, as the kernel took no program, for this reason.
     RingsAfterAll(String),
     /// A program counts, and nothing reaches a ring.
-    Counted,
+    Counted { callers: bool },
     /// A program picks what reaches the rings.
     Picked,
 }
@@ -45,7 +45,8 @@ impl SampleMaker {
             SampleMaker::RingsAfterAll(why) => {
                 format!(";counted=rings;not_in_kernel={}", why.replace(';', ",").replace('=', ":"))
             }
-            SampleMaker::Counted => ";counted=kernel".into(),
+            SampleMaker::Counted { callers: false } => ";counted=kernel".into(),
+            SampleMaker::Counted { callers: true } => ";counted=kernel;callers=fp".into(),
             SampleMaker::Picked => ";counted=rings;filtered=kernel".into(),
         }
     }
@@ -55,7 +56,10 @@ impl SampleMaker {
         match self {
             SampleMaker::Rings => None,
             SampleMaker::RingsAfterAll(_) => Some("sampled through rings, not in the kernel"),
-            SampleMaker::Counted => Some("counted in the kernel"),
+            SampleMaker::Counted { callers: false } => Some("counted in the kernel"),
+            SampleMaker::Counted { callers: true } => {
+                Some("counted in the kernel, callers by frame pointers")
+            }
             SampleMaker::Picked => Some("filtered in the kernel"),
         }
     }
@@ -100,9 +104,13 @@ impl Programs {
     ) -> Result<Programs, SessionError> {
         let Some(mut in_kernel) = plan.in_kernel.clone() else { return Ok(Programs::default()) };
         in_kernel.keep.user_only |= settings.scrub;
+        let has_callers = in_kernel.tables().is_some_and(|tables| tables.callers);
         let sampled = plan.events.iter().enumerate().filter(|(_, event)| !event.carrier);
         let loaded = sampled
             .map(|(index, event)| {
+                if has_callers && settings.scrub && event.attr.precise_ip() > 0 {
+                    return Err(Unloadable::PreciseCallers { name: event.name.clone() });
+                }
                 let source = source(event, plan.target, held)?;
                 let on = plan.cpus.iter().copied().filter(|cpu| event.is_on(*cpu));
                 Loaded::load(kernel, index, source, &in_kernel, &on.collect::<Vec<Cpu>>())
@@ -114,7 +122,13 @@ impl Programs {
                 if counts {
                     plan.set_rings(RingPages { samples: 1, ..plan.rings });
                 }
-                let served = if counts { SampleMaker::Counted } else { SampleMaker::Picked };
+                if has_callers {
+                    plan.events.iter_mut().for_each(|event| show_callers(&mut event.attr));
+                }
+                let served = match counts {
+                    true => SampleMaker::Counted { callers: has_callers },
+                    false => SampleMaker::Picked,
+                };
                 let every = settings.every.min(LONGEST);
                 Ok(Programs { programs, served, every, ..Programs::default() })
             }
@@ -148,7 +162,7 @@ impl Programs {
 
     /// Whether samples are counted, not written.
     pub(super) fn counts(&self) -> bool {
-        self.served == SampleMaker::Counted
+        matches!(self.served, SampleMaker::Counted { .. })
     }
 
     /// Gives an event of the plan its program, before it is enabled.
@@ -303,6 +317,16 @@ impl Loaded {
             HitSource::Tracepoint(point) => (true, matches!(point.whose, Whose::Held(_))),
         };
         Ok(Loaded { index, program, reader, of_tracepoint, from_exec })
+    }
+}
+
+/// Has the kernel gather the whole chain of a precise event's hits: a program
+/// that asks for callers is attached to no other (perf_event_set_bpf_prog()).
+/// What of it is kept, the program decides.
+fn show_callers(attr: &mut Attr) {
+    if attr.precise_ip() > 0 && attr.sample_type.contains(SampleType::CALLCHAIN) {
+        let left_out = AttrFlags::EXCLUDE_CALLCHAIN_KERNEL | AttrFlags::EXCLUDE_CALLCHAIN_USER;
+        attr.flags.remove(left_out);
     }
 }
 

@@ -190,7 +190,7 @@ fn callers_are_recorded_where_the_configuration_says_so() {
     let until = Instant::now() + Duration::from_secs(180);
     loop {
         let (_, lost, end) = recorded(&ebsd);
-        let mut command = scene.command(&scene.path("bin/ebs"));
+        let mut command = scene.command(scene.path("bin/ebs"));
         command.args(["report", "--daemon", "web", "--folded", "--socket"]).arg(&ebsd.socket);
         let told = Running::start(&mut command).finish().success();
         let of_chain = told.out.lines().filter_map(|line| line.rsplit_once(' '));

@@ -11,33 +11,41 @@ use crate::query::key::Key;
 const SAMPLES: &str = "record samples: ebs without --in-kernel, a standing session without \
                        mode = \"aggregate\"";
 const PROCESSES: &str = "record with --by-process";
+const WITH_CALLERS: &str = "record with -g";
 
 /// Why an aggregate has no answer, and what has.
 type Lacking = (&'static str, &'static str);
 
+/// What was told apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToldApart {
+    pub(crate) processes: bool,
+    pub(crate) callers: bool,
+}
+
 /// Refuses a query that needs more of an event than was counted in the
-/// kernel; `by_process` says whether processes were told apart.
+/// kernel.
 ///
 /// # Errors
 /// The first thing asked for that is not there.
-pub(crate) fn refuse(query: &Query, event: &Event, by_process: bool) -> Result<(), Error> {
+pub(crate) fn refuse(query: &Query, event: &Event, apart: ToldApart) -> Result<(), Error> {
     let refused = |asked: String, (why, instead): Lacking| {
         Err(Error::InKernel { event: event.name.clone(), asked, why, instead })
     };
     for key in &query.keys {
-        if let Some(lacking) = of_key(key, by_process) {
+        if let Some(lacking) = of_key(key, apart) {
             return refused(format!("--by {key}"), lacking);
         }
     }
     for filter in &query.filters {
-        if let Some(lacking) = of_condition(&filter.condition, by_process) {
+        if let Some(lacking) = of_condition(&filter.condition, apart) {
             return refused(format!("--filter {filter}"), lacking);
         }
     }
     let FrameCut { callers, callees, outside } = &query.frames;
     let cut = [("callers", callers.is_some()), ("callees", callees.is_some())];
     let cut = cut.into_iter().chain([("outside", !outside.is_empty())]);
-    if let Some((option, _)) = cut.into_iter().find(|(_, is_asked)| *is_asked) {
+    if let Some((option, _)) = cut.into_iter().find(|(_, is_asked)| *is_asked && !apart.callers) {
         return refused(format!("--{option}"), CALLERS);
     }
     if query.accesses {
@@ -61,19 +69,19 @@ const ADDRESSES: Lacking = (
 const THREADS: Lacking = ("it keeps no thread of each hit", SAMPLES);
 const TIMES: Lacking = ("it keeps no time of each hit", SAMPLES);
 const CPUS: Lacking = ("it keeps no CPU of each hit", SAMPLES);
-const CALLERS: Lacking = ("it keeps no callers of each hit", SAMPLES);
+const CALLERS: Lacking = ("it did not tell callers apart", WITH_CALLERS);
 const SOURCE: Lacking = ("it keeps no data source and weight of each hit", SAMPLES);
 const TOGETHER: Lacking = ("it did not tell processes apart", PROCESSES);
 
-fn of_key(key: &Key, by_process: bool) -> Option<Lacking> {
+fn of_key(key: &Key, apart: ToldApart) -> Option<Lacking> {
     match key {
         Key::Site | Key::Ip | Key::Routine | Key::Inlined | Key::Srcline | Key::Object => None,
-        Key::Comm | Key::Pid => (!by_process).then_some(TOGETHER),
+        Key::Comm | Key::Pid => (!apart.processes).then_some(TOGETHER),
         Key::Tid => Some(THREADS),
         Key::Cpu => Some(CPUS),
         Key::Time(_) => Some(TIMES),
         Key::Addr | Key::Line | Key::Page | Key::Data | Key::Variable => Some(ADDRESSES),
-        Key::Caller | Key::Callee | Key::Stack => Some(CALLERS),
+        Key::Caller | Key::Callee | Key::Stack => (!apart.callers).then_some(CALLERS),
         Key::AddrBefore => Some(("it keeps no registers of each hit", SAMPLES)),
         Key::Access(_) => Some(SOURCE),
         Key::Register(_) => Some((
@@ -84,18 +92,20 @@ fn of_key(key: &Key, by_process: bool) -> Option<Lacking> {
     }
 }
 
-fn of_condition(condition: &FilterCondition, by_process: bool) -> Option<Lacking> {
+fn of_condition(condition: &FilterCondition, apart: ToldApart) -> Option<Lacking> {
     match condition {
         FilterCondition::Routine(_)
         | FilterCondition::Object(_)
         | FilterCondition::Ip(_)
         | FilterCondition::Mode(_) => None,
-        FilterCondition::Comm(_) | FilterCondition::Pid(_) => (!by_process).then_some(TOGETHER),
+        FilterCondition::Comm(_) | FilterCondition::Pid(_) => {
+            (!apart.processes).then_some(TOGETHER)
+        }
         FilterCondition::Tid(_) => Some(THREADS),
         FilterCondition::Cpu(_) => Some(CPUS),
         FilterCondition::Time(_) => Some(TIMES),
         FilterCondition::Addr(_) | FilterCondition::Variable(_) => Some(ADDRESSES),
         FilterCondition::Access(..) | FilterCondition::Weight(_) => Some(SOURCE),
-        FilterCondition::Frame(_) => Some(CALLERS),
+        FilterCondition::Frame(_) => (!apart.callers).then_some(CALLERS),
     }
 }

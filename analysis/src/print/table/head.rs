@@ -81,7 +81,8 @@ pub(super) fn event(event: &EventReport, out: &mut Text) {
     }
     out.note(&line);
     if let Some(in_kernel) = in_kernel {
-        self::in_kernel(in_kernel, out);
+        let by_callers = event.promises.contains_key("callers");
+        self::in_kernel(in_kernel, by_callers, out);
     }
     let emulated = emulation(|key| event.promises.get(key).map(String::as_str));
     if let Some(phrase) = &emulated {
@@ -170,7 +171,7 @@ const REASONS: usize = 3;
 const CAUSES: usize = 12;
 
 /// Rows of counts are not rows of samples.
-fn in_kernel(in_kernel: &KernelCountReport, out: &mut Text) {
+fn in_kernel(in_kernel: &KernelCountReport, by_callers: bool, out: &mut Text) {
     let KernelCountReport { hits, intervals, from, to, by_process, lost, filtered, .. } = in_kernel;
     let seconds = ratio(to.saturating_sub(*from), 1_000_000_000);
     let processes = match (*hits, *by_process) {
@@ -178,8 +179,9 @@ fn in_kernel(in_kernel: &KernelCountReport, out: &mut Text) {
         (_, true) => ", by process",
         (_, false) => ", of all processes together",
     };
+    let callers = if by_callers { ", by callers (frame pointers)" } else { "" };
     out.note(&format!(
-        "counted by a program in the kernel{processes}: {} in {seconds:.3} s; registers and \
+        "counted by a program in the kernel{processes}{callers}: {} in {seconds:.3} s; registers and \
          addresses are what all hits of a row have in common",
         number_of(*intervals, "interval")
     ));

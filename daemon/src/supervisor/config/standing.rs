@@ -133,15 +133,16 @@ pub(super) fn parse(
     Ok(all)
 }
 
-/// How callers are recorded. The kernel counts sites without them.
+/// How callers are recorded.
 fn call_graph(text: &StandingText) -> Result<Option<CallGraph>, String> {
-    match &text.call_graph {
-        Some(_) if text.mode.aggregate => {
-            Err("call_graph is not for mode \"aggregate\", which counts sites without callers"
-                .into())
-        }
-        Some(how) => how.parse().map(Some).map_err(|error: CallGraphError| error.to_string()),
-        None => Ok(None),
+    let Some(how) = &text.call_graph else { return Ok(None) };
+    let how = how.parse().map_err(|error: CallGraphError| error.to_string())?;
+    match how {
+        CallGraph::Stack(_) | CallGraph::BranchStack if text.mode.aggregate => Err(format!(
+            "mode \"aggregate\" has callers by frame pointers alone, not by {how}: say \
+             call_graph = \"fp\""
+        )),
+        how => Ok(Some(how)),
     }
 }
 
@@ -170,7 +171,8 @@ fn counted(text: &StandingText) -> Result<Option<KernelCounting>, String> {
         return Err(format!("sites is {sites}: give a power of two from {least} to {most}"));
     }
     let (by_process, strides) = (by_process.unwrap_or(false), strides.unwrap_or(false));
-    Ok(Some(KernelCounting { every, tables: SiteTables { sites, by_process, strides } }))
+    let tables = SiteTables { sites, by_process, strides, ..SiteTables::default() };
+    Ok(Some(KernelCounting { every, tables }))
 }
 
 fn check(text: &StandingText, store: &StoreText) -> Result<(), String> {

@@ -1,6 +1,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use sampling::request::CallGraph;
 use sampling::{Modes, SiteTables};
 
 use super::*;
@@ -100,10 +101,15 @@ fn standing_sessions_may_have_callers() {
         let told = one(&line).unwrap().to_string();
         assert!(told.contains(&format!("x: page_fault, callers by {how}")), "{told}");
     }
+    let counted = role("mode = [\"user\", \"aggregate\"]\ncall_graph = \"fp\"");
+    assert!(counted.counted.is_some() && counted.call_graph == Some(CallGraph::FramePointers));
     for (rest, says) in [
         ("call_graph = \"elf\"", "\"elf\" is none of fp, dwarf, dwarf,BYTES and lbr"),
         ("call_graph = \"dwarf,0\"", "dwarf,BYTES with 8 to 57344"),
-        ("mode = \"aggregate\"\ncall_graph = \"fp\"", "call_graph is not for mode \"aggregate\""),
+        (
+            "mode = [\"user\", \"aggregate\"]\ncall_graph = \"lbr\"",
+            "by frame pointers alone, not by lbr",
+        ),
     ] {
         let error = one(rest).unwrap_err().to_string();
         assert!(error.contains(says), "{rest}: {error}");
@@ -127,7 +133,10 @@ fn standing_sessions_may_be_counted_in_the_kernel() {
     let counted = role(all);
     let said = counted.counted.unwrap();
     assert_eq!((counted.modes, said.every.as_secs()), (Modes::BOTH, 300));
-    assert_eq!(said.tables, SiteTables { sites: 256, by_process: true, strides: true });
+    assert_eq!(
+        said.tables,
+        SiteTables { sites: 256, by_process: true, strides: true, callers: false }
+    );
     let told = one(all).unwrap().to_string();
     assert!(told.contains("x: page_fault, counted in the kernel"), "{told}");
     assert!(told.contains("an aggregate every 5m, 256 sites a CPU"), "{told}");

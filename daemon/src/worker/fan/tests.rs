@@ -130,6 +130,7 @@ fn aggregate(sites: u64) -> Vec<u8> {
         registers: (0..16).map(|number| RegisterBits { number, bits: Bits::of(ip) }).collect(),
         taken: Vec::new(),
         strides: None,
+        chain: None,
     };
     let sites = (0..sites).map(site).collect();
     let all = Aggregate { from: Time(1), to: Time(2), sites, lost: Vec::new() };

@@ -4,7 +4,7 @@
 use super::ReadRecording;
 use crate::ebs::input::{End, Input};
 use anyhow::Result;
-use record::bytes::RecordWords;
+use record::aggregate::Site;
 use record::callchain::{CallChainWord, parts};
 use record::stream::{StreamDecoder, StreamRecord};
 use record::{CpuMode, Misc, Pid, Sample, SideRecord, Time};
@@ -81,7 +81,10 @@ impl NamedPlaces {
                 } => {
                     let pid = id.task.unwrap_or_default().pid;
                     let time = id.time.unwrap_or_default();
-                    self.chain(Sampled { mode: CpuMode::User, pid, time }, *chain);
+                    self.chain(Sampled { mode: CpuMode::User, pid, time }, chain.iter());
+                }
+                StreamRecord::Aggregate { part, .. } => {
+                    part.sites.iter().for_each(|site| self.site(site));
                 }
                 _ => {}
             }
@@ -119,7 +122,7 @@ impl NamedPlaces {
         if let Some(ip) = sample.ip {
             self.code(sampled, ip);
         }
-        self.chain(sampled, sample.callchain.unwrap_or_default());
+        self.chain(sampled, sample.callchain.unwrap_or_default().iter());
         for branch in sample.branch_stack.iter().flat_map(|stack| stack.branches()) {
             self.code(sampled, branch.from);
             self.code(sampled, branch.to);
@@ -134,14 +137,30 @@ impl NamedPlaces {
         }
     }
 
+    /// Hits that the kernel counted: of a process, or of those of which some
+    /// are whole.
+    fn site(&mut self, site: &Site) {
+        let taken = site.taken.iter().map(|hit| (hit.pid, hit.time));
+        let own = site.process.map(|pid| (pid, site.last));
+        let chain = site.chain.as_deref().unwrap_or_default();
+        for (pid, time) in taken.chain(own) {
+            let sampled = Sampled { mode: site.mode, pid, time };
+            self.code(sampled, site.ip);
+            self.chain(sampled, chain.iter().copied());
+        }
+        if self.code.len() + self.data.len() > MOST_PLACES {
+            self.ask();
+        }
+    }
+
     fn code(&mut self, Sampled { mode, pid, time }: Sampled, address: u64) {
         let mode = self.symbolizer.owner(mode, address);
         self.code.insert(self.symbolizer.place(mode, pid, address, time));
     }
 
     /// Callers that were recorded. A return address is looked up one byte before.
-    fn chain(&mut self, sampled: Sampled, words: RecordWords<'_>) {
-        for word in parts(words.iter()) {
+    fn chain(&mut self, sampled: Sampled, words: impl Iterator<Item = u64> + Clone) {
+        for word in parts(words) {
             if let CallChainWord::Address(address) = word {
                 self.code(sampled, address.saturating_sub(1));
             }

@@ -6,8 +6,9 @@ use sampling::Span;
 /// The options of programs in the kernel.
 #[derive(Clone, Debug, Default, Args)]
 pub struct InKernelArguments {
-    /// Lets a program in the kernel count samples by instruction, so that none is ever moved; or
-    /// only decide which samples reach the ring. Where the kernel takes no program, rings serve.
+    /// Lets a program in the kernel count samples by instruction, and with -g by callers (frame
+    /// pointers), so that none is ever moved; or only decide which samples reach the ring. Where
+    /// the kernel takes no program, rings serve.
     #[arg(long, value_name = "aggregate|filter", value_enum, help_heading = IN_KERNEL)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "aggregate")]
     pub in_kernel: Option<InKernelMode>,

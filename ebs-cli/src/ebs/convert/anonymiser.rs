@@ -12,7 +12,7 @@ mod tokens;
 
 use super::content::Content;
 use anyhow::Result;
-use chains::MappedCode;
+use chains::{MappedCode, cleaned};
 pub(super) use features::Anonymous;
 use record::aggregate::AggregatePart;
 use record::bytes::{ByteWriter, Cursor, RecordWords};
@@ -277,18 +277,30 @@ impl Anonymiser {
         }
     }
 
-    /// Registers may hold what was in memory: of sites, too.
+    /// Registers may hold what was in memory, and so may callers: of sites, too.
     fn aggregate(&mut self, part: &AggregatePart, bytes: &[u8], order: ByteOrder) -> Verdict {
-        let has_any = part.sites.iter().any(|site| !site.registers.is_empty());
-        if self.keep.registers || !has_any {
-            return Verdict::AsItIs;
-        }
         let id = Cursor::new(&bytes[UPDATE_FRONT - 8..], order).u64();
         let mut part = part.clone();
+        let mut is_changed = false;
         for site in &mut part.sites {
-            self.blanked = self.blanked.saturating_add(site.count);
-            site.registers.clear();
-            site.taken.iter_mut().for_each(|hit| hit.registers.clear());
+            let has_registers = !self.keep.registers && !site.registers.is_empty();
+            if has_registers {
+                site.registers.clear();
+                site.taken.iter_mut().for_each(|hit| hit.registers.clear());
+            }
+            let chain = site.chain.as_deref().unwrap_or_default();
+            let callers: Vec<u64> = cleaned(chain.iter().copied(), &self.mapped).collect();
+            let has_memory = callers != chain;
+            if has_memory {
+                site.chain = Some(callers.into());
+            }
+            if has_registers || has_memory {
+                self.blanked = self.blanked.saturating_add(site.count);
+                is_changed = true;
+            }
+        }
+        if !is_changed {
+            return Verdict::AsItIs;
         }
         let written =
             id.ok().and_then(|id| write::aggregate_part(id, &part, order, &mut self.changed).ok());

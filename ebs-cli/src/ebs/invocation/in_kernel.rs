@@ -107,6 +107,7 @@ fn tables(arguments: &InKernelArguments) -> Result<SiteTables, InKernelMisuse> {
         sites: SiteTables::AS_FITS,
         by_process: arguments.by_process,
         strides: arguments.strides,
+        callers: false,
     };
     if let Some(text) = &arguments.sites {
         let size = |sites: &u32| {

@@ -3,6 +3,7 @@
 
 use crate::ebs::invocation::SampleJob;
 use crate::terminal::said::say;
+use sampling::in_kernel::InKernel;
 use sampling::request::CallGraph;
 use sampling::{Command, Target};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,13 @@ pub(super) fn choose(job: &mut SampleJob, emulated: bool) {
         return;
     };
     let program = program(job);
+    let counts = job.asked.request.in_kernel.as_ref().is_some_and(InKernel::counts);
+    if counts {
+        job.asked.request.call_graph = Some(CallGraph::FramePointers);
+        let kept = program.as_deref().map_or(FramePointers::Unknown, FramePointers::of_program);
+        say("ebs", &counted(kept, program.as_deref()));
+        return;
+    }
     let kept = match &program {
         Some(program) if !emulated => FramePointers::of_program(program),
         _ => FramePointers::Unknown,
@@ -22,6 +30,19 @@ pub(super) fn choose(job: &mut SampleJob, emulated: bool) {
     let chosen = if kept == FramePointers::Kept { CallGraph::FramePointers } else { asked };
     job.asked.request.call_graph = Some(chosen);
     say("ebs", &told(chosen, kept, program.as_deref()));
+}
+
+/// What is said of callers that the kernel counts.
+fn counted(kept: FramePointers, program: Option<&Path>) -> String {
+    let of = program.map_or_else(String::new, |path| path.display().to_string());
+    let but = match kept {
+        FramePointers::Omitted => format!(
+            ", and {of} or its C library is built without: callers of user space may be passed over"
+        ),
+        FramePointers::Kept => format!(", which {of} keeps"),
+        FramePointers::Unknown => String::new(),
+    };
+    format!("callers by --call-graph fp: in the kernel they are found by frame pointers alone{but}")
 }
 
 fn told(chosen: CallGraph, kept: FramePointers, program: Option<&Path>) -> String {

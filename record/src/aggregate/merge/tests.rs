@@ -38,6 +38,7 @@ fn hit(process: i32, ip: u64, value: u64) -> Site {
         registers: vec![register(0, value), register(5, !value)],
         taken: vec![taken],
         strides: Some(Box::new(strides)),
+        chain: None,
     }
 }
 

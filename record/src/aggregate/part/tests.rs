@@ -1,7 +1,7 @@
 use super::super::{Aggregate, AggregateAssembler, Bits};
 use super::*;
-use crate::CpuMode;
 use crate::stream::{StreamDecoder, StreamRecord, StreamStep, write};
+use crate::{ChainContext, CpuMode};
 use proptest::prelude::*;
 
 const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
@@ -36,6 +36,7 @@ fn full(ip: u64) -> Site {
         registers: registers.collect(),
         taken: vec![hit; RESERVOIR],
         strides: Some(Box::new(strides)),
+        chain: Some([ChainContext::KERNEL.0, ip, 0x99, ChainContext::USER.0, 7].into()),
     }
 }
 
@@ -49,6 +50,7 @@ fn bare(ip: u64) -> Site {
         registers: Vec::new(),
         taken: Vec::new(),
         strides: None,
+        chain: None,
         ..full(ip)
     }
 }
@@ -118,6 +120,8 @@ fn impossible_values_are_neither_written_nor_read() {
     );
     let twice = full(1).registers.into_iter().rev().collect();
     refused(Site { registers: twice, ..full(1) }, "register is 62");
+    let endless = Some(vec![0; MOST_CHAIN_WORDS + 1].into());
+    refused(Site { chain: endless, ..bare(1) }, "number of words of a chain is 161");
     let cause = AggregatePart { lost: vec![("No Room".to_owned(), 1)], ..part(Vec::new()) };
     cause.encode(ByteOrder::Little, &mut Vec::new()).unwrap_err();
 
@@ -135,9 +139,24 @@ fn impossible_values_are_neither_written_nor_read() {
 #[test]
 fn another_version_is_named() {
     let mut bytes = bytes(&part(Vec::new()), ByteOrder::Little);
-    bytes[10] = b'2';
+    bytes[10] = b'3';
     let error = AggregatePart::decode(&bytes, ByteOrder::Little).unwrap_err().to_string();
-    assert!(error.contains("\"aggregate=2;samples=0\""), "{error}");
+    assert!(error.contains("\"aggregate=3;samples=0\""), "{error}");
+}
+
+#[test]
+fn who_knows_no_callers_is_not_given_them() {
+    let text = |site: Site| {
+        let bytes = bytes(&part(vec![site]), ByteOrder::Little);
+        (bytes[..11].to_vec(), bytes)
+    };
+    let (first, _) = text(Site { chain: None, ..full(1) });
+    assert_eq!(first, b"aggregate=1");
+    let (second, mut bytes) = text(full(1));
+    assert_eq!(second, b"aggregate=2");
+    bytes[10] = b'1';
+    let error = AggregatePart::decode(&bytes, ByteOrder::Little).unwrap_err().to_string();
+    assert!(error.contains("version"), "{error}");
 }
 
 /// A stream of one event, with what `fill` appends.
@@ -263,9 +282,11 @@ proptest! {
     #[test]
     fn any_bytes_decode_or_say_why(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         for order in ORDERS {
-            let bytes = [b"aggregate=1;samples=9\0\0\0".as_slice(), &bytes].concat();
-            if let Err(error) = AggregatePart::decode(&bytes, order) {
-                prop_assert!(!error.to_string().is_empty());
+            for version in [b"aggregate=1;samples=9\0\0\0", b"aggregate=2;samples=9\0\0\0"] {
+                let bytes = [version.as_slice(), &bytes].concat();
+                if let Err(error) = AggregatePart::decode(&bytes, order) {
+                    prop_assert!(!error.to_string().is_empty());
+                }
             }
         }
     }

@@ -13,7 +13,7 @@ type Ask = fn(&mut InKernel, &mut Shows);
 const WEIGHT: usize = 11;
 const DATA_SRC: usize = 12;
 
-const ASKS: [Ask; 15] = [
+const ASKS: [Ask; 16] = [
     |to, _| to.keep.pids = vec![Pid(1)],
     |to, _| to.keep.tids = (1..=8).map(Tid).collect(),
     |to, _| to.keep.cgroup = Some(1),
@@ -28,6 +28,7 @@ const ASKS: [Ask; 15] = [
     |_, shows| shows.weight = true,
     |_, shows| shows.data_src = true,
     |to, _| tables(to, |tables| tables.by_process = true),
+    |to, _| tables(to, |tables| tables.callers = true),
     |to, _| tables(to, |tables| tables.strides = true),
 ];
 
@@ -73,7 +74,7 @@ fn tables_of_any_size() {
         return;
     }
     for sites in [SiteTables::FEWEST, 1024, SiteTables::SITES, 1 << 14] {
-        let tables = SiteTables { sites, by_process: true, strides: true };
+        let tables = SiteTables { sites, by_process: true, strides: true, callers: true };
         accepted(Duty::Aggregate(tables), |index| index == 10);
     }
 }

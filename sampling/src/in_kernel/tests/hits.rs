@@ -80,6 +80,8 @@ pub(super) struct Both {
     pub(super) kernel: u64,
     /// Samples by instruction pointer.
     pub(super) ring: BTreeMap<u64, u64>,
+    /// Samples by the words of their chains, where the event has any.
+    pub(super) chains: BTreeMap<Vec<u64>, u64>,
 }
 
 impl Counted {
@@ -120,13 +122,15 @@ impl Counted {
         what();
         self.leader.disable().unwrap();
         let kernel = self.event.counts().unwrap().count - before;
-        let mut ring = BTreeMap::new();
+        let (mut ring, mut chains) = (BTreeMap::new(), BTreeMap::new());
         if let Some(mapping) = &mut self.ring {
             samples(mapping, &self.attr, |sample| {
-                *ring.entry(sample.ip.unwrap()).or_default() += 1
+                *ring.entry(sample.ip.unwrap()).or_default() += 1;
+                let chain = sample.callchain.unwrap_or_default().iter().collect();
+                *chains.entry(chain).or_default() += 1;
             });
         }
-        Both { aggregate: self.reader.take().unwrap(), kernel, ring }
+        Both { aggregate: self.reader.take().unwrap(), kernel, ring, chains }
     }
 }
 

@@ -90,11 +90,21 @@ fn helpers_have_no_callers() {
 }
 
 #[test]
-fn sites_that_the_kernel_counts_have_none() {
-    let counted = Request {
-        in_kernel: Some(InKernel::aggregate()),
-        ..with_callers("page_fault", Modes::USER, CallGraph::FramePointers)
-    };
-    let (text, is_usage) = refused(&counted, &root());
-    assert!(text.contains("leave --in-kernel out") && is_usage, "{text}");
+fn sites_that_the_kernel_counts_have_them_by_frame_pointers_alone() {
+    for how in ALL {
+        let counted = Request {
+            in_kernel: Some(InKernel::aggregate()),
+            ..with_callers("page_fault", Modes::USER, how)
+        };
+        if how == CallGraph::FramePointers {
+            let tables = plan(&counted, &root()).unwrap().in_kernel.unwrap().tables().unwrap();
+            assert!(tables.callers && tables.by_process);
+            let plain = Request { call_graph: None, ..counted };
+            let tables = plan(&plain, &root()).unwrap().in_kernel.unwrap().tables().unwrap();
+            assert!(!tables.callers && !tables.by_process);
+            continue;
+        }
+        let (text, is_usage) = refused(&counted, &root());
+        assert!(text.contains("leave --in-kernel out") && is_usage, "{text}");
+    }
 }

@@ -63,8 +63,21 @@ impl MappedCode {
 /// tables, and tells no word that is not its own code's.
 pub(super) fn clean(chain: RecordWords<'_>, mapped: &MappedCode, out: &mut Vec<u8>) -> u64 {
     let mut w = ByteWriter::new(out, chain.order());
-    let (mut context, mut replaced) = (ChainContext::USER, 0);
-    for (word, part) in chain.iter().zip(parts(chain.iter())) {
+    let mut replaced = 0;
+    for (word, cleaned) in chain.iter().zip(cleaned(chain.iter(), mapped)) {
+        w.u64(cleaned);
+        replaced += u64::from(cleaned != word);
+    }
+    replaced
+}
+
+/// The words of a chain, with 0 for those that [`clean`] takes out.
+pub(super) fn cleaned(
+    chain: impl Iterator<Item = u64> + Clone,
+    mapped: &MappedCode,
+) -> impl Iterator<Item = u64> {
+    let mut context = ChainContext::USER;
+    chain.clone().zip(parts(chain)).map(move |(word, part)| {
         let stays = match part {
             CallChainWord::Context(next) => {
                 context = next;
@@ -74,10 +87,8 @@ pub(super) fn clean(chain: RecordWords<'_>, mapped: &MappedCode, out: &mut Vec<u
             CallChainWord::Address(word) if context == ChainContext::KERNEL => is_upper(word),
             CallChainWord::Address(word) => mapped.holds(word),
         };
-        w.u64(if stays { word } else { 0 });
-        replaced += u64::from(!stays);
-    }
-    replaced
+        if stays { word } else { 0 }
+    })
 }
 
 /// Whether a word can be an address of the kernel: all bits are set above
