@@ -4,7 +4,7 @@ use crate::collect::held::{HeldSample, SampleBatch};
 use crate::collect::weight;
 use crate::name::atom::TIMELESS;
 use crate::name::call_chains::tells_callers;
-use crate::name::chain_words::{self, ChainWords};
+use crate::name::chain_words::{self, ChainWords, KeptCalls};
 use crate::sieve::Doubt;
 use record::attr::BranchSampleType;
 use record::ibs::{IbsOp, Quirks};
@@ -62,8 +62,8 @@ pub(crate) struct FieldReader {
     /// Whether its callers wait with it, and may be told later.
     keeps_callers: bool,
     is_deferred: bool,
-    /// Whether their branch stacks hold the calls that have not returned.
-    has_calls: bool,
+    /// Calls of their branch stacks, if that is what these hold.
+    kept_calls: Option<KeptCalls>,
     /// Registers of user space that samples have, a bit each.
     of_user: u64,
     ibs: Option<Ibs>,
@@ -111,7 +111,10 @@ impl FieldReader {
             keeps_weight: wanted.access && has.intersects(WEIGHTS),
             keeps_callers: wanted.callers && tells_callers(attr.sample_type),
             is_deferred: attr.flags.contains(AttrFlags::DEFER_CALLCHAIN),
-            has_calls: attr.branch_sample_type.contains(BranchSampleType::CALL_STACK),
+            kept_calls: attr
+                .branch_sample_type
+                .contains(BranchSampleType::CALL_STACK)
+                .then(|| KeptCalls { most: features.branches_kept(attr.kind) }),
             of_user: attr.sample_regs_user,
             ibs,
         }
@@ -239,7 +242,7 @@ impl FieldReader {
         }
         let before = words.len();
         if self.keeps_callers {
-            chain_words::push(&sample, self.has_calls, words);
+            chain_words::push(&sample, self.kept_calls, words);
         }
         if self.keeps_source {
             words.push(sample.data_src.unwrap_or_default().0);

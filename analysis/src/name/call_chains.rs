@@ -69,6 +69,10 @@ impl Lookup {
             self.chains.ends.add(ChainEnd::NotSent, 1);
             end = Some(ChainEnd::NotSent);
         }
+        if of.words.is_full {
+            self.chains.ends.add(ChainEnd::CallsLimit, 1);
+            end = Some(ChainEnd::CallsLimit);
+        }
         let top = end.map_or(ChainTop::Recorded, ChainTop::Unwound);
         let chains = &mut self.chains;
         if chains.own.is_empty() {

@@ -4,13 +4,15 @@ use record::bytes::RecordWords;
 use record::callchain::{has_user, is_known};
 use record::registers::RegsAbi;
 use record::sample::StackUser;
-use record::{ByteOrder, ChainContext, Registers, Sample};
+use record::{ByteOrder, ChainContext, CpuMode, Registers, Sample};
 
 /// What a sample tells of its callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChainWords<'w> {
     /// The chain as recorded, markers and all.
     pub(crate) recorded: &'w [u64],
+    /// Whether it has as many calls as the CPU keeps: there may be more.
+    pub(crate) is_full: bool,
     /// Registers of user space, one a bit of the event's mask; none without a
     /// stack to unwind.
     pub(crate) registers: &'w [u64],
@@ -29,26 +31,42 @@ pub(crate) struct LentStack {
     stack: Vec<u8>,
 }
 
-/// Appends a sample's callers: how many words, then they. `has_calls`: its branch
-/// stack holds the calls that have not returned, which are better than what the
-/// kernel knows of user space.
-pub(crate) fn push(sample: &Sample<'_>, has_calls: bool, words: &mut Vec<u64>) {
+/// Of an event whose branch stacks hold the calls that have not returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeptCalls {
+    /// How many the CPU keeps; None: the recording does not say.
+    pub(crate) most: Option<usize>,
+}
+
+/// Of the word that tells the length of a recorded chain: it is full.
+const FULL: u64 = 1 << 63;
+
+/// Appends a sample's callers: how many words, then they. `kept`: its branch
+/// stack has calls, which are better than what the kernel knows of user space.
+pub(crate) fn push(sample: &Sample<'_>, kept: Option<KeptCalls>, words: &mut Vec<u64>) {
     let start = words.len();
     let chain = sample.callchain.filter(|chain| is_known(chain.iter())).unwrap_or_default();
     words.extend([0, 0]);
     words.extend(chain.iter());
-    let calls = sample.branch_stack.filter(|_| has_calls);
+    let calls = sample.branch_stack.zip(kept);
     let user = chain.iter().position(|word| word == ChainContext::USER.0);
-    if let (Some(calls), Some(user)) = (calls, user)
+    let mut full = 0;
+    if let (Some((calls, kept)), Some(user)) = (calls, user)
         && let Some(newest) = calls.branches().next()
     {
+        // A jump (by a PLT, in place of a last call) leads on from where the call
+        // went to. What entered the kernel is the first that it recorded.
+        let sampled = sample.ip.filter(|_| sample.misc.cpu_mode() == CpuMode::User);
+        let first = sampled.or(words.get(start + 2 + user + 1).copied()).unwrap_or(newest.to);
         words.truncate(start + 2 + user + 1);
-        words.push(newest.to);
+        words.push(first);
         // As if they were where calls return to, one byte on: all are looked up
         // one byte before.
         words.extend(calls.branches().map(|branch| branch.from.wrapping_add(1)));
+        let is_full = kept.most.is_some_and(|most| calls.branches().count() >= most);
+        full = if is_full { FULL } else { 0 };
     }
-    let recorded = (words.len() - start - 2) as u64;
+    let recorded = (words.len() - start - 2) as u64 | full;
     if let Some(length) = words.get_mut(start + 1) {
         *length = recorded;
     }
@@ -84,8 +102,9 @@ pub(crate) fn split(words: &[u64]) -> Option<(ChainWords<'_>, &[u64])> {
     let (length, rest) = words.split_first()?;
     let (own, behind) = rest.split_at_checked(at(*length)?)?;
     let (chain, own) = own.split_first()?;
-    let (recorded, own) = own.split_at_checked(at(*chain)?)?;
-    let mut taken = ChainWords { recorded, ..ChainWords::default() };
+    let (recorded, own) = own.split_at_checked(at(*chain & !FULL)?)?;
+    let is_full = *chain & FULL != 0;
+    let mut taken = ChainWords { recorded, is_full, ..ChainWords::default() };
     if let [registers, is_wide, valid, asked, own @ ..] = own {
         let (registers, stack) = own.split_at_checked(at(*registers)?)?;
         taken = ChainWords {
@@ -143,6 +162,7 @@ fn bytes_of(words: &[u64], into: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::Misc;
     use record::sample::BranchStack;
 
     #[test]
@@ -160,7 +180,7 @@ mod tests {
             ..Sample::default()
         };
         let mut held = Vec::new();
-        push(&sample, false, &mut held);
+        push(&sample, None, &mut held);
         held.push(99);
         let (callers, behind) = split(&held).unwrap();
         assert_eq!(behind, [99]);
@@ -193,15 +213,26 @@ mod tests {
             branch_stack: Some(stack),
             ..Sample::default()
         };
-        let recorded = |has_calls| {
+        let of = |sample: &Sample<'_>, kept| {
             let mut held = Vec::new();
-            push(&sample, has_calls, &mut held);
+            push(sample, kept, &mut held);
             let (callers, behind) = split(&held).unwrap();
             assert!(behind.is_empty());
-            callers.recorded.to_vec()
+            (callers.recorded.to_vec(), callers.is_full)
         };
-        assert_eq!(recorded(true), [kernel, 0x77, ChainContext::USER.0, 0x42, 0x42, 0x32]);
-        assert_eq!(recorded(false), [kernel, 0x77, ChainContext::USER.0, 0x99]);
+        let user = ChainContext::USER.0;
+        for (most, is_full) in [(None, false), (Some(3), false), (Some(2), true)] {
+            let calls = vec![kernel, 0x77, user, 0x99, 0x42, 0x32];
+            assert_eq!(of(&sample, Some(KeptCalls { most })), (calls, is_full));
+        }
+        assert_eq!(of(&sample, None), (vec![kernel, 0x77, user, 0x99], false));
+        let calls = Some(KeptCalls { most: None });
+        let sampled = Sample { misc: Misc(2), ip: Some(0x55), ..sample.clone() };
+        let expected = vec![kernel, 0x77, user, 0x55, 0x42, 0x32];
+        assert_eq!(of(&sampled, calls).0, expected, "in user space");
+        let chain = bytes(&[user]);
+        let bare = Sample { callchain: Some(words(&chain)), ..sample };
+        assert_eq!(of(&bare, calls).0, [user, 0x42, 0x42, 0x32], "nothing else says where");
     }
 
     #[test]
@@ -215,7 +246,7 @@ mod tests {
             ..Sample::default()
         };
         let mut held = Vec::new();
-        push(&sample, false, &mut held);
+        push(&sample, None, &mut held);
         let (callers, behind) = split(&held).unwrap();
         assert!(!callers.has_stack() && behind.is_empty());
         assert_eq!(callers.recorded, [ChainContext::USER.0, 0x40]);

@@ -3,6 +3,7 @@
 use super::detail::{BuildId, Detail};
 use super::feature::{CacheDescription, Feature, FeatureId};
 use crate::arch::Arch;
+use crate::attr::EventType;
 use crate::kernel_list::PackedKernelList;
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -76,6 +77,25 @@ impl Features {
         data.min_by_key(|cache| cache.level).map(|cache| cache.line_size).filter(|&size| size > 0)
     }
 
+    /// How many branches, or calls that have not returned, a sample of such an
+    /// event has at most: `branches` of what its PMU can do. None: not said.
+    pub fn branches_kept(&self, kind: EventType) -> Option<usize> {
+        let name = self.pmus.iter().find(|(number, _)| *number == kind.0).map(|(_, name)| name);
+        let of = |pairs: &[(String, String)]| -> Option<usize> {
+            pairs.iter().find(|(name, _)| name == "branches")?.1.parse().ok()
+        };
+        if let (Some(Detail::PmuCaps(pmus)), Some(name)) =
+            (self.details.get(&FeatureId::PMU_CAPS), name)
+            && let Some((_, pairs)) = pmus.iter().find(|(pmu, _)| pmu == name)
+        {
+            return of(pairs);
+        }
+        match self.details.get(&FeatureId::CPU_PMU_CAPS) {
+            Some(Detail::CpuPmuCaps(pairs)) => of(pairs),
+            _ => None,
+        }
+    }
+
     pub(super) fn insert(&mut self, feature: Feature) {
         match feature {
             Feature::Hostname(text) => self.hostname = Some(text),
@@ -100,5 +120,29 @@ impl Features {
                 self.others.insert(id, data);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_many_branches_are_kept_is_what_the_events_pmu_says() {
+        let pairs = |branches: &str| {
+            vec![("pmu_name".into(), "any".into()), ("branches".into(), branches.into())]
+        };
+        let mut features = Features::default();
+        assert_eq!(features.branches_kept(EventType(4)), None);
+        features.insert(Feature::Detail(Detail::CpuPmuCaps(pairs("32"))));
+        assert_eq!(features.branches_kept(EventType(4)), Some(32), "PMUs need no names for it");
+        let of_cores = [("cpu_core".into(), pairs("32")), ("cpu_atom".into(), pairs("8"))];
+        let mut hybrid = Features::default();
+        hybrid.insert(Feature::PmuMappings(vec![(4, "cpu_core".into()), (9, "cpu_atom".into())]));
+        hybrid.insert(Feature::Detail(Detail::PmuCaps(of_cores.into())));
+        let kept = [4, 9, 77].map(|kind| hybrid.branches_kept(EventType(kind)));
+        assert_eq!(kept, [Some(32), Some(8), None]);
+        features.insert(Feature::Detail(Detail::CpuPmuCaps(pairs("many"))));
+        assert_eq!(features.branches_kept(EventType(4)), None);
     }
 }

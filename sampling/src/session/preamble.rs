@@ -366,6 +366,7 @@ fn features(facts: &Facts, command_line: &[String]) -> Vec<Feature> {
         (!facts.caches.is_empty()).then(|| Feature::Caches(caches(facts))),
         // perf c2c opens no recording that does not say.
         (!facts.nodes.is_empty()).then(|| Feature::Detail(Detail::NumaNodes(nodes(facts)))),
+        capabilities(facts),
     ]
     .into_iter()
     .flatten()
@@ -375,6 +376,25 @@ fn features(facts: &Facts, command_line: &[String]) -> Vec<Feature> {
 /// What the types of attrs mean on this machine.
 fn mappings(pmus: &[Pmu]) -> Vec<(u32, String)> {
     pmus.iter().filter_map(|pmu| Some((pmu.kind?.0, pmu.name.clone()))).collect()
+}
+
+/// What the PMUs of the cores can do, as perf writes it: of one that is called
+/// "cpu" in a feature of its own. Readers take from it how many branches a
+/// sample can have.
+fn capabilities(facts: &Facts) -> Option<Feature> {
+    let described = facts.pmus.iter().flatten().filter(|pmu| pmu.is_core());
+    let pairs = |pmu: &Pmu| -> Option<Vec<(String, String)>> {
+        let caps = &pmu.description.as_ref()?.caps;
+        let pairs = caps.iter().map(|(name, value)| (name.clone(), value.clone()));
+        Some(pairs.collect()).filter(|pairs: &Vec<_>| !pairs.is_empty())
+    };
+    let all: Vec<_> = described.filter_map(|pmu| Some((pmu.name.clone(), pairs(pmu)?))).collect();
+    let detail = match all.iter().find(|(name, _)| name == "cpu") {
+        Some((_, pairs)) => Detail::CpuPmuCaps(pairs.clone()),
+        None if all.is_empty() => return None,
+        None => Detail::PmuCaps(all),
+    };
+    Some(Feature::Detail(detail))
 }
 
 fn nodes(facts: &Facts) -> Vec<NumaNode> {
@@ -409,6 +429,7 @@ fn caches(facts: &Facts) -> Vec<CacheDescription> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::facts::FixtureTrees;
 
     fn written(feature: Feature) -> Result<usize, write::WriteError> {
         let mut out = Vec::new();
@@ -435,6 +456,23 @@ mod tests {
         };
         let size = written(Feature::Caches(vec![cache; 5000])).unwrap();
         assert!((20_000..=65_535).contains(&size), "{size}");
+    }
+
+    #[test]
+    fn what_the_pmus_of_cores_can_do_is_told_as_perf_tells_it() {
+        let of = |fixture| {
+            let facts = FixtureTrees::of(&[fixture]).facts(fixture);
+            capabilities(&facts)
+        };
+        let Some(Feature::Detail(Detail::CpuPmuCaps(pairs))) = of("skylake-client") else {
+            panic!("one kind of core");
+        };
+        assert!(pairs.contains(&("max_precise".into(), "3".into())), "{pairs:?}");
+        let Some(Feature::Detail(Detail::PmuCaps(pmus))) = of("alderlake-hybrid") else {
+            panic!("two kinds of core");
+        };
+        let names: Vec<&str> = pmus.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["cpu_atom", "cpu_core"]);
     }
 
     #[test]

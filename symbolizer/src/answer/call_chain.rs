@@ -58,6 +58,8 @@ pub enum ChainEnd {
     FrameLimit,
     /// The kernel said that it would tell the rest later, and did not.
     NotSent,
+    /// The CPU keeps no more calls.
+    CallsLimit,
     /// A 32-bit task, or one without registers.
     UnsupportedAbi,
     /// A machine whose stacks are not unwound here.
@@ -78,7 +80,7 @@ impl StackFrame {
 
 impl ChainEnd {
     /// All of them.
-    pub const ALL: [ChainEnd; 12] = [
+    pub const ALL: [ChainEnd; 13] = [
         ChainEnd::Root,
         ChainEnd::CopyTooShort,
         ChainEnd::OtherStack,
@@ -89,6 +91,7 @@ impl ChainEnd {
         ChainEnd::NoProgress,
         ChainEnd::FrameLimit,
         ChainEnd::NotSent,
+        ChainEnd::CallsLimit,
         ChainEnd::UnsupportedAbi,
         ChainEnd::UnsupportedMachine,
     ];
@@ -106,6 +109,7 @@ impl ChainEnd {
             ChainEnd::NoProgress => "[no-progress]",
             ChainEnd::FrameLimit => "[frame-limit]",
             ChainEnd::NotSent => "[not-sent]",
+            ChainEnd::CallsLimit => "[calls-limit]",
             ChainEnd::UnsupportedAbi => "[unsupported-abi]",
             ChainEnd::UnsupportedMachine => "[unsupported-machine]",
         }
@@ -124,6 +128,7 @@ impl ChainEnd {
             ChainEnd::NoProgress => "the next frame would lie further in",
             ChainEnd::FrameLimit => "there are more frames than were asked for",
             ChainEnd::NotSent => "what the kernel deferred was not recorded",
+            ChainEnd::CallsLimit => "the CPU keeps no more calls",
             ChainEnd::UnsupportedAbi => "stacks of 32-bit tasks are not unwound",
             ChainEnd::UnsupportedMachine => "stacks of this machine are not unwound",
         }
@@ -155,10 +160,12 @@ impl ChainEnds {
     }
 
     /// What a reader must know of chains that end before the outermost frame,
-    /// a sentence. None: no stack was unwound, nor was one to be sent.
+    /// a sentence. None: no stack was unwound, nor was one to be sent, nor do
+    /// calls lack.
     pub fn note(&self) -> Option<String> {
-        let (unsent, unwound): (Vec<_>, Vec<_>) =
-            self.iter().partition(|(end, _)| *end == ChainEnd::NotSent);
+        let of = |wanted| self.iter().find(|(end, _)| *end == wanted);
+        let recorded = [ChainEnd::NotSent, ChainEnd::CallsLimit];
+        let unwound: Vec<_> = self.iter().filter(|(end, _)| !recorded.contains(end)).collect();
         let total: u64 = unwound.iter().map(|it| it.1).sum();
         let early: Vec<_> = unwound.iter().filter(|(end, _)| *end != ChainEnd::Root).collect();
         let causes: Vec<String> =
@@ -170,10 +177,12 @@ impl ChainEnds {
         };
         let unwound =
             (total > 0).then(|| format!("{total} stacks of user space were unwound, {said}"));
-        let unsent = unsent.first().map(|(end, chains)| {
+        let unsent = of(ChainEnd::NotSent).map(|(end, chains)| {
             format!("{chains} call chains are without user space's part: {}", end.why())
         });
-        let said: Vec<String> = unwound.into_iter().chain(unsent).collect();
+        let limited = of(ChainEnd::CallsLimit)
+            .map(|(end, chains)| format!("{chains} call chains are cut off: {}", end.why()));
+        let said: Vec<String> = [unwound, unsent, limited].into_iter().flatten().collect();
         (!said.is_empty()).then(|| said.join("; "))
     }
 }
@@ -198,6 +207,9 @@ mod tests {
         let unsent = "7 call chains are without user space's part: what the kernel deferred was \
                       not recorded";
         assert_eq!(ends.note(), Some(format!("{early}; {unsent}")));
+        ends.add(ChainEnd::CallsLimit, 9);
+        let limited = "9 call chains are cut off: the CPU keeps no more calls";
+        assert_eq!(ends.note(), Some(format!("{early}; {unsent}; {limited}")));
         let mut alone = ChainEnds::default();
         alone.add(ChainEnd::NotSent, 7);
         assert_eq!(alone.note().as_deref(), Some(unsent));

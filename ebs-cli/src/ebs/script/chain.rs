@@ -29,6 +29,8 @@ pub(super) struct CopiedStack<'a> {
 pub(super) struct Besides {
     /// The branch stack holds the calls that have not returned.
     pub(super) calls: bool,
+    /// How many of them the CPU keeps, if the recording says so.
+    pub(super) most_calls: Option<usize>,
     /// The stack was copied for someone to unwind it.
     pub(super) stack: bool,
     /// The register of user space that says where the program was.
@@ -101,6 +103,13 @@ pub(super) fn is_unsent(sample: &Sample<'_>) -> bool {
     parts(believed(sample).iter()).any(|part| matches!(part, CallChainWord::Cookie(_)))
 }
 
+/// Whether a chain has as many calls as the CPU keeps: there may be more.
+pub(super) fn is_full(sample: &Sample<'_>, besides: Besides) -> bool {
+    let calls = sample.branch_stack.filter(|_| besides.calls && has_user(believed(sample).iter()));
+    let (calls, most) = (calls.map(|stack| stack.branches().count()), besides.most_calls);
+    calls.zip(most).is_some_and(|(calls, most)| calls >= most)
+}
+
 /// The chain of a sample, if sense can be made of it.
 fn believed<'a>(sample: &Sample<'a>) -> RecordWords<'a> {
     sample.callchain.filter(|chain| is_known(chain.iter())).unwrap_or_default()
@@ -108,7 +117,7 @@ fn believed<'a>(sample: &Sample<'a>) -> RecordWords<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Besides, Frame, frames};
+    use super::{Besides, Frame, frames, is_full};
     use record::bytes::RecordWords;
     use record::registers::RegsAbi;
     use record::sample::BranchStack;
@@ -173,6 +182,31 @@ mod tests {
         assert_eq!(empty, recorded, "without branches the chain's own frame is the caller");
     }
 
+    #[test]
+    fn a_chain_of_as_many_calls_as_the_cpu_keeps_is_full() {
+        let (chain, branches) = (bytes(&[USER, 0x99]), bytes(&[0x41, 0x42, 0, 0x31, 0x32, 0]));
+        let words = |bytes| RecordWords::new(bytes, ByteOrder::Little);
+        let stack = BranchStack { hw_index: None, entries: words(&branches), counters: None };
+        let sample = Sample {
+            callchain: Some(words(&chain)),
+            branch_stack: Some(stack),
+            ..Sample::default()
+        };
+        for (calls, most_calls, full) in [
+            (true, Some(2), true),
+            (true, Some(3), false),
+            (true, None, false),
+            (false, Some(2), false),
+        ] {
+            let besides = Besides { calls, most_calls, ..Besides::default() };
+            assert_eq!(is_full(&sample, besides), full, "{besides:?}");
+        }
+        let of_kernel = bytes(&[KERNEL, 0xffff_8000]);
+        let of_kernel = Sample { callchain: Some(words(&of_kernel)), ..sample };
+        let besides = Besides { calls: true, most_calls: Some(2), ..Besides::default() };
+        assert!(!is_full(&of_kernel, besides), "no frame of user space is shown");
+    }
+
     /// Of a sample of the kernel's or of user space's, with the instruction
     /// pointer that user space had in register 8.
     fn unwound_by_others(misc: Misc, chain: &[u64], ip: u64) -> Vec<(CpuMode, u64)> {
@@ -185,7 +219,7 @@ mod tests {
             regs_user: Some(Registers { abi: RegsAbi::Bits64, mask: 1 << 8, words }),
             ..Sample::default()
         };
-        let stack = Besides { calls: false, stack: true, instruction_pointer: Some(8) };
+        let stack = Besides { stack: true, instruction_pointer: Some(8), ..Besides::default() };
         frames(&sample, stack, &[]).map(|Frame { mode, address }| (mode, address)).collect()
     }
 

@@ -1,6 +1,6 @@
 //! Records as `perf script` prints them.
 
-use super::chain::{Besides, CopiedStack, copied_stack, frames, is_unsent};
+use super::chain::{Besides, CopiedStack, copied_stack, frames, is_full, is_unsent};
 use super::column::hex;
 use super::data_sources::DataSources;
 use super::field::{Field, LineFields, Selection};
@@ -129,6 +129,7 @@ impl PerfPrinter {
         let stack = has(SampleType::REGS_USER | SampleType::STACK_USER);
         let besides = Besides {
             calls: event.attr.branch_sample_type.contains(BranchSampleType::CALL_STACK),
+            most_calls: decoder.features().branches_kept(event.attr.kind),
             stack,
             instruction_pointer: instruction_pointer(arch),
         };
@@ -270,6 +271,8 @@ impl PerfPrinter {
                 *cut += u64::from(end == ChainEnd::FrameLimit);
             } else if is_unsent(sample) {
                 ends.add(ChainEnd::NotSent, 1);
+            } else if is_full(sample, look.besides) {
+                ends.add(ChainEnd::CallsLimit, 1);
             }
             let most = most.saturating_add(unwound.len());
             for (index, frame) in frames(sample, look.besides, unwound).enumerate() {
