@@ -18,7 +18,7 @@ const OFTEN: usize = 5;
 /// Chains as a script prints them, innermost first: a thread's number on a line
 /// of its own, then an address and a routine a line. perf leaves a chain without
 /// frames empty.
-fn chains(script: &str) -> Vec<Vec<(&str, &str)>> {
+pub(crate) fn chains(script: &str) -> Vec<Vec<(&str, &str)>> {
     let mut chains: Vec<Vec<(&str, &str)>> = Vec::new();
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
         match (line.split_once(' '), chains.last_mut()) {

@@ -14,6 +14,7 @@ mod estimates;
 mod facts;
 mod figures;
 mod ibs;
+mod kept_calls;
 mod log;
 mod modes;
 mod precise;
@@ -92,6 +93,7 @@ const SINCE_SKYLAKE: &[Assertion] = &[
     Assertion { name: "hitm_is_what_the_other_cpu_modified", check: two_cpus::hitm },
     Assertion { name: "a_cpu_goes_away_and_comes_back", check: two_cpus::hotplug },
     Assertion { name: "short_intervals_of_ibs_give_bounds", check: estimates::bounded },
+    Assertion { name: "lbr_chains_are_perfs_and_the_programs", check: kept_calls::chains },
 ];
 
 /// What is asserted where there is no DS, and with it nothing exact.

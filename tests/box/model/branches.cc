@@ -47,10 +47,25 @@ bool LastBranches::is_left_out(unsigned kind, bool kernel) const
   return false;
 }
 
+// EN_CALLSTACK, "LBR call stack" of SDM vol. 3B, 18.11: since Haswell a near return takes the last call out. One that
+// nobody called takes what lies there all the same; a call that does not return (longjmp, a call of the next
+// instruction) stays.
+bool LastBranches::has_call_stack() const
+{
+  constexpr Bit64u EN_CALLSTACK = 0x200;
+  return format >= 4 && select & EN_CALLSTACK;
+}
+
 void LastBranches::note(unsigned kind, bool kernel, Bit64u ip, Bit64u target, bool mispredicted, Bit64u cycle)
 {
   constexpr Bit64u MISPREDICTED_BIT = BX_CONST64(1) << 63;
   if (!depth || is_left_out(kind, kernel)) return;
+  if (kind == BX_INSTR_IS_RET && has_call_stack()) {
+    top &= depth - 1;
+    from[top] = to[top] = info[top] = 0;
+    top = (top - 1) & (depth - 1);
+    return;
+  }
   top = (top + 1) & (depth - 1);
   from[top] = ip, to[top] = target;
   // Format 5 and later have a third register; 3 and 4 use the top of the first, which is a sign extension otherwise.

@@ -25,13 +25,14 @@ public:
   Entry youngest(unsigned n) const;
   // The register behind an MSR; null: none of these.
   Bit64u *msr(Bit32u index);
-  // MSR_LBR_SELECT: kinds that are left out.
+  // MSR_LBR_SELECT: kinds that are left out, and whether returns take calls out.
   Bit64u select = 0;
 private:
   unsigned format, depth;
   Bit64u from[32] = {}, to[32] = {}, info[32] = {};
   Bit64u top = 0, last_cycle = 0;
   bool is_left_out(unsigned kind, bool kernel) const;
+  bool has_call_stack() const;
 };
 
 // What a branch of this kind is.

@@ -43,6 +43,8 @@ bool Pmu::must_be_watched() const
   return counters.counting_count || interrupts.is_under_way() || pebs.is_late() || ibs.is_on() || debug_control & LBR;
 }
 
+bool Pmu::records_branches() const { return debug_control & LBR && !(counters.global_status & LBRS_FROZEN); }
+
 Bit64u *Pmu::control(Bit32u index)
 {
   if (machine.maker == Maker::Amd) return nullptr;
@@ -135,7 +137,7 @@ void Pmu::note_branch(unsigned kind, Bit64u to)
   if (mispredicted) stall += REFILL;
   branch_target = to;
   h.conditions |= conditions_of_branch(kind, mispredicted);
-  if (taken && debug_control & LBR) branches.note(kind, !h.cpl, h.ip, to, mispredicted, cycles);
+  if (taken && records_branches()) branches.note(kind, !h.cpl, h.ip, to, mispredicted, cycles);
 }
 
 void Pmu::retire(bool whole, bool locked)
@@ -182,8 +184,11 @@ void Pmu::overflow(const Counting &c)
   if (c.by_pebs) return pebs.overflow(c);
   if (machine.maker == Maker::Intel) counters.global_status |= BX_CONST64(1) << c.number;
   if (!c.interrupts) return;
-  if (debug_control & FREEZE_LBRS_ON_PMI && debug_control & LBR)
-    debug_control &= ~LBR, counters.global_status |= LBRS_FROZEN;
+  // "Streamlined freeze", SDM vol. 3B, 18.4.7 and 20.2.4.2: from version 4 on they stay frozen until the kernel clears
+  // the status; before, it turns them on again.
+  if (debug_control & FREEZE_LBRS_ON_PMI && debug_control & LBR) {
+    if (machine.version >= 4) counters.global_status |= LBRS_FROZEN; else debug_control &= ~LBR;
+  }
   interrupts.raise();
 }
 

@@ -21,6 +21,7 @@ public:
   void note_branch(unsigned kind, Bit64u to);
   void retire(bool whole, bool locked);
   bool must_be_watched() const;
+  bool records_branches() const;
 
   const unsigned cpu;
   const Machine machine;
