@@ -5,7 +5,7 @@ use crate::collect::aggregates::{AggregateBatch, Aggregates, ToldApart, refuse};
 use crate::collect::counters::{Counters, SampleRecord};
 use crate::collect::event::Event;
 use crate::collect::fields::Origin;
-use crate::collect::held::{HeldSample, SampleBatch};
+use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
 use crate::collect::members::{Growth, Members, SampleShare};
 use crate::collect::two_rounds::TwoRounds;
 use crate::error::Error;
@@ -287,14 +287,11 @@ impl Pipeline {
     }
 
     fn count(&mut self, mut ready: SampleBatch, patience: Patience) -> Result<(), Error> {
-        let mut words = ready.words.as_slice();
+        let mut parts = ready.parts();
         for held in &ready.samples {
-            let (own, rest) = words.split_at(usize::from(held.words).min(words.len()));
-            words = rest;
+            let own = parts.take(held);
             if patience == Patience::More && self.waits(held, own) {
-                let batch = self.waiting.now();
-                batch.samples.push(*held);
-                batch.words.extend_from_slice(own);
+                self.waiting.now().push(*held, own);
                 continue;
             }
             self.counters.count(held, own, &mut self.lookup, &self.query)?;
@@ -306,9 +303,9 @@ impl Pipeline {
     }
 
     /// Whether the rest of a sample's chain has yet to be sent.
-    fn waits(&self, held: &HeldSample, words: &[u64]) -> bool {
+    fn waits(&self, held: &HeldSample, parts: HeldParts<'_>) -> bool {
         let event = usize::try_from(held.event).ok().and_then(|it| self.counters.events.get(it));
-        let callers = event.and_then(|event| event.fields.deferred(words));
+        let callers = event.and_then(|event| event.fields.deferred(parts));
         callers.is_some_and(|callers| self.lookup.chains.waits(held.tid(), &callers))
     }
 

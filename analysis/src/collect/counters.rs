@@ -3,7 +3,7 @@
 use crate::code::sampled_instruction::SampledInstruction;
 use crate::collect::event::Event;
 use crate::collect::fields::{FieldReader, WantedFields};
-use crate::collect::held::HeldSample;
+use crate::collect::held::{HeldParts, HeldSample};
 use crate::collect::row_count::Sum;
 use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{CountedSample, KeyColumn};
@@ -119,19 +119,19 @@ impl Counters {
         Some(verdict)
     }
 
-    /// Counts a sample whose side records are in, with the words that waited
-    /// with it.
+    /// Counts a sample whose side records are in, with what waited with
+    /// it.
     #[inline]
     pub(crate) fn count(
         &mut self,
         held: &HeldSample,
-        words: &[u64],
+        parts: HeldParts<'_>,
         lookup: &mut Lookup,
         query: &Query,
     ) -> Result<(), Error> {
         let index = usize::try_from(held.event).unwrap_or(usize::MAX);
         let Some(event) = self.events.get_mut(index) else { return Ok(()) };
-        let words = event.fields.words(words);
+        let words = event.fields.words(parts);
         if event.is_sifted {
             let verdict = judge(&mut self.sieve, event, held, words.registers, lookup);
             if !event.keeps(verdict) {

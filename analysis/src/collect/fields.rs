@@ -1,6 +1,6 @@
 //! What a query needs of each sample, and how it is got at least cost.
 
-use crate::collect::held::{HeldSample, SampleBatch};
+use crate::collect::held::{HeldParts, HeldSample, SampleBatch};
 use crate::collect::weight;
 use crate::name::atom::TIMELESS;
 use crate::name::call_chains::tells_callers;
@@ -169,9 +169,9 @@ impl FieldReader {
     }
 
     /// What is kept of a sample's callers, if the rest may be told later.
-    pub(crate) fn deferred<'w>(&self, words: &'w [u64]) -> Option<ChainWords<'w>> {
+    pub(crate) fn deferred<'w>(&self, parts: HeldParts<'w>) -> Option<ChainWords<'w>> {
         let is_deferred = self.keeps_callers && self.is_deferred;
-        is_deferred.then(|| self.words(words).callers).flatten()
+        is_deferred.then(|| self.words(parts).callers).flatten()
     }
 
     /// Which registers of user space wait with a sample's stack.
@@ -200,10 +200,18 @@ impl FieldReader {
         held.doubt = doubt;
         let keeps = self.keeps_source || self.keeps_weight || self.keeps_callers;
         if keeps || !self.kept.is_empty() {
-            let Some(words) = self.read_words(misc, payload, &mut into.words) else {
+            let before = (into.words.len(), into.stacks.len());
+            let grown = |now: usize, before: usize| u16::try_from(now - before).ok();
+            if self.read_words(misc, payload, into).is_some()
+                && let Some(words) = grown(into.words.len(), before.0)
+                && let Some(stack) = grown(into.stacks.len(), before.1)
+            {
+                (held.words, held.stack) = (words, stack);
+            } else {
+                into.words.truncate(before.0);
+                into.stacks.truncate(before.1);
                 return false;
-            };
-            held.words = words;
+            }
         }
         into.samples.push(held);
         true
@@ -234,15 +242,15 @@ impl FieldReader {
         Some(held)
     }
 
-    /// Appends the words of a sample, as many as it tells.
-    fn read_words(&self, misc: Misc, payload: &[u8], words: &mut Vec<u64>) -> Option<u16> {
+    /// Appends the words of a sample, as many as it tells, and its stack.
+    fn read_words(&self, misc: Misc, payload: &[u8], into: &mut SampleBatch) -> Option<()> {
+        let SampleBatch { words, stacks, .. } = into;
         let mut sample = self.layout.decode(misc, payload).ok()?;
         if let Some(ibs) = self.ibs.as_ref().filter(|_| self.keeps_source) {
             ibs.complete(&mut sample, self.layout.order());
         }
-        let before = words.len();
         if self.keeps_callers {
-            chain_words::push(&sample, self.kept_calls, words);
+            chain_words::push(&sample, self.kept_calls, words, stacks);
         }
         if self.keeps_source {
             words.push(sample.data_src.unwrap_or_default().0);
@@ -250,11 +258,7 @@ impl FieldReader {
         if self.keeps_weight {
             words.push(sample.weight.map_or(0, |weight| weight.to_word()));
         }
-        if self.read_registers(&sample, words).is_none() {
-            words.truncate(before);
-            return None;
-        }
-        u16::try_from(words.len() - before).ok()
+        self.read_registers(&sample, words)
     }
 
     /// Appends one word a kept register; none when the task had none.
@@ -271,10 +275,11 @@ impl FieldReader {
 
     /// What [`FieldReader::read`] appended.
     #[inline]
-    pub(crate) fn words<'w>(&self, words: &'w [u64]) -> SampleWords<'w> {
+    pub(crate) fn words<'w>(&self, parts: HeldParts<'w>) -> SampleWords<'w> {
+        let HeldParts { words, stack } = parts;
         let mut taken = SampleWords { registers: words, ..SampleWords::default() };
         if self.keeps_callers
-            && let Some((callers, rest)) = chain_words::split(taken.registers)
+            && let Some((callers, rest)) = chain_words::split(taken.registers, stack)
         {
             (taken.callers, taken.registers) = (Some(callers), rest);
         }

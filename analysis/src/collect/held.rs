@@ -19,8 +19,10 @@ pub(crate) struct HeldSample {
     pub(crate) event: u32,
     /// Low three bits of misc, and EXACT_IP.
     pub(crate) misc: record::Misc,
-    /// Registers that wait with it, words in [`SampleBatch::words`].
+    /// What waits with it: words in [`SampleBatch::words`], bytes in
+    /// [`SampleBatch::stacks`].
     pub(crate) words: u16,
+    pub(crate) stack: u16,
     /// What of its event's filter could not be told from its fields.
     pub(crate) doubt: Option<Doubt>,
 }
@@ -46,11 +48,29 @@ impl HeldSample {
     }
 }
 
-/// Samples of a round, and the words of those that have any.
+/// Samples of a round, and the words and stacks of those that have any.
 #[derive(Debug, Default)]
 pub(crate) struct SampleBatch {
     pub(crate) samples: Vec<HeldSample>,
     pub(crate) words: Vec<u64>,
+    pub(crate) stacks: Vec<u8>,
+}
+
+/// What waits with a sample, or with several, besides their fields.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeldParts<'b> {
+    pub(crate) words: &'b [u64],
+    pub(crate) stack: &'b [u8],
+}
+
+impl<'b> HeldParts<'b> {
+    /// Those of the first sample; the others are left.
+    pub(crate) fn take(&mut self, of: &HeldSample) -> HeldParts<'b> {
+        let (words, others) = self.words.split_at(usize::from(of.words).min(self.words.len()));
+        let (stack, rest) = self.stack.split_at(usize::from(of.stack).min(self.stack.len()));
+        *self = HeldParts { words: others, stack: rest };
+        HeldParts { words, stack }
+    }
 }
 
 impl RoundBatch for SampleBatch {
@@ -60,7 +80,8 @@ impl RoundBatch for SampleBatch {
 
     /// Bytes.
     fn size(&self) -> usize {
-        size_of_val(self.samples.as_slice()) + size_of_val(self.words.as_slice())
+        let words = size_of_val(self.words.as_slice());
+        size_of_val(self.samples.as_slice()) + words + self.stacks.len()
     }
 
     fn samples(&self) -> u64 {
@@ -73,6 +94,19 @@ impl SampleBatch {
     pub(crate) fn clear(&mut self) {
         self.samples.clear();
         self.words.clear();
+        self.stacks.clear();
+    }
+
+    /// What waits with all of them.
+    pub(crate) fn parts(&self) -> HeldParts<'_> {
+        HeldParts { words: &self.words, stack: &self.stacks }
+    }
+
+    /// Adds a sample and what is to wait with it.
+    pub(crate) fn push(&mut self, held: HeldSample, parts: HeldParts<'_>) {
+        self.samples.push(held);
+        self.words.extend_from_slice(parts.words);
+        self.stacks.extend_from_slice(parts.stack);
     }
 }
 
@@ -84,16 +118,17 @@ mod tests {
     fn capacity(batch: &SampleBatch) -> usize {
         batch.samples.capacity() * size_of::<HeldSample>()
             + batch.words.capacity() * size_of::<u64>()
+            + batch.stacks.capacity()
     }
 
-    /// Feeds samples with two words each; a round mark every `round` ones.
+    /// Feeds samples with a word and eight bytes each; a round mark every `round` ones.
     fn feed(limit: usize, round: usize) -> (TwoRounds<SampleBatch>, Vec<u64>, usize) {
         let (mut waiting, mut out, mut most) =
             (TwoRounds::<SampleBatch>::new(limit), Vec::new(), 0);
         for ip in 0..20_000u64 {
             let batch = waiting.now();
-            batch.samples.push(HeldSample { ip, words: 2, ..HeldSample::default() });
-            batch.words.extend([ip, ip]);
+            let held = HeldSample { ip, words: 1, stack: 8, ..HeldSample::default() };
+            batch.push(held, HeldParts { words: &[ip], stack: &ip.to_le_bytes() });
             let mut ready = SampleBatch::default();
             if waiting.is_full() {
                 ready = waiting.make_room();
@@ -101,7 +136,12 @@ mod tests {
                 ready = waiting.end_round();
             }
             out.extend(ready.samples.iter().map(|held| held.ip));
-            assert_eq!(ready.words.len(), ready.samples.len() * 2);
+            let mut parts = ready.parts();
+            for held in &ready.samples {
+                let own = parts.take(held);
+                assert_eq!((own.words, own.stack), (&[held.ip][..], &held.ip.to_le_bytes()[..]));
+            }
+            assert!(parts.words.is_empty() && parts.stack.is_empty());
             ready.clear();
             waiting.give_back(ready);
             most = most.max(waiting.batches().into_iter().map(capacity).sum());

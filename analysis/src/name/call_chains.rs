@@ -3,7 +3,7 @@
 use crate::name::atom::{Atom, Lack};
 use crate::name::chain_parts::ChainParts;
 use crate::name::chain_tree::{ChainFrame, ChainTop, ChainTree};
-use crate::name::chain_words::{ChainWords, LentStack};
+use crate::name::chain_words::ChainWords;
 use crate::name::lookup::{Lookup, MOST_PLACES};
 use record::callchain::{CallChainWord, DeferredChains, DeferredKey, has_user, parts};
 use record::{ChainContext, CpuMode, SampleType, Tid};
@@ -26,10 +26,10 @@ pub(crate) struct CallChains {
     ends: ChainEnds,
     /// Samples whose chains there was no room for.
     pub(crate) left_out: u64,
-    /// Of the sample at hand: what was unwound, its bytes, and all frames with
+    /// Of the sample at hand: what was unwound, bytes of its registers, and all frames with
     /// their places, innermost first.
     unwound: Vec<StackFrame>,
-    bytes: LentStack,
+    registers: Vec<u8>,
     own: Vec<u32>,
     pub(crate) places: Vec<Place>,
     /// What the kernel told of callers later.
@@ -119,7 +119,7 @@ impl Lookup {
             return None;
         }
         let mut frames = std::mem::take(&mut self.chains.unwound);
-        let mut bytes = std::mem::take(&mut self.chains.bytes);
+        let mut bytes = std::mem::take(&mut self.chains.registers);
         frames.clear();
         let (registers, stack) = words.lend(mask, &mut bytes);
         let (pid, time) = (at.pid, at.time);
@@ -131,7 +131,7 @@ impl Lookup {
             self.add_frame(at);
         }
         self.chains.unwound = frames;
-        self.chains.bytes = bytes;
+        self.chains.registers = bytes;
         Some(end)
     }
 

@@ -18,17 +18,10 @@ pub(crate) struct ChainWords<'w> {
     pub(crate) registers: &'w [u64],
     /// Whether the task is one of 64 bits.
     is_wide: bool,
-    /// Bytes of the stack that are valid, and that were asked for.
+    /// Bytes of the stack that are valid.
     valid: u64,
-    asked: u64,
-    stack: &'w [u64],
-}
-
-/// A stack that waited, as the symbolizer takes it.
-#[derive(Debug, Default)]
-pub(crate) struct LentStack {
-    registers: Vec<u8>,
-    stack: Vec<u8>,
+    /// One byte more says that more was asked for than there was.
+    stack: &'w [u8],
 }
 
 /// Of an event whose branch stacks hold the calls that have not returned.
@@ -41,9 +34,14 @@ pub(crate) struct KeptCalls {
 /// Of the word that tells the length of a recorded chain: it is full.
 const FULL: u64 = 1 << 63;
 
-/// Appends a sample's callers: how many words, then they. `kept`: its branch
-/// stack has calls, which are better than what the kernel knows of user space.
-pub(crate) fn push(sample: &Sample<'_>, kept: Option<KeptCalls>, words: &mut Vec<u64>) {
+/// Appends a sample's callers, how many words and then they, and its stack. `kept`: its
+/// branch stack has calls, which are better than what the kernel knows of user space.
+pub(crate) fn push(
+    sample: &Sample<'_>,
+    kept: Option<KeptCalls>,
+    words: &mut Vec<u64>,
+    stacks: &mut Vec<u8>,
+) {
     let start = words.len();
     let chain = sample.callchain.filter(|chain| is_known(chain.iter())).unwrap_or_default();
     words.extend([0, 0]);
@@ -78,17 +76,12 @@ pub(crate) fn push(sample: &Sample<'_>, kept: Option<KeptCalls>, words: &mut Vec
         let asked = data.len() as u64;
         let valid = dyn_size.unwrap_or(asked).min(asked);
         let is_wide = u64::from(registers.abi == RegsAbi::Bits64);
-        words.extend([registers.words.len() as u64, is_wide, valid, asked]);
+        words.extend([registers.words.len() as u64, is_wide, valid]);
         words.extend(registers.words.iter());
         let bytes = usize::try_from(valid).unwrap_or(data.len());
         // One copy of many bytes: most of what a sample with a stack costs.
-        let (whole, rest) = data.get(..bytes).unwrap_or(data).as_chunks::<8>();
-        words.extend(whole.iter().map(|bytes| u64::from_le_bytes(*bytes)));
-        if !rest.is_empty() {
-            let mut word = [0; 8];
-            word[..rest.len()].copy_from_slice(rest);
-            words.push(u64::from_le_bytes(word));
-        }
+        stacks.extend_from_slice(data.get(..bytes).unwrap_or(data));
+        stacks.extend((valid < asked).then_some(0));
     }
     let length = (words.len() - start - 1) as u64;
     if let Some(first) = words.get_mut(start) {
@@ -96,8 +89,8 @@ pub(crate) fn push(sample: &Sample<'_>, kept: Option<KeptCalls>, words: &mut Vec
     }
 }
 
-/// What [`push`] appended, and what stands behind it.
-pub(crate) fn split(words: &[u64]) -> Option<(ChainWords<'_>, &[u64])> {
+/// What [`push`] appended, and the words that stand behind it.
+pub(crate) fn split<'w>(words: &'w [u64], stack: &'w [u8]) -> Option<(ChainWords<'w>, &'w [u64])> {
     let at = |length: u64| usize::try_from(length).ok();
     let (length, rest) = words.split_first()?;
     let (own, behind) = rest.split_at_checked(at(*length)?)?;
@@ -105,16 +98,9 @@ pub(crate) fn split(words: &[u64]) -> Option<(ChainWords<'_>, &[u64])> {
     let (recorded, own) = own.split_at_checked(at(*chain & !FULL)?)?;
     let is_full = *chain & FULL != 0;
     let mut taken = ChainWords { recorded, is_full, ..ChainWords::default() };
-    if let [registers, is_wide, valid, asked, own @ ..] = own {
-        let (registers, stack) = own.split_at_checked(at(*registers)?)?;
-        taken = ChainWords {
-            registers,
-            is_wide: *is_wide == 1,
-            valid: *valid,
-            asked: *asked,
-            stack,
-            ..taken
-        };
+    if let [registers, is_wide, valid, own @ ..] = own {
+        let (registers, _) = own.split_at_checked(at(*registers)?)?;
+        taken = ChainWords { registers, is_wide: *is_wide == 1, valid: *valid, stack, ..taken };
     }
     Some((taken, behind))
 }
@@ -130,32 +116,18 @@ impl<'w> ChainWords<'w> {
         !self.registers.is_empty()
     }
 
-    /// Registers, of that mask, and the stack, in the bytes that are given.
+    /// Registers, of that mask, in the bytes that are given, and the stack.
     pub(crate) fn lend<'b>(
-        &self,
+        &'b self,
         mask: u64,
-        into: &'b mut LentStack,
+        registers: &'b mut Vec<u8>,
     ) -> (Registers<'b>, StackUser<'b>) {
-        let LentStack { registers, stack } = into;
-        bytes_of(self.registers, registers);
-        bytes_of(self.stack, stack);
-        let size = |bytes: u64| usize::try_from(bytes).unwrap_or_default();
-        stack.truncate(size(self.valid));
-        // One byte more says that more was asked for than there was.
-        let is_whole = self.valid < self.asked;
-        stack.extend(is_whole.then_some(0));
+        registers.clear();
+        registers.extend(self.registers.iter().flat_map(|word| word.to_le_bytes()));
         let abi = if self.is_wide { RegsAbi::Bits64 } else { RegsAbi::Bits32 };
         let words = RecordWords::new(registers, ByteOrder::Little);
-        let dyn_size = Some(self.valid);
-        (Registers { abi, mask, words }, StackUser { data: stack, dyn_size })
-    }
-}
-
-/// The bytes of words, in place of others.
-fn bytes_of(words: &[u64], into: &mut Vec<u8>) {
-    into.resize(words.len() * 8, 0);
-    for (bytes, word) in into.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-        *bytes = word.to_le_bytes();
+        let stack = StackUser { data: self.stack, dyn_size: Some(self.valid) };
+        (Registers { abi, mask, words }, stack)
     }
 }
 
@@ -180,19 +152,20 @@ mod tests {
             ..Sample::default()
         };
         let mut held = Vec::new();
-        push(&sample, None, &mut held);
+        let mut stack = Vec::new();
+        push(&sample, None, &mut held, &mut stack);
         held.push(99);
-        let (callers, behind) = split(&held).unwrap();
+        let (callers, behind) = split(&held, &stack).unwrap();
         assert_eq!(behind, [99]);
         assert_eq!(callers.recorded, [ChainContext::KERNEL.0, 0x77]);
         assert!(callers.has_stack());
-        let mut lent = LentStack::default();
+        let mut lent = Vec::new();
         let (registers, stack) = callers.lend(3, &mut lent);
         assert_eq!(Some(registers), sample.regs_user);
         assert_eq!((stack.dyn_size, &stack.data[..12]), (Some(12), &data[..12]));
         assert!(stack.data.len() > 12, "the copy ends where the stack does");
         for cut in 0..held.len() - 1 {
-            assert_eq!(split(&held[..cut]), None, "{cut} words");
+            assert_eq!(split(&held[..cut], &[]), None, "{cut} words");
         }
     }
 
@@ -215,8 +188,8 @@ mod tests {
         };
         let of = |sample: &Sample<'_>, kept| {
             let mut held = Vec::new();
-            push(sample, kept, &mut held);
-            let (callers, behind) = split(&held).unwrap();
+            push(sample, kept, &mut held, &mut Vec::new());
+            let (callers, behind) = split(&held, &[]).unwrap();
             assert!(behind.is_empty());
             (callers.recorded.to_vec(), callers.is_full)
         };
@@ -246,8 +219,8 @@ mod tests {
             ..Sample::default()
         };
         let mut held = Vec::new();
-        push(&sample, None, &mut held);
-        let (callers, behind) = split(&held).unwrap();
+        push(&sample, None, &mut held, &mut Vec::new());
+        let (callers, behind) = split(&held, &[]).unwrap();
         assert!(!callers.has_stack() && behind.is_empty());
         assert_eq!(callers.recorded, [ChainContext::USER.0, 0x40]);
     }

@@ -2,10 +2,11 @@
 
 use record::sample_filter::{Condition, FieldAnswers, NoIbsOp};
 use rustc_hash::FxHashMap;
+use std::num::NonZeroU16;
 
 /// A reason, by its number in one [`super::Sieve`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Doubt(pub(crate) u16);
+pub struct Doubt(NonZeroU16);
 
 pub(super) const INEXACT: &str =
     "records whose instruction pointer is not exact: which instruction it was is not known";
@@ -49,13 +50,14 @@ impl Doubts {
         if let Some(doubt) = self.numbers.get(text) {
             return *doubt;
         }
-        let Ok(number) = u16::try_from(self.texts.len()) else { return Doubt(u16::MAX) };
+        let number = u16::try_from(self.texts.len() + 1).ok().and_then(NonZeroU16::new);
+        let Some(number) = number else { return Doubt(NonZeroU16::MAX) };
         self.texts.push(text.to_owned());
         self.numbers.insert(text.to_owned(), Doubt(number));
         Doubt(number)
     }
 
     pub(super) fn text(&self, doubt: Doubt) -> &str {
-        self.texts.get(usize::from(doubt.0)).map_or("", String::as_str)
+        self.texts.get(usize::from(doubt.0.get()) - 1).map_or("", String::as_str)
     }
 }
