@@ -36,16 +36,15 @@ pub(super) struct StackUnwinder {
     /// Of the last round that has ended, and of this one.
     before: Vec<HeldPiece>,
     now: Vec<HeldPiece>,
-    /// What has waited long enough.
+    /// What has waited long enough, and the samples of it.
     ready: HeldPiece,
     /// Emptied, for their memory.
     free: Vec<HeldPiece>,
     frames: Vec<StackFrame>,
     chain: Vec<u8>,
-    /// Samples that were taken, and of these those that were written or are the
-    /// session's loss, by event.
+    /// Samples that were taken, and of these those that were written, by event.
     taken: Vec<SampleCount>,
-    settled: Vec<SampleCount>,
+    written: Vec<SampleCount>,
 }
 
 /// Whole records as they came, and the samples among them.
@@ -58,7 +57,7 @@ struct HeldPiece {
 /// A sample among them.
 #[derive(Clone, Copy, Debug)]
 struct HeldRecord {
-    /// Where it begins.
+    /// Where it begins in the piece that it came in.
     at: usize,
     /// Its event's number in the stream.
     event: usize,
@@ -79,7 +78,7 @@ impl StackUnwinder {
             frames: Vec::new(),
             chain: Vec::new(),
             taken: Vec::new(),
-            settled: Vec::new(),
+            written: Vec::new(),
         }
     }
 
@@ -95,22 +94,27 @@ impl StackUnwinder {
         bytes: &mut Vec<u8>,
         write: impl FnMut(&[u8]) -> (u64, io::Result<()>),
     ) -> io::Result<()> {
+        let taken = self.taken.clone();
         let mut piece = self.free.pop().unwrap_or_default();
         std::mem::swap(&mut piece.bytes, bytes);
-        let ends_round = self.look_through(&mut piece)?;
-        let own: Vec<HeldRecord> = piece.samples.clone();
-        self.now.push(piece);
-        if ends_round {
-            self.end_round();
-        }
-        let written = self.write_ready(write);
+        let written = self.hold(piece).and_then(|()| self.write_ready(write));
         if written.is_err() {
             // As the session does, which drops what comes from now on.
             self.before.clear();
             self.now.clear();
-            own.iter().for_each(|held| add(&mut self.settled, held.event, held.count()));
+            self.taken = taken;
         }
         written
+    }
+
+    /// Lets a piece wait, and the others by one round less where one ends with it.
+    fn hold(&mut self, mut piece: HeldPiece) -> io::Result<()> {
+        let ends_round = self.look_through(&mut piece)?;
+        self.now.push(piece);
+        if ends_round {
+            self.end_round();
+        }
+        Ok(())
     }
 
     /// Nothing follows: passes all that waits to `write`, as [`StackUnwinder::take`] does.
@@ -130,10 +134,10 @@ impl StackUnwinder {
     /// Books samples as lost that were taken and never written.
     pub(super) fn settle(&mut self, ledger: &mut Ledger) {
         for (event, taken) in std::mem::take(&mut self.taken).into_iter().enumerate() {
-            let settled = self.settled.get(event).copied().unwrap_or_default();
+            let written = self.written.get(event).copied().unwrap_or_default();
             let lost = SampleCount {
-                all: taken.all.saturating_sub(settled.all),
-                exact_ip: taken.exact_ip.saturating_sub(settled.exact_ip),
+                all: taken.all.saturating_sub(written.all),
+                exact_ip: taken.exact_ip.saturating_sub(written.exact_ip),
             };
             if lost.all > 0 {
                 let name = self.decoder.events().get(event).map(|of| of.title().into_owned());
@@ -141,7 +145,7 @@ impl StackUnwinder {
                 ledger.withhold(place.unwrap_or(usize::MAX), lost, |lost| &mut lost.sink);
             }
         }
-        self.settled.clear();
+        self.written.clear();
     }
 
     /// Notes the samples of a piece and what was mapped; whether a round ends with
@@ -203,8 +207,7 @@ impl StackUnwinder {
             let Some((header, record)) = first(&piece.bytes[held.at..]) else { continue };
             self.ready.bytes.extend_from_slice(&piece.bytes[copied..held.at]);
             copied = held.at;
-            let at = self.ready.bytes.len();
-            self.ready.samples.push(HeldRecord { at, ..*held });
+            self.ready.samples.push(*held);
             if held.has_stack && self.unwind(held.event, header, record).is_some() {
                 copied += record.len();
             }
@@ -258,7 +261,7 @@ impl StackUnwinder {
             Err(_) => usize::try_from(kept).unwrap_or(usize::MAX),
         };
         for held in self.ready.samples.iter().take(kept) {
-            add(&mut self.settled, held.event, held.count());
+            add(&mut self.written, held.event, held.count());
         }
         self.ready.bytes.clear();
         self.ready.samples.clear();

@@ -90,12 +90,18 @@ fn a_round_waits_for_the_end_of_the_next() {
     assert_eq!(written, [&first[..], &second[..], unfinished].concat());
 }
 
-#[test]
-fn the_last_rounds_may_not_fit_either() {
+/// One that has taken two rounds of three samples and written the first.
+fn with_two_rounds() -> StackUnwinder {
     let mut unwinder = StackUnwinder::new();
     let all = |_: &[u8]| (0, Ok(()));
     unwinder.take(&mut [front(), round(0..3)].concat(), all).unwrap();
     unwinder.take(&mut round(3..6), all).unwrap();
+    unwinder
+}
+
+#[test]
+fn the_last_rounds_may_not_fit_either() {
+    let mut unwinder = with_two_rounds();
     let of_one = EventAccount { name: "first".to_owned(), delivered: 6, ..EventAccount::default() };
     let mut ledger = Ledger { delivered: 6, by_event: vec![of_one], ..Ledger::default() };
     unwinder.finish(|_| (2, Err(io::ErrorKind::StorageFull.into()))).unwrap_err();
@@ -105,10 +111,7 @@ fn the_last_rounds_may_not_fit_either() {
 
 #[test]
 fn what_was_taken_and_could_not_be_written_is_lost() {
-    let mut unwinder = StackUnwinder::new();
-    let all = |_: &[u8]| (0, Ok(()));
-    unwinder.take(&mut [front(), round(0..3)].concat(), all).unwrap();
-    unwinder.take(&mut round(3..6), all).unwrap();
+    let mut unwinder = with_two_rounds();
     let full = |_: &[u8]| (1, Err(io::ErrorKind::StorageFull.into()));
     unwinder.take(&mut round(6..10), full).unwrap_err();
     // As the session has it: two pieces were taken, the third was not.
