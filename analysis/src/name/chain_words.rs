@@ -61,8 +61,7 @@ pub(crate) fn push(
         // As if they were where calls return to, one byte on: all are looked up
         // one byte before.
         words.extend(calls.branches().map(|branch| branch.from.wrapping_add(1)));
-        let is_full = kept.most.is_some_and(|most| calls.branches().count() >= most);
-        full = if is_full { FULL } else { 0 };
+        full = if calls.is_full(kept.most) { FULL } else { 0 };
     }
     let recorded = (words.len() - start - 2) as u64 | full;
     if let Some(length) = words.get_mut(start + 1) {

@@ -34,6 +34,12 @@ impl<'a> BranchStack<'a> {
             Some(Branch { from: word(0)?, to: word(1)?, flags })
         })
     }
+
+    /// Whether it has as many branches as the CPU keeps, so that there may have
+    /// been more. `most`: how many that are; None: nobody says.
+    pub fn is_full(&self, most: Option<usize>) -> bool {
+        most.is_some_and(|most| self.branches().count() >= most)
+    }
 }
 
 /// The bit fields of `struct perf_branch_entry`. Big-endian machines allocate

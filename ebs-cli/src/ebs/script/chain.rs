@@ -106,8 +106,7 @@ pub(super) fn is_unsent(sample: &Sample<'_>) -> bool {
 /// Whether a chain has as many calls as the CPU keeps: there may be more.
 pub(super) fn is_full(sample: &Sample<'_>, besides: Besides) -> bool {
     let calls = sample.branch_stack.filter(|_| besides.calls && has_user(believed(sample).iter()));
-    let (calls, most) = (calls.map(|stack| stack.branches().count()), besides.most_calls);
-    calls.zip(most).is_some_and(|(calls, most)| calls >= most)
+    calls.is_some_and(|calls| calls.is_full(besides.most_calls))
 }
 
 /// The chain of a sample, if sense can be made of it.
