@@ -14,7 +14,7 @@ mod no_encoding;
 mod on_machine;
 pub mod promises;
 mod software;
-mod table;
+pub(crate) mod table;
 mod words;
 
 pub use availability::{Availability, MOUNT_TRACEFS, availability};

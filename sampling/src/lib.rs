@@ -46,6 +46,7 @@
 //! | [`request`] | what was asked for: event, target, span; no look at the machine |
 //! | [`machine`] | the machine as it is found: CPU, PMUs, rights, control groups |
 //! | [`catalogue`] | the closed table of types, and what each promises |
+//! | [`metrics`] | what is derived from counts: formulas, and how sure a value is |
 //! | [`mod@plan`] | request and machine become attrs, or a refusal |
 //! | [`source`] | who is to count: this machine's PMU, or the emulated one |
 //! | [`session`] | from the first descriptor to the last record, and the ledger |
@@ -62,6 +63,7 @@ pub mod emulated;
 pub mod fuzzing;
 pub mod in_kernel;
 pub mod machine;
+pub mod metrics;
 pub mod plan;
 pub mod remote;
 pub mod request;

@@ -11,14 +11,16 @@ pub(super) const CPUS: &str = include_str!("../../tables/cpus.tsv");
 pub(super) const PMU_NAMES: &str = include_str!("../../tables/pmu_names.tsv");
 pub(super) const MASKS: &str = include_str!("../../tables/masks.tsv");
 pub(super) const NAMES: &str = include_str!("../../tables/names.tsv");
+pub(crate) const QUANTITIES: &str = include_str!("../../tables/quantities.tsv");
+pub(crate) const METRICS: &str = include_str!("../../tables/metrics.tsv");
 
 /// The rows of a table, without its head. Rows of another number of columns
 /// are left out: a test finds that there are none.
-pub(super) fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; N]> {
+pub(crate) fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; N]> {
     table.lines().filter(|line| !line.starts_with('#')).filter_map(columns)
 }
 
-pub(super) fn columns<const N: usize>(line: &'static str) -> Option<[&'static str; N]> {
+pub(crate) fn columns<const N: usize>(line: &'static str) -> Option<[&'static str; N]> {
     let mut columns = [""; N];
     let mut words = line.split('\t');
     for column in &mut columns {
@@ -28,11 +30,11 @@ pub(super) fn columns<const N: usize>(line: &'static str) -> Option<[&'static st
 }
 
 /// A hexadecimal number; nothing is 0.
-pub(super) fn hex(word: &str) -> Option<u64> {
+pub(crate) fn hex(word: &str) -> Option<u64> {
     if word.is_empty() { Some(0) } else { u64::from_str_radix(word, 16).ok() }
 }
 
 /// Whether a list with commas has the word.
-pub(super) fn lists(list: &str, word: &str) -> bool {
+pub(crate) fn lists(list: &str, word: &str) -> bool {
     list.split(',').any(|have| have == word)
 }
