@@ -8,6 +8,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hardmeter-record", &[]),
     ("hardmeter-symbolizer", &["hardmeter-record"]),
     ("hardmeter-emulator", &["hardmeter-record"]),
+    ("hardmeter-latency", &[]),
     ("hardmeter-sampling", &["hardmeter-record", "hardmeter-emulator"]),
     ("hardmeter-daemon", &["hardmeter-record", "hardmeter-sampling"]),
     ("hardmeter-analysis", &["hardmeter-record", "hardmeter-symbolizer"]),
@@ -19,6 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "hardmeter-emulator",
             "hardmeter-sampling",
             "hardmeter-analysis",
+            "hardmeter-latency",
         ],
     ),
     (

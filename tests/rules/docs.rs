@@ -7,6 +7,7 @@ const TOP: &[&str] = &[
     "record",
     "daemon",
     "emulator",
+    "latency",
     "symbolizer",
     "analysis",
     "sampling",

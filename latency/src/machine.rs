@@ -1,0 +1,128 @@
+//! What the machine says of itself. Readers take the root of its files.
+
+use serde::Serialize;
+use std::fs;
+use std::path::Path;
+
+/// A cache for data, as the machine describes it: a guest's description may
+/// be of no machine that there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DescribedCache {
+    /// 1, 2, 3.
+    pub level: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// The caches for data of a CPU, the first level first.
+#[must_use]
+pub fn described_caches(root: &Path, cpu: u32) -> Vec<DescribedCache> {
+    let directory = root.join(format!("sys/devices/system/cpu/cpu{cpu}/cache"));
+    let read = |index: u32, name: &str| {
+        let text = fs::read_to_string(directory.join(format!("index{index}/{name}"))).ok()?;
+        Some(text.trim().to_owned())
+    };
+    let cache = |index| {
+        let kind = read(index, "type")?;
+        let level = read(index, "level")?.parse().ok()?;
+        let kib: u64 = read(index, "size")?.strip_suffix('K')?.parse().ok()?;
+        (kind != "Instruction").then_some(DescribedCache { level, bytes: kib.checked_mul(1024)? })
+    };
+    let mut all: Vec<DescribedCache> = (0..16).filter_map(cache).collect();
+    all.sort_by_key(|cache| cache.level);
+    all
+}
+
+/// Bytes of memory that can be taken without anybody's loss: those of the
+/// machine, or those that its control groups have left for this process.
+#[must_use]
+pub fn available_memory(root: &Path) -> u64 {
+    let text = fs::read_to_string(root.join("proc/meminfo")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    // A kernel that does not say has some memory all the same.
+    let machine = kib.map_or(1 << 30, |kib| kib.saturating_mul(1024));
+    machine.min(left_of_groups(root))
+}
+
+/// What the control groups above this process (v2) have left.
+fn left_of_groups(root: &Path) -> u64 {
+    let text = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    let path = text.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    let top = root.join("sys/fs/cgroup");
+    let mut left = u64::MAX;
+    for group in top.join(path).ancestors().take_while(|group| group.starts_with(&top)) {
+        let number = |name: &str| {
+            let text = fs::read_to_string(group.join(name)).ok()?;
+            text.trim().parse::<u64>().ok()
+        };
+        if let (Some(most), Some(now)) = (number("memory.max"), number("memory.current")) {
+            left = left.min(most.saturating_sub(now));
+        }
+    }
+    left
+}
+
+/// A node of memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemoryNode {
+    /// Its number.
+    pub node: u32,
+    /// CPUs that are next to it; none of memory alone.
+    pub cpus: Vec<u32>,
+    /// Whether it has memory.
+    pub has_memory: bool,
+}
+
+/// The nodes, by number.
+#[must_use]
+pub fn memory_nodes(root: &Path) -> Vec<MemoryNode> {
+    let top = root.join("sys/devices/system/node");
+    let list = |name: &str| {
+        let text = fs::read_to_string(top.join(name)).unwrap_or_default();
+        numbers(text.trim())
+    };
+    let with_memory = list("has_memory");
+    let node = |node: u32| MemoryNode {
+        node,
+        cpus: list(&format!("node{node}/cpulist")),
+        has_memory: with_memory.contains(&node),
+    };
+    list("online").into_iter().map(node).collect()
+}
+
+/// `0-3,8`: lists of CPUs and nodes; what is no list is empty.
+#[must_use]
+pub fn numbers(list: &str) -> Vec<u32> {
+    const MOST: u32 = 65_536;
+    let mut all = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) {
+            all.extend(first..=last.min(MOST));
+        }
+    }
+    all
+}
+
+/// What a CPU has spent its time on since the machine started, ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SpentTicks {
+    /// Idle, or waiting for a disk.
+    pub(crate) idle: u64,
+    /// Taken by the host while there was work.
+    pub(crate) stolen: u64,
+}
+
+/// Of the text of /proc/stat; None of a CPU that is not there.
+pub(crate) fn spent(stat: &str, cpu: u32) -> Option<SpentTicks> {
+    let name = format!("cpu{cpu} ");
+    let line = stat.lines().find_map(|line| line.strip_prefix(&name))?;
+    let field = |index| line.split_whitespace().nth(index).and_then(|text| text.parse().ok());
+    let number = |index| field(index).unwrap_or(0_u64);
+    // user nice system idle iowait irq softirq steal (proc_stat(5)).
+    Some(SpentTicks { idle: number(3) + number(4), stolen: number(7) })
+}
+
+#[cfg(test)]
+mod tests;

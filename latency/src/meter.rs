@@ -1,0 +1,224 @@
+//! Timing, beside a chain of adds, of runs that nobody disturbed.
+
+mod stillness;
+
+use crate::figure::{LatencyFigure, TimedRun};
+use crate::sys::add;
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use stillness::Stillness;
+
+/// How much is done for a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasuringEffort {
+    /// Runs that are wanted of each figure.
+    pub runs: usize,
+    /// Times that a curve is measured, with as many runs together: what
+    /// disturbs a cache for a second is not in all of them.
+    pub rounds: usize,
+    /// About how long a run is to take.
+    pub span: Duration,
+    /// Sizes of an octave.
+    pub steps: u64,
+    /// The largest size at most, bytes.
+    pub largest: u64,
+}
+
+impl MeasuringEffort {
+    /// What takes a few seconds for all parts.
+    pub const QUICK: MeasuringEffort = MeasuringEffort {
+        runs: 4,
+        rounds: 2,
+        span: Duration::from_micros(300),
+        steps: 2,
+        largest: 64 << 20,
+    };
+    /// What takes less than a minute for all parts of a small machine.
+    pub const WHOLE: MeasuringEffort = MeasuringEffort {
+        runs: 12,
+        rounds: 3,
+        span: Duration::from_millis(1),
+        steps: 4,
+        largest: 512 << 20,
+    };
+}
+
+/// Runs that were thrown away, by the first reason that each had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DisturbedRuns {
+    /// The host took the CPU for something else (steal time in /proc/stat).
+    pub stolen: u64,
+    /// The kernel took it for another thread (involuntary context switches).
+    pub switched: u64,
+    /// The chain of adds took longer than it does.
+    pub slowed: u64,
+}
+
+impl DisturbedRuns {
+    /// Those of another meter, too.
+    pub(crate) fn add(&mut self, other: DisturbedRuns) {
+        self.stolen += other.stolen;
+        self.switched += other.switched;
+        self.slowed += other.slowed;
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.stolen + self.switched + self.slowed
+    }
+}
+
+/// Adds that are timed beside each run: 20 microseconds.
+const ADDS: u64 = 65_536;
+/// An add that takes so many times the shortest of late was disturbed: by the
+/// other thread of the core, by a change of the clock, by the host.
+const SLOW: f64 = 1.1;
+/// Runs that are of late: a clock that stays at another rate is none of a
+/// disturbance, as cycles are counted at the rate that there is.
+const RECENT: usize = 24;
+/// So many times the wanted runs are tried.
+const TRIES: usize = 4;
+
+/// What times.
+pub(crate) struct Meter<'a> {
+    /// How much is done.
+    pub(crate) effort: MeasuringEffort,
+    /// Runs that were thrown away so far.
+    pub(crate) disturbed: DisturbedRuns,
+    stop: &'a AtomicBool,
+    stillness: Stillness,
+    /// The shortest add so far, nanoseconds.
+    add: f64,
+    /// The shortest add beside each of the last runs.
+    recent: VecDeque<f64>,
+}
+
+impl<'a> Meter<'a> {
+    /// One for the CPU that this thread stays on. `stop`: there are to be no
+    /// more runs.
+    pub(crate) fn new(effort: MeasuringEffort, cpu: u32, stop: &'a AtomicBool) -> Meter<'a> {
+        let mut meter = Meter {
+            effort,
+            disturbed: DisturbedRuns::default(),
+            stop,
+            stillness: Stillness::new(cpu),
+            add: f64::INFINITY,
+            recent: VecDeque::new(),
+        };
+        // A core takes a while to its full clock rate.
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_millis(20) {
+            meter.add = meter.add.min(time_add());
+        }
+        meter
+    }
+
+    /// The same, of operations of which another thread does a part.
+    pub(crate) fn with_partner(mut self, cpu: u32, thread: u32) -> Meter<'a> {
+        self.stillness = self.stillness.and(cpu, thread);
+        self
+    }
+
+    /// Whether there are to be no more runs.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Nanoseconds of a core cycle at the highest rate that was seen.
+    pub(crate) fn cycle(&self) -> f64 {
+        self.add
+    }
+
+    /// The figure of an operation: `operate` does as many as it is told, or
+    /// some more, and says how many. It is run some time before the figure
+    /// begins.
+    pub(crate) fn figure(&mut self, operate: impl FnMut(u64) -> u64) -> LatencyFigure {
+        LatencyFigure::of(&self.runs(self.effort.runs, operate))
+    }
+
+    /// The same as the runs, of which so many are to be left alone.
+    pub(crate) fn runs(
+        &mut self,
+        wanted: usize,
+        mut operate: impl FnMut(u64) -> u64,
+    ) -> Vec<TimedRun> {
+        let span = self.effort.span.as_secs_f64() * 1e9;
+        let (mut count, mut each) = (64, 0.0);
+        // As long as a tenth of a run, to know how many fit into one.
+        for _ in 0..24 {
+            let begin = Instant::now();
+            let done = operate(count);
+            let took = nanoseconds(begin);
+            each = took / done.max(1) as f64;
+            if took > span / 10.0 {
+                break;
+            }
+            count *= 4;
+        }
+        let count = whole((span / each.max(1e-3)).clamp(64.0, 1e9));
+        let mut runs: Vec<TimedRun> = Vec::new();
+        let mut alone = 0;
+        while alone < wanted && runs.len() < TRIES * wanted {
+            if self.is_stopped() {
+                break;
+            }
+            let run = self.run(count, &mut operate);
+            alone += usize::from(!run.is_disturbed);
+            runs.push(run);
+        }
+        runs
+    }
+
+    /// One run.
+    fn run(&mut self, count: u64, operate: &mut impl FnMut(u64) -> u64) -> TimedRun {
+        self.stillness.begin();
+        let before = time_add();
+        let begin = Instant::now();
+        let done = operate(count);
+        let took = nanoseconds(begin);
+        let after = time_add();
+        let disturbance = self.stillness.end();
+        self.add = self.add.min(before).min(after);
+        self.recent.push_back(before.min(after));
+        if self.recent.len() > RECENT {
+            self.recent.pop_front();
+        }
+        let usual = self.recent.iter().copied().fold(f64::INFINITY, f64::min);
+        let is_slow = before.max(after) > usual * SLOW;
+        if disturbance.stolen {
+            self.disturbed.stolen += 1;
+        } else if disturbance.switched {
+            self.disturbed.switched += 1;
+        } else if is_slow {
+            self.disturbed.slowed += 1;
+        }
+        TimedRun {
+            nanoseconds: took / done.max(1) as f64,
+            cycle: before.min(after),
+            is_disturbed: disturbance.stolen || disturbance.switched || is_slow,
+        }
+    }
+}
+
+/// Nanoseconds of one add.
+fn time_add() -> f64 {
+    let begin = Instant::now();
+    add(ADDS);
+    nanoseconds(begin) / ADDS as f64
+}
+
+fn nanoseconds(begin: Instant) -> f64 {
+    begin.elapsed().as_secs_f64() * 1e9
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts of operations, bounded where they are made"
+)]
+fn whole(number: f64) -> u64 {
+    number as u64
+}

@@ -1,0 +1,97 @@
+//! How many pages the TLBs have, and what a miss takes.
+
+use super::curves::{MeasuredCurve, SizeFigure};
+use crate::error::LatencyError;
+use crate::field::{FieldPages, MemoryField};
+use crate::figure::LatencyFigure;
+use crate::levels::{CurvePoint, FoundLevel, levels};
+use crate::meter::Meter;
+use crate::order::{LINE, PAGE, VisitOrder};
+use crate::sizes::sizes;
+use serde::Serialize;
+
+/// One line of each of so many pages.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PageFigure {
+    /// Pages of 4 KiB that are visited.
+    pub pages: u64,
+    /// A load, on pages of 4 KiB.
+    pub small: LatencyFigure,
+    /// A load of the same lines on pages of 2 MiB. Where this rises with the
+    /// other, the host has them in pieces of 4 KiB, and so have the TLBs.
+    pub huge: LatencyFigure,
+    /// A load of as many lines side by side, on pages of 2 MiB.
+    pub dense: LatencyFigure,
+    /// Core cycles of the translation: what `small` has more than `dense` by
+    /// the minima, and not less than of fewer pages.
+    pub cycles: f64,
+}
+
+/// What the TLBs are.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TlbStudy {
+    /// What the pages of 2 MiB are.
+    pub huge_pages: FieldPages,
+    /// By pages, ascending.
+    pub points: Vec<PageFigure>,
+    /// Pages that each TLB has, and cycles more than the first one takes; the
+    /// last one is a walk of the page tables.
+    pub levels: Vec<FoundLevel>,
+}
+
+/// Pages at most: several times what any second level has.
+const MOST: u64 = 16_384;
+
+/// The study; `largest` bounds the memory.
+pub(crate) fn study(
+    meter: &mut Meter<'_>,
+    largest: u64,
+    progress: &dyn Fn(&str),
+) -> Result<TlbStudy, LatencyError> {
+    let (page, line) = (PAGE as u64, LINE as u64);
+    let bytes = largest.min(MOST * page);
+    let sizes = sizes(8 * page, bytes, meter.effort.steps);
+    let lines: Vec<u64> = sizes.iter().map(|size| size / page * line).collect();
+    let mut small = MeasuredCurve::new(VisitOrder::LinePerPage, false, &sizes);
+    let mut huge = MeasuredCurve::new(VisitOrder::LinePerPage, true, &sizes);
+    let mut dense = MeasuredCurve::new(VisitOrder::CrossPage, true, &lines);
+    for _ in 0..meter.effort.rounds {
+        small.measure(meter, &mut MemoryField::new(bytes, false, None)?, progress);
+        let mut field = MemoryField::new(bytes, true, None)?;
+        huge.measure(meter, &mut field, progress);
+        dense.measure(meter, &mut field, progress);
+    }
+    let huge = huge.curve();
+    let points = points(&small.curve().points, &huge.points, &dense.curve().points);
+    let levels = tlbs(&points);
+    Ok(TlbStudy { huge_pages: huge.pages, points, levels })
+}
+
+fn points(small: &[SizeFigure], huge: &[SizeFigure], dense: &[SizeFigure]) -> Vec<PageFigure> {
+    let mut most = 0.0_f64;
+    let mut all = Vec::new();
+    for ((small, huge), dense) in small.iter().zip(huge).zip(dense) {
+        most = most.max(small.load.cycles.minimum - dense.load.cycles.minimum);
+        all.push(PageFigure {
+            pages: small.size / PAGE as u64,
+            small: small.load,
+            huge: huge.load,
+            dense: dense.load,
+            cycles: most,
+        });
+    }
+    all
+}
+
+/// The TLBs that the costs of translation tell of. Levels are told apart by
+/// their ratio, so a hit in the first TLB is not nothing here, but as long as
+/// a load that hits.
+fn tlbs(points: &[PageFigure]) -> Vec<FoundLevel> {
+    let hit = points.first().map_or(1.0, |point| point.dense.cycles.minimum.max(1.0));
+    let point = |point: &PageFigure| CurvePoint { size: point.pages, latency: point.cycles + hit };
+    let mut found = levels(&points.iter().map(point).collect::<Vec<_>>());
+    for level in &mut found {
+        level.latency = (level.latency - hit).max(0.0);
+    }
+    found
+}

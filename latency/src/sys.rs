@@ -1,0 +1,15 @@
+//! Loops in assembly, and the memory and the CPUs that they run on.
+
+mod adds;
+mod bind;
+mod circle;
+mod forward;
+mod region;
+mod switches;
+
+pub(crate) use adds::add;
+pub(crate) use bind::bind;
+pub(crate) use circle::Circle;
+pub(crate) use forward::{Forwarding, forward};
+pub(crate) use region::{Pages, Region};
+pub(crate) use switches::involuntary_switches;

@@ -1,0 +1,12 @@
+//! How often this thread was put aside.
+
+/// Times that the kernel took the CPU from this thread for another one;
+/// 0 where it does not say.
+pub(crate) fn involuntary_switches() -> u64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is as large as what is written there, and ours.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: all bytes are zero or the kernel's, and any are valid numbers.
+    let usage = unsafe { usage.assume_init() };
+    u64::try_from(usage.ru_nivcsw).unwrap_or(0)
+}
