@@ -46,12 +46,22 @@ pub struct Geometry {
     pub dtlb: Option<TlbGeometry>,
     /// Second-level TLB.
     pub stlb: Option<TlbGeometry>,
+    /// What things take.
+    pub costs: Costs,
 }
 
 impl Default for Geometry {
     /// A machine of middling age and size, the same everywhere.
     fn default() -> Geometry {
-        let empty = Geometry { l1d: None, l1i: None, l2: None, l3: None, dtlb: None, stlb: None };
+        let empty = Geometry {
+            l1d: None,
+            l1i: None,
+            l2: None,
+            l3: None,
+            dtlb: None,
+            stlb: None,
+            costs: COSTS,
+        };
         // A test holds that no preset is refused.
         empty.clone().with(preset::DEFAULT).unwrap_or(empty)
     }
@@ -84,7 +94,7 @@ impl Geometry {
             l3: cache(self.l3),
             dtlb: tlb(self.dtlb),
             stlb: tlb(self.stlb),
-            costs: COSTS,
+            costs: self.costs,
             ..Shape::default()
         }
     }
@@ -101,7 +111,8 @@ const COSTS: Costs = Costs {
 };
 
 impl fmt::Display for Geometry {
-    /// `32K/8 L1D, 32K/8 L1I, 1M/8 L2, ...`: size and ways of what there is.
+    /// `32K/8 L1D, 32K/8 L1I, 1M/8 L2, ...`: size and ways of what there is,
+    /// and cycles where they are not the model's own.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         let caches = [("L1D", self.l1d), ("L1I", self.l1i), ("L2", self.l2), ("L3", self.l3)];
@@ -121,7 +132,18 @@ impl fmt::Display for Geometry {
                 None => {}
             }
         }
-        if parts.is_empty() { f.write_str("no caches") } else { f.write_str(&parts.join(", ")) }
+        if parts.is_empty() {
+            parts.push("no caches".to_owned());
+        }
+        if self.costs != COSTS {
+            let Costs { lines: [l1d, l2, l3, modified, memory], pages, blocked } = self.costs;
+            let [_, _, stlb, walk] = pages;
+            parts.push(format!(
+                "cycles {l1d} L1D {l2} L2 {l3} L3 {modified} modified {memory} memory +{stlb} STLB \
+                 +{walk} walk +{blocked} blocked"
+            ));
+        }
+        f.write_str(&parts.join(", "))
     }
 }
 

@@ -5,8 +5,8 @@
 pub enum GeometryError {
     /// Neither a level nor a preset.
     #[error(
-        "{0:?} is neither one of l1d= l1i= l2= l3= (or ll=) dtlb= stlb= nor one of the known \
-         machines: {known}",
+        "{0:?} is neither one of l1d= l1i= l2= l3= (or ll=) dtlb= stlb= memory= modified= walk= \
+         blocked= nor one of the known machines: {known}",
         known = super::preset::names()
     )]
     Unknown(String),
@@ -22,6 +22,14 @@ pub enum GeometryError {
         what: String,
         /// The level's name.
         level: &'static str,
+    },
+    /// No number of cycles.
+    #[error("{item:?}: write a number of cycles from 1 to {most}, as in l2=1m,8:14 or memory=250")]
+    Cycles {
+        /// What was given.
+        item: String,
+        /// The largest number.
+        most: u64,
     },
     /// Numbers that make no such structure.
     #[error("{item:?}: {what}")]

@@ -1,18 +1,30 @@
-//! Descriptions of caches: `zen3 l2=off l1d=32k,8,64 dtlb=64,full`.
+//! Descriptions of caches: `zen3 l2=off l1d=32k,8,64:4 dtlb=64,full walk=30`.
+
+mod numbers;
 
 use super::{CacheGeometry, Geometry, GeometryError, PRESETS, TlbGeometry};
-use crate::model::LINE;
+use crate::model::{Costs, LINE};
+use numbers::{Numbers, bytes};
 
 const CACHES: [&str; 4] = ["l1d", "l1i", "l2", "l3"];
 const TLBS: [&str; 2] = ["dtlb", "stlb"];
+/// What is no structure and takes time.
+const TIMES: [&str; 4] = ["memory", "modified", "walk", "blocked"];
+/// Cycles at most: more than any memory takes.
+const CYCLES: u64 = 10_000;
 /// Ways of any structure but a first-level TLB: sets are searched in order.
 const WAYS: u64 = 128;
 
 impl Geometry {
     /// Changes this geometry as a description says: items separated by
     /// spaces, each a machine's name (then all of it is that machine's) or
-    /// `LEVEL=off`, `LEVEL=SIZE,WAYS` or `LEVEL=SIZE,WAYS,LINE`. Sizes are
+    /// `LEVEL=off`, `LEVEL=SIZE,WAYS` or `LEVEL=SIZE,WAYS,LINE`, of `l1d`, `l2`,
+    /// `l3` and `stlb` with `:CYCLES` behind it, what a hit takes (of `stlb`:
+    /// what it takes more than one in `dtlb`). Sizes are
     /// in bytes, k, m or g (powers of 1024); TLBs' in pages; WAYS may be `full`.
+    /// `memory=CYCLES`, `modified=CYCLES` (a line that another core has
+    /// written), `walk=CYCLES` and `blocked=CYCLES` (more, for a walk of the
+    /// page tables, and for a load that waits for a store) are no levels.
     ///
     /// # Errors
     /// [`GeometryError`], which quotes the item.
@@ -26,6 +38,35 @@ impl Geometry {
             let unknown = || GeometryError::Unknown(item.to_owned());
             let (level, value) = lower.split_once('=').ok_or_else(unknown)?;
             let level = if level == "ll" { "l3" } else { level };
+            if let Some(&level) = TIMES.iter().find(|&&known| known == level) {
+                let cycles = Item { item, level }.cycles(value)?;
+                let Costs { lines: [.., modified, memory], pages: [.., walk], blocked } =
+                    &mut self.costs;
+                *match level {
+                    "memory" => memory,
+                    "modified" => modified,
+                    "walk" => walk,
+                    _ => blocked,
+                } = cycles;
+                continue;
+            }
+            let (value, cycles) = match value.split_once(':') {
+                Some((value, cycles)) => (value, Some(cycles)),
+                None => (value, None),
+            };
+            if let Some(cycles) = cycles {
+                let known = ["l1d", "l2", "l3", "stlb"].into_iter().find(|&known| known == level);
+                let Some(level) = known else { return Err(untimed(item, level)) };
+                let cycles = Item { item, level }.cycles(cycles)?;
+                let Costs { lines: [l1d, l2, l3, ..], pages: [_, _, stlb, _], .. } =
+                    &mut self.costs;
+                *match level {
+                    "l1d" => l1d,
+                    "l2" => l2,
+                    "l3" => l3,
+                    _ => stlb,
+                } = cycles;
+            }
             if let Some(&level) = CACHES.iter().find(|&&known| known == level) {
                 let cache = Item { item, level }.cache(value)?;
                 *match level {
@@ -63,13 +104,6 @@ impl Geometry {
     }
 }
 
-/// What an item says: ways are None for `full`.
-struct Numbers {
-    size: u64,
-    ways: Option<u64>,
-    line: Option<u64>,
-}
-
 /// One item, for messages.
 #[derive(Clone, Copy)]
 struct Item<'a> {
@@ -84,6 +118,12 @@ impl Item<'_> {
 
     fn size(&self, what: String) -> GeometryError {
         GeometryError::Size { item: self.item.to_owned(), what }
+    }
+
+    /// Cycles that something takes.
+    fn cycles(&self, text: &str) -> Result<u64, GeometryError> {
+        let number = text.parse().ok().filter(|cycles| (1..=CYCLES).contains(cycles));
+        number.ok_or_else(|| GeometryError::Cycles { item: self.item.to_owned(), most: CYCLES })
     }
 
     /// The numbers of a value; None for `off`.
@@ -160,10 +200,13 @@ impl Item<'_> {
     }
 }
 
-fn bytes(text: &str) -> Option<u64> {
-    let units = [("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)];
-    let unit = units.iter().find_map(|(letter, unit)| Some((text.strip_suffix(letter)?, *unit)));
-    let (digits, unit) = unit.unwrap_or((text, 1));
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| digits.parse::<u64>().ok()?.checked_mul(unit)).flatten()
+/// A level of which no time is modelled, or none at all.
+fn untimed(item: &str, level: &str) -> GeometryError {
+    match level {
+        "l1i" | "dtlb" => GeometryError::Size {
+            item: item.to_owned(),
+            what: "a hit there takes no time of its own: leave the cycles out".to_owned(),
+        },
+        _ => GeometryError::Unknown(item.to_owned()),
+    }
 }

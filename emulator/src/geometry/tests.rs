@@ -62,10 +62,38 @@ fn wrong_descriptions_are_quoted() {
         ("dtlb=64,5", "no whole number"),
         ("stlb=99999999,1", "at most"),
         ("l2=99999999999g,8", "is not a size"),
+        ("l2=1m,8:", "from 1 to"),
+        ("l2=1m,8:0", "from 1 to"),
+        ("l1d=32k,8:4.5", "from 1 to"),
+        ("l1d=32k:4", "number of ways"),
+        ("l1i=32k,8:4", "no time of its own"),
+        ("dtlb=64,4:1", "no time of its own"),
+        ("memory=10001", "from 1 to"),
+        ("walk=64,4", "from 1 to"),
     ] {
         let error = with(text).unwrap_err().to_string();
         assert!(error.contains(part) && error.contains(text), "{text}: {error}");
     }
+}
+
+#[test]
+fn times_are_of_levels_and_of_what_is_none() {
+    let timed = "l1d=32k,8,64:4 l2=512k,8:13 ll=4m,16:55 stlb=2048,16:7 memory=410 modified=86 \
+                 walk=90 blocked=14";
+    let geometry = with(timed).unwrap();
+    let Costs { lines, pages, blocked } = geometry.shape().costs;
+    assert_eq!((lines, pages, blocked), ([4, 13, 55, 86, 410], [0, 0, 7, 90], 14));
+    let text = geometry.to_string();
+    assert!(
+        text.ends_with(
+            "2048/16 STLB, cycles 4 L1D 13 L2 55 L3 86 modified 410 memory +7 STLB +90 walk +14 \
+             blocked"
+        ),
+        "{text}"
+    );
+    // Sizes alone leave the times as they were, and so does a machine's name.
+    assert_eq!(geometry.clone().with("zen3 l2=1m,8").unwrap().costs, geometry.costs);
+    assert_eq!(with("l2=1m,8").unwrap().costs, COSTS);
 }
 
 #[test]

@@ -10,8 +10,9 @@ pub struct EmulationArguments {
     #[arg(long, value_name = "auto|pmu|emulated", help_heading = EMULATED)]
     pub source: Option<String>,
     /// Caches and TLBs of the emulated PMU: LEVEL=SIZE,WAYS or LEVEL=off, of the levels l1d, l1i,
-    /// l2, l3, dtlb and stlb, such as "l1d=32k,8 l2=off"; or the name of a machine, such as skylake
-    /// [default: this machine's].
+    /// l2, l3, dtlb and stlb, such as "l1d=32k,8 l2=off"; :CYCLES behind says what a hit takes, as in
+    /// l2=512k,8:13, and memory=, modified=, walk= and blocked= what the rest does; or the name of a
+    /// machine, such as skylake [default: this machine's].
     #[arg(long, value_name = "SPEC", help_heading = EMULATED)]
     pub cache: Vec<String>,
     /// Lets the emulated caches prefetch, next lines and strides.
