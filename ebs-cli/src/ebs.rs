@@ -6,7 +6,7 @@
 //! [`report`] and [`script`], [`annotate`] shows a routine, [`convert`]
 //! writes it anew, and [`archive`] with what its names come from; [`plan`] shows what would be opened; [`sessions`] and
 //! [`watch`] ask the daemon; [`selftest`] shows what this machine samples,
-//! and whether it is right; [`types`], [`list`], [`pages`] and
+//! and whether it is right; [`memlat`] how long its memory takes; [`types`], [`list`], [`pages`] and
 //! [`completions`] are the helps.
 
 pub mod annotate;
@@ -18,6 +18,7 @@ pub mod exit_status;
 pub mod input;
 pub mod invocation;
 pub mod list;
+pub mod memlat;
 pub mod pages;
 pub mod plan;
 pub mod report;

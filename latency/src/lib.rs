@@ -14,6 +14,7 @@
 //! let request = StudyRequest {
 //!     parts: vec![LatencyPart::Levels],
 //!     effort: MeasuringEffort::QUICK,
+//!     largest: None,
 //!     cpu: None,
 //!     matrix: Vec::new(),
 //! };

@@ -22,7 +22,7 @@ pub struct MeasuringEffort {
     pub span: Duration,
     /// Sizes of an octave.
     pub steps: u64,
-    /// The largest size at most, bytes.
+    /// The largest size at most, unless one is asked for, bytes.
     pub largest: u64,
 }
 

@@ -27,6 +27,8 @@ pub struct StudyRequest {
     pub parts: Vec<LatencyPart>,
     /// How much is done for each figure.
     pub effort: MeasuringEffort,
+    /// The largest size, if memory allows, bytes; None: by the last level.
+    pub largest: Option<u64>,
     /// Where to measure; None: on the CPU that is idle most.
     pub cpu: Option<u32>,
     /// CPUs of the core to core matrix; empty: those that this process may
@@ -105,9 +107,16 @@ fn on_this_thread(
     let described = described_caches(root, cpu);
     let last = described.last().map(|cache| cache.bytes);
     let available = available_memory(root);
-    let largest = largest(last, available, request.effort.largest);
+    let largest = match request.largest {
+        Some(asked) => largest(Some(asked / 8), available, asked),
+        None => largest(last, available, request.effort.largest),
+    };
     let mut study = LatencyStudy { cpu, described, largest, ..LatencyStudy::default() };
     study.notes.extend(bounded(last, largest));
+    if request.largest.is_some_and(|asked| asked > largest) {
+        let note = format!("a quarter of the memory that is left is {} MiB", largest >> 20);
+        study.notes.push(note);
+    }
     let mut meter = Meter::new(request.effort, cpu, stop);
     for part in &request.parts {
         if meter.is_stopped() {

@@ -44,6 +44,8 @@ mod kernel_symbols;
 mod let_go;
 /// Delivered and lost together are what the kernel counted.
 mod loss;
+/// How long memory takes, on any machine and under any load.
+mod memlat;
 /// Names that outlive what they come from.
 mod outlived;
 /// Types of a CPU's PMU, where there is one and where not.

@@ -14,6 +14,7 @@ mod planning;
 mod reading;
 mod selftesting;
 mod serving;
+mod timing;
 mod watching;
 
 pub use annotating::{AnnotateArguments, AnnotationFormat, Context, PrefixMap, SyntaxName};
@@ -28,6 +29,7 @@ pub use reading::{
 };
 pub use selftesting::SelftestArguments;
 pub use serving::ServingArguments;
+pub use timing::{CpuList, MemlatArguments};
 pub use watching::{SessionsArguments, WatchArguments};
 
 use crate::terminal::grammar::{STYLES, number};
@@ -41,7 +43,7 @@ ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...
        ebs script [OPTIONS] FILE
        ebs convert [OPTIONS] IN OUT
        ebs plan -t TYPE [OPTIONS]
-       ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs sessions | ebs watch NAME
+       ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
        ebs -h [TYPE] | ebs help [SUBCOMMAND]";
 
 const EXAMPLES: &str = "\
@@ -59,6 +61,7 @@ Examples:
   ebs -uk -t page_fault --in-kernel ./server   counted in the kernel, however long it runs
   ebs report --daemon web --since 10m          what the daemon recorded of a standing session
   ebs selftest                                 what this machine samples, and whether it is right
+  ebs memlat                                   how long this machine's memory takes
   ebs completions bash, ebs man                for the shell, for man(1)
 
 A number is a PID; a program named by a number is ./NUMBER. With neither, the whole system is
@@ -132,6 +135,8 @@ pub enum Other {
     List(ListArguments),
     /// Samples programs of which everything is known, and says what this machine gets right.
     Selftest(SelftestArguments),
+    /// Times this machine's memory: caches, TLBs, cores, nodes, under load.
+    Memlat(MemlatArguments),
     /// Lists your sessions of the daemon, and the standing ones that you may read.
     Sessions(SessionsArguments),
     /// Shows what a standing session of the daemon samples now.

@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::builder::{PossibleValuesParser, Str};
 use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
+use latency::LatencyPart;
 use record::InstructionClass;
 use sampling::SourceChoice;
 use sampling::catalogue::{EventKind, all};
@@ -85,6 +86,7 @@ fn words(command: &str, argument: &str) -> Vec<&'static str> {
         ("report" | "script" | "annotate", "class") => {
             InstructionClass::ALL.map(InstructionClass::name).to_vec()
         }
+        ("memlat", "only") => LatencyPart::ALL.map(LatencyPart::name).to_vec(),
         ("script", "fields") => field_names().collect(),
         _ => Vec::new(),
     }

@@ -15,8 +15,8 @@ pub use serving::Serving;
 
 use crate::ebs::arguments::{
     AnnotateArguments, ArchiveArguments, CommandName, ConvertArguments, EventArguments, Format,
-    ListArguments, Other, PlanArguments, ReportArguments, SampleArguments, ScriptArguments,
-    SessionsArguments, TableArguments, Typed, WatchArguments,
+    ListArguments, MemlatArguments, Other, PlanArguments, ReportArguments, SampleArguments,
+    ScriptArguments, SessionsArguments, TableArguments, Typed, WatchArguments,
 };
 use record::Pid;
 use sampling::in_kernel::InKernel;
@@ -55,6 +55,8 @@ pub enum Invocation {
     List(ListArguments),
     /// What this machine gets right.
     Selftest(SelftestJob),
+    /// How long memory takes.
+    Memlat(MemlatArguments),
     /// Sessions of the daemon.
     Sessions(SessionsArguments),
     /// What a standing session samples now.
@@ -271,6 +273,7 @@ impl Invocation {
             Typed::Other(Other::Selftest(arguments)) => {
                 Invocation::Selftest(SelftestJob::new(&arguments)?)
             }
+            Typed::Other(Other::Memlat(arguments)) => Invocation::Memlat(arguments),
             Typed::Other(Other::List(arguments)) => Invocation::List(arguments),
             Typed::Other(Other::Sessions(arguments)) => Invocation::Sessions(arguments),
             Typed::Other(Other::Watch(arguments)) => Invocation::Watch(arguments),

@@ -9,7 +9,8 @@ use crate::ebs::script::{
     Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
 };
 use crate::ebs::{
-    annotate, archive, convert, list, pages, plan, report, sample, selftest, sessions, types, watch,
+    annotate, archive, convert, list, memlat, pages, plan, report, sample, selftest, sessions,
+    types, watch,
 };
 use crate::eip2r;
 use anyhow::{Context, Result};
@@ -70,6 +71,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Plan(job) => status = plan::run(&job, &mut out)?,
         Invocation::List(arguments) => list::run(&arguments, &mut out)?,
         Invocation::Selftest(job) => status = selftest::run(&job, &mut out)?,
+        Invocation::Memlat(arguments) => memlat::run(&arguments, &mut out)?,
         Invocation::Sessions(arguments) => sessions::run(&arguments, &mut out)?,
         Invocation::Watch(arguments) => watch::run(&arguments, &mut out)?,
         Invocation::Completions(shell, of) => completions(shell, of, &mut out)?,

@@ -23,7 +23,7 @@ pub struct PageFigure {
     /// A load of as many lines side by side, on pages of 2 MiB.
     pub dense: LatencyFigure,
     /// Core cycles of the translation: what `small` has more than `dense` by
-    /// the minima, and not less than of fewer pages.
+    /// the minima; below zero where noise is more than it.
     pub cycles: f64,
 }
 
@@ -35,7 +35,7 @@ pub struct TlbStudy {
     /// By pages, ascending.
     pub points: Vec<PageFigure>,
     /// Pages that each TLB has, and cycles more than the first one takes; the
-    /// last one is a walk of the page tables.
+    /// last one is a walk of the page tables, of twice the pages before.
     pub levels: Vec<FoundLevel>,
 }
 
@@ -68,19 +68,14 @@ pub(crate) fn study(
 }
 
 fn points(small: &[SizeFigure], huge: &[SizeFigure], dense: &[SizeFigure]) -> Vec<PageFigure> {
-    let mut most = 0.0_f64;
-    let mut all = Vec::new();
-    for ((small, huge), dense) in small.iter().zip(huge).zip(dense) {
-        most = most.max(small.load.cycles.minimum - dense.load.cycles.minimum);
-        all.push(PageFigure {
-            pages: small.size / PAGE as u64,
-            small: small.load,
-            huge: huge.load,
-            dense: dense.load,
-            cycles: most,
-        });
-    }
-    all
+    let point = |((small, huge), dense): ((&SizeFigure, &SizeFigure), &SizeFigure)| PageFigure {
+        pages: small.size / PAGE as u64,
+        small: small.load,
+        huge: huge.load,
+        dense: dense.load,
+        cycles: small.load.cycles.minimum - dense.load.cycles.minimum,
+    };
+    small.iter().zip(huge).zip(dense).map(point).collect()
 }
 
 /// The TLBs that the costs of translation tell of. Levels are told apart by
@@ -88,10 +83,18 @@ fn points(small: &[SizeFigure], huge: &[SizeFigure], dense: &[SizeFigure]) -> Ve
 /// a load that hits.
 fn tlbs(points: &[PageFigure]) -> Vec<FoundLevel> {
     let hit = points.first().map_or(1.0, |point| point.dense.cycles.minimum.max(1.0));
-    let point = |point: &PageFigure| CurvePoint { size: point.pages, latency: point.cycles + hit };
+    let point =
+        |point: &PageFigure| CurvePoint { size: point.pages, latency: point.cycles.max(0.0) + hit };
     let mut found = levels(&points.iter().map(point).collect::<Vec<_>>());
     for level in &mut found {
         level.latency = (level.latency - hit).max(0.0);
+    }
+    // A walk whose tables are in the caches: of more pages those miss, too.
+    if let [.., before, walk] = &mut found[..] {
+        let beyond = |point: &&PageFigure| point.pages >= 2 * before.size;
+        if let Some(point) = points.iter().find(beyond) {
+            walk.latency = point.cycles.max(before.latency);
+        }
     }
     found
 }
