@@ -106,3 +106,40 @@ fn a_file_without_samples_is_said() {
     let gone = scene.run("ebs annotate --source callers.c r.data").success();
     assert!(gone.out.contains("(line ") && gone.err.contains("no source text of"), "{gone}");
 }
+
+/// `ebs report` and `ebs annotate` count at the same lines when both look at callers.
+#[test]
+fn lines_that_had_it_called_are_those_of_the_report() {
+    let test = "lines_that_had_it_called_are_those_of_the_report";
+    if !rights::sampling(test) {
+        return;
+    }
+    let scene = Scene::new();
+    build(&scene);
+    scene.run("ebs -u -g -t page_fault -i =1 -o r.data ./callers").success();
+    for cut in ["--outside touch,inner,libc*,ld-linux*", "--callers main"] {
+        let report = scene.run(&format!("ebs report {cut} --by srcline --json r.data")).success();
+        let report: Value = serde_json::from_str(&report.out).unwrap();
+        let rows = report["events"][0]["rows"].as_array().unwrap();
+        let lines: BTreeMap<u64, u64> = rows
+            .iter()
+            .filter_map(|row| {
+                let (_, line) = row["srcline"].as_str()?.split_once("callers.c:")?;
+                Some((line.parse().unwrap(), row["period"].as_u64().unwrap()))
+            })
+            .collect();
+        assert!(lines.len() > 2, "{cut}: {lines:?}");
+        let listed = scene.run(&format!("ebs annotate --all --format json {cut} r.data")).success();
+        let listed: Value = serde_json::from_str(&listed.out).unwrap();
+        let files = listed["files"].as_array().unwrap();
+        let own = files.iter().find(|file| file["file"].as_str().unwrap().ends_with("/callers.c"));
+        let own: BTreeMap<u64, u64> = own.unwrap()["lines"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(line, counts)| (line.parse().unwrap(), counts[0]["period"].as_u64().unwrap()))
+            .collect();
+        assert_eq!(own, lines, "{cut}");
+    }
+    scene.run("ebs annotate --outside touch main r.data").refused(1, &["--all", "frame=GLOB"]);
+}

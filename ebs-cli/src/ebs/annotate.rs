@@ -85,6 +85,13 @@ fn query(arguments: &AnnotateArguments) -> Result<Query> {
              FILE one"
         );
     };
+    if arguments.callers.is_some() || !arguments.outside.is_empty() {
+        bail!(
+            "--callers and --outside count where calls were made, by source line: `ebs annotate \
+             --all`, or --source FILE. Instructions of a routine have the records that were taken \
+             at them; -f frame=GLOB counts only those that GLOB called"
+        );
+    }
     let target: RoutineTarget = routine.parse()?;
     Ok(Query { target: Some(target), ..asked(arguments)? })
 }

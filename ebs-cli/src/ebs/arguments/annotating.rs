@@ -49,6 +49,14 @@ pub struct AnnotateArguments {
     /// path: DIR/PATH, then with less and less of the front of PATH.
     #[arg(long, value_name = "FILE|DIR", help_heading = "Source")]
     pub source: Vec<PathBuf>,
+    /// Of source files: counts at the call chain's innermost frame of this routine (or any of an
+    /// object), and only records that have one.
+    #[arg(long, value_name = "GLOB", help_heading = "Source")]
+    pub callers: Option<String>,
+    /// Of source files: counts at the first instruction on the call chain that is in none of these
+    /// routines or objects, such as libc.so*,ld-linux*,std::*: the line that you can change.
+    #[arg(long, value_name = "GLOB,...", value_delimiter = ',', help_heading = "Source")]
+    pub outside: Vec<String>,
     /// What a source file's path begins with, and what is there instead.
     #[arg(long, value_name = "FROM=TO", help_heading = "Source")]
     pub prefix_map: Vec<PrefixMap>,
