@@ -29,6 +29,25 @@ impl Microarchitecture {
     pub fn is_amd(self) -> bool {
         self.0.starts_with("zen")
     }
+
+    /// Whether its branch records can be those of calls that have not returned:
+    /// Intel's since Haswell and Goldmont (the kernel's `hsw_lbr_sel_map`, which none before
+    /// it has).
+    pub fn keeps_calls(self) -> bool {
+        const BEFORE: [&str; 10] = [
+            "nehalem",
+            "westmere",
+            "sandybridge",
+            "jaketown",
+            "ivybridge",
+            "ivytown",
+            "bonnell",
+            "saltwell",
+            "silvermont",
+            "knights",
+        ];
+        !self.is_amd() && !BEFORE.iter().any(|start| self.0.starts_with(start))
+    }
 }
 
 impl fmt::Display for Microarchitecture {

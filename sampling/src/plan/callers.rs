@@ -72,6 +72,20 @@ pub(super) fn check(request: &Request, openings: &[Opening], facts: &Facts) -> R
         )
     } else if facts.cpus.vendor.as_deref() != Some("GenuineIntel") {
         "only CPUs of Intel's keep the calls that have not returned".to_owned()
+    } else if let Some(core) =
+        openings.iter().find_map(|opening| opening.uarch.filter(|core| !core.keeps_calls()))
+    {
+        format!("{core} cannot tell calls that have not returned from other branches")
+    } else if let Some(pmu) = openings
+        .iter()
+        .filter_map(|opening| facts.pmu(&opening.pmu))
+        .find(|pmu| pmu.lacks_branches())
+    {
+        format!(
+            "the kernel found no branch records on this CPU (PMU {} has no caps/branches), as in most \
+             virtual machines",
+            pmu.name
+        )
     } else {
         return Ok(());
     };

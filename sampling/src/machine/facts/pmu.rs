@@ -48,6 +48,13 @@ impl Pmu {
         self.description.as_ref()?.caps.get("max_precise")?.trim().parse().ok()
     }
 
+    /// Whether it says what it can and names no branch records, which a kernel
+    /// that found some does (caps/branches, since Linux 4.14).
+    pub fn lacks_branches(&self) -> bool {
+        let caps = self.description.as_ref().map(|description| &description.caps);
+        caps.is_some_and(|caps| caps.contains_key("max_precise") && !caps.contains_key("branches"))
+    }
+
     /// Reads CPUs and description, unless that was done.
     pub(super) fn describe(&mut self, tree: &Tree<'_>, devices: &str) -> Result<(), FactsError> {
         if self.description.is_none() {

@@ -63,6 +63,24 @@ fn the_cpu_keeps_calls_of_its_own_events_on_intel_alone() {
 }
 
 #[test]
+fn a_cpu_without_such_records_is_told_at_once() {
+    let plan = |facts: &Facts| {
+        outline(&with_callers("l1_cache_miss", Modes::USER, CallGraph::BranchStack), facts)
+    };
+    let facts = |name| FixtureTrees::of(&[name]).facts(name);
+    let mut skylake = facts("skylake-client");
+    assert!(plan(&skylake).is_ok());
+    // As a hypervisor that hides them leaves it.
+    let cpu = skylake.pmus.iter_mut().flatten().find(|pmu| pmu.name == "cpu").unwrap();
+    cpu.description.as_mut().unwrap().caps.remove("branches").unwrap();
+    let refusal = plan(&skylake).unwrap_err();
+    assert!(refusal.to_string().contains("caps/branches"), "{refusal}");
+    // It has branch records, of all branches alike.
+    let refusal = plan(&facts("nehalem-ep")).unwrap_err();
+    assert!(refusal.to_string().contains("nehalem"), "{refusal}");
+}
+
+#[test]
 fn the_plan_says_that_large_pebs_is_given_up() {
     let facts = FixtureTrees::of(&["skylake-client"]).facts("skylake-client");
     let notes = |how| {
