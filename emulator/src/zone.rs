@@ -4,6 +4,11 @@ use crate::translate::{
     Assembler, BlockMark, ColdMark, Location, Mark, MarkPhase, Phase, Stubs, stop, write_entry,
 };
 
+/// What the memory that target and tracer share is called.
+pub(crate) const MEMORY_NAME: &str = "hardmeter";
+/// Its path in the target's /proc/PID/maps.
+pub const MEMORY_PATH: &str = "/memfd:hardmeter (deleted)";
+
 /// Memory of a zone as the tracer has it mapped.
 pub type ZoneMemory = Box<dyn AsMut<[u8]> + Send>;
 

@@ -6,6 +6,7 @@ use std::process::Command;
 use hardmeter_tests::{
     Account, Ebsd, Outcome, Running, Scene, Truth, User, Workload, rights, workload,
 };
+use rustix::process::Signal;
 
 /// Faults of the storm, each of which is a fault and a minor one: few enough for
 /// their records to have room in the smallest rings, however late they are read.
@@ -297,18 +298,40 @@ fn each_emulated_event_has_its_account_when_a_run_is_ended() {
         .output()
         .expect("these tests need gcc");
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let events = "-t l1_cache_miss,memory_stores,instr_retired,hitm -i =10,=20,=1000,=1";
-    for arguments in ["-o s.data ./crowd", "-c 100 -o s.data ./crowd"] {
-        scene.run(&format!("ebs -u --source emulated {events} {arguments}")).success();
-        let accounts = Account::each_of_stream(&scene.path("s.data"));
-        assert_eq!(accounts.len(), 4);
-        for account in &accounts {
-            let all = account.count("delivered") + account.lost();
-            assert_eq!(account.count("kernel"), all, "{arguments}: {accounts:?}");
-        }
-        let delivered: u64 = accounts.iter().map(|account| account.count("delivered")).sum();
-        assert!(delivered == 100 || !arguments.starts_with("-c"), "{accounts:?}");
+    let events = "-t l1_cache_miss,memory_stores,instr_retired,hitm -i =100,=200,=10k,=1";
+    let ebs = format!("ebs -u --source emulated {events}");
+    scene.write("twice", "./crowd && exec ./crowd\n");
+    for arguments in ["-o s.data ./crowd", "-o s.data -- sh twice", "-c 100 -o s.data ./crowd"] {
+        scene.run(&format!("{ebs} {arguments}")).success();
+        let delivered = assert_each_accounted(&scene, arguments);
+        assert!(delivered == 100 || !arguments.starts_with("-c"), "{delivered}");
     }
+    // It ends by a signal, at anything; a process that was attached to runs on.
+    scene.write("on", "echo on; i=0; while ! [ -e stop ]; do i=$((i+1)); done\n");
+    let mut command = scene.start(&format!("{ebs} -o s.data -- sh on"));
+    assert_eq!(command.hear(), "on");
+    command.signal(Signal::INT);
+    scene.write("stop", "");
+    assert!(command.finish().err.contains(" records ("));
+    assert_each_accounted(&scene, "SIGINT");
+    std::fs::remove_file(scene.path("stop")).unwrap();
+    let mut target = scene.start("sh on");
+    assert_eq!(target.hear(), "on");
+    scene.run(&format!("{ebs} -c 300 -o s.data {}", target.pid())).success();
+    assert_eq!(assert_each_accounted(&scene, "attached"), 300);
+    assert!(!target.ended(), "it was let go");
+}
+
+/// What the kernel counted of each event is delivered or lost; gives all that was delivered.
+#[track_caller]
+fn assert_each_accounted(scene: &Scene, run: &str) -> u64 {
+    let accounts = Account::each_of_stream(&scene.path("s.data"));
+    assert_eq!(accounts.len(), 4, "{run}");
+    for account in &accounts {
+        let all = account.count("delivered") + account.lost();
+        assert_eq!(account.count("kernel"), all, "{run}: {accounts:?}");
+    }
+    accounts.iter().map(|account| account.count("delivered")).sum()
 }
 
 #[test]

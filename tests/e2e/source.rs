@@ -276,6 +276,11 @@ fn a_running_process_is_sampled_and_let_go() {
     let attach = "ebs -u --source emulated -t memory_loads -i 1000 -c 500 -o x.data";
     let done = scene.run(&format!("{attach} {}", target.pid())).success();
     assert!(done.err.contains("ebs: 500 records, 0 lost, 500 with exact IP"), "{done}");
+    // What it is emulated with is none of its files.
+    assert!(!done.err.contains("memfd"), "{done}");
+    let recording = std::fs::read(scene.path("x.data")).unwrap();
+    let has = |path: &[u8]| recording.windows(path.len()).any(|part| part == path);
+    assert!(has(b"/libc.so.6\0") && !has(b"/memfd:hardmeter"), "{done}");
     let status = std::fs::read_to_string(format!("/proc/{}/status", target.pid())).unwrap();
     assert!(status.contains("TracerPid:\t0"), "{status}");
     assert!(status.contains("State:\tR"), "it runs on: {status}");

@@ -12,6 +12,7 @@ use record::{
 use super::maps::MappedRegion;
 use crate::runtime::target::ring::{LOCK, Ring, TIME};
 use crate::sys::mapping::Memory;
+use crate::zone::MEMORY_PATH;
 
 /// cpumode of user space.
 const USER: u16 = 2;
@@ -84,7 +85,8 @@ impl Side {
     /// A mapping, if it is of a wanted kind.
     pub(crate) fn mapping(&mut self, ring: &Memory, task: Task, region: &MappedRegion) {
         let data = !region.executable();
-        if data && !self.data_mappings {
+        // Our own memory is none of the program's.
+        if (data && !self.data_mappings) || region.path == MEMORY_PATH.as_bytes() {
             return;
         }
         let path: &[u8] = if region.path.is_empty() { b"//anon" } else { &region.path };

@@ -108,7 +108,7 @@ pub(crate) struct Space {
 impl Space {
     /// Memory for a space, not yet mapped in a target.
     pub(crate) fn memory(layout: &SpaceLayout, image: &RuntimeImage) -> io::Result<Arc<Memory>> {
-        let memory = Memory::new("hardmeter", layout.size)?;
+        let memory = Memory::new(crate::zone::MEMORY_NAME, layout.size)?;
         if image.bytes.len() > IMAGE {
             return Err(io::Error::other("the runtime is larger than its place"));
         }

@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use emulator::zone::MEMORY_PATH;
 use emulator::{Classifier, EmulatedEvent, Emulation, Ended, EventSettings, TargetStanding};
 
 use super::plan::pmu;
@@ -89,7 +90,7 @@ impl EmulatedSession {
         }
         let proc = settings.root.join("proc");
         let described = || match plan.target {
-            Target::Process(pid) => Described::tree(&proc, &plan.side, pid),
+            Target::Process(pid) => Described::tree(&proc, &plan.side, pid, MEMORY_PATH),
             Target::Command | Target::System | Target::Cgroup => Described::default(),
         };
         let before = described();

@@ -223,10 +223,11 @@ impl Describer {
 }
 
 impl Described {
-    /// `pid` and what descends from it, as they are now.
-    pub(crate) fn tree(proc: &Path, side: &Attr, pid: Pid) -> Described {
+    /// `pid` and what descends from it, as they are now, but for what is mapped from the
+    /// path `foreign`.
+    pub(crate) fn tree(proc: &Path, side: &Attr, pid: Pid, foreign: &'static str) -> Described {
         let mut described = Described::default();
-        let mut synthesizer = Synthesizer::new(proc, side);
+        let mut synthesizer = Synthesizer::new(proc, side).without(foreign);
         let mut processes = Processes::tree(proc, pid);
         while processes.next(&mut synthesizer, &mut described.bytes) {}
         described.take_counts(&mut synthesizer);

@@ -28,6 +28,8 @@ pub struct Synthesizer<'a> {
     trailer: Vec<u8>,
     /// The side attr asks for mappings that are not executable, too.
     data_mappings: bool,
+    /// What is mapped from this path is no part of the process.
+    foreign: Option<&'static str>,
     /// Records appended.
     pub(crate) records: u64,
     /// Records that were too long to write.
@@ -44,6 +46,7 @@ impl<'a> Synthesizer<'a> {
             sight: Sight::default(),
             trailer,
             data_mappings,
+            foreign: None,
             records: 0,
             left_out: 0,
         }
@@ -52,6 +55,11 @@ impl<'a> Synthesizer<'a> {
     /// Looks at processes and the kernel that way.
     pub(crate) fn seeing(self, sight: &Sight) -> Synthesizer<'a> {
         Synthesizer { sight: sight.clone(), ..self }
+    }
+
+    /// Leaves out what is mapped from that path.
+    pub(crate) fn without(self, foreign: &'static str) -> Synthesizer<'a> {
+        Synthesizer { foreign: Some(foreign), ..self }
     }
 
     /// As many zeros as the trailer of `side`'s records has.

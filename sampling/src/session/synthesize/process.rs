@@ -154,6 +154,9 @@ fn mapping(
     synthesizer: &mut Synthesizer<'_>,
     out: &mut Vec<u8>,
 ) {
+    if synthesizer.foreign.is_some_and(|foreign| line.path == foreign.as_bytes()) {
+        return;
+    }
     let record = SideRecord::Mmap2(Mapping {
         task: Task { pid: Pid(pid), tid: Tid(pid) },
         start: line.start,
