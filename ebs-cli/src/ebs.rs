@@ -4,7 +4,7 @@
 //! does it, [`exit_status`] is what the caller learns. [`sample`] drives a
 //! session of the sampling library; [`input`] reads what was recorded for
 //! [`report`] and [`script`], [`annotate`] shows a routine, [`convert`]
-//! writes it anew, and [`archive`] with what its names come from; [`plan`] shows what would be opened; [`sessions`] and
+//! writes it anew, and [`archive`] with what its names come from; [`plan`] shows what would be opened; [`stat`] counts without samples; [`sessions`] and
 //! [`watch`] ask the daemon; [`selftest`] shows what this machine samples,
 //! and whether it is right; [`memlat`] how long its memory takes; [`types`], [`list`], [`pages`] and
 //! [`completions`] are the helps.
@@ -27,5 +27,6 @@ pub mod sample;
 pub mod script;
 pub mod selftest;
 pub mod sessions;
+pub mod stat;
 pub mod types;
 pub mod watch;

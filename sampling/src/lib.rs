@@ -51,6 +51,7 @@
 //! | [`source`] | who is to count: this machine's PMU, or the emulated one |
 //! | [`session`] | from the first descriptor to the last record, and the ledger |
 //! | [`in_kernel`] | programs that count where the sample is taken |
+//! | [`counting`] | events that are counted, not sampled: groups, shares of time, estimates |
 //! | [`emulated`] | sessions of the emulated PMU |
 //! | [`remote`] | sessions that a daemon runs, and what is said to it |
 //! | `ring` | draining a ring buffer, whoever fills it |
@@ -58,6 +59,7 @@
 //! | [`sys`] | system calls and mapped memory: the only unsafe code |
 
 pub mod catalogue;
+pub mod counting;
 pub mod emulated;
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -22,6 +22,7 @@ mod software;
 mod uneven;
 
 pub use fallback::Fallback;
+pub(crate) use hardware::cores;
 pub(crate) use outline::with_modifiers;
 pub use outline::{Outline, OutlinedEvent, modes, outline};
 pub use planned_event::PlannedEvent;

@@ -64,6 +64,8 @@ mod several;
 mod source;
 /// Whole source files with counts.
 mod source_files;
+/// Counts without samples, and what is derived from them.
+mod stat;
 /// The original's pipeline and our table tell the same.
 mod table;
 /// Every address and register, against the program's truth and against perf.

@@ -8,6 +8,7 @@
 mod annotating;
 mod archiving;
 mod converting;
+mod counting;
 mod emulation;
 mod in_kernel;
 mod planning;
@@ -20,6 +21,7 @@ mod watching;
 pub use annotating::{AnnotateArguments, AnnotationFormat, Context, PrefixMap, SyntaxName};
 pub use archiving::ArchiveArguments;
 pub use converting::ConvertArguments;
+pub use counting::StatArguments;
 pub use emulation::EmulationArguments;
 pub use in_kernel::{InKernelArguments, InKernelMode};
 pub use planning::{EventArguments, PlanArguments};
@@ -42,6 +44,7 @@ ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...
        ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE
        ebs script [OPTIONS] FILE
        ebs convert [OPTIONS] IN OUT
+       ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...]
        ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
        ebs -h [TYPE] | ebs help [SUBCOMMAND]";
@@ -60,6 +63,7 @@ Examples:
   ebs script fault.data | less                 its records, as `perf script` prints them
   ebs -uk -t page_fault --in-kernel ./server   counted in the kernel, however long it runs
   ebs report --daemon web --since 10m          what the daemon recorded of a standing session
+  ebs stat -m cache ./server                   how often each cache misses, without samples
   ebs selftest                                 what this machine samples, and whether it is right
   ebs memlat                                   how long this machine's memory takes
   ebs completions bash, ebs man                for the shell, for man(1)
@@ -129,6 +133,8 @@ pub enum Other {
     Convert(ConvertArguments),
     /// Puts the files that a recording's names come from into it, for other machines and times.
     Archive(ArchiveArguments),
+    /// Counts events of a command, a process or the system, and what is derived from them.
+    Stat(StatArguments),
     /// Prints what would be opened for an event, without opening it.
     Plan(PlanArguments),
     /// Lists every event that can be named on this machine.

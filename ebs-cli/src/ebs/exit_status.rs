@@ -6,6 +6,7 @@ use crate::terminal::causes;
 use crate::terminal::said::say;
 use analysis::{KeyError, QueryError, QueryFilterError, SiteError, SortError, TimeError};
 use sampling::Refusal;
+use sampling::counting::CountingRefusal;
 use sampling::request::event_spec::EventSpecError;
 use std::io::ErrorKind;
 
@@ -57,6 +58,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
         || error.is::<SortError>()
         || error.is::<SiteError>()
         || error.is::<TimeError>()
+        || error.downcast_ref::<CountingRefusal>().is_some_and(CountingRefusal::is_usage)
         || error.downcast_ref::<Refusal>().is_some_and(Refusal::is_usage)
 }
 

@@ -7,11 +7,13 @@ mod in_kernel;
 mod scaled;
 mod selftest;
 mod serving;
+mod stat;
 
 pub use emulation::EmulationChoice;
 pub use in_kernel::InKernelMisuse;
 pub use selftest::SelftestJob;
 pub use serving::Serving;
+pub use stat::{PerUnit, StatForm, StatJob, StatMisuse};
 
 use crate::ebs::arguments::{
     AnnotateArguments, ArchiveArguments, CommandName, ConvertArguments, EventArguments, Format,
@@ -51,6 +53,8 @@ pub enum Invocation {
     Archive(ArchiveArguments),
     /// What would be opened.
     Plan(PlanJob),
+    /// Count.
+    Stat(StatJob),
     /// The events of a machine.
     List(ListArguments),
     /// What this machine gets right.
@@ -206,6 +210,9 @@ pub enum Misuse {
     /// `--call-graph` names no way.
     #[error(transparent)]
     CallGraph(#[from] CallGraphError),
+    /// Options of `ebs stat`.
+    #[error(transparent)]
+    Stat(#[from] StatMisuse),
     /// Options of programs in the kernel.
     #[error(transparent)]
     InKernel(#[from] InKernelMisuse),
@@ -274,6 +281,7 @@ impl Invocation {
                 Invocation::Selftest(SelftestJob::new(&arguments)?)
             }
             Typed::Other(Other::Memlat(arguments)) => Invocation::Memlat(arguments),
+            Typed::Other(Other::Stat(arguments)) => Invocation::Stat(StatJob::new(&arguments)?),
             Typed::Other(Other::List(arguments)) => Invocation::List(arguments),
             Typed::Other(Other::Sessions(arguments)) => Invocation::Sessions(arguments),
             Typed::Other(Other::Watch(arguments)) => Invocation::Watch(arguments),

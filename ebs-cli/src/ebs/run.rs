@@ -10,7 +10,7 @@ use crate::ebs::script::{
 };
 use crate::ebs::{
     annotate, archive, convert, list, memlat, pages, plan, report, sample, selftest, sessions,
-    types, watch,
+    stat, types, watch,
 };
 use crate::eip2r;
 use anyhow::{Context, Result};
@@ -52,8 +52,10 @@ fn clap_says(error: &clap::Error) -> u8 {
 }
 
 fn perform(invocation: Invocation) -> Result<u8> {
-    if let Invocation::Sample(job) = invocation {
-        return sample::sample(&job);
+    match invocation {
+        Invocation::Sample(job) => return sample::sample(&job),
+        Invocation::Stat(job) => return stat::run(&job),
+        _ => {}
     }
     let mut out = BufWriter::new(io::stdout().lock());
     let here = Path::new("/");
@@ -79,7 +81,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Man(Some(directory)) => {
             pages::pages(&directory, [arguments::command(), eip2r::command()])?
         }
-        Invocation::Sample(_) => {}
+        Invocation::Sample(_) | Invocation::Stat(_) => {}
     }
     out.flush().context("cannot write to stdout")?;
     Ok(status)

@@ -274,7 +274,7 @@ fn open_here(
 }
 
 /// Which instructions an event counts is the reports' rule.
-fn classifier(counts: EmulatedEvent) -> Option<Classifier> {
+pub(crate) fn classifier(counts: EmulatedEvent) -> Option<Classifier> {
     match counts {
         EmulatedEvent::Class(Class::Of(class)) => {
             Some(Classifier::new(move |instruction| analysis::classes(instruction).contains(class)))
@@ -357,7 +357,7 @@ pub(crate) fn follow(
 }
 
 /// A signal is passed on to a command that still runs.
-fn end_command(command: Option<&mut Command>, signal: i32) {
+pub(crate) fn end_command(command: Option<&mut Command>, signal: i32) {
     let Some(command) = command else { return };
     if let (Ok(None), Some(pid), Some(signal)) = (
         command.try_wait(),
@@ -372,7 +372,7 @@ fn end_command(command: Option<&mut Command>, signal: i32) {
 /// Waits for the command. The first SIGINT of all shows what there is, the
 /// next one gives up the wait; other signals are passed on. The command's
 /// status, or None when the wait was given up.
-fn outlive(
+pub(crate) fn outlive(
     command: &mut Command,
     catcher: &mut Catcher,
     mut interrupts: u32,

@@ -96,6 +96,33 @@ pub(crate) fn common(target: Target) -> Attr {
     }
 }
 
+/// The attr of an event that is counted and gives no samples: a leader waits
+/// to be enabled, its members go with it.
+pub(crate) fn counted(sampled: &Attr, target: Target, leads: bool) -> Attr {
+    let excludes = AttrFlags::EXCLUDE_USER
+        | AttrFlags::EXCLUDE_KERNEL
+        | AttrFlags::EXCLUDE_HV
+        | AttrFlags::EXCLUDE_GUEST;
+    let mut attr = Attr {
+        flags: sampled.flags & excludes,
+        sample_period: 0,
+        sample_type: SampleType::empty(),
+        sample_regs_intr: 0,
+        sample_regs_user: 0,
+        sample_stack_user: 0,
+        sample_max_stack: 0,
+        wakeup: 0,
+        read_format: ReadFormat::GROUP
+            | ReadFormat::TOTAL_TIME_ENABLED
+            | ReadFormat::TOTAL_TIME_RUNNING,
+        ..sampled.clone()
+    };
+    attr.flags.set(AttrFlags::INHERIT, !target.is_of_cpus());
+    attr.flags.set(AttrFlags::DISABLED, leads);
+    attr.flags.set(AttrFlags::ENABLE_ON_EXEC, leads && target == Target::Command);
+    attr
+}
+
 /// Bytes that hold every field in use.
 fn size(attr: &Attr) -> u32 {
     match (attr.config3, attr.config4) {

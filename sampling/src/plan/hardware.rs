@@ -24,15 +24,15 @@ const PMU_SHIFT: u32 = 32;
 
 /// A PMU that counts what a kind of core does.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Core<'f> {
-    pub(super) pmu: &'f Pmu,
-    pub(super) uarch: Option<Microarchitecture>,
+pub(crate) struct MachineCore<'f> {
+    pub(crate) pmu: &'f Pmu,
+    pub(crate) uarch: Option<Microarchitecture>,
 }
 
 /// The kinds of cores of the machine.
-pub(super) fn cores(facts: &Facts) -> Vec<Core<'_>> {
+pub(crate) fn cores(facts: &Facts) -> Vec<MachineCore<'_>> {
     let cores = facts.pmus.iter().flatten().filter(|pmu| pmu.counts_events());
-    let core = |pmu| Core { pmu, uarch: catalogue::identify(&facts.cpus, pmu).core() };
+    let core = |pmu| MachineCore { pmu, uarch: catalogue::identify(&facts.cpus, pmu).core() };
     let mut cores: Vec<_> = cores.map(core).collect();
     // The large cores' PMU has the lowest number: users know it best.
     cores.sort_by_key(|core| core.pmu.kind.map(|kind| kind.0));
@@ -121,7 +121,7 @@ fn on_core<'f>(
 ) -> Result<(&'f Pmu, Vec<Opening>), Refusal> {
     let missing = || Refusal::NoDevice { event: request.event.0.clone(), pmu: found.pmu.clone() };
     let pmu = facts.pmu(&found.pmu).ok_or_else(missing)?;
-    let core = Core { pmu, uarch: found.core };
+    let core = MachineCore { pmu, uarch: found.core };
     let masks = masks(entry, found, request)?;
     if core.uarch.is_none() {
         notes.push(unknown_cpu(entry, &found.encodings));
@@ -170,7 +170,7 @@ struct Asked<'a> {
     entry: &'static CatalogueType,
     request: &'a Request,
     facts: &'a Facts,
-    core: Core<'a>,
+    core: MachineCore<'a>,
     masks: Composed,
 }
 

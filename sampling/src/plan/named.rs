@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use record::{EventType, SampleType};
 
-use super::hardware::{self, Core};
+use super::hardware::{self, MachineCore};
 use super::opening::Opening;
 use super::{ibs, large_pebs, load_latency};
 use crate::catalogue::promises::{
@@ -94,7 +94,7 @@ impl<'a> Asked<'a> {
             });
         };
         let uarch = catalogue::identify(&facts.cpus, pmu).core();
-        let core = core.unwrap_or(Core { pmu, uarch });
+        let core = core.unwrap_or(MachineCore { pmu, uarch });
         let description = self.describe(pmu)?;
         if let Some(why) = unsampled(pmu) {
             let (event, pmu) = (self.request.event.0.clone(), name.to_owned());
@@ -170,7 +170,7 @@ impl<'a> Asked<'a> {
     /// An event of the kernel's own numbering, on some kinds of cores.
     fn generic_on(
         &mut self,
-        cores: &[Core<'_>],
+        cores: &[MachineCore<'_>],
         event: NumberedEvent<'_>,
         modifiers: &Modifiers,
     ) -> Result<Vec<Opening>, Refusal> {
@@ -229,7 +229,7 @@ impl<'a> Asked<'a> {
     }
 
     /// An alias of the kernel, or an event of the tables.
-    fn find(&self, name: &str, core: Core<'_>) -> Result<Option<Found>, Refusal> {
+    fn find(&self, name: &str, core: MachineCore<'_>) -> Result<Option<Found>, Refusal> {
         let alias = core.pmu.description.as_ref().and_then(|description| {
             let (alias, _) = description.alias(name)?;
             Some((alias, description.alias_config(alias)?))
@@ -256,7 +256,7 @@ impl<'a> Asked<'a> {
     /// An event of one core, with the helper that it may need before it.
     fn on(
         &mut self,
-        core: Core<'_>,
+        core: MachineCore<'_>,
         found: Found,
         modifiers: &Modifiers,
     ) -> Result<Vec<Opening>, Refusal> {
@@ -302,7 +302,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The kinds of cores; refused when there is none.
-    fn cores(&self) -> Result<Vec<Core<'a>>, Refusal> {
+    fn cores(&self) -> Result<Vec<MachineCore<'a>>, Refusal> {
         let cores = hardware::cores(self.facts);
         if cores.is_empty()
             && let Some(entry) = catalogue::find("instr_retired")
@@ -320,7 +320,7 @@ impl<'a> Asked<'a> {
         })
     }
 
-    fn nearest(&self, name: &str, cores: &[Core<'_>]) -> Vec<String> {
+    fn nearest(&self, name: &str, cores: &[MachineCore<'_>]) -> Vec<String> {
         let mut scored: Vec<(f64, String)> = Vec::new();
         for core in cores {
             let aliases = core.pmu.description.iter().flat_map(|pmu| pmu.aliases.keys());
@@ -351,7 +351,7 @@ fn is_of_some_core(name: &str) -> bool {
     cores.any(|core| catalogue::named(core, core.pmu().unwrap_or("cpu"), name).is_some())
 }
 
-fn known(core: Core<'_>, config: &ConfigWords) -> Option<NamedEvent> {
+fn known(core: MachineCore<'_>, config: &ConfigWords) -> Option<NamedEvent> {
     let [code, second, ..] = config.words;
     if code & !CODE != 0 {
         return None;

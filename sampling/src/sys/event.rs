@@ -101,6 +101,18 @@ pub(crate) struct Counts {
     pub(crate) lost: u64,
 }
 
+/// What read(2) of a group's leader gives; nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GroupCounts {
+    /// Time that the group was enabled.
+    pub(crate) enabled: u64,
+    /// Time that it was on counters.
+    pub(crate) running: u64,
+    /// The leader's count, then those of its members as they were opened;
+    /// those of inherited children included.
+    pub(crate) counts: Vec<u64>,
+}
+
 /// One open event.
 #[derive(Debug)]
 pub struct PerfEvent {
@@ -196,6 +208,26 @@ impl PerfEvent {
         let _id = field(ReadFormat::ID);
         let lost = field(ReadFormat::LOST);
         Ok(Counts { count, enabled, running, lost })
+    }
+
+    /// Counts of a group of so many events, by its leader, as of now; both
+    /// times are in its read_format, and ids are not.
+    pub(crate) fn group_counts(&self, events: usize) -> io::Result<GroupCounts> {
+        let mut bytes = vec![0u8; 8 * (events + 3)];
+        let read = rustix::io::read(&self.fd, &mut bytes)?;
+        if read != bytes.len() {
+            let wanted = bytes.len();
+            return Err(io::Error::other(format!(
+                "the counts of a group have {read} bytes, not {wanted}"
+            )));
+        }
+        let mut words = bytes.chunks_exact(8).skip(1).map(|chunk| {
+            let mut word = [0; 8];
+            word.copy_from_slice(chunk);
+            u64::from_ne_bytes(word)
+        });
+        let (enabled, running) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
+        Ok(GroupCounts { enabled, running, counts: words.collect() })
     }
 }
 

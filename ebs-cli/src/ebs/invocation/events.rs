@@ -48,7 +48,7 @@ pub(super) fn events(arguments: &EventArguments) -> Result<Vec<EventRequest>, Mi
 
 /// Commas part events, but for those between the slashes of a PMU's terms; an
 /// address to watch has one slash alone.
-fn split(text: &str) -> Vec<&str> {
+pub(super) fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut within) = (Vec::new(), 0, false);
     for (at, letter) in text.char_indices() {
         let part = text.get(begin..at).unwrap_or_default();

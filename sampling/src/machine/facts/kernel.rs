@@ -31,6 +31,9 @@ pub struct KernelFacts {
     pub hostname: Option<String>,
     /// `uname -m`.
     pub machine: Option<String>,
+    /// Whether the NMI watchdog has a counter of each CPU
+    /// (kernel.nmi_watchdog).
+    pub nmi_watchdog: Option<bool>,
 }
 
 impl KernelFacts {
@@ -50,6 +53,7 @@ impl KernelFacts {
             build: tree.word("proc/sys/kernel/version")?,
             hostname: tree.word("proc/sys/kernel/hostname")?,
             machine: tree.word("proc/sys/kernel/arch")?.or_else(|| machine(cpus)),
+            nmi_watchdog: tree.word("proc/sys/kernel/nmi_watchdog")?.map(|word| word != "0"),
         })
     }
 

@@ -1,0 +1,281 @@
+//! `ebs stat`: counts, and what is derived from them.
+//!
+//! [`counter`] is who counts, [`row`] what is told of an event or a metric,
+//! a file a form of it.
+
+mod counter;
+mod csv;
+mod json;
+mod list;
+mod row;
+mod text;
+
+use crate::ebs::exit_status::{FAILURE, SUCCESS};
+use crate::ebs::invocation::{StatForm, StatJob};
+use crate::ebs::sample::{end_command, outlive};
+use crate::terminal::said::say;
+use crate::terminal::signals::{self, AskedEnd, Catcher};
+use anyhow::{Context, Result, bail};
+use counter::Counter;
+use row::{StatRow, StatTable, rows};
+use sampling::counting::{self, CountingPlan, CountingRequest, TotalCounts};
+use sampling::session::TargetState;
+use sampling::{Facts, Modes, SourceChoice, Target};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// Signals are looked for at least so often.
+const LOOK: Duration = Duration::from_millis(100);
+/// Status of a program that SIGINT ended.
+const INTERRUPTED: u8 = 130;
+
+/// Does the job; gives the status to exit with.
+///
+/// # Errors
+///
+/// What cannot be counted, and why; a command that cannot be started.
+pub fn run(job: &StatJob) -> Result<u8> {
+    if job.list {
+        let mut out = opened(job)?;
+        list::write(&Facts::read(Path::new("/"))?, &mut out)?;
+        return Ok(SUCCESS);
+    }
+    let mut request = CountingRequest {
+        metrics: job.metrics.clone(),
+        events: job.events.clone(),
+        modes: job.modes.unwrap_or(Modes::BOTH),
+        target: job.target,
+    };
+    let facts = request.facts(Path::new("/"))?;
+    let is_emulated = emulates(job, &facts);
+    if job.modes.is_none() && (is_emulated || facts.access.kernel_denied()) {
+        request.modes = Modes::USER;
+        if !is_emulated {
+            say(
+                "ebs",
+                "user code alone is counted: this user may not count the kernel's (say -u, or be root)",
+            );
+        }
+    }
+    if is_emulated && !matches!(job.target, Target::Command) {
+        bail!(
+            "the emulated PMU counts a command here: name a program, or sample the process with `ebs -u -p PID`"
+        );
+    }
+    if is_emulated && job.interval.is_some() {
+        bail!(
+            "the emulated PMU's time is not the program's own, so that -I says nothing: leave it out"
+        );
+    }
+    let plan = counting::plan(&request, is_emulated, &facts)?;
+    for lacking in plan.lacking.iter().filter(|_| !job.is_default) {
+        say("ebs", &format!("{} is not counted: {}", lacking.name, lacking.why));
+    }
+    tell_of_the_machine(job, &plan, is_emulated, &facts);
+    let plans = if job.passes { plan.passes() } else { vec![plan] };
+    Statistics { job, request, facts, is_emulated, plans }.run()
+}
+
+/// Whether the emulated PMU counts: where it was asked for, or where a CPU's
+/// metric was and there is no PMU.
+fn emulates(job: &StatJob, facts: &Facts) -> bool {
+    match job.emulation.source {
+        SourceChoice::Pmu => false,
+        SourceChoice::Emulated => true,
+        SourceChoice::Auto => {
+            let has_pmu = facts.pmus.iter().flatten().any(|pmu| pmu.counts_events());
+            let of_cpu = job.metrics.iter().any(|choice| !choice.is_of_kernel());
+            let emulable = |event: &sampling::EventSpec| {
+                sampling::catalogue::find(&event.0)
+                    .is_some_and(|entry| sampling::source::emulable(entry, facts).is_some())
+            };
+            let is_for_cpu = of_cpu && !job.is_default || job.events.iter().any(emulable);
+            !has_pmu && is_for_cpu
+        }
+    }
+}
+
+fn tell_of_the_machine(job: &StatJob, plan: &CountingPlan, is_emulated: bool, facts: &Facts) {
+    let has_pmu = facts.pmus.iter().flatten().any(|pmu| pmu.counts_events());
+    if job.is_default && !has_pmu {
+        say(
+            "ebs",
+            "this machine has no hardware PMU: -m cache and -m tlb count by the emulated one, slowly",
+        );
+    }
+    let is_of_pmu = plan.groups.iter().any(|group| group.pmu != "software");
+    if facts.kernel.nmi_watchdog == Some(true) && is_of_pmu && !is_emulated {
+        say(
+            "ebs",
+            "the NMI watchdog has a counter of each CPU: `sysctl kernel.nmi_watchdog=0` frees it",
+        );
+    }
+}
+
+/// Where the table goes.
+fn opened(job: &StatJob) -> Result<Box<dyn Write>> {
+    Ok(match &job.output {
+        None => Box::new(io::stdout()),
+        Some(path) => {
+            let file = File::create(path);
+            Box::new(file.with_context(|| format!("cannot write to {}", path.display()))?)
+        }
+    })
+}
+
+/// A job, and what it is done with.
+struct Statistics<'j> {
+    job: &'j StatJob,
+    request: CountingRequest,
+    facts: Facts,
+    is_emulated: bool,
+    plans: Vec<CountingPlan>,
+}
+
+/// What one run of all passes gave.
+struct RunEnding {
+    rows: Vec<StatRow>,
+    wall: Duration,
+    status: u8,
+    /// Nothing more is to be run.
+    is_over: bool,
+}
+
+impl Statistics<'_> {
+    fn run(&self) -> Result<u8> {
+        let mut out = opened(self.job)?;
+        if self.job.form == StatForm::Csv {
+            let head = csv::head(&self.job.per);
+            out.write_all(head.as_bytes()).context("cannot write the table")?;
+        }
+        let (mut runs, mut walls) = (Vec::new(), Vec::new());
+        let mut status = SUCCESS;
+        for _ in 0..self.job.repeat {
+            let ending = self.run_once(&mut out)?;
+            status = ending.status;
+            runs.push(ending.rows);
+            walls.push(ending.wall);
+            if ending.is_over {
+                break;
+            }
+        }
+        let table = StatTable {
+            rows: row::over_runs(&runs),
+            seconds: walls.iter().map(Duration::as_secs_f64).sum::<f64>() / walls.len() as f64,
+            runs: runs.len(),
+            at: None,
+            per: &self.job.per,
+            model: self.model()?,
+        };
+        // With -I everything was shown as it came.
+        if self.job.interval.is_none() {
+            self.write(&table, &mut out)?;
+        }
+        out.flush().context("cannot write the table")?;
+        Ok(status)
+    }
+
+    fn model(&self) -> Result<Option<String>> {
+        let model =
+            self.is_emulated.then(|| self.job.emulation.model(Path::new("/"))).transpose()?;
+        Ok(model.map(|model| model.to_string()))
+    }
+
+    fn write(&self, table: &StatTable<'_>, out: &mut dyn Write) -> Result<()> {
+        let text = match self.job.form {
+            StatForm::Text => text::table(table),
+            StatForm::Json => json::document(table)?,
+            StatForm::Csv => csv::lines(table),
+        };
+        out.write_all(text.as_bytes()).context("cannot write the table")
+    }
+
+    /// All passes, one after the other.
+    fn run_once(&self, out: &mut dyn Write) -> Result<RunEnding> {
+        let mut all =
+            RunEnding { rows: Vec::new(), wall: Duration::ZERO, status: SUCCESS, is_over: false };
+        for plan in &self.plans {
+            let (counts, ending) = self.pass(plan, out)?;
+            all.rows.extend(rows(plan, &counts));
+            all.wall += counts.wall;
+            all.status = ending.status;
+            all.is_over |= ending.is_over;
+            if all.is_over {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// One run of the command, or one span of the process or the system.
+    fn pass(&self, plan: &CountingPlan, out: &mut dyn Write) -> Result<(TotalCounts, RunEnding)> {
+        let mut counter = self.open(plan)?;
+        let mut catcher = Catcher::new().context("signals cannot be caught")?;
+        counter.start()?;
+        let mut ending =
+            RunEnding { rows: Vec::new(), wall: Duration::ZERO, status: SUCCESS, is_over: false };
+        let began = std::time::Instant::now();
+        let mut shown = 0;
+        let asked = loop {
+            let due = self.job.interval.map(|interval| interval * (shown + 1));
+            let left = due.map_or(LOOK, |due| due.saturating_sub(began.elapsed()).min(LOOK));
+            let state = counter.wait(left)?;
+            if due.is_some_and(|due| began.elapsed() >= due) {
+                self.show_window(plan, &mut counter, began.elapsed(), out)?;
+                shown += 1;
+            }
+            let asked = catcher.asked();
+            if asked != AskedEnd::default() || state != TargetState::Running {
+                break asked;
+            }
+        };
+        let counts = counter.finish()?;
+        if self.job.interval.is_some() {
+            self.show_window(plan, &mut counter, began.elapsed(), out)?;
+        }
+        for note in counter.notes() {
+            say("ebs", &note);
+        }
+        ending.is_over = asked != AskedEnd::default();
+        if let Some(signal) = asked.end {
+            end_command(counter.command(), signal);
+            ending.status = u8::try_from(128 + signal).unwrap_or(FAILURE);
+        }
+        if let Some(command) = counter.command() {
+            let outlived = outlive(command, &mut catcher, u32::from(asked.interrupt), &mut || {})?;
+            ending.status = outlived.unwrap_or(INTERRUPTED);
+        }
+        signals::end_the_program(false);
+        Ok((counts, ending))
+    }
+
+    fn show_window(
+        &self,
+        plan: &CountingPlan,
+        counter: &mut Counter,
+        at: Duration,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        let Some(counts) = counter.window() else { return Ok(()) };
+        let table = StatTable {
+            rows: rows(plan, &counts),
+            seconds: counts.wall.as_secs_f64(),
+            runs: 1,
+            at: Some(at),
+            per: &self.job.per,
+            model: None,
+        };
+        self.write(&table, out)?;
+        out.flush().context("cannot write the table")
+    }
+
+    fn open(&self, plan: &CountingPlan) -> Result<Counter> {
+        if self.is_emulated {
+            let model = self.job.emulation.model(Path::new("/"))?;
+            return Counter::emulated(plan, &self.request, model, &self.facts, &self.job.command);
+        }
+        Counter::kernel(plan, self.job)
+    }
+}

@@ -1,0 +1,127 @@
+//! Counts of the emulated PMU: its sessions, of which the account is taken.
+
+use std::time::{Duration, Instant};
+
+use emulator::{Classifier, Coverage, EmulatedEvent};
+
+use super::planning::emulated_request;
+use super::{CountingPlan, CountingRequest, EventCount, TotalCounts};
+use crate::emulated::{self, EmulatedPlan, EmulatedSession, Model};
+use crate::metrics::Estimate;
+use crate::session::ledger::EventAccount;
+use crate::session::{SessionError, SessionSettings, TargetState};
+use crate::{Command, Facts, Refusal, Sampling};
+
+/// A sample of each so many events, to check the count by.
+pub(super) const CHECKED_EVERY: u64 = 100_003;
+
+/// A command under the emulated PMU, which counts.
+#[derive(Debug)]
+pub struct EmulatedCounting {
+    session: EmulatedSession,
+    events: usize,
+    started: Option<Instant>,
+}
+
+impl EmulatedCounting {
+    /// What the emulated PMU is to be told.
+    ///
+    /// # Errors
+    /// What is not emulated.
+    pub fn plan(
+        plan: &CountingPlan,
+        request: &CountingRequest,
+        model: Model,
+        facts: &Facts,
+    ) -> Result<EmulatedPlan, Refusal> {
+        let asked = emulated_request(plan, request).ok_or(Refusal::ModeMissing)?;
+        emulated::plan(&asked, model, facts)
+    }
+
+    /// Takes hold of the target; see [`EmulatedSession::open`].
+    ///
+    /// # Errors
+    /// A target that is not there, or that cannot be emulated.
+    pub fn open(
+        plan: EmulatedPlan,
+        settings: SessionSettings,
+        classifier: &dyn Fn(EmulatedEvent) -> Option<Classifier>,
+    ) -> Result<EmulatedCounting, SessionError> {
+        let events = plan.events.len();
+        let session = EmulatedSession::open(plan, settings, classifier)?;
+        Ok(EmulatedCounting { session, events, started: None })
+    }
+
+    /// Lets the command go.
+    ///
+    /// # Errors
+    /// A command that cannot be executed.
+    pub fn start(&mut self) -> Result<(), SessionError> {
+        self.started = Some(Instant::now());
+        self.session.start(&mut nowhere)
+    }
+
+    /// Waits so long at most.
+    ///
+    /// # Errors
+    /// A call that should not fail.
+    pub fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
+        let state = self.session.wait(timeout)?;
+        self.session.drain(&mut nowhere)?;
+        Ok(state)
+    }
+
+    /// Lets it run on natively, and gives the counts.
+    ///
+    /// # Errors
+    /// A call that should not fail.
+    pub fn finish(&mut self) -> Result<TotalCounts, SessionError> {
+        let ledger = self.session.finish(&mut nowhere)?;
+        let wall = self.started.map_or(Duration::ZERO, |at| at.elapsed());
+        let counts = ledger.by_event.iter().take(self.events).map(|account| counted(account, wall));
+        Ok(TotalCounts { groups: vec![counts.collect()], wall })
+    }
+
+    /// The session beneath, for its notes, model and command.
+    pub fn session(&self) -> &EmulatedSession {
+        &self.session
+    }
+
+    /// The command, for its status.
+    pub fn command(&mut self) -> Option<&mut Command> {
+        self.session.command()
+    }
+}
+
+/// Where the samples go.
+fn nowhere(_bytes: &[u8]) -> std::io::Result<()> {
+    Ok(())
+}
+
+fn counted(account: &EventAccount, wall: Duration) -> EventCount {
+    let mut count = EventCount::whole(account.events, wall);
+    match account.bursts.as_ref() {
+        Some(ran) => count.figure = Ok(of_bursts(account.events, ran)),
+        None => {
+            // A thread may end within an interval: its rest is in no sample.
+            let samples = account.delivered + account.lost.total();
+            let rest = account.events.checked_sub(samples.saturating_mul(CHECKED_EVERY));
+            count.agrees = Some(rest.is_some());
+        }
+    }
+    count
+}
+
+/// What bursts say of the whole: two standard errors about it.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn of_bursts(events: u64, ran: &Coverage) -> Estimate {
+    let value = events as f64 * ran.factor().unwrap_or(0.0);
+    match ran.error() {
+        Some(error) => Estimate {
+            value,
+            low: (value * (1.0 - 2.0 * error)).max(events as f64).min(value),
+            high: value * (1.0 + 2.0 * error),
+        },
+        None => Estimate { value, low: events as f64, high: f64::INFINITY },
+    }
+}
