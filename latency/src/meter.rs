@@ -38,7 +38,7 @@ impl MeasuringEffort {
     /// What takes less than a minute for all parts of a small machine.
     pub const WHOLE: MeasuringEffort = MeasuringEffort {
         runs: 12,
-        rounds: 3,
+        rounds: 2,
         span: Duration::from_millis(1),
         steps: 4,
         largest: 512 << 20,
@@ -81,6 +81,9 @@ const SLOW: f64 = 1.1;
 const RECENT: usize = 24;
 /// So many times the wanted runs are tried.
 const TRIES: usize = 4;
+/// So many times what the wanted runs are to take, a figure may take: on a
+/// machine that others use each may be put aside.
+const PATIENCE: f64 = 50.0;
 
 /// What times.
 pub(crate) struct Meter<'a> {
@@ -161,8 +164,10 @@ impl<'a> Meter<'a> {
         let count = whole((span / each.max(1e-3)).clamp(64.0, 1e9));
         let mut runs: Vec<TimedRun> = Vec::new();
         let mut alone = 0;
+        let begin = Instant::now();
         while alone < wanted && runs.len() < TRIES * wanted {
-            if self.is_stopped() {
+            let is_late = nanoseconds(begin) > span * PATIENCE * wanted as f64;
+            if self.is_stopped() || is_late && !runs.is_empty() {
                 break;
             }
             let run = self.run(count, &mut operate);

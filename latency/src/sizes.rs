@@ -2,6 +2,10 @@
 
 use crate::order::PAGE;
 
+/// Octaves above this have half the steps: no cache of most machines ends
+/// there, and much of the time goes there.
+const FINE: u64 = 32 << 20;
+
 /// Sizes in bytes from `least` to `most`, in steps of a part of an octave:
 /// whole pages, ascending, each once.
 #[must_use]
@@ -10,6 +14,7 @@ pub fn sizes(least: u64, most: u64, steps: u64) -> Vec<u64> {
     let mut all = Vec::new();
     let mut octave = least.max(page).next_power_of_two();
     while octave <= most {
+        let steps = if octave > FINE { steps.div_ceil(2) } else { steps };
         let parts = (0..steps).map(|step| octave + octave / steps * step);
         all.extend(parts.map(|size| size / page * page).filter(|size| *size <= most));
         match octave.checked_mul(2) {
