@@ -22,6 +22,7 @@ mod realism;
 mod records;
 mod selftest;
 mod shortage;
+mod stat;
 mod targets;
 mod throttling;
 mod two_cpus;
@@ -58,6 +59,7 @@ const ASSERTIONS: &[Assertion] = &[
     Assertion { name: "counts_are_perf_stats_and_the_truth", check: account::counts },
     Assertion { name: "each_record_is_where_the_truth_says", check: records::truth },
     Assertion { name: "ip_is_exact_on_all", check: precise::exact },
+    Assertion { name: "each_group_of_stat_is_perf_stats", check: stat::groups },
     Assertion { name: "user_kernel_and_both", check: modes::modes },
     Assertion { name: "counted_in_the_kernel_as_sampled", check: account::in_kernel },
     Assertion { name: "attached_to_a_process", check: targets::attached },

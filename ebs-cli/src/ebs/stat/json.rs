@@ -21,6 +21,9 @@ struct Row<'t> {
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<&'t str>,
     name: &'t str,
+    /// As `-t` takes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<&'t str>,
     unit: &'t str,
     value: Option<f64>,
     /// Null: no bound is known.
@@ -58,6 +61,7 @@ fn of_row<'t>(row: &'t StatRow, table: &'t StatTable<'_>) -> Row<'t> {
         pmu: &row.pmu,
         group: row.group,
         name: &row.name,
+        event: row.spec.as_deref(),
         unit: row.unit,
         value: row.figure.ok().and_then(|figure| finite(figure.value)),
         low: row.figure.ok().and_then(|figure| finite(figure.low)),

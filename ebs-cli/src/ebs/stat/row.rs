@@ -28,6 +28,8 @@ pub(super) struct StatRow {
     /// The metric's group; None: an event.
     pub(super) group: Option<&'static str>,
     pub(super) name: String,
+    /// As `-t` takes it; None: a metric.
+    pub(super) spec: Option<String>,
     pub(super) unit: &'static str,
     pub(super) figure: Figure,
     /// What it is, or why it is not there.
@@ -74,6 +76,7 @@ pub(super) fn rows(plan: &CountingPlan, counts: &TotalCounts) -> Vec<StatRow> {
                 pmu: group.pmu.clone(),
                 group: None,
                 name: event.name.clone(),
+                spec: Some(event.spec.0.clone()),
                 unit: if is_clock { "ns" } else { "" },
                 figure: count.figure,
                 told: count.refused.clone().unwrap_or_default(),
@@ -89,6 +92,7 @@ pub(super) fn rows(plan: &CountingPlan, counts: &TotalCounts) -> Vec<StatRow> {
             pmu: figure.pmu.clone(),
             group: Some(metric.group.name()),
             name: metric.name.to_owned(),
+            spec: None,
             unit: metric.unit,
             figure: figure.value(counts),
             told: metric.meaning.to_owned(),
@@ -152,6 +156,7 @@ mod tests {
             pmu: "cpu".into(),
             group: None,
             name: "x".into(),
+            spec: None,
             unit: "",
             figure,
             told: String::new(),
