@@ -1,6 +1,6 @@
 //! `ebs stat`: counts, and what is derived from them.
 //!
-//! [`counter`] is who counts, [`row`] what is told of an event or a metric,
+//! `counter` is who counts, `row` what is told of an event or a metric,
 //! a file a form of it.
 
 mod counter;
