@@ -42,8 +42,7 @@ use std::path::PathBuf;
 const USAGE: &str = "\
 ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...] EXE_OR_PID [ARGS...]
        ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE
-       ebs script [OPTIONS] FILE
-       ebs convert [OPTIONS] IN OUT
+       ebs script [OPTIONS] FILE | ebs convert [OPTIONS] IN OUT
        ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...]
        ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
