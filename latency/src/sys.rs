@@ -3,6 +3,7 @@
 mod adds;
 mod bind;
 mod circle;
+mod counted_loop;
 mod forward;
 mod region;
 mod switches;

@@ -1,6 +1,6 @@
 //! A chain of adds: one core cycle each, on any machine.
 
-use std::arch::asm;
+use super::counted_loop::counted_loop;
 
 /// Adds of one turn of the loop.
 const UNROLLED: u64 = 16;
@@ -10,37 +10,14 @@ const UNROLLED: u64 = 16;
 /// they rename, and then these take no time at all.
 pub(crate) fn add(adds: u64) {
     let turns = adds.div_ceil(UNROLLED).max(1);
-    #[cfg(target_arch = "x86_64")]
     // SAFETY: works on registers that it declares, and ends after `turns`.
     unsafe {
-        asm!(
-            ".p2align 5",
-            "2:",
-            ".rept 16",
-            "add {sum}, {one}",
-            ".endr",
-            "sub {turns}, 1",
-            "jnz 2b",
+        counted_loop!(
+            turns,
+            x86_64: [".rept 16", "add {sum}, {one}", ".endr"],
+            aarch64: [".rept 16", "add {sum}, {sum}, {one}", ".endr"],
             sum = inout(reg) 0_u64 => _,
             one = in(reg) 1_u64,
-            turns = inout(reg) turns => _,
-            options(nomem, nostack),
-        );
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: works on registers that it declares, and ends after `turns`.
-    unsafe {
-        asm!(
-            ".p2align 5",
-            "2:",
-            ".rept 16",
-            "add {sum}, {sum}, {one}",
-            ".endr",
-            "subs {turns}, {turns}, #1",
-            "b.ne 2b",
-            sum = inout(reg) 0_u64 => _,
-            one = in(reg) 1_u64,
-            turns = inout(reg) turns => _,
             options(nomem, nostack),
         );
     }

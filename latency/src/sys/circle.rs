@@ -1,7 +1,7 @@
 //! Lines each of which holds the address of the next one.
 
 use super::Region;
-use std::arch::asm;
+use super::counted_loop::counted_loop;
 
 /// Loads of one turn of the loop.
 const UNROLLED: u64 = 8;
@@ -38,39 +38,15 @@ impl Circle<'_> {
     /// last ones ended; gives how many.
     pub(crate) fn chase(&mut self, loads: u64) -> u64 {
         let turns = loads.div_ceil(UNROLLED).max(1);
-        #[cfg(target_arch = "x86_64")]
         // SAFETY: `at` is a word of the circle, each of which holds the
         // address of another one in the region, which is readable and
         // borrowed; nothing is written.
         unsafe {
-            asm!(
-                ".p2align 5",
-                "2:",
-                ".rept 8",
-                "mov {at}, [{at}]",
-                ".endr",
-                "sub {turns}, 1",
-                "jnz 2b",
+            counted_loop!(
+                turns,
+                x86_64: [".rept 8", "mov {at}, [{at}]", ".endr"],
+                aarch64: [".rept 8", "ldr {at}, [{at}]", ".endr"],
                 at = inout(reg) self.at,
-                turns = inout(reg) turns => _,
-                options(readonly, nostack),
-            );
-        }
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: `at` is a word of the circle, each of which holds the
-        // address of another one in the region, which is readable and
-        // borrowed; nothing is written.
-        unsafe {
-            asm!(
-                ".p2align 5",
-                "2:",
-                ".rept 8",
-                "ldr {at}, [{at}]",
-                ".endr",
-                "subs {turns}, {turns}, #1",
-                "b.ne 2b",
-                at = inout(reg) self.at,
-                turns = inout(reg) turns => _,
                 options(readonly, nostack),
             );
         }

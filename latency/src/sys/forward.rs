@@ -1,6 +1,6 @@
 //! Loads of what was stored just before.
 
-use std::arch::asm;
+use super::counted_loop::counted_loop;
 
 /// What is stored and what is loaded of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,23 +29,18 @@ pub(crate) fn forward(forwarding: Forwarding, pairs: u64) {
     let offset = if forwarding == Forwarding::Across { 60 } else { 0 };
     let store = store.wrapping_byte_add(offset);
     let load = std::hint::black_box(store);
-    #[cfg(target_arch = "x86_64")]
     match forwarding {
         Forwarding::Same | Forwarding::Across => {
             // SAFETY: eight bytes from `store` are within `lines`, which
             // lives until the end of this function.
             unsafe {
-                asm!(
-                    ".p2align 5",
-                    "2:",
-                    "mov [{store}], {word}",
-                    "mov {word}, [{load}]",
-                    "sub {pairs}, 1",
-                    "jnz 2b",
+                counted_loop!(
+                    pairs,
+                    x86_64: ["mov [{store}], {word}", "mov {word}, [{load}]"],
+                    aarch64: ["str {word}, [{store}]", "ldr {word}, [{load}]"],
                     store = in(reg) store,
                     load = in(reg) load,
                     word = inout(reg) 0_u64 => _,
-                    pairs = inout(reg) pairs => _,
                     options(nostack),
                 );
             }
@@ -54,17 +49,13 @@ pub(crate) fn forward(forwarding: Forwarding, pairs: u64) {
             // SAFETY: eight bytes from `store` are within `lines`, which
             // lives until the end of this function.
             unsafe {
-                asm!(
-                    ".p2align 5",
-                    "2:",
-                    "mov [{store}], {word}",
-                    "mov {word:e}, dword ptr [{load} + 4]",
-                    "sub {pairs}, 1",
-                    "jnz 2b",
+                counted_loop!(
+                    pairs,
+                    x86_64: ["mov [{store}], {word}", "mov {word:e}, dword ptr [{load} + 4]"],
+                    aarch64: ["str {word}, [{store}]", "ldr {word:w}, [{load}, #4]"],
                     store = in(reg) store,
                     load = in(reg) load,
                     word = inout(reg) 0_u64 => _,
-                    pairs = inout(reg) pairs => _,
                     options(nostack),
                 );
             }
@@ -73,79 +64,13 @@ pub(crate) fn forward(forwarding: Forwarding, pairs: u64) {
             // SAFETY: eight bytes from `store` are within `lines`, which
             // lives until the end of this function.
             unsafe {
-                asm!(
-                    ".p2align 5",
-                    "2:",
-                    "mov dword ptr [{store}], {word:e}",
-                    "mov dword ptr [{store} + 4], {word:e}",
-                    "mov {word}, [{load}]",
-                    "sub {pairs}, 1",
-                    "jnz 2b",
+                counted_loop!(
+                    pairs,
+                    x86_64: ["mov dword ptr [{store}], {word:e}", "mov dword ptr [{store} + 4], {word:e}", "mov {word}, [{load}]"],
+                    aarch64: ["str {word:w}, [{store}]", "str {word:w}, [{store}, #4]", "ldr {word}, [{load}]"],
                     store = in(reg) store,
                     load = in(reg) load,
                     word = inout(reg) 0_u64 => _,
-                    pairs = inout(reg) pairs => _,
-                    options(nostack),
-                );
-            }
-        }
-    }
-    #[cfg(target_arch = "aarch64")]
-    match forwarding {
-        Forwarding::Same | Forwarding::Across => {
-            // SAFETY: eight bytes from `store` are within `lines`, which
-            // lives until the end of this function.
-            unsafe {
-                asm!(
-                    ".p2align 5",
-                    "2:",
-                    "str {word}, [{store}]",
-                    "ldr {word}, [{load}]",
-                    "subs {pairs}, {pairs}, #1",
-                    "b.ne 2b",
-                    store = in(reg) store,
-                    load = in(reg) load,
-                    word = inout(reg) 0_u64 => _,
-                    pairs = inout(reg) pairs => _,
-                    options(nostack),
-                );
-            }
-        }
-        Forwarding::Part => {
-            // SAFETY: eight bytes from `store` are within `lines`, which
-            // lives until the end of this function.
-            unsafe {
-                asm!(
-                    ".p2align 5",
-                    "2:",
-                    "str {word}, [{store}]",
-                    "ldr {word:w}, [{load}, #4]",
-                    "subs {pairs}, {pairs}, #1",
-                    "b.ne 2b",
-                    store = in(reg) store,
-                    load = in(reg) load,
-                    word = inout(reg) 0_u64 => _,
-                    pairs = inout(reg) pairs => _,
-                    options(nostack),
-                );
-            }
-        }
-        Forwarding::Joined => {
-            // SAFETY: eight bytes from `store` are within `lines`, which
-            // lives until the end of this function.
-            unsafe {
-                asm!(
-                    ".p2align 5",
-                    "2:",
-                    "str {word:w}, [{store}]",
-                    "str {word:w}, [{store}, #4]",
-                    "ldr {word}, [{load}]",
-                    "subs {pairs}, {pairs}, #1",
-                    "b.ne 2b",
-                    store = in(reg) store,
-                    load = in(reg) load,
-                    word = inout(reg) 0_u64 => _,
-                    pairs = inout(reg) pairs => _,
                     options(nostack),
                 );
             }
