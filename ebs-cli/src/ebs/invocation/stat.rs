@@ -6,6 +6,7 @@ use super::{EmulationChoice, Misuse, process, target};
 use crate::ebs::arguments::StatArguments;
 use record::Cpu;
 use sampling::counting::{CountingRefusal, MetricChoice};
+use sampling::machine::facts::cpu_list;
 use sampling::metrics::MetricGroup;
 use sampling::{EventSpec, Modes, Target};
 use std::ffi::OsString;
@@ -178,21 +179,11 @@ fn per(text: &str) -> Result<PerUnit, StatMisuse> {
     }
 }
 
-/// `0-3,8`.
+/// A list as the kernel writes them, in one word.
 fn cpus(text: &str) -> Result<Vec<Cpu>, StatMisuse> {
-    const MOST: u32 = 1 << 16;
-    let wrong = || StatMisuse::Cpus(text.to_owned());
-    let mut cpus = Vec::new();
-    for range in text.split(',') {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let number = |word: &str| word.parse::<u32>().ok().filter(|number| *number < MOST);
-        let (first, last) = number(first).zip(number(last)).ok_or_else(wrong)?;
-        if last < first {
-            return Err(wrong());
-        }
-        cpus.extend((first..=last).map(Cpu));
-    }
-    Ok(cpus)
+    let is_word = !text.contains(char::is_whitespace);
+    let cpus = cpu_list(text).ok().filter(|_| is_word);
+    cpus.ok_or_else(|| StatMisuse::Cpus(text.to_owned()))
 }
 
 #[cfg(test)]
@@ -234,6 +225,8 @@ mod tests {
             (&["-r", "0", "ls"], "-r 0"),
             (&["-C", "3-1", "ls"], "\"3-1\""),
             (&["-C", "a", "ls"], "\"a\""),
+            (&["-C", "0, 1", "ls"], "\"0, 1\""),
+            (&["-C", "0-65536", "ls"], "\"0-65536\""),
             (&["-r", "2"], "-r runs"),
             (&["--passes", "1"], "--passes runs"),
             (&["-r", "2", "-I", "5", "ls"], "leave -r out"),

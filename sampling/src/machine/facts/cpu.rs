@@ -34,14 +34,14 @@ pub struct Cpus {
 
 /// The CPUs that are online, ascending; None: the kernel does not say.
 pub fn online_cpus(root: &Path) -> Option<Vec<Cpu>> {
-    parse_list(&Tree::new(root).word(ONLINE).ok()??).ok()
+    cpu_list(&Tree::new(root).word(ONLINE).ok()??).ok()
 }
 
 impl Cpus {
     pub(super) fn read(tree: &Tree<'_>) -> Result<Cpus, FactsError> {
         let mut cpus = Cpus::read_identity(tree, CPUINFO)?;
         if let Some(list) = tree.word(ONLINE)? {
-            let parsed = parse_list(&list)
+            let parsed = cpu_list(&list)
                 .map_err(|token| tree.malformed(ONLINE, 1, &token, "CPU or range of CPUs"))?;
             cpus.online = Some(parsed);
         }
@@ -118,9 +118,11 @@ impl Cpus {
 /// would fill the memory.
 const MOST: u32 = 1 << 16;
 
-/// The kernel's CPU lists: "0-3,8,10-11". The error is the word that is
-/// neither a number nor a range upwards.
-pub(super) fn parse_list(text: &str) -> Result<Vec<Cpu>, String> {
+/// The kernel's CPU lists: "0-3,8,10-11"; ascending, each once.
+///
+/// # Errors
+/// The word that is neither a number nor a range upwards.
+pub fn cpu_list(text: &str) -> Result<Vec<Cpu>, String> {
     let mut cpus = Vec::new();
     for word in text.trim().split(',') {
         let (first, last) = word.split_once('-').unwrap_or((word, word));

@@ -3,7 +3,7 @@
 use record::{Cpu, EventType};
 
 use super::PmuDescription;
-use super::cpu::parse_list;
+use super::cpu::cpu_list;
 use super::tree::{FactsError, Tree};
 
 /// Where the kernel lists its PMUs.
@@ -76,7 +76,7 @@ fn read_cpus(tree: &Tree<'_>, file: &str) -> Result<Option<Vec<Cpu>>, FactsError
         return Ok(Some(Vec::new()));
     }
     let wrong = |token: String| tree.malformed(file, 1, &token, "CPU or range of CPUs");
-    parse_list(&text).map(Some).map_err(wrong)
+    cpu_list(&text).map(Some).map_err(wrong)
 }
 
 /// Name and number of every PMU in `devices`; None when there is no such

@@ -69,7 +69,7 @@ fn the_cpu_tells_what_cpuinfo_tells() {
 
 #[test]
 fn cpu_lists() {
-    let list = |text| cpu::parse_list(text).map(|cpus| cpus.into_iter().map(|Cpu(n)| n).collect());
+    let list = |text| cpu::cpu_list(text).map(|cpus| cpus.into_iter().map(|Cpu(n)| n).collect());
     assert_eq!(list("0-3,8,10-11\n"), Ok(vec![0, 1, 2, 3, 8, 10, 11]));
     assert_eq!(list("7"), Ok(vec![7]));
     assert_eq!(list("2,1,1-2"), Ok(vec![1, 2]));
