@@ -52,9 +52,8 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
         sort,
         filters,
         frames: FrameCut {
-            callers: arguments.callers.as_deref().map(Glob::new),
             callees: arguments.callees.as_deref().map(Glob::new),
-            outside: arguments.outside.iter().map(Glob::new).collect(),
+            ..cut_inwards(arguments.callers.as_deref(), &arguments.outside)
         },
         view: view(arguments),
         class: arguments.class,
@@ -69,6 +68,15 @@ pub fn query(arguments: &ReportArguments) -> Result<Query> {
     };
     query.check()?;
     Ok(query)
+}
+
+/// Chains without their inner frames: from `--callers` and from `--outside` on.
+pub(crate) fn cut_inwards(callers: Option<&str>, outside: &[String]) -> FrameCut {
+    FrameCut {
+        callers: callers.map(Glob::new),
+        callees: None,
+        outside: outside.iter().map(Glob::new).collect(),
+    }
 }
 
 /// What becomes of call chains.

@@ -5,7 +5,7 @@ use crate::ebs::arguments::{AnnotateArguments, AnnotationFormat};
 use crate::ebs::report::{self, CountedRecording};
 use crate::terminal::said::say;
 use analysis::report::SourceListing;
-use analysis::{FrameCut, Glob, Key, Pipeline, Query, table};
+use analysis::{Key, Pipeline, Query, table};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
 use std::path::PathBuf;
@@ -58,8 +58,8 @@ pub(super) fn run(
     let (mut input, ended) = report::open(file.as_deref(), &arguments.standing)?;
     let options = report::symbols_of(&input, &arguments.symbols)?;
     let mut sources = SourceFiles::new(&options.root, arguments);
-    let query =
-        Query { keys: vec![Key::Srcline], frames: frames(arguments), ..super::asked(arguments)? };
+    let frames = report::cut_inwards(arguments.callers.as_deref(), &arguments.outside);
+    let query = Query { keys: vec![Key::Srcline], frames, ..super::asked(arguments)? };
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
     let (report, end) = recording.answer(Pipeline::finish)?;
     report::tell_ending(ended);
@@ -85,12 +85,4 @@ pub(super) fn run(
         say("ebs", &missing);
     }
     end.into_result().context("shown is what could be read")
-}
-
-fn frames(arguments: &AnnotateArguments) -> FrameCut {
-    FrameCut {
-        callers: arguments.callers.as_deref().map(Glob::new),
-        callees: None,
-        outside: arguments.outside.iter().map(Glob::new).collect(),
-    }
 }
