@@ -1,3 +1,5 @@
+//! `ebs stat` beside perf stat, cachegrind, and our own samples.
+
 use hardmeter_tests::{Account, Outcome, Scene, Workload, rights, workload};
 use serde_json::Value;
 
