@@ -34,7 +34,7 @@ impl Microarchitecture {
     /// Intel's since Haswell and Goldmont (the kernel's `hsw_lbr_sel_map`, which none before
     /// it has).
     pub fn keeps_calls(self) -> bool {
-        const BEFORE: [&str; 10] = [
+        const BEFORE: [&str; 9] = [
             "nehalem",
             "westmere",
             "sandybridge",
@@ -42,7 +42,6 @@ impl Microarchitecture {
             "ivybridge",
             "ivytown",
             "bonnell",
-            "saltwell",
             "silvermont",
             "knights",
         ];

@@ -28,12 +28,11 @@ impl CountedEvent {
         let code = |attr: &Attr| {
             [attr.config, attr.config1, attr.config2, attr.config3, u64::from(attr.bp_type)]
         };
-        let excluded = |attr: &Attr| attr.flags;
         match self.planned.is_some() && other.planned.is_some() {
             true => {
                 self.attr.kind == other.attr.kind
                     && code(&self.attr) == code(&other.attr)
-                    && excluded(&self.attr) == excluded(&other.attr)
+                    && self.attr.flags == other.attr.flags
             }
             false => self.spec == other.spec,
         }

@@ -31,8 +31,6 @@ pub struct CountingPlan {
     pub figures: Vec<PlannedFigure>,
     /// What was asked for and is not to be had.
     pub lacking: Vec<LackingCount>,
-    /// Said to the user, one line each.
-    pub notes: Vec<String>,
 }
 
 /// A metric of a plan.
@@ -379,7 +377,6 @@ impl CountingPlan {
                 groups: vec![self.groups[group].clone()],
                 figures: figures.map(|of| PlannedFigure { group: 0, ..of.clone() }).collect(),
                 lacking: if group == 0 { self.lacking.clone() } else { Vec::new() },
-                notes: if group == 0 { self.notes.clone() } else { Vec::new() },
             }
         };
         (0..self.groups.len()).map(pass).collect()
