@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use crate::session::ledger::Ledger;
-use crate::session::{Pass, SessionError, Sink, TargetState};
+use crate::session::{Pass, SessionError, SessionWake, Sink, TargetState};
 use crate::{Command, Facts, Fallback, PlannedEvent, Session, Target};
 
 /// A job that is open. In order: [`preamble`](Sampling::preamble),
@@ -76,6 +76,28 @@ pub trait Sampling: fmt::Debug {
     /// # Errors
     /// A call that should not fail.
     fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError>;
+
+    /// The same, beside descriptors of the caller's: each of them that can be
+    /// read, or has hung up, ends the wait. Who cannot pause does not look at
+    /// them.
+    ///
+    /// # Errors
+    /// A call that should not fail.
+    fn wait_beside(
+        &mut self,
+        timeout: Duration,
+        extra: &[BorrowedFd<'_>],
+    ) -> Result<SessionWake, SessionError> {
+        let target = self.wait(timeout)?;
+        Ok(SessionWake { records: false, target, extra: vec![false; extra.len()] })
+    }
+
+    /// Pauses sampling, or has it go on; from [`start`](Sampling::start) on.
+    ///
+    /// # Errors
+    /// [`SessionError::NoPause`] where that cannot be; an event that is not
+    /// enabled.
+    fn set_counting(&mut self, on: bool) -> Result<(), SessionError>;
 
     /// Moves the records that there are to the sink.
     ///
@@ -155,6 +177,18 @@ impl Sampling for Session {
 
     fn wait(&mut self, timeout: Duration) -> Result<TargetState, SessionError> {
         Session::wait(self, timeout, &[]).map(|woken| woken.target)
+    }
+
+    fn wait_beside(
+        &mut self,
+        timeout: Duration,
+        extra: &[BorrowedFd<'_>],
+    ) -> Result<SessionWake, SessionError> {
+        Session::wait(self, timeout, extra)
+    }
+
+    fn set_counting(&mut self, on: bool) -> Result<(), SessionError> {
+        Session::set_counting(self, on)
     }
 
     fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {

@@ -22,6 +22,7 @@ pub mod open_error;
 pub(crate) mod opener;
 mod owner;
 mod pass;
+mod pausing;
 pub mod preamble;
 pub(crate) mod retired;
 mod ring_losses;
@@ -62,6 +63,7 @@ use opener::Opener;
 use owner::{Owner, Owners};
 use pass::Lane;
 pub use pass::Pass;
+use pausing::Pauses;
 use preamble::{Described, Describer, kernel_list};
 use record::kernel_list::PackedKernelList;
 use retired::Retired;
@@ -93,6 +95,9 @@ pub struct SessionSettings {
     /// Samples after which sampling stops, of those that the type means where
     /// the sample's fields tell it; None: no limit.
     pub count: Option<u64>,
+    /// Nothing is sampled before [`Session::set_counting`] says so; mappings,
+    /// names and forks are told from the start.
+    pub begins_paused: bool,
     /// Samples that show something of the kernel are dropped, and counted.
     pub scrub: bool,
     /// What is counted in the kernel is taken out so often.
@@ -131,6 +136,7 @@ impl Default for SessionSettings {
             process: None,
             cgroup: None,
             count: None,
+            begins_paused: false,
             scrub: false,
             every: Duration::from_secs(60),
             rings: true,
@@ -189,6 +195,7 @@ pub struct Session {
     looked_at_losses: Option<Instant>,
     started: Option<Instant>,
     stopped: Option<Duration>,
+    pauses: Pauses,
     /// The kernel's interval is not what it was at the start.
     interval_changed: bool,
     /// kernel.perf_event_max_sample_rate when the session opened.
@@ -239,6 +246,10 @@ impl Session {
         let held = settings.held.as_ref().map(|(pid, _)| *pid);
         let held = command.as_ref().map(Command::pid).or(held);
         let mut programs = Programs::load(kernel, &mut plan, &settings, held)?;
+        let pauses = Pauses::new(settings.begins_paused);
+        if pauses.are_on() {
+            programs.stop();
+        }
         let (rings, of_rings) = rings::map(&plan)?;
         notes.extend(of_rings);
         let offline = |event: &&PlannedEvent| {
@@ -256,7 +267,7 @@ impl Session {
             return Err(SessionError::NoGroup);
         }
         let mut opener = Opener::new(&plan, kernel, outlets, limit)?;
-        opener = opener.in_group(cgroup).with_programs(&programs);
+        opener = opener.in_group(cgroup).with_programs(&programs).paused(pauses.are_on())?;
         let mut attached = Attached::default();
         let mut pidfd = None;
         match plan.target {
@@ -291,7 +302,7 @@ impl Session {
         }
         let ids = ids(&attached)?;
         let is_sampled = matches!(plan.target, Target::Process(_));
-        if is_sampled {
+        if is_sampled && !pauses.are_on() {
             programs.start();
         }
         let described = match plan.target {
@@ -338,6 +349,7 @@ impl Session {
             looked_at_losses: None,
             started: is_sampled.then(Instant::now),
             stopped: None,
+            pauses,
             interval_changed: false,
             sample_rate,
         })
@@ -350,11 +362,17 @@ impl Session {
     /// A command that cannot be executed; a sink that fails.
     pub fn start(&mut self, sink: &mut dyn Sink) -> Result<(), SessionError> {
         let now = Instant::now();
-        self.programs.start();
+        let paused = self.pauses.are_on();
+        if !paused {
+            self.programs.start();
+        }
         match (&mut self.command, self.plan.target) {
             (Some(command), _) => command.release()?,
             (None, Target::System | Target::Cgroup) => {
-                let enabled = self.sets.iter().try_for_each(|set| set.enable(None));
+                let enabled = self.sets.iter().try_for_each(|set| match paused {
+                    true => set.enable_side(None),
+                    false => set.enable(None),
+                });
                 enabled.map_err(|failure| OpenError::event(failure, &self.plan))?;
             }
             (None, _) => {}

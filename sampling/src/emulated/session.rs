@@ -28,6 +28,14 @@ use form::Form;
 use record::Time;
 use record::stream::write;
 
+/// The model would have to follow the target all the same, to know what is in
+/// its caches.
+const NO_PAUSE: SessionError = SessionError::NoPause {
+    who: "the emulated PMU",
+    how: "a type that it counts itself, such as cpu_clock or page_fault, or --source pmu on a \
+          machine that has one",
+};
+
 /// Id of the first event in the stream; those of the others follow, and then
 /// that of side records.
 const EVENT: u64 = 1;
@@ -69,13 +77,16 @@ impl EmulatedSession {
     /// for each event that counts one.
     ///
     /// # Errors
-    /// A target that is not there, or that cannot be emulated; nothing has
-    /// happened to it then.
+    /// A target that is not there, or that cannot be emulated, or settings
+    /// that need a pause; nothing has happened to it then.
     pub fn open(
         plan: EmulatedPlan,
         settings: SessionSettings,
         classifier: &dyn Fn(EmulatedEvent) -> Option<Classifier>,
     ) -> Result<EmulatedSession, SessionError> {
+        if settings.begins_paused {
+            return Err(NO_PAUSE);
+        }
         let began = pass::now();
         let mut command = match plan.target {
             Target::Command => Some(Command::hold(&settings.command)?),
@@ -310,6 +321,10 @@ impl Sampling for EmulatedSession {
             self.look(standing);
         }
         Ok(self.state)
+    }
+
+    fn set_counting(&mut self, _on: bool) -> Result<(), SessionError> {
+        Err(NO_PAUSE)
     }
 
     fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {

@@ -242,6 +242,13 @@ impl Sampling for Remote {
         Ok(self.state)
     }
 
+    fn set_counting(&mut self, _on: bool) -> Result<(), SessionError> {
+        Err(SessionError::NoPause {
+            who: "a session of the daemon",
+            how: "--no-daemon, as a user whose own rights suffice (root, or one with CAP_PERFMON)",
+        })
+    }
+
     fn drain(&mut self, sink: &mut dyn Sink) -> Result<Pass, SessionError> {
         let before = self.sink_error.is_some();
         self.pump(sink)?;

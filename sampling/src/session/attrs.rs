@@ -49,6 +49,14 @@ impl Attrs {
         attrs
     }
 
+    /// Has what is sampled wait beyond a command's exec; side records do not,
+    /// or the program's own mappings would be missing.
+    pub(super) fn wait_beyond_exec(&mut self) {
+        for event in &mut self.events {
+            event.attr.flags.remove(AttrFlags::ENABLE_ON_EXEC);
+        }
+    }
+
     /// What the kernel is asked for of an event: where a program is to see
     /// every sample, an interrupt for each. Of the records of one drained PEBS
     /// buffer only the last comes by the program, the others go to the ring

@@ -85,6 +85,17 @@ pub enum SessionError {
     /// [`Target::Cgroup`](crate::Target::Cgroup) without its directory.
     #[error("no control group was given: its directory belongs into the session's settings")]
     NoGroup,
+    /// Who samples cannot stand still.
+    #[error(
+        "{who} cannot pause, nor begin later: leave --delay and --control out, or have the kernel \
+         sample in this process: {how}"
+    )]
+    NoPause {
+        /// Who.
+        who: &'static str,
+        /// How that is had.
+        how: &'static str,
+    },
     /// Who samples elsewhere does not serve, or has broken off.
     #[error(transparent)]
     Elsewhere(Box<dyn std::error::Error + Send + Sync>),

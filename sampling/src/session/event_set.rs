@@ -40,6 +40,22 @@ impl CpuEvents {
         let witnesses = self.sampled.iter().filter(|sampled| sampled.witness.is_some());
         self.sampled.len() + witnesses.count() + 1
     }
+
+    /// `index`: in the plan.
+    fn enable(
+        &self,
+        event: &PerfEvent,
+        index: Option<usize>,
+        task: Option<Tid>,
+    ) -> Result<(), OpenFailure> {
+        event.enable().map_err(|error| OpenFailure {
+            errno: error.raw_os_error().unwrap_or(0),
+            cpu: Some(self.cpu),
+            task,
+            event: index,
+            ..OpenFailure::of(FailedCall::Enable)
+        })
+    }
 }
 
 /// Ids of open events.
@@ -78,26 +94,26 @@ impl EventSet {
         self.cpus.iter().map(CpuEvents::count).sum()
     }
 
-    /// Starts counting. Side records first, so that no mapping is missed;
-    /// then members of groups, which wait for their leaders. `task` is whose
-    /// events these are.
+    /// Starts counting; side records first, so that no mapping is missed.
+    /// `task` is whose events these are.
     pub(crate) fn enable(&self, task: Option<Tid>) -> Result<(), OpenFailure> {
-        let enable = |on_cpu: &CpuEvents, event: &PerfEvent, index: Option<usize>| {
-            event.enable().map_err(|error| OpenFailure {
-                errno: error.raw_os_error().unwrap_or(0),
-                cpu: Some(on_cpu.cpu),
-                task,
-                event: index,
-                ..OpenFailure::of(FailedCall::Enable)
-            })
-        };
-        self.cpus.iter().try_for_each(|on_cpu| enable(on_cpu, &on_cpu.side, None))?;
+        self.enable_side(task)?;
+        self.enable_sampled(task)
+    }
+
+    /// Starts side records alone.
+    pub(crate) fn enable_side(&self, task: Option<Tid>) -> Result<(), OpenFailure> {
+        self.cpus.iter().try_for_each(|on_cpu| on_cpu.enable(&on_cpu.side, None, task))
+    }
+
+    /// Starts what is sampled: members of groups first, which wait for their
+    /// leaders.
+    pub(crate) fn enable_sampled(&self, task: Option<Tid>) -> Result<(), OpenFailure> {
         self.cpus.iter().try_for_each(|on_cpu| {
             let mut members_first = on_cpu.sampled.iter().rev();
             members_first.try_for_each(|s| {
-                let witness = s.witness.iter();
-                let mut both = witness.chain([&s.event]);
-                both.try_for_each(|event| enable(on_cpu, event, Some(s.index)))
+                let mut both = s.witness.iter().chain([&s.event]);
+                both.try_for_each(|event| on_cpu.enable(event, Some(s.index), task))
             })
         })
     }

@@ -117,7 +117,8 @@ impl Session {
             ledger.lost.ring = ledger.lost.ring.saturating_sub(told.samples);
         }
         for (place, (index, event)) in self.attrs.sampled().enumerate() {
-            let total = totals.events.get(index).copied().unwrap_or_default();
+            let mut total = totals.events.get(index).copied().unwrap_or_default();
+            self.pauses.leave_out(index, &mut total);
             // A task's event for one CPU is enabled, and does not run, while
             // the task is on another.
             let by_task = event.attr.flags.contains(AttrFlags::INHERIT);
@@ -149,6 +150,8 @@ impl Session {
             rates.filter(|(from, to)| to < from).map(|(from, to)| RateLowered { from, to });
         let running = || self.started.map(|at| at.elapsed());
         ledger.wall = self.stopped.or_else(running).unwrap_or_default();
+        let until = self.started.map(|at| at + ledger.wall);
+        ledger.paused = until.map_or(Duration::ZERO, |until| self.pauses.last(self.started, until));
         ledger
     }
 

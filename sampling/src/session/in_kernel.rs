@@ -74,6 +74,8 @@ pub(crate) struct Programs {
     every: Duration,
     due: Option<Instant>,
     pub(super) aggregates: u64,
+    /// Hits were not counted all the time.
+    pub(super) steered: bool,
     /// What was taken and has found no room yet, with its place in the ledger.
     waiting: VecDeque<(usize, Aggregate)>,
     /// Why something could not be taken at the last try; it can be later.
@@ -279,9 +281,10 @@ impl Programs {
         said.seen = Some(seen);
         if loaded.of_tracepoint {
             // Its events count from and to other moments than the program,
-            // but for those that begin at an exec, and not at all what the
+            // but for those that begin at an exec and never pause, and not at all what the
             // kernel was too busy for.
-            let beyond = |kernel: &u64| loaded.from_exec && *kernel < seen;
+            let is_exact = loaded.from_exec && !self.steered;
+            let beyond = |kernel: &u64| is_exact && *kernel < seen;
             let own = seen + loaded.reader.kernel_busy().unwrap_or(0);
             said.kernel = said.kernel.filter(beyond).or(Some(own));
         }

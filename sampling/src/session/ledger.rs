@@ -66,6 +66,8 @@ pub struct Ledger {
     pub running: Duration,
     /// From the start of sampling to its end, by the wall clock.
     pub wall: Duration,
+    /// Of it, time in which sampling was paused by who asked for it.
+    pub paused: Duration,
     /// Why the sink stopped taking records.
     pub sink_error: Option<String>,
     /// The account of each sampled event, in the order of the plan. What no
@@ -221,6 +223,9 @@ impl Ledger {
         if !self.tail_known {
             note.add("lost.tail", "unknown");
         }
+        if event == 0 && !self.paused.is_zero() {
+            note.add("paused", format_args!("{:.6}", self.paused.as_secs_f64()));
+        }
         account.write_times(&mut note);
         note.add("seconds", format_args!("{:.6}", self.wall.as_secs_f64()));
         note.into_text()
@@ -296,6 +301,9 @@ impl fmt::Display for Ledger {
         }
         if self.side_lost > 0 {
             write!(f, ", {} mapping or task records lost", self.side_lost)?;
+        }
+        if !self.paused.is_zero() {
+            write!(f, ", paused for {:.1} s", self.paused.as_secs_f64())?;
         }
         if self.throttled > 0 {
             write!(f, ", throttled {} time{}", self.throttled, plural(self.throttled))?;

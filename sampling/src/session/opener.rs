@@ -44,6 +44,8 @@ pub(crate) struct Opener<'s> {
     cgroup: Option<BorrowedFd<'s>>,
     /// What runs at overflows.
     programs: Option<&'s Programs>,
+    /// Nothing is sampled before the session says so.
+    paused: bool,
     negotiation: Negotiation<'s>,
     /// Events that are open now, for the text of EMFILE.
     opened: usize,
@@ -64,13 +66,32 @@ impl<'s> Opener<'s> {
         if !plan.events.iter().any(|event| !event.carrier && is_open(event)) {
             return Err(OpenError::NoCpu { cpus: plan.cpus.len() });
         }
-        let (cgroup, programs) = (None, None);
-        Ok(Opener { plan, kernel, outlets, cgroup, programs, negotiation, opened: 0, limit })
+        let (cgroup, programs, paused) = (None, None, false);
+        Ok(Opener {
+            plan,
+            kernel,
+            outlets,
+            cgroup,
+            programs,
+            paused,
+            negotiation,
+            opened: 0,
+            limit,
+        })
     }
 
     /// Opens for the tasks of that group where no task is given.
     pub(crate) fn in_group(self, cgroup: Option<&'s Cgroup>) -> Opener<'s> {
         Opener { cgroup: cgroup.map(AsFd::as_fd), ..self }
+    }
+
+    /// Opens what is sampled so that neither an exec nor
+    /// [`enable`](Opener::enable) starts it; before anything is opened.
+    pub(crate) fn paused(mut self, paused: bool) -> Result<Opener<'s>, OpenError> {
+        if paused {
+            self.negotiation.wait_beyond_exec()?;
+        }
+        Ok(Opener { paused, ..self })
     }
 
     /// Gives each event its program.
@@ -241,9 +262,14 @@ impl<'s> Opener<'s> {
         self.opened
     }
 
-    /// Enables a set that was opened here for `task`.
+    /// Enables a set that was opened here for `task`; paused, its side records
+    /// alone.
     pub(crate) fn enable(&self, set: &EventSet, task: Tid) -> Result<(), OpenError> {
-        set.enable(Some(task)).map_err(|failure| OpenError::event(failure, self.plan))
+        let enabled = match self.paused {
+            true => set.enable_side(Some(task)),
+            false => set.enable(Some(task)),
+        };
+        enabled.map_err(|failure| OpenError::event(failure, self.plan))
     }
 
     /// Closes a set that was opened here, and keeps its counts in `retired`.

@@ -91,6 +91,7 @@ impl Session {
 
     pub(super) fn pass(&mut self, sink: &mut dyn Sink) -> io::Result<Pass> {
         let mut pass = Pass::default();
+        self.settle_pause();
         // Before the side records: mappings are to be there that hits lie in.
         let aggregates = self.programs.take_due();
         // The first failure is kept, and the rings are emptied all the same.

@@ -19,6 +19,7 @@ mod attached;
 mod cgroup;
 mod loss;
 mod older;
+mod pausing;
 mod quiet;
 mod running;
 mod several;

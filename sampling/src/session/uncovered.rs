@@ -11,7 +11,8 @@ impl Session {
     /// Whether an event and its witness counted the same: from the exec of a
     /// command to its end. Others are enabled and stopped one after the other.
     pub(super) fn is_whole(&self) -> bool {
-        self.plan.target == Target::Command && self.state == TargetState::Gone
+        let is_command = self.plan.target == Target::Command;
+        is_command && self.state == TargetState::Gone && !self.pauses.any()
     }
 
     /// Books what was counted beyond what records stand for, once all of them
