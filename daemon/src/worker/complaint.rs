@@ -79,7 +79,9 @@ fn of_open(error: &OpenError) -> ComplaintCode {
             _ => ComplaintCode::Unplannable,
         },
         OpenError::Descriptors { .. } => ComplaintCode::Exhausted,
-        OpenError::NoCpu { .. } | OpenError::Attr(_) => ComplaintCode::Unplannable,
+        OpenError::NoCpu { .. } | OpenError::Offline { .. } | OpenError::Attr(_) => {
+            ComplaintCode::Unplannable
+        }
     }
 }
 

@@ -263,11 +263,11 @@ impl CountingPlanner<'_> {
         request.allow_skid = true;
         let drafted = plan::draft(&request, self.facts);
         let plan = match drafted {
-            Err(Refusal::Unsampled { .. }) if !spec.0.starts_with("cpu") => {
+            Err(unsampled @ Refusal::Unsampled { .. }) if !spec.0.starts_with("cpu") => {
                 let clock = Request { event: "task_clock".into(), ..request.clone() };
                 let clock = plan::draft(&clock, self.facts)?;
                 let name = name.unwrap_or(&spec.0);
-                return Ok(vec![uncore::event(&request, name, &clock, self.facts)?]);
+                return Ok(vec![uncore::event(&request, name, &clock, self.facts, unsampled)?]);
             }
             drafted => drafted?,
         };

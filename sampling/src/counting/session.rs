@@ -13,7 +13,7 @@ use super::open_group::{CountingPlace, OpenGroup, explained};
 use super::{CountingPlan, EventCount, SliceSums, TotalCounts};
 use crate::machine::{facts, open_files};
 use crate::session::attach::AttachError;
-use crate::session::{SessionError, TargetState};
+use crate::session::{OpenError, SessionError, TargetState};
 use crate::{Command, OpenFailure, Target};
 
 /// How often groups that take turns are looked at: some of the kernel's
@@ -92,6 +92,9 @@ impl CountingSession {
     fn open_system(&mut self) -> Result<(), SessionError> {
         let online = facts::online_cpus(&self.settings.root).unwrap_or_default();
         let wanted = self.settings.cpus.clone();
+        if let Some(&cpu) = wanted.iter().flatten().find(|cpu| !online.contains(cpu)) {
+            return Err(OpenError::Offline { cpu, online: facts::listed(&online) }.into());
+        }
         let is_wanted = |cpu: &Cpu| wanted.as_ref().is_none_or(|wanted| wanted.contains(cpu));
         self.open_at(&|cpus: Option<&Vec<Cpu>>| {
             let has = |cpu: &&Cpu| cpus.is_none_or(|cpus| cpus.contains(cpu)) && is_wanted(cpu);

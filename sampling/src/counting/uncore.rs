@@ -9,17 +9,19 @@ use crate::machine::facts::Facts;
 use crate::request::event_spec::RequestedEvent;
 use crate::{Plan, Refusal, Request};
 
-/// The event of a PMU that counts for many CPUs at once.
+/// The event of a PMU that counts for many CPUs at once; `unsampled` is why it
+/// has no samples, and all that there is to say of what is of no PMU.
 pub(super) fn event(
     request: &Request,
     name: &str,
     plan: &Plan,
     facts: &Facts,
+    unsampled: Refusal,
 ) -> Result<CountedEvent, CountingRefusal> {
     let event = || request.event.0.clone();
     let requested = request.event.resolve().map_err(Refusal::from)?;
     let RequestedEvent::Pmu { pmu, terms, .. } = requested else {
-        return Err(Refusal::Event(crate::request::event_spec::EventSpecError::Empty).into());
+        return Err(unsampled.into());
     };
     if !request.target.is_of_cpus() {
         return Err(CountingRefusal::OfCpus { event: event(), pmu });

@@ -27,7 +27,7 @@ use std::path::Path;
 
 pub use access::{AccessFacts, Capabilities, Capability, Limit, Lockdown};
 pub use cache::{CacheFacts, CacheKind};
-pub use cpu::{Cpus, cpu_list, online_cpus};
+pub use cpu::{Cpus, cpu_list, listed, online_cpus};
 #[cfg(test)]
 pub(crate) use fixture_trees::FixtureTrees;
 pub use hypervisor::Hypervisor;

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use record::Cpu;
+
 use crate::in_kernel::Unloadable;
 use crate::session::attach::AttachError;
 use crate::session::command::CommandError;
@@ -38,6 +40,14 @@ pub enum OpenError {
     NoCpu {
         /// CPUs of the plan.
         cpus: usize,
+    },
+    /// A CPU that was asked for by its number is not there, or offline.
+    #[error("CPU {} is not online here: say one of {online}", .cpu.0)]
+    Offline {
+        /// As asked for.
+        cpu: Cpu,
+        /// As the kernel lists them.
+        online: String,
     },
     /// The plan's attr has no bytes.
     #[error("the event cannot be spelled for the kernel: {0}")]

@@ -4,7 +4,7 @@ use record::{AttrFlags, Cpu, SampleType};
 use sampling::Refusal;
 use sampling::Request;
 use sampling::catalogue::promises::{AddressPromise, Promises};
-use sampling::machine::facts::FactsError;
+use sampling::machine::facts::{FactsError, listed};
 use sampling::plan::{Outline, OutlinedEvent};
 use serde::Serialize;
 
@@ -199,16 +199,5 @@ pub(super) fn sample_type(fields: SampleType) -> Vec<&'static str> {
 
 /// CPUs as the kernel lists them; `all` for no list.
 pub(super) fn cpus(cpus: Option<&[Cpu]>) -> String {
-    let Some(cpus) = cpus else { return "all".to_owned() };
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for cpu in cpus {
-        match ranges.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(cpu.0) => *last = cpu.0,
-            _ => ranges.push((cpu.0, cpu.0)),
-        }
-    }
-    let words = ranges.iter().map(|&(first, last)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
-    });
-    words.collect::<Vec<_>>().join(",")
+    cpus.map_or_else(|| "all".to_owned(), listed)
 }

@@ -114,6 +114,21 @@ impl Cpus {
     }
 }
 
+/// CPUs in ascending order as the kernel lists them: "0-3,8".
+pub fn listed(cpus: &[Cpu]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(cpu.0) => *last = cpu.0,
+            _ => ranges.push((cpu.0, cpu.0)),
+        }
+    }
+    let words = ranges.iter().map(|&(first, last)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    });
+    words.collect::<Vec<_>>().join(",")
+}
+
 /// More CPUs than any kernel is built for: a guard against a range that
 /// would fill the memory.
 const MOST: u32 = 1 << 16;

@@ -72,6 +72,8 @@ fn cpu_lists() {
     let list = |text| cpu::cpu_list(text).map(|cpus| cpus.into_iter().map(|Cpu(n)| n).collect());
     assert_eq!(list("0-3,8,10-11\n"), Ok(vec![0, 1, 2, 3, 8, 10, 11]));
     assert_eq!(list("7"), Ok(vec![7]));
+    assert_eq!(listed(&cpu::cpu_list("0-3,8,10-11").unwrap()), "0-3,8,10-11");
+    assert_eq!(listed(&[]), "");
     assert_eq!(list("2,1,1-2"), Ok(vec![1, 2]));
     for (text, token) in
         [("", ""), ("0-", "0-"), ("0,x", "x"), ("3-1", "3-1"), ("0-99999999", "0-99999999")]
