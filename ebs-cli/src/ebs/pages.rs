@@ -62,7 +62,8 @@ fn write_page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     if command.has_subcommands() {
         man.render_subcommands_section(out)?;
     }
-    let tail = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+    let tail = command.get_after_long_help().or(command.get_after_help());
+    let tail = tail.map(ToString::to_string).unwrap_or_default();
     out.write_all(sections(&tail).as_bytes())?;
     if command.get_version().is_some() {
         man.render_version_section(out)?;
@@ -150,6 +151,19 @@ mod tests {
             let (_, status) = text.split_once(".SH EXIT STATUS\n").expect("a status");
             assert!(status.contains("wrong command line"), "{status}");
             assert!(!text.contains("EXTRA") && text.contains(".SH VERSION"), "{text}");
+        }
+    }
+
+    /// What stands after both forms of a command's help does so in its page.
+    #[test]
+    fn pages_of_subcommands_have_the_examples_of_their_help() {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        pages(directory.path(), [arguments::command()]).expect("pages are written");
+        for name in ["stat", "memlat", "selftest", "plan"] {
+            let text = fs::read_to_string(directory.path().join(format!("ebs-{name}.1")));
+            let text = text.expect(name);
+            let (_, after) = text.split_once(".SH EXAMPLES\n.nf\n").expect(name);
+            assert!(after.starts_with(&format!("  ebs {name}")), "{name}: {after}");
         }
     }
 

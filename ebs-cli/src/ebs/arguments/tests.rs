@@ -41,3 +41,13 @@ fn the_help_of_script_reads_well() {
 fn the_help_of_convert_reads_well() {
     insta::assert_snapshot!(help_of("convert"));
 }
+
+#[test]
+fn the_help_of_stat_reads_well() {
+    insta::assert_snapshot!(help_of("stat"));
+}
+
+#[test]
+fn the_help_of_memlat_reads_well() {
+    insta::assert_snapshot!(help_of("memlat"));
+}
