@@ -1,6 +1,6 @@
 //! `ebs stat` beside perf stat, cachegrind, and our own samples.
 
-use hardmeter_tests::{Account, Outcome, Scene, Workload, rights, workload};
+use hardmeter_tests::{Account, Outcome, Scene, Workload, rights, running::has_attached, workload};
 use serde_json::Value;
 
 fn json(outcome: &Outcome) -> Value {
@@ -13,6 +13,22 @@ fn value(document: &Value, name: &str) -> Option<f64> {
     let rows = document["rows"].as_array().unwrap();
     let row = rows.iter().find(|row| row["name"] == name);
     row.unwrap_or_else(|| panic!("no {name}: {document}"))["value"].as_f64()
+}
+
+/// Whether an `ebs stat` of that number counts a process by now.
+fn counts(stat: u32) -> bool {
+    let files = std::fs::read_dir(format!("/proc/{stat}/fd"));
+    files.is_ok_and(|files| {
+        files.flatten().any(|file| {
+            std::fs::read_link(file.path())
+                .is_ok_and(|link| link.to_string_lossy().contains("perf_event"))
+        })
+    }) && std::fs::read_to_string(format!("/proc/{stat}/status")).is_ok_and(|status| {
+        // It catches SIGINT (bit 1) once it counts.
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+            .is_some_and(|mask| mask & 2 != 0)
+    })
 }
 
 /// A program without a C library: each run is like the others.
@@ -67,6 +83,49 @@ fn a_count_is_what_samples_say_of_the_same_program() {
         scene.run(&format!("ebs -u -t {source} -i =7 -c all -o s.data ./walk")).success();
         let events = Account::of_stream(&scene.path("s.data")).count("events");
         assert_eq!(count, events as f64, "{source}: {counted}");
+    }
+}
+
+/// One run, counted and sampled: the count is that of the samples' account.
+#[test]
+fn a_count_and_samples_of_one_run_agree() {
+    const INTERVAL: u64 = 7;
+    if !rights::sampling("a_count_and_samples_of_one_run_agree") {
+        return;
+    }
+    let scene = Scene::new();
+    Workload::Bursts.build(&scene);
+    // Attaching wakes the process, which may still be on its way back to its sleep.
+    for (event, may_differ) in [("page_fault", 0), ("context_switch", 4)] {
+        let mut bursts = scene.start("./bursts 100");
+        assert_eq!(bursts.hear(), "ready");
+        let target = bursts.pid();
+        let stream = scene.path(&format!("{event}.data"));
+        let line = format!("ebs -u -k -t {event} -i ={INTERVAL} -c all -o {event}.data {target}");
+        let mut samples = scene.start(&line);
+        // The stream is begun when all is open.
+        samples.wait_until("it attached", |pid| stream.exists() && has_attached(pid, target));
+        let line = format!("ebs stat -u -k -t {event} --json -o told -p {target}");
+        let mut stat = scene.start(&line);
+        stat.wait_until("it counts", counts);
+        for _ in 0..50 {
+            bursts.tell("go");
+            assert!(bursts.hear().starts_with("kernel "));
+        }
+        bursts.finish().success();
+        let (sampled, counted) = (samples.finish().success(), stat.finish().success());
+        let document: Value = serde_json::from_str(&scene.read("told")).unwrap();
+        let count = value(&document, event).unwrap();
+        let account = Account::of_stream(&stream);
+        let events = account.count("events");
+        let samples = account.count("delivered") + account.lost();
+        assert!(events >= 50, "{event}: {sampled}");
+        // On each CPU fewer than an interval's events are left over.
+        let cpus = std::thread::available_parallelism().unwrap().get() as u64;
+        assert!(samples * INTERVAL <= events, "{event}: {sampled}");
+        assert!(events < (samples + cpus) * INTERVAL, "{event}: {sampled}");
+        let apart = (count - events as f64).abs();
+        assert!(apart <= f64::from(may_differ), "{event}: {count}, {events}: {counted}{sampled}");
     }
 }
 
@@ -167,21 +226,6 @@ fn an_interrupt_shows_what_there_is_and_the_status_is_the_commands() {
     let mut target = scene.start("sleep 600");
     let mut stat =
         scene.start(&format!("ebs stat -u -t page_fault --json -o told -p {}", target.pid()));
-    let own = stat.pid();
-    let counts = |_| {
-        let files = std::fs::read_dir(format!("/proc/{own}/fd"));
-        files.is_ok_and(|files| {
-            files.flatten().any(|file| {
-                std::fs::read_link(file.path())
-                    .is_ok_and(|link| link.to_string_lossy().contains("perf_event"))
-            })
-        }) && std::fs::read_to_string(format!("/proc/{own}/status")).is_ok_and(|status| {
-            // It catches SIGINT (bit 1) once it counts.
-            let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-            mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-                .is_some_and(|mask| mask & 2 != 0)
-        })
-    };
     stat.wait_until("it counts", counts);
     stat.signal(rustix::process::Signal::INT);
     let outcome = stat.finish().success();
@@ -213,6 +257,7 @@ fn what_cannot_be_counted_is_told() {
         ("ebs stat --source emulated -m l2_rqsts true", 1, &["l2_rqsts", "emulated"]),
         ("ebs stat --source emulated -m cache -p 1", 1, &["emulated", "command"]),
         ("ebs stat -u -t page_fault ./none", 1, &["./none"]),
+        ("ebs stat -C 0,65535 -t page_fault true", 1, &["CPU 65535", "not online", "say one of 0"]),
         ("ebs stat -u -t page_fault -p 4194305", 1, &["4194305"]),
     ] {
         scene.run(line).refused(code, words);
