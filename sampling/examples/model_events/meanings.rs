@@ -32,6 +32,7 @@ const BY_NAME: &[(&str, &[&str])] = &[
             "uops_retired.any",
             "uops_retired.retire_slots",
             "uops_retired.slots",
+            "uops_issued.any",
             "ex_ret_instr",
             "ex_ret_cops",
             "ex_ret_ops",

@@ -19,6 +19,7 @@ mod log;
 mod modes;
 mod precise;
 mod realism;
+mod recipes;
 mod records;
 mod selftest;
 mod shortage;
@@ -60,6 +61,8 @@ const ASSERTIONS: &[Assertion] = &[
     Assertion { name: "each_record_is_where_the_truth_says", check: records::truth },
     Assertion { name: "ip_is_exact_on_all", check: precise::exact },
     Assertion { name: "each_group_of_stat_is_perf_stats", check: stat::groups },
+    Assertion { name: "recipes_of_the_documents_count", check: recipes::run },
+    Assertion { name: "a_count_and_samples_of_one_run_agree", check: stat::beside_samples },
     Assertion { name: "user_kernel_and_both", check: modes::modes },
     Assertion { name: "counted_in_the_kernel_as_sampled", check: account::in_kernel },
     Assertion { name: "attached_to_a_process", check: targets::attached },
