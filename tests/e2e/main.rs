@@ -66,6 +66,8 @@ mod source;
 mod source_files;
 /// Counts without samples, and what is derived from them.
 mod stat;
+/// Sampling turned on and off.
+mod steering;
 /// The original's pipeline and our table tell the same.
 mod table;
 /// Every address and register, against the program's truth and against perf.

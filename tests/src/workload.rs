@@ -25,6 +25,8 @@ pub enum Workload {
     BpfIds,
     /// Structures 8 KiB apart.
     List,
+    /// Fresh pages touched when it is told to, each step its own.
+    Steps,
     /// System calls.
     Calls,
     /// Fresh pages touched by instructions of known classes.
@@ -88,6 +90,7 @@ impl fmt::Display for Workload {
             Workload::NoBpf => "no_bpf",
             Workload::BpfIds => "bpf_ids",
             Workload::List => "list",
+            Workload::Steps => "steps",
             Workload::Calls => "calls",
             Workload::Classes => "classes",
             Workload::Sleeper => "sleeper",

@@ -15,6 +15,7 @@ mod planning;
 mod reading;
 mod selftesting;
 mod serving;
+mod steering;
 mod timing;
 mod watching;
 
@@ -31,6 +32,7 @@ pub use reading::{
 };
 pub use selftesting::SelftestArguments;
 pub use serving::ServingArguments;
+pub use steering::SteeringArguments;
 pub use timing::{CpuList, MemlatArguments};
 pub use watching::{SessionsArguments, WatchArguments};
 
@@ -61,6 +63,8 @@ Examples:
   ebs annotate copy_page fault.data            its instructions, each with its faults
   ebs script fault.data | less                 its records, as `perf script` prints them
   ebs -uk -t page_fault --in-kernel ./server   counted in the kernel, however long it runs
+  ebs -u -t page_fault -D 5000 ./server        without its first five seconds
+  ebs -u -t page_fault -D -1 --control fifo:ctl ./server &   from `echo enable >ctl` on
   ebs report --daemon web --since 10m          what the daemon recorded of a standing session
   ebs stat -m cache ./server                   how often each cache misses, without samples
   ebs selftest                                 what this machine samples, and whether it is right
@@ -202,6 +206,9 @@ pub struct SampleArguments {
     /// What the kernel does itself.
     #[command(flatten)]
     pub in_kernel: InKernelArguments,
+    /// When sampling is on.
+    #[command(flatten)]
+    pub steering: SteeringArguments,
     /// Records where the heap, stacks and files lie, too, for reports --by variable or data.
     #[arg(short, long)]
     pub data: bool,

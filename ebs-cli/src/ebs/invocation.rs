@@ -4,21 +4,25 @@
 mod emulation;
 mod events;
 mod in_kernel;
+mod planning;
 mod scaled;
 mod selftest;
 mod serving;
 mod stat;
+mod steering;
 
 pub use emulation::EmulationChoice;
 pub use in_kernel::InKernelMisuse;
+pub use planning::PlanJob;
 pub use selftest::SelftestJob;
 pub use serving::Serving;
 pub use stat::{PerUnit, StatForm, StatJob, StatMisuse};
+pub use steering::{Beginning, ControlPlace, Steering, SteeringMisuse};
 
 use crate::ebs::arguments::{
     AnnotateArguments, ArchiveArguments, CommandName, ConvertArguments, EventArguments, Format,
-    ListArguments, MemlatArguments, Other, PlanArguments, ReportArguments, SampleArguments,
-    ScriptArguments, SessionsArguments, TableArguments, Typed, WatchArguments,
+    ListArguments, MemlatArguments, Other, ReportArguments, SampleArguments, ScriptArguments,
+    SessionsArguments, TableArguments, Typed, WatchArguments,
 };
 use record::Pid;
 use sampling::in_kernel::InKernel;
@@ -83,6 +87,8 @@ pub struct SampleJob {
     pub emulation: EmulationChoice,
     /// Who is to open the events.
     pub serving: Serving,
+    /// When sampling is on.
+    pub steering: Steering,
     /// Only samples of tasks in this control group are kept, by programs in
     /// the kernel: its path below the hierarchy's root.
     pub cgroup: Option<PathBuf>,
@@ -95,21 +101,6 @@ pub struct SampleJob {
     pub carries_files: bool,
     /// Whether copied stacks stay as they are in a recording.
     pub keeps_stacks: bool,
-}
-
-/// A plan to print.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanJob {
-    /// What would be asked of the machine.
-    pub request: Request,
-    /// Who would count.
-    pub emulation: EmulationChoice,
-    /// A description of another machine.
-    pub root: Option<PathBuf>,
-    /// Another Linux version: major, minor.
-    pub version: Option<(u32, u32)>,
-    /// JSON rather than text.
-    pub json: bool,
 }
 
 /// What a sampling job writes.
@@ -216,6 +207,9 @@ pub enum Misuse {
     /// Options of programs in the kernel.
     #[error(transparent)]
     InKernel(#[from] InKernelMisuse),
+    /// Options of steering.
+    #[error(transparent)]
+    Steering(#[from] SteeringMisuse),
     /// A number that no process can have.
     #[error(
         "{0} is no process id (1 to 2147483647); for a program of that name, say ./{0} or its path"
@@ -276,7 +270,7 @@ impl Invocation {
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
             Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
             Typed::Other(Other::Archive(arguments)) => Invocation::Archive(arguments),
-            Typed::Other(Other::Plan(arguments)) => Invocation::Plan(plan(&arguments)?),
+            Typed::Other(Other::Plan(arguments)) => Invocation::Plan(PlanJob::new(&arguments)?),
             Typed::Other(Other::Selftest(arguments)) => {
                 Invocation::Selftest(SelftestJob::new(&arguments)?)
             }
@@ -324,6 +318,7 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
     }
     let emulation = EmulationChoice::new(&arguments.emulation)?;
     let serving = Serving::new(&arguments.serving);
+    let steering = Steering::new(&arguments.steering)?;
     asked.kernel_symbols = matches!(output, OutputChoice::Stream(_)) && !arguments.no_kallsyms;
     let prefers_frame_pointers = arguments.event.call_graph.is_none();
     let carries_files = !arguments.no_files;
@@ -332,23 +327,13 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
         prefers_frame_pointers,
         emulation,
         serving,
+        steering,
         cgroup,
         command,
         output,
         carries_files,
         keeps_stacks: arguments.keep_stacks,
     })
-}
-
-fn plan(arguments: &PlanArguments) -> Result<PlanJob, Misuse> {
-    let modes = Modes { user: arguments.user, kernel: arguments.kernel };
-    let mut request = request(&arguments.event, modes, Target::Command)?;
-    if request.modes == Modes::default() && !names_modes(&request) {
-        request.modes = Modes::BOTH;
-    }
-    let version = arguments.version.as_deref().map(version).transpose()?;
-    let emulation = EmulationChoice::new(&arguments.emulation)?;
-    Ok(PlanJob { request, emulation, root: arguments.root.clone(), version, json: arguments.json })
 }
 
 fn request(arguments: &EventArguments, modes: Modes, target: Target) -> Result<Request, Misuse> {
@@ -385,14 +370,6 @@ fn names_modes(request: &Request) -> bool {
         event.resolve().is_ok_and(|event| sampling::plan::modes(&event).is_some())
     };
     request.each().all(|one| names(&one.event))
-}
-
-fn version(text: &str) -> Result<(u32, u32), Misuse> {
-    let numbers = text.split_once('.').and_then(|(major, rest)| {
-        let minor = rest.split('.').next()?;
-        Some((major.parse().ok()?, minor.parse().ok()?))
-    });
-    numbers.ok_or_else(|| Misuse::Version(text.to_owned()))
 }
 
 /// The process that `-p` names, as other profilers take it.

@@ -2,17 +2,24 @@
 //!
 //! `serving` is who opens it, [`output`] takes its stream, `foreground`
 //! stays in front of a process that emulates; [`mod@last_line`] tells what became
-//! of the records, [`cut_short`] what a count left unseen.
+//! of the records, [`cut_short`] what a count left unseen. `steering` is when
+//! sampling is on, by the clock or by commands (`control_command`) that come
+//! through a `control_channel`.
 
 mod callers;
+mod control_channel;
+mod control_command;
 pub mod cut_short;
 mod foreground;
 pub mod last_line;
 pub mod output;
 mod serving;
+mod steering;
+#[allow(unsafe_code, reason = "descriptors that are known by number alone")]
+mod sys;
 
 use crate::ebs::exit_status::{self, FAILURE, SUCCESS};
-use crate::ebs::invocation::{SampleJob, Serving};
+use crate::ebs::invocation::{Beginning, SampleJob, Serving};
 use crate::terminal::causes;
 use crate::terminal::said::say;
 use crate::terminal::signals::{self, AskedEnd, Catcher};
@@ -31,6 +38,8 @@ use sampling::{Cgroup, Chosen, Facts, Modes, Sampling, Target, emulated, source}
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
+pub(crate) use steering::Steerer;
+use steering::{Steered, SteeredWait};
 use symbolizer::KeptFiles;
 
 /// Rings are looked at at least so often.
@@ -48,6 +57,8 @@ pub(crate) enum SampleEnding {
     Target,
     /// SIGINT.
     Interrupted,
+    /// The time is over that was set, or a command said so.
+    Told,
     /// Another signal that ends a process.
     Signalled(i32),
     /// The output takes no more.
@@ -67,6 +78,7 @@ impl SampleEnding {
 ///
 /// What cannot be sampled, and why; a command that cannot be started.
 pub fn sample(job: &SampleJob) -> Result<u8> {
+    let mut steerer = Steerer::new(&job.steering)?;
     let mut job = with_group(job.clone())?;
     let facts = Facts::read_for(Path::new("/"), &job.asked.request)?;
     let emulated = emulates(&job, &facts)?;
@@ -75,9 +87,11 @@ pub fn sample(job: &SampleJob) -> Result<u8> {
     match job.asked.request.target {
         Target::Process(pid) if emulated => {
             foreground::refuse_own_terminal(&job.output)?;
-            foreground::stay(pid, |front| sample_here(job, &facts, Some(front)))
+            foreground::stay(pid, |front| {
+                sample_here(job, &facts, Front { seen: Some(front), steerer: &mut steerer })
+            })
         }
-        _ => sample_here(job, &facts, None),
+        _ => sample_here(job, &facts, Front { seen: None, steerer: &mut steerer }),
     }
 }
 
@@ -91,8 +105,16 @@ fn emulates(job: &SampleJob, facts: &Facts) -> Result<bool> {
     Ok(matches!(source::plan(&job.asked.request, choice, model, facts), Ok(Chosen::Emulated(_))))
 }
 
-/// `front`: the process that the user sees, if that is another one.
-fn sample_here(job: &SampleJob, facts: &Facts, front: Option<FrontProcess>) -> Result<u8> {
+/// What stands between a session and who asked for it.
+#[derive(Debug)]
+struct Front<'s> {
+    /// The process that the user sees, if that is another one.
+    seen: Option<FrontProcess>,
+    steerer: &'s mut Steerer,
+}
+
+fn sample_here(job: &SampleJob, facts: &Facts, front: Front<'_>) -> Result<u8> {
+    let Front { seen, steerer } = front;
     let catch = || {
         Catcher::new()
             .context("signals cannot be caught; with too many open files raise `ulimit -n`")
@@ -103,7 +125,7 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Option<FrontProcess>) -> R
         Target::Command => None,
         _ => Some(catch()?),
     };
-    if front.is_some_and(|front| !front.is_there()) {
+    if seen.is_some_and(|front| !front.is_there()) {
         bail!("the ebs that the user sees has ended before sampling began");
     }
     let mut session = open(job, facts)?;
@@ -126,7 +148,10 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Option<FrontProcess>) -> R
         say("ebs", &note);
     }
     let ending = match begin(session, facts, &mut output)? {
-        Begun::Sampling => follow(session, &mut output, &mut catcher)?,
+        Begun::Sampling => {
+            steerer.start();
+            follow(session, &mut output, Heard { catcher: &mut catcher, steerer })?
+        }
         Begun::OutputFailed => SampleEnding::OutputFailed,
     };
     let ended_at = Instant::now();
@@ -141,6 +166,7 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Option<FrontProcess>) -> R
     }
     let mut status = status_of(ending);
     let signalled = status != SUCCESS;
+    let wanted_now = matches!(ending, SampleEnding::Interrupted | SampleEnding::Told);
     if session.command().is_none() {
         // The target runs on by itself: who has no time may end the rest.
         signals::end_the_program(true);
@@ -153,11 +179,11 @@ fn sample_here(job: &SampleJob, facts: &Facts, front: Option<FrontProcess>) -> R
     if let Some(command) = session.command() {
         let ran_on = command.try_wait().context("waiting for the command")?.is_none();
         // A command's own output must not be cut in two by the table, so
-        // that waits for the command; who interrupts wants it now.
-        if ending == SampleEnding::Interrupted {
+        // that waits for the command; who ends sampling wants it now.
+        if wanted_now {
             shown = output.show();
         }
-        let interrupts = u32::from(ending == SampleEnding::Interrupted);
+        let interrupts = u32::from(wanted_now);
         let outlived = outlive(command, &mut catcher, interrupts, &mut || {
             shown = output.show();
         })?;
@@ -236,11 +262,17 @@ fn status_of(ending: SampleEnding) -> u8 {
 /// What is refused, and why.
 pub(crate) fn open(job: &SampleJob, facts: &Facts) -> Result<Box<dyn Sampling>> {
     let asked = sampling::Job { command_line: command_line(), ..job.asked.clone() };
+    let begins_paused = job.steering.begin != Beginning::AtOnce;
     let own = || {
-        let command = job.command.clone();
-        open_here(job, facts, SessionSettings { command, ..SessionSettings::of(&asked) })
+        let (command, settings) = (job.command.clone(), SessionSettings::of(&asked));
+        open_here(job, facts, SessionSettings { command, begins_paused, ..settings })
     };
-    serving::open(&job.serving, &asked, &job.command, own)
+    let mut session = serving::open(&job.serving, &asked, &job.command, own)?;
+    if job.steering.may_pause() {
+        // As it is: whoever cannot pause says so before the target runs.
+        session.set_counting(!begins_paused)?;
+    }
+    Ok(session)
 }
 
 /// The words of this process.
@@ -268,6 +300,9 @@ fn open_here(
     Ok(match source::plan(&job.asked.request, choice, model, facts)? {
         Chosen::Kernel(plan) => Box::new(Session::open(plan, settings)?),
         Chosen::Emulated(plan) => {
+            // It refuses what may pause, before it takes hold of the target.
+            let begins_paused = job.steering.may_pause();
+            let settings = SessionSettings { begins_paused, ..settings };
             Box::new(emulated::EmulatedSession::open(plan, settings, &classifier)?)
         }
     })
@@ -318,6 +353,15 @@ pub(crate) fn begin(
     Ok(begun)
 }
 
+/// Who may say meanwhile what to do.
+#[derive(Debug)]
+pub(crate) struct Heard<'h> {
+    /// Signals.
+    pub(crate) catcher: &'h mut Catcher,
+    /// Clocks and commands.
+    pub(crate) steerer: &'h mut Steerer,
+}
+
 /// Moves records until there is a reason to end.
 ///
 /// # Errors
@@ -326,11 +370,12 @@ pub(crate) fn begin(
 pub(crate) fn follow(
     session: &mut dyn Sampling,
     output: &mut dyn Sink,
-    catcher: &mut Catcher,
+    heard: Heard<'_>,
 ) -> Result<SampleEnding> {
+    let Heard { catcher, steerer } = heard;
     let is_command = session.target() == Target::Command;
     loop {
-        let state = session.wait(LOOK)?;
+        let SteeredWait { target: state, steered } = steerer.wait(session, LOOK)?;
         match session.drain(output) {
             Ok(pass) if pass.limit_reached => return Ok(SampleEnding::Session(state)),
             Ok(_) => {}
@@ -345,6 +390,9 @@ pub(crate) fn follow(
             AskedEnd { end: Some(signal), .. } => return Ok(SampleEnding::Signalled(signal)),
             AskedEnd { interrupt: true, .. } => return Ok(SampleEnding::Interrupted),
             AskedEnd { .. } => {}
+        }
+        if steered == Steered::ToEnd {
+            return Ok(SampleEnding::Told);
         }
         match state {
             TargetState::Gone => return Ok(SampleEnding::Target),

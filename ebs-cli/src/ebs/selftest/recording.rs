@@ -6,7 +6,7 @@ use super::pipes::{Ours, Theirs, pipes};
 use super::program::{Extent, Program};
 use super::truth::Truth;
 use crate::ebs::invocation::SampleJob;
-use crate::ebs::sample::{Begun, begin, follow, open};
+use crate::ebs::sample::{Begun, Heard, Steerer, begin, follow, open};
 use crate::terminal::signals::{AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
 use sampling::session::ledger::Ledger;
@@ -131,7 +131,8 @@ pub(super) fn record(
     }
     captured.of_loop = before..captured.bytes.len();
     ours.go()?;
-    let ending = follow(session, &mut captured, catcher)?;
+    let heard = Heard { catcher, steerer: &mut Steerer::default() };
+    let ending = follow(session, &mut captured, heard)?;
     let ledger = session.finish(&mut captured)?;
     if ending.is_by_signal() {
         return Ok(Attempt::Interrupted);

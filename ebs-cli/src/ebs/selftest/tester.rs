@@ -7,7 +7,9 @@ use super::program::Program;
 use super::recording::{Attempt, Cast, natively, record};
 use super::row::{By, Judged, Outcome};
 use super::{NO_LOOPS, cpus, samples};
-use crate::ebs::invocation::{EmulationChoice, OutputChoice, OutputPlace, SampleJob, SelftestJob};
+use crate::ebs::invocation::{
+    EmulationChoice, OutputChoice, OutputPlace, SampleJob, SelftestJob, Steering,
+};
 use crate::terminal::causes;
 use crate::terminal::signals::{AskedEnd, Catcher};
 use anyhow::{Context, Result};
@@ -152,6 +154,7 @@ impl<'a> Tester<'a> {
             prefers_frame_pointers: false,
             emulation: asked.emulation,
             serving: self.job.serving.clone(),
+            steering: Steering::default(),
             cgroup: None,
             command: Vec::new(),
             output: OutputChoice::Stream(OutputPlace::Stdout),

@@ -1,0 +1,119 @@
+//! Commands that come while sampling runs, in the words of perf: the bytes
+//! become commands here, whatever pieces they come in.
+
+/// So much of a line is looked at, as in perf (EVLIST_CTL_CMD_MAX_LEN,
+/// tools/perf/util/evlist.h): what is longer is two lines.
+const LONGEST: usize = 63;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ControlCommand {
+    /// Sampling goes on; of one event, where it is named.
+    Enable(Option<String>),
+    /// Sampling pauses.
+    Disable(Option<String>),
+    /// Nothing but an answer.
+    Ping,
+    /// Sampling ends.
+    Stop,
+    /// The events are listed.
+    List(EventListForm),
+    /// A piece of an AUX area, which there is none of.
+    Snapshot,
+    /// It begins like a command, and goes on as none.
+    Malformed(String),
+    /// No command.
+    Unknown(String),
+}
+
+/// What is said of each event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EventListForm {
+    /// Its name.
+    Names,
+    /// `-v`: its attr.
+    Fields,
+    /// `-g`: which are a group.
+    Groups,
+    /// `-F`: its interval.
+    Rates,
+}
+
+impl ControlCommand {
+    /// As perf reads a line: by how it begins (evlist__ctlfd_recv()).
+    fn parse(line: &str) -> ControlCommand {
+        let malformed = || ControlCommand::Malformed(line.to_owned());
+        // None: it ends there; what follows a blank is its argument.
+        let argument = |rest: &str| match rest.strip_prefix(' ') {
+            Some(argument) => Ok(Some(argument.to_owned())),
+            None if rest.is_empty() => Ok(None),
+            None => Err(malformed()),
+        };
+        if let Some(rest) = line.strip_prefix("enable") {
+            argument(rest).map_or_else(|malformed| malformed, ControlCommand::Enable)
+        } else if let Some(rest) = line.strip_prefix("disable") {
+            argument(rest).map_or_else(|malformed| malformed, ControlCommand::Disable)
+        } else if line.starts_with("snapshot") {
+            ControlCommand::Snapshot
+        } else if let Some(rest) = line.strip_prefix("evlist") {
+            match rest {
+                "" => ControlCommand::List(EventListForm::Names),
+                " -v" => ControlCommand::List(EventListForm::Fields),
+                " -g" => ControlCommand::List(EventListForm::Groups),
+                " -F" => ControlCommand::List(EventListForm::Rates),
+                _ => malformed(),
+            }
+        } else if line.starts_with("stop") {
+            ControlCommand::Stop
+        } else if line.starts_with("ping") {
+            ControlCommand::Ping
+        } else {
+            ControlCommand::Unknown(line.to_owned())
+        }
+    }
+
+    /// Whether it needs nothing behind it.
+    fn is_whole(&self) -> bool {
+        !matches!(self, ControlCommand::Malformed(_) | ControlCommand::Unknown(_))
+    }
+}
+
+/// Bytes so far.
+#[derive(Debug, Default)]
+pub(super) struct CommandReader {
+    line: Vec<u8>,
+}
+
+impl CommandReader {
+    /// Takes more bytes; gives the commands that end in them. A newline ends
+    /// one, or a zero byte; an empty one is none.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<ControlCommand> {
+        let mut commands = Vec::new();
+        for &byte in bytes {
+            let is_end = matches!(byte, b'\n' | 0);
+            if !is_end {
+                self.line.push(byte);
+            }
+            if is_end || self.line.len() == LONGEST {
+                commands.extend(self.end_line());
+            }
+        }
+        commands
+    }
+
+    /// Nothing more is there at this time, on a channel that says so: perf
+    /// takes what it has for a line then. So do we where it is a command;
+    /// half a word waits for its other half.
+    pub(super) fn pause(&mut self) -> Option<ControlCommand> {
+        let is_whole = ControlCommand::parse(&String::from_utf8_lossy(&self.line)).is_whole();
+        if is_whole { self.end_line() } else { None }
+    }
+
+    fn end_line(&mut self) -> Option<ControlCommand> {
+        let line = std::mem::take(&mut self.line);
+        (!line.is_empty()).then(|| ControlCommand::parse(&String::from_utf8_lossy(&line)))
+    }
+}
+
+#[cfg(test)]
+mod tests;
