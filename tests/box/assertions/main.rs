@@ -17,6 +17,7 @@ mod ibs;
 mod kept_calls;
 mod log;
 mod modes;
+mod phases;
 mod precise;
 mod realism;
 mod recipes;
@@ -26,6 +27,7 @@ mod shortage;
 mod stat;
 mod targets;
 mod throttling;
+mod turns;
 mod two_cpus;
 mod types;
 mod walk;
@@ -108,10 +110,15 @@ const OF_CLOUD: &[Assertion] = &[
     Assertion { name: "selftest_passes", check: selftest::passes_without_precision },
 ];
 
+/// What is asserted where time is long enough for the kernel's turns.
+const OF_TURNS: &[Assertion] =
+    &[Assertion { name: "bounds_of_turns_hold_the_truth", check: turns::held }];
+
 /// The lists of a box.
 fn assertions(facts: &Facts) -> [&'static [Assertion]; 2] {
     match facts.cpu.as_str() {
         "cloud" => [OF_CLOUD, &[]],
+        "skylake-turns" | "zen-turns" => [OF_TURNS, &[]],
         _ if facts.is_before_skylake() => [ASSERTIONS, &[]],
         _ => [ASSERTIONS, SINCE_SKYLAKE],
     }
