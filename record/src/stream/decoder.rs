@@ -22,6 +22,7 @@ use crate::aggregate::AggregatePart;
 use crate::bytes::ByteOrder;
 use crate::header::{Misc, RecordHeader, RecordType};
 use crate::kernel_list::KernelListAssembler;
+use crate::region::RegionMark;
 use crate::side::{SampleId, SideRecord};
 use budget::Budget;
 use describe::Unnamed;
@@ -74,6 +75,8 @@ pub enum StreamRecord<'a> {
         /// Whether it is the last.
         is_whole: bool,
     },
+    /// A thread has come to a side of a region that its program names.
+    Region(RegionMark<'a>),
     /// A sample, to be decoded with `events()[event].layout`. One that does
     /// not decode is counted in [`RecordTally::unreadable`], too.
     Sample {

@@ -6,6 +6,7 @@ use crate::attr::AttrError;
 use crate::bytes::Short;
 use crate::header::RecordType;
 use crate::kernel_list;
+use crate::region::RegionMarkError;
 use crate::sample::{LayoutError, SampleError};
 use crate::side::SideError;
 
@@ -107,6 +108,9 @@ pub enum StreamError {
     /// An EVENT_UPDATE that should hold part of the kernel's symbols.
     #[error("EVENT_UPDATE at offset {offset}: {reason}")]
     KernelList { offset: u64, reason: kernel_list::KernelListPartError },
+    /// An EVENT_UPDATE that should hold a mark of a region.
+    #[error("EVENT_UPDATE at offset {offset}: {reason}")]
+    Region { offset: u64, reason: RegionMarkError },
     /// A record of the stream itself that ends before its fields do.
     #[error("{kind} at offset {offset}: {short}")]
     Short { kind: RecordType, offset: u64, short: Short },
@@ -160,6 +164,7 @@ impl StreamError {
                 | StreamError::Nested { .. }
                 | StreamError::Aggregate { .. }
                 | StreamError::KernelList { .. }
+                | StreamError::Region { .. }
         )
     }
 }

@@ -10,6 +10,7 @@ use crate::attr::{Attr, AttrError};
 use crate::bytes::{ByteOrder, ByteWriter};
 use crate::header::{Misc, RecordHeader, RecordType, UpdateKind};
 use crate::kernel_list::KernelListPart;
+use crate::region::RegionMark;
 
 /// "PERFILE2" as a little-endian word.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"PERFILE2");
@@ -167,6 +168,23 @@ pub fn kernel_list_part(
         w.u64(UpdateKind::UNIT.0);
         w.u64(id);
         part.encode(w);
+    })
+}
+
+/// A mark of a region ([`crate::region`]), carried by the event with this id.
+///
+/// # Errors
+/// None that a mark can cause: a longer name is cut.
+pub fn region(
+    id: u64,
+    mark: &RegionMark<'_>,
+    order: ByteOrder,
+    out: &mut Vec<u8>,
+) -> Result<(), WriteError> {
+    record(RecordType::EVENT_UPDATE, order, out, |w| {
+        w.u64(UpdateKind::UNIT.0);
+        w.u64(id);
+        mark.encode(w);
     })
 }
 

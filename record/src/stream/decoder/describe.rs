@@ -7,6 +7,7 @@ use crate::attr::{Attr, EventType};
 use crate::bytes::{Cursor, RecordWords, Short};
 use crate::header::{RecordType, UpdateKind};
 use crate::kernel_list::{self, KernelListPart};
+use crate::region::{self, RegionMark};
 use crate::sample::SampleLayout;
 use crate::stream::description::EventDescription;
 use crate::stream::error::StreamError;
@@ -100,7 +101,7 @@ impl StreamDecoder {
 
     pub(super) fn update<'a>(
         &mut self,
-        cursor: &mut Cursor<'_>,
+        cursor: &mut Cursor<'a>,
     ) -> Result<StreamRecord<'a>, StreamError> {
         let (kind, offset) = (RecordType::EVENT_UPDATE, self.offset);
         let told = cursor.left();
@@ -112,6 +113,11 @@ impl StreamDecoder {
         }
         if what == UpdateKind::UNIT && cursor.rest_starts_with(kernel_list::TEXT) {
             return self.kernel_list(cursor.rest());
+        }
+        if what == UpdateKind::UNIT && cursor.rest_starts_with(region::TEXT) {
+            let mark = RegionMark::decode(cursor.rest(), self.order);
+            let mark = mark.map_err(|reason| StreamError::Region { offset, reason })?;
+            return Ok(StreamRecord::Region(mark));
         }
         if self.budget.is_spent() {
             return Err(too_much("EVENT_UPDATE", offset));
