@@ -65,6 +65,7 @@ pub use collect::members::{Growth, Members, SampleShare};
 pub use collect::registers;
 pub use error::Error;
 pub use name::comms::{Comm, Comms};
+pub use name::regions::{RegionPath, Regions};
 pub use pipeline::Pipeline;
 pub use print::{annotation, csv, folded, json, table};
 pub use query::chain_view::{ChainView, TreeOrder, TreeQuery};

@@ -9,3 +9,4 @@ pub(crate) mod chain_words;
 pub(crate) mod comms;
 pub(crate) mod lookup;
 pub(crate) mod names;
+pub(crate) mod regions;

@@ -17,7 +17,7 @@ use crate::sieve::SieveVerdict;
 use record::aggregate::AggregatePart;
 use record::callchain::DeferredKey;
 use record::stream::{StreamDecoder, StreamRecord};
-use record::{ByteOrder, SideRecord};
+use record::{ByteOrder, SideRecord, Time};
 use symbolizer::Symbolizer;
 
 /// Counts the samples of one stream. Memory grows with the distinct rows, up
@@ -32,6 +32,8 @@ pub struct Pipeline {
     aggregates: Aggregates,
     counters: Counters,
     losses: Losses,
+    /// The newest sample of the round that was counted last.
+    newest: Time,
 }
 
 /// Whether samples may wait on for what is yet to come of their chains.
@@ -58,6 +60,7 @@ impl Pipeline {
             aggregates: Aggregates::default(),
             counters: Counters::new(&query),
             losses: Losses::default(),
+            newest: Time::default(),
             query,
         })
     }
@@ -87,6 +90,9 @@ impl Pipeline {
             StreamRecord::Side { misc, record, id, .. } => {
                 self.lookup.symbolizer.side(*misc, record, id);
                 self.lookup.comms.side(record, id);
+                if self.query.needs_regions() {
+                    self.lookup.regions.side(*misc, record, id);
+                }
                 self.losses.note(*misc, record);
                 if let SideRecord::CallchainDeferred { cookie, chain } = record
                     && self.query.needs_callers()
@@ -96,6 +102,9 @@ impl Pipeline {
                 }
             }
             StreamRecord::FinishedRound => self.end_round(Patience::More)?,
+            StreamRecord::Region(mark) if self.query.needs_regions() => {
+                self.lookup.regions.mark(mark);
+            }
             StreamRecord::EventUpdate(event) => {
                 let of = decoder.events().get(*event);
                 if let Some(clock) = of.and_then(|event| event.clock) {
@@ -281,6 +290,13 @@ impl Pipeline {
 
     fn end_round(&mut self, patience: Patience) -> Result<(), Error> {
         let ready = self.waiting.end_round();
+        if self.query.needs_regions()
+            && let Some(newest) = ready.samples.iter().map(|held| held.time).max()
+        {
+            // What still waits is of this round: none of it is older than
+            // the round before the one that is counted now.
+            self.lookup.regions.forget(std::mem::replace(&mut self.newest, newest));
+        }
         self.count(ready, patience)?;
         let ready = self.aggregates.end_round();
         self.count_aggregates(&ready)

@@ -99,6 +99,12 @@ impl Query {
             || self.filters.iter().any(of_filter)
     }
 
+    /// Whether it asks for regions.
+    pub(crate) fn needs_regions(&self) -> bool {
+        let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Region(_));
+        self.keys.contains(&Key::Region) || self.filters.iter().any(of_filter)
+    }
+
     /// Sizes must be powers of two, registers need names.
     pub fn check(&self) -> Result<(), QueryError> {
         let line = self.cache_line.unwrap_or(Query::CACHE_LINE);

@@ -7,6 +7,7 @@ use crate::name::atom::{Atom, Lack};
 use crate::name::call_chains::Callers;
 use crate::name::chain_parts::SampledChain;
 use crate::name::lookup::{Lookup, MOST_PLACES};
+use crate::name::regions::RegionPath;
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::glob::Glob;
 use crate::query::key::Key;
@@ -168,6 +169,14 @@ impl CountedSample<'_> {
                 Atom::comm(lookup.comms.at(held.tid(), held.time))
             }
             Key::Comm => Atom::lack(Lack::Tid),
+            Key::Region if self.fields.has(SampleType::TID) => {
+                match lookup.regions.at(held.tid(), held.time) {
+                    RegionPath::NONE => Atom::lack(Lack::Region),
+                    RegionPath::NOT_KEPT => Atom::lack(Lack::RegionNotKept),
+                    path => Atom::number(u64::from(path.0)),
+                }
+            }
+            Key::Region => Atom::lack(Lack::Tid),
             Key::Addr => self.rounded(1),
             Key::Line => self.rounded(round.line),
             Key::Page => self.rounded(round.page),
@@ -237,6 +246,14 @@ impl CountedSample<'_> {
                 comm.map(|comm| {
                     let verdict = verdicts.entry((index, Atom::comm(comm)));
                     *verdict.or_insert_with(|| glob.matches(&lookup.comms.text(comm)))
+                })
+            }
+            FilterCondition::Region(glob) => {
+                let path = has_task.then(|| lookup.regions.at(held.tid(), held.time));
+                let path = path.filter(|path| *path != RegionPath::NOT_KEPT);
+                path.map(|path| {
+                    let verdict = verdicts.entry((index, Atom::number(u64::from(path.0))));
+                    *verdict.or_insert_with(|| lookup.is_in_region(path, glob))
                 })
             }
             FilterCondition::Routine(glob) => {

@@ -41,6 +41,10 @@ pub(crate) enum Lack {
     NotAvailable,
     /// The access before the sample cannot be worked out.
     Before(NoAccess),
+    /// The thread was in no region that the program names.
+    Region,
+    /// It is not known any more in which.
+    RegionNotKept,
     /// The row is that of rows which were not kept.
     NotKept,
     /// No routine; the number of the reason among the names.
@@ -86,6 +90,8 @@ impl Atom {
             Lack::Before(why) => (10, why as u32),
             Lack::NotKept => (11, 0),
             Lack::Time => (12, 0),
+            Lack::Region => (13, 0),
+            Lack::RegionNotKept => (14, 0),
         };
         Atom { tag: LACK | kind, value: u64::from(value) }
     }
@@ -111,6 +117,8 @@ impl Atom {
             }
             11 => Lack::NotKept,
             12 => Lack::Time,
+            13 => Lack::Region,
+            14 => Lack::RegionNotKept,
             _ => Lack::Name(u32::try_from(self.value).unwrap_or(u32::MAX)),
         })
     }
@@ -169,6 +177,8 @@ mod tests {
             Lack::Before(NoAccess::Event),
             Lack::NotKept,
             Lack::Time,
+            Lack::Region,
+            Lack::RegionNotKept,
         ] {
             assert_eq!(Atom::lack(lack).value(), Err(lack));
             assert_eq!(Atom::lack(lack).as_place(), Err(lack));

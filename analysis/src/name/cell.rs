@@ -74,6 +74,10 @@ pub enum MissingValue {
     Register(Arc<str>),
     /// The machine does not say.
     NotAvailable,
+    /// The thread was in no region.
+    Region,
+    /// Which regions it was in is not known any more.
+    RegionNotKept,
     /// Not all rows were kept; this is the one of all others.
     NotKept,
     /// What the instruction before accessed is not known.
@@ -90,6 +94,8 @@ impl fmt::Display for MissingValue {
             MissingValue::Registers => f.write_str("no registers in this sample"),
             MissingValue::Register(name) => write!(f, "{name} not recorded"),
             MissingValue::NotAvailable => f.write_str("not available"),
+            MissingValue::Region => f.write_str("no region"),
+            MissingValue::RegionNotKept => f.write_str("region not kept"),
             MissingValue::NotKept => f.write_str("rows not kept"),
             MissingValue::Before(reason) => f.write_str(reason),
             MissingValue::Name(unresolved) => f.write_str(&unresolved.reason),

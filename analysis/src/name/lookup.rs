@@ -6,6 +6,8 @@ use crate::name::call_chains::CallChains;
 use crate::name::cell::{RoutineOffset, SiteCell, UnresolvedName};
 use crate::name::comms::Comms;
 use crate::name::names::NumberedNames;
+use crate::name::regions::{RegionPath, Regions};
+use crate::query::glob::Glob;
 use crate::query::site::SiteName;
 use iced_x86::Instruction;
 use record::data_src::Aspect;
@@ -21,6 +23,7 @@ use symbolizer::{Depth, Frames, ObjectId, Place, Reason, Resolution, SampledAddr
 pub(crate) struct Lookup {
     pub(crate) symbolizer: Symbolizer,
     pub(crate) comms: Comms,
+    pub(crate) regions: Regions,
     pub(crate) names: NumberedNames,
     routines: FxHashMap<Place, Atom>,
     objects: FxHashMap<ObjectId, u32>,
@@ -98,6 +101,7 @@ impl Lookup {
         Lookup {
             symbolizer,
             comms: Comms::default(),
+            regions: Regions::default(),
             names: NumberedNames::default(),
             routines: FxHashMap::default(),
             objects: FxHashMap::default(),
@@ -369,7 +373,14 @@ impl Lookup {
     /// What a reader must know of what there was no room to remember.
     pub(crate) fn notes(&self) -> impl Iterator<Item = Option<String>> {
         let of_chains = self.chains.notes();
-        [self.comms.note(), self.symbolizer.left_out()].into_iter().chain(of_chains)
+        let of_threads = [self.comms.note(), self.symbolizer.left_out()];
+        of_threads.into_iter().chain(self.regions.notes()).chain(of_chains)
+    }
+
+    /// Whether a pattern names a region of a path, or the whole of it.
+    pub(crate) fn is_in_region(&self, path: RegionPath, glob: &Glob) -> bool {
+        let mut names = self.regions.names(path).into_iter();
+        names.any(|name| glob.matches(&name)) || glob.matches(&self.regions.text(path))
     }
 
     /// A place in words.

@@ -193,6 +193,7 @@ fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
             | Key::Stack
             | Key::Object
             | Key::Comm
+            | Key::Region
             | Key::Variable
             | Key::Access(_) => columns.add(&key.to_string(), Align::Left),
             key => columns.add(&key.to_string(), Align::Whole),

@@ -52,6 +52,8 @@ pub enum FilterCondition {
     Frame(Glob),
     /// Command name at the time of the sample.
     Comm(Glob),
+    /// A region that the thread was in, or all of them as they are shown.
+    Region(Glob),
     /// Process id.
     Pid(i32),
     /// Thread id.
@@ -119,6 +121,7 @@ impl FilterCondition {
             FilterCondition::Object(_) => "object",
             FilterCondition::Frame(_) => "frame",
             FilterCondition::Comm(_) => "comm",
+            FilterCondition::Region(_) => "region",
             FilterCondition::Pid(_) => "pid",
             FilterCondition::Tid(_) => "tid",
             FilterCondition::Cpu(_) => "cpu",
@@ -143,6 +146,7 @@ impl fmt::Display for Filter {
             | FilterCondition::Object(glob)
             | FilterCondition::Frame(glob)
             | FilterCondition::Comm(glob)
+            | FilterCondition::Region(glob)
             | FilterCondition::Variable(glob)
             | FilterCondition::Access(_, glob) => write!(f, "{glob}"),
             FilterCondition::Weight(range) => range.decimal(f),

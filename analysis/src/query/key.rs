@@ -32,6 +32,8 @@ pub enum Key {
     Object,
     /// Command name of the thread at the time of the sample.
     Comm,
+    /// The regions that the program says its thread is in, outermost first.
+    Region,
     /// Process id.
     Pid,
     /// Thread id.
@@ -86,7 +88,7 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 25] = [
+const WORDS: [(&str, Key); 26] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
@@ -97,6 +99,7 @@ const WORDS: [(&str, Key); 25] = [
     ("stack", Key::Stack),
     ("object", Key::Object),
     ("comm", Key::Comm),
+    ("region", Key::Region),
     ("pid", Key::Pid),
     ("tid", Key::Tid),
     ("cpu", Key::Cpu),
@@ -219,7 +222,7 @@ mod tests {
         assert_eq!(
             text("zzzzz"),
             "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, caller, callee, stack, object, \
-             comm, pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, time:SPAN, reg:NAME"
+             comm, region, pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, time:SPAN, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));
         assert!(text("pid,").starts_with("\"\" is nothing to count by"));

@@ -79,7 +79,7 @@ fn of_key(key: &Key, apart: ToldApart) -> Option<Lacking> {
         Key::Comm | Key::Pid => (!apart.processes).then_some(TOGETHER),
         Key::Tid => Some(THREADS),
         Key::Cpu => Some(CPUS),
-        Key::Time(_) => Some(TIMES),
+        Key::Time(_) | Key::Region => Some(TIMES),
         Key::Addr | Key::Line | Key::Page | Key::Data | Key::Variable => Some(ADDRESSES),
         Key::Caller | Key::Callee | Key::Stack => (!apart.callers).then_some(CALLERS),
         Key::AddrBefore => Some(("it keeps no registers of each hit", SAMPLES)),
@@ -103,7 +103,7 @@ fn of_condition(condition: &FilterCondition, apart: ToldApart) -> Option<Lacking
         }
         FilterCondition::Tid(_) => Some(THREADS),
         FilterCondition::Cpu(_) => Some(CPUS),
-        FilterCondition::Time(_) => Some(TIMES),
+        FilterCondition::Time(_) | FilterCondition::Region(_) => Some(TIMES),
         FilterCondition::Addr(_) | FilterCondition::Variable(_) => Some(ADDRESSES),
         FilterCondition::Access(..) | FilterCondition::Weight(_) => Some(SOURCE),
         FilterCondition::Frame(_) => (!apart.callers).then_some(CALLERS),

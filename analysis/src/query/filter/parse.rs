@@ -21,9 +21,9 @@ pub struct QueryFilterError {
     pub problem: String,
 }
 
-const FIELDS: [&str; 18] = [
-    "routine", "object", "frame", "comm", "pid", "tid", "cpu", "addr", "ip", "mode", "variable",
-    "level", "op", "snoop", "tlb", "lock", "blk", "weight",
+const FIELDS: [&str; 19] = [
+    "routine", "object", "frame", "comm", "region", "pid", "tid", "cpu", "addr", "ip", "mode",
+    "variable", "level", "op", "snoop", "tlb", "lock", "blk", "weight",
 ];
 
 const MODES: [(&str, CpuMode); 5] = [
@@ -116,6 +116,7 @@ fn term_of(term: Token<'_>, whole: &str) -> Result<Filter, QueryFilterError> {
         "object" => FilterCondition::Object(Glob::new(value.text)),
         "frame" => FilterCondition::Frame(Glob::new(value.text)),
         "comm" => FilterCondition::Comm(Glob::new(value.text)),
+        "region" => FilterCondition::Region(Glob::new(value.text)),
         "variable" => FilterCondition::Variable(Glob::new(value.text)),
         "pid" => FilterCondition::Pid(number(value, whole, "a process id, 0 to 2147483647")?),
         "tid" => FilterCondition::Tid(number(value, whole, "a thread id, 0 to 2147483647")?),

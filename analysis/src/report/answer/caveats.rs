@@ -234,9 +234,10 @@ pub(super) fn of_promises(
 
 fn missing_field(condition: &FilterCondition, event: &Event) -> Option<&'static str> {
     let (field, word) = match condition {
-        FilterCondition::Pid(_) | FilterCondition::Tid(_) | FilterCondition::Comm(_) => {
-            (SampleType::TID, "tid")
-        }
+        FilterCondition::Pid(_)
+        | FilterCondition::Tid(_)
+        | FilterCondition::Comm(_)
+        | FilterCondition::Region(_) => (SampleType::TID, "tid"),
         FilterCondition::Cpu(_) => (SampleType::CPU, "cpu"),
         FilterCondition::Addr(_) | FilterCondition::Variable(_) => (SampleType::ADDR, "addr"),
         FilterCondition::Ip(_) | FilterCondition::Routine(_) | FilterCondition::Object(_) => {

@@ -10,6 +10,7 @@ use crate::collect::row_count::{RowCount, Sum};
 use crate::collect::sampled::KeyColumn;
 use crate::name::atom::{Atom, Lack};
 use crate::name::lookup::{Lookup, PlaceKind};
+use crate::name::regions::RegionPath;
 use crate::query::Query;
 use crate::query::Weighting;
 use crate::query::chain_view::ChainView;
@@ -187,6 +188,8 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> MissingValue {
         Lack::Register => MissingValue::Register(Arc::from(register)),
         Lack::DataSrc => MissingValue::Field("data_src"),
         Lack::NotAvailable => MissingValue::NotAvailable,
+        Lack::Region => MissingValue::Region,
+        Lack::RegionNotKept => MissingValue::RegionNotKept,
         Lack::NotKept => MissingValue::NotKept,
         Lack::Before(why) => MissingValue::Before(why.text()),
         Lack::Name(reason) => MissingValue::Name(lookup.unresolved(reason)),
@@ -236,6 +239,9 @@ impl<'l> Words<'l> {
             | Key::Object
             | Key::Variable
             | Key::Access(_) => atom.as_name().map(|name| Cell::Text(self.lookup.name(name))),
+            Key::Region => {
+                atom.as_name().map(|path| Cell::Text(self.lookup.regions.text(RegionPath(path))))
+            }
             Key::Comm => atom.as_comm().map(|comm| Cell::Text(self.lookup.comms.text(comm))),
         };
         cell.unwrap_or_else(|lack| {
