@@ -54,6 +54,7 @@
 //! | [`counting`] | events that are counted, not sampled: groups, shares of time, estimates |
 //! | [`emulated`] | sessions of the emulated PMU |
 //! | [`remote`] | sessions that a daemon runs, and what is said to it |
+//! | [`regions`] | parts of a run that programs mark themselves |
 //! | `ring` | draining a ring buffer, whoever fills it |
 //! | `spelling` | names that are like a mistyped one |
 //! | [`sys`] | system calls and mapped memory: the only unsafe code |
@@ -67,6 +68,7 @@ pub mod in_kernel;
 pub mod machine;
 pub mod metrics;
 pub mod plan;
+pub mod regions;
 pub mod remote;
 pub mod request;
 mod ring;

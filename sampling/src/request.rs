@@ -108,6 +108,10 @@ pub struct Request {
     /// What a program in the kernel is to do with the samples.
     #[serde(default)]
     pub in_kernel: Option<InKernel>,
+    /// Whether regions that the program marks are in the stream: records have
+    /// the clock of those marks then.
+    #[serde(default)]
+    pub regions: bool,
 }
 
 /// The target that takes the most rights.
@@ -137,6 +141,7 @@ impl Request {
             target,
             ring_pages: None,
             in_kernel: None,
+            regions: false,
         }
     }
 }

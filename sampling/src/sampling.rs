@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+use crate::regions::RegionLog;
 use crate::session::ledger::Ledger;
 use crate::session::{Pass, SessionError, SessionWake, Sink, TargetState};
 use crate::{Command, Facts, Fallback, PlannedEvent, Session, Target};
@@ -111,6 +112,11 @@ pub trait Sampling: fmt::Debug {
     /// A count that cannot be read.
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError>;
 
+    /// Where regions are marked for this session, if it reads marks there.
+    fn regions(&self) -> Option<&RegionLog> {
+        None
+    }
+
     /// The command, for its status.
     fn command(&mut self) -> Option<&mut Command>;
 
@@ -159,7 +165,7 @@ impl Sampling for Session {
     }
 
     fn last_notes(&self) -> &[String] {
-        &[]
+        Session::last_notes(self)
     }
 
     fn preamble(
@@ -197,6 +203,10 @@ impl Sampling for Session {
 
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<Ledger, SessionError> {
         Session::finish(self, sink)
+    }
+
+    fn regions(&self) -> Option<&RegionLog> {
+        Session::regions(self)
     }
 
     fn command(&mut self) -> Option<&mut Command> {

@@ -28,6 +28,7 @@ pub(crate) mod retired;
 mod ring_losses;
 mod rings;
 mod scrub;
+mod settings;
 pub(crate) mod sink;
 pub mod synthesize;
 mod thin;
@@ -36,10 +37,8 @@ mod wait;
 pub mod watched_place;
 mod witness;
 
-use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use record::{Pid, Tid};
@@ -47,11 +46,11 @@ use rustix::process::{PidfdFlags, pidfd_open};
 
 use crate::machine::open_files;
 use crate::machine::pidfd::is_alive;
-use crate::session::attach::{AttachError, Attached, Effort, attach};
+use crate::regions::RegionLog;
+use crate::session::attach::{AttachError, Attached, attach};
 use crate::session::command::Command;
 use crate::session::ledger::Ledger;
-use crate::session::synthesize::Sight;
-use crate::{Cgroup, Fallback, Job, Plan, PlannedEvent, Target};
+use crate::{Fallback, Plan, PlannedEvent, Target};
 use attrs::Attrs;
 pub use error::{OpenError, SessionError};
 use event_set::{EventSet, Ids};
@@ -69,6 +68,7 @@ use record::kernel_list::PackedKernelList;
 use retired::Retired;
 use rings::CpuRings;
 pub use scrub::Scrub;
+pub use settings::SessionSettings;
 use sink::Outbox;
 pub use sink::Sink;
 use thin::Thin;
@@ -78,75 +78,6 @@ pub use wait::{SessionWake, TargetState};
 const SET_USER_ID: &str = "the command is a set-user-ID or set-group-ID program of another user: \
                            the kernel ends sampling when it starts; run ebs as that user, or \
                            attach to its PID as root";
-
-/// What a session is told beside its plan.
-#[derive(Clone, Debug)]
-pub struct SessionSettings {
-    /// The command and its arguments, for [`Target::Command`].
-    pub command: Vec<OsString>,
-    /// For [`Target::Command`] without a command here: somebody else's child
-    /// that waits before its exec.
-    pub held: Option<(Pid, Arc<OwnedFd>)>,
-    /// For [`Target::Process`], where a pidfd named it: its number alone may
-    /// become another's before the attach.
-    pub process: Option<Arc<OwnedFd>>,
-    /// For [`Target::Cgroup`].
-    pub cgroup: Option<Arc<Cgroup>>,
-    /// Samples after which sampling stops, of those that the type means where
-    /// the sample's fields tell it; None: no limit.
-    pub count: Option<u64>,
-    /// Nothing is sampled before [`Session::set_counting`] says so; mappings,
-    /// names and forks are told from the start.
-    pub begins_paused: bool,
-    /// Samples that show something of the kernel are dropped, and counted.
-    pub scrub: bool,
-    /// What is counted in the kernel is taken out so often.
-    pub every: Duration,
-    /// Where the kernel takes no program, rings serve.
-    pub rings: bool,
-    /// How running processes are looked at, to be described.
-    pub sight: Sight,
-    /// The kernel's symbols go into the stream, where addresses of the kernel
-    /// can be in samples and the kernel shows its own.
-    pub kernel_symbols: bool,
-    /// How far an attach goes.
-    pub effort: Effort,
-    /// Where /proc is: `/`.
-    pub root: PathBuf,
-}
-
-impl SessionSettings {
-    /// What a job says of them.
-    pub fn of(job: &Job) -> SessionSettings {
-        SessionSettings {
-            count: job.count,
-            every: job.every,
-            rings: job.rings,
-            kernel_symbols: job.kernel_symbols,
-            ..SessionSettings::default()
-        }
-    }
-}
-
-impl Default for SessionSettings {
-    fn default() -> SessionSettings {
-        SessionSettings {
-            command: Vec::new(),
-            held: None,
-            process: None,
-            cgroup: None,
-            count: None,
-            begins_paused: false,
-            scrub: false,
-            every: Duration::from_secs(60),
-            rings: true,
-            sight: Sight::default(),
-            kernel_symbols: false,
-            effort: Effort::default(),
-            root: "/".into(),
-        }
-    }
-}
 
 /// Open events, their rings, and the account of what came through them.
 ///
@@ -188,6 +119,8 @@ pub struct Session {
     thins: Vec<Thin>,
     /// The same for what a count is of; None: all samples.
     meant: Vec<Option<Meant>>,
+    regions: Option<RegionLog>,
+    last_notes: Vec<String>,
     outbox: Outbox,
     ledger: Ledger,
     seen: Seen,
@@ -236,9 +169,12 @@ impl Session {
     ) -> Result<Session, SessionError> {
         let mut notes = Vec::new();
         let kernel_list = kernel_list(&plan, &settings, &mut notes);
+        let regions = settings.regions.then(RegionLog::create).transpose();
+        let regions = regions.map_err(SessionError::system("memfd_create"))?;
+        let variable = regions.as_ref().map(RegionLog::variable);
         let command = match plan.target {
             Target::Command if settings.held.is_some() => None,
-            Target::Command => Some(Command::hold(&settings.command)?),
+            Target::Command => Some(Command::hold_with(&settings.command, variable.as_deref())?),
             Target::Process(_) | Target::System | Target::Cgroup => None,
         };
         // After the fork: the command keeps the limit it was given.
@@ -268,6 +204,7 @@ impl Session {
         }
         let mut opener = Opener::new(&plan, kernel, outlets, limit)?;
         opener = opener.in_group(cgroup).with_programs(&programs).paused(pauses.are_on())?;
+        opener = opener.of_one_thread(settings.thread.is_some())?;
         let mut attached = Attached::default();
         let mut pidfd = None;
         match plan.target {
@@ -284,7 +221,10 @@ impl Session {
                 still_alive(pid, pidfd.as_ref())?;
             }
             Target::Process(pid) => {
-                attached = attach_on_own_thread(pid, &settings, &mut opener)?;
+                attached = match settings.thread {
+                    Some(tid) => attach_to_thread(pid, tid, &mut opener)?,
+                    None => attach_on_own_thread(pid, &settings, &mut opener)?,
+                };
                 let named = settings.process.as_ref().map(|named| named.try_clone()).transpose();
                 pidfd = named.map_err(SessionError::system("dup"))?;
                 still_alive(pid, pidfd.as_ref())?;
@@ -324,6 +264,8 @@ impl Session {
             plan,
             outbox: Outbox::new(ledger.by_event.len()),
             attrs,
+            regions,
+            last_notes: Vec::new(),
             given_up,
             settings,
             notes,
@@ -426,10 +368,27 @@ impl Session {
         self.command.as_mut()
     }
 
+    /// Said to the user at the end.
+    pub fn last_notes(&self) -> &[String] {
+        &self.last_notes
+    }
+
+    /// Where regions are marked for this session, if it takes any.
+    pub fn regions(&self) -> Option<&RegionLog> {
+        self.regions.as_ref()
+    }
+
     /// The account so far; complete only after [`finish`](Session::finish).
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+}
+
+/// A thread alone can start nobody whose events would have to be watched.
+fn attach_to_thread(pid: Pid, tid: Tid, opener: &mut Opener<'_>) -> Result<Attached, AttachError> {
+    let set = opener.open(Some(tid))?.ok_or(AttachError::Gone { pid })?;
+    opener.enable(&set, tid)?;
+    Ok(Attached { sets: vec![set], ..Attached::default() })
 }
 
 /// A tracer must be one thread, and lets its target go by ending.

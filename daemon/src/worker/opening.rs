@@ -170,6 +170,8 @@ impl Hub {
                 Duration::from_secs(self.limits.attach_seconds.into()),
                 usize::try_from(self.limits.events_per_session).unwrap_or(usize::MAX),
             ),
+            // No program of the client finds a log of the worker's.
+            regions: false,
             ..SessionSettings::of(job)
         };
         let (orders, obeyed) = mpsc::channel();

@@ -7,14 +7,16 @@ use crate::catalogue::promises::AddressPromise;
 use crate::request::InKernel;
 use crate::{Refusal, Request};
 
-/// CLOCK_MONOTONIC, which bpf_ktime_get_ns() reads.
+/// CLOCK_MONOTONIC, which bpf_ktime_get_ns() reads, and programs that mark
+/// regions.
 const MONOTONIC: i32 = 1;
 
-/// Gives side records the clock of a program that counts: the kernel's own
-/// (perf_clock(), kernel/events/core.c) drifts away from it, and a hit looked
-/// up later than it happened may be after its process's exec.
+/// Gives records the clock of a program that counts in the kernel, or that
+/// marks regions: the kernel's own (perf_clock(), kernel/events/core.c) drifts
+/// away from it, and a hit looked up later than it happened may be after its
+/// process's exec.
 pub(super) fn set_clock<'a>(request: &Request, attrs: impl Iterator<Item = &'a mut Attr>) {
-    if request.in_kernel.as_ref().is_some_and(InKernel::counts) {
+    if request.regions || request.in_kernel.as_ref().is_some_and(InKernel::counts) {
         attrs.for_each(|attr| {
             attr.flags.insert(AttrFlags::USE_CLOCKID);
             attr.clockid = MONOTONIC;

@@ -49,6 +49,13 @@ impl Attrs {
         attrs
     }
 
+    /// What a thread starts has no part in its samples; its mappings are told.
+    pub(super) fn leave_to_one_thread(&mut self) {
+        for event in &mut self.events {
+            event.attr.flags.remove(AttrFlags::INHERIT);
+        }
+    }
+
     /// Has what is sampled wait beyond a command's exec; side records do not,
     /// or the program's own mappings would be missing.
     pub(super) fn wait_beyond_exec(&mut self) {

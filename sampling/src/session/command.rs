@@ -135,6 +135,14 @@ impl Command {
     /// refused here, before anything is written in its name; execve(2) has
     /// the last word in [`release`](Command::release).
     pub fn hold(words: &[OsString]) -> Result<Command, CommandError> {
+        Command::hold_with(words, None)
+    }
+
+    /// The same, with one more `NAME=VALUE` in its environment.
+    pub fn hold_with(
+        words: &[OsString],
+        variable: Option<&OsStr>,
+    ) -> Result<Command, CommandError> {
         let (first, _) = words.split_first().ok_or(CommandError::Empty)?;
         let arguments = words.iter().map(|w| c_string(w)).collect::<Result<Vec<_>, _>>()?;
         let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
@@ -151,7 +159,7 @@ impl Command {
             Some(_) => {}
         }
         let changes_user = files.iter().find_map(|file| file.changes_user).unwrap_or(false);
-        let image = ExecImage::new(candidates, arguments);
+        let image = ExecImage::new(candidates, arguments, variable.map(environment).transpose()?);
         fork_held(&image)
             .map_err(|error| CommandError::Fork { program: program.clone(), error })
             .map(|(pid, pidfd, leave, failure)| Command {
@@ -302,6 +310,19 @@ fn fork_held(image: &ExecImage) -> io::Result<Held> {
 
 fn c_string(word: &OsStr) -> Result<CString, CommandError> {
     CString::new(word.as_bytes()).map_err(|_| CommandError::ZeroByte { word: word.to_owned() })
+}
+
+/// Ours, with a variable in place of one of its name.
+fn environment(variable: &OsStr) -> Result<Vec<CString>, CommandError> {
+    let name = |of: &OsStr| of.as_bytes().split(|byte| *byte == b'=').next().map(<[u8]>::to_vec);
+    let own =
+        std::env::vars_os().filter(|(own, _)| Some(own.as_bytes().to_vec()) != name(variable));
+    let own = own.map(|(mut both, value)| {
+        both.push("=");
+        both.push(value);
+        both
+    });
+    own.chain([variable.to_owned()]).map(|both| c_string(&both)).collect()
 }
 
 /// The first of the files that are there and may be executed.

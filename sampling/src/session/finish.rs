@@ -9,6 +9,7 @@ use super::losses::{count_is_certain, counts_lost};
 use super::retired::{EventTotal, Retired};
 use super::{Session, SessionError, Sink, TargetState, sample_rate, witness};
 use crate::PlannedEvent;
+use crate::regions::RegionLogAccount;
 use crate::session::ledger::RateLowered;
 use crate::session::ledger::{EventAccount, Ledger};
 use crate::sys::event::NATIVE_ORDER;
@@ -62,6 +63,7 @@ impl Session {
         self.ledger.book_busy();
         self.book_uncovered(&totals);
         self.write_ending(sink)?;
+        self.last_notes.extend(self.regions.as_ref().and_then(|log| told(log.account())));
         self.sets.clear();
         self.rings.clear();
         if let Some(error) = self.programs.failure() {
@@ -184,6 +186,21 @@ fn account(event: &PlannedEvent, total: &EventTotal, cpus: u64) -> EventAccount 
     }
 }
 
+/// What there is to say of marks of regions.
+fn told(of: RegionLogAccount) -> Option<String> {
+    match of {
+        RegionLogAccount { read: 0, lost: 0 } => Some(
+            "no region was marked: link the program with libhardmeter, or preload it \
+             (LD_PRELOAD=libhardmeter.so); see docs/regions.md"
+                .into(),
+        ),
+        RegionLogAccount { lost: 0, .. } => None,
+        RegionLogAccount { read, lost } => Some(format!(
+            "{lost} marks of regions were lost, {read} are there: samples behind a lost one may \
+             be in the wrong region; mark larger parts"
+        )),
+    }
+}
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -77,6 +77,13 @@ impl<'s> Negotiation<'s> {
         Ok(Negotiation { kernel, attrs, encoded, size, fallbacks, given_up, asked, levels })
     }
 
+    /// See [`Attrs::leave_to_one_thread`]; before anything is opened.
+    pub(super) fn leave_to_one_thread(&mut self) -> Result<(), OpenError> {
+        self.attrs.leave_to_one_thread();
+        self.encoded = encode(&self.attrs, self.size).map_err(OpenError::Attr)?;
+        Ok(())
+    }
+
     /// See [`Attrs::wait_beyond_exec`]; before anything is opened.
     pub(super) fn wait_beyond_exec(&mut self) -> Result<(), OpenError> {
         self.attrs.wait_beyond_exec();

@@ -94,6 +94,15 @@ impl<'s> Opener<'s> {
         Ok(Opener { paused, ..self })
     }
 
+    /// Opens what is sampled for the one thread, and nothing that it starts;
+    /// before anything is opened.
+    pub(crate) fn of_one_thread(mut self, alone: bool) -> Result<Opener<'s>, OpenError> {
+        if alone {
+            self.negotiation.leave_to_one_thread()?;
+        }
+        Ok(self)
+    }
+
     /// Gives each event its program.
     pub(crate) fn with_programs(self, programs: &'s Programs) -> Opener<'s> {
         Opener { programs: Some(programs), ..self }

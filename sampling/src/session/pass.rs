@@ -120,7 +120,7 @@ impl Session {
             damage(drained, &mut self.ledger);
             result = result.and(self.outbox.flush_full(sink, &mut self.ledger));
         }
-        pass.side += self.tell_suspected();
+        pass.side += self.tell_suspected() + self.tell_regions();
         if !aggregates.is_empty() {
             // Nothing waits for longer than an interval.
             result = result.and(self.pass_counted(sink, true, &mut pass));
@@ -215,6 +215,21 @@ impl Session {
                 }
             }
         })
+    }
+
+    /// Marks of regions: behind the samples, so that none is later in the
+    /// stream than the round after a sample that it tells of.
+    fn tell_regions(&mut self) -> u64 {
+        let (Some(log), Some(id)) = (&mut self.regions, self.ids.side.first().copied()) else {
+            return 0;
+        };
+        let outbox = &mut self.outbox;
+        let before = outbox.side;
+        log.drain(|mark| {
+            let written = write::region(id, mark, NATIVE_ORDER, &mut outbox.bytes);
+            outbox.side += u64::from(written.is_ok());
+        });
+        outbox.side - before
     }
 
     fn limit_reached(&self) -> bool {

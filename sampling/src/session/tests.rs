@@ -2,17 +2,21 @@
 //! tests print why and pass.
 #![allow(clippy::print_stderr, reason = "a test that skips says why")]
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Child, Command as StdCommand, Stdio};
+use std::sync::Arc;
 
 use record::stream::{StreamDecoder, StreamRecord, StreamStep};
 use record::{Attr, AttrFlags, Cpu, CpuMode, EventType, ReadFormat, SampleType, SoftwareEvent};
 
 use super::*;
+use crate::Cgroup;
 use crate::catalogue::promises::{
     AddressPromise, IpPromise, RegistersPromise, SampleSource, WeightPromise,
 };
 use crate::machine::facts::Facts;
+use crate::session::attach::Effort;
 use crate::{CommandError, CommandStatus, PlannedEvent, Promises, RingPages};
 
 mod attached;

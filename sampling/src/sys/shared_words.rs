@@ -1,4 +1,5 @@
-//! Words that the kernel's programs write while we read: a mapped array.
+//! Words that others write while we read: a mapped array of the kernel's
+//! programs, a file that several processes map.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -6,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 use memmap2::{MmapOptions, MmapRaw};
 
-/// A mapped `BPF_F_MMAPABLE` array, as words.
+/// A mapped `BPF_F_MMAPABLE` array, or a sealed memfd, as words.
 #[derive(Debug)]
 pub(crate) struct SharedWords {
     memory: MmapRaw,
@@ -14,7 +15,8 @@ pub(crate) struct SharedWords {
 }
 
 impl SharedWords {
-    /// Maps so many words, for writing too.
+    /// Maps so many words, for writing too. A file must have as many, and be
+    /// sealed against shrinking.
     ///
     /// # Errors
     /// EINVAL: the array is shorter; ENOMEM; EPERM: it is frozen.
@@ -30,7 +32,7 @@ impl SharedWords {
         let start = self.memory.as_mut_ptr().cast();
         // SAFETY: mapped readable and writable for as long as `self`, page
         // aligned, `words` words long, zeros at first; the other writers are
-        // programs of the kernel, which store words whole.
+        // programs of the kernel and processes that store words whole.
         unsafe { std::slice::from_raw_parts(start, self.words) }
     }
 }

@@ -21,12 +21,24 @@ pub(crate) struct ExecImage {
     paths: Vec<CString>,
     // Keeps alive what `pointers` points to.
     arguments: Vec<CString>,
+    /// None: ours, as it is.
+    environment: Option<Vec<CString>>,
 }
 
 impl ExecImage {
     /// `paths` are tried in order; `arguments` start with the program.
-    pub(crate) fn new(paths: Vec<CString>, arguments: Vec<CString>) -> ExecImage {
-        ExecImage { paths, arguments }
+    pub(crate) fn new(
+        paths: Vec<CString>,
+        arguments: Vec<CString>,
+        environment: Option<Vec<CString>>,
+    ) -> ExecImage {
+        ExecImage { paths, arguments, environment }
+    }
+
+    /// envp, null at the end.
+    fn envp(&self) -> Option<Vec<*const c_char>> {
+        let environment = self.environment.as_ref()?;
+        Some(environment.iter().map(|a| a.as_ptr()).chain([ptr::null()]).collect())
     }
 
     /// argv, null at the end; with `before` it starts with two more slots.
@@ -58,7 +70,7 @@ pub(crate) struct ChildPipes {
 /// its open files; it execs `image` once a byte comes through `pipes.leave`.
 /// The caller keeps `pipes` only to drop them.
 pub(crate) fn fork(image: &ExecImage, pipes: &ChildPipes) -> io::Result<i32> {
-    let argv = image.argv();
+    let (argv, envp) = (image.argv(), image.envp());
     let mut shell_argv = image.shell_argv();
     // The kernel throws the status of children away while it is ignored.
     if inherited::is_ignored(libc::SIGCHLD) {
@@ -72,19 +84,27 @@ pub(crate) fn fork(image: &ExecImage, pipes: &ChildPipes) -> io::Result<i32> {
     let pid = unsafe { libc::fork() };
     let failed = io::Error::last_os_error();
     if pid == 0 {
-        let errno = child(image, &argv, &mut shell_argv, pipes, &mask);
+        let words = ExecWords { argv: &argv, shell_argv: &mut shell_argv, envp: envp.as_deref() };
+        let errno = child(image, words, pipes, &mask);
         report_and_exit(pipes.failure.as_raw_fd(), errno);
     }
     set_mask(&mask);
     if pid < 0 { Err(failed) } else { Ok(pid) }
 }
 
+/// What execve(2) is given, in memory that was allocated before the fork.
+#[derive(Debug)]
+struct ExecWords<'w> {
+    argv: &'w [*const c_char],
+    shell_argv: &'w mut [*const c_char],
+    envp: Option<&'w [*const c_char]>,
+}
+
 /// The child's life up to exec; gives the errno that exec failed with, or 0
 /// when there was no leave to go.
 fn child(
     image: &ExecImage,
-    argv: &[*const c_char],
-    shell_argv: &mut [*const c_char],
+    words: ExecWords<'_>,
     pipes: &ChildPipes,
     mask: &libc::sigset_t,
 ) -> c_int {
@@ -99,16 +119,15 @@ fn child(
     if !wait_for_leave(pipes.leave.as_raw_fd()) {
         return 0;
     }
+    let ExecWords { argv, shell_argv, envp } = words;
     // As execvp(3): go on after ENOENT and ENOTDIR, remember EACCES.
     let mut result = libc::ENOENT;
     for path in &image.paths {
-        // SAFETY: both are null-terminated and outlive the call.
-        unsafe { libc::execv(path.as_ptr(), argv.as_ptr()) };
+        exec(path, argv, envp);
         let mut failed = errno();
         if failed == libc::ENOEXEC {
             shell_argv[1] = path.as_ptr();
-            // SAFETY: as above.
-            unsafe { libc::execv(SHELL.as_ptr(), shell_argv.as_ptr()) };
+            exec(SHELL, shell_argv, envp);
             failed = libc::ENOEXEC;
         }
         match failed {
@@ -118,6 +137,16 @@ fn child(
         }
     }
     result
+}
+
+/// Returns where execve(2) failed.
+fn exec(path: &CStr, argv: &[*const c_char], envp: Option<&[*const c_char]>) {
+    match envp {
+        // SAFETY: all are null-terminated and outlive the call.
+        Some(envp) => unsafe { libc::execve(path.as_ptr(), argv.as_ptr(), envp.as_ptr()) },
+        // SAFETY: as above.
+        None => unsafe { libc::execv(path.as_ptr(), argv.as_ptr()) },
+    };
 }
 
 fn wait_for_leave(fd: RawFd) -> bool {
