@@ -13,8 +13,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hardmeter-daemon", &["hardmeter-record", "hardmeter-sampling"]),
     ("hardmeter-analysis", &["hardmeter-record", "hardmeter-symbolizer"]),
     (
+        "hardmeter",
+        &[
+            "hardmeter-record",
+            "hardmeter-symbolizer",
+            "hardmeter-emulator",
+            "hardmeter-sampling",
+            "hardmeter-analysis",
+        ],
+    ),
+    ("hardmeter-c", &["hardmeter"]),
+    (
         "hardmeter-ebs-cli",
         &[
+            "hardmeter",
             "hardmeter-record",
             "hardmeter-symbolizer",
             "hardmeter-emulator",

@@ -1,0 +1,67 @@
+//! Sampling from within a program: of its own thread, of its process, or of
+//! another one; and the names that it gives to parts of its run.
+//!
+//! ```no_run
+//! use hardmeter::{Region, SampledTasks, Sampler, SamplerSettings};
+//!
+//! # fn sweep() {}
+//! # fn main() -> Result<(), hardmeter::SamplerError> {
+//! let settings = SamplerSettings {
+//!     interval: Some(1),
+//!     tasks: SampledTasks::ThisThread,
+//!     ..SamplerSettings::new("page_fault")
+//! };
+//! let mut sampler = Sampler::open(settings)?;
+//! sampler.enable()?;
+//! {
+//!     let _region = Region::enter("sweep");
+//!     sweep();
+//! }
+//! sampler.disable()?;
+//! for sample in sampler.samples()? {
+//!     println!("{:#x} in {} on {:?}, {}", sample.ip, sample.routine(), sample.address, sample.regions);
+//! }
+//! let account = sampler.finish()?;
+//! println!("{} delivered, {} lost", account.delivered, account.lost.total());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Records wait in rings of the kernel until they are asked for: no signal
+//! interrupts the program, and nothing runs beside it. What a ring has no room
+//! for is lost, and counted: the kernel's count is what was delivered and what
+//! was lost. `ebs` opens its own sessions through [`open`].
+//!
+//! [`Region`]s need no sampler: under `ebs --regions` and under the emulated
+//! PMU they are in the recording; else a region is one look at a flag.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `settings` | what is sampled, and whose |
+//! | `opening` | a request becomes a session of whoever is to count |
+//! | `sampler` | a session, driven by its program |
+//! | `named_stream` | the stream's records in order, with names |
+//! | `named_sample` | one of them |
+//! | `region` | parts of a run, by the program's names |
+//! | `sys` | the instruction that the emulated PMU knows |
+
+mod error;
+mod named_sample;
+mod named_stream;
+mod opening;
+mod region;
+mod sampler;
+mod settings;
+#[allow(unsafe_code, reason = "an instruction that does nothing; the block says why it holds")]
+mod sys;
+
+pub use error::SamplerError;
+pub use named_sample::NamedSample;
+pub use opening::{classifier, open};
+pub use record::RegionSide;
+pub use record::{Cpu, CpuMode, DataSrc, Pid, Task, Tid, Time};
+pub use region::{Region, log};
+pub use sampler::{Sampler, Samples};
+pub use sampling::emulated::Model;
+pub use sampling::{Ledger, Lost, Modes, SourceChoice, TargetState};
+pub use settings::{SampledTasks, SamplerSettings};

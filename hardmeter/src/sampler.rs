@@ -1,0 +1,174 @@
+//! A session, driven by its program.
+
+use crate::named_stream::NamedStream;
+use crate::region::{listen, unlisten};
+use crate::settings::own_tid;
+use crate::{NamedSample, SampledTasks, SamplerError, SamplerSettings, open};
+use emulator::Geometry;
+use sampling::emulated::Model;
+use sampling::regions::RegionMarker;
+use sampling::session::SessionSettings;
+use sampling::{Facts, Ledger, Sampling, TargetState};
+use std::path::Path;
+use std::time::Duration;
+
+/// Events of a thread, a process or a command, sampled while it is enabled.
+///
+/// It belongs to the thread that opened it: the kernel's rings wake nobody
+/// once that has ended. Dropped, it stops; a command or process runs on.
+#[derive(Debug)]
+pub struct Sampler {
+    session: Box<dyn Sampling>,
+    stream: NamedStream,
+    state: SamplerState,
+    /// Marks of this process go into the session's log.
+    listener: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SamplerState {
+    /// A command has not begun; of others nothing is counted yet.
+    Opened,
+    Counting,
+    Paused,
+    Finished,
+}
+
+impl Sampler {
+    /// Opens the events, which count nothing yet.
+    ///
+    /// # Errors
+    /// What cannot be sampled here, and what to do.
+    pub fn open(settings: SamplerSettings) -> Result<Sampler, SamplerError> {
+        let request = settings.request();
+        let facts = Facts::read_for(Path::new("/"), &request).map_err(SamplerError::Facts)?;
+        let is_own = settings.is_own();
+        let session_settings = SessionSettings {
+            command: match &settings.tasks {
+                SampledTasks::Command(words) => words.clone(),
+                _ => Vec::new(),
+            },
+            thread: (settings.tasks == SampledTasks::ThisThread).then(own_tid),
+            begins_paused: !matches!(settings.tasks, SampledTasks::Command(_)),
+            regions: settings.regions,
+            ..SessionSettings::default()
+        };
+        // Nobody emulates the thread that is to do it.
+        let choice = if is_own { sampling::SourceChoice::Pmu } else { settings.source };
+        let geometry = Geometry::of_machine(Path::new("/"));
+        let model = Model { geometry, tlbs_asked: false, prefetch: false, burst: None };
+        let mut session = open(&request, choice, model, &facts, session_settings)?;
+        let mut stream = NamedStream::new();
+        let words: Vec<String> = std::env::args().collect();
+        session.preamble(&facts, &words, &mut stream.bytes)?;
+        let log = session.regions().filter(|_| is_own);
+        let marker = log.and_then(|log| RegionMarker::open(Path::new(&log.path())).ok());
+        let listener = marker.map(listen);
+        Ok(Sampler { session, stream, state: SamplerState::Opened, listener })
+    }
+
+    /// Counts from now on; the first time, lets a command go.
+    ///
+    /// # Errors
+    /// A command that cannot be executed; a call that should not fail.
+    pub fn enable(&mut self) -> Result<(), SamplerError> {
+        if self.state == SamplerState::Opened {
+            self.session.start(&mut self.stream.bytes)?;
+            if self.session.command().is_some() {
+                self.state = SamplerState::Counting;
+                return Ok(());
+            }
+        }
+        if matches!(self.state, SamplerState::Opened | SamplerState::Paused) {
+            self.session.set_counting(true)?;
+            self.state = SamplerState::Counting;
+        }
+        Ok(())
+    }
+
+    /// Counts no more until it is enabled again.
+    ///
+    /// # Errors
+    /// A call that should not fail; the emulated PMU does not pause.
+    pub fn disable(&mut self) -> Result<(), SamplerError> {
+        if self.state == SamplerState::Counting {
+            self.session.set_counting(false)?;
+            self.state = SamplerState::Paused;
+        }
+        Ok(())
+    }
+
+    /// The samples that there are, in order of time: while it is disabled or
+    /// finished all of them, else those of before the last two calls, as
+    /// older ones could come. Those that the iterator is not asked for stay.
+    ///
+    /// # Errors
+    /// A fault of hardmeter.
+    pub fn samples(&mut self) -> Result<Samples<'_>, SamplerError> {
+        if self.state != SamplerState::Finished {
+            self.session.drain(&mut self.stream.bytes)?;
+        }
+        self.stream.take_in()?;
+        if matches!(self.state, SamplerState::Paused | SamplerState::Finished) {
+            self.stream.finish();
+        }
+        Ok(Samples { stream: &mut self.stream })
+    }
+
+    /// Waits until a ring has filled up somewhat, the target has ended, or the
+    /// time is over. Of another process or a command.
+    ///
+    /// # Errors
+    /// poll(2) failed.
+    pub fn wait(&mut self, at_most: Duration) -> Result<TargetState, SamplerError> {
+        Ok(self.session.wait(at_most)?)
+    }
+
+    /// Stops for good, and gives the account: the kernel's count is what was
+    /// delivered and what was lost. The last samples are there to be asked
+    /// for.
+    ///
+    /// # Errors
+    /// A count that cannot be read.
+    pub fn finish(&mut self) -> Result<Ledger, SamplerError> {
+        let ledger = self.session.finish(&mut self.stream.bytes)?;
+        self.state = SamplerState::Finished;
+        self.stream.take_in()?;
+        self.stream.finish();
+        Ok(ledger)
+    }
+
+    /// Delivered samples that the event's type does not mean, or that cannot
+    /// be told to be meant.
+    pub fn left_out(&self) -> u64 {
+        self.stream.left_out()
+    }
+
+    /// What the user should know, in sentences: precision that was given up,
+    /// doubts about an attach.
+    pub fn notes(&self) -> Vec<String> {
+        self.session.notes()
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        if let Some(listener) = self.listener {
+            unlisten(listener);
+        }
+    }
+}
+
+/// Samples, oldest first.
+#[derive(Debug)]
+pub struct Samples<'s> {
+    stream: &'s mut NamedStream,
+}
+
+impl Iterator for Samples<'_> {
+    type Item = NamedSample;
+
+    fn next(&mut self) -> Option<NamedSample> {
+        self.stream.next()
+    }
+}
