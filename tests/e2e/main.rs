@@ -44,6 +44,8 @@ mod kernel_symbols;
 mod let_go;
 /// Delivered and lost together are what the kernel counted.
 mod loss;
+/// Regions that programs name.
+mod marked;
 /// How long memory takes, on any machine and under any load.
 mod memlat;
 /// Names that outlive what they come from.
@@ -56,6 +58,8 @@ mod recordings;
 mod registers;
 /// A user without rights.
 mod rights;
+/// Programs that sample themselves.
+mod sampler;
 /// Programs of known truth inside `ebs`, and what it says of them.
 mod selftest;
 /// Several events in one run.

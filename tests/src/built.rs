@@ -49,6 +49,12 @@ fn build() -> PathBuf {
             "hardmeter-daemon",
             "--package",
             "hardmeter-packaging",
+            "--package",
+            "hardmeter",
+            "--package",
+            "hardmeter-c",
+            "--lib",
+            "--examples",
             "--bins",
         ])
         .args(["--profile", profile, "--target-dir"])

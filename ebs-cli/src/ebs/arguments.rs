@@ -212,6 +212,10 @@ pub struct SampleArguments {
     /// Records where the heap, stacks and files lie, too, for reports --by variable or data.
     #[arg(short, long)]
     pub data: bool,
+    /// Records which regions that the program names its threads are in, for reports --by region: it
+    /// is linked with libhardmeter, or that is preloaded. Emulated, regions are always recorded.
+    #[arg(long)]
+    pub regions: bool,
     /// Keeps the kernel's symbols out of the stream that -o FILE.data writes, where they name the
     /// kernel's addresses on other boots and machines.
     #[arg(long)]

@@ -5,15 +5,18 @@ mod emulation;
 mod events;
 mod in_kernel;
 mod planning;
+mod regions;
 mod scaled;
 mod selftest;
 mod serving;
 mod stat;
 mod steering;
+mod target;
 
 pub use emulation::EmulationChoice;
 pub use in_kernel::InKernelMisuse;
 pub use planning::PlanJob;
+pub use regions::RegionMisuse;
 pub use selftest::SelftestJob;
 pub use serving::Serving;
 pub use stat::{PerUnit, StatForm, StatJob, StatMisuse};
@@ -24,12 +27,11 @@ use crate::ebs::arguments::{
     ListArguments, MemlatArguments, Other, ReportArguments, SampleArguments, ScriptArguments,
     SessionsArguments, TableArguments, Typed, WatchArguments,
 };
-use record::Pid;
 use sampling::in_kernel::InKernel;
 use sampling::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
 use sampling::{EventSpec, Modes, Request, Target};
 use scaled::scaled;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Text records after which sampling stops, when `-c` is not given: the
@@ -210,6 +212,9 @@ pub enum Misuse {
     /// Options of steering.
     #[error(transparent)]
     Steering(#[from] SteeringMisuse),
+    /// `--regions` where there are none to be had.
+    #[error(transparent)]
+    Regions(#[from] RegionMisuse),
     /// A number that no process can have.
     #[error(
         "{0} is no process id (1 to 2147483647); for a program of that name, say ./{0} or its path"
@@ -290,8 +295,8 @@ impl Invocation {
 fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
     let modes = Modes { user: arguments.user, kernel: arguments.kernel };
     let target = match &arguments.pid {
-        Some(pid) => process(pid, &arguments.target)?,
-        None => target(&arguments.target)?,
+        Some(pid) => target::process(pid, &arguments.target)?,
+        None => target::target(&arguments.target)?,
     };
     let command = if target == Target::Command { arguments.target.clone() } else { Vec::new() };
     if modes == Modes::default() && arguments.event.event.is_empty() {
@@ -319,6 +324,10 @@ fn job(arguments: SampleArguments) -> Result<SampleJob, Misuse> {
     let emulation = EmulationChoice::new(&arguments.emulation)?;
     let serving = Serving::new(&arguments.serving);
     let steering = Steering::new(&arguments.steering)?;
+    if arguments.regions {
+        regions::check(&asked.request, &output, &serving)?;
+        asked.request.regions = true;
+    }
     asked.kernel_symbols = matches!(output, OutputChoice::Stream(_)) && !arguments.no_kallsyms;
     let prefers_frame_pointers = arguments.event.call_graph.is_none();
     let carries_files = !arguments.no_files;
@@ -352,6 +361,7 @@ fn request(arguments: &EventArguments, modes: Modes, target: Target) -> Result<R
         target,
         ring_pages: None,
         in_kernel: None,
+        regions: false,
     })
 }
 
@@ -370,45 +380,6 @@ fn names_modes(request: &Request) -> bool {
         event.resolve().is_ok_and(|event| sampling::plan::modes(&event).is_some())
     };
     request.each().all(|one| names(&one.event))
-}
-
-/// The process that `-p` names, as other profilers take it.
-fn process(pid: &str, words: &[OsString]) -> Result<Target, Misuse> {
-    if let Some(word) = words.first() {
-        return Err(Misuse::PidAndProgram { pid: pid.to_owned(), word: word.clone() });
-    }
-    if pid.contains(',') {
-        return Err(Misuse::ManyPids(pid.to_owned()));
-    }
-    let is_number = pid.bytes().all(|byte| byte.is_ascii_digit());
-    match pid.parse() {
-        Ok(number) if is_number && number > 0 => Ok(Target::Process(Pid(number))),
-        _ => Err(Misuse::NoPid(pid.to_owned())),
-    }
-}
-
-/// A single number is a PID, any other word a program, no word the system.
-fn target(words: &[OsString]) -> Result<Target, Misuse> {
-    let Some(first) = words.first() else {
-        return Ok(Target::System);
-    };
-    if first.is_empty() {
-        return Err(Misuse::EmptyProgram);
-    }
-    let Some(number) = digits(first) else {
-        return Ok(Target::Command);
-    };
-    if let Some(argument) = words.get(1) {
-        return Err(Misuse::PidArguments { pid: number.to_owned(), argument: argument.clone() });
-    }
-    match number.parse() {
-        Ok(pid) if pid > 0 => Ok(Target::Process(Pid(pid))),
-        _ => Err(Misuse::Pid(number.to_owned())),
-    }
-}
-
-fn digits(word: &OsStr) -> Option<&str> {
-    word.to_str().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// 0 is for the plan to refuse.

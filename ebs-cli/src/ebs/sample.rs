@@ -25,7 +25,7 @@ use crate::terminal::said::say;
 use crate::terminal::signals::{self, AskedEnd, Catcher};
 use anyhow::{Context, Result, bail};
 use cut_short::{Afterwards, CutShort};
-use emulator::{Class, Classifier, EmulatedEvent};
+use hardmeter::SamplerError;
 use last_line::{SampleSummary, last_line};
 use output::{RecordedExtras, SampleOutput};
 use record::Pid;
@@ -33,8 +33,8 @@ use rustix::process::{Signal, kill_process};
 use sampling::request::CallGraph;
 use sampling::session::apart::{FrontProcess, Spared};
 use sampling::session::command::Command;
-use sampling::session::{Session, SessionError, SessionSettings, Sink, TargetState};
-use sampling::{Cgroup, Chosen, Facts, Modes, Sampling, Target, emulated, source};
+use sampling::session::{SessionError, SessionSettings, Sink, TargetState};
+use sampling::{Cgroup, Chosen, Facts, Modes, Sampling, Target, source};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -297,25 +297,20 @@ fn open_here(
     settings: SessionSettings,
 ) -> Result<Box<dyn Sampling>> {
     let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
-    Ok(match source::plan(&job.asked.request, choice, model, facts)? {
-        Chosen::Kernel(plan) => Box::new(Session::open(plan, settings)?),
-        Chosen::Emulated(plan) => {
-            // It refuses what may pause, before it takes hold of the target.
-            let begins_paused = job.steering.may_pause();
-            let settings = SessionSettings { begins_paused, ..settings };
-            Box::new(emulated::EmulatedSession::open(plan, settings, &classifier)?)
-        }
+    let is_emulated = emulates(job, facts)?;
+    // What emulates refuses what may pause, before it takes hold of the target.
+    let begins_paused = match is_emulated {
+        true => job.steering.may_pause(),
+        false => settings.begins_paused,
+    };
+    let settings = SessionSettings { begins_paused, ..settings };
+    let opened = hardmeter::open(&job.asked.request, choice, model, facts, settings);
+    opened.map_err(|error| match error {
+        // What is refused decides whether a daemon is asked.
+        SamplerError::Refusal(refusal) => refusal.into(),
+        SamplerError::Session(error) => error.into(),
+        other => other.into(),
     })
-}
-
-/// Which instructions an event counts is the reports' rule.
-pub(crate) fn classifier(counts: EmulatedEvent) -> Option<Classifier> {
-    match counts {
-        EmulatedEvent::Class(Class::Of(class)) => {
-            Some(Classifier::new(move |instruction| analysis::classes(instruction).contains(class)))
-        }
-        _ => None,
-    }
 }
 
 /// How sampling began.

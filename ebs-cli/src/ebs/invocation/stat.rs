@@ -2,7 +2,8 @@
 
 use super::events::split;
 use super::scaled::scaled;
-use super::{EmulationChoice, Misuse, process, target};
+use super::target::{process, target};
+use super::{EmulationChoice, Misuse};
 use crate::ebs::arguments::StatArguments;
 use record::Cpu;
 use sampling::counting::{CountingRefusal, MetricChoice};

@@ -25,6 +25,8 @@ pub(crate) fn open(
         Serving::Own => own(),
         Serving::Daemon(path) => by_daemon(path, job, command),
         Serving::Auto(path) => match own() {
+            // A daemon's worker reads no marks of programs.
+            Err(refused) if job.request.regions => Err(refused),
             Err(refused) if is_denied(&refused) && path.exists() => {
                 let refused = refused.to_string();
                 by_daemon(path, job, command)

@@ -1,7 +1,6 @@
 //! Who counts: the kernel and the machine's PMU, or the emulated one.
 
 use crate::ebs::invocation::StatJob;
-use crate::ebs::sample::classifier;
 use anyhow::Result;
 use sampling::counting::{
     CountingPlan, CountingRequest, CountingSession, CountingSettings, EmulatedCounting, TotalCounts,
@@ -43,7 +42,7 @@ impl Counter {
     ) -> Result<Counter> {
         let settings = SessionSettings { command: command.to_vec(), ..SessionSettings::default() };
         let plan = EmulatedCounting::plan(plan, request, model, facts)?;
-        let open = EmulatedCounting::open(plan, settings, &classifier)?;
+        let open = EmulatedCounting::open(plan, settings, &hardmeter::classifier)?;
         Ok(Counter::Emulated(Box::new(open)))
     }
 
