@@ -2,7 +2,7 @@
 
 use crate::error::LatencyError;
 use crate::order::random;
-use crate::sys::{Pages, Region, bind};
+use crate::sys::{MemoryRegion, Pages, bind};
 use serde::Serialize;
 use std::fs;
 
@@ -30,7 +30,7 @@ impl FieldPages {
 /// A region each page of which was touched.
 #[derive(Debug)]
 pub(crate) struct MemoryField {
-    pub(crate) region: Region,
+    pub(crate) region: MemoryRegion,
     pub(crate) pages: FieldPages,
 }
 
@@ -43,7 +43,7 @@ impl MemoryField {
     ) -> Result<MemoryField, LatencyError> {
         let pages = if huge { Pages::Huge } else { Pages::Small };
         let wanted = usize::try_from(bytes).unwrap_or(usize::MAX);
-        let region = Region::fresh(wanted, pages);
+        let region = MemoryRegion::fresh(wanted, pages);
         let mut region = region.map_err(|source| LatencyError::Memory { bytes, source })?;
         if let Some(node) = node {
             bind(&mut region, node).map_err(|source| LatencyError::Node { node, source })?;

@@ -5,12 +5,12 @@ mod bind;
 mod circle;
 mod counted_loop;
 mod forward;
-mod region;
+mod memory_region;
 mod switches;
 
 pub(crate) use adds::add;
 pub(crate) use bind::bind;
 pub(crate) use circle::Circle;
 pub(crate) use forward::{Forwarding, forward};
-pub(crate) use region::{Pages, Region};
+pub(crate) use memory_region::{MemoryRegion, Pages};
 pub(crate) use switches::involuntary_switches;

@@ -6,7 +6,7 @@ use crate::field::{FieldPages, MemoryField};
 use crate::figure::LatencyFigure;
 use crate::meter::Meter;
 use crate::order::{LINE, VisitOrder};
-use crate::sys::{Circle, Region};
+use crate::sys::{Circle, MemoryRegion};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -139,7 +139,7 @@ fn read(reading: &Reading, cpu: u32, tell: &Sender<()>) -> Result<(), LatencyErr
 }
 
 /// Each line of a chunk.
-fn read_lines(region: &Region, chunk: usize) {
+fn read_lines(region: &MemoryRegion, chunk: usize) {
     for offset in (chunk..chunk + CHUNK).step_by(LINE) {
         region.get(offset);
     }

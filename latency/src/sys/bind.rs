@@ -1,6 +1,6 @@
 //! Which node memory comes from.
 
-use super::Region;
+use super::MemoryRegion;
 use std::io;
 
 /// Bits of a mask of nodes: all that a kernel can have (its CONFIG_NODES_SHIFT
@@ -12,7 +12,7 @@ const NODES: u32 = 1024;
 /// # Errors
 /// There is no such node, this process may not use it, or the kernel knows
 /// none.
-pub(crate) fn bind(region: &mut Region, node: u32) -> io::Result<()> {
+pub(crate) fn bind(region: &mut MemoryRegion, node: u32) -> io::Result<()> {
     let mut mask = [0_u64; NODES as usize / 64];
     let word = usize::try_from(node / 64).unwrap_or(usize::MAX);
     *mask.get_mut(word).ok_or(io::ErrorKind::InvalidInput)? |= 1 << (node % 64);

@@ -1,6 +1,6 @@
 //! Lines each of which holds the address of the next one.
 
-use super::Region;
+use super::MemoryRegion;
 use super::counted_loop::counted_loop;
 
 /// Loads of one turn of the loop.
@@ -10,7 +10,7 @@ const UNROLLED: u64 = 8;
 /// has loaded.
 #[derive(Debug)]
 pub(crate) struct Circle<'r> {
-    region: &'r mut Region,
+    region: &'r mut MemoryRegion,
     /// Where the next load goes: the address of a word of the circle.
     at: usize,
 }
@@ -19,7 +19,10 @@ impl Circle<'_> {
     /// A circle through words at these offsets in turn, and back to the first
     /// one. Offsets are rounded down to whole words; of those beyond the end
     /// of the region there are none.
-    pub(crate) fn new(region: &mut Region, offsets: impl IntoIterator<Item = usize>) -> Circle<'_> {
+    pub(crate) fn new(
+        region: &mut MemoryRegion,
+        offsets: impl IntoIterator<Item = usize>,
+    ) -> Circle<'_> {
         let start = region.start();
         let last = region.bytes() - size_of::<usize>();
         let whole = |offset: usize| offset.min(last) & !(size_of::<usize>() - 1);

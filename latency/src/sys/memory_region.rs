@@ -22,19 +22,19 @@ pub(crate) enum Pages {
 
 /// Anonymous memory of this process alone, zeroed, gone when dropped.
 #[derive(Debug)]
-pub(crate) struct Region {
+pub(crate) struct MemoryRegion {
     mapping: NonNull<c_void>,
     mapped: usize,
     start: NonNull<u8>,
     bytes: usize,
 }
 
-impl Region {
+impl MemoryRegion {
     /// So many bytes, no page of them touched yet.
     ///
     /// # Errors
     /// No room.
-    pub(crate) fn fresh(bytes: usize, pages: Pages) -> io::Result<Region> {
+    pub(crate) fn fresh(bytes: usize, pages: Pages) -> io::Result<MemoryRegion> {
         let bytes = bytes.checked_next_multiple_of(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
         let mapped = bytes.checked_add(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -48,7 +48,7 @@ impl Region {
         // SAFETY: the mapping is a huge page longer than `bytes`, and the
         // next boundary is less than one away.
         let start = unsafe { mapping.cast::<u8>().add(before) };
-        let region = Region { mapping, mapped, start, bytes };
+        let region = MemoryRegion { mapping, mapped, start, bytes };
         let advice = match pages {
             Pages::Small => Advice::LinuxNoHugepage,
             Pages::Huge => Advice::LinuxHugepage,
@@ -106,7 +106,7 @@ impl Region {
     }
 }
 
-impl Drop for Region {
+impl Drop for MemoryRegion {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and nothing borrows it any more.
         let _unmapped = unsafe { munmap(self.mapping.as_ptr(), self.mapped) };
