@@ -131,9 +131,25 @@ fn any_facts() -> impl Strategy<Value = Facts> {
 }
 
 /// What a way out sounds like.
-const WAYS: [&str; 17] = [
-    "say ", "use ", "ebs -h", "be root", "mount", "sysctl", "ulimit", "name ", "leave ", "write ",
-    "watch", "Nearest", "choose", "try ", "check", "give", "ps -e",
+const WAYS: [&str; 18] = [
+    "say ",
+    "use ",
+    "ebs -h",
+    "be root",
+    "mount",
+    "sysctl",
+    "ulimit",
+    "name ",
+    "leave ",
+    "write ",
+    "watch",
+    "Nearest",
+    "choose",
+    "try ",
+    "check",
+    "give",
+    "ps -e",
+    "be that user",
 ];
 
 proptest! {
