@@ -15,8 +15,8 @@ use record::Pid;
 pub struct EmulationAccount {
     /// Of each event, in the order of the settings.
     pub by_event: Vec<EventCounts>,
-    /// Records of names, mappings and tasks that could not be written: there was
-    /// no room for them, or the target kept the ring's lock.
+    /// Records of names, mappings and tasks, and marks of regions, that could not
+    /// be written: there was no room for them, or the target kept the ring's lock.
     pub side_lost: u64,
     /// Threads emulated.
     pub threads: u64,

@@ -25,7 +25,8 @@ pub const BRANCH: usize = 56;
 pub const HOST: usize = 64;
 /// Why the runtime gave up (u64: an `Exit`).
 pub const EXIT: usize = 72;
-/// What belongs to it. Number of the last system call made inline.
+/// What belongs to it. Number of the last system call made inline. How many
+/// bytes of a region's name could be read.
 pub const EXIT_ARGUMENT: usize = 80;
 /// Counts accesses, with gaps: the later of two has the larger value.
 pub const CLOCK: usize = 88;
@@ -42,7 +43,8 @@ pub const GS_BASE: usize = 120;
 /// rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15): scratch registers of a prelude
 /// have their values here while it runs, all of them in a record's slow path.
 pub const REGISTERS: usize = 128;
-/// Three vector registers of 64 bytes: index, mask and one to spare.
+/// Three vector registers of 64 bytes: index, mask and one to spare. Where the
+/// name of a region is read to.
 pub const VECTORS: usize = 256;
 /// Instructions of the block at whose head BURST fell below 0 last.
 pub const TURN: usize = 448;
@@ -192,6 +194,9 @@ pub const COUNTED: u32 = !0 << COUNTED_FROM;
 pub const COUNTED_FROM: u32 = 8;
 const _: () = assert!(EVENTS <= (u32::BITS - COUNTED_FROM) as usize);
 
+/// Bytes that are read of a region's name: the longest, and its NUL.
+pub const NAME: usize = 96;
+
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -225,6 +230,11 @@ pub enum AccessKind {
     Call = 11,
     /// No memory: an instruction of loops that wait is next.
     Pause = 12,
+    /// No memory that must be there: the thread enters the region whose name is
+    /// at rdi.
+    RegionBegin = 13,
+    /// It leaves that region; where rdi is 0, or the name empty, the innermost.
+    RegionEnd = 14,
 }
 
 /// Why the runtime stops the thread with a breakpoint; what translated code
@@ -238,4 +248,8 @@ pub enum Exit {
     Count = 8,
     /// The runtime found itself wrong.
     Fault = 10,
+    /// The name of a region is to be read to VECTORS by somebody else, since a
+    /// filter judges the thread's system calls; to go on,
+    /// [`RingFull`](Exit::RingFull) is put in its place.
+    Name = 12,
 }

@@ -21,6 +21,7 @@ mod maps;
 mod page_sizes;
 mod place;
 mod progress;
+mod region;
 pub(crate) mod registers;
 mod rights;
 mod settle;

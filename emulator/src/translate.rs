@@ -14,6 +14,7 @@ mod flow;
 mod half;
 mod location;
 mod mark;
+mod region;
 mod register;
 mod settings;
 mod special;
@@ -28,6 +29,7 @@ pub(crate) use flow::{ENTRY_MATCHED, write_entry};
 pub use half::Half;
 pub use location::{Location, Phase};
 pub(crate) use mark::{BlockMark, ColdMark, Mark, MarkPhase};
+pub(crate) use region::MARK_BYTES;
 pub use settings::{
     CodeSource, Countdown, CpuFeatures, EventCountdown, Needs, Runtime, Translation,
 };

@@ -13,6 +13,7 @@ pub mod local;
 pub mod period;
 pub mod random;
 pub mod record;
+pub mod region;
 pub mod ring;
 mod slow_path;
 pub mod stack;

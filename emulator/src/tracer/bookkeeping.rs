@@ -24,5 +24,6 @@ impl EmulationAccount {
         for (counts, is_due) in self.by_event.iter_mut().zip(setup.give_up(words)) {
             counts.lost += u64::from(is_due);
         }
+        self.side_lost += u64::from(setup.give_up_mark(words));
     }
 }

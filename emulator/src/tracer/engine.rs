@@ -206,7 +206,7 @@ impl Engine {
             Err(text) => Err(Fault(self.give_up(text))),
         };
         self.side.close(&self.plan.ring, Duration::from_secs(1));
-        self.account.side_lost = self.side.lost();
+        self.account.side_lost += self.side.lost();
         let standing =
             if self.progress.left() { TargetStanding::Left } else { TargetStanding::Gone };
         self.progress.stand(standing);

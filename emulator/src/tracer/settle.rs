@@ -8,7 +8,7 @@ use super::step::repeats;
 use super::trouble::Trouble;
 use crate::block;
 use crate::sys::ptrace::{self, TraceeRegisters, TraceeStop};
-use crate::translate::{CodeStop, Location, Phase};
+use crate::translate::{CodeStop, Location, MARK_BYTES, Phase};
 
 /// Steps and stops before it is given up.
 const PATIENCE: usize = 20_000;
@@ -308,8 +308,12 @@ impl Engine {
                 let end = Instant::now() + ROOM;
                 while !self.has_room() {
                     if Instant::now() > end {
+                        let mut guest = self.stored_guest(tid)?;
+                        if self.is_at_mark(tid)? {
+                            // It is lost, and is not told after all.
+                            guest.rip = guest.rip.wrapping_add(MARK_BYTES);
+                        }
                         self.lose_due(tid);
-                        let guest = self.stored_guest(tid)?;
                         self.task(tid)?.guest = Some(guest);
                         return Ok(true);
                     }
@@ -317,6 +321,7 @@ impl Engine {
                 }
                 Ok(false)
             }
+            why if why == block::Exit::Name as u64 => self.read_name(tid).map(|()| false),
             why if why == block::Exit::Fault as u64 => self.runtime_fault(tid),
             _ => Ok(false),
         }
@@ -363,7 +368,13 @@ impl Engine {
             CodeStop::Syscall { ip, .. }
             | CodeStop::Instruction { ip }
             | CodeStop::Changed { ip } => ip,
-            CodeStop::Runtime | CodeStop::Boundary => return Ok(false),
+            CodeStop::Runtime => {
+                if space.get(number, block::EXIT) == block::Exit::Name as u64 {
+                    self.read_name(tid)?;
+                }
+                return Ok(false);
+            }
+            CodeStop::Boundary => return Ok(false),
         };
         self.task(tid)?.guest = Some(registers);
         Ok(true)

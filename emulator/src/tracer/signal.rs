@@ -132,6 +132,10 @@ impl Engine {
             self.progress.fill();
             return Ok(());
         }
+        if why == Exit::Name as u64 {
+            self.read_name(tid)?;
+            return Ok(ptrace::resume(tid, 0)?);
+        }
         if why == Exit::Count as u64 {
             self.settle(tid)?;
             self.leave_all();

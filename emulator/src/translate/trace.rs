@@ -11,6 +11,7 @@ use super::assembler::low32;
 use super::emitter::{BlockHead, Cold, Emitter};
 use super::flow::{self, InstructionFlow, Ways};
 use super::mark::{ColdMark, MarkPhase};
+use super::region;
 use super::register::{Gprs, RAX, RCX};
 use super::settings::CodeSource;
 use super::special::has_memory;
@@ -291,6 +292,10 @@ impl TraceWriter {
                     emitter.tell(AccessKind::Pause);
                     emitter.hot.put(raw);
                     return (InstructionFlow::Block, Ways::default());
+                }
+                if let Some(side) = region::side(raw) {
+                    emitter.region(side, raw);
+                    return (InstructionFlow::Same, Ways::default());
                 }
                 emitter.body(instruction, raw, &decoder.get_constant_offsets(instruction), &usage);
                 (InstructionFlow::Same, Ways::default())

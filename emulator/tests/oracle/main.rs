@@ -36,6 +36,8 @@ mod periods;
 mod reach;
 /// Addresses from the registers of each record.
 mod recomputed;
+/// Regions that a program marks.
+mod regions;
 /// Running a program under the emulated PMU.
 mod run;
 /// Two runs, one result.

@@ -6,13 +6,14 @@ use std::sync::atomic::AtomicU64;
 use record::Attr;
 
 use super::{Setup, SetupError, get, put};
-use crate::block::{self, EVENTS};
+use crate::block::{self, EVENTS, Exit, NAME};
 use crate::event::EmulatedEvent;
 use crate::model::Events;
 use crate::runtime::target::book::{BurstEvents, EventBook};
 use crate::runtime::target::header::{Form, Header};
 use crate::runtime::target::period::{PeriodRule, PeriodState};
 use crate::runtime::target::record::{FIELDS, REGISTERS, size};
+use crate::runtime::target::region;
 use crate::runtime::target::thread::{Own, Pending};
 
 /// Bytes of a record at most: a multiple of 8 that its header can tell.
@@ -22,6 +23,8 @@ const LARGEST: u64 = 65_528;
 const BOOKS: usize = block::RUNTIME + offset_of!(Own, books);
 /// The records that are due.
 const DUE: usize = block::RUNTIME + offset_of!(Own, pending) + offset_of!(Pending, due);
+/// The mark of a region that is not written yet.
+const MARK: usize = block::RUNTIME + offset_of!(Own, region);
 
 /// One event of a session.
 #[derive(Clone, Debug)]
@@ -171,6 +174,31 @@ impl Setup {
         let due = get(words, DUE);
         put(words, DUE, 0);
         (0..self.events.len()).map(move |place| due >> place & 1 == 1)
+    }
+
+    /// Whether a thread has come to a mark of a region that is not written.
+    pub fn has_mark(&self, words: &[AtomicU64]) -> bool {
+        get(words, MARK) & region::DUE != 0
+    }
+
+    /// Gives that up as well: whether there was one.
+    pub fn give_up_mark(&self, words: &[AtomicU64]) -> bool {
+        let due = self.has_mark(words);
+        put(words, MARK, 0);
+        due
+    }
+
+    /// Gives the runtime the name that it asked for by [`Exit::Name`], as far as
+    /// it can be read: at most [`NAME`] bytes.
+    pub fn put_name(&self, words: &[AtomicU64], name: &[u8]) {
+        for (at, bytes) in name.chunks(8).enumerate().take(NAME / 8) {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            put(words, block::VECTORS + 8 * at, u64::from_le_bytes(word));
+        }
+        put(words, block::EXIT_ARGUMENT, name.len() as u64);
+        put(words, MARK, region::DUE | region::READ);
+        put(words, block::EXIT, Exit::RingFull as u64);
     }
 }
 

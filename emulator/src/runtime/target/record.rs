@@ -62,14 +62,14 @@ pub const FIELDS: u64 = IDENTIFIER
 pub const REGISTERS: u64 = 0xff_0fff;
 
 /// Writes words one after the other.
-struct Words<'a> {
-    ring: &'a Ring<'a>,
-    at: u64,
+pub(super) struct Words<'a> {
+    pub(super) ring: &'a Ring<'a>,
+    pub(super) at: u64,
 }
 
 impl Words<'_> {
     #[inline(always)]
-    fn put(&mut self, word: u64) {
+    pub(super) fn put(&mut self, word: u64) {
         self.ring.put(self.at, word);
         self.at += 8;
     }
@@ -170,11 +170,7 @@ fn record_of_one(
         ring.unlock();
         return stop(thread, Exit::RingFull);
     }
-    let passed = thread.clock.wrapping_sub(thread.own.recorded).wrapping_add(thread.own.waited);
-    thread.own.recorded = thread.clock;
-    thread.own.waited = 0;
-    // Two cycles a nanosecond; an access that hits takes one.
-    let time = ring.advance((passed >> 1).max(1));
+    let time = now(thread, ring);
     let mut words = Words { ring, at: 0 };
     words.put(SAMPLE | USER_EXACT << 32 | form.size << 48);
     for (field, word) in [
@@ -227,6 +223,17 @@ fn record_of_one(
     NextMove::Resume
 }
 
+/// The session's clock, moved on by what the thread has done since its last
+/// record: later than that of any other. For the lock's holder.
+#[inline(always)]
+pub(super) fn now(thread: &mut Thread, ring: &Ring<'_>) -> u64 {
+    let passed = thread.clock.wrapping_sub(thread.own.recorded).wrapping_add(thread.own.waited);
+    thread.own.recorded = thread.clock;
+    thread.own.waited = 0;
+    // Two cycles a nanosecond; an access that hits takes one.
+    ring.advance((passed >> 1).max(1))
+}
+
 /// Books what is due as beyond the count that was asked for.
 #[cold]
 fn leave_out(thread: &mut Thread) {
@@ -237,7 +244,7 @@ fn leave_out(thread: &mut Thread) {
 }
 
 #[cold]
-fn stop(thread: &mut Thread, why: Exit) -> NextMove {
+pub(super) fn stop(thread: &mut Thread, why: Exit) -> NextMove {
     thread.exit = why as u64;
     NextMove::Stop
 }

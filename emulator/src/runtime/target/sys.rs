@@ -13,7 +13,7 @@ use super::header::Header;
 use super::local::Local;
 use super::ring::{PAGE, Ring};
 use super::thread::{EMPTY, LISTED, STRIDES, Thread};
-use super::{NextMove, legs, record as writer, slow_path, turn as stretches};
+use super::{NextMove, legs, record as writer, region, slow_path, turn as stretches};
 use crate::block::{AccessKind, AccessSite, MODELLED, SIZE};
 use crate::model::{Alone, Core, LINE, Outside};
 
@@ -287,6 +287,9 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
         }
         return NextMove::Resume as u64;
     }
+    if region::is_mark(site) {
+        return NextMove::Record as u64;
+    }
     // SAFETY: no reference is made.
     if unsafe { (*block.cast::<Thread>()).own.pending.due } != 0 {
         // `quick` has looked it up.
@@ -304,8 +307,8 @@ pub unsafe extern "C" fn access(block: *mut u8) -> u64 {
     slow_path::alone(&mut local, common, site) as u64
 }
 
-/// Writes the record that `access` found due, and goes on with what is left
-/// of the instruction. Returns a [`NextMove`], never [`NextMove::Record`].
+/// Writes the record that `access` found due, or the mark of a region, and goes
+/// on with what is left of the instruction. Returns a [`NextMove`], never [`NextMove::Record`].
 ///
 /// # Safety
 /// As for [`access`], and all registers are in REGISTERS.
@@ -321,6 +324,9 @@ pub unsafe extern "C" fn record(block: *mut u8) -> u64 {
         // SAFETY: the ring is mapped there as long as the space is.
         let words = unsafe { slice::from_raw_parts(header.ring as *const _, length / 8) };
         let Some(ring) = Ring::new(words) else { return NextMove::Resume as u64 };
+        if region::is_mark(site) {
+            return region::mark(thread, header, site, &ring, &Linux) as u64;
+        }
         let next = writer::record(thread, header, site, &ring, &Linux);
         if next != NextMove::Resume || thread.own.progress == 0 {
             return next as u64;

@@ -102,6 +102,9 @@ pub struct Own {
     pub stretch: Stretch,
     /// Where it is in its turn.
     pub leg: Leg,
+    /// Of a mark of a region that is not written yet:
+    /// [`DUE`](super::region::DUE) and the other; 0: there is none.
+    pub region: u64,
     /// Of each event, where it is among its records.
     pub books: [EventBook; EVENTS],
 }

@@ -3,7 +3,8 @@
 
 use super::EVENT;
 use record::bytes::Cursor;
-use record::{Attr, RecordHeader, RecordType, SampleLayout, SideRecord};
+use record::stream::write;
+use record::{Attr, RecordHeader, RecordType, RegionMark, SampleLayout, SideRecord};
 
 use crate::sys::event::NATIVE_ORDER;
 
@@ -12,7 +13,7 @@ use crate::sys::event::NATIVE_ORDER;
 pub(super) enum WrittenRecord {
     /// Of an event, by its place.
     Sample { event: usize },
-    /// A name, a mapping, a task.
+    /// A name, a mapping, a task, a mark of a region.
     Side,
 }
 
@@ -46,6 +47,7 @@ impl Form {
                 let body = body.get(..body.len().checked_sub(self.trailer)?)?;
                 SideRecord::decode(header, body, NATIVE_ORDER).ok().map(|_| WrittenRecord::Side)
             }
+            RecordType::EVENT_UPDATE => mark(bytes).map(|()| WrittenRecord::Side),
             _ => None,
         }
     }
@@ -58,4 +60,16 @@ impl Form {
         let is_whole = body.len().is_multiple_of(8) && layout.decode(header.misc, body).is_ok();
         is_whole.then_some(WrittenRecord::Sample { event })
     }
+}
+
+/// Bytes before what a mark tells: a header, what an update is of, an id.
+const BEFORE: usize = 24;
+
+/// A mark of a region, carried by the first event, to the last byte: other
+/// updates would be believed.
+fn mark(bytes: &[u8]) -> Option<()> {
+    let mark = RegionMark::decode(bytes.get(BEFORE..)?, NATIVE_ORDER).ok()?;
+    let mut again = Vec::new();
+    write::region(EVENT, &mark, NATIVE_ORDER, &mut again).ok()?;
+    (again == bytes).then_some(())
 }

@@ -1,6 +1,7 @@
 //! The library's functions and the image's own, on memory laid out as in a
 //! target, and what they wrote decoded.
 
+mod region;
 mod stack;
 
 use std::sync::atomic::AtomicU64;
