@@ -54,6 +54,8 @@ mod outlived;
 mod pmu;
 /// Files that are no recordings, or not whole ones.
 mod recordings;
+/// Regions that a program marks.
+mod regions;
 /// Register histograms.
 mod registers;
 /// A user without rights.
