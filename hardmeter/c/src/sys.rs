@@ -104,11 +104,10 @@ unsafe fn copy(text: &str, to: *mut c_char, size: usize) {
     if to.is_null() || size == 0 {
         return;
     }
-    let length = text.len().min(size - 1);
-    // SAFETY: less than the caller promises there is room for.
-    unsafe { ptr::copy_nonoverlapping(text.as_ptr().cast(), to, length) };
-    // SAFETY: the byte after them, which is within the size.
-    unsafe { to.add(length).write(0) };
+    let mut ended = text.as_bytes()[..text.len().min(size - 1)].to_vec();
+    ended.push(0);
+    // SAFETY: no more than the caller promises there is room for.
+    unsafe { ptr::copy_nonoverlapping(ended.as_ptr().cast(), to, ended.len()) };
 }
 
 /// Counts from now on: 0, or -1.
