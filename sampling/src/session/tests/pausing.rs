@@ -26,7 +26,7 @@ impl Steps {
     fn told_by(input: Box<dyn Write>, output: Box<dyn std::io::Read>) -> Steps {
         let (output, page) = (BufReader::new(output), facts().page_bytes());
         let (child, input, counted) = (None, Some(input), Vec::new());
-        Steps { child, input, output, base: 0, page: page.into(), next: 0, counted }
+        Steps { child, input, output, base: 0, page, next: 0, counted }
     }
 
     fn spawn(binary: &Path) -> Steps {

@@ -34,7 +34,11 @@ fn each_line_is_a_command() {
         ("ack", Unknown("ack".into())),
         ("\u{fffd}", Unknown("\u{fffd}".into())),
     ] {
-        assert_eq!(commands(format!("{line}\n").as_bytes()), [command.clone()], "{line:?}");
+        assert_eq!(
+            commands(format!("{line}\n").as_bytes()),
+            std::slice::from_ref(&command),
+            "{line:?}"
+        );
         assert_eq!(commands(format!("{line}\0").as_bytes()), [command], "{line:?} and a zero");
         assert!(commands(line.as_bytes()).is_empty(), "{line:?} has no end yet");
     }
