@@ -10,8 +10,8 @@ use std::ops::{Add, Div, Mul, Sub};
 pub struct Estimate {
     /// The most likely value.
     pub value: f64,
-    /// The truth is not below, 95 times of 100 where it comes of a counter
-    /// that was shared.
+    /// The truth is not below, where it comes of a counter that was shared as
+    /// often as docs/stat.md says.
     pub low: f64,
     /// Nor above.
     pub high: f64,
