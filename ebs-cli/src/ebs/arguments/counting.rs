@@ -19,10 +19,9 @@ Examples:
 
 Without -m and -t: the groups software, core and branches. Where there is no PMU the kernel's
 counts are taken of the command as it runs, and metrics of a CPU (-m cache) come of the emulated PMU,
-exact and marked. An event that had to take turns with others is scaled, with bounds; the truth is
-in them 95 times of 100 of a steady program, less often of one with bursts and few turns, for which
---passes is. What was never on a counter is no number, nor is what is derived from it.
-docs/stat.md has the method, and how often it held.
+exact and marked. An event that had to take turns with others is scaled, with the bounds that hold
+the truth 95 times of 100, `?` where there were too few turns to tell: --passes has none. What was
+never on a counter is no number, nor is what is derived from it. docs/stat.md has the method.
 
 The table goes to stdout, after the command's own output, or to the file that -o names. Notes go to
 stderr. SIGINT ends the counting and prints it.
