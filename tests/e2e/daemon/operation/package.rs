@@ -144,11 +144,16 @@ fn the_example_configuration_is_good() {
 }
 
 /// Beside pages and documents.
-const FILES: [&str; 22] = [
+const FILES: [&str; 27] = [
     "./etc/ebsd.toml",
     "./usr/bin/ebs",
     "./usr/bin/ebs-walk",
     "./usr/bin/eip2r",
+    "./usr/include/hardmeter.h",
+    "./usr/include/hardmeter/ittnotify.h",
+    "./usr/include/hardmeter/likwid-marker.h",
+    "./usr/include/hardmeter/likwid.h",
+    "./usr/lib/hardmeter/libhardmeter.so",
     "./usr/lib/systemd/system/ebsd.service",
     "./usr/lib/systemd/system/ebsd.socket",
     "./usr/lib/sysusers.d/ebsd.conf",
@@ -276,7 +281,13 @@ fn the_package_installs_these_files_and_takes_them_away() {
     }
     scene.shell("root/usr/sbin/ebsd --version; root/usr/bin/ebs --version").success();
     // What debuggers want is in the other package.
-    let programs = ["usr/bin/ebs", "usr/bin/eip2r", "usr/bin/ebs-walk", "usr/sbin/ebsd"];
+    let programs = [
+        "usr/bin/ebs",
+        "usr/bin/eip2r",
+        "usr/bin/ebs-walk",
+        "usr/sbin/ebsd",
+        "usr/lib/hardmeter/libhardmeter.so",
+    ];
     for program in programs {
         assert_eq!(debug_sections(&scene, &format!("root/{program}")), "", "{program}");
     }
