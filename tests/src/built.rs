@@ -40,23 +40,9 @@ fn build() -> PathBuf {
     }
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "hardmeter-ebs-cli",
-            "--package",
-            "hardmeter-daemon",
-            "--package",
-            "hardmeter-packaging",
-            "--package",
-            "hardmeter",
-            "--package",
-            "hardmeter-c",
-            "--lib",
-            "--examples",
-            "--bins",
-        ])
+        // All that there is, as the tests were built: of some packages alone,
+        // others would be built anew with fewer features.
+        .args(["build", "--quiet", "--workspace", "--lib", "--bins", "--examples"])
         .args(["--profile", profile, "--target-dir"])
         .arg(target)
         // Of a package of the workspace.
