@@ -8,9 +8,16 @@ pub(crate) fn has(tool: &str) -> bool {
     Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Whether a command succeeds; stderr tells why not.
+/// Whether a command succeeds; stderr tells why not: also that there is none.
 pub(crate) fn command(directory: &Path, line: &[&str]) -> bool {
-    let output = Command::new(line[0]).args(&line[1..]).current_dir(directory).output().unwrap();
+    let run = Command::new(line[0]).args(&line[1..]).current_dir(directory).output();
+    let output = match run {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("{line:?}: {error}");
+            return false;
+        }
+    };
     if !output.status.success() {
         eprintln!("{line:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
