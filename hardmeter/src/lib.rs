@@ -19,7 +19,7 @@
 //! }
 //! sampler.disable()?;
 //! for sample in sampler.samples()? {
-//!     println!("{:#x} in {} on {:?}, {}", sample.ip, sample.routine(), sample.address, sample.regions);
+//!     println!("{:#x} in {}, {:?}", sample.ip, sample.routine, sample.regions);
 //! }
 //! let account = sampler.finish()?;
 //! println!("{} delivered, {} lost", account.delivered, account.lost.total());
