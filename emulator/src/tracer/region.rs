@@ -3,10 +3,8 @@
 use super::engine::Engine;
 use super::trouble::Trouble;
 use crate::block::{self, NAME};
+use crate::runtime::target::region::RDI;
 use crate::sys::remote;
-
-/// Number of rdi in REGISTERS.
-const RDI: usize = 7;
 
 impl Engine {
     /// Reads the name of a region for a thread whose filter may end who reads it

@@ -3,6 +3,7 @@
 use core::sync::atomic::Ordering;
 
 use super::NextMove;
+use super::baton::Seat;
 use super::header::{Form, Header};
 use super::ring::{LIMIT, Ring, SAMPLES};
 use super::stack::{self, StackMemory};
@@ -163,10 +164,8 @@ fn record_of_one(
         leave_out(thread);
         return stop(thread, Exit::Count);
     }
-    let full = !ring.fits(form.size);
     let index = usize::try_from(thread.own.index).unwrap_or(usize::MAX);
-    header.baton().seat(index).waits_for_room(full);
-    if full {
+    if !has_room(ring, header.baton().seat(index), form.size) {
         ring.unlock();
         return stop(thread, Exit::RingFull);
     }
@@ -221,6 +220,15 @@ fn record_of_one(
         return stop(thread, Exit::Count);
     }
     NextMove::Resume
+}
+
+/// Whether so many bytes fit; else others are told of a thread that waits for
+/// them. For the lock's holder.
+#[inline(always)]
+pub(super) fn has_room(ring: &Ring<'_>, seat: Seat<'_>, size: u64) -> bool {
+    let fits = ring.fits(size);
+    seat.waits_for_room(!fits);
+    fits
 }
 
 /// The session's clock, moved on by what the thread has done since its last

@@ -2,7 +2,7 @@
 
 use super::NextMove;
 use super::header::Header;
-use super::record::{Words, now, stop};
+use super::record::{Words, has_room, now, stop};
 use super::ring::Ring;
 use super::stack::StackMemory;
 use super::thread::Thread;
@@ -24,8 +24,8 @@ const END: u64 = 2;
 const FIXED: u64 = 8 * 8;
 /// Bytes of the longest name.
 const LONGEST: u64 = NAME as u64 - 1;
-/// Number of rdi in REGISTERS.
-const RDI: usize = 7;
+/// Number of rdi in REGISTERS, which has the address of the name.
+pub const RDI: usize = 7;
 
 /// Whether a site is that of a mark.
 #[inline(always)]
@@ -67,9 +67,7 @@ pub(super) fn mark(
     }
     let size = FIXED + length.next_multiple_of(8);
     ring.lock(thread.own.task >> 32);
-    let full = !ring.fits(size);
-    seat.waits_for_room(full);
-    if full {
+    if !has_room(ring, seat, size) {
         ring.unlock();
         return stop(thread, Exit::RingFull);
     }
