@@ -2,8 +2,8 @@
 
 use crate::{NamedSample, SamplerError};
 use analysis::{RegionPath, Regions, Sieve, SieveVerdict};
+use record::Misc;
 use record::stream::{Rounds, StreamDecoder, StreamRecord, StreamStep};
-use record::{EventType, Misc, SoftwareEvent};
 use std::sync::Arc;
 use symbolizer::{Resolution, Symbolizer, SymbolizerOptions};
 
@@ -109,9 +109,7 @@ impl NamedStream {
                     continue;
                 }
             }
-            let zero_is_address = of.attr.kind == EventType::BREAKPOINT
-                || of.attr.software().is_some_and(SoftwareEvent::is_fault);
-            let mut named = NamedSample::of(&sample, zero_is_address);
+            let mut named = NamedSample::of(&sample, of.attr.means_address_zero());
             name(&mut named, &mut self.symbolizer);
             named.regions = match self.regions.at(named.task.tid, named.time) {
                 RegionPath::NONE => None,

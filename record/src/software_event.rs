@@ -85,6 +85,12 @@ impl Attr {
     pub fn software(&self) -> Option<SoftwareEvent> {
         (self.kind == EventType::SOFTWARE).then_some(SoftwareEvent(self.config))
     }
+
+    /// Whether address 0 in a sample is an address, not that there is none:
+    /// what faulted or was watched may be there.
+    pub fn means_address_zero(&self) -> bool {
+        self.kind == EventType::BREAKPOINT || self.software().is_some_and(SoftwareEvent::is_fault)
+    }
 }
 
 #[cfg(test)]

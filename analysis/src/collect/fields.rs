@@ -12,8 +12,7 @@ use record::registers::{RegsAbi, name};
 use record::sample::Weight;
 use record::stream::{EventDescription, Features};
 use record::{
-    Arch, AttrFlags, ByteOrder, DataSrc, EventType, Misc, Sample, SampleLayout, SampleType,
-    SoftwareEvent,
+    Arch, AttrFlags, ByteOrder, DataSrc, Misc, Sample, SampleLayout, SampleType, SoftwareEvent,
 };
 
 /// What is known of a sample before its fields are read.
@@ -91,8 +90,6 @@ impl FieldReader {
             Some(_) => attr.sample_type | SampleType::DATA_SRC | SampleType::WEIGHT,
             None => attr.sample_type,
         };
-        let zero_is_address = attr.kind == EventType::BREAKPOINT
-            || attr.software().is_some_and(SoftwareEvent::is_fault);
         let mask = if attr.sample_type.contains(SampleType::REGS_INTR) {
             attr.sample_regs_intr
         } else if attr.sample_type.contains(SampleType::REGS_USER) {
@@ -104,7 +101,7 @@ impl FieldReader {
         FieldReader {
             layout: event.layout.clone(),
             has,
-            zero_is_address,
+            zero_is_address: attr.means_address_zero(),
             is_interrupted: attr.software().is_some_and(SoftwareEvent::is_clock),
             kept,
             keeps_source: wanted.access && has.contains(SampleType::DATA_SRC),
