@@ -1,6 +1,6 @@
 //! A sampler, and the texts that it lent.
 
-use crate::sample::{CAccount, CSample, SampleTexts};
+use crate::sample::{CAccount, CSample, SampleTexts, text};
 use sampler::{NamedSample, Sampler, SamplerError};
 use std::collections::VecDeque;
 use std::ffi::CString;
@@ -29,51 +29,48 @@ impl SamplerHandle {
         &self.error
     }
 
-    /// Keeps why something failed.
-    fn note(&mut self, error: &SamplerError) {
-        self.error = CString::new(error.to_string().replace('\0', "?")).unwrap_or_default();
+    /// What worked; None: it did not, and why is kept.
+    fn kept<T>(&mut self, result: Result<T, SamplerError>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.error = text(&error.to_string());
+                None
+            }
+        }
     }
 
-    /// Whether it worked; else the error is kept.
+    /// Whether it worked; else why not is kept.
     pub(crate) fn tried(
         &mut self,
         what: impl FnOnce(&mut Sampler) -> Result<(), SamplerError>,
     ) -> bool {
         let result = what(&mut self.sampler);
-        result.as_ref().err().into_iter().for_each(|error| self.note(error));
-        result.is_ok()
+        self.kept(result).is_some()
     }
 
-    /// The next sample; None: there is none now. Its texts hold until the
-    /// next call.
-    ///
-    /// # Errors
-    /// Kept.
-    pub(crate) fn next(&mut self) -> Result<Option<CSample>, ()> {
-        if self.waiting.is_empty() {
-            match self.sampler.samples() {
-                Ok(samples) => self.waiting.extend(samples),
-                Err(error) => {
-                    self.note(&error);
-                    return Err(());
-                }
-            }
+    /// Has samples ready, if there are any now; false: an error is kept.
+    pub(crate) fn refill(&mut self) -> bool {
+        if !self.waiting.is_empty() {
+            return true;
         }
-        let sample = self.waiting.pop_front();
-        Ok(sample.map(|sample| CSample::of(&sample, &mut self.texts)))
+        let samples = self.sampler.samples().map(VecDeque::from_iter);
+        self.kept(samples).is_some_and(|samples| {
+            self.waiting = samples;
+            true
+        })
     }
 
-    /// Stops for good.
-    ///
-    /// # Errors
-    /// Kept.
-    pub(crate) fn finish(&mut self) -> Result<CAccount, ()> {
-        match self.sampler.finish() {
-            Ok(ledger) => Ok(CAccount::of(&ledger, self.sampler.left_out())),
-            Err(error) => {
-                self.note(&error);
-                Err(())
-            }
-        }
+    /// The next sample that is ready. Its texts hold until the next call.
+    pub(crate) fn next(&mut self) -> Option<CSample> {
+        let sample = self.waiting.pop_front()?;
+        Some(CSample::of(&sample, &mut self.texts))
+    }
+
+    /// Stops for good; None: an error is kept.
+    pub(crate) fn finish(&mut self) -> Option<CAccount> {
+        let result = self.sampler.finish();
+        let ledger = self.kept(result)?;
+        Some(CAccount::of(&ledger, self.sampler.left_out()))
     }
 }

@@ -48,8 +48,8 @@ pub(crate) struct CAccount {
     left_out: u64,
 }
 
-/// Names from files may hold anything; a NUL would end them in C.
-fn text(of: &str) -> CString {
+/// Texts may hold anything, as names from files do; a NUL would end them in C.
+pub(crate) fn text(of: &str) -> CString {
     CString::new(of.replace('\0', "?")).unwrap_or_default()
 }
 

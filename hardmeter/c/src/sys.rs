@@ -145,14 +145,14 @@ unsafe extern "C" fn hardmeter_next(sampler: *mut SamplerHandle, sample: *mut CS
     if size < size_of::<CSample>() {
         return FAILED;
     }
-    guarded(FAILED, || match handle.next() {
-        Ok(Some(found)) => {
-            // SAFETY: as promised above: as large as it must be.
-            unsafe { sample.write(found) };
-            1
+    guarded(FAILED, || {
+        if !handle.refill() {
+            return FAILED;
         }
-        Ok(None) => 0,
-        Err(()) => FAILED,
+        let Some(found) = handle.next() else { return 0 };
+        // SAFETY: as promised above: as large as it must be.
+        unsafe { sample.write(found) };
+        1
     })
 }
 
@@ -173,14 +173,13 @@ unsafe extern "C" fn hardmeter_finish(
     if size.is_some_and(|size| size < size_of::<CAccount>()) {
         return FAILED;
     }
-    guarded(FAILED, || match handle.finish() {
-        Ok(found) if size.is_some() => {
+    guarded(FAILED, || {
+        let Some(found) = handle.finish() else { return FAILED };
+        if size.is_some() {
             // SAFETY: as promised above: as large as it must be.
             unsafe { account.write(found) };
-            0
         }
-        Ok(_) => 0,
-        Err(()) => FAILED,
+        0
     })
 }
 
