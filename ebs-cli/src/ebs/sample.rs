@@ -30,6 +30,7 @@ use last_line::{SampleSummary, last_line};
 use output::{RecordedExtras, SampleOutput};
 use record::Pid;
 use rustix::process::{Signal, kill_process};
+use sampling::emulated::NO_PAUSE;
 use sampling::request::CallGraph;
 use sampling::session::apart::{FrontProcess, Spared};
 use sampling::session::command::Command;
@@ -82,6 +83,10 @@ pub fn sample(job: &SampleJob) -> Result<u8> {
     let mut job = with_group(job.clone())?;
     let facts = Facts::read_for(Path::new("/"), &job.asked.request)?;
     let emulated = emulates(&job, &facts)?;
+    if emulated && job.steering.may_pause() {
+        // Before it takes hold of the target.
+        return Err(NO_PAUSE.into());
+    }
     callers::choose(&mut job, emulated);
     let job = &job;
     match job.asked.request.target {
@@ -297,13 +302,6 @@ fn open_here(
     settings: SessionSettings,
 ) -> Result<Box<dyn Sampling>> {
     let (choice, model) = (job.emulation.source, job.emulation.model(Path::new("/"))?);
-    let is_emulated = emulates(job, facts)?;
-    // What emulates refuses what may pause, before it takes hold of the target.
-    let begins_paused = match is_emulated {
-        true => job.steering.may_pause(),
-        false => settings.begins_paused,
-    };
-    let settings = SessionSettings { begins_paused, ..settings };
     let opened = hardmeter::open(&job.asked.request, choice, model, facts, settings);
     opened.map_err(|error| match error {
         // What is refused decides whether a daemon is asked.

@@ -28,9 +28,9 @@ use form::Form;
 use record::Time;
 use record::stream::write;
 
-/// The model would have to follow the target all the same, to know what is in
-/// its caches.
-const NO_PAUSE: SessionError = SessionError::NoPause {
+/// What asks for a pause is refused: the model would have to follow the target
+/// all the same, to know what is in its caches.
+pub const NO_PAUSE: SessionError = SessionError::NoPause {
     who: "the emulated PMU",
     how: "a type that it counts itself, such as cpu_clock or page_fault, or --source pmu on a \
           machine that has one",
