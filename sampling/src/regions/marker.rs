@@ -41,7 +41,7 @@ pub enum RegionMarkerError {
 /// Writes marks of all threads of this process, and of those it forks.
 #[derive(Debug)]
 pub struct RegionMarker {
-    words: SharedWords,
+    pub(super) words: SharedWords,
 }
 
 impl RegionMarker {
@@ -97,11 +97,6 @@ impl RegionMarker {
             put(words, index, u64::from_ne_bytes(word));
         }
         words[NUMBER].store(number + 1, Ordering::Release);
-    }
-
-    #[cfg(test)]
-    pub(super) fn words_for_tests(&self) -> &[AtomicU64] {
-        self.words.words()
     }
 
     /// The number of a mark whose slot nobody else writes.

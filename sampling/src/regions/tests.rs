@@ -78,7 +78,7 @@ fn threads_lose_nothing_that_is_not_counted() {
 fn a_mark_that_nobody_finishes_holds_up_the_others_once() {
     let mut log = RegionLog::create().unwrap();
     let marker = RegionMarker::open(Path::new(&log.path())).unwrap();
-    let words = marker_words(&marker);
+    let words = marker.words.words();
     words[layout::BEGUN].fetch_add(1, std::sync::atomic::Ordering::AcqRel);
     marker.mark(RegionSide::Begin, b"behind it");
     assert_eq!(drained(&mut log), [""; 0]);
@@ -86,15 +86,11 @@ fn a_mark_that_nobody_finishes_holds_up_the_others_once() {
     assert_eq!(log.account(), RegionLogAccount { read: 1, lost: 1 });
 }
 
-fn marker_words(marker: &RegionMarker) -> &[std::sync::atomic::AtomicU64] {
-    marker.words_for_tests()
-}
-
 #[test]
 fn memory_that_anybody_wrote_over_is_read_without_harm() {
     let mut log = RegionLog::create().unwrap();
     let marker = RegionMarker::open(Path::new(&log.path())).unwrap();
-    for word in &marker_words(&marker)[1..] {
+    for word in &marker.words.words()[1..] {
         word.store(u64::MAX, std::sync::atomic::Ordering::Relaxed);
     }
     for _ in 0..3 {
