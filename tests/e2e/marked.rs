@@ -1,24 +1,10 @@
 //! Regions that programs name, in recordings of what the kernel counts.
 
-use std::{collections::BTreeMap, path::Path, process::Command};
+use std::{collections::BTreeMap, path::Path};
 
-use hardmeter_tests::{Running, Scene, User, built, rights, workload};
+use hardmeter_tests::workload::{compile_marked, with_library};
+use hardmeter_tests::{Running, Scene, User, built, rights};
 use serde_json::Value;
-
-/// Compiles a program of `tests/programs` against our headers.
-fn compile(scene: &Scene, name: &str, more: &[&str]) {
-    let include = workload::sources().join("../../hardmeter/include");
-    let compiled = Command::new("gcc")
-        .args(["-O2", "-Wall", "-Wextra", "-pthread", "-DLIKWID_PERFMON", "-o"])
-        .arg(scene.path(name))
-        .arg(format!("-I{}", include.display()))
-        .arg(format!("-I{}", include.join("other").display()))
-        .arg(workload::sources().join(format!("{name}.c")))
-        .args(more)
-        .output()
-        .expect("these tests need gcc");
-    assert!(compiled.status.success(), "{name}: {}", String::from_utf8_lossy(&compiled.stderr));
-}
 
 /// Where libhardmeter.so is.
 fn library() -> String {
@@ -57,7 +43,7 @@ fn assert_regions(scene: &Scene, recording: &str, truth: &[(&str, u64)]) {
     assert!(found.keys().all(known), "{found:?}");
 }
 
-const MARKED: [(&str, u64); 9] = [
+const MARKED: [(&str, u64); 8] = [
     ("-", 17),
     ("solve", 25),
     ("solve/sweep", 30),
@@ -66,7 +52,6 @@ const MARKED: [(&str, u64); 9] = [
     ("fork", 9),
     ("fork/child", 4),
     ("again", 8),
-    ("nothing else", 0),
 ];
 
 #[test]
@@ -77,19 +62,11 @@ fn regions_are_those_that_the_program_was_in() {
     let scene = Scene::new();
     let sampled = "ebs -u -t page_fault -i 1 -d --regions -o f.data --";
     // Threads, a fork and an exec; not linked, and linked.
-    compile(&scene, "marked", &[]);
+    compile_marked(&scene, "marked", &[]);
     let told = scene.shell(&format!("LD_PRELOAD={} {sampled} ./marked", library())).success();
     assert!(!told.err.contains("region"), "{told}");
     assert_regions(&scene, "f.data", &MARKED);
-    let directory = built::directory().display().to_string();
-    // The header asks for it weakly, which is no reason to link it.
-    let link = [
-        "-Wl,--no-as-needed".to_owned(),
-        format!("-L{directory}"),
-        "-lhardmeter".to_owned(),
-        format!("-Wl,-rpath,{directory}"),
-    ];
-    compile(&scene, "marked", &link.each_ref().map(String::as_str));
+    compile_marked(&scene, "marked", &with_library());
     scene.run(&format!("{sampled} ./marked")).success();
     assert_regions(&scene, "f.data", &MARKED);
     // A name means that region, whatever lies around or in it.
@@ -112,7 +89,7 @@ fn programs_marked_for_others_need_no_change() {
         ("likwid_marked", &[("copy", 15), ("triad", 16), ("copy/triad", 0)]),
     ];
     for (program, truth) in cases {
-        compile(&scene, program, &[]);
+        compile_marked(&scene, program, &[]);
         let line = "ebs -u -t page_fault -i 1 -d --regions -o f.data --";
         scene.shell(&format!("LD_PRELOAD={} {line} ./{program}", library())).success();
         assert_regions(&scene, "f.data", truth);
@@ -125,7 +102,7 @@ fn a_user_without_rights_marks_regions() {
         return;
     }
     let scene = Scene::new();
-    compile(&scene, "marked", &[]);
+    compile_marked(&scene, "marked", &[]);
     let commands = scene.open_commands();
     std::fs::copy(library(), scene.path("libhardmeter.so")).unwrap();
     let script = format!(

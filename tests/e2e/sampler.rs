@@ -1,8 +1,9 @@
 //! Programs that sample themselves, beside `ebs` that samples them.
 
-use std::{collections::BTreeMap, process::Command};
+use std::collections::BTreeMap;
 
-use hardmeter_tests::{Outcome, Running, Scene, User, built, rights, workload};
+use hardmeter_tests::workload::{compile_marked, sources, with_library};
+use hardmeter_tests::{Outcome, Running, Scene, User, built, rights};
 
 /// A sample as both have it: instruction, data address.
 type Faults = BTreeMap<(String, String), u64>;
@@ -53,20 +54,6 @@ fn recorded(scene: &Scene, recording: &str) -> Faults {
     faults
 }
 
-fn compile_sampler(scene: &Scene) {
-    let directory = built::directory().display().to_string();
-    let include = workload::sources().join("../../hardmeter/include");
-    let compiled = Command::new("gcc")
-        .args(["-O2", "-Wall", "-Wextra", "-pthread", "-o"])
-        .arg(scene.path("sampler"))
-        .arg(format!("-I{}", include.display()))
-        .arg(workload::sources().join("sampler.c"))
-        .args([format!("-L{directory}"), "-lhardmeter".into(), format!("-Wl,-rpath,{directory}")])
-        .output()
-        .expect("these tests need gcc");
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-}
-
 /// Each of its samples is in the recording of the same run.
 #[track_caller]
 fn assert_recorded(own: &OwnSamples, recorded: &Faults, lost: u64) {
@@ -84,7 +71,7 @@ fn a_c_program_samples_what_ebs_does() {
         return;
     }
     let scene = Scene::new();
-    compile_sampler(&scene);
+    compile_marked(&scene, "sampler", &with_library());
     for (mode, truth) in [
         ("thread", [("outer", 30), ("outer/inner", 0), ("-", 50)]),
         ("process", [("outer", 30), ("outer/inner", 40), ("-", 50)]),
@@ -125,7 +112,7 @@ fn a_user_without_rights_samples_itself() {
         return;
     }
     let scene = Scene::new();
-    compile_sampler(&scene);
+    compile_marked(&scene, "sampler", &with_library());
     std::fs::copy(built::directory().join("libhardmeter.so"), scene.path("libhardmeter.so"))
         .unwrap();
     let mut command = User::new(65_533).command(&scene, "env");
@@ -175,12 +162,11 @@ int main(void)
 }
 C
 "#;
-    let directory = built::directory().display().to_string();
-    let include = workload::sources().join("../../hardmeter/include");
+    let include = sources().join("../../hardmeter/include");
     let compile = format!(
-        "{script}\ngcc -O2 -I{} -o wrong wrong.c -L{directory} -lhardmeter -Wl,-rpath,{directory}\n\
-         ./wrong",
-        include.display()
+        "{script}\ngcc -O2 -I{} -o wrong wrong.c {}\n./wrong",
+        include.display(),
+        with_library().join(" ")
     );
     let outcome = scene.shell(&compile).success();
     let lines: Vec<&str> = outcome.out.lines().collect();

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, process::Command};
 
-use crate::Scene;
+use crate::{Scene, built};
 
 /// A program of `tests/programs`; its file says what it does.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +106,34 @@ impl fmt::Display for Workload {
             Workload::Server => "server",
         })
     }
+}
+
+/// Compiles a program of `tests/programs` into the scene against hardmeter.h and
+/// the headers that stand in for others; `more` is for the linker.
+pub fn compile_marked(scene: &Scene, name: &str, more: &[String]) {
+    let include = sources().join("../../hardmeter/include");
+    let compiled = Command::new("gcc")
+        .args(["-O2", "-Wall", "-Wextra", "-pthread", "-DLIKWID_PERFMON", "-o"])
+        .arg(scene.path(name))
+        .arg(format!("-I{}", include.display()))
+        .arg(format!("-I{}", include.join("other").display()))
+        .arg(sources().join(format!("{name}.c")))
+        .args(more)
+        .output()
+        .expect("these tests need gcc");
+    assert!(compiled.status.success(), "{name}: {}", String::from_utf8_lossy(&compiled.stderr));
+}
+
+/// What links a program with libhardmeter.so; also one of the header's weak
+/// calls alone, which are no reason to link it.
+pub fn with_library() -> [String; 4] {
+    let directory = built::directory().display();
+    [
+        "-Wl,--no-as-needed".to_owned(),
+        format!("-L{directory}"),
+        "-lhardmeter".to_owned(),
+        format!("-Wl,-rpath,{directory}"),
+    ]
 }
 
 /// Where their sources are.
