@@ -111,11 +111,18 @@ impl Ranges {
         }
     }
 
-    /// The routine that holds a link-time address.
+    /// The routine that holds a link-time address. The end of a section is that
+    /// of its last routine where this has no size: a system call that is the last
+    /// instruction (`exit`) was made by it, and goes back to what is behind.
     pub(crate) fn find(&self, address: u64) -> Option<SymbolHit<'_>> {
         let index = self.starts.partition_point(|&start| start <= address).checked_sub(1)?;
         let rest = self.rest[index];
-        (address < rest.end).then(|| self.hit(rest))?
+        let is_behind = || {
+            let symbol = usize::try_from(rest.symbol).ok().and_then(|it| self.symbols.get(it));
+            let reaches = |it: &Symbol| it.end <= it.start && it.limit == address;
+            address == rest.end && symbol.is_some_and(reaches)
+        };
+        (address < rest.end || is_behind()).then(|| self.hit(rest))?
     }
 
     /// All ranges in address order.

@@ -23,6 +23,12 @@ fn symbol() -> impl Strategy<Value = Symbol> {
 
 /// The symbol that names `address`, by the rules in words.
 fn scan<'a>(symbols: &'a [Symbol], strings: &[Box<[u8]>], address: u64) -> Option<&'a Symbol> {
+    let ends_here = |it: &&Symbol| it.end == it.start && it.limit == address;
+    let before = || holder(symbols, strings, address.checked_sub(1)?).filter(ends_here);
+    holder(symbols, strings, address).or_else(before)
+}
+
+fn holder<'a>(symbols: &'a [Symbol], strings: &[Box<[u8]>], address: u64) -> Option<&'a Symbol> {
     let name = |symbol: &Symbol| name_in(strings, symbol);
     let best = |start: u64| {
         let here = symbols.iter().filter(|symbol| symbol.start == start);
@@ -52,7 +58,9 @@ proptest! {
         let near = symbols.iter().flat_map(|symbol| {
             [-1_i64, 0, 1, 9].map(|step| symbol.start.wrapping_add_signed(step))
         });
-        let ends = symbols.iter().flat_map(|symbol| [symbol.end.wrapping_sub(1), symbol.end]);
+        let ends = symbols
+            .iter()
+            .flat_map(|symbol| [symbol.end.wrapping_sub(1), symbol.end, symbol.limit]);
         for address in near.chain(ends).chain(asked).chain([0, u64::MAX]) {
             let found = ranges.find(address).map(|hit| (hit.name, hit.start, hit.stub));
             let expected = scan(&symbols, &strings, address);
@@ -60,4 +68,30 @@ proptest! {
             prop_assert_eq!(found, expected, "{:#x}", address);
         }
     }
+}
+
+#[test]
+fn the_end_of_a_section_is_its_last_routines_that_has_no_size() {
+    let code = Symbol {
+        start: 0x1204,
+        end: 0x1204,
+        limit: 0x1217,
+        name: 1,
+        table: 0,
+        binding: Binding::Global,
+        typed: false,
+        stub: false,
+    };
+    let strings = || vec![b"\0hit\0next".to_vec().into_boxed_slice()];
+    let name = |symbols: Vec<Symbol>, address| {
+        let ranges = Ranges::new(symbols, strings());
+        ranges.find(address).map(|hit| String::from_utf8_lossy(hit.name).into_owned())
+    };
+    let hit = Some("hit".to_owned());
+    assert_eq!(name(vec![code], 0x1217), hit, "where `exit` would go back to");
+    assert_eq!(name(vec![code], 0x1218), None);
+    let next = Symbol { start: 0x1217, end: 0x1217, limit: 0x1230, name: 5, ..code };
+    assert_eq!(name(vec![code, next], 0x1217), Some("next".to_owned()), "of another section");
+    let sized = Symbol { end: 0x1217, ..code };
+    assert_eq!(name(vec![sized], 0x1217), None, "as perf has it");
 }
