@@ -94,11 +94,12 @@ struct hardmeter_sample {
 
 /* kernel = delivered + lost. */
 struct hardmeter_account {
-    size_t size;        /* sizeof(struct hardmeter_account) */
-    uint64_t kernel;    /* samples by the kernel's count; UINT64_MAX: it has none */
-    uint64_t delivered; /* samples that came */
-    uint64_t lost;      /* samples that did not */
-    uint64_t left_out;  /* of those that came, not what the event's type means */
+    size_t size;         /* sizeof(struct hardmeter_account) */
+    uint64_t kernel;     /* samples by the kernel's count; UINT64_MAX: it has none */
+    uint64_t delivered;  /* samples that came */
+    uint64_t lost;       /* samples that did not */
+    uint64_t left_out;   /* of those that came, not what the event's type means */
+    uint64_t lost_marks; /* of regions: there was no room for them between two calls */
 };
 
 /* Opens the events, which count nothing yet. NULL: why not, and what to do, is

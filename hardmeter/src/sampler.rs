@@ -144,6 +144,13 @@ impl Sampler {
         self.stream.left_out()
     }
 
+    /// Marks of regions that there was no room for between two calls; complete
+    /// only after [`finish`](Sampler::finish). A sample behind a lost one may be
+    /// in the wrong region.
+    pub fn lost_marks(&self) -> u64 {
+        self.session.regions().map_or(0, |log| log.account().lost)
+    }
+
     /// What the user should know, in sentences: precision that was given up,
     /// doubts about an attach.
     pub fn notes(&self) -> Vec<String> {
@@ -170,5 +177,29 @@ impl Iterator for Samples<'_> {
 
     fn next(&mut self) -> Option<NamedSample> {
         self.stream.next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sampler;
+    use crate::{Region, SampledTasks, SamplerSettings};
+
+    #[test]
+    fn marks_that_there_is_no_room_for_are_counted() {
+        let settings = SamplerSettings {
+            tasks: SampledTasks::ThisThread,
+            ..SamplerSettings::new("page_fault")
+        };
+        let mut sampler = Sampler::open(settings).expect("a software event of one's own thread");
+        sampler.enable().unwrap();
+        let times = 100_000;
+        for _ in 0..times {
+            drop(Region::enter("much"));
+        }
+        sampler.finish().unwrap();
+        let read = sampler.session.regions().unwrap().account().read;
+        assert!(sampler.lost_marks() > 0 && read > 0, "{} lost of {read}", sampler.lost_marks());
+        assert_eq!(sampler.lost_marks() + read, 2 * times, "one as it begins, one as it ends");
     }
 }

@@ -27,8 +27,10 @@ impl OwnSamples {
                     *own.faults.entry(((*ip).into(), (*address).into())).or_default() += 1;
                     *own.by_region.entry((*region).to_owned()).or_default() += 1;
                 }
-                ["account", kernel, delivered, lost] => {
+                ["account", kernel, delivered, lost, marks @ ..] => {
                     let number = |word: &str| word.parse::<u64>().unwrap();
+                    // There are some dozens of marks, and room for thousands.
+                    assert!(marks.iter().all(|lost| number(lost) == 0), "{line}");
                     assert_eq!(number(kernel), number(delivered) + number(lost), "{line}");
                     own.lost = number(lost);
                     has_account = true;

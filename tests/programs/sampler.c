@@ -3,7 +3,7 @@
  * thread of its own, 10 while it is disabled, 50 once it is enabled again.
  *
  * stdout: sample IP ADDRESS REGIONS of each fault on those pages, then account
- * KERNEL DELIVERED LOST. */
+ * KERNEL DELIVERED LOST LOST-MARKS. */
 #define _GNU_SOURCE
 #include "hardmeter.h"
 #include "pages.h"
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     if (print(sampler))
         return failed(sampler, "next after the end");
     hardmeter_close(sampler);
-    printf("account %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", account.kernel, account.delivered,
-           account.lost);
+    printf("account %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", account.kernel,
+           account.delivered, account.lost, account.lost_marks);
     return 0;
 }

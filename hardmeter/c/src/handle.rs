@@ -71,6 +71,6 @@ impl SamplerHandle {
     pub(crate) fn finish(&mut self) -> Option<CAccount> {
         let result = self.sampler.finish();
         let ledger = self.kept(result)?;
-        Some(CAccount::of(&ledger, self.sampler.left_out()))
+        Some(CAccount::of(&ledger, &self.sampler))
     }
 }

@@ -1,6 +1,6 @@
 //! A sample and an account as C has them.
 
-use sampler::{Ledger, NamedSample};
+use sampler::{Ledger, NamedSample, Sampler};
 use std::ffi::{CString, c_char};
 use std::ptr;
 
@@ -46,6 +46,7 @@ pub(crate) struct CAccount {
     delivered: u64,
     lost: u64,
     left_out: u64,
+    lost_marks: u64,
 }
 
 /// Texts may hold anything, as names from files do; a NUL would end them in C.
@@ -90,13 +91,14 @@ impl CSample {
 }
 
 impl CAccount {
-    pub(crate) fn of(ledger: &Ledger, left_out: u64) -> CAccount {
+    pub(crate) fn of(ledger: &Ledger, sampler: &Sampler) -> CAccount {
         CAccount {
             size: size_of::<CAccount>(),
             kernel: ledger.kernel.unwrap_or(u64::MAX),
             delivered: ledger.delivered,
             lost: ledger.lost.total(),
-            left_out,
+            left_out: sampler.left_out(),
+            lost_marks: sampler.lost_marks(),
         }
     }
 }
