@@ -63,8 +63,8 @@ fn events(core: Microarchitecture) -> Vec<ModelEvent> {
     found.into_values().collect()
 }
 
-/// What the kernel's generic events are, where a core's own list leaves them
-/// out: Intel SDM vol. 3B, table 20-1; intel_perfmon_event_map[].
+/// Codes that a core's own list leaves out: the kernel's generic events (Intel
+/// SDM vol. 3B, table 20-1; intel_perfmon_event_map[]).
 fn architectural(core: Microarchitecture) -> Vec<ModelEvent> {
     const EVENTS: [(u64, &str, &str); 6] = [
         (0x3c, "cpu_clk_unhalted.thread_p", "unhalted core cycles"),
@@ -74,14 +74,18 @@ fn architectural(core: Microarchitecture) -> Vec<ModelEvent> {
         (0xc4, "br_inst_retired.all_branches", "branch instruction retired"),
         (0xc5, "br_misp_retired.all_branches", "branch misses retired"),
     ];
-    if core.is_amd() {
-        return Vec::new();
-    }
+    // What the recipe for AMD's second level counts: two masks that have no name together.
+    const AMD: [(u64, &str, &str); 1] = [(
+        0xff64,
+        "l2_cache_req_stat.ic_dc_hit_in_l2|l2_cache_req_stat.ic_dc_miss_in_l2",
+        "l2_cache_req_stat.all",
+    )];
+    let own = if core.is_amd() { AMD.as_slice() } else { EVENTS.as_slice() };
     let of = |(config, like, name): (u64, &str, &str)| {
         let meaning = meanings::of_name(like)?.to_owned();
         Some(ModelEvent { config, config1: 0, meaning, name: name.to_owned() })
     };
-    EVENTS.into_iter().filter_map(of).collect()
+    own.iter().copied().filter_map(of).collect()
 }
 
 /// What the types are opened by: some join masks that have no name together.
@@ -166,6 +170,8 @@ mod tests {
         assert_eq!(of("sapphirerapids", 0x0e12).as_deref(), Some("stlb_miss_load"));
         assert_eq!(of("nehalem", 0xc4).as_deref(), Some("branch"), "the architecture's");
         assert_eq!(of("zen1", 0x76).as_deref(), Some("cycles"));
+        assert_eq!(of("zen1", 0x0729).as_deref(), Some("load|store"), "of the recipes");
+        assert!(of("zen1", 0xff64).is_some(), "two masks that have no name together");
     }
 
     #[test]

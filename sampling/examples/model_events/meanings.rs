@@ -86,7 +86,10 @@ const BY_NAME: &[(&str, &[&str])] = &[
             "ls_dispatch.store_dispatch",
         ],
     ),
-    ("load|store", &["mem_inst_retired.any", "ls_dispatch.all", "ls_dc_accesses"]),
+    (
+        "load|store",
+        &["mem_inst_retired.any", "ls_dispatch.all", "ls_dc_accesses", "all_dc_accesses"],
+    ),
     ("locked", &["mem_inst_retired.lock_loads", "mem_uops_retired.lock_loads"]),
     (
         "l1_hit",
@@ -116,6 +119,7 @@ const BY_NAME: &[(&str, &[&str])] = &[
             "ls_dmnd_fills_from_sys.all",
             "ls_any_fills_from_sys.all",
             "l2_request_g1.all_dc",
+            "l2_cache_accesses_from_dc_misses",
         ],
     ),
     ("l2_miss", &["mem_load_retired.l2_miss", "mem_load_uops_retired.l2_miss"]),
@@ -136,6 +140,11 @@ const BY_NAME: &[(&str, &[&str])] = &[
     (
         "l2_miss|own_not_found",
         &["longest_lat_cache.reference", "l2_cache_req_stat.ic_dc_miss_in_l2"],
+    ),
+    ("read_found|own_found", &["l2_cache_req_stat.ic_dc_hit_in_l2"]),
+    (
+        "read_found|own_found|l2_miss|own_not_found",
+        &["l2_cache_req_stat.ic_dc_hit_in_l2|l2_cache_req_stat.ic_dc_miss_in_l2"],
     ),
     (
         "hitm",
@@ -195,7 +204,7 @@ const BY_NAME: &[(&str, &[&str])] = &[
     ),
     (
         "stlb_miss_load|stlb_miss_store",
-        &["dtlb_misses.walk_completed", "ls_l1_d_tlb_miss.all_l2_miss"],
+        &["dtlb_misses.walk_completed", "ls_l1_d_tlb_miss.all_l2_miss", "l2_dtlb_misses"],
     ),
     ("split_load", &["mem_inst_retired.split_loads", "mem_uops_retired.split_loads"]),
     ("split_store", &["mem_inst_retired.split_stores", "mem_uops_retired.split_stores"]),
