@@ -1,5 +1,6 @@
 //! What an instruction is, and what it accesses.
 
+pub(crate) mod access_shape;
 pub(crate) mod instruction_class;
 pub(crate) mod previous;
 pub(crate) mod register_number;

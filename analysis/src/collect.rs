@@ -11,6 +11,7 @@ pub(crate) mod fields;
 pub(crate) mod held;
 pub(crate) mod inclusive;
 pub(crate) mod members;
+pub(crate) mod miss_streams;
 pub mod registers;
 pub(crate) mod room;
 pub(crate) mod row_count;

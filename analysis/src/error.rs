@@ -70,6 +70,17 @@ pub enum Error {
     /// The query has no routine as its target.
     #[error("no routine was named whose instructions could be shown")]
     Untargeted,
+    /// Causes were asked for, and no event is about a cache.
+    #[error(
+        "no event of this stream is a miss of a cache or TLB whose size is known; it has {}: \
+         `ebs causes` wants l1_cache_miss, l2_cache_miss, l3_cache_miss or dtlb_load_miss, and \
+         --cache where the recording does not tell sizes",
+        .have.join(", ")
+    )]
+    NoMisses {
+        /// Names of the stream's events.
+        have: Vec<String>,
+    },
     /// No routine, or several, are called so.
     #[error(transparent)]
     Choice(#[from] ChoiceError),

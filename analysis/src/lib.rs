@@ -49,6 +49,7 @@
 pub mod annotate;
 pub mod report;
 
+pub mod causes;
 mod code;
 mod collect;
 mod error;
@@ -67,7 +68,7 @@ pub use error::Error;
 pub use name::comms::{Comm, Comms};
 pub use name::regions::{RegionPath, Regions};
 pub use pipeline::Pipeline;
-pub use print::{annotation, csv, folded, json, table};
+pub use print::{annotation, causes as cause_cards, csv, folded, json, table};
 pub use query::chain_view::{ChainView, TreeOrder, TreeQuery};
 pub use query::filter::{self, Filter, QueryFilterError};
 pub use query::frame_cut::FrameCut;
@@ -77,7 +78,7 @@ pub use query::parameters::without_parameters;
 pub use query::site::{SiteError, SiteName};
 pub use query::sort::{Sort, SortError};
 pub use query::time::{RunPart, RunTimes, TimeError, TimeRange, TimeStep};
-pub use query::{Query, QueryError, RegisterQuery, Weighting};
+pub use query::{CauseQuery, QueriedCache, Query, QueryError, RegisterQuery, Weighting};
 pub use report::Report;
 pub use report::emulation::emulation;
 pub use sieve::{Doubt, Sieve, SieveVerdict};

@@ -11,8 +11,9 @@ use crate::collect::two_rounds::TwoRounds;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
 use crate::query::Query;
-use crate::report::answer::{StreamAccount, report};
-use crate::report::{Losses, Report};
+use crate::report::answer::{StreamAccount, leaders, report};
+use crate::report::miss_causes::event_causes;
+use crate::report::{CauseReport, Losses, Report};
 use crate::sieve::SieveVerdict;
 use record::aggregate::AggregatePart;
 use record::callchain::DeferredKey;
@@ -165,6 +166,28 @@ impl Pipeline {
         let described = decoder.events().first();
         let order = described.map_or(ByteOrder::Little, |event| event.layout.order());
         annotate::annotation(report, &meanings, spots, &mut self.lookup, Showing { view, order })
+    }
+
+    /// Counts what still waits and tells why the misses of each event came about.
+    ///
+    /// # Errors
+    /// An event that the stream does not have; a stream without misses.
+    pub fn causes(mut self, decoder: &StreamDecoder) -> Result<CauseReport, Error> {
+        self.count_all(decoder)?;
+        let streams = self.counters.streams.take();
+        let leaders = leaders(&self.counters.events, decoder);
+        let report = self.report(decoder, true)?;
+        let mut streams = streams.ok_or(Error::Untargeted)?;
+        let mut events = Vec::new();
+        for (event, leader) in report.events.iter().zip(leaders) {
+            events.extend(event_causes(event, leader, &mut streams, &mut self.lookup));
+        }
+        if events.is_empty() {
+            let have = report.events.iter().map(|event| event.name.clone()).collect();
+            return Err(Error::NoMisses { have });
+        }
+        let notes = streams.notes();
+        Ok(CauseReport { hardmeter_causes: CauseReport::VERSION, events, notes, report })
     }
 
     fn report(&mut self, decoder: &StreamDecoder, has_ended: bool) -> Result<Report, Error> {

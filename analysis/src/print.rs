@@ -1,6 +1,7 @@
 //! Reports and annotations as text.
 
 pub mod annotation;
+pub mod causes;
 pub mod csv;
 pub mod folded;
 pub mod json;

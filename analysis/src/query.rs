@@ -12,6 +12,7 @@ pub(crate) mod sort;
 pub(crate) mod target;
 pub(crate) mod time;
 
+use crate::causes::cache_shape::{CacheShape, MissedLevel};
 use crate::query::chain_view::ChainView;
 use crate::query::filter::{Filter, FilterCondition};
 use crate::query::frame_cut::FrameCut;
@@ -61,6 +62,8 @@ pub struct Query {
     /// The routine whose instructions are asked for, by
     /// [`crate::Pipeline::annotate`].
     pub target: Option<RoutineTarget>,
+    /// Causes of misses are asked for, by [`crate::Pipeline::causes`].
+    pub causes: Option<CauseQuery>,
     /// When the run began and ended, for the key [`Key::Time`]; None: its rows begin at the
     /// clock's 0.
     pub run: Option<RunTimes>,
@@ -87,7 +90,7 @@ impl Query {
         let of_filter = |filter: &Filter| {
             matches!(filter.condition, FilterCondition::Access(..) | FilterCondition::Weight(_))
         };
-        let all = self.accesses || self.target.is_some();
+        let all = self.accesses || self.target.is_some() || self.causes.is_some();
         all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
     }
 
@@ -131,6 +134,18 @@ impl Query {
     }
 }
 
+impl CauseQuery {
+    /// The cache that misses of an event are judged by: the one that was typed,
+    /// that of the model which made them, the one that is likely. None: nobody
+    /// knows one.
+    pub(crate) fn shape(&self, level: MissedLevel, model: Option<&str>) -> Option<CacheShape> {
+        let of =
+            |is_typed| self.shapes.iter().find(|it| it.level == level && it.is_typed == is_typed);
+        let modelled = || model.and_then(|model| CacheShape::in_model(model, level));
+        of(true).map(|it| it.shape).or_else(modelled).or_else(|| of(false).map(|it| it.shape))
+    }
+}
+
 impl Query {
     /// The keys that rows have in the end: inclusive counts go by routine,
     /// whatever chains they are made of.
@@ -163,6 +178,7 @@ impl Default for Query {
             accesses: false,
             registers: None,
             target: None,
+            causes: None,
             run: None,
             most_rows: Query::MOST_ROWS,
             held_bytes: Query::HELD_BYTES,
@@ -215,6 +231,24 @@ pub enum Weighting {
     /// Sum of periods: events that the samples stand for. In frequency mode
     /// the kernel varies the period, so counts of samples mislead.
     Period,
+}
+
+/// The caches that misses are judged by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CauseQuery {
+    /// In spite of what the recording says, and where it says nothing.
+    pub shapes: Vec<QueriedCache>,
+}
+
+/// A cache and whose word it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueriedCache {
+    /// Which.
+    pub level: MissedLevel,
+    /// What it is like.
+    pub shape: CacheShape,
+    /// Counts against what the recording says.
+    pub is_typed: bool,
 }
 
 /// Register histograms.

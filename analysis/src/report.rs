@@ -9,8 +9,10 @@ mod facts;
 pub(crate) mod joined;
 mod listing;
 mod loss;
+pub(crate) mod miss_causes;
 mod not_kept;
 mod sieved;
+mod way_to_judge;
 
 pub use crate::collect::sampling::{PeriodUnit, SamplingMode};
 pub(crate) use crate::name::cell::hex;
@@ -23,6 +25,7 @@ pub use facts::{CommonBits, KernelCountReport, RowFacts, Stride, WholeHit};
 pub use joined::{JoinedCount, JoinedEvent, JoinedReport, JoinedRow};
 pub use listing::{ListedCount, ListedCounts, ListedFile, SourceListing, UnlistedFile};
 pub use loss::{Bursts, Losses, RecorderLedger};
+pub use miss_causes::{CauseReport, CauseRow, EventCauses};
 pub use not_kept::NotKept;
 pub(crate) use sieved::FilterPart;
 pub use sieved::FilterReport;

@@ -12,6 +12,7 @@
 pub mod annotate;
 pub mod archive;
 pub mod arguments;
+pub mod causes;
 pub mod completions;
 pub mod convert;
 pub mod exit_status;

@@ -23,6 +23,6 @@ pub use account::{
 };
 pub use classifier::Classifier;
 pub use event::{Class, EmulatedEvent};
-pub use geometry::Geometry;
+pub use geometry::{CacheGeometry, Geometry, TlbGeometry};
 pub use settings::{Burst, EmulationSettings, EmulationTarget, EventSettings};
 pub use tracer::Emulation;

@@ -19,6 +19,8 @@ mod bad_input;
 mod breakpoint;
 /// Who called what was sampled.
 mod callers;
+/// Why programs miss.
+mod causes;
 /// Records by the class of their instruction.
 mod class;
 /// What a sampled command sees of us: nothing.

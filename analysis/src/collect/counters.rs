@@ -1,9 +1,11 @@
 //! What counting changes: events, rows, and the instructions of a routine.
 
+use crate::causes::cache_shape::MissedLevel;
 use crate::code::sampled_instruction::SampledInstruction;
 use crate::collect::event::Event;
 use crate::collect::fields::{FieldReader, WantedFields};
 use crate::collect::held::{HeldParts, HeldSample};
+use crate::collect::miss_streams::MissStreams;
 use crate::collect::row_count::Sum;
 use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{CountedSample, KeyColumn};
@@ -14,7 +16,7 @@ use crate::query::{Query, key::Key};
 use crate::sieve::{Sieve, SieveVerdict};
 use record::Misc;
 use record::registers::{name, number};
-use record::stream::StreamDecoder;
+use record::stream::{StreamDecoder, note};
 use symbolizer::Symbolizer;
 
 /// All that is counted of one stream.
@@ -25,6 +27,8 @@ pub(crate) struct Counters {
     pub(crate) sieve: Sieve,
     /// Samples by instruction, of the routine that was asked for.
     pub(crate) spots: Option<Spots>,
+    /// Misses in order, where their causes were asked for.
+    pub(crate) streams: Option<MissStreams>,
 }
 
 /// A sample as the stream gives it.
@@ -43,6 +47,7 @@ impl Counters {
             rows: RowCounter::new(query),
             sieve: Sieve::new(query.class),
             spots: query.target.clone().map(Spots::new),
+            streams: query.causes.is_some().then(MissStreams::new),
         }
     }
 
@@ -87,6 +92,14 @@ impl Counters {
             let first = self.events.iter().position(|first| event.joins(first));
             event.leader = first.unwrap_or(index);
             event.is_sifted = !self.sieve.filter(index).is_all();
+            if let (Some(streams), Some(causes)) = (&mut self.streams, &query.causes)
+                && let Some(level) = MissedLevel::of_event(&event.name)
+            {
+                let says = |key| description.notes.iter().find_map(|text| note::value(text, key));
+                if let Some(shape) = causes.shape(level, says("model")) {
+                    streams.judge(event.leader, level, shape);
+                }
+            }
             self.events.push(event);
         }
         Ok(())
@@ -154,6 +167,9 @@ impl Counters {
         event.sum.join(one);
         let is_outside = event.left_out >> (held.misc.0 & 7) & 1;
         event.outside = event.outside.saturating_add(u64::from(is_outside));
+        if let Some(streams) = &mut self.streams {
+            streams.count(leader, &mut sample, one, lookup);
+        }
         if let Some(spots) = &mut self.spots {
             spots.count(leader, &mut sample, one, lookup);
         }

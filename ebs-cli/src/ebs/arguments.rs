@@ -7,6 +7,7 @@
 
 mod annotating;
 mod archiving;
+mod causing;
 mod converting;
 mod counting;
 mod emulation;
@@ -21,6 +22,7 @@ mod watching;
 
 pub use annotating::{AnnotateArguments, AnnotationFormat, Context, PrefixMap, SyntaxName};
 pub use archiving::ArchiveArguments;
+pub use causing::CausesArguments;
 pub use converting::ConvertArguments;
 pub use counting::StatArguments;
 pub use emulation::EmulationArguments;
@@ -44,7 +46,7 @@ use std::path::PathBuf;
 const USAGE: &str = "\
 ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...] EXE_OR_PID [ARGS...]
        ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE
-       ebs script [OPTIONS] FILE | ebs convert [OPTIONS] IN OUT
+       ebs causes [OPTIONS] FILE | ebs script [OPTIONS] FILE | ebs convert [OPTIONS] IN OUT
        ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...]
        ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
@@ -61,6 +63,7 @@ Examples:
   ebs -u -t page_fault -o fault.data ./server  the stream, for `ebs report` and perf
   ebs report --by routine,page fault.data
   ebs annotate copy_page fault.data            its instructions, each with its faults
+  ebs causes miss.data                         why it misses, and what to change
   ebs script fault.data | less                 its records, as `perf script` prints them
   ebs -uk -t page_fault --in-kernel ./server   counted in the kernel, however long it runs
   ebs -u -t page_fault -D 5000 ./server        without its first five seconds
@@ -130,6 +133,8 @@ pub enum Other {
     Report(ReportArguments),
     /// Prints the instructions of a routine with their records, operands and source lines.
     Annotate(AnnotateArguments),
+    /// Tells why a recording's misses came about, and what to change.
+    Causes(CausesArguments),
     /// Prints the records of a recording as text, in order of time.
     Script(ScriptArguments),
     /// Writes a recording in another form.

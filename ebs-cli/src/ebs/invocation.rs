@@ -23,9 +23,9 @@ pub use stat::{PerUnit, StatForm, StatJob, StatMisuse};
 pub use steering::{Beginning, ControlPlace, Steering, SteeringMisuse};
 
 use crate::ebs::arguments::{
-    AnnotateArguments, ArchiveArguments, CommandName, ConvertArguments, EventArguments, Format,
-    ListArguments, MemlatArguments, Other, ReportArguments, SampleArguments, ScriptArguments,
-    SessionsArguments, TableArguments, Typed, WatchArguments,
+    AnnotateArguments, ArchiveArguments, CausesArguments, CommandName, ConvertArguments,
+    EventArguments, Format, ListArguments, MemlatArguments, Other, ReportArguments,
+    SampleArguments, ScriptArguments, SessionsArguments, TableArguments, Typed, WatchArguments,
 };
 use sampling::in_kernel::InKernel;
 use sampling::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
@@ -51,6 +51,8 @@ pub enum Invocation {
     Report(ReportArguments),
     /// The instructions of a routine with their records.
     Annotate(AnnotateArguments),
+    /// Why a recording's misses came about.
+    Causes(CausesArguments),
     /// Records of a recording as text.
     Script(ScriptArguments),
     /// A recording in another form.
@@ -272,6 +274,7 @@ impl Invocation {
             Typed::Sample(arguments) => Invocation::Sample(job(arguments)?),
             Typed::Other(Other::Report(arguments)) => Invocation::Report(arguments),
             Typed::Other(Other::Annotate(arguments)) => Invocation::Annotate(arguments),
+            Typed::Other(Other::Causes(arguments)) => Invocation::Causes(arguments),
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
             Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
             Typed::Other(Other::Archive(arguments)) => Invocation::Archive(arguments),

@@ -9,8 +9,8 @@ use crate::ebs::script::{
     Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
 };
 use crate::ebs::{
-    annotate, archive, convert, list, memlat, pages, plan, report, sample, selftest, sessions,
-    stat, types, watch,
+    annotate, archive, causes, convert, list, memlat, pages, plan, report, sample, selftest,
+    sessions, stat, types, watch,
 };
 use crate::eip2r;
 use anyhow::{Context, Result};
@@ -67,6 +67,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         }
         Invocation::Report(arguments) => report::run(&arguments, &mut out)?,
         Invocation::Annotate(arguments) => annotate::run(&arguments, &mut out)?,
+        Invocation::Causes(arguments) => causes::run(&arguments, &mut out)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
         Invocation::Convert(arguments) => convert::run(&arguments)?,
         Invocation::Archive(arguments) => archive::run(&arguments)?,

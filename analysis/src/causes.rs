@@ -1,0 +1,28 @@
+//! Why instructions miss: what the gaps, lines, sets and steps of their misses
+//! say, and what to change. Pure functions of numbers; docs/causes.md has the
+//! method.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `cache_shape` | the cache that misses are judged by |
+//! | `stack_distances` | distinct lines between two misses of the same line |
+//! | `footprint` | how many distinct lines there are |
+//! | `set_counts` | which sets they are in |
+//! | `step_sizes` | how far apart successive addresses are |
+//! | `share_interval` | a share, and where the share of all lies |
+//! | `verdict` | the cause, and how sure it is |
+//! | `remedy` | what to change |
+
+pub(crate) mod cache_shape;
+pub(crate) mod footprint;
+pub(crate) mod remedy;
+pub(crate) mod set_counts;
+pub(crate) mod share_interval;
+pub(crate) mod stack_distances;
+pub(crate) mod step_sizes;
+pub(crate) mod verdict;
+
+pub use cache_shape::{CacheShape, MissedLevel};
+pub use remedy::{MissEvidence, Remedy};
+pub use share_interval::ShareInterval;
+pub use verdict::{CauseGrade, ClassShare, LEAST_SAMPLES, MissCause, MissVerdict};

@@ -1,0 +1,136 @@
+//! Causes of misses as text for a terminal.
+
+use crate::causes::remedy::size;
+use crate::causes::{CauseGrade, ClassShare, MissCause, MissEvidence, MissedLevel};
+use crate::print::table::{Style, heads, note, number_of, percent, printable};
+use crate::report::{CauseReport, CauseRow, EventCauses};
+use std::fmt::Write;
+
+/// All events, `top` rows of each: what misses on what, why, how that is known,
+/// and what to change.
+pub fn render(causes: &CauseReport, top: usize, style: Style) -> String {
+    let (all, heads) = heads(&causes.report, style);
+    let mut out = all;
+    for text in &causes.notes {
+        out.push_str(&note(text, style));
+    }
+    for event in &causes.events {
+        let of = causes.report.events.iter().position(|it| it.name == event.event);
+        out.push_str(of.and_then(|index| heads.get(index)).map_or("", String::as_str));
+        out.push_str(&note(&judged_by(event), style));
+        for (number, row) in (1..).zip(event.rows.iter().take(top)) {
+            card(number, row, event, style, &mut out);
+        }
+        if let Some(more) = event.rows.len().checked_sub(top).filter(|more| *more > 0) {
+            let left = &event.rows[top..];
+            let samples = left.iter().map(|row| row.samples).fold(0_u64, u64::saturating_add);
+            let (rows, samples) =
+                (number_of(more as u64, "more row"), number_of(samples, "sample"));
+            out.push_str(&note(&format!("{rows}, {samples}"), style));
+        }
+    }
+    out
+}
+
+fn judged_by(event: &EventCauses) -> String {
+    let (shape, level) = (event.shape, event.level);
+    let ways = match shape.sets() {
+        1 => "fully associative".to_owned(),
+        sets => format!("{} ways, {sets} sets", shape.ways),
+    };
+    let holds = match level {
+        MissedLevel::Dtlb => number_of(shape.entries, "entry").replace("entrys", "entries"),
+        _ => size(shape.bytes()),
+    };
+    let mut text = format!("judged by {} of {holds}, {ways}; {}", level.name(), event.method);
+    if event.without_address > 0 {
+        let _ = write!(text, "; {} have no data address", event.without_address);
+    }
+    text
+}
+
+fn card(number: usize, row: &CauseRow, event: &EventCauses, style: Style, out: &mut String) {
+    let (bold, plain) = if style.color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+    let routine = match &row.site.routine {
+        Ok(routine) => format!("{}+{:#x}", routine.name, routine.offset),
+        Err(unknown) => format!("{:#x} {}", row.site.address, unknown.tag),
+    };
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "\n{bold}{number:>2}. {}{}  {}  on {}{plain}  ({})",
+        percent(row.share),
+        row.cycle_share.map_or_else(String::new, |of| format!(", {} of cycles,", percent(of))),
+        printable(&routine),
+        printable(&row.data),
+        printable(&row.site.object)
+    );
+    let verdict = match (row.verdict.cause, row.verdict.grade) {
+        (Some(cause), grade) => format!("{}, {}", cause.name(), grade.name()),
+        (None, CauseGrade::Undetermined) => "undetermined".to_owned(),
+        (None, grade) => format!("no one cause, {}", grade.name()),
+    };
+    let mut lines = vec![format!("{verdict}: {}", shares(row))];
+    lines.extend(row.verdict.open.clone());
+    lines.extend(evidence(&row.evidence, event));
+    lines.extend(row.remedies.iter().map(|remedy| format!("-> {}: {}", remedy.kind, remedy.text)));
+    for line in lines {
+        let _ = writeln!(out, "     {line}");
+    }
+}
+
+fn shares(row: &CauseRow) -> String {
+    let known = row.verdict.shares.iter().filter(|it| it.class != MissCause::Undetermined);
+    let text = |it: &ClassShare| {
+        let [share, low, high] = [it.share.share, it.share.low, it.share.high].map(percent);
+        format!("{} {share} ({low} to {high})", it.class.name())
+    };
+    let shares: Vec<String> = known.map(text).collect();
+    let samples = number_of(row.samples, "sample");
+    match shares.is_empty() {
+        true => samples,
+        false => format!("{} of {samples}", shares.join(", ")),
+    }
+}
+
+/// What the verdict is told by, a line for what belongs together.
+fn evidence(of: &MissEvidence, event: &EventCauses) -> Vec<String> {
+    let unit = event.level.unit();
+    let mut lines = Vec::new();
+    let mut first = number_of(of.lines, unit);
+    if let Some(all) = of.lines_estimated.filter(|all| *all > of.lines) {
+        let _ = write!(first, " sampled, at least {all} in all");
+    }
+    if let Some(misses) = of.misses_per_line {
+        let _ = write!(first, ", {misses:.1} misses each");
+    }
+    if event.level != MissedLevel::Dtlb {
+        let _ = write!(first, ", in {}", number_of(of.pages, "page"));
+    }
+    lines.push(first);
+    if let Some(effective) = of.effective_sets {
+        let all = event.shape.sets();
+        #[expect(clippy::cast_precision_loss, reason = "a cache has few sets")]
+        let shown = effective.min(all as f64);
+        let mut text = format!("spread as over {shown:.1} of {all} sets");
+        if !of.sets.is_empty() {
+            let sets: Vec<String> = of.sets.iter().map(ToString::to_string).collect();
+            let _ = write!(text, ": {}", sets.join(", "));
+        }
+        lines.push(text);
+    }
+    let mut steps = Vec::new();
+    if let Some(stride) = of.stride {
+        steps.push(format!("steps of {stride} bytes ({})", percent(of.stride_share)));
+    } else if of.apart > event.shape.unit {
+        steps.push(format!("addresses are multiples of {} apart", size(of.apart)));
+    }
+    if of.is_chase {
+        steps.push("the pointer comes out of what it points to: a list".to_owned());
+    }
+    if of.split_share > 0.0 {
+        steps.push(format!("{} cross the end of a line", percent(of.split_share)));
+    }
+    lines.extend((!steps.is_empty()).then(|| steps.join("; ")));
+    lines
+}

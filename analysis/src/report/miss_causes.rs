@@ -1,0 +1,228 @@
+//! What was counted of misses becomes causes.
+
+use crate::causes::cache_shape::{CacheShape, MissedLevel};
+use crate::causes::remedy::{MissEvidence, Remedy, remedies};
+use crate::causes::verdict::{MissCause, MissVerdict};
+use crate::code::access_shape::{AccessShape, access_shape};
+use crate::collect::miss_streams::{DistanceCounts, MissStreams, MissUnit};
+use crate::name::cell::{Cell, SiteCell};
+use crate::name::lookup::{Lookup, PlaceKind};
+use crate::query::Weighting;
+use crate::ratio::ratio;
+use crate::report::way_to_judge::WayToJudge;
+use crate::report::{EventReport, Report};
+use serde::{Serialize, Serializer};
+
+/// Code behind an access that is looked at, bytes.
+const LOOKED_AT: u64 = 96;
+/// The share of steps that makes a stride.
+const STEADY: f64 = 0.5;
+/// The share of samples whose sets are listed, and how many sets are few.
+const MOST_OF_THEM: f64 = 0.95;
+const FEW_SETS: usize = 8;
+
+/// Why a recording's misses came about.
+#[derive(Clone, Debug, Serialize)]
+pub struct CauseReport {
+    /// Version of this shape: [`CauseReport::VERSION`].
+    pub hardmeter_causes: u32,
+    /// One an event that is about a cache or TLB.
+    pub events: Vec<EventCauses>,
+    /// What the reader must know to read it right, in sentences.
+    pub notes: Vec<String>,
+    /// What was counted in all, as `ebs report` says above a table.
+    pub report: Report,
+}
+
+impl CauseReport {
+    /// Counts up when a field changes its meaning or goes; new fields do
+    /// not count.
+    pub const VERSION: u32 = 1;
+}
+
+/// The causes of one event's samples.
+#[derive(Clone, Debug, Serialize)]
+pub struct EventCauses {
+    /// As the recording names it.
+    pub event: String,
+    /// What its samples missed.
+    pub level: MissedLevel,
+    /// By which cache they are judged.
+    pub shape: CacheShape,
+    /// How they are judged, in a sentence.
+    pub method: String,
+    /// Samples of the event that were counted.
+    pub samples: u64,
+    /// Of these, without a data address.
+    pub without_address: u64,
+    /// Most events, or cycles where samples have latencies, first.
+    pub rows: Vec<CauseRow>,
+}
+
+/// The misses of one instruction on one object.
+#[derive(Clone, Debug, Serialize)]
+pub struct CauseRow {
+    /// The instruction.
+    #[serde(serialize_with = "as_cell")]
+    pub site: SiteCell,
+    /// The variable, or memory, that it misses on.
+    pub data: String,
+    /// Samples.
+    pub samples: u64,
+    /// Events that they stand for.
+    pub events: u64,
+    /// Of the event's, 0 to 1.
+    pub share: f64,
+    /// Cycles that the accesses took which the samples stand for; None: nobody
+    /// said.
+    pub cycles: Option<u64>,
+    /// Of the event's cycles, 0 to 1.
+    pub cycle_share: Option<f64>,
+    /// Why.
+    pub verdict: MissVerdict,
+    /// What it is told by.
+    pub evidence: MissEvidence,
+    /// What to change.
+    pub remedies: Vec<Remedy>,
+}
+
+/// As reports have a site.
+fn as_cell<S: Serializer>(site: &SiteCell, serializer: S) -> Result<S::Ok, S::Error> {
+    Cell::Site(site.clone()).serialize(serializer)
+}
+
+/// The causes of an event whose samples are in `streams` under this number;
+/// None: it is about no cache.
+pub(crate) fn event_causes(
+    event: &EventReport,
+    leader: usize,
+    streams: &mut MissStreams,
+    lookup: &mut Lookup,
+) -> Option<EventCauses> {
+    let (level, shape) = streams.judged(leader)?;
+    let way = WayToJudge::of(event, leader, streams);
+    let distances = match way {
+        WayToJudge::Distances => streams.distances(leader, shape),
+        WayToJudge::Footprint { .. } => Vec::new(),
+    };
+    let of_event = streams.units.iter().filter(|unit| unit.event == leader);
+    let cycles = of_event.fold(0_u64, |sum, unit| sum.saturating_add(unit.cycles));
+    let judged = JudgedEvent { event, level, shape, way, cycles };
+    let units = streams.units.iter().enumerate().filter(|(_, unit)| unit.event == leader);
+    let mut rows: Vec<CauseRow> =
+        units.map(|(number, unit)| judged.row(unit, distances.get(number), lookup)).collect();
+    let weight = |row: &CauseRow| (row.cycles.unwrap_or(0), row.events);
+    rows.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.site.cmp(&b.site)));
+    Some(EventCauses {
+        event: event.name.clone(),
+        level,
+        shape,
+        method: way.sentence(event),
+        samples: event.totals.counted,
+        without_address: streams.without_address(leader),
+        rows,
+    })
+}
+
+/// An event and how its samples are judged.
+struct JudgedEvent<'e> {
+    event: &'e EventReport,
+    level: MissedLevel,
+    shape: CacheShape,
+    way: WayToJudge,
+    cycles: u64,
+}
+
+impl JudgedEvent<'_> {
+    fn row(
+        &self,
+        unit: &MissUnit,
+        distances: Option<&DistanceCounts>,
+        lookup: &mut Lookup,
+    ) -> CauseRow {
+        let verdict = self.way.verdict(unit, distances, self.shape, self.level);
+        let fits_from = distances.and_then(DistanceCounts::fits_from);
+        let evidence = self.evidence(unit, access_of(unit, lookup), fits_from);
+        let conflict = verdict.shares.iter().find(|share| share.class == MissCause::Conflict);
+        let conflict = conflict.map_or(0.0, |share| share.share.share);
+        let remedies = remedies(verdict.cause, conflict, self.level, self.shape, &evidence);
+        let (all, own) = match self.event.weighting {
+            Weighting::Count => (self.event.totals.counted, unit.sum.count),
+            Weighting::Period => (self.event.totals.period, unit.sum.period),
+        };
+        CauseRow {
+            site: lookup.site_cell(PlaceKind::Code, unit.site),
+            data: data_name(unit, lookup),
+            samples: unit.sum.count,
+            events: unit.sum.period,
+            share: ratio(own, all),
+            cycles: Some(unit.cycles).filter(|cycles| *cycles > 0),
+            cycle_share: (self.cycles > 0).then(|| ratio(unit.cycles, self.cycles)),
+            verdict,
+            evidence,
+            remedies,
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "estimates of lines are not negative, and far below 2^53"
+    )]
+    fn evidence(
+        &self,
+        unit: &MissUnit,
+        access: Option<AccessShape>,
+        fits_from: Option<u64>,
+    ) -> MissEvidence {
+        let lines = unit.lines.sampled();
+        let estimated = match self.way {
+            WayToJudge::Distances => Some(lines),
+            WayToJudge::Footprint { .. } => unit.lines.estimated().map(|it| it.round() as u64),
+        };
+        let per_line = |lines: u64| unit.sum.period as f64 / lines.max(1) as f64;
+        let is_each = self.way == WayToJudge::Distances;
+        let stride = unit.strides.commonest().filter(|_| is_each);
+        let stride = stride.filter(|(_, share)| *share >= STEADY);
+        let effective = unit.sets.effective().filter(|_| self.level.is_indexed_virtually());
+        let sets = effective.map(|_| unit.sets.fullest(MOST_OF_THEM)).unwrap_or_default();
+        let width = access.map(|access| access.width).filter(|width| *width > 0);
+        MissEvidence {
+            lines,
+            lines_estimated: estimated,
+            pages: unit.pages.sampled(),
+            misses_per_line: estimated.map(per_line),
+            effective_sets: effective,
+            sets: if sets.len() <= FEW_SETS { sets } else { Vec::new() },
+            stride: stride.map(|(bytes, _)| bytes),
+            stride_share: stride.map_or(0.0, |(_, share)| share),
+            apart: unit.strides.divisor(),
+            width,
+            is_chase: access.is_some_and(|access| access.is_chase),
+            split_share: width.map_or(0.0, |width| ratio(unit.splits(width), unit.sum.count)),
+            fits_from: fits_from.map(|lines| lines.saturating_mul(self.shape.unit)),
+        }
+    }
+}
+
+/// The variable that a unit misses on; of memory without one, what is mapped
+/// there.
+fn data_name(unit: &MissUnit, lookup: &mut Lookup) -> String {
+    match (unit.object.as_name(), unit.data) {
+        (Ok(name), _) => lookup.name(name).to_string(),
+        (Err(_), Some(data)) => {
+            let object = lookup.object(data);
+            lookup.name(object).to_string()
+        }
+        (Err(_), None) => lookup.name_or_lack(unit.object),
+    }
+}
+
+/// What the instruction of a unit accesses, where its code can be had.
+fn access_of(unit: &MissUnit, lookup: &mut Lookup) -> Option<AccessShape> {
+    let start = unit.site.address;
+    let text = lookup.symbolizer.text(unit.witness, &(start..start.saturating_add(LOOKED_AT)));
+    let text = text.ok()?;
+    access_shape(&text.bytes, text.bits?, unit.witness.address)
+}

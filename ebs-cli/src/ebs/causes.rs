@@ -1,0 +1,77 @@
+//! `ebs causes`: why a recording's misses came about, and what to change.
+
+use crate::ebs::arguments::CausesArguments;
+use crate::ebs::report::{self, CountedRecording};
+use analysis::causes::{CacheShape, MissedLevel};
+use analysis::{CauseQuery, Glob, Pipeline, QueriedCache, Query, cause_cards};
+use anyhow::{Context, Result};
+use emulator::{CacheGeometry, Geometry, TlbGeometry};
+use std::io::Write;
+use std::path::Path;
+use symbolizer::Symbolizer;
+
+/// Bytes of a line of every cache of an x86 CPU, and of its smallest page.
+const LINE: u64 = 64;
+const PAGE: u64 = 4096;
+
+/// Reads, counts, and prints the causes even when the recording is damaged.
+///
+/// # Errors
+///
+/// Sizes that are none, a recording without misses, damage of the recording,
+/// those of `out`.
+pub fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<()> {
+    let query = Query {
+        keys: Vec::new(),
+        filters: report::filters(&arguments.filter)?,
+        event: arguments.event.as_deref().map(Glob::new),
+        causes: Some(CauseQuery { shapes: shapes(&arguments.cache)? }),
+        ..Query::default()
+    };
+    let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;
+    let options = report::symbols_of(&input, &arguments.symbols)?;
+    let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
+    let (causes, end) = recording.answer(Pipeline::causes)?;
+    report::tell_ending(ended);
+    if arguments.json {
+        serde_json::to_writer_pretty(&mut *out, &causes)?;
+        out.write_all(b"\n")?;
+    } else {
+        let text = cause_cards::render(&causes, arguments.top, arguments.table.style());
+        out.write_all(text.as_bytes())?;
+    }
+    out.flush()?;
+    end.into_result().context("shown is what could be read")
+}
+
+/// The caches that were typed, and those of this machine.
+fn shapes(typed: &[String]) -> Result<Vec<QueriedCache>> {
+    let machine = Geometry::of_machine(Path::new("/"));
+    let mut all = Vec::new();
+    if !typed.is_empty() {
+        // Levels that were not typed are not taken for typed ones.
+        let nothing = Geometry { l1d: None, l1i: None, l2: None, l3: None, ..machine.clone() };
+        let geometry = typed.iter().try_fold(nothing.without_tlbs(), |all, text| all.with(text))?;
+        all.extend(queried(&geometry, true));
+    }
+    all.extend(queried(&machine, false));
+    Ok(all)
+}
+
+fn queried(geometry: &Geometry, is_typed: bool) -> Vec<QueriedCache> {
+    let cache =
+        |CacheGeometry { bytes, ways }| CacheShape { entries: bytes / LINE, ways, unit: LINE };
+    let tlb = |TlbGeometry { entries, ways }| CacheShape { entries, ways, unit: PAGE };
+    let of = |level, shape: Option<CacheShape>| {
+        shape.filter(|shape| shape.entries > 0).map(|shape| QueriedCache { level, shape, is_typed })
+    };
+    // A walk is made where no level of the TLB has the page.
+    let translations = geometry.stlb.or(geometry.dtlb).map(tlb);
+    let all = [
+        of(MissedLevel::L1d, geometry.l1d.map(cache)),
+        of(MissedLevel::L2, geometry.l2.map(cache)),
+        of(MissedLevel::L3, geometry.l3.map(cache)),
+        of(MissedLevel::Dtlb, translations),
+    ];
+    all.into_iter().flatten().collect()
+}

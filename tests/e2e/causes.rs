@@ -1,0 +1,164 @@
+//! Why programs miss, judged from outside: cachegrind counts what a fully
+//! associative cache of the same size would spare.
+
+use hardmeter_tests::{Scene, rights};
+use serde_json::Value;
+
+/// Compiled, and static: what it misses on is its own.
+fn patterns(scene: &Scene) {
+    let source = hardmeter_tests::workload::sources().join("patterns.c");
+    let line = format!("gcc -O1 -g -static -no-pie -fno-pie -o patterns {}", source.display());
+    scene.shell(&line).success();
+}
+
+/// Misses of a cache of 32 KiB for data.
+fn cachegrind(scene: &Scene, pattern: &str, ways: u32) -> f64 {
+    let told = scene
+        .shell(&format!(
+            "valgrind --tool=cachegrind --cache-sim=yes --D1=32768,{ways},64 \
+             --cachegrind-out-file=/dev/null ./patterns {pattern} 2>&1"
+        ))
+        .success();
+    let line = told.out.lines().find_map(|line| line.split_once("D1  misses:"));
+    let (_, numbers) = line.unwrap_or_else(|| panic!("{told}"));
+    let word = numbers.split_whitespace().next().unwrap_or_else(|| panic!("{told}"));
+    word.replace(',', "").parse().unwrap()
+}
+
+/// The causes of what `visit` misses, of which every miss was sampled.
+fn of_visit(scene: &Scene, pattern: &str) -> Value {
+    let line = format!(
+        "ebs -u -t l1_cache_miss -i 1 -c all -d --cache l1d=32k,8 -o misses.data ./patterns {pattern}"
+    );
+    scene.run(&line).success();
+    let told = scene.run("ebs causes --json misses.data").success();
+    let causes: Value = serde_json::from_str(&told.out).unwrap();
+    let rows = causes["events"][0]["rows"].as_array().unwrap().clone();
+    let row = rows.into_iter().find(|row| row["site"]["routine"] == "visit");
+    row.unwrap_or_else(|| panic!("{told}"))
+}
+
+/// Samples of a row that are of a class.
+fn samples(row: &Value, class: &str) -> f64 {
+    let shares = row["verdict"]["shares"].as_array().unwrap();
+    let share = shares.iter().find(|it| it["class"] == class);
+    share.map_or(0.0, |it| it["share"].as_f64().unwrap() * row["samples"].as_f64().unwrap())
+}
+
+fn words(row: &Value) -> String {
+    let remedies = row["remedies"].as_array().unwrap().iter();
+    remedies.map(|it| it["text"].as_str().unwrap().to_owned() + "\n").collect()
+}
+
+#[test]
+fn classes_are_what_cachegrind_counts() {
+    let test = "classes_are_what_cachegrind_counts";
+    if !rights::program(test, "valgrind") || !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    patterns(&scene);
+    for (pattern, cause) in [
+        ("stream", "capacity"),
+        ("nodes", "conflict"),
+        ("columns", "conflict"),
+        ("padded", "capacity"),
+    ] {
+        let row = of_visit(&scene, pattern);
+        let net = cachegrind(&scene, pattern, 8) - cachegrind(&scene, pattern, 512);
+        let conflict = samples(&row, "conflict");
+        let all = row["samples"].as_f64().unwrap();
+        assert!((conflict - net).abs() <= 0.005 * all, "{pattern}: {net} by cachegrind, {row:#}");
+        assert_eq!(row["verdict"]["cause"], cause, "{pattern}: {row:#}");
+        assert_eq!(row["verdict"]["grade"], "measured", "{pattern}: {row:#}");
+        assert_eq!(row["data"], "memory", "{pattern}: {row:#}");
+    }
+}
+
+#[test]
+fn lines_in_one_set_at_random_are_conflicts_as_far_as_they_would_fit() {
+    let test = "lines_in_one_set_at_random_are_conflicts_as_far_as_they_would_fit";
+    if !rights::program(test, "valgrind") || !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    patterns(&scene);
+    let row = of_visit(&scene, "pages");
+    let net = cachegrind(&scene, "pages", 8) - cachegrind(&scene, "pages", 512);
+    let all = row["samples"].as_f64().unwrap();
+    let (conflict, edge) = (samples(&row, "conflict"), samples(&row, "edge"));
+    assert!(conflict <= net + 0.02 * all, "{net} by cachegrind, {row:#}");
+    assert!(net <= conflict + edge + 0.02 * all, "{net} by cachegrind, {row:#}");
+    let sets = row["evidence"]["effective_sets"].as_f64().unwrap();
+    assert!((sets - 1.0).abs() < 0.01, "{row:#}");
+}
+
+#[test]
+fn a_working_set_as_large_as_the_cache_is_at_the_edge() {
+    let test = "a_working_set_as_large_as_the_cache_is_at_the_edge";
+    if !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    patterns(&scene);
+    let row = of_visit(&scene, "edge");
+    assert_eq!(row["verdict"]["cause"], "edge", "{row:#}");
+    // The memory was made before: the first round finds none of it.
+    assert!((samples(&row, "edge") - 1536.0).abs() < 0.5, "{row:#}");
+}
+
+#[test]
+fn remedies_have_numbers() {
+    if !rights::program("remedies_have_numbers", "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    patterns(&scene);
+    let columns = words(&of_visit(&scene, "columns"));
+    assert!(columns.contains("pad rows of 2048 bytes by 64: they fall into 2 of 64"), "{columns}");
+    assert!(columns.contains("spares 88 % of these misses at most"), "{columns}");
+    let nodes = words(&of_visit(&scene, "nodes"));
+    assert!(nodes.contains("in 1 of 64 sets") || nodes.contains("into 1 of 64 sets"), "{nodes}");
+    assert!(nodes.contains("its 64 lines fit then"), "{nodes}");
+    let text = scene.run("ebs causes misses.data").success();
+    assert!(text.out.contains("judged by L1D of 32 KiB, 8 ways, 64 sets"), "{text}");
+    assert!(text.out.contains("visit+0x"), "{text}");
+}
+
+#[test]
+fn samples_of_some_misses_say_what_they_do_not_tell() {
+    let test = "samples_of_some_misses_say_what_they_do_not_tell";
+    if !rights::program(test, "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    patterns(&scene);
+    let line = "ebs -u -t l1_cache_miss -i 50 -c all -d --cache l1d=32k,8 -o some.data";
+    scene.run(&format!("{line} ./patterns columns")).success();
+    let told = scene.run("ebs causes --json some.data").success();
+    let causes: Value = serde_json::from_str(&told.out).unwrap();
+    let rows = causes["events"][0]["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["site"]["routine"] == "visit").unwrap();
+    assert_eq!(row["verdict"]["grade"], "undetermined", "{row:#}");
+    assert!(row["verdict"]["open"].as_str().unwrap().contains("-i 1"), "{row:#}");
+    // Those of one set that all fit are in each other's way, whatever is missing.
+    scene.run(&format!("{line} ./patterns nodes")).success();
+    let told = scene.run("ebs causes --json -f routine=visit some.data").success();
+    let causes: Value = serde_json::from_str(&told.out).unwrap();
+    let row = &causes["events"][0]["rows"][0];
+    let has_enough = row["samples"].as_u64().unwrap() >= 30;
+    assert!(!has_enough || row["verdict"]["cause"] == "conflict", "{row:#}");
+}
+
+#[test]
+fn what_is_no_miss_has_no_causes() {
+    if !rights::program("what_is_no_miss_has_no_causes", "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    patterns(&scene);
+    scene.run("ebs -u -t instr_retired -i 1000 -o other.data ./patterns edge").success();
+    scene.run("ebs causes other.data").refused(1, &["instr_retired", "l1_cache_miss"]);
+    scene.run("ebs causes --cache l1d=3,x other.data").refused(1, &["l1d=3,x"]);
+    scene.run("ebs causes").refused(1, &["no recording"]);
+}
