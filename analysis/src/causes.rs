@@ -7,6 +7,7 @@
 //! | `cache_shape` | the cache that misses are judged by |
 //! | `stack_distances` | distinct lines between two misses of the same line |
 //! | `footprint` | how many distinct lines there are |
+//! | `line_sharing` | whether threads use the same bytes of a line |
 //! | `set_counts` | which sets they are in |
 //! | `step_sizes` | how far apart successive addresses are |
 //! | `share_interval` | a share, and where the share of all lies |
@@ -15,6 +16,7 @@
 
 pub(crate) mod cache_shape;
 pub(crate) mod footprint;
+pub(crate) mod line_sharing;
 pub(crate) mod remedy;
 pub(crate) mod set_counts;
 pub(crate) mod share_interval;
@@ -23,6 +25,7 @@ pub(crate) mod step_sizes;
 pub(crate) mod verdict;
 
 pub use cache_shape::{CacheShape, MissedLevel};
+pub use line_sharing::LineSharing;
 pub use remedy::{MissEvidence, Remedy};
 pub use share_interval::ShareInterval;
 pub use verdict::{CauseGrade, ClassShare, LEAST_SAMPLES, MissCause, MissVerdict};

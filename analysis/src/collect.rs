@@ -18,6 +18,7 @@ pub(crate) mod row_count;
 pub(crate) mod row_counter;
 pub(crate) mod sampled;
 pub(crate) mod sampling;
+pub(crate) mod shared_lines;
 pub(crate) mod site_counts;
 pub(crate) mod spots;
 pub(crate) mod tally;

@@ -68,7 +68,7 @@ pub use error::Error;
 pub use name::comms::{Comm, Comms};
 pub use name::regions::{RegionPath, Regions};
 pub use pipeline::Pipeline;
-pub use print::{annotation, causes as cause_cards, csv, folded, json, table};
+pub use print::{annotation, causes as cause_cards, csv, folded, json, sharing, table};
 pub use query::chain_view::{ChainView, TreeOrder, TreeQuery};
 pub use query::filter::{self, Filter, QueryFilterError};
 pub use query::frame_cut::FrameCut;

@@ -13,7 +13,7 @@ use crate::name::lookup::Lookup;
 use crate::query::Query;
 use crate::report::answer::{StreamAccount, leaders, report};
 use crate::report::miss_causes::event_causes;
-use crate::report::{CauseReport, Losses, Report};
+use crate::report::{CauseReport, Losses, Report, SharingReport, sharing};
 use crate::sieve::SieveVerdict;
 use record::aggregate::AggregatePart;
 use record::callchain::DeferredKey;
@@ -188,6 +188,17 @@ impl Pipeline {
         }
         let notes = streams.notes();
         Ok(CauseReport { hardmeter_causes: CauseReport::VERSION, events, notes, report })
+    }
+
+    /// Counts what still waits and tells which lines several threads used.
+    ///
+    /// # Errors
+    /// An event that the stream does not have.
+    pub fn shared_lines(mut self, decoder: &StreamDecoder) -> Result<SharingReport, Error> {
+        self.count_all(decoder)?;
+        let shared = self.counters.shared.take();
+        let report = self.report(decoder, true)?;
+        Ok(sharing(shared.ok_or(Error::Untargeted)?, report, &mut self.lookup))
     }
 
     fn report(&mut self, decoder: &StreamDecoder, has_ended: bool) -> Result<Report, Error> {

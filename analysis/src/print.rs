@@ -5,4 +5,5 @@ pub mod causes;
 pub mod csv;
 pub mod folded;
 pub mod json;
+pub mod sharing;
 pub mod table;

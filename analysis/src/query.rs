@@ -64,6 +64,9 @@ pub struct Query {
     pub target: Option<RoutineTarget>,
     /// Causes of misses are asked for, by [`crate::Pipeline::causes`].
     pub causes: Option<CauseQuery>,
+    /// Lines that threads share are asked for, by
+    /// [`crate::Pipeline::shared_lines`]: bytes of a line, a power of two up to 128.
+    pub shared_lines: Option<u64>,
     /// When the run began and ended, for the key [`Key::Time`]; None: its rows begin at the
     /// clock's 0.
     pub run: Option<RunTimes>,
@@ -90,8 +93,13 @@ impl Query {
         let of_filter = |filter: &Filter| {
             matches!(filter.condition, FilterCondition::Access(..) | FilterCondition::Weight(_))
         };
-        let all = self.accesses || self.target.is_some() || self.causes.is_some();
+        let all = self.accesses || self.target.is_some() || self.is_about_data();
         all || self.keys.iter().any(of_key) || self.filters.iter().any(of_filter)
+    }
+
+    /// Whether accesses are looked at one by one.
+    fn is_about_data(&self) -> bool {
+        self.causes.is_some() || self.shared_lines.is_some()
     }
 
     /// Whether samples must be read with their callers.
@@ -179,6 +187,7 @@ impl Default for Query {
             registers: None,
             target: None,
             causes: None,
+            shared_lines: None,
             run: None,
             most_rows: Query::MOST_ROWS,
             held_bytes: Query::HELD_BYTES,

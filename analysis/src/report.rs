@@ -11,6 +11,7 @@ mod listing;
 mod loss;
 pub(crate) mod miss_causes;
 mod not_kept;
+mod shared_lines;
 mod sieved;
 mod way_to_judge;
 
@@ -27,6 +28,8 @@ pub use listing::{ListedCount, ListedCounts, ListedFile, SourceListing, Unlisted
 pub use loss::{Bursts, Losses, RecorderLedger};
 pub use miss_causes::{CauseReport, CauseRow, EventCauses};
 pub use not_kept::NotKept;
+pub(crate) use shared_lines::sharing;
+pub use shared_lines::{LineSite, LineThread, SharedLine, SharingReport, SiteWait};
 pub(crate) use sieved::FilterPart;
 pub use sieved::FilterReport;
 

@@ -12,6 +12,7 @@
 pub mod annotate;
 pub mod archive;
 pub mod arguments;
+pub mod c2c;
 pub mod causes;
 pub mod completions;
 pub mod convert;

@@ -17,6 +17,8 @@ mod attach;
 mod bad_input;
 /// Hardware breakpoints.
 mod breakpoint;
+/// Lines that threads share.
+mod c2c;
 /// Who called what was sampled.
 mod callers;
 /// Why programs miss.

@@ -1,6 +1,6 @@
 //! How wide an access is, and whether the next one waits for it.
 
-use crate::code::instruction_class::{decode, reads};
+use crate::code::instruction_class::{decode, reads, writes};
 use crate::code::written_registers::written;
 use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register};
 
@@ -13,6 +13,8 @@ const LOOKED_AT: usize = 24;
 pub(crate) struct AccessShape {
     /// Bytes; 0: as many as registers say.
     pub(crate) width: u64,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
     /// Its pointer is loaded from where it points to, here or some instructions
     /// on: a walk along a list.
     pub(crate) is_chase: bool,
@@ -28,6 +30,7 @@ pub(crate) fn access_shape(code: &[u8], bits: u32, address: u64) -> Option<Acces
         info.used_memory().iter().filter(|it| it.access() != OpAccess::NoMemAccess).collect();
     let [memory] = accessed.as_slice() else { return None };
     let width = memory.memory_size().size() as u64;
+    let (does_read, does_write) = (reads(memory.access()), writes(memory.access()));
     let pointer = memory.base();
     let can_be_followed = pointer != Register::None && !is_relative(pointer);
     let mut rest = code;
@@ -44,7 +47,7 @@ pub(crate) fn access_shape(code: &[u8], bits: u32, address: u64) -> Option<Acces
         }
         rest = rest.get(next.len()..).unwrap_or_default();
     }
-    Some(AccessShape { width, is_chase })
+    Some(AccessShape { width, reads: does_read, writes: does_write, is_chase })
 }
 
 /// Whether an instruction loads a pointer from where this pointer points to.
@@ -76,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_list_is_walked_here_or_some_instructions_on() {
-        let shape = |width, is_chase| Some(AccessShape { width, is_chase });
+        let shape =
+            |width, is_chase| Some(AccessShape { width, reads: true, writes: false, is_chase });
         assert_eq!(of(&[0x48, 0x8b, 0x3f]), shape(8, true)); // mov (%rdi),%rdi
         // mov 8(%rdi),%rsi; mov (%rdi),%rdi
         assert_eq!(of(&[0x48, 0x8b, 0x77, 8, 0x48, 0x8b, 0x3f]), shape(8, true));

@@ -9,6 +9,7 @@ use crate::collect::miss_streams::MissStreams;
 use crate::collect::row_count::Sum;
 use crate::collect::row_counter::RowCounter;
 use crate::collect::sampled::{CountedSample, KeyColumn};
+use crate::collect::shared_lines::SharedLines;
 use crate::collect::spots::Spots;
 use crate::error::Error;
 use crate::name::lookup::Lookup;
@@ -29,6 +30,8 @@ pub(crate) struct Counters {
     pub(crate) spots: Option<Spots>,
     /// Misses in order, where their causes were asked for.
     pub(crate) streams: Option<MissStreams>,
+    /// Accesses by line, where shared ones were asked for.
+    pub(crate) shared: Option<SharedLines>,
 }
 
 /// A sample as the stream gives it.
@@ -48,6 +51,7 @@ impl Counters {
             sieve: Sieve::new(query.class),
             spots: query.target.clone().map(Spots::new),
             streams: query.causes.is_some().then(MissStreams::new),
+            shared: query.shared_lines.map(SharedLines::new),
         }
     }
 
@@ -92,6 +96,9 @@ impl Counters {
             let first = self.events.iter().position(|first| event.joins(first));
             event.leader = first.unwrap_or(index);
             event.is_sifted = !self.sieve.filter(index).is_all();
+            if let Some(shared) = &mut self.shared {
+                shared.has_transfers |= event.is_of_transfers && event.selected;
+            }
             if let (Some(streams), Some(causes)) = (&mut self.streams, &query.causes)
                 && let Some(level) = MissedLevel::of_event(&event.name)
             {
@@ -169,6 +176,10 @@ impl Counters {
         event.outside = event.outside.saturating_add(u64::from(is_outside));
         if let Some(streams) = &mut self.streams {
             streams.count(leader, &mut sample, one, lookup);
+        }
+        if let Some(shared) = &mut self.shared {
+            let transfers = shared.has_transfers.then_some(event.is_of_transfers);
+            shared.count(transfers, &mut sample, one, lookup);
         }
         if let Some(spots) = &mut self.spots {
             spots.count(leader, &mut sample, one, lookup);

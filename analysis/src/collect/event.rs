@@ -55,6 +55,14 @@ pub(crate) struct Event {
     pub(crate) in_kernel: Option<KernelCount>,
     /// The event only carries side records.
     pub(crate) is_dummy: bool,
+    /// Its samples are of lines that another core had modified.
+    pub(crate) is_of_transfers: bool,
+}
+
+/// By the names that types and the makers of CPUs have for such events.
+fn is_of_transfers(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["hitm", "false_sharing", "xsnp_fwd"].iter().any(|word| name.contains(word))
 }
 
 impl Event {
@@ -98,6 +106,7 @@ impl Event {
             weighting: query.weighting.unwrap_or(by_nature),
             fixed_period: (!has_period && !reads_group).then_some(fixed),
             reads_group,
+            is_of_transfers: is_of_transfers(&name),
             name,
             fields,
             sampling,

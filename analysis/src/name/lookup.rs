@@ -440,6 +440,19 @@ impl Lookup {
         }
     }
 
+    /// The variable at a data address; of memory without one, what is mapped
+    /// there.
+    pub(crate) fn data_name(&mut self, variable: Atom, mapped: Option<ObjectId>) -> String {
+        match (variable.as_name(), mapped) {
+            (Ok(name), _) => self.name(name).to_string(),
+            (Err(_), Some(object)) => {
+                let object = self.object(object);
+                self.name(object).to_string()
+            }
+            (Err(_), None) => self.name_or_lack(variable),
+        }
+    }
+
     /// A name by its number.
     pub(crate) fn name(&self, number: u32) -> Arc<str> {
         self.names.name(number)

@@ -87,7 +87,7 @@ pub struct CauseRow {
 }
 
 /// As reports have a site.
-fn as_cell<S: Serializer>(site: &SiteCell, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn as_cell<S: Serializer>(site: &SiteCell, serializer: S) -> Result<S::Ok, S::Error> {
     Cell::Site(site.clone()).serialize(serializer)
 }
 
@@ -152,7 +152,7 @@ impl JudgedEvent<'_> {
         };
         CauseRow {
             site: lookup.site_cell(PlaceKind::Code, unit.site),
-            data: data_name(unit, lookup),
+            data: lookup.data_name(unit.object, unit.data),
             samples: unit.sum.count,
             events: unit.sum.period,
             share: ratio(own, all),
@@ -203,19 +203,6 @@ impl JudgedEvent<'_> {
             split_share: width.map_or(0.0, |width| ratio(unit.splits(width), unit.sum.count)),
             fits_from: fits_from.map(|lines| lines.saturating_mul(self.shape.unit)),
         }
-    }
-}
-
-/// The variable that a unit misses on; of memory without one, what is mapped
-/// there.
-fn data_name(unit: &MissUnit, lookup: &mut Lookup) -> String {
-    match (unit.object.as_name(), unit.data) {
-        (Ok(name), _) => lookup.name(name).to_string(),
-        (Err(_), Some(data)) => {
-            let object = lookup.object(data);
-            lookup.name(object).to_string()
-        }
-        (Err(_), None) => lookup.name_or_lack(unit.object),
     }
 }
 

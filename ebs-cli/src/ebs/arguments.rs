@@ -16,6 +16,7 @@ mod planning;
 mod reading;
 mod selftesting;
 mod serving;
+mod sharing;
 mod steering;
 mod timing;
 mod watching;
@@ -34,6 +35,7 @@ pub use reading::{
 };
 pub use selftesting::SelftestArguments;
 pub use serving::ServingArguments;
+pub use sharing::C2cArguments;
 pub use steering::SteeringArguments;
 pub use timing::{CpuList, MemlatArguments};
 pub use watching::{SessionsArguments, WatchArguments};
@@ -46,7 +48,8 @@ use std::path::PathBuf;
 const USAGE: &str = "\
 ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...] EXE_OR_PID [ARGS...]
        ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE
-       ebs causes [OPTIONS] FILE | ebs script [OPTIONS] FILE | ebs convert [OPTIONS] IN OUT
+       ebs causes [OPTIONS] FILE | ebs c2c [OPTIONS] FILE | ebs script [OPTIONS] FILE
+       ebs convert [OPTIONS] IN OUT
        ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...]
        ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
@@ -133,6 +136,8 @@ pub enum Other {
     Report(ReportArguments),
     /// Prints the instructions of a routine with their records, operands and source lines.
     Annotate(AnnotateArguments),
+    /// Shows lines that threads share, byte by byte, and who waits for whom.
+    C2c(C2cArguments),
     /// Tells why a recording's misses came about, and what to change.
     Causes(CausesArguments),
     /// Prints the records of a recording as text, in order of time.

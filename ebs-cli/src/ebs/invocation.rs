@@ -23,9 +23,10 @@ pub use stat::{PerUnit, StatForm, StatJob, StatMisuse};
 pub use steering::{Beginning, ControlPlace, Steering, SteeringMisuse};
 
 use crate::ebs::arguments::{
-    AnnotateArguments, ArchiveArguments, CausesArguments, CommandName, ConvertArguments,
-    EventArguments, Format, ListArguments, MemlatArguments, Other, ReportArguments,
-    SampleArguments, ScriptArguments, SessionsArguments, TableArguments, Typed, WatchArguments,
+    AnnotateArguments, ArchiveArguments, C2cArguments, CausesArguments, CommandName,
+    ConvertArguments, EventArguments, Format, ListArguments, MemlatArguments, Other,
+    ReportArguments, SampleArguments, ScriptArguments, SessionsArguments, TableArguments, Typed,
+    WatchArguments,
 };
 use sampling::in_kernel::InKernel;
 use sampling::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
@@ -51,6 +52,8 @@ pub enum Invocation {
     Report(ReportArguments),
     /// The instructions of a routine with their records.
     Annotate(AnnotateArguments),
+    /// Lines that threads share.
+    C2c(C2cArguments),
     /// Why a recording's misses came about.
     Causes(CausesArguments),
     /// Records of a recording as text.
@@ -274,6 +277,7 @@ impl Invocation {
             Typed::Sample(arguments) => Invocation::Sample(job(arguments)?),
             Typed::Other(Other::Report(arguments)) => Invocation::Report(arguments),
             Typed::Other(Other::Annotate(arguments)) => Invocation::Annotate(arguments),
+            Typed::Other(Other::C2c(arguments)) => Invocation::C2c(arguments),
             Typed::Other(Other::Causes(arguments)) => Invocation::Causes(arguments),
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
             Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),

@@ -9,7 +9,7 @@ use crate::ebs::script::{
     Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
 };
 use crate::ebs::{
-    annotate, archive, causes, convert, list, memlat, pages, plan, report, sample, selftest,
+    annotate, archive, c2c, causes, convert, list, memlat, pages, plan, report, sample, selftest,
     sessions, stat, types, watch,
 };
 use crate::eip2r;
@@ -67,6 +67,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         }
         Invocation::Report(arguments) => report::run(&arguments, &mut out)?,
         Invocation::Annotate(arguments) => annotate::run(&arguments, &mut out)?,
+        Invocation::C2c(arguments) => c2c::run(&arguments, &mut out)?,
         Invocation::Causes(arguments) => causes::run(&arguments, &mut out)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
         Invocation::Convert(arguments) => convert::run(&arguments)?,
