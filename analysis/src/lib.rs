@@ -24,6 +24,7 @@
 //!   asked.
 //! - [`Pipeline`]: records in, [`Report`] out.
 //! - [`annotate`]: the instructions of a routine with their samples.
+//! - [`diff`]: two recordings, or two sets, side by side.
 //! - [`Sieve`]: which samples of an event its type means.
 //! - [`Comms`]: names of threads, over time.
 //! - [`emulation()`]: what made samples that no hardware made.
@@ -37,7 +38,8 @@
 //! - `name`: places, threads and objects become words.
 //! - `sieve`: which samples are meant.
 //! - `collect`: samples become rows of numbers, and are counted.
-//! - `report`: rows become words; [`annotate`]: the instructions of a routine.
+//! - `report`: rows become words; [`annotate`]: the instructions of a routine;
+//!   [`diff`]: two reports side by side.
 //! - `print`: both as text.
 //!
 //! A sample passes through in these shapes, each named after what it holds:
@@ -47,6 +49,7 @@
 //! them at the end, and [`report::Row`] is one in words.
 
 pub mod annotate;
+pub mod diff;
 pub mod report;
 
 pub mod causes;
@@ -68,7 +71,7 @@ pub use error::Error;
 pub use name::comms::{Comm, Comms};
 pub use name::regions::{RegionPath, Regions};
 pub use pipeline::Pipeline;
-pub use print::{annotation, causes as cause_cards, csv, folded, json, sharing, table};
+pub use print::{annotation, causes as cause_cards, csv, diff_csv, folded, json, sharing, table};
 pub use query::chain_view::{ChainView, TreeOrder, TreeQuery};
 pub use query::filter::{self, Filter, QueryFilterError};
 pub use query::frame_cut::FrameCut;

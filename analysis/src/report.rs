@@ -244,6 +244,8 @@ pub struct Row {
     /// Standard error of `share`, 0 to 1, as of samples taken at random; 0
     /// where every event has a sample.
     pub share_error: f64,
+    /// Of each sample's period the square, in all.
+    pub squares: f64,
     /// Samples with an exact IP.
     pub exact_ip: u64,
     /// Of a row with all samples that a routine is on the call chain of: those taken

@@ -3,7 +3,7 @@
 //! [`arguments`] is what was typed, [`invocation`] what it means, [`run`]
 //! does it, [`exit_status`] is what the caller learns. [`sample`] drives a
 //! session of the sampling library; [`input`] reads what was recorded for
-//! [`report`] and [`script`], [`annotate`] shows a routine, [`convert`]
+//! [`report`] and [`script`], [`annotate`] shows a routine, [`diff`] compares recordings, [`compare`] commands, [`convert`]
 //! writes it anew, and [`archive`] with what its names come from; [`plan`] shows what would be opened; [`stat`] counts without samples; [`sessions`] and
 //! [`watch`] ask the daemon; [`selftest`] shows what this machine samples,
 //! and whether it is right; [`memlat`] how long its memory takes; [`types`], [`list`], [`pages`] and
@@ -14,8 +14,10 @@ pub mod archive;
 pub mod arguments;
 pub mod c2c;
 pub mod causes;
+pub mod compare;
 pub mod completions;
 pub mod convert;
+pub mod diff;
 pub mod exit_status;
 pub mod input;
 pub mod invocation;

@@ -27,6 +27,8 @@ mod causes;
 mod class;
 /// What a sampled command sees of us: nothing.
 mod command;
+/// Two commands recorded in turn.
+mod compare;
 /// Programs in namespaces of their own, and code that they make.
 mod containers;
 /// Recordings in another form.
@@ -34,6 +36,8 @@ mod convert;
 mod daemon;
 /// Debug files from servers.
 mod debuginfod;
+/// Two recordings side by side.
+mod diff;
 /// Who called what was emulated, counted.
 mod exact_callers;
 /// What is written into files, read by other tools.

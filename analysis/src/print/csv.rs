@@ -36,7 +36,7 @@ pub enum CsvNames {
 }
 
 impl CsvNames {
-    fn shown(self, name: &str) -> Cow<'_, str> {
+    pub(super) fn shown(self, name: &str) -> Cow<'_, str> {
         if self == CsvNames::Exact {
             return Cow::Borrowed(name);
         }
@@ -62,7 +62,7 @@ pub fn write(report: &Report, names: CsvNames, out: impl Write) -> io::Result<()
 
 /// The error of `out` as it was: `csv` itself would make it one of kind
 /// `Other`, and a closed pipe would be a failure.
-fn as_io(error: csv::Error) -> io::Error {
+pub(super) fn as_io(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),

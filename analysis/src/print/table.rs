@@ -3,6 +3,7 @@
 
 mod call_tree;
 mod columns;
+mod diff;
 mod facts;
 mod head;
 mod joined;
@@ -14,6 +15,7 @@ use crate::query::time::seconds;
 use crate::ratio::ratio;
 use crate::report::{AccessReport, Cell, EventReport, Latencies, Report, ReportChains, Row, hex};
 use columns::{Align, Columns};
+pub use diff::render as render_diff;
 pub use joined::render as render_joined;
 pub use listing::render_listing;
 pub(crate) use listing::tidy;

@@ -8,6 +8,7 @@
 mod annotating;
 mod archiving;
 mod causing;
+mod comparing;
 mod converting;
 mod counting;
 mod emulation;
@@ -24,6 +25,7 @@ mod watching;
 pub use annotating::{AnnotateArguments, AnnotationFormat, Context, PrefixMap, SyntaxName};
 pub use archiving::ArchiveArguments;
 pub use causing::CausesArguments;
+pub use comparing::{CompareArguments, ComparingArguments, DiffArguments};
 pub use converting::ConvertArguments;
 pub use counting::StatArguments;
 pub use emulation::EmulationArguments;
@@ -50,6 +52,7 @@ ebs (-u | -k) [-o OUTFILE] [-i INTERVAL,...] [-c COUNT] -t TYPE,... [-m NAME,...
        ebs report [OPTIONS] FILE | ebs annotate [OPTIONS] ROUTINE FILE
        ebs causes [OPTIONS] FILE | ebs c2c [OPTIONS] FILE | ebs script [OPTIONS] FILE
        ebs convert [OPTIONS] IN OUT
+       ebs diff [OPTIONS] A B | ebs compare -t TYPE [OPTIONS] -- A [ARGS...] --- B [ARGS...]
        ebs stat [-m METRIC,...] [-t TYPE,...] [OPTIONS] EXE_OR_PID [ARGS...]
        ebs plan -t TYPE [OPTIONS]
        ebs list [PATTERN] | ebs selftest [-t TYPE] | ebs memlat | ebs sessions | ebs watch NAME
@@ -67,6 +70,8 @@ Examples:
   ebs report --by routine,page fault.data
   ebs annotate copy_page fault.data            its instructions, each with its faults
   ebs causes miss.data                         why it misses, and what to change
+  ebs diff old.data new.data                   what changed, and whether that is chance
+  ebs compare -n 10 -u -t page_fault -- ./old --- ./new    both in turn, and their diff
   ebs script fault.data | less                 its records, as `perf script` prints them
   ebs -uk -t page_fault --in-kernel ./server   counted in the kernel, however long it runs
   ebs -u -t page_fault -D 5000 ./server        without its first five seconds
@@ -140,6 +145,10 @@ pub enum Other {
     C2c(C2cArguments),
     /// Tells why a recording's misses came about, and what to change.
     Causes(CausesArguments),
+    /// Compares two recordings, or two sets of them: which rates differ, and by how much.
+    Diff(DiffArguments),
+    /// Records two commands in turn, several times, and compares them.
+    Compare(CompareArguments),
     /// Prints the records of a recording as text, in order of time.
     Script(ScriptArguments),
     /// Writes a recording in another form.

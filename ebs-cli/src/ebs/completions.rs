@@ -77,13 +77,13 @@ fn offering(command: Command) -> Command {
 fn words(command: &str, argument: &str) -> Vec<&'static str> {
     let forms = [EventKind::Breakpoint, EventKind::Tracepoint];
     match (command, argument) {
-        ("ebs" | "plan", "event") | ("ebs", "types") | ("selftest", "types") => {
+        ("ebs" | "plan", "event") | ("ebs", "types") | ("selftest" | "compare", "types") => {
             all().filter(|entry| !forms.contains(&entry.kind)).map(|entry| entry.name).collect()
         }
-        ("ebs" | "plan" | "selftest", "source") => SourceChoice::WORDS.to_vec(),
-        ("report" | "watch", "by") => Key::words().collect(),
+        ("ebs" | "plan" | "selftest" | "compare", "source") => SourceChoice::WORDS.to_vec(),
+        ("report" | "watch" | "diff" | "compare", "by") => Key::words().collect(),
         ("report", "sort") => Sort::words().collect(),
-        ("report" | "script" | "annotate", "class") => {
+        ("report" | "script" | "annotate" | "diff" | "compare", "class") => {
             InstructionClass::ALL.map(InstructionClass::name).to_vec()
         }
         ("memlat", "only") => LatencyPart::ALL.map(LatencyPart::name).to_vec(),

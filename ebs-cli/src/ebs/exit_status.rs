@@ -1,5 +1,7 @@
 //! What the program tells its caller.
 
+use crate::ebs::compare::CompareMisuse;
+use crate::ebs::diff::DiffMisuse;
 use crate::ebs::invocation::Misuse;
 use crate::ebs::script::FieldError;
 use crate::terminal::causes;
@@ -16,6 +18,8 @@ pub const SUCCESS: u8 = 0;
 pub const FAILURE: u8 = 1;
 /// The command line has no meaning.
 pub const USAGE: u8 = 2;
+/// A change is beyond a limit of `ebs diff`.
+pub const BEYOND: u8 = 3;
 
 /// The status for an error, and whether it is worth a message: a reader that
 /// has seen enough is none.
@@ -50,6 +54,8 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 fn is_usage(error: &anyhow::Error) -> bool {
     error.is::<Misuse>()
+        || error.is::<DiffMisuse>()
+        || error.is::<CompareMisuse>()
         || error.is::<EventSpecError>()
         || error.is::<FieldError>()
         || error.is::<KeyError>()

@@ -24,9 +24,9 @@ pub use steering::{Beginning, ControlPlace, Steering, SteeringMisuse};
 
 use crate::ebs::arguments::{
     AnnotateArguments, ArchiveArguments, C2cArguments, CausesArguments, CommandName,
-    ConvertArguments, EventArguments, Format, ListArguments, MemlatArguments, Other,
-    ReportArguments, SampleArguments, ScriptArguments, SessionsArguments, TableArguments, Typed,
-    WatchArguments,
+    CompareArguments, ConvertArguments, DiffArguments, EventArguments, Format, ListArguments,
+    MemlatArguments, Other, ReportArguments, SampleArguments, ScriptArguments, SessionsArguments,
+    TableArguments, Typed, WatchArguments,
 };
 use sampling::in_kernel::InKernel;
 use sampling::request::{CallGraph, CallGraphError, EventRequest, StackBytes};
@@ -56,6 +56,10 @@ pub enum Invocation {
     C2c(C2cArguments),
     /// Why a recording's misses came about.
     Causes(CausesArguments),
+    /// Two recordings side by side.
+    Diff(DiffArguments),
+    /// Two commands side by side.
+    Compare(Box<CompareArguments>),
     /// Records of a recording as text.
     Script(ScriptArguments),
     /// A recording in another form.
@@ -279,6 +283,8 @@ impl Invocation {
             Typed::Other(Other::Annotate(arguments)) => Invocation::Annotate(arguments),
             Typed::Other(Other::C2c(arguments)) => Invocation::C2c(arguments),
             Typed::Other(Other::Causes(arguments)) => Invocation::Causes(arguments),
+            Typed::Other(Other::Diff(arguments)) => Invocation::Diff(arguments),
+            Typed::Other(Other::Compare(arguments)) => Invocation::Compare(Box::new(arguments)),
             Typed::Other(Other::Script(arguments)) => Invocation::Script(arguments),
             Typed::Other(Other::Convert(arguments)) => Invocation::Convert(arguments),
             Typed::Other(Other::Archive(arguments)) => Invocation::Archive(arguments),

@@ -1,6 +1,6 @@
 //! `ebs report`: tables from a recording.
 
-mod run_times;
+pub(crate) mod run_times;
 
 use crate::ebs::arguments::{ReportArguments, StandingArguments, SymbolArguments, TreeDirection};
 use crate::ebs::input::{End, Input};

@@ -9,8 +9,8 @@ use crate::ebs::script::{
     Chains, PerfPrinter, ScriptLines, Selection, Sifter, TextPrinter, script,
 };
 use crate::ebs::{
-    annotate, archive, c2c, causes, convert, list, memlat, pages, plan, report, sample, selftest,
-    sessions, stat, types, watch,
+    annotate, archive, c2c, causes, compare, convert, diff, list, memlat, pages, plan, report,
+    sample, selftest, sessions, stat, types, watch,
 };
 use crate::eip2r;
 use anyhow::{Context, Result};
@@ -55,6 +55,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
     match invocation {
         Invocation::Sample(job) => return sample::sample(&job),
         Invocation::Stat(job) => return stat::run(&job),
+        Invocation::Compare(arguments) => return compare::run(&arguments, &mut io::stdout()),
         _ => {}
     }
     let mut out = BufWriter::new(io::stdout().lock());
@@ -69,6 +70,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Annotate(arguments) => annotate::run(&arguments, &mut out)?,
         Invocation::C2c(arguments) => c2c::run(&arguments, &mut out)?,
         Invocation::Causes(arguments) => causes::run(&arguments, &mut out)?,
+        Invocation::Diff(arguments) => status = diff::run(&arguments, &mut out)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
         Invocation::Convert(arguments) => convert::run(&arguments)?,
         Invocation::Archive(arguments) => archive::run(&arguments)?,
@@ -83,7 +85,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Man(Some(directory)) => {
             pages::pages(&directory, [arguments::command(), eip2r::command()])?
         }
-        Invocation::Sample(_) | Invocation::Stat(_) => {}
+        Invocation::Sample(_) | Invocation::Stat(_) | Invocation::Compare(_) => {}
     }
     out.flush().context("cannot write to stdout")?;
     Ok(status)

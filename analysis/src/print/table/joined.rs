@@ -57,7 +57,7 @@ fn counted(count: JoinedCount) -> [String; 2] {
 }
 
 /// A ratio with three digits that tell something.
-fn told(ratio: f64) -> String {
+pub(super) fn told(ratio: f64) -> String {
     match ratio {
         0.0 => "0".to_owned(),
         100.0.. => format!("{ratio:.0}"),

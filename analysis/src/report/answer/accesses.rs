@@ -100,6 +100,7 @@ impl<'r> EventAccesses<'r> {
                 period: sum.period,
                 share: sum.share(whole, self.weighting),
                 share_error: share_error(sum, whole, self.weighting, report.sampling),
+                squares: sum.squares,
                 exact_ip: sum.exact,
                 keys: Arc::clone(&keys),
                 cells: cells.map(|(column, atom)| words.cell(column, atom)).collect(),

@@ -81,6 +81,7 @@ impl EventRows<'_> {
             period: count.sum.period,
             share: count.sum.share(whole, weighting),
             share_error: share_error(count.sum, whole, weighting, sampling),
+            squares: count.sum.squares,
             exact_ip: count.sum.exact,
             own: own.map(|own| own_count(own, atoms)),
             keys: Arc::clone(&keys),

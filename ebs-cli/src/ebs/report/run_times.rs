@@ -12,7 +12,7 @@ use std::path::Path;
 /// # Errors
 ///
 /// What can be read but once; a recording without samples that have a time.
-pub(super) fn of(file: Option<&Path>) -> Result<RunTimes> {
+pub(crate) fn of(file: Option<&Path>) -> Result<RunTimes> {
     let Some(file) = file.filter(|file| file.metadata().is_ok_and(|it| it.is_file())) else {
         bail!(
             "times of a run are counted from its first sample to its last, for which it is read \

@@ -1,0 +1,162 @@
+//! How often what is said is wrong, of runs whose truth is known. Seeds are
+//! fixed: each run of the tests draws the same.
+
+use crate::diff::statistics::dispersion::{Dispersion, PearsonSum};
+use crate::diff::statistics::false_discovery::discovery_rates;
+use crate::diff::statistics::rate_ratio::{RateCount, RateRatio, least_likelihood, rate_ratio};
+
+/// splitmix64.
+struct SeededDraws(u64);
+
+impl SeededDraws {
+    fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    /// Above 0, below 1.
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are asked for")]
+    fn uniform(&mut self) -> f64 {
+        ((self.word() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.uniform().ln()).sqrt();
+        radius * (2.0 * std::f64::consts::PI * self.uniform()).cos()
+    }
+
+    /// Arrivals until so much time is over.
+    fn poisson(&mut self, mean: f64) -> f64 {
+        if mean > 500.0 {
+            return mean.sqrt().mul_add(self.normal(), mean).round().max(0.0);
+        }
+        let (mut at, mut count) = (-self.uniform().ln(), 0.0);
+        while at < mean {
+            at -= self.uniform().ln();
+            count += 1.0;
+        }
+        count
+    }
+}
+
+/// A table of rows, of which some differ between its sides.
+struct Experiment {
+    rows: u32,
+    /// Runs of each side.
+    runs: u32,
+    /// Rows with another rate in B, of ten.
+    changed: u32,
+    /// Standard deviation of the logarithm of a run's rate, of a row.
+    noise: f64,
+}
+
+/// What was said of the rows.
+#[derive(Default)]
+struct TableOutcome {
+    discoveries: f64,
+    wrong: f64,
+    covered: f64,
+    rows: f64,
+}
+
+impl Experiment {
+    fn verdicts(&self, draws: &mut SeededDraws) -> TableOutcome {
+        let mut sides: Vec<[Vec<RateCount>; 2]> = Vec::new();
+        let mut truths = Vec::new();
+        for row in 0..self.rows {
+            let truth = if row % 10 < self.changed { 2.0 } else { 1.0 };
+            let rate = 300.0 * draws.uniform().powi(4);
+            truths.push(truth);
+            let mut side = |of: f64, exposure: f64| -> Vec<RateCount> {
+                let mut run = || {
+                    let mean = rate * of * exposure * (self.noise * draws.normal()).exp();
+                    RateCount { count: draws.poisson(mean), exposure }
+                };
+                (0..self.runs).map(|_| run()).collect()
+            };
+            sides.push([side(1.0, 1.0), side(truth, 1.3)]);
+        }
+        let sums: Vec<PearsonSum> = sides
+            .iter()
+            .map(|[a, b]| {
+                let mut sum = PearsonSum::default();
+                [a, b].into_iter().for_each(|side| sum.add(side));
+                sum
+            })
+            .collect();
+        let mut pooled = PearsonSum::default();
+        sums.iter().for_each(|sum| pooled.join(*sum));
+        let all =
+            |runs: &[RateCount]| runs.iter().copied().fold(RateCount::default(), RateCount::join);
+        let (mut tested, mut verdicts) = (Vec::new(), TableOutcome::default());
+        for ([a, b], (sum, truth)) in sides.iter().zip(sums.iter().zip(&truths)) {
+            let runs = f64::from(self.runs) * 2.0;
+            let dispersion = Dispersion::of_row(*sum, pooled, runs);
+            let (a, b) = (all(a), all(b));
+            if a.count + b.count == 0.0 || least_likelihood(a, b, dispersion) >= 0.05 {
+                continue;
+            }
+            let RateRatio { low, high, likelihood, .. } = rate_ratio(a, b, dispersion, 0.95);
+            verdicts.rows += 1.0;
+            verdicts.covered += f64::from(u8::from(low <= *truth && *truth <= high));
+            tested.push((likelihood, *truth));
+        }
+        let likelihoods: Vec<f64> = tested.iter().map(|(likelihood, _)| *likelihood).collect();
+        for (rate, (_, truth)) in discovery_rates(&likelihoods).into_iter().zip(tested) {
+            if rate <= 0.05 {
+                verdicts.discoveries += 1.0;
+                verdicts.wrong += f64::from(u8::from(truth == 1.0));
+            }
+        }
+        verdicts
+    }
+
+    /// Of so many tables: the mean part of discoveries that are false, the part
+    /// of intervals that hold the truth, the part of changed rows that were found.
+    fn outcome(&self, seed: u64) -> [f64; 3] {
+        const TABLES: u32 = 200;
+        let mut draws = SeededDraws(seed);
+        let [mut is_false, mut covered, mut rows, mut found] = [0.0; 4];
+        for _ in 0..TABLES {
+            let said = self.verdicts(&mut draws);
+            is_false += said.wrong / said.discoveries.max(1.0);
+            (covered, rows) = (covered + said.covered, rows + said.rows);
+            found += said.discoveries - said.wrong;
+        }
+        let tables = f64::from(TABLES);
+        let changed = f64::from(self.rows * self.changed) / 10.0;
+        [is_false / tables, covered / rows, found / tables / changed.max(1.0)]
+    }
+}
+
+#[test]
+fn where_nothing_changed_few_tables_say_otherwise() {
+    let single = Experiment { rows: 60, runs: 1, changed: 0, noise: 0.0 };
+    let [is_false, covered, _] = single.outcome(1);
+    assert!(is_false <= 0.05 && covered >= 0.95, "{is_false} {covered}");
+}
+
+#[test]
+fn discoveries_of_changed_tables_are_true() {
+    let single = Experiment { rows: 60, runs: 1, changed: 3, noise: 0.0 };
+    let [is_false, covered, found] = single.outcome(2);
+    assert!(is_false <= 0.05 && covered >= 0.95 && found > 0.3, "{is_false} {covered} {found}");
+}
+
+/// Runs that vary by 15 % each, which chance alone would call changes.
+#[test]
+fn what_runs_vary_by_is_no_change() {
+    for (runs, changed, least_found) in [(3, 0, 0.0), (5, 0, 0.0), (10, 3, 0.3)] {
+        let noisy = Experiment { rows: 60, runs, changed, noise: 0.15 };
+        let [is_false, covered, found] = noisy.outcome(3);
+        let said = format!("{runs} runs: {is_false} {covered} {found}");
+        assert!(is_false <= 0.05 && covered >= 0.94 && found >= least_found, "{said}");
+    }
+    // Which a single pair does not know.
+    let unaware = Experiment { rows: 60, runs: 1, changed: 0, noise: 0.15 };
+    let [is_false, ..] = unaware.outcome(4);
+    assert!(is_false > 0.05, "{is_false}");
+}

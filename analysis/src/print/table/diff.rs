@@ -1,0 +1,129 @@
+//! Two sides in one table.
+
+use super::columns::{Align, Columns};
+use super::joined::told;
+use super::{NOTHING, Style, Text, number_of};
+use crate::diff::{DiffEvent, DiffReport, DiffRow, DiffRunFacts};
+
+/// In the place of keys of a row that is all of an event.
+const ALL: &str = "[all]";
+
+/// A table for each event, of so many rows.
+pub fn render(diff: &DiffReport, top: Option<usize>, style: Style) -> String {
+    let mut out = Text { text: String::new(), style };
+    for (side, runs) in [("A", &diff.a), ("B", &diff.b)] {
+        out.note(&format!("{side}: {} {}", told_runs(runs), diff.per));
+    }
+    out.note(&format!("rates are by {}: {}", diff.per, diff.per_because));
+    out.note(&intervals(diff));
+    diff.notes.iter().for_each(|note| out.note(note));
+    for event in &diff.events {
+        out.text.push('\n');
+        out.note(&head(event, diff));
+        rows(event, diff, top, &mut out);
+    }
+    if !diff.limits.is_empty() {
+        out.text.push('\n');
+        diff.limits.iter().for_each(|answer| out.note(&answer.to_string()));
+    }
+    out.text
+}
+
+/// What a side is, and over how much of the unit.
+fn told_runs(runs: &[DiffRunFacts]) -> String {
+    let exposure = told(runs.iter().map(|run| run.exposure).sum());
+    match runs {
+        [one] => format!("{}: {exposure} x", one.name),
+        [first, rest @ ..] => {
+            let more = u64::try_from(rest.len()).unwrap_or(u64::MAX);
+            format!("{} and {}: {exposure} x", first.name, number_of(more, "more run"))
+        }
+        [] => exposure,
+    }
+}
+
+fn intervals(diff: &DiffReport) -> String {
+    let percent = diff.level * 100.0;
+    match diff.repeated {
+        true => {
+            format!("intervals of {percent:.0} %: sampling error, and what repeated runs vary by")
+        }
+        false => format!(
+            "intervals of {percent:.0} %: sampling error only, as of one run each; runs vary by more \
+             (--runs, ebs compare)"
+        ),
+    }
+}
+
+fn head(event: &DiffEvent, diff: &DiffReport) -> String {
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let rows = number_of(number(event.rows_total), "row");
+    let rate = diff.false_discovery_rate * 100.0;
+    let varied = event.dispersion.map_or_else(String::new, |factor| {
+        format!("; runs vary by {factor:.2} times the variance of chance")
+    });
+    format!(
+        "{}: {rows}, {} with samples enough to be told apart, {} told apart (at a false discovery \
+         rate of {rate:.0} %){varied}",
+        event.name, event.tested, event.told_apart
+    )
+}
+
+fn rows(event: &DiffEvent, diff: &DiffReport, top: Option<usize>, out: &mut Text) {
+    let mut columns = Columns::new(out.style);
+    for header in ["A", "B", "ratio", "from", "to", "q"] {
+        columns.add(header, Align::Right);
+    }
+    columns.add("told", Align::Whole);
+    diff.by.iter().for_each(|key| columns.add(key, Align::Left));
+    let mut total = line(&event.total);
+    if event.counted {
+        // Whether it is the same is not asked of what was counted once.
+        if let (false, Some(told)) = (diff.repeated, total.get_mut(6)) {
+            "counted".clone_into(told);
+        }
+    }
+    total.push(ALL.to_owned());
+    total.resize(7 + diff.by.len(), String::new());
+    columns.row(total);
+    let shown = top.unwrap_or(usize::MAX).min(event.rows.len());
+    for row in event.rows.iter().take(shown) {
+        let mut cells = line(row);
+        cells.extend(row.keys.iter().cloned());
+        if let (Some(was), Some(last)) = (&row.was, cells.last_mut()) {
+            *last = format!("{last} (was {})", was.join(" "));
+        }
+        columns.row(cells);
+    }
+    columns.render(&mut out.text);
+    let more = event.rows_total.saturating_sub(shown);
+    if more > 0 {
+        let more = u64::try_from(more).unwrap_or(u64::MAX);
+        out.note(&number_of(more, "more row"));
+    }
+}
+
+/// Numbers of a row, and what is told of it.
+fn line(row: &DiffRow) -> Vec<String> {
+    let of = |value: Option<f64>, none: &str| value.map_or_else(|| none.to_owned(), told);
+    let has_any = row.a.events + row.b.events > 0.0;
+    let infinite = if has_any { "inf" } else { NOTHING };
+    vec![
+        told(row.a.rate),
+        told(row.b.rate),
+        of(row.ratio, infinite),
+        of(row.low, infinite),
+        of(row.high, infinite),
+        row.q.map_or_else(|| NOTHING.to_owned(), likelihood),
+        row.verdict.word().to_owned(),
+    ]
+}
+
+/// Small ones by their size alone.
+fn likelihood(value: f64) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        0.001.. => format!("{value:.3}"),
+        _ => format!("{value:.0e}"),
+    }
+}

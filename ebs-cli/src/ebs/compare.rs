@@ -1,0 +1,184 @@
+//! `ebs compare`: two commands recorded in turn, and their diff.
+
+mod recorder;
+
+use crate::ebs::arguments::CompareArguments;
+use crate::ebs::diff::{DiffFiles, NamedFile, show};
+use crate::ebs::exit_status::{FAILURE, SUCCESS};
+use crate::terminal::said::say;
+use analysis::diff::DiffPer;
+use anyhow::{Context, Result, bail};
+use recorder::{Recorder, RunEnd};
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Between the two commands.
+const BETWEEN: &str = "---";
+
+/// Why a comparison means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompareMisuse {
+    /// Not two commands.
+    #[error("say two commands: ebs compare -t TYPE -- A [ARGS...] --- B [ARGS...]")]
+    Commands,
+    /// No runs.
+    #[error("-n 0: say how often each command is to run, such as 10")]
+    Runs,
+    /// No type.
+    #[error("no event type: say -t TYPE (`ebs -h` lists the types)")]
+    Type,
+    /// No mode.
+    #[error("no mode: say -u (user code), -k (kernel code), or both")]
+    Mode,
+}
+
+/// Two commands; neither is empty.
+#[derive(Debug)]
+struct TwoCommands<'w> {
+    a: &'w [OsString],
+    b: &'w [OsString],
+}
+
+impl TwoCommands<'_> {
+    fn new(words: &[OsString]) -> Result<TwoCommands<'_>, CompareMisuse> {
+        let at = words.iter().position(|word| word == BETWEEN).ok_or(CompareMisuse::Commands)?;
+        match words.split_at(at) {
+            (a, [_, b @ ..]) if !a.is_empty() && !b.is_empty() => Ok(TwoCommands { a, b }),
+            _ => Err(CompareMisuse::Commands),
+        }
+    }
+}
+
+/// Where recordings go; a directory of ours goes when this does.
+#[derive(Debug)]
+enum RunsDirectory {
+    Kept(PathBuf),
+    Ours(tempfile::TempDir),
+}
+
+impl RunsDirectory {
+    fn new(output: Option<&Path>) -> Result<RunsDirectory> {
+        let place = match output {
+            Some(path) => RunsDirectory::Kept(path.to_owned()),
+            None => RunsDirectory::Ours(
+                tempfile::Builder::new()
+                    .prefix("ebs-compare-")
+                    .tempdir()
+                    .context("no directory for recordings; set TMPDIR, or say -o DIR")?,
+            ),
+        };
+        for side in ["a", "b"] {
+            let path = place.path().join(side);
+            std::fs::create_dir_all(&path)
+                .with_context(|| format!("cannot make the directory {}", path.display()))?;
+            let mut there = std::fs::read_dir(&path)
+                .with_context(|| format!("cannot read the directory {}", path.display()))?;
+            if there.any(|entry| {
+                entry.is_ok_and(|it| it.path().extension() == Some(OsStr::new("data")))
+            }) {
+                bail!(
+                    "{}: there are recordings of other runs; name another directory, or remove them",
+                    path.display()
+                );
+            }
+        }
+        Ok(place)
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            RunsDirectory::Kept(path) => path,
+            RunsDirectory::Ours(directory) => directory.path(),
+        }
+    }
+}
+
+/// Runs both commands in turn, compares, and gives the status to exit with.
+///
+/// # Errors
+/// A question without meaning; what cannot be recorded or compared; those of `out`.
+pub fn run(arguments: &CompareArguments, out: &mut dyn Write) -> Result<u8> {
+    let commands = TwoCommands::new(&arguments.commands)?;
+    let words = words(arguments)?;
+    let place = RunsDirectory::new(arguments.output.as_deref())?;
+    let mut recorder = Recorder::new(&words)?;
+    let mut files = DiffFiles { a: Vec::new(), b: Vec::new() };
+    let mut status = SUCCESS;
+    for run in 1..=arguments.repeat {
+        let file = |side: &str| place.path().join(side).join(format!("{run:03}.data"));
+        let (a, b) = (file("a"), file("b"));
+        // The one that begins alternates: what changes with time is in both.
+        let mut order = [("A", commands.a, &a), ("B", commands.b, &b)];
+        if run % 2 == 0 {
+            order.reverse();
+        }
+        let mut is_whole = true;
+        for (side, command, file) in order {
+            match recorder.record(command, file)? {
+                RunEnd::Ended(SUCCESS) => {}
+                RunEnd::Ended(failed) => {
+                    say("ebs", &format!("run {run} of {side} ended with status {failed}"));
+                    status = FAILURE;
+                }
+                RunEnd::Stopped => is_whole = false,
+            }
+            if !is_whole {
+                break;
+            }
+        }
+        if !is_whole {
+            say(
+                "ebs",
+                &format!("stopped in run {run}: what is shown is of the {} before", run - 1),
+            );
+            break;
+        }
+        let named = |command: &[OsString], path| NamedFile { name: told(command), path };
+        files.a.push(named(commands.a, a));
+        files.b.push(named(commands.b, b));
+    }
+    if files.a.is_empty() {
+        bail!("stopped before both commands had run once: there is nothing to compare");
+    }
+    let usual = Some(DiffPer::Run);
+    let shown = show(&files, &arguments.comparing, &arguments.symbols, usual, out)?;
+    Ok(recorder.status().unwrap_or(if shown == SUCCESS { status } else { shown }))
+}
+
+/// A command as it was typed.
+fn told(command: &[OsString]) -> String {
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+/// The words of `ebs` that record one run.
+fn words(arguments: &CompareArguments) -> Result<Vec<OsString>> {
+    if arguments.repeat == 0 {
+        return Err(CompareMisuse::Runs.into());
+    }
+    if arguments.types.is_empty() {
+        return Err(CompareMisuse::Type.into());
+    }
+    if !arguments.user && !arguments.kernel {
+        return Err(CompareMisuse::Mode.into());
+    }
+    let mut words: Vec<OsString> = Vec::new();
+    for (is_set, word) in [
+        (arguments.user, "-u"),
+        (arguments.kernel, "-k"),
+        (arguments.emulation.prefetch, "--prefetch"),
+    ] {
+        if is_set {
+            words.push(word.into());
+        }
+    }
+    let mut add = |option: &str, value: &str| words.extend([option.into(), value.into()]);
+    arguments.types.iter().for_each(|it| add("-t", it));
+    arguments.interval.iter().for_each(|it| add("-i", it));
+    arguments.masks.iter().for_each(|it| add("-m", it));
+    arguments.emulation.source.iter().for_each(|it| add("--source", it));
+    arguments.emulation.cache.iter().for_each(|it| add("--cache", it));
+    arguments.emulation.burst.iter().for_each(|it| add("--burst", it));
+    Ok(words)
+}

@@ -1,0 +1,211 @@
+//! `ebs diff`: two recordings, or two sets of them, side by side.
+
+mod runs;
+
+use crate::ebs::arguments::{ComparingArguments, DiffArguments, SymbolArguments};
+use crate::ebs::exit_status::{BEYOND, SUCCESS};
+use crate::ebs::report::filters;
+use analysis::diff::{DiffPer, DiffQuery, DiffReport, DiffRun, DiffSides, LimitVerdict};
+use analysis::{Glob, Key, Query, csv, diff_csv, table};
+use anyhow::{Context, Result, bail};
+use runs::ReadRuns;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// Rows of a table when nothing is said.
+const ROWS: usize = 20;
+
+/// Why a diff means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DiffMisuse {
+    /// A key that is of one run alone.
+    #[error(
+        "--by {0}: that is another in each build or run, and no row of A would be one of B; say \
+         routine, object, inlined, srcline, variable, level or another name"
+    )]
+    Key(Key),
+    /// Neither two recordings nor two sets.
+    #[error(
+        "{0} recordings: say `ebs diff A B`, or `ebs diff --runs A... -- B...` for several runs of each"
+    )]
+    Files(usize),
+}
+
+/// Which recordings are compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DiffFiles {
+    pub(crate) a: Vec<NamedFile>,
+    pub(crate) b: Vec<NamedFile>,
+}
+
+/// A recording, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NamedFile {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+}
+
+impl NamedFile {
+    /// As its path is.
+    fn new(path: PathBuf) -> NamedFile {
+        NamedFile { name: path.display().to_string(), path }
+    }
+}
+
+/// Compares, prints, and gives the status to exit with.
+///
+/// # Errors
+/// A question without meaning; recordings that cannot be read or compared; those of `out`.
+pub fn run(arguments: &DiffArguments, out: &mut dyn Write) -> Result<u8> {
+    let files = files(arguments)?;
+    show(&files, &arguments.comparing, &arguments.symbols, None, out)
+}
+
+/// Compares recordings and prints what came out; `usual_per` is what counts are divided by
+/// where nothing else is known.
+pub(crate) fn show(
+    files: &DiffFiles,
+    comparing: &ComparingArguments,
+    symbols: &SymbolArguments,
+    usual_per: Option<DiffPer>,
+    out: &mut dyn Write,
+) -> Result<u8> {
+    let query = Query {
+        keys: keys(&comparing.by)?,
+        filters: filters(&comparing.filter)?,
+        class: comparing.class,
+        ..Query::default()
+    };
+    query.check()?;
+    let mut read = ReadRuns::new(&query, symbols);
+    let (a, b) = (read.all(&files.a)?, read.all(&files.b)?);
+    let asked = DiffQuery {
+        keys: query.keys.clone(),
+        per: comparing.per.clone(),
+        usual_per,
+        event: comparing.event.as_deref().map(Glob::new),
+        same: comparing.same.clone(),
+    };
+    let mut diff = DiffReport::of(DiffSides { a: &a, b: &b }, &asked)?;
+    diff.notes.extend(damage(&a).chain(damage(&b)));
+    let answers = comparing.fail_on.iter().map(|limit| limit.answer(&diff));
+    diff.limits = answers.collect::<Result<_, _>>()?;
+    print(&diff, comparing, out)?;
+    read.into_result().context("the table shows what could be read")?;
+    let fails = diff.limits.iter().any(|answer| match answer.verdict {
+        LimitVerdict::Exceeded => true,
+        LimitVerdict::Undetermined => comparing.strict,
+        LimitVerdict::Within => false,
+    });
+    Ok(if fails { BEYOND } else { SUCCESS })
+}
+
+/// What recordings do not hold.
+fn damage(runs: &[DiffRun]) -> impl Iterator<Item = String> {
+    runs.iter().filter(|run| run.report.events.iter().any(|event| event.not_kept.is_some())).map(
+        |run| format!("{}: not all of its rows were kept; what is missing looks gone", run.name),
+    )
+}
+
+fn print(diff: &DiffReport, comparing: &ComparingArguments, out: &mut dyn Write) -> Result<()> {
+    if comparing.json {
+        let mut shown = diff.clone();
+        for event in &mut shown.events {
+            event.rows.truncate(comparing.top.unwrap_or(usize::MAX));
+        }
+        serde_json::to_writer_pretty(&mut *out, &shown)?;
+        writeln!(out)?;
+    } else if comparing.csv {
+        let names = match std::io::stdout().is_terminal() {
+            true => csv::CsvNames::Printable,
+            false => csv::CsvNames::Exact,
+        };
+        diff_csv::write(diff, names, &mut *out)?;
+    } else {
+        let top = comparing.top.unwrap_or(ROWS);
+        let text = table::render_diff(diff, Some(top), comparing.table.style());
+        out.write_all(text.as_bytes())?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// What makes a row: what a build gives names to, the same in the next.
+fn keys(words: &[String]) -> Result<Vec<Key>> {
+    let usual = ["routine".to_owned()];
+    let words = if words.is_empty() { &usual[..] } else { words };
+    let mut keys = Vec::new();
+    for word in words {
+        match word.as_str() {
+            "routine" => keys.extend([Key::Object, Key::Routine]),
+            word => keys.extend(Key::parse_list(word)?),
+        }
+    }
+    let mut known = Vec::new();
+    keys.retain(|key| {
+        let is_new = !known.contains(key);
+        known.push(key.clone());
+        is_new
+    });
+    let of_run = |key: &&Key| {
+        matches!(
+            key,
+            Key::Site
+                | Key::Ip
+                | Key::Pid
+                | Key::Tid
+                | Key::Cpu
+                | Key::Addr
+                | Key::Line
+                | Key::Page
+                | Key::AddrBefore
+                | Key::Data
+                | Key::Stack
+                | Key::Time(_)
+                | Key::Register(_)
+        )
+    };
+    match keys.iter().find(of_run) {
+        Some(key) => Err(DiffMisuse::Key(key.clone()).into()),
+        None => Ok(keys),
+    }
+}
+
+fn files(arguments: &DiffArguments) -> Result<DiffFiles> {
+    if !arguments.others.is_empty() {
+        let (a, b) = (in_folders(&arguments.files)?, in_folders(&arguments.others)?);
+        return Ok(DiffFiles { a, b });
+    }
+    match &arguments.files[..] {
+        [a, b] => Ok(DiffFiles { a: in_folder(a)?, b: in_folder(b)? }),
+        files => Err(DiffMisuse::Files(files.len()).into()),
+    }
+}
+
+fn in_folders(paths: &[PathBuf]) -> Result<Vec<NamedFile>> {
+    let mut files = Vec::new();
+    for path in paths {
+        files.extend(in_folder(path)?);
+    }
+    Ok(files)
+}
+
+/// The recordings in a folder, by name; what is none is one itself.
+fn in_folder(path: &Path) -> Result<Vec<NamedFile>> {
+    if !path.is_dir() {
+        return Ok(vec![NamedFile::new(path.to_owned())]);
+    }
+    let about = || format!("cannot read the directory {}", path.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).with_context(about)? {
+        let file = entry.with_context(about)?.path();
+        if file.extension().is_some_and(|extension| extension == "data") && file.is_file() {
+            files.push(file);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        bail!("{}: no file there is called *.data", path.display());
+    }
+    Ok(files.into_iter().map(NamedFile::new).collect())
+}
