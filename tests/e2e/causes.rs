@@ -162,3 +162,23 @@ fn what_is_no_miss_has_no_causes() {
     scene.run("ebs causes --cache l1d=3,x other.data").refused(1, &["l1d=3,x"]);
     scene.run("ebs causes").refused(1, &["no recording"]);
 }
+
+#[test]
+fn a_command_is_sampled_and_has_its_own_status() {
+    if !rights::program("a_command_is_sampled_and_has_its_own_status", "gcc") {
+        return;
+    }
+    let scene = Scene::new();
+    patterns(&scene);
+    let told = scene.run("ebs causes --top 2 --cache l1d=32k,8 -- ./patterns columns").success();
+    assert!(told.out.starts_with("sum 65536\n"), "{told}");
+    assert!(told.out.contains("conflict, measured:"), "{told}");
+    assert!(told.out.contains("pad rows of 2048 bytes by 64"), "{told}");
+    let failed = scene.run("ebs causes -- ./patterns nothing");
+    assert_eq!(failed.code(), 2, "{failed}");
+    assert!(failed.out.contains("judged by L1D"), "{failed}");
+    scene.run("ebs causes -t dtlb_load_miss -- ./patterns edge").success();
+    scene.run("ebs causes -- ./nowhere").refused(1, &["./nowhere", "not sampled"]);
+    scene.run("ebs causes -t nothing -- ./patterns edge").refused(1, &["nothing"]);
+    scene.run("ebs causes -i 3 misses.data").refused(2, &["--interval"]);
+}

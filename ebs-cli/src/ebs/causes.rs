@@ -1,11 +1,15 @@
 //! `ebs causes`: why a recording's misses came about, and what to change.
 
+mod sampled_command;
+
 use crate::ebs::arguments::CausesArguments;
+use crate::ebs::exit_status::SUCCESS;
 use crate::ebs::report::{self, CountedRecording};
 use analysis::causes::{CacheShape, MissedLevel};
 use analysis::{CauseQuery, Glob, Pipeline, QueriedCache, Query, cause_cards};
 use anyhow::{Context, Result};
 use emulator::{CacheGeometry, Geometry, TlbGeometry};
+use sampled_command::SampledCommand;
 use std::io::Write;
 use std::path::Path;
 use symbolizer::Symbolizer;
@@ -16,11 +20,23 @@ const PAGE: u64 = 4096;
 
 /// Reads, counts, and prints the causes even when the recording is damaged.
 ///
+/// The status is that of a command that was sampled.
+///
 /// # Errors
 ///
-/// Sizes that are none, a recording without misses, damage of the recording,
+/// A command that cannot be sampled, sizes that are none, a recording without misses, damage of the recording,
 /// those of `out`.
-pub fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<()> {
+pub fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<u8> {
+    if arguments.command.is_empty() {
+        tell(arguments, arguments.file.as_deref(), out)?;
+        return Ok(SUCCESS);
+    }
+    let sampled = SampledCommand::run(arguments)?;
+    tell(arguments, Some(&sampled.file()), out)?;
+    Ok(sampled.status)
+}
+
+fn tell(arguments: &CausesArguments, file: Option<&Path>, out: &mut dyn Write) -> Result<()> {
     let query = Query {
         keys: Vec::new(),
         filters: report::filters(&arguments.filter)?,
@@ -28,7 +44,7 @@ pub fn run(arguments: &CausesArguments, out: &mut dyn Write) -> Result<()> {
         causes: Some(CauseQuery { shapes: shapes(&arguments.cache)? }),
         ..Query::default()
     };
-    let (mut input, ended) = report::open(arguments.file.as_deref(), &arguments.standing)?;
+    let (mut input, ended) = report::open(file, &arguments.standing)?;
     let options = report::symbols_of(&input, &arguments.symbols)?;
     let recording = CountedRecording::read(&mut input, query, Symbolizer::new(options))?;
     let (causes, end) = recording.answer(Pipeline::causes)?;

@@ -69,7 +69,7 @@ fn perform(invocation: Invocation) -> Result<u8> {
         Invocation::Report(arguments) => report::run(&arguments, &mut out)?,
         Invocation::Annotate(arguments) => annotate::run(&arguments, &mut out)?,
         Invocation::C2c(arguments) => c2c::run(&arguments, &mut out)?,
-        Invocation::Causes(arguments) => causes::run(&arguments, &mut out)?,
+        Invocation::Causes(arguments) => status = causes::run(&arguments, &mut out)?,
         Invocation::Diff(arguments) => status = diff::run(&arguments, &mut out)?,
         Invocation::Script(arguments) => print_records(&arguments, &mut out)?,
         Invocation::Convert(arguments) => convert::run(&arguments)?,

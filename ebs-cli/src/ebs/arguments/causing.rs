@@ -3,6 +3,7 @@
 use super::reading::{StandingArguments, SymbolArguments, TableArguments};
 use crate::terminal::grammar::number;
 use clap::Args;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// `ebs causes`.
@@ -10,6 +11,18 @@ use std::path::PathBuf;
 pub struct CausesArguments {
     /// Recording of misses: what `ebs -o FILE.data` or `perf record` wrote; `-` is stdin.
     pub file: Option<PathBuf>,
+    /// A command to sample first, behind `--`: every miss of it where there is no PMU (emulated),
+    /// else the first 200,000.
+    #[arg(last = true, value_name = "EXE", conflicts_with_all = ["file", "standing"])]
+    pub command: Vec<OsString>,
+    /// Of a command: what is sampled.
+    #[arg(short, long = "type", value_name = "TYPE", value_delimiter = ',')]
+    #[arg(default_value = "l1_cache_miss", conflicts_with_all = ["file", "standing"])]
+    pub types: Vec<String>,
+    /// Of a command: one miss of so many is sampled [default: 1, each].
+    #[arg(short, long, value_name = "N", value_parser = number::<u64>)]
+    #[arg(conflicts_with_all = ["file", "standing"])]
+    pub interval: Option<u64>,
     /// What the daemon keeps.
     #[command(flatten)]
     pub standing: StandingArguments,
