@@ -13,7 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   ebs diff old.data new.data                       by routine
   ebs diff --per requests=10000,12000 old.data new.data
-  ebs diff --by line --same server-1=server-2 old.data new.data
+  ebs diff --by inlined,srcline --same server-1=server-2 old.data new.data
   ebs diff --runs old-*.data -- new-*.data         runs of A, then of B
   ebs diff old/ new/                               all FILE.data there are runs
   ebs diff --fail-on 'l1_cache_miss > +5%' --fail-on 'page_fault@parse* > +0%' old/ new/
