@@ -102,6 +102,12 @@ impl Query {
         self.causes.is_some() || self.shared_lines.is_some()
     }
 
+    /// Whether it asks why misses are some.
+    pub(crate) fn needs_class(&self) -> bool {
+        let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Miss(_));
+        self.keys.contains(&Key::Miss) || self.filters.iter().any(of_filter)
+    }
+
     /// Whether samples must be read with their callers.
     pub(crate) fn needs_callers(&self) -> bool {
         let of_filter = |filter: &Filter| matches!(filter.condition, FilterCondition::Frame(_));

@@ -76,7 +76,8 @@ impl Counters {
         }
         self.sieve.learn(decoder)?;
         let callers = query.needs_callers();
-        let mut wanted = WantedFields { registers: 0, access: query.needs_access(), callers };
+        let (access, class) = (query.needs_access(), query.needs_class());
+        let mut wanted = WantedFields { registers: 0, access, class, callers };
         let of_registers = query.registers.is_some() || query.target.is_some();
         if of_registers || query.keys.contains(&Key::AddrBefore) {
             wanted.registers = u64::MAX;

@@ -10,9 +10,10 @@ use record::attr::BranchSampleType;
 use record::ibs::{IbsOp, Quirks};
 use record::registers::{RegsAbi, name};
 use record::sample::Weight;
-use record::stream::{EventDescription, Features};
+use record::stream::{EventDescription, Features, note};
 use record::{
-    Arch, AttrFlags, ByteOrder, DataSrc, Misc, Sample, SampleLayout, SampleType, SoftwareEvent,
+    Arch, AttrFlags, ByteOrder, ClassifiedMiss, DataSrc, Misc, MissClass, Sample, SampleLayout,
+    SampleType, SoftwareEvent,
 };
 
 /// What is known of a sample before its fields are read.
@@ -30,6 +31,8 @@ pub(crate) struct WantedFields {
     pub(crate) registers: u64,
     /// Data source and weight.
     pub(crate) access: bool,
+    /// Why a miss is one.
+    pub(crate) class: bool,
     /// Call chain, or registers of user space and stack.
     pub(crate) callers: bool,
 }
@@ -39,6 +42,7 @@ pub(crate) struct WantedFields {
 pub(crate) struct SampleWords<'w> {
     pub(crate) data_src: Option<DataSrc>,
     pub(crate) weight: Option<u64>,
+    pub(crate) class: Option<MissClass>,
     pub(crate) callers: Option<ChainWords<'w>>,
     /// Registers as [`FieldReader::registers`] lists them, or none at all.
     pub(crate) registers: &'w [u64],
@@ -58,6 +62,9 @@ pub(crate) struct FieldReader {
     /// Without them and registers no sample is decoded in full.
     keeps_source: bool,
     keeps_weight: bool,
+    /// Whether samples have the class of a miss, and whether that waits.
+    has_class: bool,
+    keeps_class: bool,
     /// Whether its callers wait with it, and may be told later.
     keeps_callers: bool,
     is_deferred: bool,
@@ -98,6 +105,9 @@ impl FieldReader {
             0
         };
         let kept = (0..64).filter(|bit| mask & wanted.registers & (1 << bit) != 0).collect();
+        let says = |key| event.notes.iter().find_map(|text| note::value(text, key));
+        let has_class =
+            has.contains(SampleType::RAW) && says("classes").is_some_and(|how| how == "exact");
         FieldReader {
             layout: event.layout.clone(),
             has,
@@ -106,6 +116,8 @@ impl FieldReader {
             kept,
             keeps_source: wanted.access && has.contains(SampleType::DATA_SRC),
             keeps_weight: wanted.access && has.intersects(WEIGHTS),
+            has_class,
+            keeps_class: wanted.class && has_class,
             keeps_callers: wanted.callers && tells_callers(attr.sample_type),
             is_deferred: attr.flags.contains(AttrFlags::DEFER_CALLCHAIN),
             kept_calls: attr
@@ -126,6 +138,7 @@ impl FieldReader {
             kept: Vec::new(),
             keeps_source: false,
             keeps_weight: false,
+            keeps_class: false,
             keeps_callers: false,
             ..self.clone()
         }
@@ -148,6 +161,11 @@ impl FieldReader {
             true => word & u64::from(u32::MAX),
             false => word,
         }
+    }
+
+    /// Whether samples of misses tell why they are some.
+    pub(crate) fn has_class(&self) -> bool {
+        self.has_class
     }
 
     /// Whether samples tell of their callers.
@@ -195,7 +213,8 @@ impl FieldReader {
         held.event = event;
         held.misc = misc;
         held.doubt = doubt;
-        let keeps = self.keeps_source || self.keeps_weight || self.keeps_callers;
+        let of_access = self.keeps_source || self.keeps_weight || self.keeps_class;
+        let keeps = of_access || self.keeps_callers;
         if keeps || !self.kept.is_empty() {
             let before = (into.words.len(), into.stacks.len());
             let grown = |now: usize, before: usize| u16::try_from(now - before).ok();
@@ -255,6 +274,10 @@ impl FieldReader {
         if self.keeps_weight {
             words.push(sample.weight.map_or(0, |weight| weight.to_word()));
         }
+        if self.keeps_class {
+            let miss = sample.raw.and_then(ClassifiedMiss::decode);
+            words.push(miss.and_then(|miss| miss.class).map_or(0, |class| class as u64));
+        }
         self.read_registers(&sample, words)
     }
 
@@ -289,6 +312,12 @@ impl FieldReader {
             && let Some((word, rest)) = taken.registers.split_first()
         {
             (taken.weight, taken.registers) = (Some(*word), rest);
+        }
+        if self.keeps_class
+            && let Some((word, rest)) = taken.registers.split_first()
+        {
+            let class = u8::try_from(*word).ok().and_then(MissClass::of_number);
+            (taken.class, taken.registers) = (class, rest);
         }
         taken
     }

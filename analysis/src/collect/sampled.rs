@@ -193,6 +193,10 @@ impl CountedSample<'_> {
                 Some(source) => lookup.access(*aspect, source),
                 None => Atom::lack(Lack::DataSrc),
             },
+            Key::Miss => match self.words.class {
+                Some(class) => Atom::number(u64::from(class as u8)),
+                None => Atom::lack(Lack::Class),
+            },
             Key::Time(step) => {
                 let begin = step.begin_of(held.time, round.begin);
                 self.field(SampleType::TIME, Lack::Time, Atom::number(begin))
@@ -237,6 +241,7 @@ impl CountedSample<'_> {
             FilterCondition::Weight(range) => {
                 self.words.weight.map(|word| range.contains(self.fields.whole_weight(word)))
             }
+            FilterCondition::Miss(class) => self.words.class.map(|of| of == *class),
             FilterCondition::Mode(mode) => Some(held.mode() == *mode),
             FilterCondition::Time(range) => {
                 self.fields.has(SampleType::TIME).then(|| range.contains(held.time))

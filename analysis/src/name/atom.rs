@@ -45,6 +45,8 @@ pub(crate) enum Lack {
     Region,
     /// It is not known any more in which.
     RegionNotKept,
+    /// The emulation was not told to classify misses, or did not this one.
+    Class,
     /// The row is that of rows which were not kept.
     NotKept,
     /// No routine; the number of the reason among the names.
@@ -92,6 +94,7 @@ impl Atom {
             Lack::Time => (12, 0),
             Lack::Region => (13, 0),
             Lack::RegionNotKept => (14, 0),
+            Lack::Class => (15, 0),
         };
         Atom { tag: LACK | kind, value: u64::from(value) }
     }
@@ -119,6 +122,7 @@ impl Atom {
             12 => Lack::Time,
             13 => Lack::Region,
             14 => Lack::RegionNotKept,
+            15 => Lack::Class,
             _ => Lack::Name(u32::try_from(self.value).unwrap_or(u32::MAX)),
         })
     }
@@ -179,6 +183,7 @@ mod tests {
             Lack::Time,
             Lack::Region,
             Lack::RegionNotKept,
+            Lack::Class,
         ] {
             assert_eq!(Atom::lack(lack).value(), Err(lack));
             assert_eq!(Atom::lack(lack).as_place(), Err(lack));

@@ -78,6 +78,8 @@ pub enum MissingValue {
     Region,
     /// Which regions it was in is not known any more.
     RegionNotKept,
+    /// Why the miss is one was not recorded.
+    Class,
     /// Not all rows were kept; this is the one of all others.
     NotKept,
     /// What the instruction before accessed is not known.
@@ -96,6 +98,7 @@ impl fmt::Display for MissingValue {
             MissingValue::NotAvailable => f.write_str("not available"),
             MissingValue::Region => f.write_str("no region"),
             MissingValue::RegionNotKept => f.write_str("region not kept"),
+            MissingValue::Class => f.write_str("not recorded; --classify exact"),
             MissingValue::NotKept => f.write_str("rows not kept"),
             MissingValue::Before(reason) => f.write_str(reason),
             MissingValue::Name(unresolved) => f.write_str(&unresolved.reason),

@@ -196,6 +196,7 @@ fn add_keys<'k>(keys: impl Iterator<Item = &'k Key>, columns: &mut Columns) {
             | Key::Object
             | Key::Comm
             | Key::Region
+            | Key::Miss
             | Key::Variable
             | Key::Access(_) => columns.add(&key.to_string(), Align::Left),
             key => columns.add(&key.to_string(), Align::Whole),

@@ -8,6 +8,7 @@
 //!         | addr OP RANGE | ip OP RANGE
 //!         | level OP GLOB | op OP GLOB | snoop OP GLOB | tlb OP GLOB
 //!         | lock OP GLOB | blk OP GLOB | weight OP DECIMALS
+//!         | miss OP (cold | sharing | conflict | edge | capacity)
 //!         | mode OP (user | kernel | hypervisor | guest-kernel | guest-user)
 //! OP     := "=" | "!="
 //! RANGE  := HEX | HEX "-" HEX | HEX "-"
@@ -28,8 +29,8 @@ pub use parse::QueryFilterError;
 use crate::query::glob::Glob;
 use crate::query::key::Key;
 use crate::query::time::TimeRange;
-use record::CpuMode;
 use record::data_src::Aspect;
+use record::{CpuMode, MissClass};
 use std::fmt;
 
 /// One condition; a sample is counted when it meets all.
@@ -71,6 +72,8 @@ pub enum FilterCondition {
     Access(Aspect, Glob),
     /// Weight; of a weight of three parts the first.
     Weight(AddressRange),
+    /// Why the sampled miss is one.
+    Miss(MissClass),
     /// Privilege level.
     Mode(CpuMode),
     /// Part of the run.
@@ -130,6 +133,7 @@ impl FilterCondition {
             FilterCondition::Variable(_) => "variable",
             FilterCondition::Access(aspect, _) => Key::aspect_word(*aspect),
             FilterCondition::Weight(_) => "weight",
+            FilterCondition::Miss(_) => "miss",
             FilterCondition::Mode(_) => "mode",
             FilterCondition::Time(_) => "time",
         }
@@ -153,6 +157,7 @@ impl fmt::Display for Filter {
             FilterCondition::Pid(number) | FilterCondition::Tid(number) => write!(f, "{number}"),
             FilterCondition::Cpu(number) => write!(f, "{number}"),
             FilterCondition::Addr(range) | FilterCondition::Ip(range) => write!(f, "{range}"),
+            FilterCondition::Miss(class) => write!(f, "{class}"),
             FilterCondition::Mode(mode) => f.write_str(parse::mode_word(*mode)),
             FilterCondition::Time(range) => write!(f, "{range}"),
         }

@@ -55,6 +55,8 @@ pub enum Key {
     Variable,
     /// What the data source says of the access.
     Access(Aspect),
+    /// Why the sampled miss is one.
+    Miss,
     /// A part of the run, so long each.
     Time(TimeStep),
     /// Value of a register; the name in any usual spelling ("rcx", "cx").
@@ -88,7 +90,7 @@ pub enum KeyError {
     },
 }
 
-const WORDS: [(&str, Key); 26] = [
+const WORDS: [(&str, Key); 27] = [
     ("site", Key::Site),
     ("ip", Key::Ip),
     ("routine", Key::Routine),
@@ -115,6 +117,7 @@ const WORDS: [(&str, Key); 26] = [
     ("tlb", Key::Access(Aspect::Tlb)),
     ("lock", Key::Access(Aspect::Lock)),
     ("blk", Key::Access(Aspect::Blocked)),
+    ("miss", Key::Miss),
 ];
 
 fn suggestion(nearest: &[&'static str]) -> String {
@@ -222,7 +225,7 @@ mod tests {
         assert_eq!(
             text("zzzzz"),
             "\"zzzzz\" is nothing to count by; possible are site, ip, routine, inlined, srcline, caller, callee, stack, object, \
-             comm, region, pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, time:SPAN, reg:NAME"
+             comm, region, pid, tid, cpu, addr, line, page, addr-before, data, variable, level, op, snoop, tlb, lock, blk, miss, time:SPAN, reg:NAME"
         );
         assert!(text("").starts_with("\"\" is nothing to count by"));
         assert!(text("pid,").starts_with("\"\" is nothing to count by"));

@@ -83,7 +83,7 @@ fn of_key(key: &Key, apart: ToldApart) -> Option<Lacking> {
         Key::Addr | Key::Line | Key::Page | Key::Data | Key::Variable => Some(ADDRESSES),
         Key::Caller | Key::Callee | Key::Stack => (!apart.callers).then_some(CALLERS),
         Key::AddrBefore => Some(("it keeps no registers of each hit", SAMPLES)),
-        Key::Access(_) => Some(SOURCE),
+        Key::Access(_) | Key::Miss => Some(SOURCE),
         Key::Register(_) => Some((
             "of a site's registers it keeps the bits that never change, which --by site and \
              --regs show",
@@ -105,7 +105,9 @@ fn of_condition(condition: &FilterCondition, apart: ToldApart) -> Option<Lacking
         FilterCondition::Cpu(_) => Some(CPUS),
         FilterCondition::Time(_) | FilterCondition::Region(_) => Some(TIMES),
         FilterCondition::Addr(_) | FilterCondition::Variable(_) => Some(ADDRESSES),
-        FilterCondition::Access(..) | FilterCondition::Weight(_) => Some(SOURCE),
+        FilterCondition::Access(..) | FilterCondition::Weight(_) | FilterCondition::Miss(_) => {
+            Some(SOURCE)
+        }
         FilterCondition::Frame(_) => (!apart.callers).then_some(CALLERS),
     }
 }

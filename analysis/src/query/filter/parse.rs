@@ -5,6 +5,7 @@ use crate::query::glob::Glob;
 use crate::query::key::Key;
 use crate::query::nearest::nearest;
 use record::CpuMode;
+use record::miss_class::NoMissClass;
 use std::str::FromStr;
 
 /// Why a text is no filter; `position` is in bytes from the text's start.
@@ -21,9 +22,9 @@ pub struct QueryFilterError {
     pub problem: String,
 }
 
-const FIELDS: [&str; 19] = [
+const FIELDS: [&str; 20] = [
     "routine", "object", "frame", "comm", "region", "pid", "tid", "cpu", "addr", "ip", "mode",
-    "variable", "level", "op", "snoop", "tlb", "lock", "blk", "weight",
+    "variable", "level", "op", "snoop", "tlb", "lock", "blk", "weight", "miss",
 ];
 
 const MODES: [(&str, CpuMode); 5] = [
@@ -124,6 +125,9 @@ fn term_of(term: Token<'_>, whole: &str) -> Result<Filter, QueryFilterError> {
         "addr" => FilterCondition::Addr(range(value, whole, address)?),
         "ip" => FilterCondition::Ip(range(value, whole, address)?),
         "weight" => FilterCondition::Weight(range(value, whole, decimal)?),
+        "miss" => FilterCondition::Miss(
+            value.text.parse().map_err(|error: NoMissClass| value.bad(whole, error.to_string()))?,
+        ),
         word => match Key::aspect(word) {
             Some(aspect) => FilterCondition::Access(aspect, Glob::new(value.text)),
             None => FilterCondition::Mode(mode(value, whole)?),

@@ -248,6 +248,9 @@ fn missing_field(condition: &FilterCondition, event: &Event) -> Option<&'static 
         FilterCondition::Frame(_) => {
             return (!event.fields.tells_callers()).then_some("call chains");
         }
+        FilterCondition::Miss(_) => {
+            return (!event.fields.has_class()).then_some("classes of misses (--classify exact)");
+        }
         FilterCondition::Mode(_) => return None,
         FilterCondition::Time(_) => (SampleType::TIME, "time"),
     };

@@ -17,7 +17,7 @@ use crate::query::chain_view::ChainView;
 use crate::query::key::Key;
 use crate::query::sort::Sort;
 use crate::report::{Cell, EventReport, MissingValue, OwnCount, Row, SiteCell};
-use record::Arch;
+use record::{Arch, MissClass};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -191,10 +191,17 @@ fn missing(lack: Lack, lookup: &Lookup, register: &str) -> MissingValue {
         Lack::NotAvailable => MissingValue::NotAvailable,
         Lack::Region => MissingValue::Region,
         Lack::RegionNotKept => MissingValue::RegionNotKept,
+        Lack::Class => MissingValue::Class,
         Lack::NotKept => MissingValue::NotKept,
         Lack::Before(why) => MissingValue::Before(why.text()),
         Lack::Name(reason) => MissingValue::Name(lookup.unresolved(reason)),
     }
+}
+
+/// The word of a class of misses, by its number.
+fn class(number: u64) -> Cell {
+    let class = u8::try_from(number).ok().and_then(MissClass::of_number);
+    Cell::Text(Arc::from(class.map_or("", MissClass::word)))
 }
 
 /// Atoms to cells.
@@ -243,6 +250,7 @@ impl<'l> Words<'l> {
             Key::Region => {
                 atom.as_name().map(|path| Cell::Text(self.lookup.regions.text(RegionPath(path))))
             }
+            Key::Miss => atom.value().map(class),
             Key::Comm => atom.as_comm().map(|comm| Cell::Text(self.lookup.comms.text(comm))),
         };
         cell.unwrap_or_else(|lack| {
