@@ -28,6 +28,8 @@ pub enum Field {
     AddrBefore,
     /// Memory level, operation, snoop, TLB: the word and what it says.
     DataSrc,
+    /// Why the miss is one, as the emulated PMU tells.
+    Miss,
     /// Cost of the access.
     Weight,
     /// Cost of the whole instruction.
@@ -57,7 +59,7 @@ pub enum Field {
 }
 
 /// In the order on a line, which is perf's whatever order is asked for.
-const NAMES: [(&str, Field); 24] = [
+const NAMES: [(&str, Field); 25] = [
     ("comm", Field::Comm),
     ("pid", Field::Pid),
     ("tid", Field::Tid),
@@ -69,6 +71,7 @@ const NAMES: [(&str, Field); 24] = [
     ("addr", Field::Addr),
     ("addr-before", Field::AddrBefore),
     ("data_src", Field::DataSrc),
+    ("miss", Field::Miss),
     ("weight", Field::Weight),
     ("ins_lat", Field::InsLat),
     ("ip", Field::Ip),
@@ -265,6 +268,7 @@ fn recorded(field: Field, attr: &Attr) -> bool {
         Field::Addr => has(SampleType::ADDR),
         Field::AddrBefore => has(SampleType::REGS_INTR) && is_clock(attr),
         Field::DataSrc => has(SampleType::DATA_SRC),
+        Field::Miss => has(SampleType::RAW),
         Field::Weight => has(SampleType::WEIGHT | SampleType::WEIGHT_STRUCT),
         Field::InsLat => has(SampleType::WEIGHT_STRUCT),
         Field::Ip => has(SampleType::IP),
@@ -320,7 +324,7 @@ mod tests {
         let sample_type = SampleType::IP | SampleType::TID | SampleType::WEIGHT_STRUCT;
         let attr = Attr { sample_type, ..Attr::default() };
         let all = LineFields::of(NAMES.map(|(_, field)| field));
-        let lacking = "cpu time addr addr-before data_src iregs uregs brstack phys_addr data_page_size \
+        let lacking = "cpu time addr addr-before data_src miss iregs uregs brstack phys_addr data_page_size \
                        code_page_size";
         assert_eq!(all.lacking(&attr).join(" "), lacking);
         let frequency = Attr { flags: AttrFlags::FREQ, ..attr };

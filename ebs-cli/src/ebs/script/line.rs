@@ -5,7 +5,7 @@ use super::field::{Field, LineFields};
 pub(super) use record::printable::push_printable as clean;
 use record::sample::{BranchStack, Weight};
 use record::text::decimal;
-use record::{Misc, Sample};
+use record::{Misc, MissClass, Sample};
 
 /// What stands at an address, as it is printed: ` SYMBOL+0xOFFSET (OBJECT)`,
 /// in one piece, since lines are printed in any order of addresses.
@@ -168,6 +168,13 @@ pub(super) fn write_before(address: Option<u64>, out: &mut Vec<u8>) {
         Some(address) => hex(address, 16, out),
         None => out.extend_from_slice(b"               -"),
     }
+}
+
+/// Appends why a miss is one; `-` where that was not told.
+pub(super) fn write_class(class: Option<MissClass>, out: &mut Vec<u8>) {
+    let word = class.map_or("-", MissClass::word);
+    blanks(9_usize.saturating_sub(word.len()), out);
+    out.extend_from_slice(word.as_bytes());
 }
 
 /// Appends what an access cost.

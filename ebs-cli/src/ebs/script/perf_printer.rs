@@ -13,7 +13,7 @@ use analysis::{Growth, Members, SampleShare};
 use record::attr::BranchSampleType;
 use record::registers::instruction_pointer;
 use record::stream::{EventDescription, StreamDecoder};
-use record::{Arch, CpuMode, Sample, SampleType, SoftwareEvent};
+use record::{Arch, ClassifiedMiss, CpuMode, Sample, SampleType, SoftwareEvent};
 use symbolizer::{ChainEnd, ChainEnds, Place, StackFrame, Symbolizer, UserStack};
 
 /// Prints as `perf script` does.
@@ -256,6 +256,9 @@ impl PerfPrinter {
         }
         if let (true, Some(word)) = (fields.has(Field::DataSrc), sample.data_src) {
             sources.write(word, out);
+        }
+        if let (true, Some(raw)) = (fields.has(Field::Miss), sample.raw) {
+            line::write_class(ClassifiedMiss::decode(raw).and_then(|miss| miss.class), out);
         }
         if let Some(weight) = sample.weight {
             line::write_weight(weight, fields, out);

@@ -14,7 +14,8 @@ static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// Which fields of an event's samples hold what was in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// Arguments of a tracepoint or of a BPF program, not IBS registers.
+    /// Arguments of a tracepoint or of a BPF program, not IBS registers and
+    /// classes of misses.
     raw: bool,
     /// Pieces of strings, among others.
     registers: bool,
@@ -29,7 +30,7 @@ impl Memory {
         let has = |bit| event.attr.sample_type.intersects(bit);
         let registers = SampleType::REGS_USER | SampleType::REGS_INTR;
         Memory {
-            raw: has(SampleType::RAW) && !is_ibs(event, features),
+            raw: has(SampleType::RAW) && !is_ibs(event, features) && !is_classified(event),
             registers: has(registers) && !keep.registers,
             stack: has(SampleType::STACK_USER),
             aux: has(SampleType::AUX),
@@ -40,6 +41,10 @@ impl Memory {
     pub(super) fn is_any(self) -> bool {
         self != Memory::default()
     }
+}
+
+fn is_classified(event: &EventDescription) -> bool {
+    event.notes.iter().any(|text| note::value(text, "classes") == Some("exact"))
 }
 
 fn is_ibs(event: &EventDescription, features: &Features) -> bool {
